@@ -1,0 +1,30 @@
+# shellcheck shell=bash disable=SC2034
+# Settings shared by the scripts here, and where things that were built lie. Sourced.
+cluster_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+CACHE=${ETCDOP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/etcd-operator}
+STATE=${ETCDOP_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/etcd-operator}/cluster
+NODES=${NODES:-3}                # how many nodes up.sh starts
+POD_NET=198.18                   # pods: 198.18.I.0/24 on node I (198.18.0.0/15 is the benchmarking range)
+SERVICE_CIDR=198.19.0.0/17
+DNS_IP=198.19.0.10
+NODE_NET=198.19.255              # .1 is this machine (API server), .1I is node I
+ETCD_PORT=${ETCD_PORT:-31379}    # the cluster's own etcd, on 127.0.0.1 (peers: the next port)
+PAUSE_IMAGE=registry.k8s.io/pause:3.10
+K8S_VERSION=v1.36.3
+ETCD_VERSION=3.6.16              # the one the cluster itself runs on
+ETCD_VERSIONS="3.5.35 3.6.15 3.6.16 3.7.3"
+
+# key FILE...: a short hash of the files' contents; names a cached artefact after what it is made from.
+key() { cat "$@" | sha256sum | cut -c1-12; }
+
+# built NAME: the folder with what build.sh makes of mods/NAME. Another source, Go or recipe gives another folder.
+built() {
+  local mod=$cluster_dir/mods/$1
+  echo "$CACHE/$1-$({ echo "recipe 1"; go env GOVERSION; cat "$mod"/*; } | sha256sum | cut -c1-12)"
+}
+
+# alive FILE: whether the process recorded in FILE (pid and start time, so that a reused pid is not taken for it) runs.
+alive() {
+  local pid started
+  read -r pid started 2>/dev/null <"$1" && [ "$(cut -d' ' -f22 "/proc/$pid/stat" 2>/dev/null)" = "$started" ]
+}
