@@ -1,0 +1,92 @@
+# The whole build vocabulary: etcdop_library(), etcdop_binary(), etcdop_test(). No globs.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+option(ETCDOP_STATIC "Link everything statically" OFF)
+
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
+
+# One external library: where it is found, by the name that EXTERNAL uses.
+if(ETCDOP_STATIC)
+  set(etcdop_suffix .a)
+else()
+  set(etcdop_suffix .so)
+endif()
+foreach(external ssl crypto nghttp2 protobuf-lite boost_context boost_json yaml-cpp z)
+  find_library(path_${external} NAMES lib${external}${etcdop_suffix} REQUIRED)
+  add_library(ext::${external} UNKNOWN IMPORTED)
+  set_target_properties(ext::${external} PROPERTIES IMPORTED_LOCATION ${path_${external}})
+endforeach()
+set_property(TARGET ext::ssl PROPERTY INTERFACE_LINK_LIBRARIES ext::crypto)
+set_property(TARGET ext::crypto PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threads)
+
+# A library may use the layers below its own: nothing beside it, nothing above. tools/tidy and docs/architecture.md
+# read this table, too.
+foreach(layer "base=0" "sys=1" "api=1" "http=2" "kube=3" "etcd=3" "s3=3" "runtime=4"
+              "cluster=5" "member=5" "snapshot=5" "operator=6" "agent=6" "cli=6" "main=7"
+              "simcore=2" "sim=8" "testing=8")
+  string(REPLACE "=" ";" pair ${layer})
+  list(GET pair 0 name)
+  list(GET pair 1 LAYER_${name})
+endforeach()
+
+set(etcdop_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  list(APPEND etcdop_warnings -Werror)
+else()
+  list(APPEND etcdop_warnings -w)  # g++ 12 must build it; its false positives do not count.
+endif()
+
+function(etcdop_compiles target)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE ${etcdop_warnings})
+endfunction()
+
+# etcdop_library(NAME SOURCES ... DEPS lower-layers... EXTERNAL ssl... TESTS x_test.cc... TEST_DEPS simcore...)
+# Tests may use sim/ and any layer below the one tested.
+function(etcdop_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;EXTERNAL;TESTS;TEST_DEPS" ${ARGN})
+  set(compiled ${arg_SOURCES})
+  list(FILTER compiled INCLUDE REGEX "\\.cc$")
+  if(compiled)
+    add_library(${name} STATIC ${arg_SOURCES})
+    etcdop_compiles(${name})
+    set(link PUBLIC)
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+    set(link INTERFACE)
+  endif()
+  list(TRANSFORM arg_EXTERNAL PREPEND ext::)
+  target_link_libraries(${name} ${link} ${arg_DEPS} ${arg_EXTERNAL})
+  if(NOT DEFINED LAYER_${name})
+    message(FATAL_ERROR "${name} has no layer in cmake/etcdop.cmake")
+  endif()
+  foreach(dep ${arg_DEPS})
+    if(NOT LAYER_${dep} LESS LAYER_${name})
+      message(FATAL_ERROR "${name} may not use ${dep}: it is not in a lower layer")
+    endif()
+  endforeach()
+  if(arg_TESTS)
+    etcdop_test(${name}_test SOURCES ${arg_TESTS} DEPS ${name} ${arg_TEST_DEPS})
+  endif()
+endfunction()
+
+# etcdop_test(NAME SOURCES x_test.cc... DEPS ...): a GoogleTest program that ctest runs.
+function(etcdop_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  etcdop_compiles(${name})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+# etcdop_binary(NAME SOURCES ... DEPS ...): a program.
+function(etcdop_binary name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  etcdop_compiles(${name})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+endfunction()

@@ -1,0 +1,26 @@
+// Virtual time for fibers: the executor of every test and of the simulation.
+#pragma once
+#include <cstdint>
+#include <random>
+
+#include "base/fiber.h"
+
+namespace etcdop::sim {
+
+/// Virtual time: when every fiber waits, the clock jumps to the next one due. A seed decides ties.
+class Scheduler final : public Executor {
+ public:
+  explicit Scheduler(std::uint64_t seed) : random_(seed) {}
+  Instant now() const override { return now_; }
+  /// Returns when nothing is due any more; alive() then counts the fibers that nothing will wake.
+  void run();
+  /// Like run(), but not beyond `end`, where the clock then stands.
+  void run_until(Instant end);
+
+ private:
+  std::uint64_t tie() override { return random_(); }
+  std::mt19937_64 random_;
+  Instant now_{};
+};
+
+}  // namespace etcdop::sim

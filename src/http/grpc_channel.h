@@ -1,0 +1,38 @@
+// gRPC calls over one HTTP/2 connection, any Stream. nghttp2 stays inside grpc_channel.cc; messages
+// are bytes here.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/fiber.h"
+#include "sys/stream.h"
+
+namespace etcdop::http {
+
+/// Calls may run side by side. Deadline and cancellation are the calling fiber's; the server then
+/// sees RST_STREAM.
+///
+/// Errors: a status other than OK is mapped by its code, with grpc-message as the text.
+/// Unavailable: the server did not take the call. Lost: the connection ended before the answer, so
+/// it may have been carried out.
+class GrpcChannel {
+ public:
+  /// Sees each message of the answer; false ends the call there.
+  using Sink = std::function<bool(std::string_view)>;
+  GrpcChannel(Executor&, std::unique_ptr<Stream>, std::string authority);
+  /// Closes the connection and waits for the reading fiber to end.
+  ~GrpcChannel();
+  Result<std::string> unary(std::string_view path, std::string_view request);
+  Result<Done> stream(std::string_view path, std::string_view request, const Sink&);
+  /// False once the server said goodbye or the connection ended: dial another. Calls already
+  /// running go on.
+  bool usable() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;  // Shared with the reading fiber.
+};
+
+}  // namespace etcdop::http

@@ -1,0 +1,125 @@
+#include "sys/coroutine.h"
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <boost/context/detail/fcontext.hpp>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+#if ETCDOP_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#elif ETCDOP_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace etcdop::detail {
+namespace context = boost::context::detail;
+namespace {
+constexpr unsigned char paint_byte = 0xAB;
+constexpr std::size_t keep_warm = 64;
+thread_local std::vector<Stack> spare;
+const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}  // namespace
+
+Stack Stack::take() {
+  if (!spare.empty() && spare.back().size == wanted && !paint) {
+    const Stack stack = spare.back();
+    spare.pop_back();
+    return stack;
+  }
+  void* map = mmap(nullptr, wanted + page, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  check(map != MAP_FAILED, "memory for a stack (two maps each: see vm.max_map_count)");
+  check(mprotect(map, page, PROT_NONE) == 0, "a guard page");
+  Stack stack;
+  stack.low = static_cast<char*>(map) + page;
+  stack.size = wanted;
+  if (paint) std::memset(stack.low, paint_byte, stack.size);
+  return stack;
+}
+
+void Stack::give_back() {
+#if ETCDOP_ASAN
+  __asan_unpoison_memory_region(
+      low, size);  // The last frames never returned, so their redzones are still poisoned.
+#endif
+  if (spare.size() < keep_warm && !paint) spare.push_back(*this);
+  else munmap(low - page, size + page);
+}
+
+__attribute__((no_sanitize("address"))) std::size_t Stack::used() const {
+  std::size_t clean = paint ? 0 : size;
+  while (clean < size && static_cast<unsigned char>(low[clean]) == paint_byte) ++clean;
+  return size - clean;
+}
+
+struct Coroutine::Impl {
+  /// First frame of every fiber. It leaves for good at its end: nothing may be left to destroy in
+  /// it.
+  static void main(context::transfer_t from) {
+    auto& self = *static_cast<Coroutine*>(from.data);
+    self.context_ = from.fctx;
+    self.finish_switch(true);
+    self.body_();
+    self.over_ = true;
+    self.start_switch(false, true);
+    context::jump_fcontext(self.context_, nullptr);
+    check(false, "a finished fiber is not entered again");
+  }
+};
+
+Coroutine::Coroutine(std::function<void()> body) : stack_(Stack::take()), body_(std::move(body)) {
+  context_ = context::make_fcontext(stack_.low + stack_.size, stack_.size, &Impl::main);
+#if ETCDOP_TSAN
+  tsan_inner_ = __tsan_create_fiber(0);
+#endif
+}
+
+Coroutine::~Coroutine() {
+#if ETCDOP_TSAN
+  __tsan_destroy_fiber(tsan_inner_);
+#endif
+  stack_.give_back();
+}
+
+void Coroutine::enter() {
+  check(!over_, "enters a live fiber");
+  start_switch(true, false);
+  context_ = context::jump_fcontext(context_, this).fctx;
+  finish_switch(false);
+}
+
+void Coroutine::leave() {
+  start_switch(false, false);
+  context_ = context::jump_fcontext(context_, nullptr).fctx;
+  finish_switch(true);
+}
+
+// Both sides keep their own "exceptions being handled", so that a fiber that suspends in a catch
+// block or in a destructor run by unwinding (it should not) spoils nobody else's.
+void Coroutine::start_switch([[maybe_unused]] bool inward, [[maybe_unused]] bool last) {
+  auto* globals = reinterpret_cast<decltype(exceptions_)*>(abi::__cxa_get_globals());
+  std::swap(*globals, exceptions_);
+#if ETCDOP_ASAN
+  if (inward) __sanitizer_start_switch_fiber(&fake_outer_, stack_.low, stack_.size);
+  else __sanitizer_start_switch_fiber(last ? nullptr : &fake_inner_, outer_low_, outer_size_);
+#elif ETCDOP_TSAN
+  if (inward) tsan_outer_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(inward ? tsan_inner_ : tsan_outer_, 0);
+#endif
+}
+
+void Coroutine::finish_switch([[maybe_unused]] bool inward) {
+#if ETCDOP_ASAN
+  if (inward) __sanitizer_finish_switch_fiber(fake_inner_, &outer_low_, &outer_size_);
+  else __sanitizer_finish_switch_fiber(fake_outer_, nullptr, nullptr);
+#endif
+}
+
+}  // namespace etcdop::detail
