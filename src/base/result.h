@@ -22,7 +22,8 @@ enum class Code {
   TimedOut,
   Corrupt,
   Cancelled,
-  Lost
+  Lost,
+  Expired
 };
 
 /// A failure: `code` is for the program to branch on, `message` is for a human; only the adapter

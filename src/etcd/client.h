@@ -1,39 +1,54 @@
-// etcd's API as values. Protobuf stays inside etcd_client.cc. One channel is one member.
+// etcd's API, one member at a time. The gRPC implementation is grpc_client.h; fakes and the
+// simulation have their own.
 #pragma once
-#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "http/grpc_channel.h"
+#include "base/result.h"
+#include "etcd/member.h"
 
 namespace etcdop::etcd {
 
-struct Member {
-  std::uint64_t id = 0;
-  std::string name;
-  std::vector<std::string> peer_urls;
-  bool learner = false;
-};
-struct Status {
-  std::string version;
-  std::uint64_t member = 0, leader = 0, raft_index = 0;
-  std::int64_t db_bytes = 0;
-};
-
+/// Calls to one member. Each may suspend the fiber and has its own deadline (architecture.md
+/// section 6: Status 2 s, linearizable list 3 s, membership changes 7 s) inside the fiber's.
+///
+/// Errors (etcd's text is read in grpc_client.cc only): Unavailable: it did not happen (`unhealthy
+/// cluster`, `no leader`, not connected); Lost, TimedOut: it may have happened, list again;
+/// AlreadyExists: `Peer URLs already exists`; NotFound: `member not found`; Conflict: a learner
+/// that is not in sync yet; Invalid: etcd refuses (not a learner, too many learners, not enough
+/// started members); Denied: credentials or TLS; Corrupt: the answer came from another cluster or
+/// member than asked.
 class Client {
  public:
-  explicit Client(http::GrpcChannel& channel) : channel_(channel) {}
-  Result<std::vector<Member>> members(bool linearizable);
-  Result<Status> status();
-  Result<Member> add_learner(const std::string& peer_url);
-  Result<Done> promote(std::uint64_t id);
-  Result<Done> remove(std::uint64_t id);
-  Result<Done> put(std::string key, std::string value);
-  /// Bytes of the database file, then its SHA-256, piece by piece. Returns their number.
-  Result<std::uint64_t> snapshot(const http::GrpcChannel::Sink&);
+  virtual ~Client() = default;
+  virtual Result<Status> status() = 0;
+  /// Serializable lists answer without quorum, and may be old.
+  virtual Result<MemberList> member_list(bool linearizable) = 0;
+  /// Adds a learner that has not started. Returns its id.
+  virtual Result<MemberId> add_learner(const std::string& peer_url) = 0;
+  virtual Result<Done> promote(MemberId) = 0;
+  virtual Result<Done> remove(MemberId) = 0;
+  /// Must be asked of the leader.
+  virtual Result<Done> move_leader(MemberId to) = 0;
+};
 
- private:
-  http::GrpcChannel& channel_;
+/// Where a member is, and who must answer there.
+struct Endpoint {
+  std::string address;      ///< Of its Pod: an IP, no brackets.
+  std::string server_name;  ///< Its DNS name: what its certificate must be for.
+  bool tls = false;
+  std::optional<ClusterId> cluster;  ///< Checked against each answer's header, if known.
+  std::optional<MemberId> member;    ///< Likewise.
+  auto operator<=>(const Endpoint&) const = default;
+};
+
+/// Connections by endpoint, kept and shared; idle ones are closed.
+class Clients {
+ public:
+  virtual ~Clients() = default;
+  /// Never fails and never dials: the first call of the client does.
+  virtual std::shared_ptr<Client> at(const Endpoint&) = 0;
 };
 
 }  // namespace etcdop::etcd

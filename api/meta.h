@@ -1,0 +1,93 @@
+// What every Kubernetes object has: names, identity, owners; and what a kind is called in paths.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/describe.h"
+
+namespace etcdop::api {
+
+/// How a kind is found in the API: constants, never built from outside data.
+struct Resource {
+  const char* group;  ///< "" for core/v1.
+  const char* version;
+  const char* plural;
+  const char* kind;
+  bool operator==(const Resource&) const = default;
+};
+
+/// "v1" or "group/version".
+inline std::string api_version(const Resource& r) {
+  return *r.group == '\0' ? r.version : std::string(r.group) + "/" + r.version;
+}
+
+/// Which object; never what happened to it.
+struct ObjectKey {
+  std::string ns, name;
+  auto operator<=>(const ObjectKey&) const = default;
+};
+inline std::string to_string(const ObjectKey& key) { return key.ns + "/" + key.name; }
+
+struct OwnerReference {
+  std::string api_version, kind, name, uid;
+  std::optional<bool> controller, block_owner_deletion;
+  bool operator==(const OwnerReference&) const = default;
+
+  static auto describe() {
+    using S = OwnerReference;
+    return object(
+        "Whom the garbage collector asks.",
+        std::tuple{required("apiVersion", &S::api_version, ""), required("kind", &S::kind, ""),
+                   required("name", &S::name, ""), required("uid", &S::uid, ""),
+                   optional("controller", &S::controller, ""),
+                   optional("blockOwnerDeletion", &S::block_owner_deletion, "")});
+  }
+};
+
+/// The part of metav1.ObjectMeta that we use. `resource_version` compares for equality only.
+struct ObjectMeta {
+  std::string name, ns, uid, resource_version;
+  std::int64_t generation = 0;
+  std::string creation_timestamp;                 ///< RFC 3339, whole seconds.
+  std::optional<std::string> deletion_timestamp;  ///< Set: it is going, finalizers permitting.
+  std::map<std::string, std::string> labels, annotations;
+  std::vector<OwnerReference> owner_references;
+  std::vector<std::string> finalizers;
+  bool operator==(const ObjectMeta&) const = default;
+
+  ObjectKey key() const { return {ns, name}; }
+  bool terminating() const { return deletion_timestamp.has_value(); }
+  /// The owner with `controller: true`; null if there is none.
+  const OwnerReference* controller() const {
+    for (const OwnerReference& o : owner_references)
+      if (o.controller.value_or(false)) return &o;
+    return nullptr;
+  }
+
+  static auto describe() {
+    using S = ObjectMeta;
+    return object(
+        "metav1.ObjectMeta, the part that we use.",
+        std::tuple{sparse("name", &S::name, ""), sparse("namespace", &S::ns, ""),
+                   sparse("uid", &S::uid, ""), sparse("resourceVersion", &S::resource_version, ""),
+                   sparse("generation", &S::generation, ""),
+                   sparse("creationTimestamp", &S::creation_timestamp, ""),
+                   optional("deletionTimestamp", &S::deletion_timestamp, ""),
+                   sparse("labels", &S::labels, ""), sparse("annotations", &S::annotations, ""),
+                   sparse("ownerReferences", &S::owner_references, ""),
+                   sparse("finalizers", &S::finalizers, "")});
+  }
+};
+
+/// metav1.Condition.
+struct Condition {
+  std::string type, status, reason, message, last_transition_time;
+  std::int64_t observed_generation = 0;
+  bool operator==(const Condition&) const = default;
+};
+
+}  // namespace etcdop::api

@@ -1,0 +1,30 @@
+// The date, for what people and the API read. Deadlines of ours use Clock, which never jumps.
+#pragma once
+#include <chrono>
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace etcdop {
+
+/// Seconds since 1970 in UTC: what Kubernetes keeps (`creationTimestamp` has whole seconds).
+struct WallTime {
+  std::chrono::seconds since_epoch{0};
+  auto operator<=>(const WallTime&) const = default;
+  WallTime operator+(std::chrono::seconds d) const { return {since_epoch + d}; }
+  std::chrono::seconds operator-(WallTime other) const { return since_epoch - other.since_epoch; }
+};
+
+class WallClock {
+ public:
+  virtual ~WallClock() = default;
+  virtual WallTime wall_now() const = 0;
+};
+
+/// "2026-11-21T03:56:18Z".
+std::string to_rfc3339(WallTime);
+/// Accepts fractions of a second (dropped) and offsets; nullopt for anything else.
+std::optional<WallTime> from_rfc3339(std::string_view);
+
+}  // namespace etcdop

@@ -1,0 +1,91 @@
+// Typed requests over kube::Api. T has `static constexpr Resource resource` and a description
+// (api/describe.h).
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/describe.h"
+#include "kube/api.h"
+
+namespace etcdop::kube {
+
+/// Decodes what the server answered; Corrupt with the field's path if it is not what the schema
+/// says.
+template <class T>
+Result<T> decoded(Result<Json> answer) {
+  if (!answer) return answer.error();
+  T object;
+  if (auto ok = api::decode(*answer, object, T::resource.kind); !ok)
+    return Error{Code::Corrupt, ok.error().message};
+  return object;
+}
+
+template <class T>
+Result<T> get(Api& api, const ObjectKey& key) {
+  return decoded<T>(api.call({Verb::Get, T::resource, key.ns, key.name, {}, {}, {}, {}}));
+}
+
+/// `body` is the whole manifest; apiVersion and kind are set here.
+template <class T>
+Result<T> create(Api& api, const std::string& ns, Json body) {
+  body.as_object()["apiVersion"] = api::api_version(T::resource);
+  body.as_object()["kind"] = T::resource.kind;
+  return decoded<T>(api.call({Verb::Create, T::resource, ns, {}, {}, {}, {}, std::move(body)}));
+}
+
+/// Server-side apply with our field manager, forced: fields that we leave out and nobody else owns
+/// go away.
+template <class T>
+Result<T> apply(Api& api, const ObjectKey& key, Json body) {
+  body.as_object()["apiVersion"] = api::api_version(T::resource);
+  body.as_object()["kind"] = T::resource.kind;
+  return decoded<T>(api.call(
+      {Verb::Patch, T::resource, key.ns, key.name, {}, PatchType::Apply, {}, std::move(body)}));
+}
+
+/// `patch` may carry metadata.uid and metadata.resourceVersion as preconditions: Conflict if they
+/// differ.
+template <class T>
+Result<T> merge_patch(Api& api, const ObjectKey& key, const std::string& subresource, Json patch) {
+  return decoded<T>(api.call({Verb::Patch,
+                              T::resource,
+                              key.ns,
+                              key.name,
+                              subresource,
+                              PatchType::Merge,
+                              {},
+                              std::move(patch)}));
+}
+
+/// `operations` is a list as in RFC 6902; Conflict if a `test` among them fails.
+template <class T>
+Result<T> json_patch(Api& api, const ObjectKey& key, Json operations) {
+  return decoded<T>(api.call({Verb::Patch,
+                              T::resource,
+                              key.ns,
+                              key.name,
+                              {},
+                              PatchType::Json,
+                              {},
+                              std::move(operations)}));
+}
+
+/// Deletes in the background the object of that UID and no other. An object that is gone, or of
+/// another UID, is success.
+template <class T>
+Result<Done> remove(Api& api, const ObjectKey& key, const std::string& uid) {
+  auto gone = api.call({Verb::Delete,
+                        T::resource,
+                        key.ns,
+                        key.name,
+                        {},
+                        {},
+                        {},
+                        {{"preconditions", {{"uid", uid}}}, {"propagationPolicy", "Background"}}});
+  if (!gone && !gone.failed_with(Code::NotFound) && !gone.failed_with(Code::Conflict))
+    return gone.error();
+  return Done{};
+}
+
+}  // namespace etcdop::kube
