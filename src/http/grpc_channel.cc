@@ -226,14 +226,18 @@ bool GrpcChannel::usable() const {
   return !impl_->goodbye && nghttp2_session_check_request_allowed(impl_->session);
 }
 
-Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view request) {
+Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view request,
+                                       GrpcStatus* status) {
   std::string answer;
   int answers = 0;
-  auto end = stream(path, request, [&](std::string_view message) {
-    answer = message;
-    ++answers;
-    return true;  // The status counts, so go on to the end.
-  });
+  auto end = stream(
+      path, request,
+      [&](std::string_view message) {
+        answer = message;
+        ++answers;
+        return true;  // The status counts, so go on to the end.
+      },
+      status);
   if (!end) return end.error();
   if (answers != 1)
     return Error{Code::Corrupt,
@@ -242,7 +246,8 @@ Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view r
 }
 
 Result<Done> GrpcChannel::stream(std::string_view path, std::string_view request,
-                                 const Sink& sink) {
+                                 const Sink& sink, GrpcStatus* status) {
+  if (status) *status = {};
   Impl& self = *impl_;
   const std::string doing(path);
   if (!usable()) return Error{Code::Unavailable, doing + ": connection is going away"};
@@ -321,6 +326,7 @@ Result<Done> GrpcChannel::stream(std::string_view path, std::string_view request
       return to_result(woken, doing.c_str()).error();
     }
   }
+  if (status) *status = {call.grpc_status, call.grpc_message};
   if (call.grpc_status == 0) return Done{};
   if (call.grpc_status > 0)
     return Error{code_of(call.grpc_status), doing + ": " + call.grpc_message};

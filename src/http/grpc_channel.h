@@ -11,6 +11,12 @@
 
 namespace etcdop::http {
 
+/// What the server said, for the adapter that knows its texts.
+struct GrpcStatus {
+  int code = -1;        ///< grpc-status; -1 if the server gave none.
+  std::string message;  ///< grpc-message, decoded and otherwise unchanged.
+};
+
 /// Calls may run side by side. Deadline and cancellation are the calling fiber's; the server then
 /// sees RST_STREAM.
 ///
@@ -24,8 +30,11 @@ class GrpcChannel {
   GrpcChannel(Executor&, std::unique_ptr<Stream>, std::string authority);
   /// Closes the connection and waits for the reading fiber to end.
   ~GrpcChannel();
-  Result<std::string> unary(std::string_view path, std::string_view request);
-  Result<Done> stream(std::string_view path, std::string_view request, const Sink&);
+  /// The error's message is `path` + ": " + grpc-message; `status`, if given, is always set.
+  Result<std::string> unary(std::string_view path, std::string_view request,
+                            GrpcStatus* status = nullptr);
+  Result<Done> stream(std::string_view path, std::string_view request, const Sink&,
+                      GrpcStatus* status = nullptr);
   /// False once the server said goodbye or the connection ended: dial another. Calls already
   /// running go on.
   bool usable() const;
