@@ -8,7 +8,10 @@ POD_NET=198.18                   # pods: 198.18.I.0/24 on node I (198.18.0.0/15 
 SERVICE_CIDR=198.19.0.0/17
 DNS_IP=198.19.0.10
 NODE_NET=198.19.255              # .1 is this machine (API server), .1I is node I
-ETCD_PORT=${ETCD_PORT:-31379}    # the cluster's own etcd, on 127.0.0.1 (peers: the next port)
+API_IP=${API_IP:-$NODE_NET.1}    # where the API server listens
+API_PORT=${API_PORT:-6443}
+ETCD_PORT=${ETCD_PORT:-31379}    # the cluster's own etcd, on 127.0.0.1
+ETCD_PEER_PORT=${ETCD_PEER_PORT:-31380}
 PAUSE_IMAGE=registry.k8s.io/pause:3.10
 K8S_VERSION=v1.36.3
 ETCD_VERSION=3.6.16              # the one the cluster itself runs on
@@ -23,8 +26,22 @@ built() {
   echo "$CACHE/$1-$({ echo "recipe 1"; go env GOVERSION; cat "$mod"/*; } | sha256sum | cut -c1-12)"
 }
 
+# images: the folder with the images that images.sh makes of those programs.
+images() {
+  local v
+  echo "$CACHE/images-$({
+    for v in $ETCD_VERSIONS; do built "etcd-$v"; done
+    built coredns
+    built local-path
+    cat "$cluster_dir"/{images,mkimage}.sh /bin/busybox
+  } | sha256sum | cut -c1-12)"
+}
+
 # alive FILE: whether the process recorded in FILE (pid and start time, so that a reused pid is not taken for it) runs.
 alive() {
   local pid started
-  read -r pid started 2>/dev/null <"$1" && [ "$(cut -d' ' -f22 "/proc/$pid/stat" 2>/dev/null)" = "$started" ]
+  [ -s "$1" ] && read -r pid started <"$1" && [ "$(cut -d' ' -f22 "/proc/$pid/stat" 2>/dev/null)" = "$started" ]
 }
+
+# folders that a node mounts its own over; up.sh makes those that the machine lacks, down.sh removes them again
+MOUNTPOINTS="/etc/cni /opt/local-path-provisioner /var/lib/cni /var/lib/containerd /var/lib/kubelet /var/log/containers /var/log/pods"
