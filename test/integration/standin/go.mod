@@ -1,0 +1,3 @@
+module etcdop.test/standin
+
+go 1.26

@@ -1,0 +1,240 @@
+// Package kubelet plays scheduler, kubelet and volume provisioner over a real API server: each etcd Pod becomes a real
+// etcd process with an address and a name of its own, each PVC a folder.
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"etcdop.test/standin/kube"
+)
+
+const (
+	nodes     = 3
+	nodesPath = "/api/v1/nodes"
+	// maxBackoff times the configured step is the longest time between two restarts, as 5 minutes are 30 times 10 s.
+	maxBackoff = 30
+)
+
+// Front stands before the client port of a Pod's etcd: it listens on address and forwards to behind until it is closed.
+type Front func(pod *kube.Pod, address, behind string) (io.Closer, error)
+
+// Config is what a Kubelet is made of.
+type Config struct {
+	Client    *kube.Client
+	Dir       string            // volumes and logs are written below it
+	Etcd      map[string]string // binaries by version
+	ExtraArgs []string          // appended to each etcd's command line
+	// ProbeSpeed divides the periods of startup and readiness probes.
+	ProbeSpeed int
+	// Backoff is the first wait between restarts, and between pulls of an image that is not there; a kubelet's is 10 s.
+	Backoff time.Duration
+	Front   Front
+	Network *Network
+}
+
+// Kubelet plays all Pods and PVCs of an API server.
+type Kubelet struct {
+	Config
+	Pods *kube.Cache[kube.Pod, *kube.Pod]
+	PVCs *kube.Cache[kube.PVC, *kube.PVC]
+
+	mu        sync.Mutex
+	runs      map[string]*run // by Pod UID
+	volumes   map[string]context.CancelFunc
+	hidden    map[string]bool // versions whose image cannot be pulled
+	abandoned map[string]bool // namespaces
+	births    map[string][]Birth
+	changed   chan struct{} // closed and replaced when a PVC changed
+	all       sync.WaitGroup
+}
+
+// Birth is a start of an etcd on an empty data directory.
+type Birth struct {
+	Pod   string
+	State string // --initial-cluster-state
+}
+
+// New makes a Kubelet. observe, if not nil, is called after each change of a Pod or PVC; it must not wait.
+func New(config Config, observe func(namespace string)) *Kubelet {
+	k := &Kubelet{
+		Config: config, runs: map[string]*run{}, volumes: map[string]context.CancelFunc{}, hidden: map[string]bool{},
+		abandoned: map[string]bool{}, births: map[string][]Birth{}, changed: make(chan struct{}),
+	}
+	k.Pods = kube.NewCache[kube.Pod](config.Client, kube.Pods, func(pod *kube.Pod, deleted bool) {
+		k.podChanged(pod, deleted)
+		observe(pod.Metadata.Namespace)
+	})
+	k.PVCs = kube.NewCache[kube.PVC](config.Client, kube.PVCs, func(claim *kube.PVC, deleted bool) {
+		k.claimChanged(claim, deleted)
+		observe(claim.Metadata.Namespace)
+	})
+	return k
+}
+
+// Run plays until ctx ends and every process has.
+func (k *Kubelet) Run(ctx context.Context) error {
+	for _, folder := range []string{"volumes", "logs"} {
+		if err := os.MkdirAll(filepath.Join(k.Dir, folder), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := k.prepare(ctx); err != nil {
+		return err
+	}
+	go k.PVCs.Run(ctx)
+	k.Pods.Run(ctx)
+	k.mu.Lock()
+	for _, r := range k.runs {
+		r.vanish()
+	}
+	k.mu.Unlock()
+	k.all.Wait()
+	return nil
+}
+
+// prepare makes the nodes and the default StorageClass.
+func (k *Kubelet) prepare(ctx context.Context) error {
+	for i := 1; i <= nodes; i++ {
+		name := nodeName(i)
+		node := map[string]any{"metadata": map[string]any{"name": name, "labels": map[string]string{
+			"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": fmt.Sprintf("zone-%d", i),
+		}}}
+		if err := ignore(http.StatusConflict, k.Client.Create(ctx, nodesPath, node)); err != nil {
+			return err
+		}
+		status := map[string]any{"status": map[string]any{"conditions": []kube.Condition{
+			{Type: "Ready", Status: "True", Reason: "KubeletReady", LastTransitionTime: time.Now()},
+		}}}
+		if err := k.Client.Patch(ctx, nodesPath+"/"+name+"/status", status); err != nil {
+			return err
+		}
+	}
+	class := map[string]any{
+		"metadata": map[string]any{"name": "standard", "annotations": map[string]string{
+			"storageclass.kubernetes.io/is-default-class": "true",
+		}},
+		"provisioner": provisioner, "allowVolumeExpansion": true,
+	}
+	return ignore(http.StatusConflict, k.Client.Create(ctx, classesPath, class))
+}
+
+func nodeName(i int) string { return fmt.Sprintf("standin-%d", i) }
+
+func ignore(code int, err error) error {
+	if kube.Code(err) == code {
+		return nil
+	}
+	return err
+}
+
+func (k *Kubelet) podChanged(pod *kube.Pod, deleted bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	meta := &pod.Metadata
+	r := k.runs[meta.UID]
+	switch {
+	case deleted && r != nil:
+		r.vanish()
+	case meta.DeletionTimestamp != nil && r != nil:
+		grace := time.Duration(0)
+		if meta.DeletionGracePeriodSeconds != nil {
+			grace = time.Duration(*meta.DeletionGracePeriodSeconds) * time.Second
+		}
+		r.terminate(grace)
+	case !deleted && r == nil && !k.abandoned[meta.Namespace] && pod.Status.Phase != "Succeeded" && pod.Status.Phase != "Failed":
+		r = newRun(k, pod)
+		k.runs[meta.UID] = r
+		k.all.Go(func() {
+			r.play()
+			k.mu.Lock()
+			delete(k.runs, meta.UID)
+			k.mu.Unlock()
+		})
+		if meta.DeletionTimestamp != nil { // It was terminating when we started.
+			r.terminate(0)
+		}
+	}
+}
+
+// SetImage says whether the image of an etcd version can be pulled.
+func (k *Kubelet) SetImage(version string, available bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.hidden[version] = !available
+}
+
+// binary returns the program behind an image, or "" when the image cannot be pulled.
+func (k *Kubelet) binary(image string) string {
+	version := strings.TrimPrefix(image[strings.LastIndexByte(image, ':')+1:], "v")
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.hidden[version] {
+		return ""
+	}
+	return k.Etcd[version]
+}
+
+// Played is a Pod as the control interface shows it.
+type Played struct {
+	Namespace, Name, IP, Log string
+	PID                      int `json:",omitempty"`
+}
+
+// Running lists the Pods being played.
+func (k *Kubelet) Running() []Played {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	list := []Played{}
+	for _, r := range k.runs {
+		list = append(list, Played{
+			Namespace: r.meta.Namespace, Name: r.meta.Name, IP: r.ip, Log: r.log(), PID: r.pid(),
+		})
+	}
+	return list
+}
+
+// Signal sends a signal to a Pod's process; false when none runs.
+func (k *Kubelet) Signal(namespace, name string, signal syscall.Signal) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range k.runs {
+		if r.meta.Namespace == namespace && r.meta.Name == name && r.pid() != 0 {
+			return syscall.Kill(r.pid(), signal) == nil
+		}
+	}
+	return false
+}
+
+// Abandon ends all processes of a namespace at once and plays no Pod of it any more; its objects stay as they are.
+func (k *Kubelet) Abandon(namespace string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.abandoned[namespace] = true
+	for _, r := range k.runs {
+		if r.meta.Namespace == namespace {
+			r.vanish()
+		}
+	}
+}
+
+// Births lists, for one namespace, each start of an etcd on an empty data directory.
+func (k *Kubelet) Births(namespace string) []Birth {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append([]Birth(nil), k.births[namespace]...)
+}
+
+func (k *Kubelet) born(namespace string, birth Birth) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.births[namespace] = append(k.births[namespace], birth)
+}

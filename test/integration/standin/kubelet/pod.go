@@ -1,0 +1,429 @@
+package kubelet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"etcdop.test/standin/kube"
+)
+
+const (
+	etcdContainer = "etcd"
+	reportRetry   = 300 * time.Millisecond
+	probeGrace    = 30 * time.Second // between SIGTERM and SIGKILL for a container that fails its probe
+	resetAfter    = 60               // times Backoff: a container that ran for so long starts again at once
+)
+
+// run plays one Pod, from its scheduling to its end. All but the ways to end it belongs to its goroutine.
+type run struct {
+	k    *Kubelet
+	pod  *kube.Pod
+	meta *kube.Metadata
+	etcd *kube.Container // nil for a Pod that is not one of ours; such a Pod is Ready without doing anything
+	ip   string
+	node string // guarded by k.mu
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	grace  atomic.Int64 // what is left to the processes once ctx has ended
+	gone   atomic.Bool  // the object is gone, there is nothing to report and nothing to delete
+	now    atomic.Pointer[process]
+
+	status kube.PodStatus
+	state  kube.ContainerStatus
+}
+
+func newRun(k *Kubelet, pod *kube.Pod) *run {
+	r := &run{k: k, pod: pod, meta: &pod.Metadata, ip: k.Network.take(), node: pod.Spec.NodeName}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	if i := slices.IndexFunc(pod.Spec.Containers, func(c kube.Container) bool { return c.Name == etcdContainer }); i >= 0 {
+		r.etcd = &pod.Spec.Containers[i]
+		r.state = kube.ContainerStatus{Name: etcdContainer, Image: r.etcd.Image}
+		if len(pod.Status.ContainerStatuses) > 0 { // An earlier stand-in played it; to the Pod that is a restart.
+			r.state.RestartCount = pod.Status.ContainerStatuses[0].RestartCount + 1
+		}
+	}
+	return r
+}
+
+// terminate ends the run as a kubelet ends a Pod that was deleted.
+func (r *run) terminate(grace time.Duration) {
+	r.grace.Store(int64(grace))
+	r.cancel()
+}
+
+// vanish ends the run of a Pod that is gone: at once.
+func (r *run) vanish() {
+	r.gone.Store(true)
+	r.terminate(0)
+	if p := r.now.Load(); p != nil {
+		p.signal(syscall.SIGKILL)
+	}
+}
+
+func (r *run) log() string {
+	return filepath.Join(r.k.Dir, "logs", r.meta.Namespace+"_"+r.meta.Name+".log")
+}
+
+func (r *run) pid() int {
+	if p := r.now.Load(); p != nil {
+		return p.command.Process.Pid
+	}
+	return 0
+}
+
+func (r *run) play() {
+	defer r.cancel()
+	if r.schedule() {
+		r.status.Phase, r.status.PodIP, r.status.PodIPs = "Pending", r.ip, []kube.PodIP{{IP: r.ip}}
+		if name := r.dnsName(); name != "" {
+			r.k.Network.setName(name, r.ip)
+			defer r.k.Network.dropName(name, r.ip)
+		}
+		if r.etcd == nil {
+			r.pretend()
+		} else if binary := r.pull(); binary != "" {
+			r.keepRunning(binary)
+		}
+	}
+	<-r.ctx.Done()
+	r.remove()
+}
+
+func (r *run) dnsName() string {
+	if r.pod.Spec.Subdomain == "" {
+		return ""
+	}
+	host := cmp.Or(r.pod.Spec.Hostname, r.meta.Name)
+	return strings.ToLower(fmt.Sprintf("%s.%s.%s.svc", host, r.pod.Spec.Subdomain, r.meta.Namespace))
+}
+
+// schedule waits for the Pod's claims and binds it to the node with the fewest Pods of its namespace.
+func (r *run) schedule() bool {
+	if r.pod.Spec.NodeName != "" {
+		return true
+	}
+	for last := ""; ; {
+		r.k.mu.Lock()
+		changed := r.k.changed
+		r.k.mu.Unlock()
+		obstacle := r.obstacle()
+		if obstacle == "" {
+			break
+		}
+		if obstacle != last {
+			last = obstacle
+			r.status.Phase = "Pending"
+			r.setCondition("PodScheduled", "False", "Unschedulable", obstacle)
+			r.report()
+		}
+		select {
+		case <-r.ctx.Done():
+			return false
+		case <-changed:
+		}
+	}
+	node := r.k.assignNode(r)
+	binding := map[string]any{
+		"metadata": map[string]any{"name": r.meta.Name, "uid": r.meta.UID},
+		"target":   map[string]any{"kind": "Node", "name": node},
+	}
+	for {
+		err := r.k.Client.Create(r.ctx, r.meta.Path(kube.Pods, "binding"), binding)
+		if err == nil {
+			r.setCondition("PodScheduled", "True", "", "")
+			return true
+		}
+		if !sleep(r.ctx, reportRetry) {
+			return false
+		}
+	}
+}
+
+// obstacle says, in the scheduler's words, why the Pod cannot be bound to a node.
+func (r *run) obstacle() string {
+	for _, volume := range r.pod.Spec.Volumes {
+		if volume.PVC == nil {
+			continue
+		}
+		claim := r.k.PVCs.Get(r.meta.Namespace, volume.PVC.ClaimName)
+		switch {
+		case claim == nil:
+			return fmt.Sprintf("0/%d nodes are available: persistentvolumeclaim %q not found.", nodes, volume.PVC.ClaimName)
+		case claim.Metadata.DeletionTimestamp != nil:
+			return fmt.Sprintf("0/%d nodes are available: persistentvolumeclaim %q is being deleted.", nodes, volume.PVC.ClaimName)
+		case claim.Status.Phase != "Bound":
+			return fmt.Sprintf("0/%d nodes are available: pod has unbound immediate PersistentVolumeClaims.", nodes)
+		}
+	}
+	return ""
+}
+
+// assignNode gives the Pod to the node with the fewest Pods of its namespace.
+func (k *Kubelet) assignNode(r *run) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	load := map[string]int{}
+	for _, other := range k.runs {
+		if other.meta.Namespace == r.meta.Namespace {
+			load[other.node]++
+		}
+	}
+	r.node = nodeName(1)
+	for i := 2; i <= nodes; i++ {
+		if name := nodeName(i); load[name] < load[r.node] {
+			r.node = name
+		}
+	}
+	return r.node
+}
+
+// pretend reports a Pod that is not etcd's as Running and Ready.
+func (r *run) pretend() {
+	now := time.Now()
+	r.status.Phase, r.status.StartTime = "Running", &now
+	for _, container := range r.pod.Spec.Containers {
+		r.status.ContainerStatuses = append(r.status.ContainerStatuses, kube.ContainerStatus{
+			Name: container.Name, Image: container.Image, Ready: true, Started: true,
+			State: kube.ContainerState{Running: &kube.Running{StartedAt: now}},
+		})
+	}
+	r.setReady(true)
+	r.report()
+}
+
+// pull waits until the image can be had and returns the program in it.
+func (r *run) pull() string {
+	for tries := 0; ; tries++ {
+		if binary := r.k.binary(r.etcd.Image); binary != "" {
+			return binary
+		}
+		r.wait("ErrImagePull", fmt.Sprintf("failed to pull and unpack image %q: not found", r.etcd.Image))
+		r.wait("ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q", r.etcd.Image))
+		if !sleep(r.ctx, r.k.backoff(tries)) {
+			return ""
+		}
+	}
+}
+
+// wait reports the container as waiting.
+func (r *run) wait(reason, message string) {
+	r.state.State = kube.ContainerState{Waiting: &kube.Waiting{Reason: reason, Message: message}}
+	r.state.Ready, r.state.Started = false, false
+	r.setReady(false)
+	r.report()
+}
+
+// backoff is the wait before the next try after so many, counted from 0.
+func (k *Kubelet) backoff(tries int) time.Duration {
+	return min(k.Backoff<<min(tries, 10), maxBackoff*k.Backoff)
+}
+
+// keepRunning runs the container, again and again, until the Pod is to end or has ended by its restart policy.
+func (r *run) keepRunning(binary string) {
+	mounts := r.mounts()
+	args, behind := localize(slices.Concat(r.etcd.Command, r.etcd.Args), r.ip, mounts)
+	args = append(args, r.k.ExtraArgs...)
+	failures := 0
+	for r.ctx.Err() == nil {
+		r.noteBirth(args)
+		p, err := startProcess(binary, args, r.log())
+		if err != nil {
+			slog.Error("start", "pod", r.meta.Key(), "error", err)
+			return
+		}
+		r.now.Store(p)
+		if r.gone.Load() { // vanish came too early to see the process
+			p.signal(syscall.SIGKILL)
+		}
+		r.supervise(p, behind)
+		r.now.Store(nil)
+		slog.Debug("ended", "pod", r.meta.Key(), "exit", p.ended.ExitCode)
+		r.state.State = kube.ContainerState{Terminated: &p.ended}
+		r.state.Ready, r.state.Started = false, false
+		if r.ctx.Err() != nil || r.finished(p.ended.ExitCode) {
+			return
+		}
+		r.setReady(false)
+		r.report()
+		if p.ended.FinishedAt.Sub(p.began) > resetAfter*r.k.Backoff {
+			failures = 0
+		}
+		r.state.LastState = r.state.State
+		if failures > 0 { // A kubelet restarts at once the first time.
+			delay := r.k.backoff(failures - 1)
+			r.wait("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=etcd pod=%s", delay, r.meta.Name))
+			if !sleep(r.ctx, delay) {
+				return
+			}
+		}
+		failures++
+		r.state.RestartCount++
+	}
+}
+
+// finished reports the end of a Pod that is not to be restarted.
+func (r *run) finished(exitCode int) bool {
+	switch {
+	case r.pod.Spec.RestartPolicy == "Never" && exitCode != 0:
+		r.status.Phase = "Failed"
+	case r.pod.Spec.RestartPolicy == "Never", r.pod.Spec.RestartPolicy == "OnFailure" && exitCode == 0:
+		r.status.Phase = "Succeeded"
+	default:
+		return false
+	}
+	r.setReady(false)
+	r.report()
+	return true
+}
+
+// mounts maps the container's mounted paths to folders: a claim's by the claim's UID, another volume's by the Pod's.
+func (r *run) mounts() map[string]string {
+	folders := map[string]string{}
+	for _, mount := range r.etcd.VolumeMounts {
+		folder := r.k.folder(r.meta.UID + "-" + mount.Name)
+		for _, volume := range r.pod.Spec.Volumes {
+			if volume.Name != mount.Name || volume.PVC == nil {
+				continue
+			}
+			if claim := r.k.PVCs.Get(r.meta.Namespace, volume.PVC.ClaimName); claim != nil {
+				folder = r.k.folder(claim.Metadata.UID)
+			}
+		}
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			slog.Error("mount", "pod", r.meta.Key(), "error", err)
+		}
+		folders[mount.MountPath] = folder
+	}
+	return folders
+}
+
+// noteBirth remembers a start on an empty data directory: two of them as "new" are two clusters.
+func (r *run) noteBirth(args []string) {
+	birth := Birth{Pod: r.meta.Name}
+	for _, arg := range args {
+		if dir, found := strings.CutPrefix(arg, "--data-dir="); found {
+			if _, err := os.Stat(filepath.Join(dir, "member")); err == nil {
+				return
+			}
+		}
+		if state, found := strings.CutPrefix(arg, "--initial-cluster-state="); found {
+			birth.State = state
+		}
+	}
+	r.k.born(r.meta.Namespace, birth)
+}
+
+// supervise reports on a process until it has ended; it ends it when the Pod is to end or its probes say so.
+func (r *run) supervise(p *process, behind bool) {
+	if behind && r.k.Front != nil {
+		var front io.Closer
+		front, err := r.k.Front(r.pod, r.ip+":"+clientPort, r.ip+":"+behindPort)
+		if err != nil {
+			slog.Error("front", "pod", r.meta.Key(), "error", err)
+		} else {
+			defer front.Close()
+		}
+	}
+	r.state.State = kube.ContainerState{Running: &kube.Running{StartedAt: p.began}}
+	r.status.Phase, r.status.StartTime = "Running", &p.began
+	r.setReady(false)
+	r.report()
+	probing, stopProbing := context.WithCancel(r.ctx)
+	defer stopProbing()
+	events := make(chan health)
+	go watchHealth(probing, r.etcd, r.ip, r.k.ProbeSpeed, events)
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-r.ctx.Done():
+			p.stop(time.Duration(r.grace.Load()))
+			return
+		case event := <-events:
+			switch event {
+			case started:
+				r.state.Started = true
+			case ready, unready:
+				r.state.Ready = event == ready
+			case unlively:
+				slog.Info("killed by its probe", "pod", r.meta.Key())
+				go p.stop(probeGrace)
+			}
+			r.setReady(r.state.Ready)
+			r.report()
+		}
+	}
+}
+
+func (r *run) setReady(ready bool) {
+	status, reason := "True", ""
+	if !ready {
+		status, reason = "False", "ContainersNotReady"
+	}
+	r.setCondition("Initialized", "True", "", "")
+	r.setCondition("ContainersReady", status, reason, "")
+	r.setCondition("Ready", status, reason, "")
+}
+
+func (r *run) setCondition(kind, status, reason, message string) {
+	i := slices.IndexFunc(r.status.Conditions, func(c kube.Condition) bool { return c.Type == kind })
+	if i < 0 {
+		r.status.Conditions = append(r.status.Conditions, kube.Condition{Type: kind})
+		i = len(r.status.Conditions) - 1
+	}
+	condition := &r.status.Conditions[i]
+	if condition.Status != status {
+		condition.Status, condition.LastTransitionTime = status, time.Now()
+	}
+	condition.Reason, condition.Message = reason, message
+}
+
+// report writes the Pod's status; it tries until it is written, the Pod is another one, or it is to end.
+func (r *run) report() {
+	if r.etcd != nil && r.status.PodIP != "" {
+		r.status.ContainerStatuses = []kube.ContainerStatus{r.state}
+	}
+	patch := map[string]any{"metadata": map[string]any{"uid": r.meta.UID}, "status": r.status}
+	for {
+		err := r.k.Client.Patch(r.ctx, r.meta.Path(kube.Pods, "status"), patch)
+		code := kube.Code(err)
+		if err == nil || code == http.StatusNotFound || code == http.StatusConflict || code == http.StatusUnprocessableEntity {
+			if code == http.StatusUnprocessableEntity {
+				slog.Error("status", "pod", r.meta.Key(), "error", err)
+			}
+			return
+		}
+		if !sleep(r.ctx, reportRetry) {
+			return
+		}
+	}
+}
+
+// remove deletes the object of a Pod whose processes have ended, and what only the Pod had.
+func (r *run) remove() {
+	leftovers, _ := filepath.Glob(r.k.folder(r.meta.UID + "-*"))
+	for _, folder := range leftovers {
+		os.RemoveAll(folder)
+	}
+	options := map[string]any{"gracePeriodSeconds": 0, "preconditions": map[string]any{"uid": r.meta.UID}}
+	for tries := 0; !r.gone.Load() && tries < 100; tries++ {
+		err := r.k.Client.Delete(context.Background(), r.meta.Path(kube.Pods), options)
+		code := kube.Code(err)
+		if err == nil || code == http.StatusNotFound || code == http.StatusConflict {
+			return
+		}
+		time.Sleep(reportRetry)
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+const inSandbox = "STANDIN_IN_SANDBOX"
+
+// sandbox runs the program again as PID 1 of a process namespace with its own mounts, and returns its exit code; in there
+// it returns inside=true. So whatever happens to this program, nothing that it started stays; and its resolv.conf is seen by
+// those alone.
+func sandbox() (inside bool, code int) {
+	if os.Getenv(inSandbox) != "" {
+		return true, 0
+	}
+	again := exec.Command("/proc/self/exe", os.Args[1:]...)
+	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
+	again.Env = append(os.Environ(), inSandbox+"=1")
+	again.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL,
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if err := again.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, "standin: a process and a mount namespace are needed (root):", err)
+		return false, 1
+	}
+	go func() {
+		for received := range signals {
+			_ = again.Process.Signal(received)
+		}
+	}()
+	_ = again.Wait() // The exit code tells.
+	if code = again.ProcessState.ExitCode(); code < 0 {
+		code = 1
+	}
+	return false, code
+}
+
+// enterSandbox finishes what sandbox began: /proc shows the processes of this namespace.
+func enterSandbox() error {
+	os.Unsetenv(inSandbox)
+	return syscall.Mount("proc", "/proc", "proc", 0, "")
+}
