@@ -45,9 +45,10 @@ up() {
   # 127.0.0.1 cannot stand in an Endpoints object; without nodes nobody reads it.
   start_api_server --endpoint-reconciler-type=none
   for manifest; do kubectl apply --server-side -f "$manifest" >>"$STATE/log/manifests.log"; done
-  # Fast where a test waits; without the controllers that would take Pods away because their node does not answer.
+  # Fast where a test waits; without the controllers that would take Pods away because their node does not answer, and
+  # without the binder of volumes, which the tests' stand-in plays.
   start_controller_manager --kube-api-qps=500 --kube-api-burst=1000 --concurrent-gc-syncs=40 \
-    --controllers='*,-node-lifecycle-controller,-pod-garbage-collector-controller,-taint-eviction-controller,-device-taint-eviction-controller,-node-ipam-controller,-node-route-controller,-cloud-node-lifecycle-controller'
+    --controllers='*,-persistentvolume-binder-controller,-node-lifecycle-controller,-pod-garbage-collector-controller,-taint-eviction-controller,-device-taint-eviction-controller,-node-ipam-controller,-node-route-controller,-cloud-node-lifecycle-controller'
   until_controllers_work
   echo "$KUBECONFIG"
 }
