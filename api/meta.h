@@ -88,6 +88,30 @@ struct Condition {
   std::string type, status, reason, message, last_transition_time;
   std::int64_t observed_generation = 0;
   bool operator==(const Condition&) const = default;
+
+  static auto describe() {
+    using S = Condition;
+    return object(
+        "metav1.Condition.",
+        std::tuple{
+            required("type", &S::type, "What the condition is about.",
+                     {{"maxLength", 316},
+                      {"pattern",
+                       R"(^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?)"
+                       R"((([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$)"}}),
+            required("status", &S::status, "Whether it holds.",
+                     {{"enum", json::array{"True", "False", "Unknown"}}}),
+            required("reason", &S::reason, "Why, in one word for programs.",
+                     {{"minLength", 1},
+                      {"maxLength", 1024},
+                      {"pattern", "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}}),
+            required("message", &S::message, "Why, in a sentence for people.",
+                     {{"maxLength", 32768}}),
+            required("lastTransitionTime", &S::last_transition_time, "When status last changed.",
+                     {{"format", "date-time"}}),
+            sparse("observedGeneration", &S::observed_generation,
+                   "The metadata.generation that this was said about.", {{"minimum", 0}})});
+  }
 };
 
 }  // namespace etcdop::api

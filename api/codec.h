@@ -1,0 +1,245 @@
+// JSON to C++ and back, and the OpenAPI schema of a type: one Codec for each kind of type.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/field.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace etcdop::api {
+
+/// Why a value could not be read; `where` is the path below the value that was asked for.
+struct Fault {
+  std::string where, what;
+};
+using Verdict = std::optional<Fault>;
+
+/// "expected a list, got string".
+Fault expected(const char* wanted, const Json& got);
+
+/// Codec<T>: `encode` makes JSON; `decode` fills `out`, which the caller has just made, and says
+/// what is wrong; `schema` is OpenAPI v3 as CustomResourceDefinitions want it.
+template <>
+struct Codec<std::string> {
+  static Json encode(const std::string& text) { return Json(text); }
+  static Verdict decode(const Json& in, std::string& out);
+  static json::object schema() { return {{"type", "string"}}; }
+};
+
+template <>
+struct Codec<bool> {
+  static Json encode(bool value) { return value; }
+  static Verdict decode(const Json& in, bool& out);
+  static json::object schema() { return {{"type", "boolean"}}; }
+};
+
+template <class T>
+concept Integer = std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
+
+template <Integer T>
+struct Codec<T> {
+  static constexpr bool kWide = sizeof(T) == 8;
+  static Json encode(T value) { return value; }
+  static Verdict decode(const Json& in, T& out) {
+    const char* wanted = kWide ? "an integer of 64 bits" : "an integer of 32 bits";
+    if (!in.is_number()) return expected(wanted, in);
+    boost::system::error_code inexact;
+    out = in.to_number<T>(inexact);
+    if (inexact) return Fault{"", std::string("expected ") + wanted + ", got " + serialize(in)};
+    return {};
+  }
+  static json::object schema() {
+    return {{"type", "integer"}, {"format", kWide ? "int64" : "int32"}};
+  }
+};
+
+/// A resource.Quantity kept as text ("1Gi"): on the wire a string or a number.
+struct Quantity {
+  static Json encode(const std::string& text) { return Json(text); }
+  static Verdict decode(const Json& in, std::string& out);
+  static json::object schema();
+};
+
+/// Passed through unread; the field's `extra` has its schema.
+template <>
+struct Codec<Json> {
+  static Json encode(const Json& value) { return value; }
+  static Verdict decode(const Json& in, Json& out) {
+    out = in;
+    return {};
+  }
+  static json::object schema() { return {}; }
+};
+
+template <class T>
+struct Codec<std::optional<T>> {
+  static Json encode(const std::optional<T>& value) {
+    return value ? Codec<T>::encode(*value) : Json(nullptr);
+  }
+  static Verdict decode(const Json& in, std::optional<T>& out) {
+    return Codec<T>::decode(in, out.emplace());
+  }
+  static json::object schema() { return Codec<T>::schema(); }
+};
+
+template <class T>
+struct Codec<std::vector<T>> {
+  static Json encode(const std::vector<T>& list) {
+    json::array out;
+    for (const T& element : list) out.push_back(Codec<T>::encode(element));
+    return out;
+  }
+  static Verdict decode(const Json& in, std::vector<T>& out) {
+    if (!in.is_array()) return expected("a list", in);
+    out.reserve(in.as_array().size());
+    for (const Json& element : in.as_array()) {
+      T decoded{};
+      if (Verdict bad = Codec<T>::decode(element, decoded))
+        return Fault{"[" + std::to_string(out.size()) + "]" + bad->where, bad->what};
+      out.push_back(std::move(decoded));
+    }
+    return {};
+  }
+  static json::object schema() { return {{"type", "array"}, {"items", Codec<T>::schema()}}; }
+};
+
+template <class T>
+struct Codec<std::map<std::string, T>> {
+  static Json encode(const std::map<std::string, T>& map) {
+    json::object out;
+    for (const auto& [key, value] : map) out[key] = Codec<T>::encode(value);
+    return out;
+  }
+  static Verdict decode(const Json& in, std::map<std::string, T>& out) {
+    if (!in.is_object()) return expected("an object", in);
+    for (const auto& [key, value] : in.as_object())
+      if (Verdict bad = Codec<T>::decode(value, out[key]))
+        return Fault{"[" + std::string(key) + "]" + bad->where, bad->what};
+    return {};
+  }
+  static json::object schema() {
+    return {{"type", "object"}, {"additionalProperties", Codec<T>::schema()}};
+  }
+};
+
+template <Named E>
+struct Codec<E> {
+  static Json encode(E value) {
+    for (const auto& [enumerator, text] : names(value))
+      if (enumerator == value) return text;
+    check(false, "every enumerator has a name");
+    return nullptr;
+  }
+  static Verdict decode(const Json& in, E& out) {
+    if (!in.is_string()) return expected("a string", in);
+    std::string known;
+    for (const auto& [enumerator, text] : names(E{})) {
+      if (in.as_string() == text) {
+        out = enumerator;
+        return {};
+      }
+      known += std::string(known.empty() ? "\"" : ", \"") + text + "\"";
+    }
+    return Fault{"", "expected one of " + known + ", got " + serialize(in)};
+  }
+  static json::object schema() {
+    json::array texts;
+    for (const auto& [enumerator, text] : names(E{})) texts.emplace_back(text);
+    return {{"type", "string"}, {"enum", std::move(texts)}};
+  }
+};
+
+template <Described T>
+struct Codec<T> {
+  static Json encode(const T& value) {
+    static const T initial{};
+    json::object out;
+    if constexpr (requires { T::resource; }) {
+      out["apiVersion"] = api_version(T::resource);
+      out["kind"] = T::resource.kind;
+    }
+    for_each_field<T>([&]<class F>(const F& field) {
+      const auto& member = value.*field.at;
+      if (field.presence == Presence::Sparse && member == initial.*field.at) return;
+      if constexpr (requires { member.has_value(); })
+        if (!member.has_value()) return;
+      out[field.name] = F::FieldCodec::encode(member);
+    });
+    return out;
+  }
+
+  static Verdict decode(const Json& in, T& out) {
+    if (!in.is_object()) return expected("an object", in);
+    const json::object& from = in.as_object();
+    Verdict bad;
+    for_each_field<T>([&]<class F>(const F& field) {
+      if (bad) return;
+      const Json* value = from.if_contains(field.name);
+      if (value && !value->is_null()) {
+        typename F::Member decoded{};
+        bad = F::FieldCodec::decode(*value, decoded);
+        out.*field.at = std::move(decoded);
+        if (bad) bad->where = "." + (field.name + bad->where);
+      } else if (field.presence == Presence::Required) {
+        bad = Fault{std::string(".") + field.name, "is required"};
+      }
+    });
+    return bad;
+  }
+
+  static json::object schema() {
+    const auto& described = description<T>();
+    json::object properties;
+    json::array required;
+    for_each_field<T>([&]<class F>(const F& field) {
+      properties[field.name] = property(field);
+      if (field.presence == Presence::Required) required.emplace_back(field.name);
+    });
+    json::object out{{"description", described.doc}, {"type", "object"}};
+    if (!required.empty()) out["required"] = std::move(required);
+    out["properties"] = std::move(properties);
+    for (const auto& [key, value] : described.extra) out[key] = value;
+    for (const auto& [key, value] : rules(described.rules)) out[key] = value;
+    return out;
+  }
+
+ private:
+  template <class F>
+  static json::object property(const F& field) {
+    json::object out = F::FieldCodec::schema();
+    if (*field.doc != '\0') out["description"] = field.doc;
+    for (const auto& [key, value] : field.extra) out[key] = value;
+    if (field.presence == Presence::Defaulted)
+      out["default"] = F::FieldCodec::encode(T{}.*field.at);
+    return out;
+  }
+};
+
+template <class T>
+Json encode(const T& value) {
+  return Codec<T>::encode(value);
+}
+
+/// Replaces `out` by what `in` says; an absent or null field has the struct's initialiser. Unknown
+/// fields are ignored. Invalid names the field: "EtcdCluster.spec.replicas: expected ...". `out` is
+/// then half filled.
+template <class T>
+Result<Done> decode(const Json& in, T& out, const std::string& path) {
+  out = T{};
+  if (const Verdict bad = Codec<T>::decode(in, out))
+    return Error{Code::Invalid, path + bad->where + ": " + bad->what};
+  return Done{};
+}
+
+/// OpenAPI v3. `$ref` stands where a part of core/v1 belongs (crdgen puts it in).
+template <class T>
+Json schema() {
+  return Codec<T>::schema();
+}
+
+}  // namespace etcdop::api

@@ -1,0 +1,5 @@
+// All that a struct gets from describing itself: JSON codec, schema, walks over its fields.
+#pragma once
+#include "api/codec.h"   // IWYU pragma: export
+#include "api/field.h"   // IWYU pragma: export
+#include "api/leaves.h"  // IWYU pragma: export

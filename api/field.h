@@ -1,0 +1,117 @@
+// The words in which a struct describes itself, once: name, member, prose and constraints of each
+// field. Codec, schema and walks are derived from that (codec.h, leaves.h).
+#pragma once
+#include <boost/pfr/tuple_size.hpp>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+
+namespace etcdop::api {
+
+template <class T>
+struct Codec;
+
+enum class Presence {
+  Required,   ///< In the schema's `required`; decoding fails without it.
+  Defaulted,  ///< The API server fills in the struct's initialiser; always encoded.
+  Optional,   ///< std::optional: encoded if it has a value.
+  Sparse,     ///< Encoded if it differs from the struct's initialiser.
+  Always,     ///< Always encoded, and not required by the schema: a status that shows its zeros.
+};
+
+/// One field of S, of type M, read and written by C. `extra` is merged into the field's schema.
+template <class S, class M, class C>
+struct Field {
+  using Struct = S;
+  using Member = M;
+  using FieldCodec = C;
+  const char* name;
+  M S::* at;
+  const char* doc;  ///< Empty: the prose of the field's type.
+  Presence presence;
+  json::object extra;
+};
+
+/// The codec that a field asks for, else that of its type.
+template <class C, class M>
+using CodecOr = std::conditional_t<std::is_void_v<C>, Codec<M>, C>;
+
+template <class C = void, class S, class M>
+Field<S, M, CodecOr<C, M>> required(const char* name, M S::* at, const char* doc,
+                                    json::object extra = {}) {
+  return {name, at, doc, Presence::Required, std::move(extra)};
+}
+template <class C = void, class S, class M>
+Field<S, M, CodecOr<C, M>> defaulted(const char* name, M S::* at, const char* doc,
+                                     json::object extra = {}) {
+  return {name, at, doc, Presence::Defaulted, std::move(extra)};
+}
+template <class C = void, class S, class M>
+Field<S, std::optional<M>, CodecOr<C, std::optional<M>>> optional(const char* name,
+                                                                  std::optional<M> S::* at,
+                                                                  const char* doc,
+                                                                  json::object extra = {}) {
+  return {name, at, doc, Presence::Optional, std::move(extra)};
+}
+template <class C = void, class S, class M>
+Field<S, M, CodecOr<C, M>> sparse(const char* name, M S::* at, const char* doc,
+                                  json::object extra = {}) {
+  return {name, at, doc, Presence::Sparse, std::move(extra)};
+}
+template <class C = void, class S, class M>
+Field<S, M, CodecOr<C, M>> always(const char* name, M S::* at, const char* doc,
+                                  json::object extra = {}) {
+  return {name, at, doc, Presence::Always, std::move(extra)};
+}
+
+/// What the API server checks, in CEL, and what it then says. The message names the field.
+struct Rule {
+  const char* cel;
+  const char* message;
+};
+
+template <class... F>
+struct Object {
+  const char* doc;
+  std::tuple<F...> fields;
+  std::vector<Rule> rules;
+  json::object extra;
+};
+
+/// A struct's description. Does not compile for a struct that has another number of fields.
+template <class First, class... F>
+Object<First, F...> object(const char* doc, std::tuple<First, F...> fields,
+                           std::vector<Rule> rules = {}, json::object extra = {}) {
+  static_assert(boost::pfr::tuple_size_v<typename First::Struct> == 1 + sizeof...(F),
+                "every field of the struct is described, once");
+  return {doc, std::move(fields), std::move(rules), std::move(extra)};
+}
+
+/// The `extra` of a field with rules of its own.
+json::object rules(const std::vector<Rule>& of_field);
+
+template <class T>
+concept Described = requires { T::describe(); };
+
+/// An enum with `names(E)`: pairs of enumerator and wire text, found by ADL.
+template <class T>
+concept Named = std::is_enum_v<T> && requires(T t) { names(t); };
+
+/// T's description, made once.
+template <Described T>
+const auto& description() {
+  static const auto made = T::describe();
+  return made;
+}
+
+/// Calls f(field) for each field of T, in the order of the description.
+template <Described T, class F>
+void for_each_field(F&& f) {
+  std::apply([&](const auto&... field) { (f(field), ...); }, description<T>().fields);
+}
+
+}  // namespace etcdop::api

@@ -1,0 +1,340 @@
+// EtcdCluster: the single source of its CRD, its JSON codec and its reference page.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/crd.h"
+#include "api/meta.h"
+#include "api/v1alpha2/common.h"
+#include "api/v1alpha2/names.h"
+
+namespace etcdop::api::v1alpha2 {
+
+enum class IssuerKind { Issuer, ClusterIssuer };
+inline auto names(IssuerKind) {
+  return std::array{std::pair{IssuerKind::Issuer, "Issuer"},
+                    std::pair{IssuerKind::ClusterIssuer, "ClusterIssuer"}};
+}
+
+struct IssuerReference {
+  std::string name;
+  IssuerKind kind = IssuerKind::Issuer;
+  bool operator==(const IssuerReference&) const = default;
+
+  static auto describe() {
+    using S = IssuerReference;
+    return object("An issuer of cert-manager.",
+                  std::tuple{required("name", &S::name, "Name of the issuer.", {{"minLength", 1}}),
+                             defaulted("kind", &S::kind,
+                                       "Issuer (of the same namespace) or ClusterIssuer.")});
+  }
+};
+
+struct ClientCertManager {
+  IssuerReference server_issuer_ref;
+  std::optional<IssuerReference> operator_client_issuer_ref;
+  bool operator==(const ClientCertManager&) const = default;
+
+  static auto describe() {
+    using S = ClientCertManager;
+    return object("Lets cert-manager make the certificates of the client port.",
+                  std::tuple{required("serverIssuerRef", &S::server_issuer_ref,
+                                      "Issuer of the members' server certificate."),
+                             optional("operatorClientIssuerRef", &S::operator_client_issuer_ref,
+                                      "Issuer of the operator's client certificate. If set, etcd "
+                                      "asks every client for a certificate.")});
+  }
+};
+
+struct ClientTls {
+  std::optional<LocalObjectReference> server_secret_ref, operator_client_secret_ref;
+  std::optional<ClientCertManager> cert_manager;
+  bool operator==(const ClientTls&) const = default;
+
+  static auto describe() {
+    using S = ClientTls;
+    return object(
+        "TLS of the client port (2379): from Secrets of yours or from cert-manager.",
+        std::tuple{
+            optional("serverSecretRef", &S::server_secret_ref,
+                     "Secret with tls.crt, tls.key and ca.crt of the members' server certificate. "
+                     "The certificate needs the usages server auth and client auth."),
+            optional("operatorClientSecretRef", &S::operator_client_secret_ref,
+                     "Secret with tls.crt and tls.key of the operator's client certificate. If "
+                     "set, etcd asks every client for a certificate."),
+            optional("certManager", &S::cert_manager, "")},
+        {{"has(self.serverSecretRef) != has(self.certManager)",
+          "exactly one of tls.client.serverSecretRef and tls.client.certManager must be set"},
+         {"!(has(self.operatorClientSecretRef) && has(self.certManager))",
+          "tls.client.operatorClientSecretRef cannot be combined with tls.client.certManager: use "
+          "tls.client.certManager.operatorClientIssuerRef"}});
+  }
+};
+
+struct PeerCertManager {
+  IssuerReference issuer_ref;
+  bool operator==(const PeerCertManager&) const = default;
+
+  static auto describe() {
+    using S = PeerCertManager;
+    return object("Lets cert-manager make the certificate of the peer port.",
+                  std::tuple{required("issuerRef", &S::issuer_ref,
+                                      "Issuer of the members' peer certificate.")});
+  }
+};
+
+struct PeerTls {
+  std::optional<LocalObjectReference> secret_ref;
+  std::optional<PeerCertManager> cert_manager;
+  bool operator==(const PeerTls&) const = default;
+
+  static auto describe() {
+    using S = PeerTls;
+    return object(
+        "Mutual TLS of the peer port (2380): from a Secret of yours or from cert-manager.",
+        std::tuple{optional("secretRef", &S::secret_ref,
+                            "Secret with tls.crt, tls.key and ca.crt of the members' peer "
+                            "certificate."),
+                   optional("certManager", &S::cert_manager, "")},
+        {{"has(self.secretRef) != has(self.certManager)",
+          "exactly one of tls.peer.secretRef and tls.peer.certManager must be set"}});
+  }
+};
+
+struct TlsSpec {
+  std::optional<ClientTls> client;
+  std::optional<PeerTls> peer;
+  bool operator==(const TlsSpec&) const = default;
+
+  static auto describe() {
+    using S = TlsSpec;
+    return object("TLS of the client and of the peer port.",
+                  std::tuple{optional("client", &S::client, ""), optional("peer", &S::peer, "")});
+  }
+};
+
+struct AuthSpec {
+  bool enabled = false;
+  std::optional<LocalObjectReference> root_credentials_secret_ref;
+  bool operator==(const AuthSpec&) const = default;
+
+  static auto describe() {
+    using S = AuthSpec;
+    return object("Authentication of etcd's clients by user and password.",
+                  std::tuple{sparse("enabled", &S::enabled, "Turns authentication on."),
+                             optional("rootCredentialsSecretRef", &S::root_credentials_secret_ref,
+                                      "Secret of type kubernetes.io/basic-auth with the password "
+                                      "of the user root.")});
+  }
+};
+
+struct BootstrapSpec {
+  std::optional<RestoreSpec> restore;
+  bool operator==(const BootstrapSpec&) const = default;
+
+  static auto describe() {
+    using S = BootstrapSpec;
+    return object("What a new cluster starts from.",
+                  std::tuple{optional("restore", &S::restore, "")});
+  }
+};
+
+struct EtcdClusterSpec {
+  std::int32_t replicas = 3;
+  std::string version;
+  StorageSpec storage;
+  std::int32_t progress_deadline_seconds = 600;
+  std::optional<TlsSpec> tls;
+  std::optional<AuthSpec> auth;
+  std::optional<BootstrapSpec> bootstrap;
+  std::optional<EtcdOptions> options;
+  std::optional<AdditionalMetadata> additional_metadata;
+  std::optional<Json> resources;                    ///< core/v1 ResourceRequirements
+  std::optional<Json> affinity;                     ///< core/v1 Affinity
+  std::optional<Json> topology_spread_constraints;  ///< list of core/v1 TopologySpreadConstraint
+  std::vector<LocalObjectReference> image_pull_secrets;
+  bool operator==(const EtcdClusterSpec&) const = default;
+
+  static std::vector<Rule> spec_rules() {
+    return {
+        {"!(self.replicas == 0 && self.storage.medium == 'Memory')",
+         "replicas: 0 cannot be combined with storage.medium Memory: pausing would lose the data"},
+        {"self.storage.medium != 'Memory' || "
+         "quantity(string(self.storage.size)).isGreaterThan(quantity('0'))",
+         "storage.size must be greater than 0 with storage.medium Memory"},
+        {"has(self.tls) == has(oldSelf.tls)", "tls cannot be added or removed after creation"},
+        {"!has(self.tls) || !has(oldSelf.tls) || self.tls == oldSelf.tls",
+         "tls cannot change after creation"},
+        {"has(self.storage.storageClassName) == has(oldSelf.storage.storageClassName)",
+         "storage.storageClassName cannot be added or removed after creation"},
+        {"!has(self.storage.storageClassName) || !has(oldSelf.storage.storageClassName) || "
+         "self.storage.storageClassName == oldSelf.storage.storageClassName",
+         "storage.storageClassName cannot change after creation"},
+        {"has(self.auth) == has(oldSelf.auth)", "auth cannot be added or removed after creation"},
+        {"!has(self.auth) || !has(oldSelf.auth) || self.auth == oldSelf.auth",
+         "auth cannot change after creation"},
+        {"!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || "
+         "(has(self.tls) && has(self.tls.client))",
+         "auth.enabled needs tls.client: passwords must not travel in the clear"},
+        {"!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || "
+         "has(self.auth.rootCredentialsSecretRef)",
+         "auth.enabled needs auth.rootCredentialsSecretRef"},
+        {"has(self.bootstrap) == has(oldSelf.bootstrap)",
+         "bootstrap cannot be added or removed after creation"},
+        {"!has(self.bootstrap) || !has(oldSelf.bootstrap) || self.bootstrap == oldSelf.bootstrap",
+         "bootstrap cannot change after creation"},
+        {"!(has(self.bootstrap) && has(self.bootstrap.restore) && "
+         "self.storage.medium == 'Memory')",
+         "bootstrap.restore cannot be combined with storage.medium Memory"},
+    };
+  }
+
+  static auto describe() {
+    using S = EtcdClusterSpec;
+    return object(
+        "The etcd cluster that is wanted.",
+        std::tuple{
+            defaulted("replicas", &S::replicas,
+                      "Number of voting members; odd numbers make sense. 0 pauses the cluster and "
+                      "keeps its data.",
+                      {{"minimum", 0}}),
+            required("version", &S::version, "Version of etcd, such as 3.6.16.",
+                     {{"pattern", kVersionPattern}}),
+            defaulted("storage", &S::storage, ""),
+            defaulted("progressDeadlineSeconds", &S::progress_deadline_seconds,
+                      "Seconds after which a change that is not done is reported as failed.",
+                      {{"minimum", 1}}),
+            optional("tls", &S::tls, "TLS of the client and of the peer port. Fixed at creation."),
+            optional("auth", &S::auth,
+                     "Authentication of etcd's clients by user and password. Fixed at creation."),
+            optional("bootstrap", &S::bootstrap,
+                     "What a new cluster starts from. Fixed at creation."),
+            optional("options", &S::options, ""),
+            optional("additionalMetadata", &S::additional_metadata, ""),
+            optional("resources", &S::resources, "Resources of each member's etcd container.",
+                     core("ResourceRequirements")),
+            optional("affinity", &S::affinity, "Affinity of the members' Pods.", core("Affinity")),
+            optional("topologySpreadConstraints", &S::topology_spread_constraints,
+                     "How the members' Pods are spread over nodes and zones.",
+                     list_of_core("TopologySpreadConstraint")),
+            sparse("imagePullSecrets", &S::image_pull_secrets,
+                   "Secrets to pull etcd's image with.")},
+        spec_rules());
+  }
+};
+
+/// The part of the spec that is being worked towards: edits made meanwhile wait.
+struct ObservedSpec {
+  std::int32_t replicas = 0;
+  std::string version;
+  StorageSpec storage;
+  std::optional<EtcdOptions> options;
+  std::optional<AdditionalMetadata> additional_metadata;
+  std::optional<Json> resources, affinity, topology_spread_constraints;
+  std::vector<LocalObjectReference> image_pull_secrets;
+  bool operator==(const ObservedSpec&) const = default;
+
+  static auto describe() {
+    using S = ObservedSpec;
+    return object(
+        "The copy of the spec that is being worked towards.",
+        std::tuple{required("replicas", &S::replicas, "Number of voting members."),
+                   required("version", &S::version, "Version of etcd."),
+                   required("storage", &S::storage, ""), optional("options", &S::options, ""),
+                   optional("additionalMetadata", &S::additional_metadata, ""),
+                   optional("resources", &S::resources, "", core("ResourceRequirements")),
+                   optional("affinity", &S::affinity, "", core("Affinity")),
+                   optional("topologySpreadConstraints", &S::topology_spread_constraints, "",
+                            list_of_core("TopologySpreadConstraint")),
+                   sparse("imagePullSecrets", &S::image_pull_secrets, "")});
+  }
+};
+
+/// A member that was decided on, before the API or etcd heard of it.
+struct PendingMember {
+  std::int64_t sequence = 0;
+  std::string name, peer_url;
+  std::string since;  ///< RFC 3339: when it was decided on.
+  bool operator==(const PendingMember&) const = default;
+
+  static auto describe() {
+    using S = PendingMember;
+    return object("A member on its way into the cluster.",
+                  std::tuple{required("sequence", &S::sequence, "Its number, never used twice."),
+                             required("name", &S::name, "Name of its EtcdMember."),
+                             required("peerURL", &S::peer_url, "URL that its peers reach it by."),
+                             required("since", &S::since, "When it was decided on.",
+                                      {{"format", "date-time"}})});
+  }
+};
+
+struct EtcdClusterStatus {
+  std::int32_t ready_members = 0, broken_members = 0;
+  std::string selector;
+  std::string cluster_id;  ///< 16 hex digits; empty until the first member runs.
+  std::string cluster_token;
+  bool auth_enabled = false;
+  std::optional<ObservedSpec> observed;
+  std::optional<std::string> progress_deadline;  ///< RFC 3339
+  std::vector<PendingMember> pending_members;
+  std::int64_t last_sequence = 0;
+  std::vector<Condition> conditions;
+  bool operator==(const EtcdClusterStatus&) const = default;
+
+  static auto describe() {
+    using S = EtcdClusterStatus;
+    return object(
+        "What was last seen of the cluster.",
+        std::tuple{
+            always("readyMembers", &S::ready_members, "Members that are ready."),
+            sparse("brokenMembers", &S::broken_members, "Members that lost their data."),
+            sparse("selector", &S::selector, "Label selector of the members' Pods."),
+            sparse("clusterID", &S::cluster_id, "etcd's id of the cluster, in hex."),
+            sparse("clusterToken", &S::cluster_token, "etcd's --initial-cluster-token."),
+            sparse("authEnabled", &S::auth_enabled, "Whether authentication was turned on."),
+            optional("observed", &S::observed, ""),
+            optional("progressDeadline", &S::progress_deadline,
+                     "When the change that is under way will be reported as failed.",
+                     {{"format", "date-time"}}),
+            sparse("pendingMembers", &S::pending_members, "Members on their way into the cluster."),
+            sparse("lastSequence", &S::last_sequence,
+                   "Number of the member that was last decided on."),
+            sparse("conditions", &S::conditions, "")});
+  }
+};
+
+struct EtcdCluster {
+  static constexpr Resource resource{kGroup, kVersion, "etcdclusters", "EtcdCluster"};
+  static constexpr Scale scale{".spec.replicas", ".status.readyMembers", ".status.selector"};
+  static constexpr std::array columns{
+      Column{"Version", "string", ".spec.version"},
+      Column{"Replicas", "integer", ".spec.replicas"},
+      Column{"Ready", "integer", ".status.readyMembers"},
+      Column{"Age", "date", ".metadata.creationTimestamp"},
+  };
+
+  ObjectMeta metadata;
+  EtcdClusterSpec spec;
+  EtcdClusterStatus status;
+  bool operator==(const EtcdCluster&) const = default;
+
+  static auto describe() {
+    using S = EtcdCluster;
+    return object(
+        "An etcd cluster.",
+        std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
+                   sparse("status", &S::status, "")},
+        // A cluster that has a status is older than the rules and must stay writable.
+        {{"has(self.status) || size(self.metadata.name) <= 48",
+          "metadata.name must have at most 48 characters: the names of members and Services are "
+          "made from it"},
+         {"has(self.status) || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+          "metadata.name must be a DNS-1035 label: lower-case letters, digits and '-', beginning "
+          "with a letter, ending with a letter or digit"}});
+  }
+};
+
+}  // namespace etcdop::api::v1alpha2

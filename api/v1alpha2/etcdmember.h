@@ -1,0 +1,132 @@
+// EtcdMember, owned by the operator: the single source of its CRD and its JSON codec.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/crd.h"
+#include "api/meta.h"
+#include "api/v1alpha2/common.h"
+#include "api/v1alpha2/names.h"
+
+namespace etcdop::api::v1alpha2 {
+
+struct MemberTls {
+  std::optional<LocalObjectReference> client_server_secret_ref, peer_secret_ref;
+  bool client_mtls = false, peer_auto_tls = false;
+  bool operator==(const MemberTls&) const = default;
+
+  static auto describe() {
+    using S = MemberTls;
+    return object(
+        "TLS of the member's ports, with the names of Secrets resolved.",
+        std::tuple{
+            optional("clientServerSecretRef", &S::client_server_secret_ref,
+                     "Secret of the client port's server certificate."),
+            sparse("clientMTLS", &S::client_mtls, "Whether etcd asks clients for a certificate."),
+            optional("peerSecretRef", &S::peer_secret_ref,
+                     "Secret of the peer port's certificate."),
+            sparse("peerAutoTLS", &S::peer_auto_tls,
+                   "Whether etcd makes its own peer certificate (--peer-auto-tls).")});
+  }
+};
+
+struct EtcdMemberSpec {
+  std::string cluster_name, version;
+  StorageSpec storage;
+  std::string initial_cluster;  ///< Empty: not known yet, no Pod is made.
+  std::string cluster_token;
+  bool bootstrap = false;  ///< The seed: it founds the cluster.
+  bool dormant = false;    ///< Its cluster is paused: no Pod.
+  std::int32_t replicas = 1;
+  std::optional<MemberTls> tls;
+  std::optional<RestoreSpec> restore;
+  std::optional<EtcdOptions> options;
+  std::optional<AdditionalMetadata> additional_metadata;
+  std::optional<Json> resources, affinity, topology_spread_constraints;
+  std::vector<LocalObjectReference> image_pull_secrets;
+  bool operator==(const EtcdMemberSpec&) const = default;
+
+  static auto describe() {
+    using S = EtcdMemberSpec;
+    return object(
+        "One member of an etcd cluster. The operator writes it; edit the EtcdCluster instead.",
+        std::tuple{
+            required("clusterName", &S::cluster_name, "Name of the EtcdCluster.",
+                     {{"minLength", 1}}),
+            required("version", &S::version, "Version of etcd.", {{"pattern", kVersionPattern}}),
+            required("storage", &S::storage, ""),
+            required("initialCluster", &S::initial_cluster,
+                     "etcd's --initial-cluster. Empty until the member was added to etcd."),
+            required("clusterToken", &S::cluster_token, "etcd's --initial-cluster-token."),
+            sparse("bootstrap", &S::bootstrap, "Whether this member founds the cluster."),
+            sparse("dormant", &S::dormant, "Whether the member sleeps: data, but no Pod."),
+            defaulted("replicas", &S::replicas, "Always 1: the scale sub-resource wants it.",
+                      {{"minimum", 1}, {"maximum", 1}}),
+            optional("tls", &S::tls, ""), optional("restore", &S::restore, ""),
+            optional("options", &S::options, ""),
+            optional("additionalMetadata", &S::additional_metadata, ""),
+            optional("resources", &S::resources, "Resources of the etcd container.",
+                     core("ResourceRequirements")),
+            optional("affinity", &S::affinity, "Affinity of the Pod.", core("Affinity")),
+            optional("topologySpreadConstraints", &S::topology_spread_constraints,
+                     "How the Pod is spread over nodes and zones.",
+                     list_of_core("TopologySpreadConstraint")),
+            sparse("imagePullSecrets", &S::image_pull_secrets,
+                   "Secrets to pull etcd's image with.")});
+  }
+};
+
+struct EtcdMemberStatus {
+  std::string member_id;  ///< 16 hex digits; empty until etcd told.
+  std::string pod_name, pod_uid;
+  bool is_voter = false;
+  std::int32_t replicas = 0;
+  std::string selector, pvc_name;
+  std::string version;  ///< What etcd says that it runs.
+  std::vector<Condition> conditions;
+  bool operator==(const EtcdMemberStatus&) const = default;
+
+  static auto describe() {
+    using S = EtcdMemberStatus;
+    return object(
+        "What was last seen of the member.",
+        std::tuple{sparse("memberID", &S::member_id, "etcd's id of the member, in hex."),
+                   sparse("podName", &S::pod_name, "Name of its Pod."),
+                   sparse("podUID", &S::pod_uid, "UID of its Pod."),
+                   sparse("isVoter", &S::is_voter, "Whether it votes; if not, it is a learner."),
+                   sparse("replicas", &S::replicas, "For the scale sub-resource."),
+                   sparse("selector", &S::selector, "Label selector of its Pod."),
+                   sparse("pvcName", &S::pvc_name, "Name of its PersistentVolumeClaim."),
+                   sparse("version", &S::version, "Version of etcd that runs."),
+                   sparse("conditions", &S::conditions, "")});
+  }
+};
+
+struct EtcdMember {
+  static constexpr Resource resource{kGroup, kVersion, "etcdmembers", "EtcdMember"};
+  static constexpr Scale scale{".spec.replicas", ".status.replicas", ".status.selector"};
+  static constexpr std::array columns{
+      Column{"Cluster", "string", ".spec.clusterName"},
+      Column{"Version", "string", ".spec.version"},
+      Column{"Running", "string", ".status.version"},
+      Column{"Ready", "string", ".status.conditions[?(@.type==\"Ready\")].status"},
+      Column{"Age", "date", ".metadata.creationTimestamp"},
+  };
+
+  ObjectMeta metadata;
+  EtcdMemberSpec spec;
+  EtcdMemberStatus status;
+  bool operator==(const EtcdMember&) const = default;
+
+  static auto describe() {
+    using S = EtcdMember;
+    return object("One member of an etcd cluster, made and deleted by the operator.",
+                  std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
+                             sparse("status", &S::status, "")});
+  }
+};
+
+}  // namespace etcdop::api::v1alpha2

@@ -1,0 +1,86 @@
+// The kinds' C++ side: what they read and write. What their CRDs refuse is tested with samples on a
+// real kube-apiserver.
+#include <gtest/gtest.h>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+
+namespace etcdop::api::v1alpha2 {
+namespace {
+
+TEST(EtcdCluster, AMinimalOneHasTheDocumentedDefaults) {
+  EtcdCluster cluster;
+  ASSERT_TRUE(decode(json::parse(R"({"metadata":{"name":"db"},"spec":{"version":"3.6.16"}})"),
+                     cluster, "EtcdCluster"));
+  EXPECT_EQ(cluster.spec.replicas, 3);
+  EXPECT_EQ(cluster.spec.storage.size, "1Gi");
+  EXPECT_EQ(cluster.spec.storage.medium, Medium::Disk);
+  EXPECT_EQ(cluster.spec.storage.storage_class_name, std::nullopt);
+  EXPECT_EQ(cluster.spec.progress_deadline_seconds, 600);
+  EXPECT_EQ(differs_from_default(cluster.spec), std::vector<std::string>{"version"});
+}
+
+TEST(EtcdCluster, OneWithoutSpecIsReadBecauseTheSchemaAllowsIt) {
+  EtcdCluster cluster;
+  EXPECT_TRUE(decode(json::parse(R"({"metadata":{"name":"db"}})"), cluster, "EtcdCluster"));
+  EXPECT_EQ(cluster.spec.version, "");
+}
+
+TEST(EtcdCluster, AStatusOfTheReferenceIsReadAndWrittenBackUnchanged) {
+  const Json status = json::parse(R"({
+    "readyMembers": 3, "brokenMembers": 1, "selector": "a=b", "clusterID": "00000000000000c1",
+    "clusterToken": "ns-db-uid", "authEnabled": true,
+    "observed": {"replicas": 3, "version": "3.5.35",
+      "storage": {"size": "2Gi", "medium": "Memory", "storageClassName": ""},
+      "options": {"quotaBackendBytes": 8589934592, "autoCompactionMode": "periodic",
+                  "autoCompactionRetention": "1h", "snapshotCount": 10000},
+      "additionalMetadata": {"labels": {"team": "x"}},
+      "resources": {"requests": {"cpu": 1}}, "affinity": {"podAntiAffinity": {}},
+      "topologySpreadConstraints": [{"maxSkew": 1}], "imagePullSecrets": [{"name": "pull"}]},
+    "progressDeadline": "2026-11-21T03:56:18Z",
+    "pendingMembers": [{"sequence": 4, "name": "db-x", "peerURL": "http://x:2380",
+                        "since": "2026-11-21T03:56:18Z"}],
+    "lastSequence": 4,
+    "conditions": [{"type": "Available", "status": "True", "reason": "QuorumHealthy",
+      "message": "All members are ready", "lastTransitionTime": "2026-11-21T03:56:18Z",
+      "observedGeneration": 2}]})");
+  EtcdClusterStatus read;
+  ASSERT_TRUE(decode(status, read, "status"));
+  EXPECT_EQ(encode(read), status);
+  EXPECT_EQ(read.pending_members.at(0).peer_url, "http://x:2380");
+  EXPECT_EQ(read.observed->storage.medium, Medium::Memory);
+}
+
+TEST(EtcdCluster, WhatIsSetIsNamedByItsLeaves) {
+  EtcdClusterSpec spec;
+  ASSERT_TRUE(decode(json::parse(R"({"version": "3.6.16", "storage": {"medium": "Memory"},
+    "auth": {}, "tls": {"client": {"serverSecretRef": {"name": "s"}}, "peer": {"secretRef": {}}},
+    "bootstrap": {"restore": {"source": {"s3": {"endpoint": "e", "bucket": "b", "key": "k",
+                                                "credentialsSecretRef": {"name": "c"}}}}},
+    "affinity": {}, "imagePullSecrets": [{}]})"),
+                     spec, "spec"));
+  const std::string s3 = "bootstrap.restore.source.s3.";
+  EXPECT_EQ(differs_from_default(spec),
+            (std::vector<std::string>{
+                "version", "storage.medium", "tls.client.serverSecretRef.name",
+                "tls.peer.secretRef", "auth", s3 + "endpoint", s3 + "bucket",
+                s3 + "credentialsSecretRef.name", s3 + "key", "affinity", "imagePullSecrets"}));
+}
+
+TEST(EtcdMember, ASpecKeepsTheEmptyWordsThatTheSchemaRequires) {
+  EtcdMember member;
+  member.metadata.name = "db-abcde";
+  member.spec.cluster_name = "db";
+  member.spec.version = "3.6.16";
+  EXPECT_EQ(serialize(encode(member)),
+            R"({"apiVersion":"etcd-operator.cozystack.io/v1alpha2","kind":"EtcdMember",)"
+            R"("metadata":{"name":"db-abcde"},"spec":{"clusterName":"db","version":"3.6.16",)"
+            R"("storage":{"size":"1Gi","medium":""},"initialCluster":"","clusterToken":"",)"
+            R"("replicas":1}})");
+  EtcdMember back;
+  ASSERT_TRUE(decode(encode(member), back, "EtcdMember"));
+  EXPECT_EQ(back, member);
+}
+
+}  // namespace
+}  // namespace etcdop::api::v1alpha2

@@ -1,0 +1,88 @@
+// The words of the API that users, dashboards and scripts rely on: labels, annotations, ports,
+// condition types and reasons. Constants only.
+#pragma once
+#include <array>
+#include <cstdint>
+
+namespace etcdop::api::v1alpha2 {
+
+inline constexpr const char* kGroup = "etcd-operator.cozystack.io";
+inline constexpr const char* kVersion = "v1alpha2";
+
+// Labels and annotations.
+inline constexpr const char* kReservedPrefix = "etcd-operator.cozystack.io/";
+inline constexpr const char* kClusterLabel = "etcd-operator.cozystack.io/cluster";
+inline constexpr const char* kRoleLabel = "etcd-operator.cozystack.io/role";
+inline constexpr const char* kVoter = "voter";  ///< kRoleLabel's only value; absent on learners.
+inline constexpr const char* kAppNameLabel = "app.kubernetes.io/name";
+inline constexpr const char* kAppInstanceLabel = "app.kubernetes.io/instance";
+inline constexpr const char* kAppManagedByLabel = "app.kubernetes.io/managed-by";
+inline constexpr const char* kAppComponentLabel = "app.kubernetes.io/component";
+inline constexpr const char* kAppName = "etcd";
+inline constexpr const char* kAppManagedBy = "etcd-operator";
+inline constexpr const char* kMemberFinalizer = "etcd-operator.cozystack.io/member-cleanup";
+/// On EtcdMembers that came from elsewhere: the Service of their URLs, the folder in their volume.
+inline constexpr const char* kHeadlessServiceAnnotation =
+    "etcd-operator.cozystack.io/headless-service-name";
+inline constexpr const char* kDataDirSubpathAnnotation =
+    "etcd-operator.cozystack.io/data-dir-subpath";
+/// On EtcdClusters that came from elsewhere, "true": peers use certificates of their own making.
+inline constexpr const char* kPeerAutoTlsAnnotation = "etcd-operator.cozystack.io/peer-auto-tls";
+
+// The member's Pod.
+inline constexpr const char* kEtcdContainer = "etcd";
+inline constexpr const char* kDataVolume = "data";
+inline constexpr std::int32_t kClientPort = 2379;
+inline constexpr std::int32_t kPeerPort = 2380;
+inline constexpr std::int32_t kMetricsPort = 2381;  ///< Also health; plain HTTP always.
+inline constexpr std::int64_t kUserId = 65532;      ///< Also group and fsGroup.
+
+// Condition types of EtcdCluster, then of EtcdMember.
+inline constexpr const char* kAvailable = "Available";
+inline constexpr const char* kDegraded = "Degraded";
+inline constexpr const char* kProgressing = "Progressing";
+inline constexpr const char* kReady = "Ready";
+inline constexpr const char* kVersionDrifted = "VersionDrifted";
+
+// Reasons that the reference has, too: EtcdCluster.
+inline constexpr const char* kCertManagerNotInstalled = "CertManagerNotInstalled";
+inline constexpr const char* kClusterUnreachable = "ClusterUnreachable";
+inline constexpr const char* kAuthRequiredNotConfigured = "AuthRequiredNotConfigured";
+inline constexpr const char* kAuthCredentialsRejected = "AuthCredentialsRejected";
+inline constexpr const char* kClusterDiscovered = "ClusterDiscovered";
+inline constexpr const char* kQuorumHealthy = "QuorumHealthy";
+inline constexpr const char* kQuorumAvailable = "QuorumAvailable";
+inline constexpr const char* kMembersUnhealthy = "MembersUnhealthy";
+inline constexpr const char* kQuorumLost = "QuorumLost";
+inline constexpr const char* kPaused = "Paused";
+inline constexpr const char* kInitialSnapshot = "InitialSnapshot";
+inline constexpr const char* kSpecChanged = "SpecChanged";
+inline constexpr const char* kRetryAfterDeadline = "RetryAfterDeadline";
+inline constexpr const char* kWaitingForSeed = "WaitingForSeed";
+inline constexpr const char* kReconciled = "Reconciled";
+inline constexpr const char* kBootstrapFailed = "BootstrapFailed";
+inline constexpr const char* kDeadlineExceeded = "DeadlineExceeded";
+// EtcdMember.
+inline constexpr const char* kPodNotReady = "PodNotReady";
+inline constexpr const char* kDiscoveringMemberId = "DiscoveringMemberID";
+inline constexpr const char* kPodReady = "PodReady";
+inline constexpr const char* kVersionMatched = "VersionMatched";
+inline constexpr const char* kVersionMismatch = "VersionMismatch";
+
+// Reasons of ours: EtcdCluster.
+inline constexpr const char* kNotImplemented = "NotImplemented";
+inline constexpr const char* kUnsupportedVersion = "UnsupportedVersion";
+inline constexpr const char* kClusterLost = "ClusterLost";
+inline constexpr const char* kForeignMember = "ForeignMember";
+inline constexpr const char* kMemberReplacing = "MemberReplacing";
+inline constexpr const char* kSplitBrain = "SplitBrain";
+// EtcdMember.
+inline constexpr const char* kCrashLooping = "CrashLooping";
+inline constexpr const char* kDataLost = "DataLost";
+inline constexpr const char* kImagePullFailed = "ImagePullFailed";
+inline constexpr const char* kPodConflict = "PodConflict";
+inline constexpr const char* kPodRejected = "PodRejected";
+inline constexpr const char* kUnschedulable = "Unschedulable";
+inline constexpr const char* kVolumeConflict = "VolumeConflict";
+
+}  // namespace etcdop::api::v1alpha2
