@@ -1,0 +1,57 @@
+{{/* The chart's name, or its override. */}}
+{{- define "etcd-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The release's name if it contains the chart's, else both. */}}
+{{- define "etcd-operator.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "etcd-operator.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "etcd-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "etcd-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "etcd-operator.labels" -}}
+{{ include "etcd-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{/* The one place that says which image the operator is: the container's and OPERATOR_IMAGE. */}}
+{{- define "etcd-operator.image" -}}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- end -}}
+
+{{- define "etcd-operator.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "etcd-operator.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- $name := required "serviceAccount.name is required when serviceAccount.create is false" .Values.serviceAccount.name -}}
+{{- if eq $name "default" -}}
+{{- fail "serviceAccount.name must not be \"default\": every Pod of the namespace would get the operator's rights" -}}
+{{- end -}}
+{{- $name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Refuses what this release cannot do. */}}
+{{- define "etcd-operator.validate" -}}
+{{- if .Values.kubeRbacProxy.enabled -}}
+{{- fail "kubeRbacProxy.enabled=true is not implemented in this release: metrics are served as plain HTTP on :8080" -}}
+{{- end -}}
+{{- if .Values.metrics.serviceMonitor.enabled -}}
+{{- fail "metrics.serviceMonitor.enabled=true needs kubeRbacProxy.enabled=true, which is not implemented in this release" -}}
+{{- end -}}
+{{- end -}}

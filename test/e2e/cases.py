@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""The cases on real nodes, one function each; run.sh sets the stage. Usage: cases.py [--only NAME] [--rest SECONDS]"""
+import argparse
+import collections
+import json
+import os
+import sys
+import time
+import traceback
+
+from soak import Writer, soak_round
+from world import Audit, Cluster, Failed, condition, get, kubectl, operator_pods, until
+
+VERSIONS = os.environ.get("ETCD_TEST_VERSIONS", "3.5.35 3.6.16 3.7.3").split()
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden_requests.txt")
+REST_SECONDS = 60
+
+
+def three_members(version):
+    """Create -> 3 ready: seconds, API requests against the golden list, data survives the leader's Pod."""
+    cluster = Cluster("db", "e2e-" + version.replace(".", "-"), version)
+    cluster.create_namespace()
+    audit, start = Audit(), time.monotonic()
+    cluster.create()
+    cluster.wait_settled(3, 120)
+    seconds = time.monotonic() - start
+    time.sleep(3)  # The last requests reach the log.
+    requests = audit.requests(namespace=cluster.namespace)
+    counts = collections.Counter(requests)
+    print(f"  etcd {version}: three members ready after {seconds:.1f} s, {len(requests)} API requests")
+    for request, n in sorted(counts.items()):
+        print(f"    {n:3d} {request}")
+    cluster.check_exact(3)
+    if len(requests) > 40:
+        raise Failed(f"{len(requests)} API requests, the budget is 40")
+    golden = dict(line.split(None, 1)[::-1] for line in open(GOLDEN, encoding="utf-8").read().splitlines()
+                  if line and not line.startswith("#"))
+    for request, n in counts.items():
+        if request not in golden:
+            raise Failed(f"a request that {GOLDEN} does not have: {request}")
+        if n > int(golden[request]):
+            raise Failed(f"{n} x {request}, golden is {golden[request]}")
+    cluster.etcdctl("put", "greeting", "hello")
+    leader = cluster.leader()["metadata"]["name"]
+    kubectl("delete", "pod", leader, "-n", cluster.namespace, "--wait=false")
+    until(30, "the key is read while the leader's Pod is away", lambda: "hello" in cluster.etcdctl("get", "greeting"))
+    cluster.wait_settled(3, 60)
+    until(60, "the Pod is back", lambda: sorted(p["metadata"]["name"] for p in cluster.pods()
+                                                if condition(p, "Ready").get("status") == "True")
+          == sorted(m["metadata"]["name"] for m in cluster.members()))
+    cluster.check_exact(3)
+    return cluster
+
+
+def at_rest(clusters, seconds):
+    """No write but the Lease."""
+    until(60, "all is settled", lambda: all(c.is_settled(3) for c in clusters))
+    time.sleep(5)
+    audit = Audit()
+    time.sleep(seconds)
+    writes = audit.requests(writes=True)
+    reads = audit.requests()
+    print(f"  at rest for {seconds} s: {len(writes)} writes, {len(reads)} requests besides watches and the Lease")
+    if writes:
+        raise Failed(f"writes at rest: {collections.Counter(writes)}")
+
+
+def scale(cluster):
+    """3 -> 5 -> 1 -> 3."""
+    for replicas in (5, 1, 3):
+        start = time.monotonic()
+        cluster.scale(replicas)
+        cluster.wait_settled(replicas, 120)
+        print(f"  {replicas} members after {time.monotonic() - start:.1f} s")
+        cluster.check_exact(replicas)
+    if "hello" not in cluster.etcdctl("get", "greeting"):
+        raise Failed("the key is gone")
+
+
+def soak(cluster, rounds, seed):
+    writer = Writer(cluster)
+    try:
+        for n in range(rounds):
+            soak_round(cluster, writer, f"{seed}-{n}")
+    finally:
+        writer.stop()
+
+
+def bad_input():
+    """Unknown storage class and image: said in words, mended by themselves once the cause is gone."""
+    no_class = Cluster("db", "e2e-noclass", "3.6.16", replicas=1, spec={"storage": {"size": "1Gi", "storageClassName": "later"}})
+    no_class.create_namespace()
+    no_class.create()
+    member = until(30, "the member says that no node takes its Pod", lambda: next(
+        (m for m in no_class.members() if condition(m, "Ready").get("reason") == "Unschedulable"), None))
+    print(f"  unknown storage class: {condition(member, 'Ready')['message']}")
+    standard = json.loads(kubectl("get", "storageclass", "-o", "json"))["items"][0]
+    kubectl("apply", "-f", "-", stdin=json.dumps({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "later"},
+        "provisioner": standard["provisioner"], "volumeBindingMode": "WaitForFirstConsumer"}))
+    start = time.monotonic()
+    no_class.wait_settled(1, 60)
+    print(f"  ready {time.monotonic() - start:.1f} s after the class came")
+    no_class.delete()
+    kubectl("delete", "storageclass", "later")
+
+
+def quota():
+    """A quota on Pods: PodRejected in the member's words; within 70 s of its removal the Pod is made."""
+    cluster = Cluster("db", "e2e-quota", "3.6.16", replicas=1)
+    cluster.create_namespace()
+    kubectl("create", "quota", "none", "-n", cluster.namespace, "--hard=pods=0")
+    until(30, "the quota is in force", lambda: get("resourcequotas", cluster.namespace, "none").get("status", {}).get("hard"))
+    cluster.create()
+    member = until(60, "the member says that its Pod was refused", lambda: next(
+        (m for m in cluster.members() if condition(m, "Ready").get("reason") == "PodRejected"), None))
+    message = condition(member, "Ready")["message"]
+    if "exceeded quota" not in message:
+        raise Failed(f"the message is {message}")
+    kubectl("delete", "quota", "none", "-n", cluster.namespace)
+    start = time.monotonic()
+    cluster.wait_settled(1, 90)
+    print(f"  ready {time.monotonic() - start:.1f} s after the quota went")
+    cluster.delete()
+
+
+def deletion(cluster):
+    cluster.delete()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rest", type=int, default=REST_SECONDS)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--seed", default=str(int(time.time())))
+    options = parser.parse_args()
+    passed = failed = 0
+    clusters = {}
+
+    def case(name, body, *args):
+        nonlocal passed, failed
+        if options.only and options.only not in name:
+            return None
+        start = time.monotonic()
+        print(f"--- {name}", flush=True)
+        try:
+            value = body(*args)
+            passed += 1
+            print(f"ok  {name} ({time.monotonic() - start:.0f} s)", flush=True)
+            return value
+        except Exception as e:  # noqa: BLE001: whatever it was, the case did not hold, and the others go on.
+            failed += 1
+            print(f"FAIL {name}: {e}", flush=True)
+            if not isinstance(e, Failed):
+                traceback.print_exc()
+            for pod in operator_pods():
+                print(kubectl("logs", "-n", pod["metadata"]["namespace"], pod["metadata"]["name"], "--tail=30"))
+            return None
+
+    for version in VERSIONS:
+        clusters[version] = case(f"three members of etcd {version}", three_members, version)
+    alive = [c for c in clusters.values() if c]
+    case("at rest nothing is written", at_rest, alive, options.rest)
+    if alive:
+        case("scale 5, 1, 3", scale, alive[1 if len(alive) > 1 else 0])
+    case("bad input: unknown storage class", bad_input)
+    case("bad input: quota", quota)
+    for version, cluster in clusters.items():
+        if cluster:
+            case(f"deletion of etcd {version} leaves nothing", deletion, cluster)
+    soaked = Cluster("db", "e2e-soak", "3.6.16", replicas=1)
+
+    def soak_case():
+        soaked.create_namespace()
+        soaked.create()
+        soaked.wait_settled(1, 60)
+        print(f"  seed {options.seed}")
+        soak(soaked, options.rounds, options.seed)
+        soaked.delete()
+
+    case(f"soak, {options.rounds} rounds", soak_case)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Measures the manager in an API-only world and prints one line per budget. See bench.sh."""
+import argparse
+import base64
+import concurrent.futures
+import http.client
+import json
+import os
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+GROUP = "etcd-operator.cozystack.io"
+
+
+class Api:
+    """The API server, by the client certificate of a kubeconfig; a connection per thread."""
+
+    def __init__(self, kubeconfig):
+        text = subprocess.run(["kubectl", "--kubeconfig", kubeconfig, "config", "view", "--raw", "-o", "json"],
+                              capture_output=True, text=True, check=True).stdout
+        config = json.loads(text)
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        self.host = cluster["server"].removeprefix("https://")
+        self.tls = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+        with tempfile.NamedTemporaryFile() as pem:
+            pem.write(base64.b64decode(user["client-certificate-data"]) + base64.b64decode(user["client-key-data"]))
+            pem.flush()
+            self.tls.load_cert_chain(pem.name)
+        self.local = threading.local()
+
+    def post(self, path, body):
+        if not hasattr(self.local, "connection"):
+            self.local.connection = http.client.HTTPSConnection(self.host, context=self.tls)
+        self.local.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        answer = self.local.connection.getresponse()
+        text = answer.read()
+        if answer.status not in (200, 201, 409):
+            raise RuntimeError(f"{path}: {answer.status} {text[:300]}")
+
+    def post_all(self, calls):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda c: self.post(*c), calls))
+
+
+def namespaces(names):
+    return [("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n}}) for n in names]
+
+
+def pods(namespace, count):
+    env = [{"name": f"SETTING_{i}", "value": "x" * 40} for i in range(20)]  # As fat as Pods are.
+    spec = {"containers": [{"name": "app", "image": "registry.example/app:v1", "env": env}], "automountServiceAccountToken": False}
+    return [(f"/api/v1/namespaces/{namespace}/pods",
+             {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"foreign-{i}", "labels": {"app": "foreign"}}, "spec": spec})
+            for i in range(count)]
+
+
+def paused_clusters(namespace, count):
+    return [(f"/apis/{GROUP}/v1alpha2/namespaces/{namespace}/etcdclusters",
+             {"apiVersion": f"{GROUP}/v1alpha2", "kind": "EtcdCluster", "metadata": {"name": f"idle-{i}"},
+              "spec": {"replicas": 0, "version": "3.6.16"}}) for i in range(count)]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Manager:
+    """The release binary under measurement."""
+
+    def __init__(self, binary, kubeconfig):
+        self.probes = free_port()
+        started = time.monotonic()
+        self.process = subprocess.Popen(
+            [binary, "--kubeconfig", kubeconfig, "--metrics-bind-address=0",
+             f"--health-probe-bind-address=127.0.0.1:{self.probes}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.probes}/readyz", timeout=1)
+                break
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() - started > 60:
+                    raise RuntimeError("the manager did not become ready") from None
+                time.sleep(0.005)
+        self.ready_seconds = time.monotonic() - started
+
+    def status(self, field):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:
+            return int(re.search(rf"^{field}:\s+(\d+) kB", f.read(), re.M).group(1)) / 1024
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(15)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kubeconfig", required=True)
+    parser.add_argument("--manager", required=True)
+    parser.add_argument("--image", required=True)
+    parser.add_argument("--idle", type=int, default=300, help="seconds after sync until idle memory is read")
+    parser.add_argument("--pods", type=int, default=10_000)
+    parser.add_argument("--clusters", type=int, default=1_000)
+    options = parser.parse_args()
+    api = Api(options.kubeconfig)
+    over = 0
+
+    def say(what, value, unit, budget=None):
+        nonlocal over
+        verdict = ""
+        if budget is not None:
+            verdict = f"  (budget {budget} {unit}: {'ok' if value <= budget else 'OVER'})"
+            over += value > budget
+        print(f"{what:58s} {value:9.2f} {unit}{verdict}", flush=True)
+
+    def idle(what, budget):
+        manager = Manager(options.manager, options.kubeconfig)
+        ready, busy = manager.ready_seconds, manager.cpu_seconds()
+        time.sleep(options.idle)
+        rss, cpu = manager.status("VmRSS"), manager.cpu_seconds()
+        say(f"{what}: VmRSS {options.idle} s after sync", rss, "MB", budget)
+        say(f"{what}: start to ready", ready, "s")
+        say(f"{what}: CPU to ready", busy, "s")
+        say(f"{what}: CPU while idle", 1000 * (cpu - busy) / options.idle, "ms/s")
+        manager.stop()
+        return rss
+
+    say("binary", os.path.getsize(options.manager) / 1e6, "MB", 10)
+    say("image", os.path.getsize(options.image) / 1e6, "MB", 15)
+    empty = idle("empty", 10)
+    api.post_all(namespaces([f"foreign-{i}" for i in range(10)]))
+    for i in range(10):
+        api.post_all(pods(f"foreign-{i}", options.pods // 10))
+    idle(f"{options.pods} foreign Pods", empty + 5)
+    api.post_all(namespaces(["idle"]))
+    api.post_all(paused_clusters("idle", options.clusters))
+    idle(f"{options.clusters} idle clusters", None)
+    idle(f"{options.clusters} idle clusters, restarted", None)
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+#!/bin/bash
+# demo.sh [--yes]: a three-member etcd, live. Uses the cluster of KUBECONFIG after asking (or with --yes), else the local one
+# with three nodes. It may be run again; ./dev down removes the local cluster and all in it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=cluster/env.sh
+. tools/cluster/env.sh
+ns=etcd-demo cluster=demo version=3.6.16 image=out/image/etcd-operator.tar
+kinds=etcdclusters.etcd-operator.cozystack.io
+
+say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+k() { kubectl -n "$ns" "$@"; }
+
+choose_cluster() {
+  if [ -n "${KUBECONFIG:-}" ]; then
+    local context answer=y
+    context=$(kubectl config current-context)
+    if [ "${1:-}" != --yes ]; then
+      read -r -p "Install the operator and a demo cluster into \"$context\" of KUBECONFIG? [y/N] " answer
+    fi
+    [[ $answer == [yY]* ]] || exit 1
+    return
+  fi
+  say "Local cluster: three nodes on this machine (the first time, its programs are built: minutes)"
+  ./dev up >/dev/null
+  local_one=1
+  export KUBECONFIG=$STATE/admin.kubeconfig
+}
+
+install_operator() {
+  say "Operator: image and chart"
+  ./dev image >/dev/null
+  if [ -n "${local_one:-}" ]; then
+    tools/cluster/load.sh "$image"
+    test/e2e/install.sh
+  else
+    helm upgrade --install etcd-operator charts/etcd-operator -n etcd-operator-system --create-namespace --wait
+  fi
+  kubectl -n etcd-operator-system get pods
+}
+
+# settled N: waits until the cluster has N members ready, showing each change of its table as it comes.
+settled() {
+  local start=$SECONDS now before=
+  while :; do
+    now=$(k get etcdmembers.etcd-operator.cozystack.io --no-headers 2>/dev/null | awk '{print $1, $3 == "" ? "-" : $3, $4, $5}' |
+      column -t || true)
+    if [ "$now" != "$before" ]; then
+      printf -- '--- after %d s\n%s\n' $((SECONDS - start)) "$now"
+      before=$now
+    fi
+    if k get "$kinds" "$cluster" -o json | jq -e --argjson n "$1" '.status.readyMembers == $n and .status.observed.replicas == $n
+        and any(.status.conditions[]; .type == "Progressing" and .reason == "Reconciled")' >/dev/null; then
+      printf '%d members are ready after %d s\n' "$1" $((SECONDS - start))
+      return
+    fi
+    if ((SECONDS - start > 180)); then
+      k describe "$kinds" "$cluster" >&2
+      echo "demo: not $1 members within 180 s" >&2
+      return 1
+    fi
+    sleep 0.5
+  done
+}
+
+# etcdctl ARGS...: in a Pod of its own, through the client Service, as an application would.
+etcdctl() {
+  local pod=client-$RANDOM
+  k run "$pod" --image="quay.io/coreos/etcd:v$version" --restart=Never --command -- \
+    etcdctl "--endpoints=http://$cluster-client.$ns.svc:2379" --command-timeout=10s "$@" >/dev/null
+  k wait --for=jsonpath='{.status.phase}'=Succeeded "pod/$pod" --timeout=60s >/dev/null
+  k logs "$pod"
+  k delete pod "$pod" --wait=false >/dev/null
+}
+
+# leader: the Pod that leads, as etcd's own metrics say.
+leader() {
+  local pod
+  for pod in $(k get pods -l "etcd-operator.cozystack.io/cluster=$cluster" -o name); do
+    if k exec "$pod" -- etcdctl endpoint status -w json | jq -e '.[0].Status | .leader == .header.member_id' >/dev/null; then
+      echo "$pod"
+      return
+    fi
+  done
+  return 1
+}
+
+choose_cluster "$@"
+PATH=$(built k8s):$(built helm):$PATH
+install_operator
+
+say "A cluster of three: kubectl apply"
+kubectl create namespace "$ns" --dry-run=client -o yaml | kubectl apply -f - >/dev/null
+cat <<EOF | tee /dev/stderr | k apply -f -
+apiVersion: etcd-operator.cozystack.io/v1alpha2
+kind: EtcdCluster
+metadata:
+  name: $cluster
+spec:
+  replicas: 3
+  version: $version
+EOF
+settled 3
+k get "$kinds"
+
+say "A key, written and read through the client Service"
+etcdctl put greeting "hello from etcd"
+etcdctl get greeting
+
+say "Five members"
+k scale "$kinds" "$cluster" --replicas=5
+settled 5
+
+say "And three again: followers go first, nobody's quorum is touched"
+k scale "$kinds" "$cluster" --replicas=3
+settled 3
+
+victim=$(leader)
+say "The leader's Pod is deleted: $victim"
+k delete "$victim" --wait=false
+etcdctl get greeting
+settled 3
+
+say "That was it. What to try next"
+cat <<EOF
+  export KUBECONFIG=$KUBECONFIG
+  kubectl -n $ns get etcdclusters,etcdmembers,pods
+  kubectl -n $ns describe etcdcluster $cluster
+  kubectl -n $ns scale etcdcluster $cluster --replicas=1
+  kubectl -n $ns delete etcdmember NAME        # it is replaced, then removed
+  kubectl -n etcd-operator-system logs deploy/etcd-operator -f
+  ./dev down                                   # removes the local cluster and all in it
+EOF
