@@ -1,0 +1,94 @@
+#include "runtime/controller.h"
+
+#include <utility>
+
+namespace etcdop::runtime {
+
+Controller::Controller(Executor& executor, Random& random, Log& log, Options options,
+                       Reconcile reconcile)
+    : executor_(executor),
+      log_(log),
+      options_(std::move(options)),
+      reconcile_(std::move(reconcile)),
+      queue_(executor, random, options_.backoff),
+      permits_(executor, options_.concurrency) {
+  check(options_.concurrency > 0, "a controller does something");
+}
+
+Controller::~Controller() {
+  check(passes_.empty() && (!dispatcher_ || dispatcher_->done()), "a controller is stopped first");
+}
+
+void Controller::start() {
+  check(!dispatcher_, "a controller is started once");
+  dispatcher_ = executor_.spawn([this] { dispatch(); });
+}
+
+Result<Done> Controller::stop() {
+  stopping_ = true;
+  queue_.stop();
+  if (!dispatcher_) return Done{};
+  dispatcher_->cancel();  // It may wait for a permit.
+  for (const auto& [key, fiber] : passes_) fiber->cancel();
+  const std::string doing = "stop controller " + options_.name;
+  if (auto ended = to_result(dispatcher_->join(), doing.c_str()); !ended) return ended;
+  while (!passes_.empty()) {
+    const std::shared_ptr<Fiber> fiber = passes_.begin()->second;
+    if (auto ended = to_result(fiber->join(), doing.c_str()); !ended) return ended;
+  }
+  return Done{};
+}
+
+/// Takes a key only when there is a fiber's worth of room for it: what waits, waits in the queue,
+/// where equal keys merge.
+void Controller::dispatch() {
+  while (permits_.acquire() == Woken::Ready) {
+    const auto key = queue_.take();
+    if (!key) return;
+    passes_[*key] = executor_.spawn([this, key = *key] {
+      pass(key);
+      passes_.erase(key);
+      permits_.release();
+    });
+  }
+}
+
+void Controller::pass(const ObjectKey& key) {
+  const Instant start = executor_.now();
+  Result<Requeue> result = Error{Code::Cancelled, "stopping"};
+  if (!stopping_) {
+    Within limit(executor_, options_.pass_limit);
+    result = reconcile_(key);
+  }
+  if (options_.on_pass) options_.on_pass(result, executor_.now() - start);
+  settle(key, std::move(result));
+}
+
+void Controller::settle(const ObjectKey& key, Result<Requeue> result) {
+  if (!result) {
+    const Duration retry = queue_.failed(key);
+    complain(key, result.error(), retry);
+    return;
+  }
+  if (complaints_.erase(key) > 0)
+    log_.info("reconcile works again",
+              {{"controller", options_.name}, {"namespace", key.ns}, {"name", key.name}});
+  if (result->after) queue_.again_after(key, *result->after);
+  else queue_.done(key);
+}
+
+/// Once for each change of what is wrong. A conflict is not wrong: somebody else was first, and the
+/// next pass sees what they did.
+void Controller::complain(const ObjectKey& key, const Error& error, Duration retry) {
+  if (stopping_ && error.code == Code::Cancelled) return;
+  const bool serious = error.code != Code::Conflict;
+  if (serious && std::exchange(complaints_[key], error.message) == error.message) return;
+  log_.write(serious ? Level::Error : Level::Debug, "reconcile failed",
+             {{"controller", options_.name},
+              {"namespace", key.ns},
+              {"name", key.name},
+              {"error", error.message},
+              {"retry_ms", std::chrono::duration_cast<std::chrono::milliseconds>(retry).count()}});
+}
+
+}  // namespace etcdop::runtime

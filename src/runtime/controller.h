@@ -1,0 +1,68 @@
+// Runs a reconcile function over the keys of a queue: many keys side by side, one key never twice
+// at a time.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "runtime/queue.h"
+
+namespace etcdop::runtime {
+
+/// When to look at the key again if nothing is heard about it before; nullopt: only then.
+struct Requeue {
+  std::optional<Duration> after;
+};
+
+class Controller {
+ public:
+  using Reconcile = std::function<Result<Requeue>(const ObjectKey&)>;
+  struct Options {
+    std::string name;  ///< In logs and metrics: "etcdcluster".
+    std::size_t concurrency = 64;
+    Duration pass_limit = std::chrono::seconds(60);  ///< Deadline of the fiber of one pass.
+    Queue::Limits backoff;
+    /// Called after each pass, with how long it took; for metrics.
+    std::function<void(const Result<Requeue>&, Duration)> on_pass;
+  };
+  Controller(Executor&, Random&, Log&, Options, Reconcile);
+  /// Must have been stopped, if it was started.
+  ~Controller();
+  Controller(const Controller&) = delete;
+
+  /// For watches to add to, also before start().
+  Queue& queue() { return queue_; }
+  const Options& options() const { return options_; }
+  /// Passes that run now.
+  std::size_t active() const { return passes_.size(); }
+
+  /// At most once. Each pass runs on a fiber of its own.
+  void start();
+  /// Cancels all passes and waits until they have returned; may suspend. TimedOut or Cancelled:
+  /// some are still running, and this object must not be destroyed.
+  Result<Done> stop();
+
+ private:
+  void dispatch();
+  void pass(const ObjectKey&);
+  void settle(const ObjectKey&, Result<Requeue>);
+  void complain(const ObjectKey&, const Error&, Duration retry);
+
+  Executor& executor_;
+  Log& log_;
+  Options options_;
+  Reconcile reconcile_;
+  Queue queue_;
+  Semaphore permits_;
+  std::shared_ptr<Fiber> dispatcher_;
+  std::map<ObjectKey, std::shared_ptr<Fiber>> passes_;
+  std::map<ObjectKey, std::string>
+      complaints_;  // The last one logged about a key that still fails.
+  bool stopping_ = false;
+};
+
+}  // namespace etcdop::runtime

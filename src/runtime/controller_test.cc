@@ -1,0 +1,163 @@
+// The controller loop, in virtual time.
+#include "runtime/controller.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/scheduler.h"
+#include "test/support/memory_log.h"
+#include "test/support/seeded_random.h"
+
+namespace etcdop::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+const ObjectKey a{"ns", "a"}, b{"ns", "b"};
+
+struct World {
+  sim::Scheduler time{1};
+  testing::SeededRandom random{1};
+  testing::MemoryLog log;
+  Controller::Options options{
+      .name = "thing", .concurrency = 64, .pass_limit = 60s, .backoff = {}, .on_pass = {}};
+  std::unique_ptr<Controller> controller;
+
+  /// Starts, runs `script` on a fiber, stops.
+  void run(Controller::Reconcile reconcile, std::function<void()> script) {
+    controller = std::make_unique<Controller>(time, random, log, options, std::move(reconcile));
+    controller->start();
+    time.spawn([&] {
+      script();
+      EXPECT_TRUE(controller->stop());
+    });
+    time.run();
+    EXPECT_EQ(time.alive(), 0U);
+  }
+  Queue& queue() { return controller->queue(); }
+};
+
+TEST(Controller, RunsKeysSideBySideUpToItsLimitAndNoKeyTwice) {
+  World w;
+  w.options.concurrency = 4;
+  std::map<ObjectKey, int> running;
+  int now = 0, most = 0, passes = 0;
+  w.run(
+      [&](const ObjectKey& key) -> Result<Requeue> {
+        EXPECT_EQ(++running[key], 1);
+        most = std::max(most, ++now);
+        w.queue().add(key);  // Nobody may take it before this pass is over.
+        (void)w.time.sleep(1s);
+        --now;
+        --running[key];
+        ++passes;
+        return Requeue{};
+      },
+      [&] {
+        for (int i = 0; i < 10; ++i) w.queue().add({"ns", std::to_string(i)});
+        (void)w.time.sleep(10s - 1ns);
+      });
+  EXPECT_EQ(most, 4);
+  EXPECT_GE(passes, 36);
+}
+
+TEST(Controller, LooksAgainWhenThePassSaysSo) {
+  World w;
+  std::string trace;
+  w.run(
+      [&](const ObjectKey& key) -> Result<Requeue> {
+        trace += key.name + std::to_string(w.time.now().time_since_epoch() / 1s) + " ";
+        return key == a ? Requeue{5s} : Requeue{};
+      },
+      [&] {
+        w.queue().add(a);
+        w.queue().add(b);
+        (void)w.time.sleep(12s);
+      });
+  EXPECT_EQ(trace, "a0 b0 a5 a10 ");
+}
+
+TEST(Controller, LogsAFailureOncePerMessageAndItsEnd) {
+  World w;
+  int pass = 0;
+  std::vector<bool> good;
+  w.options.on_pass = [&](const Result<Requeue>& result, Duration) {
+    good.push_back(bool(result));
+  };
+  w.run(
+      [&](const ObjectKey&) -> Result<Requeue> {
+        switch (++pass) {
+          case 1:
+          case 2:
+          case 3: return Error{Code::Unavailable, "no route"};
+          case 4: return Error{Code::Denied, "no permission"};
+          case 5: return Error{Code::Conflict, "somebody was first"};
+          case 6: return Requeue{1s};
+          default: return Requeue{};
+        }
+      },
+      [&] {
+        w.queue().add(a);
+        (void)w.time.sleep(1h);
+      });
+  EXPECT_EQ(good, (std::vector<bool>{false, false, false, false, false, true, true}));
+  EXPECT_EQ(w.log.count("error reconcile failed controller=thing namespace=ns name=a"), 2);
+  EXPECT_EQ(w.log.count("error=no route"), 1);
+  EXPECT_EQ(w.log.count("error=no permission"), 1);
+  EXPECT_EQ(w.log.count("debug reconcile failed"), 1) << "a conflict is nobody's fault";
+  EXPECT_EQ(w.log.count("info reconcile works again"), 1);
+}
+
+TEST(Controller, APassThatHangsEndsAtItsLimitAndHoldsUpNobodyElse) {
+  World w;
+  w.options.pass_limit = 10s;
+  std::string trace;
+  w.run(
+      [&](const ObjectKey& key) -> Result<Requeue> {
+        if (key == a)
+          if (auto slept = to_result(w.time.sleep(1h), "wait for etcd"); !slept) {
+            trace += "a ends ";
+            return slept.error();
+          }
+        trace += key.name + " ";
+        return Requeue{};
+      },
+      [&] {
+        w.queue().add(a);
+        w.queue().add(b);
+        (void)w.time.sleep(10s + 1ns);
+      });
+  EXPECT_EQ(trace, "b a ends ");
+  EXPECT_EQ(w.log.count("error=wait for etcd: deadline passed"), 1);
+}
+
+TEST(Controller, StoppingCancelsPassesAndWaitsForTheirCleaningUp) {
+  World w;
+  bool cleaned = false;
+  w.options.concurrency = 1;  // The dispatcher waits for a permit as well.
+  w.run(
+      [&](const ObjectKey&) -> Result<Requeue> {
+        const Woken woken = w.time.sleep(1h);
+        EXPECT_EQ(woken, Woken::Cancelled);
+        Shield cleaning(w.time, 5s);
+        (void)w.time.sleep(2s);
+        cleaned = true;
+        return to_result(woken, "work").error();
+      },
+      [&] {
+        w.queue().add(a);
+        w.queue().add(b);
+        (void)w.time.sleep(1s);
+      });
+  EXPECT_TRUE(cleaned);
+  EXPECT_EQ(w.controller->active(), 0U);
+  EXPECT_EQ(w.time.now(), Instant(3s));
+  EXPECT_TRUE(w.log.lines().empty()) << "being stopped is not an error";
+}
+
+}  // namespace
+}  // namespace etcdop::runtime

@@ -1,0 +1,139 @@
+#include "runtime/queue.h"
+
+#include <algorithm>
+
+namespace etcdop::runtime {
+namespace {
+
+/// The sooner of `delay` from now and the end of time.
+Instant after(Instant now, Duration delay) {
+  return delay < Instant::max() - now ? now + std::max(delay, Duration(0)) : Instant::max();
+}
+
+}  // namespace
+
+Queue::Queue(Executor& executor, Random& random, Limits limits)
+    : executor_(executor), random_(random), limits_(limits) {
+  check(limits.backoff_min > Duration(0) && limits.backoff_min <= limits.backoff_max,
+        "back-off grows from something");
+}
+
+Queue::~Queue() { check(takers_.empty(), "a queue outlives who waits on it"); }
+
+void Queue::add(const ObjectKey& key) {
+  if (stopped_) return;
+  forget_delay(key);  // The pass to come decides anew when to look again.
+  if (working_.contains(key)) {
+    dirty_.insert(key);
+    return;
+  }
+  line_up(key);
+  wake();
+}
+
+void Queue::add_after(const ObjectKey& key, Duration delay) {
+  if (stopped_ || queued_.contains(key) || dirty_.contains(key)) return;
+  if (delay <= Duration(0)) return add(key);
+  const Instant when = after(executor_.now(), delay);
+  if (const auto found = later_.find(key); found != later_.end()) {
+    if (found->second <= when) return;
+    forget_delay(key);
+  }
+  later_.emplace(key, when);
+  due_.emplace(when, key);
+  if (due_.begin()->second == key) wake();  // Who waits, waits too long.
+}
+
+std::optional<ObjectKey> Queue::take() {
+  for (;;) {
+    line_up_due();
+    if (stopped_) return std::nullopt;
+    if (!ready_.empty()) break;
+    Wait wait(executor_);
+    takers_.push_back(&wait);
+    const Instant until = due_.empty() ? Instant::max() : due_.begin()->first;
+    const Woken woken = wait.until(until);
+    takers_.remove(&wait);  // Unless wake() has.
+    if (woken == Woken::Cancelled) return std::nullopt;
+    if (woken == Woken::Deadline && executor_.now() < until) return std::nullopt;
+  }
+  ObjectKey key = std::move(ready_.front());
+  ready_.pop_front();
+  queued_.erase(key);
+  working_.insert(key);
+  // The next in line may wait for a later key than the one that is due next now.
+  if (!ready_.empty() || !due_.empty()) wake();
+  return key;
+}
+
+void Queue::done(const ObjectKey& key) {
+  failures_.erase(key);
+  release(key);
+}
+
+void Queue::again_after(const ObjectKey& key, Duration delay) {
+  done(key);
+  add_after(key, delay);
+}
+
+Duration Queue::failed(const ObjectKey& key) {
+  ++counts_.retries;
+  const Duration delay = backoff(++failures_[key]);
+  release(key);
+  add_after(key, delay);
+  return delay;
+}
+
+void Queue::stop() {
+  stopped_ = true;
+  while (!takers_.empty()) wake();
+}
+
+void Queue::line_up(const ObjectKey& key) {
+  if (!queued_.insert(key).second) return;
+  ready_.push_back(key);
+  ++counts_.adds;
+}
+
+/// A delayed key that is being worked on becomes dirty: it is looked at again afterwards.
+void Queue::line_up_due() {
+  while (!due_.empty() && due_.begin()->first <= executor_.now()) {
+    const ObjectKey key = due_.begin()->second;
+    forget_delay(key);
+    if (working_.contains(key)) dirty_.insert(key);
+    else line_up(key);
+  }
+}
+
+void Queue::release(const ObjectKey& key) {
+  check(working_.erase(key) == 1, "only a key that was taken can be given back");
+  if (dirty_.erase(key) == 0 || stopped_) return;
+  line_up(key);
+  wake();
+}
+
+void Queue::forget_delay(const ObjectKey& key) {
+  const auto found = later_.find(key);
+  if (found == later_.end()) return;
+  due_.erase({found->second, key});
+  later_.erase(found);
+}
+
+Duration Queue::backoff(int failures) {
+  Duration delay = limits_.backoff_min;
+  for (int i = 1; i < failures && delay < limits_.backoff_max; ++i) delay *= 2;
+  delay = std::min(delay, limits_.backoff_max);
+  const auto quarter = static_cast<std::uint64_t>(delay.count() / 4) + 1;
+  return delay - delay / 8 + Duration(random_.next() % quarter);
+}
+
+/// One waiter; whoever wakes up looks for itself at what is due.
+void Queue::wake() {
+  while (!takers_.empty()) {
+    Wait* const first = takers_.front();
+    takers_.pop_front();
+    if (first->notify()) return;
+  }
+}
+
+}  // namespace etcdop::runtime
