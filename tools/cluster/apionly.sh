@@ -1,9 +1,9 @@
 #!/bin/bash
-# A Kubernetes API without nodes, on free ports of 127.0.0.1 and in a folder of its own: etcd, kube-apiserver (RBAC, audit
-# log in DIR/log/audit.log) and kube-controller-manager. Several can run, also beside up.sh's cluster. Needs no root.
-#   apionly.sh up DIR [MANIFEST...]   starts it and prints DIR/admin.kubeconfig. Manifests (CRDs) are applied before the
-#                                     controller manager starts: its garbage collector then knows them at once.
-#   apionly.sh account DIR NAMESPACE SERVICEACCOUNT FILE   writes a kubeconfig with a token of that service account.
+# A Kubernetes API without nodes, on free ports of 127.0.0.1 and in a folder of its own: etcd, kube-apiserver (RBAC,
+# audit log in DIR/log/audit.log), kube-controller-manager. Several can run, also beside up.sh's cluster. Needs no root.
+#   apionly.sh up DIR [MANIFEST...]   starts it and prints DIR/admin.kubeconfig. Manifests (CRDs) are applied before
+#                                     the controller manager starts: its garbage collector then knows them at once.
+#   apionly.sh account DIR NAMESPACE SERVICEACCOUNT FILE   writes a kubeconfig with that account's token.
 #   apionly.sh down DIR               stops it and removes what it wrote; DIR too, if then empty.
 set -euo pipefail
 [ $# -ge 2 ] || {
@@ -48,7 +48,9 @@ up() {
   # Fast where a test waits; without the controllers that would take Pods away because their node does not answer, and
   # without the binder of volumes, which the tests' stand-in plays.
   start_controller_manager --kube-api-qps=500 --kube-api-burst=1000 --concurrent-gc-syncs=40 \
-    --controllers='*,-persistentvolume-binder-controller,-node-lifecycle-controller,-pod-garbage-collector-controller,-taint-eviction-controller,-device-taint-eviction-controller,-node-ipam-controller,-node-route-controller,-cloud-node-lifecycle-controller'
+    --controllers="*,-node-lifecycle-controller,-pod-garbage-collector-controller,-taint-eviction-controller" \
+    --controllers="-device-taint-eviction-controller,-node-ipam-controller,-node-route-controller" \
+    --controllers="-cloud-node-lifecycle-controller,-persistentvolume-binder-controller"
   until_controllers_work
   echo "$KUBECONFIG"
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# build.sh [NAME...]: builds the programs of mods/NAME from the Go module proxy, each into its own cached folder (env.sh,
-# `built`). By default all that the tests and the demo need. A second run finds everything there. Needs Go >= 1.26.
+# build.sh [NAME...]: builds the programs of mods/NAME from the Go module proxy, each into its own cached folder
+# (env.sh, `built`). By default all that tests and demo need. A second run finds everything there. Needs Go >= 1.26.
 set -euo pipefail # A change of flags needs another "recipe" in env.sh.
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"

@@ -44,4 +44,5 @@ alive() {
 }
 
 # folders that a node mounts its own over; up.sh makes those that the machine lacks, down.sh removes them again
-MOUNTPOINTS="/etc/cni /opt/local-path-provisioner /var/lib/cni /var/lib/containerd /var/lib/kubelet /var/log/containers /var/log/pods"
+MOUNTPOINTS="/etc/cni /opt/local-path-provisioner /var/lib/cni /var/lib/containerd /var/lib/kubelet \
+/var/log/containers /var/log/pods"

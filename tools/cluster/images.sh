@@ -1,6 +1,6 @@
 #!/bin/bash
-# images.sh: makes the images that the nodes import, from the programs of build.sh and Debian's busybox-static. No registry,
-# no daemon. A second run finds them there.
+# images.sh: makes the images that the nodes import, from the programs of build.sh and Debian's busybox-static.
+# No registry, no daemon. A second run finds them there.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -49,7 +49,8 @@ for v in $ETCD_VERSIONS; do # laid out as upstream's: no shell, root unless the 
   etcd=$(built "etcd-$v")
   mkdir -p "$tmp/empty"
   image "etcd-$v" "quay.io/coreos/etcd:v$v" \
-    '{"Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],"Cmd":["/usr/local/bin/etcd"],"WorkingDir":"/var/lib/etcd/","ExposedPorts":{"2379/tcp":{},"2380/tcp":{}}}' \
+    '{"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"], "Cmd": ["/usr/local/bin/etcd"],
+      "WorkingDir": "/var/lib/etcd/", "ExposedPorts": {"2379/tcp": {}, "2380/tcp": {}}}' \
     "/usr/local/bin=$etcd/etcd $etcd/etcdctl $etcd/etcdutl" "/var/lib/etcd=$tmp/empty/."
 done
 
@@ -58,5 +59,6 @@ cp /bin/busybox "$tmp/bin/"
 while read -r applet; do ln -sf busybox "$tmp/bin/$applet"; done < <(/bin/busybox --list | grep -vx busybox)
 image busybox docker.io/library/busybox:latest '{"Env":["PATH=/bin"],"Cmd":["sh"]}' "/bin=$tmp/bin/."
 image coredns registry.k8s.io/coredns/coredns:v1.15.0 '{"Entrypoint":["/coredns"]}' "/=$(built coredns)/coredns"
-image local-path docker.io/rancher/local-path-provisioner:v0.0.30 '{"Entrypoint":["/local-path-provisioner"]}' "/=$(built local-path)/local-path-provisioner"
+image local-path docker.io/rancher/local-path-provisioner:v0.0.30 '{"Entrypoint":["/local-path-provisioner"]}' \
+  "/=$(built local-path)/local-path-provisioner"
 touch "$images/done"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2119,SC2154 # cluster_dir comes from env.sh
-# What starts and stops a control plane (etcd, kube-apiserver, kube-controller-manager) in $STATE. Sourced, after env.sh,
-# by up.sh (the cluster with nodes) and apionly.sh (a world of its own on 127.0.0.1).
+# What starts and stops a control plane (etcd, kube-apiserver, kube-controller-manager) in $STATE. Sourced, after
+# env.sh, by up.sh (the cluster with nodes) and apionly.sh (a world of its own on 127.0.0.1).
 
 # start NAME COMMAND...: runs it in the background unless it is running; its pid goes to run/NAME.pid.
 start() {
@@ -68,8 +68,8 @@ cert() {
   local pki=$STATE/pki
   [ ! -s "$pki/$1.crt" ] || return 0
   openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$pki/$1.key" -subj "$2" 2>/dev/null |
-    openssl x509 -req -days 3650 -CA "$pki/ca.crt" -CAkey "$pki/ca.key" -CAcreateserial -out "$pki/$1.crt.new" 2>/dev/null \
-      -extfile <(echo "extendedKeyUsage=clientAuth,serverAuth${3:+$'\n'subjectAltName=$3}")
+    openssl x509 -req -days 3650 -CA "$pki/ca.crt" -CAkey "$pki/ca.key" -CAcreateserial -out "$pki/$1.crt.new" \
+      -extfile <(echo "extendedKeyUsage=clientAuth,serverAuth${3:+$'\n'subjectAltName=$3}") 2>/dev/null
   mv "$pki/$1.crt.new" "$pki/$1.crt"
 }
 
@@ -79,7 +79,8 @@ kubeconfig() {
   shift
   [ ! -s "$file" ] || return 0
   {
-    "${k[@]}" set-cluster c --server="https://$API_IP:$API_PORT" --certificate-authority="$STATE/pki/ca.crt" --embed-certs
+    "${k[@]}" set-cluster c --server="https://$API_IP:$API_PORT" --certificate-authority="$STATE/pki/ca.crt" \
+      --embed-certs
     "${k[@]}" set-credentials u "$@"
     "${k[@]}" set-context c --cluster=c --user=u
     "${k[@]}" use-context c
@@ -90,7 +91,8 @@ kubeconfig() {
 # cert_kubeconfig NAME SUBJECT: NAME.kubeconfig with a client certificate.
 cert_kubeconfig() {
   cert "$1" "$2"
-  kubeconfig "$STATE/$1.kubeconfig" --client-certificate="$STATE/pki/$1.crt" --client-key="$STATE/pki/$1.key" --embed-certs
+  kubeconfig "$STATE/$1.kubeconfig" --client-certificate="$STATE/pki/$1.crt" --client-key="$STATE/pki/$1.key" \
+    --embed-certs
 }
 
 # make_pki: the cluster's CA, the service account key and the control plane's own certificates.
@@ -102,7 +104,9 @@ make_pki() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=cluster-ca \
       -keyout "$ca.key" -out "$ca.crt" 2>/dev/null
   fi
-  cert apiserver /CN=kube-apiserver "IP:127.0.0.1,IP:$API_IP,IP:${SERVICE_CIDR%.*}.1,DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local"
+  local names=DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc
+  names+=,DNS:kubernetes.default.svc.cluster.local,IP:127.0.0.1,IP:$API_IP,IP:${SERVICE_CIDR%.*}.1
+  cert apiserver /CN=kube-apiserver "$names"
   cert apiserver-kubelet-client /O=system:masters/CN=kube-apiserver-kubelet-client
   cert front-proxy-client /CN=front-proxy-client
   cert_kubeconfig admin /O=system:masters/CN=admin
@@ -115,30 +119,33 @@ start_api_server() {
   etcd=$(built "etcd-$ETCD_VERSION")/etcd
   start etcd "$etcd" --data-dir "$STATE/etcd" --unsafe-no-fsync --log-level warn \
     --listen-client-urls "http://127.0.0.1:$ETCD_PORT" --advertise-client-urls "http://127.0.0.1:$ETCD_PORT" \
-    --listen-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" --initial-advertise-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
+    --listen-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
+    --initial-advertise-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
     --initial-cluster default="http://127.0.0.1:$ETCD_PEER_PORT"
   start kube-apiserver kube-apiserver --etcd-servers="http://127.0.0.1:$ETCD_PORT" \
     --bind-address="$API_IP" --advertise-address="$API_IP" --secure-port="$API_PORT" \
     --tls-cert-file="$pki/apiserver.crt" --tls-private-key-file="$pki/apiserver.key" --client-ca-file="$pki/ca.crt" \
     --service-cluster-ip-range="$SERVICE_CIDR" --service-account-issuer=https://kubernetes.default.svc.cluster.local \
     --service-account-key-file="$pki/sa.key" --service-account-signing-key-file="$pki/sa.key" \
-    --kubelet-client-certificate="$pki/apiserver-kubelet-client.crt" --kubelet-client-key="$pki/apiserver-kubelet-client.key" \
-    --kubelet-preferred-address-types=InternalIP --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction \
+    --kubelet-client-certificate="$pki/apiserver-kubelet-client.crt" \
+    --kubelet-client-key="$pki/apiserver-kubelet-client.key" --kubelet-preferred-address-types=InternalIP \
+    --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction \
     --requestheader-client-ca-file="$pki/ca.crt" --requestheader-allowed-names=front-proxy-client \
     --requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
     --requestheader-extra-headers-prefix=X-Remote-Extra- --proxy-client-cert-file="$pki/front-proxy-client.crt" \
     --proxy-client-key-file="$pki/front-proxy-client.key" --allow-privileged=true \
-    --audit-policy-file="$cluster_dir/audit-policy.yaml" --audit-log-path="$STATE/log/audit.log" --audit-log-maxsize=2000 "$@"
+    --audit-policy-file="$cluster_dir/audit-policy.yaml" --audit-log-path="$STATE/log/audit.log" \
+    --audit-log-maxsize=2000 "$@"
   until_ok 120 kube-apiserver kubectl get --raw=/readyz
 }
 
 # start_controller_manager [FLAG...]
 start_controller_manager() {
   local pki=$STATE/pki
-  start kube-controller-manager kube-controller-manager --kubeconfig="$STATE/controller-manager.kubeconfig" --secure-port=0 \
-    --leader-elect=false --use-service-account-credentials --service-account-private-key-file="$pki/sa.key" \
-    --root-ca-file="$pki/ca.crt" --cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key" \
-    --cluster-cidr="$POD_NET.0.0/16" --service-cluster-ip-range="$SERVICE_CIDR" "$@"
+  start kube-controller-manager kube-controller-manager --kubeconfig="$STATE/controller-manager.kubeconfig" \
+    --secure-port=0 --leader-elect=false --cluster-cidr="$POD_NET.0.0/16" --service-cluster-ip-range="$SERVICE_CIDR" \
+    --use-service-account-credentials --service-account-private-key-file="$pki/sa.key" --root-ca-file="$pki/ca.crt" \
+    --cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key" "$@"
 }
 # until_controllers_work
 until_controllers_work() { until_ok 60 kube-controller-manager kubectl get serviceaccount default; }

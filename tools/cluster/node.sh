@@ -1,7 +1,7 @@
 #!/bin/bash
-# node.sh I K8S CNI IMAGES: Kubernetes node I of these folders' programs and images, run by up.sh as PID 1 of its own pid,
-# mount, net and uts namespaces. Killing this process kills the whole node (containerd, kubelet, kube-proxy, every pod),
-# like pulling the plug.
+# node.sh I K8S CNI IMAGES: Kubernetes node I of these folders' programs and images, run by up.sh as PID 1 of its own
+# pid, mount, net and uts namespaces. Killing this process kills the whole node (containerd, kubelet, kube-proxy, every
+# pod), like pulling the plug.
 set -euo pipefail
 i=$1 k8s=$2 cni=$3 images=$4
 # shellcheck source=env.sh
@@ -77,7 +77,9 @@ export PATH=$k8s:$PATH
 containerd --config "$dir/containerd.toml" >"$dir/containerd.log" 2>&1 &
 until ctr version >/dev/null 2>&1; do sleep 0.2; done
 for image in "$images"/*.tar "$STATE"/images/*.tar; do # those of load.sh, too
-  [ ! -e "$image" ] || [ "$image" -ot "$dir/imported" ] || ctr -n k8s.io images import --no-unpack "$image" >>"$dir/import.log" 2>&1
+  if [ -e "$image" ] && [ ! "$image" -ot "$dir/imported" ]; then
+    ctr -n k8s.io images import --no-unpack "$image" >>"$dir/import.log" 2>&1
+  fi
 done
 touch "$dir/imported"
 kubelet --config="$dir/kubelet.yaml" --kubeconfig="$STATE/$name.kubeconfig" --hostname-override="$name" \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# up.sh: starts a real Kubernetes cluster with $NODES nodes on this machine, waits until it works, prints its kubeconfig.
+# up.sh: starts a real Kubernetes cluster of $NODES nodes on this machine, waits until it works, prints its kubeconfig.
 # Run again: starts only what is not running. API_ONLY=1: only etcd, the API server and the controller manager.
 # Needs what build.sh and images.sh make.
 # shellcheck disable=SC2119
@@ -15,7 +15,8 @@ if [ ! -e "$k8s/done" ] || [ ! -e "$images/done" ]; then
   exit 1
 fi
 export KUBECONFIG=$STATE/admin.kubeconfig PATH=$k8s:$PATH
-if [ -d "$STATE" ] && ! any_alive; then "$cluster_dir/down.sh"; fi # left over: a new cluster is not made of an old one's parts
+# What was left over (say, by a reboot) goes: a new cluster is not made of an old one's parts.
+if [ -d "$STATE" ] && ! any_alive; then "$cluster_dir/down.sh"; fi
 make_pki
 
 # The machine's side of the nodes' network.
@@ -54,7 +55,8 @@ start_node() {
     ip route replace "$POD_NET.$i.0/24" via "$ip" # pods are reached from this machine, too
   fi
   start "node$i" nsenter --net="/run/netns/$ns" \
-    unshare --mount --pid --uts --fork --kill-child --mount-proc "$cluster_dir/node.sh" "$i" "$k8s" "$(built cni)" "$images"
+    unshare --mount --pid --uts --fork --kill-child --mount-proc \
+    "$cluster_dir/node.sh" "$i" "$k8s" "$(built cni)" "$images"
 }
 for ((i = 1; i <= NODES; i++)); do start_node "$i"; done
 for ((i = 1; i <= NODES; i++)); do
@@ -62,7 +64,7 @@ for ((i = 1; i <= NODES; i++)); do
     [ "$i" = "$j" ] || ip -n "k8s-node$i" route replace "$POD_NET.$j.0/24" via "$NODE_NET.$((10 + j))"
   done
 done
-ip route replace "$SERVICE_CIDR" via "$NODE_NET.11" src "$API_IP" # Services are reached from this machine through node 1
+ip route replace "$SERVICE_CIDR" via "$NODE_NET.11" src "$API_IP" # this machine reaches Services by node 1
 
 kubectl apply -f "$cluster_dir/manifests" >"$STATE/log/manifests.log"
 until_controllers_work

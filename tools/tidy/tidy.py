@@ -1,0 +1,244 @@
+#!/usr/bin/python3
+"""tidy.py [ROOT]: the tree's own rules, which no compiler knows.
+
+One line per violation, `FILE:LINE: what and what to do`.
+Each rule is a generator over a Tree; tidy_test.py has a tree for each that must be refused.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+CODE_FOLDERS = ("src", "sim", "api", "test", "tools")
+COLUMNS = {".h": 100, ".cc": 100, ".py": 132, ".cmake": 132, ".sh": 132}
+
+REAL_WORLD = re.compile(  # only src/sys and src/main know these
+    r"\b(system_clock|steady_clock|high_resolution_clock|clock_gettime|gettimeofday|getenv|setenv|environ"
+    r"|random_device|default_random_engine|getrandom|arc4random\w*|s?rand|rand_r|drand48|RAND_bytes"
+    r"|this_thread|usleep|nanosleep)\b"
+    r"|(?<!\w)(?:std)?::(?:time|sleep|random)\s*\(|(?<![\w.>])time\s*\(\s*(?:nullptr|NULL|0|&)"
+)
+COROUTINE = re.compile(r"\bco_(await|return|yield)\b")
+DISTRIBUTION = re.compile(r"\bstd::\w+_distribution\b")
+UNORDERED = re.compile(r"\bunordered_(multi)?(map|set)\b")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# third party -> how many files may include it, as its headers cost seconds each
+HEAVY = {"boost/asio": 1, "boost/beast": 2, "spdlog/": 1, "CLI/": 1}
+LAYER = re.compile(r'"([\w-]+)=(\d+)"')
+TOP_FOLDERS = {"test": "testing"}  # folders whose layer has another name
+
+
+def without_comments(text, strings=False):
+    """The text with comments (and strings, unless `strings`) blanked, line by line where it was."""
+    token = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
+
+    def blank(match):
+        if strings and not match[0].startswith("/"):
+            return match[0]
+        return re.sub(r"[^\n]", " ", match[0])
+
+    return re.sub(token, blank, text, flags=re.S)
+
+
+class Tree:
+    """The tracked files below a root and what the rules ask of them."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+        listed = subprocess.run(
+            ["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
+            check=True, capture_output=True, text=True)
+        self.files = sorted(f for f in listed.stdout.split("\n") if f and (self.root / f).is_file())
+        self.text = {}
+        for name in self.files:
+            folder = name.split("/")[0]
+            if folder in CODE_FOLDERS + ("cmake",) or name.endswith((".md", ".txt")):
+                self.text[name] = (self.root / name).read_text(errors="replace")
+        self.cpp = [f for f in self.files if f in self.text and f.endswith((".h", ".cc"))]
+        self.code = {f: without_comments(self.text[f]) for f in self.cpp}
+        table = self.text.get("cmake/etcdop.cmake", "")
+        self.layers = {name: int(layer) for name, layer in LAYER.findall(table)}
+
+    def folder(self, name):
+        """The name in the layer table of the folder that a file is in."""
+        parts = name.split("/")[:-1]
+        if parts[:2] == ["src", "operator"] and len(parts) > 2:
+            return parts[2]
+        if parts and parts[0] == "src":
+            return parts[1] if len(parts) > 1 else "src"
+        return TOP_FOLDERS.get(parts[0], parts[0]) if parts else ""
+
+    def includes(self, name):
+        """(line, quoted, path) of each #include of a file."""
+        text = without_comments(self.text[name], strings=True)
+        for number, line in enumerate(text.split("\n"), 1):
+            if match := INCLUDE.match(line):
+                yield number, match[1] == '"', match[2]
+
+    def resolve(self, name, include):
+        """The file of ours that an include means, or None."""
+        for candidate in (f"src/{include}", include, f"{name.rpartition('/')[0]}/{include}"):
+            if candidate in self.text:
+                return candidate
+        return None
+
+
+def matches(tree, names, pattern):
+    for name in names:
+        for number, line in enumerate(tree.code[name].split("\n"), 1):
+            if match := pattern.search(line):
+                yield name, number, match[0].strip(" (")
+
+
+def columns(tree):
+    """C++ fits 100 columns, scripts fit 132."""
+    for name, text in tree.text.items():
+        limit = COLUMNS.get(pathlib.PurePath(name).suffix)
+        if limit is None:
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > limit and "://" not in line:
+                yield f"{name}:{number}: {len(line)} columns; the limit is {limit}"
+
+
+def real_world(tree):
+    """Clock, randomness, environment and sleep are passed in."""
+    names = [f for f in tree.cpp
+             if f.startswith(("src/", "sim/")) and not f.startswith(("src/sys/", "src/main/"))]
+    for name, number, word in matches(tree, names, REAL_WORLD):
+        yield (f"{name}:{number}: {word}: only src/sys and src/main know the real world; "
+               "take it by constructor")
+
+
+def coroutines(tree):
+    """Fibers, not coroutines (docs/adr)."""
+    for name, number, word in matches(tree, tree.cpp, COROUTINE):
+        yield f"{name}:{number}: {word}: code runs on fibers; g++ 12 miscompiles coroutines"
+
+
+def distributions(tree):
+    """A seed gives the same history with every standard library."""
+    names = [f for f in tree.cpp if f.startswith(("src/", "sim/"))]
+    for name, number, word in matches(tree, names, DISTRIBUTION):
+        yield f"{name}:{number}: {word}: differs between libraries; use the Random interface"
+
+
+def unordered(tree):
+    """What is decided does not depend on a hash's order."""
+    names = [f for f in tree.cpp if f.startswith("src/operator/")]
+    for name, number, word in matches(tree, names, UNORDERED):
+        yield f"{name}:{number}: {word}: its order is not defined; use std::map or a sorted vector"
+
+
+def upward_includes(tree):
+    """A file includes its own folder and lower layers; tests may use sim/ as well."""
+    for name in tree.cpp:
+        here = tree.folder(name)
+        if not name.startswith(("src/", "sim/", "api/")):
+            continue
+        if here not in tree.layers:
+            yield f"{name}:1: folder {here} has no layer in cmake/etcdop.cmake"
+            continue
+        for number, quoted, include in tree.includes(name):
+            target = tree.resolve(name, include) if quoted else None
+            if target is None:
+                continue
+            there = tree.folder(target)
+            if there == here or name.startswith("sim/") and there not in ("main", "testing"):
+                continue
+            if name.endswith("_test.cc") and there in ("sim", "testing"):
+                continue
+            if tree.layers.get(there, 99) >= tree.layers[here]:
+                yield (f"{name}:{number}: {here} may not include {target}: "
+                       "it is not in a lower layer")
+
+
+def named_by_cmake(tree):
+    """No source is left out of the build; no header is included by nobody."""
+    lists = {}
+    for f, text in tree.text.items():
+        if f.endswith("CMakeLists.txt") or f.endswith(".cmake"):
+            folder = f.rpartition("/")[0]
+            lists[folder] = lists.get(folder, "") + re.sub(r"#.*", "", text)
+    included = {tree.resolve(f, i) for f in tree.cpp for _, _, i in tree.includes(f)}
+    for name in tree.cpp:
+        parts = name.split("/")
+        named = False
+        for depth in range(len(parts)):
+            text = lists.get("/".join(parts[:depth]), "")
+            path = re.escape("/".join(parts[depth:]))
+            named = named or re.search(rf"(?<![\w./-]){path}(?![\w./-])", text) is not None
+        if not named and name.endswith(".cc"):
+            yield f"{name}:1: no CMakeLists.txt names it"
+        if not named and name.endswith(".h") and name not in included:
+            yield f"{name}:1: no CMakeLists.txt names it and nothing includes it"
+
+
+def heavy_headers(tree):
+    """Libraries that cost seconds a file stay behind a header of ours."""
+    for library, most in HEAVY.items():
+        users = sorted({f for f in tree.cpp for _, _, i in tree.includes(f)
+                        if i.startswith(library)})
+        if len(users) > most:
+            yield (f"{users[-1]}:1: {library} is included by {len(users)} files, "
+                   f"the limit is {most}: {' '.join(users)}")
+
+
+def headers_once(tree):
+    """#pragma once, and a source includes its own header first: it is known to stand alone."""
+    for name in tree.cpp:
+        if name.endswith(".h"):
+            if "#pragma once" not in tree.text[name]:
+                yield f"{name}:1: #pragma once is missing"
+            continue
+        own = name[:-3] + ".h"
+        first = next(((n, tree.resolve(name, i)) for n, _, i in tree.includes(name)), (1, None))
+        if own in tree.text and first[1] != own:
+            yield (f"{name}:{first[0]}: its first include must be {own}, "
+                   "so that this is known to stand alone")
+
+
+def layer_table(tree):
+    """docs/architecture.md shows the layers that the build enforces."""
+    name = "docs/architecture.md"
+    if name not in tree.text:
+        return
+    shown = {}
+    for number, line in enumerate(tree.text[name].split("\n"), 1):
+        if row := re.match(r"\|\s*(\d+)\s*\|([^|]*)\|", line):
+            for folder in re.findall(r"`([\w/-]+)`", row[2]):
+                shown[folder.split("/")[-1]] = int(row[1]), number
+    shown_layers = {TOP_FOLDERS.get(folder, folder): layer for folder, (layer, _) in shown.items()}
+    for folder in sorted(tree.layers.keys() | shown_layers.keys()):
+        if tree.layers.get(folder) != shown_layers.get(folder):
+            where = shown.get(folder, (0, 1))[1]
+            yield (f"{name}:{where}: {folder} is in layer {shown_layers.get(folder, 'none')} here, "
+                   f"{tree.layers.get(folder, 'none')} in cmake/etcdop.cmake")
+
+
+RULES = (columns, real_world, coroutines, distributions, unordered, upward_includes, named_by_cmake,
+         heavy_headers, headers_once, layer_table)
+
+
+def unproven_headers(tree):
+    """Headers that no source includes first; tools/lint.sh compiles each alone."""
+    proven = set()
+    for name in tree.cpp:
+        if name.endswith(".cc"):
+            first = next((tree.resolve(name, i) for _, _, i in tree.includes(name)), None)
+            proven.add(first)
+    return [f for f in tree.cpp if f.endswith(".h") and f not in proven]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2])
+    tree = Tree(str(root))
+    found = [violation for rule in RULES for violation in rule(tree)]
+    good = f"tidy: {len(tree.text)} files, {len(RULES)} rules: nothing to say"
+    print("\n".join(found) if found else good)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

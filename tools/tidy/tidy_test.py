@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""For each rule of tidy.py: a tree that must be refused, and the same tree without the fault accepted."""
+
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import tidy
+
+GOOD = {
+    "cmake/etcdop.cmake": 'foreach(layer "base=0" "sys=1" "http=2" "cluster=5" "main=7" "sim=8")\n',
+    "src/base/CMakeLists.txt": "etcdop_library(base SOURCES base.h base.cc TESTS base_test.cc)\n",
+    "src/base/base.h": "#pragma once\n",
+    "src/base/base.cc": '#include "base/base.h"\n// co_await, rand(), "system_clock": only words here\n',
+    "src/base/base_test.cc": '#include "base/base.h"\n#include "sim/sim.h"\n',
+    "src/sys/CMakeLists.txt": "etcdop_library(sys SOURCES sys.h sys.cc)\n",
+    "src/sys/sys.h": "#pragma once\n",
+    "src/sys/sys.cc": '#include "sys/sys.h"\n#include <boost/asio/x.hpp>\nauto t = system_clock::now();\n',
+    "src/operator/cluster/CMakeLists.txt": "etcdop_library(cluster SOURCES plan.cc)\n",
+    "src/operator/cluster/plan.cc": '#include "sys/sys.h"\nconst char* text = "co_await rand()";\n',
+    "sim/CMakeLists.txt": "etcdop_library(sim SOURCES sim.h)\n",
+    "sim/sim.h": '#pragma once\n#include "operator/cluster/plan.h"\n',
+    "docs/architecture.md": (
+        "| Layer | Folder |\n|---|---|\n| 0 | `src/base` |\n| 1 | `src/sys` |\n| 2 | `src/http` |\n"
+        "| 5 | `src/operator/cluster` |\n| 7 | `src/main` |\n| 8 | `sim` |\n"),
+}
+
+
+def violations(**changed):
+    """What tidy says of the good tree with some files changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        subprocess.run(["git", "init", "-q", folder], check=True)
+        for name, text in (GOOD | changed).items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        tree = tidy.Tree(folder)
+        return [line for rule in tidy.RULES for line in rule(tree)]
+
+
+class Tidy(unittest.TestCase):
+    """One test a rule."""
+
+    def refused(self, name, text, *words):
+        """The good tree with this file is refused with one violation that says these words."""
+        found = violations(**{name: text})
+        self.assertEqual(len(found), 1, found)
+        for word in words:
+            self.assertIn(word, found[0])
+
+    def test_a_good_tree_has_no_violation(self):
+        self.assertEqual(violations(), [])
+
+    def test_a_line_of_101_columns_is_refused_and_one_of_100_is_not(self):
+        self.refused("src/base/base.h", "#pragma once\n//" + "é" * 99 + "\n", "base.h:2", "101 columns")
+        self.assertEqual(violations(**{"src/base/base.h": "#pragma once\n//" + "é" * 98 + "\n"}), [])
+
+    def test_the_real_world_is_refused_outside_sys_and_main(self):
+        for word in ("std::chrono::system_clock::now()", "getenv(name)", "rand()", "std::random_device d",
+                     "std::this_thread::sleep_for(x)", "time(nullptr)", "std::time(0)", "::sleep(1)"):
+            with self.subTest(word):
+                self.refused("src/operator/cluster/plan.cc", f"int a;\nauto b = {word};\n", "plan.cc:2")
+
+    def test_the_sim_has_no_real_world_either(self):
+        self.refused("sim/sim.h", "#pragma once\nint a = rand();\n", "sim.h:2: rand")
+
+    def test_a_coroutine_keyword_is_refused_everywhere(self):
+        self.refused("src/sys/sys.cc", '#include "sys/sys.h"\nvoid f() { co_await g(); }\n', "co_await")
+
+    def test_a_standard_distribution_is_refused(self):
+        self.refused("src/base/base.cc", '#include "base/base.h"\nstd::uniform_int_distribution<> d;\n',
+                     "uniform_int_distribution")
+
+    def test_an_unordered_container_is_refused_where_decisions_are_made(self):
+        self.refused("src/operator/cluster/plan.cc", "std::unordered_map<int, int> m;\n", "unordered_map")
+        self.assertEqual(violations(**{"src/sys/sys.cc": '#include "sys/sys.h"\nunordered_map<int, int> m;\n'}), [])
+
+    def test_an_include_of_a_higher_layer_is_refused(self):
+        self.refused("src/base/base.cc", '#include "base/base.h"\n#include "sys/sys.h"\n',
+                     "base may not include src/sys/sys.h")
+
+    def test_an_include_of_the_sim_is_refused_but_in_a_test(self):
+        self.refused("src/sys/sys.cc", '#include "sys/sys.h"\n#include "sim/sim.h"\n', "sim/sim.h")
+
+    def test_a_folder_without_a_layer_is_refused(self):
+        found = violations(**{"src/new/a.cc": "", "src/new/CMakeLists.txt": "library(new a.cc)"})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("folder new has no layer", found[0])
+
+    def test_a_source_that_no_cmake_list_names_is_refused(self):
+        self.refused("src/sys/forgotten.cc", "", "src/sys/forgotten.cc", "no CMakeLists.txt")
+        # A list elsewhere, a comment or a longer name do not count.
+        self.refused("src/sys/ys.cc", "", "src/sys/ys.cc")
+        self.refused("src/base/CMakeLists.txt", "# base_test.cc\nx(base.h base.cc)\n", "base_test.cc")
+
+    def test_a_header_that_nobody_includes_is_refused(self):
+        self.refused("src/sys/dead.h", "#pragma once\n", "dead.h", "nothing includes it")
+
+    def test_a_heavy_library_in_one_file_too_many_is_refused(self):
+        self.refused("src/base/base.cc", '#include "base/base.h"\n#include <boost/asio/x.hpp>\n', "boost/asio")
+
+    def test_a_header_without_pragma_once_is_refused(self):
+        self.refused("src/base/base.h", "int a();\n", "#pragma once")
+
+    def test_a_source_whose_own_header_is_not_first_is_refused(self):
+        self.refused("src/base/base.cc", '#include <vector>\n#include "base/base.h"\n', "base.cc:1", "first")
+
+    def test_a_layer_table_in_the_docs_that_differs_is_refused(self):
+        wrong = GOOD["docs/architecture.md"].replace("| 2 |", "| 3 |")
+        self.refused("docs/architecture.md", wrong, "http is in layer 3 here, 2 in cmake")
+        short = GOOD["docs/architecture.md"].replace("| 7 | `src/main` |\n", "")
+        self.refused("docs/architecture.md", short, "main is in layer none here")
+
+    def test_a_header_is_unproven_until_a_source_includes_it_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["git", "init", "-q", folder], check=True)
+            (pathlib.Path(folder) / "src").mkdir()
+            (pathlib.Path(folder) / "src/a.h").write_text("#pragma once\n")
+            (pathlib.Path(folder) / "src/b.h").write_text("#pragma once\n")
+            (pathlib.Path(folder) / "src/a.cc").write_text('#include "a.h"\n#include "b.h"\n')
+            self.assertEqual(tidy.unproven_headers(tidy.Tree(folder)), ["src/b.h"])
+
+
+if __name__ == "__main__":
+    unittest.main()
