@@ -16,8 +16,8 @@ namespace etcdop::kube {
 using api::ObjectKey;
 using api::Resource;
 
-/// As RBAC names them.
-enum class Verb { Get, List, Watch, Create, Patch, Delete };
+/// As RBAC names them. Update is never sent: it is a permission that owner references need.
+enum class Verb { Get, List, Watch, Create, Patch, Delete, Update };
 /// Merge: RFC 7386. Json: RFC 6902, with `test` as precondition. Apply: server-side apply by us,
 /// forced.
 enum class PatchType { Merge, Json, Apply };

@@ -1,6 +1,7 @@
 // Typed requests over kube::Api. T has `static constexpr Resource resource` and a description
 // (api/describe.h).
 #pragma once
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,10 +72,11 @@ Result<T> json_patch(Api& api, const ObjectKey& key, Json operations) {
                               std::move(operations)}));
 }
 
-/// Deletes in the background the object of that UID and no other. An object that is gone, or of
-/// another UID, is success.
+/// Deletes in the background the object of that UID and no other. Answers the object while
+/// something (a finalizer, a grace period) keeps it; an object that is gone, or of another UID, is
+/// nullopt and success.
 template <class T>
-Result<Done> remove(Api& api, const ObjectKey& key, const std::string& uid) {
+Result<std::optional<T>> remove(Api& api, const ObjectKey& key, const std::string& uid) {
   auto gone = api.call({Verb::Delete,
                         T::resource,
                         key.ns,
@@ -83,9 +85,14 @@ Result<Done> remove(Api& api, const ObjectKey& key, const std::string& uid) {
                         {},
                         {},
                         {{"preconditions", {{"uid", uid}}}, {"propagationPolicy", "Background"}}});
-  if (!gone && !gone.failed_with(Code::NotFound) && !gone.failed_with(Code::Conflict))
-    return gone.error();
-  return Done{};
+  if (gone.failed_with(Code::NotFound) || gone.failed_with(Code::Conflict))
+    return std::optional<T>();
+  if (!gone) return gone.error();
+  const Json* kind = gone->is_object() ? gone->as_object().if_contains("kind") : nullptr;
+  if (!kind || *kind != T::resource.kind) return std::optional<T>();
+  auto object = decoded<T>(std::move(gone));
+  if (!object) return object.error();
+  return std::optional<T>(std::move(*object));
 }
 
 }  // namespace etcdop::kube
