@@ -1,12 +1,16 @@
-// What a watch has told us about one kind: objects trimmed to the fields we use, with
-// read-your-writes. Values only; the reflector (reflector.h) fills it.
+// What watches have told us about one kind: objects trimmed to the fields we use, with
+// read-your-writes. Values only; reflectors (reflector.h) fill it.
 #pragma once
+#include <algorithm>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/meta.h"
@@ -16,73 +20,108 @@ namespace etcdop::kube {
 
 using api::ObjectKey;
 
+/// The last few texts of a kind, to ask whether one is among them.
+class Recent {
+ public:
+  void add(const std::string& text) {
+    texts_.push_back(text);
+    if (texts_.size() > kKept) texts_.pop_front();
+  }
+  void forget(const std::string& text) { std::erase(texts_, text); }
+  bool contains(const std::string& text) const {
+    return std::find(texts_.begin(), texts_.end(), text) != texts_.end();
+  }
+
+ private:
+  static constexpr std::size_t kKept = 256;
+  std::deque<std::string> texts_;
+};
+
 /// T has `metadata` (api::ObjectMeta). Objects are immutable and shared: a pass keeps what it saw.
+///
+/// Several reflectors may fill one store, each its own scope: a namespace, or "" for all of them.
 ///
 /// Read your writes: after wrote(object) older events about that object are ignored until the event
 /// with the resourceVersion of our write, its deletion, or a list that began after the write.
 /// Versions are compared for equality only.
+///
+/// Guarantees: an answer that comes later than what it tells of (the watch was quicker: the object
+/// has changed again, or is gone) changes nothing. An awaited event that never comes (a server may
+/// fold changes into one after a reconnect) makes the store overdue after kAwaitMax; the reflector
+/// then lists again, which settles it. Until then the object stays what we wrote.
 template <class T>
 class Store {
  public:
   using Pointer = std::shared_ptr<const T>;
   /// The key of the reconcile that an object belongs to (its cluster); nullopt: it concerns nobody.
   using Group = std::function<std::optional<ObjectKey>(const T&)>;
-  /// Called after each change with the group's key.
+  /// Called after each change with the group's key; the store is consistent then. Must not suspend.
   using Changed = std::function<void(const ObjectKey& group)>;
+  /// Much longer than any event takes, so that an event still on its way is not overtaken.
+  static constexpr Duration kAwaitMax = std::chrono::seconds(10);
 
   explicit Store(Group group) : group_(std::move(group)) {}
   void on_change(Changed changed) { changed_.push_back(std::move(changed)); }
 
   Pointer get(const ObjectKey& key) const {
     const auto found = objects_.find(key);
-    return found == objects_.end() ? nullptr : found->second.object;
+    return found == objects_.end() ? nullptr : found->second;
   }
   /// Ordered by name.
   std::vector<Pointer> in_group(const ObjectKey& group) const {
     std::vector<Pointer> out;
     if (const auto found = groups_.find(group); found != groups_.end())
-      for (const ObjectKey& key : found->second) out.push_back(objects_.at(key).object);
+      for (const ObjectKey& key : found->second) out.push_back(objects_.at(key));
     return out;
   }
   std::vector<Pointer> all() const {
     std::vector<Pointer> out;
-    for (const auto& [key, entry] : objects_) out.push_back(entry.object);
+    for (const auto& [key, object] : objects_) out.push_back(object);
     return out;
   }
   std::size_t size() const { return objects_.size(); }
-  /// True once the first list is in.
-  bool synced() const { return heard_.has_value(); }
-  /// Since the server last said anything (event, bookmark, list); nullopt before the first list.
+  /// True once the first list of every scope is in.
+  bool synced() const { return oldest().has_value(); }
+  /// Since the server last said anything (event, bookmark, list), of the scope where that is
+  /// longest ago; nullopt before the first lists. A healthy watch is not older than about a minute.
   std::optional<Duration> age(Instant now) const {
-    return heard_ ? std::optional<Duration>(now - *heard_) : std::nullopt;
+    const auto heard = oldest();
+    return heard ? std::optional<Duration>(now - *heard) : std::nullopt;
   }
 
   /// What a write of ours answered.
-  void wrote(T object) {
-    const std::string version = object.metadata.resource_version;
-    put(std::move(object));
-    if (auto found = objects_.find(last_); found != objects_.end()) {
-      found->second.awaited = version;
-      found->second.awaited_since = ++writes_;
-    }
-  }
+  void wrote(T object);
 
-  // For the reflector:
+  // For reflectors:
+  /// Announces a scope: the store is not synced before its first list.
+  void expect(const std::string& scope) { heard_.emplace(scope, std::nullopt); }
   /// Taken before a list is asked for; what is written after it is not undone by that list.
   std::uint64_t mark() const { return writes_; }
-  void heard(Instant now) { heard_ = now; }
+  void heard(Instant now, const std::string& scope = "") { heard_[scope] = now; }
   void saw(T object);
-  void saw_deleted(const T& object);
-  void replace(std::vector<T> listed, std::uint64_t mark, Instant now);
+  void saw_deleted(const ObjectKey& key, const std::string& uid);
+  void saw_deleted(const T& object) { saw_deleted(object.metadata.key(), object.metadata.uid); }
+  /// The whole list of a scope. `unreadable` names objects that exist but could not be decoded:
+  /// what is known of them stays.
+  void replace(std::vector<T> listed, std::uint64_t mark, Instant now,
+               const std::string& scope = "", const std::set<ObjectKey>& unreadable = {});
+  /// True if an awaited event of that scope is missing for too long: list again. Time counts from
+  /// the first such question after the write.
+  bool overdue(Instant now, const std::string& scope = "");
 
  private:
-  struct Entry {
-    Pointer object;
-    std::string awaited;  // Events are stale until this version comes; empty: not waiting.
-    std::uint64_t awaited_since = 0;  // Which write of ours.
+  struct Awaited {
+    std::string version;           // Events are stale until this one comes.
+    std::uint64_t write = 0;       // Which write of ours.
+    std::optional<Instant> since;  // When overdue() first met it.
   };
+  static bool in_scope(const ObjectKey& key, const std::string& scope) {
+    return scope.empty() || key.ns == scope;
+  }
+  std::optional<Instant> oldest() const;
   void put(T object);
   void drop(const ObjectKey& key);
+  void leave(const std::optional<ObjectKey>& group, const ObjectKey& key);
   void tell(const std::optional<ObjectKey>& group) const {
     if (group)
       for (const Changed& changed : changed_) changed(*group);
@@ -90,87 +129,128 @@ class Store {
 
   Group group_;
   std::vector<Changed> changed_;
-  std::map<ObjectKey, Entry> objects_;
+  std::map<ObjectKey, Pointer> objects_;
   std::map<ObjectKey, std::set<ObjectKey>> groups_;
-  std::optional<Instant> heard_;
+  std::map<ObjectKey, Awaited> awaited_;
+  std::map<std::string, std::optional<Instant>> heard_;  // By scope.
+  Recent past_versions_;                                 // What objects_ held before.
+  Recent past_uids_;                                     // Whom we saw deleted.
   std::uint64_t writes_ = 0;
-  ObjectKey last_;
 };
+
+template <class T>
+std::optional<Instant> Store<T>::oldest() const {
+  std::optional<Instant> out;
+  for (const auto& [scope, heard] : heard_) {
+    if (!heard) return std::nullopt;
+    out = out ? std::min(*out, *heard) : *heard;
+  }
+  return out;
+}
+
+template <class T>
+void Store<T>::leave(const std::optional<ObjectKey>& group, const ObjectKey& key) {
+  if (!group) return;
+  const auto members = groups_.find(*group);
+  members->second.erase(key);
+  if (members->second.empty()) groups_.erase(members);
+}
 
 template <class T>
 void Store<T>::put(T object) {
   const ObjectKey key = object.metadata.key();
   const auto group = group_(object);
-  if (const auto before = get(key)) {
-    const auto old_group = group_(*before);
-    if (old_group && old_group != group) {
-      groups_[*old_group].erase(key);
-      tell(old_group);
-    }
+  std::optional<ObjectKey> left;
+  Pointer& place = objects_[key];
+  if (place) {
+    past_versions_.add(place->metadata.resource_version);
+    left = group_(*place);
   }
-  objects_[key].object = std::make_shared<const T>(std::move(object));
+  place = std::make_shared<const T>(std::move(object));
+  if (left != group) leave(left, key);
   if (group) groups_[*group].insert(key);
-  last_ = key;
+  if (left != group) tell(left);
   tell(group);
 }
 
 template <class T>
 void Store<T>::drop(const ObjectKey& key) {
   const auto found = objects_.find(key);
-  if (found == objects_.end()) return;
-  const auto group = group_(*found->second.object);
+  const Pointer object = found->second;
+  past_versions_.add(object->metadata.resource_version);
+  past_uids_.add(object->metadata.uid);
+  const auto group = group_(*object);
   objects_.erase(found);
-  if (group) {
-    const auto members = groups_.find(*group);
-    members->second.erase(key);
-    if (members->second.empty()) groups_.erase(members);
-  }
+  awaited_.erase(key);
+  leave(group, key);
   tell(group);
 }
 
 template <class T>
-void Store<T>::saw(T object) {
-  const auto found = objects_.find(object.metadata.key());
-  if (found != objects_.end()) {
-    Entry& entry = found->second;
-    if (!entry.awaited.empty() && entry.awaited != object.metadata.resource_version) return;
-    entry.awaited.clear();
-    if (entry.object->metadata.resource_version == object.metadata.resource_version) return;
-  }
+void Store<T>::wrote(T object) {
+  const ObjectKey key = object.metadata.key();
+  const std::string version = object.metadata.resource_version;
+  const Pointer known = get(key);
+  const bool known_already = known && known->metadata.resource_version == version;
+  const bool overtaken =
+      past_versions_.contains(version) || past_uids_.contains(object.metadata.uid);
+  // Also a write that changed nothing: it has no event of its own, so none may be awaited.
+  if (known_already || overtaken) return;
+  awaited_[key] = {version, ++writes_, std::nullopt};
   put(std::move(object));
 }
 
 template <class T>
-void Store<T>::saw_deleted(const T& object) {
-  const auto found = objects_.find(object.metadata.key());
-  // The end of an earlier object of that name does not end the one we have just made.
-  if (found == objects_.end() || found->second.object->metadata.uid != object.metadata.uid) return;
-  drop(object.metadata.key());
+void Store<T>::saw(T object) {
+  const ObjectKey key = object.metadata.key();
+  const std::string& version = object.metadata.resource_version;
+  if (const auto awaited = awaited_.find(key); awaited != awaited_.end()) {
+    if (awaited->second.version != version) return;
+    awaited_.erase(awaited);
+  }
+  if (const Pointer known = get(key); known && known->metadata.resource_version == version) return;
+  past_uids_.forget(object.metadata.uid);  // It only had lost its label.
+  put(std::move(object));
 }
 
 template <class T>
-void Store<T>::replace(std::vector<T> listed, std::uint64_t mark, Instant now) {
-  std::set<ObjectKey> present;
-  heard_ = now;
+void Store<T>::saw_deleted(const ObjectKey& key, const std::string& uid) {
+  const Pointer known = get(key);
+  // The end of an earlier object of that name does not end the one we have just made.
+  if (known && known->metadata.uid == uid) drop(key);
+  else past_uids_.add(uid);
+}
+
+template <class T>
+void Store<T>::replace(std::vector<T> listed, std::uint64_t mark, Instant now,
+                       const std::string& scope, const std::set<ObjectKey>& unreadable) {
+  heard_[scope] = now;
+  const auto written_since = [&](const ObjectKey& key) {
+    const auto awaited = awaited_.find(key);
+    return awaited != awaited_.end() && awaited->second.write > mark;
+  };
+  std::set<ObjectKey> present = unreadable;
   for (T& object : listed) {
     const ObjectKey key = object.metadata.key();
     present.insert(key);
-    const auto found = objects_.find(key);
-    if (found != objects_.end()) {
-      if (!found->second.awaited.empty() && found->second.awaited_since > mark &&
-          found->second.awaited != object.metadata.resource_version)
-        continue;
-      found->second.awaited.clear();
-      if (found->second.object->metadata.resource_version == object.metadata.resource_version)
-        continue;
-    }
-    put(std::move(object));
+    if (!written_since(key)) awaited_.erase(key);
+    saw(std::move(object));
   }
   std::vector<ObjectKey> gone;
-  for (const auto& [key, entry] : objects_)
-    if (!present.contains(key) && (entry.awaited.empty() || entry.awaited_since <= mark))
-      gone.push_back(key);
+  for (const auto& [key, object] : objects_)
+    if (in_scope(key, scope) && !present.contains(key) && !written_since(key)) gone.push_back(key);
   for (const ObjectKey& key : gone) drop(key);
+}
+
+template <class T>
+bool Store<T>::overdue(Instant now, const std::string& scope) {
+  bool out = false;
+  for (auto& [key, awaited] : awaited_) {
+    if (!in_scope(key, scope)) continue;
+    if (!awaited.since) awaited.since = now;
+    out = out || now - *awaited.since >= kAwaitMax;
+  }
+  return out;
 }
 
 }  // namespace etcdop::kube

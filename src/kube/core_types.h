@@ -1,0 +1,282 @@
+// Kinds of Kubernetes itself, trimmed to the fields that we look at. For reading: what is written
+// is patches and manifests, never one of these (a PUT would delete the fields that are not here;
+// the Lease, which is whole, excepted).
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/describe.h"
+#include "api/meta.h"
+
+namespace etcdop::kube {
+
+using api::ObjectMeta;
+using api::Resource;
+
+// Fields that Kubernetes may leave out are `sparse`: absent is the initialiser.
+
+/// A condition of a Pod.
+struct PodCondition {
+  std::string type;    ///< "Ready", "PodScheduled"...
+  std::string status;  ///< "True", "False" or "Unknown".
+  std::string reason, message;
+  bool operator==(const PodCondition&) const = default;
+
+  static auto describe() {
+    using S = PodCondition;
+    return api::object(
+        "v1.PodCondition, in part.",
+        std::tuple{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
+                   api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, "")});
+  }
+};
+
+struct ContainerWaiting {
+  std::string reason;  ///< "ImagePullBackOff", "CrashLoopBackOff", "ContainerCreating"...
+  std::string message;
+  bool operator==(const ContainerWaiting&) const = default;
+
+  static auto describe() {
+    using S = ContainerWaiting;
+    return api::object(
+        "v1.ContainerStateWaiting.",
+        std::tuple{api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, "")});
+  }
+};
+
+struct ContainerTerminated {
+  std::int32_t exit_code = 0;  ///< Zero restarts, too.
+  std::string reason;          ///< "Completed", "Error", "OOMKilled"...
+  std::string message;
+  bool operator==(const ContainerTerminated&) const = default;
+
+  static auto describe() {
+    using S = ContainerTerminated;
+    return api::object(
+        "v1.ContainerStateTerminated, in part.",
+        std::tuple{api::required("exitCode", &S::exit_code, ""),
+                   api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, "")});
+  }
+};
+
+/// At most one is set; neither: it runs, or nothing is known yet.
+struct ContainerState {
+  std::optional<ContainerWaiting> waiting;
+  std::optional<ContainerTerminated> terminated;
+  bool operator==(const ContainerState&) const = default;
+
+  static auto describe() {
+    using S = ContainerState;
+    return api::object("v1.ContainerState, in part.",
+                       std::tuple{api::optional("waiting", &S::waiting, ""),
+                                  api::optional("terminated", &S::terminated, "")});
+  }
+};
+
+struct ContainerStatus {
+  std::string name;
+  bool ready = false;
+  std::int32_t restart_count = 0;
+  ContainerState state;
+  ContainerState last_state;  ///< How it ended before it was restarted.
+  bool operator==(const ContainerStatus&) const = default;
+
+  static auto describe() {
+    using S = ContainerStatus;
+    return api::object(
+        "v1.ContainerStatus, in part.",
+        std::tuple{api::required("name", &S::name, ""), api::sparse("ready", &S::ready, ""),
+                   api::sparse("restartCount", &S::restart_count, ""),
+                   api::sparse("state", &S::state, ""),
+                   api::sparse("lastState", &S::last_state, "")});
+  }
+};
+
+struct PodSpec {
+  std::string node_name;  ///< Empty until it is scheduled.
+  bool operator==(const PodSpec&) const = default;
+
+  static auto describe() {
+    return api::object("v1.PodSpec, in part.",
+                       std::tuple{api::sparse("nodeName", &PodSpec::node_name, "")});
+  }
+};
+
+struct PodStatus {
+  std::string phase;   ///< "Pending", "Running", "Succeeded", "Failed" or "Unknown".
+  std::string pod_ip;  ///< Empty until it has one.
+  std::string reason;  ///< "Evicted", "NodeLost"...
+  std::vector<PodCondition> conditions;
+  std::vector<ContainerStatus> container_statuses;
+  bool operator==(const PodStatus&) const = default;
+
+  static auto describe() {
+    using S = PodStatus;
+    return api::object(
+        "v1.PodStatus, in part.",
+        std::tuple{api::sparse("phase", &S::phase, ""), api::sparse("podIP", &S::pod_ip, ""),
+                   api::sparse("reason", &S::reason, ""),
+                   api::sparse("conditions", &S::conditions, ""),
+                   api::sparse("containerStatuses", &S::container_statuses, "")});
+  }
+};
+
+struct Pod {
+  static constexpr Resource resource{"", "v1", "pods", "Pod"};
+  ObjectMeta metadata;
+  PodSpec spec;
+  PodStatus status;
+  bool operator==(const Pod&) const = default;
+
+  /// Null if it has none of that type (yet).
+  const PodCondition* condition(const std::string& type) const {
+    for (const PodCondition& c : status.conditions)
+      if (c.type == type) return &c;
+    return nullptr;
+  }
+  bool ready() const {
+    const PodCondition* const c = condition("Ready");
+    return c && c->status == "True";
+  }
+  /// Null if the kubelet has not reported it (yet).
+  const ContainerStatus* container(const std::string& name) const {
+    for (const ContainerStatus& c : status.container_statuses)
+      if (c.name == name) return &c;
+    return nullptr;
+  }
+
+  static auto describe() {
+    using S = Pod;
+    return api::object("v1.Pod, in part.", std::tuple{api::required("metadata", &S::metadata, ""),
+                                                      api::sparse("spec", &S::spec, ""),
+                                                      api::sparse("status", &S::status, "")});
+  }
+};
+
+struct PersistentVolumeClaimSpec {
+  std::optional<std::string> storage_class_name;  ///< "" is none, absent the cluster's default.
+  bool operator==(const PersistentVolumeClaimSpec&) const = default;
+
+  static auto describe() {
+    using S = PersistentVolumeClaimSpec;
+    return api::object("v1.PersistentVolumeClaimSpec, in part.",
+                       std::tuple{api::optional("storageClassName", &S::storage_class_name, "")});
+  }
+};
+
+struct PersistentVolumeClaimStatus {
+  std::string phase;  ///< "Pending", "Bound" or "Lost".
+  bool operator==(const PersistentVolumeClaimStatus&) const = default;
+
+  static auto describe() {
+    using S = PersistentVolumeClaimStatus;
+    return api::object("v1.PersistentVolumeClaimStatus, in part.",
+                       std::tuple{api::sparse("phase", &S::phase, "")});
+  }
+};
+
+struct PersistentVolumeClaim {
+  static constexpr Resource resource{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"};
+  ObjectMeta metadata;
+  PersistentVolumeClaimSpec spec;
+  PersistentVolumeClaimStatus status;
+  bool operator==(const PersistentVolumeClaim&) const = default;
+
+  static auto describe() {
+    using S = PersistentVolumeClaim;
+    return api::object(
+        "v1.PersistentVolumeClaim, in part.",
+        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, ""),
+                   api::sparse("status", &S::status, "")});
+  }
+};
+
+struct ServicePort {
+  std::string name;
+  std::int32_t port = 0;
+  Json target_port;  ///< A number or a container port's name.
+  std::string protocol = "TCP";
+  bool operator==(const ServicePort&) const = default;
+
+  static auto describe() {
+    using S = ServicePort;
+    return api::object(
+        "v1.ServicePort, in part.",
+        std::tuple{api::sparse("name", &S::name, ""), api::required("port", &S::port, ""),
+                   api::sparse("targetPort", &S::target_port, ""),
+                   api::sparse("protocol", &S::protocol, "")});
+  }
+};
+
+struct ServiceSpec {
+  std::string cluster_ip;  ///< "None": headless.
+  std::map<std::string, std::string> selector;
+  std::vector<ServicePort> ports;
+  bool publish_not_ready_addresses = false;
+  bool operator==(const ServiceSpec&) const = default;
+
+  static auto describe() {
+    using S = ServiceSpec;
+    return api::object(
+        "v1.ServiceSpec, in part.",
+        std::tuple{api::sparse("clusterIP", &S::cluster_ip, ""),
+                   api::sparse("selector", &S::selector, ""), api::sparse("ports", &S::ports, ""),
+                   api::sparse("publishNotReadyAddresses", &S::publish_not_ready_addresses, "")});
+  }
+};
+
+struct Service {
+  static constexpr Resource resource{"", "v1", "services", "Service"};
+  ObjectMeta metadata;
+  ServiceSpec spec;
+  bool operator==(const Service&) const = default;
+
+  static auto describe() {
+    using S = Service;
+    return api::object(
+        "v1.Service, in part.",
+        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
+  }
+};
+
+/// Whole. Times are RFC 3339 with microseconds.
+struct LeaseSpec {
+  std::optional<std::string> holder_identity;  ///< Empty: released.
+  std::optional<std::int32_t> lease_duration_seconds;
+  std::optional<std::string> acquire_time, renew_time;
+  std::optional<std::int32_t> lease_transitions;
+  std::optional<std::string> strategy, preferred_holder;
+  bool operator==(const LeaseSpec&) const = default;
+
+  static auto describe() {
+    using S = LeaseSpec;
+    return api::object(
+        "coordination.k8s.io/v1.LeaseSpec.",
+        std::tuple{api::optional("holderIdentity", &S::holder_identity, ""),
+                   api::optional("leaseDurationSeconds", &S::lease_duration_seconds, ""),
+                   api::optional("acquireTime", &S::acquire_time, ""),
+                   api::optional("renewTime", &S::renew_time, ""),
+                   api::optional("leaseTransitions", &S::lease_transitions, ""),
+                   api::optional("strategy", &S::strategy, ""),
+                   api::optional("preferredHolder", &S::preferred_holder, "")});
+  }
+};
+
+struct Lease {
+  static constexpr Resource resource{"coordination.k8s.io", "v1", "leases", "Lease"};
+  ObjectMeta metadata;
+  LeaseSpec spec;
+  bool operator==(const Lease&) const = default;
+
+  static auto describe() {
+    using S = Lease;
+    return api::object(
+        "coordination.k8s.io/v1.Lease.",
+        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
+  }
+};
+
+}  // namespace etcdop::kube

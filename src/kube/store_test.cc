@@ -1,0 +1,255 @@
+#include "kube/store.h"
+
+#include <gtest/gtest.h>
+
+namespace etcdop::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Thing {
+  api::ObjectMeta metadata;
+};
+
+Thing thing(std::string name, std::string version, std::string uid = "u1",
+            std::string cluster = "db", std::string ns = "prod") {
+  Thing out;
+  out.metadata.name = std::move(name);
+  out.metadata.ns = std::move(ns);
+  out.metadata.resource_version = std::move(version);
+  out.metadata.uid = std::move(uid);
+  if (!cluster.empty()) out.metadata.labels["cluster"] = std::move(cluster);
+  return out;
+}
+
+std::optional<ObjectKey> cluster_of(const Thing& object) {
+  const auto found = object.metadata.labels.find("cluster");
+  if (found == object.metadata.labels.end()) return std::nullopt;
+  return ObjectKey{object.metadata.ns, found->second};
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    store.on_change([this](const ObjectKey& group) { told += group.name + " "; });
+  }
+  /// "-" if there is no such object.
+  std::string version(const std::string& name, const std::string& ns = "prod") const {
+    const auto object = store.get({ns, name});
+    return object ? object->metadata.resource_version : "-";
+  }
+  std::string names_in(const std::string& group) const {
+    std::string out;
+    for (const auto& object : store.in_group({"prod", group})) out += object->metadata.name + " ";
+    return out;
+  }
+  Store<Thing> store{cluster_of};
+  std::string told;
+  const Instant now = Instant(100s);
+};
+
+TEST_F(StoreTest, EventsFillIt) {
+  store.replace({thing("b", "1"), thing("a", "2")}, store.mark(), now);
+  EXPECT_EQ(names_in("db"), "a b ") << "ordered by name";
+  store.saw(thing("c", "3"));
+  store.saw(thing("a", "4"));
+  store.saw_deleted(thing("b", "5"));
+  EXPECT_EQ(names_in("db"), "a c ");
+  EXPECT_EQ(version("a"), "4");
+  EXPECT_EQ(told, "db db db db db ");
+}
+
+TEST_F(StoreTest, WhatIsKnownAlreadyIsNoChange) {
+  store.replace({thing("a", "1")}, store.mark(), now);
+  told.clear();
+  store.saw(thing("a", "1"));
+  store.replace({thing("a", "1")}, store.mark(), now);
+  store.saw_deleted(thing("never-seen", "1"));
+  EXPECT_EQ(told, "");
+}
+
+TEST_F(StoreTest, APassKeepsWhatItSaw) {
+  store.saw(thing("a", "1"));
+  const auto seen = store.get({"prod", "a"});
+  store.saw(thing("a", "2"));
+  EXPECT_EQ(seen->metadata.resource_version, "1");
+}
+
+TEST_F(StoreTest, AnObjectThatMovesIsToldToBothGroups) {
+  store.saw(thing("a", "1", "u", "old"));
+  told.clear();
+  store.on_change(
+      [this](const ObjectKey&) { told += "(" + names_in("old") + names_in("new") + ")"; });
+  store.saw(thing("a", "2", "u", "new"));
+  EXPECT_EQ(told, "old (a )new (a )") << "and the store is consistent when it tells";
+  EXPECT_EQ(names_in("old"), "");
+  told.clear();
+  store.saw(thing("a", "3", "u", ""));
+  EXPECT_EQ(told, "new ()");
+  store.saw_deleted(thing("a", "4", "u", ""));
+  EXPECT_EQ(store.size(), 0U);
+}
+
+TEST_F(StoreTest, OlderEventsDoNotUndoAWrite) {
+  store.saw(thing("a", "1"));
+  store.wrote(thing("a", "4"));
+  store.saw(thing("a", "2"));
+  store.saw(thing("a", "3"));
+  EXPECT_EQ(version("a"), "4");
+  store.saw(thing("a", "4"));
+  store.saw(thing("a", "5"));
+  EXPECT_EQ(version("a"), "5");
+}
+
+TEST_F(StoreTest, OfTwoWritesTheLastIsAwaited) {
+  store.wrote(thing("a", "1"));
+  store.wrote(thing("a", "2"));
+  store.saw(thing("a", "1"));
+  EXPECT_EQ(version("a"), "2");
+  store.saw(thing("a", "2"));
+  store.saw(thing("a", "3"));
+  EXPECT_EQ(version("a"), "3");
+}
+
+TEST_F(StoreTest, AWriteThatChangedNothingAwaitsNoEvent) {
+  store.saw(thing("a", "1"));
+  store.wrote(thing("a", "1"));
+  store.saw(thing("a", "2"));
+  EXPECT_EQ(version("a"), "2");
+  EXPECT_FALSE(store.overdue(now));
+  EXPECT_FALSE(store.overdue(now + 1h));
+}
+
+TEST_F(StoreTest, AnAnswerThatTheWatchOvertookChangesNothing) {
+  store.saw(thing("a", "1"));
+  store.saw(thing("a", "2"));  // Our write's event...
+  store.saw(thing("a", "3"));  // ...and somebody else's write.
+  told.clear();
+  store.wrote(thing("a", "2"));
+  EXPECT_EQ(version("a"), "3");
+  EXPECT_EQ(told, "");
+  store.saw(thing("a", "4"));
+  EXPECT_EQ(version("a"), "4");
+}
+
+TEST_F(StoreTest, AnAnswerThatComesAfterTheObjectsEndDoesNotBringItBack) {
+  store.saw(thing("a", "1"));
+  store.saw_deleted(thing("a", "3"));
+  store.wrote(thing("a", "2"));  // Such as the removal of its last finalizer.
+  EXPECT_EQ(version("a"), "-");
+  store.wrote(thing("a", "4", "u2"));
+  EXPECT_EQ(version("a"), "4") << "another object of that name";
+}
+
+TEST_F(StoreTest, AnAnswerAboutAnObjectThatCameAndWentUnseenDoesNotBringItBack) {
+  store.saw_deleted(thing("a", "2"));
+  store.wrote(thing("a", "1"));
+  EXPECT_EQ(version("a"), "-");
+}
+
+TEST_F(StoreTest, AnObjectThatRegainedItsLabelCanBeWrittenAgain) {
+  store.saw(thing("a", "1"));
+  store.saw_deleted(thing("a", "2"));  // As a watch with a selector reports the loss of a label.
+  store.saw(thing("a", "3"));
+  store.wrote(thing("a", "4"));
+  EXPECT_EQ(version("a"), "4");
+}
+
+TEST_F(StoreTest, TheEndOfAnOlderObjectDoesNotEndTheOneJustMade) {
+  store.saw(thing("a", "1", "old"));
+  store.wrote(thing("a", "3", "new"));
+  store.saw(thing("a", "2", "old"));
+  store.saw_deleted(thing("a", "2", "old"));
+  EXPECT_EQ(version("a"), "3");
+  store.saw_deleted(thing("a", "5", "new"));
+  EXPECT_EQ(version("a"), "-") << "its own end counts, awaited event or not";
+  store.saw(thing("a", "6", "newer"));
+  EXPECT_EQ(version("a"), "6");
+}
+
+TEST_F(StoreTest, AListThatBeganBeforeAWriteDoesNotUndoIt) {
+  store.replace({thing("changed", "1"), thing("gone", "1", "u2")}, store.mark(), now);
+  const auto mark = store.mark();
+  store.wrote(thing("changed", "5"));
+  store.wrote(thing("made", "6", "u3"));
+  store.replace({thing("changed", "1")}, mark, now);
+  EXPECT_EQ(version("changed"), "5");
+  EXPECT_EQ(version("made"), "6");
+  EXPECT_EQ(version("gone"), "-");
+  store.saw(thing("changed", "4"));
+  EXPECT_EQ(version("changed"), "5") << "still awaited";
+}
+
+TEST_F(StoreTest, AListThatHasTheWriteSettlesIt) {
+  store.replace({thing("a", "1")}, store.mark(), now);
+  const auto mark = store.mark();
+  store.wrote(thing("a", "2"));
+  store.replace({thing("a", "2")}, mark, now);
+  store.saw(thing("a", "3"));
+  EXPECT_EQ(version("a"), "3");
+}
+
+TEST_F(StoreTest, AListThatBeganAfterAWriteIsTheTruth) {
+  store.wrote(thing("deleted-since", "1", "u1"));
+  store.wrote(thing("changed-since", "2", "u2"));
+  store.replace({thing("changed-since", "7", "u2")}, store.mark(), now);
+  EXPECT_EQ(version("deleted-since"), "-");
+  EXPECT_EQ(version("changed-since"), "7");
+}
+
+TEST_F(StoreTest, AnAwaitedEventThatNeverComesMakesItOverdueAndAListSettlesIt) {
+  store.wrote(thing("a", "2"));
+  EXPECT_FALSE(store.overdue(now));
+  store.saw(thing("a", "3"));  // The event of 2 was folded into it.
+  EXPECT_EQ(version("a"), "2");
+  EXPECT_FALSE(store.overdue(now + 9s));
+  EXPECT_TRUE(store.overdue(now + 10s));
+  store.replace({thing("a", "3")}, store.mark(), now + 11s);
+  EXPECT_EQ(version("a"), "3");
+  EXPECT_FALSE(store.overdue(now + 1h));
+}
+
+TEST_F(StoreTest, EachNewWriteHasItsOwnTime) {
+  store.wrote(thing("a", "1"));
+  EXPECT_FALSE(store.overdue(now));
+  store.wrote(thing("a", "2"));
+  EXPECT_FALSE(store.overdue(now + 10s));
+  EXPECT_TRUE(store.overdue(now + 20s));
+}
+
+TEST_F(StoreTest, OneNamespacesListDoesNotTouchAnothers) {
+  store.replace({thing("a", "1", "u1", "db", "one")}, store.mark(), now, "one");
+  store.replace({thing("b", "1", "u2", "db", "two")}, store.mark(), now, "two");
+  store.wrote(thing("c", "2", "u3", "db", "two"));
+  EXPECT_EQ(version("a", "one"), "1");
+  EXPECT_FALSE(store.overdue(now, "two"));
+  EXPECT_FALSE(store.overdue(now + 1min, "one"));
+  EXPECT_TRUE(store.overdue(now + 1min, "two"));
+  store.replace({}, store.mark(), now, "one");
+  EXPECT_EQ(version("a", "one"), "-");
+  EXPECT_EQ(version("b", "two"), "1");
+}
+
+TEST_F(StoreTest, ItIsSyncedAndAsOldAsTheWorstOfItsScopes) {
+  EXPECT_FALSE(store.synced());
+  store.expect("one");
+  store.expect("two");
+  store.replace({}, store.mark(), now, "one");
+  EXPECT_FALSE(store.synced());
+  EXPECT_EQ(store.age(now), std::nullopt);
+  store.replace({}, store.mark(), now + 5s, "two");
+  EXPECT_TRUE(store.synced());
+  EXPECT_EQ(store.age(now + 6s), 6s);
+  store.heard(now + 6s, "one");
+  EXPECT_EQ(store.age(now + 6s), 1s);
+}
+
+TEST_F(StoreTest, WhatIsListedButCannotBeReadIsNotTakenForGone) {
+  store.replace({thing("a", "1"), thing("b", "1", "u2")}, store.mark(), now);
+  store.replace({}, store.mark(), now, "", {{"prod", "a"}});
+  EXPECT_EQ(version("a"), "1");
+  EXPECT_EQ(version("b"), "-");
+}
+
+}  // namespace
+}  // namespace etcdop::kube
