@@ -23,6 +23,8 @@ Result<Done> check_segment(const char* field, const std::string& segment) {
 }
 
 Result<Done> check_call(const Call& call) {
+  if (call.verb == Verb::Update)
+    return Error{Code::Invalid, "update is never sent: it would delete fields that we do not know"};
   if (auto ok = check_segment("namespace", call.ns); !ok) return ok;
   if (auto ok = check_segment("name", call.name); !ok) return ok;
   const bool named =
@@ -42,6 +44,7 @@ const char* method(Verb verb) {
     case Verb::Create: return "POST";
     case Verb::Patch: return "PATCH";
     case Verb::Delete: return "DELETE";
+    case Verb::Update: return "PUT";  // check_call() has refused it.
   }
   check(false, "a known Verb");
   return "";
@@ -175,7 +178,7 @@ std::string percent_encoded(std::string_view text) {
 }
 
 const char* to_string(Verb verb) {
-  constexpr std::array kNames{"get", "list", "watch", "create", "patch", "delete"};
+  constexpr std::array kNames{"get", "list", "watch", "create", "patch", "delete", "update"};
   return kNames.at(static_cast<std::size_t>(verb));
 }
 

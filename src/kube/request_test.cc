@@ -118,6 +118,10 @@ std::string status(const char* reason, const char* message, const char* details 
          message + R"(","reason":")" + reason + R"(","details":)" + details + "}";
 }
 
+TEST(Request, AWholeObjectIsNeverPut) {
+  EXPECT_TRUE(to_request(call(Verb::Update, kPods, "prod", "a")).failed_with(Code::Invalid));
+}
+
 TEST(Answer, ErrorsMapToTheCodesThatCallersBranchOn) {
   const Call get = call(Verb::Get, kPods, "n", "p"), create = call(Verb::Create, kPods, "n", "");
   Call json_patch = call(Verb::Patch, kPods, "n", "p");
