@@ -1,6 +1,7 @@
 #include "sys/tls.h"
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -18,14 +19,102 @@ struct Free {
 };
 using Context = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, Free<SSL_free>>;
+using Bio = std::unique_ptr<BIO, Free<BIO_free>>;
+using Certificate = std::unique_ptr<X509, Free<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+
+/// What is encrypted before it is sent: bounds the memory of a large write.
+constexpr std::size_t kPiece = 64 * 1024;
+/// Of a chain or a trust store; Debian's has about 140.
+constexpr int kCertificatesMax = 4096;
+
+/// Why the last call of OpenSSL failed.
+struct Failure {
+  std::string text;
+  bool denied = false;  ///< The other end said in an alert that it does not accept us.
+};
+
+/// True for the alerts about certificates and access (RFC 8446 section 6.2).
+bool refuses_us(unsigned long code) {
+  if (ERR_GET_LIB(code) != ERR_LIB_SSL) return false;
+  const int alert = ERR_GET_REASON(code) - SSL_AD_REASON_OFFSET;
+  return (alert >= 40 && alert <= 49) || alert == SSL_AD_CERTIFICATE_REQUIRED;
+}
 
 /// The oldest reason on OpenSSL's queue, which is then empty: a stale entry would spoil the next
-/// SSL_get_error.
-std::string reason() {
+/// SSL_get_error, of whichever fiber.
+Failure failure() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
   const char* text = ERR_reason_error_string(code);
-  return text ? text : "error " + std::to_string(code);
+  return {text ? text : "error " + std::to_string(code), refuses_us(code)};
+}
+
+Error invalid(const char* option, const std::string& why) {
+  return {Code::Invalid, std::string(option) + ": " + why};
+}
+
+Bio reader(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+/// Calls `use` with each certificate of `pem`; it returns false to refuse one.
+template <class Use>
+Result<Done> each_certificate(const char* option, const std::string& pem, Use use) {
+  const Bio bio = reader(pem);
+  int count = 0;
+  for (; count < kCertificatesMax; ++count) {
+    ERR_clear_error();
+    const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+    if (!certificate) {
+      const bool end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+      const std::string why = failure().text;
+      if (!end) return invalid(option, "certificate " + std::to_string(count + 1) + ": " + why);
+      break;
+    }
+    if (!use(certificate.get(), count)) return invalid(option, failure().text);
+  }
+  if (count == 0) return invalid(option, "no PEM certificate in it");
+  return Done{};
+}
+
+Result<Done> use_trust(SSL_CTX* context, const char* option, const std::string& pem) {
+  X509_STORE* store = SSL_CTX_get_cert_store(context);
+  // As Go does, what is trusted need not be self-signed.
+  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
+  return each_certificate(option, pem,
+                          [&](X509* c, int) { return X509_STORE_add_cert(store, c) == 1; });
+}
+
+Result<Done> use_identity(SSL_CTX* context, const std::string& certificate, const Secret& key) {
+  if (key.empty()) return invalid("key", "is empty: a certificate needs its key");
+  auto chain = each_certificate("certificate", certificate, [&](X509* c, int place) {
+    return (place == 0 ? SSL_CTX_use_certificate(context, c)
+                       : SSL_CTX_add1_chain_cert(context, c)) == 1;
+  });
+  if (!chain) return chain;
+  const auto no_password = [](char*, int, int, void*) { return -1; };  // Else it asks the terminal.
+  const Key parsed(
+      PEM_read_bio_PrivateKey(reader(key.reveal()).get(), nullptr, no_password, nullptr));
+  if (!parsed) return invalid("key", failure().text + " (an unencrypted PEM key is needed)");
+  if (SSL_CTX_use_PrivateKey(context, parsed.get()) != 1) return invalid("key", failure().text);
+  return Done{};
+}
+
+Context new_context(const SSL_METHOD* method) {
+  Context context(SSL_CTX_new(method));
+  check(context != nullptr, "OpenSSL has memory");
+  SSL_CTX* c = context.get();
+  SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
+  SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS);  // 34 KB less per idle connection.
+  SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
+  return context;
+}
+
+/// As on the wire: length, name.
+std::string alpn_list(const std::string& name) {
+  return name.empty() ? "" : static_cast<char>(name.size()) + name;
 }
 
 /// OpenSSL between two memory buffers; we carry what it wants sent and feed it what came.
@@ -36,30 +125,30 @@ class TlsStream final : public Stream {
         session_(std::move(session)),
         in_(BIO_new(BIO_s_mem())),
         out_(BIO_new(BIO_s_mem())) {
+    check(in_ && out_, "OpenSSL has memory");
     BIO_set_mem_eof_return(in_, -1);
     SSL_set_bio(session_.get(), in_, out_);  // The session owns both now.
-    SSL_set_connect_state(session_.get());
   }
 
-  Result<Done> handshake(const std::string& server_name) {
+  Result<Done> handshake(const std::string& doing) {
     for (;;) {
       ERR_clear_error();
       const int got = SSL_do_handshake(session_.get());
-      if (got != 1 && SSL_get_error(session_.get(), got) != SSL_ERROR_WANT_READ) {
-        const long verdict = SSL_get_verify_result(session_.get());
-        const std::string why =
-            verdict == X509_V_OK ? reason() : X509_verify_cert_error_string(verdict);
-        (void)flush();  // The alert that tells the other end why.
-        return Error{Code::Denied, "TLS handshake with " + server_name + ": " + why};
-      }
-      if (auto sent = flush(); !sent) return sent;
+      if (got != 1 && SSL_get_error(session_.get(), got) != SSL_ERROR_WANT_READ)
+        return refused(doing);
+      if (auto sent = flush(); !sent) return Error(sent.error()).during(doing);
       if (got == 1) return Done{};
       auto more = feed();
-      if (!more) return more.error();
-      if (*more == 0)
-        return Error{Code::Unavailable,
-                     "TLS handshake with " + server_name + ": connection closed"};
+      if (!more) return Error(more.error()).during(doing);
+      if (*more == 0) return Error{Code::Unavailable, doing + ": connection closed"};
     }
+  }
+
+  bool agreed_on(const std::string& alpn) const {
+    const unsigned char* name = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(session_.get(), &name, &size);
+    return std::string_view(reinterpret_cast<const char*>(name), size) == alpn;
   }
 
   Result<std::size_t> read(std::span<char> into) override {
@@ -68,49 +157,67 @@ class TlsStream final : public Stream {
       std::size_t n = 0;
       const int ok = SSL_read_ex(session_.get(), into.data(), into.size(), &n);
       const int state = SSL_get_error(session_.get(), ok);
-      const std::string why = state == SSL_ERROR_SSL ? reason() : "";
-      if (auto sent = flush(); !sent)
-        return sent.error();  // A key update or an alert may have come up.
+      const Failure why = state == SSL_ERROR_SSL ? failure() : Failure{};
+      // A key update or an alert may have come up.
+      if (auto sent = flush(); !sent && state != SSL_ERROR_SSL) return sent.error();
       if (ok) return n;
       if (state == SSL_ERROR_ZERO_RETURN) return std::size_t{0};
-      if (state != SSL_ERROR_WANT_READ) return Error{Code::Unavailable, "TLS: " + why};
+      if (state != SSL_ERROR_WANT_READ)
+        return Error{why.denied ? Code::Denied : Code::Unavailable, "TLS: " + why.text};
       auto more = feed();
       if (!more) return more.error();
-      if (*more == 0)
-        return Error{Code::Unavailable,
-                     "TLS: connection cut"};  // No close_notify: maybe truncated.
+      // Without a close_notify, the end may be a truncation by somebody else.
+      if (*more == 0) return Error{Code::Unavailable, "TLS: connection cut"};
     }
   }
 
   Result<Done> write(std::string_view bytes) override {
-    ERR_clear_error();
-    std::size_t n = 0;
-    if (!bytes.empty() && !SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &n))
-      return Error{Code::Unavailable, "TLS: " + reason()};
-    return flush();
+    while (!bytes.empty()) {
+      const std::string_view piece = bytes.substr(0, kPiece);
+      ERR_clear_error();
+      std::size_t n = 0;
+      if (!SSL_write_ex(session_.get(), piece.data(), piece.size(), &n))
+        return Error{Code::Unavailable, "TLS: " + failure().text};
+      if (auto sent = flush(); !sent) return sent;
+      bytes.remove_prefix(n);
+    }
+    return Done{};
   }
 
   void close() override { below_->close(); }
 
  private:
+  /// The handshake failed: says why, to the other end too.
+  Result<Done> refused(const std::string& doing) {
+    const long verdict = SSL_get_verify_result(session_.get());
+    const std::string why =
+        verdict == X509_V_OK ? failure().text : X509_verify_cert_error_string(verdict);
+    ERR_clear_error();
+    (void)flush();  // The alert; whether it arrives is not our concern.
+    return Error{Code::Denied, doing + ": " + why};
+  }
+
   /// Sends all that OpenSSL has put out. One fiber at a time: what another adds meanwhile, the
-  /// first one sends.
+  /// first one sends. After a failure nothing more goes out, since half a record may have.
   Result<Done> flush() {
+    if (broken_) return Error{Code::Unavailable, "TLS: an earlier write failed"};
     if (flushing_) return Done{};
     flushing_ = true;
-    Result<Done> sent = Done{};
-    while (sent && BIO_ctrl_pending(out_) > 0) {
+    while (!broken_ && BIO_ctrl_pending(out_) > 0) {
       std::string chunk(BIO_ctrl_pending(out_), '\0');
       BIO_read(out_, chunk.data(), static_cast<int>(chunk.size()));
-      sent = below_->write(chunk);
+      if (auto sent = below_->write(chunk); !sent) {
+        broken_ = true;
+        flushing_ = false;
+        return sent;
+      }
     }
     flushing_ = false;
-    return sent;
+    return Done{};
   }
 
   Result<std::size_t> feed() {
-    char chunk[4096];  // On the stack, so that an idle connection costs no buffer... but its
-                       // fiber's page.
+    char chunk[4096];  // On the stack, so that an idle connection costs no buffer.
     auto n = below_->read(chunk);
     if (n) BIO_write(in_, chunk, static_cast<int>(*n));
     return n;
@@ -119,57 +226,114 @@ class TlsStream final : public Stream {
   std::unique_ptr<Stream> below_;
   Session session_;
   BIO *in_, *out_;
-  bool flushing_ = false;
+  bool flushing_ = false, broken_ = false;
 };
+
+/// The name the certificate must be for. False for one that OpenSSL does not take.
+bool expect_name(SSL* session, const std::string& name) {
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name.c_str()) == 1) return true;
+  ERR_clear_error();  // Not an address, so a name; as in Go, a common name counts for nothing.
+  SSL_set_hostflags(session,
+                    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  const bool taken = SSL_set_tlsext_host_name(session, name.c_str()) == 1 &&
+                     SSL_set1_host(session, name.c_str()) == 1;
+  ERR_clear_error();
+  return taken;
+}
 
 }  // namespace
 
-struct TlsClient::Impl {
-  Context context;
-  std::string alpn;  // As on the wire: length, name.
+struct TlsClient::Context {
+  etcdop::Context context;
+  std::string alpn;
 };
 
-TlsClient::TlsClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TlsClient::TlsClient(std::unique_ptr<Context> context) : context_(std::move(context)) {}
 TlsClient::TlsClient(TlsClient&&) noexcept = default;
 TlsClient::~TlsClient() = default;
 
 Result<TlsClient> TlsClient::load(const Options& options) {
-  Context context(SSL_CTX_new(TLS_client_method()));
+  auto context = new_context(TLS_client_method());
   SSL_CTX* c = context.get();
-  SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
   SSL_CTX_set_verify(c, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS);  // 34 KB less per idle connection.
-  SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
-  if (SSL_CTX_load_verify_locations(c, options.ca_file.c_str(), nullptr) != 1)
-    return Error{Code::Invalid, options.ca_file + ": " + reason()};
-  if (!options.cert_file.empty()) {
-    if (SSL_CTX_use_certificate_chain_file(c, options.cert_file.c_str()) != 1)
-      return Error{Code::Invalid, options.cert_file + ": " + reason()};
-    if (SSL_CTX_use_PrivateKey_file(c, options.key_file.c_str(), SSL_FILETYPE_PEM) !=
-        1)  // Checks that it fits, too.
-      return Error{Code::Invalid, options.key_file + ": " + reason()};
+  if (options.ca.empty()) {
+    X509_STORE_set_flags(SSL_CTX_get_cert_store(c), X509_V_FLAG_PARTIAL_CHAIN);
+    if (SSL_CTX_load_verify_file(c, kSystemTrust) != 1)
+      return invalid("ca", std::string("none given, and ") + kSystemTrust + ": " + failure().text);
+  } else if (auto trusted = use_trust(c, "ca", options.ca); !trusted) {
+    return trusted.error();
   }
-  auto impl = std::make_unique<Impl>();
-  impl->context = std::move(context);
-  if (!options.alpn.empty()) impl->alpn = static_cast<char>(options.alpn.size()) + options.alpn;
-  return TlsClient(std::move(impl));
+  if (!options.certificate.empty()) {
+    if (auto used = use_identity(c, options.certificate, options.key); !used) return used.error();
+  } else if (!options.key.empty()) {
+    return invalid("certificate", "is empty: a key needs its certificate");
+  }
+  return TlsClient(std::make_unique<Context>(std::move(context), options.alpn));
 }
 
 Result<std::unique_ptr<Stream>> TlsClient::over(std::unique_ptr<Stream> below,
                                                 const std::string& server_name) const {
-  Session session(SSL_new(impl_->context.get()));
-  SSL* s = session.get();
-  if (!impl_->alpn.empty())
-    SSL_set_alpn_protos(s, reinterpret_cast<const unsigned char*>(impl_->alpn.data()),
-                        static_cast<unsigned>(impl_->alpn.size()));
-  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(s), server_name.c_str()) !=
-      1) {  // Not an address, so a name.
-    ERR_clear_error();
-    SSL_set_tlsext_host_name(s, server_name.c_str());
-    SSL_set1_host(s, server_name.c_str());
-  }
+  const std::string doing = "TLS handshake with " + server_name;
+  Session session(SSL_new(context_->context.get()));
+  check(session != nullptr, "OpenSSL has memory");
+  SSL_set_connect_state(session.get());
+  const std::string alpn = alpn_list(context_->alpn);
+  if (!alpn.empty())
+    SSL_set_alpn_protos(session.get(), reinterpret_cast<const unsigned char*>(alpn.data()),
+                        static_cast<unsigned>(alpn.size()));
+  // An empty name would switch the check off.
+  if (server_name.empty() || server_name.find('\0') != std::string::npos ||
+      !expect_name(session.get(), server_name))
+    return Error{Code::Invalid, doing + ": the server name must be a DNS name or an IP address"};
   auto stream = std::make_unique<TlsStream>(std::move(below), std::move(session));
-  if (auto ok = stream->handshake(server_name); !ok) return ok.error();
+  if (auto ok = stream->handshake(doing); !ok) return ok.error();
+  if (!context_->alpn.empty() && !stream->agreed_on(context_->alpn))
+    return Error{Code::Unavailable, doing + ": the server does not speak " + context_->alpn};
+  return std::unique_ptr<Stream>(std::move(stream));
+}
+
+struct TlsServer::Context {
+  etcdop::Context context;
+  std::string alpn;  // As on the wire; OpenSSL's callback looks at it.
+};
+
+TlsServer::TlsServer(std::unique_ptr<Context> context) : context_(std::move(context)) {}
+TlsServer::TlsServer(TlsServer&&) noexcept = default;
+TlsServer::~TlsServer() = default;
+
+Result<TlsServer> TlsServer::load(const Options& options) {
+  auto made = std::make_unique<Context>(new_context(TLS_server_method()), alpn_list(options.alpn));
+  SSL_CTX* c = made->context.get();
+  SSL_CTX_set_num_tickets(c, 0);  // Nobody resumes.
+  if (auto used = use_identity(c, options.certificate, options.key); !used) return used.error();
+  if (!options.client_ca.empty()) {
+    SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    if (auto trusted = use_trust(c, "client_ca", options.client_ca); !trusted)
+      return trusted.error();
+  }
+  if (!made->alpn.empty())
+    SSL_CTX_set_alpn_select_cb(
+        c,
+        [](SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
+           unsigned offered_size, void* ours) {
+          const auto& alpn = *static_cast<const std::string*>(ours);
+          unsigned char* out = nullptr;
+          const int found =
+              SSL_select_next_proto(&out, size, reinterpret_cast<const unsigned char*>(alpn.data()),
+                                    static_cast<unsigned>(alpn.size()), offered, offered_size);
+          *chosen = out;
+          return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+        },
+        &made->alpn);
+  return TlsServer(std::move(made));
+}
+
+Result<std::unique_ptr<Stream>> TlsServer::over(std::unique_ptr<Stream> below) const {
+  Session session(SSL_new(context_->context.get()));
+  check(session != nullptr, "OpenSSL has memory");
+  SSL_set_accept_state(session.get());
+  auto stream = std::make_unique<TlsStream>(std::move(below), std::move(session));
+  if (auto ok = stream->handshake("TLS handshake with a client"); !ok) return ok.error();
   return std::unique_ptr<Stream>(std::move(stream));
 }
 
