@@ -211,8 +211,9 @@ struct Codec<T> {
  private:
   template <class F>
   static json::object property(const F& field) {
-    json::object out = F::FieldCodec::schema();
+    json::object out;
     if (*field.doc != '\0') out["description"] = field.doc;
+    for (const auto& [key, value] : F::FieldCodec::schema()) out.emplace(key, value);
     for (const auto& [key, value] : field.extra) out[key] = value;
     if (field.presence == Presence::Defaulted)
       out["default"] = F::FieldCodec::encode(T{}.*field.at);

@@ -14,8 +14,8 @@ std::string lower(std::string text) {
 /// The root's own fields: metadata is the API server's to check.
 json::object root_properties(json::object properties) {
   json::object out{
-      {"apiVersion", {{"type", "string"}, {"description", "Version of this representation."}}},
-      {"kind", {{"type", "string"}, {"description", "What this object is."}}},
+      {"apiVersion", {{"description", "Version of this representation."}, {"type", "string"}}},
+      {"kind", {{"description", "What this object is."}, {"type", "string"}}},
       {"metadata", {{"type", "object"}}}};
   for (auto& [name, property] : properties)
     if (name != "metadata") out[name] = std::move(property);

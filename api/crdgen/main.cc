@@ -1,0 +1,107 @@
+// crdgen [--check] CORE_V1.json DIR: writes the CRDs as YAML into DIR, or says which of them there
+// are not what it would write.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "api/crd.h"
+#include "api/crdgen/yaml.h"
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+
+namespace etcdop::crdgen {
+namespace {
+
+constexpr const char* kQuantity = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+
+/// Puts the schemas of core/v1 in the place of "$ref"s. What stands beside a "$ref" overrides what
+/// it refers to. `prose` is off where nobody writes: core's long descriptions are left out there.
+class Resolver {
+ public:
+  explicit Resolver(json::object core) : core_(std::move(core)) {
+    core_[kQuantity] = api::Quantity::schema();
+  }
+
+  Json resolve(const Json& schema, bool prose) const {
+    if (const json::array* list = schema.if_array()) {
+      json::array out;
+      for (const Json& element : *list) out.push_back(resolve(element, prose));
+      return out;
+    }
+    if (!schema.is_object()) return schema;
+    json::object out;
+    for (const auto& [key, value] : schema.as_object())
+      if (key != "$ref") out[key] = resolve(value, prose && key != "status");
+    if (const Json* ref = schema.as_object().if_contains("$ref"))
+      refer(ref->as_string(), prose, out);
+    return out;
+  }
+
+ private:
+  void refer(const json::string& type, bool prose, json::object& out) const {
+    const Json* target = core_.if_contains(type);
+    check(target != nullptr, "core_v1.json has every type that is referred to");
+    const Json referred = resolve(prose ? *target : without_prose(*target), prose);
+    for (const auto& [key, value] : referred.as_object())
+      if (!out.contains(key)) out[key] = value;
+  }
+
+  /// A schema's own description is text; a property of that name would be an object.
+  static Json without_prose(const Json& schema) {
+    if (!schema.is_object()) return schema;
+    json::object out;
+    for (const auto& [key, value] : schema.as_object())
+      if (key != "description" || !value.is_string()) out[key] = without_prose(value);
+    return out;
+  }
+
+  json::object core_;
+};
+
+std::string contents(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+std::string document(const Resolver& resolver, const Json& crd) {
+  return "# Made by crdgen from api/v1alpha2: change that and run `ninja gen`.\n" +
+         yaml(resolver.resolve(crd, true));
+}
+
+int run(bool only_check, const std::string& core_path, const std::string& dir) {
+  boost::system::error_code bad;
+  const Json core = json::parse(contents(core_path), bad);
+  if (bad || !core.is_object()) {
+    std::cerr << "crdgen: " << core_path << " is not a JSON object\n";
+    return 1;
+  }
+  const Resolver resolver(core.as_object());
+  int stale = 0;
+  for (const Json& crd :
+       {api::crd<api::v1alpha2::EtcdCluster>(), api::crd<api::v1alpha2::EtcdMember>()}) {
+    const json::string& plural = crd.at("spec").at("names").at("plural").as_string();
+    const std::string path = dir + "/" + plural.c_str() + ".yaml";
+    const std::string text = document(resolver, crd);
+    if (text == contents(path)) continue;
+    ++stale;
+    if (only_check) std::cerr << "crdgen: " << path << " is stale, run `ninja gen`\n";
+    else if (!(std::ofstream(path) << text).flush())
+      std::cerr << "crdgen: cannot write " << path << "\n";
+    else --stale;
+  }
+  return stale ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace etcdop::crdgen
+
+int main(int argc, char** argv) {
+  const bool only_check = argc == 4 && std::string(argv[1]) == "--check";
+  if (argc != 3 && !only_check) {
+    std::cerr << "usage: crdgen [--check] CORE_V1.json DIR\n";
+    return 2;
+  }
+  return etcdop::crdgen::run(only_check, argv[argc - 2], argv[argc - 1]);
+}
