@@ -95,13 +95,29 @@ struct ContainerStatus {
   }
 };
 
+struct Container {
+  std::string name;
+  std::vector<std::string> command;
+  bool operator==(const Container&) const = default;
+
+  static auto describe() {
+    using S = Container;
+    return api::object("v1.Container, in part.",
+                       std::tuple{api::required("name", &S::name, ""),
+                                  api::sparse("command", &S::command, "")});
+  }
+};
+
 struct PodSpec {
   std::string node_name;  ///< Empty until it is scheduled.
+  std::vector<Container> containers;
   bool operator==(const PodSpec&) const = default;
 
   static auto describe() {
+    using S = PodSpec;
     return api::object("v1.PodSpec, in part.",
-                       std::tuple{api::sparse("nodeName", &PodSpec::node_name, "")});
+                       std::tuple{api::sparse("nodeName", &S::node_name, ""),
+                                  api::sparse("containers", &S::containers, "")});
   }
 };
 
