@@ -4,8 +4,11 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <csignal>
 #include <utility>
 
 namespace etcdop {
@@ -87,12 +90,44 @@ class TcpStream final : public Stream {
   tcp::socket socket_;
 };
 
+class TcpListener final : public Listener {
+ public:
+  TcpListener(Executor& loop, tcp::acceptor acceptor)
+      : loop_(loop), acceptor_(std::move(acceptor)) {}
+  Result<std::unique_ptr<Stream>> accept() override {
+    tcp::socket socket(acceptor_.get_executor());
+    auto accepted = await(
+        loop_, "accept",
+        [&](Completion& done) {
+          acceptor_.async_accept(socket, [&](const error_code& ec) { done.finish(ec, 0); });
+        },
+        [&] {
+          error_code ignored;
+          acceptor_.cancel(ignored);
+        });
+    if (!accepted) return accepted.error();
+    error_code ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    return std::unique_ptr<Stream>(std::make_unique<TcpStream>(loop_, std::move(socket)));
+  }
+  std::uint16_t local_port() const override {
+    error_code ec;
+    const auto endpoint = acceptor_.local_endpoint(ec);
+    return ec ? std::uint16_t{0} : endpoint.port();
+  }
+
+ private:
+  Executor& loop_;
+  tcp::acceptor acceptor_;
+};
+
 }  // namespace
 
 struct AsioLoop::Impl {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> stay = asio::make_work_guard(io);
   asio::steady_timer timer{io};
+  asio::signal_set signals{io};
 };
 
 AsioLoop::AsioLoop() : impl_(std::make_unique<Impl>()), now_(real_now()) {}
@@ -154,6 +189,44 @@ Result<std::unique_ptr<Stream>> AsioLoop::connect(const std::string& host,
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   return std::unique_ptr<Stream>(std::make_unique<TcpStream>(*this, std::move(socket)));
+}
+
+Result<std::unique_ptr<Listener>> AsioLoop::listen(const std::string& address, std::uint16_t port) {
+  const std::string doing = "listen on " + address + ":" + std::to_string(port);
+  error_code ec;
+  const auto ip = address.empty() ? asio::ip::address(asio::ip::address_v6::any())
+                                  : asio::ip::make_address(address, ec);
+  if (ec) return Error{Code::Invalid, doing + ": " + ec.message()};
+  tcp::endpoint endpoint(ip, port);
+  tcp::acceptor acceptor(impl_->io);
+  acceptor.open(endpoint.protocol(), ec);
+  if (ec && address.empty()) {  // A machine without IPv6.
+    endpoint = {asio::ip::address_v4::any(), port};
+    acceptor.open(endpoint.protocol(), ec);
+  } else if (!ec && address.empty()) {
+    acceptor.set_option(asio::ip::v6_only(false), ec);
+  }
+  if (!ec) acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
+  if (!ec) acceptor.bind(endpoint, ec);
+  if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+  if (ec) return Error{Code::Unavailable, doing + ": " + ec.message()};
+  return std::unique_ptr<Listener>(std::make_unique<TcpListener>(*this, std::move(acceptor)));
+}
+
+Woken AsioLoop::wait_for_termination() {
+  error_code ec;
+  impl_->signals.clear(ec);
+  for (const int number : {SIGTERM, SIGINT}) impl_->signals.add(number, ec);
+  Woken how = Woken::Ready;
+  auto asked = await(
+      *this, "signal",
+      [&](Completion& done) {
+        impl_->signals.async_wait([&](const error_code& e, int) { done.finish(e, 0); });
+      },
+      [&] { impl_->signals.cancel(ec); });
+  if (asked.failed_with(Code::Cancelled)) how = Woken::Cancelled;
+  if (asked.failed_with(Code::TimedOut)) how = Woken::Deadline;
+  return how;
 }
 
 }  // namespace etcdop

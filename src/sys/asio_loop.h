@@ -1,5 +1,6 @@
 // The production Executor: real time and sockets. Asio stays inside asio_loop.cc.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -7,6 +8,15 @@
 #include "sys/stream.h"
 
 namespace etcdop {
+
+/// Takes connections on one address. Outlives the accept() that waits on it.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// Suspends until somebody connects.
+  virtual Result<std::unique_ptr<Stream>> accept() = 0;
+  virtual std::uint16_t local_port() const = 0;
+};
 
 class AsioLoop final : public Executor {
  public:
@@ -18,6 +28,12 @@ class AsioLoop final : public Executor {
   /// Resolves (on Asio's one helper thread) and tries each address in turn. Unavailable: nothing
   /// was sent.
   Result<std::unique_ptr<Stream>> connect(const std::string& host, const std::string& port);
+  /// `address` is an IP, or empty for all addresses; port 0: any free one. Invalid, or Unavailable
+  /// if it is taken.
+  Result<std::unique_ptr<Listener>> listen(const std::string& address, std::uint16_t port);
+  /// Suspends until the process is asked to end (SIGTERM, SIGINT). From the first call on these
+  /// signals do nothing else.
+  Woken wait_for_termination();
 
  private:
   struct Impl;

@@ -1,0 +1,30 @@
+// Writes log lines to standard error: JSON, or text for people. spdlog stays inside log_writer.cc.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/log.h"
+
+namespace etcdop {
+
+class LogWriter final : public Log {
+ public:
+  struct Options {
+    bool json = true;           ///< Else: "time level message key=value ...".
+    Level level = Level::Info;  ///< What is below is dropped.
+    /// Where lines go; standard error if empty. For tests.
+    std::function<void(std::string_view line)> sink;
+  };
+  explicit LogWriter(Options options);
+  ~LogWriter() override;
+  void write(Level level, std::string_view message,
+             std::initializer_list<LogField> fields) override;
+
+ private:
+  struct Spdlog;
+  Options options_;
+  std::unique_ptr<Spdlog> spdlog_;
+};
+
+}  // namespace etcdop

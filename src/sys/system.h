@@ -1,0 +1,33 @@
+// The operating system's files, environment, randomness and date, behind the interfaces of base.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "base/wall_time.h"
+
+namespace etcdop {
+
+/// The whole file; 1 MiB at most. NotFound, Denied (permission) or Invalid (too large, a folder)
+/// with the path. Small local files only: it does not suspend.
+Result<std::string> read_file(const std::string& path);
+
+/// nullopt if it is not set.
+std::optional<std::string> environment(const std::string& name);
+
+/// The name of this machine: in a Pod, the Pod's.
+std::string host_name();
+
+/// From the kernel.
+class OsRandom final : public Random {
+ public:
+  std::uint64_t next() override;
+};
+
+class SystemWallClock final : public WallClock {
+ public:
+  WallTime wall_now() const override;
+};
+
+}  // namespace etcdop
