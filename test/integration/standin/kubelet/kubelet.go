@@ -155,6 +155,7 @@ func (k *Kubelet) podChanged(pod *kube.Pod, deleted bool) {
 		k.runs[meta.UID] = r
 		k.all.Go(func() {
 			r.play()
+			close(r.ended)
 			k.mu.Lock()
 			delete(k.runs, meta.UID)
 			k.mu.Unlock()
@@ -214,15 +215,24 @@ func (k *Kubelet) Signal(namespace, name string, signal syscall.Signal) bool {
 	return false
 }
 
-// Abandon ends all processes of a namespace at once and plays no Pod of it any more; its objects stay as they are.
+// Abandon ends all processes of a namespace at once, deletes its volumes, and plays no Pod of it any more; its objects stay
+// as they are.
 func (k *Kubelet) Abandon(namespace string) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.abandoned[namespace] = true
+	var ending []*run
 	for _, r := range k.runs {
 		if r.meta.Namespace == namespace {
 			r.vanish()
+			ending = append(ending, r)
 		}
+	}
+	k.mu.Unlock()
+	for _, r := range ending {
+		<-r.ended
+	}
+	for _, claim := range k.PVCs.In(namespace) {
+		os.RemoveAll(k.folder(claim.Metadata.UID))
 	}
 }
 

@@ -39,13 +39,14 @@ type run struct {
 	grace  atomic.Int64 // what is left to the processes once ctx has ended
 	gone   atomic.Bool  // the object is gone, there is nothing to report and nothing to delete
 	now    atomic.Pointer[process]
+	ended  chan struct{} // closed at the end of play
 
 	status kube.PodStatus
 	state  kube.ContainerStatus
 }
 
 func newRun(k *Kubelet, pod *kube.Pod) *run {
-	r := &run{k: k, pod: pod, meta: &pod.Metadata, ip: k.Network.take(), node: pod.Spec.NodeName}
+	r := &run{k: k, pod: pod, meta: &pod.Metadata, ip: k.Network.take(), node: pod.Spec.NodeName, ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if i := slices.IndexFunc(pod.Spec.Containers, func(c kube.Container) bool { return c.Name == etcdContainer }); i >= 0 {
 		r.etcd = &pod.Spec.Containers[i]

@@ -1,0 +1,191 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"time"
+
+	"etcdop.test/standin/kube"
+)
+
+var silent = log.New(io.Discard, "", 0)
+
+const dialTimeout = 2 * time.Second
+
+// Authority signs the certificate that an API proxy shows to its operator.
+type Authority struct {
+	pem  []byte
+	pair tls.Certificate
+}
+
+// NewAuthority makes a key and a certificate that signs itself, for 127.0.0.1.
+func NewAuthority() (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "standin"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	return &Authority{
+		pem:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pair: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
+	}, nil
+}
+
+// Kubeconfig is a kubeconfig, as JSON, for the API proxy at server.
+func (a *Authority) Kubeconfig(server, namespace string) []byte {
+	text, err := json.MarshalIndent(map[string]any{
+		"apiVersion": "v1", "kind": "Config", "current-context": "standin",
+		"clusters": []any{map[string]any{"name": "standin", "cluster": map[string]any{
+			"server": server, "certificate-authority-data": a.pem}}},
+		"users": []any{map[string]any{"name": "operator", "user": map[string]any{"token": "taken-for-granted"}}},
+		"contexts": []any{map[string]any{"name": "standin", "context": map[string]any{
+			"cluster": "standin", "user": "operator", "namespace": namespace}}},
+	}, "", "  ")
+	if err != nil {
+		panic(err) // strings and bytes only
+	}
+	return text
+}
+
+// ServeAPI starts a proxy before the API server and returns its URL. Whoever calls is, to the API server, the client's user, or
+// actAs if that is not empty.
+func ServeAPI(guard *Guard, authority *Authority, client *kube.Client, actAs string) (string, io.Closer, error) {
+	upstream, err := url.Parse(client.Server)
+	if err != nil {
+		return "", nil, err
+	}
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(upstream)
+			r.Out.Header.Del("Authorization")
+			if client.Token != "" {
+				r.Out.Header.Set("Authorization", "Bearer "+client.Token)
+			}
+			if actAs != "" {
+				r.Out.Header.Set("Impersonate-User", actAs)
+			}
+		},
+		Transport: client.Transport, FlushInterval: -1, ErrorLog: silent, ErrorHandler: noAnswer,
+	}
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		var write *Write
+		if r.Method != http.MethodGet {
+			body, err := readBody(r)
+			if err != nil {
+				drop(r)
+			}
+			guard.mu.Lock()
+			write = apiWrite(r, body, &guard.names)
+			guard.mu.Unlock()
+		}
+		guard.serve(API, w, r, write, forward)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{
+		Handler: http.HandlerFunc(handler), ConnContext: remember, ConnState: guard.track, ErrorLog: silent,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{authority.pair}, NextProtos: []string{"http/1.1"}},
+		Protocols: protocols((*http.Protocols).SetHTTP1),
+	}
+	go server.ServeTLS(listener, "", "")
+	return "https://" + listener.Addr().String(), server, nil
+}
+
+func protocols(enable ...func(*http.Protocols, bool)) *http.Protocols {
+	p := new(http.Protocols)
+	for _, set := range enable {
+		set(p, true)
+	}
+	return p
+}
+
+// noAnswer is for a server that could not be reached: the caller's connection breaks, too.
+func noAnswer(_ http.ResponseWriter, r *http.Request, _ error) { drop(r) }
+
+// byProtocol forwards gRPC as HTTP/2 and the rest of etcd's client port as HTTP/1.1.
+type byProtocol struct{ one, two *http.Transport }
+
+func (t byProtocol) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.ProtoMajor == 2 {
+		return t.two.RoundTrip(r)
+	}
+	return t.one.RoundTrip(r)
+}
+
+type etcdFront struct {
+	server    *http.Server
+	transport byProtocol
+}
+
+func (f *etcdFront) Close() error {
+	err := f.server.Close()
+	f.transport.one.CloseIdleConnections()
+	f.transport.two.CloseIdleConnections()
+	return err
+}
+
+// ServeEtcd starts a proxy at address before the plaintext client port of an etcd at behind. guard is asked at each request:
+// an operator may come after the Pod.
+func ServeEtcd(address, behind string, guard func() *Guard) (io.Closer, error) {
+	dial := (&net.Dialer{Timeout: dialTimeout}).DialContext
+	transport := byProtocol{
+		one: &http.Transport{DialContext: dial},
+		two: &http.Transport{DialContext: dial, Protocols: protocols((*http.Protocols).SetUnencryptedHTTP2)},
+	}
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: behind})
+			r.Out.Host = r.In.Host
+		},
+		Transport: transport, FlushInterval: -1, ErrorLog: silent, ErrorHandler: noAnswer,
+	}
+	handler := func(w http.ResponseWriter, r *http.Request) { guard().serve(Etcd, w, r, etcdWrite(r), forward) }
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{
+		Handler: http.HandlerFunc(handler), ErrorLog: silent,
+		ConnContext: remember,
+		ConnState:   func(c net.Conn, state http.ConnState) { guard().track(c, state) },
+		Protocols:   protocols((*http.Protocols).SetHTTP1, (*http.Protocols).SetUnencryptedHTTP2),
+	}
+	go server.Serve(listener)
+	return &etcdFront{server: server, transport: transport}, nil
+}
+
+// Recording writes writes as JSON lines.
+func Recording(writes []Write) []byte {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	for i := range writes {
+		_ = encoder.Encode(&writes[i]) // into memory
+	}
+	return text.Bytes()
+}

@@ -1,0 +1,407 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Fate is what becomes of a write, and of the operator that sent it.
+type Fate string
+
+// The fates. A killed operator is killed by SIGKILL.
+const (
+	Before    Fate = "before"     // killed before the server has seen the write
+	After     Fate = "after"      // killed after it has the answer
+	Lost      Fate = "lost"       // the server has answered; the answer is dropped and the operator killed
+	LostAlive Fate = "lost-alive" // the server has answered; the connection is reset, the operator goes on
+)
+
+// Fates are all of them.
+var Fates = []Fate{Before, After, Lost, LostAlive}
+
+// Trigger picks one write: by name and count, or, without a name, by its sequence number.
+type Trigger struct {
+	Name string `json:"name,omitempty"` // Write.Name
+	Seq  int    `json:"seq,omitempty"`
+	Fate Fate   `json:"fate"`
+}
+
+func (t *Trigger) picks(write *Write) bool {
+	if t.Name != "" {
+		return t.Name == write.Name()
+	}
+	return t.Seq == write.Seq
+}
+
+// Rule is a fault for all requests that match, until it is taken away or used up.
+type Rule struct {
+	ID         int           `json:"id"`
+	Side       Side          `json:"side,omitempty"`   // empty: both
+	Method     string        `json:"method,omitempty"` // a regular expression, as path; empty: all
+	Path       string        `json:"path,omitempty"`
+	Action     string        `json:"action"` // status, reset, hang, lost, or delay (then forwarded)
+	Code       int           `json:"code,omitempty"`
+	Message    string        `json:"message,omitempty"`
+	RetryAfter int           `json:"retryAfter,omitempty"` // seconds
+	Delay      time.Duration `json:"delay,omitempty"`      // nanoseconds
+	Times      int           `json:"times,omitempty"`      // how many requests; 0: no limit
+
+	method, path *regexp.Regexp
+	lifted       chan struct{}
+}
+
+// Guard is what all requests of one instance of the operator pass.
+type Guard struct {
+	// Kill kills the operator and returns when it is dead. Nil: there is none to kill.
+	Kill func()
+
+	mu     sync.Mutex
+	writes []Write
+	counts map[string]int
+	names  namer
+	phase  string
+	last   time.Time // when the last write came in or was answered
+	open   int       // writes without an answer yet
+	armed  *Trigger
+	fired  chan struct{}
+	dying  bool
+	conns  map[net.Conn]bool
+	rules  []*Rule
+	ruleID int
+	reads  int
+}
+
+// NewGuard makes a guard that lets everything pass and records it.
+func NewGuard() *Guard {
+	return &Guard{counts: map[string]int{}, conns: map[net.Conn]bool{}, fired: make(chan struct{})}
+}
+
+// Begin starts a phase: writes are counted anew, and the trigger, if any, waits for its write.
+func (g *Guard) Begin(phase string, trigger *Trigger) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.phase, g.armed = phase, trigger
+	g.counts, g.writes, g.names = map[string]int{}, nil, namer{}
+	g.fired = make(chan struct{})
+}
+
+// Fired is closed when the trigger has met its write.
+func (g *Guard) Fired() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.fired
+}
+
+// Writes returns the writes of this phase so far.
+func (g *Guard) Writes() []Write {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]Write{}, g.writes...)
+}
+
+// Requests returns how many requests there were in all, writes and reads.
+func (g *Guard) Requests() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reads + len(g.writes)
+}
+
+// Quiet returns for how long there has been no write.
+func (g *Guard) Quiet() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open > 0 {
+		return 0
+	}
+	return time.Since(g.last)
+}
+
+// AddRule puts a fault in force.
+func (g *Guard) AddRule(rule Rule) (int, error) {
+	var err error
+	if rule.method, err = regexp.Compile("^(" + rule.Method + ")$"); err != nil {
+		return 0, err
+	}
+	if rule.path, err = regexp.Compile(rule.Path); err != nil {
+		return 0, err
+	}
+	switch rule.Action {
+	case "status", "reset", "hang", "lost", "delay":
+	default:
+		return 0, fmt.Errorf("action %q is none of status, reset, hang, lost, delay", rule.Action)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ruleID++
+	rule.ID, rule.lifted = g.ruleID, make(chan struct{})
+	g.rules = append(g.rules, &rule)
+	return rule.ID, nil
+}
+
+// DropRule ends a fault; what hangs because of it is reset.
+func (g *Guard) DropRule(id int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, rule := range g.rules {
+		if rule.ID == id {
+			close(rule.lifted)
+			g.rules = append(g.rules[:i], g.rules[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+func (g *Guard) rule(side Side, request *http.Request) *Rule {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, rule := range g.rules {
+		matches := (rule.Side == "" || rule.Side == side) &&
+			(rule.Method == "" || rule.method.MatchString(request.Method)) && rule.path.MatchString(request.URL.Path)
+		if !matches || rule.Times < 0 {
+			continue
+		}
+		if rule.Times == 1 {
+			rule.Times = -1 // used up after this
+		} else if rule.Times > 1 {
+			rule.Times--
+		}
+		return rule
+	}
+	return nil
+}
+
+// admit numbers a write and decides its fate; false when it comes from an operator that is being killed.
+func (g *Guard) admit(write *Write) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last = time.Now()
+	if g.dying {
+		return false
+	}
+	write.At, write.Phase, write.Code = g.last, g.phase, -1
+	key := write.Verb + " " + write.Target
+	g.counts[key]++
+	write.Seq, write.Nth = len(g.writes)+1, g.counts[key]
+	if g.armed != nil && g.armed.picks(write) {
+		write.Fate = g.armed.Fate
+		g.dying = write.Fate != LostAlive && g.Kill != nil
+		g.armed = nil
+		close(g.fired)
+	}
+	g.writes = append(g.writes, *write)
+	g.open++
+	return true
+}
+
+func (g *Guard) answered(write *Write) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open--
+	g.last = time.Now()
+	if i := write.Seq - 1; i < len(g.writes) && g.writes[i].Name() == write.Name() {
+		g.writes[i].Code = write.Code
+	}
+}
+
+// kill kills the operator, and its connections with it, so that nothing it sent is read after its death.
+func (g *Guard) kill() {
+	if g.Kill == nil {
+		return
+	}
+	g.mu.Lock()
+	connections := slices.Collect(maps.Keys(g.conns)) // not those of the next life
+	g.mu.Unlock()
+	g.Kill()
+	for _, connection := range connections {
+		reset(connection)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.dying = false
+}
+
+// track keeps the connections that kill is to end.
+func (g *Guard) track(connection net.Conn, state http.ConnState) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		g.conns[connection] = true
+	case http.StateClosed, http.StateHijacked:
+		delete(g.conns, connection)
+	}
+}
+
+type connectionKey struct{}
+
+func remember(ctx context.Context, connection net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, connection)
+}
+
+// reset closes a connection so that the other end gets an error and not an end.
+func reset(connection net.Conn) {
+	inner := connection
+	if wrapped, ok := inner.(interface{ NetConn() net.Conn }); ok {
+		inner = wrapped.NetConn()
+	}
+	if tcp, ok := inner.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = inner.Close()
+}
+
+// drop ends a request without an answer, and the connection with it.
+func drop(request *http.Request) {
+	if connection, ok := request.Context().Value(connectionKey{}).(net.Conn); ok {
+		reset(connection)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// handoff is given to the operator to read an answer before it is killed.
+const handoff = 5 * time.Millisecond
+
+// serve takes one request through its fate. write is nil for a request that only reads.
+func (g *Guard) serve(side Side, w http.ResponseWriter, request *http.Request, write *Write, forward http.Handler) {
+	if write == nil {
+		g.mu.Lock()
+		g.reads++
+		g.mu.Unlock()
+		g.pass(side, w, request, forward)
+		return
+	}
+	if !g.admit(write) {
+		drop(request)
+	}
+	defer g.answered(write)
+	switch write.Fate {
+	case Before:
+		g.kill()
+		drop(request)
+	case Lost, LostAlive:
+		if write.Fate == Lost {
+			defer g.kill()
+		}
+		answer := &unsent{header: http.Header{}}
+		// The server is to finish although nobody may be left to hear it.
+		forward.ServeHTTP(answer, request.WithContext(context.WithoutCancel(request.Context())))
+		write.Code = answerCode(side, answer.code, answer.header)
+		drop(request)
+	default:
+		if write.Fate == After {
+			defer func() { time.AfterFunc(handoff, g.kill) }()
+		}
+		answer := &watched{ResponseWriter: w}
+		g.pass(side, answer, request, forward)
+		write.Code = answerCode(side, answer.code, w.Header())
+	}
+}
+
+// pass forwards a request, unless a rule is against it.
+func (g *Guard) pass(side Side, w http.ResponseWriter, request *http.Request, forward http.Handler) {
+	rule := g.rule(side, request)
+	if rule == nil {
+		forward.ServeHTTP(w, request)
+		return
+	}
+	switch rule.Action {
+	case "status":
+		refuse(side, w, rule)
+	case "lost":
+		forward.ServeHTTP(&unsent{header: http.Header{}}, request)
+		drop(request)
+	case "hang":
+		select {
+		case <-request.Context().Done():
+		case <-rule.lifted:
+		}
+		drop(request)
+	case "delay":
+		select {
+		case <-request.Context().Done():
+			drop(request)
+		case <-time.After(rule.Delay):
+		}
+		forward.ServeHTTP(w, request)
+	default:
+		drop(request)
+	}
+}
+
+func refuse(side Side, w http.ResponseWriter, rule *Rule) {
+	if side == Etcd {
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Grpc-Status", strconv.Itoa(rule.Code))
+		w.Header().Set("Grpc-Message", rule.Message)
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if rule.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(rule.RetryAfter))
+	}
+	w.WriteHeader(rule.Code)
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Failure",
+		"message": rule.Message, "code": rule.Code,
+	})
+}
+
+func answerCode(side Side, code int, header http.Header) int {
+	if side == API {
+		return code
+	}
+	for _, key := range []string{"Grpc-Status", http.TrailerPrefix + "Grpc-Status"} {
+		if grpc, err := strconv.Atoi(header.Get(key)); err == nil {
+			return grpc
+		}
+	}
+	return -1
+}
+
+// watched remembers the code of an answer on its way.
+type watched struct {
+	http.ResponseWriter
+	code int
+}
+
+func (w *watched) WriteHeader(code int) {
+	w.code = code
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap gives http.ResponseController what it flushes.
+func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// unsent takes an answer that nobody gets.
+type unsent struct {
+	header http.Header
+	code   int
+}
+
+func (u *unsent) Header() http.Header               { return u.header }
+func (u *unsent) Write(content []byte) (int, error) { return len(content), nil }
+func (u *unsent) WriteHeader(code int)              { u.code = code }
+func (u *unsent) Flush()                            {}
+
+// readBody reads a request's body and puts it back.
+func readBody(request *http.Request) ([]byte, error) {
+	if request.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(request.Body)
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	return body, err
+}
