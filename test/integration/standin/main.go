@@ -21,6 +21,7 @@ type command struct {
 
 var commands = []command{
 	{"serve", "play Pods until interrupted; a control interface takes instances of the operator and faults", serve},
+	{"plans", "run the scenarios, and kill the operator at each write of each flow that was recorded", runPlans},
 }
 
 func usage() int {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
 	"etcdop.test/standin/kube"
 	"etcdop.test/standin/kubelet"
+	"etcdop.test/standin/world"
 )
 
 // worldFlags are the flags of every command that plays a world.
@@ -27,12 +30,12 @@ func (w *worldFlags) add(flags *flag.FlagSet) {
 	flags.StringVar(&w.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "`file` of an API server where we may do everything")
 	flags.StringVar(&w.dir, "dir", "", "`folder` for volumes, logs and recordings")
 	flags.Var(w.etcd, "etcd", "`VERSION=FOLDER` with the programs of an etcd version; once for each version")
-	flags.IntVar(&w.probeSpeed, "probe-speed", 1, "startup and readiness probes run so many times as often as the Pods say")
-	flags.DurationVar(&w.backoff, "backoff", 10*time.Second, "first wait before a container's restart or another pull of its image")
+	flags.IntVar(&w.probeSpeed, "probe-speed", 5, "startup and readiness probes run so many times as often as the Pods say")
+	flags.DurationVar(&w.backoff, "backoff", time.Second, "first wait before a container's restart or another pull of its image (a kubelet: 10s)")
 	flags.BoolVar(&w.debug, "debug", false, "log more")
 }
 
-func (w *worldFlags) start(ctx context.Context) (*kubelet.Kubelet, error) {
+func (w *worldFlags) start(ctx context.Context) (*world.World, error) {
 	setLogLevel(w.debug)
 	if w.dir == "" || len(w.etcd) == 0 {
 		return nil, errors.New("--dir and at least one --etcd are needed")
@@ -45,33 +48,37 @@ func (w *worldFlags) start(ctx context.Context) (*kubelet.Kubelet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	network, err := kubelet.NewNetwork(dir)
-	if err != nil {
-		return nil, err
-	}
 	binaries := map[string]string{}
 	for version, folder := range w.etcd {
 		binaries[version] = filepath.Join(folder, "etcd")
 	}
-	return kubelet.New(kubelet.Config{
+	return world.Start(ctx, kubelet.Config{
 		Client: client, Dir: dir, Etcd: binaries, ExtraArgs: []string{"--unsafe-no-fsync"},
-		ProbeSpeed: w.probeSpeed, Backoff: w.backoff, Network: network,
-	}, func(string) {}), nil
+		ProbeSpeed: w.probeSpeed, Backoff: w.backoff,
+	})
 }
 
 func serve(ctx context.Context, args []string) error {
-	var world worldFlags
+	var flagged worldFlags
 	flags := flag.NewFlagSet("serve", flag.ExitOnError)
-	world.add(flags)
+	flagged.add(flags)
+	address := flags.String("control", "127.0.0.1:0", "`address` of the control interface (GET / explains it); written to DIR/control")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	player, err := world.start(ctx)
+	w, err := flagged.start(ctx)
 	if err != nil {
 		return err
 	}
-	return player.Run(ctx)
+	listener, err := net.Listen("tcp", *address)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(w.Dir, "control"), []byte(listener.Addr().String()+"\n"), 0o644); err != nil {
+		return err
+	}
+	server := &http.Server{Handler: control(w), ReadHeaderTimeout: 10 * time.Second}
+	go server.Serve(listener)
+	defer server.Close()
+	return w.Wait()
 }

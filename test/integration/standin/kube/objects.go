@@ -15,6 +15,7 @@ type Metadata struct {
 	Labels                     map[string]string `json:"labels,omitempty"`
 	Annotations                map[string]string `json:"annotations,omitempty"`
 	Finalizers                 []string          `json:"finalizers,omitempty"`
+	CreationTimestamp          time.Time         `json:"creationTimestamp,omitzero"`
 	DeletionTimestamp          *time.Time        `json:"deletionTimestamp,omitempty"`
 	DeletionGracePeriodSeconds *int64            `json:"deletionGracePeriodSeconds,omitempty"`
 }

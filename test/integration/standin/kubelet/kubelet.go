@@ -51,6 +51,7 @@ type Kubelet struct {
 	runs      map[string]*run // by Pod UID
 	volumes   map[string]context.CancelFunc
 	hidden    map[string]bool // versions whose image cannot be pulled
+	broken    map[string]bool // Pods, by key, whose container fails whenever it starts
 	abandoned map[string]bool // namespaces
 	births    map[string][]Birth
 	changed   chan struct{} // closed and replaced when a PVC changed
@@ -67,7 +68,7 @@ type Birth struct {
 func New(config Config, observe func(namespace string)) *Kubelet {
 	k := &Kubelet{
 		Config: config, runs: map[string]*run{}, volumes: map[string]context.CancelFunc{}, hidden: map[string]bool{},
-		abandoned: map[string]bool{}, births: map[string][]Birth{}, changed: make(chan struct{}),
+		broken: map[string]bool{}, abandoned: map[string]bool{}, births: map[string][]Birth{}, changed: make(chan struct{}),
 	}
 	k.Pods = kube.NewCache[kube.Pod](config.Client, kube.Pods, func(pod *kube.Pod, deleted bool) {
 		k.podChanged(pod, deleted)
@@ -213,6 +214,20 @@ func (k *Kubelet) Signal(namespace, name string, signal syscall.Signal) bool {
 		}
 	}
 	return false
+}
+
+// Break makes the container of a Pod, and of those that come under its name, fail now and whenever it starts.
+func (k *Kubelet) Break(namespace, name string) {
+	k.mu.Lock()
+	k.broken[namespace+"/"+name] = true
+	k.mu.Unlock()
+	k.Signal(namespace, name, syscall.SIGKILL)
+}
+
+func (k *Kubelet) isBroken(meta *kube.Metadata) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.broken[meta.Key()]
 }
 
 // Abandon ends all processes of a namespace at once, deletes its volumes, and plays no Pod of it any more; its objects stay

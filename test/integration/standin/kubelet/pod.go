@@ -19,6 +19,7 @@ import (
 )
 
 const (
+	failing       = "/bin/false" // what a broken Pod runs
 	etcdContainer = "etcd"
 	reportRetry   = 300 * time.Millisecond
 	probeGrace    = 30 * time.Second // between SIGTERM and SIGKILL for a container that fails its probe
@@ -239,7 +240,11 @@ func (r *run) keepRunning(binary string) {
 	failures := 0
 	for r.ctx.Err() == nil {
 		r.noteBirth(args)
-		p, err := startProcess(binary, args, r.log())
+		program := binary
+		if r.k.isBroken(r.meta) {
+			program = failing
+		}
+		p, err := startProcess(program, args, r.log())
 		if err != nil {
 			slog.Error("start", "pod", r.meta.Key(), "error", err)
 			return

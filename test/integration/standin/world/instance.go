@@ -149,6 +149,20 @@ func (i *Instance) signal(signal syscall.Signal) {
 	}
 }
 
+// Pause stops the operator in its tracks until Resume.
+func (i *Instance) Pause() { i.tell(syscall.SIGSTOP) }
+
+// Resume lets a paused operator go on.
+func (i *Instance) Resume() { i.tell(syscall.SIGCONT) }
+
+func (i *Instance) tell(signal syscall.Signal) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.current != nil {
+		_ = i.current.Process.Signal(signal)
+	}
+}
+
 // Crashes returns how often the operator ended on its own account.
 func (i *Instance) Crashes() int {
 	i.mu.Lock()

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"etcdop.test/standin/plans"
+)
+
+// missedLimit is which part of the kill plans may never meet its write: what is written differs from run to run.
+const missedLimit = 0.1
+
+func runPlans(ctx context.Context, args []string) error {
+	var flagged worldFlags
+	flags := flag.NewFlagSet("plans", flag.ExitOnError)
+	flagged.add(flags)
+	operator := flags.String("operator", "", "`command` line of the operator under test, where {kubeconfig} and {namespace} are replaced;"+
+		" without it only the tests of the stand-in run")
+	version := flags.String("version", "3.6.16", "etcd `version` of the clusters")
+	parallel := flags.Int("parallel", 6, "how many cases run side by side")
+	third := flags.Uint64("third", 0, "run a third of the kill plans, chosen by this `seed`; 0: all")
+	only := flags.String("only", "", "run only the cases whose name contains one of these `words`, separated by |; flows that are needed run too")
+	kills := flags.Bool("kills", true, "run the kill plans")
+	limit := flags.Duration("limit", 3*time.Minute, "for one case")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	started := time.Now()
+	w, err := flagged.start(ctx)
+	if err != nil {
+		return err
+	}
+	var output sync.Mutex
+	runner := &plans.Runner{
+		World: w, Operator: strings.Fields(*operator), Version: *version, Parallel: *parallel, Limit: *limit,
+		Print: func(format string, arguments ...any) {
+			output.Lock()
+			defer output.Unlock()
+			fmt.Printf(format+"\n", arguments...)
+		},
+	}
+	var words []string
+	if *only != "" {
+		words = strings.Split(*only, "|")
+	}
+	recorder := &plans.Recorder{Dir: flagged.dir}
+	undisturbed := recorder.Undisturbed()
+	scenarios := plans.Only(plans.Scenarios, words)
+	switch {
+	case *operator == "":
+		runner.Run(ctx, plans.WithoutOperator(scenarios))
+	case !*kills:
+		runner.Run(ctx, append(plans.Only(undisturbed, words), scenarios...))
+	default:
+		// The recordings are made without company, so that they show the operator and not the machine's load.
+		runner.Run(ctx, plans.Needed(undisturbed, words))
+		all := recorder.Kills()
+		if *third != 0 {
+			all = plans.Third(all, *third)
+			fmt.Printf("a third of the kill plans: --third %d\n", *third)
+		}
+		all = plans.Only(all, words)
+		runner.Run(ctx, append(scenarios, all...))
+		if float64(runner.Missed) > missedLimit*float64(len(all)) {
+			runner.Failed++
+			fmt.Printf("FAILED %d of %d kill plans never met their write\n", runner.Missed, len(all))
+		}
+	}
+	fmt.Printf("recordings and logs: %s; %.0f s; %d plans missed their write\n", filepath.Clean(flagged.dir), time.Since(started).Seconds(), runner.Missed)
+	fmt.Printf("%d passed, %d failed\n", runner.Passed, runner.Failed)
+	if runner.Failed > 0 || runner.Passed == 0 || ctx.Err() != nil {
+		return errors.New("not all passed")
+	}
+	return nil
+}

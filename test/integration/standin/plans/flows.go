@@ -1,0 +1,146 @@
+package plans
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"etcdop.test/standin/proxy"
+)
+
+// flow is something users do, in the course of which the operator is to be killed at each write.
+type flow struct {
+	name   string
+	start  int   // members before the part that counts; 0: the creation belongs to it
+	steps  []int // numbers of members to be wanted in turn
+	delete bool
+}
+
+// The longest come first, so that none of them is left over at the end.
+var flows = []flow{
+	{name: "shrink", start: 5, steps: []int{3, 1}},
+	{name: "grow", start: 1, steps: []int{3, 5}},
+	{name: "delete", start: 3, delete: true},
+	{name: "create", steps: []int{3}},
+}
+
+// run goes through the flow with the operator killed, or not, at one write of the part that counts.
+func (f *flow) run(ctx context.Context, e *Env, trigger *proxy.Trigger) error {
+	if f.start > 0 {
+		if err := e.Create(ctx, f.start, nil); err != nil {
+			return err
+		}
+		if err := e.Settled(ctx, f.start); err != nil {
+			return fmt.Errorf("before the kill: %w", err)
+		}
+	}
+	e.Guard().Begin(f.name, trigger)
+	if err := f.act(ctx, e); err != nil {
+		return err
+	}
+	select {
+	case <-e.Guard().Fired():
+		return nil
+	default:
+	}
+	if trigger != nil {
+		return errMissed
+	}
+	return nil
+}
+
+func (f *flow) act(ctx context.Context, e *Env) error {
+	for i, replicas := range f.steps {
+		var err error
+		if f.start == 0 && i == 0 {
+			err = e.Create(ctx, replicas, nil)
+		} else {
+			err = e.Scale(ctx, replicas)
+		}
+		if err != nil {
+			return err
+		}
+		if err := e.Settled(ctx, replicas); err != nil {
+			return fmt.Errorf("%d members: %w", replicas, err)
+		}
+	}
+	if !f.delete {
+		return nil
+	}
+	if err := e.Delete(ctx); err != nil {
+		return err
+	}
+	return e.Gone(ctx)
+}
+
+// Recorder makes cases out of what the operator writes when nothing disturbs it.
+type Recorder struct {
+	Dir string
+
+	mu     sync.Mutex
+	writes map[string][]proxy.Write // by flow
+}
+
+// Undisturbed returns the cases that record, one for each flow.
+func (r *Recorder) Undisturbed() []Case {
+	r.writes = map[string][]proxy.Write{}
+	var cases []Case
+	for _, f := range flows {
+		cases = append(cases, Case{Name: f.name + ", undisturbed", Run: func(ctx context.Context, e *Env) error {
+			if err := f.run(ctx, e, nil); err != nil {
+				return err
+			}
+			return r.keep(f.name, e.Guard().Writes())
+		}})
+	}
+	return cases
+}
+
+func (r *Recorder) keep(name string, writes []proxy.Write) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writes[name] = writes
+	return os.WriteFile(filepath.Join(r.Dir, name+".jsonl"), proxy.Recording(writes), 0o644)
+}
+
+// Kills returns a case for each recorded write and each fate, for the flows that were recorded.
+func (r *Recorder) Kills() []Case {
+	var cases []Case
+	for _, f := range flows {
+		for _, write := range r.writes[f.name] {
+			for _, fate := range proxy.Fates {
+				cases = append(cases, kill(f, write, fate))
+			}
+		}
+	}
+	return cases
+}
+
+// kill is one plan. Which writes there are differs a little from run to run; one that did not come is tried once more by its
+// number alone.
+func kill(f flow, write proxy.Write, fate proxy.Fate) Case {
+	return Case{
+		Name: fmt.Sprintf("%s: %s: %s", f.name, write.Name(), fate),
+		Run: func(ctx context.Context, e *Env) error {
+			return f.run(ctx, e, &proxy.Trigger{Name: write.Name(), Fate: fate})
+		},
+		IfMissed: func(ctx context.Context, e *Env) error {
+			return f.run(ctx, e, &proxy.Trigger{Seq: write.Seq, Fate: fate})
+		},
+	}
+}
+
+// Third returns a third of the cases, chosen by the seed.
+func Third(cases []Case, seed uint64) []Case {
+	chosen := rand.New(rand.NewPCG(seed, 0)).Perm(len(cases))[:(len(cases)+2)/3]
+	slices.Sort(chosen) // in the order of the cases
+	var kept []Case
+	for _, i := range chosen {
+		kept = append(kept, cases[i])
+	}
+	return kept
+}

@@ -1,0 +1,154 @@
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"etcdop.test/standin/world"
+)
+
+// Case is one test. It has a namespace and an operator of its own.
+type Case struct {
+	Name string
+	Run  func(ctx context.Context, e *Env) error
+	// IfMissed runs instead, from the start, when Run says that its write did not come; it may be nil.
+	IfMissed func(ctx context.Context, e *Env) error
+	// Clusters is how many EtcdClusters follow one another in it, if not one.
+	Clusters int
+	// NoOperator is for tests of the stand-in itself.
+	NoOperator bool
+}
+
+// errMissed says that the write at which the operator was to be killed did not come.
+var errMissed = errors.New("the write did not come")
+
+// Runner runs cases side by side and counts.
+type Runner struct {
+	World    *world.World
+	Operator []string // command line; {kubeconfig} and {namespace} are replaced
+	Version  string   // of etcd
+	Parallel int
+	Limit    time.Duration // for one case
+	Print    func(format string, arguments ...any)
+
+	Passed, Failed, Missed int
+
+	mu   sync.Mutex
+	made int
+}
+
+// Run runs the cases and returns when all have ended.
+func (r *Runner) Run(ctx context.Context, cases []Case) {
+	work := make(chan Case)
+	var workers sync.WaitGroup
+	for range r.Parallel {
+		workers.Go(func() {
+			for c := range work {
+				r.one(ctx, c)
+			}
+		})
+	}
+	for _, c := range cases {
+		if ctx.Err() != nil {
+			break
+		}
+		work <- c
+	}
+	close(work)
+	workers.Wait()
+}
+
+func (r *Runner) one(ctx context.Context, c Case) {
+	started := time.Now()
+	log, err := r.try(ctx, c)
+	if errors.Is(err, errMissed) && c.IfMissed != nil {
+		c.Run = c.IfMissed
+		log, err = r.try(ctx, c)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seconds := time.Since(started).Seconds()
+	switch {
+	case err == nil:
+		r.Passed++
+		r.Print("ok     %5.1f s  %s", seconds, c.Name)
+	case errors.Is(err, errMissed):
+		r.Missed++
+		r.Print("missed %5.1f s  %s", seconds, c.Name)
+	case ctx.Err() != nil:
+		r.Print("ended  %5.1f s  %s: %v", seconds, c.Name, ctx.Err())
+	default:
+		r.Failed++
+		r.Print("FAILED %5.1f s  %s: %v (%s)", seconds, c.Name, err, log)
+	}
+}
+
+func (r *Runner) try(ctx context.Context, c Case) (log string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
+	r.mu.Lock()
+	r.made++
+	namespace := fmt.Sprintf("t%d", r.made)
+	r.mu.Unlock()
+	if err := r.World.MakeNamespace(ctx, namespace); err != nil {
+		return "", err
+	}
+	defer r.World.Kubelet.Abandon(namespace)
+	spec := world.Spec{Name: namespace, Namespace: namespace, Command: r.Operator}
+	if c.NoOperator {
+		spec.Command = nil
+	}
+	operator, err := r.World.NewInstance(spec)
+	if err != nil {
+		return "", err
+	}
+	defer operator.Stop()
+	e := &Env{World: r.World, Namespace: namespace, Operator: operator, Version: r.Version}
+	e.writer = startWriter(ctx, e.pods)
+	defer e.writer.end()
+	if err = c.Run(ctx, e); err == nil {
+		err = e.final(max(c.Clusters, 1))
+	}
+	return filepath.Dir(operator.Log), err
+}
+
+// Only keeps the cases whose names contain one of the words; all, without words.
+func Only(cases []Case, words []string) []Case {
+	if len(words) == 0 {
+		return cases
+	}
+	var kept []Case
+	for _, c := range cases {
+		for _, word := range words {
+			if strings.Contains(c.Name, word) {
+				kept = append(kept, c)
+				break
+			}
+		}
+	}
+	return kept
+}
+
+// WithoutOperator keeps the cases that need no operator.
+func WithoutOperator(cases []Case) []Case {
+	return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return !c.NoOperator })
+}
+
+// Needed keeps the undisturbed flows whose recordings the words ask for; all, without words.
+func Needed(undisturbed []Case, words []string) []Case {
+	if len(words) == 0 {
+		return undisturbed
+	}
+	return slices.DeleteFunc(slices.Clone(undisturbed), func(c Case) bool {
+		flow, _, _ := strings.Cut(c.Name, ",")
+		return !slices.ContainsFunc(words, func(word string) bool {
+			return strings.HasPrefix(word, flow) || strings.Contains(c.Name, word)
+		})
+	})
+}

@@ -1,0 +1,289 @@
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"etcdop.test/standin/kube"
+	"etcdop.test/standin/proxy"
+)
+
+// Scenarios are the named tests: stories of the reference that must not happen to us, by their numbers in the design. A new
+// one is a function and a line here.
+var Scenarios = []Case{
+	{Name: "stand-in: three members made by hand are a cluster, and one comes back with its data", Run: byHand, NoOperator: true},
+	{Name: "W3: a member that somebody removed from etcd is replaced", Run: removedByHand},
+	{Name: "W4: members of a deleted cluster leave its namesake alone", Run: namesake, Clusters: 2},
+	{Name: "W12: a seed is a voter although the operator died right after making it", Run: diesAfterSeed},
+	{Name: "W21: growing meets no conflict and no waiting on etcd's refusals", Run: noNeedlessRefusal},
+	{Name: "P1: a MemberRemove without an answer holds up nothing", Run: lostRemoval},
+	{Name: "P2: a name used again while the operator looks away", Run: namesakeUnseen, Clusters: 2},
+	{Name: "P3: an operator that cannot see what it made makes no second seed", Run: blindAfterSeed},
+	{Name: "P4: shrinking takes the dead member, not a healthy one", Run: deadGoesFirst},
+}
+
+// handMade are the objects of a member as nobody's operator made them.
+func handMade(namespace, name, version, members string) (claim, pod map[string]any) {
+	url := func(port int) string {
+		return fmt.Sprintf("http://%s.%s.%s.svc:%d", name, clusterName, namespace, port)
+	}
+	probe := map[string]any{"httpGet": map[string]any{"path": "/readyz", "port": "metrics"}, "periodSeconds": 1, "timeoutSeconds": 5}
+	claim = map[string]any{
+		"metadata": map[string]any{"name": "data-" + name},
+		"spec": map[string]any{
+			"accessModes": []string{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
+		},
+	}
+	pod = map[string]any{
+		"metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"hostname": name, "subdomain": clusterName, "automountServiceAccountToken": false,
+			"containers": []any{map[string]any{
+				"name": "etcd", "image": "quay.io/coreos/etcd:v" + version,
+				"command": []string{
+					"etcd", "--name=" + name, "--data-dir=/var/lib/etcd", "--listen-peer-urls=http://0.0.0.0:2380",
+					"--listen-client-urls=http://0.0.0.0:2379", "--advertise-client-urls=" + url(2379),
+					"--initial-advertise-peer-urls=" + url(2380), "--initial-cluster=" + members, "--initial-cluster-token=t",
+					"--initial-cluster-state=new", "--listen-metrics-urls=http://0.0.0.0:2381",
+				},
+				"ports":          []any{map[string]any{"name": "metrics", "containerPort": 2381}},
+				"readinessProbe": probe,
+				"volumeMounts":   []any{map[string]any{"name": "data", "mountPath": "/var/lib/etcd"}},
+			}},
+			"volumes": []any{map[string]any{"name": "data", "persistentVolumeClaim": map[string]any{"claimName": "data-" + name}}},
+		},
+	}
+	return claim, pod
+}
+
+func byHand(ctx context.Context, e *Env) error {
+	list := ""
+	for _, name := range []string{"m1", "m2", "m3"} {
+		list += fmt.Sprintf(",%s=http://%s.%s.%s.svc:2380", name, name, clusterName, e.Namespace)
+	}
+	for _, name := range []string{"m1", "m2", "m3"} {
+		claim, pod := handMade(e.Namespace, name, e.Version, list[1:])
+		err := errors.Join(e.Client.Create(ctx, kube.Namespaced(kube.PVCs, e.Namespace), claim),
+			e.Client.Create(ctx, kube.Namespaced(kube.Pods, e.Namespace), pod))
+		if err != nil {
+			return err
+		}
+	}
+	if err := e.Until(ctx, e.Namespace, converge, func() error { return e.allReady(3) }); err != nil {
+		return err
+	}
+	time.Sleep(4 * keyEvery) // for some keys to be written
+	first := e.Kubelet.Pods.Get(e.Namespace, "m2").Metadata
+	if err := e.Client.Delete(ctx, first.Path(kube.Pods), nil); err != nil {
+		return err
+	}
+	_, again := handMade(e.Namespace, "m2", e.Version, list[1:])
+	err := e.Until(ctx, e.Namespace, converge, func() error {
+		return e.Client.Create(ctx, kube.Namespaced(kube.Pods, e.Namespace), again)
+	})
+	if err != nil {
+		return err
+	}
+	return e.Until(ctx, e.Namespace, converge, func() error {
+		pod := e.Kubelet.Pods.Get(e.Namespace, "m2")
+		if pod == nil || pod.Metadata.UID == first.UID {
+			return errors.New("m2 is not back")
+		}
+		if err := e.allReady(3); err != nil {
+			return err
+		}
+		return e.writer.check(ctx, pod.Status.PodIP)
+	})
+}
+
+func (e *Env) allReady(count int) error {
+	ready := slices.DeleteFunc(e.pods(), func(pod *kube.Pod) bool { return !isReady(pod) })
+	if len(ready) != count {
+		return fmt.Errorf("%d of %d Pods are Ready", len(ready), count)
+	}
+	return nil
+}
+
+// up makes a cluster and waits for it.
+func (e *Env) up(ctx context.Context, replicas int) error {
+	if err := e.Create(ctx, replicas, nil); err != nil {
+		return err
+	}
+	return e.Settled(ctx, replicas)
+}
+
+// scaled changes the number of members and waits.
+func (e *Env) scaled(ctx context.Context, replicas int) error {
+	if err := e.Scale(ctx, replicas); err != nil {
+		return err
+	}
+	return e.Settled(ctx, replicas)
+}
+
+// removeFromEtcd removes a member behind the operator's back.
+func (e *Env) removeFromEtcd(ctx context.Context, name string) error {
+	for _, pod := range e.pods() {
+		if pod.Metadata.Name == name {
+			continue
+		}
+		list, err := members(ctx, pod.Status.PodIP)
+		if err != nil {
+			return err
+		}
+		for _, member := range list.Members {
+			if member.Name == name {
+				return call(ctx, pod.Status.PodIP, "cluster/member/remove", map[string]any{"ID": member.ID}, &memberList{})
+			}
+		}
+	}
+	return fmt.Errorf("etcd knows no member %s", name)
+}
+
+func removedByHand(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	victim := e.Members.In(e.Namespace)[0].Metadata
+	e.Operator.Pause()
+	err := errors.Join(e.removeFromEtcd(ctx, victim.Name), e.Client.Delete(ctx, victim.Path(kube.EtcdMembers), nil))
+	e.Operator.Resume()
+	if err != nil {
+		return err
+	}
+	return e.Settled(ctx, 3)
+}
+
+// replaced deletes the cluster and makes another one of its name at once.
+func (e *Env) replaced(ctx context.Context, between func() error) error {
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	old := e.cluster().Metadata.UID
+	if err := e.Delete(ctx); err != nil {
+		return err
+	}
+	e.writer = startWriter(ctx, func() []*kube.Pod { return nil }) // the new cluster's keys are its own
+	if err := e.Create(ctx, 3, nil); err != nil {
+		return err
+	}
+	if err := between(); err != nil {
+		return err
+	}
+	if err := e.Settled(ctx, 3); err != nil {
+		return err
+	}
+	if e.cluster().Metadata.UID == old {
+		return errors.New("the old cluster is still there")
+	}
+	return nil
+}
+
+func namesake(ctx context.Context, e *Env) error {
+	return e.replaced(ctx, func() error { return nil })
+}
+
+func namesakeUnseen(ctx context.Context, e *Env) error {
+	return e.replaced(ctx, func() error {
+		e.Operator.Pause()
+		defer e.Operator.Resume()
+		return e.Until(ctx, e.Namespace, converge, func() error {
+			for _, member := range e.Members.In(e.Namespace) {
+				if member.Metadata.DeletionTimestamp == nil {
+					return errors.New("the garbage collector has not come by yet")
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func diesAfterSeed(ctx context.Context, e *Env) error {
+	e.Guard().Begin("seed", &proxy.Trigger{Name: "POST etcdmembers/c-1 #1", Fate: proxy.After})
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	return e.fired()
+}
+
+// fired complains when the trigger has not met its write.
+func (e *Env) fired() error {
+	select {
+	case <-e.Guard().Fired():
+		return nil
+	default:
+		return errMissed
+	}
+}
+
+func noNeedlessRefusal(ctx context.Context, e *Env) error {
+	e.Guard().Begin("grow", nil)
+	if err := e.up(ctx, 1); err != nil {
+		return err
+	}
+	if err := e.scaled(ctx, 3); err != nil {
+		return err
+	}
+	for _, write := range e.Guard().Writes() {
+		if write.Side == proxy.API && write.Code == http.StatusConflict {
+			return fmt.Errorf("%s met a conflict", write.Name())
+		}
+	}
+	return nil
+}
+
+func lostRemoval(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	e.Guard().Begin("remove", &proxy.Trigger{Name: "MemberRemove Cluster #1", Fate: proxy.LostAlive})
+	if err := e.scaled(ctx, 1); err != nil {
+		return err
+	}
+	return e.fired()
+}
+
+// blindAfterSeed loses the answer to the seed's creation, and what the watch would tell of it, for a while.
+func blindAfterSeed(ctx context.Context, e *Env) error {
+	e.Guard().Begin("seed", &proxy.Trigger{Name: "POST etcdmembers/c-1 #1", Fate: proxy.Lost})
+	if err := e.Create(ctx, 3, nil); err != nil {
+		return err
+	}
+	select {
+	case <-e.Guard().Fired():
+	case <-ctx.Done():
+		return errMissed
+	}
+	id, err := e.Guard().AddRule(proxy.Rule{Side: proxy.API, Method: "GET", Path: "etcdmembers", Action: "hang"})
+	if err != nil {
+		return err
+	}
+	time.Sleep(3 * time.Second)
+	e.Guard().DropRule(id)
+	return e.Settled(ctx, 3)
+}
+
+func deadGoesFirst(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	members := e.Members.In(e.Namespace)
+	victim := slices.MinFunc(members, func(a, b *kube.Object) int { // the oldest is what the reference would keep
+		return a.Metadata.CreationTimestamp.Compare(b.Metadata.CreationTimestamp)
+	}).Metadata.Name
+	e.Kubelet.Break(e.Namespace, victim)
+	err := e.Until(ctx, e.Namespace, converge, func() error { return e.allReady(2) })
+	if err != nil {
+		return err
+	}
+	if err := e.scaled(ctx, 2); err != nil {
+		return err
+	}
+	if e.Members.Get(e.Namespace, victim) != nil {
+		return fmt.Errorf("%s, which is dead, was kept", victim)
+	}
+	return e.scaled(ctx, 1)
+}
