@@ -207,7 +207,7 @@ func (e *Env) leftover() error {
 	return nil
 }
 
-// final is what no run may have done, however it went. clusters is how many EtcdClusters there were one after another.
+// final is what no run may have done, however it went. clusters is how many members may have begun a cluster.
 func (e *Env) final(clusters int) error {
 	if crashes := e.Operator.Crashes(); crashes > 0 {
 		return fmt.Errorf("the operator ended by itself %d times", crashes)

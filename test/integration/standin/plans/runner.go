@@ -19,7 +19,7 @@ type Case struct {
 	Run  func(ctx context.Context, e *Env) error
 	// IfMissed runs instead, from the start, when Run says that its write did not come; it may be nil.
 	IfMissed func(ctx context.Context, e *Env) error
-	// Clusters is how many EtcdClusters follow one another in it, if not one.
+	// Clusters is how many members may begin a cluster, if not one: as many as EtcdClusters follow one another.
 	Clusters int
 	// NoOperator is for tests of the stand-in itself.
 	NoOperator bool

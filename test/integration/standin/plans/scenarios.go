@@ -15,7 +15,8 @@ import (
 // Scenarios are the named tests: stories of the reference that must not happen to us, by their numbers in the design. A new
 // one is a function and a line here.
 var Scenarios = []Case{
-	{Name: "stand-in: three members made by hand are a cluster, and one comes back with its data", Run: byHand, NoOperator: true},
+	{Name: "stand-in: three members made by hand are a cluster, and one comes back with its data", Run: byHand, NoOperator: true,
+		Clusters: 3},
 	{Name: "W3: a member that somebody removed from etcd is replaced", Run: removedByHand},
 	{Name: "W4: members of a deleted cluster leave its namesake alone", Run: namesake, Clusters: 2},
 	{Name: "W12: a seed is a voter although the operator died right after making it", Run: diesAfterSeed},
