@@ -102,9 +102,9 @@ struct Container {
 
   static auto describe() {
     using S = Container;
-    return api::object("v1.Container, in part.",
-                       std::tuple{api::required("name", &S::name, ""),
-                                  api::sparse("command", &S::command, "")});
+    return api::object(
+        "v1.Container, in part.",
+        std::tuple{api::required("name", &S::name, ""), api::sparse("command", &S::command, "")});
   }
 };
 
