@@ -1,5 +1,5 @@
-// etcd's API, one member at a time. The gRPC implementation is grpc_client.h; fakes and the
-// simulation have their own.
+// etcd's API, one member at a time. The gRPC implementation is grpc_client.h over pool.h; fakes and
+// the simulation have their own.
 #pragma once
 #include <memory>
 #include <optional>
@@ -10,15 +10,18 @@
 
 namespace etcdop::etcd {
 
-/// Calls to one member. Each may suspend the fiber and has its own deadline (architecture.md
-/// section 6: Status 2 s, linearizable list 3 s, membership changes 7 s) inside the fiber's.
+/// Calls to one member. Each may suspend the fiber and has its own deadline (Status and the
+/// serializable list 2 s, the linearizable list 3 s, changes 7 s, a dial included) inside the
+/// fiber's.
 ///
-/// Errors (etcd's text is read in grpc_client.cc only): Unavailable: it did not happen (`unhealthy
-/// cluster`, `no leader`, not connected); Lost, TimedOut: it may have happened, list again;
+/// Errors (etcd's text is read in errors.cc only): Unavailable: it did not happen (`unhealthy
+/// cluster`, `no leader`, not connected); Lost, TimedOut: it was sent, and a change may have
+/// happened: list again (of a linearizable list TimedOut means no quorum, or nearly so);
 /// AlreadyExists: `Peer URLs already exists`; NotFound: `member not found`; Conflict: a learner
-/// that is not in sync yet; Invalid: etcd refuses (not a learner, too many learners, not enough
-/// started members); Denied: credentials or TLS; Corrupt: the answer came from another cluster or
-/// member than asked.
+/// that is not in sync yet, or move_leader asked of who does not lead (any more); Invalid: etcd
+/// refuses (not a learner, too many learners, not enough started members, asked of a learner);
+/// Denied: credentials or TLS; Corrupt: the answer came from another cluster or member than asked,
+/// or cannot be one of etcd's. Cancelled: the fiber was.
 class Client {
  public:
   virtual ~Client() = default;

@@ -1,96 +1,200 @@
-#include "etcd/client.h"
+#include "etcd/grpc_client.h"
 
+#include <set>
 #include <utility>
 
+#include "etcd/errors.h"
 #include "etcd/rpc.pb.h"
 
 namespace etcdop::etcd {
-namespace {
-namespace pb = etcdserverpb;
 
-template <class Answer, class Question>
-Result<Answer> call(http::GrpcChannel& channel, const char* path, const Question& question) {
-  auto bytes = channel.unary(path, question.SerializeAsString());
-  if (!bytes) return bytes.error();
-  Answer answer;
-  if (!answer.ParseFromString(*bytes))
-    return Error{Code::Corrupt, std::string(path) + ": not the message it should be"};
-  return answer;
-}
+/// A call of etcd's API. The limit includes a dial, if one is needed.
+struct GrpcClient::Method {
+  std::string_view path;
+  const char* name;
+  Asks asks;
+  Duration limit;
+};
+
+namespace {
+
+namespace pb = etcdserverpb;
+using namespace std::chrono_literals;
+
+constexpr Duration kStatusLimit = 2s;
+constexpr Duration kListLimit = 3s;  // etcd itself gives up after 7 s without quorum.
+constexpr Duration kSerializableListLimit = 2s;
+constexpr Duration kMembershipLimit = 7s;  // etcd's own limit: 5 s and two election timeouts.
+
+constexpr std::size_t kAnswerMax = 1 << 20;  // Bytes.
+constexpr int kMembersMax = 128;             // Far more than raft is good for.
 
 Member to_member(const pb::Member& m) {
-  return {m.id(), m.name(), {m.peerurls().begin(), m.peerurls().end()}, m.islearner()};
+  return {.id = {m.id()},
+          .name = m.name(),
+          .peer_urls = {m.peerurls().begin(), m.peerurls().end()},
+          .client_urls = {m.clienturls().begin(), m.clienturls().end()},
+          .learner = m.islearner()};
+}
+
+Header to_header(const pb::ResponseHeader& h) {
+  return {.cluster = {h.cluster_id()}, .member = {h.member_id()}, .raft_term = h.raft_term()};
+}
+
+Status to_status(const pb::StatusResponse& s) {
+  return {.header = to_header(s.header()),
+          .version = s.version(),
+          .leader = {s.leader()},
+          .raft_index = s.raftindex(),
+          .raft_applied_index = s.raftappliedindex(),
+          .db_size = s.dbsize(),
+          .db_size_in_use = s.dbsizeinuse(),
+          .learner = s.islearner(),
+          .errors = {s.errors().begin(), s.errors().end()}};
+}
+
+std::string id_request(MemberId id) {
+  pb::MemberIdRequest question;
+  question.set_id(id.value);
+  return question.SerializeAsString();
+}
+
+/// What decisions rely on without asking again.
+Result<Done> must_be_plausible(const MemberList& list) {
+  if (list.members.size() > kMembersMax)
+    return Error{Code::Corrupt, std::to_string(list.members.size()) + " members"};
+  std::set<MemberId> ids;
+  for (const Member& member : list.members)
+    if (member.id.value == 0 || !ids.insert(member.id).second)
+      return Error{Code::Corrupt, "member id " + to_hex(member.id) + " is zero or twice there"};
+  return Done{};
 }
 
 }  // namespace
 
-Result<std::vector<Member>> Client::members(bool linearizable) {
+GrpcClient::GrpcClient(Executor& executor, std::shared_ptr<Connections> connections, Endpoint where)
+    : executor_(executor), connections_(std::move(connections)), where_(std::move(where)) {}
+
+template <class Answer>
+Result<Answer> GrpcClient::call(const Method& method, const std::string& question) {
+  const Within limit(executor_, method.limit);
+  const std::string doing = std::string(method.name) + " at " + where_.address;
+  auto connection = connections_->connection();
+  if (!connection) return Error(connection.error()).during(doing);
+  if (method.asks == Asks::Write) {
+    if (auto ours = identify(**connection); !ours) return Error(ours.error()).during(doing);
+  }
+  auto answer = call_on<Answer>(**connection, method, question);
+  if (!answer) return Error(answer.error()).during(doing);
+  return answer;
+}
+
+template <class Answer>
+Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
+                                   const std::string& question) {
+  http::GrpcStatus status;
+  auto bytes = connection.unary(method.path, question, status);
+  if (!bytes) {
+    if (status.code > 0) return to_error(status.code, status.message, method.asks);
+    Error error = bytes.error();
+    if (method.asks == Asks::Read && error.code == Code::Lost) error.code = Code::Unavailable;
+    return error;
+  }
+  Answer answer;
+  if (bytes->size() > kAnswerMax || !answer.ParseFromString(*bytes))
+    return Error{Code::Corrupt, "not the message it should be"};
+  const Header header = to_header(answer.header());
+  if (auto ours = must_be_ours(header); !ours) return ours.error();
+  connection.peer = header;
+  return answer;
+}
+
+/// Once a connection, and only where somebody is expected: a Status, which every member answers.
+Result<Done> GrpcClient::identify(Connection& connection) {
+  if (!where_.cluster && !where_.member) return Done{};
+  if (connection.peer) return must_be_ours(*connection.peer);
+  static constexpr Method kWho{"/etcdserverpb.Maintenance/Status", "Status", Asks::Read,
+                               kStatusLimit};
+  const Within limit(executor_, kWho.limit);
+  auto answer = call_on<pb::StatusResponse>(connection, kWho, "");
+  if (answer) return Done{};
+  Error error = Error(answer.error()).during("who is there?");
+  // A caller takes TimedOut of a write for "may have happened", and this did not.
+  if (error.code == Code::TimedOut) error.code = Code::Unavailable;
+  return error;
+}
+
+Result<Done> GrpcClient::must_be_ours(const Header& header) const {
+  const ClusterId cluster = where_.cluster.value_or(header.cluster);
+  const MemberId member = where_.member.value_or(header.member);
+  if (header.cluster == cluster && header.member == member) return Done{};
+  return Error{Code::Corrupt, "member " + to_hex(header.member) + " of cluster " +
+                                  to_hex(header.cluster) + " answered instead of member " +
+                                  to_hex(member) + " of cluster " + to_hex(cluster)};
+}
+
+Result<Status> GrpcClient::status() {
+  static constexpr Method kMethod{"/etcdserverpb.Maintenance/Status", "Status", Asks::Read,
+                                  kStatusLimit};
+  auto answer = call<pb::StatusResponse>(kMethod, "");
+  if (!answer) return answer.error();
+  return to_status(*answer);
+}
+
+Result<MemberList> GrpcClient::member_list(bool linearizable) {
+  static constexpr Method kFresh{"/etcdserverpb.Cluster/MemberList", "MemberList", Asks::Read,
+                                 kListLimit};
+  static constexpr Method kLocal{"/etcdserverpb.Cluster/MemberList", "MemberList (serializable)",
+                                 Asks::Read, kSerializableListLimit};
   pb::MemberListRequest question;
   question.set_linearizable(linearizable);
   auto answer =
-      call<pb::MemberListResponse>(channel_, "/etcdserverpb.Cluster/MemberList", question);
+      call<pb::MemberListResponse>(linearizable ? kFresh : kLocal, question.SerializeAsString());
   if (!answer) return answer.error();
-  std::vector<Member> members;
-  for (const auto& m : answer->members()) members.push_back(to_member(m));
-  return members;
+  MemberList list{.header = to_header(answer->header()), .members = {}};
+  for (const auto& member : answer->members()) list.members.push_back(to_member(member));
+  if (auto plausible = must_be_plausible(list); !plausible)
+    return Error(plausible.error()).during("MemberList at " + where_.address);
+  return list;
 }
 
-Result<Status> Client::status() {
-  auto answer = call<pb::StatusResponse>(channel_, "/etcdserverpb.Maintenance/Status", pb::Empty());
-  if (!answer) return answer.error();
-  return Status{answer->version(), answer->header().member_id(), answer->leader(),
-                answer->raftindex(), answer->dbsize()};
-}
-
-Result<Member> Client::add_learner(const std::string& peer_url) {
+Result<MemberId> GrpcClient::add_learner(const std::string& peer_url) {
+  static constexpr Method kMethod{"/etcdserverpb.Cluster/MemberAdd", "MemberAdd", Asks::Write,
+                                  kMembershipLimit};
   pb::MemberAddRequest question;
   question.add_peerurls(peer_url);
   question.set_islearner(true);
-  auto answer = call<pb::MemberAddResponse>(channel_, "/etcdserverpb.Cluster/MemberAdd", question);
+  auto answer = call<pb::MemberAddResponse>(kMethod, question.SerializeAsString());
+  if (answer.failed_with(Code::NotFound))
+    return Error{Code::Unavailable, answer.error().message + " (a removed member had this id)"};
   if (!answer) return answer.error();
-  return to_member(answer->member());
+  if (answer->member().id() == 0)
+    return Error{Code::Corrupt, "MemberAdd at " + where_.address + ": no member in the answer"};
+  return MemberId{answer->member().id()};
 }
 
-Result<Done> Client::promote(std::uint64_t id) {
-  pb::MemberIdRequest question;
-  question.set_id(id);
-  auto answer =
-      call<pb::MemberListResponse>(channel_, "/etcdserverpb.Cluster/MemberPromote", question);
-  if (!answer) return answer.error();
-  return Done{};
-}
-
-Result<Done> Client::remove(std::uint64_t id) {
-  pb::MemberIdRequest question;
-  question.set_id(id);
-  auto answer =
-      call<pb::MemberListResponse>(channel_, "/etcdserverpb.Cluster/MemberRemove", question);
+Result<Done> GrpcClient::promote(MemberId id) {
+  static constexpr Method kMethod{"/etcdserverpb.Cluster/MemberPromote", "MemberPromote",
+                                  Asks::Write, kMembershipLimit};
+  auto answer = call<pb::MemberListResponse>(kMethod, id_request(id));
   if (!answer) return answer.error();
   return Done{};
 }
 
-Result<Done> Client::put(std::string key, std::string value) {
-  pb::PutRequest question;
-  question.set_key(std::move(key));
-  question.set_value(std::move(value));
-  auto answer = call<pb::PutResponse>(channel_, "/etcdserverpb.KV/Put", question);
+Result<Done> GrpcClient::remove(MemberId id) {
+  static constexpr Method kMethod{"/etcdserverpb.Cluster/MemberRemove", "MemberRemove", Asks::Write,
+                                  kMembershipLimit};
+  auto answer = call<pb::MemberListResponse>(kMethod, id_request(id));
   if (!answer) return answer.error();
   return Done{};
 }
 
-Result<std::uint64_t> Client::snapshot(const http::GrpcChannel::Sink& sink) {
-  std::uint64_t bytes = 0;
-  bool well_formed = true;
-  auto end =
-      channel_.stream("/etcdserverpb.Maintenance/Snapshot", "", [&](std::string_view message) {
-        pb::SnapshotResponse part;
-        well_formed = part.ParseFromArray(message.data(), static_cast<int>(message.size()));
-        bytes += part.blob().size();
-        return well_formed && sink(part.blob());
-      });
-  if (!end) return Error(end.error()).during("snapshot");
-  if (!well_formed) return Error{Code::Corrupt, "snapshot: not the message it should be"};
-  return bytes;
+Result<Done> GrpcClient::move_leader(MemberId to) {
+  static constexpr Method kMethod{"/etcdserverpb.Maintenance/MoveLeader", "MoveLeader", Asks::Write,
+                                  kMembershipLimit};
+  auto answer = call<pb::MoveLeaderResponse>(kMethod, id_request(to));
+  if (!answer) return answer.error();
+  return Done{};
 }
 
 }  // namespace etcdop::etcd

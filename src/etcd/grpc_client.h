@@ -1,0 +1,63 @@
+// etcd's API over gRPC. Protobuf stays inside grpc_client.cc.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fiber.h"
+#include "etcd/client.h"
+#include "http/grpc_channel.h"
+
+namespace etcdop::etcd {
+
+/// One connection to one process, which therefore never becomes somebody else.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  /// As http::GrpcChannel::unary. May suspend.
+  virtual Result<std::string> unary(std::string_view path, std::string_view request,
+                                    http::GrpcStatus&) = 0;
+  /// Who spoke last on it; its owner never changes this.
+  std::optional<Header> peer;
+};
+
+/// Where a client gets its connection for each call.
+class Connections {
+ public:
+  virtual ~Connections() = default;
+  /// The one that is open, or a new one. May suspend. Denied: TLS. Cancelled. Else Unavailable:
+  /// nothing was sent.
+  virtual Result<std::shared_ptr<Connection>> connection() = 0;
+};
+
+/// Guarantees: no write is sent on a connection before its other end has proven, by an answer's
+/// header, to be the cluster and the member of the Endpoint (a refusal carries no header: "member
+/// not found" from a stranger would read as "already removed"). Nothing is sent twice.
+class GrpcClient final : public Client {
+ public:
+  /// The executor outlives the client. `where` says who must answer; the connections lead there.
+  GrpcClient(Executor&, std::shared_ptr<Connections>, Endpoint where);
+  Result<Status> status() override;
+  Result<MemberList> member_list(bool linearizable) override;
+  /// Unavailable also if the new member's id is one that was removed before: etcd makes it from the
+  /// URL and the second, so the next second has another.
+  Result<MemberId> add_learner(const std::string& peer_url) override;
+  Result<Done> promote(MemberId) override;
+  Result<Done> remove(MemberId) override;
+  Result<Done> move_leader(MemberId to) override;
+
+ private:
+  struct Method;
+  template <class Answer>
+  Result<Answer> call(const Method&, const std::string& question);
+  template <class Answer>
+  Result<Answer> call_on(Connection&, const Method&, const std::string& question);
+  Result<Done> identify(Connection&);
+  Result<Done> must_be_ours(const Header&) const;
+  Executor& executor_;
+  std::shared_ptr<Connections> connections_;
+  Endpoint where_;
+};
+
+}  // namespace etcdop::etcd
