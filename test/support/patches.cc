@@ -1,0 +1,172 @@
+#include "test/support/patches.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace etcdop::testing {
+namespace {
+
+Error invalid(std::string what) { return {Code::Invalid, std::move(what)}; }
+
+/// The steps of an RFC 6901 pointer; nullopt if it is none.
+std::optional<std::vector<std::string>> steps(std::string_view pointer) {
+  std::vector<std::string> out;
+  if (pointer.empty()) return out;
+  if (pointer.front() != '/') return std::nullopt;
+  for (std::size_t i = 0; i < pointer.size(); ++i) {
+    if (pointer[i] == '/') {
+      out.emplace_back();
+    } else if (pointer[i] != '~') {
+      out.back() += pointer[i];
+    } else {
+      if (i + 1 == pointer.size() || (pointer[i + 1] != '0' && pointer[i + 1] != '1'))
+        return std::nullopt;
+      out.back() += pointer[++i] == '0' ? '~' : '/';
+    }
+  }
+  return out;
+}
+
+std::optional<std::size_t> index(const std::string& text) {
+  std::size_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return n;
+}
+
+/// Null if there is nothing.
+Json* child(Json& parent, const std::string& step) {
+  if (auto* object = parent.if_object()) return object->if_contains(step);
+  auto* list = parent.if_array();
+  const auto at = list ? index(step) : std::nullopt;
+  return at && *at < list->size() ? &(*list)[*at] : nullptr;
+}
+
+bool insert(Json& parent, const std::string& step, const Json& value) {
+  if (auto* object = parent.if_object()) {
+    (*object)[step] = value;
+    return true;
+  }
+  auto* list = parent.if_array();
+  if (!list) return false;
+  const auto at = step == "-" ? list->size() : index(step);
+  if (!at || *at > list->size()) return false;
+  list->insert(list->begin() + static_cast<std::ptrdiff_t>(*at), value);
+  return true;
+}
+
+void erase(Json& parent, const std::string& step) {
+  if (auto* object = parent.if_object()) {
+    object->erase(step);
+    return;
+  }
+  auto& list = parent.as_array();
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(*index(step)));
+}
+
+Result<Done> operate(Json& target, const std::string& op, std::string_view pointer,
+                     const Json* value) {
+  const std::string where = op + " " + std::string(pointer);
+  const auto path = steps(pointer);
+  if (!path || path->empty()) return invalid(where + ": not a path inside the object");
+  Json* parent = &target;
+  for (std::size_t i = 0; i + 1 < path->size() && parent; ++i) parent = child(*parent, (*path)[i]);
+  Json* const old = parent ? child(*parent, path->back()) : nullptr;
+  if (op == "test") {
+    if (value && old && *old == *value) return Done{};
+    return Error{Code::Conflict, "testing path " + std::string(pointer) + " failed"};
+  }
+  if (op != "remove" && !value) return invalid(where + ": has no value");
+  if (op == "add") {
+    if (!parent || !insert(*parent, path->back(), *value))
+      return invalid(where + ": the parent does not exist");
+  } else if (op == "remove" || op == "replace") {
+    if (!old) return invalid(where + ": does not exist");
+    if (op == "replace") *old = *value;
+    else erase(*parent, path->back());
+  } else {
+    return invalid(where + ": not an operation that this fake knows");
+  }
+  return Done{};
+}
+
+void remove_left_out(json::object& target, const json::object& before, const json::object& now) {
+  for (const auto& [key, was] : before) {
+    Json* const there = target.if_contains(key);
+    if (!there) continue;
+    const Json* const is = now.if_contains(key);
+    if (there->is_object() && was.is_object() && (!is || is->is_object())) {
+      remove_left_out(there->as_object(), was.as_object(), is ? is->as_object() : json::object());
+      if (!is && there->as_object().empty()) target.erase(key);
+    } else if (!is) {
+      target.erase(key);
+    }
+  }
+}
+
+bool same_entry(std::string_view list, const Json& a, const Json& b) {
+  return list == "finalizers" ? a == b : a.at("uid") == b.at("uid");
+}
+
+void merge_applied(json::object& target, const json::object& now) {
+  for (const auto& [key, value] : now) {
+    Json& there = target[key];
+    if (there.is_object() && value.is_object()) {
+      merge_applied(there.as_object(), value.as_object());
+    } else if (there.is_array() && (key == "finalizers" || key == "ownerReferences")) {
+      for (const Json& entry : value.as_array()) {
+        auto& list = there.as_array();
+        const auto found =
+            std::ranges::find_if(list, [&, name = std::string_view(key)](const Json& e) {
+              return same_entry(name, e, entry);
+            });
+        if (found == list.end()) list.push_back(entry);
+        else *found = entry;
+      }
+    } else {
+      there = value;
+    }
+  }
+}
+
+}  // namespace
+
+void merge_patch(Json& target, const Json& patch) {
+  if (!patch.is_object()) {
+    target = patch;
+    return;
+  }
+  if (!target.is_object()) target = json::object();
+  for (const auto& [key, value] : patch.as_object()) {
+    if (value.is_null()) target.as_object().erase(key);
+    else merge_patch(target.as_object()[key], value);
+  }
+}
+
+Result<Json> json_patch(Json target, const Json& operations) {
+  const auto* list = operations.if_array();
+  if (!list) return invalid("a JSON patch is a list");
+  for (const Json& operation : *list) {
+    const auto* object = operation.if_object();
+    const Json* op = object ? object->if_contains("op") : nullptr;
+    const Json* path = object ? object->if_contains("path") : nullptr;
+    if (!op || !op->is_string() || !path || !path->is_string())
+      return invalid("an operation has op and path");
+    if (auto ok = operate(target, std::string(op->as_string()), path->as_string(),
+                          object->if_contains("value"));
+        !ok)
+      return ok.error();
+  }
+  return target;
+}
+
+void apply_patch(Json& target, const Json& before, const Json& now) {
+  if (!before.is_null()) remove_left_out(target.as_object(), before.as_object(), now.as_object());
+  merge_applied(target.as_object(), now.as_object());
+}
+
+}  // namespace etcdop::testing

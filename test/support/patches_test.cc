@@ -1,0 +1,70 @@
+// The three ways to change an object, by example.
+#include "test/support/patches.h"
+
+#include <gtest/gtest.h>
+
+namespace etcdop::testing {
+namespace {
+
+Json parse(const char* text) { return json::parse(text); }
+
+TEST(MergePatch, FollowsTheExamplesOfItsRfc) {
+  struct Row {
+    const char *target, *patch, *result;
+  };
+  for (const Row& row :
+       {Row{R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
+        Row{R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},
+        Row{R"({"a":"b","b":"c"})", R"({"a":null})", R"({"b":"c"})"},
+        Row{R"({"a":["b"]})", R"({"a":"c"})", R"({"a":"c"})"},
+        Row{R"({"a":[{"b":"c"}]})", R"({"a":[1]})", R"({"a":[1]})"},
+        Row{R"({"a":{"b":"c"}})", R"({"a":{"b":"d","c":null}})", R"({"a":{"b":"d"}})"},
+        Row{R"({"e":null})", R"({"a":1})", R"({"e":null,"a":1})"},
+        Row{R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"}}) {
+    Json target = parse(row.target);
+    merge_patch(target, parse(row.patch));
+    EXPECT_EQ(target, parse(row.result)) << row.target << " + " << row.patch;
+  }
+}
+
+TEST(JsonPatch, DoesWhatItsOperationsSay) {
+  struct Row {
+    const char *target, *patch, *result;
+  };
+  for (const Row& row :
+       {Row{R"({"a":1})", R"([{"op":"add","path":"/b","value":2}])", R"({"a":1,"b":2})"},
+        Row{R"({"a":[1,3]})", R"([{"op":"add","path":"/a/1","value":2}])", R"({"a":[1,2,3]})"},
+        Row{R"({"a":[1]})", R"([{"op":"add","path":"/a/-","value":2}])", R"({"a":[1,2]})"},
+        Row{R"({"a":[1,2]})", R"([{"op":"remove","path":"/a/0"}])", R"({"a":[2]})"},
+        Row{R"({"x/y":{"~":1}})", R"([{"op":"replace","path":"/x~1y/~0","value":2}])",
+            R"({"x/y":{"~":2}})"},
+        Row{R"({"a":{"b":[1]}})",
+            R"([{"op":"test","path":"/a/b","value":[1]},{"op":"remove","path":"/a"}])", R"({})"}}) {
+    auto result = json_patch(parse(row.target), parse(row.patch));
+    ASSERT_TRUE(result) << row.patch << ": " << result.error().message;
+    EXPECT_EQ(*result, parse(row.result)) << row.patch;
+  }
+}
+
+TEST(JsonPatch, TellsAFailedTestFromAPatchThatCannotBe) {
+  const Json target = parse(R"({"a":1,"l":[1]})");
+  for (const char* patch :
+       {R"([{"op":"test","path":"/a","value":2}])", R"([{"op":"test","path":"/b","value":2}])"})
+    EXPECT_TRUE(json_patch(target, parse(patch)).failed_with(Code::Conflict)) << patch;
+  for (const char* patch :
+       {R"({})", R"([{"path":"/a"}])", R"([{"op":"add","path":"/x/y","value":1}])",
+        R"([{"op":"remove","path":"/x"}])", R"([{"op":"replace","path":"/x","value":1}])",
+        R"([{"op":"add","path":"/b"}])", R"([{"op":"add","path":"/l/2","value":1}])",
+        R"([{"op":"move","path":"/a","from":"/l"}])", R"([{"op":"remove","path":"a"}])"})
+    EXPECT_TRUE(json_patch(target, parse(patch)).failed_with(Code::Invalid)) << patch;
+}
+
+TEST(ApplyPatch, TakesAwayWhatWasAppliedAndIsLeftOut) {
+  Json target = parse(R"({"spec":{"ours":1,"theirs":2},"metadata":{"finalizers":["x"]}})");
+  apply_patch(target, parse(R"({"spec":{"ours":1},"gone":{"x":1}})"),
+              parse(R"({"spec":{"new":3},"metadata":{"finalizers":["y","x"]}})"));
+  EXPECT_EQ(target, parse(R"({"spec":{"theirs":2,"new":3},"metadata":{"finalizers":["x","y"]}})"));
+}
+
+}  // namespace
+}  // namespace etcdop::testing
