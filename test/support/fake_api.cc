@@ -32,6 +32,7 @@ const char* name_of(Verb verb) {
     case Verb::Create: return "create";
     case Verb::Patch: return "patch";
     case Verb::Delete: return "delete";
+    case Verb::Update: return "update";
   }
   return "?";
 }
@@ -119,7 +120,8 @@ const std::set<std::string>& allowed_query(Verb verb) {
     case Verb::Watch: return watch;
     case Verb::Create:
     case Verb::Patch: return write;
-    case Verb::Delete: return none;
+    case Verb::Delete:
+    case Verb::Update: return none;
   }
   return none;
 }
@@ -180,12 +182,13 @@ void FakeApi::misused(const Call& call, const std::string& how) const {
 }
 
 bool FakeApi::well_formed(const Call& call, const Kind& kind) {
-  const bool named =
-      call.verb == Verb::Get || call.verb == Verb::Patch || call.verb == Verb::Delete;
+  const bool named = call.verb == Verb::Get || call.verb == Verb::Patch ||
+                     call.verb == Verb::Delete || call.verb == Verb::Update;
   const bool any_ns = call.verb == Verb::List || call.verb == Verb::Watch;
   const bool writes =
       call.verb == Verb::Create || call.verb == Verb::Patch || call.verb == Verb::Delete;
   std::string wrong;
+  if (call.verb == Verb::Update) wrong = "nobody replaces objects that we know in part only";
   if (named == call.name.empty()) wrong = named ? "has no name" : "has a name";
   if (kind.fake.namespaced && !any_ns && call.ns.empty()) wrong = "has no namespace";
   if (!kind.fake.namespaced && !call.ns.empty()) wrong = "the kind has no namespaces";
@@ -257,7 +260,8 @@ Result<Json> FakeApi::perform(const Call& call, Kind& kind) {
     case Verb::Create: return create(call, kind);
     case Verb::Patch: return patch(call, kind);
     case Verb::Delete: return remove(call, kind);
-    case Verb::Watch: break;
+    case Verb::Watch:
+    case Verb::Update: break;
   }
   return Error{Code::Invalid, "not a call"};
 }
