@@ -245,8 +245,8 @@ Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view r
   return answer;
 }
 
-Result<Done> GrpcChannel::stream(std::string_view path, std::string_view request,
-                                 const Sink& sink, GrpcStatus* status) {
+Result<Done> GrpcChannel::stream(std::string_view path, std::string_view request, const Sink& sink,
+                                 GrpcStatus* status) {
   if (status) *status = {};
   Impl& self = *impl_;
   const std::string doing(path);

@@ -1,53 +1,66 @@
 // HTTP/1.1 client over Streams: looks blocking, suspends the calling fiber. Beast stays inside
-// http_client.cc.
+// http_exchange.cc.
 #pragma once
 #include <functional>
-#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/fiber.h"
+#include "http/message.h"
 #include "sys/stream.h"
 
 namespace etcdop::http {
 
-struct Request {
-  std::string method = "GET", target;
-  std::map<std::string, std::string> headers;
-  std::string body;
-};
-
-struct Response {
-  int status = 0;
-  std::map<std::string, std::string> headers;  ///< Names in lower case.
-  std::string body;                            ///< Empty if it went to a sink.
-};
-
 /// One server. Connections are kept and used again; deadline and cancellation are the calling
-/// fiber's (see Within).
+/// fiber's (see Within). Must outlive its calls.
+///
+/// Errors of every call: Invalid: the request cannot be written as HTTP (a line break in a header,
+/// say); nothing was sent. Unavailable, Denied: from the dial; nothing was sent (Denied also if the
+/// server refuses our certificate). Lost: sent, and the connection ended before the answer's end.
+/// Corrupt: an answer that is not HTTP or over a limit; like Lost, the request may have been
+/// carried out. TimedOut and Cancelled: may have been carried out too. A status other than 2xx is
+/// not an error here. A GET or HEAD that finds a kept connection closed is sent again on a new one.
 class HttpClient {
  public:
   using Dial = std::function<Result<std::unique_ptr<Stream>>()>;
-  /// Takes each piece of a body as it comes; false ends the call there.
+  /// Takes each piece of a body as it comes; false ends the call there. It may suspend.
   using Sink = std::function<bool(std::string_view)>;
   struct Options {
     std::string host;              ///< For the Host header.
-    std::size_t connections = 16;  ///< Open at once; more calls wait in line. Watches count too.
-    std::size_t body_limit = 64 << 20;
+    std::size_t connections = 16;  ///< For send() at once; more calls wait in line.
+    std::size_t streams = 256;     ///< For stream() at once, beside those; more wait in line.
+    std::size_t kept = 8;          ///< Connections kept between calls.
+    Duration kept_limit = std::chrono::seconds(30);  ///< Idle for longer, one is not used again.
+    std::size_t header_limit = 64 << 10;             ///< Bytes of an answer's header.
+    std::size_t body_limit = 64 << 20;               ///< Bytes of an answer's body in send().
   };
   HttpClient(Executor&, Dial, Options);
-  Result<Response> get(const std::string& target) { return send({"GET", target, {}, {}}); }
+  Result<Response> get(const std::string& target) { return send({"GET", target, {}, {}, {}}); }
   Result<Response> send(const Request&);
-  /// Watches and downloads. Success means the body came to its end, or the sink had enough.
+  /// Watches and downloads: a 2xx body goes to the sink, and success means that it came to its end
+  /// or the sink had enough. Any other status: the sink sees nothing, and the response has the
+  /// body's first kRefusalLimit bytes.
   Result<Response> stream(const Request&, const Sink&);
 
+  static constexpr std::size_t kRefusalLimit = 64 << 10;
+
  private:
-  Result<Response> exchange(Stream&, const Request&, const Sink&, bool& reusable, bool& answered);
+  struct Kept {
+    std::unique_ptr<Stream> connection;
+    Instant since;
+  };
+  Result<Response> perform(const Request&, Semaphore& line, const Sink*);
+  Result<Response> attempt(const Request&, const std::string& bytes, const Sink*, bool& stale);
+  std::unique_ptr<Stream> take_kept();
+  void keep(std::unique_ptr<Stream>);
+  Executor& executor_;
   Dial dial_;
   Options options_;
-  Semaphore slots_;
-  std::vector<std::unique_ptr<Stream>> idle_;
+  Semaphore connections_, streams_;
+  std::vector<Kept> kept_;  // The one used last is at the end.
 };
 
 }  // namespace etcdop::http

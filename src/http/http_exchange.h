@@ -1,0 +1,34 @@
+// One request and its answer on one connection: what the client's pool is made of.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/message.h"
+#include "sys/stream.h"
+
+namespace etcdop::http {
+
+/// The bytes of a request. Invalid: it holds something that HTTP has no room for, like a line break
+/// in a header; the message names it.
+Result<std::string> to_wire(const Request&, const std::string& host);
+
+struct ExchangeOptions {
+  const std::function<bool(std::string_view)>* sink = nullptr;  ///< For the body of a 2xx answer.
+  std::size_t header_limit = 0, body_limit = 0;  ///< Bytes; the latter without a sink.
+  std::size_t refusal_limit = 0;  ///< With a sink: kept of the body of any other answer.
+  std::optional<Duration> silence_limit;
+  bool head = false;  ///< The answer has no body, whatever its header says.
+};
+
+struct Exchanged {
+  Result<Response> response;
+  bool answered = false;  ///< Some bytes came.
+  bool reusable = false;  ///< The connection may take another request.
+};
+
+/// Sends `request` and reads the answer, which suspends. Errors as HttpClient says.
+Exchanged exchange(Executor&, Stream&, std::string_view request, const ExchangeOptions&);
+
+}  // namespace etcdop::http

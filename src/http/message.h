@@ -1,0 +1,26 @@
+// A request and its answer, as values; the same for our client and our server.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/fiber.h"
+
+namespace etcdop::http {
+
+struct Request {
+  std::string method = "GET", target;
+  /// Host, Content-Length and Transfer-Encoding are the client's to write.
+  std::map<std::string, std::string> headers;
+  std::string body;
+  /// For watches: TimedOut once nothing has arrived for so long. Does not move the deadline.
+  std::optional<Duration> silence_limit;
+};
+
+struct Response {
+  int status = 0;
+  std::map<std::string, std::string> headers;  ///< Names in lower case; of equal names, the last.
+  std::string body;                            ///< Empty if it went to a sink.
+};
+
+}  // namespace etcdop::http
