@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Cuts the parts of core/v1 that our CRDs pass through out of Kubernetes' own OpenAPI document.
 
     kubectl get --raw /openapi/v3/api/v1 | tools/core_schema.py > api/crdgen/core_v1.json

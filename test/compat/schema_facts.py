@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Facts of a CRD's wire contract, without its prose.
 
     schema_facts.py extract CRD.yaml... > v1alpha2.json            the facts, sorted

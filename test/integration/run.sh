@@ -1,8 +1,8 @@
 #!/bin/bash
-# run.sh [--all | FLAG...]: the API-only tests: an API server without nodes, real etcd processes for Pods, and the operator
-# killed at each of its writes. A third of the kill plans by default, chosen by a seed that is printed; --all runs them all.
-# Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends with the
-# line "N passed, N failed" and leaves no process.
+# run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it (samples.py);
+# real etcd processes for Pods, and the operator killed at each of its writes. A third of the kill plans by default, chosen by a
+# seed that is printed; --all runs them all. Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings
+# stay in out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
@@ -43,6 +43,11 @@ fi
 
 tools/cluster/build.sh k8s "etcd-$ETCD_VERSION"
 tools/cluster/apionly.sh up "$world" charts/etcd-operator/files/crds/*.yaml
+# What the CRDs accept and refuse.
+KUBECONFIG=$world/admin.kubeconfig PATH=$(built k8s):$PATH test/integration/samples.py | tee "$out/samples.log" || true
+read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out/samples.log" | tail -n 1) || true
+passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
+p='' f=''
 flags=(--kubeconfig "$world/admin.kubeconfig" --dir "$out")
 for version in $ETCD_VERSIONS; do
   [ ! -e "$(built "etcd-$version")/done" ] || flags+=(--etcd "$version=$(built "etcd-$version")")

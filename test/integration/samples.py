@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What our CRDs accept and refuse, asked of the kube-apiserver that KUBECONFIG names.
 
     samples.py [NAME...]     applies the CRDs, then tries samples/{valid,invalid}/*.yaml (or those named)
