@@ -1,0 +1,46 @@
+#include "operator/cluster/census.h"
+
+#include <map>
+
+namespace etcdop::cluster {
+
+bool healthy(const Seat& seat) { return seat.answer && seat.answer->leader != etcd::MemberId{}; }
+
+bool unstarted(const Seat& seat) { return seat.listed && !seat.listed->started; }
+
+Census::Census(const Observation& seen) {
+  if (seen.cluster.status.observed) want = seen.cluster.status.observed->replicas;
+  std::map<etcd::MemberId, int> leaders;
+  for (const Seat& seat : seen.seats) {
+    const bool votes = seat.listed && !seat.listed->learner;
+    if (votes) voters.push_back(&seat);
+    if (seat.listed && seat.listed->learner) learners.push_back(&seat);
+    if (votes && healthy(seat)) {
+      ++healthy_voters;
+      ++leaders[seat.answer->leader];
+    }
+    if (!seat.object) {
+      if (seat.listed) ghosts.push_back(&seat);
+      continue;
+    }
+    if (seat.object->ready) ++ready;
+    if (seat.object->terminating) {
+      leaving.push_back(&seat);
+    } else if (votes) {
+      staying.push_back(&seat);
+    } else {
+      joiners.push_back(&seat);
+      publishing |= unstarted(seat) && !seat.object->initial_cluster.empty();
+    }
+  }
+  int most = 0;  // In an election answers differ: the majority is the newer truth.
+  for (const auto& [id, votes] : leaders)
+    if (votes > most) {
+      most = votes;
+      leader = nullptr;
+      for (const Seat* voter : voters)
+        if (voter->listed->id == id) leader = voter;
+    }
+}
+
+}  // namespace etcdop::cluster

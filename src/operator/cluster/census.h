@@ -1,0 +1,32 @@
+// Who is who in one observation: the counts that the plan and the conditions decide on.
+#pragma once
+#include <vector>
+
+#include "operator/cluster/observation.h"
+
+namespace etcdop::cluster {
+
+/// Pointers into the observation it was made from, which must outlive it. Lists are ordered by
+/// name.
+struct Census {
+  explicit Census(const Observation& seen);
+
+  int want = 0;                       ///< status.observed.replicas
+  std::vector<const Seat*> voters;    ///< Voters in etcd's list, ghosts too.
+  std::vector<const Seat*> learners;  ///< Learners in etcd's list, ghosts too.
+  std::vector<const Seat*> staying;   ///< Voters whose EtcdMember is there and not terminating.
+  std::vector<const Seat*> joiners;   ///< EtcdMembers, not terminating, that do not vote.
+  std::vector<const Seat*> leaving;   ///< Terminating EtcdMembers.
+  std::vector<const Seat*> ghosts;    ///< In etcd's list without an EtcdMember.
+  int healthy_voters = 0;             ///< Answered, and know a leader.
+  int ready = 0;                      ///< EtcdMembers with condition Ready.
+  bool publishing = false;            ///< A joiner has got its list and has not started yet.
+  const Seat* leader = nullptr;       ///< As the voters who answered say; null if they do not know.
+};
+
+/// Answered in this pass and knows a leader.
+bool healthy(const Seat& seat);
+/// In etcd's list, but never started.
+bool unstarted(const Seat& seat);
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,193 @@
+#include "operator/cluster/conditions.h"
+
+#include <algorithm>
+
+#include "api/v1alpha2/names.h"
+#include "operator/cluster/plan.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::cluster {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+/// Writes one cluster's conditions: all of them carry the generation and the time of this pass.
+struct Conditions {
+  const Observation& seen;
+  v1::EtcdClusterStatus& status;
+  void set(const char* type, const char* value, const char* reason, std::string message) {
+    runtime::set_condition(status.conditions, {type, value, reason, std::move(message)},
+                           seen.cluster.metadata.generation, seen.now);
+  }
+  std::string reason_of(const char* type) const {
+    const api::Condition* c = runtime::find_condition(status.conditions, type);
+    return c ? c->reason : "";
+  }
+};
+
+std::string ready_of(const Census& census) {
+  return std::to_string(census.ready) + "/" + std::to_string(census.want) + " members ready";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+/// The first thing that keeps a member from being ready, for people; empty if there is none to
+/// tell.
+std::string trouble(const Observation& seen) {
+  if (!seen.rejected.empty()) return seen.rejected;
+  for (const Seat& seat : seen.seats)
+    if (seat.object && !seat.object->ready && !seat.object->trouble.empty())
+      return seat.name + ": " + seat.object->trouble;
+  return "";
+}
+
+std::string with(std::string text, const std::string& detail) {
+  return detail.empty() ? text : text + "; " + detail;
+}
+
+bool quorum_lost(const Observation& seen) {
+  return std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
+}
+
+void report_available(const Observation& seen, const Census& census, Conditions& out) {
+  const bool latched_now = seen.cluster.status.cluster_id.empty() && !out.status.cluster_id.empty();
+  if (out.status.cluster_id.empty()) return;  // There is no cluster yet to be available or not.
+  if (seen.split)
+    out.set(v1::kAvailable, "Unknown", v1::kSplitBrain,
+            "members answer with different cluster ids: " + seen.etcd_error);
+  else if (latched_now)
+    out.set(v1::kAvailable, "True", v1::kClusterDiscovered,
+            "etcd cluster " + out.status.cluster_id + " discovered");
+  else if (seen.linearizable && census.ready >= census.want)
+    out.set(v1::kAvailable, "True", v1::kQuorumHealthy, "All members are ready");
+  else if (seen.linearizable)
+    out.set(v1::kAvailable, "True", v1::kQuorumAvailable, ready_of(census));
+  else if (quorum_lost(seen))
+    out.set(v1::kAvailable, "False", v1::kQuorumLost, ready_of(census) + ", quorum lost");
+  else
+    out.set(v1::kAvailable, "Unknown", v1::kClusterUnreachable,
+            with("no member answers", with(trouble(seen), seen.etcd_error)));
+}
+
+void report_degraded(const Observation& seen, const Census& census, Conditions& out) {
+  if (out.status.cluster_id.empty()) return;
+  std::vector<std::string> foreign;
+  for (const Seat* ghost : census.ghosts)
+    if (std::ranges::none_of(out.status.pending_members,
+                             [&](const auto& p) { return p.peer_url == ghost->peer_url; }))
+      foreign.push_back(ghost->name + " (" + to_hex(ghost->listed->id) + ")");
+  if (seen.split)
+    out.set(v1::kDegraded, "True", v1::kSplitBrain,
+            "members answer with different cluster ids; nothing is changed");
+  else if (!foreign.empty())
+    out.set(v1::kDegraded, "True", v1::kForeignMember,
+            "etcd has members that no EtcdMember stands for: " + joined(foreign) +
+                "; remove them with etcdctl if they are not wanted");
+  else if (seen.linearizable && census.ready >= census.want)
+    out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
+  else if (seen.linearizable)
+    out.set(v1::kDegraded, "True", v1::kMembersUnhealthy, with(ready_of(census), trouble(seen)));
+  else
+    out.set(v1::kDegraded, "True", v1::kQuorumLost,
+            with(ready_of(census) + ", quorum lost", trouble(seen)));
+}
+
+/// What the way to the target waits for, in words that change only when something was achieved.
+std::string progress(const Observation& seen, const Census& census) {
+  if (census.voters.empty()) return with("waiting for the first member", trouble(seen));
+  const std::string votes = std::to_string(census.staying.size()) + " of " +
+                            std::to_string(census.want) + " members vote";
+  if (!census.leaving.empty())
+    return votes + ", " + std::to_string(census.leaving.size()) + " leaving";
+  return with(votes, trouble(seen));
+}
+
+void report_progressing(const Observation& seen, const Census& census, Conditions& out) {
+  auto& deadline = out.status.progress_deadline;
+  const std::string before = out.reason_of(v1::kProgressing);
+  if (is_complete(seen, census)) {
+    deadline.reset();
+    out.set(v1::kProgressing, "False", v1::kReconciled, "the cluster is as its spec wants it");
+    return;
+  }
+  const bool settled = static_cast<int>(census.staying.size()) == census.want &&
+                       census.joiners.empty() && census.leaving.empty();
+  if (before == v1::kReconciled && settled) return;  // Its health is Degraded's to tell.
+  if (!seen.linearizable && before == v1::kReconciled) return;
+  if (!deadline)
+    deadline =
+        to_rfc3339(seen.now + std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds));
+  const auto when = from_rfc3339(*deadline);
+  if (when && seen.now >= *when) {
+    const bool born = !out.status.cluster_id.empty();
+    out.set(v1::kProgressing, "False", born ? v1::kDeadlineExceeded : v1::kBootstrapFailed,
+            "not done within " + std::to_string(seen.cluster.spec.progress_deadline_seconds) +
+                " s: " + progress(seen, census) + "; still trying");
+    if (!born) out.set(v1::kAvailable, "False", v1::kBootstrapFailed, progress(seen, census));
+    return;
+  }
+  const bool waiting_for_seed = out.status.cluster_id.empty() && !seen.seats.empty();
+  const bool same_errand = before == v1::kInitialSnapshot || before == v1::kSpecChanged ||
+                           before == v1::kRetryAfterDeadline || before == v1::kMemberReplacing;
+  const char* reason = waiting_for_seed ? v1::kWaitingForSeed : v1::kMemberReplacing;
+  if (same_errand && !waiting_for_seed)
+    out.set(v1::kProgressing, "True", before.c_str(), progress(seen, census));
+  else if (before == v1::kWaitingForSeed && !waiting_for_seed)
+    out.set(v1::kProgressing, "True", v1::kInitialSnapshot, progress(seen, census));
+  else out.set(v1::kProgressing, "True", reason, progress(seen, census));
+}
+
+std::string cannot(const std::vector<std::string>& features) {
+  return "this release does not implement " + joined(features) + ", remove it from the spec";
+}
+
+}  // namespace
+
+bool is_complete(const Observation& seen, const Census& census) {
+  return seen.linearizable && static_cast<int>(census.staying.size()) == census.want &&
+         census.joiners.empty() && census.leaving.empty() && census.ready >= census.want;
+}
+
+void report(const Observation& seen, const Census& census,
+            const std::vector<std::string>& missing_features, v1::EtcdClusterStatus& status) {
+  Conditions out{seen, status};
+  status.ready_members = census.ready;
+  status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
+  report_available(seen, census, out);
+  report_degraded(seen, census, out);
+  if (missing_features.empty()) report_progressing(seen, census, out);
+  else
+    out.set(v1::kProgressing, "False", v1::kNotImplemented,
+            cannot(missing_features) + "; the cluster is kept as it is");
+}
+
+void report_not_implemented(const Observation& seen,
+                            const std::vector<std::string>& missing_features,
+                            v1::EtcdClusterStatus& status) {
+  Conditions{seen, status}.set(v1::kProgressing, "False", v1::kNotImplemented,
+                               cannot(missing_features) + "; nothing was created");
+}
+
+void report_unsupported(const Observation& seen, v1::EtcdClusterStatus& status) {
+  Conditions{seen, status}.set(
+      v1::kProgressing, "False", v1::kUnsupportedVersion,
+      "spec.version " + seen.cluster.spec.version +
+          " is not an etcd that this release runs (3.5, 3.6, 3.7); nothing was created");
+}
+
+void report_paused(const Observation& seen, v1::EtcdClusterStatus& status) {
+  Conditions out{seen, status};
+  status.progress_deadline.reset();
+  status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
+  const std::string message =
+      "the cluster wants no members and never had any: set spec.replicas to start it";
+  out.set(v1::kAvailable, "False", v1::kPaused, message);
+  out.set(v1::kDegraded, "False", v1::kPaused, message);
+  out.set(v1::kProgressing, "False", v1::kPaused, message);
+}
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,420 @@
+// The decision for one etcd cluster, in reading order: adopt the spec, report, then the one next
+// step.
+#include "operator/cluster/plan.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "api/v1alpha2/names.h"
+#include "etcd/version_facts.h"
+#include "operator/cluster/census.h"
+#include "operator/cluster/conditions.h"
+#include "operator/cluster/spec.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using api::v1alpha2::EtcdClusterStatus;
+using api::v1alpha2::PendingMember;
+
+constexpr auto kSteady = 60s;  // Between looks at a cluster that needs nothing.
+constexpr auto kPaceMin =
+    300ms;  // etcd refuses changes for up to 5 s after another: ask again soon.
+constexpr auto kPaceMax = 60s;
+constexpr std::size_t kLearnersAtOnce =
+    8;  // The --max-learners that our Pods of 3.6 and later carry.
+
+/// Whether the newer of two comes first.
+bool newer(const Seat* a, const Seat* b) {
+  return std::tie(a->object->created, a->name) > std::tie(b->object->created, b->name);
+}
+
+/// The moment after which an unstarted joiner of ours is given up.
+bool past_deadline(const Observation& seen, WallTime since) {
+  return seen.now - since > std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds);
+}
+
+// --- What is recorded before anybody hears of it -------------------------------------------------
+
+bool is_taken(const Observation& seen, const EtcdClusterStatus& status, const std::string& name) {
+  const auto named = [&](const auto& x) { return x.name == name; };
+  return std::ranges::find(seen.taken_names, name) != seen.taken_names.end() ||
+         std::ranges::any_of(seen.seats, named) ||
+         std::ranges::any_of(status.pending_members, named);
+}
+
+/// The next member of this cluster: its name follows from the sequence, so that a pass that saw
+/// less makes the same one.
+const PendingMember& record_intent(const Observation& seen, EtcdClusterStatus& status) {
+  const auto& meta = seen.cluster.metadata;
+  std::int64_t sequence = status.last_sequence;
+  std::string name;
+  do name = member_name(meta.name, meta.uid, ++sequence);
+  while (is_taken(seen, status, name));
+  status.last_sequence = sequence;
+  status.pending_members.push_back(
+      {sequence, name, peer_url(meta.key(), name), to_rfc3339(seen.now)});
+  return status.pending_members.back();
+}
+
+const Seat* seat_named(const Observation& seen, const std::string& name) {
+  const auto found = std::ranges::find(seen.seats, name, &Seat::name);
+  return found == seen.seats.end() ? nullptr : &*found;
+}
+
+/// Drops the intents that have come true (it votes) or to nothing (its EtcdMember goes).
+void settle_intents(const Observation& seen, EtcdClusterStatus& status) {
+  std::erase_if(status.pending_members, [&](const PendingMember& intent) {
+    const Seat* seat = seat_named(seen, intent.name);
+    if (!seat) return false;
+    const bool votes = seat->listed && !seat->listed->learner;
+    return votes || (seat->object && seat->object->terminating);
+  });
+}
+
+/// Recorded, but no EtcdMember yet, and unknown to etcd: it is to be created, or forgotten.
+std::vector<PendingMember> uncreated(const Observation& seen, const EtcdClusterStatus& status) {
+  std::vector<PendingMember> out;
+  for (const PendingMember& intent : status.pending_members)
+    if (!seat_named(seen, intent.name)) out.push_back(intent);
+  return out;
+}
+
+void forget(EtcdClusterStatus& status, const std::string& name) {
+  std::erase_if(status.pending_members, [&](const PendingMember& p) { return p.name == name; });
+}
+
+// --- The next step
+// --------------------------------------------------------------------------------
+
+/// All that a rule below may look at, and the two things that it may say.
+struct Rules {
+  const Observation& seen;
+  const Census& census;
+  EtcdClusterStatus& status;
+  std::string waiting_for;
+
+  Step wait(std::string why) {
+    if (waiting_for.empty()) waiting_for = std::move(why);
+    return NoStep{};
+  }
+  int voters() const { return static_cast<int>(census.voters.size()); }
+  int staying() const { return static_cast<int>(census.staying.size()); }
+  int joiners() const { return static_cast<int>(census.joiners.size()); }
+
+  /// Whether those who remain still have a healthy quorum among themselves.
+  bool can_lose(const Seat& voter) const {
+    return census.healthy_voters - (healthy(voter) ? 1 : 0) >= quorum(voters() - 1);
+  }
+
+  /// Side by side only where every member's own limit allows it: all run 3.6 or later and carry the
+  /// flag.
+  std::size_t learner_limit() const {
+    const auto roomy = [](const Seat* s) {
+      return s->pod && s->pod->many_learners && s->listed->started;
+    };
+    const bool all = std::ranges::all_of(census.voters, roomy);
+    const auto takes_many = [](const Seat* s) {
+      return !s->listed->started || (s->pod && s->pod->many_learners);
+    };
+    return all && std::ranges::all_of(census.learners, takes_many) ? kLearnersAtOnce : 1;
+  }
+
+  Step release();
+  Step remove_leaving();
+  Step drop_joiner();
+  Step drop_ghost();
+  Step promote();
+  Step create();
+  Step add();
+  Step publish();
+  Step shrink();
+};
+
+bool acts(const Step& step) { return !std::holds_alternative<NoStep>(step); }
+
+/// The list is linearizable: who is not in it is out. A voter's volume stays until its replacement
+/// votes.
+Step Rules::release() {
+  for (const Seat* seat : census.leaving)
+    if (!seat->listed && seat->object->has_finalizer &&
+        (!seat->object->voter || staying() >= census.want))
+      return ReleaseMember{seat->name, seat->object->uid};
+  return NoStep{};
+}
+
+Step Rules::remove_leaving() {
+  for (const Seat* seat : census.leaving)
+    if (seat->listed && seat->listed->learner) return RemoveFromEtcd{seat->name, seat->listed->id};
+  for (const bool broken : {true, false})
+    for (const Seat* seat : census.leaving) {
+      if (!seat->listed || healthy(*seat) == broken) continue;
+      if (census.publishing) return wait("joiners to start before " + seat->name + " is removed");
+      if (!can_lose(*seat)) return wait("a quorum without " + seat->name);
+      // A dead one is removed, then replaced; a live one is replaced, then removed.
+      if (!broken && staying() < census.want) continue;
+      if (seat != census.leader) return RemoveFromEtcd{seat->name, seat->listed->id};
+      for (const Seat* heir : census.staying)
+        if (healthy(*heir)) return MoveLeader{seat->name, heir->name, heir->listed->id};
+      return wait("a member to lead instead of " + seat->name);
+    }
+  return NoStep{};
+}
+
+/// Joiners nobody wants any more, those that were removed behind our back, and those that do not
+/// start in time.
+Step Rules::drop_joiner() {
+  auto newest_first = census.joiners;
+  const auto has_started = [](const Seat* s) { return s->listed && s->listed->started; };
+  std::ranges::sort(newest_first, [&](const Seat* a, const Seat* b) {
+    return has_started(a) != has_started(b) ? has_started(b) : newer(a, b);
+  });
+  for (const Seat* seat : newest_first) {
+    const bool surplus = staying() + joiners() > census.want;
+    const bool removed = !seat->listed && !seat->object->initial_cluster.empty();
+    const bool stuck = unstarted(*seat) && past_deadline(seen, seat->object->created);
+    if (!surplus && !removed && !stuck) continue;
+    forget(status, seat->name);
+    return DeleteMember{seat->name, seat->object->uid};
+  }
+  return NoStep{};
+}
+
+/// etcd members without an EtcdMember are somebody else's, but for a learner that we meant to add
+/// and that never started.
+Step Rules::drop_ghost() {
+  for (const Seat* ghost : census.ghosts) {
+    if (!ghost->listed->learner || ghost->listed->started) continue;
+    for (const PendingMember& intent : status.pending_members) {
+      const auto since = from_rfc3339(intent.since);
+      if (intent.peer_url == ghost->peer_url && since && past_deadline(seen, *since))
+        return RemoveFromEtcd{ghost->name, ghost->listed->id};
+    }
+  }
+  return NoStep{};
+}
+
+/// With a quorum, one more healthy voter never costs it.
+Step Rules::promote() {
+  if (staying() >= census.want) return NoStep{};
+  auto oldest_first = census.joiners;
+  std::ranges::sort(oldest_first, [](const Seat* a, const Seat* b) { return newer(b, a); });
+  for (const Seat* seat : oldest_first)
+    if (seat->listed && seat->listed->started && healthy(*seat))
+      return Promote{seat->name, seat->listed->id};
+  return NoStep{};
+}
+
+/// An EtcdMember for each missing voter: as many as may be learners at once.
+Step Rules::create() {
+  const auto recorded = uncreated(seen, status);
+  const int missing = census.want - staying() - joiners();
+  const auto unlisted = static_cast<std::size_t>(
+      std::ranges::count_if(census.joiners, [](auto* s) { return !s->listed; }));
+  if (missing <= 0) {
+    for (const PendingMember& intent : recorded) forget(status, intent.name);
+    return NoStep{};
+  }
+  if (census.publishing) return wait("joiners to start");
+  if (census.learners.size() + unlisted >= learner_limit()) return NoStep{};
+  const PendingMember intent = recorded.empty() ? record_intent(seen, status) : recorded.front();
+  return CreateMember{intent.name, intent.peer_url, false};
+}
+
+Step Rules::add() {
+  for (const Seat* seat : census.joiners) {
+    if (seat->listed || !seat->object->initial_cluster.empty()) continue;
+    if (census.publishing) return wait("joiners to start before " + seat->name + " is added");
+    if (census.learners.size() >= learner_limit())
+      return wait("a learner to vote before " + seat->name + " is added");
+    return AddLearner{seat->name, seat->peer_url};
+  }
+  return NoStep{};
+}
+
+/// Name=URL of every member, sorted. One that has not started has no name in etcd: its URL tells
+/// it.
+std::string initial_cluster(const Observation& seen) {
+  std::vector<std::string> members;
+  for (const Seat& seat : seen.seats)
+    if (seat.listed) members.push_back(seat.name + "=" + seat.peer_url);
+  std::ranges::sort(members);
+  std::string out;
+  for (const std::string& member : members) out += (out.empty() ? "" : ",") + member;
+  return out;
+}
+
+Step Rules::publish() {
+  Publish step{{}, initial_cluster(seen)};
+  for (const Seat* seat : census.joiners)
+    if (unstarted(*seat) && seat->object->initial_cluster != step.initial_cluster)
+      step.names.push_back(seat->name);
+  if (step.names.empty()) return NoStep{};
+  return step;
+}
+
+/// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; among the
+/// others a follower, where most members share a node, the newest of them.
+Step Rules::shrink() {
+  if (staying() <= census.want || !census.leaving.empty() || !census.joiners.empty())
+    return NoStep{};
+  const auto neighbours = [&](const Seat* s) {
+    return std::ranges::count_if(census.staying, [&](const Seat* other) {
+      return s->pod && other->pod && !s->pod->node.empty() && s->pod->node == other->pod->node;
+    });
+  };
+  const Seat& victim =
+      **std::ranges::min_element(census.staying, [&](const Seat* a, const Seat* b) {
+        const auto cost = [&](const Seat* s) {
+          return std::tuple(healthy(*s), s == census.leader, -neighbours(s));
+        };
+        return cost(a) != cost(b) ? cost(a) < cost(b) : newer(a, b);
+      });
+  return DeleteMember{victim.name, victim.object->uid};
+}
+
+/// A cluster that exists in etcd: grows, shrinks, replaces.
+Step tend(Rules& rules) {
+  if (rules.seen.split) return rules.wait("members that agree on one cluster");
+  if (!rules.seen.linearizable) return rules.wait("etcd to answer with quorum");
+  for (const auto rule :
+       {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost, &Rules::remove_leaving,
+        &Rules::promote, &Rules::create, &Rules::add, &Rules::publish, &Rules::shrink})
+    if (const Step step = (rules.*rule)(); acts(step)) {
+      rules.waiting_for.clear();
+      return step;
+    }
+  if (rules.waiting_for.empty() && !is_complete(rules.seen, rules.census))
+    return rules.wait("members to become ready");
+  return NoStep{};
+}
+
+/// No cluster id yet: exactly one seed, whose name was recorded before it is created.
+Step bootstrap(Rules& rules) {
+  const auto has_object = [](const Seat& s) { return s.object.has_value(); };
+  if (std::ranges::any_of(rules.seen.seats, has_object))
+    return rules.wait("the first member to answer");
+  auto& pending = rules.status.pending_members;
+  const PendingMember seed =
+      pending.empty() ? record_intent(rules.seen, rules.status) : pending.front();
+  return CreateMember{seed.name, seed.peer_url, true};
+}
+
+/// What etcd says and the EtcdMember's status does not, yet.
+std::vector<MemberFacts> facts(const Observation& seen) {
+  std::vector<MemberFacts> out;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object || !seat.listed || !seat.listed->started) continue;
+    const Seat::Object& o = *seat.object;
+    MemberFacts fact{seat.name, o.uid, to_hex(seat.listed->id),
+                     seat.answer ? seat.answer->version : o.version, !seat.listed->learner};
+    if (fact.member_id != o.member_id || fact.version != o.version || fact.voter != o.voter)
+      out.push_back(fact);
+  }
+  return out;
+}
+
+bool is_supported(const std::string& text) {
+  const auto version = etcd::parse_version(text);
+  return version && etcd::facts_of(*version).supported;
+}
+
+Plan not_now(EtcdClusterStatus status) {
+  Plan out;
+  out.status = std::move(status);
+  out.again = kSteady;
+  return out;
+}
+
+}  // namespace
+
+Plan plan(const Observation& seen) {
+  EtcdClusterStatus status = seen.cluster.status;
+  const bool is_new =
+      status.cluster_id.empty() && seen.seats.empty() && status.pending_members.empty();
+  const auto missing_features = not_implemented(seen.cluster);
+  if (is_new && !missing_features.empty()) {
+    report_not_implemented(seen, missing_features, status);
+    return not_now(std::move(status));
+  }
+  if (is_new && !is_supported(seen.cluster.spec.version)) {
+    report_unsupported(seen, status);
+    return not_now(std::move(status));
+  }
+  if (missing_features.empty()) adopt_spec(seen, status);
+  if (is_new && status.observed->replicas == 0) {
+    report_paused(seen, status);
+    return not_now(std::move(status));
+  }
+  if (status.cluster_id.empty() && seen.cluster_id && !seen.split)
+    status.cluster_id = to_hex(*seen.cluster_id);
+  settle_intents(seen, status);
+
+  Observation adopted = seen;  // The counts are against the target just adopted.
+  adopted.cluster.status = status;
+  const Census census(adopted);
+  Rules rules{adopted, census, status, {}};
+  Plan out;
+  out.make_headless_service = !seen.headless_service;
+  out.make_client_service = !seen.client_service;
+  out.facts = facts(seen);
+  out.step = status.cluster_id.empty() ? bootstrap(rules) : tend(rules);
+  report(seen, census, missing_features, status);
+  out.status = std::move(status);
+  out.waiting_for = std::move(rules.waiting_for);
+  if (!acts(out.step)) out.again = out.waiting_for.empty() ? kSteady : pace(seen, out.status);
+  return out;
+}
+
+std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus& status) {
+  std::chrono::seconds waited = 0s;
+  if (const auto deadline = from_rfc3339(status.progress_deadline.value_or("")))
+    waited = std::max(0s, std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds) -
+                              (*deadline - seen.now));
+  else
+    waited = 100s;  // Nothing of ours is under way: Pods come back by themselves, and their watch
+                    // tells us.
+  return std::clamp<std::chrono::milliseconds>(waited / 20, kPaceMin, kPaceMax);
+}
+
+std::string member_name(const std::string& cluster, const std::string& uid, std::int64_t sequence) {
+  constexpr std::string_view alphabet = "bcdfghjklmnpqrstvwxz2456789";  // As generateName's.
+  std::uint64_t hash = 14695981039346656037U;                           // FNV-1a.
+  for (const char c : uid + "/" + std::to_string(sequence))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  hash ^= hash >> 32;  // The low digits of FNV alone are too regular.
+  std::string name = cluster + "-";
+  for (int i = 0; i < 5; ++i, hash /= alphabet.size()) name += alphabet[hash % alphabet.size()];
+  return name;
+}
+
+std::string peer_url(const api::ObjectKey& cluster, const std::string& member) {
+  return "http://" + member + "." + cluster.name + "." + cluster.ns +
+         ".svc:" + std::to_string(api::v1alpha2::kPeerPort);
+}
+
+std::string to_string(const Step& step) {
+  struct Words {
+    std::string operator()(const NoStep&) const { return "none"; }
+    std::string operator()(const CreateMember& s) const {
+      return (s.seed ? "create-seed " : "create-member ") + s.name;
+    }
+    std::string operator()(const AddLearner& s) const { return "add-learner " + s.name; }
+    std::string operator()(const Publish& s) const {
+      std::string out = "publish";
+      for (const std::string& name : s.names) out += " " + name;
+      return out;
+    }
+    std::string operator()(const Promote& s) const { return "promote " + s.name; }
+    std::string operator()(const MoveLeader& s) const {
+      return "move-leader " + s.from + " to " + s.name;
+    }
+    std::string operator()(const DeleteMember& s) const { return "delete-member " + s.name; }
+    std::string operator()(const RemoveFromEtcd& s) const { return "remove-from-etcd " + s.name; }
+    std::string operator()(const ReleaseMember& s) const { return "release-member " + s.name; }
+  };
+  return std::visit(Words{}, step);
+}
+
+}  // namespace etcdop::cluster

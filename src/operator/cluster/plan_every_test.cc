@@ -1,0 +1,342 @@
+// Every small world: each cluster of up to four members, in every state that a member can be in,
+// for every target, is driven by the plan until it has nothing more to do; then what was broken
+// heals and it is driven on. After each step: safety. At the end: convergence. The world below
+// follows etcd's own rules and refuses what etcd would refuse.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "api/v1alpha2/names.h"
+#include "operator/cluster/census.h"
+#include "operator/cluster/plan.h"
+#include "test/support/every.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+constexpr WallTime kStart{1795233378s};
+
+/// What can be the matter with a member. The last four heal; NoVolume never does.
+enum class Matter { Running, NoVolume, Unready, NoPod };
+
+struct Body {
+  std::string name;
+  bool in_etcd = false, learner = false, started = false;
+  bool object = true, terminating = false, voted = false;
+  Matter matter = Matter::Running;
+  std::string list;  ///< spec.initialCluster
+  WallTime created = kStart;
+  bool alive() const { return in_etcd && started && matter == Matter::Running; }
+};
+
+class World {
+ public:
+  World(int replicas, bool many_learners) : many_learners_(many_learners) {
+    cluster_.metadata.name = "db";
+    cluster_.metadata.ns = "prod";
+    cluster_.metadata.uid = "u-1";
+    cluster_.spec.version = "3.6.16";
+    cluster_.spec.replicas = replicas;
+    cluster_.status.cluster_id = "00000000000000c1";
+    cluster_.status.cluster_token = "prod-db-u-1";
+    cluster_.status.observed.emplace();
+    cluster_.status.observed->replicas = replicas;
+    cluster_.status.observed->version = "3.6.16";
+    cluster_.status.observed->storage = cluster_.spec.storage;
+  }
+
+  std::vector<Body> bodies;
+  WallTime now = kStart;
+
+  int voters() const {
+    return count([](const Body& b) { return b.in_etcd && !b.learner; });
+  }
+  int alive_voters() const {
+    return count([](const Body& b) { return b.alive() && !b.learner; });
+  }
+  int learners() const {
+    return count([](const Body& b) { return b.in_etcd && b.learner; });
+  }
+  bool has_quorum() const { return alive_voters() >= quorum(voters()) && voters() > 0; }
+  std::string list() const {
+    std::vector<std::string> members;
+    for (const Body& b : bodies)
+      if (b.in_etcd) members.push_back(b.name + "=" + peer_url({"prod", "db"}, b.name));
+    std::ranges::sort(members);
+    std::string out;
+    for (const auto& m : members) out += (out.empty() ? "" : ",") + m;
+    return out;
+  }
+
+  /// The live voter of the smallest name leads, once somebody can.
+  const Body* leader() const {
+    if (!has_quorum()) return nullptr;
+    const Body* found = nullptr;
+    for (const Body& b : bodies)
+      if (b.alive() && !b.learner &&
+          (!found || (b.name == leader_name_) ||
+           (found->name != leader_name_ && b.name < found->name)))
+        found = &b;
+    return found;
+  }
+
+  Observation observe() const {
+    Observation seen;
+    seen.now = now;
+    seen.cluster = cluster_;
+    seen.headless_service = seen.client_service = true;
+    seen.linearizable = has_quorum();
+    if (seen.linearizable) seen.cluster_id = etcd::ClusterId{0xc1};
+    for (const Body& b : bodies) {
+      Seat seat;
+      seat.name = b.name;
+      seat.peer_url = peer_url({"prod", "db"}, b.name);
+      if (b.object) {
+        seat.object = Seat::Object();
+        seat.object->uid = "uid-" + b.name;
+        seat.object->terminating = b.terminating;
+        seat.object->voter = b.voted;
+        seat.object->initial_cluster = b.list;
+        seat.object->ready = b.alive() && !b.learner;
+        seat.object->created = b.created;
+        if (b.matter != Matter::NoPod && !b.list.empty()) seat.pod = Seat::Pod{"n", many_learners_};
+      }
+      if (seen.linearizable && b.in_etcd) seat.listed = Seat::Listed{id(b), b.learner, b.started};
+      if (b.alive())
+        seat.answer = Seat::Answer{"3.6.16", leader() ? id(*leader()) : etcd::MemberId{}};
+      if (seat.object || seat.listed) seen.seats.push_back(std::move(seat));
+    }
+    std::ranges::sort(seen.seats, {}, &Seat::name);
+    return seen;
+  }
+
+  /// Carries a step out as API and etcd would, with the checks that they would make, and ours.
+  void apply(const Plan& p) {
+    cluster_.status = p.status;
+    for (const MemberFacts& f : p.facts) body(f.name).voted = f.voter;
+    std::visit([this](const auto& step) { carry_out(step); }, p.step);
+    start_members();
+  }
+
+  void heal() {
+    for (Body& b : bodies)
+      if (b.matter != Matter::NoVolume) b.matter = Matter::Running;
+    start_members();
+  }
+
+  /// One that is published with etcd's own list starts, unless something is the matter with it.
+  void start_members() {
+    for (Body& b : bodies)
+      if (b.in_etcd && !b.started && b.object && b.matter == Matter::Running && b.list == list())
+        b.started = true;
+  }
+
+  std::string text() const {
+    std::string out = "replicas " + std::to_string(cluster_.spec.replicas) + ":";
+    for (const Body& b : bodies)
+      out += " " + b.name + (b.in_etcd ? (b.learner ? " learner" : " voter") : " out") +
+             (b.started ? "" : " unstarted") + (b.object ? "" : " ghost") +
+             (b.terminating ? " terminating" : "") + " matter" +
+             std::to_string(static_cast<int>(b.matter)) + (b.list.empty() ? "" : " published") +
+             ";";
+    return out;
+  }
+
+  bool converged() const {
+    const int want = cluster_.spec.replicas;
+    return count([](const Body& b) { return b.in_etcd && !b.learner && b.object; }) == want &&
+           count([](const Body& b) { return b.object; }) == want;
+  }
+  bool any_foreign() const {
+    return count([](const Body& b) { return b.in_etcd && !b.object; }) > 0;
+  }
+  bool any_dead() const {
+    return count([](const Body& b) { return b.in_etcd && !b.alive(); }) > 0;
+  }
+
+ private:
+  template <class Test>
+  int count(Test test) const {
+    return static_cast<int>(std::ranges::count_if(bodies, test));
+  }
+  static etcd::MemberId id(const Body& b) { return {std::hash<std::string>{}(b.name) | 1}; }
+  Body& body(const std::string& name) {
+    const auto found = std::ranges::find(bodies, name, &Body::name);
+    if (found == bodies.end()) ADD_FAILURE() << "no member " << name << " in " << text();
+    return *found;
+  }
+  bool can_change() const { return has_quorum(); }
+
+  void carry_out(const NoStep&) {}
+  void carry_out(const CreateMember& s) {
+    EXPECT_FALSE(s.seed) << text();
+    EXPECT_TRUE(std::ranges::none_of(bodies, [&](auto& b) { return b.name == s.name; }))
+        << "the name is free";
+    bodies.push_back({s.name, false, false, false, true, false, false, Matter::Running, "", now});
+  }
+  void carry_out(const AddLearner& s) {
+    EXPECT_TRUE(can_change());
+    EXPECT_LT(learners(), many_learners_ ? 8 : 1) << "etcd: too many learners: " << text();
+    const int wanted = cluster_.spec.replicas;
+    EXPECT_LT(count([](const Body& b) {
+                return b.in_etcd && !b.learner && b.object && !b.terminating;
+              }) + count([](const Body& b) {
+                return b.in_etcd && b.learner && b.object && !b.terminating;
+              }),
+              wanted)
+        << "I3: never more learners than voters are missing: " << text();
+    body(s.name).in_etcd = body(s.name).learner = true;
+  }
+  void carry_out(const Publish& s) {
+    EXPECT_EQ(s.initial_cluster, list()) << "the exact list: " << text();
+    for (const std::string& name : s.names) {
+      EXPECT_FALSE(body(name).started);
+      body(name).list = s.initial_cluster;
+    }
+  }
+  void carry_out(const Promote& s) {
+    Body& b = body(s.name);
+    EXPECT_TRUE(can_change() && b.alive() && b.learner) << text();
+    b.learner = false;
+    EXPECT_TRUE(has_quorum()) << "I1: a promotion costs no quorum: " << text();
+  }
+  void carry_out(const MoveLeader& s) {
+    EXPECT_TRUE(body(s.name).alive() && !body(s.name).learner) << text();
+    leader_name_ = s.name;
+  }
+  void carry_out(const DeleteMember& s) {
+    EXPECT_FALSE(body(s.name).terminating);
+    body(s.name).terminating = true;
+  }
+  void carry_out(const RemoveFromEtcd& s) {
+    Body& b = body(s.name);
+    EXPECT_TRUE(can_change() && b.in_etcd) << text();
+    EXPECT_TRUE(!b.object || b.terminating) << "the EtcdMember is deleted first: " << text();
+    EXPECT_TRUE(b.learner || leader() != &b) << "never the leader: " << text();
+    b.in_etcd = b.started = false;
+    EXPECT_TRUE(has_quorum()) << "I1: a removal costs no quorum: " << text();
+    leave();
+  }
+  void carry_out(const ReleaseMember& s) {
+    const Body& b = body(s.name);
+    EXPECT_TRUE(b.terminating && !b.in_etcd)
+        << "I5: nobody's volume goes while etcd counts on it: " << text();
+    std::erase_if(bodies, [&](const Body& x) { return x.name == s.name; });
+  }
+  void leave() {
+    std::erase_if(bodies, [](const Body& x) { return !x.object && !x.in_etcd; });
+  }
+
+  v1::EtcdCluster cluster_;
+  bool many_learners_;
+  std::string leader_name_;
+};
+
+/// Plans and applies until nothing is left to do; how many steps it took, or -1.
+int drive(World& world) {
+  for (int steps = 0; steps < 60; ++steps) {
+    const Plan p = plan(world.observe());
+    const bool idle = std::holds_alternative<NoStep>(p.step);
+    world.apply(p);
+    if (::testing::Test::HasFailure()) return -1;
+    if (idle) return steps;
+  }
+  return -1;
+}
+
+/// All that one member can be, at the start.
+void place(World& world, int state, std::size_t index) {
+  Body b;
+  b.name = std::string(1, static_cast<char>('a' + index));
+  b.in_etcd = b.started = true;
+  b.list = "once";
+  switch (state) {
+    case 0: break;
+    case 1: b.matter = Matter::Unready; break;
+    case 2: b.matter = Matter::NoPod; break;
+    case 3: b.matter = Matter::NoVolume; break;
+    case 4: b.object = false; break;      // A foreign voter.
+    case 5: b.terminating = true; break;  // Somebody deleted its EtcdMember.
+    case 6:
+      b.terminating = true;
+      b.matter = Matter::Unready;
+      break;
+    case 7: b.learner = true; break;
+    case 8:
+      b.learner = true;
+      b.matter = Matter::Unready;
+      break;
+    case 9:
+      b.learner = true;
+      b.started = false;
+      b.list = "";
+      break;  // Added, not published.
+    case 10:
+      b.learner = true;
+      b.started = false;
+      b.matter = Matter::NoVolume;
+      break;  // Never starts.
+    case 11:
+      b.in_etcd = b.started = false;
+      b.list = "";
+      break;  // Created, not added.
+    case 12:
+      b.in_etcd = b.started = false;
+      b.list = "";
+      b.terminating = true;
+      b.voted = true;
+      break;  // Removed, kept.
+    case 13:
+      b.learner = true;
+      b.terminating = true;
+      break;
+    default: FAIL();
+  }
+  b.voted |= b.in_etcd && !b.learner;
+  world.bodies.push_back(std::move(b));
+}
+constexpr int kStates = 14;
+
+TEST(ClusterPlan, EverySmallWorldStaysSafeAndConverges) {
+  int worlds = 0, with_quorum = 0, converged = 0;
+  testing::Every pick;
+  do {
+    const int replicas = 1 + pick(5);
+    const bool many_learners = pick(2) == 1;
+    World world(replicas, many_learners);
+    int least = 0;  // Members differ only in their state, so their order does not matter.
+    for (int n = 1 + pick(4), i = 0; i < n; ++i)
+      place(world, least += pick(kStates - least), static_cast<std::size_t>(i));
+    ++worlds;
+    const std::string start = world.text();
+    if (!world.has_quorum()) {
+      ASSERT_EQ(drive(world), 0) << "nothing is changed without quorum: " << start;
+      continue;
+    }
+    ++with_quorum;
+    ASSERT_GE(drive(world), 0) << "comes to rest from " << start << "\nat " << world.text();
+    world.heal();
+    ASSERT_GE(drive(world), 0) << "comes to rest, healed, from " << start << "\nat "
+                               << world.text();
+    world.now = world.now + 700s;  // The deadline of those that never start.
+    ASSERT_GE(drive(world), 0) << "and after the deadline from " << start << "\nat "
+                               << world.text();
+    ASSERT_TRUE(world.has_quorum()) << start;
+    if (world.any_foreign() || world.any_dead())
+      continue;  // A person's to decide; replaced by self-healing, later.
+    ASSERT_TRUE(world.converged()) << "from " << start << "\nstopped at " << world.text();
+    ++converged;
+  } while (pick.next());
+  EXPECT_EQ(worlds, 5 * 2 * (14 + 105 + 560 + 2380));
+  EXPECT_GT(with_quorum, worlds / 4);
+  EXPECT_GT(converged, with_quorum / 8);
+  std::printf("%d worlds, %d with quorum, %d converged to their target\n", worlds, with_quorum,
+              converged);
+}
+
+}  // namespace
+}  // namespace etcdop::cluster

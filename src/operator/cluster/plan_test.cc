@@ -1,0 +1,441 @@
+// The plan as a table that one can check by hand.
+#include "operator/cluster/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "api/v1alpha2/names.h"
+#include "operator/cluster/census.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+constexpr WallTime kNow{1795233378s};
+
+v1::EtcdCluster cluster_of(int replicas) {
+  v1::EtcdCluster c;
+  c.metadata.name = "db";
+  c.metadata.ns = "prod";
+  c.metadata.uid = "u-1";
+  c.metadata.generation = 1;
+  c.spec.version = "3.6.16";
+  c.spec.replicas = replicas;
+  return c;
+}
+
+/// A cluster that was formed with the spec it has.
+v1::EtcdCluster formed(int replicas) {
+  v1::EtcdCluster c = cluster_of(replicas);
+  c.status.cluster_id = "00000000000000c1";
+  c.status.cluster_token = "prod-db-u-1";
+  c.status.last_sequence = 9;
+  v1::ObservedSpec observed;
+  observed.replicas = replicas;
+  observed.version = c.spec.version;
+  observed.storage = c.spec.storage;
+  c.status.observed = observed;
+  return c;
+}
+
+/// "a:V+" per member, oldest first. V: voter, L: started learner, U: learner that has not started,
+/// N: not in etcd, X: as V, but without an EtcdMember (x: as U). Then: + healthy and ready, - no
+/// answer, * leads (and is healthy), ! its EtcdMember is terminating, p published, o its Pod takes
+/// one learner only, d past the deadline, v voted before, 1..9 its node.
+Seat seat_of(const std::string& word, std::size_t index) {
+  Seat seat;
+  seat.name = word.substr(0, word.find(':'));
+  const std::string marks = word.substr(word.find(':') + 1);
+  const char kind = marks.at(0);
+  const auto has = [&](char c) { return marks.find(c, 1) != std::string::npos; };
+  const etcd::MemberId id{index + 1};
+  seat.peer_url = peer_url({"prod", "db"}, seat.name);
+  if (kind != 'N')
+    seat.listed =
+        Seat::Listed{id, kind == 'L' || kind == 'U' || kind == 'x', kind != 'U' && kind != 'x'};
+  if (has('+') || has('*'))
+    seat.answer = Seat::Answer{"3.6.16", has('*') ? id : etcd::MemberId{99}};
+  if (kind == 'X' || kind == 'x') return seat;
+  Seat::Object object;
+  object.uid = "uid-" + seat.name;
+  object.terminating = has('!');
+  object.voter = kind == 'V' || has('v');
+  object.ready = seat.answer && kind == 'V';
+  object.member_id = seat.listed && seat.listed->started ? to_hex(id) : "";
+  object.version = seat.answer ? "3.6.16" : "";
+  if (kind == 'V' || kind == 'L' || has('p')) object.initial_cluster = "published";
+  object.created = kNow + std::chrono::seconds(has('d') ? -601 : -60 + static_cast<int>(index));
+  seat.object = object;
+  std::string node = "n";
+  for (char c = '1'; c <= '9'; ++c)
+    if (has(c)) node += c;
+  if (kind != 'N' && kind != 'U') seat.pod = Seat::Pod{node, !has('o')};
+  return seat;
+}
+
+Observation observe(int replicas, const std::string& text) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = formed(replicas);
+  seen.linearizable = true;
+  seen.cluster_id = etcd::ClusterId{0xc1};
+  seen.headless_service = seen.client_service = true;
+  std::istringstream words(text);
+  etcd::MemberId leader;
+  for (std::string word; words >> word;) {
+    seen.seats.push_back(seat_of(word, seen.seats.size()));
+    if (word.find('*') != std::string::npos) leader = seen.seats.back().listed->id;
+  }
+  for (Seat& seat : seen.seats)
+    if (seat.answer) seat.answer->leader = leader;
+  std::ranges::sort(seen.seats, {}, &Seat::name);
+  return seen;
+}
+
+/// The names of new members follow from the UID: "#1" stands for the first, as sequence 10 has it.
+std::string step_of(const Observation& seen) {
+  std::string out = to_string(plan(seen).step);
+  for (int i = 1; i < 5; ++i) {
+    const std::string name = member_name("db", "u-1", 9 + i);
+    if (const auto at = out.find(name); at != std::string::npos)
+      out.replace(at, name.size(), "#" + std::to_string(i));
+  }
+  return out;
+}
+
+TEST(ClusterPlan, Table) {
+  struct Row {
+    int replicas;
+    const char* seats;
+    const char* step;
+    const char* because;
+  };
+  const Row rows[] = {
+      // Growing.
+      {3, "a:V*", "create-member #1", "intent and EtcdMember first"},
+      {3, "a:V* b:N", "create-member #1", "both may be learners at once"},
+      {3, "a:V* b:N c:N", "add-learner b", ""},
+      {3, "a:V* b:U c:N", "add-learner c", "no list is published while an add is due"},
+      {3, "a:V* b:U c:U", "publish b c", "one list for both"},
+      {3, "a:V* b:Up c:Up", "publish b c", "the list changed before they started"},
+      {3, "a:V* b:L+ c:Up", "promote b", "a vote adds nobody to the list that c starts with"},
+      {3, "a:V* b:L- c:Up", "publish c", ""},
+      {3, "a:V* b:L+ c:L+", "promote b", "the oldest, one at a time"},
+      {3, "a:V* b:L- c:L+", "promote c", "a stuck learner does not hold up a good one"},
+      {3, "a:V* b:V+ c:L+", "promote c", ""},
+      {3, "a:V* b:V+ c:V+", "none", "converged"},
+      {4, "a:V* b:V+ c:V+", "create-member #1", "even sizes are allowed"},
+      {3, "a:V*o b:N", "add-learner b", "one learner at a time where the limit is one"},
+      {3, "a:V*o", "create-member #1", ""},
+      {3, "a:V*o b:U", "publish b", "no second add before the first votes"},
+      {3, "a:V*o b:L+o", "promote b", ""},
+      {3, "a:V*o b:V+ c:N", "add-learner c", ""},
+      {5, "a:V* b:V+ c:V- d:L+", "promote d", "three of four are healthy"},
+      // Learners that do not start.
+      {3, "a:V* b:V+ c:Upd", "delete-member c", "at its deadline"},
+      {3, "a:V* b:V+ c:U!", "remove-from-etcd c", ""},
+      {3, "a:V* b:V+ c:N!", "release-member c",
+       "it never voted: nothing of value is in its volume"},
+      {3, "a:V* b:V+ c:Np", "delete-member c", "somebody removed it from etcd"},
+      {1, "a:V* b:Up", "delete-member b", "nobody wants it any more"},
+      {1, "a:V* b:L+", "delete-member b", ""},
+      {2, "a:V* b:L+ c:Up", "delete-member c", "the one that has not started goes first"},
+      // Shrinking.
+      {1, "a:V* b:V+ c:V+", "delete-member c", "the newest follower"},
+      {1, "a:V+ b:V+ c:V*", "delete-member b", "the leader last"},
+      {1, "a:V* b:V- c:V+", "delete-member b", "the dead one first"},
+      {2, "a:V*1 b:V+2 c:V+2 d:V+3", "delete-member c", "where two share a node"},
+      {2, "a:V* b:V- c:V+!", "none", "the two that remain would be one short of a quorum"},
+      {1, "a:V* b:V+ c:V+!", "remove-from-etcd c", ""},
+      {1, "a:V+ b:V+ c:V*!", "move-leader c to a", "clients feel nothing"},
+      {1, "a:V* b:V+ c:N!v", "release-member c", "confirmed by a linearizable list"},
+      {1, "a:V* b:V+ c:Up", "delete-member c", "joiners go before voters do"},
+      // EtcdMembers deleted by somebody.
+      {3, "a:V* b:V+ c:V+!", "create-member #1", "a live one is replaced, then removed"},
+      {3, "a:V* b:V+ c:V+! d:L+", "promote d", ""},
+      {3, "a:V* b:V+ c:V+! d:V+", "remove-from-etcd c", ""},
+      {3, "a:V* b:V+ c:V-!", "remove-from-etcd c", "a dead one is removed, then replaced"},
+      {3, "a:V* b:V+ c:N!v", "create-member #1", "its volume stays until the replacement votes"},
+      {3, "a:V* b:V+ c:N!v d:V+", "release-member c", ""},
+      {1, "a:V*!", "create-member #1", "a sole voter goes only when another votes"},
+      {1, "a:V*! b:V+", "move-leader a to b", ""},
+      {1, "a:V+! b:V*", "remove-from-etcd a", ""},
+      {3, "a:V*! b:V+! c:V+!", "create-member #1", "all at once: still no vote is lost"},
+      {3, "a:V* b:V+ c:V-! d:Up", "publish d", "no removal while a joiner starts"},
+      // Others' members.
+      {3, "a:V* b:V+ c:V+ y:X+", "none", "a foreign voter is a person's to remove"},
+      {3, "a:V* b:V+ y:x", "create-member #1", "a foreign learner takes one of eight places"},
+      {3, "a:V*o b:V+o y:x", "none", "or the only one"},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(step_of(observe(row.replicas, row.seats)), row.step)
+        << row.replicas << " of " << row.seats << ": " << row.because;
+}
+
+Plan without_quorum(const std::string& seats) {
+  Observation seen = observe(3, seats);
+  seen.linearizable = false;
+  for (Seat& seat : seen.seats) seat.listed.reset();
+  return plan(seen);
+}
+
+const api::Condition& condition(const Plan& p, const char* type) {
+  static const api::Condition none;
+  const api::Condition* found = runtime::find_condition(p.status.conditions, type);
+  return found ? *found : none;
+}
+
+TEST(ClusterPlan, WithoutALinearizableListNothingIsChanged) {
+  for (const char* seats : {"a:V+ b:V- c:V-!", "a:V- b:V- c:V-", "a:V+ b:Upd", "a:V+! b:N"})
+    EXPECT_EQ(to_string(without_quorum(seats).step), "none") << seats;
+}
+
+TEST(ClusterPlan, AvailableTellsWhatWasObserved) {
+  EXPECT_EQ(condition(plan(observe(3, "a:V* b:V+ c:V+")), v1::kAvailable).reason,
+            v1::kQuorumHealthy);
+  EXPECT_EQ(condition(plan(observe(3, "a:V* b:V+ c:V-")), v1::kAvailable).reason,
+            v1::kQuorumAvailable);
+  EXPECT_EQ(condition(plan(observe(3, "a:V* b:V+ c:V-")), v1::kDegraded).message,
+            "2/3 members ready");
+  const Plan lost = without_quorum("a:V+ b:V- c:V-");
+  EXPECT_EQ(condition(lost, v1::kAvailable).status, "False");
+  EXPECT_EQ(condition(lost, v1::kAvailable).reason, v1::kQuorumLost);
+  const Plan silent = without_quorum("a:V- b:V- c:V-");
+  EXPECT_EQ(condition(silent, v1::kAvailable).status, "Unknown");
+  EXPECT_EQ(condition(silent, v1::kAvailable).reason, v1::kClusterUnreachable);
+}
+
+TEST(ClusterPlan, AMemberOfAnotherClusterStopsEverything) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+!");
+  seen.split = true;
+  EXPECT_EQ(to_string(plan(seen).step), "none");
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kSplitBrain);
+}
+
+TEST(ClusterPlan, TheFirstPassRecordsTokenTargetDeadlineAndTheSeedBeforeItIsCreated) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status.cluster_token, "prod-db-u-1");
+  EXPECT_EQ(p.status.observed->replicas, 3);
+  EXPECT_EQ(p.status.progress_deadline, to_rfc3339(kNow + 600s));
+  EXPECT_EQ(p.status.last_sequence, 1);
+  ASSERT_EQ(p.status.pending_members.size(), 1U);
+  const std::string name = member_name("db", "u-1", 1);
+  EXPECT_EQ(p.status.pending_members[0].name, name);
+  EXPECT_EQ(p.step, Step(CreateMember{name, "http://" + name + ".db.prod.svc:2380", true}));
+  EXPECT_TRUE(p.make_headless_service && p.make_client_service);
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kInitialSnapshot);
+}
+
+TEST(ClusterPlan, APassThatSawLessMakesTheSameSeedAgain) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  const Plan first = plan(seen);
+  seen.cluster.status =
+      first.status;  // The EtcdMember is there, but our cache does not know it yet.
+  EXPECT_EQ(plan(seen).step, first.step);
+}
+
+TEST(ClusterPlan, ASecondSeedIsNeverMade) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.cluster.status = plan(seen).status;
+  Seat seed = seat_of("x:Np", 0);
+  seed.name = seen.cluster.status.pending_members[0].name;
+  seed.object->seed = true;
+  for (const bool terminating : {false, true}) {
+    seed.object->terminating = terminating;
+    seen.seats = {seed};
+    EXPECT_EQ(to_string(plan(seen).step), "none");
+  }
+  seen.seats.clear();
+  seen.cluster.status.cluster_id = "00000000000000c1";
+  EXPECT_EQ(to_string(plan(seen).step), "none") << "once there was a cluster, there is no other";
+}
+
+TEST(ClusterPlan, TheClusterIdIsLatchedFromWhoeverAnswers) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.status.cluster_id.clear();
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status.cluster_id, "00000000000000c1");
+  EXPECT_EQ(condition(p, v1::kAvailable).reason, v1::kClusterDiscovered);
+  EXPECT_EQ(to_string(p.step), "none") << "nobody is bootstrapped again";
+}
+
+TEST(ClusterPlan, ANameThatIsTakenIsSkipped) {
+  Observation seen = observe(3, "a:V* b:V+");
+  seen.taken_names = {member_name("db", "u-1", 10), member_name("db", "u-1", 11)};
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status.last_sequence, 12);
+  EXPECT_EQ(to_string(p.step), "create-member " + member_name("db", "u-1", 12));
+}
+
+TEST(ClusterPlan, AnIntentIsForgottenWhenItVotesOrGoes) {
+  Observation seen = observe(3, "a:V* b:V+ c:U! d:Up");
+  for (const char* name : {"b", "c", "d"})
+    seen.cluster.status.pending_members.push_back({1, name, "", to_rfc3339(kNow)});
+  const Plan p = plan(seen);
+  ASSERT_EQ(p.status.pending_members.size(), 1U);
+  EXPECT_EQ(p.status.pending_members[0].name, "d");
+}
+
+TEST(ClusterPlan, OurOwnGhostIsRemovedAtItsDeadline) {
+  Observation seen = observe(3, "a:V* b:V+ y:x");
+  seen.cluster.status.pending_members.push_back(
+      {1, "y", peer_url({"prod", "db"}, "y"), to_rfc3339(kNow + -601s)});
+  EXPECT_EQ(step_of(seen), "remove-from-etcd y");
+  seen.cluster.status.pending_members[0].since = to_rfc3339(kNow);
+  EXPECT_NE(step_of(seen), "remove-from-etcd y");
+}
+
+TEST(ClusterPlan, WhatEtcdSaysOfAMemberIsRecorded) {
+  Observation seen = observe(3, "a:V* b:V+ c:L+");
+  seen.seats[1].object->voter = false;
+  const Plan p = plan(seen);
+  ASSERT_EQ(p.facts.size(), 1U);
+  EXPECT_EQ(p.facts[0], (MemberFacts{"b", "uid-b", "0000000000000002", "3.6.16", true}));
+}
+
+TEST(ClusterPlan, ASpecWeCannotDoMakesNothingForANewCluster) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.cluster.spec.storage.medium = v1::Medium::Memory;
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_FALSE(p.make_headless_service || p.make_client_service);
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
+  EXPECT_NE(condition(p, v1::kProgressing).message.find("storage.medium"), std::string::npos);
+  EXPECT_FALSE(p.status.observed);
+}
+
+TEST(ClusterPlan, AnEtcdWeDoNotKnowIsNotStarted) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.cluster.spec.version = "3.4.34";
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_FALSE(p.make_headless_service || p.make_client_service);
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kUnsupportedVersion);
+}
+
+TEST(ClusterPlan, WhatTheApiServerRefusedIsTold) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.rejected = "create Service db: forbidden";
+  EXPECT_NE(condition(plan(seen), v1::kProgressing).message.find("create Service db: forbidden"),
+            std::string::npos);
+}
+
+TEST(ClusterPlan, AnEditWeCannotDoLeavesTheClusterAsItIs) {
+  struct Row {
+    const char* what;
+    std::function<void(v1::EtcdClusterSpec&)> edit;
+  };
+  const Row rows[] = {{"version", [](auto& s) { s.version = "3.7.3"; }},
+                      {"storage", [](auto& s) { s.storage.size = "9Gi"; }},
+                      {"pause", [](auto& s) { s.replicas = 0; }}};
+  for (const Row& row : rows) {
+    Observation seen = observe(3, "a:V* b:V+");
+    row.edit(seen.cluster.spec);
+    const Plan p = plan(seen);
+    EXPECT_EQ(p.status.observed, seen.cluster.status.observed) << row.what;
+    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented) << row.what;
+    EXPECT_EQ(to_string(p.step).substr(0, 13), "create-member")
+        << row.what << ": the old target is still tended";
+  }
+}
+
+TEST(ClusterPlan, ANewClusterOfNoMembersIsPaused) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(0);
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_FALSE(p.make_headless_service || p.make_client_service);
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing})
+    EXPECT_EQ(condition(p, type).reason, v1::kPaused) << type;
+}
+
+TEST(ClusterPlan, ProgressIsToldUntilTheTargetIsReachedOrTheDeadlinePasses) {
+  Observation seen = observe(3, "a:V*");
+  seen.cluster.spec.replicas = 5;
+  Plan p = plan(seen);
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kSpecChanged);
+  EXPECT_EQ(condition(p, v1::kProgressing).status, "True");
+
+  seen.cluster.status = p.status;
+  seen.now = kNow + 601s;
+  p = plan(seen);
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kDeadlineExceeded);
+  EXPECT_EQ(condition(p, v1::kAvailable).status, "True") << "it still serves";
+  EXPECT_EQ(to_string(p.step).substr(0, 13), "create-member") << "work goes on";
+
+  seen.cluster.status = p.status;
+  seen.cluster.spec.replicas = 3;
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).reason, v1::kRetryAfterDeadline);
+
+  Observation done = observe(3, "a:V* b:V+ c:V+");
+  done.cluster.status.progress_deadline = to_rfc3339(kNow + -10s);
+  p = plan(done);
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kReconciled);
+  EXPECT_FALSE(p.status.progress_deadline);
+}
+
+TEST(ClusterPlan, ABootstrapThatTakesTooLongIsReportedAndTriedOn) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.cluster.status = plan(seen).status;
+  seen.now = kNow + 600s;
+  const Plan p = plan(seen);
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kBootstrapFailed);
+  EXPECT_EQ(condition(p, v1::kAvailable).status, "False");
+  EXPECT_EQ(to_string(p.step).substr(0, 11), "create-seed");
+}
+
+TEST(ClusterPlan, APassOverWhatIsDoneChangesNothing) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.status = plan(seen).status;
+  seen.now = kNow + 3600s;
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status, seen.cluster.status);
+  EXPECT_EQ(p.again, 60s);
+}
+
+TEST(ClusterPlan, LooksLessOftenTheLongerItWaits) {
+  Observation seen = observe(3, "a:V* b:V+ c:Up");
+  seen.seats[2].object->initial_cluster = "a=" + seen.seats[0].peer_url +
+                                          ",b=" + seen.seats[1].peer_url +
+                                          ",c=" + seen.seats[2].peer_url;
+  seen.cluster.status.progress_deadline = to_rfc3339(kNow + 600s);
+  EXPECT_EQ(plan(seen).again, 300ms);
+  seen.cluster.status.progress_deadline = to_rfc3339(kNow + 400s);
+  EXPECT_EQ(plan(seen).again, 10s);
+  seen.cluster.status.progress_deadline = to_rfc3339(kNow + -7200s);
+  EXPECT_EQ(plan(seen).again, 60s);
+}
+
+TEST(MemberName, IsAsGenerateNameMakesThem) {
+  const std::string name = member_name("db", "u-1", 1);
+  EXPECT_EQ(name.substr(0, 3), "db-");
+  EXPECT_EQ(name.size(), 8U);
+  EXPECT_EQ(name.find_first_not_of("bcdfghjklmnpqrstvwxz2456789", 3), std::string::npos);
+  EXPECT_EQ(name, member_name("db", "u-1", 1));
+  EXPECT_NE(name, member_name("db", "u-1", 2));
+  EXPECT_NE(name, member_name("db", "u-2", 1));
+}
+
+}  // namespace
+}  // namespace etcdop::cluster

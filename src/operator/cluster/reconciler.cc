@@ -1,0 +1,387 @@
+// One pass over an EtcdCluster, from top to bottom.
+#include "operator/cluster/reconciler.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/v1alpha2/names.h"
+#include "kube/typed.h"
+#include "operator/cluster/census.h"
+#include "operator/cluster/objects.h"
+#include "operator/shared/etcd_pod.h"
+#include "operator/shared/finalizer.h"
+#include "operator/shared/status_patch.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+constexpr auto kAgainSoon = 200ms;
+constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
+
+/// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
+std::optional<etcd::Endpoint> endpoint_of(const v1::EtcdCluster& cluster,
+                                          const v1::EtcdMember& member, const kube::Pod& pod) {
+  const bool ours = std::ranges::any_of(
+      pod.metadata.owner_references, [&](const auto& o) { return o.uid == member.metadata.uid; });
+  if (!ours || pod.status.pod_ip.empty() || pod.status.phase != "Running") return std::nullopt;
+  etcd::Endpoint out;
+  out.address = pod.status.pod_ip;
+  out.server_name = member_host(cluster.metadata.key(), member.metadata.name);
+  if (const auto id = etcd::from_hex(cluster.status.cluster_id); id && *id)
+    out.cluster = etcd::ClusterId{*id};
+  if (const auto id = etcd::from_hex(member.status.member_id); id && *id)
+    out.member = etcd::MemberId{*id};
+  return out;
+}
+
+Seat::Object object_of(const v1::EtcdMember& member) {
+  Seat::Object out;
+  out.uid = member.metadata.uid;
+  out.terminating = member.metadata.terminating();
+  out.seed = member.spec.bootstrap;
+  out.has_finalizer = has_our_finalizer(member.metadata);
+  out.initial_cluster = member.spec.initial_cluster;
+  out.member_id = member.status.member_id;
+  out.voter = member.status.is_voter;
+  out.version = member.status.version;
+  out.created = from_rfc3339(member.metadata.creation_timestamp).value_or(WallTime{});
+  for (const api::Condition& c : member.status.conditions) {
+    if (c.type != v1::kReady) continue;
+    out.ready = c.status == "True";
+    const bool ordinary = c.reason == v1::kPodNotReady || c.reason == v1::kDiscoveringMemberId;
+    if (!out.ready && !ordinary) out.trouble = c.message;
+  }
+  return out;
+}
+
+/// The seat of a member that etcd lists: by name, or while it has none by its URL.
+Seat& seat_for(std::vector<Seat>& seats, const etcd::Member& member) {
+  const std::string url = member.peer_urls.empty() ? "" : member.peer_urls.front();
+  for (Seat& seat : seats)
+    if (member.name.empty() ? seat.peer_url == url : seat.name == member.name) return seat;
+  const std::size_t host = url.find("://");
+  std::string name = member.name;
+  if (name.empty() && host != std::string::npos)
+    name = url.substr(host + 3, url.find_first_of(".:", host + 3) - host - 3);
+  Seat ghost;
+  ghost.name = name.empty() ? to_hex(member.id) : name;
+  ghost.peer_url = url;
+  seats.push_back(std::move(ghost));
+  return seats.back();
+}
+
+/// Whether the member that gave this list is the one of that seat.
+bool is_member_of(const etcd::MemberList& list, const Seat& seat) {
+  return std::ranges::any_of(list.members, [&](const etcd::Member& m) {
+    return m.id == list.header.member &&
+           (m.name == seat.name || std::ranges::count(m.peer_urls, seat.peer_url) > 0);
+  });
+}
+
+/// Refused only for now (another change is too fresh, a learner lags): asked again at the plan's
+/// pace.
+bool for_now(const Error& e) { return e.code == Code::Unavailable || e.code == Code::Conflict; }
+
+}  // namespace
+
+Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
+  const auto cluster = with_.stores.clusters.get(key);
+  if (!cluster ||
+      cluster->metadata.terminating()) {  // Owner references clean up, members release themselves.
+    memory_.erase(key);
+    return runtime::Requeue{};
+  }
+  Endpoints endpoints;
+  const Observation seen = observe(*cluster, endpoints);
+  const Plan todo = plan(seen);
+  log_plan(key, todo);
+  auto reported = report(seen, todo);
+  if (reported.failed_with(Code::Conflict))
+    return runtime::Requeue{kAgainSoon};  // We saw an older state.
+  if (!reported) return reported.error();
+  const auto served = make_services(seen, todo);
+  const auto acted = act(seen, endpoints, todo);
+  remember_rejection(key, served ? acted : served);
+  if (!served) return served.error();
+  if (acted) return runtime::Requeue{todo.again};
+  if (for_now(acted.error())) return runtime::Requeue{pace(seen, todo.status)};
+  return acted.error();
+}
+
+Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpoints) {
+  const api::ObjectKey key = cluster.metadata.key();
+  Observation seen;
+  seen.now = with_.clock.wall_now();
+  seen.cluster = cluster;
+  for (const auto& member : with_.stores.members.in_group(key)) {
+    seen.taken_names.push_back(member->metadata.name);
+    if (!is_ours(member->metadata, cluster)) continue;
+    Seat seat;
+    seat.name = member->metadata.name;
+    seat.peer_url = peer_url(key, seat.name);
+    seat.object = object_of(*member);
+    if (const auto pod = with_.stores.pods.get({key.ns, seat.name})) {
+      seat.pod = Seat::Pod{pod->spec.node_name, takes_many_learners(*pod)};
+      if (auto endpoint = endpoint_of(cluster, *member, *pod))
+        endpoints.emplace(seat.name, std::move(*endpoint));
+    }
+    seen.seats.push_back(std::move(seat));
+  }
+  for (const auto& pod : with_.stores.pods.in_group(key))
+    seen.taken_names.push_back(pod->metadata.name);
+  for (const auto& volume : with_.stores.volumes.in_group(key))
+    if (volume->metadata.name.starts_with("data-"))
+      seen.taken_names.push_back(volume->metadata.name.substr(5));
+  const auto exists = [&](const std::string& name) {
+    const auto service = with_.stores.services.get({key.ns, name});
+    return service && is_ours(service->metadata, cluster);
+  };
+  seen.headless_service = exists(key.name);
+  seen.client_service = exists(client_service_name(key.name));
+  seen.rejected = memory_[key].rejected;
+  ask_etcd(seen, endpoints);
+  std::ranges::sort(seen.seats, {}, &Seat::name);
+  return seen;
+}
+
+/// Status of every member side by side, then one linearizable list from whoever leads, or else from
+/// a voter.
+void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
+  std::vector<std::pair<Seat*, Result<etcd::Status>>> answers;
+  std::vector<std::shared_ptr<Fiber>> asking;
+  for (Seat& seat : seen.seats)
+    if (endpoints.contains(seat.name) && answers.size() < kMembersAskedMax)
+      answers.emplace_back(&seat, Error{Code::Unavailable, "not asked"});
+  for (auto& answer : answers)
+    asking.push_back(
+        with_.executor.spawn([&answer, client = with_.etcd.at(endpoints.at(answer.first->name))] {
+          answer.second = client->status();
+        }));
+  {
+    Shield until_all_answered(
+        with_.executor);  // They write to our stack, and each has its own deadline.
+    for (const auto& fiber : asking) (void)fiber->join();
+  }
+  std::set<etcd::ClusterId> clusters;
+  std::vector<const Seat*> sources;  // The leader first.
+  for (auto& [seat, answer] : answers) {
+    if (!answer) {
+      seen.etcd_error = answer.error().message;
+      continue;
+    }
+    clusters.insert(answer->header.cluster);
+    seat->answer = Seat::Answer{answer->version, answer->leader};
+    if (answer->learner) continue;
+    const bool leads = answer->leader == answer->header.member;
+    sources.insert(leads ? sources.begin() : sources.end(), seat);
+  }
+  seen.split = clusters.size() > 1;
+  if (seen.split || sources.empty()) return;
+  const auto client = with_.etcd.at(endpoints.at(sources.front()->name));
+  auto list = client->member_list(true);
+  if (!list) {
+    seen.etcd_error = list.error().message;
+    return;
+  }
+  if (list->header.cluster != *clusters.begin()) {
+    seen.split = true;
+    return;
+  }
+  if (!is_member_of(
+          *list,
+          *sources.front())) {  // Before the id is latched, this tells our etcd from a stranger's.
+    seen.etcd_error = "the etcd at the address of " + sources.front()->name + " does not know it";
+    return;
+  }
+  seen.linearizable = true;
+  seen.cluster_id = list->header.cluster;
+  for (const etcd::Member& member : list->members)
+    seat_for(seen.seats, member).listed =
+        Seat::Listed{member.id, member.learner, !member.name.empty()};
+}
+
+/// Status before action, under the version that the plan was made from: an operator with an older
+/// view is refused here.
+Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
+  const api::ObjectMeta& meta = seen.cluster.metadata;
+  json::object status = status_patch(api::encode(seen.cluster.status), api::encode(plan.status));
+  if (!status.empty()) {
+    json::object patch{
+        {"metadata", {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}}}};
+    patch["status"] = std::move(status);
+    auto written =
+        kube::merge_patch<v1::EtcdCluster>(with_.api, meta.key(), "status", std::move(patch));
+    if (!written)
+      return Error(written.error()).during("write the status of " + to_string(meta.key()));
+    with_.stores.clusters.wrote(std::move(*written));
+  }
+  for (const MemberFacts& fact : plan.facts) {
+    const api::ObjectKey key{meta.ns, fact.name};
+    auto written = kube::merge_patch<v1::EtcdMember>(
+        with_.api, key, "status",
+        {{"metadata", {{"uid", fact.uid}}},
+         {"status",
+          {{"memberID", fact.member_id}, {"isVoter", fact.voter}, {"version", fact.version}}}});
+    if (written.failed_with(Code::NotFound))
+      continue;  // Force-deleted meanwhile: the next pass sees it.
+    if (!written) return Error(written.error()).during("write the status of " + to_string(key));
+    with_.stores.members.wrote(std::move(*written));
+  }
+  return Done{};
+}
+
+Result<Done> Reconciler::make_services(const Observation& seen, const Plan& plan) {
+  const auto make = [&](Json body) -> Result<Done> {
+    const std::string name(body.at("metadata").at("name").as_string());
+    auto made = kube::create<kube::Service>(with_.api, seen.cluster.metadata.ns, std::move(body));
+    if (made.failed_with(Code::AlreadyExists))
+      made = kube::get<kube::Service>(with_.api, {seen.cluster.metadata.ns, name});
+    if (!made) return Error(made.error()).during("create Service " + name);
+    if (!is_ours(made->metadata, seen.cluster))
+      return Error{Code::AlreadyExists,
+                   "Service " + name + " belongs to somebody else: rename it or the cluster"};
+    with_.stores.services.wrote(std::move(*made));
+    return Done{};
+  };
+  if (plan.make_headless_service)
+    if (auto made = make(headless_service(seen.cluster)); !made) return made;
+  if (plan.make_client_service)
+    if (auto made = make(client_service(seen.cluster)); !made) return made;
+  return Done{};
+}
+
+namespace {
+
+/// Carries out one step; what it was decided on travels along as UID, resourceVersion or etcd's own
+/// ids.
+struct Actor {
+  const Reconciler::Collaborators& with;
+  const Observation& seen;
+  const Plan& plan;
+  const std::map<std::string, etcd::Endpoint>& endpoints;
+
+  const std::string& ns() const { return seen.cluster.metadata.ns; }
+
+  /// The leader, or else any voter that answered: who may change the membership.
+  std::shared_ptr<etcd::Client> leader() const {
+    const Census census(seen);
+    if (census.leader && endpoints.contains(census.leader->name))
+      return with.etcd.at(endpoints.at(census.leader->name));
+    for (const Seat* voter : census.voters)
+      if (healthy(*voter) && endpoints.contains(voter->name))
+        return with.etcd.at(endpoints.at(voter->name));
+    return nullptr;
+  }
+  template <class Change>
+  Result<Done> change(const std::string& doing, Change change) const {
+    const auto client = leader();
+    if (!client) return Error{Code::Unavailable, doing + ": no member leads"};
+    Result<Done> done = change(*client);
+    if (!done) return Error(done.error()).during(doing);
+    with.log.info("etcd membership changed", {{"cluster", to_string(seen.cluster.metadata.key())},
+                                              {"step", to_string(plan.step)}});
+    return done;
+  }
+
+  Result<Done> operator()(const NoStep&) const { return Done{}; }
+
+  Result<Done> operator()(const CreateMember& step) const {
+    v1::EtcdCluster reported = seen.cluster;
+    reported.status = plan.status;
+    auto made = kube::create<v1::EtcdMember>(with.api, ns(), member(reported, step));
+    if (made.failed_with(Code::AlreadyExists))
+      made = kube::get<v1::EtcdMember>(with.api, {ns(), step.name});
+    if (!made) return Error(made.error()).during("create EtcdMember " + step.name);
+    if (!is_ours(made->metadata, seen.cluster))
+      return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to somebody else"};
+    with.stores.members.wrote(std::move(*made));
+    return Done{};
+  }
+
+  Result<Done> operator()(const AddLearner& step) const {
+    return change("add learner " + step.name, [&](etcd::Client& client) -> Result<Done> {
+      auto added = client.add_learner(step.peer_url);
+      if (!added && !added.failed_with(Code::AlreadyExists)) return added.error();
+      return Done{};
+    });
+  }
+
+  Result<Done> operator()(const Publish& step) const {
+    for (const std::string& name : step.names) {
+      const auto seat = std::ranges::find(seen.seats, name, &Seat::name);
+      auto written = kube::json_patch<v1::EtcdMember>(
+          with.api, {ns(), name},
+          json::array({json::object{
+                           {"op", "test"}, {"path", "/metadata/uid"}, {"value", seat->object->uid}},
+                       json::object{{"op", "test"},
+                                    {"path", "/spec/initialCluster"},
+                                    {"value", seat->object->initial_cluster}},
+                       json::object{{"op", "replace"},
+                                    {"path", "/spec/initialCluster"},
+                                    {"value", step.initial_cluster}}}));
+      if (!written) return Error(written.error()).during("publish the member list to " + name);
+      with.stores.members.wrote(std::move(*written));
+    }
+    return Done{};
+  }
+
+  Result<Done> operator()(const Promote& step) const {
+    return change("promote " + step.name,
+                  [&](etcd::Client& client) { return client.promote(step.id); });
+  }
+
+  Result<Done> operator()(const MoveLeader& step) const {
+    return change("move the leader to " + step.name,
+                  [&](etcd::Client& client) { return client.move_leader(step.to); });
+  }
+
+  Result<Done> operator()(const DeleteMember& step) const {
+    auto going = kube::remove<v1::EtcdMember>(with.api, {ns(), step.name}, step.uid);
+    if (!going) return Error(going.error()).during("delete EtcdMember " + step.name);
+    if (*going) with.stores.members.wrote(std::move(**going));
+    return Done{};
+  }
+
+  Result<Done> operator()(const RemoveFromEtcd& step) const {
+    return change("remove " + step.name + " from etcd", [&](etcd::Client& client) -> Result<Done> {
+      auto removed = client.remove(step.id);
+      if (removed.failed_with(Code::NotFound)) return Done{};
+      return removed;
+    });
+  }
+
+  Result<Done> operator()(const ReleaseMember& step) const {
+    return release_finalizer(with.api, with.stores, {ns(), step.name}, step.uid);
+  }
+};
+
+}  // namespace
+
+Result<Done> Reconciler::act(const Observation& seen, const Endpoints& endpoints,
+                             const Plan& plan) {
+  return std::visit(Actor{with_, seen, plan, endpoints}, plan.step);
+}
+
+/// A refusal is told in the status by the next pass, which comes soon.
+void Reconciler::remember_rejection(const api::ObjectKey& key, const Result<Done>& acted) {
+  const bool refused = acted.failed_with(Code::Denied) || acted.failed_with(Code::Invalid) ||
+                       acted.failed_with(Code::AlreadyExists);
+  memory_[key].rejected = refused ? acted.error().message : "";
+}
+
+void Reconciler::log_plan(const api::ObjectKey& key, const Plan& plan) {
+  const std::string says = to_string(plan.step) + "; " + plan.waiting_for;
+  std::string& before = memory_[key].planned;
+  if (before == says) return;
+  before = says;
+  if (std::holds_alternative<NoStep>(plan.step))
+    with_.log.debug(
+        "planned",
+        {{"cluster", to_string(key)}, {"step", "none"}, {"waiting_for", plan.waiting_for}});
+  else with_.log.info("planned", {{"cluster", to_string(key)}, {"step", to_string(plan.step)}});
+}
+
+}  // namespace etcdop::cluster

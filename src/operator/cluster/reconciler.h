@@ -1,0 +1,54 @@
+// One pass over an EtcdCluster: observe, plan, report, act. Holds no decision and no state but what
+// the log said last.
+#pragma once
+#include <map>
+#include <string>
+
+#include "base/log.h"
+#include "base/wall_time.h"
+#include "etcd/client.h"
+#include "kube/api.h"
+#include "operator/cluster/plan.h"
+#include "operator/shared/stores.h"
+#include "runtime/controller.h"
+
+namespace etcdop::cluster {
+
+class Reconciler {
+ public:
+  /// All of them outlive this.
+  struct Collaborators {
+    Executor& executor;
+    kube::Api& api;
+    Stores& stores;
+    etcd::Clients& etcd;
+    WallClock& clock;
+    Log& log;
+  };
+  explicit Reconciler(Collaborators with) : with_(with) {}
+  /// Safe to call at any time, any number of times; at most one change of membership per call.
+  /// Suspends.
+  Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
+
+ private:
+  /// Where the members of this pass answer.
+  using Endpoints = std::map<std::string, etcd::Endpoint>;
+
+  Observation observe(const api::v1alpha2::EtcdCluster& cluster, Endpoints& endpoints);
+  void ask_etcd(Observation& seen, const Endpoints& endpoints);
+  Result<Done> report(const Observation& seen, const Plan& plan);
+  Result<Done> make_services(const Observation& seen, const Plan& plan);
+  Result<Done> act(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
+  void log_plan(const api::ObjectKey& key, const Plan& plan);
+  void remember_rejection(const api::ObjectKey& key, const Result<Done>& acted);
+
+  Collaborators with_;
+  /// No decision depends on it: what the log said last, and what the API server refused last, for
+  /// the next report.
+  struct Memory {
+    std::string planned, rejected;
+  };
+  std::map<api::ObjectKey, Memory> memory_;
+};
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,87 @@
+#include "operator/cluster/spec.h"
+
+#include <algorithm>
+
+#include "api/leaves.h"
+#include "api/v1alpha2/names.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::cluster {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+v1::ObservedSpec copy_of(const v1::EtcdClusterSpec& spec) {
+  v1::ObservedSpec out;
+  out.replicas = spec.replicas;
+  out.version = spec.version;
+  out.storage = spec.storage;
+  out.resources = spec.resources;
+  out.affinity = spec.affinity;
+  out.topology_spread_constraints = spec.topology_spread_constraints;
+  out.additional_metadata = spec.additional_metadata;
+  out.options = spec.options;
+  out.image_pull_secrets = spec.image_pull_secrets;
+  return out;
+}
+
+bool covers(const std::string& subtree, const std::string& path) {
+  return path == subtree || (path.starts_with(subtree) &&
+                             (path[subtree.size()] == '.' || path[subtree.size()] == '['));
+}
+
+}  // namespace
+
+const std::vector<std::string>& not_implemented_paths() {
+  static const std::vector<std::string> paths = {
+      "additionalMetadata",        "affinity", "auth", "bootstrap",
+      "imagePullSecrets",          "options",  "tls",  "storage.medium",
+      "topologySpreadConstraints",
+  };
+  return paths;
+}
+
+std::vector<std::string> not_implemented(const v1::EtcdCluster& cluster) {
+  std::vector<std::string> out;
+  const auto leaves = api::leaves<v1::EtcdClusterSpec>();
+  for (const std::string& path : api::differs_from_default(cluster.spec)) {
+    if (std::ranges::find(leaves, path) == leaves.end())
+      continue;  // An object with nothing set in it asks for nothing.
+    for (const std::string& subtree : not_implemented_paths())
+      if (covers(subtree, path)) out.push_back(path);
+  }
+  if (const auto& observed = cluster.status.observed; observed && observed->replicas > 0) {
+    if (cluster.spec.replicas == 0) out.push_back("replicas: 0 of a cluster that has members");
+    if (cluster.spec.version != observed->version) out.push_back("a change of version");
+    if (cluster.spec.storage.size != observed->storage.size)
+      out.push_back("a change of storage.size");
+  }
+  return out;
+}
+
+void adopt_spec(const Observation& seen, v1::EtcdClusterStatus& status) {
+  const auto& spec = seen.cluster.spec;
+  const auto& meta = seen.cluster.metadata;
+  const v1::ObservedSpec target = copy_of(spec);
+  const bool first = !status.observed || status.cluster_token.empty();
+  if (!first && *status.observed == target) return;
+
+  const api::Condition* before = runtime::find_condition(status.conditions, v1::kProgressing);
+  const bool after_deadline =
+      before && (before->reason == v1::kDeadlineExceeded || before->reason == v1::kBootstrapFailed);
+  if (status.cluster_token.empty())
+    status.cluster_token = meta.ns + "-" + meta.name + "-" + meta.uid;
+  status.observed = target;
+  status.progress_deadline =
+      to_rfc3339(seen.now + std::chrono::seconds(spec.progress_deadline_seconds));
+  const char* reason = first            ? v1::kInitialSnapshot
+                       : after_deadline ? v1::kRetryAfterDeadline
+                                        : v1::kSpecChanged;
+  runtime::set_condition(
+      status.conditions,
+      {v1::kProgressing, "True", reason,
+       "working towards " + std::to_string(target.replicas) + " members of etcd " + target.version},
+      meta.generation, seen.now);
+}
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,24 @@
+// Which spec is being worked towards: what of it we cannot do yet, and the copy in status.observed.
+// Pure.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "operator/cluster/observation.h"
+
+namespace etcdop::cluster {
+
+/// Parts of the schema that this release accepts and does not act on: one table, by path. A subtree
+/// stands for all below it.
+const std::vector<std::string>& not_implemented_paths();
+
+/// The fields of this cluster's spec that ask for something we cannot do: those of the table that
+/// differ from the schema's default and, for a cluster that has members, edits of version and
+/// storage and a pause. Empty: all of it can be done.
+std::vector<std::string> not_implemented(const api::v1alpha2::EtcdCluster& cluster);
+
+/// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,
+/// SpecChanged, RetryAfterDeadline.
+void adopt_spec(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,93 @@
+// Every field of the schema is either refused by name, or changes what is made or decided.
+#include "operator/cluster/spec.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "api/leaves.h"
+#include "operator/cluster/objects.h"
+#include "operator/cluster/plan.h"
+
+namespace etcdop::cluster {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+v1::EtcdCluster new_cluster() {
+  v1::EtcdCluster c;
+  c.metadata.name = "db";
+  c.metadata.ns = "prod";
+  c.metadata.uid = "u-1";
+  c.spec.version = "3.6.16";
+  return c;
+}
+
+/// What a new cluster of that spec leads to, as text: its seed, its target and its deadline.
+std::string effect(const v1::EtcdCluster& cluster) {
+  Observation seen;
+  seen.now = WallTime{std::chrono::seconds(1795233378)};
+  seen.cluster = cluster;
+  const Plan p = plan(seen);
+  v1::EtcdCluster reported = cluster;
+  reported.status = p.status;
+  std::string out = to_string(p.step) + " " + p.status.progress_deadline.value_or("");
+  if (p.status.observed)
+    out += " " + std::to_string(p.status.observed->replicas) + " " +
+           json::serialize(member(reported, {"m", "u", true}));
+  return out;
+}
+
+/// The fields that do something, each with an edit that must be seen.
+const std::map<std::string, std::function<void(v1::EtcdClusterSpec&)>>& implemented() {
+  static const std::map<std::string, std::function<void(v1::EtcdClusterSpec&)>> edits = {
+      {"replicas", [](auto& s) { s.replicas = 5; }},
+      {"version", [](auto& s) { s.version = "3.5.35"; }},
+      {"storage.size", [](auto& s) { s.storage.size = "2Gi"; }},
+      {"storage.storageClassName", [](auto& s) { s.storage.storage_class_name = "fast"; }},
+      {"progressDeadlineSeconds", [](auto& s) { s.progress_deadline_seconds = 60; }},
+      {"resources", [](auto& s) { s.resources = json::parse(R"({"limits":{"memory":"1Gi"}})"); }},
+  };
+  return edits;
+}
+
+bool refused(const std::string& leaf) {
+  return std::ranges::any_of(not_implemented_paths(), [&](const std::string& subtree) {
+    return leaf == subtree || leaf.starts_with(subtree + ".");
+  });
+}
+
+TEST(ClusterSpec, EveryFieldIsEitherRefusedByNameOrDoesSomething) {
+  for (const std::string& leaf : api::leaves<v1::EtcdClusterSpec>())
+    EXPECT_NE(refused(leaf), implemented().contains(leaf))
+        << leaf << ": in the table, or with an edit here, not both";
+}
+
+TEST(ClusterSpec, AnEditOfAnImplementedFieldIsSeen) {
+  const std::string before = effect(new_cluster());
+  for (const auto& [leaf, edit] : implemented()) {
+    v1::EtcdCluster c = new_cluster();
+    edit(c.spec);
+    EXPECT_TRUE(not_implemented(c).empty()) << leaf;
+    EXPECT_NE(effect(c), before) << leaf;
+  }
+}
+
+TEST(ClusterSpec, ARefusedFieldIsNamed) {
+  v1::EtcdCluster c = new_cluster();
+  c.spec.options.emplace();
+  EXPECT_TRUE(not_implemented(c).empty()) << "an object with nothing set in it asks for nothing";
+  c.spec.options->snapshot_count = 7;
+  c.spec.tls.emplace();
+  c.spec.tls->peer.emplace();
+  c.spec.tls->peer->secret_ref = v1::LocalObjectReference{"peer"};
+  EXPECT_EQ(not_implemented(c),
+            (std::vector<std::string>{"tls.peer.secretRef.name", "options.snapshotCount"}));
+}
+
+TEST(ClusterSpec, DefaultsAskForNothing) { EXPECT_TRUE(not_implemented(new_cluster()).empty()); }
+
+}  // namespace
+}  // namespace etcdop::cluster

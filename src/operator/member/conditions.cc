@@ -1,0 +1,116 @@
+#include "operator/member/conditions.h"
+
+#include <algorithm>
+
+#include "api/v1alpha2/names.h"
+#include "operator/member/objects.h"
+#include "operator/member/plan.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::member {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+struct Verdict {
+  const char* status;
+  const char* reason;
+  std::string message;
+};
+
+const kube::ContainerStatus* etcd_container(const kube::Pod& pod) {
+  const auto& all = pod.status.container_statuses;
+  const auto found =
+      std::ranges::find(all, std::string(v1::kEtcdContainer), &kube::ContainerStatus::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// There is nothing to tell yet: the member is on its way to its first Pod.
+bool is_young(const Observation& seen) {
+  return !seen.pod && !volume_lost(seen) && seen.rejected.empty() &&
+         seen.member.status.conditions.empty() &&
+         (!seen.volume || is_ours(seen.volume->metadata, seen.member));
+}
+
+/// What the kubelet or the scheduler complains about, in words that do not change with each of
+/// their tries.
+std::optional<Verdict> complaint(const v1::EtcdMember& member, const kube::Pod& pod) {
+  if (const auto* etcd = etcd_container(pod)) {
+    const std::string& waiting = etcd->state.waiting ? etcd->state.waiting->reason : "";
+    if (waiting == "ErrImagePull" || waiting == "ImagePullBackOff" || waiting == "InvalidImageName")
+      return Verdict{"False", v1::kImagePullFailed,
+                     "the etcd image of version " + member.spec.version + " cannot be pulled"};
+    if (waiting == "CreateContainerConfigError" || waiting == "CreateContainerError")
+      return Verdict{"False", v1::kPodRejected,
+                     "the etcd container cannot be created: " + etcd->state.waiting->message};
+    if (waiting == "CrashLoopBackOff")
+      return Verdict{"False", v1::kCrashLooping,
+                     "etcd ends again and again: see kubectl logs " + pod.metadata.name};
+  }
+  for (const kube::PodCondition& c : pod.status.conditions)
+    if (c.type == "PodScheduled" && c.status == "False" && c.reason == "Unschedulable")
+      return Verdict{"False", v1::kUnschedulable, "no node takes the Pod: " + c.message};
+  return std::nullopt;
+}
+
+bool pod_ready(const kube::Pod& pod) {
+  return std::ranges::any_of(pod.status.conditions,
+                             [](const auto& c) { return c.type == "Ready" && c.status == "True"; });
+}
+
+Verdict judge(const Observation& seen) {
+  const v1::EtcdMember& member = seen.member;
+  const std::string volume = volume_name(member.metadata.name);
+  if (member.spec.dormant) return {"False", v1::kPaused, "the cluster is paused"};
+  if (!seen.rejected.empty()) return {"False", v1::kPodRejected, seen.rejected};
+  if (member.spec.initial_cluster.empty())
+    return {"False", v1::kPodNotReady, "waiting to be added to etcd"};
+  if (volume_lost(seen))
+    return {"False", v1::kDataLost, "the volume " + volume + " is gone, and the data with it"};
+  if (seen.volume && !is_ours(seen.volume->metadata, member))
+    return {"False", v1::kVolumeConflict,
+            "the PersistentVolumeClaim " + volume + " belongs to somebody else"};
+  if (!seen.pod) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
+  if (!is_ours(seen.pod->metadata, member))
+    return {"False", v1::kPodConflict,
+            "the Pod " + member.metadata.name + " belongs to somebody else"};
+  if (!pod_ready(*seen.pod)) {
+    if (auto problem = complaint(member, *seen.pod)) return *problem;
+    return {"False", v1::kPodNotReady, "pod phase: " + seen.pod->status.phase};
+  }
+  if (member.status.member_id.empty())
+    return {"False", v1::kDiscoveringMemberId, "waiting for memberID"};
+  return {"True", v1::kPodReady, "the member serves"};
+}
+
+}  // namespace
+
+bool volume_lost(const Observation& seen) {
+  return !seen.volume && !seen.member.status.pvc_name.empty();
+}
+
+void report(const Observation& seen, v1::EtcdMemberStatus& status) {
+  const v1::EtcdMember& member = seen.member;
+  const auto set = [&](const char* type, const Verdict& v) {
+    runtime::set_condition(status.conditions, {type, v.status, v.reason, v.message},
+                           member.metadata.generation, seen.now);
+  };
+  const bool has_pod = seen.pod && is_ours(seen.pod->metadata, member);
+  status.pod_name = has_pod ? seen.pod->metadata.name : "";
+  status.pod_uid = has_pod ? seen.pod->metadata.uid : "";
+  if (seen.volume && is_ours(seen.volume->metadata, member))
+    status.pvc_name = seen.volume->metadata.name;
+  status.replicas = 1;
+  status.selector = std::string(v1::kClusterLabel) + "=" + member.spec.cluster_name +
+                    ",app.kubernetes.io/component=" + member.metadata.name;
+  if (!is_young(seen)) set(v1::kReady, judge(seen));
+  if (status.version.empty()) return;
+  if (status.version == member.spec.version)
+    set(v1::kVersionDrifted, {"False", v1::kVersionMatched, "etcd runs " + status.version});
+  else
+    set(v1::kVersionDrifted,
+        {"True", v1::kVersionMismatch,
+         "etcd runs " + status.version + ", wanted is " + member.spec.version});
+}
+
+}  // namespace etcdop::member

@@ -1,0 +1,153 @@
+#include "operator/member/objects.h"
+
+#include <algorithm>
+
+#include "api/v1alpha2/names.h"
+#include "etcd/version_facts.h"
+#include "operator/member/plan.h"
+#include "operator/shared/etcd_pod.h"
+
+namespace etcdop::member {
+namespace {
+
+namespace v1 = api::v1alpha2;
+constexpr const char* kDataDir = "/var/lib/etcd";
+
+json::object labels(const v1::EtcdMember& member) {
+  json::object out;
+  out["app.kubernetes.io/name"] = "etcd";
+  out["app.kubernetes.io/instance"] = member.spec.cluster_name;
+  out["app.kubernetes.io/managed-by"] = "etcd-operator";
+  out[v1::kClusterLabel] = member.spec.cluster_name;
+  out["app.kubernetes.io/component"] = member.metadata.name;
+  return out;
+}
+
+json::object metadata(const v1::EtcdMember& member, const std::string& name) {
+  return {
+      {"name", name},
+      {"namespace", member.metadata.ns},
+      {"labels", labels(member)},
+      {"ownerReferences", json::array{{{"apiVersion", api::api_version(v1::EtcdMember::resource)},
+                                       {"kind", v1::EtcdMember::resource.kind},
+                                       {"name", member.metadata.name},
+                                       {"uid", member.metadata.uid},
+                                       {"controller", true},
+                                       {"blockOwnerDeletion", true}}}}};
+}
+
+json::array command(const v1::EtcdMember& member, bool founds, const etcd::VersionFacts& facts) {
+  const std::string& name = member.metadata.name;
+  const std::string host =
+      name + "." + member.spec.cluster_name + "." + member.metadata.ns + ".svc";
+  json::array out{"etcd",
+                  "--name=" + name,
+                  std::string("--data-dir=") + kDataDir,
+                  "--listen-peer-urls=http://0.0.0.0:2380",
+                  "--listen-client-urls=http://0.0.0.0:2379",
+                  "--advertise-client-urls=http://" + host + ":2379",
+                  "--initial-advertise-peer-urls=http://" + host + ":2380",
+                  std::string(kInitialClusterFlag) + member.spec.initial_cluster,
+                  "--initial-cluster-token=" + member.spec.cluster_token,
+                  std::string("--initial-cluster-state=") + (founds ? "new" : "existing"),
+                  "--listen-metrics-urls=http://0.0.0.0:2381"};
+  if (facts.max_learners_flag) out.emplace_back(std::string(kMaxLearnersFlag) + "8");
+  return out;
+}
+
+json::object http_probe(const char* path, int period, int timeout, int failures) {
+  return {{"httpGet", {{"path", path}, {"port", v1::kMetricsPort}}},
+          {"periodSeconds", period},
+          {"timeoutSeconds", timeout},
+          {"failureThreshold", failures}};
+}
+
+/// Liveness asks for the process alone, readiness contains a linearizable read: a learner is never
+/// ready.
+void add_probes(json::object& container, const etcd::VersionFacts& facts) {
+  if (facts.livez_and_readyz) {
+    container["startupProbe"] = http_probe("/livez", 1, 5, 3600);
+    container["livenessProbe"] = http_probe("/livez", 10, 5, 6);
+    container["readinessProbe"] = http_probe("/readyz", 2, 5, 3);
+    return;
+  }
+  container["livenessProbe"] = json::object{{"tcpSocket", {{"port", v1::kPeerPort}}},
+                                            {"initialDelaySeconds", 15},
+                                            {"periodSeconds", 10},
+                                            {"failureThreshold", 3}};
+  container["readinessProbe"] = http_probe("/health", 5, 1, 3);
+  container["readinessProbe"].as_object()["initialDelaySeconds"] = 5;
+}
+
+Json resources(const v1::EtcdMember& member) {
+  if (member.spec.resources && member.spec.resources->is_object() &&
+      !member.spec.resources->as_object().empty())
+    return *member.spec.resources;
+  return json::object{{"requests", {{"cpu", "100m"}, {"memory", "128Mi"}}}};
+}
+
+json::object etcd_container(const v1::EtcdMember& member, bool founds,
+                            const etcd::VersionFacts& facts, const Images& images) {
+  const auto port = [](const char* name, int number) {
+    return json::object{{"name", name}, {"containerPort", number}, {"protocol", "TCP"}};
+  };
+  json::object out{
+      {"name", v1::kEtcdContainer},
+      {"image", images.etcd_repository + ":v" + member.spec.version},
+      {"command", command(member, founds, facts)},
+      {"ports", json::array{port("client", v1::kClientPort), port("peer", v1::kPeerPort),
+                            port("metrics", v1::kMetricsPort)}},
+      {"resources", resources(member)},
+      {"securityContext",
+       {{"allowPrivilegeEscalation", false},
+        {"readOnlyRootFilesystem", true},
+        {"capabilities", {{"drop", json::array{"ALL"}}}}}},
+      {"volumeMounts", json::array{{{"name", v1::kDataVolume}, {"mountPath", kDataDir}},
+                                   {{"name", "tmp"}, {"mountPath", "/tmp"}}}}};
+  add_probes(out, facts);
+  return out;
+}
+
+}  // namespace
+
+Json volume(const v1::EtcdMember& member) {
+  json::object spec{{"accessModes", json::array{"ReadWriteOnce"}},
+                    {"resources", {{"requests", {{"storage", member.spec.storage.size}}}}}};
+  if (member.spec.storage.storage_class_name)
+    spec["storageClassName"] = *member.spec.storage.storage_class_name;
+  return json::object{{"metadata", metadata(member, volume_name(member.metadata.name))},
+                      {"spec", std::move(spec)}};
+}
+
+Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images) {
+  const auto version = etcd::parse_version(member.spec.version);
+  if (!version || !etcd::facts_of(*version).supported)
+    return Error{Code::Invalid,
+                 "spec.version " + member.spec.version + " is not an etcd that this release runs"};
+  const etcd::VersionFacts facts = etcd::facts_of(*version);
+  json::object meta = metadata(member, member.metadata.name);
+  if (member.status.is_voter) meta["labels"].as_object()[v1::kRoleLabel] = v1::kVoter;
+  json::object spec{
+      {"hostname", member.metadata.name},
+      {"subdomain", member.spec.cluster_name},
+      {"automountServiceAccountToken", false},
+      {"securityContext",
+       {{"runAsNonRoot", true},
+        {"runAsUser", v1::kUserId},
+        {"runAsGroup", v1::kUserId},
+        {"fsGroup", v1::kUserId},
+        {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+      {"containers", json::array{etcd_container(member, founds, facts, images)}},
+      {"volumes",
+       json::array{{{"name", v1::kDataVolume},
+                    {"persistentVolumeClaim", {{"claimName", volume_name(member.metadata.name)}}}},
+                   {{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
+  return Json(json::object{{"metadata", std::move(meta)}, {"spec", std::move(spec)}});
+}
+
+bool is_ours(const api::ObjectMeta& child, const v1::EtcdMember& member) {
+  return std::ranges::any_of(child.owner_references,
+                             [&](const auto& o) { return o.uid == member.metadata.uid; });
+}
+
+}  // namespace etcdop::member

@@ -1,0 +1,27 @@
+// The children of an EtcdMember as they should be made, and what we read back from them. Pure.
+#pragma once
+#include <string>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "base/json.h"
+#include "kube/core_types.h"
+
+namespace etcdop::member {
+
+/// Operator-wide settings that reach the Pods.
+struct Images {
+  std::string etcd_repository = "quay.io/coreos/etcd";
+};
+
+/// The PersistentVolumeClaim data-<member>.
+Json volume(const api::v1alpha2::EtcdMember& member);
+
+/// The Pod. `founds`: initial-cluster-state=new. Invalid if spec.version is not an etcd that we
+/// know how to run.
+Result<Json> pod(const api::v1alpha2::EtcdMember& member, bool founds, const Images& images);
+
+/// Whether `child` has `member`, by UID, as its owner.
+bool is_ours(const api::ObjectMeta& child, const api::v1alpha2::EtcdMember& member);
+
+}  // namespace etcdop::member

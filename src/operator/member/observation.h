@@ -1,0 +1,24 @@
+// What one pass over an EtcdMember may look at. A value; nothing here does I/O.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "base/wall_time.h"
+#include "kube/core_types.h"
+
+namespace etcdop::member {
+
+struct Observation {
+  WallTime now;
+  api::v1alpha2::EtcdMember member;
+  /// The EtcdCluster with the UID that owns this member; absent if it is gone or being deleted.
+  std::optional<api::v1alpha2::EtcdCluster> cluster;
+  std::optional<kube::Pod> pod;                       ///< Of the member's name, whoever owns it.
+  std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, whoever owns it.
+  std::string rejected;  ///< Why the API server refused what the last pass wanted to make; empty if
+                         ///< it did not.
+};
+
+}  // namespace etcdop::member

@@ -1,0 +1,100 @@
+// The decision for one etcd member, in reading order.
+#include "operator/member/plan.h"
+
+#include <algorithm>
+
+#include "api/v1alpha2/names.h"
+#include "operator/member/conditions.h"
+#include "operator/member/objects.h"
+#include "operator/shared/etcd_pod.h"
+#include "operator/shared/finalizer.h"
+
+namespace etcdop::member {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+constexpr auto kSteady = 60s;
+
+/// One that has started once has a data directory, and etcd ignores its initial-cluster.
+bool never_started(const v1::EtcdMember& member) { return member.status.member_id.empty(); }
+
+/// The command line says another list than etcd has now: etcd would refuse to start with it.
+bool list_is_stale(const Observation& seen) {
+  return never_started(seen.member) && !seen.member.spec.bootstrap &&
+         initial_cluster_of(*seen.pod) != seen.member.spec.initial_cluster;
+}
+
+bool ended(const kube::Pod& pod) {
+  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+}
+
+Step pod_step(const Observation& seen) {
+  const v1::EtcdMember& member = seen.member;
+  if (!seen.pod) {
+    const bool founds =
+        member.spec.bootstrap && never_started(member) && seen.cluster->status.cluster_id.empty();
+    return CreatePod{founds};
+  }
+  const kube::Pod& pod = *seen.pod;
+  if (!is_ours(pod.metadata, member) || pod.metadata.terminating()) return NoStep{};
+  if (ended(pod)) return DeletePod{pod.metadata.uid, "it has ended"};
+  if (list_is_stale(seen))
+    return DeletePod{pod.metadata.uid, "etcd's members changed before it started"};
+  const auto role = pod.metadata.labels.find(v1::kRoleLabel);
+  const bool labelled = role != pod.metadata.labels.end() && role->second == v1::kVoter;
+  if (labelled != member.status.is_voter) return SetRole{pod.metadata.uid, member.status.is_voter};
+  return NoStep{};
+}
+
+Step next(const Observation& seen) {
+  const v1::EtcdMember& member = seen.member;
+  if (!seen.cluster)  // Gone or going: so is its data, and etcd need not be asked.
+    return member.metadata.terminating() && has_our_finalizer(member.metadata)
+               ? Step(ReleaseFinalizer{})
+               : Step(NoStep{});
+  if (!has_our_finalizer(member.metadata))
+    return member.metadata.terminating() ? Step(NoStep{}) : Step(AddFinalizer{});
+  if (member.spec.dormant || member.spec.initial_cluster.empty()) return NoStep{};
+  if (!seen.volume) {
+    // A voter on an empty volume would have forgotten what it promised: it is replaced, never
+    // refilled.
+    return volume_lost(seen) ? Step(NoStep{}) : Step(CreateVolume{});
+  }
+  if (!is_ours(seen.volume->metadata, member)) return NoStep{};
+  if (!seen.pod && seen.volume->metadata.terminating()) return NoStep{};
+  return pod_step(seen);
+}
+
+}  // namespace
+
+Plan plan(const Observation& seen) {
+  Plan out;
+  out.status = seen.member.status;
+  if (seen.cluster) report(seen, out.status);
+  out.step = next(seen);
+  out.again = kSteady;
+  return out;
+}
+
+std::string volume_name(const std::string& member) { return "data-" + member; }
+
+std::string to_string(const Step& step) {
+  struct Words {
+    std::string operator()(const NoStep&) const { return "none"; }
+    std::string operator()(const ReleaseFinalizer&) const { return "release-finalizer"; }
+    std::string operator()(const AddFinalizer&) const { return "add-finalizer"; }
+    std::string operator()(const CreateVolume&) const { return "create-volume"; }
+    std::string operator()(const CreatePod& s) const {
+      return s.founds ? "create-pod new" : "create-pod existing";
+    }
+    std::string operator()(const DeletePod& s) const { return "delete-pod: " + s.why; }
+    std::string operator()(const SetRole& s) const {
+      return s.voter ? "set-role voter" : "set-role none";
+    }
+  };
+  return std::visit(Words{}, step);
+}
+
+}  // namespace etcdop::member

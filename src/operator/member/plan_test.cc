@@ -1,0 +1,322 @@
+// The member's plan as a table, the Pod as it must be, and what the status says.
+#include "operator/member/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "api/v1alpha2/names.h"
+#include "operator/member/objects.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::member {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+api::OwnerReference owner(const char* kind, const char* name, const char* uid) {
+  return {"etcd-operator.cozystack.io/v1alpha2", kind, name, uid, true, true};
+}
+
+v1::EtcdMember member() {
+  v1::EtcdMember m;
+  m.metadata.name = "db-x1";
+  m.metadata.ns = "prod";
+  m.metadata.uid = "m-1";
+  m.metadata.finalizers = {v1::kMemberFinalizer};
+  m.metadata.owner_references = {owner("EtcdCluster", "db", "c-1")};
+  m.spec.cluster_name = "db";
+  m.spec.version = "3.6.16";
+  m.spec.initial_cluster = "db-x1=http://db-x1.db.prod.svc:2380";
+  m.spec.cluster_token = "prod-db-c-1";
+  return m;
+}
+
+kube::Pod running_pod(const std::string& list) {
+  kube::Pod pod;
+  pod.metadata.name = "db-x1";
+  pod.metadata.uid = "p-1";
+  pod.metadata.owner_references = {owner("EtcdMember", "db-x1", "m-1")};
+  kube::Container etcd;
+  etcd.name = "etcd";
+  etcd.command = {"etcd", "--initial-cluster=" + list};
+  pod.spec.containers = {etcd};
+  pod.status.phase = "Running";
+  return pod;
+}
+
+kube::PersistentVolumeClaim volume_of(const char* member_uid) {
+  kube::PersistentVolumeClaim claim;
+  claim.metadata.name = "data-db-x1";
+  claim.metadata.owner_references = {owner("EtcdMember", "db-x1", member_uid)};
+  return claim;
+}
+
+/// A joiner whose list is published, with volume and Pod.
+Observation whole() {
+  Observation seen;
+  seen.now = WallTime{1795233378s};
+  seen.member = member();
+  seen.cluster.emplace();
+  seen.cluster->metadata.uid = "c-1";
+  seen.volume = volume_of("m-1");
+  seen.pod = running_pod(seen.member.spec.initial_cluster);
+  return seen;
+}
+
+TEST(MemberPlan, Table) {
+  struct Row {
+    std::function<void(Observation&)> edit;
+    const char* step;
+    const char* because;
+  };
+  const Row rows[] = {
+      {[](auto&) {}, "none", "all is there"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.volume.reset();
+       },
+       "create-volume", ""},
+      {[](auto& o) { o.pod.reset(); }, "create-pod existing", "a lost Pod comes back"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.spec.bootstrap = true;
+       },
+       "create-pod new", "the seed founds the cluster"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.spec.bootstrap = true;
+         o.cluster->status.cluster_id = "c1";
+       },
+       "create-pod existing", "I4: founded once"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.spec.bootstrap = true;
+         o.member.status.member_id = "1";
+       },
+       "create-pod existing", "I4: it has a data directory"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.volume.reset();
+         o.member.status.pvc_name = "data-db-x1";
+       },
+       "none", "I5: a member that lost its data is never refilled"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.volume = volume_of("other");
+       },
+       "none", "I6: somebody else's volume"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.volume->metadata.deletion_timestamp = "t";
+       },
+       "none", "the volume is going"},
+      {[](auto& o) { o.volume->metadata.deletion_timestamp = "t"; }, "none",
+       "a Pod that runs is left running"},
+      {[](auto& o) {
+         o.member.spec.initial_cluster = "";
+         o.pod.reset();
+         o.volume.reset();
+       },
+       "none", "not published yet"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.pod.reset();
+       },
+       "none", "paused"},
+      {[](auto& o) { o.pod = running_pod("older"); },
+       "delete-pod: etcd's members changed before it started", ""},
+      {[](auto& o) {
+         o.pod = running_pod("older");
+         o.member.status.member_id = "1";
+       },
+       "none", "one that has started ignores the list"},
+      {[](auto& o) { o.pod->status.phase = "Failed"; }, "delete-pod: it has ended", "evicted"},
+      {[](auto& o) {
+         o.pod->status.phase = "Failed";
+         o.pod->metadata.deletion_timestamp = "t";
+       },
+       "none", ""},
+      {[](auto& o) {
+         o.pod->metadata.owner_references = {owner("EtcdMember", "db-x1", "m-0")};
+         o.pod->status.phase = "Failed";
+       },
+       "none", "I6: the Pod of an earlier member of that name"},
+      {[](auto& o) { o.member.status.is_voter = true; }, "set-role voter", ""},
+      {[](auto& o) {
+         o.member.status.is_voter = true;
+         o.pod->metadata.labels[v1::kRoleLabel] = "voter";
+       },
+       "none", ""},
+      {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "voter"; }, "set-role none", "I13"},
+      {[](auto& o) { o.member.metadata.finalizers.clear(); }, "add-finalizer",
+       "as the reference leaves its members"},
+      {[](auto& o) { o.member.metadata.deletion_timestamp = "t"; }, "none",
+       "etcd has it still: it goes on serving"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.pod.reset();
+       },
+       "create-pod existing", "it votes until its replacement does"},
+      {[](auto& o) { o.cluster.reset(); }, "none", "the garbage collector will come"},
+      {[](auto& o) {
+         o.cluster.reset();
+         o.member.metadata.deletion_timestamp = "t";
+       },
+       "release-finalizer", "the cluster is gone: etcd need not be asked"},
+  };
+  for (const Row& row : rows) {
+    Observation seen = whole();
+    row.edit(seen);
+    EXPECT_EQ(to_string(plan(seen).step), row.step) << &row - rows << ": " << row.because;
+  }
+}
+
+const api::Condition& ready(const Plan& p) {
+  static const api::Condition none;
+  const auto* found = runtime::find_condition(p.status.conditions, v1::kReady);
+  return found ? *found : none;
+}
+
+void make_ready(kube::Pod& pod) {
+  kube::PodCondition condition;
+  condition.type = "Ready";
+  condition.status = "True";
+  pod.status.conditions = {condition};
+}
+
+void wait_for(kube::Pod& pod, const char* reason) {
+  kube::ContainerStatus etcd;
+  etcd.name = "etcd";
+  etcd.state.waiting.emplace();
+  etcd.state.waiting->reason = reason;
+  pod.status.container_statuses = {etcd};
+}
+
+TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
+  struct Row {
+    std::function<void(Observation&)> edit;
+    const char* reason;
+    const char* message;
+  };
+  const Row rows[] = {
+      {[](auto&) {}, v1::kPodNotReady, "pod phase: Running"},
+      {[](auto& o) { make_ready(*o.pod); }, v1::kDiscoveringMemberId, "waiting for memberID"},
+      {[](auto& o) {
+         make_ready(*o.pod);
+         o.member.status.member_id = "1";
+       },
+       v1::kPodReady, "the member serves"},
+      {[](auto& o) { wait_for(*o.pod, "ErrImagePull"); }, v1::kImagePullFailed,
+       "the etcd image of version 3.6.16 cannot be pulled"},
+      {[](auto& o) { wait_for(*o.pod, "ImagePullBackOff"); }, v1::kImagePullFailed,
+       "the etcd image of version 3.6.16 cannot be pulled"},
+      {[](auto& o) { wait_for(*o.pod, "CrashLoopBackOff"); }, v1::kCrashLooping,
+       "etcd ends again and again: see kubectl logs db-x1"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.rejected = "exceeded quota: q";
+       },
+       v1::kPodRejected, "exceeded quota: q"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.volume.reset();
+         o.member.status.pvc_name = "data-db-x1";
+       },
+       v1::kDataLost, "the volume data-db-x1 is gone, and the data with it"},
+      {[](auto& o) { o.volume = volume_of("other"); }, v1::kVolumeConflict,
+       "the PersistentVolumeClaim data-db-x1 belongs to somebody else"},
+      {[](auto& o) { o.pod->metadata.owner_references.clear(); }, v1::kPodConflict,
+       "the Pod db-x1 belongs to somebody else"},
+  };
+  for (const Row& row : rows) {
+    Observation seen = whole();
+    row.edit(seen);
+    const Plan p = plan(seen);
+    EXPECT_EQ(ready(p).reason, row.reason);
+    EXPECT_EQ(ready(p).message, row.message);
+  }
+}
+
+TEST(MemberStatus, ANewMemberIsNotReportedBeforeThereIsSomethingToTell) {
+  Observation seen = whole();
+  seen.pod.reset();
+  seen.volume.reset();
+  EXPECT_TRUE(plan(seen).status.conditions.empty());
+  seen.member.status.conditions = plan(whole()).status.conditions;
+  EXPECT_EQ(ready(plan(seen)).message, "the Pod does not exist yet")
+      << "one that had a Pod has lost it";
+}
+
+TEST(MemberStatus, NamesPodAndVolumeAndVersion) {
+  Observation seen = whole();
+  seen.member.status.version = "3.5.35";
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status.pod_name, "db-x1");
+  EXPECT_EQ(p.status.pod_uid, "p-1");
+  EXPECT_EQ(p.status.pvc_name, "data-db-x1");
+  EXPECT_EQ(p.status.selector,
+            "etcd-operator.cozystack.io/cluster=db,app.kubernetes.io/component=db-x1");
+  EXPECT_EQ(runtime::find_condition(p.status.conditions, v1::kVersionDrifted)->reason,
+            v1::kVersionMismatch);
+}
+
+std::string flags(const Json& pod) {
+  std::string out;
+  for (const Json& word : pod.at("spec").at("containers").at(0).at("command").as_array())
+    out += std::string(word.as_string()) + "\n";
+  return out;
+}
+
+TEST(MemberObjects, ThePodIsTheContractsToTheLetter) {
+  const Json made = *pod(member(), true, {});
+  EXPECT_EQ(
+      flags(made),
+      "etcd\n--name=db-x1\n--data-dir=/var/lib/etcd\n--listen-peer-urls=http://0.0.0.0:2380\n"
+      "--listen-client-urls=http://0.0.0.0:2379\n--advertise-client-urls=http://"
+      "db-x1.db.prod.svc:2379\n"
+      "--initial-advertise-peer-urls=http://db-x1.db.prod.svc:2380\n"
+      "--initial-cluster=db-x1=http://db-x1.db.prod.svc:2380\n--initial-cluster-token=prod-db-c-1\n"
+      "--initial-cluster-state=new\n--listen-metrics-urls=http://0.0.0.0:2381\n--max-learners=8\n");
+  const Json& spec = made.at("spec");
+  EXPECT_EQ(spec.at("hostname"), "db-x1");
+  EXPECT_EQ(spec.at("subdomain"), "db");
+  EXPECT_EQ(spec.at("automountServiceAccountToken"), false);
+  EXPECT_EQ(spec.at("volumes").at(0).at("persistentVolumeClaim").at("claimName"), "data-db-x1");
+  EXPECT_EQ(spec.at("volumes").at(1).at("name"), "tmp");
+  EXPECT_EQ(spec.at("securityContext").at("runAsUser"), 65532);
+  const Json& etcd = spec.at("containers").at(0);
+  EXPECT_EQ(etcd.at("image"), "quay.io/coreos/etcd:v3.6.16");
+  EXPECT_EQ(etcd.at("securityContext").at("readOnlyRootFilesystem"), true);
+  EXPECT_EQ(etcd.at("readinessProbe").at("httpGet").at("path"), "/readyz");
+  EXPECT_EQ(etcd.at("startupProbe").at("httpGet").at("path"), "/livez");
+  EXPECT_EQ(etcd.at("resources").at("requests").at("memory"), "128Mi");
+  EXPECT_EQ(made.at("metadata").at("ownerReferences").at(0).at("uid"), "m-1");
+}
+
+TEST(MemberObjects, EachEtcdGetsTheFlagsAndProbesItKnows) {
+  v1::EtcdMember m = member();
+  m.spec.version = "3.5.35";
+  EXPECT_EQ(flags(*pod(m, false, {})).find("--max-learners"), std::string::npos);
+  m.spec.version = "3.5.9";
+  const Json old = *pod(m, false, {});
+  EXPECT_EQ(old.at("spec").at("containers").at(0).at("readinessProbe").at("httpGet").at("path"),
+            "/health");
+  m.spec.version = "3.4.1";
+  EXPECT_TRUE(pod(m, false, {}).failed_with(Code::Invalid));
+}
+
+TEST(MemberObjects, ResourcesAndVolumeFollowTheSpec) {
+  v1::EtcdMember m = member();
+  m.spec.resources = json::parse(R"({"limits":{"memory":"1Gi"}})");
+  EXPECT_EQ(pod(m, false, {})->at("spec").at("containers").at(0).at("resources"),
+            *m.spec.resources);
+  m.spec.storage.size = "7Gi";
+  EXPECT_EQ(volume(m).at("spec").at("resources").at("requests").at("storage"), "7Gi");
+  EXPECT_FALSE(volume(m).at("spec").as_object().contains("storageClassName"));
+  m.spec.storage.storage_class_name = "";
+  EXPECT_EQ(volume(m).at("spec").at("storageClassName"), "")
+      << "empty means: no dynamic provisioning";
+}
+
+}  // namespace
+}  // namespace etcdop::member

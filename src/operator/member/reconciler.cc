@@ -1,0 +1,197 @@
+// One pass over an EtcdMember, from top to bottom.
+#include "operator/member/reconciler.h"
+
+#include "api/v1alpha2/names.h"
+#include "kube/typed.h"
+#include "operator/shared/finalizer.h"
+#include "operator/shared/status_patch.h"
+
+namespace etcdop::member {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+constexpr auto kAgainSoon = std::chrono::milliseconds(200);
+
+/// The cluster that owns the member, by UID; null if it is gone, being deleted, or another one of
+/// that name.
+template <class Cluster>
+bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
+  const api::OwnerReference* owner = member.metadata.controller();
+  return owner && owner->uid == cluster.metadata.uid && !cluster.metadata.terminating();
+}
+
+template <class T>
+std::optional<T> copy(const std::shared_ptr<const T>& object) {
+  return object ? std::optional<T>(*object) : std::nullopt;
+}
+
+}  // namespace
+
+Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
+  const auto member = with_.stores.members.get(key);
+  if (!member) {
+    planned_.erase(key);
+    rejected_.erase(key);
+    return runtime::Requeue{};
+  }
+  const Observation seen = observe(*member);
+  const Plan todo = plan(seen);
+  log_plan(seen, todo);
+  if (auto reported = report(seen, todo); !reported) return reported.error();
+  const auto acted = act(seen, todo);
+  remember_rejection(key, acted);
+  if (acted.failed_with(Code::Conflict))
+    return runtime::Requeue{kAgainSoon};  // We saw an older state.
+  if (!acted) return acted.error();
+  return runtime::Requeue{todo.again};
+}
+
+Observation Reconciler::observe(const v1::EtcdMember& member) const {
+  const api::ObjectKey& key = member.metadata.key();
+  Observation seen;
+  seen.now = with_.clock.wall_now();
+  seen.member = member;
+  if (const auto cluster = with_.stores.clusters.get({key.ns, member.spec.cluster_name});
+      cluster && owns(*cluster, member))
+    seen.cluster = *cluster;
+  seen.pod = copy(with_.stores.pods.get(key));
+  seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
+  if (const auto rejected = rejected_.find(key); rejected != rejected_.end())
+    seen.rejected = rejected->second;
+  return seen;
+}
+
+/// Merges only what is ours: memberID, isVoter and version are the cluster's, and equal on both
+/// sides.
+Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
+  const api::ObjectMeta& meta = seen.member.metadata;
+  json::object status = status_patch(api::encode(seen.member.status), api::encode(plan.status));
+  if (status.empty()) return Done{};
+  json::object patch{{"metadata", {{"uid", meta.uid}}}};
+  patch["status"] = std::move(status);
+  auto written =
+      kube::merge_patch<v1::EtcdMember>(with_.api, meta.key(), "status", std::move(patch));
+  if (written.failed_with(Code::NotFound)) return Done{};
+  if (!written)
+    return Error(written.error()).during("write the status of " + to_string(meta.key()));
+  with_.stores.members.wrote(std::move(*written));
+  return Done{};
+}
+
+namespace {
+
+/// Carries out one step; what it was decided on travels along as UID or is looked at once more.
+struct Actor {
+  const Reconciler::Collaborators& with;
+  const Images& images;
+  const Observation& seen;
+
+  const v1::EtcdMember& member() const { return seen.member; }
+  const api::ObjectMeta& meta() const { return seen.member.metadata; }
+
+  /// Asks the API itself whether the cluster is there: what happens next cannot be taken back.
+  Result<std::optional<v1::EtcdCluster>> cluster_now() const {
+    auto cluster = kube::get<v1::EtcdCluster>(with.api, {meta().ns, member().spec.cluster_name});
+    if (cluster.failed_with(Code::NotFound)) return std::optional<v1::EtcdCluster>();
+    if (!cluster) return cluster.error();
+    return owns(*cluster, member()) ? std::optional(std::move(*cluster)) : std::nullopt;
+  }
+
+  Result<Done> operator()(const NoStep&) const { return Done{}; }
+
+  Result<Done> operator()(const ReleaseFinalizer&) const {
+    auto cluster = cluster_now();
+    if (!cluster) return cluster.error();
+    if (*cluster)
+      return Error{Code::Conflict, "the cluster of " + meta().name + " exists after all"};
+    return release_finalizer(with.api, with.stores, meta().key(), meta().uid);
+  }
+
+  Result<Done> operator()(const AddFinalizer&) const {
+    json::array finalizers;
+    for (const std::string& f : meta().finalizers) finalizers.emplace_back(f);
+    finalizers.emplace_back(v1::kMemberFinalizer);
+    auto written =
+        kube::merge_patch<v1::EtcdMember>(with.api, meta().key(), "",
+                                          {{"metadata",
+                                            {{"uid", meta().uid},
+                                             {"resourceVersion", meta().resource_version},
+                                             {"finalizers", std::move(finalizers)}}}});
+    if (!written) return Error(written.error()).during("protect EtcdMember " + meta().name);
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+
+  Result<Done> operator()(const CreateVolume&) const {
+    const std::string name = volume_name(meta().name);
+    auto made = kube::create<kube::PersistentVolumeClaim>(with.api, meta().ns, volume(member()));
+    if (made.failed_with(Code::AlreadyExists))
+      made = kube::get<kube::PersistentVolumeClaim>(with.api, {meta().ns, name});
+    if (!made) return Error(made.error()).during("create PersistentVolumeClaim " + name);
+    with.stores.volumes.wrote(std::move(*made));  // Whose it is, the next pass sees.
+    return Done{};
+  }
+
+  Result<Done> operator()(const CreatePod& step) const {
+    if (step.founds) {
+      auto cluster = cluster_now();
+      if (!cluster) return cluster.error();
+      if (!*cluster || !(*cluster)->status.cluster_id.empty())
+        return Error{Code::Conflict,
+                     "the cluster of " + meta().name + " is gone or has been founded already"};
+    }
+    auto manifest = pod(member(), step.founds, images);
+    if (!manifest) return manifest.error();
+    auto made = kube::create<kube::Pod>(with.api, meta().ns, std::move(*manifest));
+    if (made.failed_with(Code::AlreadyExists)) made = kube::get<kube::Pod>(with.api, meta().key());
+    if (!made) return Error(made.error()).during("create Pod " + meta().name);
+    with.stores.pods.wrote(std::move(*made));
+    return Done{};
+  }
+
+  Result<Done> operator()(const DeletePod& step) const {
+    auto going = kube::remove<kube::Pod>(with.api, meta().key(), step.uid);
+    if (!going) return Error(going.error()).during("delete Pod " + meta().name);
+    if (*going) with.stores.pods.wrote(std::move(**going));
+    return Done{};
+  }
+
+  Result<Done> operator()(const SetRole& step) const {
+    json::object label;
+    label[v1::kRoleLabel] = step.voter ? Json(v1::kVoter) : Json(nullptr);
+    auto written = kube::merge_patch<kube::Pod>(
+        with.api, meta().key(), "",
+        {{"metadata", {{"uid", step.pod_uid}, {"labels", std::move(label)}}}});
+    if (written.failed_with(Code::NotFound)) return Done{};
+    if (!written) return Error(written.error()).during("label Pod " + meta().name);
+    with.stores.pods.wrote(std::move(*written));
+    return Done{};
+  }
+};
+
+}  // namespace
+
+Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
+  return std::visit(Actor{with_, images_, seen}, plan.step);
+}
+
+/// A refusal is told in the member's status by the next pass, which comes soon: the queue backs off
+/// from a quarter second.
+void Reconciler::remember_rejection(const api::ObjectKey& key, const Result<Done>& acted) {
+  const bool refused = acted.failed_with(Code::Denied) || acted.failed_with(Code::Invalid);
+  if (refused) rejected_[key] = acted.error().message;
+  else if (acted) rejected_.erase(key);
+}
+
+void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
+  const api::ObjectKey key = seen.member.metadata.key();
+  const std::string says = to_string(plan.step);
+  std::string& before = planned_[key];
+  if (before == says) return;
+  before = says;
+  if (!std::holds_alternative<NoStep>(plan.step))
+    with_.log.info("planned", {{"member", to_string(key)}, {"step", says}});
+}
+
+}  // namespace etcdop::member

@@ -1,0 +1,44 @@
+// One pass over an EtcdMember: observe, plan, report, act.
+#pragma once
+#include <map>
+#include <string>
+
+#include "base/log.h"
+#include "base/wall_time.h"
+#include "kube/api.h"
+#include "operator/member/objects.h"
+#include "operator/member/plan.h"
+#include "operator/shared/stores.h"
+#include "runtime/controller.h"
+
+namespace etcdop::member {
+
+class Reconciler {
+ public:
+  /// All of them outlive this.
+  struct Collaborators {
+    kube::Api& api;
+    Stores& stores;
+    WallClock& clock;
+    Log& log;
+  };
+  Reconciler(Collaborators with, Images images) : with_(with), images_(std::move(images)) {}
+  /// Safe to call at any time, any number of times. Suspends.
+  Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
+
+ private:
+  Observation observe(const api::v1alpha2::EtcdMember& member) const;
+  Result<Done> report(const Observation& seen, const Plan& plan);
+  Result<Done> act(const Observation& seen, const Plan& plan);
+  void log_plan(const Observation& seen, const Plan& plan);
+  void remember_rejection(const api::ObjectKey& key, const Result<Done>& acted);
+
+  Collaborators with_;
+  Images images_;
+  std::map<api::ObjectKey, std::string>
+      planned_;  // What the log said last, so that it says only news.
+  std::map<api::ObjectKey, std::string>
+      rejected_;  // What the API server refused last, for the next report.
+};
+
+}  // namespace etcdop::member

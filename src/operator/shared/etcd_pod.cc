@@ -1,0 +1,31 @@
+#include "operator/shared/etcd_pod.h"
+
+#include <optional>
+#include <string_view>
+
+#include "api/v1alpha2/names.h"
+
+namespace etcdop {
+namespace {
+
+/// The word of the etcd container's command that begins so, without that beginning.
+std::optional<std::string> argument(const kube::Pod& pod, std::string_view flag) {
+  for (const kube::Container& container : pod.spec.containers) {
+    if (container.name != api::v1alpha2::kEtcdContainer) continue;
+    for (const std::string& word : container.command)
+      if (word.starts_with(flag)) return word.substr(flag.size());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string initial_cluster_of(const kube::Pod& pod) {
+  return argument(pod, kInitialClusterFlag).value_or("");
+}
+
+bool takes_many_learners(const kube::Pod& pod) {
+  return argument(pod, kMaxLearnersFlag).has_value();
+}
+
+}  // namespace etcdop

@@ -1,0 +1,17 @@
+// What a member's Pod tells by its etcd command line. Pure.
+#pragma once
+#include <string>
+
+#include "kube/core_types.h"
+
+namespace etcdop {
+
+inline constexpr const char* kInitialClusterFlag = "--initial-cluster=";
+inline constexpr const char* kMaxLearnersFlag = "--max-learners=";
+
+/// What the Pod's command says after --initial-cluster=; empty if nothing.
+std::string initial_cluster_of(const kube::Pod& pod);
+/// Whether the Pod's command lets it apply more than one learner.
+bool takes_many_learners(const kube::Pod& pod);
+
+}  // namespace etcdop

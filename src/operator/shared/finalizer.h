@@ -1,0 +1,18 @@
+// Our finalizer on EtcdMembers: it keeps the volume until etcd has let the member go.
+#pragma once
+#include <string>
+
+#include "base/result.h"
+#include "kube/api.h"
+#include "operator/shared/stores.h"
+
+namespace etcdop {
+
+bool has_our_finalizer(const api::ObjectMeta& meta);
+
+/// Takes our finalizer, and no other, off the EtcdMember of that UID. Gone already is success;
+/// Conflict: it changed meanwhile, observe again. May suspend.
+Result<Done> release_finalizer(kube::Api& api, Stores& stores, const api::ObjectKey& key,
+                               const std::string& uid);
+
+}  // namespace etcdop

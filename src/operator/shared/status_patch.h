@@ -1,0 +1,11 @@
+// The difference between two encodings of a status, as a merge patch. Pure.
+#pragma once
+#include "base/json.h"
+
+namespace etcdop {
+
+/// Turns `before` into `after` (RFC 7386, one level deep): changed values, and null for what is no
+/// longer there. Empty: equal.
+json::object status_patch(const Json& before, const Json& after);
+
+}  // namespace etcdop

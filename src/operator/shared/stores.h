@@ -1,0 +1,34 @@
+// What the watches know of the kinds that the controllers share, grouped by cluster.
+#pragma once
+#include <optional>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/names.h"
+#include "kube/core_types.h"
+#include "kube/store.h"
+
+namespace etcdop {
+
+/// The cluster that an object's label names; whether it really is that cluster's is decided by UID,
+/// later.
+inline std::optional<api::ObjectKey> cluster_of(const api::ObjectMeta& meta) {
+  const auto label = meta.labels.find(api::v1alpha2::kClusterLabel);
+  if (label == meta.labels.end()) return std::nullopt;
+  return api::ObjectKey{meta.ns, label->second};
+}
+
+struct Stores {
+  template <class T>
+  static std::optional<api::ObjectKey> labelled(const T& object) {
+    return cluster_of(object.metadata);
+  }
+  kube::Store<api::v1alpha2::EtcdCluster> clusters{
+      [](const auto& c) { return std::optional(c.metadata.key()); }};
+  kube::Store<api::v1alpha2::EtcdMember> members{labelled<api::v1alpha2::EtcdMember>};
+  kube::Store<kube::Pod> pods{labelled<kube::Pod>};
+  kube::Store<kube::PersistentVolumeClaim> volumes{labelled<kube::PersistentVolumeClaim>};
+  kube::Store<kube::Service> services{labelled<kube::Service>};
+};
+
+}  // namespace etcdop
