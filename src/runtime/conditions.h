@@ -17,7 +17,8 @@ struct NewCondition {
 const api::Condition* find_condition(const std::vector<api::Condition>& conditions,
                                      std::string_view type);
 
-/// Puts it in place of the one of its type, or at the end. lastTransitionTime changes only when status does.
+/// Puts it in place of the one of its type, or at the end. lastTransitionTime changes only when
+/// status does.
 void set_condition(std::vector<api::Condition>& conditions, const NewCondition& to,
                    std::int64_t generation, WallTime now);
 

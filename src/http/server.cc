@@ -1,0 +1,126 @@
+#include "http/server.h"
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <utility>
+#include <variant>
+
+namespace etcdop::http {
+namespace {
+
+namespace beast = boost::beast::http;
+using boost::system::error_code;
+constexpr std::size_t kPiece = 4 * 1024;
+constexpr std::size_t kBodyMax = 1024;  // Nobody has a reason to send us one.
+
+const char* reason(int status) {
+  switch (status) {
+    case 200: return "OK";
+    case 400: return "Bad Request";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 431: return "Request Header Fields Too Large";
+    case 503: return "Service Unavailable";
+    default: return "Status";
+  }
+}
+
+std::string to_wire(const Response& response, bool head, bool keep) {
+  std::string out =
+      "HTTP/1.1 " + std::to_string(response.status) + " " + reason(response.status) + "\r\n";
+  for (const auto& [name, value] : response.headers) out += name + ": " + value + "\r\n";
+  out += "content-length: " + std::to_string(response.body.size()) + "\r\n";
+  if (!keep) out += "connection: close\r\n";
+  return out + "\r\n" + (head ? "" : response.body);
+}
+
+Response plain(int status, std::string body) {
+  return {status, {{"content-type", "text/plain; charset=utf-8"}}, std::move(body)};
+}
+
+/// One request off the connection. A Response is what to answer to what is not one; an Error ends
+/// the connection.
+struct Reader {
+  Stream& connection;
+  const Server::Options& options;
+  boost::beast::flat_buffer buffer;
+  bool keep_alive = false;
+
+  Result<std::variant<Request, Response>> next() {
+    beast::request_parser<beast::string_body> parser;
+    parser.header_limit(static_cast<std::uint32_t>(options.header_limit));
+    parser.body_limit(kBodyMax);
+    parser.eager(true);
+    while (!parser.is_done()) {
+      error_code ec;
+      if (buffer.size() > 0) {
+        buffer.consume(parser.put(buffer.data(), ec));
+        if (parser.is_done()) break;
+      } else {
+        ec = beast::error::need_more;
+      }
+      if (ec == beast::error::header_limit)
+        return refusal(431, "the request's header is too large\n");
+      if (ec && ec != beast::error::need_more) return refusal(400, "this is not an HTTP request\n");
+      const auto space = buffer.prepare(kPiece);
+      auto n = connection.read({static_cast<char*>(space.data()), space.size()});
+      if (!n) return n.error();
+      if (*n == 0) return Error{Code::Unavailable, "the client has finished"};
+      buffer.commit(*n);
+      if (buffer.size() > options.header_limit + kBodyMax + kPiece)
+        return refusal(431, "the request is too large\n");
+    }
+    const auto& message = parser.get();
+    keep_alive = message.keep_alive();
+    Request request;
+    request.method = std::string(message.method_string());
+    request.target = std::string(message.target());
+    for (const auto& field : message)
+      request.headers[std::string(field.name_string())] = std::string(field.value());
+    return std::variant<Request, Response>(std::move(request));
+  }
+  Result<std::variant<Request, Response>> refusal(int status, const char* why) {
+    keep_alive = false;
+    return std::variant<Request, Response>(plain(status, why));
+  }
+};
+
+}  // namespace
+
+void Server::serve(std::unique_ptr<Stream> connection) {
+  Reader reader{*connection, options_,
+                boost::beast::flat_buffer(options_.header_limit + kBodyMax + 2 * kPiece)};
+  do {
+    Within whole_exchange(executor_, options_.idle_limit);
+    auto next = reader.next();
+    if (!next) break;
+    const Request* request = std::get_if<Request>(&*next);
+    const Response response = request ? answer(*request) : std::get<Response>(*next);
+    const bool head = request && request->method == "HEAD";
+    if (!connection->write(to_wire(response, head, reader.keep_alive))) break;
+  } while (reader.keep_alive);
+  connection->close();
+}
+
+void Server::run(const std::function<Result<std::unique_ptr<Stream>>()>& accept) {
+  for (;;) {
+    auto connection = accept();
+    if (!connection) return;
+    if (open_ >= options_.connections) continue;
+    ++open_;
+    executor_.spawn(
+        [this, stream = std::make_shared<std::unique_ptr<Stream>>(std::move(*connection))] {
+          serve(std::move(*stream));
+          --open_;
+        });
+  }
+}
+
+Response Server::answer(const Request& request) const {
+  if (request.method != "GET" && request.method != "HEAD") return plain(405, "only GET and HEAD\n");
+  const auto route = routes_.find(request.target.substr(0, request.target.find('?')));
+  return route == routes_.end() ? plain(404, "no such path\n") : route->second(request);
+}
+
+}  // namespace etcdop::http

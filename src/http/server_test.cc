@@ -1,0 +1,107 @@
+#include "http/server.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/pipe.h"
+#include "sim/scheduler.h"
+
+namespace etcdop::http {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Says `request` to a server of /healthz, in pieces of `piece` bytes, and returns all that it
+/// answers.
+std::string talk(const std::string& request, std::size_t piece = 1 << 20, bool finish = true) {
+  sim::Scheduler world(1);
+  Server server(world, {});
+  server.route("/healthz", [](const Request& r) {
+    return Response{200, {{"content-type", "text/plain"}}, "ok " + r.target};
+  });
+  auto [client, peer] = sim::pipe(world);
+  std::string out;
+  world.spawn([&, &end = peer] { server.serve(std::move(end)); });
+  world.spawn([&, &end = client] {
+    for (std::size_t at = 0; at < request.size(); at += piece)
+      if (!end->write(std::string_view(request).substr(at, piece))) break;
+    char space[512];
+    for (;;) {
+      Within limit(world, finish ? 1s : 120s);
+      auto n = end->read(space);
+      if (!n || *n == 0) break;
+      out.append(space, *n);
+    }
+    end->close();
+  });
+  world.run();
+  EXPECT_EQ(world.alive(), 0U);
+  return out;
+}
+
+TEST(Server, AnswersWhatItHasARouteFor) {
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{1000}}) {
+    const std::string out = talk("GET /healthz?verbose HTTP/1.1\r\nHost: x\r\n\r\n", piece);
+    EXPECT_EQ(out.substr(0, 17), "HTTP/1.1 200 OK\r\n");
+    EXPECT_NE(out.find("\r\n\r\nok /healthz?verbose"), std::string::npos);
+  }
+}
+
+TEST(Server, KeepsTheConnectionAndTakesSeveralRequestsAtOnce) {
+  const std::string one = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string out = talk(one + one + one);
+  std::size_t answers = 0;
+  for (auto at = out.find("HTTP/1.1 200"); at != std::string::npos;
+       at = out.find("HTTP/1.1 200", at + 1))
+    ++answers;
+  EXPECT_EQ(answers, 3U);
+}
+
+TEST(Server, HeadHasNoBody) {
+  const std::string out = talk("HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(out.find("content-length: 11"), std::string::npos);
+  EXPECT_EQ(out.substr(out.size() - 4), "\r\n\r\n");
+}
+
+TEST(Server, RefusesInWords) {
+  struct Row {
+    std::string request, status;
+  };
+  const Row rows[] = {
+      {"GET /else HTTP/1.1\r\nHost: x\r\n\r\n", "404"},
+      {"POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", "405"},
+      {"this is no HTTP\r\n\r\n", "400"},
+      {"GET /healthz HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n", "431"},
+      {"GET /healthz HTTP/1.1\r\nContent-Length: 5000\r\n\r\n" + std::string(5000, 'x'), "400"},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(talk(row.request).substr(9, 3), row.status) << row.request.substr(0, 40);
+}
+
+TEST(Server, OneThatSaysNothingIsClosed) { EXPECT_EQ(talk("GET /hea", 100, false), ""); }
+
+TEST(Server, MoreConnectionsThanTheLimitAreClosedUnheard) {
+  sim::Scheduler world(1);
+  Server server(world, {.connections = 2});
+  std::vector<std::unique_ptr<Stream>> clients;
+  int offered = 0, refused = 0;
+  world.spawn([&] {
+    server.run([&]() -> Result<std::unique_ptr<Stream>> {
+      if (++offered > 3) return Error{Code::Unavailable, "no more"};
+      auto [client, peer] = sim::pipe(world);
+      clients.push_back(std::move(client));
+      return std::move(peer);
+    });
+    for (auto& client : clients) {
+      Within limit(world, 1s);
+      char space[1];
+      auto n = client->read(space);
+      refused += n && *n == 0;
+    }
+    clients.clear();
+  });
+  world.run();
+  EXPECT_EQ(refused, 1);
+}
+
+}  // namespace
+}  // namespace etcdop::http
