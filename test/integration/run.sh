@@ -53,7 +53,8 @@ for version in $ETCD_VERSIONS; do
   [ ! -e "$(built "etcd-$version")/done" ] || flags+=(--etcd "$version=$(built "etcd-$version")")
 done
 if [ -x "$manager" ]; then
-  flags+=(--operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} --metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0")
+  addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0"
+  flags+=(--operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $addresses")
 fi
 PATH=$(built k8s):$PATH "$out/standin" plans "${flags[@]}" "$@" | tee "$out/plans.log" || true
 read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out/plans.log" | tail -n 1) || true

@@ -112,6 +112,9 @@ func (r *Recorder) Kills() []Case {
 	var cases []Case
 	for _, f := range flows {
 		for _, write := range r.writes[f.name] {
+			if !write.Accepted() {
+				continue
+			}
 			for _, fate := range proxy.Fates {
 				cases = append(cases, kill(f, write, fate))
 			}

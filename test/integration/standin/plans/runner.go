@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -39,12 +40,16 @@ type Runner struct {
 
 	Passed, Failed, Missed int
 
-	mu   sync.Mutex
-	made int
+	mu    sync.Mutex
+	made  int
+	began time.Time
 }
 
 // Run runs the cases and returns when all have ended.
 func (r *Runner) Run(ctx context.Context, cases []Case) {
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
 	work := make(chan Case)
 	var workers sync.WaitGroup
 	for range r.Parallel {
@@ -94,7 +99,7 @@ func (r *Runner) try(ctx context.Context, c Case) (log string, err error) {
 	defer cancel()
 	r.mu.Lock()
 	r.made++
-	namespace := fmt.Sprintf("t%d", r.made)
+	namespace := fmt.Sprintf("t%d-%s", r.made, strconv.FormatInt(r.began.Unix(), 36)) // new on an API server used before
 	r.mu.Unlock()
 	if err := r.World.MakeNamespace(ctx, namespace); err != nil {
 		return "", err

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -30,7 +31,8 @@ const (
 // Fates are all of them.
 var Fates = []Fate{Before, After, Lost, LostAlive}
 
-// Trigger picks one write: by name and count, or, without a name, by its sequence number.
+// Trigger picks one write: by name and count, or, without a name, by its sequence number. A write that is refused is none:
+// but for Before, which cannot know, the trigger waits for the one that is accepted.
 type Trigger struct {
 	Name string `json:"name,omitempty"` // Write.Name
 	Seq  int    `json:"seq,omitempty"`
@@ -68,11 +70,13 @@ type Guard struct {
 
 	mu     sync.Mutex
 	writes []Write
-	counts map[string]int
+	seq    int            // accepted writes of the phase, and those in flight
+	counts map[string]int // the same by verb and target
 	names  namer
 	phase  string
 	last   time.Time // when the last write came in or was answered
 	open   int       // writes without an answer yet
+	begun  int       // phases so far
 	armed  *Trigger
 	fired  chan struct{}
 	dying  bool
@@ -92,7 +96,8 @@ func (g *Guard) Begin(phase string, trigger *Trigger) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.phase, g.armed = phase, trigger
-	g.counts, g.writes, g.names = map[string]int{}, nil, namer{}
+	g.seq, g.counts, g.writes, g.names = 0, map[string]int{}, nil, namer{}
+	g.begun++
 	g.fired = make(chan struct{})
 }
 
@@ -182,7 +187,7 @@ func (g *Guard) rule(side Side, request *http.Request) *Rule {
 	return nil
 }
 
-// admit numbers a write and decides its fate; false when it comes from an operator that is being killed.
+// admit numbers a write; false when it comes from an operator that is being killed.
 func (g *Guard) admit(write *Write) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -191,28 +196,48 @@ func (g *Guard) admit(write *Write) bool {
 		return false
 	}
 	write.At, write.Phase, write.Code = g.last, g.phase, -1
-	key := write.Verb + " " + write.Target
-	g.counts[key]++
-	write.Seq, write.Nth = len(g.writes)+1, g.counts[key]
-	if g.armed != nil && g.armed.picks(write) {
-		write.Fate = g.armed.Fate
-		g.dying = write.Fate != LostAlive && g.Kill != nil
-		g.armed = nil
-		close(g.fired)
+	g.seq++
+	g.counts[write.kind()]++
+	write.Seq, write.Nth = g.seq, g.counts[write.kind()]
+	write.begun, write.index = g.begun, len(g.writes)
+	if g.armed != nil && g.armed.Fate == Before && g.armed.picks(write) {
+		g.fire(write)
 	}
 	g.writes = append(g.writes, *write)
 	g.open++
 	return true
 }
 
-func (g *Guard) answered(write *Write) {
+// waitsFor tells whether the trigger waits for the answer to this write.
+func (g *Guard) waitsFor(write *Write) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.armed != nil && write.Fate == "" && g.armed.picks(write)
+}
+
+func (g *Guard) fire(write *Write) {
+	write.Fate = g.armed.Fate
+	g.dying = write.Fate != LostAlive && g.Kill != nil
+	g.armed = nil
+	close(g.fired)
+}
+
+// answered notes the server's answer and, if the trigger waited for it, decides the write's fate.
+func (g *Guard) answered(write *Write, waited bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open--
 	g.last = time.Now()
-	if i := write.Seq - 1; i < len(g.writes) && g.writes[i].Name() == write.Name() {
-		g.writes[i].Code = write.Code
+	if write.begun != g.begun {
+		return
 	}
+	if write.refused() {
+		g.seq--
+		g.counts[write.kind()]--
+	} else if waited && g.armed != nil && g.armed.picks(write) && !g.dying {
+		g.fire(write)
+	}
+	g.writes[write.index] = *write
 }
 
 // kill kills the operator, and its connections with it, so that nothing it sent is read after its death.
@@ -285,28 +310,46 @@ func (g *Guard) serve(side Side, w http.ResponseWriter, request *http.Request, w
 	if !g.admit(write) {
 		drop(request)
 	}
-	defer g.answered(write)
-	switch write.Fate {
-	case Before:
+	if write.Fate == Before {
+		defer g.answered(write, false)
 		g.kill()
 		drop(request)
-	case Lost, LostAlive:
-		if write.Fate == Lost {
-			defer g.kill()
-		}
-		answer := &unsent{header: http.Header{}}
-		// The server is to finish although nobody may be left to hear it.
-		forward.ServeHTTP(answer, request.WithContext(context.WithoutCancel(request.Context())))
-		write.Code = answerCode(side, answer.code, answer.header)
-		drop(request)
-	default:
-		if write.Fate == After {
-			defer func() { time.AfterFunc(handoff, g.kill) }()
-		}
-		answer := &watched{ResponseWriter: w}
-		g.pass(side, answer, request, forward)
-		write.Code = answerCode(side, answer.code, w.Header())
 	}
+	if !g.waitsFor(write) {
+		answer := &watched{ResponseWriter: w}
+		defer func() {
+			write.Code = answerCode(side, answer.code, w.Header())
+			g.answered(write, false)
+		}()
+		g.pass(side, answer, request, forward)
+		return
+	}
+	answer := g.held(side, request, write, forward)
+	switch write.Fate {
+	case Lost:
+		defer g.kill()
+		drop(request)
+	case LostAlive:
+		drop(request)
+	case After:
+		defer func() { time.AfterFunc(handoff, g.kill) }()
+	}
+	answer.send(w)
+}
+
+// held forwards a write, holds its answer back, and decides on its fate. The server is to finish although nobody may be left
+// to hear it.
+func (g *Guard) held(side Side, request *http.Request, write *Write, forward http.Handler) *held {
+	answer := &held{header: http.Header{}, code: http.StatusOK}
+	defer func() {
+		if answer.whole {
+			write.Code = answerCode(side, answer.code, answer.header)
+		}
+		g.answered(write, true)
+	}()
+	g.pass(side, answer, request.WithContext(context.WithoutCancel(request.Context())), forward)
+	answer.whole = true
+	return answer
 }
 
 // pass forwards a request, unless a rule is against it.
@@ -320,7 +363,7 @@ func (g *Guard) pass(side Side, w http.ResponseWriter, request *http.Request, fo
 	case "status":
 		refuse(side, w, rule)
 	case "lost":
-		forward.ServeHTTP(&unsent{header: http.Header{}}, request)
+		forward.ServeHTTP(&held{header: http.Header{}}, request)
 		drop(request)
 	case "hang":
 		select {
@@ -385,16 +428,36 @@ func (w *watched) WriteHeader(code int) {
 // Unwrap gives http.ResponseController what it flushes.
 func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// unsent takes an answer that nobody gets.
-type unsent struct {
+// held is an answer that may or may not be sent.
+type held struct {
 	header http.Header
 	code   int
+	body   bytes.Buffer
+	whole  bool
 }
 
-func (u *unsent) Header() http.Header               { return u.header }
-func (u *unsent) Write(content []byte) (int, error) { return len(content), nil }
-func (u *unsent) WriteHeader(code int)              { u.code = code }
-func (u *unsent) Flush()                            {}
+func (h *held) Header() http.Header               { return h.header }
+func (h *held) Write(content []byte) (int, error) { return h.body.Write(content) }
+func (h *held) WriteHeader(code int)              { h.code = code }
+func (h *held) Flush()                            {}
+
+func (h *held) send(w http.ResponseWriter) {
+	for key, values := range h.header {
+		if !strings.HasPrefix(key, http.TrailerPrefix) {
+			w.Header()[key] = values
+		}
+	}
+	w.WriteHeader(h.code)
+	_, _ = w.Write(h.body.Bytes()) // nobody is helped by an error here
+	if h.body.Len() > 0 {
+		_ = http.NewResponseController(w).Flush() // trailers follow a body
+	}
+	for key, values := range h.header {
+		if strings.HasPrefix(key, http.TrailerPrefix) {
+			w.Header()[key] = values
+		}
+	}
+}
 
 // readBody reads a request's body and puts it back.
 func readBody(request *http.Request) ([]byte, error) {

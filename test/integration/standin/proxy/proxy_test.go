@@ -45,18 +45,18 @@ func TestAWriteIsNamedAlikeInEachRun(t *testing.T) {
 	}
 }
 
-// fakeEtcd answers MemberAdd with a message and trailers, everything else with trailers only.
+// fakeEtcd answers MemberAdd with a message and trailers, and everything else with trailers only; MemberRemove it refuses once.
 func fakeEtcd(t *testing.T, calls *atomic.Int32) string {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
 		w.Header().Set("Content-Type", "application/grpc")
 		if !strings.HasSuffix(r.URL.Path, "/MemberAdd") {
-			w.Header().Set("Grpc-Status", "12")
+			w.Header().Set("Grpc-Status", map[bool]string{true: "14", false: "0"}[calls.Load() == 1])
 			return
 		}
 		io.Copy(w, r.Body)
-		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "9")
-		w.Header().Set(http.TrailerPrefix+"Grpc-Message", "too many learner members")
+		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+		w.Header().Set(http.TrailerPrefix+"Grpc-Message", "fine")
 	}))
 	server.Config.Protocols = protocols((*http.Protocols).SetUnencryptedHTTP2)
 	server.Start()
@@ -90,16 +90,19 @@ func TestGRPCPassesWithMessageAndTrailersAndIsRecorded(t *testing.T) {
 	var calls atomic.Int32
 	guard := NewGuard()
 	call := etcdThrough(t, guard, fakeEtcd(t, &calls))
-	answer, err := call("MemberAdd")
-	if err != nil {
+	answer, err := call("MemberRemove")
+	if err != nil || answer.Header.Get("Grpc-Status") != "14" {
+		t.Errorf("trailers only: %v %v", answer, err)
+	}
+	if answer, err = call("MemberAdd"); err != nil {
 		t.Fatal(err)
 	}
 	body, _ := io.ReadAll(answer.Body)
-	if string(body) != "message" || answer.Trailer.Get("Grpc-Status") != "9" || answer.Header.Get("Grpc-Status") != "" {
+	if string(body) != "message" || answer.Trailer.Get("Grpc-Status") != "0" || answer.Header.Get("Grpc-Status") != "" {
 		t.Errorf("body %q, trailers %v, header %v", body, answer.Trailer, answer.Header)
 	}
-	if answer, err = call("MemberRemove"); err != nil || answer.Header.Get("Grpc-Status") != "12" {
-		t.Errorf("trailers only: %v %v", answer, err)
+	if _, err = call("MemberRemove"); err != nil {
+		t.Error(err)
 	}
 	if _, err = call("MemberList"); err != nil {
 		t.Error(err)
@@ -108,7 +111,7 @@ func TestGRPCPassesWithMessageAndTrailersAndIsRecorded(t *testing.T) {
 	for _, write := range guard.Writes() {
 		got += fmt.Sprint(write.Seq, " ", write.Name(), " ", write.Code, "; ")
 	}
-	if got != "1 MemberAdd Cluster #1 9; 2 MemberRemove Cluster #1 12; " {
+	if got != "1 MemberRemove Cluster #1 14; 1 MemberAdd Cluster #1 0; 2 MemberRemove Cluster #1 0; " {
 		t.Errorf("recorded: %s", got)
 	}
 }
@@ -145,6 +148,23 @@ func TestEachFateKillsAndForwardsAsItsNameSays(t *testing.T) {
 				t.Error("not fired")
 			}
 		})
+	}
+}
+
+func TestATriggerWaitsForTheWriteThatIsNotRefused(t *testing.T) {
+	var calls atomic.Int32
+	guard := NewGuard()
+	call := etcdThrough(t, guard, fakeEtcd(t, &calls))
+	guard.Begin("test", &Trigger{Name: "MemberRemove Cluster #1", Fate: LostAlive})
+	answer, err := call("MemberRemove")
+	if err != nil || answer.Header.Get("Grpc-Status") != "14" {
+		t.Errorf("the refusal: %v %v", answer, err)
+	}
+	if _, err = call("MemberRemove"); err == nil {
+		t.Error("the accepted write was answered")
+	}
+	if writes := guard.Writes(); len(writes) != 2 || writes[1].Fate != LostAlive || writes[1].Code != 0 {
+		t.Errorf("recorded: %v", writes)
 	}
 }
 

@@ -22,19 +22,34 @@ const (
 
 // Write is a request that changes something, as it is recorded.
 type Write struct {
-	Seq    int       `json:"seq"` // within its instance, from 1
+	Seq    int       `json:"seq"` // within its phase, from 1; what was refused does not count, its number comes again
 	At     time.Time `json:"at"`
 	Phase  string    `json:"phase,omitempty"`
 	Side   Side      `json:"side"`
 	Verb   string    `json:"verb"`
 	Target string    `json:"target"` // resource, name and subresource, or RPC; names that differ from run to run are numbered
-	Nth    int       `json:"nth"`    // which write of this verb and target it is, from 1
+	Nth    int       `json:"nth"`    // the same among the writes of this verb and target
 	Code   int       `json:"code"`   // HTTP code of the API's answer, gRPC code of etcd's; -1 without an answer
 	Fate   Fate      `json:"fate,omitempty"`
+
+	begun, index int // the phase and the place in its list
 }
 
 // Name says which write it is, in a way that another run has, too.
-func (w *Write) Name() string { return fmt.Sprintf("%s %s #%d", w.Verb, w.Target, w.Nth) }
+func (w *Write) Name() string { return fmt.Sprintf("%s #%d", w.kind(), w.Nth) }
+
+func (w *Write) kind() string { return w.Verb + " " + w.Target }
+
+// refused tells that the server has said no. Without an answer nobody knows.
+func (w *Write) refused() bool {
+	if w.Side == API {
+		return w.Code >= http.StatusBadRequest
+	}
+	return w.Code > 0
+}
+
+// Accepted tells that the server has done it.
+func (w *Write) Accepted() bool { return w.Code >= 0 && !w.refused() }
 
 // etcdWrites are the RPCs that change something.
 var etcdWrites = map[string]bool{
