@@ -50,11 +50,12 @@ struct Permission {
 
 /// Every call may suspend the calling fiber, and has a deadline of its own inside the fiber's.
 ///
-/// Errors: NotFound 404; AlreadyExists 409 with that reason; Conflict any other 409 and a failed
-/// JSON-patch `test`; Invalid 400, 415, 422; Denied 401, 403; Expired 410; Unavailable: it did not
-/// happen (refused, 429 and 503 after the retries that Retry-After allowed); for a write Lost: it
-/// may have happened (500, 504, connection cut after sending). TimedOut and Cancelled as
-/// base/result.h says. The message is that of the server's Status object.
+/// Errors: NotFound 404; AlreadyExists 409 with that reason; Conflict any other 409, a failed
+/// JSON-patch `test`, and a merge patch with another metadata.uid (422); Invalid 400, 415, any
+/// other 422; Denied 401, 403; Expired 410; Unavailable: it did not happen (refused, 429 and 503
+/// after the retries that Retry-After allowed); for a write Lost: it may have happened (500, 504,
+/// connection cut after sending). TimedOut and Cancelled as base/result.h says. The message is that
+/// of the server's Status object.
 class Api {
  public:
   virtual ~Api() = default;

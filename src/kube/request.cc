@@ -123,19 +123,23 @@ struct Status {
   int code = 0;
   std::string reason, message;
   bool has_causes = false;
+  bool other_uid = false;  ///< A cause is metadata.uid: "field is immutable".
 };
 
 std::optional<Status> parse_status(const Json& value) {
   const json::object* object = value.if_object();
   if (!object || text_at(*object, "kind") != "Status") return std::nullopt;
-  Status status{0, text_at(*object, "reason"), text_at(*object, "message"), false};
+  Status status{0, text_at(*object, "reason"), text_at(*object, "message")};
   if (const Json* code = object->if_contains("code"); code && code->is_int64())
     status.code = static_cast<int>(std::clamp<std::int64_t>(code->get_int64(), 0, 999));
   const Json* details = object->if_contains("details");
-  if (details && details->is_object()) {
-    const Json* causes = details->get_object().if_contains("causes");
-    status.has_causes = causes && causes->is_array() && !causes->get_array().empty();
-  }
+  const Json* causes =
+      details && details->is_object() ? details->get_object().if_contains("causes") : nullptr;
+  if (!causes || !causes->is_array()) return status;
+  status.has_causes = !causes->get_array().empty();
+  for (const Json& cause : causes->get_array())
+    status.other_uid = status.other_uid || (cause.is_object() &&
+                                            text_at(cause.get_object(), "field") == "metadata.uid");
   return status;
 }
 
@@ -150,10 +154,11 @@ Code to_code(const Call& call, int http, const Status& status, bool from_server)
     case 409: return status.reason == "AlreadyExists" ? Code::AlreadyExists : Code::Conflict;
     case 410: return Code::Expired;
     case 422: {
-      // A patch that does not fit what is there has no causes; an object that is not valid has.
+      // A patch that does not fit what is there has no causes; an object that is not valid has. A
+      // UID in a merge patch is a precondition: another one says that this is another object.
       const bool test_failed =
           call.verb == Verb::Patch && call.patch == PatchType::Json && !status.has_causes;
-      return test_failed ? Code::Conflict : Code::Invalid;
+      return test_failed || status.other_uid ? Code::Conflict : Code::Invalid;
     }
     case 429: return Code::Unavailable;
     case 503: return from_server ? Code::Unavailable : unknown;

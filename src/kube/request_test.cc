@@ -126,6 +126,8 @@ TEST(Answer, ErrorsMapToTheCodesThatCallersBranchOn) {
   const Call get = call(Verb::Get, kPods, "n", "p"), create = call(Verb::Create, kPods, "n", "");
   Call json_patch = call(Verb::Patch, kPods, "n", "p");
   json_patch.patch = PatchType::Json;
+  const Call merge = call(Verb::Patch, kPods, "n", "p");
+  const char* const uid = R"({"causes":[{"field":"spec"},{"field":"metadata.uid"}]})";
   const char* const causes = R"({"causes":[{"reason":"FieldValueInvalid","field":"spec"}]})";
   struct Row {
     const Call& call;
@@ -150,6 +152,7 @@ TEST(Answer, ErrorsMapToTheCodesThatCallersBranchOn) {
       {create, 422, status("Invalid", "m", causes), Code::Invalid, "the schema refuses it"},
       {json_patch, 422, status("Invalid", "m"), Code::Conflict, "a test failed"},
       {json_patch, 422, status("Invalid", "m", causes), Code::Invalid, "the result is not valid"},
+      {merge, 422, status("Invalid", "m", uid), Code::Conflict, "it is another object by now"},
       {create, 422, status("Invalid", "m"), Code::Invalid, "only a JSON patch tests"},
       {create, 429, status("TooManyRequests", "m"), Code::Unavailable, "not carried out"},
       {get, 500, status("InternalError", "m"), Code::Unavailable, "a read may be repeated"},

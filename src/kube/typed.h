@@ -8,6 +8,7 @@
 
 #include "api/describe.h"
 #include "kube/api.h"
+#include "kube/list_pages.h"
 
 namespace etcdop::kube {
 
@@ -25,6 +26,26 @@ Result<T> decoded(Result<Json> answer) {
 template <class T>
 Result<T> get(Api& api, const ObjectKey& key) {
   return decoded<T>(api.call({Verb::Get, T::resource, key.ns, key.name, {}, {}, {}, {}}));
+}
+
+/// Every object of a namespace ("": of all) that the selector ("": none) selects, page by page.
+/// Corrupt if one of them cannot be read: a Reflector is more patient.
+template <class T>
+Result<std::vector<T>> list(Api& api, const std::string& ns, const std::string& label_selector) {
+  Call call{Verb::List, T::resource, ns, {}, {}, {}, {}, {}};
+  if (!label_selector.empty()) call.query["labelSelector"] = label_selector;
+  std::vector<T> out;
+  Result<Done> read = Done{};
+  auto version = list_pages(
+      api, std::move(call), [&] { out.clear(); },
+      [&](const Json& item) {
+        out.emplace_back();
+        if (auto ok = api::decode(item, out.back(), T::resource.kind); !ok)
+          read = Error{Code::Corrupt, ok.error().message};
+      });
+  if (!version) return version.error();
+  if (!read) return read.error();
+  return out;
 }
 
 /// `body` is the whole manifest; apiVersion and kind are set here.

@@ -1,0 +1,101 @@
+#include "kube/client.h"
+
+#include <utility>
+
+#include "kube/request.h"
+#include "kube/watch_lines.h"
+
+namespace etcdop::kube {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Duration kDialLimit = seconds(10);
+constexpr std::uint64_t kWatchSecondsMin = 300, kWatchSecondsMax = 600;
+
+/// As the Host header has it.
+std::string authority(const Config& config) {
+  const bool ipv6 = config.host.find(':') != std::string::npos;
+  return (ipv6 ? "[" + config.host + "]" : config.host) + ":" + config.port;
+}
+
+/// What http::HttpClient says, in the words of api.h.
+Error to_error(const Call& call, const Error& error) {
+  const bool unknown = error.code == Code::Lost || error.code == Code::Corrupt;
+  if (reads(call.verb))
+    return {error.code == Code::Lost ? Code::Unavailable : error.code, error.message};
+  return {unknown ? Code::Lost : error.code, error.message};
+}
+
+}  // namespace
+
+Client::Client(Executor& executor, Random& random, const Config& config,
+               http::HttpClient::Dial dial, ReadFile read_file, Options options)
+    : executor_(executor),
+      random_(random),
+      options_(std::move(options)),
+      base_path_(config.base_path),
+      token_(executor, config, std::move(read_file)),
+      http_(executor,
+            [&executor, dial = std::move(dial)] {
+              Within limit(executor, kDialLimit);  // A watch has no deadline of its own.
+              return dial();
+            },
+            {.host = authority(config)}) {}
+
+Result<http::Response> Client::exchange(const Call& call, http::Request& request,
+                                        const Exchange& send) {
+  request.headers["User-Agent"] = "etcd-operator/" + options_.version;
+  for (bool renewed = false;; renewed = true) {
+    auto token = token_.get();
+    if (!token) return token.error();
+    if (!token->empty()) request.headers["Authorization"] = "Bearer " + token->reveal();
+    auto response = send(request);
+    if (options_.on_answer)
+      options_.on_answer(call.verb, call.resource, response ? response->status : 0);
+    if (!response) return to_error(call, response.error());
+    if (response->status != 401 || renewed || !token_.expire()) return response;
+  }
+}
+
+Result<Json> Client::call(const Call& call) {
+  auto request = to_request(call, base_path_);
+  if (!request) return request.error();
+  Within limit(executor_, options_.call_limit);
+  const Instant deadline = executor_.now() + options_.call_limit;
+  for (int attempt = 1;; ++attempt) {
+    auto response = exchange(call, *request, [this](const auto& r) { return http_.send(r); });
+    if (!response) return response.error();
+    auto answer = to_answer(call, *response);
+    if (answer) return answer;
+    if (!reads(call.verb) && answer.failed_with(Code::Corrupt))
+      return Error{Code::Lost, answer.error().message};  // It has happened; what came of it?
+    const auto wait = retry_after(*response);
+    if (!wait || !answer.failed_with(Code::Unavailable) || attempt == kAttempts) return answer;
+    // Not all at once: a quarter more, at random.
+    const Instant again = executor_.now() + *wait + *wait / 1000 * (random_.next() % 250);
+    if (again >= deadline) return answer;
+    const Woken woken = executor_.sleep_until(again);
+    if (woken == Woken::Cancelled) return etcdop::to_result(woken, "wait for Retry-After").error();
+    if (woken == Woken::Deadline) return answer;
+  }
+}
+
+Result<Done> Client::watch(const Call& call, const std::function<bool(WatchEvent)>& each) {
+  Call timed = call;
+  const auto spread = random_.next() % (kWatchSecondsMax - kWatchSecondsMin + 1);
+  timed.query.emplace("timeoutSeconds", std::to_string(kWatchSecondsMin + spread));
+  auto request = to_request(timed, base_path_);
+  if (!request) return request.error();
+  request->silence_limit = options_.silence_limit;
+  WatchLines lines(call, each);
+  auto response = exchange(call, *request, [&](const auto& r) {
+    return http_.stream(r, [&lines](std::string_view piece) { return lines.take(piece); });
+  });
+  if (!response) return response.error();
+  if (response->status < 200 || response->status > 299)
+    return kube::to_error(call, response->status, response->body);
+  return lines.result();
+}
+
+}  // namespace etcdop::kube

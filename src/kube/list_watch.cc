@@ -1,0 +1,147 @@
+#include "kube/list_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kube/list_pages.h"
+
+namespace etcdop::kube {
+namespace {
+
+/// metadata.resourceVersion; "" if there is none.
+std::string version_of(const Json& object) {
+  const json::object* const fields = object.if_object();
+  const Json* const metadata = fields ? fields->if_contains("metadata") : nullptr;
+  const json::object* const inner = metadata ? metadata->if_object() : nullptr;
+  const Json* const version = inner ? inner->if_contains("resourceVersion") : nullptr;
+  return version && version->is_string() ? std::string(version->get_string()) : std::string();
+}
+
+}  // namespace
+
+ListWatch::ListWatch(Executor& executor, Random& random, Log& log, Api& api, Mirror& mirror,
+                     Scope scope)
+    : executor_(executor),
+      random_(random),
+      log_(log),
+      api_(api),
+      mirror_(mirror),
+      scope_(std::move(scope)) {}
+
+ListWatch::~ListWatch() {
+  check(!fiber_ || fiber_->done(), "a list-watch is stopped before its end");
+}
+
+void ListWatch::start() {
+  check(!fiber_, "a list-watch is started once");
+  fiber_ = executor_.spawn([this] { run(); });
+}
+
+void ListWatch::stop() {
+  if (!fiber_) return;
+  fiber_->cancel();
+  Shield until_it_ends(executor_);  // It touches the mirror until then.
+  (void)fiber_->join();
+}
+
+void ListWatch::run() {
+  for (Next next = Next::List; next != Next::Stop;) {
+    if (next == Next::List) {
+      auto listed = list();
+      if (listed.failed_with(Code::Cancelled)) return;
+      if (!listed) {
+        complain("list", listed.error());
+        if (!back_off()) return;
+        continue;
+      }
+    }
+    next = watch();
+  }
+}
+
+Call ListWatch::call(Verb verb) const {
+  Call out;
+  out.verb = verb;
+  out.resource = scope_.resource;
+  out.ns = scope_.ns;
+  if (!scope_.label_selector.empty()) out.query["labelSelector"] = scope_.label_selector;
+  return out;
+}
+
+Result<Done> ListWatch::list() {
+  auto version = list_pages(
+      api_, call(Verb::List), [this] { mirror_.list_begins(); },
+      [this](const Json& object) { mirror_.listed(object); });
+  if (!version) return version.error();
+  if (version->empty()) return Error{Code::Corrupt, "a list without resourceVersion"};
+  version_ = std::move(*version);
+  watch_failures_ = 0;
+  mirror_.list_ends(executor_.now());
+  log_.debug("listed", {{"kind", scope_.resource.kind}, {"namespace", scope_.ns}});
+  return Done{};
+}
+
+ListWatch::Next ListWatch::watch() {
+  Call from_here = call(Verb::Watch);
+  from_here.query["resourceVersion"] = version_;
+  const Instant began = executor_.now();
+  bool heard = false, senseless = false, asked_to_list = false;
+  auto ended = api_.watch(from_here, [&](const WatchEvent& event) {
+    senseless = !take(event);
+    if (senseless) return false;
+    heard = true;
+    failures_ = watch_failures_ = 0;
+    complaint_.clear();
+    asked_to_list = !mirror_.heard(executor_.now());
+    return !asked_to_list;
+  });
+  if (asked_to_list) return Next::List;
+  if (senseless) ended = Error{Code::Corrupt, "an event without resourceVersion"};
+  return after_watch(ended, heard, executor_.now() - began);
+}
+
+bool ListWatch::take(const WatchEvent& event) {
+  std::string version = version_of(event.object);
+  if (version.empty()) return false;
+  version_ = std::move(version);
+  if (event.type != WatchEvent::Type::Bookmark) mirror_.event(event.type, event.object);
+  return true;
+}
+
+ListWatch::Next ListWatch::after_watch(const Result<Done>& ended, bool heard, Duration lasted) {
+  if (ended.failed_with(Code::Cancelled)) return Next::Stop;
+  if (ended && (heard || lasted >= kWatchShort)) {
+    failures_ = watch_failures_ = 0;
+    return Next::Resume;
+  }
+  const Code code = ended ? Code::Unavailable : ended.error().code;
+  if (code == Code::Expired)
+    log_.info("watch expired, listing again",
+              {{"kind", scope_.resource.kind}, {"namespace", scope_.ns}});
+  else if (!ended) complain("watch", ended.error());
+  ++watch_failures_;
+  const bool senseless = code == Code::Corrupt || code == Code::Invalid;
+  // One that brought something and was then cut goes on at once: servers restart.
+  if ((!heard || senseless) && !back_off()) return Next::Stop;
+  const bool list = senseless || code == Code::Expired || code == Code::NotFound ||
+                    watch_failures_ >= kWatchFailuresMax;
+  return list ? Next::List : Next::Resume;
+}
+
+void ListWatch::complain(const char* doing, const Error& error) {
+  const bool known = std::exchange(complaint_, error.message) == error.message;
+  log_.write(known ? Level::Debug : Level::Warn, "watching failed, trying again",
+             {{"kind", scope_.resource.kind},
+              {"namespace", scope_.ns},
+              {"request", doing},
+              {"error", error.message}});
+}
+
+bool ListWatch::back_off() {
+  const int doublings = std::min(failures_++, 10);
+  const Duration longest = std::min<Duration>(kBackoffMin * (1 << doublings), kBackoffMax);
+  const auto less = static_cast<std::int64_t>(random_.next() % 500);
+  return executor_.sleep(longest - longest / 1000 * less) == Woken::Ready;
+}
+
+}  // namespace etcdop::kube

@@ -1,0 +1,94 @@
+// Fills a Store with one kind of one namespace, or of all.
+#pragma once
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/list_watch.h"
+#include "kube/store.h"
+
+namespace etcdop::kube {
+
+/// Name, namespace and UID, also of an object that is otherwise unreadable; empty where missing.
+struct Identity {
+  ObjectKey key;
+  std::string uid;
+};
+Identity identity_of(const Json& object);
+
+/// For --watch-namespace=a,b: one of these for each namespace, all into one store. What it lists
+/// and watches when, and after which failures, is ListWatch's.
+///
+/// An object that cannot be decoded is logged and passed over; what was known of it stays, and the
+/// others are not held up.
+template <class T>
+class Reflector final : private Mirror {
+ public:
+  struct Options {
+    std::string ns = {};  ///< Empty: all namespaces.
+    std::string label_selector = {};
+  };
+  /// The store is not synced before the first list of this one. References are used until stop().
+  Reflector(Executor& executor, Random& random, Log& log, Api& api, Store<T>& store,
+            Options options)
+      : log_(log),
+        store_(store),
+        ns_(options.ns),
+        list_watch_(executor, random, log, api, *this,
+                    {T::resource, options.ns, std::move(options.label_selector)}) {
+    store_.expect(ns_);
+  }
+  void start() { list_watch_.start(); }
+  /// May suspend. To be called before the end, if it was started.
+  void stop() { list_watch_.stop(); }
+
+ private:
+  void list_begins() override {
+    mark_ = store_.mark();
+    listed_.clear();
+    unreadable_.clear();
+  }
+  void listed(const Json& json) override {
+    T object;
+    if (read(json, object)) listed_.push_back(std::move(object));
+    else unreadable_.insert(identity_of(json).key);
+  }
+  void list_ends(Instant now) override {
+    store_.replace(std::exchange(listed_, {}), mark_, now, ns_, unreadable_);
+    unreadable_.clear();
+  }
+  void event(WatchEvent::Type type, const Json& json) override {
+    if (type == WatchEvent::Type::Deleted) {  // Identity is enough, and always readable.
+      const Identity gone = identity_of(json);
+      store_.saw_deleted(gone.key, gone.uid);
+      return;
+    }
+    T object;
+    if (read(json, object)) store_.saw(std::move(object));
+  }
+  bool heard(Instant now) override {
+    store_.heard(now, ns_);
+    return !store_.overdue(now, ns_);
+  }
+  bool read(const Json& json, T& object) {
+    const auto ok = api::decode(json, object, T::resource.kind);
+    if (!ok)
+      log_.error("object cannot be read and is passed over",
+                 {{"kind", T::resource.kind},
+                  {"object", to_string(identity_of(json).key)},
+                  {"error", ok.error().message}});
+    return bool(ok);
+  }
+
+  Log& log_;
+  Store<T>& store_;
+  std::string ns_;
+  std::uint64_t mark_ = 0;
+  std::vector<T> listed_;
+  std::set<ObjectKey> unreadable_;
+  ListWatch list_watch_;
+};
+
+}  // namespace etcdop::kube
