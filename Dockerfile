@@ -6,7 +6,7 @@ RUN apt-get update && grep -v '^#' tools/packages.txt | xargs apt-get install -y
  && cmake --preset release && ninja -C out/release manager
 
 FROM scratch
-COPY --from=build /src/out/release/src/main/manager /manager
+COPY --from=build /src/out/release/manager /manager
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 USER 65532:65532
 ENTRYPOINT ["/manager"]

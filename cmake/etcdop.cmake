@@ -83,10 +83,11 @@ function(etcdop_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()
 
-# etcdop_binary(NAME SOURCES ... DEPS ...): a program.
+# etcdop_binary(NAME SOURCES ... DEPS ...): a program, at out/PRESET/NAME.
 function(etcdop_binary name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   etcdop_compiles(${name})
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endfunction()

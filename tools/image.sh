@@ -7,7 +7,7 @@ version=$(sed -n 's/^project(.* VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=ghcr.io/cozystack/etcd-operator:$version
 out=out/image
 rm -rf "$out/root"
-install -D -m 0755 out/release/src/main/manager "$out/root/manager"
+install -D -m 0755 out/release/manager "$out/root/manager"
 install -D -m 0644 /etc/ssl/certs/ca-certificates.crt "$out/root/etc/ssl/certs/ca-certificates.crt"
 chmod 0755 "$out/root" "$out"/root/etc{,/ssl,/ssl/certs}
 tools/cluster/mkimage.sh "$out/etcd-operator.tar" "$name" "$out/root" '{"User": "65532:65532", "Entrypoint": ["/manager"]}'

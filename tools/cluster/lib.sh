@@ -155,5 +155,6 @@ node_process() {
   local pid child
   alive "$STATE/run/node$1.pid" || return
   read -r pid _ <"$STATE/run/node$1.pid"
-  read -r child <"/proc/$pid/task/$pid/children" && echo "${child%% *}"
+  read -r child <"/proc/$pid/task/$pid/children" || true # no end of line there
+  [ -n "$child" ] && echo "${child%% *}"
 }

@@ -5,6 +5,10 @@ set -euo pipefail
 . "$(dirname "$0")/env.sh"
 # shellcheck source=lib.sh
 . "$cluster_dir/lib.sh"
+any_alive || {
+  echo "load.sh: the local cluster does not run (./dev up starts it)" >&2
+  exit 1
+}
 mkdir -p "$STATE/images"
 for image; do
   cp "$image" "$STATE/images/${image##*/}"
