@@ -22,6 +22,7 @@ constexpr auto kSteady = 60s;  // Between looks at a cluster that needs nothing.
 constexpr auto kPaceMin =
     300ms;  // etcd refuses changes for up to 5 s after another: ask again soon.
 constexpr auto kPaceMax = 60s;
+constexpr auto kStartGrace = 30s;  // A Pod that starts well has done so by then.
 constexpr std::size_t kLearnersAtOnce =
     8;  // The --max-learners that our Pods of 3.6 and later carry.
 
@@ -245,13 +246,25 @@ std::string initial_cluster(const Observation& seen) {
   return out;
 }
 
+/// One after the other: an etcd that joins asks all others for their version before it serves, so
+/// that two which start at the same moment wait for each other's time-outs (15 s, measured). One
+/// that does not come up holds up the next for a while only.
 Step Rules::publish() {
-  Publish step{{}, initial_cluster(seen)};
-  for (const Seat* seat : census.joiners)
-    if (unstarted(*seat) && seat->object->initial_cluster != step.initial_cluster)
-      step.names.push_back(seat->name);
-  if (step.names.empty()) return NoStep{};
-  return step;
+  const std::string list = initial_cluster(seen);
+  const Seat* next = nullptr;
+  auto oldest_first = census.joiners;
+  std::ranges::sort(oldest_first, [](const Seat* a, const Seat* b) { return newer(b, a); });
+  bool somebody_starts = false;
+  for (const Seat* seat : oldest_first) {
+    if (!unstarted(*seat)) continue;
+    const std::string& published = seat->object->initial_cluster;
+    if (!published.empty() && published != list) return Publish{seat->name, list};
+    if (!published.empty()) somebody_starts |= seen.now - seat->object->created < kStartGrace;
+    else if (!next) next = seat;
+  }
+  if (!next) return NoStep{};
+  if (somebody_starts) return wait("a joiner to start before " + next->name + " does");
+  return Publish{next->name, list};
 }
 
 /// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; among the
@@ -401,11 +414,7 @@ std::string to_string(const Step& step) {
       return (s.seed ? "create-seed " : "create-member ") + s.name;
     }
     std::string operator()(const AddLearner& s) const { return "add-learner " + s.name; }
-    std::string operator()(const Publish& s) const {
-      std::string out = "publish";
-      for (const std::string& name : s.names) out += " " + name;
-      return out;
-    }
+    std::string operator()(const Publish& s) const { return "publish " + s.name; }
     std::string operator()(const Promote& s) const { return "promote " + s.name; }
     std::string operator()(const MoveLeader& s) const {
       return "move-leader " + s.from + " to " + s.name;

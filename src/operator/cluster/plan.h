@@ -28,11 +28,10 @@ struct AddLearner {
   std::string name, peer_url;
   bool operator==(const AddLearner&) const = default;
 };
-/// Writes the member list of this pass into every joiner that has not started: from then on it may
-/// have a Pod.
+/// Writes the member list of this pass into a joiner that has not started: from then on it may have
+/// a Pod.
 struct Publish {
-  std::vector<std::string> names;
-  std::string initial_cluster;
+  std::string name, initial_cluster;
   bool operator==(const Publish&) const = default;
 };
 struct Promote {

@@ -193,10 +193,8 @@ class World {
   }
   void carry_out(const Publish& s) {
     EXPECT_EQ(s.initial_cluster, list()) << "the exact list: " << text();
-    for (const std::string& name : s.names) {
-      EXPECT_FALSE(body(name).started);
-      body(name).list = s.initial_cluster;
-    }
+    EXPECT_FALSE(body(s.name).started);
+    body(s.name).list = s.initial_cluster;
   }
   void carry_out(const Promote& s) {
     Body& b = body(s.name);

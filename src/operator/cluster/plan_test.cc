@@ -45,8 +45,9 @@ v1::EtcdCluster formed(int replicas) {
 
 /// "a:V+" per member, oldest first. V: voter, L: started learner, U: learner that has not started,
 /// N: not in etcd, X: as V, but without an EtcdMember (x: as U). Then: + healthy and ready, - no
-/// answer, * leads (and is healthy), ! its EtcdMember is terminating, p published, o its Pod takes
-/// one learner only, d past the deadline, v voted before, 1..9 its node.
+/// answer, * leads (and is healthy), ! its EtcdMember is terminating, p published long ago, s with
+/// the list of now, o its Pod takes one learner only, d past the deadline, g past the grace of a
+/// start, v voted before, 1..9 its node.
 Seat seat_of(const std::string& word, std::size_t index) {
   Seat seat;
   seat.name = word.substr(0, word.find(':'));
@@ -69,7 +70,10 @@ Seat seat_of(const std::string& word, std::size_t index) {
   object.member_id = seat.listed && seat.listed->started ? to_hex(id) : "";
   object.version = seat.answer ? "3.6.16" : "";
   if (kind == 'V' || kind == 'L' || has('p')) object.initial_cluster = "published";
-  object.created = kNow + std::chrono::seconds(has('d') ? -601 : -60 + static_cast<int>(index));
+  object.created = kNow + std::chrono::seconds((has('d')   ? -700
+                                                : has('g') ? -40
+                                                           : -20) +
+                                               static_cast<int>(index));
   seat.object = object;
   std::string node = "n";
   for (char c = '1'; c <= '9'; ++c)
@@ -94,6 +98,15 @@ Observation observe(int replicas, const std::string& text) {
   for (Seat& seat : seen.seats)
     if (seat.answer) seat.answer->leader = leader;
   std::ranges::sort(seen.seats, {}, &Seat::name);
+  std::string list;
+  for (const Seat& seat : seen.seats)
+    if (seat.listed) list += (list.empty() ? "" : ",") + seat.name + "=" + seat.peer_url;
+  std::istringstream again(text);
+  for (std::string word; again >> word;)
+    for (Seat& seat : seen.seats)
+      if (seat.name == word.substr(0, word.find(':')) &&
+          word.find('s', word.find(':')) != std::string::npos)
+        seat.object->initial_cluster = list;
   return seen;
 }
 
@@ -121,8 +134,11 @@ TEST(ClusterPlan, Table) {
       {3, "a:V* b:N", "create-member #1", "both may be learners at once"},
       {3, "a:V* b:N c:N", "add-learner b", ""},
       {3, "a:V* b:U c:N", "add-learner c", "no list is published while an add is due"},
-      {3, "a:V* b:U c:U", "publish b c", "one list for both"},
-      {3, "a:V* b:Up c:Up", "publish b c", "the list changed before they started"},
+      {3, "a:V* b:U c:U", "publish b", "the oldest first"},
+      {3, "a:V* b:Up c:Up", "publish b", "the list changed before it started"},
+      {3, "a:V* b:Us c:U", "none", "two that start together wait for each other"},
+      {3, "a:V* b:Usg c:U", "publish c", "one that does not come up holds up nobody for long"},
+      {3, "a:V* b:L+ c:U", "promote b", ""},
       {3, "a:V* b:L+ c:Up", "promote b", "a vote adds nobody to the list that c starts with"},
       {3, "a:V* b:L- c:Up", "publish c", ""},
       {3, "a:V* b:L+ c:L+", "promote b", "the oldest, one at a time"},

@@ -310,21 +310,19 @@ struct Actor {
   }
 
   Result<Done> operator()(const Publish& step) const {
-    for (const std::string& name : step.names) {
-      const auto seat = std::ranges::find(seen.seats, name, &Seat::name);
-      auto written = kube::json_patch<v1::EtcdMember>(
-          with.api, {ns(), name},
-          json::array({json::object{
-                           {"op", "test"}, {"path", "/metadata/uid"}, {"value", seat->object->uid}},
-                       json::object{{"op", "test"},
-                                    {"path", "/spec/initialCluster"},
-                                    {"value", seat->object->initial_cluster}},
-                       json::object{{"op", "replace"},
-                                    {"path", "/spec/initialCluster"},
-                                    {"value", step.initial_cluster}}}));
-      if (!written) return Error(written.error()).during("publish the member list to " + name);
-      with.stores.members.wrote(std::move(*written));
-    }
+    const Seat::Object& seen_as = *std::ranges::find(seen.seats, step.name, &Seat::name)->object;
+    auto written = kube::json_patch<v1::EtcdMember>(
+        with.api, {ns(), step.name},
+        json::array(
+            {json::object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", seen_as.uid}},
+             json::object{{"op", "test"},
+                          {"path", "/spec/initialCluster"},
+                          {"value", seen_as.initial_cluster}},
+             json::object{{"op", "replace"},
+                          {"path", "/spec/initialCluster"},
+                          {"value", step.initial_cluster}}}));
+    if (!written) return Error(written.error()).during("publish the member list to " + step.name);
+    with.stores.members.wrote(std::move(*written));
     return Done{};
   }
 

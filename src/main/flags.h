@@ -1,0 +1,35 @@
+// The manager's command line and environment, as the reference has them and a little more.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+
+namespace etcdop {
+
+struct Flags {
+  std::string metrics_bind_address = ":8080";       ///< "0": none.
+  std::string health_probe_bind_address = ":8081";  ///< "0": none.
+  bool leader_elect = false;
+  std::string cluster_domain;  ///< Empty: from resolv.conf.
+  std::string operator_image;
+  std::string etcd_image_repository = "quay.io/coreos/etcd";
+  std::vector<std::string> watch_namespaces;  ///< Empty: all.
+  std::string kubeconfig;  ///< Empty: KUBECONFIG, or else the Pod's service account.
+  bool log_as_json = true;
+  Level log_level = Level::Info;
+  bool show_version = false;
+  std::optional<std::string> help;  ///< Asked for: to be printed.
+};
+
+/// What an environment variable says; nullopt if it is not set.
+using Environment = std::function<std::optional<std::string>(const std::string&)>;
+
+/// Reads the words after the program's name. One dash does for two, as Go's flags have it. Invalid:
+/// names the flag and what to do.
+Result<Flags> parse_flags(std::vector<std::string> words, const Environment& environment);
+
+}  // namespace etcdop

@@ -1,0 +1,87 @@
+#include "main/flags.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace etcdop {
+namespace {
+
+Result<Flags> parse(std::vector<std::string> words,
+                    std::map<std::string, std::string> environment = {}) {
+  return parse_flags(std::move(words), [&](const std::string& name) -> std::optional<std::string> {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+TEST(Flags, TheDefaultsAreTheReferences) {
+  auto flags = parse({});
+  ASSERT_TRUE(flags);
+  EXPECT_EQ(flags->metrics_bind_address, ":8080");
+  EXPECT_EQ(flags->health_probe_bind_address, ":8081");
+  EXPECT_FALSE(flags->leader_elect);
+  EXPECT_TRUE(flags->watch_namespaces.empty());
+  EXPECT_EQ(flags->etcd_image_repository, "quay.io/coreos/etcd");
+}
+
+TEST(Flags, OneDashDoesForTwoAndBooleansTakeAValue) {
+  auto flags = parse({"-leader-elect", "-metrics-bind-address=127.0.0.1:9", "--watch-namespace",
+                      "a,b", "-zap-devel=false"});
+  ASSERT_TRUE(flags) << flags.error().message;
+  EXPECT_TRUE(flags->leader_elect);
+  EXPECT_EQ(flags->metrics_bind_address, "127.0.0.1:9");
+  EXPECT_EQ(flags->watch_namespaces, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(flags->log_as_json);
+  EXPECT_FALSE(parse({"--leader-elect=false"})->leader_elect);
+}
+
+TEST(Flags, TheEnvironmentIsReadAndTheCommandLineWins) {
+  const std::map<std::string, std::string> environment = {
+      {"OPERATOR_IMAGE", "op:1"},
+      {"ETCD_IMAGE_REPOSITORY", "r.example/etcd"},
+      {"WATCH_NAMESPACE", "x"}};
+  auto flags = parse({}, environment);
+  EXPECT_EQ(flags->operator_image, "op:1");
+  EXPECT_EQ(flags->etcd_image_repository, "r.example/etcd");
+  EXPECT_EQ(flags->watch_namespaces, std::vector<std::string>{"x"});
+  EXPECT_EQ(parse({"--watch-namespace=y"}, environment)->watch_namespaces,
+            std::vector<std::string>{"y"});
+}
+
+TEST(Flags, ZapsFlagsAreUnderstood) {
+  EXPECT_FALSE(parse({"--zap-devel"})->log_as_json);
+  EXPECT_EQ(parse({"--zap-log-level=debug"})->log_level, Level::Debug);
+  EXPECT_EQ(parse({"--zap-log-level=5"})->log_level, Level::Debug);
+  EXPECT_FALSE(parse({"--zap-encoder=console"})->log_as_json);
+  EXPECT_TRUE(parse({"--zap-stacktrace-level=error", "--zap-time-encoding=iso8601"}));
+}
+
+TEST(Flags, BadInputNamesTheFlagAndWhatToDo) {
+  struct Row {
+    std::vector<std::string> words;
+    const char* says;
+  };
+  const Row rows[] = {
+      {{"--no-such-flag"}, "--no-such-flag"},
+      {{"stray"}, "stray"},
+      {{"--log-format=xml"}, "say json or console"},
+      {{"--log-level=loud"}, "say debug, info, warn or error"},
+      {{"--metrics-bind-address=8080"}, "say HOST:PORT"},
+      {{"--health-probe-bind-address=:99999"}, "--health-probe-bind-address"},
+      {{"--operator-image=controller:latest"}, "placeholder"},
+  };
+  for (const Row& row : rows) {
+    auto flags = parse(row.words);
+    ASSERT_TRUE(flags.failed_with(Code::Invalid)) << row.words[0];
+    EXPECT_NE(flags.error().message.find(row.says), std::string::npos) << flags.error().message;
+  }
+}
+
+TEST(Flags, HelpListsThem) {
+  EXPECT_NE(parse({"-h"})->help->find("--watch-namespace"), std::string::npos);
+  EXPECT_NE(parse({"--help"})->help->find("--leader-elect"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace etcdop
