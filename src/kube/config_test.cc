@@ -25,7 +25,7 @@ std::string kubeconfig(const std::string& cluster, const std::string& user = "to
          user + "}\n";
 }
 
-class ConfigTest : public testing::Test {
+class ConfigTest : public ::testing::Test {
  protected:
   Result<std::string> read(const std::string& path) const {
     const auto found = files.find(path);

@@ -28,7 +28,7 @@ std::optional<ObjectKey> cluster_of(const Thing& object) {
   return ObjectKey{object.metadata.ns, found->second};
 }
 
-class StoreTest : public testing::Test {
+class StoreTest : public ::testing::Test {
  protected:
   StoreTest() {
     store.on_change([this](const ObjectKey& group) { told += group.name + " "; });

@@ -1,0 +1,424 @@
+// The client against an API server that plays a script over pipes, in virtual time.
+#include "kube/client.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "kube/request.h"
+#include "sim/pipe.h"
+#include "sim/scheduler.h"
+#include "test/support/seeded_random.h"
+
+namespace etcdop::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Resource kPods{"", "v1", "pods", "Pod"};
+
+/// The server's end of one connection.
+class Peer {
+ public:
+  Peer(sim::Scheduler& world, Stream& stream) : world_(world), stream_(stream) {}
+  /// The next request, header and body; empty once the client is gone.
+  std::string request() {
+    std::size_t end;
+    while ((end = pending_.find("\r\n\r\n")) == pending_.npos)
+      if (!more()) return {};
+    end += 4;
+    constexpr std::string_view kLength = "Content-Length: ";
+    if (const auto at = pending_.find(kLength); at < end)
+      end += std::stoul(pending_.substr(at + kLength.size()));
+    while (pending_.size() < end)
+      if (!more()) return {};
+    const std::string whole = pending_.substr(0, end);
+    pending_.erase(0, end);
+    return whole;
+  }
+  /// False once the client is gone.
+  bool answer(int status, const std::string& body, const std::string& header = "") {
+    return say("HTTP/1.1 " + std::to_string(status) + " x\r\n" + header +
+               "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+  bool begin_watch() { return say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"); }
+  bool chunk(const std::string& bytes) {
+    char size[20];
+    std::snprintf(size, sizeof size, "%zx\r\n", bytes.size());
+    return say(size + bytes + "\r\n");
+  }
+  bool end_watch() { return say("0\r\n\r\n"); }
+  void sleep(Duration d) { (void)world_.sleep(d); }
+  /// Until the client has gone.
+  void be_silent() {
+    while (more()) {}
+  }
+
+ private:
+  bool say(const std::string& bytes) { return bool(stream_.write(bytes)); }
+  bool more() {
+    char space[1000];
+    auto n = stream_.read(space);
+    if (!n || *n == 0) return false;
+    pending_.append(space, *n);
+    return true;
+  }
+  sim::Scheduler& world_;
+  Stream& stream_;
+  std::string pending_;
+};
+
+std::string status(const char* reason) {
+  return std::string(R"({"kind":"Status","message":"the server says why","reason":")") + reason +
+         "\"}";
+}
+std::string event(const char* type, const char* name) {
+  return std::string(R"({"type":")") + type + R"(","object":{"metadata":{"name":")" + name +
+         "\"}}}\n";
+}
+
+Call get() {
+  Call out;
+  out.resource = kPods;
+  out.ns = "prod";
+  out.name = "db-0";
+  return out;
+}
+Call create() {
+  Call out = get();
+  out.verb = Verb::Create;
+  out.name = "";
+  out.body = json::object{};
+  return out;
+}
+Call watching() {
+  Call out = get();
+  out.verb = Verb::Watch;
+  out.name = "";
+  out.query["resourceVersion"] = "5";
+  return out;
+}
+
+class ClientTest : public ::testing::Test {
+ protected:
+  /// Plays one connection, the first being 0. The connection closes when it returns.
+  using Script = std::function<void(Peer&, int connection)>;
+
+  http::HttpClient::Dial dial(Script script) {
+    return [this, script = std::move(script)]() -> Result<std::unique_ptr<Stream>> {
+      auto [ours, theirs] = sim::pipe(world);
+      const int number = dials++;
+      world.spawn([this, script, number, end = std::shared_ptr<Stream>(std::move(theirs))] {
+        Peer peer(world, *end);
+        script(peer, number);
+      });
+      return std::move(ours);
+    };
+  }
+  /// Runs `body` with a client, which ends with it, until nothing happens any more.
+  void with(http::HttpClient::Dial dial, const std::function<void(Client&)>& body) {
+    world.spawn([&] {
+      const ReadFile read_file = [this](const std::string& path) -> Result<std::string> {
+        return files[path];
+      };
+      Client client(world, random, config, std::move(dial), read_file,
+                    {.version = "1.2", .on_answer = [this](Verb verb, const Resource& r, int code) {
+                       answers += std::string(to_string(verb)) + " " + r.plural + " " +
+                                  std::to_string(code) + "; ";
+                     }});
+      body(client);
+    });
+    world.run();
+    EXPECT_EQ(world.alive(), 0U);
+  }
+  void with(Script script, const std::function<void(Client&)>& body) {
+    with(dial(std::move(script)), body);
+  }
+  /// One call to a server that answers each request on its connection with the next of `replies`:
+  /// status, header, body.
+  struct Reply {
+    int status;
+    std::string header, body;
+  };
+  Result<Json> call(const Call& call, const std::vector<Reply>& replies) {
+    Result<Json> result = Error{Code::Corrupt, "never ran"};
+    with(
+        [&](Peer& peer, int) {
+          for (const Reply& reply : replies) {
+            if (peer.request().empty()) return;
+            ++requests;
+            if (!peer.answer(reply.status, reply.body, reply.header)) return;
+          }
+          peer.be_silent();
+        },
+        [&](Client& client) { result = client.call(call); });
+    return result;
+  }
+  /// Names of what came, and how it ended.
+  Result<Done> watch(Script script, std::size_t enough = 1000) {
+    Result<Done> result = Done{};
+    with(std::move(script), [&](Client& client) {
+      result = client.watch(watching(), [&](const WatchEvent& e) {
+        events.push_back(std::to_string(int(e.type)) +
+                         std::string(e.object.at("metadata").at("name").as_string()));
+        return events.size() < enough;
+      });
+    });
+    return result;
+  }
+  Duration elapsed() const { return world.now().time_since_epoch(); }
+
+  sim::Scheduler world{1};
+  testing::SeededRandom random{1};
+  Config config = [] {
+    Config out;
+    out.host = "fd00::1";
+    out.port = "6443";
+    out.base_path = "/base";
+    out.token_file = "/token";
+    return out;
+  }();
+  std::map<std::string, std::string> files{{"/token", "one"}};
+  int dials = 0, requests = 0;
+  std::string answers;
+  std::vector<std::string> events;
+};
+
+template <class T>
+void expect_error(const Result<T>& result, Code code, const std::string& text) {
+  ASSERT_FALSE(result);
+  EXPECT_EQ(int(result.error().code), int(code)) << result.error().message;
+  EXPECT_NE(result.error().message.find(text), std::string::npos) << result.error().message;
+}
+
+TEST_F(ClientTest, ACallSaysWhoWeAre) {
+  std::string seen;
+  with(
+      [&](Peer& peer, int) {
+        seen = peer.request();
+        (void)peer.answer(200, R"({"kind":"Pod"})");
+      },
+      [&](Client& client) {
+        auto object = client.call(get());
+        ASSERT_TRUE(object) << object.error().message;
+        EXPECT_EQ(object->at("kind"), "Pod");
+      });
+  for (const char* part :
+       {"GET /base/api/v1/namespaces/prod/pods/db-0 HTTP/1.1\r\n", "Host: [fd00::1]:6443\r\n",
+        "Authorization: Bearer one\r\n", "User-Agent: etcd-operator/1.2\r\n"})
+    EXPECT_NE(seen.find(part), std::string::npos) << seen;
+  EXPECT_EQ(answers, "get pods 200; ");
+}
+
+TEST_F(ClientTest, ATokenThatIsRefusedIsReadAgainOnce) {
+  std::vector<std::string> tokens;
+  const auto refuse = [&](int times) {
+    return [&, times](Peer& peer, int) {
+      for (std::string seen; !(seen = peer.request()).empty();) {
+        const auto at = seen.find("Bearer ") + 7;
+        tokens.push_back(seen.substr(at, seen.find('\r', at) - at));
+        files["/token"] = "two";
+        const bool refused = int(tokens.size()) <= times;
+        (void)peer.answer(refused ? 401 : 200, refused ? status("Unauthorized") : "{}");
+      }
+    };
+  };
+  with(refuse(1), [](Client& client) { EXPECT_TRUE(client.call(create())); });
+  EXPECT_EQ(tokens, (std::vector<std::string>{"one", "two"}));
+  tokens.clear();
+  with(refuse(9), [](Client& client) {
+    expect_error(client.call(create()), Code::Denied, "the server says why");
+  });
+  EXPECT_EQ(tokens.size(), 2U);
+  tokens.clear();
+  config.token_file = "";
+  config.token = Secret("fixed");
+  with(refuse(9),
+       [](Client& client) { EXPECT_TRUE(client.call(get()).failed_with(Code::Denied)); });
+  EXPECT_EQ(tokens, (std::vector<std::string>{"fixed"}));
+}
+
+TEST_F(ClientTest, WithoutATokenNothingIsSent) {
+  files.clear();
+  with([](Peer&, int) {},
+       [](Client& client) { expect_error(client.call(get()), Code::Denied, "/token"); });
+  EXPECT_EQ(dials, 0);
+}
+
+TEST_F(ClientTest, WhatTheServerPutOffIsSentAgainWhenItSays) {
+  const Reply later{429, "Retry-After: 2\r\n", status("TooManyRequests")};
+  EXPECT_TRUE(call(create(), {later, {503, "Retry-After: 1\r\n", status("x")}, {201, "", "{}"}}));
+  EXPECT_GE(elapsed(), 3s);
+  EXPECT_LE(elapsed(), 3750ms);
+  EXPECT_EQ(answers, "create pods 429; create pods 503; create pods 201; ");
+}
+
+TEST_F(ClientTest, ItIsSentAgainFourTimesAtMost) {
+  const Reply later{429, "Retry-After: 1\r\n", status("TooManyRequests")};
+  expect_error(call(create(), std::vector<Reply>(9, later)), Code::Unavailable, "says why");
+  EXPECT_EQ(requests, Client::kAttempts);
+}
+
+TEST_F(ClientTest, AWaitBeyondTheDeadlineIsNotBegun) {
+  expect_error(call(get(), {{429, "Retry-After: 30\r\n", status("x")}}), Code::Unavailable, "why");
+  EXPECT_EQ(elapsed(), 0s);
+  expect_error(call(get(), {{429, "", status("x")}}), Code::Unavailable, "why");
+  EXPECT_EQ(requests, 2) << "no Retry-After: the caller backs off";
+}
+
+TEST_F(ClientTest, AWriteOfUnknownFateIsNeverSentAgain) {
+  for (const Reply& reply : std::vector<Reply>{{500, "Retry-After: 1\r\n", status("InternalError")},
+                                               {504, "Retry-After: 1\r\n", status("Timeout")},
+                                               {503, "Retry-After: 1\r\n", "<html>proxy</html>"},
+                                               {201, "", "<html>proxy</html>"}}) {
+    requests = 0;
+    EXPECT_TRUE(call(create(), {reply, {201, "", "{}"}}).failed_with(Code::Lost)) << reply.status;
+    EXPECT_EQ(requests, 1);
+  }
+}
+
+TEST_F(ClientTest, AConnectionCutAfterSendingLosesAWriteButNotARead) {
+  const auto cut = [](Peer& peer, int) { (void)peer.request(); };
+  with(cut, [](Client& client) {
+    EXPECT_TRUE(client.call(create()).failed_with(Code::Lost));
+    EXPECT_TRUE(client.call(get()).failed_with(Code::Unavailable));
+  });
+  EXPECT_EQ(answers, "create pods 0; get pods 0; ");
+}
+
+TEST_F(ClientTest, AServerThatIsNotThereIsUnavailable) {
+  const auto refused = []() -> Result<std::unique_ptr<Stream>> {
+    return Error{Code::Unavailable, "connection refused"};
+  };
+  with(refused, [](Client& client) {
+    expect_error(client.call(create()), Code::Unavailable, "connection refused");
+    expect_error(client.watch(watching(), [](WatchEvent) { return true; }), Code::Unavailable,
+                 "connection refused");
+  });
+}
+
+TEST_F(ClientTest, ACallEndsAfterTenSeconds) {
+  with([](Peer& peer, int) { peer.be_silent(); },
+       [this](Client& client) {
+         EXPECT_TRUE(client.call(create()).failed_with(Code::TimedOut));
+         EXPECT_EQ(elapsed(), 10s);
+         Within sooner(world, 1s);
+         EXPECT_TRUE(client.call(get()).failed_with(Code::TimedOut));
+         EXPECT_EQ(elapsed(), 11s);
+       });
+}
+
+TEST_F(ClientTest, AWatchWhoseServerCannotBeDialedEndsToo) {
+  const auto hang = [this]() -> Result<std::unique_ptr<Stream>> {
+    return to_result(world.sleep(1h), "dial").error();
+  };
+  with(hang, [this](Client& client) {
+    const auto ended = client.watch(watching(), [](WatchEvent) { return true; });
+    EXPECT_TRUE(ended.failed_with(Code::TimedOut));
+    EXPECT_EQ(elapsed(), 10s);
+  });
+}
+
+TEST_F(ClientTest, AWatchHandsOverEventsHoweverTheyAreCut) {
+  const std::string all =
+      event("ADDED", "a") + event("BOOKMARK", "b") + event("MODIFIED", "c") + event("DELETED", "d");
+  std::string seen;
+  const auto ended = watch([&](Peer& peer, int) {
+    seen = peer.request();
+    (void)peer.begin_watch();
+    for (std::size_t at = 0; at < all.size(); at += 7) (void)peer.chunk(all.substr(at, 7));
+    (void)peer.end_watch();
+  });
+  EXPECT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(events, (std::vector<std::string>{"0a", "3b", "1c", "2d"}));
+  EXPECT_NE(seen.find("?allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds="),
+            std::string::npos);
+}
+
+TEST_F(ClientTest, TheServerIsAskedToCloseAfterFiveToTenMinutesAtRandom) {
+  std::vector<int> asked;
+  with(
+      [&](Peer& peer, int) {
+        const std::string seen = peer.request();
+        asked.push_back(std::stoi(seen.substr(seen.find("timeoutSeconds=") + 15)));
+        (void)peer.begin_watch();
+        (void)peer.end_watch();
+      },
+      [&](Client& client) {
+        for (int i = 0; i < 50; ++i)
+          EXPECT_TRUE(client.watch(watching(), [](WatchEvent) { return true; }));
+      });
+  ASSERT_EQ(asked.size(), 50U);
+  EXPECT_GE(*std::min_element(asked.begin(), asked.end()), 300);
+  EXPECT_LE(*std::max_element(asked.begin(), asked.end()), 600);
+  EXPECT_NE(asked[0], asked[1]);
+}
+
+TEST_F(ClientTest, AWatchEndsWhenItsReaderHasEnough) {
+  const auto ended = watch(
+      [](Peer& peer, int) {
+        (void)peer.request();
+        (void)peer.begin_watch();
+        (void)peer.chunk(event("ADDED", "a") + event("ADDED", "b") + event("ADDED", "c"));
+        peer.be_silent();
+      },
+      2);
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(events.size(), 2U);
+  EXPECT_EQ(elapsed(), 0s);
+}
+
+TEST_F(ClientTest, AWatchLivesAsLongAsSomethingComes) {
+  const auto ended = watch([](Peer& peer, int) {
+    (void)peer.request();
+    (void)peer.begin_watch();
+    for (int minute = 0; minute < 10; ++minute) {
+      peer.sleep(60s);
+      (void)peer.chunk(event("BOOKMARK", "b"));
+    }
+    peer.be_silent();
+  });
+  EXPECT_TRUE(ended.failed_with(Code::TimedOut));
+  EXPECT_EQ(events.size(), 10U);
+  EXPECT_EQ(elapsed(), 10min + 90s);
+}
+
+TEST_F(ClientTest, AWatchThatIsTooOldIsExpiredInEitherWayOfSayingSo) {
+  auto ended = watch([](Peer& peer, int) {
+    (void)peer.request();
+    (void)peer.begin_watch();
+    (void)peer.chunk(R"({"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}})"
+                     "\n");
+    peer.be_silent();
+  });
+  expect_error(ended, Code::Expired, "too old");
+  ended = watch([](Peer& peer, int) {
+    (void)peer.request();
+    (void)peer.answer(410, status("Expired"));
+  });
+  expect_error(ended, Code::Expired, "the server says why");
+}
+
+TEST_F(ClientTest, AWatchThatIsCutOrMakesNoSenseSaysSo) {
+  const auto body = [this](const std::string& bytes, bool whole) {
+    return watch([=](Peer& peer, int) {
+      (void)peer.request();
+      (void)peer.begin_watch();
+      (void)peer.chunk(bytes);
+      if (whole) (void)peer.end_watch();
+    });
+  };
+  expect_error(body(event("ADDED", "a"), false), Code::Unavailable, "closed");
+  expect_error(body(R"({"type":"ADD)", true), Code::Unavailable, "middle of an event");
+  expect_error(body("hello\n", true), Code::Corrupt, "no event");
+  expect_error(body("{}\n", true), Code::Corrupt, "no event");
+  expect_error(body(event("RENAMED", "a"), true), Code::Corrupt, "unknown type");
+  expect_error(body(std::string(5 << 20, 'x'), true), Code::Corrupt, "4194304 bytes");
+  EXPECT_TRUE(body("\n\r\n", true)) << "empty lines are nothing";
+}
+
+}  // namespace
+}  // namespace etcdop::kube

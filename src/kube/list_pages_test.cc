@@ -1,0 +1,108 @@
+#include "kube/list_pages.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "kube/core_types.h"
+#include "kube/typed.h"
+
+namespace etcdop::kube {
+namespace {
+
+/// Answers calls with what a test has queued, and keeps them.
+class ScriptedApi final : public Api {
+ public:
+  Result<Json> call(const Call& call) override {
+    const auto token = call.query.find("continue");
+    seen.push_back(token == call.query.end() ? "-" : token->second);
+    EXPECT_EQ(call.query.at("limit"), "500");
+    if (answers.empty()) return Error{Code::NotFound, "no more answers"};
+    auto answer = std::move(answers.front());
+    answers.pop_front();
+    return answer;
+  }
+  Result<Done> watch(const Call&, const std::function<bool(WatchEvent)>&) override {
+    return Done{};
+  }
+  std::deque<Result<Json>> answers;
+  std::vector<std::string> seen;
+};
+
+Json page(std::initializer_list<const char*> names, const char* version, const char* next) {
+  json::array items;
+  for (const char* name : names) items.push_back({{"metadata", {{"name", name}}}});
+  return {{"metadata", {{"resourceVersion", version}, {"continue", next}}}, {"items", items}};
+}
+
+Result<std::string> list_names(Api& api, std::string& names) {
+  Call call;
+  call.verb = Verb::List;
+  call.resource = Pod::resource;
+  return list_pages(
+      api, call, [&] { names += "|"; },
+      [&](const Json& item) { names += item.at("metadata").at("name").as_string(); });
+}
+
+TEST(ListPages, AllPagesAreOneList) {
+  ScriptedApi api;
+  api.answers = {page({"a", "b"}, "7", "t1"), page({"c"}, "7", "t2"), page({}, "7", "")};
+  std::string names;
+  auto version = list_names(api, names);
+  ASSERT_TRUE(version);
+  EXPECT_EQ(*version, "7");
+  EXPECT_EQ(names, "|abc");
+  EXPECT_EQ(api.seen, (std::vector<std::string>{"-", "t1", "t2"}));
+}
+
+TEST(ListPages, AStateForgottenInTheMiddleIsListedAnewOnce) {
+  ScriptedApi api;
+  const Error expired{Code::Expired, "too old"};
+  api.answers = {page({"a"}, "7", "t1"), expired, page({"b"}, "9", "t2"), page({"c"}, "9", "")};
+  std::string names;
+  EXPECT_EQ(*list_names(api, names), "9");
+  EXPECT_EQ(names, "|a|bc");
+  api.answers = {page({"a"}, "7", "t1"), expired, page({"b"}, "9", "t2"), expired};
+  EXPECT_TRUE(list_names(api, names).failed_with(Code::Expired));
+  api.answers = {expired};
+  EXPECT_TRUE(list_names(api, names).failed_with(Code::Expired)) << "not in the middle";
+}
+
+TEST(ListPages, WhatIsNoListIsCorrupt) {
+  for (const char* text : {"[]", "{}", R"({"metadata":{}})", R"({"items":[]})",
+                           R"({"metadata":[],"items":[]})", R"({"metadata":{},"items":{}})"}) {
+    ScriptedApi api;
+    api.answers = {json::parse(text)};
+    std::string names;
+    EXPECT_TRUE(list_names(api, names).failed_with(Code::Corrupt)) << text;
+  }
+  ScriptedApi api;
+  api.answers = {json::parse(R"({"metadata":{"resourceVersion":"1"},"items":null})")};
+  std::string names;
+  EXPECT_TRUE(list_names(api, names)) << "Go writes an empty list so";
+}
+
+TEST(ListPages, AServerThatNeverEndsIsCorrupt) {
+  ScriptedApi api;
+  for (int i = 0; i < 2001; ++i) api.answers.emplace_back(page({}, "7", "t"));
+  std::string names;
+  EXPECT_TRUE(list_names(api, names).failed_with(Code::Corrupt));
+  EXPECT_EQ(api.seen.size(), 2000U);
+}
+
+TEST(ListPages, TypedListsReadEveryObject) {
+  ScriptedApi api;
+  api.answers = {page({"a"}, "7", "t1"), page({"b"}, "7", "")};
+  auto pods = list<Pod>(api, "prod", "app=etcd");
+  ASSERT_TRUE(pods);
+  ASSERT_EQ(pods->size(), 2U);
+  EXPECT_EQ((*pods)[1].metadata.name, "b");
+  api.answers = {
+      json::parse(R"({"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":7}}]})")};
+  auto unreadable = list<Pod>(api, "", "");
+  ASSERT_TRUE(unreadable.failed_with(Code::Corrupt));
+  EXPECT_EQ(unreadable.error().message, "Pod.metadata.name: expected a string, got int64");
+}
+
+}  // namespace
+}  // namespace etcdop::kube

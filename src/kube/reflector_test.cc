@@ -1,0 +1,312 @@
+// Reflector and ListWatch against the API server in memory, in virtual time.
+#include "kube/reflector.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "kube/core_types.h"
+#include "sim/scheduler.h"
+#include "test/support/fake_api.h"
+#include "test/support/memory_log.h"
+#include "test/support/seeded_random.h"
+
+namespace etcdop::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// An Api in front of another one, where a test may meddle with calls and events.
+class Meddler final : public Api {
+ public:
+  using Each = std::function<bool(WatchEvent)>;
+  explicit Meddler(Api& behind) : behind_(behind) {}
+  Result<Json> call(const Call& call) override {
+    calls.push_back("list");
+    if (on_list)
+      if (auto error = on_list()) return *error;
+    return behind_.call(call);
+  }
+  Result<Done> watch(const Call& call, const Each& each) override {
+    calls.push_back("watch " + call.query.at("resourceVersion"));
+    if (on_watch) return on_watch(call, each);
+    Call bookmarked = call;  // As the client asks.
+    bookmarked.query["allowWatchBookmarks"] = "true";
+    return behind_.watch(bookmarked, each);
+  }
+  std::function<std::optional<Error>()> on_list;
+  std::function<Result<Done>(const Call&, const Each&)> on_watch;
+  std::vector<std::string> calls;
+
+ private:
+  Api& behind_;
+};
+
+Json pod(const char* name, const char* phase = "Pending", const char* ns = "prod") {
+  return {{"metadata", {{"name", name}, {"namespace", ns}, {"labels", {{"app", "etcd"}}}}},
+          {"status", {{"phase", phase}}}};
+}
+const ObjectKey kA{"prod", "a"}, kB{"prod", "b"};
+
+class ReflectorTest : public ::testing::Test {
+ protected:
+  ReflectorTest() { fake.serve({.resource = Pod::resource, .status = true}); }
+  /// Runs reflectors of these namespaces and `body` beside them, then stops them.
+  void run(const std::vector<std::string>& namespaces, const std::function<void()>& body) {
+    world.spawn([&] {
+      std::vector<std::unique_ptr<Reflector<Pod>>> reflectors;
+      for (const std::string& ns : namespaces) {
+        reflectors.push_back(std::make_unique<Reflector<Pod>>(
+            world, random, log, api, store, Reflector<Pod>::Options{ns, "app=etcd"}));
+        reflectors.back()->start();
+      }
+      body();
+      for (const auto& reflector : reflectors) reflector->stop();
+    });
+    world.run();
+    EXPECT_EQ(world.alive(), 0U);
+  }
+  void wait(Duration d = 10ms) { (void)world.sleep(d); }
+  std::string phase(const ObjectKey& key) const {
+    const auto object = store.get(key);
+    return object ? object->status.phase : "-";
+  }
+  void set_phase(const ObjectKey& key, const char* phase) {
+    fake.change(Pod::resource, key,
+                [&](json::object& object) { object["status"].as_object()["phase"] = phase; });
+  }
+  /// Ends all watches; the next `times` that begin are too old.
+  void expire(int times) {
+    api.on_watch = [this, times](const Call&, const Meddler::Each&) mutable -> Result<Done> {
+      if (--times == 0) world.spawn([this] { api.on_watch = nullptr; });
+      return Error{Code::Expired, "too old resource version"};
+    };
+    fake.cut_watches();
+  }
+  std::ptrdiff_t count(const std::string& call) const {
+    return std::count_if(api.calls.begin(), api.calls.end(),
+                         [&](const std::string& c) { return c.substr(0, call.size()) == call; });
+  }
+
+  sim::Scheduler world{1};
+  ::etcdop::testing::SeededRandom random{1};
+  ::etcdop::testing::MemoryLog log;
+  ::etcdop::testing::FakeApi fake{world};
+  Meddler api{fake};
+  Store<Pod> store{[](const Pod&) { return ObjectKey{"prod", "db"}; }};
+};
+
+TEST_F(ReflectorTest, TheStoreFollowsTheServer) {
+  fake.put(Pod::resource, pod("a"));
+  run({"prod"}, [&] {
+    EXPECT_FALSE(store.synced());
+    wait();
+    EXPECT_TRUE(store.synced());
+    EXPECT_EQ(phase(kA), "Pending");
+    fake.put(Pod::resource, pod("b"));
+    set_phase(kA, "Running");
+    wait();
+    EXPECT_EQ(phase(kA), "Running");
+    EXPECT_EQ(phase(kB), "Pending");
+    fake.erase(Pod::resource, kA);
+    wait();
+    EXPECT_EQ(phase(kA), "-");
+    EXPECT_EQ(count("list"), 1);
+    EXPECT_EQ(count("watch"), 1);
+  });
+  set_phase(kB, "Running");
+  EXPECT_EQ(phase(kB), "Pending") << "stopped";
+}
+
+TEST_F(ReflectorTest, WhatLosesItsLabelLeaves) {
+  fake.put(Pod::resource, pod("a"));
+  run({""}, [&] {
+    wait();
+    fake.change(Pod::resource, kA,
+                [](json::object& o) { o["metadata"].as_object()["labels"].as_object().clear(); });
+    wait();
+    EXPECT_EQ(phase(kA), "-");
+  });
+}
+
+TEST_F(ReflectorTest, AWatchThatEndsGoesOnWhereItWas) {
+  fake.put(Pod::resource, pod("a"));
+  run({"prod"}, [&] {
+    wait(10s);
+    fake.cut_watches();
+    wait();
+    fake.cut_watches(Error{Code::Unavailable, "cut"});
+    set_phase(kA, "Running");  // While nobody watches.
+    wait(1s);
+    EXPECT_EQ(phase(kA), "Running");
+    EXPECT_EQ(count("list"), 1);
+    EXPECT_EQ(count("watch"), 3);
+  });
+}
+
+TEST_F(ReflectorTest, BookmarksKeepItYoungAndItsVersionRecent) {
+  run({"prod"}, [&] {
+    wait();
+    EXPECT_LE(*store.age(world.now()), 10ms);
+    fake.put(Pod::resource, pod("elsewhere", "Pending", "other"));
+    wait(45s);
+    EXPECT_GE(*store.age(world.now()), 45s);
+    wait(20s);
+    EXPECT_LE(*store.age(world.now()), 6s) << "a bookmark each minute";
+    fake.forget_history();
+    fake.cut_watches();
+    wait(1s);
+    EXPECT_EQ(count("list"), 1) << api.calls.back();
+  });
+}
+
+TEST_F(ReflectorTest, AVersionTooOldMeansAListAnew) {
+  fake.put(Pod::resource, pod("a"));
+  run({"prod"}, [&] {
+    wait();
+    expire(1);
+    fake.erase(Pod::resource, kA);  // Nobody will tell.
+    fake.put(Pod::resource, pod("b"));
+    wait(1s);
+    EXPECT_EQ(phase(kA), "-");
+    EXPECT_EQ(phase(kB), "Pending");
+    EXPECT_EQ(count("list"), 2);
+  });
+}
+
+TEST_F(ReflectorTest, WhileTheServerIsAwayItAsksLessAndLess) {
+  std::vector<Duration> asked;
+  api.on_list = [&]() -> std::optional<Error> {
+    asked.push_back(world.now().time_since_epoch());
+    if (world.now().time_since_epoch() > 300s) return std::nullopt;
+    return Error{Code::Unavailable, "connection refused"};
+  };
+  fake.put(Pod::resource, pod("a"));
+  run({"prod"}, [&] {
+    wait(340s);
+    EXPECT_EQ(phase(kA), "Pending");
+    ASSERT_GE(asked.size(), 12U);
+    EXPECT_LE(asked.size(), 30U);
+    EXPECT_LE(asked[1] - asked[0], 250ms);
+    for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_LE(asked[i] - asked[i - 1], 30s);
+    EXPECT_EQ(log.count("warn watching failed"), 1) << "the same error is not repeated";
+    // Back at once to short waits, once it works again.
+    wait(1min);
+    api.on_watch = [&](const Call&, const Meddler::Each&) -> Result<Done> {
+      world.spawn([&] { api.on_watch = nullptr; });  // Not while it runs.
+      return Error{Code::Unavailable, "refused"};
+    };
+    const auto before = count("watch");
+    fake.cut_watches();
+    wait(300ms);
+    EXPECT_EQ(count("watch"), before + 2);
+  });
+}
+
+TEST_F(ReflectorTest, AWatchThatOnlyFailsIsReplacedByAListAndNotInAHurry) {
+  fake.put(Pod::resource, pod("a"));
+  api.on_watch = [](const Call&, const Meddler::Each&) -> Result<Done> {
+    return Error{Code::Unavailable, "Too large resource version"};
+  };
+  run({"prod"}, [&] {
+    wait(10min);
+    EXPECT_GE(count("list"), 5);
+    EXPECT_LE(count("list") + count("watch"), 60);
+    EXPECT_GE(count("watch"), 2 * count("list"));
+  });
+}
+
+TEST_F(ReflectorTest, AServerThatClosesAtOnceIsNotAskedInALoop) {
+  api.on_watch = [](const Call&, const Meddler::Each&) -> Result<Done> { return Done{}; };
+  run({"prod"}, [&] {
+    wait(1min);
+    EXPECT_LE(count("watch") + count("list"), 20);
+  });
+}
+
+TEST_F(ReflectorTest, AnObjectThatCannotBeReadHoldsUpNobody) {
+  fake.put(Pod::resource, pod("a"));
+  fake.put(Pod::resource, pod("b"));
+  run({"prod"}, [&] {
+    wait();
+    const auto spoil = [](json::object& object) {
+      object["spec"] = json::object{{"nodeName", json::array{}}};
+      object["status"].as_object()["phase"] = "Failed";
+    };
+    fake.change(Pod::resource, kA, spoil);
+    set_phase(kB, "Running");
+    wait();
+    EXPECT_EQ(phase(kA), "Pending") << "what was known of it";
+    EXPECT_EQ(phase(kB), "Running");
+    EXPECT_EQ(log.count("error object cannot be read and is passed over kind=Pod object=prod/a "
+                        "error=Pod.spec.nodeName: expected"),
+              1);
+    expire(1);
+    wait(1s);
+    EXPECT_EQ(count("list"), 2);
+    EXPECT_EQ(phase(kA), "Pending") << "listed, so not gone";
+    fake.erase(Pod::resource, kA);
+    wait();
+    EXPECT_EQ(phase(kA), "-");
+  });
+}
+
+TEST_F(ReflectorTest, EventsThatMakeNoSenseMeanAListAndAPause) {
+  api.on_watch = [](const Call&, const Meddler::Each& each) -> Result<Done> {
+    (void)each({WatchEvent::Type::Added, pod("no-version")});
+    return Done{};
+  };
+  run({"prod"}, [&] {
+    wait(1min);
+    EXPECT_GE(count("list"), 3);
+    EXPECT_LE(count("list"), 15);
+    EXPECT_EQ(store.size(), 0U);
+  });
+}
+
+TEST_F(ReflectorTest, SeveralNamespacesShareAStore) {
+  fake.put(Pod::resource, pod("a", "Pending", "one"));
+  fake.put(Pod::resource, pod("a", "Running", "two"));
+  fake.put(Pod::resource, pod("a", "Running", "three"));
+  run({"one", "two"}, [&] {
+    wait();
+    EXPECT_TRUE(store.synced());
+    EXPECT_EQ(store.size(), 2U);
+    expire(2);
+    wait(1s);
+    EXPECT_EQ(count("list"), 4);
+    EXPECT_EQ(store.size(), 2U) << "a list of one namespace leaves the other";
+  });
+}
+
+TEST_F(ReflectorTest, AnAwaitedEventThatNeverComesIsSettledByAList) {
+  fake.put(Pod::resource, pod("a"));
+  run({"prod"}, [&] {
+    wait(1s);
+    Pod written = *store.get(kA);
+    written.metadata.resource_version = "folded-into-the-next";
+    written.status.phase = "Succeeded";
+    store.wrote(written);
+    set_phase(kA, "Running");
+    wait();
+    EXPECT_EQ(phase(kA), "Succeeded") << "newer than any event, as far as we know";
+    wait(2min);
+    EXPECT_EQ(phase(kA), "Running");
+    EXPECT_EQ(count("list"), 2);
+  });
+}
+
+TEST_F(ReflectorTest, ItStopsInTheMiddleOfAnything) {
+  for (const Duration at : {0ms, 1ms, 100ms, 5000ms}) {
+    fake.latency(2s);
+    run({"prod"}, [&] { wait(at); });
+    fake.latency(0s);
+    run({"prod"}, [&] { wait(at); });
+    api.on_list = [] { return Error{Code::Denied, "pods is forbidden"}; };
+    run({"prod"}, [&] { wait(at); });
+    api.on_list = nullptr;
+  }
+}
+
+}  // namespace
+}  // namespace etcdop::kube
