@@ -73,6 +73,7 @@ else
   stage sanitized units asan
   wait "$cluster_build"
   cluster_built=$?
+  stage contract on_cluster test/integration/etcd_contract.sh
   stage api-only on_cluster test/integration/run.sh
   stage real-nodes on_cluster real_nodes
 fi

@@ -1,0 +1,44 @@
+#!/bin/bash
+# etcd_contract.sh [VERSION...] [--gtest_FLAG...]: what etcd_contract_test asserts, against the real etcds of these versions
+# (default: all of ETCD_VERSIONS), side by side. Ends with the line "N passed, N failed".
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=../../tools/env.sh
+. tools/env.sh
+program=$PWD/out/dev/test/contract/etcd_contract_test
+out=$PWD/out/test/etcd-contract
+rm -rf "$out"
+mkdir -p "$out"
+versions=() flags=()
+for word; do
+  case $word in
+  --*) flags+=("$word") ;;
+  *) versions+=("$word") ;;
+  esac
+done
+# shellcheck disable=SC2206
+[ "${#versions[@]}" != 0 ] || versions=($ETCD_VERSIONS)
+
+running=()
+finish() { for pid in "${running[@]}"; do kill "$pid" 2>/dev/null || true; done; }
+trap finish EXIT
+tools/cluster/build.sh "${versions[@]/#/etcd-}"
+for version in "${versions[@]}"; do
+  "$program" --programs="$(built "etcd-$version")" --version="$version" "${flags[@]}" >"$out/$version.log" 2>&1 &
+  running+=($!)
+done
+passed=0 failed=0
+for i in "${!versions[@]}"; do
+  version=${versions[$i]}
+  ended=0
+  wait "${running[$i]}" || ended=$?
+  p=$(grep -c '^\[       OK \]' "$out/$version.log" || true)
+  f=$(grep -c '^\[  FAILED  \] [^ ]* (' "$out/$version.log" || true)
+  [ "$ended" = 0 ] || [ "$f" != 0 ] || f=1 # It crashed.
+  passed=$((passed + p)) failed=$((failed + f))
+  echo "--- etcd $version"
+  cat "$out/$version.log"
+done
+running=()
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
