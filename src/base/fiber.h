@@ -47,6 +47,8 @@ class Fiber {
   /// The wait it is in, and every later one outside a Shield, ends with Cancelled.
   void cancel();
   bool done() const { return done_; }
+  /// Of the innermost Within or Shield; Instant::max() if there is none.
+  Instant deadline() const { return deadline_; }
   /// Waits until the body has returned.
   Woken join();
   /// Deepest use of the stack, once done; needs Executor::paint_stacks(true) before the spawn.

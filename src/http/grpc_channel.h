@@ -17,22 +17,29 @@ struct GrpcStatus {
   std::string message;  ///< grpc-message, decoded and otherwise unchanged.
 };
 
-/// Calls may run side by side. Deadline and cancellation are the calling fiber's; the server then
-/// sees RST_STREAM.
+/// Calls may run side by side. Deadline and cancellation are the calling fiber's; the server is
+/// told the deadline (grpc-timeout), and sees RST_STREAM when a call is given up.
 ///
-/// Errors: a status other than OK is mapped by its code, with grpc-message as the text.
-/// Unavailable: the server did not take the call. Lost: the connection ended before the answer, so
-/// it may have been carried out.
+/// Errors: a status other than OK is mapped by its code (grpc_wire.h), with grpc-message as the
+/// text. Unavailable: the server did not get the call whole, or said that it did not take it. Lost:
+/// the connection ended before the answer, so it may have been carried out. Denied also: the server
+/// refused our certificate. Corrupt: an answer that is not gRPC or over a limit; it may have been
+/// carried out. TimedOut and Cancelled: may have been carried out too.
+///
+/// Limits: a message of an answer 16 MiB, the header of an answer 64 KiB, what lies unread in one
+/// call 256 KiB (the server then waits), 5 s for the connection to take a piece of what we send.
 class GrpcChannel {
  public:
-  /// Sees each message of the answer; false ends the call there.
+  /// Sees each message of the answer; false ends the call there. It may suspend.
   using Sink = std::function<bool(std::string_view)>;
   GrpcChannel(Executor&, std::unique_ptr<Stream>, std::string authority);
-  /// Closes the connection and waits for the reading fiber to end.
+  /// Closes the connection; on a fiber it also waits for its own fibers to end. No call may run.
   ~GrpcChannel();
-  /// The error's message is `path` + ": " + grpc-message; `status`, if given, is always set.
+  /// One message each way. The error's message is `path` + ": " + grpc-message; `status`, if given,
+  /// is always set.
   Result<std::string> unary(std::string_view path, std::string_view request,
                             GrpcStatus* status = nullptr);
+  /// One message there, any number back.
   Result<Done> stream(std::string_view path, std::string_view request, const Sink&,
                       GrpcStatus* status = nullptr);
   /// False once the server said goodbye or the connection ended: dial another. Calls already
@@ -40,8 +47,8 @@ class GrpcChannel {
   bool usable() const;
 
  private:
-  struct Impl;
-  std::shared_ptr<Impl> impl_;  // Shared with the reading fiber.
+  class Connection;
+  std::shared_ptr<Connection> connection_;  // Shared with its fibers.
 };
 
 }  // namespace etcdop::http

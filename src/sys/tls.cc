@@ -158,8 +158,9 @@ class TlsStream final : public Stream {
       const int ok = SSL_read_ex(session_.get(), into.data(), into.size(), &n);
       const int state = SSL_get_error(session_.get(), ok);
       const Failure why = state == SSL_ERROR_SSL ? failure() : Failure{};
-      // A key update or an alert may have come up.
-      if (auto sent = flush(); !sent && state != SSL_ERROR_SSL) return sent.error();
+      // A key update or an alert may have come up. After a failed write one can still read why.
+      if (!broken_)
+        if (auto sent = flush(); !sent && state != SSL_ERROR_SSL) return sent.error();
       if (ok) return n;
       if (state == SSL_ERROR_ZERO_RETURN) return std::size_t{0};
       if (state != SSL_ERROR_WANT_READ)
