@@ -93,6 +93,7 @@ class GrpcChannel::Connection : public std::enable_shared_from_this<Connection> 
   void close(std::int32_t id, bool refused);
   void read();
   void write();
+  void end_if_over();
   void flush();
   std::string pull();
 
@@ -293,8 +294,7 @@ void GrpcChannel::Connection::read() {
       return end(
           {Code::Unavailable, std::string("HTTP/2: ") + nghttp2_strerror(static_cast<int>(taken))});
     flush();  // Answers to settings and pings.
-    if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_))
-      return end({Code::Unavailable, "the server ended the connection"});
+    end_if_over();
   }
 }
 
@@ -317,6 +317,13 @@ void GrpcChannel::Connection::write() {
     end(sent.error());
   }
   writing_ = false;
+  end_if_over();  // That may have been our last word, about what was wrong.
+}
+
+/// Both have said goodbye, and no call runs.
+void GrpcChannel::Connection::end_if_over() {
+  if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_))
+    end({Code::Unavailable, "the HTTP/2 connection ended"});
 }
 
 /// Frames, about 64 KB at most.

@@ -54,7 +54,8 @@ std::string ok(const std::string& body) {
   return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-class HttpClientTest : public ::testing::Test {
+/// With several seeds: they decide who goes first among those due at the same time.
+class HttpClientTest : public ::testing::TestWithParam<std::uint64_t> {
  protected:
   /// Plays one connection, the first being 0. The connection closes when it returns.
   using Script = std::function<void(Peer&, int connection)>;
@@ -100,7 +101,7 @@ class HttpClientTest : public ::testing::Test {
     return result;
   }
 
-  sim::Scheduler world{1};
+  sim::Scheduler world{GetParam()};
   int dials = 0;
 };
 
@@ -110,7 +111,7 @@ void expect_error(const Result<Response>& result, Code code, const std::string& 
   EXPECT_NE(result.error().message.find(text), std::string::npos) << result.error().message;
 }
 
-TEST_F(HttpClientTest, ARequestIsWrittenAsItIs) {
+TEST_P(HttpClientTest, ARequestIsWrittenAsItIs) {
   std::string seen;
   with_client(
       [&](Peer& peer, int) {
@@ -129,7 +130,7 @@ TEST_F(HttpClientTest, ARequestIsWrittenAsItIs) {
             "Content-Length: 4\r\n\r\nbody");
 }
 
-TEST_F(HttpClientTest, AnAnswersBodyEndsInEachOfTheThreeWays) {
+TEST_P(HttpClientTest, AnAnswersBodyEndsInEachOfTheThreeWays) {
   EXPECT_EQ(answered("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")->body, "hello");
   EXPECT_EQ(answered("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                      "3;ext=1\r\nhel\r\n2\r\nlo\r\n0\r\nTrailer: x\r\n\r\n")
@@ -138,7 +139,7 @@ TEST_F(HttpClientTest, AnAnswersBodyEndsInEachOfTheThreeWays) {
   EXPECT_EQ(answered("HTTP/1.0 200 OK\r\n\r\nhello")->body, "hello");
 }
 
-TEST_F(HttpClientTest, AnAnswerWithoutABodyEndsWithItsHeader) {
+TEST_P(HttpClientTest, AnAnswerWithoutABodyEndsWithItsHeader) {
   EXPECT_EQ(answered("HTTP/1.1 204 No Content\r\n\r\n")->status, 204);
   EXPECT_EQ(answered("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")->body, "");
   auto head = answered("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", {"host"}, "HEAD");
@@ -146,7 +147,7 @@ TEST_F(HttpClientTest, AnAnswerWithoutABodyEndsWithItsHeader) {
   EXPECT_EQ(head->headers.at("content-length"), "5");
 }
 
-TEST_F(HttpClientTest, ARefusalIsAnAnswerAndNotAnError) {
+TEST_P(HttpClientTest, ARefusalIsAnAnswerAndNotAnError) {
   auto response = answered(
       "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\nX-A: 1\r\nx-a: 2\r\n"
       "\r\nnone");
@@ -156,7 +157,7 @@ TEST_F(HttpClientTest, ARefusalIsAnAnswerAndNotAnError) {
   EXPECT_EQ(response->headers.at("x-a"), "2") << "of equal names, the last";
 }
 
-TEST_F(HttpClientTest, InterimAnswersArePassedOverButNotForever) {
+TEST_P(HttpClientTest, InterimAnswersArePassedOverButNotForever) {
   const std::string interim = "HTTP/1.1 100 Continue\r\n\r\n";
   EXPECT_EQ(answered(interim + "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + ok("at last"))->body,
             "at last");
@@ -167,7 +168,7 @@ TEST_F(HttpClientTest, InterimAnswersArePassedOverButNotForever) {
                "switches protocols");
 }
 
-TEST_F(HttpClientTest, WhatIsNotHttpIsCorrupt) {
+TEST_P(HttpClientTest, WhatIsNotHttpIsCorrupt) {
   for (const char* garbage :
        {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 2x0 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
@@ -176,7 +177,7 @@ TEST_F(HttpClientTest, WhatIsNotHttpIsCorrupt) {
     expect_error(answered(garbage), Code::Corrupt, "GET /x: the answer is not HTTP");
 }
 
-TEST_F(HttpClientTest, LimitsAreOfTheHeaderTheBodyAndAnyLine) {
+TEST_P(HttpClientTest, LimitsAreOfTheHeaderTheBodyAndAnyLine) {
   const std::string long_header = "HTTP/1.1 200 OK\r\nX: " + std::string(5000, 'x') + "\r\n";
   expect_error(answered(long_header + "\r\n", {.host = "h", .header_limit = 4096}), Code::Corrupt,
                "header limit");
@@ -195,14 +196,14 @@ TEST_F(HttpClientTest, LimitsAreOfTheHeaderTheBodyAndAnyLine) {
   EXPECT_TRUE(answered(trailers).failed_with(Code::Corrupt));
 }
 
-TEST_F(HttpClientTest, AConnectionThatEndsTooEarlyIsALostAnswer) {
+TEST_P(HttpClientTest, AConnectionThatEndsTooEarlyIsALostAnswer) {
   for (const char* part : {"", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
                            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
                            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"})
     expect_error(answered(part), Code::Lost, "GET /x: connection closed before the answer's end");
 }
 
-TEST_F(HttpClientTest, WhatCannotBeWrittenAsHttpIsRefusedBeforeAnythingIsSent) {
+TEST_P(HttpClientTest, WhatCannotBeWrittenAsHttpIsRefusedBeforeAnythingIsSent) {
   with_client(
       [](Peer&, int) {}, {"host"},
       [&](HttpClient& client) {
@@ -222,7 +223,7 @@ TEST_F(HttpClientTest, WhatCannotBeWrittenAsHttpIsRefusedBeforeAnythingIsSent) {
   EXPECT_EQ(dials, 0);
 }
 
-TEST_F(HttpClientTest, AFailedDialIsTheErrorOfTheCall) {
+TEST_P(HttpClientTest, AFailedDialIsTheErrorOfTheCall) {
   HttpClient client(
       world,
       []() -> Result<std::unique_ptr<Stream>> { return Error{Code::Unavailable, "refused"}; },
@@ -235,7 +236,7 @@ void counting(Peer& peer, int connection) {
   while (!peer.request().empty() && peer.say(ok(std::to_string(connection)))) {}
 }
 
-TEST_F(HttpClientTest, AConnectionIsUsedAgainUnlessItWasIdleForTooLong) {
+TEST_P(HttpClientTest, AConnectionIsUsedAgainUnlessItWasIdleForTooLong) {
   with_client(counting, {.host = "h", .kept_limit = 30s}, [&](HttpClient& client) {
     EXPECT_EQ(client.get("/")->body, "0");
     (void)world.sleep(30s);
@@ -245,7 +246,7 @@ TEST_F(HttpClientTest, AConnectionIsUsedAgainUnlessItWasIdleForTooLong) {
   });
 }
 
-TEST_F(HttpClientTest, AConnectionIsNotUsedAgainIfTheServerDoesNotWantThat) {
+TEST_P(HttpClientTest, AConnectionIsNotUsedAgainIfTheServerDoesNotWantThat) {
   EXPECT_EQ(dials, 0);
   with_client(
       [](Peer& peer, int) {
@@ -263,7 +264,7 @@ TEST_F(HttpClientTest, AConnectionIsNotUsedAgainIfTheServerDoesNotWantThat) {
   EXPECT_EQ(dials, 2);
 }
 
-TEST_F(HttpClientTest, BytesBeyondAnAnswerSpoilTheConnection) {
+TEST_P(HttpClientTest, BytesBeyondAnAnswerSpoilTheConnection) {
   with_client(
       [](Peer& peer, int) {
         (void)peer.request();
@@ -284,7 +285,7 @@ void restarting(Peer& peer, int connection) {
   (void)peer.say(ok("before"));
 }
 
-TEST_F(HttpClientTest, AReadOnAStaleConnectionIsSentAgain) {
+TEST_P(HttpClientTest, AReadOnAStaleConnectionIsSentAgain) {
   with_client(restarting, {"h"}, [&](HttpClient& client) {
     EXPECT_EQ(client.get("/")->body, "before");
     (void)world.sleep(1s);
@@ -293,7 +294,7 @@ TEST_F(HttpClientTest, AReadOnAStaleConnectionIsSentAgain) {
   EXPECT_EQ(dials, 2);
 }
 
-TEST_F(HttpClientTest, AWriteOnAStaleConnectionIsLostAndNotRepeated) {
+TEST_P(HttpClientTest, AWriteOnAStaleConnectionIsLostAndNotRepeated) {
   with_client(restarting, {"h"}, [&](HttpClient& client) {
     EXPECT_EQ(client.get("/")->body, "before");
     (void)world.sleep(1s);
@@ -302,12 +303,12 @@ TEST_F(HttpClientTest, AWriteOnAStaleConnectionIsLostAndNotRepeated) {
   EXPECT_EQ(dials, 1);
 }
 
-TEST_F(HttpClientTest, AReadThatIsLostOnAFreshConnectionIsNotRepeated) {
+TEST_P(HttpClientTest, AReadThatIsLostOnAFreshConnectionIsNotRepeated) {
   EXPECT_TRUE(answered("").failed_with(Code::Lost));
   EXPECT_EQ(dials, 1);
 }
 
-TEST_F(HttpClientTest, CallsWaitInLineForAConnectionButStreamsDoNotHoldThemUp) {
+TEST_P(HttpClientTest, CallsWaitInLineForAConnectionButStreamsDoNotHoldThemUp) {
   HttpClient client(world, dial([&](Peer& peer, int) {
                       while (!peer.request().empty()) {
                         (void)world.sleep(10s);
@@ -331,7 +332,7 @@ TEST_F(HttpClientTest, CallsWaitInLineForAConnectionButStreamsDoNotHoldThemUp) {
   EXPECT_EQ(stream_ends, (std::vector<std::int64_t>{10, 10, 10, 20}));
 }
 
-TEST_F(HttpClientTest, WaitingInLineEndsAtTheDeadline) {
+TEST_P(HttpClientTest, WaitingInLineEndsAtTheDeadline) {
   HttpClient client(world, dial([&](Peer&, int) { (void)world.sleep(10s); }),
                     {.host = "h", .connections = 1});
   world.spawn([&] { (void)client.get("/"); });
@@ -343,7 +344,7 @@ TEST_F(HttpClientTest, WaitingInLineEndsAtTheDeadline) {
   world.run();
 }
 
-TEST_F(HttpClientTest, AnAnswerThatDoesNotComeEndsAtTheDeadlineAndItsConnectionIsNotUsedAgain) {
+TEST_P(HttpClientTest, AnAnswerThatDoesNotComeEndsAtTheDeadlineAndItsConnectionIsNotUsedAgain) {
   with_client(
       [&](Peer& peer, int connection) {
         (void)peer.request();
@@ -362,7 +363,7 @@ TEST_F(HttpClientTest, AnAnswerThatDoesNotComeEndsAtTheDeadlineAndItsConnectionI
       });
 }
 
-TEST_F(HttpClientTest, ACancelledCallSaysSo) {
+TEST_P(HttpClientTest, ACancelledCallSaysSo) {
   HttpClient client(world, dial([&](Peer&, int) { (void)world.sleep(10s); }), {"h"});
   auto caller = world.spawn([&] { EXPECT_TRUE(client.get("/").failed_with(Code::Cancelled)); });
   run([&] {
@@ -373,7 +374,7 @@ TEST_F(HttpClientTest, ACancelledCallSaysSo) {
   });
 }
 
-TEST_F(HttpClientTest, AServerThatTakesNothingEndsAtTheDeadline) {
+TEST_P(HttpClientTest, AServerThatTakesNothingEndsAtTheDeadline) {
   with_client([&](Peer&, int) { (void)world.sleep(10s); }, {"h"},
               [&](HttpClient& client) {
                 Within limit(world, 3s);
@@ -382,7 +383,7 @@ TEST_F(HttpClientTest, AServerThatTakesNothingEndsAtTheDeadline) {
               });
 }
 
-TEST_F(HttpClientTest, AnAnswerThatComesBeforeTheRequestsEndIsRead) {
+TEST_P(HttpClientTest, AnAnswerThatComesBeforeTheRequestsEndIsRead) {
   with_client([&](Peer& peer,
                   int) { (void)peer.say("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"); },
               {"h"},
@@ -393,7 +394,7 @@ TEST_F(HttpClientTest, AnAnswerThatComesBeforeTheRequestsEndIsRead) {
               });
 }
 
-TEST_F(HttpClientTest, AWatchSeesEachPieceAsItComes) {
+TEST_P(HttpClientTest, AWatchSeesEachPieceAsItComes) {
   std::string seen;
   with_client(
       [&](Peer& peer, int) {
@@ -418,7 +419,7 @@ TEST_F(HttpClientTest, AWatchSeesEachPieceAsItComes) {
   EXPECT_EQ(seen, "10:event 20:event 30:event ");
 }
 
-TEST_F(HttpClientTest, ASilentWatchIsGivenUpThoughItsDeadlineIsFar) {
+TEST_P(HttpClientTest, ASilentWatchIsGivenUpThoughItsDeadlineIsFar) {
   with_client(
       [&](Peer& peer, int) {
         (void)peer.request();
@@ -436,7 +437,7 @@ TEST_F(HttpClientTest, ASilentWatchIsGivenUpThoughItsDeadlineIsFar) {
       });
 }
 
-TEST_F(HttpClientTest, ASinkThatHasEnoughEndsTheCallAndTheConnection) {
+TEST_P(HttpClientTest, ASinkThatHasEnoughEndsTheCallAndTheConnection) {
   with_client(
       [&](Peer& peer, int) {
         (void)peer.request();
@@ -454,7 +455,7 @@ TEST_F(HttpClientTest, ASinkThatHasEnoughEndsTheCallAndTheConnection) {
       });
 }
 
-TEST_F(HttpClientTest, ARefusedWatchShowsItsSinkNothingAndKeepsABoundedBody) {
+TEST_P(HttpClientTest, ARefusedWatchShowsItsSinkNothingAndKeepsABoundedBody) {
   const std::string body(200'000, 'x');
   with_client(
       [&](Peer& peer, int connection) {
@@ -479,6 +480,8 @@ TEST_F(HttpClientTest, ARefusedWatchShowsItsSinkNothingAndKeepsABoundedBody) {
         EXPECT_EQ(failed->body.size(), HttpClient::kRefusalLimit);
       });
 }
+
+INSTANTIATE_TEST_SUITE_P(Seeds, HttpClientTest, ::testing::Range<std::uint64_t>(1, 9));
 
 }  // namespace
 }  // namespace etcdop::http
