@@ -1,0 +1,87 @@
+// Counters, gauges and histograms, and the Prometheus text of them.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/fiber.h"
+#include "kube/api.h"
+#include "runtime/controller.h"
+
+namespace etcdop::runtime {
+
+/// All that one process measures. What it hands out lives as long as it does.
+class Metrics {
+ public:
+  using Labels = std::map<std::string, std::string>;
+  class Number {
+   public:
+    void add(double by = 1) { value_ += by; }
+    void set(double to) { value_ = to; }
+    double value() const { return value_; }
+
+   private:
+    double value_ = 0;
+  };
+  class Histogram {
+   public:
+    explicit Histogram(std::vector<double> bounds)
+        : bounds_(std::move(bounds)), counts_(bounds_.size()) {}
+    void observe(double value);
+
+   private:
+    friend class Metrics;
+    std::vector<double> bounds_;         // Upper, inclusive, ascending.
+    std::vector<std::uint64_t> counts_;  // Of each bucket alone.
+    std::uint64_t count_ = 0;
+    double sum_ = 0;
+  };
+
+  Metrics() = default;
+  Metrics(const Metrics&) = delete;
+  /// The same name and labels give the same number. A name has one type and one help text; a
+  /// counter's name ends in _total. Labels take few values: each makes a line for ever, until
+  /// forget().
+  Number& counter(const std::string& name, const std::string& help, const Labels& labels = {});
+  Number& gauge(const std::string& name, const std::string& help, const Labels& labels = {});
+  Histogram& histogram(const std::string& name, const std::string& help,
+                       const std::vector<double>& bounds, const Labels& labels = {});
+  /// Drops every line that has all of `labels`; what was handed out for them is dead.
+  void forget(const Labels& labels);
+  /// Called before each text(), to set what is only known by asking.
+  void on_scrape(std::function<void()> refresh) { refresh_.push_back(std::move(refresh)); }
+  /// In the text format 0.0.4, ordered by name and labels.
+  std::string text();
+
+ private:
+  using Cell = std::variant<Number, Histogram>;
+  struct Family {
+    std::string type, help;
+    std::map<Labels, Cell> cells;
+  };
+  Cell& cell(const std::string& name, const std::string& type, const std::string& help,
+             const Labels&, Cell fresh);
+  std::map<std::string, Family> families_;
+  std::vector<std::function<void()>> refresh_;
+};
+
+/// The Content-Type of Metrics::text().
+constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The same options; passes are also counted under controller-runtime's names.
+Controller::Options measured(Metrics&, Controller::Options);
+
+/// Queue and workers of a controller, under the names of client-go and controller-runtime. It is
+/// asked at every scrape.
+void measure(Metrics&, Controller&);
+
+/// Counts requests to the API server as client-go does (rest_client_requests_total); to be given to
+/// the client. `http_status` 0: no answer came.
+std::function<void(kube::Verb, const api::Resource&, int http_status)> count_requests(
+    Metrics&, std::string host);
+
+}  // namespace etcdop::runtime

@@ -1,0 +1,31 @@
+#include "sys/process.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace etcdop {
+namespace {
+
+double seconds(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+}
+
+}  // namespace
+
+ProcessUsage process_usage() {
+  ProcessUsage out;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "re")) {
+    unsigned long long total = 0, resident = 0;
+    if (std::fscanf(file, "%llu %llu", &total, &resident) == 2)
+      out.resident_bytes = resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    (void)std::fclose(file);
+  }
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) == 0)
+    out.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  return out;
+}
+
+}  // namespace etcdop
