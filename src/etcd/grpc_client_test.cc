@@ -220,6 +220,9 @@ TEST_F(GrpcClientTest, NothingIsWrittenToAStranger) {
         << "NotFound would read as already removed";
   });
   EXPECT_EQ(peer_.asked, std::vector<std::string>{kStatus});
+  run([](Client& client) { EXPECT_TRUE(client.status()); }, anybody());
+  run([](Client& client) { EXPECT_TRUE(client.remove({1}).failed_with(Code::Corrupt)); });
+  EXPECT_EQ(peer_.asked, (std::vector<std::string>{kStatus, kStatus})) << "it is known by now";
 }
 
 TEST_F(GrpcClientTest, AConnectionIsIdentifiedOnce) {

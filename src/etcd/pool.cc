@@ -86,7 +86,7 @@ class Pool::Link final : public Connections, public std::enable_shared_from_this
   ~Link() override { state_->links.erase(place_); }
 
   Result<std::shared_ptr<Connection>> connection() override;
-  /// No call runs on it.
+  /// No call runs on the connection.
   bool idle() const { return connection_.use_count() == 1; }
   Instant used() const { return used_; }
   /// Closes the connection as soon as its last call has ended. May suspend.
@@ -222,8 +222,6 @@ void Pool::State::sweep() {
     const Instant due = link->used() + kIdleMax;
     if (executor.now() < due) {
       if (executor.sleep_until(due) != Woken::Ready) break;
-    } else if (!link->idle()) {  // A call that takes so long will end soon, too.
-      if (executor.sleep(1s) != Woken::Ready) break;
     } else {
       link->hang_up();
     }
@@ -252,9 +250,7 @@ void Pool::close() {
   }
   if (state_->sweeper) fibers.push_back(state_->sweeper);
   for (const auto& fiber : fibers) fiber->cancel();
-  while (!state_->open.empty()) {
-    state_->open.front()->hang_up();
-  }
+  while (!state_->open.empty()) { state_->open.front()->hang_up(); }
   if (!state_->executor.running()) return;  // They end when the loop next runs.
   const Shield whole(state_->executor);
   for (const auto& fiber : fibers) (void)fiber->join();

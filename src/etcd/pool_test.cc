@@ -272,6 +272,24 @@ TEST_F(PoolTest, ClosingEndsDialsAndLetsNobodyIn) {
   EXPECT_EQ(codes, (std::vector{Code::Unavailable, Code::TimedOut}));
 }
 
+TEST_F(PoolTest, ADialThatSucceedsAfterTheEndIsNotKept) {
+  run([&] {
+    Pool pool(world_, [this](const Endpoint& to) {
+      const Shield deaf(world_, 1s);
+      return dial(to);
+    });
+    dial_takes_ = 100ms;
+    (void)world_.spawn(
+        [&pool] { EXPECT_TRUE(pool.at(at("1"))->status().failed_with(Code::Unavailable)); });
+    (void)world_.sleep(50ms);
+    pool.close();
+    EXPECT_EQ(world_.now().time_since_epoch(), 100ms) << "until the dial has ended";
+    EXPECT_EQ(pool.open(), 0U);
+    (void)world_.sleep(1s);
+    EXPECT_EQ(served_, 0);
+  });
+}
+
 TEST_F(PoolTest, ClientsMayOutliveThePool) {
   run([&] {
     std::shared_ptr<Client> client;

@@ -66,6 +66,7 @@ class Process {
  public:
   Process(std::vector<std::string> command, const std::string& output) {
     std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
     for (std::string& word : command) argv.push_back(word.data());
     argv.push_back(nullptr);
     pid_ = fork();
