@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
 . tools/env.sh
-program=$PWD/out/dev/test/contract/etcd_contract_test
+program=$PWD/out/dev/etcd_contract_test
 out=$PWD/out/test/etcd-contract
 rm -rf "$out"
 mkdir -p "$out"
