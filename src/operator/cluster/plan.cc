@@ -22,7 +22,6 @@ constexpr auto kSteady = 60s;  // Between looks at a cluster that needs nothing.
 constexpr auto kPaceMin =
     300ms;  // etcd refuses changes for up to 5 s after another: ask again soon.
 constexpr auto kPaceMax = 60s;
-constexpr auto kStartGrace = 30s;  // A Pod that starts well has done so by then.
 constexpr std::size_t kLearnersAtOnce =
     8;  // The --max-learners that our Pods of 3.6 and later carry.
 
@@ -209,7 +208,7 @@ Step Rules::promote() {
 
 /// An EtcdMember for each missing voter: as many as may be learners at once.
 Step Rules::create() {
-  const auto recorded = uncreated(seen, status);
+  auto recorded = uncreated(seen, status);
   const int missing = census.want - staying() - joiners();
   const auto unlisted = static_cast<std::size_t>(
       std::ranges::count_if(census.joiners, [](auto* s) { return !s->listed; }));
@@ -219,14 +218,20 @@ Step Rules::create() {
   }
   if (census.publishing) return wait("joiners to start");
   if (census.learners.size() + unlisted >= learner_limit()) return NoStep{};
-  const PendingMember intent = recorded.empty() ? record_intent(seen, status) : recorded.front();
-  return CreateMember{intent.name, intent.peer_url, false};
+  for (auto n = static_cast<int>(recorded.size()); n < missing; ++n)
+    recorded.push_back(record_intent(seen, status));
+  return CreateMember{recorded.front().name, recorded.front().peer_url, false};
 }
 
+/// One after the other: an etcd that joins resolves the names of all members and asks each for its
+/// version before it serves. It waits for one that has no address yet (30 s), and two that start at
+/// the same moment wait for each other (15 s, measured).
 Step Rules::add() {
   for (const Seat* seat : census.joiners) {
     if (seat->listed || !seat->object->initial_cluster.empty()) continue;
-    if (census.publishing) return wait("joiners to start before " + seat->name + " is added");
+    for (const Seat* other : census.learners)
+      if (unstarted(*other))
+        return wait(other->name + " to start before " + seat->name + " is added");
     if (census.learners.size() >= learner_limit())
       return wait("a learner to vote before " + seat->name + " is added");
     return AddLearner{seat->name, seat->peer_url};
@@ -246,25 +251,12 @@ std::string initial_cluster(const Observation& seen) {
   return out;
 }
 
-/// One after the other: an etcd that joins asks all others for their version before it serves, so
-/// that two which start at the same moment wait for each other's time-outs (15 s, measured). One
-/// that does not come up holds up the next for a while only.
+/// For one that has not started: the list of now, and again if that changed before it started.
 Step Rules::publish() {
   const std::string list = initial_cluster(seen);
-  const Seat* next = nullptr;
-  auto oldest_first = census.joiners;
-  std::ranges::sort(oldest_first, [](const Seat* a, const Seat* b) { return newer(b, a); });
-  bool somebody_starts = false;
-  for (const Seat* seat : oldest_first) {
-    if (!unstarted(*seat)) continue;
-    const std::string& published = seat->object->initial_cluster;
-    if (!published.empty() && published != list) return Publish{seat->name, list};
-    if (!published.empty()) somebody_starts |= seen.now - seat->object->created < kStartGrace;
-    else if (!next) next = seat;
-  }
-  if (!next) return NoStep{};
-  if (somebody_starts) return wait("a joiner to start before " + next->name + " does");
-  return Publish{next->name, list};
+  for (const Seat* seat : census.joiners)
+    if (unstarted(*seat) && seat->object->initial_cluster != list) return Publish{seat->name, list};
+  return NoStep{};
 }
 
 /// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; among the
@@ -291,9 +283,10 @@ Step Rules::shrink() {
 Step tend(Rules& rules) {
   if (rules.seen.split) return rules.wait("members that agree on one cluster");
   if (!rules.seen.linearizable) return rules.wait("etcd to answer with quorum");
+  // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
   for (const auto rule :
        {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost, &Rules::remove_leaving,
-        &Rules::promote, &Rules::create, &Rules::add, &Rules::publish, &Rules::shrink})
+        &Rules::create, &Rules::add, &Rules::publish, &Rules::promote, &Rules::shrink})
     if (const Step step = (rules.*rule)(); acts(step)) {
       rules.waiting_for.clear();
       return step;
@@ -381,13 +374,14 @@ Plan plan(const Observation& seen) {
 }
 
 std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus& status) {
-  std::chrono::seconds waited = 0s;
+  std::chrono::seconds waited =
+      100s;  // Nothing of ours is under way: Pods come back by themselves, their watch tells us.
   if (const auto deadline = from_rfc3339(status.progress_deadline.value_or("")))
     waited = std::max(0s, std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds) -
                               (*deadline - seen.now));
-  else
-    waited = 100s;  // Nothing of ours is under way: Pods come back by themselves, and their watch
-                    // tells us.
+  for (const Seat& seat : seen.seats)
+    if (seat.object && !seat.object->voter)
+      waited = std::min(waited, std::max(0s, seen.now - seat.object->created));
   return std::clamp<std::chrono::milliseconds>(waited / 20, kPaceMin, kPaceMax);
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
+constexpr std::chrono::seconds kPassing{10};
+
 struct Verdict {
   const char* status;
   const char* reason;
@@ -53,6 +55,18 @@ std::optional<Verdict> complaint(const v1::EtcdMember& member, const kube::Pod& 
   return std::nullopt;
 }
 
+/// A young Pod goes through phases, and no node takes it before its volume is bound: not worth a
+/// write each.
+bool is_passing(const Observation& seen, const Verdict& now) {
+  const api::Condition* before = runtime::find_condition(seen.member.status.conditions, v1::kReady);
+  if (!before || before->reason != v1::kPodNotReady) return false;
+  const auto since = from_rfc3339(before->last_transition_time);
+  if (!seen.pod) return false;
+  const bool ordinary = now.reason == std::string_view(v1::kPodNotReady) ||
+                        now.reason == std::string_view(v1::kUnschedulable);
+  return ordinary && since && seen.now - *since < kPassing;
+}
+
 bool pod_ready(const kube::Pod& pod) {
   return std::ranges::any_of(pod.status.conditions,
                              [](const auto& c) { return c.type == "Ready" && c.status == "True"; });
@@ -86,10 +100,12 @@ Verdict judge(const Observation& seen) {
 }  // namespace
 
 bool volume_lost(const Observation& seen) {
-  return !seen.volume && !seen.member.status.pvc_name.empty();
+  const v1::EtcdMemberStatus& known = seen.member.status;
+  return !seen.volume && !(known.pvc_name.empty() && known.member_id.empty());
 }
 
 void report(const Observation& seen, v1::EtcdMemberStatus& status) {
+  if (is_young(seen)) return;
   const v1::EtcdMember& member = seen.member;
   const auto set = [&](const char* type, const Verdict& v) {
     runtime::set_condition(status.conditions, {type, v.status, v.reason, v.message},
@@ -103,7 +119,7 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
   status.replicas = 1;
   status.selector = std::string(v1::kClusterLabel) + "=" + member.spec.cluster_name +
                     ",app.kubernetes.io/component=" + member.metadata.name;
-  if (!is_young(seen)) set(v1::kReady, judge(seen));
+  if (const Verdict verdict = judge(seen); !is_passing(seen, verdict)) set(v1::kReady, verdict);
   if (status.version.empty()) return;
   if (status.version == member.spec.version)
     set(v1::kVersionDrifted, {"False", v1::kVersionMatched, "etcd runs " + status.version});

@@ -8,6 +8,7 @@
 #include "operator/member/objects.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/finalizer.h"
+#include "runtime/conditions.h"
 
 namespace etcdop::member {
 namespace {
@@ -16,6 +17,7 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kSteady = 60s;
+constexpr auto kLookAgain = 10s;  // What was too young to tell is told then.
 
 /// One that has started once has a data directory, and etcd ignores its initial-cluster.
 bool never_started(const v1::EtcdMember& member) { return member.status.member_id.empty(); }
@@ -28,6 +30,11 @@ bool list_is_stale(const Observation& seen) {
 
 bool ended(const kube::Pod& pod) {
   return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+}
+
+bool is_ready(const v1::EtcdMemberStatus& status) {
+  const api::Condition* ready = runtime::find_condition(status.conditions, v1::kReady);
+  return ready && ready->status == "True";
 }
 
 Step pod_step(const Observation& seen) {
@@ -74,7 +81,7 @@ Plan plan(const Observation& seen) {
   out.status = seen.member.status;
   if (seen.cluster) report(seen, out.status);
   out.step = next(seen);
-  out.again = kSteady;
+  out.again = is_ready(out.status) ? kSteady : kLookAgain;
   return out;
 }
 

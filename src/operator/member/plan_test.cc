@@ -102,6 +102,12 @@ TEST(MemberPlan, Table) {
        "none", "I5: a member that lost its data is never refilled"},
       {[](auto& o) {
          o.pod.reset();
+         o.volume.reset();
+         o.member.status.member_id = "1";
+       },
+       "none", "I5: nor one whose volume nobody wrote down"},
+      {[](auto& o) {
+         o.pod.reset();
          o.volume = volume_of("other");
        },
        "none", "I6: somebody else's volume"},
@@ -245,6 +251,19 @@ TEST(MemberStatus, ANewMemberIsNotReportedBeforeThereIsSomethingToTell) {
   seen.member.status.conditions = plan(whole()).status.conditions;
   EXPECT_EQ(ready(plan(seen)).message, "the Pod does not exist yet")
       << "one that had a Pod has lost it";
+}
+
+TEST(MemberStatus, WhatPassesInAYoungPodIsNotToldEachTime) {
+  Observation seen = whole();
+  seen.pod->status.phase = "Pending";
+  seen.member.status = plan(seen).status;
+  seen.pod->status.phase = "Running";
+  EXPECT_EQ(ready(plan(seen)).message, "pod phase: Pending");
+  seen.now = seen.now + 10s;
+  EXPECT_EQ(ready(plan(seen)).message, "pod phase: Running");
+  seen.now = seen.now + -9s;
+  wait_for(*seen.pod, "ErrImagePull");
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kImagePullFailed) << "trouble is told at once";
 }
 
 TEST(MemberStatus, NamesPodAndVolumeAndVersion) {
