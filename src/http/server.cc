@@ -12,6 +12,7 @@ namespace {
 namespace beast = boost::beast::http;
 using boost::system::error_code;
 constexpr std::size_t kPiece = 4 * 1024;
+constexpr Duration kAcceptAgain = std::chrono::seconds(1);
 constexpr std::size_t kBodyMax = 1024;  // Nobody has a reason to send us one.
 
 const char* reason(int status) {
@@ -106,15 +107,23 @@ void Server::serve(std::unique_ptr<Stream> connection) {
 void Server::run(const std::function<Result<std::unique_ptr<Stream>>()>& accept) {
   for (;;) {
     auto connection = accept();
-    if (!connection) return;
-    if (open_ >= options_.connections) continue;
-    ++open_;
-    executor_.spawn(
-        [this, stream = std::make_shared<std::unique_ptr<Stream>>(std::move(*connection))] {
-          serve(std::move(*stream));
-          --open_;
-        });
+    open_.remove_if([](const auto& fiber) { return fiber->done(); });
+    if (connection) {
+      if (open_.size() < options_.connections) open_.push_back(serve_apart(std::move(*connection)));
+    } else if (!connection.failed_with(Code::Unavailable) ||
+               executor_.sleep(kAcceptAgain) != Woken::Ready) {
+      break;
+    }
   }
+  Shield ending(executor_);
+  for (const auto& fiber : open_) fiber->cancel();
+  for (const auto& fiber : open_) (void)fiber->join();
+  open_.clear();
+}
+
+std::shared_ptr<Fiber> Server::serve_apart(std::unique_ptr<Stream> connection) {
+  auto shared = std::make_shared<std::unique_ptr<Stream>>(std::move(connection));
+  return executor_.spawn([this, shared] { serve(std::move(*shared)); });
 }
 
 Response Server::answer(const Request& request) const {

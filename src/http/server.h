@@ -2,6 +2,7 @@
 // inside server.cc.
 #pragma once
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,15 +28,18 @@ class Server {
   void route(std::string path, Handler handler) { routes_[std::move(path)] = std::move(handler); }
   /// Serves one connection on the calling fiber until it ends.
   void serve(std::unique_ptr<Stream> connection);
-  /// Spawns a fiber for each connection until `accept` fails or the calling fiber is cancelled.
+  /// Serves what `accept` gives, each connection on a fiber of its own, until the calling fiber is
+  /// cancelled or its deadline comes; its connections end with it. An accept that fails for another
+  /// reason (too many open files) is tried again a second later.
   void run(const std::function<Result<std::unique_ptr<Stream>>()>& accept);
 
  private:
+  std::shared_ptr<Fiber> serve_apart(std::unique_ptr<Stream> connection);
   Response answer(const Request& request) const;
   Executor& executor_;
   Options options_;
   std::map<std::string, Handler> routes_;
-  std::size_t open_ = 0;
+  std::list<std::shared_ptr<Fiber>> open_;
 };
 
 }  // namespace etcdop::http

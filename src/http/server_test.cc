@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 #include "sim/pipe.h"
 #include "sim/scheduler.h"
 
@@ -79,28 +82,68 @@ TEST(Server, RefusesInWords) {
 
 TEST(Server, OneThatSaysNothingIsClosed) { EXPECT_EQ(talk("GET /hea", 100, false), ""); }
 
-TEST(Server, MoreConnectionsThanTheLimitAreClosedUnheard) {
+/// Clients by their accept, then none for ever.
+class Door {
+ public:
+  explicit Door(Executor& executor) : executor_(executor) {}
+  Result<std::unique_ptr<Stream>> accept() {
+    if (failing > 0) {
+      --failing;
+      return Error{Code::Unavailable, "too many open files"};
+    }
+    if (clients.size() >= 3) return to_result(executor_.sleep(24h), "accept").error();
+    auto [client, peer] = sim::pipe(executor_);
+    clients.push_back(std::move(client));
+    return std::move(peer);
+  }
+  int failing = 0;
+  std::vector<std::unique_ptr<Stream>> clients;
+
+ private:
+  Executor& executor_;
+};
+
+/// True if the server has closed this end.
+bool is_closed(Executor& executor, Stream& client) {
+  Within limit(executor, 1s);
+  char space[1];
+  auto n = client.read(space);
+  return n && *n == 0;
+}
+
+TEST(Server, MoreConnectionsThanTheLimitAreClosedUnheardAndAllEndWithTheServer) {
   sim::Scheduler world(1);
   Server server(world, {.connections = 2});
-  std::vector<std::unique_ptr<Stream>> clients;
-  int offered = 0, refused = 0;
+  Door door(world);
+  const auto serving = world.spawn([&] { server.run([&] { return door.accept(); }); });
   world.spawn([&] {
-    server.run([&]() -> Result<std::unique_ptr<Stream>> {
-      if (++offered > 3) return Error{Code::Unavailable, "no more"};
-      auto [client, peer] = sim::pipe(world);
-      clients.push_back(std::move(client));
-      return std::move(peer);
-    });
-    for (auto& client : clients) {
-      Within limit(world, 1s);
-      char space[1];
-      auto n = client->read(space);
-      refused += n && *n == 0;
-    }
-    clients.clear();
+    (void)world.sleep(1s);
+    ASSERT_EQ(door.clients.size(), 3U);
+    EXPECT_FALSE(is_closed(world, *door.clients[0]));
+    EXPECT_FALSE(is_closed(world, *door.clients[1]));
+    EXPECT_TRUE(is_closed(world, *door.clients[2]));
+    serving->cancel();
+    (void)serving->join();
+    EXPECT_TRUE(is_closed(world, *door.clients[0]));
+    EXPECT_LT(world.now().time_since_epoch(), 5s) << "nobody waits for idle clients";
   });
   world.run();
-  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(world.alive(), 0U);
+}
+
+TEST(Server, AnAcceptThatFailsIsTriedAgain) {
+  sim::Scheduler world(1);
+  Server server(world, {});
+  Door door(world);
+  door.failing = 3;
+  world.spawn([&] {
+    Within limit(world, 10s);
+    server.run([&] { return door.accept(); });
+    EXPECT_EQ(door.clients.size(), 3U);
+    EXPECT_EQ(world.now().time_since_epoch(), 10s);
+  });
+  world.run();
+  EXPECT_EQ(world.alive(), 0U);
 }
 
 }  // namespace
