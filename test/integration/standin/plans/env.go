@@ -19,7 +19,7 @@ const (
 	clusterName = "c"
 	roleLabel   = "etcd-operator.cozystack.io/role"
 	// converge is how long a cluster may take to become what is wanted, kills included.
-	converge = 90 * time.Second
+	converge = 150 * time.Second
 	// rest is how long an operator must not write to be believed at rest, and restLimit how long that may take to happen.
 	rest      = 1200 * time.Millisecond
 	restLimit = 20 * time.Second

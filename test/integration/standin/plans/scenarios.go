@@ -171,16 +171,19 @@ func (e *Env) replaced(ctx context.Context, between func() error) error {
 	if err := e.Create(ctx, 3, nil); err != nil {
 		return err
 	}
+	err := e.Until(ctx, e.Namespace, converge, func() error {
+		if cluster := e.cluster(); cluster == nil || cluster.Metadata.UID == old {
+			return errors.New("the new cluster is not seen")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	if err := between(); err != nil {
 		return err
 	}
-	if err := e.Settled(ctx, 3); err != nil {
-		return err
-	}
-	if e.cluster().Metadata.UID == old {
-		return errors.New("the old cluster is still there")
-	}
-	return nil
+	return e.Settled(ctx, 3)
 }
 
 func namesake(ctx context.Context, e *Env) error {
