@@ -42,9 +42,20 @@ if [ "$unit_ended" != 0 ]; then
 fi
 
 tools/cluster/build.sh k8s "etcd-$ETCD_VERSION"
+[ -x "$manager" ] || ./dev build dev
 tools/cluster/apionly.sh up "$world" charts/etcd-operator/files/crds/*.yaml
 # What the CRDs accept and refuse.
 KUBECONFIG=$world/admin.kubeconfig PATH=$(built k8s):$PATH test/integration/samples.py | tee "$out/samples.log" || true
+read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out/samples.log" | tail -n 1) || true
+passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
+p='' f=''
+flags=(--kubeconfig "$world/admin.kubeconfig" --dir "$out")
+for version in $ETCD_VERSIONS; do
+  [ ! -e "$(built "etcd-$version")/done" ] || flags+=(--etcd "$version=$(built "etcd-$version")")
+done
+addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0"
+flags+=(--operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $addresses")
+PATH=$(built k8s):$PATH test/integration/samples.py | tee "$out/samples.log" || true
 read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out/samples.log" | tail -n 1) || true
 passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
 p='' f=''

@@ -150,7 +150,10 @@ func removedByHand(ctx context.Context, e *Env) error {
 	}
 	victim := e.Members.In(e.Namespace)[0].Metadata
 	e.Operator.Pause()
-	err := errors.Join(e.removeFromEtcd(ctx, victim.Name), e.Client.Delete(ctx, victim.Path(kube.EtcdMembers), nil))
+	err := e.Until(ctx, e.Namespace, converge, func() error { return e.removeFromEtcd(ctx, victim.Name) })
+	if err == nil {
+		err = e.Client.Delete(ctx, victim.Path(kube.EtcdMembers), nil)
+	}
 	e.Operator.Resume()
 	if err != nil {
 		return err
