@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -110,7 +111,7 @@ class Server {
     respond(id, kHead, to_grpc_frame(message), {{"grpc-status", "0"}});
   }
   /// The head alone, with the end of the call in it.
-  void refuse(std::int32_t id, Fields head) {
+  void refuse(std::int32_t id, const Fields& head) {
     const auto fields = to_nv(head);
     nghttp2_submit_response(session_, id, fields.data(), fields.size(), nullptr);
     flush();
@@ -356,7 +357,7 @@ TEST_P(GrpcChannelTest, CallsRunSideBySide) {
           for (; id > 0; id -= 2) echo(s, id);
       },
       [&](GrpcChannel& channel) {
-        std::vector<std::shared_ptr<Fiber>> callers;
+        std::list<std::shared_ptr<Fiber>> callers;
         for (int i = 0; i < 20; ++i)
           callers.push_back(world.spawn([&, i] {
             const std::string question(1000, static_cast<char>('a' + i));

@@ -122,8 +122,8 @@ TEST_F(StackDepth, TheDeepestPathUsesLessThanHalfOfAStack) {
   RecordProperty("client_bytes", static_cast<int>(client->stack_used()));
   RecordProperty("server_bytes", static_cast<int>(server->stack_used()));
   EXPECT_GT(client->stack_used(), 4096U) << "it was not painted";
-  EXPECT_LT(client->stack_used(), detail::default_bytes / 2);
-  EXPECT_LT(server->stack_used(), detail::default_bytes / 2);
+  EXPECT_LT(client->stack_used(), detail::kDefaultBytes / 2);
+  EXPECT_LT(server->stack_used(), detail::kDefaultBytes / 2);
 }
 
 }  // namespace

@@ -123,14 +123,14 @@ class TcpListener final : public Listener {
 
 }  // namespace
 
-struct AsioLoop::Impl {
+struct AsioLoop::Io {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> stay = asio::make_work_guard(io);
   asio::steady_timer timer{io};
   asio::signal_set signals{io};
 };
 
-AsioLoop::AsioLoop() : impl_(std::make_unique<Impl>()), now_(real_now()) {}
+AsioLoop::AsioLoop() : io_(std::make_unique<Io>()), now_(real_now()) {}
 AsioLoop::~AsioLoop() = default;
 
 void AsioLoop::run() {
@@ -141,26 +141,26 @@ void AsioLoop::run() {
       step();  // Then a look at I/O, lest it starve.
     if (alive() == 0) break;
     if (next_due() <= now_) {
-      impl_->io.poll();
+      io_->io.poll();
       continue;
     }
     if (next_due() < armed ||
         armed <= now_) {  // A timer that fires too early costs one turn; a re-arm costs more.
       armed = next_due();
       if (armed != Instant::max()) {
-        impl_->timer.expires_at(std::chrono::steady_clock::time_point(armed.time_since_epoch()));
-        impl_->timer.async_wait([](const error_code&) {});
+        io_->timer.expires_at(std::chrono::steady_clock::time_point(armed.time_since_epoch()));
+        io_->timer.async_wait([](const error_code&) {});
       }
     }
-    impl_->io.run_one();
-    impl_->io.poll();
+    io_->io.run_one();
+    io_->io.poll();
   }
 }
 
 Result<std::unique_ptr<Stream>> AsioLoop::connect(const std::string& host,
                                                   const std::string& port) {
   const std::string doing = "connect to " + host + ":" + port;
-  tcp::resolver resolver(impl_->io);
+  tcp::resolver resolver(io_->io);
   tcp::resolver::results_type addresses;
   auto found = await(
       *this, doing.c_str(),
@@ -173,7 +173,7 @@ Result<std::unique_ptr<Stream>> AsioLoop::connect(const std::string& host,
       },
       [&] { resolver.cancel(); });
   if (!found) return found.error();
-  tcp::socket socket(impl_->io);
+  tcp::socket socket(io_->io);
   auto connected = await(
       *this, doing.c_str(),
       [&](Completion& done) {
@@ -198,7 +198,7 @@ Result<std::unique_ptr<Listener>> AsioLoop::listen(const std::string& address, s
                                   : asio::ip::make_address(address, ec);
   if (ec) return Error{Code::Invalid, doing + ": " + ec.message()};
   tcp::endpoint endpoint(ip, port);
-  tcp::acceptor acceptor(impl_->io);
+  tcp::acceptor acceptor(io_->io);
   acceptor.open(endpoint.protocol(), ec);
   if (ec && address.empty()) {  // A machine without IPv6.
     endpoint = {asio::ip::address_v4::any(), port};
@@ -215,15 +215,15 @@ Result<std::unique_ptr<Listener>> AsioLoop::listen(const std::string& address, s
 
 Woken AsioLoop::wait_for_termination() {
   error_code ec;
-  impl_->signals.clear(ec);
-  for (const int number : {SIGTERM, SIGINT}) impl_->signals.add(number, ec);
+  io_->signals.clear(ec);
+  for (const int number : {SIGTERM, SIGINT}) io_->signals.add(number, ec);
   Woken how = Woken::Ready;
   auto asked = await(
       *this, "signal",
       [&](Completion& done) {
-        impl_->signals.async_wait([&](const error_code& e, int) { done.finish(e, 0); });
+        io_->signals.async_wait([&](const error_code& e, int) { done.finish(e, 0); });
       },
-      [&] { impl_->signals.cancel(ec); });
+      [&] { io_->signals.cancel(ec); });
   if (asked.failed_with(Code::Cancelled)) how = Woken::Cancelled;
   if (asked.failed_with(Code::TimedOut)) how = Woken::Deadline;
   return how;

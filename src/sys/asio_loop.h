@@ -36,8 +36,8 @@ class AsioLoop final : public Executor {
   Woken wait_for_termination();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Io;
+  std::unique_ptr<Io> io_;
   Instant now_;
 };
 

@@ -21,10 +21,10 @@
 namespace etcdop::detail {
 namespace context = boost::context::detail;
 namespace {
-constexpr unsigned char paint_byte = 0xAB;
-constexpr std::size_t keep_warm = 64;
+constexpr unsigned char kPaintByte = 0xAB;
+constexpr std::size_t kKeepWarm = 64;
 thread_local std::vector<Stack> spare;
-const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+const std::size_t kPage = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }  // namespace
 
 Stack Stack::take() {
@@ -33,14 +33,14 @@ Stack Stack::take() {
     spare.pop_back();
     return stack;
   }
-  void* map = mmap(nullptr, wanted + page, PROT_READ | PROT_WRITE,
+  void* map = mmap(nullptr, wanted + kPage, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   check(map != MAP_FAILED, "memory for a stack (two maps each: see vm.max_map_count)");
-  check(mprotect(map, page, PROT_NONE) == 0, "a guard page");
+  check(mprotect(map, kPage, PROT_NONE) == 0, "a guard page");
   Stack stack;
-  stack.low = static_cast<char*>(map) + page;
+  stack.low = static_cast<char*>(map) + kPage;
   stack.size = wanted;
-  if (paint) std::memset(stack.low, paint_byte, stack.size);
+  if (paint) std::memset(stack.low, kPaintByte, stack.size);
   return stack;
 }
 
@@ -49,17 +49,17 @@ void Stack::give_back() {
   __asan_unpoison_memory_region(
       low, size);  // The last frames never returned, so their redzones are still poisoned.
 #endif
-  if (spare.size() < keep_warm && !paint) spare.push_back(*this);
-  else munmap(low - page, size + page);
+  if (spare.size() < kKeepWarm && !paint) spare.push_back(*this);
+  else munmap(low - kPage, size + kPage);
 }
 
 __attribute__((no_sanitize("address"))) std::size_t Stack::used() const {
   std::size_t clean = paint ? 0 : size;
-  while (clean < size && static_cast<unsigned char>(low[clean]) == paint_byte) ++clean;
+  while (clean < size && static_cast<unsigned char>(low[clean]) == kPaintByte) ++clean;
   return size - clean;
 }
 
-struct Coroutine::Impl {
+struct Coroutine::Entry {
   /// First frame of every fiber. It leaves for good at its end: nothing may be left to destroy in
   /// it.
   static void main(context::transfer_t from) {
@@ -75,7 +75,7 @@ struct Coroutine::Impl {
 };
 
 Coroutine::Coroutine(std::function<void()> body) : stack_(Stack::take()), body_(std::move(body)) {
-  context_ = context::make_fcontext(stack_.low + stack_.size, stack_.size, &Impl::main);
+  context_ = context::make_fcontext(stack_.low + stack_.size, stack_.size, &Entry::main);
 #if ETCDOP_TSAN
   tsan_inner_ = __tsan_create_fiber(0);
 #endif

@@ -17,9 +17,9 @@ namespace etcdop::detail {
 
 /// Four times the deepest path measured (TLS, JSON, gRPC: 14 KB); sanitizers need more.
 #if ETCDOP_ASAN || ETCDOP_TSAN
-constexpr std::size_t default_bytes = 256 * 1024;
+constexpr std::size_t kDefaultBytes = 256 * 1024;
 #else
-constexpr std::size_t default_bytes = 64 * 1024;
+constexpr std::size_t kDefaultBytes = 64 * 1024;
 #endif
 
 /// Memory for a stack: the lowest page faults on touch. Freed ones are kept warm for the next
@@ -30,7 +30,7 @@ struct Stack {
   std::size_t used() const;  ///< Deepest use, if it was painted.
   char* low = nullptr;       ///< Lowest usable byte, just above the guard page.
   std::size_t size = 0;
-  static inline std::size_t wanted = default_bytes;
+  static inline std::size_t wanted = kDefaultBytes;
   static inline bool paint = false;
 };
 
@@ -46,7 +46,7 @@ class Coroutine {
   std::size_t stack_used() const { return stack_.used(); }
 
  private:
-  struct Impl;
+  struct Entry;
   void start_switch(bool inward, bool last);
   void finish_switch(bool inward);
   Stack stack_;
