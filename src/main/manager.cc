@@ -20,8 +20,10 @@
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
 #include "runtime/leader.h"
+#include "runtime/metrics.h"
 #include "sys/asio_loop.h"
 #include "sys/log_writer.h"
+#include "sys/process.h"
 #include "sys/system.h"
 
 namespace etcdop {
@@ -64,7 +66,9 @@ class Manager {
         log_(log),
         flags_(flags),
         config_(std::move(config)),
-        api_(loop, random_, config_, std::move(dial_api), read_file, {.version = ETCDOP_VERSION}),
+        api_(loop, random_, config_, std::move(dial_api), read_file,
+             {.version = ETCDOP_VERSION,
+              .on_answer = runtime::count_requests(metrics_, config_.host)}),
         etcd_(loop, [&loop](const etcd::Endpoint& e) { return loop.connect(e.address, "2379"); }),
         election_(api_, loop, clock_, random_, log,
                   {.ns = config_.ns, .identity = runtime::leader_identity(host_name(), random_)}),
@@ -74,7 +78,8 @@ class Manager {
                             [this](const auto& key) { return clusters_.reconcile(key); }),
         member_controller_(loop, random_, log, controller("etcdmember"),
                            [this](const auto& key) { return members_.reconcile(key); }),
-        probes_(loop, {}) {
+        probes_(loop, {}),
+        scrapes_(loop, {}) {
     cluster::connect(stores_, cluster_controller_.queue());
     member::connect(stores_, member_controller_.queue());
     probes_.route("/healthz", [](const auto&) { return http::Response{200, {}, "ok\n"}; });
@@ -82,19 +87,25 @@ class Manager {
       return synced() ? http::Response{200, {}, "ok\n"}
                       : http::Response{503, {}, "the caches are not filled yet\n"};
     });
+    measure();
   }
 
   /// Until it is asked to end, or has to. The exit code.
   int run() {
     log_.info("starting manager",
               {{"version", ETCDOP_VERSION}, {"config", config_.source}, {"server", config_.host}});
-    if (auto serving = serve_probes(); !serving) {
-      log_.error("cannot serve probes", {{"error", serving.error().message}});
+    if (!serve("probes", probes_, flags_.health_probe_bind_address) ||
+        !serve("metrics", scrapes_, flags_.metrics_bind_address)) {
+      end();
       return kExitFailed;
     }
     background([this] {
-      if (loop_.wait_for_termination() == Woken::Ready) log_.info("asked to end");
+      if (loop_.wait_for_termination() != Woken::Ready) return;
+      log_.info("asked to end");
       stop_working();
+      if (loop_.sleep(kStopLimit) != Woken::Ready) return;
+      log_.error("some work did not stop in time");
+      std::_Exit(kExitFailed);
     });
     watch();
     working_ = loop_.spawn([this] { work(); });
@@ -104,10 +115,33 @@ class Manager {
   }
 
  private:
-  static runtime::Controller::Options controller(const char* name) {
+  runtime::Controller::Options controller(const char* name) {
     runtime::Controller::Options out;
     out.name = name;
-    return out;
+    return runtime::measured(metrics_, std::move(out));
+  }
+
+  void measure() {
+    runtime::measure(metrics_, cluster_controller_);
+    runtime::measure(metrics_, member_controller_);
+    metrics_.on_scrape(
+        [this,
+         leads = &metrics_.gauge("leader_election_master_status",
+                                 "Whether this process holds the Lease of that name: 1, else 0.",
+                                 {{"name", runtime::kLeaderLease}}),
+         memory =
+             &metrics_.gauge("process_resident_memory_bytes", "Resident memory size in bytes."),
+         cpu = &metrics_.counter("process_cpu_seconds_total",
+                                 "Total user and system CPU time spent in seconds.")] {
+          const ProcessUsage usage = process_usage();
+          leads->set(election_.leading() ? 1 : 0);
+          memory->set(static_cast<double>(usage.resident_bytes));
+          cpu->set(usage.cpu_seconds);
+        });
+    scrapes_.route("/metrics", [this](const auto&) {
+      return http::Response{
+          200, {{"content-type", std::string(runtime::kMetricsContentType)}}, metrics_.text()};
+    });
   }
 
   bool synced() const {
@@ -120,15 +154,20 @@ class Manager {
     background_.push_back(loop_.spawn(std::move(body)));
   }
 
-  Result<Done> serve_probes() {
-    if (flags_.health_probe_bind_address == "0") return Done{};
-    const Address at = address_of(flags_.health_probe_bind_address);
+  /// False, after saying why, if the address cannot be had.
+  bool serve(const char* what, http::Server& server, const std::string& address) {
+    if (address == "0") return true;
+    const Address at = address_of(address);
     auto listener = loop_.listen(at.host, at.port);
-    if (!listener) return listener.error();
-    background([this, listener = std::shared_ptr<Listener>(std::move(*listener))] {
-      probes_.run([&] { return listener->accept(); });
+    if (!listener) {
+      log_.error("cannot serve",
+                 {{"what", what}, {"address", address}, {"error", listener.error().message}});
+      return false;
+    }
+    background([&server, listener = std::shared_ptr<Listener>(std::move(*listener))] {
+      server.run([&] { return listener->accept(); });
     });
-    return Done{};
+    return true;
   }
 
   template <class T>
@@ -203,6 +242,7 @@ class Manager {
   const kube::Config config_;
   OsRandom random_;
   SystemWallClock clock_;
+  runtime::Metrics metrics_;
   kube::Client api_;
   Stores stores_;
   etcd::Pool etcd_;
@@ -210,7 +250,7 @@ class Manager {
   cluster::Reconciler clusters_;
   member::Reconciler members_;
   runtime::Controller cluster_controller_, member_controller_;
-  http::Server probes_;
+  http::Server probes_, scrapes_;
   std::vector<std::shared_ptr<Fiber>> background_;
   std::vector<std::function<void()>> stop_watching_;
   std::shared_ptr<Fiber> working_;
