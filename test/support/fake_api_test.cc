@@ -76,12 +76,12 @@ TEST(FakeApi, RefusesACreateThatTheServerRefuses) {
   const auto create = [&](const char* body) {
     return w.api.call({Verb::Create, kThings, "ns", {}, {}, {}, {}, json::parse(body)});
   };
-  for (
-      const char* body :
-      {R"({})", R"({"apiVersion":"example.org/v1","kind":"Other","metadata":{"name":"a"}})",
-       R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{}})",
-       R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{"name":"a","namespace":"x"}})",
-       R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{"name":"a","resourceVersion":"1"}})"})
+  for (const char* body :
+       {R"({})", R"({"apiVersion":"example.org/v1","kind":"Other","metadata":{"name":"a"}})",
+        R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{}})",
+        R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{"name":"a","namespace":"x"}})",
+        R"({"apiVersion":"example.org/v1","kind":"Thing",)"
+        R"("metadata":{"name":"a","resourceVersion":"1"}})"})
     EXPECT_TRUE(create(body).failed_with(Code::Invalid)) << body;
   auto generated =
       create(R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{"generateName":"a-"}})");
