@@ -59,7 +59,9 @@ void report_available(const Observation& seen, const Census& census, Conditions&
   if (seen.split)
     out.set(v1::kAvailable, "Unknown", v1::kSplitBrain,
             "members answer with different cluster ids: " + seen.etcd_error);
-  else if (latched_now)
+  else if (latched_now ||
+           (seen.linearizable && out.reason_of(v1::kAvailable) == v1::kClusterDiscovered &&
+            census.voters.size() == 1 && census.want > 1))
     out.set(v1::kAvailable, "True", v1::kClusterDiscovered,
             "etcd cluster " + out.status.cluster_id + " discovered");
   else if (seen.linearizable && census.ready >= census.want)

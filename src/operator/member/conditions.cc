@@ -121,7 +121,11 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
                     ",app.kubernetes.io/component=" + member.metadata.name;
   if (const Verdict verdict = judge(seen); !is_passing(seen, verdict)) set(v1::kReady, verdict);
   if (status.version.empty()) return;
-  if (status.version == member.spec.version)
+  const bool drifted = status.version != member.spec.version;
+  const bool known = runtime::find_condition(status.conditions, v1::kVersionDrifted) != nullptr;
+  const bool serves = runtime::find_condition(status.conditions, v1::kReady)->status == "True";
+  if (!drifted && !known && !serves) return;  // Told together with its being ready.
+  if (!drifted)
     set(v1::kVersionDrifted, {"False", v1::kVersionMatched, "etcd runs " + status.version});
   else
     set(v1::kVersionDrifted,
