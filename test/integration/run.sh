@@ -44,34 +44,40 @@ fi
 tools/cluster/build.sh k8s "etcd-$ETCD_VERSION"
 [ -x "$manager" ] || ./dev build dev
 tools/cluster/apionly.sh up "$world" charts/etcd-operator/files/crds/*.yaml
+PATH=$(built k8s):$PATH
+export PATH KUBECONFIG=$world/admin.kubeconfig
+
+# counted NAME COMMAND...: runs it and adds what its last line "N passed, N failed" says; an end without one is a failure.
+counted() {
+  local name=$1 p f
+  shift
+  "$@" | tee "$out/$name.log" || true
+  read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out/$name.log" | tail -n 1) || true
+  if [ -z "${f:-}" ]; then
+    echo "$name ended without counts"
+    p=0 f=1
+  fi
+  passed=$((passed + p)) failed=$((failed + f))
+}
+
 # What the CRDs accept and refuse.
-KUBECONFIG=$world/admin.kubeconfig PATH=$(built k8s):$PATH test/integration/samples.py | tee "$out/samples.log" || true
-read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out/samples.log" | tail -n 1) || true
-passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
-p='' f=''
-flags=(--kubeconfig "$world/admin.kubeconfig" --dir "$out")
-for version in $ETCD_VERSIONS; do
-  [ ! -e "$(built "etcd-$version")/done" ] || flags+=(--etcd "$version=$(built "etcd-$version")")
-done
+counted samples test/integration/samples.py
+
+# The operator has the rights that the chart gives it, and no others.
+user=operator-under-test
+{
+  printf 'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: %s}\n' "$user"
+  cat charts/etcd-operator/files/rbac-manager.yaml
+} | kubectl apply -f - >"$out/rbac.log"
+kubectl create clusterrolebinding "$user" --clusterrole="$user" --user="$user" >>"$out/rbac.log"
+
 addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0"
-flags+=(--operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $addresses")
-PATH=$(built k8s):$PATH test/integration/samples.py | tee "$out/samples.log" || true
-read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out/samples.log" | tail -n 1) || true
-passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
-p='' f=''
-flags=(--kubeconfig "$world/admin.kubeconfig" --dir "$out")
+flags=(--dir "$out" --act-as "$user"
+  --operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $addresses")
 for version in $ETCD_VERSIONS; do
   [ ! -e "$(built "etcd-$version")/done" ] || flags+=(--etcd "$version=$(built "etcd-$version")")
 done
-if [ -x "$manager" ]; then
-  addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0"
-  flags+=(--operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $addresses")
-fi
-PATH=$(built k8s):$PATH "$out/standin" plans "${flags[@]}" "$@" | tee "$out/plans.log" || true
-read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out/plans.log" | tail -n 1) || true
-if [ -z "${f:-}" ]; then
-  echo "the plans ended without counts"
-  p=0 f=1
-fi
-echo "$((passed + p)) passed, $((failed + f)) failed"
-[ "$((failed + f))" = 0 ]
+counted plans "$out/standin" plans "${flags[@]}" "$@"
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -22,6 +22,7 @@ func runPlans(ctx context.Context, args []string) error {
 	flagged.add(flags)
 	operator := flags.String("operator", "", "`command` line of the operator under test, where {kubeconfig} and {namespace} are replaced;"+
 		" without it only the tests of the stand-in run")
+	actAs := flags.String("act-as", "", "the `user` that the operator is to the API server; by default it may do everything")
 	version := flags.String("version", "3.6.16", "etcd `version` of the clusters")
 	parallel := flags.Int("parallel", 6, "how many cases run side by side")
 	third := flags.Uint64("third", 0, "run a third of the kill plans, chosen by this `seed`; 0: all")
@@ -38,7 +39,7 @@ func runPlans(ctx context.Context, args []string) error {
 	}
 	var output sync.Mutex
 	runner := &plans.Runner{
-		World: w, Operator: strings.Fields(*operator), Version: *version, Parallel: *parallel, Limit: *limit,
+		World: w, Operator: strings.Fields(*operator), ActAs: *actAs, Version: *version, Parallel: *parallel, Limit: *limit,
 		Print: func(format string, arguments ...any) {
 			output.Lock()
 			defer output.Unlock()

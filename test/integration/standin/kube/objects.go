@@ -193,6 +193,14 @@ type EtcdCluster struct {
 	} `json:"status"`
 }
 
+// EtcdMember is what the tests look at in an EtcdMember.
+type EtcdMember struct {
+	Object
+	Status struct {
+		Conditions []Condition `json:"conditions"`
+	} `json:"status"`
+}
+
 // Condition returns the status and reason of a condition, as "True/QuorumHealthy", or "" when it is not there.
 func (c *EtcdCluster) Condition(kind string) string {
 	for _, condition := range c.Status.Conditions {

@@ -33,6 +33,7 @@ var errMissed = errors.New("the write did not come")
 type Runner struct {
 	World    *world.World
 	Operator []string // command line; {kubeconfig} and {namespace} are replaced
+	ActAs    string   // the user that operators are to the API server
 	Version  string   // of etcd
 	Parallel int
 	Limit    time.Duration // for one case
@@ -105,7 +106,7 @@ func (r *Runner) try(ctx context.Context, c Case) (log string, err error) {
 		return "", err
 	}
 	defer r.World.Kubelet.Abandon(namespace)
-	spec := world.Spec{Name: namespace, Namespace: namespace, Command: r.Operator}
+	spec := world.Spec{Name: namespace, Namespace: namespace, Command: r.Operator, ActAs: r.ActAs}
 	if c.NoOperator {
 		spec.Command = nil
 	}

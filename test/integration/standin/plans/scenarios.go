@@ -25,6 +25,13 @@ var Scenarios = []Case{
 	{Name: "P2: a name used again while the operator looks away", Run: namesakeUnseen, Clusters: 2},
 	{Name: "P3: an operator that cannot see what it made makes no second seed", Run: blindAfterSeed},
 	{Name: "P4: shrinking takes the dead member, not a healthy one", Run: deadGoesFirst},
+	{Name: "bad input: an unknown storage class", Run: unknownClass},
+	{Name: "bad input: an image that cannot be pulled", Run: missingImage},
+	{Name: "bad input: a quota without Pods", Run: quota},
+	{Name: "bad input: a verb that RBAC does not allow", Run: forbidden},
+	{Name: "trouble: the API server is gone for a while", Run: apiGone},
+	{Name: "trouble: the API server asks to slow down", Run: slowDown},
+	{Name: "trouble: an etcd is frozen for a while, and nobody replaces it", Run: frozen},
 }
 
 // handMade are the objects of a member as nobody's operator made them.
@@ -278,7 +285,7 @@ func deadGoesFirst(ctx context.Context, e *Env) error {
 		return err
 	}
 	members := e.Members.In(e.Namespace)
-	victim := slices.MinFunc(members, func(a, b *kube.Object) int { // the oldest is what the reference would keep
+	victim := slices.MinFunc(members, func(a, b *kube.EtcdMember) int { // the oldest is what the reference would keep
 		return a.Metadata.CreationTimestamp.Compare(b.Metadata.CreationTimestamp)
 	}).Metadata.Name
 	e.Kubelet.Break(e.Namespace, victim)

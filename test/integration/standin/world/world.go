@@ -21,7 +21,7 @@ type World struct {
 	Client   *kube.Client
 	Kubelet  *kubelet.Kubelet
 	Clusters *kube.Cache[kube.EtcdCluster, *kube.EtcdCluster]
-	Members  *kube.Cache[kube.Object, *kube.Object]
+	Members  *kube.Cache[kube.EtcdMember, *kube.EtcdMember]
 	Services *kube.Cache[kube.Object, *kube.Object]
 	PDBs     *kube.Cache[kube.Object, *kube.Object]
 	Dir      string
@@ -61,7 +61,11 @@ func Start(ctx context.Context, config kubelet.Config) (*World, error) {
 		go cache.Run(ctx)
 		return cache
 	}
-	w.Members, w.Services, w.PDBs = follow(kube.EtcdMembers), follow(kube.Services), follow(kube.PDBs)
+	w.Services, w.PDBs = follow(kube.Services), follow(kube.PDBs)
+	w.Members = kube.NewCache[kube.EtcdMember](config.Client, kube.EtcdMembers, func(m *kube.EtcdMember, _ bool) {
+		w.notify(m.Metadata.Namespace)
+	})
+	go w.Members.Run(ctx)
 	w.Clusters = kube.NewCache[kube.EtcdCluster](config.Client, kube.EtcdClusters, func(c *kube.EtcdCluster, _ bool) {
 		w.notify(c.Metadata.Namespace)
 	})
