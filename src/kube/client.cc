@@ -70,8 +70,10 @@ Result<Json> Client::call(const Call& call) {
     if (answer) return answer;
     if (!reads(call.verb) && answer.failed_with(Code::Corrupt))
       return Error{Code::Lost, answer.error().message};  // It has happened; what came of it?
+    const bool put_off = response->status == 429 || response->status == 503;
     const auto wait = retry_after(*response);
-    if (!wait || !answer.failed_with(Code::Unavailable) || attempt == kAttempts) return answer;
+    if (!put_off || !wait || !answer.failed_with(Code::Unavailable) || attempt == kAttempts)
+      return answer;
     // Not all at once: a quarter more, at random.
     const Instant again = executor_.now() + *wait + *wait / 1000 * (random_.next() % 250);
     if (again >= deadline) return answer;

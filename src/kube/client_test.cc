@@ -267,6 +267,8 @@ TEST_F(ClientTest, AWaitBeyondTheDeadlineIsNotBegun) {
   EXPECT_EQ(elapsed(), 0s);
   expect_error(call(get(), {{429, "", status("x")}}), Code::Unavailable, "why");
   EXPECT_EQ(requests, 2) << "no Retry-After: the caller backs off";
+  expect_error(call(get(), {{504, "Retry-After: 1\r\n", status("x")}}), Code::Unavailable, "why");
+  EXPECT_EQ(requests, 3) << "such as Too large resource version, after three seconds already";
 }
 
 TEST_F(ClientTest, AWriteOfUnknownFateIsNeverSentAgain) {

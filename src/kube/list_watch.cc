@@ -115,6 +115,9 @@ ListWatch::Next ListWatch::after_watch(const Result<Done>& ended, bool heard, Du
     return Next::Resume;
   }
   const Code code = ended ? Code::Unavailable : ended.error().code;
+  // Where nothing at all happens no bookmark comes, either.
+  if (code == Code::TimedOut && !heard && lasted >= kWatchQuiet)
+    return ++watch_failures_ >= kWatchFailuresMax ? Next::List : Next::Resume;
   if (code == Code::Expired)
     log_.info("watch expired, listing again",
               {{"kind", scope_.resource.kind}, {"namespace", scope_.ns}});

@@ -28,13 +28,17 @@ class Mirror {
 /// the watch ends, watch on from the last event or bookmark.
 ///
 /// Guarantees: list_begins, listed..., list_ends come before events; events come in the server's
-/// order. The mirror is never further behind than a watch's silence limit plus kBackoffMax and a
-/// list, once the server answers again.
+/// order. Once the server answers again, the mirror is not further behind than a few silent
+/// watches, kBackoffMax and a list.
 ///
 /// Lists again: when the version is too old (Expired), when the mirror asks, when the kind itself
 /// went away (NotFound), when what came made no sense (Corrupt, Invalid), and after
-/// kWatchFailuresMax watches in a row that brought nothing: a restored server may not know our
-/// version, and says so only by being unable. Everything else resumes.
+/// kWatchFailuresMax watches in a row that brought nothing. Everything else resumes.
+///
+/// A watch that is silent until the client's limit is no error: the server sends bookmarks each
+/// minute, but only where the version has moved on since the watch began; a connection that has
+/// died looks the same. Nor does silence prove much: a server restored to an earlier state says
+/// nothing to who watches from a version of its lost future, which is why a third one means a list.
 ///
 /// Between failures it waits, doubling from kBackoffMin to kBackoffMax, less up to a half at
 /// random, and from the start again after a watch that brought something or stayed open for
@@ -44,6 +48,7 @@ class ListWatch {
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(250);
   static constexpr Duration kBackoffMax = std::chrono::seconds(30);
   static constexpr Duration kWatchShort = std::chrono::seconds(5);
+  static constexpr Duration kWatchQuiet = std::chrono::minutes(1);
   static constexpr int kWatchFailuresMax = 3;
 
   struct Scope {

@@ -216,6 +216,25 @@ TEST_F(ReflectorTest, AWatchThatOnlyFailsIsReplacedByAListAndNotInAHurry) {
   });
 }
 
+TEST_F(ReflectorTest, SilenceIsNoErrorButTheThirdInARowMeansAList) {
+  fake.put(Pod::resource, pod("a"));
+  api.on_watch = [&](const Call&, const Meddler::Each&) -> Result<Done> {
+    if (auto slept = to_result(world.sleep(90s), "sleep"); !slept) return slept;
+    return Error{Code::TimedOut, "silent"};
+  };
+  run({"prod"}, [&] {
+    wait(1s);
+    fake.erase(Pod::resource, kA);
+    wait(268s);
+    EXPECT_EQ(count("list"), 1);
+    EXPECT_EQ(count("watch"), 3) << "at once again";
+    wait(2s);
+    EXPECT_EQ(count("list"), 2);
+    EXPECT_EQ(phase(kA), "-");
+    EXPECT_EQ(log.count("warn"), 0);
+  });
+}
+
 TEST_F(ReflectorTest, AServerThatClosesAtOnceIsNotAskedInALoop) {
   api.on_watch = [](const Call&, const Meddler::Each&) -> Result<Done> { return Done{}; };
   run({"prod"}, [&] {

@@ -83,7 +83,7 @@ class Store {
   /// True once the first list of every scope is in.
   bool synced() const { return oldest().has_value(); }
   /// Since the server last said anything (event, bookmark, list), of the scope where that is
-  /// longest ago; nullopt before the first lists. A healthy watch is not older than about a minute.
+  /// longest ago; nullopt before the first lists. Where nothing changes, some minutes are healthy.
   std::optional<Duration> age(Instant now) const {
     const auto heard = oldest();
     return heard ? std::optional<Duration>(now - *heard) : std::nullopt;

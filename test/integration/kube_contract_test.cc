@@ -1,0 +1,550 @@
+// What our client, and the API server in memory, take for granted about Kubernetes, asked of a real
+// kube-apiserver: the one of KUBECONFIG, which must have our CRDs. Each test has a namespace of its
+// own. Facts and numbers: docs/architecture.md and the headers of src/kube.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "kube/client.h"
+#include "kube/core_types.h"
+#include "kube/dialer.h"
+#include "kube/reflector.h"
+#include "kube/typed.h"
+#include "sys/asio_loop.h"
+#include "sys/system.h"
+
+namespace etcdop::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using api::v1alpha2::EtcdCluster;
+
+struct Namespace {
+  static constexpr Resource resource{"", "v1", "namespaces", "Namespace"};
+  ObjectMeta metadata;
+  static auto describe() {
+    return api::object("v1.Namespace, in part.",
+                       std::tuple{api::required("metadata", &Namespace::metadata, "")});
+  }
+};
+
+struct ConfigMap {
+  static constexpr Resource resource{"", "v1", "configmaps", "ConfigMap"};
+  ObjectMeta metadata;
+  std::map<std::string, std::string> data;
+  static auto describe() {
+    return api::object("v1.ConfigMap, in part.",
+                       std::tuple{api::required("metadata", &ConfigMap::metadata, ""),
+                                  api::sparse("data", &ConfigMap::data, "")});
+  }
+};
+
+class QuietLog final : public Log {
+  void write(Level, std::string_view, std::initializer_list<LogField>) override {}
+};
+
+template <class T>
+void expect_error(const Result<T>& result, Code code, const std::string& text) {
+  ASSERT_FALSE(result) << "expected: " << text;
+  EXPECT_EQ(int(result.error().code), int(code)) << result.error().message;
+  EXPECT_NE(result.error().message.find(text), std::string::npos) << result.error().message;
+}
+
+class KubeContract : public ::testing::Test {
+ protected:
+  KubeContract() : config(load()) {}
+  static Config load() {
+    auto config =
+        load_config({.kubeconfig_env = environment("KUBECONFIG").value_or("")}, read_file);
+    check(bool(config), config ? "" : config.error().message.c_str());
+    return std::move(*config);
+  }
+  std::unique_ptr<Client> client(const Config& as) {
+    auto dial = dialer(loop, as);
+    check(bool(dial), dial ? "" : dial.error().message.c_str());
+    return std::make_unique<Client>(loop, random, as, std::move(*dial), read_file,
+                                    Client::Options{.version = "contract"});
+  }
+  /// Runs `body` on a fiber with a client and a namespace of its own, which go afterwards.
+  void run(const std::function<void(Api&)>& body) {
+    loop.spawn([&] {
+      const auto api = client(config);
+      auto made = create<Namespace>(*api, "", {{"metadata", {{"generateName", "contract-"}}}});
+      ASSERT_TRUE(made) << made.error().message;
+      ns = made->metadata.name;
+      body(*api);
+      EXPECT_TRUE(remove<Namespace>(*api, {"", ns}, made->metadata.uid));
+    });
+    loop.run();
+  }
+
+  ObjectKey key(const std::string& name) const { return {ns, name}; }
+  static Json config_map(const std::string& name, const char* value = "1") {
+    return {{"metadata", {{"name", name}, {"labels", {{"app", "etcd"}}}}},
+            {"data", {{"v", value}}}};
+  }
+  ConfigMap made(Api& api, const std::string& name) {
+    auto object = create<ConfigMap>(api, ns, config_map(name));
+    check(bool(object), object ? "" : object.error().message.c_str());
+    return *object;
+  }
+  /// A merge patch of data.v.
+  Result<ConfigMap> set(Api& api, const std::string& name, const char* value, Json metadata = {}) {
+    Json patch{{"data", {{"v", value}}}};
+    if (metadata.is_object()) patch.as_object()["metadata"] = std::move(metadata);
+    return merge_patch<ConfigMap>(api, key(name), "", std::move(patch));
+  }
+  Json cluster(const std::string& name, int replicas) const {
+    return {
+        {"metadata", {{"name", name}}},
+        {"spec", {{"replicas", replicas}, {"version", "3.6.16"}, {"storage", {{"size", "1Gi"}}}}}};
+  }
+  Call call(Verb verb, const Resource& resource) const {
+    Call out;
+    out.verb = verb;
+    out.resource = resource;
+    out.ns = ns;
+    return out;
+  }
+  /// The version of the state as it is now.
+  std::string version_now(Api& api) {
+    auto version =
+        list_pages(api, call(Verb::List, ConfigMap::resource), [] {}, [](const Json&) {});
+    check(bool(version), "a list");
+    return *version;
+  }
+  /// Watches our namespace until `enough` events have come, as "+name", "~name", "-name", "."
+  /// (bookmark), or until the server closes after a few seconds.
+  Result<Done> watch(Api& api, const std::string& version, std::size_t enough,
+                     std::vector<std::string>& seen, const std::string& selector = "") {
+    Call watching = call(Verb::Watch, ConfigMap::resource);
+    watching.query = {{"resourceVersion", version}, {"timeoutSeconds", "4"}};
+    if (!selector.empty()) watching.query["labelSelector"] = selector;
+    return api.watch(watching, [&](const WatchEvent& event) {
+      constexpr const char* kMarks[] = {"+", "~", "-", "."};
+      const std::string name = identity_of(event.object).key.name;
+      if (name == "kube-root-ca.crt") return true;  // A controller puts it into each namespace.
+      seen.push_back(kMarks[int(event.type)] + name);
+      return seen.size() < enough;
+    });
+  }
+
+  AsioLoop loop;
+  OsRandom random;
+  QuietLog log;
+  Config config;
+  std::string ns;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(KubeContract, AnObjectIsMadeOnce) {
+  run([&](Api& api) {
+    const ConfigMap a = made(api, "a");
+    EXPECT_EQ(a.metadata.uid.size(), 36U);
+    EXPECT_FALSE(a.metadata.resource_version.empty());
+    EXPECT_EQ(a.metadata.creation_timestamp.size(), sizeof "2026-11-21T03:56:18Z" - 1);
+    expect_error(create<ConfigMap>(api, ns, config_map("a")), Code::AlreadyExists,
+                 "configmaps \"a\" already exists");
+    auto again = get<ConfigMap>(api, key("a"));
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->metadata, a.metadata);
+    expect_error(get<ConfigMap>(api, key("b")), Code::NotFound, "configmaps \"b\" not found");
+  });
+}
+
+TEST_F(KubeContract, AGeneratedNameHasFiveCharactersWithoutVowels) {
+  run([&](Api& api) {
+    auto object =
+        create<ConfigMap>(api, ns, {{"metadata", {{"generateName", "a-"}}}, {"data", {}}});
+    ASSERT_TRUE(object);
+    const std::string tail = object->metadata.name.substr(2);
+    EXPECT_EQ(tail.size(), 5U);
+    EXPECT_EQ(tail.find_first_not_of("bcdfghjklmnpqrstvwxz2456789"), std::string::npos) << tail;
+  });
+}
+
+TEST_F(KubeContract, AVersionMayNotBeSetOnWhatIsMade) {
+  run([&](Api& api) {
+    Json object = config_map("a");
+    object.as_object()["metadata"].as_object()["resourceVersion"] = "1";
+    expect_error(create<ConfigMap>(api, ns, object), Code::Lost,
+                 "resourceVersion should not be set on objects to be created");
+  });
+}
+
+TEST_F(KubeContract, ListsComeInPagesOfOneState) {
+  run([&](Api& api) {
+    constexpr int kObjects = 1100;
+    std::vector<std::shared_ptr<Fiber>> makers;
+    for (int maker = 0; maker < 16; ++maker)
+      makers.push_back(loop.spawn([&, maker] {
+        for (int i = maker; i < kObjects; i += 16) (void)made(api, "m" + std::to_string(i));
+      }));
+    for (const auto& maker : makers) (void)maker->join();
+    auto all = list<ConfigMap>(api, ns, "app=etcd");
+    ASSERT_TRUE(all) << all.error().message;
+    EXPECT_EQ(all->size(), std::size_t(kObjects));
+
+    Call first = call(Verb::List, ConfigMap::resource);
+    first.query = {{"limit", "500"}, {"labelSelector", "app=etcd"}};
+    auto page = api.call(first);
+    ASSERT_TRUE(page);
+    const std::string version(page->at("metadata").at("resourceVersion").as_string());
+    (void)made(api, "zzz");  // After the first page: not in this list.
+    std::size_t items = page->at("items").as_array().size();
+    EXPECT_EQ(items, 500U);
+    for (int pages = 0; pages < 2; ++pages) {
+      first.query["continue"] = std::string(page->at("metadata").at("continue").as_string());
+      page = api.call(first);
+      ASSERT_TRUE(page) << page.error().message;
+      EXPECT_EQ(page->at("metadata").at("resourceVersion"), Json(version));
+      items += page->at("items").as_array().size();
+    }
+    EXPECT_EQ(items, std::size_t(kObjects));
+    EXPECT_FALSE(page->at("metadata").as_object().contains("continue"));
+  });
+}
+
+TEST_F(KubeContract, AMergePatchMayCarryItsPreconditions) {
+  run([&](Api& api) {
+    const ConfigMap a = made(api, "a");
+    auto changed = set(api, "a", "2", {{"resourceVersion", a.metadata.resource_version}});
+    ASSERT_TRUE(changed) << changed.error().message;
+    EXPECT_NE(changed->metadata.resource_version, a.metadata.resource_version);
+    EXPECT_EQ(changed->data["v"], "2");
+    expect_error(set(api, "a", "3", {{"resourceVersion", a.metadata.resource_version}}),
+                 Code::Conflict,
+                 "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; "
+                 "please apply your changes to the latest version and try again");
+    expect_error(set(api, "a", "3", {{"uid", "0b6f3f6e-2c5c-4c7e-9d5a-0d6d3e1e7a11"}}),
+                 Code::Conflict, "");
+    EXPECT_TRUE(set(api, "a", "3", {{"uid", a.metadata.uid}}));
+    expect_error(set(api, "b", "3"), Code::NotFound, "configmaps \"b\" not found");
+  });
+}
+
+TEST_F(KubeContract, AMergePatchOfACustomResourceWithAnotherUidIsAConflict) {
+  run([&](Api& api) {
+    ASSERT_TRUE(create<EtcdCluster>(api, ns, cluster("c", 1)));
+    expect_error(
+        merge_patch<EtcdCluster>(api, key("c"), "",
+                                 {{"metadata", {{"uid", "0b6f3f6e-2c5c-4c7e-9d5a-0d6d3e1e7a11"}}}}),
+        Code::Conflict, "");
+  });
+}
+
+TEST_F(KubeContract, AWriteThatChangesNothingHasNoVersionAndNoEvent) {
+  run([&](Api& api) {
+    const ConfigMap a = made(api, "a");
+    const std::string from = version_now(api);
+    auto same = set(api, "a", "1");
+    ASSERT_TRUE(same);
+    EXPECT_EQ(same->metadata.resource_version, a.metadata.resource_version);
+    ASSERT_TRUE(set(api, "a", "2"));
+    Names seen;
+    EXPECT_TRUE(watch(api, from, 1, seen));
+    EXPECT_EQ(seen, (Names{"~a"}));
+  });
+}
+
+TEST_F(KubeContract, AJsonPatchThatDoesNotFitIsAConflict) {
+  run([&](Api& api) {
+    (void)made(api, "a");
+    const auto patch = [&](const char* operations) {
+      return json_patch<ConfigMap>(api, key("a"), json::parse(operations));
+    };
+    EXPECT_TRUE(patch(R"([{"op":"test","path":"/data/v","value":"1"},
+                          {"op":"replace","path":"/data/v","value":"2"}])"));
+    expect_error(patch(R"([{"op":"test","path":"/data/v","value":"1"},
+                           {"op":"replace","path":"/data/v","value":"3"}])"),
+                 Code::Conflict, "");
+    expect_error(patch(R"([{"op":"remove","path":"/data/w"}])"), Code::Conflict, "");
+    expect_error(patch(R"([{"op":"replace","path":"/data/v","value":3}])"), Code::Invalid, "");
+    expect_error(patch(R"([{"op":"add","path":"/data/a b","value":"3"}])"), Code::Invalid,
+                 "data[a b]");
+    EXPECT_EQ(get<ConfigMap>(api, key("a"))->data["v"], "2");
+  });
+}
+
+TEST_F(KubeContract, ApplyingOwnsFieldsAndLeavesThoseOfOthers) {
+  run([&](Api& api) {
+    const auto apply_data = [&](Json data) {
+      return apply<ConfigMap>(api, key("a"), {{"data", std::move(data)}});
+    };
+    auto first = apply_data({{"ours", "1"}, {"gone", "1"}});
+    ASSERT_TRUE(first) << first.error().message;
+    auto unchanged = apply_data({{"ours", "1"}, {"gone", "1"}});
+    ASSERT_TRUE(unchanged);
+    EXPECT_EQ(unchanged->metadata.resource_version, first->metadata.resource_version);
+
+    Call other = call(Verb::Patch, ConfigMap::resource);
+    other.name = "a";
+    other.query["fieldManager"] = "somebody";
+    other.body = {{"data", {{"theirs", "1"}, {"ours", "taken"}}}};
+    ASSERT_TRUE(api.call(other));
+    auto forced = apply_data({{"ours", "2"}});
+    ASSERT_TRUE(forced) << forced.error().message;
+    EXPECT_EQ(forced->data, (std::map<std::string, std::string>{{"ours", "2"}, {"theirs", "1"}}));
+
+    Call unforced = other;
+    unforced.patch = PatchType::Apply;
+    unforced.query["force"] = "false";
+    unforced.body = {{"apiVersion", "v1"},
+                     {"kind", "ConfigMap"},
+                     {"metadata", {{"name", "a"}}},
+                     {"data", {{"ours", "3"}}}};
+    expect_error(api.call(unforced), Code::Conflict, "Apply failed with 1 conflict");
+  });
+}
+
+TEST_F(KubeContract, ADeleteMeansOneObjectOnly) {
+  run([&](Api& api) {
+    const ConfigMap a = made(api, "a");
+    Call wrong = call(Verb::Delete, ConfigMap::resource);
+    wrong.name = "a";
+    wrong.body = {{"preconditions", {{"uid", "other"}}}};
+    expect_error(api.call(wrong), Code::Conflict,
+                 "the UID in the precondition (other) does not match the UID in record");
+    EXPECT_TRUE(get<ConfigMap>(api, key("a")));
+    auto other = remove<ConfigMap>(api, key("a"), "other");
+    ASSERT_TRUE(other);
+    EXPECT_FALSE(*other);
+    auto gone = remove<ConfigMap>(api, key("a"), a.metadata.uid);
+    ASSERT_TRUE(gone) << gone.error().message;
+    EXPECT_TRUE(get<ConfigMap>(api, key("a")).failed_with(Code::NotFound));
+    EXPECT_TRUE(remove<ConfigMap>(api, key("a"), a.metadata.uid)) << "it is gone already";
+  });
+}
+
+TEST_F(KubeContract, AFinalizerKeepsAnObjectUntilItIsTakenAway) {
+  run([&](Api& api) {
+    Json manifest = cluster("c", 1);
+    manifest.as_object()["metadata"].as_object()["finalizers"] = json::array{"example.io/wait"};
+    auto kept = create<EtcdCluster>(api, ns, manifest);
+    ASSERT_TRUE(kept) << kept.error().message;
+    EXPECT_EQ(kept->metadata.generation, 1);
+    auto going = remove<EtcdCluster>(api, key("c"), kept->metadata.uid);
+    ASSERT_TRUE(going);
+    ASSERT_TRUE(*going) << "the object is answered while a finalizer keeps it";
+    EXPECT_TRUE((*going)->metadata.terminating());
+    EXPECT_EQ((*going)->metadata.generation, 2);
+    expect_error(create<EtcdCluster>(api, ns, cluster("c", 1)), Code::AlreadyExists,
+                 "object is being deleted: ");
+    auto last =
+        merge_patch<EtcdCluster>(api, key("c"), "", {{"metadata", {{"finalizers", nullptr}}}});
+    ASSERT_TRUE(last) << last.error().message;
+    EXPECT_TRUE(get<EtcdCluster>(api, key("c")).failed_with(Code::NotFound));
+  });
+}
+
+TEST_F(KubeContract, StatusAndSpecAreWrittenApart) {
+  run([&](Api& api) {
+    auto c = create<EtcdCluster>(api, ns, cluster("c", 1));
+    ASSERT_TRUE(c) << c.error().message;
+    const Json both{{"spec", {{"replicas", 5}}}, {"status", {{"clusterID", "0123456789abcdef"}}}};
+    auto status = merge_patch<EtcdCluster>(api, key("c"), "status", both);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(status->spec.replicas, 1);
+    EXPECT_EQ(status->metadata.generation, 1);
+    EXPECT_NE(status->metadata.resource_version, c->metadata.resource_version);
+    Json cleared{{"spec", {{"replicas", 3}}}, {"status", nullptr}};
+    auto spec = merge_patch<EtcdCluster>(api, key("c"), "", cleared);
+    ASSERT_TRUE(spec) << spec.error().message;
+    EXPECT_EQ(spec->spec.replicas, 3);
+    EXPECT_EQ(spec->metadata.generation, 2);
+    EXPECT_EQ(api::encode(*spec).at("status"), api::encode(*status).at("status"));
+  });
+}
+
+TEST_F(KubeContract, WhatIsInvalidIsSaidByField) {
+  run([&](Api& api) {
+    expect_error(create<EtcdCluster>(api, ns, cluster("c", -1)), Code::Invalid, "spec.replicas");
+    expect_error(create<ConfigMap>(api, ns, config_map("A_b")), Code::Invalid, "metadata.name");
+    expect_error(create<ConfigMap>(api, ns, {{"metadata", {{"name", "a"}}}, {"data", 7}}),
+                 Code::Invalid, "");
+    Call unknown = call(Verb::List, {"", "v1", "nonsense", "Nonsense"});
+    expect_error(api.call(unknown), Code::NotFound, "could not find the requested resource");
+  });
+}
+
+TEST_F(KubeContract, WhoMayNotIsDenied) {
+  run([&](Api&) {
+    Config anonymous = config;
+    anonymous.certificate.clear();
+    anonymous.key = Secret();
+    expect_error(get<ConfigMap>(*client(anonymous), key("a")), Code::Denied,
+                 "configmaps \"a\" is forbidden: User \"system:anonymous\" cannot get resource "
+                 "\"configmaps\" in API group \"\" in the namespace");
+    Config stranger = anonymous;
+    stranger.token = Secret("nonsense");
+    expect_error(get<ConfigMap>(*client(stranger), key("a")), Code::Denied, "Unauthorized");
+    Call watching = call(Verb::Watch, ConfigMap::resource);
+    expect_error(client(anonymous)->watch(watching, [](WatchEvent) { return true; }), Code::Denied,
+                 "cannot watch resource");
+  });
+}
+
+TEST_F(KubeContract, AServerThatCannotBeTrustedOrReachedSaysWhy) {
+  run([&](Api&) {
+    Config untrusting = config;
+    untrusting.ca.clear();  // The system's store.
+    expect_error(get<ConfigMap>(*client(untrusting), key("a")), Code::Denied, "TLS handshake");
+    Config nobody = config;
+    nobody.port = "1";
+    expect_error(create<ConfigMap>(*client(nobody), ns, config_map("a")), Code::Unavailable,
+                 "onnection refused");
+  });
+}
+
+TEST_F(KubeContract, ANamespaceThatEndsTakesNothingNew) {
+  run([&](Api& api) {
+    Json held = config_map("held");
+    held.as_object()["metadata"].as_object()["finalizers"] = json::array{"example.io/wait"};
+    ASSERT_TRUE(create<ConfigMap>(api, ns, held));
+    auto ending = get<Namespace>(api, {"", ns});
+    ASSERT_TRUE(ending);
+    ASSERT_TRUE(remove<Namespace>(api, {"", ns}, ending->metadata.uid));
+    expect_error(
+        create<ConfigMap>(api, ns, config_map("late")), Code::Denied,
+        "unable to create new content in namespace " + ns + " because it is being terminated");
+    EXPECT_TRUE(
+        merge_patch<ConfigMap>(api, key("held"), "", {{"metadata", {{"finalizers", nullptr}}}}));
+  });
+}
+
+TEST_F(KubeContract, AWatchGoesOnFromAnyRecentVersion) {
+  run([&](Api& api) {
+    const std::string start = version_now(api);
+    const ConfigMap a = made(api, "a");
+    ASSERT_TRUE(set(api, "a", "2"));
+    ASSERT_TRUE(remove<ConfigMap>(api, key("a"), a.metadata.uid));
+    Names seen;
+    ASSERT_TRUE(watch(api, start, 3, seen));
+    EXPECT_EQ(seen, (Names{"+a", "~a", "-a"}));
+    seen.clear();
+    ASSERT_TRUE(watch(api, a.metadata.resource_version, 2, seen));
+    EXPECT_EQ(seen, (Names{"~a", "-a"}));
+  });
+}
+
+TEST_F(KubeContract, ABookmarkComesBeforeTheServerClosesIfTheVersionMovedOn) {
+  run([&](Api& api) {
+    Names seen;
+    const std::string start = version_now(api);
+    (void)made(api, "a");
+    const Instant began = loop.now();
+    auto ended = watch(api, start, 1000, seen, "app=other");
+    EXPECT_TRUE(ended) << ended.error().message;
+    EXPECT_GE(loop.now() - began, 3s);
+    EXPECT_LE(loop.now() - began, 9s) << "timeoutSeconds was 4";
+    ASSERT_FALSE(seen.empty());
+    EXPECT_EQ(seen.back(), ".");
+  });
+}
+
+TEST_F(KubeContract, WhatLosesItsLabelIsDeletedToASelectiveWatch) {
+  run([&](Api& api) {
+    const std::string start = version_now(api);
+    const ConfigMap a = made(api, "a");
+    const auto relabel = [&](Json value) {
+      return merge_patch<ConfigMap>(api, key("a"), "",
+                                    {{"metadata", {{"labels", {{"app", std::move(value)}}}}}});
+    };
+    ASSERT_TRUE(relabel("other"));
+    ASSERT_TRUE(relabel("etcd"));
+    Names seen;
+    ASSERT_TRUE(watch(api, start, 3, seen, "app=etcd"));
+    EXPECT_EQ(seen, (Names{"+a", "-a", "+a"}));
+  });
+}
+
+TEST_F(KubeContract, AnAncientVersionIsExpired) {
+  run([&](Api& api) {  // Of a kind that began later than the first version.
+    Call ancient = call(Verb::Watch, EtcdCluster::resource);
+    ancient.query = {{"resourceVersion", "1"}};
+    expect_error(api.watch(ancient, [](WatchEvent) { return false; }), Code::Expired,
+                 "too old resource version: 1 (");
+  });
+}
+
+TEST_F(KubeContract, AVersionOfTheFutureIsUnavailableToAListAndSilenceToAWatch) {
+  run([&](Api& api) {
+    Call newer = call(Verb::List, ConfigMap::resource);
+    newer.query = {{"resourceVersion", "999999999"}, {"resourceVersionMatch", "NotOlderThan"}};
+    expect_error(api.call(newer), Code::Unavailable, "Too large resource version");
+    Names seen;
+    (void)loop.spawn([&] { (void)made(api, "a"); });
+    EXPECT_TRUE(watch(api, "999999999", 1000, seen));
+    EXPECT_EQ(seen, Names()) << "not even a bookmark";
+  });
+}
+
+TEST_F(KubeContract, AMadeUpContinueTokenIsInvalid) {
+  run([&](Api& api) {
+    Call later_page = call(Verb::List, ConfigMap::resource);
+    later_page.query = {{"continue", "nonsense"}, {"limit", "5"}};
+    expect_error(api.call(later_page), Code::Invalid, "continue");
+  });
+}
+
+TEST_F(KubeContract, AReflectorFollowsAndReadsItsWrites) {
+  run([&](Api& api) {
+    Store<ConfigMap> store([](const ConfigMap&) { return ObjectKey{"", "all"}; });
+    Reflector<ConfigMap> reflector(loop, random, log, api, store, {ns, "app=etcd"});
+    (void)made(api, "before");
+    reflector.start();
+    const auto until = [&](const std::function<bool()>& holds) {
+      for (int i = 0; i < 500 && !holds(); ++i) (void)loop.sleep(10ms);
+      return holds();
+    };
+    ASSERT_TRUE(until([&] { return store.synced(); }));
+    EXPECT_EQ(store.size(), 1U);
+    for (int i = 0; i < 50; ++i) {  // What we wrote is there at once, and stays.
+      auto written = i == 0 ? create<ConfigMap>(api, ns, config_map("a"))
+                            : set(api, "a", std::to_string(i).c_str());
+      ASSERT_TRUE(written);
+      store.wrote(*written);
+      EXPECT_EQ(store.get(key("a"))->metadata.resource_version, written->metadata.resource_version);
+    }
+    const auto uid = store.get(key("a"))->metadata.uid;
+    ASSERT_TRUE(remove<ConfigMap>(api, key("a"), uid));
+    EXPECT_TRUE(until([&] { return store.get(key("a")) == nullptr; }));
+    EXPECT_FALSE(store.overdue(loop.now()));
+    reflector.stop();
+  });
+}
+
+TEST_F(KubeContract, WhatADeleteAnswersDependsOnTheKind) {
+  run([&](Api& api) {
+    const auto kind = [&](const Resource& resource, Json manifest, const char* name) {
+      Call make = call(Verb::Create, resource);
+      manifest.as_object()["apiVersion"] = api::api_version(resource);
+      manifest.as_object()["kind"] = resource.kind;
+      make.body = std::move(manifest);
+      auto object = api.call(make);
+      EXPECT_TRUE(object) << object.error().message;
+      Call end = call(Verb::Delete, resource);
+      end.name = name;
+      auto answer = api.call(end);
+      EXPECT_TRUE(answer) << answer.error().message;
+      return answer ? std::string(answer->at("kind").as_string()) : "";
+    };
+    EXPECT_EQ(kind(ConfigMap::resource, config_map("a"), "a"), "Status");
+    EXPECT_EQ(kind(EtcdCluster::resource, cluster("c", 1), "c"), "Status");
+    const Json service{{"metadata", {{"name", "s"}}},
+                       {"spec", {{"clusterIP", "None"}, {"ports", {{{"port", 2379}}}}}}};
+    EXPECT_EQ(kind(Service::resource, service, "s"), "Service") << "although it is gone";
+  });
+}
+
+}  // namespace
+}  // namespace etcdop::kube
