@@ -74,6 +74,7 @@ else
   wait "$cluster_build"
   cluster_built=$?
   stage contract on_cluster test/integration/etcd_contract.sh
+  stage kube-contract on_cluster test/integration/kube_contract.sh
   stage api-only on_cluster test/integration/run.sh
   stage real-nodes on_cluster real_nodes
 fi

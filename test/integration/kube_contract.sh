@@ -1,6 +1,7 @@
 #!/bin/bash
-# kube_contract.sh [GTEST_FLAG...]: what our client takes for granted about Kubernetes, asked of a real kube-apiserver: that of
-# KUBECONFIG, else one without nodes that is started for this. Ends with the line "N passed, N failed".
+# kube_contract.sh [--kubeconfig FILE] [GTEST_FLAG...]: what our client takes for granted about Kubernetes, asked of a real
+# kube-apiserver: that of FILE (namespaces contract-* come and go there), else one without nodes that is started for this.
+# Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 program=$PWD/out/dev/kube_contract_test
@@ -8,7 +9,10 @@ program=$PWD/out/dev/kube_contract_test
   echo "kube_contract.sh: build $program first (ninja -C out/dev kube_contract_test)" >&2
   exit 1
 }
-if [ -z "${KUBECONFIG:-}" ]; then
+if [ "${1:-}" = --kubeconfig ]; then
+  export KUBECONFIG=$2
+  shift 2
+else
   # shellcheck source=../../tools/env.sh
   . tools/env.sh
   world=$(mktemp -d)

