@@ -96,6 +96,10 @@ Result<T> json_patch(Api& api, const ObjectKey& key, Json operations) {
                               std::move(operations)}));
 }
 
+/// Whether the answer to a delete is an object that is still there. Some kinds (Service, Pod)
+/// answer the last state of one that is gone, others a Status.
+bool is_kept(const Json& deleted, const char* kind);
+
 /// Deletes in the background the object of that UID and no other. Answers the object while
 /// something (a finalizer, a grace period) keeps it; an object that is gone, or of another UID, is
 /// nullopt and success.
@@ -112,8 +116,7 @@ Result<std::optional<T>> remove(Api& api, const ObjectKey& key, const std::strin
   if (gone.failed_with(Code::NotFound) || gone.failed_with(Code::Conflict))
     return std::optional<T>();
   if (!gone) return gone.error();
-  const Json* kind = gone->is_object() ? gone->as_object().if_contains("kind") : nullptr;
-  if (!kind || *kind != T::resource.kind) return std::optional<T>();
+  if (!is_kept(*gone, T::resource.kind)) return std::optional<T>();
   auto object = decoded<T>(std::move(gone));
   if (!object) return object.error();
   return std::optional<T>(std::move(*object));

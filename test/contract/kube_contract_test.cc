@@ -524,9 +524,9 @@ TEST_F(KubeContract, AReflectorFollowsAndReadsItsWrites) {
   });
 }
 
-TEST_F(KubeContract, WhatADeleteAnswersDependsOnTheKind) {
+TEST_F(KubeContract, ADeleteAnswersAStatusOrTheLastStateOfWhatIsGone) {
   run([&](Api& api) {
-    const auto kind = [&](const Resource& resource, Json manifest, const char* name) {
+    const auto last = [&](const Resource& resource, Json manifest) {
       Call make = call(Verb::Create, resource);
       manifest.as_object()["apiVersion"] = api::api_version(resource);
       manifest.as_object()["kind"] = resource.kind;
@@ -534,16 +534,30 @@ TEST_F(KubeContract, WhatADeleteAnswersDependsOnTheKind) {
       auto object = api.call(make);
       EXPECT_TRUE(object) << object.error().message;
       Call end = call(Verb::Delete, resource);
-      end.name = name;
+      end.name = identity_of(make.body).key.name;
       auto answer = api.call(end);
       EXPECT_TRUE(answer) << answer.error().message;
-      return answer ? std::string(answer->at("kind").as_string()) : "";
+      EXPECT_FALSE(is_kept(*answer, resource.kind)) << *answer;
+      Call look = end;
+      look.verb = Verb::Get;
+      EXPECT_TRUE(api.call(look).failed_with(Code::NotFound)) << resource.kind;
+      return std::string(answer->at("kind").as_string());
     };
-    EXPECT_EQ(kind(ConfigMap::resource, config_map("a"), "a"), "Status");
-    EXPECT_EQ(kind(EtcdCluster::resource, cluster("c", 1), "c"), "Status");
-    const Json service{{"metadata", {{"name", "s"}}},
-                       {"spec", {{"clusterIP", "None"}, {"ports", {{{"port", 2379}}}}}}};
-    EXPECT_EQ(kind(Service::resource, service, "s"), "Service") << "although it is gone";
+    EXPECT_EQ(last(ConfigMap::resource, config_map("a")), "Status");
+    EXPECT_EQ(last(EtcdCluster::resource, cluster("c", 1)), "Status");
+    EXPECT_EQ(
+        last(Service::resource, {{"metadata", {{"name", "s"}}},
+                                 {"spec", {{"clusterIP", "None"}, {"ports", {{{"port", 2379}}}}}}}),
+        "Service");
+    Call account = call(Verb::Get, {"", "v1", "serviceaccounts", "ServiceAccount"});
+    account.name = "default";  // No Pod before a controller has made it.
+    for (int i = 0; i < 3000 && !api.call(account); ++i) (void)loop.sleep(10ms);
+    EXPECT_EQ(last(Pod::resource, {{"metadata", {{"name", "p"}}},
+                                   {"spec",
+                                    {{"automountServiceAccountToken", false},
+                                     {"containers", {{{"name", "c"}, {"image", "i"}}}}}}}),
+              "Pod")
+        << "on no node";
   });
 }
 
