@@ -57,8 +57,9 @@ class Peer {
     while (more()) {}
   }
 
- private:
   bool say(const std::string& bytes) { return bool(stream_.write(bytes)); }
+
+ private:
   bool more() {
     char space[1000];
     auto n = stream_.read(space);
@@ -289,6 +290,17 @@ TEST_F(ClientTest, AConnectionCutAfterSendingLosesAWriteButNotARead) {
     EXPECT_TRUE(client.call(get()).failed_with(Code::Unavailable));
   });
   EXPECT_EQ(answers, "create pods 0; get pods 0; ");
+}
+
+TEST_F(ClientTest, AnAnswerThatIsNotHttpLosesAWriteToo) {
+  const auto babble = [](Peer& peer, int) {
+    (void)peer.request();
+    (void)peer.say("220 mail.example ESMTP\r\n\r\n");
+  };
+  with(babble, [](Client& client) {
+    EXPECT_TRUE(client.call(create()).failed_with(Code::Lost));
+    EXPECT_TRUE(client.call(get()).failed_with(Code::Corrupt));
+  });
 }
 
 TEST_F(ClientTest, AServerThatIsNotThereIsUnavailable) {

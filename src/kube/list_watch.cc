@@ -90,8 +90,6 @@ ListWatch::Next ListWatch::watch() {
     senseless = !take(event);
     if (senseless) return false;
     heard = true;
-    failures_ = watch_failures_ = 0;
-    complaint_.clear();
     asked_to_list = !mirror_.heard(executor_.now());
     return !asked_to_list;
   });
@@ -110,20 +108,22 @@ bool ListWatch::take(const WatchEvent& event) {
 
 ListWatch::Next ListWatch::after_watch(const Result<Done>& ended, bool heard, Duration lasted) {
   if (ended.failed_with(Code::Cancelled)) return Next::Stop;
-  if (ended && (heard || lasted >= kWatchShort)) {
-    failures_ = watch_failures_ = 0;
-    return Next::Resume;
-  }
   const Code code = ended ? Code::Unavailable : ended.error().code;
-  // Where nothing at all happens no bookmark comes, either.
-  if (code == Code::TimedOut && !heard && lasted >= kWatchQuiet)
+  const bool senseless = code == Code::Corrupt || code == Code::Invalid;
+  const bool well = ended && lasted >= kWatchShort;
+  if (well || (heard && !senseless)) {  // What makes no sense may come again each time.
+    failures_ = watch_failures_ = 0;
+    complaint_.clear();
+  }
+  if (ended && (well || heard)) return Next::Resume;
+  // Where nothing happens any more no bookmark comes, either.
+  if (code == Code::TimedOut && lasted >= kWatchQuiet)
     return ++watch_failures_ >= kWatchFailuresMax ? Next::List : Next::Resume;
   if (code == Code::Expired)
     log_.info("watch expired, listing again",
               {{"kind", scope_.resource.kind}, {"namespace", scope_.ns}});
   else if (!ended) complain("watch", ended.error());
   ++watch_failures_;
-  const bool senseless = code == Code::Corrupt || code == Code::Invalid;
   // One that brought something and was then cut goes on at once: servers restart.
   if ((!heard || senseless) && !back_off()) return Next::Stop;
   const bool list = senseless || code == Code::Expired || code == Code::NotFound ||

@@ -197,7 +197,7 @@ TEST_F(ReflectorTest, WhileTheServerIsAwayItAsksLessAndLess) {
       return Error{Code::Unavailable, "refused"};
     };
     const auto before = count("watch");
-    fake.cut_watches();
+    fake.cut_watches(Error{Code::Unavailable, "cut"});
     wait(300ms);
     EXPECT_EQ(count("watch"), before + 2);
   });
@@ -231,6 +231,20 @@ TEST_F(ReflectorTest, SilenceIsNoErrorButTheThirdInARowMeansAList) {
     wait(2s);
     EXPECT_EQ(count("list"), 2);
     EXPECT_EQ(phase(kA), "-");
+    EXPECT_EQ(log.count("warn"), 0);
+  });
+}
+
+TEST_F(ReflectorTest, SilenceAfterAnEventIsNoErrorEither) {
+  api.on_watch = [&](const Call&, const Meddler::Each& each) -> Result<Done> {
+    (void)each({WatchEvent::Type::Bookmark, {{"metadata", {{"resourceVersion", "1"}}}}});
+    if (auto slept = to_result(world.sleep(90s), "sleep"); !slept) return slept;
+    return Error{Code::TimedOut, "silent"};
+  };
+  run({"prod"}, [&] {
+    wait(10min);
+    EXPECT_EQ(count("list"), 1);
+    EXPECT_EQ(count("watch"), 7);
     EXPECT_EQ(log.count("warn"), 0);
   });
 }
@@ -272,6 +286,7 @@ TEST_F(ReflectorTest, AnObjectThatCannotBeReadHoldsUpNobody) {
 
 TEST_F(ReflectorTest, EventsThatMakeNoSenseMeanAListAndAPause) {
   api.on_watch = [](const Call&, const Meddler::Each& each) -> Result<Done> {
+    (void)each({WatchEvent::Type::Bookmark, {{"metadata", {{"resourceVersion", "1"}}}}});
     (void)each({WatchEvent::Type::Added, pod("no-version")});
     return Done{};
   };
