@@ -107,7 +107,10 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   remember_rejection(key, served ? acted : served);
   if (!served) return served.error();
   if (acted) return runtime::Requeue{todo.again};
-  if (for_now(acted.error())) return runtime::Requeue{pace(seen, todo.status)};
+  if (for_now(acted.error())) {
+    log_refusal(key, acted.error());
+    return runtime::Requeue{pace(seen, todo.status)};
+  }
   return acted.error();
 }
 
@@ -368,6 +371,14 @@ void Reconciler::remember_rejection(const api::ObjectKey& key, const Result<Done
   const bool refused = acted.failed_with(Code::Denied) || acted.failed_with(Code::Invalid) ||
                        acted.failed_with(Code::AlreadyExists);
   memory_[key].rejected = refused ? acted.error().message : "";
+}
+
+void Reconciler::log_refusal(const api::ObjectKey& key, const Error& error) {
+  std::string& before = memory_[key].refused;
+  if (before == error.message) return;
+  before = error.message;
+  with_.log.info("refused for now, trying again",
+                 {{"cluster", to_string(key)}, {"error", error.message}});
 }
 
 void Reconciler::log_plan(const api::ObjectKey& key, const Plan& plan) {
