@@ -31,7 +31,7 @@ class ScriptedApi final : public Api {
 
 Json page(std::initializer_list<const char*> names, const char* version, const char* next) {
   json::array items;
-  for (const char* name : names) items.push_back({{"metadata", {{"name", name}}}});
+  for (const char* name : names) items.emplace_back(json::object{{"metadata", {{"name", name}}}});
   return {{"metadata", {{"resourceVersion", version}, {"continue", next}}}, {"items", items}};
 }
 

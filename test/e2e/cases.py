@@ -96,7 +96,8 @@ def bad_input():
     print(f"  unknown storage class: {condition(member, 'Ready')['message']}")
     standard = json.loads(kubectl("get", "storageclass", "-o", "json"))["items"][0]
     kubectl("apply", "-f", "-", stdin=json.dumps({
-        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "later", "annotations": {"defaultVolumeType": "local"}},
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {"name": "later", "annotations": {"defaultVolumeType": "local"}},
         "provisioner": standard["provisioner"], "volumeBindingMode": "WaitForFirstConsumer"}))
     start = time.monotonic()
     no_class.wait_settled(1, 60)

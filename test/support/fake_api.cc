@@ -490,7 +490,7 @@ Result<Json> FakeApi::remove(const Call& call, Kind& kind) {
 
 /// Marks the object, or ends it if nothing holds it.
 Json FakeApi::begin_end(Kind& kind, const ObjectKey& key, bool at_once) {
-  const Json before = kind.objects.at(key);
+  Json before = kind.objects.at(key);
   if (!has_finalizers(before) && (!kind.fake.graceful || at_once)) {
     commit(kind, key, before, nullptr);
     return {{"apiVersion", "v1"}, {"kind", "Status"}, {"status", "Success"}};
