@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "etcd/dial.h"
 #include "etcd/pool.h"
 #include "http/server.h"
 #include "kube/client.h"
@@ -69,7 +70,7 @@ class Manager {
         api_(loop, random_, config_, std::move(dial_api), read_file,
              {.version = ETCDOP_VERSION,
               .on_answer = runtime::count_requests(metrics_, config_.host)}),
-        etcd_(loop, [&loop](const etcd::Endpoint& e) { return loop.connect(e.address, "2379"); }),
+        etcd_(loop, etcd::network_dial(loop, nullptr)),
         election_(api_, loop, clock_, random_, log,
                   {.ns = config_.ns, .identity = runtime::leader_identity(host_name(), random_)}),
         clusters_({loop, api_, stores_, etcd_, clock_, log}),

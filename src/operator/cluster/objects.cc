@@ -1,10 +1,9 @@
 #include "operator/cluster/objects.h"
 
-#include <algorithm>
-
 #include "api/describe.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "operator/shared/owner.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -89,8 +88,7 @@ std::string member_host(const api::ObjectKey& cluster, const std::string& member
 }
 
 bool is_ours(const api::ObjectMeta& child, const v1::EtcdCluster& cluster) {
-  return std::ranges::any_of(child.owner_references,
-                             [&](const auto& o) { return o.uid == cluster.metadata.uid; });
+  return owned_by(child, cluster.metadata.uid);
 }
 
 }  // namespace etcdop::cluster

@@ -10,6 +10,7 @@
 #include "operator/cluster/objects.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/finalizer.h"
+#include "operator/shared/owner.h"
 #include "operator/shared/status_patch.h"
 
 namespace etcdop::cluster {
@@ -24,8 +25,7 @@ constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly hav
 /// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
 std::optional<etcd::Endpoint> endpoint_of(const v1::EtcdCluster& cluster,
                                           const v1::EtcdMember& member, const kube::Pod& pod) {
-  const bool ours = std::ranges::any_of(
-      pod.metadata.owner_references, [&](const auto& o) { return o.uid == member.metadata.uid; });
+  const bool ours = owned_by(pod.metadata, member.metadata.uid);
   if (!ours || pod.status.pod_ip.empty() || pod.status.phase != "Running") return std::nullopt;
   etcd::Endpoint out;
   out.address = pod.status.pod_ip;

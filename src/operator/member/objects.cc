@@ -1,11 +1,10 @@
 #include "operator/member/objects.h"
 
-#include <algorithm>
-
 #include "api/v1alpha2/names.h"
 #include "etcd/version_facts.h"
 #include "operator/member/plan.h"
 #include "operator/shared/etcd_pod.h"
+#include "operator/shared/owner.h"
 
 namespace etcdop::member {
 namespace {
@@ -146,8 +145,7 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
 }
 
 bool is_ours(const api::ObjectMeta& child, const v1::EtcdMember& member) {
-  return std::ranges::any_of(child.owner_references,
-                             [&](const auto& o) { return o.uid == member.metadata.uid; });
+  return owned_by(child, member.metadata.uid);
 }
 
 }  // namespace etcdop::member

@@ -1,0 +1,16 @@
+// Whose an object is: by UID, never by name. Pure.
+#pragma once
+#include <algorithm>
+#include <string>
+
+#include "api/meta.h"
+
+namespace etcdop {
+
+/// Whether the object of that UID is among the owners.
+inline bool owned_by(const api::ObjectMeta& child, const std::string& uid) {
+  return std::ranges::find(child.owner_references, uid, &api::OwnerReference::uid) !=
+         child.owner_references.end();
+}
+
+}  // namespace etcdop
