@@ -482,6 +482,23 @@ TEST_F(EtcdContract, AMemberThatStartsWaitsForAnotherThatOnlyListens) {
   });
 }
 
+/// As etcd's issue 14523 leaves a cluster after a restart: two members believe that the third is
+/// inactive, which itself sees both. Here because nobody listens where it says that it does.
+TEST_F(EtcdContract, EachMemberJudgesByItsOwnConnections) {
+  run([&] {
+    plan_nodes(4);
+    const std::string elsewhere = "--listen-peer-urls=" + nodes_[3].peer_url();
+    for (std::size_t i = 0; i < 3; ++i)
+      start(nodes_[i], list_of(3), "new",
+            i == 2 ? std::vector<std::string>{elsewhere} : std::vector<std::string>{});
+    for (std::size_t i = 0; i < 3; ++i) await_leader(nodes_[i]);
+    EXPECT_TRUE(eventually([&] { return bool(at(nodes_[2])->add_learner("http://127.0.0.1:1")); }));
+    for (std::size_t i = 0; i < 2; ++i)
+      EXPECT_TRUE(refused(at(nodes_[i])->add_learner("http://127.0.0.1:2"), Code::Unavailable,
+                          "etcdserver: unhealthy cluster"));
+  });
+}
+
 TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
   run([&] {
     bootstrap(1);

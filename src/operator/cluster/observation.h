@@ -64,8 +64,8 @@ struct Observation {
   std::optional<etcd::ClusterId> cluster_id;  ///< That all who answered agree on.
   bool linearizable = false;  ///< `seats[].listed` is etcd's answer with quorum, of this pass.
   std::string etcd_error;     ///< Why not, if somebody was asked.
-  std::string rejected;       ///< What the API server refused in the last pass; empty if nothing.
-  bool split = false;         ///< Members answered with different cluster ids.
+  std::string rejected;  ///< What was refused in the last pass; empty if nothing worth telling.
+  bool split = false;    ///< Members answered with different cluster ids.
   bool client_service = false, headless_service = false;  ///< They exist and are ours.
 };
 

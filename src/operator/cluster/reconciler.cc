@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kAgainSoon = 200ms;
+constexpr auto kRefusalsExpected = 15s;       // For 5 s after each change; longer is worth telling.
 constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
 
 /// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
@@ -83,7 +84,9 @@ bool is_member_of(const etcd::MemberList& list, const Seat& seat) {
 
 /// Refused only for now (another change is too fresh, a learner lags): asked again at the plan's
 /// pace.
-bool for_now(const Error& e) { return e.code == Code::Unavailable || e.code == Code::Conflict; }
+bool for_now(const Result<Done>& acted) {
+  return acted.failed_with(Code::Unavailable) || acted.failed_with(Code::Conflict);
+}
 
 }  // namespace
 
@@ -104,13 +107,10 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (!reported) return reported.error();
   const auto served = make_services(seen, todo);
   const auto acted = act(seen, endpoints, todo);
-  remember_rejection(key, served ? acted : served);
+  remember_refusal(key, served ? acted : served);
   if (!served) return served.error();
   if (acted) return runtime::Requeue{todo.again};
-  if (for_now(acted.error())) {
-    log_refusal(key, acted.error());
-    return runtime::Requeue{pace(seen, todo.status)};
-  }
+  if (for_now(acted)) return runtime::Requeue{pace(seen, todo.status)};
   return acted.error();
 }
 
@@ -268,21 +268,26 @@ struct Actor {
 
   const std::string& ns() const { return seen.cluster.metadata.ns; }
 
-  /// The leader, or else any voter that answered: who may change the membership.
-  std::shared_ptr<etcd::Client> leader() const {
+  /// Whom a change of the membership may be asked of: the leader, then the other healthy voters.
+  std::vector<const Seat*> changers() const {
     const Census census(seen);
-    if (census.leader && endpoints.contains(census.leader->name))
-      return with.etcd.at(endpoints.at(census.leader->name));
+    std::vector<const Seat*> out;
     for (const Seat* voter : census.voters)
       if (healthy(*voter) && endpoints.contains(voter->name))
-        return with.etcd.at(endpoints.at(voter->name));
-    return nullptr;
+        out.insert(voter == census.leader ? out.begin() : out.end(), voter);
+    return out;
   }
+  /// Each etcd judges by its own connections whether the cluster is healthy enough for a change,
+  /// and one of them may believe for ever that a peer which restarted is inactive (etcd's issue
+  /// 14523; seen with one restart in five). So where one refuses, the next is asked: Unavailable
+  /// says that nothing was done.
   template <class Change>
   Result<Done> change(const std::string& doing, Change change) const {
-    const auto client = leader();
-    if (!client) return Error{Code::Unavailable, doing + ": no member leads"};
-    Result<Done> done = change(*client);
+    Result<Done> done = Error{Code::Unavailable, "no member leads"};
+    for (const Seat* voter : changers()) {
+      done = change(*with.etcd.at(endpoints.at(voter->name)));
+      if (!done.failed_with(Code::Unavailable)) break;
+    }
     if (!done) return Error(done.error()).during(doing);
     with.log.info("etcd membership changed", {{"cluster", to_string(seen.cluster.metadata.key())},
                                               {"step", to_string(plan.step)}});
@@ -366,19 +371,23 @@ Result<Done> Reconciler::act(const Observation& seen, const Endpoints& endpoints
   return std::visit(Actor{with_, seen, plan, endpoints}, plan.step);
 }
 
-/// A refusal is told in the status by the next pass, which comes soon.
-void Reconciler::remember_rejection(const api::ObjectKey& key, const Result<Done>& acted) {
+/// A refusal is told in the status by the next pass, which comes soon; one that is only for now
+/// when it lasts.
+void Reconciler::remember_refusal(const api::ObjectKey& key, const Result<Done>& acted) {
+  Memory& memory = memory_[key];
+  const std::string why = acted ? "" : acted.error().message;
   const bool refused = acted.failed_with(Code::Denied) || acted.failed_with(Code::Invalid) ||
                        acted.failed_with(Code::AlreadyExists);
-  memory_[key].rejected = refused ? acted.error().message : "";
-}
-
-void Reconciler::log_refusal(const api::ObjectKey& key, const Error& error) {
-  std::string& before = memory_[key].refused;
-  if (before == error.message) return;
-  before = error.message;
-  with_.log.info("refused for now, trying again",
-                 {{"cluster", to_string(key)}, {"error", error.message}});
+  if (!for_now(acted)) {
+    memory.put_off.clear();
+  } else if (memory.put_off != why) {
+    memory.put_off = why;
+    memory.put_off_since = with_.executor.now();
+    with_.log.info("refused for now, trying again", {{"cluster", to_string(key)}, {"error", why}});
+  }
+  const bool lasts =
+      for_now(acted) && with_.executor.now() - memory.put_off_since >= kRefusalsExpected;
+  memory.rejected = refused || lasts ? why : "";
 }
 
 void Reconciler::log_plan(const api::ObjectKey& key, const Plan& plan) {

@@ -40,14 +40,14 @@ class Reconciler {
   Result<Done> make_services(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
   void log_plan(const api::ObjectKey& key, const Plan& plan);
-  void log_refusal(const api::ObjectKey& key, const Error& error);
-  void remember_rejection(const api::ObjectKey& key, const Result<Done>& acted);
+  void remember_refusal(const api::ObjectKey& key, const Result<Done>& acted);
 
   Collaborators with_;
-  /// No decision depends on it: what the log said last, and what the API server refused last, for
-  /// the next report.
+  /// No decision depends on it: what the log said last, and what was refused last, for the next
+  /// report.
   struct Memory {
-    std::string planned, refused, rejected;
+    std::string planned, put_off, rejected;
+    Instant put_off_since{};
   };
   std::map<api::ObjectKey, Memory> memory_;
 };
