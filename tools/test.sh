@@ -71,6 +71,7 @@ else
   cluster_build=$!
   stage units units dev
   stage sanitized units asan
+  stage coverage tools/coverage.sh
   wait "$cluster_build"
   cluster_built=$?
   stage contract on_cluster test/integration/etcd_contract.sh

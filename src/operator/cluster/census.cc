@@ -20,7 +20,7 @@ Census::Census(const Observation& seen) {
       ++leaders[seat.answer->leader];
     }
     if (!seat.object) {
-      if (seat.listed) ghosts.push_back(&seat);
+      ghosts.push_back(&seat);
       continue;
     }
     if (seat.object->ready) ++ready;

@@ -170,8 +170,10 @@ void report(const Observation& seen, const Census& census,
 void report_not_implemented(const Observation& seen,
                             const std::vector<std::string>& missing_features,
                             v1::EtcdClusterStatus& status) {
-  Conditions{seen, status}.set(v1::kProgressing, "False", v1::kNotImplemented,
-                               cannot(missing_features) + "; nothing was created");
+  Conditions{seen, status}.set(
+      v1::kProgressing, "False", v1::kNotImplemented,
+      cannot(missing_features) +
+          (seen.seats.empty() ? "; nothing was created" : "; the cluster is kept as it is"));
 }
 
 void report_unsupported(const Observation& seen, v1::EtcdClusterStatus& status) {

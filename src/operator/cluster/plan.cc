@@ -228,7 +228,7 @@ Step Rules::create() {
 /// the same moment wait for each other (15 s, measured).
 Step Rules::add() {
   for (const Seat* seat : census.joiners) {
-    if (seat->listed || !seat->object->initial_cluster.empty()) continue;
+    if (seat->listed) continue;
     for (const Seat* other : census.learners)
       if (unstarted(*other))
         return wait(other->name + " to start before " + seat->name + " is added");
@@ -262,8 +262,7 @@ Step Rules::publish() {
 /// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; among the
 /// others a follower, where most members share a node, the newest of them.
 Step Rules::shrink() {
-  if (staying() <= census.want || !census.leaving.empty() || !census.joiners.empty())
-    return NoStep{};
+  if (staying() <= census.want || !census.leaving.empty()) return NoStep{};
   const auto neighbours = [&](const Seat* s) {
     return std::ranges::count_if(census.staying, [&](const Seat* other) {
       return s->pod && other->pod && !s->pod->node.empty() && s->pod->node == other->pod->node;
@@ -339,8 +338,9 @@ Plan plan(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
   const bool is_new =
       status.cluster_id.empty() && seen.seats.empty() && status.pending_members.empty();
-  const auto missing_features = not_implemented(seen.cluster);
-  if (is_new && !missing_features.empty()) {
+  const auto missing_features = not_implemented(seen);
+  // Without a target, as after a restore of the object without its status, nothing is decided.
+  if ((is_new || !status.observed) && !missing_features.empty()) {
     report_not_implemented(seen, missing_features, status);
     return not_now(std::move(status));
   }

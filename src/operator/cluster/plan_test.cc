@@ -45,9 +45,9 @@ v1::EtcdCluster formed(int replicas) {
 
 /// "a:V+" per member, oldest first. V: voter, L: started learner, U: learner that has not started,
 /// N: not in etcd, X: as V, but without an EtcdMember (x: as U). Then: + healthy and ready, - no
-/// answer, * leads (and is healthy), ! its EtcdMember is terminating, p published long ago, s with
-/// the list of now, o its Pod takes one learner only, d past the deadline, g past the grace of a
-/// start, v voted before, 1..9 its node.
+/// answer, * leads (and is healthy), ! its EtcdMember is terminating, f without our finalizer, p
+/// published long ago, s with the list of now, o its Pod takes one learner only, d past the
+/// deadline, g past the grace of a start, v voted before, 1..9 its node.
 Seat seat_of(const std::string& word, std::size_t index) {
   Seat seat;
   seat.name = word.substr(0, word.find(':'));
@@ -65,6 +65,7 @@ Seat seat_of(const std::string& word, std::size_t index) {
   Seat::Object object;
   object.uid = "uid-" + seat.name;
   object.terminating = has('!');
+  object.has_finalizer = !has('f');
   object.voter = kind == 'V' || has('v');
   object.ready = seat.answer && kind == 'V';
   object.member_id = seat.listed && seat.listed->started ? to_hex(id) : "";
@@ -149,6 +150,7 @@ TEST(ClusterPlan, Table) {
       {3, "a:V*o b:L+o", "promote b", ""},
       {3, "a:V*o b:V+ c:N", "add-learner c", ""},
       {4, "a:V* b:V+ c:V- d:L+", "promote d", "three of four are healthy"},
+      {4, "a:V* b:L+o c:N", "promote b", "a learner's own limit counts, too"},
       // Learners that do not start.
       {3, "a:V* b:V+ c:Upd", "delete-member c", "at its deadline"},
       {3, "a:V* b:V+ c:U!", "remove-from-etcd c", ""},
@@ -168,6 +170,7 @@ TEST(ClusterPlan, Table) {
       {1, "a:V+ b:V+ c:V*!", "move-leader c to a", "clients feel nothing"},
       {1, "a:V* b:V+ c:N!v", "release-member c", "confirmed by a linearizable list"},
       {1, "a:V* b:V+ c:Up", "delete-member c", "joiners go before voters do"},
+      {1, "a:V* b:V+ c:N!vf", "none", "released already: it goes"},
       // EtcdMembers deleted by somebody.
       {3, "a:V* b:V+ c:V+!", "create-member #1", "a live one is replaced, then removed"},
       {3, "a:V* b:V+ c:V+! d:L+", "promote d", ""},
@@ -188,6 +191,39 @@ TEST(ClusterPlan, Table) {
   for (const Row& row : rows)
     EXPECT_EQ(step_of(observe(row.replicas, row.seats)), row.step)
         << row.replicas << " of " << row.seats << ": " << row.because;
+}
+
+Seat& seat(Observation& seen, const std::string& name) {
+  return *std::ranges::find(seen.seats, name, &Seat::name);
+}
+
+TEST(ClusterPlan, AMemberThatKnowsNoLeaderIsBroken) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+!");
+  seat(seen, "c").answer->leader = {};
+  EXPECT_EQ(step_of(seen), "remove-from-etcd c") << "before its replacement, as a dead one";
+}
+
+TEST(ClusterPlan, InAnElectionTheMajorityIsBelieved) {
+  Observation seen = observe(1, "a:V* b:V+ c:V+!");
+  seat(seen, "c").answer->leader = seat(seen, "c").listed->id;
+  EXPECT_EQ(step_of(seen), "remove-from-etcd c");
+  seat(seen, "b").answer->leader = seat(seen, "c").listed->id;
+  EXPECT_EQ(step_of(seen), "move-leader c to a");
+}
+
+TEST(ClusterPlan, OneLearnerAtATimeWhereAMembersLimitIsNotKnown) {
+  Observation seen = observe(4, "a:V* b:N y:X");
+  seat(seen, "y").listed->started = false;
+  EXPECT_EQ(step_of(seen), "add-learner b") << "a voter that somebody added and nobody started";
+  seen = observe(4, "a:V* b:L- c:N");
+  seat(seen, "b").pod.reset();
+  EXPECT_EQ(step_of(seen), "none");
+}
+
+TEST(ClusterPlan, PodsWithoutANodeShareNone) {
+  Observation seen = observe(2, "a:V*1 b:V+2 c:V+2 d:V+3");
+  seat(seen, "b").pod->node = seat(seen, "c").pod->node = "";
+  EXPECT_EQ(step_of(seen), "delete-member d") << "the newest";
 }
 
 Plan without_quorum(const std::string& seats) {
@@ -223,11 +259,70 @@ TEST(ClusterPlan, AvailableTellsWhatWasObserved) {
   EXPECT_EQ(condition(silent, v1::kAvailable).reason, v1::kClusterUnreachable);
 }
 
+TEST(ClusterPlan, WhatIsTheMatterWithAMemberIsTold) {
+  Observation seen = observe(3, "a:V* b:V+ c:V-");
+  seat(seen, "c").object->trouble = "no node takes the Pod";
+  EXPECT_EQ(condition(plan(seen), v1::kDegraded).message,
+            "2/3 members ready; c: no node takes the Pod");
+}
+
+TEST(ClusterPlan, TheFirstMemberIsADiscoveryUntilTheSecondVotes) {
+  Observation seen = observe(3, "a:V*");
+  seen.cluster.status.cluster_id.clear();
+  seen.cluster.status = plan(seen).status;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kClusterDiscovered);
+  Observation two = observe(3, "a:V* b:V+");
+  two.cluster.status = seen.cluster.status;
+  EXPECT_EQ(condition(plan(two), v1::kAvailable).reason, v1::kQuorumAvailable);
+  seen.cluster.spec.replicas = 1;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kQuorumHealthy);
+}
+
+TEST(ClusterPlan, ProgressIsAboutTheTargetHealthIsNot) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  const v1::EtcdClusterStatus reconciled = plan(seen).status;
+  const auto reason_of = [&](Observation now) {
+    now.cluster.status = reconciled;
+    return condition(plan(now), v1::kProgressing).reason;
+  };
+  EXPECT_EQ(reason_of(observe(3, "a:V* b:V+ c:V-")), v1::kReconciled) << "Degraded tells of it";
+  EXPECT_EQ(reason_of(observe(3, "a:V* b:V+ c:V+ d:L+")), v1::kMemberReplacing);
+  EXPECT_EQ(reason_of(observe(3, "a:V* b:V+ c:V+!")), v1::kMemberReplacing);
+  Observation silent = observe(3, "a:V- b:V- c:V-!");
+  silent.linearizable = false;
+  EXPECT_EQ(reason_of(silent), v1::kReconciled) << "nothing is known";
+}
+
+TEST(ClusterPlan, TheFirstMembersWayIsTold) {
+  Observation seen = observe(3, "a:V*");
+  seen.cluster.status.cluster_id.clear();
+  seen.linearizable = false;
+  seen.cluster_id.reset();
+  for (Seat& s : seen.seats) {
+    s.listed.reset();
+    s.answer.reset();
+  }
+  seen.cluster.status = plan(seen).status;
+  const auto progressing = [&] { return condition(plan(seen), v1::kProgressing).reason; };
+  EXPECT_EQ(progressing(), v1::kWaitingForSeed);
+  Observation born = observe(3, "a:V*");
+  born.cluster.status = seen.cluster.status;
+  EXPECT_EQ(condition(plan(born), v1::kProgressing).reason, v1::kInitialSnapshot);
+}
+
+TEST(ClusterPlan, ADeadlineThatNobodyCanReadIsNone) {
+  Observation seen = observe(3, "a:V*");
+  seen.cluster.status.progress_deadline = "soon";
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).status, "True");
+}
+
 TEST(ClusterPlan, AMemberOfAnotherClusterStopsEverything) {
   Observation seen = observe(3, "a:V* b:V+ c:V+!");
   seen.split = true;
   EXPECT_EQ(to_string(plan(seen).step), "none");
   EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kSplitBrain);
+  seen.cluster.status.cluster_id.clear();
+  EXPECT_EQ(plan(seen).status.cluster_id, "") << "whose it is cannot be told";
 }
 
 TEST(ClusterPlan, TheFirstPassRecordsTokenTargetDeadlineAndTheSeedBeforeItIsCreated) {
@@ -292,6 +387,13 @@ TEST(ClusterPlan, ANameThatIsTakenIsSkipped) {
   EXPECT_EQ(to_string(p.step), "create-member " + member_name("db", "u-1", 12));
 }
 
+TEST(ClusterPlan, ANameOfAMemberOrAnIntentIsSkippedToo) {
+  const std::string tenth = member_name("db", "u-1", 10), eleventh = member_name("db", "u-1", 11);
+  Observation seen = observe(4, "a:V* " + tenth + ":N");
+  seen.cluster.status.pending_members = {{11, eleventh, "", to_rfc3339(kNow)}};
+  EXPECT_EQ(plan(seen).status.last_sequence, 12);
+}
+
 TEST(ClusterPlan, AnIntentIsForgottenWhenItVotesOrGoes) {
   Observation seen = observe(3, "a:V* b:V+ c:U! d:Up");
   for (const char* name : {"b", "c", "d"})
@@ -306,8 +408,13 @@ TEST(ClusterPlan, OurOwnGhostIsRemovedAtItsDeadline) {
   seen.cluster.status.pending_members.push_back(
       {1, "y", peer_url({"prod", "db"}, "y"), to_rfc3339(kNow + -601s)});
   EXPECT_EQ(step_of(seen), "remove-from-etcd y");
-  seen.cluster.status.pending_members[0].since = to_rfc3339(kNow);
-  EXPECT_NE(step_of(seen), "remove-from-etcd y");
+  for (const std::string& since : {to_rfc3339(kNow), std::string("long ago")}) {
+    seen.cluster.status.pending_members[0].since = since;
+    EXPECT_NE(step_of(seen), "remove-from-etcd y") << since;
+  }
+  seen.cluster.status.pending_members[0].since = to_rfc3339(kNow + -601s);
+  seat(seen, "y").listed->started = true;
+  EXPECT_NE(step_of(seen), "remove-from-etcd y") << "it has started: somebody stands for it";
 }
 
 TEST(ClusterPlan, WhatEtcdSaysOfAMemberIsRecorded) {
@@ -316,6 +423,9 @@ TEST(ClusterPlan, WhatEtcdSaysOfAMemberIsRecorded) {
   const Plan p = plan(seen);
   ASSERT_EQ(p.facts.size(), 1U);
   EXPECT_EQ(p.facts[0], (MemberFacts{"b", "uid-b", "0000000000000002", "3.6.16", true}));
+  seen.seats[1].object->voter = true;
+  seen.seats[1].object->version = "3.5.35";
+  EXPECT_EQ(plan(seen).facts, p.facts);
 }
 
 TEST(ClusterPlan, ASpecWeCannotDoMakesNothingForANewCluster) {
@@ -335,11 +445,13 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsNotStarted) {
   Observation seen;
   seen.now = kNow;
   seen.cluster = cluster_of(3);
-  seen.cluster.spec.version = "3.4.34";
-  const Plan p = plan(seen);
-  EXPECT_EQ(to_string(p.step), "none");
-  EXPECT_FALSE(p.make_headless_service || p.make_client_service);
-  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kUnsupportedVersion);
+  for (const char* version : {"3.4.34", "newest"}) {
+    seen.cluster.spec.version = version;
+    const Plan p = plan(seen);
+    EXPECT_EQ(to_string(p.step), "none");
+    EXPECT_FALSE(p.make_headless_service || p.make_client_service);
+    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kUnsupportedVersion);
+  }
 }
 
 TEST(ClusterPlan, WhatTheApiServerRefusedIsTold) {
@@ -368,6 +480,31 @@ TEST(ClusterPlan, AnEditWeCannotDoLeavesTheClusterAsItIs) {
     EXPECT_EQ(to_string(p.step).substr(0, 13), "create-member")
         << row.what << ": the old target is still tended";
   }
+}
+
+/// As after a restore of the object by a tool that leaves the status out.
+TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
+  struct Row {
+    const char* what;
+    std::function<void(v1::EtcdClusterSpec&)> edit;
+  };
+  const Row rows[] = {{"pause", [](auto& s) { s.replicas = 0; }},
+                      {"tls", [](auto& s) { s.storage.medium = v1::Medium::Memory; }}};
+  for (const Row& row : rows) {
+    Observation seen = observe(3, "a:V* b:V+ c:V+");
+    seen.cluster.status = {};
+    row.edit(seen.cluster.spec);
+    const Plan p = plan(seen);
+    EXPECT_EQ(to_string(p.step), "none") << row.what;
+    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented) << row.what;
+    EXPECT_TRUE(condition(p, v1::kProgressing).message.ends_with("the cluster is kept as it is"));
+  }
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.status = {};
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none") << "nobody is bootstrapped again";
+  EXPECT_EQ(p.status.cluster_id, "00000000000000c1");
+  EXPECT_EQ(p.status.observed->replicas, 3);
 }
 
 TEST(ClusterPlan, ANewClusterOfNoMembersIsPaused) {
@@ -416,6 +553,9 @@ TEST(ClusterPlan, ABootstrapThatTakesTooLongIsReportedAndTriedOn) {
   EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kBootstrapFailed);
   EXPECT_EQ(condition(p, v1::kAvailable).status, "False");
   EXPECT_EQ(to_string(p.step).substr(0, 11), "create-seed");
+  seen.cluster.status = p.status;
+  seen.cluster.spec.replicas = 5;
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).reason, v1::kRetryAfterDeadline);
 }
 
 TEST(ClusterPlan, APassOverWhatIsDoneChangesNothing) {

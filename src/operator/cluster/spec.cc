@@ -26,8 +26,7 @@ v1::ObservedSpec copy_of(const v1::EtcdClusterSpec& spec) {
 }
 
 bool covers(const std::string& subtree, const std::string& path) {
-  return path == subtree || (path.starts_with(subtree) &&
-                             (path[subtree.size()] == '.' || path[subtree.size()] == '['));
+  return path == subtree || path.starts_with(subtree + ".");
 }
 
 }  // namespace
@@ -41,7 +40,8 @@ const std::vector<std::string>& not_implemented_paths() {
   return paths;
 }
 
-std::vector<std::string> not_implemented(const v1::EtcdCluster& cluster) {
+std::vector<std::string> not_implemented(const Observation& seen) {
+  const v1::EtcdCluster& cluster = seen.cluster;
   std::vector<std::string> out;
   const auto leaves = api::leaves<v1::EtcdClusterSpec>();
   for (const std::string& path : api::differs_from_default(cluster.spec)) {
@@ -50,8 +50,11 @@ std::vector<std::string> not_implemented(const v1::EtcdCluster& cluster) {
     for (const std::string& subtree : not_implemented_paths())
       if (covers(subtree, path)) out.push_back(path);
   }
-  if (const auto& observed = cluster.status.observed; observed && observed->replicas > 0) {
-    if (cluster.spec.replicas == 0) out.push_back("replicas: 0 of a cluster that has members");
+  const auto& observed = cluster.status.observed;
+  const bool has_members = observed ? observed->replicas > 0 : !seen.seats.empty();
+  if (has_members && cluster.spec.replicas == 0)
+    out.push_back("replicas: 0 of a cluster that has members");
+  if (observed && has_members) {
     if (cluster.spec.version != observed->version) out.push_back("a change of version");
     if (cluster.spec.storage.size != observed->storage.size)
       out.push_back("a change of storage.size");

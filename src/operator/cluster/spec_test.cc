@@ -25,12 +25,16 @@ v1::EtcdCluster new_cluster() {
   return c;
 }
 
-/// What a new cluster of that spec leads to, as text: its seed, its target and its deadline.
-std::string effect(const v1::EtcdCluster& cluster) {
+Observation of(const v1::EtcdCluster& cluster) {
   Observation seen;
   seen.now = WallTime{std::chrono::seconds(1795233378)};
   seen.cluster = cluster;
-  const Plan p = plan(seen);
+  return seen;
+}
+
+/// What a new cluster of that spec leads to, as text: its seed, its target and its deadline.
+std::string effect(const v1::EtcdCluster& cluster) {
+  const Plan p = plan(of(cluster));
   v1::EtcdCluster reported = cluster;
   reported.status = p.status;
   std::string out = to_string(p.step) + " " + p.status.progress_deadline.value_or("");
@@ -70,7 +74,7 @@ TEST(ClusterSpec, AnEditOfAnImplementedFieldIsSeen) {
   for (const auto& [leaf, edit] : implemented()) {
     v1::EtcdCluster c = new_cluster();
     edit(c.spec);
-    EXPECT_TRUE(not_implemented(c).empty()) << leaf;
+    EXPECT_TRUE(not_implemented(of(c)).empty()) << leaf;
     EXPECT_NE(effect(c), before) << leaf;
   }
 }
@@ -78,16 +82,35 @@ TEST(ClusterSpec, AnEditOfAnImplementedFieldIsSeen) {
 TEST(ClusterSpec, ARefusedFieldIsNamed) {
   v1::EtcdCluster c = new_cluster();
   c.spec.options.emplace();
-  EXPECT_TRUE(not_implemented(c).empty()) << "an object with nothing set in it asks for nothing";
+  EXPECT_TRUE(not_implemented(of(c)).empty())
+      << "an object with nothing set in it asks for nothing";
   c.spec.options->snapshot_count = 7;
   c.spec.tls.emplace();
   c.spec.tls->peer.emplace();
   c.spec.tls->peer->secret_ref = v1::LocalObjectReference{"peer"};
-  EXPECT_EQ(not_implemented(c),
+  EXPECT_EQ(not_implemented(of(c)),
             (std::vector<std::string>{"tls.peer.secretRef.name", "options.snapshotCount"}));
 }
 
-TEST(ClusterSpec, DefaultsAskForNothing) { EXPECT_TRUE(not_implemented(new_cluster()).empty()); }
+TEST(ClusterSpec, APausedNewClusterMayStillBeEdited) {
+  v1::EtcdCluster c = new_cluster();
+  c.spec.replicas = 0;
+  c.status = plan(of(c)).status;
+  c.spec.version = "3.7.3";
+  c.spec.storage.size = "9Gi";
+  EXPECT_TRUE(not_implemented(of(c)).empty());
+}
+
+TEST(ClusterSpec, TheTokenIsMadeAgainFromTheUid) {
+  v1::EtcdCluster c = new_cluster();
+  c.status = plan(of(c)).status;
+  c.status.cluster_token.clear();
+  EXPECT_EQ(plan(of(c)).status.cluster_token, "prod-db-u-1");
+}
+
+TEST(ClusterSpec, DefaultsAskForNothing) {
+  EXPECT_TRUE(not_implemented(of(new_cluster())).empty());
+}
 
 }  // namespace
 }  // namespace etcdop::cluster

@@ -136,7 +136,13 @@ TEST(MemberPlan, Table) {
          o.member.status.member_id = "1";
        },
        "none", "one that has started ignores the list"},
+      {[](auto& o) {
+         o.pod = running_pod("older");
+         o.member.spec.bootstrap = true;
+       },
+       "none", "the seed's list is its own"},
       {[](auto& o) { o.pod->status.phase = "Failed"; }, "delete-pod: it has ended", "evicted"},
+      {[](auto& o) { o.pod->status.phase = "Succeeded"; }, "delete-pod: it has ended", ""},
       {[](auto& o) {
          o.pod->status.phase = "Failed";
          o.pod->metadata.deletion_timestamp = "t";
@@ -154,8 +160,21 @@ TEST(MemberPlan, Table) {
        },
        "none", ""},
       {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "voter"; }, "set-role none", "I13"},
+      {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "learner"; }, "none",
+       "whatever is not a voter is none"},
       {[](auto& o) { o.member.metadata.finalizers.clear(); }, "add-finalizer",
        "as the reference leaves its members"},
+      {[](auto& o) {
+         o.member.metadata.finalizers.clear();
+         o.member.metadata.deletion_timestamp = "t";
+       },
+       "none", "too late for a finalizer"},
+      {[](auto& o) {
+         o.cluster.reset();
+         o.member.metadata.finalizers = {"somebody/else"};
+         o.member.metadata.deletion_timestamp = "t";
+       },
+       "none", "others' finalizers are others'"},
       {[](auto& o) { o.member.metadata.deletion_timestamp = "t"; }, "none",
        "etcd has it still: it goes on serving"},
       {[](auto& o) {
@@ -183,11 +202,17 @@ const api::Condition& ready(const Plan& p) {
   return found ? *found : none;
 }
 
-void make_ready(kube::Pod& pod) {
+void say(kube::Pod& pod, const char* type, const char* status, const char* reason = "") {
   kube::PodCondition condition;
-  condition.type = "Ready";
-  condition.status = "True";
-  pod.status.conditions = {condition};
+  condition.type = type;
+  condition.status = status;
+  condition.reason = reason;
+  condition.message = "said so";
+  pod.status.conditions.push_back(condition);
+}
+void make_ready(kube::Pod& pod) {
+  say(pod, "PodScheduled", "True");
+  say(pod, "Ready", "True");
 }
 
 void wait_for(kube::Pod& pod, const char* reason) {
@@ -216,6 +241,27 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        "the etcd image of version 3.6.16 cannot be pulled"},
       {[](auto& o) { wait_for(*o.pod, "ImagePullBackOff"); }, v1::kImagePullFailed,
        "the etcd image of version 3.6.16 cannot be pulled"},
+      {[](auto& o) { wait_for(*o.pod, "InvalidImageName"); }, v1::kImagePullFailed,
+       "the etcd image of version 3.6.16 cannot be pulled"},
+      {[](auto& o) { wait_for(*o.pod, "CreateContainerConfigError"); }, v1::kPodRejected,
+       "the etcd container cannot be created: "},
+      {[](auto& o) { wait_for(*o.pod, "CreateContainerError"); }, v1::kPodRejected,
+       "the etcd container cannot be created: "},
+      {[](auto& o) { wait_for(*o.pod, "ContainerCreating"); }, v1::kPodNotReady,
+       "pod phase: Running"},
+      {[](auto& o) {
+         wait_for(*o.pod, "");
+         o.pod->status.container_statuses[0].state.waiting.reset();
+         say(*o.pod, "Ready", "False");
+       },
+       v1::kPodNotReady, "pod phase: Running"},
+      {[](auto& o) { say(*o.pod, "PodScheduled", "False", "Unschedulable"); }, v1::kUnschedulable,
+       "no node takes the Pod: said so"},
+      {[](auto& o) { say(*o.pod, "PodScheduled", "False", "SchedulingGated"); }, v1::kPodNotReady,
+       "pod phase: Running"},
+      {[](auto& o) { o.member.spec.dormant = true; }, v1::kPaused, "the cluster is paused"},
+      {[](auto& o) { o.member.spec.initial_cluster = ""; }, v1::kPodNotReady,
+       "waiting to be added to etcd"},
       {[](auto& o) { wait_for(*o.pod, "CrashLoopBackOff"); }, v1::kCrashLooping,
        "etcd ends again and again: see kubectl logs db-x1"},
       {[](auto& o) {
@@ -264,6 +310,40 @@ TEST(MemberStatus, WhatPassesInAYoungPodIsNotToldEachTime) {
   seen.now = seen.now + -9s;
   wait_for(*seen.pod, "ErrImagePull");
   EXPECT_EQ(ready(plan(seen)).reason, v1::kImagePullFailed) << "trouble is told at once";
+}
+
+TEST(MemberStatus, ANodeMayTakeAMomentToBeFound) {
+  Observation seen = whole();
+  seen.member.status = plan(seen).status;
+  say(*seen.pod, "PodScheduled", "False", "Unschedulable");
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kPodNotReady) << "until its volume is bound";
+  seen.member.status.conditions[0].last_transition_time = "never";
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kUnschedulable);
+}
+
+TEST(MemberStatus, OneThatServedAndDoesNotIsToldAtOnce) {
+  Observation seen = whole();
+  make_ready(*seen.pod);
+  seen.member.status = plan(seen).status;
+  seen.pod->status.conditions.clear();
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kPodNotReady);
+}
+
+TEST(MemberStatus, ItsVersionIsToldWithItsReadiness) {
+  Observation seen = whole();
+  seen.member.status.version = "3.6.16";
+  const auto drifted = [&] {
+    const auto status = plan(seen).status;
+    const auto* found = runtime::find_condition(status.conditions, v1::kVersionDrifted);
+    return found ? found->reason : "";
+  };
+  EXPECT_EQ(drifted(), "");
+  make_ready(*seen.pod);
+  seen.member.status.member_id = "1";
+  EXPECT_EQ(drifted(), v1::kVersionMatched);
+  seen.member.status = plan(seen).status;
+  seen.pod->status.conditions.clear();
+  EXPECT_EQ(drifted(), v1::kVersionMatched) << "once told it is kept true";
 }
 
 TEST(MemberStatus, NamesPodAndVolumeAndVersion) {
