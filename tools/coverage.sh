@@ -19,7 +19,11 @@ for planner in cluster member; do
     [ ! -e "$folder/$name.cc" ] || files+=("$folder/$name.cc")
   done
   llvm-cov-19 export -instr-profile="$out/$planner.profile" "$test" "${files[@]}" >"$out/$planner.json"
-  if /usr/bin/python3 tools/coverage.py "$planner" "$out/$planner.json"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  if /usr/bin/python3 tools/coverage.py "$planner" "$out/$planner.json"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -47,7 +47,7 @@ void declare(CLI::App& app, Flags& flags, Words& words) {
                  "Where /healthz and /readyz are served; 0: nowhere.");
   app.add_flag("--leader-elect", flags.leader_elect, "Work only while holding the Lease.");
   app.add_option("--cluster-domain", flags.cluster_domain,
-                 "DNS domain of the cluster; empty: from resolv.conf.");
+                 "Accepted; the names that members use need no domain.");
   app.add_option("--operator-image", flags.operator_image,
                  "Image of this program ($OPERATOR_IMAGE).");
   app.add_option("--etcd-image-repository", flags.etcd_image_repository,

@@ -14,7 +14,7 @@ struct Flags {
   std::string metrics_bind_address = ":8080";       ///< "0": none.
   std::string health_probe_bind_address = ":8081";  ///< "0": none.
   bool leader_elect = false;
-  std::string cluster_domain;  ///< Empty: from resolv.conf.
+  std::string cluster_domain;  ///< Accepted and without effect.
   std::string operator_image;
   std::string etcd_image_repository = "quay.io/coreos/etcd";
   std::vector<std::string> watch_namespaces;  ///< Empty: all.

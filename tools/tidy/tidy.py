@@ -217,8 +217,19 @@ def layer_table(tree):
                    f"{tree.layers.get(folder, 'none')} in cmake/etcdop.cmake")
 
 
+def reasons_explained(tree):
+    """docs/operations.md has a section for each condition reason that the operator sets."""
+    name, page = "api/v1alpha2/names.h", "docs/operations.md"
+    _, _, reasons = tree.text.get(name, "").partition("// Reasons")
+    files = [f for f in tree.cpp if f.startswith("src/operator/") and not f.endswith("_test.cc")]
+    operator = "".join(tree.code[f] for f in files)
+    for constant, reason in re.findall(r'(k\w+) = "(\w+)"', reasons):
+        if re.search(rf"\b{constant}\b", operator) and f"\n### {reason}\n" not in tree.text.get(page, ""):
+            yield f"{page}:1: has no section \"### {reason}\", a reason that the operator sets ({name})"
+
+
 RULES = (columns, real_world, coroutines, distributions, unordered, upward_includes, named_by_cmake,
-         heavy_headers, headers_once, layer_table)
+         heavy_headers, headers_once, layer_table, reasons_explained)
 
 
 def unproven_headers(tree):

@@ -112,6 +112,18 @@ class Tidy(unittest.TestCase):
         short = GOOD["docs/architecture.md"].replace("| 7 | `src/main` |\n", "")
         self.refused("docs/architecture.md", short, "main is in layer none here")
 
+    def test_a_condition_reason_without_a_section_is_refused(self):
+        files = {"api/v1alpha2/names.h": '#pragma once\n// Reasons\nconst char *kLost = "Lost", *kLater = "Later";\n',
+                 "api/CMakeLists.txt": "x(v1alpha2/names.h)\n",
+                 "src/operator/cluster/plan.cc": '#include "api/v1alpha2/names.h"\nauto x = kLost;\n'}
+        files["cmake/etcdop.cmake"] = GOOD["cmake/etcdop.cmake"].replace('"sys=1"', '"sys=1" "api=1"')
+        shown = GOOD["docs/architecture.md"].replace("| 1 | `src/sys` |", "| 1 | `src/sys` |\n| 1 | `api` |")
+        files["docs/architecture.md"] = shown
+        found = violations(**files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn('no section "### Lost"', found[0])
+        self.assertEqual(violations(**files, **{"docs/operations.md": "# Operations\n\n### Lost\nIt is lost.\n"}), [])
+
     def test_a_header_is_unproven_until_a_source_includes_it_first(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["git", "init", "-q", folder], check=True)

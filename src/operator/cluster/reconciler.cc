@@ -279,7 +279,7 @@ struct Actor {
   }
   /// Each etcd judges by its own connections whether the cluster is healthy enough for a change,
   /// and one of them may believe for ever that a peer which restarted is inactive (etcd's issue
-  /// 14523; seen with one restart in five). So where one refuses, the next is asked: Unavailable
+  /// 14523; seen after one restart in four). So where one refuses, the next is asked: Unavailable
   /// says that nothing was done.
   template <class Change>
   Result<Done> change(const std::string& doing, Change change) const {

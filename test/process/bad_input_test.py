@@ -1,0 +1,158 @@
+"""bad_input_test.py MANAGER: what the operator's process says and does when it is started with what cannot work: the exact words,
+no crash, nothing written. Its only server is ours, on 127.0.0.1 at a free port."""
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+MANAGER = sys.argv.pop()
+LIMIT_SECONDS = 30
+
+
+class Server:
+    """Takes TLS connections, counts them, and answers 401 to whoever gets through."""
+
+    def __init__(self, context):
+        self.context, self.connections, self.requests = context, 0, []
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                stream, _ = self.socket.accept()
+            except OSError:
+                return
+            self.connections += 1
+            try:
+                stream.settimeout(LIMIT_SECONDS)
+                with self.context.wrap_socket(stream, server_side=True) as tls:
+                    self.requests.append(tls.recv(65536).split(b"\r\n")[0].decode())
+                    tls.sendall(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}")
+            except OSError:
+                stream.close()
+
+
+class BadInput(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def certificate(self, name, days, ca=None):
+        """NAME.key and NAME.crt for 127.0.0.1; without a CA it is one."""
+        def openssl(*words):
+            subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True)
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key",
+                "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        with open(self.path("extensions"), "w", encoding="utf-8") as file:
+            file.write("subjectAltName=IP:127.0.0.1\n" if ca else "basicConstraints=critical,CA:TRUE\n")
+        signer = ["-CA", f"{ca}.crt", "-CAkey", f"{ca}.key", "-CAcreateserial"] if ca else ["-signkey", f"{name}.key"]
+        openssl("x509", "-req", "-in", f"{name}.csr", *signer, "-extfile", "extensions", "-days", str(days), "-out", f"{name}.crt")
+
+    def server(self, verify_clients=False):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.path("server.crt"), self.path("server.key"))
+        if verify_clients:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(self.path("ca.crt"))
+        server = Server(context)
+        self.addCleanup(server.socket.close)
+        return server
+
+    def kubeconfig(self, server, user):
+        path = self.path("kubeconfig")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+                       "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{server.port}",
+                                                               "certificate-authority": self.path("ca.crt")}}],
+                       "users": [{"name": "u", "user": user}]}, file)
+        return path
+
+    def run_to_end(self, *words):
+        return subprocess.run([MANAGER, *words], capture_output=True, text=True, timeout=LIMIT_SECONDS, env={})
+
+    def complaints(self, config, count):
+        """Starts the manager, waits for so many warnings, ends it in order; the errors of those warnings without the request."""
+        command = [MANAGER, "--kubeconfig", config, "--metrics-bind-address=0", "--health-probe-bind-address=0"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={})
+        watchdog = threading.Timer(LIMIT_SECONDS, process.kill)
+        watchdog.start()
+        errors = []
+        for line in process.stdout:
+            entry = json.loads(line)
+            if entry["level"] == "warn":
+                errors.append(re.sub("^GET [^ ]*: ", "", entry["error"]))
+            if len(errors) == count:
+                break
+        self.assertIsNone(process.poll(), "it goes on trying")
+        process.send_signal(signal.SIGTERM)
+        process.stdout.read()
+        self.assertEqual(process.wait(), 0)
+        watchdog.cancel()
+        process.stdout.close()
+        return errors
+
+    def test_unknown_flag(self):
+        done = self.run_to_end("--no-such-flag")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr,
+                         "manager: The following argument was not expected: --no-such-flag; see manager --help\n")
+
+    def test_malformed_kubeconfig(self):
+        path = self.path("kubeconfig")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("clusters: [{\n")
+        done = self.run_to_end("--kubeconfig", path)
+        entry = json.loads(done.stdout + done.stderr)
+        self.assertEqual((done.returncode, entry["level"], entry["msg"], entry["error"]),
+                         (1, "error", "cannot tell where the API server is",
+                          f"{path}: line 2, column 1: end of map flow not found"))
+
+    def test_nothing_to_start_from(self):
+        done = self.run_to_end()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--kubeconfig", json.loads(done.stdout + done.stderr)["error"])
+
+    def test_the_servers_certificate_has_expired(self):
+        self.certificate("ca", 10)
+        self.certificate("server", -1, ca="ca")
+        server = self.server()
+        errors = self.complaints(self.kubeconfig(server, {"token": "t"}), 5)
+        self.assertEqual(set(errors), {"TLS handshake with 127.0.0.1: certificate has expired"})
+        self.assertEqual(server.requests, [], "nothing is told to who cannot prove who it is")
+        self.assertLess(server.connections, 20)
+
+    def test_our_certificate_has_expired(self):
+        self.certificate("ca", 10)
+        self.certificate("server", 10, ca="ca")
+        self.certificate("client", -1, ca="ca")
+        server = self.server(verify_clients=True)
+        user = {"client-certificate": self.path("client.crt"), "client-key": self.path("client.key")}
+        errors = self.complaints(self.kubeconfig(server, user), 5)
+        self.assertEqual(set(errors), {"TLS: the other side refuses us: certificate expired"})
+        self.assertLess(server.connections, 20)
+
+    def test_the_server_does_not_know_us(self):
+        self.certificate("ca", 10)
+        self.certificate("server", 10, ca="ca")
+        server = self.server()
+        errors = self.complaints(self.kubeconfig(server, {"token": "t"}), 5)
+        self.assertEqual(set(errors), {"HTTP 401: {}"})
+        self.assertEqual({request.split()[0] for request in server.requests}, {"GET"})
+
+
+if __name__ == "__main__":
+    unittest.main()
