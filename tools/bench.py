@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the manager in an API-only world and prints one line per budget. See bench.sh."""
+"""Measures the manager in an API-only world and prints one line per budget; MB are 10^6 bytes. See bench.sh."""
 import argparse
 import base64
 import concurrent.futures
@@ -92,9 +92,9 @@ class Manager:
                 time.sleep(0.005)
         self.ready_seconds = time.monotonic() - started
 
-    def status(self, field):
+    def status_mb(self, field):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:
-            return int(re.search(rf"^{field}:\s+(\d+) kB", f.read(), re.M).group(1)) / 1024
+            return int(re.search(rf"^{field}:\s+(\d+) kB", f.read(), re.M).group(1)) * 1024 / 1e6  # the kernel's kB are 1024 bytes
 
     def cpu_seconds(self):
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as f:
@@ -130,7 +130,7 @@ def main():
         manager = Manager(options.manager, options.kubeconfig)
         ready, busy = manager.ready_seconds, manager.cpu_seconds()
         time.sleep(options.idle)
-        rss, cpu = manager.status("VmRSS"), manager.cpu_seconds()
+        rss, cpu = manager.status_mb("VmRSS"), manager.cpu_seconds()
         say(f"{what}: VmRSS {options.idle} s after sync", rss, "MB", budget)
         say(f"{what}: start to ready", ready, "s")
         say(f"{what}: CPU to ready", busy, "s")

@@ -1,40 +1,64 @@
 #!/bin/bash
-# demo.sh [--yes]: a three-member etcd, live. Uses the cluster of KUBECONFIG after asking (or with --yes), else the local one
-# with three nodes. It may be run again; ./dev down removes the local cluster and all in it.
+# demo.sh [--yes]: a three-member etcd, live, on the local cluster of three nodes. With KUBECONFIG of another cluster, it asks
+# (not with --yes) and then uses that one, with the operator's image from where IMAGE=REPOSITORY:TAG says. It may be run again;
+# ./dev down removes the local cluster and all in it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# shellcheck source=cluster/env.sh
-. tools/cluster/env.sh
+# shellcheck source=env.sh
+. tools/env.sh
 ns=etcd-demo cluster=demo version=3.6.16 image=out/image/etcd-operator.tar
 kinds=etcdclusters.etcd-operator.cozystack.io
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 k() { kubectl -n "$ns" "$@"; }
 
+# choose_cluster [--yes]: sets KUBECONFIG, PATH, and for the end `access` (how to reach the cluster) and `cleanup`.
 choose_cluster() {
-  if [ -n "${KUBECONFIG:-}" ]; then
-    local context answer=y
-    context=$(kubectl config current-context)
-    if [ "${1:-}" != --yes ]; then
-      read -r -p "Install the operator and a demo cluster into \"$context\" of KUBECONFIG? [y/N] " answer
-    fi
-    [[ $answer == [yY]* ]] || exit 1
+  # ./dev up has its user export the local cluster's; that one is meant even when the file is gone.
+  if [ "${KUBECONFIG:-$STATE/admin.kubeconfig}" != "$STATE/admin.kubeconfig" ]; then
+    other_cluster "$@"
     return
   fi
   say "Local cluster: three nodes on this machine (the first time, its programs are built: minutes)"
-  ./dev up >/dev/null
+  access=$(./dev up | sed 's/^/  /')
+  cleanup="./dev down                                   # removes the local cluster and all in it"
   local_one=1
-  export KUBECONFIG=$STATE/admin.kubeconfig
+  export KUBECONFIG=$STATE/admin.kubeconfig PATH
+  PATH=$(built k8s):$(built helm):$PATH
+}
+
+# other_cluster [--yes]: choose_cluster for one that is not ours. Its nodes cannot be given an image: they pull IMAGE.
+other_cluster() {
+  local context answer=y
+  if ! [[ ${IMAGE:-} =~ ^.+:[^:/]+$ ]]; then
+    cat >&2 <<EOF
+demo: push the operator's image, $PWD/$image (./dev image writes it), to where the cluster of KUBECONFIG finds it, and name it:
+  skopeo copy docker-archive:$PWD/$image docker://REGISTRY/etcd-operator:TAG && IMAGE=REGISTRY/etcd-operator:TAG ./dev demo
+EOF
+    exit 1
+  fi
+  unset KUBECACHEDIR # ./dev down is not for this cluster
+  tools/cluster/build.sh k8s helm
+  export PATH
+  PATH=$(built k8s):$(built helm):$PATH
+  context=$(kubectl config current-context)
+  if [ "${1:-}" != --yes ]; then
+    read -r -p "Install the operator ($IMAGE) and a demo cluster into \"$context\" of KUBECONFIG? [y/N] " answer
+  fi
+  [[ $answer == [yY]* ]] || exit 1
+  access="  export KUBECONFIG=$KUBECONFIG"
+  cleanup="kubectl delete namespace $ns               # then: helm -n etcd-operator-system uninstall etcd-operator; CRDs stay"
 }
 
 install_operator() {
   say "Operator: image and chart"
-  ./dev image >/dev/null
   if [ -n "${local_one:-}" ]; then
+    ./dev image >/dev/null
     tools/cluster/load.sh "$image"
     test/e2e/install.sh
   else
-    helm upgrade --install etcd-operator charts/etcd-operator -n etcd-operator-system --create-namespace --wait
+    helm upgrade --install etcd-operator charts/etcd-operator -n etcd-operator-system --create-namespace \
+      --set-string "image.repository=${IMAGE%:*},image.tag=${IMAGE##*:}" --wait
   fi
   kubectl -n etcd-operator-system get pods
 }
@@ -73,7 +97,7 @@ etcdctl() {
   k delete pod "$pod" --wait=false >/dev/null
 }
 
-# leader: the Pod that leads, as etcd's own metrics say.
+# leader: the Pod that leads, as etcd's own endpoint status says.
 leader() {
   local pod
   for pod in $(k get pods -l "etcd-operator.cozystack.io/cluster=$cluster" -o name); do
@@ -86,7 +110,6 @@ leader() {
 }
 
 choose_cluster "$@"
-PATH=$(built k8s):$(built helm):$PATH
 install_operator
 
 say "A cluster of three: kubectl apply"
@@ -123,11 +146,11 @@ settled 3
 
 say "That was it. What to try next"
 cat <<EOF
-  export KUBECONFIG=$KUBECONFIG
+$access
   kubectl -n $ns get etcdclusters,etcdmembers,pods
   kubectl -n $ns describe etcdcluster $cluster
   kubectl -n $ns scale etcdcluster $cluster --replicas=1
   kubectl -n $ns delete etcdmember NAME        # it is replaced, then removed
   kubectl -n etcd-operator-system logs deploy/etcd-operator -f
-  ./dev down                                   # removes the local cluster and all in it
+  $cleanup
 EOF

@@ -29,10 +29,10 @@ class HttpClient {
   /// Takes each piece of a body as it comes; false ends the call there. It may suspend.
   using Sink = std::function<bool(std::string_view)>;
   struct Options {
-    std::string host;              ///< For the Host header.
-    std::size_t connections = 16;  ///< For send() at once; more calls wait in line.
-    std::size_t streams = 256;     ///< For stream() at once, beside those; more wait in line.
-    std::size_t kept = 8;          ///< Connections kept between calls.
+    std::string host;               ///< For the Host header.
+    std::size_t connections = 128;  ///< For send() at once; more calls wait in line.
+    std::size_t streams = 256;      ///< For stream() at once, beside those; more wait in line.
+    std::size_t kept = 8;           ///< Connections kept between calls.
     Duration kept_limit = std::chrono::seconds(30);  ///< Idle for longer, one is not used again.
     std::size_t header_limit = 64 << 10;             ///< Bytes of an answer's header.
     std::size_t body_limit = 64 << 20;               ///< Bytes of an answer's body in send().

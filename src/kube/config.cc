@@ -252,7 +252,7 @@ Result<const Entry*> named(const Entry& context, const char* key,
 Result<Config> select(const Merged& all, const std::string& asked, const ReadFile& read_file,
                       const std::string& source) {
   const std::string name = asked.empty() ? all.current_context : asked;
-  if (name.empty()) return invalid(source + ": current-context", "is required, or --context");
+  if (name.empty()) return invalid(source + ": current-context", "is required");
   const auto context = all.contexts.find(name);
   if (context == all.contexts.end())
     return invalid(asked.empty() ? all.current_context_file + ": current-context" : "--context",

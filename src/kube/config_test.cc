@@ -101,7 +101,7 @@ TEST_F(ConfigTest, ErrorsNameFileAndField) {
       {"a: b: c", "/d/f: line 1, column 5: illegal map value"},
       {"\t- x", "/d/f: line 1, column 2: illegal"},
       {"hello", "/d/f: is no kubeconfig: expected a mapping"},
-      {"", "/d/f: current-context: is required, or --context"},
+      {"", "/d/f: current-context: is required"},
       {"kind: Pod", "/d/f: kind: expected Config"},
       {"clusters: 7", "/d/f: clusters: expected a list"},
       {"clusters: [7]", "/d/f: clusters[0]: expected name and cluster"},

@@ -205,7 +205,10 @@ void Store<T>::saw(T object) {
   const ObjectKey key = object.metadata.key();
   const std::string& version = object.metadata.resource_version;
   if (const auto awaited = awaited_.find(key); awaited != awaited_.end()) {
-    if (awaited->second.version != version) return;
+    if (awaited->second.version != version) {
+      past_versions_.add(version);  // Its own answer may come later still.
+      return;
+    }
     awaited_.erase(awaited);
   }
   if (const Pointer known = get(key); known && known->metadata.resource_version == version) return;

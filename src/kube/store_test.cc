@@ -111,6 +111,19 @@ TEST_F(StoreTest, OfTwoWritesTheLastIsAwaited) {
   EXPECT_EQ(version("a"), "3");
 }
 
+TEST_F(StoreTest, AnAnswerThatALaterWriteOvertookChangesNothing) {
+  store.saw(thing("a", "1"));
+  store.wrote(thing("a", "3"));
+  store.saw(thing("a", "2"));  // Another fiber's write, whose answer is still on its way...
+  store.wrote(thing("a", "2"));
+  EXPECT_EQ(version("a"), "3");
+  store.saw(thing("a", "3"));
+  store.wrote(thing("a", "2"));  // ...or later still.
+  EXPECT_EQ(version("a"), "3");
+  EXPECT_FALSE(store.overdue(now));
+  EXPECT_FALSE(store.overdue(now + 1h)) << "nothing is awaited";
+}
+
 TEST_F(StoreTest, AWriteThatChangedNothingAwaitsNoEvent) {
   store.saw(thing("a", "1"));
   store.wrote(thing("a", "1"));

@@ -49,7 +49,7 @@ void declare(CLI::App& app, Flags& flags, Words& words) {
   app.add_option("--cluster-domain", flags.cluster_domain,
                  "Accepted; the names that members use need no domain.");
   app.add_option("--operator-image", flags.operator_image,
-                 "Image of this program ($OPERATOR_IMAGE).");
+                 "Image of this program ($OPERATOR_IMAGE); accepted, nothing needs it yet.");
   app.add_option("--etcd-image-repository", flags.etcd_image_repository,
                  "Where etcd's images are ($ETCD_IMAGE_REPOSITORY).");
   app.add_option("--watch-namespace", words.watch_namespace,

@@ -67,14 +67,13 @@ class Manager {
         log_(log),
         flags_(flags),
         config_(std::move(config)),
-        api_(loop, random_, config_, std::move(dial_api), read_file,
-             {.version = ETCDOP_VERSION,
-              .on_answer = runtime::count_requests(metrics_, config_.host)}),
+        api_(loop, random_, config_, dial_api, read_file, api_options()),
+        lease_api_(loop, random_, config_, std::move(dial_api), read_file, api_options()),
         etcd_(loop, etcd::network_dial(loop, nullptr)),
-        election_(api_, loop, clock_, random_, log,
+        election_(lease_api_, loop, clock_, random_, log,
                   {.ns = config_.ns, .identity = runtime::leader_identity(host_name(), random_)}),
         clusters_({loop, api_, stores_, etcd_, clock_, log}),
-        members_({api_, stores_, clock_, log}, {flags.etcd_image_repository}),
+        members_({loop, api_, stores_, clock_, log}, {flags.etcd_image_repository}),
         cluster_controller_(loop, random_, log, controller("etcdcluster"),
                             [this](const auto& key) { return clusters_.reconcile(key); }),
         member_controller_(loop, random_, log, controller("etcdmember"),
@@ -116,6 +115,10 @@ class Manager {
   }
 
  private:
+  kube::Client::Options api_options() {
+    return {.version = ETCDOP_VERSION,
+            .on_answer = runtime::count_requests(metrics_, config_.host)};
+  }
   runtime::Controller::Options controller(const char* name) {
     runtime::Controller::Options out;
     out.name = name;
@@ -245,6 +248,7 @@ class Manager {
   SystemWallClock clock_;
   runtime::Metrics metrics_;
   kube::Client api_;
+  kube::Client lease_api_;  // However many other calls hang, the Lease is renewed.
   Stores stores_;
   etcd::Pool etcd_;
   runtime::LeaderElection election_;

@@ -87,7 +87,7 @@ def soak(cluster, rounds, seed):
 
 
 def bad_input():
-    """Unknown storage class and image: said in words, mended by themselves once the cause is gone."""
+    """Unknown storage class: said in words, mended by itself soon after the cause is gone."""
     no_class = Cluster("db", "e2e-noclass", "3.6.16", replicas=1, spec={"storage": {"size": "1Gi", "storageClassName": "later"}})
     no_class.create_namespace()
     no_class.create()
@@ -100,7 +100,7 @@ def bad_input():
         "metadata": {"name": "later", "annotations": {"defaultVolumeType": "local"}},
         "provisioner": standard["provisioner"], "volumeBindingMode": "WaitForFirstConsumer"}))
     start = time.monotonic()
-    no_class.wait_settled(1, 60)
+    no_class.wait_settled(1, 15)  # 10 are promised; the machine that runs this may be busy.
     print(f"  ready {time.monotonic() - start:.1f} s after the class came")
     no_class.delete()
     kubectl("delete", "storageclass", "later")
@@ -120,7 +120,7 @@ def quota():
         raise Failed(f"the message is {message}")
     kubectl("delete", "quota", "none", "-n", cluster.namespace)
     start = time.monotonic()
-    cluster.wait_settled(1, 90)
+    cluster.wait_settled(1, 70)
     print(f"  ready {time.monotonic() - start:.1f} s after the quota went")
     cluster.delete()
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from world import Cluster, Failed, kill_container, operator_pods, until
+from world import Cluster, Failed, kill_container, kubectl, operator_pods, until
 
 
 class Writer:
@@ -70,6 +70,8 @@ def soak_round(cluster, writer, seed):
             if what == "operator":
                 for pod in operator_pods():
                     kill_container(pod, "manager")
+                    # A new Pod at once: after some kills the kubelet would wait five minutes before it starts this one again.
+                    kubectl("delete", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"], "--wait=false")
             else:
                 running = [p for p in cluster.pods() if p["status"].get("phase") == "Running"]
                 kill_container(rng.choice(sorted(running, key=lambda p: p["metadata"]["name"])), "etcd")

@@ -45,7 +45,7 @@ tools/cluster/build.sh k8s "etcd-$ETCD_VERSION"
 [ -x "$manager" ] || ./dev build dev
 tools/cluster/apionly.sh up "$world" charts/etcd-operator/files/crds/*.yaml
 PATH=$(built k8s):$PATH
-export PATH KUBECONFIG=$world/admin.kubeconfig
+export PATH KUBECONFIG=$world/admin.kubeconfig KUBECACHEDIR=$world/kube-cache
 
 # counted NAME COMMAND...: runs it and adds what its last line "N passed, N failed" says; an end without one is a failure.
 counted() {

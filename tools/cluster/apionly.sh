@@ -21,7 +21,7 @@ shift 2
 STATE=$dir
 API_IP=127.0.0.1
 PATH=$(built k8s):$PATH
-export PATH KUBECONFIG=$STATE/admin.kubeconfig
+export PATH KUBECONFIG=$STATE/admin.kubeconfig KUBECACHEDIR=$STATE/kube-cache
 
 # pick_ports: three free ports, kept in DIR/ports for the next call.
 pick_ports() {
@@ -68,7 +68,7 @@ up) up "$@" ;;
 account) account "$@" ;;
 down)
   [ ! -d "$STATE/pki" ] || stop_all
-  rm -rf "$STATE"/{etcd,log,pki,run,ports} "$STATE"/*.kubeconfig
+  rm -rf "$STATE"/{etcd,kube-cache,log,pki,run,ports} "$STATE"/*.kubeconfig
   rmdir "$STATE" 2>/dev/null || true
   ;;
 *)

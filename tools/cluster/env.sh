@@ -3,6 +3,7 @@
 cluster_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CACHE=${ETCDOP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/etcd-operator}
 STATE=${ETCDOP_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/etcd-operator}/cluster
+export KUBECACHEDIR=$STATE/kube-cache # kubectl and helm would leave a trace in ~/.kube
 NODES=${NODES:-3}                # how many nodes up.sh starts
 POD_NET=198.18                   # pods: 198.18.I.0/24 on node I (198.18.0.0/15 is the benchmarking range)
 SERVICE_CIDR=198.19.0.0/17

@@ -31,7 +31,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* The one place that says which image the operator is: the container's and OPERATOR_IMAGE. */}}
 {{- define "etcd-operator.image" -}}
-{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag | toString) -}}
 {{- end -}}
 
 {{- define "etcd-operator.serviceAccountName" -}}

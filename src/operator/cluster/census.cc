@@ -1,5 +1,6 @@
 #include "operator/cluster/census.h"
 
+#include <algorithm>
 #include <map>
 
 namespace etcdop::cluster {
@@ -41,6 +42,10 @@ Census::Census(const Observation& seen) {
       for (const Seat* voter : voters)
         if (voter->listed->id == id) leader = voter;
     }
+}
+
+bool Census::broken_staying() const {
+  return std::ranges::any_of(staying, [](const Seat* seat) { return !healthy(*seat); });
 }
 
 }  // namespace etcdop::cluster

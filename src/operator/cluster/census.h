@@ -22,6 +22,9 @@ struct Census {
   int ready = 0;                      ///< EtcdMembers with condition Ready.
   bool publishing = false;            ///< A joiner has got its list and has not started yet.
   const Seat* leader = nullptr;       ///< As the voters who answered say; null if they do not know.
+
+  /// Whether a voter that is to stay is not healthy.
+  bool broken_staying() const;
 };
 
 /// Answered in this pass and knows a leader.

@@ -43,7 +43,8 @@ struct Seat {
   /// Its own answer to Status in this pass, ids checked.
   struct Answer {
     std::string version;
-    etcd::MemberId leader;  ///< 0: it knows none.
+    etcd::MemberId leader;      ///< 0: it knows none.
+    std::uint64_t applied = 0;  ///< Raft index up to which it has caught up.
     bool operator==(const Answer&) const = default;
   };
   std::string name;  ///< Of EtcdMember, Pod and etcd member; for a ghost what etcd or its URL says.

@@ -10,6 +10,7 @@
 #include "operator/cluster/census.h"
 #include "operator/cluster/conditions.h"
 #include "operator/cluster/spec.h"
+#include "runtime/conditions.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -30,7 +31,7 @@ bool newer(const Seat* a, const Seat* b) {
   return std::tie(a->object->created, a->name) > std::tie(b->object->created, b->name);
 }
 
-/// The moment after which an unstarted joiner of ours is given up.
+/// Whether a joiner of ours that waits since then is to be given up.
 bool past_deadline(const Observation& seen, WallTime since) {
   return seen.now - since > std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds);
 }
@@ -63,14 +64,17 @@ const Seat* seat_named(const Observation& seen, const std::string& name) {
   return found == seen.seats.end() ? nullptr : &*found;
 }
 
-/// Drops the intents that have come true (it votes) or to nothing (its EtcdMember goes).
+/// Drops the intents that have come true (it votes) or to nothing (its EtcdMember goes and etcd
+/// does not list it). That is progress: the time of those that wait for their turn begins anew.
 void settle_intents(const Observation& seen, EtcdClusterStatus& status) {
-  std::erase_if(status.pending_members, [&](const PendingMember& intent) {
+  const auto settled = std::erase_if(status.pending_members, [&](const PendingMember& intent) {
     const Seat* seat = seat_named(seen, intent.name);
     if (!seat) return false;
-    const bool votes = seat->listed && !seat->listed->learner;
-    return votes || (seat->object && seat->object->terminating);
+    const bool goes = seat->object && seat->object->terminating && !seat->listed;
+    return goes || (seat->listed && !seat->listed->learner);
   });
+  if (settled > 0)
+    for (PendingMember& intent : status.pending_members) intent.since = to_rfc3339(seen.now);
 }
 
 /// Recorded, but no EtcdMember yet, and unknown to etcd: it is to be created, or forgotten.
@@ -165,17 +169,24 @@ Step Rules::remove_leaving() {
 /// Joiners nobody wants any more, those that were removed behind our back, and those that do not
 /// start in time.
 Step Rules::drop_joiner() {
+  const auto waits_since = [&](const Seat& seat) {
+    const auto intent = std::ranges::find(status.pending_members, seat.name, &PendingMember::name);
+    const auto since =
+        intent == status.pending_members.end() ? std::nullopt : from_rfc3339(intent->since);
+    return since.value_or(seat.object->created);
+  };
   auto newest_first = census.joiners;
   const auto has_started = [](const Seat* s) { return s->listed && s->listed->started; };
   std::ranges::sort(newest_first, [&](const Seat* a, const Seat* b) {
     return has_started(a) != has_started(b) ? has_started(b) : newer(a, b);
   });
   for (const Seat* seat : newest_first) {
-    const bool surplus = staying() + joiners() > census.want;
+    // A broken voter goes before a healthy learner (shrink).
+    const bool surplus = staying() + joiners() > census.want &&
+                         !(healthy(*seat) && has_started(seat) && census.broken_staying());
     const bool removed = !seat->listed && !seat->object->initial_cluster.empty();
-    const bool stuck = unstarted(*seat) && past_deadline(seen, seat->object->created);
+    const bool stuck = unstarted(*seat) && past_deadline(seen, waits_since(*seat));
     if (!surplus && !removed && !stuck) continue;
-    forget(status, seat->name);
     return DeleteMember{seat->name, seat->object->uid};
   }
   return NoStep{};
@@ -195,15 +206,18 @@ Step Rules::drop_ghost() {
   return NoStep{};
 }
 
-/// With a quorum, one more healthy voter never costs it.
+/// With a quorum, one more healthy voter never costs it. Who has caught up furthest goes first, and
+/// of equals the oldest: one that lags holds up nobody.
 Step Rules::promote() {
   if (staying() >= census.want) return NoStep{};
-  auto oldest_first = census.joiners;
-  std::ranges::sort(oldest_first, [](const Seat* a, const Seat* b) { return newer(b, a); });
-  for (const Seat* seat : oldest_first)
-    if (seat->listed && seat->listed->started && healthy(*seat))
-      return Promote{seat->name, seat->listed->id};
-  return NoStep{};
+  const Seat* best = nullptr;
+  for (const Seat* seat : census.joiners) {
+    if (!seat->listed || !seat->listed->started || !healthy(*seat)) continue;
+    const bool level = best && seat->answer->applied == best->answer->applied;
+    if (!best || (level ? newer(best, seat) : seat->answer->applied > best->answer->applied))
+      best = seat;
+  }
+  return best ? Step(Promote{best->name, best->listed->id}) : Step(NoStep{});
 }
 
 /// An EtcdMember for each missing voter: as many as may be learners at once.
@@ -262,7 +276,8 @@ Step Rules::publish() {
 /// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; among the
 /// others a follower, where most members share a node, the newest of them.
 Step Rules::shrink() {
-  if (staying() <= census.want || !census.leaving.empty()) return NoStep{};
+  const bool replaceable = census.broken_staying() && staying() + joiners() > census.want;
+  if ((staying() <= census.want && !replaceable) || !census.leaving.empty()) return NoStep{};
   const auto neighbours = [&](const Seat* s) {
     return std::ranges::count_if(census.staying, [&](const Seat* other) {
       return s->pod && other->pod && !s->pod->node.empty() && s->pod->node == other->pod->node;
@@ -379,6 +394,10 @@ std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus&
   if (const auto deadline = from_rfc3339(status.progress_deadline.value_or("")))
     waited = std::max(0s, std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds) -
                               (*deadline - seen.now));
+  if (const auto* available = runtime::find_condition(status.conditions, api::v1alpha2::kAvailable);
+      available && available->status != "True")
+    if (const auto since = from_rfc3339(available->last_transition_time))
+      waited = seen.now - *since;
   for (const Seat& seat : seen.seats)
     if (seat.object && !seat.object->voter)
       waited = std::min(waited, std::max(0s, seen.now - seat.object->created));

@@ -160,6 +160,9 @@ TEST(ClusterPlan, Table) {
       {1, "a:V* b:Up", "delete-member b", "nobody wants it any more"},
       {1, "a:V* b:L+", "delete-member b", ""},
       {2, "a:V* b:L+ c:Up", "delete-member c", "the one that has not started goes first"},
+      {3, "a:V* b:V+ c:V- d:L+", "delete-member c", "a broken voter goes before a good learner"},
+      {3, "a:V* b:V+ c:V- d:L-", "delete-member d", "a learner that is no better does not stay"},
+      {3, "a:V* b:V+ c:V-! d:L+", "remove-from-etcd c", ""},
       // Shrinking.
       {1, "a:V* b:V+ c:V+", "delete-member c", "the newest follower"},
       {1, "a:V+ b:V+ c:V*", "delete-member b", "the leader last"},
@@ -395,12 +398,36 @@ TEST(ClusterPlan, ANameOfAMemberOrAnIntentIsSkippedToo) {
 }
 
 TEST(ClusterPlan, AnIntentIsForgottenWhenItVotesOrGoes) {
-  Observation seen = observe(3, "a:V* b:V+ c:U! d:Up");
-  for (const char* name : {"b", "c", "d"})
-    seen.cluster.status.pending_members.push_back({1, name, "", to_rfc3339(kNow)});
+  Observation seen = observe(3, "a:V* b:V+ c:N! d:Up e:U!");
+  for (const char* name : {"b", "c", "d", "e"})
+    seen.cluster.status.pending_members.push_back({1, name, "", to_rfc3339(kNow + -500s)});
   const Plan p = plan(seen);
-  ASSERT_EQ(p.status.pending_members.size(), 1U);
+  ASSERT_EQ(p.status.pending_members.size(), 2U);
   EXPECT_EQ(p.status.pending_members[0].name, "d");
+  EXPECT_EQ(p.status.pending_members[1].name, "e") << "etcd lists it still";
+  EXPECT_EQ(p.status.pending_members[0].since, to_rfc3339(kNow)) << "there was progress";
+  seen.cluster.status = p.status;
+  seen.now = kNow + 5s;
+  EXPECT_EQ(plan(seen).status.pending_members, p.status.pending_members);
+}
+
+TEST(ClusterPlan, AJoinersTimeBeginsWhenItIsItsTurn) {
+  Observation seen = observe(3, "a:V* b:V+ c:Usd");
+  seen.cluster.status.pending_members = {{1, "c", "", to_rfc3339(kNow + -599s)}};
+  EXPECT_EQ(step_of(seen), "none") << "made long ago, and kept waiting by the one before";
+  seen.cluster.status.pending_members[0].since = to_rfc3339(kNow + -601s);
+  EXPECT_EQ(step_of(seen), "delete-member c");
+  seen.cluster.status.pending_members[0].since = "long ago";
+  EXPECT_EQ(step_of(seen), "delete-member c") << "then its own age counts";
+}
+
+TEST(ClusterPlan, WhoHasCaughtUpFurthestIsPromoted) {
+  Observation seen = observe(3, "a:V* b:L+ c:L+");
+  seat(seen, "b").answer->applied = 7;
+  seat(seen, "c").answer->applied = 8;
+  EXPECT_EQ(step_of(seen), "promote c");
+  seat(seen, "b").answer->applied = 9;
+  EXPECT_EQ(step_of(seen), "promote b");
 }
 
 TEST(ClusterPlan, OurOwnGhostIsRemovedAtItsDeadline) {
@@ -579,6 +606,19 @@ TEST(ClusterPlan, LooksLessOftenTheLongerItWaits) {
   EXPECT_EQ(after(200, 200), 10s);
   EXPECT_EQ(after(200, 20), 1s) << "a new joiner is news";
   EXPECT_EQ(after(7200, 7200), 60s);
+}
+
+TEST(ClusterPlan, LooksLessOftenTheLongerNobodyAnswers) {
+  Observation seen = observe(3, "a:V- b:V- c:V-");
+  seen.linearizable = false;
+  seen.cluster.status = plan(seen).status;
+  const auto after = [&](int seconds) {
+    seen.now = kNow + std::chrono::seconds(seconds);
+    return plan(seen).again;
+  };
+  EXPECT_EQ(after(0), 300ms);
+  EXPECT_EQ(after(200), 10s);
+  EXPECT_EQ(after(7200), 60s);
 }
 
 TEST(MemberName, IsAsGenerateNameMakesThem) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "api/v1alpha2/names.h"
 #include "kube/typed.h"
@@ -20,7 +21,8 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kAgainSoon = 200ms;
-constexpr auto kRefusalsExpected = 15s;       // For 5 s after each change; longer is worth telling.
+constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is worth telling.
+constexpr const char* kStatus = "status";
 constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
 
 /// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
@@ -95,23 +97,45 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (!cluster ||
       cluster->metadata.terminating()) {  // Owner references clean up, members release themselves.
     memory_.erase(key);
+    refusals_.forget(key);
     return runtime::Requeue{};
   }
   Endpoints endpoints;
   const Observation seen = observe(*cluster, endpoints);
-  const Plan todo = plan(seen);
-  log_plan(key, todo);
-  auto reported = report(seen, todo);
+  Plan todo = plan(seen);
+  // What had no effect that we can see is not done again at once.
+  if (const bool news = log_plan(key, todo); !news)
+    todo.again = std::max(todo.again, pace(seen, todo.status));
+  if (const Duration wait = refusals_.wait(key, kStatus, with_.executor.now()); wait > Duration(0))
+    return runtime::Requeue{wait};
+  const auto reported = report(seen, todo);
   if (reported.failed_with(Code::Conflict))
     return runtime::Requeue{kAgainSoon};  // We saw an older state.
+  if (refused(reported)) (void)refusals_.note(key, kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
-  const auto served = make_services(seen, todo);
-  const auto acted = act(seen, endpoints, todo);
-  remember_refusal(key, served ? acted : served);
-  if (!served) return served.error();
-  if (acted) return runtime::Requeue{todo.again};
-  if (for_now(acted)) return runtime::Requeue{pace(seen, todo.status)};
-  return acted.error();
+  return carry_out(seen, endpoints, todo);
+}
+
+/// Services and the step. What the API server refuses is told in the status by the next pass, which
+/// comes soon, and then left for a minute.
+Result<runtime::Requeue> Reconciler::carry_out(const Observation& seen, const Endpoints& endpoints,
+                                               const Plan& plan) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  const bool services = plan.make_headless_service || plan.make_client_service;
+  const std::string doing = (services ? "services, " : "") + to_string(plan.step);
+  const Instant now = with_.executor.now();
+  if (const Duration wait = refusals_.wait(key, doing, now); wait > Duration(0))
+    return runtime::Requeue{wait};
+  auto done = make_services(seen, plan);
+  const bool by_api = !done || std::holds_alternative<CreateMember>(plan.step);
+  if (done) done = act(seen, endpoints, plan);
+  if (refusals_.note(key, doing, by_api ? done : Done{}, now))
+    with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
+  if (by_api && refused(done)) return runtime::Requeue{kAgainSoon};
+  remember_delay(key, done);
+  if (for_now(done)) return runtime::Requeue{pace(seen, plan.status)};
+  if (!done) return done.error();
+  return runtime::Requeue{plan.again};
 }
 
 Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpoints) {
@@ -144,10 +168,22 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   };
   seen.headless_service = exists(key.name);
   seen.client_service = exists(client_service_name(key.name));
-  seen.rejected = memory_[key].rejected;
+  seen.rejected = refusals_.why(key);
+  const Memory& memory = memory_[key];
+  if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
+    seen.rejected = memory.put_off;
   ask_etcd(seen, endpoints);
   std::ranges::sort(seen.seats, {}, &Seat::name);
   return seen;
+}
+
+/// Whether the member at that address is ours by name, in an etcd cluster that is not ours: its
+/// volume was filled by somebody. A stranger at an address that was given away is neither.
+bool Reconciler::lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat) {
+  const auto ours = std::exchange(endpoint.cluster, std::nullopt);
+  endpoint.member.reset();
+  auto list = with_.etcd.at(endpoint)->member_list(false);
+  return list && ours && list->header.cluster != *ours && is_member_of(*list, seat);
 }
 
 /// Status of every member side by side, then one linearizable list from whoever leads, or else from
@@ -173,15 +209,17 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
   for (auto& [seat, answer] : answers) {
     if (!answer) {
       seen.etcd_error = answer.error().message;
+      if (answer.failed_with(Code::Corrupt) && lives_elsewhere(endpoints.at(seat->name), *seat))
+        seen.split = true;
       continue;
     }
     clusters.insert(answer->header.cluster);
-    seat->answer = Seat::Answer{answer->version, answer->leader};
+    seat->answer = Seat::Answer{answer->version, answer->leader, answer->raft_applied_index};
     if (answer->learner) continue;
     const bool leads = answer->leader == answer->header.member;
     sources.insert(leads ? sources.begin() : sources.end(), seat);
   }
-  seen.split = clusters.size() > 1;
+  seen.split |= clusters.size() > 1;
   if (seen.split || sources.empty()) return;
   const auto client = with_.etcd.at(endpoints.at(sources.front()->name));
   auto list = client->member_list(true);
@@ -268,13 +306,17 @@ struct Actor {
 
   const std::string& ns() const { return seen.cluster.metadata.ns; }
 
-  /// Whom a change of the membership may be asked of: the leader, then the other healthy voters.
+  /// Whom a change of the membership may be asked of: the leader, then the other healthy voters
+  /// that stay.
   std::vector<const Seat*> changers() const {
     const Census census(seen);
     std::vector<const Seat*> out;
-    for (const Seat* voter : census.voters)
-      if (healthy(*voter) && endpoints.contains(voter->name))
-        out.insert(voter == census.leader ? out.begin() : out.end(), voter);
+    for (const Seat* voter : census.voters) {
+      const bool leads = voter == census.leader;
+      const bool stays = voter->object && !voter->object->terminating;
+      if (healthy(*voter) && (leads || stays) && endpoints.contains(voter->name))
+        out.insert(leads ? out.begin() : out.end(), voter);
+    }
     return out;
   }
   /// Each etcd judges by its own connections whether the cluster is healthy enough for a change,
@@ -348,6 +390,7 @@ struct Actor {
     auto going = kube::remove<v1::EtcdMember>(with.api, {ns(), step.name}, step.uid);
     if (!going) return Error(going.error()).during("delete EtcdMember " + step.name);
     if (*going) with.stores.members.wrote(std::move(**going));
+    else with.stores.members.saw_deleted({ns(), step.name}, step.uid);
     return Done{};
   }
 
@@ -371,35 +414,30 @@ Result<Done> Reconciler::act(const Observation& seen, const Endpoints& endpoints
   return std::visit(Actor{with_, seen, plan, endpoints}, plan.step);
 }
 
-/// A refusal is told in the status by the next pass, which comes soon; one that is only for now
-/// when it lasts.
-void Reconciler::remember_refusal(const api::ObjectKey& key, const Result<Done>& acted) {
+/// What etcd does not take now is told in the status when that lasts.
+void Reconciler::remember_delay(const api::ObjectKey& key, const Result<Done>& acted) {
   Memory& memory = memory_[key];
-  const std::string why = acted ? "" : acted.error().message;
-  const bool refused = acted.failed_with(Code::Denied) || acted.failed_with(Code::Invalid) ||
-                       acted.failed_with(Code::AlreadyExists);
-  if (!for_now(acted)) {
+  if (!for_now(acted) && !refused(acted)) {
     memory.put_off.clear();
-  } else if (memory.put_off != why) {
-    memory.put_off = why;
+  } else if (memory.put_off != acted.error().message) {
+    memory.put_off = acted.error().message;
     memory.put_off_since = with_.executor.now();
-    with_.log.info("refused for now, trying again", {{"cluster", to_string(key)}, {"error", why}});
+    with_.log.info("refused for now, trying again",
+                   {{"cluster", to_string(key)}, {"error", memory.put_off}});
   }
-  const bool lasts =
-      for_now(acted) && with_.executor.now() - memory.put_off_since >= kRefusalsExpected;
-  memory.rejected = refused || lasts ? why : "";
 }
 
-void Reconciler::log_plan(const api::ObjectKey& key, const Plan& plan) {
+bool Reconciler::log_plan(const api::ObjectKey& key, const Plan& plan) {
   const std::string says = to_string(plan.step) + "; " + plan.waiting_for;
   std::string& before = memory_[key].planned;
-  if (before == says) return;
+  if (before == says) return false;
   before = says;
   if (std::holds_alternative<NoStep>(plan.step))
     with_.log.debug(
         "planned",
         {{"cluster", to_string(key)}, {"step", "none"}, {"waiting_for", plan.waiting_for}});
   else with_.log.info("planned", {{"cluster", to_string(key)}, {"step", to_string(plan.step)}});
+  return true;
 }
 
 }  // namespace etcdop::cluster

@@ -9,6 +9,7 @@
 #include "etcd/client.h"
 #include "kube/api.h"
 #include "operator/cluster/plan.h"
+#include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
 
@@ -36,20 +37,25 @@ class Reconciler {
 
   Observation observe(const api::v1alpha2::EtcdCluster& cluster, Endpoints& endpoints);
   void ask_etcd(Observation& seen, const Endpoints& endpoints);
+  bool lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat);
   Result<Done> report(const Observation& seen, const Plan& plan);
   Result<Done> make_services(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
-  void log_plan(const api::ObjectKey& key, const Plan& plan);
-  void remember_refusal(const api::ObjectKey& key, const Result<Done>& acted);
+  /// Whether it is another plan than the last one.
+  bool log_plan(const api::ObjectKey& key, const Plan& plan);
+  Result<runtime::Requeue> carry_out(const Observation& seen, const Endpoints& endpoints,
+                                     const Plan& plan);
+  void remember_delay(const api::ObjectKey& key, const Result<Done>& acted);
 
   Collaborators with_;
-  /// No decision depends on it: what the log said last, and what was refused last, for the next
+  /// No decision depends on it: what the log said last, and what etcd puts off, for the next
   /// report.
   struct Memory {
-    std::string planned, put_off, rejected;
+    std::string planned, put_off;
     Instant put_off_since{};
   };
   std::map<api::ObjectKey, Memory> memory_;
+  Refusals refusals_;
 };
 
 }  // namespace etcdop::cluster

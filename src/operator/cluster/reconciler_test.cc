@@ -27,17 +27,22 @@ constexpr etcd::ClusterId kCluster{0xc1};
 /// Three voters, a, b and c; b leads. Who refuses says so as etcd does.
 struct Etcd final : etcd::Clients {
   struct Member final : etcd::Client {
-    Member(Etcd& all, std::string address) : all_(all), address_(std::move(address)) {}
+    Member(Etcd& all, const etcd::Endpoint& at)
+        : all_(all), address_(at.address), pinned_(at.cluster.has_value()) {}
+    bool foreign() const { return all_.foreign.find(address_.back()) != std::string::npos; }
+    etcd::ClusterId cluster() const { return foreign() ? etcd::ClusterId{0xbad} : kCluster; }
     etcd::MemberId id() const { return {static_cast<std::uint64_t>(address_.back() - '0')}; }
     Result<etcd::Status> status() override {
+      if (foreign() && pinned_) return Error{Code::Corrupt, "another cluster"};
       etcd::Status out;
-      out.header = {kCluster, id()};
+      out.header = {cluster(), id()};
       out.version = "3.6.16";
       out.leader = {2};
       return out;
     }
     Result<etcd::MemberList> member_list(bool) override {
-      return etcd::MemberList{{kCluster, id()}, all_.members};
+      if (foreign() && pinned_) return Error{Code::Corrupt, "another cluster"};
+      return etcd::MemberList{{cluster(), id()}, foreign() ? all_.theirs : all_.members};
     }
     Result<etcd::MemberId> add_learner(const std::string& peer_url) override {
       all_.asked += address_.back();
@@ -47,18 +52,22 @@ struct Etcd final : etcd::Clients {
       return etcd::MemberId{9};
     }
     Result<Done> promote(etcd::MemberId) override { return Done{}; }
-    Result<Done> remove(etcd::MemberId) override { return Done{}; }
+    Result<Done> remove(etcd::MemberId) override {
+      all_.asked += address_.back();
+      return Error{Code::Unavailable, "etcdserver: unhealthy cluster"};
+    }
     Result<Done> move_leader(etcd::MemberId) override { return Done{}; }
 
    private:
     Etcd& all_;
     std::string address_;
+    bool pinned_;
   };
   std::shared_ptr<etcd::Client> at(const etcd::Endpoint& to) override {
-    return std::make_shared<Member>(*this, to.address);
+    return std::make_shared<Member>(*this, to);
   }
-  std::vector<etcd::Member> members;
-  std::string refusing, asked;  // Last digits of addresses.
+  std::vector<etcd::Member> members, theirs;  // As ours list them, and as foreign ones do.
+  std::string refusing, foreign, asked;       // Last digits of addresses.
 };
 
 class ReconcilerTest : public ::testing::Test {
@@ -127,6 +136,15 @@ class ReconcilerTest : public ::testing::Test {
     pod.status.pod_ip = "10.0.0." + std::to_string(number);
     stores.pods.saw(std::move(pod));
   }
+  /// As if the API server had it so all along.
+  v1::EtcdCluster stored_again(v1::EtcdCluster cluster) {
+    api.change(v1::EtcdCluster::resource, kKey, [&](json::object& object) {
+      object["spec"] = api::encode(cluster.spec);
+      object["status"] = api::encode(cluster.status);
+    });
+    EXPECT_TRUE(api::decode(*api.find(v1::EtcdCluster::resource, kKey), cluster, "it"));
+    return cluster;
+  }
   void put_joiner(const std::string& name) { (void)put_member(name, "", json::object{}); }
 
   void pass() {
@@ -180,6 +198,37 @@ TEST_F(ReconcilerTest, SaysWhatIsRefusedForLong) {
   pass();
   pass();
   EXPECT_EQ(progress(), "3 of 4 members vote");
+}
+
+TEST_F(ReconcilerTest, AsksNobodyToRemoveItself) {
+  etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, false});
+  v1::EtcdMember leaving = *stores.members.get({kKey.ns, "db-c"});
+  leaving.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  leaving.metadata.resource_version = "x";
+  stores.members.saw(leaving);
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.spec.replicas = cluster.status.observed->replicas = 3;
+  stores.clusters.saw(stored_again(cluster));
+  pass();
+  EXPECT_EQ(etcd.asked, "21") << "the leader, then the others that stay";
+}
+
+/// ST4: somebody filled a member's volume with another cluster's data.
+TEST_F(ReconcilerTest, AMemberThatLivesInAnotherClusterStopsEverything) {
+  etcd.foreign = "3";
+  etcd.theirs = {{{3}, "db-c", {peer_url(kKey, "db-c")}, {}, false}};
+  pass();
+  EXPECT_EQ(etcd.asked, "");
+  const auto cluster = stores.clusters.get(kKey);
+  EXPECT_EQ(runtime::find_condition(cluster->status.conditions, v1::kDegraded)->reason,
+            v1::kSplitBrain);
+}
+
+TEST_F(ReconcilerTest, AStrangerAtAnAddressThatWasGivenAwayStopsNothing) {
+  etcd.foreign = "3";
+  etcd.theirs = {{{3}, "web-x", {"http://web-x.web.other.svc:2380"}, {}, false}};
+  pass();
+  EXPECT_EQ(etcd.asked, "2");
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 #include "operator/cluster/spec.h"
 
-#include <algorithm>
-
-#include "api/leaves.h"
 #include "api/v1alpha2/names.h"
+#include "operator/shared/asked_for.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -25,10 +23,6 @@ v1::ObservedSpec copy_of(const v1::EtcdClusterSpec& spec) {
   return out;
 }
 
-bool covers(const std::string& subtree, const std::string& path) {
-  return path == subtree || path.starts_with(subtree + ".");
-}
-
 }  // namespace
 
 const std::vector<std::string>& not_implemented_paths() {
@@ -42,14 +36,7 @@ const std::vector<std::string>& not_implemented_paths() {
 
 std::vector<std::string> not_implemented(const Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
-  std::vector<std::string> out;
-  const auto leaves = api::leaves<v1::EtcdClusterSpec>();
-  for (const std::string& path : api::differs_from_default(cluster.spec)) {
-    if (std::ranges::find(leaves, path) == leaves.end())
-      continue;  // An object with nothing set in it asks for nothing.
-    for (const std::string& subtree : not_implemented_paths())
-      if (covers(subtree, path)) out.push_back(path);
-  }
+  std::vector<std::string> out = asked_for(cluster.spec, not_implemented_paths());
   const auto& observed = cluster.status.observed;
   const bool has_members = observed ? observed->replicas > 0 : !seen.seats.empty();
   if (has_members && cluster.spec.replicas == 0)

@@ -5,6 +5,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
+#include "operator/shared/asked_for.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::member {
@@ -30,7 +31,7 @@ const kube::ContainerStatus* etcd_container(const kube::Pod& pod) {
 /// There is nothing to tell yet: the member is on its way to its first Pod.
 bool is_young(const Observation& seen) {
   return !seen.pod && !volume_lost(seen) && seen.rejected.empty() &&
-         seen.member.status.conditions.empty() &&
+         seen.member.status.conditions.empty() && not_implemented(seen.member).empty() &&
          (!seen.volume || is_ours(seen.volume->metadata, seen.member));
 }
 
@@ -84,6 +85,9 @@ Verdict judge(const Observation& seen) {
   if (seen.volume && !is_ours(seen.volume->metadata, member))
     return {"False", v1::kVolumeConflict,
             "the PersistentVolumeClaim " + volume + " belongs to somebody else"};
+  if (const auto missing = not_implemented(member); !seen.pod && !missing.empty())
+    return {"False", v1::kNotImplemented,
+            "this release does not implement " + missing.front() + ": no Pod is made without it"};
   if (!seen.pod) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
   if (!is_ours(seen.pod->metadata, member))
     return {"False", v1::kPodConflict,
@@ -102,6 +106,13 @@ Verdict judge(const Observation& seen) {
 bool volume_lost(const Observation& seen) {
   const v1::EtcdMemberStatus& known = seen.member.status;
   return !seen.volume && !(known.pvc_name.empty() && known.member_id.empty());
+}
+
+std::vector<std::string> not_implemented(const v1::EtcdMember& member) {
+  static const std::vector<std::string> paths = {
+      "additionalMetadata", "affinity", "imagePullSecrets",         "options", "restore",
+      "storage.medium",     "tls",      "topologySpreadConstraints"};
+  return asked_for(member.spec, paths);
 }
 
 void report(const Observation& seen, v1::EtcdMemberStatus& status) {

@@ -1,11 +1,18 @@
 // What the status of an EtcdMember says: written here only. Pure.
 #pragma once
+#include <string>
+#include <vector>
+
 #include "operator/member/observation.h"
 
 namespace etcdop::member {
 
 /// Fills podName, podUID, pvcName, replicas, selector and the conditions Ready and VersionDrifted.
 void report(const Observation& seen, api::v1alpha2::EtcdMemberStatus& status);
+
+/// Fields of its spec that this release leaves out of a Pod: one that was made with them is left
+/// running, and not made again without them.
+std::vector<std::string> not_implemented(const api::v1alpha2::EtcdMember& member);
 
 /// It had a volume and has none: its data is gone.
 bool volume_lost(const Observation& seen);

@@ -64,6 +64,7 @@ Step next(const Observation& seen) {
   if (!has_our_finalizer(member.metadata))
     return member.metadata.terminating() ? Step(NoStep{}) : Step(AddFinalizer{});
   if (member.spec.dormant || member.spec.initial_cluster.empty()) return NoStep{};
+  if (!not_implemented(member).empty()) return NoStep{};  // As it is, rather than without it.
   if (!seen.volume) {
     // A voter on an empty volume would have forgotten what it promised: it is replaced, never
     // refilled.

@@ -162,6 +162,22 @@ TEST(MemberPlan, Table) {
       {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "voter"; }, "set-role none", "I13"},
       {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "learner"; }, "none",
        "whatever is not a voter is none"},
+      {[](auto& o) {
+         o.member.spec.tls.emplace().client_mtls = true;
+         o.pod.reset();
+       },
+       "none", "better no Pod than one without its TLS"},
+      {[](auto& o) {
+         o.member.spec.storage.medium = v1::Medium::Memory;
+         o.pod.reset();
+         o.volume.reset();
+       },
+       "none", ""},
+      {[](auto& o) {
+         o.member.spec.tls.emplace().client_mtls = true;
+         o.pod->status.phase = "Failed";
+       },
+       "none", "it is left as it is"},
       {[](auto& o) { o.member.metadata.finalizers.clear(); }, "add-finalizer",
        "as the reference leaves its members"},
       {[](auto& o) {
@@ -275,6 +291,19 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
          o.member.status.pvc_name = "data-db-x1";
        },
        v1::kDataLost, "the volume data-db-x1 is gone, and the data with it"},
+      {[](auto& o) {
+         o.member.spec.tls.emplace().client_mtls = true;
+         o.pod.reset();
+       },
+       v1::kNotImplemented,
+       "this release does not implement tls.clientMTLS: no Pod is made without it"},
+      {[](auto& o) {
+         o.member.spec.tls.emplace().client_mtls = true;
+         o.pod.reset();
+         o.volume.reset();
+       },
+       v1::kNotImplemented,
+       "this release does not implement tls.clientMTLS: no Pod is made without it"},
       {[](auto& o) { o.volume = volume_of("other"); }, v1::kVolumeConflict,
        "the PersistentVolumeClaim data-db-x1 belongs to somebody else"},
       {[](auto& o) { o.pod->metadata.owner_references.clear(); }, v1::kPodConflict,

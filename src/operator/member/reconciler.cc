@@ -3,6 +3,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "kube/typed.h"
+#include "operator/member/conditions.h"
 #include "operator/shared/finalizer.h"
 #include "operator/shared/status_patch.h"
 
@@ -12,6 +13,7 @@ namespace {
 namespace v1 = api::v1alpha2;
 
 constexpr auto kAgainSoon = std::chrono::milliseconds(200);
+constexpr const char* kStatus = "status";
 
 /// The cluster that owns the member, by UID; null if it is gone, being deleted, or another one of
 /// that name.
@@ -32,22 +34,33 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   const auto member = with_.stores.members.get(key);
   if (!member) {
     planned_.erase(key);
-    rejected_.erase(key);
+    refusals_.forget(key);
     return runtime::Requeue{};
   }
-  const Observation seen = observe(*member);
+  auto observed = observe(*member);
+  if (!observed) return observed.error();
+  const Observation& seen = *observed;
   const Plan todo = plan(seen);
   log_plan(seen, todo);
-  if (auto reported = report(seen, todo); !reported) return reported.error();
+  if (const Duration wait = refusals_.wait(key, kStatus, with_.executor.now()); wait > Duration(0))
+    return runtime::Requeue{wait};
+  const auto reported = report(seen, todo);
+  if (refused(reported)) (void)refusals_.note(key, kStatus, reported, with_.executor.now());
+  if (!reported) return reported.error();
+  const std::string doing = to_string(todo.step);
+  if (const Duration wait = refusals_.wait(key, doing, with_.executor.now()); wait > Duration(0))
+    return runtime::Requeue{wait};
   const auto acted = act(seen, todo);
-  remember_rejection(key, acted);
-  if (acted.failed_with(Code::Conflict))
-    return runtime::Requeue{kAgainSoon};  // We saw an older state.
+  const bool news = refusals_.note(key, doing, acted, with_.executor.now());
+  if (news)
+    with_.log.warn("refused", {{"member", to_string(key)}, {"error", acted.error().message}});
+  if (acted.failed_with(Code::Conflict) || refused(acted))
+    return runtime::Requeue{kAgainSoon};  // We saw an older state, or have something to report.
   if (!acted) return acted.error();
   return runtime::Requeue{todo.again};
 }
 
-Observation Reconciler::observe(const v1::EtcdMember& member) const {
+Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
   const api::ObjectKey& key = member.metadata.key();
   Observation seen;
   seen.now = with_.clock.wall_now();
@@ -57,8 +70,13 @@ Observation Reconciler::observe(const v1::EtcdMember& member) const {
     seen.cluster = *cluster;
   seen.pod = copy(with_.stores.pods.get(key));
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
-  if (const auto rejected = rejected_.find(key); rejected != rejected_.end())
-    seen.rejected = rejected->second;
+  seen.rejected = refusals_.why(key);
+  if (!volume_lost(seen)) return seen;
+  // Before that is believed: a volume that has lost our label is not in the cache.
+  auto volume = kube::get<kube::PersistentVolumeClaim>(with_.api, {key.ns, volume_name(key.name)});
+  if (volume) seen.volume = std::move(*volume);
+  else if (!volume.failed_with(Code::NotFound))
+    return Error(volume.error()).during("find the volume");
   return seen;
 }
 
@@ -143,11 +161,23 @@ struct Actor {
     }
     auto manifest = pod(member(), step.founds, images);
     if (!manifest) return manifest.error();
-    auto made = kube::create<kube::Pod>(with.api, meta().ns, std::move(*manifest));
-    if (made.failed_with(Code::AlreadyExists)) made = kube::get<kube::Pod>(with.api, meta().key());
+    auto made = kube::create<kube::Pod>(with.api, meta().ns, *manifest);
+    if (made.failed_with(Code::AlreadyExists)) made = adopt_pod(manifest->at("metadata"));
     if (!made) return Error(made.error()).during("create Pod " + meta().name);
     with.stores.pods.wrote(std::move(*made));
     return Done{};
+  }
+
+  /// The Pod that is there already. One of ours that we did not see has lost the label we watch by:
+  /// it gets its labels back.
+  Result<kube::Pod> adopt_pod(const Json& metadata) const {
+    auto there = kube::get<kube::Pod>(with.api, meta().key());
+    if (!there || !is_ours(there->metadata, member()) ||
+        there->metadata.labels.contains(v1::kClusterLabel))
+      return there;
+    return kube::merge_patch<kube::Pod>(
+        with.api, meta().key(), "",
+        {{"metadata", {{"uid", there->metadata.uid}, {"labels", metadata.at("labels")}}}});
   }
 
   Result<Done> operator()(const DeletePod& step) const {
@@ -174,14 +204,6 @@ struct Actor {
 
 Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
   return std::visit(Actor{with_, images_, seen}, plan.step);
-}
-
-/// A refusal is told in the member's status by the next pass, which comes soon: the queue backs off
-/// from a quarter second.
-void Reconciler::remember_rejection(const api::ObjectKey& key, const Result<Done>& acted) {
-  const bool refused = acted.failed_with(Code::Denied) || acted.failed_with(Code::Invalid);
-  if (refused) rejected_[key] = acted.error().message;
-  else if (acted) rejected_.erase(key);
 }
 
 void Reconciler::log_plan(const Observation& seen, const Plan& plan) {

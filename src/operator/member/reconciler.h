@@ -8,6 +8,7 @@
 #include "kube/api.h"
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
+#include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
 
@@ -17,6 +18,7 @@ class Reconciler {
  public:
   /// All of them outlive this.
   struct Collaborators {
+    Executor& executor;
     kube::Api& api;
     Stores& stores;
     WallClock& clock;
@@ -27,18 +29,16 @@ class Reconciler {
   Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
 
  private:
-  Observation observe(const api::v1alpha2::EtcdMember& member) const;
+  Result<Observation> observe(const api::v1alpha2::EtcdMember& member) const;
   Result<Done> report(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Plan& plan);
   void log_plan(const Observation& seen, const Plan& plan);
-  void remember_rejection(const api::ObjectKey& key, const Result<Done>& acted);
 
   Collaborators with_;
   Images images_;
   std::map<api::ObjectKey, std::string>
       planned_;  // What the log said last, so that it says only news.
-  std::map<api::ObjectKey, std::string>
-      rejected_;  // What the API server refused last, for the next report.
+  Refusals refusals_;
 };
 
 }  // namespace etcdop::member

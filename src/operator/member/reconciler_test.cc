@@ -1,0 +1,166 @@
+// What a pass does about things that are not what the cache says, and how often it tries what the
+// API server refuses. The API server is a fake, time is virtual.
+#include "operator/member/reconciler.h"
+
+#include <gtest/gtest.h>
+
+#include "api/v1alpha2/names.h"
+#include "kube/reflector.h"
+#include "runtime/conditions.h"
+#include "sim/scheduler.h"
+#include "test/support/fake_api.h"
+#include "test/support/memory_log.h"
+#include "test/support/seeded_random.h"
+#include "test/support/virtual_wall_clock.h"
+
+namespace etcdop::member {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::FakeApi;
+namespace v1 = api::v1alpha2;
+
+const api::ObjectKey kKey{"prod", "db-a"};
+
+class ReconcilerTest : public ::testing::Test {
+ protected:
+  ReconcilerTest() {
+    server.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
+    server.serve({.resource = kube::Pod::resource, .status = true, .graceful = true});
+    server.serve({.resource = kube::PersistentVolumeClaim::resource});
+    v1::EtcdCluster cluster;
+    cluster.metadata.name = "db";
+    cluster.metadata.ns = kKey.ns;
+    cluster.metadata.uid = "c-1";
+    cluster.status.cluster_id = "c1";
+    stores.clusters.saw(cluster);
+    const Json made =
+        server.put(v1::EtcdMember::resource,
+                   {{"metadata",
+                     {{"name", kKey.name},
+                      {"namespace", kKey.ns},
+                      {"finalizers", {v1::kMemberFinalizer}},
+                      {"labels", {{v1::kClusterLabel, "db"}}},
+                      {"ownerReferences", json::array{owner("EtcdCluster", "db", "c-1")}}}},
+                    {"spec",
+                     {{"clusterName", "db"},
+                      {"version", "3.6.16"},
+                      {"storage", {{"size", "1Gi"}}},
+                      {"initialCluster", "x"},
+                      {"clusterToken", "t"}}},
+                    {"status", {{"memberID", "0000000000000001"}, {"pvcName", "data-db-a"}}}});
+    uid = std::string(made.at("metadata").at("uid").as_string());
+  }
+  static json::object owner(const char* kind, const char* name, const std::string& of) {
+    return {{"apiVersion", "etcd-operator.cozystack.io/v1alpha2"},
+            {"kind", kind},
+            {"name", name},
+            {"uid", of},
+            {"controller", true}};
+  }
+  Json child(const char* name, bool labelled) const {
+    json::object labels{{"app", "etcd"}};
+    if (labelled) labels[v1::kClusterLabel] = "db";
+    return {{"metadata",
+             {{"name", name},
+              {"namespace", kKey.ns},
+              {"labels", labels},
+              {"ownerReferences", json::array{owner("EtcdMember", "db-a", uid)}}}},
+            {"spec", json::object{}},
+            {"status", {{"phase", "Running"}}}};
+  }
+  /// The controller with its watches, for so long.
+  void run(Duration time) {
+    world.spawn([&, time] {
+      runtime::Controller controller(world, random, log,
+                                     {.name = "etcdmember", .backoff = {}, .on_pass = {}},
+                                     [this](const auto& key) { return reconciler.reconcile(key); });
+      const auto add = [&](const auto&) { controller.queue().add(kKey); };
+      stores.members.on_change(add);
+      stores.pods.on_change(add);
+      stores.volumes.on_change(add);
+      kube::Reflector<v1::EtcdMember> members(world, random, log, server, stores.members, {});
+      kube::Reflector<kube::Pod> pods(world, random, log, server, stores.pods,
+                                      {.label_selector = v1::kClusterLabel});
+      kube::Reflector<kube::PersistentVolumeClaim> volumes(
+          world, random, log, server, stores.volumes, {.label_selector = v1::kClusterLabel});
+      members.start();
+      pods.start();
+      volumes.start();
+      (void)world.sleep(1s);
+      controller.start();
+      (void)world.sleep(time);
+      members.stop();
+      pods.stop();
+      volumes.stop();
+      (void)controller.stop();
+    });
+    world.run();
+  }
+  std::string ready() const {
+    const auto member = stores.members.get(kKey);
+    const auto* c = runtime::find_condition(member->status.conditions, v1::kReady);
+    return c ? c->reason : "";
+  }
+
+  sim::Scheduler world{1};
+  FakeApi server{world};
+  testing::MemoryLog log;
+  testing::SeededRandom random{1};
+  testing::VirtualWallClock clock{world};
+  Stores stores;
+  Reconciler reconciler{{world, server, stores, clock, log}, {"quay.io/coreos/etcd"}};
+  std::string uid;
+};
+
+TEST_F(ReconcilerTest, APodThatLostItsLabelsGetsThemBack) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  server.put(kube::Pod::resource, child("db-a", false));
+  run(60s);
+  const Json pod = *server.find(kube::Pod::resource, kKey);
+  EXPECT_EQ(pod.at("metadata").at("labels").at(v1::kClusterLabel), "db");
+  EXPECT_EQ(server.requests("create pods"), 1) << "and nobody tries to make another";
+  ASSERT_NE(stores.pods.get(kKey), nullptr);
+}
+
+TEST_F(ReconcilerTest, AVolumeThatLostItsLabelsIsNotTakenForLost) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", false));
+  server.put(kube::Pod::resource, child("db-a", true));
+  run(60s);
+  EXPECT_NE(ready(), v1::kDataLost);
+}
+
+TEST_F(ReconcilerTest, AVolumeThatIsGoneIsLost) {
+  run(60s);
+  EXPECT_EQ(ready(), v1::kDataLost);
+  EXPECT_EQ(server.requests("create"), 0) << "never on an empty one";
+}
+
+TEST_F(ReconcilerTest, WhatIsRefusedIsToldAtOnceAndTriedOnceAMinute) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  bool quota = true;
+  server.before([&](const kube::Call& call) -> std::optional<Error> {
+    if (quota && call.verb == kube::Verb::Create)
+      return Error{Code::Denied, "exceeded quota: none"};
+    return std::nullopt;
+  });
+  run(10s);
+  EXPECT_EQ(ready(), v1::kPodRejected);
+  EXPECT_EQ(server.requests("create pods"), 2) << "at once, and once more soon";
+}
+
+TEST_F(ReconcilerTest, AndWithinAMinuteOfItsEndItIsMade) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  const Instant end = world.now() + 200s;
+  server.before([&](const kube::Call& call) -> std::optional<Error> {
+    if (world.now() < end && call.verb == kube::Verb::Create)
+      return Error{Code::Denied, "exceeded quota: none"};
+    return std::nullopt;
+  });
+  run(262s);
+  EXPECT_LE(server.requests("create pods"), 6);
+  EXPECT_TRUE(server.find(kube::Pod::resource, kKey));
+}
+
+}  // namespace
+}  // namespace etcdop::member

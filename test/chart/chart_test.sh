@@ -1,0 +1,251 @@
+#!/bin/bash
+# chart_test.sh [CHART]: what `helm template` makes of the chart (charts/etcd-operator): its objects and rights, that each value
+# of values.yaml takes effect, and what is refused. Needs helm on PATH, no cluster. Ends with the line "N passed, N failed".
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+chart=${1:-charts/etcd-operator}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+image=ghcr.io/cozystack/etcd-operator
+pod=spec.template.spec
+manager=$pod.containers.0
+operator=Deployment/etcd-operator
+clusters=CustomResourceDefinition/etcdclusters.etcd-operator.cozystack.io
+members=CustomResourceDefinition/etcdmembers.etcd-operator.cozystack.io
+keep='metadata.annotations.helm.sh/resource-policy="keep"'
+
+# test_that SENTENCE COMMAND...: counts whether the command succeeds.
+test_that() {
+  if "${@:2}" >"$work/said" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+    head -n 20 "$work/said" | cut -c1-200 | sed 's/^/    /'
+  fi
+}
+
+flatten() { /usr/bin/python3 test/chart/flatten.py; }
+
+# render [FLAG...]: the objects that helm makes with these flags, as flatten.py writes them.
+render() { helm template etcd-operator "$chart" --namespace operators "$@" | flatten; }
+
+# has FACTS LINE...: each line stands in the file FACTS.
+has() {
+  local line missing=0
+  for line in "${@:2}"; do
+    grep -qFx -- "$line" "$1" || {
+      echo "missing: $line"
+      missing=1
+    }
+  done
+  return "$missing"
+}
+
+# lacks FACTS OBJECT TEXT: the file FACTS has lines that begin with OBJECT, and none of them contains the text.
+lacks() {
+  local lines
+  lines=$(grep "^$2" "$1") && ! grep -F -- "$3" <<<"$lines"
+}
+
+# part FACTS OBJECT PATH: what the object has below the path.
+part() { grep -F -- "$2 $3." "$1" | cut -d' ' -f2-; }
+
+# same A B: the two texts are equal, and there.
+same() { [ -n "$1" ] && diff <(echo "$1") <(echo "$2"); }
+
+# as_file OBJECT PATH FILE: the object has below the path exactly what the file of the chart has.
+as_file() {
+  same "$(part "$default" "$1" "$2" | sort)" "$(flatten <"$chart/files/$3" | sed 's/^[^ =]* //' | grep "^$2\." | sort)"
+}
+
+# in_namespace: each object stands in the release's namespace, if its kind has one.
+in_namespace() {
+  local object
+  while read -r object; do
+    has "$default" "$object metadata.namespace=\"operators\"" || return
+  done < <(cut -d' ' -f1 "$default" | sort -u | grep -v '^Cluster\|^CustomResource')
+}
+
+# selects OBJECT PATH: what the object selects there are labels of the operator's Pods.
+selects() {
+  local label
+  [ -n "$(part "$default" "$1" "$2")" ] || return
+  while read -r label; do
+    has "$default" "$operator spec.template.metadata.labels.$label" || return
+  done < <(part "$default" "$1" "$2" | sed "s/^$2\.//")
+}
+
+# refused WORDS FLAG...: helm fails with these words.
+refused() {
+  if helm template etcd-operator "$chart" --namespace operators "${@:2}" >"$work/refused" 2>&1; then
+    echo "it is accepted"
+    return 1
+  fi
+  grep -qF -- "$1" "$work/refused" || {
+    cat "$work/refused"
+    return 1
+  }
+}
+
+# value NAME FLAG... -- LINE...: with these flags, which set the value NAME, the objects have the lines. They lack at least one
+# of them otherwise, or the value would not be what makes them.
+value() {
+  local flags=()
+  echo "$1" >>"$work/tested"
+  shift
+  while [ "$1" != -- ]; do
+    flags+=("$1")
+    shift
+  done
+  shift
+  render "${flags[@]}" >"$work/with" || return
+  if has "$default" "$@" >/dev/null; then
+    echo "that is so by default: $*"
+    return 1
+  fi
+  has "$work/with" "$@"
+}
+takes() { test_that "the value $1 takes effect" value "$@"; }
+
+# every_value: each leaf of values.yaml was tested above, and nothing else.
+every_value() {
+  same "$(flatten <"$chart/values.yaml" | cut -d= -f1 | sort)" "$(sort -u "$work/tested")"
+}
+
+default=$work/default
+if ! render >"$default"; then
+  echo "FAILED: the chart renders"
+  echo "0 passed, 1 failed"
+  exit 1
+fi
+test_that "the objects are these" same "$(cut -d' ' -f1 "$default" | sort -u)" "ClusterRole/etcd-operator-manager-role
+ClusterRoleBinding/etcd-operator-manager-rolebinding
+$clusters
+$members
+$operator
+Role/etcd-operator-leader-election-role
+RoleBinding/etcd-operator-leader-election-rolebinding
+Service/etcd-operator-metrics
+ServiceAccount/etcd-operator"
+test_that "what has a namespace is in the release's" in_namespace
+
+# Rights.
+test_that "the ClusterRole has the rules of rbac-manager.yaml" \
+  as_file ClusterRole/etcd-operator-manager-role rules rbac-manager.yaml
+test_that "the Role has the rules of rbac-leader-election.yaml" \
+  as_file Role/etcd-operator-leader-election-role rules rbac-leader-election.yaml
+test_that "the Lease's rights are in the Role" \
+  has "$default" 'Role/etcd-operator-leader-election-role rules.0.apiGroups.0="coordination.k8s.io"' \
+  'Role/etcd-operator-leader-election-role rules.0.resources.0="leases"'
+test_that "they are in no ClusterRole" lacks "$default" ClusterRole/ leases
+for binding in ClusterRole/manager Role/leader-election; do
+  kind=${binding%/*} name=etcd-operator-${binding#*/}
+  test_that "the ${kind}Binding gives the ServiceAccount that $kind" \
+    has "$default" "${kind}Binding/${name}-rolebinding roleRef.kind=\"$kind\"" \
+    "${kind}Binding/${name}-rolebinding roleRef.name=\"${name}-role\"" \
+    "${kind}Binding/${name}-rolebinding subjects.0.kind=\"ServiceAccount\"" \
+    "${kind}Binding/${name}-rolebinding subjects.0.name=\"etcd-operator\"" \
+    "${kind}Binding/${name}-rolebinding subjects.0.namespace=\"operators\""
+  test_that "it gives it to nobody else" lacks "$default" "${kind}Binding/" subjects.1
+done
+test_that "the Pod runs as that account" has "$default" "$operator $pod.serviceAccountName=\"etcd-operator\""
+
+# CRDs.
+test_that "the CRDs outlive the release" has "$default" "$clusters $keep" "$members $keep"
+test_that "the EtcdCluster's CRD is that of files/crds" as_file "$clusters" spec crds/etcdclusters.yaml
+test_that "the EtcdMember's CRD is that of files/crds" as_file "$members" spec crds/etcdmembers.yaml
+render --set crds.enabled=false >"$work/no-crds"
+echo crds.enabled >>"$work/tested"
+test_that "crds.enabled=false renders no CRD" lacks "$work/no-crds" "" CustomResourceDefinition
+test_that "and the operator all the same" has "$work/no-crds" "$operator kind=\"Deployment\""
+render --set crds.keep=false >"$work/no-keep"
+echo crds.keep >>"$work/tested"
+test_that "crds.keep=false leaves no resource policy" lacks "$work/no-keep" CustomResourceDefinition/ resource-policy
+test_that "and the CRDs all the same" has "$work/no-keep" "$clusters kind=\"CustomResourceDefinition\"" \
+  "$members kind=\"CustomResourceDefinition\""
+
+# The Deployment.
+version=$(sed -n 's/^appVersion: "\(.*\)"$/\1/p' "$chart/Chart.yaml")
+test_that "the image is the appVersion's" has "$default" "$operator $manager.image=\"$image:$version\""
+test_that "the operator is told its own image" has "$default" "$operator $manager.env.0.name=\"OPERATOR_IMAGE\"" \
+  "$operator $manager.env.0.value=\"$image:$version\""
+test_that "metrics and probes are on :8080 and :8081" \
+  has "$default" "$operator $manager.args.0=\"--health-probe-bind-address=:8081\"" \
+  "$operator $manager.args.1=\"--metrics-bind-address=:8080\"" "$operator $manager.args.2=\"--leader-elect\"" \
+  "$operator $manager.ports.0.name=\"metrics\"" "$operator $manager.ports.0.containerPort=8080" \
+  "$operator $manager.ports.1.name=\"probes\"" "$operator $manager.ports.1.containerPort=8081" \
+  "$operator $manager.livenessProbe.httpGet.path=\"/healthz\"" "$operator $manager.livenessProbe.httpGet.port=\"probes\"" \
+  "$operator $manager.readinessProbe.httpGet.path=\"/readyz\"" "$operator $manager.readinessProbe.httpGet.port=\"probes\""
+test_that "the metrics' Service leads there" has "$default" 'Service/etcd-operator-metrics spec.ports.0.port=8080' \
+  'Service/etcd-operator-metrics spec.ports.0.targetPort="metrics"'
+test_that "the Deployment selects its Pods" selects "$operator" spec.selector.matchLabels
+# A Deployment's selector is fixed: with a label of the version in it, no upgrade would be possible.
+test_that "it selects by what no upgrade changes" same "$(part "$default" "$operator" spec.selector.matchLabels)" \
+  'spec.selector.matchLabels.app.kubernetes.io/name="etcd-operator"
+spec.selector.matchLabels.app.kubernetes.io/instance="etcd-operator"'
+test_that "the Service selects its Pods" selects Service/etcd-operator-metrics spec.selector
+test_that "the Pod may run where Pod security is restricted" \
+  has "$default" "$operator $pod.securityContext.runAsNonRoot=true" \
+  "$operator $pod.securityContext.seccompProfile.type=\"RuntimeDefault\"" \
+  "$operator $manager.securityContext.allowPrivilegeEscalation=false" \
+  "$operator $manager.securityContext.capabilities.drop.0=\"ALL\""
+
+# Each value of values.yaml.
+takes namespace.create --set namespace.create=true -- 'Namespace/operators kind="Namespace"'
+takes image.repository --set image.repository=here/op -- "$operator $manager.image=\"here/op:$version\"" \
+  "$operator $manager.env.0.value=\"here/op:$version\""
+takes image.tag --set-string image.tag=1.20 -- "$operator $manager.image=\"$image:1.20\"" \
+  "$operator $manager.env.0.value=\"$image:1.20\""
+takes image.pullPolicy --set image.pullPolicy=Never -- "$operator $manager.imagePullPolicy=\"Never\""
+takes etcdImage.repository --set etcdImage.repository=here/etcd -- \
+  "$operator $manager.env.1.name=\"ETCD_IMAGE_REPOSITORY\"" "$operator $manager.env.1.value=\"here/etcd\""
+takes replicaCount --set replicaCount=2 -- "$operator spec.replicas=2"
+takes imagePullSecrets --set 'imagePullSecrets[0].name=key' -- "$operator $pod.imagePullSecrets.0.name=\"key\""
+takes nameOverride --set nameOverride=keeper -- 'Deployment/etcd-operator-keeper kind="Deployment"' \
+  'Deployment/etcd-operator-keeper spec.template.metadata.labels.app.kubernetes.io/name="keeper"'
+takes fullnameOverride --set fullnameOverride=keeper -- 'Deployment/keeper kind="Deployment"' \
+  'ClusterRole/keeper-manager-role kind="ClusterRole"' 'ServiceAccount/keeper kind="ServiceAccount"'
+takes serviceAccount.name --set serviceAccount.name=robot -- 'ServiceAccount/robot kind="ServiceAccount"' \
+  "$operator $pod.serviceAccountName=\"robot\"" \
+  'ClusterRoleBinding/etcd-operator-manager-rolebinding subjects.0.name="robot"' \
+  'RoleBinding/etcd-operator-leader-election-rolebinding subjects.0.name="robot"'
+takes serviceAccount.create --set serviceAccount.create=false,serviceAccount.name=theirs -- \
+  "$operator $pod.serviceAccountName=\"theirs\"" \
+  'ClusterRoleBinding/etcd-operator-manager-rolebinding subjects.0.name="theirs"'
+render --set serviceAccount.create=false,serviceAccount.name=theirs >"$work/theirs"
+test_that "serviceAccount.create=false makes none" lacks "$work/theirs" "" ServiceAccount/
+takes serviceAccount.annotations --set serviceAccount.annotations.team=a -- \
+  'ServiceAccount/etcd-operator metadata.annotations.team="a"'
+takes podAnnotations --set podAnnotations.team=a -- "$operator spec.template.metadata.annotations.team=\"a\""
+takes podLabels --set podLabels.team=a -- "$operator spec.template.metadata.labels.team=\"a\""
+takes nodeSelector --set nodeSelector.disk=fast -- "$operator $pod.nodeSelector.disk=\"fast\""
+takes tolerations --set-json 'tolerations=[{"key":"own","operator":"Exists"}]' -- \
+  "$operator $pod.tolerations.0.key=\"own\"" "$operator $pod.tolerations.0.operator=\"Exists\""
+takes affinity --set affinity.nodeAffinity.weight=7 -- "$operator $pod.affinity.nodeAffinity.weight=7"
+takes manager.watchNamespaces --set 'manager.watchNamespaces={one,two}' -- \
+  "$operator $manager.env.2.name=\"WATCH_NAMESPACE\"" "$operator $manager.env.2.value=\"one,two\""
+for resource in limits.cpu=2 limits.memory=3Gi requests.cpu=1 requests.memory=2Gi; do
+  takes "manager.resources.${resource%=*}" --set-string "manager.resources.$resource" -- \
+    "$operator $manager.resources.${resource%=*}=\"${resource#*=}\""
+done
+takes metricsService.port --set metricsService.port=9090 -- 'Service/etcd-operator-metrics spec.ports.0.port=9090'
+
+# What this release cannot do is refused.
+test_that "kubeRbacProxy.enabled=true is refused" refused \
+  "kubeRbacProxy.enabled=true is not implemented in this release: metrics are served as plain HTTP on :8080" \
+  --set kubeRbacProxy.enabled=true
+echo kubeRbacProxy.enabled >>"$work/tested"
+test_that "metrics.serviceMonitor.enabled=true is refused" refused \
+  "metrics.serviceMonitor.enabled=true needs kubeRbacProxy.enabled=true, which is not implemented in this release" \
+  --set metrics.serviceMonitor.enabled=true
+echo metrics.serviceMonitor.enabled >>"$work/tested"
+test_that "an account that is not made here must be named" refused \
+  "serviceAccount.name is required when serviceAccount.create is false" --set serviceAccount.create=false
+test_that "it must not be \"default\"" refused 'serviceAccount.name must not be "default"' \
+  --set serviceAccount.create=false,serviceAccount.name=default
+
+test_that "each value of values.yaml is tested here" every_value
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
