@@ -1,0 +1,132 @@
+// Every observation of a member there is, in the terms that the plan decides on: the step that it
+// leads to is safe in each.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "api/v1alpha2/names.h"
+#include "operator/member/objects.h"
+#include "operator/member/plan.h"
+#include "test/support/every.h"
+
+namespace etcdop::member {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+enum class Child { None, Ours, OursGoing, Foreign };
+
+api::ObjectMeta child_of(Child child, const char* name) {
+  api::ObjectMeta out;
+  out.name = name;
+  out.uid = std::string("uid-") + name;
+  api::OwnerReference owner;
+  owner.uid = child == Child::Foreign ? "somebody" : "m-1";
+  owner.controller = true;
+  out.owner_references = {owner};
+  if (child == Child::OursGoing) out.deletion_timestamp = "t";
+  return out;
+}
+
+struct World {
+  Observation seen;
+  Child pod, volume;
+  std::string phase, says;  // How the Pod is, and which list its command says.
+};
+
+World world_of(testing::Every& pick) {
+  World out;
+  v1::EtcdMember& m = out.seen.member;
+  m.metadata.name = "db-x1";
+  m.metadata.ns = "prod";
+  m.metadata.uid = "m-1";
+  m.spec.version = "3.6.16";
+  if (pick(2) == 0) m.metadata.finalizers = {v1::kMemberFinalizer};
+  if (pick(2) == 1) m.metadata.deletion_timestamp = "t";
+  m.spec.bootstrap = pick(2) == 1;
+  m.spec.dormant = pick(2) == 1;
+  if (pick(2) == 0) m.spec.initial_cluster = "list";
+  if (pick(2) == 1) m.status.member_id = "1";
+  if (pick(2) == 1) m.status.pvc_name = "data-db-x1";
+  m.status.is_voter = pick(2) == 1;
+  if (pick(2) == 1) m.spec.tls.emplace().client_mtls = true;
+  if (const int cluster = pick(3); cluster > 0) {
+    out.seen.cluster.emplace();
+    if (cluster == 2) out.seen.cluster->status.cluster_id = "c1";
+  }
+  out.volume = static_cast<Child>(pick(4));
+  if (out.volume != Child::None)
+    out.seen.volume.emplace().metadata = child_of(out.volume, "data-db-x1");
+  out.pod = static_cast<Child>(pick(4));
+  if (out.pod == Child::None) return out;
+  kube::Pod& pod = out.seen.pod.emplace();
+  pod.metadata = child_of(out.pod, "db-x1");
+  out.phase = pod.status.phase = pick(2) == 0 ? "Running" : "Failed";
+  out.says = pick(2) == 0 ? "list" : "older";
+  if (pick(2) == 1) pod.metadata.labels[v1::kRoleLabel] = v1::kVoter;
+  kube::Container etcd;
+  etcd.name = v1::kEtcdContainer;
+  etcd.command = {"etcd", "--initial-cluster=" + out.says};
+  pod.spec.containers = {etcd};
+  return out;
+}
+
+/// What must hold for a step, whatever the plan's reasons are.
+struct Judge {
+  const World& world;
+  const v1::EtcdMember& member = world.seen.member;
+  bool has_finalizer() const { return !member.metadata.finalizers.empty(); }
+  bool ever_had_data() const {
+    return !member.status.member_id.empty() || !member.status.pvc_name.empty();
+  }
+  bool cluster() const { return world.seen.cluster.has_value(); }
+
+  bool operator()(const NoStep&) const { return true; }
+  bool operator()(const ReleaseFinalizer&) const {  // Otherwise the cluster sees to it.
+    return member.metadata.terminating() && has_finalizer() && !cluster();
+  }
+  bool operator()(const AddFinalizer&) const {
+    return !has_finalizer() && !member.metadata.terminating() && cluster();
+  }
+  bool operator()(const CreateVolume&) const {  // I5
+    return world.volume == Child::None && !ever_had_data() && wanted();
+  }
+  bool operator()(const CreatePod& step) const {
+    const bool founds = member.spec.bootstrap && member.status.member_id.empty() &&
+                        world.seen.cluster->status.cluster_id.empty();  // I4
+    return world.pod == Child::None && world.volume == Child::Ours && step.founds == founds &&
+           wanted();
+  }
+  bool operator()(const DeletePod& step) const {  // I6
+    const bool could_not_start =
+        world.says == "older" && member.status.member_id.empty() && !member.spec.bootstrap;
+    const bool useless = world.phase == "Failed" || could_not_start;
+    return world.pod == Child::Ours && step.uid == world.seen.pod->metadata.uid && useless &&
+           wanted();
+  }
+  bool operator()(const SetRole& step) const {  // I13
+    return world.pod == Child::Ours && step.voter == member.status.is_voter;
+  }
+  bool wanted() const {
+    return cluster() && has_finalizer() && !member.spec.dormant &&
+           !member.spec.initial_cluster.empty() && !member.spec.tls;
+  }
+};
+
+TEST(MemberPlan, EveryObservationLeadsToASafeStep) {
+  int worlds = 0, steps = 0;
+  testing::Every pick;
+  do {
+    const World world = world_of(pick);
+    const Step step = plan(world.seen).step;
+    ++worlds;
+    steps += std::holds_alternative<NoStep>(step) ? 0 : 1;
+    ASSERT_TRUE(std::visit(Judge{world}, step)) << to_string(step) << " in world " << worlds;
+  } while (pick.next());
+  EXPECT_EQ(worlds, 512 * 3 * 4 * (1 + 3 * 8));
+  EXPECT_GT(steps, worlds / 20);
+  std::printf("%d observations, %d of them lead to a step\n", worlds, steps);
+}
+
+}  // namespace
+}  // namespace etcdop::member
