@@ -387,7 +387,8 @@ TEST(ClusterPlan, EveryBeginningMakesOneSeedAtMost) {
     for (int i = 0; i < objects; ++i) {
       Seat seat;
       seat.name = i == 0 ? first : "db-other";
-      seat.object.emplace().uid = "uid-" + seat.name;
+      seat.object = Seat::Object();
+      seat.object->uid = "uid-" + seat.name;
       seat.object->seed = pick(2) == 1;
       seat.object->terminating = pick(2) == 1;
       if (pick(2) == 1) seat.pod = Seat::Pod{"n", true};
