@@ -21,7 +21,7 @@ DELETE /instances/{name}                   ends it
 POST   /instances/{name}/kill              SIGKILL; it is started again
 POST   /instances/{name}/begin/{phase}     counts writes anew; body, if any: {"name" or "seq", "fate": before|after|lost|lost-alive}
 GET    /instances/{name}/writes            writes of the phase as JSON lines
-POST   /instances/{name}/rules             {"side","method","path","action": status|reset|hang|lost|delay,"code","message",
+POST   /instances/{name}/rules             {"side","method","path","action": status|reset|hang|lost|delay|stall,"code","message",
                                             "retryAfter","delay","times"}: a fault; answers {"id"}
 DELETE /instances/{name}/rules/{id}        ends the fault
 `

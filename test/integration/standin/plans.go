@@ -13,7 +13,8 @@ import (
 	"etcdop.test/standin/plans"
 )
 
-// missedLimit is which part of the kill plans may never meet its write: what is written differs from run to run.
+// missedLimit is which part of a third of the kill plans may never meet its write: what is written differs from run to run.
+// Who runs them all wants to know of each.
 const missedLimit = 0.1
 
 func runPlans(ctx context.Context, args []string) error {
@@ -62,18 +63,17 @@ func runPlans(ctx context.Context, args []string) error {
 		// The recordings are made without company, so that they show the operator and not the machine's load.
 		runner.Run(ctx, plans.Needed(undisturbed, words))
 		all := recorder.Kills()
+		allowed := 0
 		if *third != 0 {
 			all = plans.Third(all, *third)
+			allowed = int(missedLimit * float64(len(all)))
 			fmt.Printf("a third of the kill plans: --third %d\n", *third)
 		}
 		all = plans.Only(all, words)
 		runner.Run(ctx, append(scenarios, all...))
-		if float64(runner.Missed) > missedLimit*float64(len(all)) {
-			runner.Failed++
-			fmt.Printf("FAILED %d of %d kill plans never met their write\n", runner.Missed, len(all))
-		}
+		runner.Judge(allowed)
 	}
-	fmt.Printf("recordings and logs: %s; %.0f s; %d plans missed their write\n", filepath.Clean(flagged.dir), time.Since(started).Seconds(), runner.Missed)
+	fmt.Printf("recordings and logs: %s; %.0f s; %d plans missed their write\n", filepath.Clean(flagged.dir), time.Since(started).Seconds(), len(runner.Missed))
 	fmt.Printf("%d passed, %d failed\n", runner.Passed, runner.Failed)
 	if runner.Failed > 0 || runner.Passed == 0 || ctx.Err() != nil {
 		return errors.New("not all passed")

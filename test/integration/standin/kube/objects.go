@@ -196,6 +196,9 @@ type EtcdCluster struct {
 // EtcdMember is what the tests look at in an EtcdMember.
 type EtcdMember struct {
 	Object
+	Spec struct {
+		Bootstrap bool `json:"bootstrap"`
+	} `json:"spec"`
 	Status struct {
 		Conditions []Condition `json:"conditions"`
 	} `json:"status"`

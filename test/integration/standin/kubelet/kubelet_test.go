@@ -114,3 +114,15 @@ func TestProbesTellStartedThenReadyThenUnreadyThenUnlively(t *testing.T) {
 		}
 	}
 }
+
+func TestNoWaitForAnImageIsLongerThanSaid(t *testing.T) {
+	k := &Kubelet{Config: Config{Backoff: time.Second}}
+	missed := time.Duration(0)
+	for tries := range 10 {
+		wait := k.backoff(tries)
+		if limit := k.PullWait(missed); limit != wait { // at the beginning of the wait all of it is to come
+			t.Errorf("after %v: up to %v, and it is %v", missed, limit, wait)
+		}
+		missed += wait
+	}
+}

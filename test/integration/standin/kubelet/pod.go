@@ -232,6 +232,12 @@ func (k *Kubelet) backoff(tries int) time.Duration {
 	return min(k.Backoff<<min(tries, 10), maxBackoff*k.Backoff)
 }
 
+// PullWait is how long at most an image is not looked for again that was missed for so long: the waits double, so that the one
+// under way is a Backoff longer than all before it.
+func (k *Kubelet) PullWait(missed time.Duration) time.Duration {
+	return min(missed+k.Backoff, maxBackoff*k.Backoff)
+}
+
 // keepRunning runs the container, again and again, until the Pod is to end or has ended by its restart policy.
 func (r *run) keepRunning(binary string) {
 	mounts := r.mounts()

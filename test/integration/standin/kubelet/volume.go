@@ -16,7 +16,8 @@ import (
 const (
 	classesPath = "/apis/storage.k8s.io/v1/storageclasses"
 	provisioner = "etcdop.test/standin"
-	classRetry  = time.Second
+	// ClassRetry is how often a StorageClass is looked for that is not there.
+	ClassRetry = time.Second
 	// Storage classes with these prefixes have a behaviour: "never-…" binds nothing, "slow-5s" binds after five seconds.
 	neverPrefix = "never"
 	slowPrefix  = "slow-"
@@ -75,7 +76,7 @@ func (k *Kubelet) bind(ctx context.Context, claim *kube.PVC) {
 		if err == nil || kube.Code(err) == http.StatusNotFound || kube.Code(err) == http.StatusConflict {
 			return
 		}
-		if !sleep(ctx, classRetry) {
+		if !sleep(ctx, ClassRetry) {
 			return
 		}
 	}
@@ -91,7 +92,7 @@ func (k *Kubelet) classFound(ctx context.Context, claim *kube.PVC, class string)
 		if kube.Code(err) == http.StatusNotFound && !complained {
 			k.event(ctx, claim, fmt.Sprintf("storageclass.storage.k8s.io %q not found", class))
 		}
-		if !sleep(ctx, classRetry) {
+		if !sleep(ctx, ClassRetry) {
 			return false
 		}
 	}

@@ -18,7 +18,7 @@ import (
 type Case struct {
 	Name string
 	Run  func(ctx context.Context, e *Env) error
-	// IfMissed runs instead, from the start, when Run says that its write did not come; it may be nil.
+	// IfMissed runs instead, from the start, when Run says that its write did not come. Without it, that is a failure.
 	IfMissed func(ctx context.Context, e *Env) error
 	// Clusters is how many members may begin a cluster, if not one: as many as EtcdClusters follow one another.
 	Clusters int
@@ -39,7 +39,8 @@ type Runner struct {
 	Limit    time.Duration // for one case
 	Print    func(format string, arguments ...any)
 
-	Passed, Failed, Missed int
+	Passed, Failed int
+	Missed         []string // the cases whose write did not come: neither, until Judge
 
 	mu    sync.Mutex
 	made  int
@@ -77,6 +78,11 @@ func (r *Runner) one(ctx context.Context, c Case) {
 		c.Run = c.IfMissed
 		log, err = r.try(ctx, c)
 	}
+	r.count(ctx, c, started, log, err)
+}
+
+// count says how a case has ended, and counts it.
+func (r *Runner) count(ctx context.Context, c Case, started time.Time, log string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	seconds := time.Since(started).Seconds()
@@ -84,8 +90,8 @@ func (r *Runner) one(ctx context.Context, c Case) {
 	case err == nil:
 		r.Passed++
 		r.Print("ok     %5.1f s  %s", seconds, c.Name)
-	case errors.Is(err, errMissed):
-		r.Missed++
+	case errors.Is(err, errMissed) && c.IfMissed != nil:
+		r.Missed = append(r.Missed, c.Name)
 		r.Print("missed %5.1f s  %s", seconds, c.Name)
 	case ctx.Err() != nil:
 		r.Print("ended  %5.1f s  %s: %v", seconds, c.Name, ctx.Err())
@@ -122,6 +128,18 @@ func (r *Runner) try(ctx context.Context, c Case) (log string, err error) {
 		err = e.final(max(c.Clusters, 1))
 	}
 	return filepath.Dir(operator.Log), err
+}
+
+// Judge names the cases whose write did not come; if they are more than allowed, they have failed.
+func (r *Runner) Judge(allowed int) {
+	verdict := "missed"
+	if len(r.Missed) > allowed {
+		verdict = "FAILED"
+		r.Failed += len(r.Missed)
+	}
+	for _, name := range r.Missed {
+		r.Print("%s its write did not come: %s", verdict, name)
+	}
 }
 
 // Only keeps the cases whose names contain one of the words; all, without words.

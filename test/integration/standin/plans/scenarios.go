@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"etcdop.test/standin/kube"
@@ -20,7 +20,7 @@ var Scenarios = []Case{
 	{Name: "W3: a member that somebody removed from etcd is replaced", Run: removedByHand},
 	{Name: "W4: members of a deleted cluster leave its namesake alone", Run: namesake, Clusters: 2},
 	{Name: "W12: a seed is a voter although the operator died right after making it", Run: diesAfterSeed},
-	{Name: "W21: growing meets no conflict and no waiting on etcd's refusals", Run: noNeedlessRefusal},
+	{Name: "W21: growing to three meets no refusal, and growing on waits no longer than etcd refuses", Run: noNeedlessRefusal},
 	{Name: "P1: a MemberRemove without an answer holds up nothing", Run: lostRemoval},
 	{Name: "P2: a name used again while the operator looks away", Run: namesakeUnseen, Clusters: 2},
 	{Name: "P3: an operator that cannot see what it made makes no second seed", Run: blindAfterSeed},
@@ -233,8 +233,10 @@ func (e *Env) fired() error {
 	}
 }
 
+// noNeedlessRefusal grows twice: the learners come before any of them votes, and until it votes etcd has no reason to refuse.
+// After that it refuses for a while.
 func noNeedlessRefusal(ctx context.Context, e *Env) error {
-	e.Guard().Begin("grow", nil)
+	e.Guard().Begin("grow to three", nil)
 	if err := e.up(ctx, 1); err != nil {
 		return err
 	}
@@ -242,8 +244,38 @@ func noNeedlessRefusal(ctx context.Context, e *Env) error {
 		return err
 	}
 	for _, write := range e.Guard().Writes() {
-		if write.Side == proxy.API && write.Code == http.StatusConflict {
-			return fmt.Errorf("%s met a conflict", write.Name())
+		if write.Refused() {
+			return fmt.Errorf("%s was refused with %d", write.Name(), write.Code)
+		}
+	}
+	e.Guard().Begin("grow on", nil)
+	if err := e.scaled(ctx, 5); err != nil {
+		return err
+	}
+	return needlessWait(e.Guard().Writes())
+}
+
+const (
+	// etcdRefuses is how long etcd refuses to add a member after another one has come to vote (its HealthInterval).
+	etcdRefuses = 5 * time.Second
+	// askedAgain is how long it may then take until the operator has asked again.
+	askedAgain = 3 * time.Second
+)
+
+// needlessWait names a change of the membership that was first refused, and then took longer than etcd refuses.
+func needlessWait(writes []proxy.Write) error {
+	refused := map[string]time.Time{}
+	for _, write := range writes {
+		first, waits := refused[write.Kind()]
+		switch {
+		case write.Side != proxy.Etcd:
+		case write.Refused() && !waits:
+			refused[write.Kind()] = write.At
+		case write.Accepted() && waits:
+			if waited := write.At.Sub(first); waited > etcdRefuses+askedAgain {
+				return fmt.Errorf("%s took %v from the first refusal", write.Name(), waited)
+			}
+			delete(refused, write.Kind())
 		}
 	}
 	return nil
@@ -260,24 +292,63 @@ func lostRemoval(ctx context.Context, e *Env) error {
 	return e.fired()
 }
 
-// blindAfterSeed loses the answer to the seed's creation, and what the watch would tell of it, for a while.
+// blindFor is how long an operator does not see what it made.
+const blindFor = 3 * time.Second
+
+// blindAfterSeed loses the answer to the seed's creation, and for a while what watches and reads would tell of it. The operator
+// lives on with a view in which there is no seed: it has listed the EtcdMembers before, and the watch that it has brings nothing.
 func blindAfterSeed(ctx context.Context, e *Env) error {
-	e.Guard().Begin("seed", &proxy.Trigger{Name: "POST etcdmembers/c-1 #1", Fate: proxy.Lost})
+	err := e.Until(ctx, e.Namespace, converge, func() error {
+		if !e.Guard().Watching("/etcdmembers") {
+			return errors.New("the operator does not watch EtcdMembers")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	life := e.Operator.PID()
+	id, err := e.Guard().AddRule(proxy.Rule{Side: proxy.API, Method: "GET", Path: "/etcdmembers", Action: "stall"})
+	if err != nil {
+		return err
+	}
+	e.Guard().Begin("seed", &proxy.Trigger{Name: "POST etcdmembers/c-1 #1", Fate: proxy.LostAlive})
 	if err := e.Create(ctx, 3, nil); err != nil {
 		return err
 	}
 	select {
 	case <-e.Guard().Fired():
 	case <-ctx.Done():
-		return errMissed
+		return ctx.Err()
 	}
-	id, err := e.Guard().AddRule(proxy.Rule{Side: proxy.API, Method: "GET", Path: "etcdmembers", Action: "hang"})
-	if err != nil {
+	if err := pause(ctx, blindFor); err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second)
 	e.Guard().DropRule(id)
-	return e.Settled(ctx, 3)
+	if err := e.Settled(ctx, 3); err != nil {
+		return err
+	}
+	return errors.Join(e.livesOn(life), e.oneSeed())
+}
+
+// oneSeed complains when there ever was another seed than the one that there is: each EtcdMember that was made has to be there.
+func (e *Env) oneSeed() error {
+	made, seeds := 0, 0
+	for _, write := range e.Guard().Writes() {
+		if write.Accepted() && strings.HasPrefix(write.Kind(), "POST etcdmembers/") {
+			made++
+		}
+	}
+	members := e.Members.In(e.Namespace)
+	for _, member := range members {
+		if member.Spec.Bootstrap {
+			seeds++
+		}
+	}
+	if seeds != 1 || made != len(members) {
+		return fmt.Errorf("%d EtcdMembers were made, %d are there, %d of them seeds", made, len(members), seeds)
+	}
+	return nil
 }
 
 func deadGoesFirst(ctx context.Context, e *Env) error {

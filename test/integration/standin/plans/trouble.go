@@ -11,15 +11,21 @@ import (
 	"time"
 
 	"etcdop.test/standin/kube"
+	"etcdop.test/standin/kubelet"
 	"etcdop.test/standin/proxy"
 )
 
 const (
-	// calmFor is how long an operator is watched that can do nothing, and mended how long it may take afterwards.
-	calmFor = 8 * time.Second
-	mended  = 30 * time.Second
-	// mendedQuota is longer: nothing tells that a quota has gone.
-	mendedQuota = 75 * time.Second
+	// calmFor is how long an operator is watched that can do nothing: it may try each write once in that time. calmPulling is
+	// shorter: the kubelet keeps changing what it says of an image that it cannot pull.
+	calmFor     = time.Minute
+	calmPulling = 8 * time.Second
+	// troubleFor is how long a fault lasts that the operator is to survive.
+	troubleFor = 8 * time.Second
+	// refusedRetry is how long at most the operator leaves a write alone that was refused: nothing tells that a quota has gone.
+	refusedRetry = time.Minute
+	// mended is what all may take together after the next try of whoever failed.
+	mended = 10 * time.Second
 )
 
 // told waits until the Ready condition of the only member has the reason, and words in its message.
@@ -36,37 +42,57 @@ func (e *Env) told(ctx context.Context, reason, words string) error {
 	})
 }
 
-// calm watches an operator that cannot go on: it may write to an object once, not again and again.
-func (e *Env) calm(ctx context.Context) error {
+// calm watches an operator that cannot go on.
+func (e *Env) calm(ctx context.Context, duration time.Duration) error {
 	e.Guard().Begin("calm", nil)
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(calmFor):
+	if err := pause(ctx, duration); err != nil {
+		return err
 	}
-	for _, write := range e.Guard().Writes() {
-		if write.Accepted() && write.Nth > 1 {
-			return fmt.Errorf("without any change: %s", write.Name())
+	return restless(e.Guard().Writes())
+}
+
+// restless names what was tried more than once although nothing had changed, refused or not. A write that is refused for the
+// first time may be tried again soon; that is one try, too: the first one came before anybody was told of it.
+func restless(writes []proxy.Write) error {
+	tries := map[string]int{}
+	for _, write := range writes {
+		tries[write.Kind()]++
+	}
+	for _, write := range writes {
+		if n := tries[write.Kind()]; n > 1 {
+			return fmt.Errorf("without any change: %d times %s (answer %d)", n, write.Kind(), write.Code)
 		}
 	}
 	return nil
 }
 
-// stuck makes a cluster of one member that cannot start, sees it told, takes the cause away and waits for the member.
-func (e *Env) stuck(ctx context.Context, edit func(map[string]any), reason, words string, limit time.Duration, mend func() error) error {
+func pause(ctx context.Context, duration time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(duration):
+		return nil
+	}
+}
+
+// stuck makes a cluster of one member that cannot start, sees it told, watches the operator for a while, takes the cause away
+// and waits for the cluster. mend says how long it may take until somebody tries again.
+func (e *Env) stuck(ctx context.Context, edit func(map[string]any), reason, words string, watched time.Duration,
+	mend func() (retry time.Duration, err error)) error {
 	if err := e.Create(ctx, 1, edit); err != nil {
 		return err
 	}
 	if err := e.told(ctx, reason, words); err != nil {
 		return err
 	}
-	if err := e.calm(ctx); err != nil {
+	if err := e.calm(ctx, watched); err != nil {
 		return err
 	}
-	if err := mend(); err != nil {
+	retry, err := mend()
+	if err != nil {
 		return err
 	}
-	if err := e.Until(ctx, e.Namespace, limit, func() error { return e.allReady(1) }); err != nil {
+	if err := e.Until(ctx, e.Namespace, retry+mended, func() error { return e.complaint(ctx, 1) }); err != nil {
 		return fmt.Errorf("the cause is gone: %w", err)
 	}
 	return e.Settled(ctx, 1)
@@ -75,8 +101,8 @@ func (e *Env) stuck(ctx context.Context, edit func(map[string]any), reason, word
 func unknownClass(ctx context.Context, e *Env) error {
 	class := "class-of-" + e.Namespace
 	edit := func(spec map[string]any) { spec["storage"].(map[string]any)["storageClassName"] = class }
-	return e.stuck(ctx, edit, "Unschedulable", "unbound", mended, func() error {
-		return e.Client.Create(ctx, "/apis/storage.k8s.io/v1/storageclasses",
+	return e.stuck(ctx, edit, "Unschedulable", "unbound", calmFor, func() (time.Duration, error) {
+		return kubelet.ClassRetry, e.Client.Create(ctx, "/apis/storage.k8s.io/v1/storageclasses",
 			map[string]any{"metadata": map[string]any{"name": class}, "provisioner": "etcdop.test/standin"})
 	})
 }
@@ -85,9 +111,10 @@ func unknownClass(ctx context.Context, e *Env) error {
 func missingImage(ctx context.Context, e *Env) error {
 	e.Version = "3.6.15"
 	e.Kubelet.SetImage(e.Version, false)
-	return e.stuck(ctx, nil, "ImagePullFailed", e.Version, mended, func() error {
+	began := time.Now()
+	return e.stuck(ctx, nil, "ImagePullFailed", e.Version, calmPulling, func() (time.Duration, error) {
 		e.Kubelet.SetImage(e.Version, true)
-		return nil
+		return e.Kubelet.PullWait(time.Since(began)), nil
 	})
 }
 
@@ -114,8 +141,8 @@ func quota(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	return e.stuck(ctx, nil, "PodRejected", "exceeded quota", mendedQuota, func() error {
-		return e.Client.Delete(ctx, path+"/none", nil)
+	return e.stuck(ctx, nil, "PodRejected", "exceeded quota", calmFor, func() (time.Duration, error) {
+		return refusedRetry, e.Client.Delete(ctx, path+"/none", nil)
 	})
 }
 
@@ -127,17 +154,18 @@ func forbidden(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	return e.stuck(ctx, nil, "PodRejected", "forbidden", mendedQuota, func() error {
+	return e.stuck(ctx, nil, "PodRejected", "forbidden", calmFor, func() (time.Duration, error) {
 		e.Guard().DropRule(id)
-		return nil
+		return refusedRetry, nil
 	})
 }
 
-// during keeps a rule in force while a cluster of three is to grow to five.
+// during keeps a rule in force while a cluster of three is to grow to five; the operator lives on.
 func (e *Env) during(ctx context.Context, rule proxy.Rule) error {
 	if err := e.up(ctx, 3); err != nil {
 		return err
 	}
+	life := e.Operator.PID()
 	id, err := e.Guard().AddRule(rule)
 	if err != nil {
 		return err
@@ -145,13 +173,22 @@ func (e *Env) during(ctx context.Context, rule proxy.Rule) error {
 	if err := e.Scale(ctx, 5); err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(calmFor):
+	if err := pause(ctx, troubleFor); err != nil {
+		return err
 	}
 	e.Guard().DropRule(id)
-	return e.Settled(ctx, 5)
+	if err := e.Settled(ctx, 5); err != nil {
+		return err
+	}
+	return e.livesOn(life)
+}
+
+// livesOn complains when the operator is not the process that it was.
+func (e *Env) livesOn(life int) error {
+	if now := e.Operator.PID(); now != life {
+		return fmt.Errorf("the operator was process %d and is %d", life, now)
+	}
+	return nil
 }
 
 func apiGone(ctx context.Context, e *Env) error {

@@ -46,18 +46,19 @@ func (t *Trigger) picks(write *Write) bool {
 	return t.Seq == write.Seq
 }
 
-// Rule is a fault for all requests that match, until it is taken away or used up.
+// Rule is a fault for all requests that match, until it is taken away or used up. To stall is to hold back all that is answered,
+// also of answers that have begun, such as watches; once it is lifted they go on where they stood.
 type Rule struct {
 	ID         int           `json:"id"`
 	Side       Side          `json:"side,omitempty"`   // empty: both
 	Method     string        `json:"method,omitempty"` // a regular expression, as path; empty: all
 	Path       string        `json:"path,omitempty"`
-	Action     string        `json:"action"` // status, reset, hang, lost, or delay (then forwarded)
+	Action     string        `json:"action"` // status, reset, hang, lost, delay (then forwarded), or stall
 	Code       int           `json:"code,omitempty"`
 	Message    string        `json:"message,omitempty"`
 	RetryAfter int           `json:"retryAfter,omitempty"` // seconds
 	Delay      time.Duration `json:"delay,omitempty"`      // nanoseconds
-	Times      int           `json:"times,omitempty"`      // how many requests; 0: no limit
+	Times      int           `json:"times,omitempty"`      // how many requests; 0: no limit, as always to stall
 
 	method, path *regexp.Regexp
 	lifted       chan struct{}
@@ -68,27 +69,28 @@ type Guard struct {
 	// Kill kills the operator and returns when it is dead. Nil: there is none to kill.
 	Kill func()
 
-	mu     sync.Mutex
-	writes []Write
-	seq    int            // accepted writes of the phase, and those in flight
-	counts map[string]int // the same by verb and target
-	names  namer
-	phase  string
-	last   time.Time // when the last write came in or was answered
-	open   int       // writes without an answer yet
-	begun  int       // phases so far
-	armed  *Trigger
-	fired  chan struct{}
-	dying  bool
-	conns  map[net.Conn]bool
-	rules  []*Rule
-	ruleID int
-	reads  int
+	mu      sync.Mutex
+	writes  []Write
+	seq     int            // accepted writes of the phase, and those in flight
+	counts  map[string]int // the same by verb and target
+	names   namer
+	phase   string
+	last    time.Time // when the last write came in or was answered
+	open    int       // writes without an answer yet
+	begun   int       // phases so far
+	armed   *Trigger
+	fired   chan struct{}
+	dying   bool
+	conns   map[net.Conn]bool
+	answers map[*stallable]bool // those that have begun and not ended
+	rules   []*Rule
+	ruleID  int
+	reads   int
 }
 
 // NewGuard makes a guard that lets everything pass and records it.
 func NewGuard() *Guard {
-	return &Guard{counts: map[string]int{}, conns: map[net.Conn]bool{}, fired: make(chan struct{})}
+	return &Guard{counts: map[string]int{}, conns: map[net.Conn]bool{}, answers: map[*stallable]bool{}, fired: make(chan struct{})}
 }
 
 // Begin starts a phase: writes are counted anew, and the trigger, if any, waits for its write.
@@ -142,9 +144,9 @@ func (g *Guard) AddRule(rule Rule) (int, error) {
 		return 0, err
 	}
 	switch rule.Action {
-	case "status", "reset", "hang", "lost", "delay":
+	case "status", "reset", "hang", "lost", "delay", "stall":
 	default:
-		return 0, fmt.Errorf("action %q is none of status, reset, hang, lost, delay", rule.Action)
+		return 0, fmt.Errorf("action %q is none of status, reset, hang, lost, delay, stall", rule.Action)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -154,7 +156,7 @@ func (g *Guard) AddRule(rule Rule) (int, error) {
 	return rule.ID, nil
 }
 
-// DropRule ends a fault; what hangs because of it is reset.
+// DropRule ends a fault; what hangs because of it is reset, what stalls goes on.
 func (g *Guard) DropRule(id int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -168,13 +170,17 @@ func (g *Guard) DropRule(id int) bool {
 	return false
 }
 
+func (r *Rule) matches(side Side, request *http.Request) bool {
+	return (r.Side == "" || r.Side == side) &&
+		(r.Method == "" || r.method.MatchString(request.Method)) && r.path.MatchString(request.URL.Path)
+}
+
+// rule returns what decides about a request before it is forwarded, or nil.
 func (g *Guard) rule(side Side, request *http.Request) *Rule {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, rule := range g.rules {
-		matches := (rule.Side == "" || rule.Side == side) &&
-			(rule.Method == "" || rule.method.MatchString(request.Method)) && rule.path.MatchString(request.URL.Path)
-		if !matches || rule.Times < 0 {
+		if rule.Action == "stall" || !rule.matches(side, request) || rule.Times < 0 {
 			continue
 		}
 		if rule.Times == 1 {
@@ -187,6 +193,30 @@ func (g *Guard) rule(side Side, request *http.Request) *Rule {
 	return nil
 }
 
+// stall returns what holds back the answer to a request now, or nil.
+func (g *Guard) stall(side Side, request *http.Request) *Rule {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, rule := range g.rules {
+		if rule.Action == "stall" && rule.matches(side, request) {
+			return rule
+		}
+	}
+	return nil
+}
+
+// Watching tells whether a watch is open on a path that ends so.
+func (g *Guard) Watching(path string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for answer := range g.answers {
+		if url := answer.request.URL; url.Query().Has("watch") && strings.HasSuffix(url.Path, path) {
+			return true
+		}
+	}
+	return false
+}
+
 // admit numbers a write; false when it comes from an operator that is being killed.
 func (g *Guard) admit(write *Write) bool {
 	g.mu.Lock()
@@ -197,8 +227,8 @@ func (g *Guard) admit(write *Write) bool {
 	}
 	write.At, write.Phase, write.Code = g.last, g.phase, -1
 	g.seq++
-	g.counts[write.kind()]++
-	write.Seq, write.Nth = g.seq, g.counts[write.kind()]
+	g.counts[write.Kind()]++
+	write.Seq, write.Nth = g.seq, g.counts[write.Kind()]
 	write.begun, write.index = g.begun, len(g.writes)
 	if g.armed != nil && g.armed.Fate == Before && g.armed.picks(write) {
 		g.fire(write)
@@ -231,9 +261,9 @@ func (g *Guard) answered(write *Write, waited bool) {
 	if write.begun != g.begun {
 		return
 	}
-	if write.refused() {
+	if write.Refused() {
 		g.seq--
-		g.counts[write.kind()]--
+		g.counts[write.Kind()]--
 	} else if waited && g.armed != nil && g.armed.picks(write) && !g.dying {
 		g.fire(write)
 	}
@@ -353,7 +383,9 @@ func (g *Guard) held(side Side, request *http.Request, write *Write, forward htt
 }
 
 // pass forwards a request, unless a rule is against it.
-func (g *Guard) pass(side Side, w http.ResponseWriter, request *http.Request, forward http.Handler) {
+func (g *Guard) pass(side Side, to http.ResponseWriter, request *http.Request, forward http.Handler) {
+	w := &stallable{ResponseWriter: to, guard: g, side: side, request: request}
+	defer w.end()
 	rule := g.rule(side, request)
 	if rule == nil {
 		forward.ServeHTTP(w, request)
@@ -427,6 +459,52 @@ func (w *watched) WriteHeader(code int) {
 
 // Unwrap gives http.ResponseController what it flushes.
 func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// stallable is an answer that a rule can hold back at any time.
+type stallable struct {
+	http.ResponseWriter
+	guard   *Guard
+	side    Side
+	request *http.Request
+}
+
+func (s *stallable) WriteHeader(code int) {
+	if s.wait() != nil {
+		return
+	}
+	s.ResponseWriter.WriteHeader(code)
+	s.guard.mu.Lock()
+	defer s.guard.mu.Unlock()
+	s.guard.answers[s] = true
+}
+
+func (s *stallable) Write(content []byte) (int, error) {
+	if err := s.wait(); err != nil {
+		return 0, err
+	}
+	return s.ResponseWriter.Write(content)
+}
+
+// Unwrap gives http.ResponseController what it flushes.
+func (s *stallable) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// wait returns when no rule stalls the answer, or, with an error, when nobody waits for it any more.
+func (s *stallable) wait() error {
+	for rule := s.guard.stall(s.side, s.request); rule != nil; rule = s.guard.stall(s.side, s.request) {
+		select {
+		case <-s.request.Context().Done():
+			return s.request.Context().Err()
+		case <-rule.lifted:
+		}
+	}
+	return nil
+}
+
+func (s *stallable) end() {
+	s.guard.mu.Lock()
+	defer s.guard.mu.Unlock()
+	delete(s.guard.answers, s)
+}
 
 // held is an answer that may or may not be sent.
 type held struct {

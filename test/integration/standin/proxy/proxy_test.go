@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -76,7 +77,13 @@ func etcdThrough(t *testing.T, guard *Guard, behind string) (call func(rpc strin
 	return func(rpc string) (*http.Response, error) {
 		request := httptest.NewRequest("POST", "http://"+address+"/etcdserverpb.Cluster/"+rpc, strings.NewReader("message"))
 		request.Header.Set("Te", "trailers")
-		return transport.RoundTrip(request)
+		answer, err := transport.RoundTrip(request)
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(answer.Body) // to the end, as gRPC does: by then the guard has noted it
+		answer.Body = io.NopCloser(bytes.NewReader(body))
+		return answer, err
 	}
 }
 
@@ -131,10 +138,7 @@ func TestEachFateKillsAndForwardsAsItsNameSays(t *testing.T) {
 			}
 			call := etcdThrough(t, guard, fakeEtcd(t, &calls))
 			guard.Begin("test", &Trigger{Name: "MemberAdd Cluster #1", Fate: fate})
-			answer, err := call("MemberAdd")
-			if err == nil {
-				_, err = io.ReadAll(answer.Body)
-			}
+			_, err := call("MemberAdd")
 			if fate != LostAlive {
 				<-dead
 			}
@@ -277,5 +281,58 @@ func TestWhatHangsIsResetWhenTheRuleIsLifted(t *testing.T) {
 	guard.DropRule(id)
 	if <-done == nil {
 		t.Error("answered")
+	}
+}
+
+func TestAStalledWatchGoesOnWhereItStood(t *testing.T) {
+	guard := NewGuard()
+	next := make(chan struct{})
+	server, caller := apiThrough(t, guard, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, "first")
+		w.(http.Flusher).Flush()
+		if r.URL.Query().Has("watch") {
+			<-next
+			fmt.Fprintln(w, "second")
+		}
+	})
+	watch, err := caller.Get(server + "/api/v1/pods?watch=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Body.Close()
+	lines := bufio.NewScanner(watch.Body)
+	lines.Scan()
+	if lines.Text() != "first" || !guard.Watching("/pods") || guard.Watching("/services") {
+		t.Errorf("%q, watching: %v, %v", lines.Text(), guard.Watching("/pods"), guard.Watching("/services"))
+	}
+	id, err := guard.AddRule(Rule{Method: "GET", Path: "/pods", Action: "stall"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	came := make(chan string, 2)
+	go func() {
+		lines.Scan()
+		came <- lines.Text()
+	}()
+	go func() {
+		if answer, err := caller.Get(server + "/api/v1/pods"); err == nil {
+			answer.Body.Close()
+			came <- "list"
+		}
+	}()
+	close(next)
+	answer, err := caller.Post(server+"/api/v1/pods", "", nil)
+	if err != nil {
+		t.Fatalf("what the rule does not match: %v", err)
+	}
+	answer.Body.Close()
+	select {
+	case what := <-came:
+		t.Fatalf("came although stalled: %q", what)
+	case <-time.After(50 * time.Millisecond):
+	}
+	guard.DropRule(id)
+	if got := []string{<-came, <-came}; !slices.Contains(got, "second") || !slices.Contains(got, "list") {
+		t.Errorf("came: %q", got)
 	}
 }

@@ -36,12 +36,13 @@ type Write struct {
 }
 
 // Name says which write it is, in a way that another run has, too.
-func (w *Write) Name() string { return fmt.Sprintf("%s #%d", w.kind(), w.Nth) }
+func (w *Write) Name() string { return fmt.Sprintf("%s #%d", w.Kind(), w.Nth) }
 
-func (w *Write) kind() string { return w.Verb + " " + w.Target }
+// Kind is what the write does, and to what.
+func (w *Write) Kind() string { return w.Verb + " " + w.Target }
 
-// refused tells that the server has said no. Without an answer nobody knows.
-func (w *Write) refused() bool {
+// Refused tells that the server has said no. Without an answer nobody knows.
+func (w *Write) Refused() bool {
 	if w.Side == API {
 		return w.Code >= http.StatusBadRequest
 	}
@@ -49,7 +50,7 @@ func (w *Write) refused() bool {
 }
 
 // Accepted tells that the server has done it.
-func (w *Write) Accepted() bool { return w.Code >= 0 && !w.refused() }
+func (w *Write) Accepted() bool { return w.Code >= 0 && !w.Refused() }
 
 // etcdWrites are the RPCs that change something.
 var etcdWrites = map[string]bool{

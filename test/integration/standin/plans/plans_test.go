@@ -1,0 +1,94 @@
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"etcdop.test/standin/proxy"
+)
+
+func TestARefusedWriteIsATryToo(t *testing.T) {
+	pod := proxy.Write{Side: proxy.API, Verb: "POST", Target: "pods/c-1", Nth: 1, Code: 403}
+	status := proxy.Write{Side: proxy.API, Verb: "PATCH", Target: "etcdmembers/c-1/status", Nth: 1, Code: 200}
+	unanswered := proxy.Write{Side: proxy.API, Verb: "POST", Target: "pods/c-1", Nth: 1, Code: -1}
+	for _, c := range []struct {
+		writes  []proxy.Write
+		want    string
+		because string
+	}{
+		{nil, "", "nothing was tried"},
+		{[]proxy.Write{pod, status}, "", "two objects, once each"},
+		{[]proxy.Write{pod, status, pod}, "2 times POST pods/c-1 (answer 403)", "one object twice, refused"},
+		{[]proxy.Write{status, pod, status}, "2 times PATCH etcdmembers/c-1/status (answer 200)", "one object twice, accepted"},
+		{[]proxy.Write{pod, unanswered}, "2 times POST pods/c-1", "a try without an answer is one"},
+	} {
+		got := fmt.Sprint(restless(c.writes))
+		if (c.want == "") != (got == "<nil>") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.because, got)
+		}
+	}
+}
+
+func TestAWaitOfTenSecondsForEtcdIsNeedless(t *testing.T) {
+	at := func(seconds, code int) proxy.Write {
+		return proxy.Write{
+			Side: proxy.Etcd, Verb: "MemberAdd", Target: "Cluster", Nth: 1, Code: code, At: time.Unix(int64(seconds), 0),
+		}
+	}
+	for _, c := range []struct {
+		writes   []proxy.Write
+		needless bool
+		because  string
+	}{
+		{[]proxy.Write{at(0, 0), at(20, 0)}, false, "nothing was refused"},
+		{[]proxy.Write{at(0, 14), at(1, 14), at(5, 0)}, false, "etcd itself refuses for five seconds"},
+		{[]proxy.Write{at(0, 14), at(10, 0)}, true, "asked again too late"},
+		{[]proxy.Write{at(0, 14), at(5, 14), at(10, 0)}, true, "refused for longer than etcd has reason to"},
+		{[]proxy.Write{at(0, 14), at(5, 0), at(20, 14), at(25, 0)}, false, "two waits, each short"},
+	} {
+		if err := needlessWait(c.writes); (err != nil) != c.needless {
+			t.Errorf("%s: %v", c.because, err)
+		}
+	}
+}
+
+func TestAPlanThatMissedItsWriteFailsUnlessSomeMay(t *testing.T) {
+	for allowed, want := range []string{
+		"FAILED its write did not come: a; FAILED its write did not come: b; 2 failed",
+		"FAILED its write did not come: a; FAILED its write did not come: b; 2 failed",
+		"missed its write did not come: a; missed its write did not come: b; 0 failed",
+	} {
+		got := ""
+		r := Runner{Missed: []string{"a", "b"}, Print: func(format string, arguments ...any) {
+			got += fmt.Sprintf(format, arguments...) + "; "
+		}}
+		r.Judge(allowed)
+		if got += fmt.Sprintf("%d failed", r.Failed); got != want {
+			t.Errorf("%d allowed: %s", allowed, got)
+		}
+	}
+}
+
+func TestOnlyAKillPlanMayMissItsWrite(t *testing.T) {
+	again := func(context.Context, *Env) error { return errMissed }
+	for _, c := range []struct {
+		ifMissed       func(context.Context, *Env) error
+		failed, missed int
+	}{{nil, 1, 0}, {again, 0, 1}} {
+		r := Runner{Print: func(string, ...any) {}}
+		r.count(t.Context(), Case{Name: "c", IfMissed: c.ifMissed}, time.Now(), "", fmt.Errorf("before: %w", errMissed))
+		if r.Failed != c.failed || len(r.Missed) != c.missed || r.Passed != 0 {
+			t.Errorf("failed %d, missed %v, passed %d", r.Failed, r.Missed, r.Passed)
+		}
+	}
+	r := Runner{Print: func(string, ...any) {}}
+	r.count(t.Context(), Case{}, time.Now(), "", nil)
+	r.count(t.Context(), Case{}, time.Now(), "", errors.New("any"))
+	if r.Passed != 1 || r.Failed != 1 {
+		t.Errorf("passed %d, failed %d", r.Passed, r.Failed)
+	}
+}
