@@ -46,12 +46,13 @@ bool refuses_us(unsigned long code) {
 Failure failure() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
+  const bool denied = refuses_us(code);
   const char* reason = ERR_reason_error_string(code);
   std::string text = reason ? reason : "error " + std::to_string(code);
   // "sslv3 alert certificate expired" in OpenSSL's words, whatever the protocol.
-  if (const std::size_t at = text.find(" alert "); refuses_us(code) && at != std::string::npos)
+  if (const std::size_t at = text.find(" alert "); denied && at != std::string::npos)
     text = "the other side refuses us: " + text.substr(at + 7);
-  return {std::move(text), refuses_us(code)};
+  return {std::move(text), denied};
 }
 
 Error invalid(const char* option, const std::string& why) {

@@ -106,6 +106,8 @@ struct Rules {
   int voters() const { return static_cast<int>(census.voters.size()); }
   int staying() const { return static_cast<int>(census.staying.size()); }
   int joiners() const { return static_cast<int>(census.joiners.size()); }
+  /// More are there or on their way than are wanted.
+  bool too_many() const { return staying() + joiners() > census.want; }
 
   /// Whether those who remain still have a healthy quorum among themselves.
   bool can_lose(const Seat& voter) const {
@@ -182,8 +184,8 @@ Step Rules::drop_joiner() {
   });
   for (const Seat* seat : newest_first) {
     // A broken voter goes before a healthy learner (shrink).
-    const bool surplus = staying() + joiners() > census.want &&
-                         !(healthy(*seat) && has_started(seat) && census.broken_staying());
+    const bool surplus =
+        too_many() && !(healthy(*seat) && has_started(seat) && census.broken_staying());
     const bool removed = !seat->listed && !seat->object->initial_cluster.empty();
     const bool stuck = unstarted(*seat) && past_deadline(seen, waits_since(*seat));
     if (!surplus && !removed && !stuck) continue;
@@ -276,7 +278,7 @@ Step Rules::publish() {
 /// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; among the
 /// others a follower, where most members share a node, the newest of them.
 Step Rules::shrink() {
-  const bool replaceable = census.broken_staying() && staying() + joiners() > census.want;
+  const bool replaceable = census.broken_staying() && too_many();
   if ((staying() <= census.want && !replaceable) || !census.leaving.empty()) return NoStep{};
   const auto neighbours = [&](const Seat* s) {
     return std::ranges::count_if(census.staying, [&](const Seat* other) {

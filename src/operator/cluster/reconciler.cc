@@ -21,8 +21,7 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kAgainSoon = 200ms;
-constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is worth telling.
-constexpr const char* kStatus = "status";
+constexpr auto kRefusalsExpected = 15s;       // For 5 s after each change; longer is worth telling.
 constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
 
 /// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
@@ -106,12 +105,14 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   // What had no effect that we can see is not done again at once.
   if (const bool news = log_plan(key, todo); !news)
     todo.again = std::max(todo.again, pace(seen, todo.status));
-  if (const Duration wait = refusals_.wait(key, kStatus, with_.executor.now()); wait > Duration(0))
+  if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
+      wait > Duration(0))
     return runtime::Requeue{wait};
   const auto reported = report(seen, todo);
   if (reported.failed_with(Code::Conflict))
     return runtime::Requeue{kAgainSoon};  // We saw an older state.
-  if (refused(reported)) (void)refusals_.note(key, kStatus, reported, with_.executor.now());
+  if (refused(reported))
+    (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
   return carry_out(seen, endpoints, todo);
 }

@@ -48,7 +48,7 @@ struct Etcd final : etcd::Clients {
       all_.asked += address_.back();
       if (all_.refusing.find(address_.back()) != std::string::npos)
         return Error{Code::Unavailable, "etcdserver: unhealthy cluster"};
-      all_.members.push_back({{9}, "", {peer_url}, {}, true});
+      if (!all_.forgetful) all_.members.push_back({{9}, "", {peer_url}, {}, true});
       return etcd::MemberId{9};
     }
     Result<Done> promote(etcd::MemberId) override { return Done{}; }
@@ -68,6 +68,7 @@ struct Etcd final : etcd::Clients {
   }
   std::vector<etcd::Member> members, theirs;  // As ours list them, and as foreign ones do.
   std::string refusing, foreign, asked;       // Last digits of addresses.
+  bool forgetful = false;                     // Accepts, and does nothing.
 };
 
 class ReconcilerTest : public ::testing::Test {
@@ -149,8 +150,9 @@ class ReconcilerTest : public ::testing::Test {
 
   void pass() {
     world.spawn([&] {
-      const auto done = reconciler.reconcile(kKey);
+      auto done = reconciler.reconcile(kKey);
       EXPECT_TRUE(done) << done.error().message;
+      if (done) again = done->after.value_or(Duration::max());
     });
     world.run();
   }
@@ -160,6 +162,7 @@ class ReconcilerTest : public ::testing::Test {
     return c ? c->message : "";
   }
 
+  Duration again{};  // As the last pass asked for.
   sim::Scheduler world{1};
   FakeApi api{world};
   testing::MemoryLog log;
@@ -198,6 +201,25 @@ TEST_F(ReconcilerTest, SaysWhatIsRefusedForLong) {
   pass();
   pass();
   EXPECT_EQ(progress(), "3 of 4 members vote");
+}
+
+TEST_F(ReconcilerTest, WhatHasNoEffectIsNotDoneAgainAtOnce) {
+  etcd.forgetful = true;
+  pass();
+  EXPECT_EQ(again, 0s);
+  pass();
+  EXPECT_EQ(etcd.asked, "22");
+  EXPECT_GE(again, 300ms);
+}
+
+TEST_F(ReconcilerTest, AMemberThatIsGoneWithoutAWordIsForgotten) {
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.spec.replicas = cluster.status.observed->replicas = 3;
+  stores.clusters.saw(stored_again(cluster));
+  api.erase(v1::EtcdMember::resource, {kKey.ns, "db-d"});
+  pass();
+  EXPECT_EQ(api.requests("delete etcdmembers prod/db-d"), 1);
+  EXPECT_EQ(stores.members.get({kKey.ns, "db-d"}), nullptr);
 }
 
 TEST_F(ReconcilerTest, AsksNobodyToRemoveItself) {

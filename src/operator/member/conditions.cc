@@ -85,10 +85,12 @@ Verdict judge(const Observation& seen) {
   if (seen.volume && !is_ours(seen.volume->metadata, member))
     return {"False", v1::kVolumeConflict,
             "the PersistentVolumeClaim " + volume + " belongs to somebody else"};
-  if (const auto missing = not_implemented(member); !seen.pod && !missing.empty())
+  if (!seen.pod) {
+    const auto missing = not_implemented(member);
+    if (missing.empty()) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
     return {"False", v1::kNotImplemented,
             "this release does not implement " + missing.front() + ": no Pod is made without it"};
-  if (!seen.pod) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
+  }
   if (!is_ours(seen.pod->metadata, member))
     return {"False", v1::kPodConflict,
             "the Pod " + member.metadata.name + " belongs to somebody else"};

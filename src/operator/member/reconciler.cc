@@ -13,7 +13,6 @@ namespace {
 namespace v1 = api::v1alpha2;
 
 constexpr auto kAgainSoon = std::chrono::milliseconds(200);
-constexpr const char* kStatus = "status";
 
 /// The cluster that owns the member, by UID; null if it is gone, being deleted, or another one of
 /// that name.
@@ -42,10 +41,12 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   const Observation& seen = *observed;
   const Plan todo = plan(seen);
   log_plan(seen, todo);
-  if (const Duration wait = refusals_.wait(key, kStatus, with_.executor.now()); wait > Duration(0))
+  if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
+      wait > Duration(0))
     return runtime::Requeue{wait};
   const auto reported = report(seen, todo);
-  if (refused(reported)) (void)refusals_.note(key, kStatus, reported, with_.executor.now());
+  if (refused(reported))
+    (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
   const std::string doing = to_string(todo.step);
   if (const Duration wait = refusals_.wait(key, doing, with_.executor.now()); wait > Duration(0))

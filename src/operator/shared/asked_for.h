@@ -12,8 +12,8 @@ namespace etcdop {
 /// `subtrees` ("tls", "storage.medium"). An object with nothing set in it asks for nothing.
 template <class Spec>
 std::vector<std::string> asked_for(const Spec& spec, const std::vector<std::string>& subtrees) {
+  static const auto leaves = api::leaves<Spec>();  // Every pass asks.
   std::vector<std::string> out;
-  const auto leaves = api::leaves<Spec>();
   for (const std::string& path : api::differs_from_default(spec)) {
     const auto covers = [&](const std::string& subtree) {
       return path == subtree || path.starts_with(subtree + ".");

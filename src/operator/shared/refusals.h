@@ -18,6 +18,7 @@ bool refused(const Result<Done>&);
 class Refusals {
  public:
   static constexpr Duration kSoon = std::chrono::seconds(2), kLater = std::chrono::seconds(60);
+  static constexpr const char* kStatus = "status";  ///< The write that reports; others by the step.
 
   /// How long not to try this write yet; zero: it may be tried.
   Duration wait(const api::ObjectKey&, const std::string& write, Instant now) const;
