@@ -1,0 +1,130 @@
+// Every etcd process of a simulated world, and what is between them.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/wall_time.h"
+#include "etcd/member.h"
+#include "http/grpc_channel.h"
+#include "sim/dice.h"
+
+namespace etcdop::sim {
+
+/// What one member keeps over restarts: its identity, its log, its copy of the membership. Belongs
+/// to a volume, which shares it with the process that runs on it.
+struct DataDir;
+std::shared_ptr<DataDir> empty_data_dir();
+
+/// Processes by address. Names are resolved as peers resolve them: through `Options::resolve`.
+///
+/// Modelled, each where design/semantics.md and the contract tests have it: a log for each member
+/// (term, entry), replicated and committed by quorum of the voters that the leader has applied;
+/// membership applied per member with its own learner limit; elections, check-quorum, leader
+/// transfer; first starts (new, existing, wrong list, unresolvable or silent peers), restarts,
+/// removed members (exit 0), versions; member and cluster ids by etcd's formulas; strict
+/// reconfiguration and the 5 s of health by version; a store of keys.
+class EtcdNet {
+ public:
+  using Address = std::string;  ///< An IP.
+  struct Options {
+    /// DNS, as a member sees it that looks up a peer's host name: nullopt: no such name (yet).
+    std::function<std::optional<Address>(const std::string& host)> resolve;
+    /// One line for the trace of the world: who, what.
+    std::function<void(const std::string& who, const std::string& what)> tell;
+  };
+  /// Fibers and timers of its own run on `world`, which outlives it; stop() ends them.
+  EtcdNet(Executor& world, const WallClock&, Dice, Options);
+  ~EtcdNet();
+  void stop();
+
+  struct Start {
+    Address address;
+    std::string version;               ///< Of the program: "3.6.16".
+    std::vector<std::string> command;  ///< "etcd" and its flags, as a Pod has them.
+    std::shared_ptr<DataDir> dir;
+    /// Called on the world's loop, at most once, when the process ends by itself.
+    std::function<void(int exit_code, const std::string& last_words)> exited;
+  };
+  /// No process may run at that address. A flag that is not modelled ends the test (check()).
+  void start(Start);
+  /// SIGKILL: at once, and `exited` is not called.
+  void kill(const Address&);
+  /// SIGTERM: a leader hands over, then it ends. `exited` is not called.
+  void terminate(const Address&);
+  bool runs(const Address&) const;
+  /// As the probes would be answered now: /livez, /readyz (for 3.5 below 3.5.11: /health).
+  bool alive(const Address&) const;
+  bool ready(const Address&) const;
+
+  /// One call of etcd's gRPC API, asked by `caller`'s running fiber: etcdserverpb's Status,
+  /// MemberList, MemberAdd, MemberPromote, MemberRemove, MoveLeader. As http::GrpcChannel::unary.
+  /// Waits (7 s without quorum, ...) are the caller's. Unavailable: nobody listens there. Lost: the
+  /// process ended after it had taken the request. Any other path ends the test.
+  Result<std::string> unary(Executor& caller, const Address&, std::string_view path,
+                            std::string_view request, http::GrpcStatus&);
+
+  /// A client's linearizable write and read of one key (0: it was never written). Unavailable: it
+  /// surely did not happen; Lost: it may still.
+  Result<Done> put(Executor& caller, const Address&, const std::string& key, std::uint64_t value);
+  Result<std::uint64_t> get(Executor& caller, const Address&, const std::string& key);
+
+  // --- faults
+  /// Peers at these addresses do not hear each other from now on (or do again).
+  void cut(const Address&, const Address&, bool apart);
+  /// A learner that receives its first data needs so long.
+  void slow_snapshots(Duration d) { snapshot_takes_ = d; }
+  /// etcd issue 14523: after a restart of a peer, some members believe for ever that it is
+  /// inactive, and refuse changes (`unhealthy cluster`) as if it were dead. Percent of such pairs.
+  void forgetful_peers(std::uint64_t percent) { forgetful_percent_ = percent; }
+
+  // --- ground truth, for checkers. Never suspends.
+  struct Member {
+    etcd::MemberId id;
+    std::string name, peer_url;
+    bool learner = false;
+    bool operator==(const Member&) const = default;
+  };
+  struct Truth {  ///< Of one running process.
+    Address address;
+    std::string name, version;
+    etcd::ClusterId cluster;
+    etcd::MemberId member;
+    etcd::MemberId leader;  ///< 0: it knows none.
+    bool leads = false, serves = false;
+    std::uint64_t applied = 0, last = 0;  ///< Indexes of its log.
+    std::vector<Member> members;          ///< As it has applied them.
+  };
+  std::vector<Truth> processes() const;
+  /// The voters and learners as the newest applied state of that cluster has them; empty: nobody
+  /// has data of it.
+  std::vector<Member> membership(etcd::ClusterId) const;
+  /// Whether enough of those voters run and reach each other to commit.
+  bool has_quorum(etcd::ClusterId) const;
+  /// Every birth (a data dir that was started as `new`): cluster, token, address, in order.
+  struct Birth {
+    etcd::ClusterId cluster;
+    std::string token, name;
+    Instant when;
+  };
+  const std::vector<Birth>& births() const;
+  /// Whose data a dir holds; nullopt: none.
+  static std::optional<std::pair<etcd::ClusterId, etcd::MemberId>> owner_of(const DataDir&);
+  /// Violations of what etcd itself promises, which would be this fake's own defects (a committed
+  /// entry that differs between members, equal applied index and other members); empty is good.
+  std::string self_check() const;
+
+ private:
+  struct World;
+  std::unique_ptr<World> world_;
+  Duration snapshot_takes_{0};
+  std::uint64_t forgetful_percent_ = 0;
+};
+
+}  // namespace etcdop::sim
