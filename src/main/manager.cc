@@ -12,15 +12,8 @@
 #include "http/server.h"
 #include "kube/client.h"
 #include "kube/dialer.h"
-#include "kube/reflector.h"
 #include "main/flags.h"
-#include "operator/cluster/reconciler.h"
-#include "operator/cluster/wire.h"
-#include "operator/member/reconciler.h"
-#include "operator/member/wire.h"
-#include "operator/shared/stores.h"
-#include "runtime/controller.h"
-#include "runtime/leader.h"
+#include "operator/operator.h"
 #include "runtime/metrics.h"
 #include "sys/asio_loop.h"
 #include "sys/log_writer.h"
@@ -70,22 +63,13 @@ class Manager {
         api_(loop, random_, config_, dial_api, read_file, api_options()),
         lease_api_(loop, random_, config_, std::move(dial_api), read_file, api_options()),
         etcd_(loop, etcd::network_dial(loop, nullptr)),
-        election_(lease_api_, loop, clock_, random_, log,
-                  {.ns = config_.ns, .identity = runtime::leader_identity(host_name(), random_)}),
-        clusters_({loop, api_, stores_, etcd_, clock_, log}),
-        members_({loop, api_, stores_, clock_, log}, {flags.etcd_image_repository}),
-        cluster_controller_(loop, random_, log, controller("etcdcluster"),
-                            [this](const auto& key) { return clusters_.reconcile(key); }),
-        member_controller_(loop, random_, log, controller("etcdmember"),
-                           [this](const auto& key) { return members_.reconcile(key); }),
+        operator_({loop, random_, clock_, log, api_, lease_api_, etcd_}, operator_options()),
         probes_(loop, {}),
         scrapes_(loop, {}) {
-    cluster::connect(stores_, cluster_controller_.queue());
-    member::connect(stores_, member_controller_.queue());
     probes_.route("/healthz", [](const auto&) { return http::Response{200, {}, "ok\n"}; });
     probes_.route("/readyz", [this](const auto&) {
-      return synced() ? http::Response{200, {}, "ok\n"}
-                      : http::Response{503, {}, "the caches are not filled yet\n"};
+      return operator_.synced() ? http::Response{200, {}, "ok\n"}
+                                : http::Response{503, {}, "the caches are not filled yet\n"};
     });
     measure();
   }
@@ -102,16 +86,15 @@ class Manager {
     background([this] {
       if (loop_.wait_for_termination() != Woken::Ready) return;
       log_.info("asked to end");
-      stop_working();
+      operator_.stop();
       if (loop_.sleep(kStopLimit) != Woken::Ready) return;
       log_.error("some work did not stop in time");
       std::_Exit(kExitFailed);
     });
-    watch();
-    working_ = loop_.spawn([this] { work(); });
-    (void)working_->join();
+    const auto ended = operator_.run();
+    if (operator_.stuck()) std::_Exit(kExitFailed);
     end();
-    return exit_code_;
+    return ended ? 0 : kExitFailed;
   }
 
  private:
@@ -119,15 +102,20 @@ class Manager {
     return {.version = ETCDOP_VERSION,
             .on_answer = runtime::count_requests(metrics_, config_.host)};
   }
-  runtime::Controller::Options controller(const char* name) {
-    runtime::Controller::Options out;
-    out.name = name;
-    return runtime::measured(metrics_, std::move(out));
+  Operator::Options operator_options() {
+    return {.leader_elect = flags_.leader_elect,
+            .lease_namespace = config_.ns,
+            .identity = runtime::leader_identity(host_name(), random_),
+            .watch_namespaces = flags_.watch_namespaces,
+            .images = {flags_.etcd_image_repository},
+            .measured = [this](runtime::Controller::Options options) {
+              return runtime::measured(metrics_, std::move(options));
+            }};
   }
 
   void measure() {
-    runtime::measure(metrics_, cluster_controller_);
-    runtime::measure(metrics_, member_controller_);
+    runtime::measure(metrics_, operator_.clusters());
+    runtime::measure(metrics_, operator_.members());
     metrics_.on_scrape(
         [this,
          leads = &metrics_.gauge("leader_election_master_status",
@@ -138,7 +126,7 @@ class Manager {
          cpu = &metrics_.counter("process_cpu_seconds_total",
                                  "Total user and system CPU time spent in seconds.")] {
           const ProcessUsage usage = process_usage();
-          leads->set(election_.leading() ? 1 : 0);
+          leads->set(operator_.leading() ? 1 : 0);
           memory->set(static_cast<double>(usage.resident_bytes));
           cpu->set(usage.cpu_seconds);
         });
@@ -146,11 +134,6 @@ class Manager {
       return http::Response{
           200, {{"content-type", std::string(runtime::kMetricsContentType)}}, metrics_.text()};
     });
-  }
-
-  bool synced() const {
-    return stores_.clusters.synced() && stores_.members.synced() && stores_.pods.synced() &&
-           stores_.volumes.synced() && stores_.services.synced();
   }
 
   /// A fiber that is cancelled at the end.
@@ -174,67 +157,8 @@ class Manager {
     return true;
   }
 
-  template <class T>
-  void watch(kube::Store<T>& store, const std::string& selector) {
-    std::vector<std::string> namespaces = flags_.watch_namespaces;
-    if (namespaces.empty()) namespaces.emplace_back();
-    for (const std::string& ns : namespaces) {
-      auto reflector = std::make_shared<kube::Reflector<T>>(
-          loop_, random_, log_, api_, store, typename kube::Reflector<T>::Options{ns, selector});
-      reflector->start();
-      stop_watching_.push_back([reflector] { reflector->stop(); });
-    }
-  }
-
-  void watch() {
-    watch(stores_.clusters, "");
-    watch(stores_.members, "");
-    watch(stores_.pods, api::v1alpha2::kClusterLabel);
-    watch(stores_.volumes, api::v1alpha2::kClusterLabel);
-    watch(stores_.services, api::v1alpha2::kClusterLabel);
-  }
-
-  /// Controllers run while we lead, on caches that are full.
-  void work() {
-    std::shared_ptr<Fiber> leading;
-    if (flags_.leader_elect) {
-      if (!election_.acquire()) return;
-      leading = loop_.spawn([this] {
-        const Error why = election_.lead();
-        if (why.code == Code::Cancelled) return;
-        log_.error("no longer the leader", {{"error", why.message}});
-        exit_code_ = kExitFailed;  // Somebody else may lead now: nothing more is written.
-        stop_working();
-      });
-    }
-    while (!synced())
-      if (loop_.sleep(50ms) != Woken::Ready) break;
-    if (synced()) {
-      log_.info("caches are full",
-                {{"clusters", stores_.clusters.size()}, {"members", stores_.members.size()}});
-      cluster_controller_.start();
-      member_controller_.start();
-      Wait forever(loop_);
-      (void)forever.until();
-      Shield orderly(loop_, kStopLimit);
-      if (auto stopped = cluster_controller_.stop(); !stopped) std::_Exit(kExitFailed);
-      if (auto stopped = member_controller_.stop(); !stopped) std::_Exit(kExitFailed);
-    }
-    Shield orderly(loop_, kStopLimit);
-    if (leading) {
-      leading->cancel();
-      (void)leading->join();
-      election_.release();
-    }
-  }
-
-  void stop_working() {
-    if (working_) working_->cancel();
-  }
-
   void end() {
     Shield orderly(loop_, kStopLimit);
-    for (const auto& stop : stop_watching_) stop();
     etcd_.close();
     for (const auto& fiber : background_) fiber->cancel();
     for (const auto& fiber : background_) (void)fiber->join();
@@ -247,19 +171,11 @@ class Manager {
   OsRandom random_;
   SystemWallClock clock_;
   runtime::Metrics metrics_;
-  kube::Client api_;
-  kube::Client lease_api_;  // However many other calls hang, the Lease is renewed.
-  Stores stores_;
+  kube::Client api_, lease_api_;
   etcd::Pool etcd_;
-  runtime::LeaderElection election_;
-  cluster::Reconciler clusters_;
-  member::Reconciler members_;
-  runtime::Controller cluster_controller_, member_controller_;
+  Operator operator_;
   http::Server probes_, scrapes_;
   std::vector<std::shared_ptr<Fiber>> background_;
-  std::vector<std::function<void()>> stop_watching_;
-  std::shared_ptr<Fiber> working_;
-  int exit_code_ = 0;
 };
 
 int run(const Flags& flags) {

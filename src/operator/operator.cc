@@ -1,0 +1,110 @@
+#include "operator/operator.h"
+
+#include "api/v1alpha2/names.h"
+#include "kube/reflector.h"
+#include "operator/cluster/wire.h"
+#include "operator/member/wire.h"
+
+namespace etcdop {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr auto kStopLimit = 8s;      // The kubelet waits for ten.
+constexpr auto kSyncedEvery = 50ms;  // Between looks at the caches, until they are full.
+}  // namespace
+
+Operator::Operator(Collaborators with, Options options)
+    : with_(with),
+      options_(std::move(options)),
+      election_(with.lease_api, with.executor, with.clock, with.random, with.log,
+                {.ns = options_.lease_namespace, .identity = options_.identity}),
+      clusters_({with.executor, with.api, stores_, with.etcd, with.clock, with.log}),
+      members_({with.executor, with.api, stores_, with.clock, with.log}, options_.images),
+      cluster_controller_(with.executor, with.random, with.log, controller("etcdcluster"),
+                          [this](const auto& key) { return clusters_.reconcile(key); }),
+      member_controller_(with.executor, with.random, with.log, controller("etcdmember"),
+                         [this](const auto& key) { return members_.reconcile(key); }) {
+  cluster::connect(stores_, cluster_controller_.queue());
+  member::connect(stores_, member_controller_.queue());
+}
+
+runtime::Controller::Options Operator::controller(const char* name) const {
+  runtime::Controller::Options out;
+  out.name = name;
+  return options_.measured ? options_.measured(std::move(out)) : out;
+}
+
+Result<Done> Operator::run() {
+  watch_all();
+  working_ = with_.executor.spawn([this] { work(); });
+  (void)working_->join();
+  Shield orderly(with_.executor, kStopLimit);
+  for (const auto& stop : stop_watching_) stop();
+  return ended_;
+}
+
+void Operator::stop() {
+  if (working_) working_->cancel();
+}
+
+bool Operator::synced() const {
+  return stores_.clusters.synced() && stores_.members.synced() && stores_.pods.synced() &&
+         stores_.volumes.synced() && stores_.services.synced();
+}
+
+template <class T>
+void Operator::watch(kube::Store<T>& store, const std::string& selector) {
+  std::vector<std::string> namespaces = options_.watch_namespaces;
+  if (namespaces.empty()) namespaces.emplace_back();
+  for (const std::string& ns : namespaces) {
+    auto reflector = std::make_shared<kube::Reflector<T>>(
+        with_.executor, with_.random, with_.log, with_.api, store,
+        typename kube::Reflector<T>::Options{ns, selector});
+    reflector->start();
+    stop_watching_.push_back([reflector] { reflector->stop(); });
+  }
+}
+
+void Operator::watch_all() {
+  watch(stores_.clusters, "");
+  watch(stores_.members, "");
+  watch(stores_.pods, api::v1alpha2::kClusterLabel);
+  watch(stores_.volumes, api::v1alpha2::kClusterLabel);
+  watch(stores_.services, api::v1alpha2::kClusterLabel);
+}
+
+/// Leads, if that is asked for, for as long as the controllers run.
+void Operator::work() {
+  if (!options_.leader_elect) return control();
+  if (!election_.acquire()) return;
+  const auto leading = with_.executor.spawn([this] {
+    const Error why = election_.lead();
+    if (why.code == Code::Cancelled) return;
+    with_.log.error("no longer the leader", {{"error", why.message}});
+    ended_ = why;  // Somebody else may lead now: nothing more is written.
+    stop();
+  });
+  control();
+  Shield orderly(with_.executor, kStopLimit);
+  leading->cancel();
+  (void)leading->join();
+  if (!stuck_) election_.release();
+}
+
+/// Controllers run on caches that are full.
+void Operator::control() {
+  while (!synced())
+    if (with_.executor.sleep(kSyncedEvery) != Woken::Ready) return;
+  with_.log.info("caches are full",
+                 {{"clusters", stores_.clusters.size()}, {"members", stores_.members.size()}});
+  cluster_controller_.start();
+  member_controller_.start();
+  Wait forever(with_.executor);
+  (void)forever.until();
+  Shield orderly(with_.executor, kStopLimit);
+  for (runtime::Controller* const controller : {&cluster_controller_, &member_controller_})
+    if (!controller->stop()) stuck_ = true;
+}
+
+}  // namespace etcdop

@@ -1,0 +1,87 @@
+// The operator as a whole: caches, leader election and controllers. It knows neither sockets nor
+// processes: who makes it passes in what it speaks through.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/wall_time.h"
+#include "etcd/client.h"
+#include "kube/api.h"
+#include "operator/cluster/reconciler.h"
+#include "operator/member/reconciler.h"
+#include "operator/shared/stores.h"
+#include "runtime/controller.h"
+#include "runtime/leader.h"
+
+namespace etcdop {
+
+/// Expected flow: run() on a fiber; stop() from another one, or when the process is asked to end.
+///
+/// Guarantees: nothing is written before the caches are full and, with leader election, this
+/// process leads; nothing is written any more once run() has returned success.
+class Operator {
+ public:
+  /// All of them outlive this. `lease_api` is another way to the same server as `api`: however many
+  /// calls hang there, the Lease is renewed.
+  struct Collaborators {
+    Executor& executor;
+    Random& random;
+    WallClock& clock;
+    Log& log;
+    kube::Api& api;
+    kube::Api& lease_api;
+    etcd::Clients& etcd;
+  };
+  struct Options {
+    bool leader_elect = false;
+    std::string lease_namespace;
+    std::string identity;                       ///< With leader election: not empty.
+    std::vector<std::string> watch_namespaces;  ///< Empty: all.
+    member::Images images;
+    /// Given each controller's options before it is made: for metrics.
+    std::function<runtime::Controller::Options(runtime::Controller::Options)> measured;
+  };
+  Operator(Collaborators, Options);
+  Operator(const Operator&) = delete;
+
+  /// Suspends until it is stopped (success) or must not go on: Conflict, TimedOut: somebody else
+  /// may lead now; the process should end at once. Some work may still run then, and hangs: this
+  /// object must not be destroyed if stuck() says so.
+  Result<Done> run();
+  /// Ends run(), in good order: controllers first, then the Lease is released. At most once is
+  /// enough.
+  void stop();
+
+  /// Every cache has been filled.
+  bool synced() const;
+  bool leading() const { return election_.leading(); }
+  bool stuck() const { return stuck_; }
+  runtime::Controller& clusters() { return cluster_controller_; }
+  runtime::Controller& members() { return member_controller_; }
+
+ private:
+  template <class T>
+  void watch(kube::Store<T>& store, const std::string& selector);
+  void watch_all();
+  void work();
+  void control();
+  runtime::Controller::Options controller(const char* name) const;
+
+  Collaborators with_;
+  Options options_;
+  Stores stores_;
+  runtime::LeaderElection election_;
+  cluster::Reconciler clusters_;
+  member::Reconciler members_;
+  runtime::Controller cluster_controller_, member_controller_;
+  std::vector<std::function<void()>> stop_watching_;
+  std::shared_ptr<Fiber> working_;
+  Result<Done> ended_ = Done{};
+  bool stuck_ = false;
+};
+
+}  // namespace etcdop
