@@ -6,7 +6,7 @@
 namespace etcdop::testing {
 
 /// 2026-01-01T00:00:00Z when the executor's clock stands at its zero.
-class VirtualWallClock final : public WallClock {
+class VirtualWallClock : public WallClock {
  public:
   explicit VirtualWallClock(const Clock& clock) : clock_(clock) {}
   WallTime wall_now() const override {

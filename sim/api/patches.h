@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/result.h"
 
-namespace etcdop::testing {
+namespace etcdop::sim {
 
 /// RFC 7386: null deletes, objects merge, anything else replaces.
 void merge_patch(Json& target, const Json& patch);
@@ -18,4 +18,4 @@ Result<Json> json_patch(Json target, const Json& operations);
 /// finalizers as a set.
 void apply_patch(Json& target, const Json& before, const Json& now);
 
-}  // namespace etcdop::testing
+}  // namespace etcdop::sim

@@ -1,10 +1,10 @@
-#include "test/support/selector.h"
+#include "sim/api/selector.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-namespace etcdop::testing {
+namespace etcdop::sim {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -102,4 +102,4 @@ bool FieldSelector::matches(const Json& object) const {
   });
 }
 
-}  // namespace etcdop::testing
+}  // namespace etcdop::sim

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/result.h"
 
-namespace etcdop::testing {
+namespace etcdop::sim {
 
 /// "a=b,c!=d,e,!f,g in (x,y),h notin (z)". Empty: everything.
 class LabelSelector {
@@ -34,4 +34,4 @@ class FieldSelector {
   std::vector<std::pair<std::string, std::string>> terms_;
 };
 
-}  // namespace etcdop::testing
+}  // namespace etcdop::sim

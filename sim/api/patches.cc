@@ -1,4 +1,4 @@
-#include "test/support/patches.h"
+#include "sim/api/patches.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace etcdop::testing {
+namespace etcdop::sim {
 namespace {
 
 Error invalid(std::string what) { return {Code::Invalid, std::move(what)}; }
@@ -169,4 +169,4 @@ void apply_patch(Json& target, const Json& before, const Json& now) {
   merge_applied(target.as_object(), now.as_object());
 }
 
-}  // namespace etcdop::testing
+}  // namespace etcdop::sim

@@ -1,9 +1,9 @@
 // The three ways to change an object, by example.
-#include "test/support/patches.h"
+#include "sim/api/patches.h"
 
 #include <gtest/gtest.h>
 
-namespace etcdop::testing {
+namespace etcdop::sim {
 namespace {
 
 Json parse(const char* text) { return json::parse(text); }
@@ -67,4 +67,4 @@ TEST(ApplyPatch, TakesAwayWhatWasAppliedAndIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace etcdop::testing
+}  // namespace etcdop::sim
