@@ -1,0 +1,42 @@
+// Runs another program to its end, without a shell, while other fibers go on.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/fiber.h"
+#include "base/result.h"
+#include "base/secret.h"
+
+namespace etcdop {
+
+struct Command {
+  std::string program;                 ///< A path if it has a '/', else looked up in our PATH.
+  std::vector<std::string> args = {};  ///< Without the program's own name.
+  std::map<std::string, std::string> env = {};  ///< Besides our own environment, and before it.
+  Duration limit = std::chrono::seconds(30);
+  std::size_t output_limit = 1 << 20;  ///< Bytes of its standard output.
+};
+
+constexpr std::size_t kCommandErrorMax = 1024;
+
+struct CommandOutput {
+  int exit_code = 0;
+  int signal = 0;  ///< What killed it; 0: it ended by itself.
+  Secret out;      ///< Standard output: it may be a credential.
+  /// The end of its standard error in one line, at most kCommandErrorMax bytes.
+  std::string err_end;
+};
+
+/// Suspends until the program has ended. Its standard input is empty; of our files it gets none; it
+/// leads a process group of its own, which is killed if `limit`, the fiber's deadline or its
+/// cancellation come first. No process of it is left unreaped.
+///
+/// A program that ran is a success, whatever its exit code. Errors, which name the program:
+/// NotFound; Denied: not executable for us; Invalid: over `output_limit`, or a text with a NUL;
+/// Unavailable: the kernel has no process for us; TimedOut; Cancelled.
+Result<CommandOutput> run_command(Executor&, const Command&);
+
+}  // namespace etcdop
