@@ -3,10 +3,14 @@
 #include <cstdint>
 
 namespace etcdop {
+namespace {
+
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+}  // namespace
 
 std::optional<std::string> from_base64(std::string_view text) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   std::uint32_t bits = 0;
   int held = 0;  // How many bits wait in `bits`.
@@ -31,6 +35,19 @@ std::optional<std::string> from_base64(std::string_view text) {
   const bool whole = characters % 4 == 0 && padding <= 2 && bits == 0;
   // Two characters of padding leave four bits unused, one leaves two.
   if (!whole || held != static_cast<int>(padding) * 2) return std::nullopt;
+  return out;
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::string_view three = bytes.substr(i, 3);
+    std::uint32_t bits = 0;
+    for (std::size_t j = 0; j < 3; ++j)
+      bits = bits << 8 | (j < three.size() ? static_cast<unsigned char>(three[j]) : 0);
+    for (std::size_t j = 0; j < 4; ++j)
+      out += j <= three.size() ? kAlphabet[bits >> (18 - 6 * j) & 63] : '=';
+  }
   return out;
 }
 

@@ -10,4 +10,7 @@ namespace etcdop {
 /// people fold long values. nullopt for anything else; "" is "".
 std::optional<std::string> from_base64(std::string_view);
 
+/// Padded, without line breaks.
+std::string to_base64(std::string_view);
+
 }  // namespace etcdop

@@ -52,6 +52,7 @@ Result<Response> HttpClient::perform(const Request& request, Semaphore& line, co
 
 Result<Response> HttpClient::attempt(const Request& request, const std::string& bytes,
                                      const Sink* sink, bool& stale) {
+  const std::uint64_t renewals = renewals_;
   auto connection = take_kept();
   const bool kept = connection != nullptr;
   if (!kept) {
@@ -62,9 +63,14 @@ Result<Response> HttpClient::attempt(const Request& request, const std::string& 
   const ExchangeOptions options{sink,          options_.header_limit, options_.body_limit,
                                 kRefusalLimit, request.silence_limit, request.method == "HEAD"};
   auto [response, answered, reusable] = exchange(executor_, *connection, bytes, options);
-  if (reusable) keep(std::move(connection));
+  if (reusable && renewals == renewals_) keep(std::move(connection));
   stale = kept && !answered && response.failed_with(Code::Lost);
   return std::move(response);
+}
+
+void HttpClient::renew_connections() {
+  ++renewals_;
+  kept_.clear();
 }
 
 std::unique_ptr<Stream> HttpClient::take_kept() {

@@ -1,6 +1,7 @@
 // HTTP/1.1 client over Streams: looks blocking, suspends the calling fiber. Beast stays inside
 // http_exchange.cc.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,6 +46,9 @@ class HttpClient {
   /// body's first kRefusalLimit bytes.
   Result<Response> stream(const Request&, const Sink&);
 
+  /// No call that begins after this uses a connection from before. Calls under way go on.
+  void renew_connections();
+
   static constexpr std::size_t kRefusalLimit = 64 << 10;
 
  private:
@@ -61,6 +65,7 @@ class HttpClient {
   Options options_;
   Semaphore connections_, streams_;
   std::vector<Kept> kept_;  // The one used last is at the end.
+  std::uint64_t renewals_ = 0;
 };
 
 }  // namespace etcdop::http

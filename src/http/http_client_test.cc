@@ -120,13 +120,14 @@ TEST_P(HttpClientTest, ARequestIsWrittenAsItIs) {
       },
       {"host:1234"},
       [&](HttpClient& client) {
-        auto response = client.send({"POST", "/a?b=c", {{"Accept", "x/y"}}, "body", {}});
+        auto response = client.send(
+            {"POST", "/a?b=c", {{"Accept", "x/y"}}, "body", {}, {{"B", "2"}, {"B", "1"}}});
         ASSERT_TRUE(response);
         EXPECT_EQ(response->status, 200);
         EXPECT_EQ(response->body, "made");
       });
   EXPECT_EQ(seen,
-            "POST /a?b=c HTTP/1.1\r\nHost: host:1234\r\nAccept: x/y\r\n"
+            "POST /a?b=c HTTP/1.1\r\nHost: host:1234\r\nAccept: x/y\r\nB: 2\r\nB: 1\r\n"
             "Content-Length: 4\r\n\r\nbody");
 }
 
@@ -244,6 +245,27 @@ TEST_P(HttpClientTest, AConnectionIsUsedAgainUnlessItWasIdleForTooLong) {
     (void)world.sleep(31s);
     EXPECT_EQ(client.get("/")->body, "1");
   });
+}
+
+TEST_P(HttpClientTest, AfterRenewingNoConnectionFromBeforeIsUsed) {
+  with_client(
+      [&](Peer& peer, int connection) {
+        while (!peer.request().empty()) {
+          (void)world.sleep(2s);
+          if (!peer.say(ok(std::to_string(connection)))) return;
+        }
+      },
+      {.host = "h"},
+      [&](HttpClient& client) {
+        const auto under_way = world.spawn([&] { EXPECT_EQ(client.get("/")->body, "0"); });
+        (void)world.sleep(1s);
+        client.renew_connections();
+        (void)under_way->join();
+        EXPECT_EQ(client.get("/")->body, "1") << "that one was under way, so it was not kept";
+        client.renew_connections();
+        EXPECT_EQ(client.get("/")->body, "2") << "that one was kept";
+        EXPECT_EQ(client.get("/")->body, "2");
+      });
 }
 
 TEST_P(HttpClientTest, AConnectionIsNotUsedAgainIfTheServerDoesNotWantThat) {

@@ -187,6 +187,14 @@ class Exchange {
   bool answered_ = false, stopped_ = false, write_failed_ = false;
 };
 
+Result<Done> add_header(const std::string& name, const std::string& value, std::string& out) {
+  if (!is_token(name) || is_ours(name)) return invalid("header name \"" + printable(name) + '"');
+  if (!is_value(value))  // Its value may be secret.
+    return invalid("header " + name + ": its value must have no line break");
+  out += name + ": " + value + "\r\n";
+  return Done{};
+}
+
 }  // namespace
 
 Result<std::string> to_wire(const Request& request, const std::string& host) {
@@ -196,12 +204,10 @@ Result<std::string> to_wire(const Request& request, const std::string& host) {
                    "\": must begin with / and have no space or control character");
   if (!is_visible(host)) return invalid("host \"" + printable(host) + '"');
   std::string out = request.method + ' ' + request.target + " HTTP/1.1\r\nHost: " + host + "\r\n";
-  for (const auto& [name, value] : request.headers) {
-    if (!is_token(name) || is_ours(name)) return invalid("header name \"" + printable(name) + '"');
-    if (!is_value(value))  // Its value may be secret.
-      return invalid("header " + name + ": its value must have no line break");
-    out += name + ": " + value + "\r\n";
-  }
+  for (const auto& [name, value] : request.headers)
+    if (auto ok = add_header(name, value, out); !ok) return ok.error();
+  for (const auto& [name, value] : request.further_headers)
+    if (auto ok = add_header(name, value, out); !ok) return ok.error();
   const bool may_have_body = request.method != "GET" && request.method != "HEAD";
   if (!request.body.empty() || may_have_body)
     out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";

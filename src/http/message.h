@@ -3,6 +3,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/fiber.h"
 
@@ -15,6 +17,8 @@ struct Request {
   std::string body;
   /// For watches: TimedOut once nothing has arrived for so long. Does not move the deadline.
   std::optional<Duration> silence_limit;
+  /// Sent after `headers`, in this order; a name may be there more than once.
+  std::vector<std::pair<std::string, std::string>> further_headers = {};
 };
 
 struct Response {

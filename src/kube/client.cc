@@ -35,26 +35,47 @@ Client::Client(Executor& executor, Random& random, const Config& config,
       random_(random),
       options_(std::move(options)),
       base_path_(config.base_path),
+      impersonation_(config.impersonation),
       token_(executor, config, std::move(read_file)),
       http_(executor,
             [&executor, dial = std::move(dial)] {
               Within limit(executor, kDialLimit);  // A watch has no deadline of its own.
               return dial();
             },
-            {.host = authority(config)}) {}
+            {.host = authority(config)}) {
+  check(config.exec.has_value() == (options_.plugin != nullptr), "a Config's plugin is given");
+}
+
+Result<Done> Client::identify(http::Request& request, PluginCredentials::Current& credential) {
+  auto token = token_.get();
+  if (!token) return token.error();
+  if (options_.plugin) {
+    auto current = options_.plugin->get();
+    if (!current) return current.error();
+    credential = *current;
+    if (shown_ && shown_->certificate != credential->certificate) http_.renew_connections();
+    shown_ = credential;
+    token = credential->token;
+  }
+  request.headers.erase("Authorization");
+  if (!token->empty()) request.headers["Authorization"] = "Bearer " + token->reveal();
+  return Done{};
+}
 
 Result<http::Response> Client::exchange(const Call& call, http::Request& request,
                                         const Exchange& send) {
   request.headers["User-Agent"] = "etcd-operator/" + options_.version;
+  request.further_headers = impersonation_;
   for (bool renewed = false;; renewed = true) {
-    auto token = token_.get();
-    if (!token) return token.error();
-    if (!token->empty()) request.headers["Authorization"] = "Bearer " + token->reveal();
+    PluginCredentials::Current credential;
+    if (auto ok = identify(request, credential); !ok) return ok.error();
     auto response = send(request);
     if (options_.on_answer)
       options_.on_answer(call.verb, call.resource, response ? response->status : 0);
     if (!response) return to_error(call, response.error());
-    if (response->status != 401 || renewed || !token_.expire()) return response;
+    if (response->status != 401 || renewed) return response;
+    const bool again = credential ? options_.plugin->expire(credential) : token_.expire();
+    if (!again) return response;
   }
 }
 

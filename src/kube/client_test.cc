@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kube/request.h"
 #include "sim/pipe.h"
 #include "sim/scheduler.h"
 #include "test/support/seeded_random.h"
+#include "test/support/virtual_wall_clock.h"
 
 namespace etcdop::kube {
 namespace {
@@ -126,10 +128,13 @@ class ClientTest : public ::testing::Test {
         return files[path];
       };
       Client client(world, random, config, std::move(dial), read_file,
-                    {.version = "1.2", .on_answer = [this](Verb verb, const Resource& r, int code) {
-                       answers += std::string(to_string(verb)) + " " + r.plural + " " +
-                                  std::to_string(code) + "; ";
-                     }});
+                    {.version = "1.2",
+                     .on_answer =
+                         [this](Verb verb, const Resource& r, int code) {
+                           answers += std::string(to_string(verb)) + " " + r.plural + " " +
+                                      std::to_string(code) + "; ";
+                         },
+                     .plugin = plugin});
       body(client);
     });
     world.run();
@@ -184,6 +189,7 @@ class ClientTest : public ::testing::Test {
   }();
   std::map<std::string, std::string> files{{"/token", "one"}};
   int dials = 0, requests = 0;
+  PluginCredentials* plugin = nullptr;
   std::string answers;
   std::vector<std::string> events;
 };
@@ -240,6 +246,114 @@ TEST_F(ClientTest, ATokenThatIsRefusedIsReadAgainOnce) {
   with(refuse(9),
        [](Client& client) { EXPECT_TRUE(client.call(get()).failed_with(Code::Denied)); });
   EXPECT_EQ(tokens, (std::vector<std::string>{"fixed"}));
+}
+
+TEST_F(ClientTest, WhomWeStandInForIsSaidInEachRequest) {
+  config.impersonation = {{"Impersonate-User", "u"},
+                          {"Impersonate-Group", "b"},
+                          {"Impersonate-Group", "a"},
+                          {"Impersonate-Extra-k%2Fx", "v"}};
+  std::vector<std::string> seen;
+  with(
+      [&](Peer& peer, int) {
+        for (std::string request; !(request = peer.request()).empty();) {
+          seen.push_back(request);
+          (void)peer.answer(200, "{}");
+        }
+      },
+      [&](Client& client) {
+        EXPECT_TRUE(client.call(create()));
+        (void)client.watch(watching(), [](const WatchEvent&) { return true; });
+      });
+  ASSERT_EQ(seen.size(), 2U);
+  for (const std::string& request : seen)
+    EXPECT_NE(request.find("Impersonate-User: u\r\nImpersonate-Group: b\r\n"
+                           "Impersonate-Group: a\r\nImpersonate-Extra-k%2Fx: v\r\n"),
+              std::string::npos)
+        << request;
+}
+
+/// A client whose identity comes from a plugin that gives another token and certificate each time.
+class PluginClientTest : public ClientTest {
+ protected:
+  PluginClientTest() {
+    config.token_file = "";
+    config.exec = ExecPlugin{.field = "f",
+                             .program = "p",
+                             .args = {},
+                             .env = {},
+                             .api_version = "v",
+                             .install_hint = ""};
+    credentials.emplace(world, wall, *config.exec, [this](const Command&) -> Result<CommandOutput> {
+      ++runs;
+      const std::string run = std::to_string(certificates ? runs : 1);
+      CommandOutput out;
+      out.out = Secret(R"({"kind":"ExecCredential","apiVersion":"v","status":{"token":"t)" +
+                       std::to_string(runs) +
+                       R"(","clientCertificateData":"-----BEGIN CERTIFICATE-----)" + run +
+                       R"(","clientKeyData":"-----BEGIN PRIVATE KEY-----"}})");
+      return out;
+    });
+    plugin = &*credentials;
+  }
+  /// Notes "CONNECTION:TOKEN" of each request and refuses the tokens of `refused`.
+  Script noting(std::string refused) {
+    return [this, refused](Peer& peer, int connection) {
+      for (std::string request; !(request = peer.request()).empty();) {
+        const auto at = request.find("Bearer ") + 7;
+        const std::string token = request.substr(at, request.find('\r', at) - at);
+        seen += std::to_string(connection) + ":" + token + " ";
+        const bool no = refused.find(token) != std::string::npos;
+        (void)peer.answer(no ? 401 : 200, no ? status("Unauthorized") : "{}");
+      }
+    };
+  }
+  testing::VirtualWallClock wall{world};
+  std::optional<PluginCredentials> credentials;
+  bool certificates = false;  ///< Another one each time.
+  int runs = 0;
+  std::string seen;
+};
+
+TEST_F(PluginClientTest, ARefusedTokenIsRenewedByThePluginOnce) {
+  with(noting("t2 t3"), [&](Client& client) {
+    EXPECT_TRUE(client.call(get()));
+    (void)world.sleep(20s);
+    EXPECT_TRUE(client.call(get()));
+  });
+  EXPECT_EQ(seen, "0:t1 0:t1 ") << "one run serves many calls";
+  seen = "";
+  with(noting("t1 t2"), [&](Client& client) {
+    expect_error(client.call(create()), Code::Denied, "the server says why");
+    EXPECT_EQ(runs, 2);
+    expect_error(client.call(get()), Code::Denied, "the server says why");
+    EXPECT_EQ(runs, 2) << "a plugin that has just been run is not run for each refusal";
+    (void)world.sleep(10s);
+    EXPECT_TRUE(client.call(get()));
+  });
+  EXPECT_EQ(seen, "1:t1 1:t2 1:t2 1:t2 1:t3 ");
+}
+
+TEST_F(PluginClientTest, ANewCertificateNeedsNewConnections) {
+  certificates = true;
+  with(noting("t1"), [&](Client& client) {
+    (void)credentials->get();
+    (void)world.sleep(10s);
+    EXPECT_TRUE(client.call(create()));
+    EXPECT_TRUE(client.call(create()));
+  });
+  EXPECT_EQ(seen, "0:t1 1:t2 1:t2 ");
+}
+
+TEST_F(PluginClientTest, APluginThatFailsIsTheErrorOfTheCallAndNothingIsSent) {
+  PluginCredentials failing(world, wall, *config.exec, [](const Command&) -> Result<CommandOutput> {
+    return Error{Code::NotFound, "run 'p': No such file"};
+  });
+  plugin = &failing;
+  with(noting(""), [](Client& client) {
+    expect_error(client.call(create()), Code::Unavailable, "f.command: run 'p': No such file");
+  });
+  EXPECT_EQ(dials, 0);
 }
 
 TEST_F(ClientTest, WithoutATokenNothingIsSent) {

@@ -1,16 +1,14 @@
 #include "kube/config.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <set>
 #include <string_view>
 #include <vector>
 
-#include "base/base64.h"
+#include "kube/kubeconfig_entry.h"
+#include "kube/kubeconfig_user.h"
 
 namespace etcdop::kube {
 namespace {
@@ -20,41 +18,11 @@ constexpr std::size_t kFilesMax = 100;
 constexpr Duration kTokenAge = std::chrono::minutes(1);
 const std::string kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
 
-Error invalid(const std::string& where, const std::string& what) {
-  return {Code::Invalid, where + ": " + what};
-}
-
-// --- YAML, of which only this file knows ---
-
-/// A cluster, user or context: where it stands, for errors and relative paths.
-struct Entry {
-  std::string file;   ///< Path of the kubeconfig.
-  std::string field;  ///< "clusters[prod].cluster".
-  YAML::Node node;    ///< A map, or nothing.
-  std::string where(const std::string& key) const { return file + ": " + field + "." + key; }
-};
-
 /// Everything that all files say; the first word counts.
 struct Merged {
   std::map<std::string, Entry> clusters, users, contexts;
   std::string current_context, current_context_file;
 };
-
-/// Text of a scalar; "" if absent.
-Result<std::string> text(const Entry& entry, const std::string& key) {
-  const YAML::Node value = entry.node ? entry.node[key] : YAML::Node();
-  if (!value || value.IsNull()) return std::string();
-  if (!value.IsScalar()) return invalid(entry.where(key), "expected text");
-  return value.Scalar();
-}
-
-/// True if the field says something other than nothing, "" and false.
-bool is_set(const Entry& entry, const char* key) {
-  const YAML::Node value = entry.node ? entry.node[key] : YAML::Node();
-  if (!value || value.IsNull()) return false;
-  if (value.IsScalar()) return !value.Scalar().empty() && value.Scalar() != "false";
-  return value.size() > 0;
-}
 
 /// One list of named entries, such as `clusters`, whose content is in `inner`.
 Result<Done> merge_list(const std::string& file, const YAML::Node& root, const std::string& list,
@@ -147,54 +115,12 @@ Result<Done> parse_server(const std::string& where, const std::string& url, Conf
   return Done{};
 }
 
-/// `path`, beside the kubeconfig if it is relative.
-std::string resolved(const std::string& kubeconfig, const std::string& path) {
-  if (path.starts_with('/')) return path;
-  const std::size_t slash = kubeconfig.rfind('/');
-  return slash == std::string::npos ? path : kubeconfig.substr(0, slash + 1) + path;
-}
-
-/// PEM from KEY-data, else from the file that KEY names; "" if there is neither.
-Result<std::string> pem(const Entry& entry, const std::string& key, const char* kind,
-                        const ReadFile& read_file) {
-  auto data = text(entry, key + "-data");
-  if (!data) return data.error();
-  auto path = text(entry, key);
-  if (!path) return path.error();
-  std::string where = entry.where(key + "-data"), out;
-  if (!data->empty()) {
-    const auto decoded = from_base64(*data);
-    if (!decoded) return invalid(where, "is not base64");
-    out = *decoded;
-  } else if (!path->empty()) {
-    where = entry.where(key);
-    auto content = read_file(resolved(entry.file, *path));
-    if (!content) return invalid(where, content.error().message);
-    out = *content;
-  } else {
-    return std::string();
-  }
-  if (out.find("-----BEGIN ") == std::string::npos || out.find(kind) == std::string::npos)
-    return invalid(where, std::string("holds no PEM ") + kind);
-  return out;
-}
-
-Result<Done> refuse(const Entry& entry, std::initializer_list<const char*> keys,
-                    const char* instead) {
-  for (const char* key : keys)
-    if (is_set(entry, key))
-      return invalid(entry.where(key), std::string("is not supported yet; ") + instead);
-  return Done{};
-}
-
 Result<Done> use_cluster(const Entry& entry, const ReadFile& read_file, Config& out) {
   if (auto ok = refuse(entry, {"insecure-skip-tls-verify"},
                        "give the server's authority as certificate-authority");
       !ok)
     return ok;
-  if (auto ok = refuse(entry, {"proxy-url", "tls-server-name"},
-                       "use a server that is reached directly, by a name of its certificate");
-      !ok)
+  if (auto ok = refuse(entry, {"proxy-url"}, "use a server that is reached directly"); !ok)
     return ok;
   auto server = text(entry, "server");
   if (!server) return server.error();
@@ -203,37 +129,13 @@ Result<Done> use_cluster(const Entry& entry, const ReadFile& read_file, Config& 
   auto ca = pem(entry, "certificate-authority", "CERTIFICATE", read_file);
   if (!ca) return ca.error();
   out.ca = *ca;
-  return Done{};
-}
-
-/// Whether it can stand in a header. (RFC 6750 allows less, but servers decide.)
-bool is_token(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
-}
-
-Result<Done> use_user(const Entry& entry, const ReadFile& read_file, Config& out) {
-  if (auto ok = refuse(entry,
-                       {"exec", "auth-provider", "username", "password", "as", "as-uid",
-                        "as-groups", "as-user-extra"},
-                       "use client-certificate and client-key, token or tokenFile");
-      !ok)
-    return ok;
-  auto certificate = pem(entry, "client-certificate", "CERTIFICATE", read_file);
-  if (!certificate) return certificate.error();
-  auto key = pem(entry, "client-key", "PRIVATE KEY", read_file);
-  if (!key) return key.error();
-  if (certificate->empty() != key->empty())
-    return invalid(entry.where(key->empty() ? "client-key" : "client-certificate"),
-                   std::string("is required, as the other of the two is given"));
-  auto token = text(entry, "token");
-  if (!token) return token.error();
-  if (!is_token(*token)) return invalid(entry.where("token"), "has characters that no token has");
-  auto token_file = text(entry, "tokenFile");
-  if (!token_file) return token_file.error();
-  out.certificate = *certificate;
-  out.key = Secret(*key);
-  out.token = Secret(*token);
-  if (!token_file->empty()) out.token_file = resolved(entry.file, *token_file);
+  auto name = text(entry, "tls-server-name");
+  if (!name) return name.error();
+  if (!is_token(*name) || name->find('/') != std::string::npos)
+    return invalid(entry.where("tls-server-name"), "expected a DNS name or an IP address");
+  if (!name->empty() && !out.tls)
+    return invalid(entry.where("tls-server-name"), "means nothing to a server at http://");
+  out.tls_server_name = *name;
   return Done{};
 }
 
@@ -266,8 +168,10 @@ Result<Config> select(const Merged& all, const std::string& asked, const ReadFil
     auto user = named(context->second, "user", all.users);
     if (!user) return user.error();
     if (auto ok = use_user(**user, read_file, out); !ok) return ok.error();
+    if (auto ok = use_exec(**user, **cluster, out); !ok) return ok.error();
   }
-  const bool credentials = !out.token.empty() || !out.token_file.empty() || !out.key.empty();
+  const bool credentials =
+      !out.token.empty() || !out.token_file.empty() || !out.key.empty() || out.exec;
   if (!out.tls && credentials)
     return invalid((*cluster)->where("server"),
                    "http:// would send credentials in the clear; use https://");

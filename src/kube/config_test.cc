@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/json.h"
 #include "sim/scheduler.h"
 
 namespace etcdop::kube {
@@ -127,20 +128,31 @@ TEST_F(ConfigTest, ErrorsNameFileAndField) {
       {kubeconfig(ok + ", insecure-skip-tls-verify: true"),
        "/d/f: clusters[k].cluster.insecure-skip-tls-verify: is not supported yet"},
       {kubeconfig(ok + ", proxy-url: p"), "/d/f: clusters[k].cluster.proxy-url: is not supported"},
-      {kubeconfig(ok + ", tls-server-name: n"),
-       "/d/f: clusters[k].cluster.tls-server-name: is not"},
+      {kubeconfig(ok + ", tls-server-name: a b"),
+       "/d/f: clusters[k].cluster.tls-server-name: expected a DNS name"},
+      {kubeconfig("server: 'http://h', tls-server-name: n", ""),
+       "/d/f: clusters[k].cluster.tls-server-name: means nothing"},
       {kubeconfig(ok + ", certificate-authority: x.pem"),
        "/d/f: clusters[k].cluster.certificate-authority: no such file"},
       {kubeconfig(ok + ", certificate-authority: /abs/key.pem"),
        "/d/f: clusters[k].cluster.certificate-authority: holds no PEM CERTIFICATE"},
       {kubeconfig(ok + ", certificate-authority-data: '%'"),
        "/d/f: clusters[k].cluster.certificate-authority-data: is not base64"},
-      {kubeconfig(ok, "exec: {command: aws}"), "/d/f: users[u].user.exec: is not supported yet"},
       {kubeconfig(ok, "auth-provider: {name: gcp}"), "/d/f: users[u].user.auth-provider: is not"},
       {kubeconfig(ok, "username: a"), "/d/f: users[u].user.username: is not supported yet"},
       {kubeconfig(ok, "password: a"), "/d/f: users[u].user.password: is not supported yet"},
-      {kubeconfig(ok, "as: a"), "/d/f: users[u].user.as: is not supported yet"},
-      {kubeconfig(ok, "as-groups: [a]"), "/d/f: users[u].user.as-groups: is not supported yet"},
+      {kubeconfig(ok, "as: [a]"), "/d/f: users[u].user.as: expected text"},
+      {kubeconfig(ok, "as: \"a\\nb\""), "/d/f: users[u].user.as: has control characters"},
+      {kubeconfig(ok, "as-uid: a"), "/d/f: users[u].user.as-uid: needs a user to be: set `as`"},
+      {kubeconfig(ok, "as-groups: [a]"), "/d/f: users[u].user.as-groups: needs a user to be"},
+      {kubeconfig(ok, "as-user-extra: {a: [b]}"), "/d/f: users[u].user.as-user-extra: needs a"},
+      {kubeconfig(ok, "as: a, as-groups: b"), "/d/f: users[u].user.as-groups: expected a list"},
+      {kubeconfig(ok, "as: a, as-groups: [a, [b]]"),
+       "/d/f: users[u].user.as-groups[1]: expected text"},
+      {kubeconfig(ok, "as: a, as-user-extra: [b]"),
+       "/d/f: users[u].user.as-user-extra: expected a mapping"},
+      {kubeconfig(ok, "as: a, as-user-extra: {k: v}"),
+       "/d/f: users[u].user.as-user-extra.k: expected a list"},
       {kubeconfig(ok, "client-certificate: sub/cert.pem"),
        "/d/f: users[u].user.client-key: is required"},
       {kubeconfig(ok, "client-key: /abs/key.pem"),
@@ -155,6 +167,105 @@ TEST_F(ConfigTest, ErrorsNameFileAndField) {
   }
 }
 
+TEST_F(ConfigTest, WhatAPluginCannotBeGivenIsRefused) {
+  const std::string version = "apiVersion: client.authentication.k8s.io/v1beta1";
+  const std::string ok = "command: aws, " + version;
+  struct Row {
+    std::string exec, message;
+  };
+  const Row rows[] = {
+      {"[a]", ": expected a mapping"},
+      {"{" + version + "}", ".command: is required"},
+      {"{command: \"a\\0\", " + version + "}", ".command: has a NUL character"},
+      {"{command: aws}", ".apiVersion: is required"},
+      {"{command: aws, apiVersion: client.authentication.k8s.io/v1alpha1}",
+       ".apiVersion: expected client.authentication.k8s.io/v1 or "
+       "client.authentication.k8s.io/v1beta1"},
+      {"{command: aws, apiVersion: client.authentication.k8s.io/v1}",
+       ".interactiveMode: is required: Never or IfAvailable"},
+      {"{" + ok + ", interactiveMode: Always}", ".interactiveMode: Always is not supported"},
+      {"{" + ok + ", interactiveMode: never}", ".interactiveMode: expected Never or IfAvailable"},
+      {"{" + ok + ", args: a}", ".args: expected a list"},
+      {"{" + ok + ", args: [a, \"\\0\"]}", ".args[1]: has a NUL character"},
+      {"{" + ok + ", env: a}", ".env: expected a list"},
+      {"{" + ok + ", env: [a]}", ".env[0]: expected name and value"},
+      {"{" + ok + ", env: [{value: a}]}", ".env[0].name: is required"},
+      {"{" + ok + ", env: [{name: a=b}]}", ".env[0].name: must have no '='"},
+      {"{" + ok + ", env: [{name: a, value: \"\\0\"}]}", ".env[0].value: has a NUL character"},
+      {"{" + ok + ", provideClusterInfo: 7}", ".provideClusterInfo: expected true or false"},
+      {"{" + ok + ", installHint: " + std::string(1025, 'x') + "}",
+       ".installHint: is over 1024 bytes"},
+  };
+  for (const Row& row : rows) {
+    auto config = load_text(kubeconfig("server: 'https://h'", "exec: " + row.exec));
+    ASSERT_TRUE(config.failed_with(Code::Invalid)) << row.exec;
+    const std::string message = "/d/f: users[u].user.exec" + row.message;
+    EXPECT_EQ(config.error().message.substr(0, message.size()), message);
+  }
+  auto both = load_text(kubeconfig("server: 'https://h'", "token: t, exec: {" + ok + "}"));
+  ASSERT_FALSE(both);
+  EXPECT_EQ(both.error().message,
+            "/d/f: users[u].user.token: cannot stand beside exec; keep one of the two");
+  auto plain = load_text(kubeconfig("server: 'http://h'", "exec: {" + ok + "}"));
+  ASSERT_FALSE(plain);
+  EXPECT_NE(plain.error().message.find("http:// would send credentials"), std::string::npos);
+}
+
+TEST_F(ConfigTest, APluginIsTakenAsItStands) {
+  auto config = load_text(
+      kubeconfig("server: 'https://h/x', tls-server-name: n, certificate-authority: ca.pem, "
+                 "extensions: [{name: other}, {name: client.authentication.k8s.io/exec, "
+                 "extension: {a: 1, b: [yes, '1', null, 1.5, x], c: {d: e}}}]",
+                 "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/login, "
+                 "args: [get-token, a b], env: [{name: A, value: 1}, {name: B}], "
+                 "interactiveMode: IfAvailable, provideClusterInfo: true, installHint: get it}"));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->tls_server_name, "n");
+  ASSERT_TRUE(config->exec);
+  EXPECT_EQ(config->exec->field, "/d/f: users[u].user.exec");
+  EXPECT_EQ(config->exec->program, "/d/./bin/login") << "beside the kubeconfig";
+  EXPECT_EQ(config->exec->args, (std::vector<std::string>{"get-token", "a b"}));
+  EXPECT_EQ(config->exec->install_hint, "get it");
+  auto env = config->exec->env;
+  EXPECT_EQ(json::parse(env["KUBERNETES_EXEC_INFO"]), json::parse(R"({
+      "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+      "spec": {"interactive": false, "cluster": {
+          "server": "https://h/x", "tls-server-name": "n",
+          "certificate-authority-data":
+              "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCi4uLgotLS0tLUVORCBDRVJUSUZJQ0FURS0tLS0tCg==",
+          "config": {"a": 1, "b": [true, "1", null, 1.5, "x"], "c": {"d": "e"}}}}})"));
+  env.erase("KUBERNETES_EXEC_INFO");
+  EXPECT_EQ(env, (std::map<std::string, std::string>{{"A", "1"}, {"B", ""}}));
+
+  config = load_text(
+      kubeconfig("server: 'https://h'",
+                 "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: aws}"));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->exec->program, "aws") << "by PATH";
+  EXPECT_EQ(config->exec->env.at("KUBERNETES_EXEC_INFO"),
+            R"({"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential",)"
+            R"("spec":{"interactive":false}})")
+      << "of the cluster it is told only if it asked";
+}
+
+TEST_F(ConfigTest, ImpersonationBecomesHeadersAsKubectlSendsThem) {
+  auto config =
+      load_text(kubeconfig("server: 'https://h'",
+                           "token: t, as: 'system:admin', as-uid: '17', as-groups: [b, a], "
+                           "as-user-extra: {'example.com/per%cent Ä': [y, x], Plain-1: [z]}"));
+  ASSERT_TRUE(config) << config.error().message;
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(config->impersonation,
+            (Headers{{"Impersonate-User", "system:admin"},
+                     {"Impersonate-Uid", "17"},
+                     {"Impersonate-Group", "b"},
+                     {"Impersonate-Group", "a"},
+                     {"Impersonate-Extra-example.com%2Fper%25cent%20%C3%84", "y"},
+                     {"Impersonate-Extra-example.com%2Fper%25cent%20%C3%84", "x"},
+                     {"Impersonate-Extra-Plain-1", "z"}}));
+  EXPECT_TRUE(load_text(kubeconfig("server: 'https://h'", "as: ''"))->impersonation.empty());
+}
+
 TEST_F(ConfigTest, WhatIsNotUsedIsNotRefused) {
   auto config =
       load_text(kubeconfig("server: 'https://h', insecure-skip-tls-verify: false, proxy-url: ''") +
@@ -165,7 +276,8 @@ TEST_F(ConfigTest, WhatIsNotUsedIsNotRefused) {
 TEST_F(ConfigTest, NoErrorRepeatsASecret) {
   for (const char* user :
        {"token: 'hush hush'", "client-key-data: hush!, client-certificate: sub/cert.pem",
-        "password: hush", "token: {hush: hush}"}) {
+        "password: hush", "token: {hush: hush}",
+        "exec: {command: a, env: [{name: A, value: hush}]}"}) {
     auto config = load_text(kubeconfig("server: 'https://h'", user));
     ASSERT_FALSE(config) << user;
     EXPECT_EQ(config.error().message.find("hush"), std::string::npos) << config.error().message;

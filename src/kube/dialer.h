@@ -2,13 +2,15 @@
 #pragma once
 #include "http/http_client.h"
 #include "kube/config.h"
+#include "kube/exec_plugin.h"
 #include "sys/asio_loop.h"
 
 namespace etcdop::kube {
 
-/// TCP, then TLS with the Config's identity, unless it is plain. The loop must outlive the result,
-/// the Config need not. Invalid: the message says which of the Config's keys or certificates is
-/// bad.
-Result<http::HttpClient::Dial> dialer(AsioLoop&, const Config&);
+/// TCP, then TLS with the Config's identity, unless it is plain. With an exec plugin (given exactly
+/// if the Config has `exec`) each new connection has the certificate that it gives by then. The
+/// loop and the plugin must outlive the result, the Config need not. Invalid: the message says
+/// which of the Config's keys or certificates is bad.
+Result<http::HttpClient::Dial> dialer(AsioLoop&, const Config&, PluginCredentials* = nullptr);
 
 }  // namespace etcdop::kube

@@ -12,10 +12,12 @@
 #include "http/server.h"
 #include "kube/client.h"
 #include "kube/dialer.h"
+#include "kube/exec_plugin.h"
 #include "main/flags.h"
 #include "operator/operator.h"
 #include "runtime/metrics.h"
 #include "sys/asio_loop.h"
+#include "sys/command.h"
 #include "sys/log_writer.h"
 #include "sys/process.h"
 #include "sys/system.h"
@@ -55,11 +57,12 @@ Address address_of(const std::string& text) {
 class Manager {
  public:
   Manager(AsioLoop& loop, Log& log, const Flags& flags, kube::Config config,
-          http::HttpClient::Dial dial_api)
+          http::HttpClient::Dial dial_api, kube::PluginCredentials* plugin)
       : loop_(loop),
         log_(log),
         flags_(flags),
         config_(std::move(config)),
+        plugin_(plugin),
         api_(loop, random_, config_, dial_api, read_file, api_options()),
         lease_api_(loop, random_, config_, std::move(dial_api), read_file, api_options()),
         etcd_(loop, etcd::network_dial(loop, nullptr)),
@@ -100,7 +103,8 @@ class Manager {
  private:
   kube::Client::Options api_options() {
     return {.version = ETCDOP_VERSION,
-            .on_answer = runtime::count_requests(metrics_, config_.host)};
+            .on_answer = runtime::count_requests(metrics_, config_.host),
+            .plugin = plugin_};
   }
   Operator::Options operator_options() {
     return {.leader_elect = flags_.leader_elect,
@@ -160,6 +164,7 @@ class Manager {
   void end() {
     Shield orderly(loop_, kStopLimit);
     etcd_.close();
+    if (plugin_) plugin_->close();
     for (const auto& fiber : background_) fiber->cancel();
     for (const auto& fiber : background_) (void)fiber->join();
   }
@@ -168,6 +173,7 @@ class Manager {
   Log& log_;
   const Flags& flags_;
   const kube::Config config_;
+  kube::PluginCredentials* const plugin_;  // Null: the Config needs none.
   OsRandom random_;
   SystemWallClock clock_;
   runtime::Metrics metrics_;
@@ -192,14 +198,20 @@ int run(const Flags& flags) {
     return kExitFailed;
   }
   AsioLoop loop;
-  auto dial = kube::dialer(loop, *config);
+  const SystemWallClock wall_clock;
+  std::unique_ptr<kube::PluginCredentials> plugin;
+  if (config->exec)
+    plugin = std::make_unique<kube::PluginCredentials>(
+        loop, wall_clock, *config->exec,
+        [&loop](const Command& command) { return run_command(loop, command); });
+  auto dial = kube::dialer(loop, *config, plugin.get());
   if (!dial) {
     log.error("cannot use the credentials",
               {{"config", config->source}, {"error", dial.error().message}});
     return kExitFailed;
   }
   int exit_code = kExitFailed;
-  Manager manager(loop, log, flags, std::move(*config), std::move(*dial));
+  Manager manager(loop, log, flags, std::move(*config), std::move(*dial), plugin.get());
   loop.spawn([&] { exit_code = manager.run(); });
   loop.run();
   log.info("ended", {{"exit_code", exit_code}});
