@@ -16,9 +16,11 @@
 #include "kube/client.h"
 #include "kube/core_types.h"
 #include "kube/dialer.h"
+#include "kube/exec_plugin.h"
 #include "kube/reflector.h"
 #include "kube/typed.h"
 #include "sys/asio_loop.h"
+#include "sys/command.h"
 #include "sys/system.h"
 
 namespace etcdop::kube {
@@ -558,6 +560,82 @@ TEST_F(KubeContract, ADeleteAnswersAStatusOrTheLastStateOfWhatIsGone) {
                                      {"containers", {{{"name", "c"}, {"image", "i"}}}}}}}),
               "Pod")
         << "on no node";
+  });
+}
+
+TEST_F(KubeContract, WhoIsStoodInForIsAsTheServerSeesIt) {
+  const auto config_of = [](const std::string& cluster, const std::string& user) {
+    const ReadFile with_more = [&](const std::string& path) -> Result<std::string> {
+      auto content = read_file(path);
+      if (!content) return content;
+      for (const auto& [entry, more] : {std::pair{"- cluster:", cluster}, {"  user:", user}}) {
+        const std::string heading = std::string(entry) + "\n";
+        const std::size_t at = content->find(heading);
+        check(at != std::string::npos, "a kubeconfig in kubectl's layout");
+        content->insert(at + heading.size(), more);
+      }
+      return content;
+    };
+    auto out = load_config({.kubeconfig_env = environment("KUBECONFIG").value_or("")}, with_more);
+    check(bool(out), out ? "" : out.error().message.c_str());
+    return std::move(*out);
+  };
+  run([&](Api& api) {
+    (void)made(api, "a");
+    const auto nobody = client(config_of("", "    as: nobody\n"));
+    expect_error(get<ConfigMap>(*nobody, key("a")), Code::Denied,
+                 "configmaps \"a\" is forbidden: User \"nobody\" cannot get resource");
+    const auto somebody = client(config_of("",
+                                           "    as: nobody\n    as-uid: u-1\n"
+                                           "    as-groups: [system:masters, b]\n"
+                                           "    as-user-extra: {example.com/k%: [v, w]}\n"));
+    EXPECT_TRUE(get<ConfigMap>(*somebody, key("a"))) << "the group may";
+    Call review;
+    review.verb = Verb::Create;
+    review.resource = {"authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview"};
+    review.body = {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
+    auto seen = somebody->call(review);
+    ASSERT_TRUE(seen) << seen.error().message;
+    EXPECT_EQ(seen->at("status").at("userInfo"), json::parse(R"({
+        "username": "nobody", "uid": "u-1",
+        "groups": ["system:masters", "b", "system:authenticated"],
+        "extra": {"example.com/k%": ["v", "w"]}})"));
+
+    const std::string service = "kubernetes.default.svc";
+    EXPECT_TRUE(
+        get<ConfigMap>(*client(config_of("    tls-server-name: " + service + "\n", "")), key("a")));
+    expect_error(get<ConfigMap>(*client(config_of("    tls-server-name: elsewhere.example\n", "")),
+                                key("a")),
+                 Code::Denied, "TLS handshake with elsewhere.example");
+  });
+}
+
+TEST_F(KubeContract, APluginsCredentialIsTakenForOurOwn) {
+  Config as = config;  // All that it said of who we are now comes from a plugin.
+  json::object status;
+  if (!as.token.empty()) status["token"] = as.token.reveal();
+  if (!as.key.empty()) status["clientCertificateData"] = as.certificate;
+  if (!as.key.empty()) status["clientKeyData"] = as.key.reveal();
+  as.token = as.key = Secret();
+  as.certificate = "";
+  run([&](Api& api) {
+    (void)made(api, "a");
+    expect_error(get<ConfigMap>(*client(as), key("a")), Code::Denied, "");
+    as.exec.emplace();
+    as.exec->program = "printenv";
+    as.exec->args = {"ANSWER"};
+    as.exec->api_version = "client.authentication.k8s.io/v1";
+    as.exec->env["ANSWER"] = json::serialize(json::object{
+        {"kind", "ExecCredential"}, {"apiVersion", as.exec->api_version}, {"status", status}});
+    const SystemWallClock wall;
+    PluginCredentials plugin(loop, wall, *as.exec,
+                             [&](const Command& command) { return run_command(loop, command); });
+    auto dial = dialer(loop, as, &plugin);
+    ASSERT_TRUE(dial) << dial.error().message;
+    Client client(loop, random, as, std::move(*dial), read_file,
+                  {.version = "contract", .plugin = &plugin});
+    auto object = get<ConfigMap>(client, key("a"));
+    EXPECT_TRUE(object) << object.error().message;
   });
 }
 

@@ -35,7 +35,7 @@ class Server:
             try:
                 stream.settimeout(LIMIT_SECONDS)
                 with self.context.wrap_socket(stream, server_side=True) as tls:
-                    self.requests.append(tls.recv(65536).split(b"\r\n")[0].decode())
+                    self.requests.append(tls.recv(65536).decode())
                     tls.sendall(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}")
             except OSError:
                 stream.close()
@@ -152,6 +152,50 @@ class BadInput(unittest.TestCase):
         errors = self.complaints(self.kubeconfig(server, {"token": "t"}), 5)
         self.assertEqual(set(errors), {"HTTP 401: {}"})
         self.assertEqual({request.split()[0] for request in server.requests}, {"GET"})
+
+    def exec_plugin(self, body):
+        """A user entry with a plugin beside the kubeconfig."""
+        with open(self.path("login.sh"), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + body)
+        os.chmod(self.path("login.sh"), 0o700)
+        return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "./login.sh", "args": ["prod"],
+                         "interactiveMode": "Never", "installHint": "see example.com"}}
+
+    def test_an_exec_plugin_speaks_for_us(self):
+        self.certificate("ca", 10)
+        self.certificate("server", 10, ca="ca")
+        server = self.server()
+        user = self.exec_plugin("""echo x >>"$0.runs"\necho '{"kind": "ExecCredential", """
+                                """"apiVersion": "client.authentication.k8s.io/v1", "status": {"token": "of-'$1'"}}'\n""")
+        self.assertEqual(set(self.complaints(self.kubeconfig(server, user), 5)), {"HTTP 401: {}"})
+        for request in server.requests:
+            self.assertIn("\r\nAuthorization: Bearer of-prod\r\n", request)
+        with open(self.path("login.sh.runs"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "x\n", "one run for all")
+
+    def test_an_exec_plugin_that_fails(self):
+        self.certificate("ca", 10)
+        server = Server(None)
+        self.addCleanup(server.socket.close)
+        user = self.exec_plugin("echo 'your session has ended,' >&2; echo 'log in' >&2; exit 3\n")
+        config = self.kubeconfig(server, user)
+        self.assertEqual(set(self.complaints(config, 5)),
+                         {f"{config}: users[u].user.exec.command: '{self.folder}/./login.sh' ended with exit code 3: "
+                          "your session has ended, log in"})
+        os.remove(self.path("login.sh"))
+        self.assertEqual(set(self.complaints(config, 5)),
+                         {f"{config}: users[u].user.exec.command: run '{self.folder}/./login.sh': "
+                          "No such file or directory; see example.com"})
+        self.assertEqual(server.connections, 0, "nobody is asked without knowing as whom")
+
+    def test_an_exec_plugin_that_hangs_does_not_hold_up_the_end(self):
+        self.certificate("ca", 10)
+        server = Server(None)
+        self.addCleanup(server.socket.close)
+        user = self.exec_plugin("echo $$ >\"$0.pid\"; exec sleep 600\n")
+        self.complaints(self.kubeconfig(server, user), 1)
+        with open(self.path("login.sh.pid"), encoding="utf-8") as file:
+            self.assertRaises(ProcessLookupError, os.kill, int(file.read()), 0)
 
 
 if __name__ == "__main__":
