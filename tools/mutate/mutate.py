@@ -1,0 +1,366 @@
+#!/usr/bin/python3
+"""mutate.py: do the tests notice when what decides is changed? One change at a time; the first test that fails ends it.
+
+Sources are copied to out/mutate/src; the copy is built once, and nothing in it is ever changed: a mutant is compiled beside it
+and linked in front of the library that has the original. What came out is kept in out/mutate/results.jsonl, so that a run
+that was stopped goes on where it was. --report writes docs/mutants.md from it.
+"""
+
+import argparse
+import collections
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import mutants
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+OUT = ROOT / "out/mutate"
+COPIED = ("CMakeLists.txt", "cmake/", "src/", "sim/", "api/", "test/", "tools/CMakeLists.txt")
+FILES = tuple(f"src/operator/{name}.cc" for name in (
+    "cluster/plan", "cluster/census", "cluster/conditions", "cluster/objects", "cluster/spec", "member/plan",
+    "member/conditions", "member/objects", "shared/etcd_pod", "shared/finalizer", "shared/refusals", "shared/status_patch",
+    "cluster/reconciler", "member/reconciler"))
+# The alternatives of `Step`, from plan.h; NoStep is what each becomes.
+STEPS = re.compile(r"using Step =\s*std::variant<NoStep, ([^>]*)>")
+
+
+@dataclasses.dataclass(frozen=True)
+class Killer:
+    """A program that fails when it notices; it judges mutants of the files named. The cheapest come first."""
+
+    name: str
+    target: str
+    arguments: tuple
+    files: str
+
+    def judges(self, file):
+        return re.match(self.files, file) is not None
+
+
+FAST = "--gtest_fail_fast"
+KILLERS = (
+    Killer("shared", "src/operator/shared/shared_test", (FAST,), "src/operator/shared/"),
+    Killer("etcd", "src/etcd/etcd_test", (FAST,), "src/etcd/"),
+    Killer("runtime", "src/runtime/runtime_test", (FAST,), "src/runtime/"),
+    Killer("cluster", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=-*.EverySmall*"),
+           "src/operator/(cluster|shared)/"),
+    Killer("member", "src/operator/member/member_test", (FAST,), "src/operator/(member|shared)/"),
+    Killer("small worlds", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=*.EverySmall*"),
+           "src/operator/cluster/(plan|census|spec)"),
+)
+TESTS = ("src/", "sim/", "test/support/")  # Where the tests' sources are: if they change, a survivor is tried again.
+
+
+def run(command, folder=OUT, seconds=None):
+    """(exit status or None for one that did not end in time, output) of a shell command, with a bound on its memory."""
+    job = subprocess.Popen(["bash", "-c", f"ulimit -v 8000000; {command}"], cwd=folder, text=True, errors="replace",
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        output, _ = job.communicate(timeout=seconds)
+        return job.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, 9)  # A session of its own, begun above.
+        job.communicate()
+        return None, ""
+    except BaseException:
+        os.killpg(job.pid, 9)
+        raise
+
+
+def must(command, folder=OUT):
+    status, output = run(command, folder)
+    if status != 0:
+        sys.exit(f"mutate: {command}: failed\n{output[-4000:]}")
+    return output
+
+
+def git(*words):
+    return subprocess.run(["git", "-C", ROOT, *words], check=True, capture_output=True, text=True).stdout
+
+
+def tracked():
+    """The tree's files that are built, also those not yet added."""
+    return [f for f in git("ls-files", "-co", "--exclude-standard").split("\n") if f.startswith(COPIED) and (ROOT / f).is_file()]
+
+
+def commit():
+    """The commit of the tree, and whether something was not committed."""
+    return git("describe", "--always", "--dirty", "--exclude=*").strip()
+
+
+def digest(text):
+    return hashlib.sha1(text.encode()).hexdigest()[:12]
+
+
+class Tree:
+    """The sources as they are now: all mutants, and what a result depends on."""
+
+    def __init__(self, root=ROOT, files=FILES):
+        self.root, self.digests = root, {}
+        self.read = lambda name: (root / name).read_text()
+        self.text = {name: self.read(name) for name in files}
+        here = pathlib.Path(__file__).parent
+        self.listed = mutants.listed((here / "mutants.txt").read_text(), self.read) if root == ROOT else []
+        self.mutants = list(self.listed)
+        self.text |= {m.file: self.read(m.file) for m in self.listed}
+        for name in files:
+            text = self.text[name]
+            steps = ()
+            if name.endswith("/plan.cc"):
+                steps = re.split(r",\s*", STEPS.search(self.read(name.removesuffix(".cc") + ".h"))[1])
+            self.mutants += mutants.generated(name, text, steps)
+
+    def tests(self, file):
+        """The tests that judge mutants of a file, as one digest: those of its folder, and the simulation."""
+        folder = file.rsplit("/", 1)[0] if "shared" not in file else "src/operator"
+        if folder not in self.digests:
+            texts = [self.read(f) for f in sorted(tracked()) if f.startswith((folder, "sim/")) and "_test." in f]
+            self.digests[folder] = digest("\n".join(texts) + repr([k for k in KILLERS if k.judges(file)]))
+        return self.digests[folder]
+
+
+class Results:
+    """What came out, one JSON line a mutant; of several the last counts."""
+
+    def __init__(self, path):
+        self.path, self.rows = path, {}
+        if path.exists():
+            for line in path.read_text().split("\n"):
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    continue  # The line that was being written when the run was stopped.
+                self.rows[row["id"]] = row
+
+    def of(self, mutant, text, tests, is_there=lambda test: True):
+        """The result that still holds: same change of the same file and, of a survivor, by the same tests.
+        A kill holds as long as its test is there."""
+        row = self.rows.get(mutant.id)
+        if not row or row["file"] != digest(mutant.apply(text)):
+            return None
+        if row["verdict"] == "survived" and row["tests"] != tests:
+            return None
+        if row["verdict"] == "killed" and not is_there(row["by"]):
+            return None
+        return row
+
+    def add(self, row):
+        self.rows[row["id"]] = row
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as out:
+            out.write(json.dumps(row) + "\n")
+
+
+class Bench:
+    """The build in which mutants are tried."""
+
+    def __init__(self):
+        self.src, self.build, self.here = OUT / "src", OUT / "build", OUT / "mutant"
+        for folder in (self.src, self.build, self.here):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.copy()
+        # "-O0" lets the small worlds be compiled with -O1; compiler() is for the mutants, of which few get that far.
+        must(f"cmake -G Ninja -S {self.src} -B {self.build} -DCMAKE_CXX_COMPILER=clang++-19"
+             " -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+             " '-DCMAKE_CXX_FLAGS=-O0 -g0 -D_GLIBCXX_ASSERTIONS'")
+        targets = sorted({k.target for k in KILLERS})
+        print("mutate: building the original", flush=True)
+        must(f"ninja -C {self.build} -j 2 --quiet " + " ".join(targets))
+        self.link = {t: must(f"ninja -C {self.build} -t commands {t}").strip().split("\n")[-1] for t in targets}
+        compiled = json.loads((self.build / "compile_commands.json").read_text())
+        self.compile = {c["file"].removeprefix(f"{self.src}/"): c["command"] for c in compiled}
+        self.headers = {}
+        self.seconds = {}
+        for killer in KILLERS:
+            start = time.monotonic()
+            status, output = run(f"exec {self.build}/{killer.target} " + " ".join(map(repr, killer.arguments)), self.here)
+            if status != 0:
+                sys.exit(f"mutate: {killer.name}: fails without any mutant\n{output[-4000:]}")
+            self.seconds[killer.name] = time.monotonic() - start
+
+    def copy(self):
+        wanted = set(tracked())
+        for name in wanted:
+            text, copy = (ROOT / name).read_bytes(), self.src / name
+            if not copy.exists() or copy.read_bytes() != text:
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(text)
+        for old in self.src.rglob("*"):
+            if old.is_file() and str(old.relative_to(self.src)) not in wanted:
+                old.unlink()
+
+    def compiler(self, file):
+        """The command that compiles a file, without its output and input, with its headers compiled before."""
+        if file not in self.headers:
+            words = self.compile[file].removeprefix("/usr/bin/ccache ").removeprefix("ccache ")
+            words = re.sub(r" -o \S+ -c \S+$", " -w", words.replace(" -Werror", "").replace(" -O1", ""))
+            header = self.here / (file.replace("/", "_") + ".h")
+            header.write_text("\n".join(re.findall(r"^#include .*", (self.src / file).read_text(), re.M)) + "\n")
+            must(f"{words} -x c++-header {header} -o {header}.pch", self.build)
+            self.headers[file] = f"{words} -include-pch {header}.pch"
+        return self.headers[file]
+
+    def judge(self, mutant, text):
+        """(verdict, by whom) of one mutant: killed by a test, survived, or invalid as it does not compile."""
+        source, made = self.here / "mutant.cc", self.here / "mutant.o"
+        source.write_text(mutant.apply(text))
+        command = f"{self.compiler(mutant.file)} -c {source} -o {made}"
+        status, output = run(command, self.build, 120)
+        if status != 0:
+            return "invalid", output[:200]
+        program = {}
+        for killer in KILLERS:
+            if not killer.judges(mutant.file):
+                continue
+            if killer.target not in program:
+                program[killer.target] = path = self.here / pathlib.Path(killer.target).name
+                # The first definition wins: the archive's is not even looked at.
+                must(self.link[killer.target].replace(f" -o {killer.target} ", f" -o {path} {made} -Wl,-z,muldefs "), self.build)
+            arguments = " ".join(map(repr, killer.arguments))
+            bound = 20 + 10 * self.seconds[killer.name]
+            status, output = run(f"exec {program[killer.target]} {arguments}", self.here, bound)
+            if status is None:
+                return "killed", f"{killer.name}: no end in {bound:.0f} s"
+            if status != 0:
+                return "killed", who(killer, output)
+        return "survived", ""
+
+
+def who(killer, output):
+    """The test that failed, or was running when the program broke."""
+    failed = re.search(r"\[  FAILED  \] (\w+\.\w+)", output) or re.search(r"\[ RUN +\] (\w+\.\w+)(?!.*\[ RUN)", output, re.S)
+    return failed[1] if failed else killer.name
+
+
+def explained(text):
+    """id -> why it does no harm, from lines `ID: WHY`; a line that begins with blanks goes on."""
+    out, name = {}, ""
+    for line in text.split("\n"):
+        if line.startswith("#") or not line.strip():
+            continue
+        if line[0] == " ":
+            out[name] += " " + line.strip()
+        else:
+            name, _, why = line.partition(": ")
+            out[name] = why.strip()
+    return out
+
+
+def known_tests(tree):
+    """Whether a test that killed once is still there."""
+    text = "\n".join(tree.read(f) for f in tracked() if f.startswith(TESTS) and f.endswith("_test.cc"))
+    return lambda by: "." not in by or re.search(rf"\b{re.escape(by.split('.')[-1])}\b", text) is not None
+
+
+def table(rows):
+    cells = "\n".join(f"| `{m.id}` | " + m.what.replace("|", "\\|") + f" | {told} |" for m, told in rows)
+    return f"| Mutant | What was changed | What came of it |\n|---|---|---|\n{cells}\n"
+
+
+def report(tree, results, why, at):
+    """(docs/mutants.md, how many survive without a word)."""
+    there = known_tests(tree)
+    count, unexplained = collections.Counter(), 0
+    per_file, rows, seconds = collections.defaultdict(collections.Counter), {True: [], False: []}, 0.0
+    for mutant in tree.mutants:
+        row = results.of(mutant, tree.text[mutant.file], tree.tests(mutant.file), there)
+        verdict = row["verdict"] if row else "not run"
+        count[verdict] += 1
+        per_file[mutant.file][verdict] += 1
+        seconds += row["seconds"] if row else 0
+        told = f"killed by {row['by']}" if verdict == "killed" else "**not run**"
+        if verdict == "survived":
+            told = "survived: " + why.get(mutant.id, "**unexplained**")
+            unexplained += mutant.id not in why
+            count["explained"] += mutant.id in why
+        if verdict != "invalid":
+            rows[mutant in tree.listed].append((mutant, told))
+    judged = count["killed"] + count["survived"]
+    names = ("killed", "survived", "invalid", "not run")
+    files = "\n".join(f"| `{f}` | " + " | ".join(str(c[n]) for n in names) + " |" for f, c in sorted(per_file.items()))
+    return f"""# Mutants
+
+Do the tests notice when what decides is changed? Written by `./dev mutate --report`; do not edit. Why a survivor does no
+harm stands in `tools/mutate/explained.txt`, the hand-made mutants in `tools/mutate/mutants.txt`.
+
+Made at commit {at}. Of {len(tree.mutants)} mutants ({len(tree.listed)} by hand, the others generated)
+{judged + count['invalid']} were tried; {count['invalid']} do not compile and do not count.
+**{count['killed']} of {judged} were killed, {100 * count['killed'] / max(judged, 1):.1f} %**;
+{count['survived']} survived, {count['explained']} of them with an explanation. {seconds / max(judged, 1):.1f} s a mutant.
+
+| File | Killed | Survived | Do not compile | Not run |
+|---|---|---|---|---|
+{files}
+
+## Made by hand: known defects put back
+
+{table(rows[True])}
+## Generated
+
+An id is file, function and a hash of the line; the line's number does not matter.
+
+{table(rows[False])}""", unexplained
+
+
+def main():
+    words = argparse.ArgumentParser(prog="./dev mutate", description=__doc__,
+                                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--only", metavar="REGEX", help="only mutants whose id, file or change matches")
+    words.add_argument("--every", type=int, default=1, metavar="N", help="only one in N of the generated ones")
+    words.add_argument("--limit-minutes", type=float, metavar="M", help="stop after so long; the next run goes on")
+    words.add_argument("--again", action="store_true", help="forget what came out before")
+    words.add_argument("--list", action="store_true", help="say what would be changed, and stop")
+    words.add_argument("--report", action="store_true", help="write docs/mutants.md; fails if a survivor has no explanation")
+    asked = words.parse_args()
+    try:
+        tree = Tree()
+    except mutants.Stale as stale:
+        sys.exit(f"mutate: {stale}")
+    if asked.again:
+        (OUT / "results.jsonl").unlink(missing_ok=True)
+    results = Results(OUT / "results.jsonl")
+    if asked.report:
+        why = explained((pathlib.Path(__file__).parent / "explained.txt").read_text())
+        text, unexplained = report(tree, results, why, commit())
+        (ROOT / "docs/mutants.md").write_text(text)
+        print(re.search(r"^Made at.*?mutant\.$", text, re.M | re.S)[0].replace("**", ""))
+        sys.exit(f"mutate: {unexplained} survivors without an explanation" if unexplained else 0)
+    there = known_tests(tree)
+    # By hand first, the others in an order that mixes the files: a run that is stopped early has seen a bit of each.
+    mixed = sorted((m for m in tree.mutants if m not in tree.listed), key=lambda m: digest(m.id))
+    todo = [m for m in tree.listed + mixed[:: asked.every]
+            if not asked.only or re.search(asked.only, f"{m.id} {m.file} {m.what}")]
+    if asked.list:
+        for m in todo:
+            print(m.id, m.what)
+        return
+    done = {m.id for m in todo
+            if results.of(m, tree.text[m.file], tree.tests(m.file), there)}
+    print(f"mutate: {len(todo)} mutants, {len(done)} of them known", flush=True)
+    if len(done) == len(todo):
+        return
+    end = time.monotonic() + 60 * asked.limit_minutes if asked.limit_minutes else None
+    bench, at = Bench(), commit()
+    for mutant in todo:
+        if mutant.id in done:
+            continue
+        if end and time.monotonic() > end:
+            print("mutate: time is up; run it again to go on")
+            return
+        start = time.monotonic()
+        verdict, by = bench.judge(mutant, tree.text[mutant.file])
+        spent = time.monotonic() - start
+        results.add({"id": mutant.id, "verdict": verdict, "by": by, "file": digest(mutant.apply(tree.text[mutant.file])),
+                     "tests": tree.tests(mutant.file), "seconds": round(spent, 1), "at": at})
+        print(f"{verdict:9} {spent:5.1f} s  {mutant.id}  {mutant.what}  {by if verdict == 'killed' else ''}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
