@@ -20,7 +20,14 @@ namespace etcdop::sim {
 /// What one member keeps over restarts: its identity, its log, its copy of the membership. Belongs
 /// to a volume, which shares it with the process that runs on it.
 struct DataDir;
+struct EtcdWorld;
 std::shared_ptr<DataDir> empty_data_dir();
+/// A snapshot of the volume, which may be taken while a process runs on it.
+std::shared_ptr<DataDir> copy(const DataDir&);
+/// The volume is new again. No process may run on it.
+void wipe(DataDir&);
+/// The next start fails, as on a damaged log: exit 1.
+void corrupt(DataDir&);
 
 /// Processes by address. Names are resolved as peers resolve them: through `Options::resolve`.
 ///
@@ -59,6 +66,8 @@ class EtcdNet {
   /// SIGTERM: a leader hands over, then it ends. `exited` is not called.
   void terminate(const Address&);
   bool runs(const Address&) const;
+  /// A number that only the process that listens there now has; nullopt: connection refused.
+  std::optional<std::uint64_t> process_at(const Address&) const;
   /// As the probes would be answered now: /livez, /readyz (for 3.5 below 3.5.11: /health).
   bool alive(const Address&) const;
   bool ready(const Address&) const;
@@ -79,10 +88,10 @@ class EtcdNet {
   /// Peers at these addresses do not hear each other from now on (or do again).
   void cut(const Address&, const Address&, bool apart);
   /// A learner that receives its first data needs so long.
-  void slow_snapshots(Duration d) { snapshot_takes_ = d; }
+  void slow_snapshots(Duration);
   /// etcd issue 14523: after a restart of a peer, some members believe for ever that it is
   /// inactive, and refuse changes (`unhealthy cluster`) as if it were dead. Percent of such pairs.
-  void forgetful_peers(std::uint64_t percent) { forgetful_percent_ = percent; }
+  void forgetful_peers(std::uint64_t percent);
 
   // --- ground truth, for checkers. Never suspends.
   struct Member {
@@ -121,10 +130,7 @@ class EtcdNet {
   std::string self_check() const;
 
  private:
-  struct World;
-  std::unique_ptr<World> world_;
-  Duration snapshot_takes_{0};
-  std::uint64_t forgetful_percent_ = 0;
+  std::shared_ptr<EtcdWorld> world_;  // Shared with its fibers.
 };
 
 }  // namespace etcdop::sim

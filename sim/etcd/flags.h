@@ -1,0 +1,37 @@
+// What an etcd's command line says.
+#pragma once
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "etcd/version_facts.h"
+
+namespace etcdop::sim {
+
+struct Url {
+  std::string host, port;
+};
+/// "http://HOST:PORT"; Invalid for anything else, of which etcd would refuse most, too.
+Result<Url> parse_url(const std::string&);
+
+struct Flags {
+  struct Listed {
+    std::string name;
+    std::vector<std::string> peer_urls;
+  };
+  std::string name = "default";
+  std::vector<std::string> peer_urls, client_urls;  ///< As advertised.
+  std::set<std::string> peer_ports;                 ///< Where it listens.
+  std::vector<Listed> initial_cluster;              ///< By name.
+  std::string token = "etcd-cluster";
+  bool existing = false;
+  std::size_t max_learners = 1;
+};
+
+/// Invalid: etcd of that version ends with these last words. A flag that this fake does not model
+/// ends the test.
+Result<Flags> parse_flags(const std::vector<std::string>& command, const etcd::VersionFacts&);
+
+}  // namespace etcdop::sim

@@ -1,0 +1,242 @@
+#include "sim/etcd/net.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/etcd/world.h"
+
+namespace etcdop::sim {
+
+using namespace std::chrono_literals;
+
+// --- processes
+
+EtcdWorld::EtcdWorld(Executor& world, const WallClock& clock, Dice d, EtcdNet::Options o)
+    : executor(world), wall(clock), dice(std::move(d)), options(std::move(o)), timers_(world) {}
+
+void EtcdWorld::begin() {
+  timer_fiber_ = executor.spawn([self = shared_from_this()] { self->timers_.run(); });
+}
+
+void EtcdWorld::stop() {
+  if (std::exchange(stopped_, true)) return;
+  while (!processes.empty()) end(*processes.begin()->second, false);
+  timers_.stop();
+  const auto fibers = fibers_;
+  for (const auto& [number, fiber] : fibers) fiber->cancel();
+  if (!executor.running()) return;
+  for (const auto& [number, fiber] : fibers)
+    if (fiber.get() != executor.running()) (void)fiber->join();
+  (void)timer_fiber_->join();
+}
+
+std::shared_ptr<Fiber> EtcdWorld::spawn(std::function<void()> body) {
+  if (stopped_) return nullptr;
+  const std::uint64_t number = ++fibers_made_;
+  auto fiber = executor.spawn([self = shared_from_this(), number, run = std::move(body)] {
+    run();
+    self->fibers_.erase(number);
+  });
+  fibers_.emplace(number, fiber);
+  return fiber;
+}
+
+void EtcdWorld::tell(const Process& process, const std::string& what) const {
+  if (options.tell) options.tell("etcd " + process.flags.name + "@" + process.address, what);
+}
+
+std::shared_ptr<Process> EtcdWorld::at(const Address& address) const {
+  const auto found = processes.find(address);
+  return found == processes.end() ? nullptr : found->second;
+}
+
+void EtcdWorld::wake(Process& process) {
+  for (Wait* watcher : process.watchers) watcher->notify();
+}
+
+void EtcdWorld::start(EtcdNet::Start start) {
+  check(!stopped_, "nothing starts in a world that has stopped");
+  check(!processes.contains(start.address), "no process runs at that address");
+  check(start.dir && !start.dir->in_use, "one process runs on a volume");
+  const auto version = etcd::parse_version(start.version);
+  check(version && etcd::facts_of(*version).supported, "an etcd whose version is known");
+  auto process = std::make_shared<Process>();
+  process->address = start.address;
+  process->version_text = start.version;
+  process->version = *version;
+  process->facts = etcd::facts_of(*version);
+  process->dir = std::move(start.dir);
+  process->dir->in_use = true;
+  process->exited = std::move(start.exited);
+  process->number = ++starts_;
+  processes.emplace(start.address, process);
+  auto flags = parse_flags(start.command, process->facts);
+  if (!flags) return exit_later(*process, 20ms, 2, flags.error().message);
+  process->flags = std::move(*flags);
+  process->boot = spawn([this, process] { boot(*process); });
+}
+
+void EtcdWorld::end(Process& process, bool gracefully) {
+  const auto keep = at(process.address);
+  process.phase = Process::Phase::Ended;
+  process.terminated = gracefully;
+  process.leads = false;
+  process.dir->in_use = false;
+  if (process.boot) process.boot->cancel();
+  processes.erase(process.address);
+  drop_links(process);
+  process.links.clear();
+  wake(process);
+  if (!process.dir->owner) return;
+  Cluster& cluster = cluster_of(process);
+  std::erase(cluster.running, &process);
+  cluster.stale_links = true;
+  schedule(cluster, Duration(0));
+}
+
+void EtcdWorld::exit_later(Process& process, Duration delay, int code, const std::string& words) {
+  if (std::exchange(process.ends, true)) return;
+  if (delay == Duration(0)) process.phase = Process::Phase::Ended;
+  const std::weak_ptr<Process> weak = at(process.address);
+  timers_.at(executor.now() + delay, [this, weak, code, words] {
+    const auto ending = weak.lock();
+    if (!ending || at(ending->address) != ending) return;
+    tell(*ending, "exits " + std::to_string(code) + ": " + words);
+    end(*ending, false);
+    if (ending->exited) ending->exited(code, words);
+  });
+}
+
+// --- the interface
+
+EtcdNet::EtcdNet(Executor& world, const WallClock& wall, Dice dice, Options options)
+    : world_(std::make_shared<EtcdWorld>(world, wall, std::move(dice), std::move(options))) {
+  world_->begin();
+}
+EtcdNet::~EtcdNet() { world_->stop(); }
+void EtcdNet::stop() { world_->stop(); }
+
+void EtcdNet::start(Start start) { world_->start(std::move(start)); }
+
+void EtcdNet::kill(const Address& address) {
+  if (const auto process = world_->at(address)) world_->end(*process, false);
+}
+
+void EtcdNet::terminate(const Address& address) {
+  const auto process = world_->at(address);
+  if (!process) return;
+  if (process->leads) {
+    etcd::MemberId heir;
+    Instant longest = Instant::max();
+    for (const etcd::MemberId id : process->dir->applied.voters()) {
+      const auto since = world_->active_since(*process, id);
+      if (!since || *since >= longest) continue;
+      heir = id;
+      longest = *since;
+    }
+    if (heir.value != 0) (void)world_->hand_over(*process, heir);
+  }
+  world_->end(*process, true);
+}
+
+bool EtcdNet::runs(const Address& address) const { return world_->at(address) != nullptr; }
+
+std::optional<std::uint64_t> EtcdNet::process_at(const Address& address) const {
+  const auto process = world_->at(address);
+  if (!process || !process->listens) return std::nullopt;
+  return process->number;
+}
+
+bool EtcdNet::alive(const Address& address) const {
+  const auto process = world_->at(address);
+  return process && process->runs();
+}
+
+bool EtcdNet::ready(const Address& address) const {
+  const auto process = world_->at(address);
+  if (!process || !process->runs()) return false;
+  const bool learner = process->dir->applied.learns(process->id());
+  if (learner && process->facts.readyz_fails_on_learners) return false;
+  const Process* leader = world_->leader_of(*process);
+  return leader && world_->confirmed(*leader);
+}
+
+void EtcdNet::cut(const Address& a, const Address& b, bool apart) { world_->cut(a, b, apart); }
+void EtcdNet::slow_snapshots(Duration d) { world_->snapshot_takes = d; }
+void EtcdNet::forgetful_peers(std::uint64_t percent) { world_->forgetful_percent = percent; }
+
+// --- ground truth
+
+namespace {
+
+std::vector<EtcdNet::Member> to_truth(const std::map<etcd::MemberId, etcd::Member>& members) {
+  std::vector<EtcdNet::Member> list;
+  for (const auto& [id, member] : members)
+    list.push_back({.id = id,
+                    .name = member.name,
+                    .peer_url = member.peer_urls.empty() ? "" : member.peer_urls.front(),
+                    .learner = member.learner});
+  return list;
+}
+
+}  // namespace
+
+std::vector<EtcdNet::Truth> EtcdNet::processes() const {
+  std::vector<Truth> all;
+  for (const auto& [address, process] : world_->processes) {
+    const DataDir& dir = *process->dir;
+    all.push_back({.address = address,
+                   .name = process->flags.name,
+                   .version = process->version_text,
+                   .cluster = dir.owner ? dir.owner->cluster : etcd::ClusterId{},
+                   .member = process->id(),
+                   .leader = process->leader,
+                   .leads = process->leads,
+                   .serves = process->serves,
+                   .applied = dir.applied.index,
+                   .last = dir.last(),
+                   .members = to_truth(dir.applied.members)});
+  }
+  return all;
+}
+
+std::vector<EtcdNet::Member> EtcdNet::membership(etcd::ClusterId id) const {
+  const auto found = world_->clusters.find(id);
+  return found == world_->clusters.end() ? std::vector<Member>{}
+                                         : to_truth(found->second.newest.members);
+}
+
+bool EtcdNet::has_quorum(etcd::ClusterId id) const {
+  const auto found = world_->clusters.find(id);
+  if (found == world_->clusters.end()) return false;
+  const Cluster& cluster = found->second;
+  const auto voters = cluster.newest.voters();
+  return std::ranges::any_of(cluster.running, [&](const Process* one) {
+    if (!one->runs() || !cluster.newest.votes(one->id())) return false;
+    const auto there = std::ranges::count_if(voters, [&](etcd::MemberId voter) {
+      return voter == one->id() || world_->reachable(cluster, *one, voter);
+    });
+    return static_cast<std::size_t>(there) >= voters.size() / 2 + 1;
+  });
+}
+
+const std::vector<EtcdNet::Birth>& EtcdNet::births() const { return world_->births; }
+
+std::string EtcdNet::self_check() const {
+  std::string said = world_->violations;
+  for (const auto& [id, cluster] : world_->clusters) {
+    if (cluster.void_guarantees) continue;
+    for (const Process* a : cluster.running)
+      for (const Process* b : cluster.running) {
+        if (a->number >= b->number || a->dir->applied.index != b->dir->applied.index) continue;
+        if (a->flags.max_learners != b->flags.max_learners) continue;
+        if (a->dir->applied.members != b->dir->applied.members)
+          said += a->address + " and " + b->address + " applied the same, members differ\n";
+        if (a->dir->applied.keys != b->dir->applied.keys)
+          said += a->address + " and " + b->address + " applied the same, keys differ\n";
+      }
+  }
+  return said;
+}
+
+}  // namespace etcdop::sim
