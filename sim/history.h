@@ -1,0 +1,82 @@
+// What the simulated clients of etcd did and were told, in one order: the evidence that no
+// acknowledged write was lost.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/fiber.h"
+
+namespace etcdop::sim {
+
+/// One operation of one client on one key, a register of a number; 0 is "absent", so put(0) is a
+/// delete and every key starts as 0.
+struct Operation {
+  enum class Kind { Put, Get };
+  /// Unknown: it was sent, and may take effect at any time after its invocation, or never. An
+  /// operation that has not returned is Unknown. Failed: it surely had no effect and never will.
+  enum class Outcome { Unknown, Ok, Failed };
+  static constexpr std::uint64_t kNever = UINT64_MAX;
+
+  int client = 0;
+  Kind kind = Kind::Get;
+  std::string key;
+  std::uint64_t value = 0;  ///< What a put writes; what a get saw, once it is Ok.
+  Outcome outcome = Outcome::Unknown;
+  Instant invoked{};
+  Instant returned = Instant::max();  ///< Also of one that ended Unknown: when the client gave up.
+  /// The history's order, which decides among equal instants: each invocation and each return has
+  /// a number of its own. Only what is Ok or Failed has a return in this order.
+  std::uint64_t invoked_order = 0, returned_order = kNever;
+};
+
+/// Records operations as they happen; the order of the calls is the order of the events. Many
+/// clients share one history, and need no lock as they are fibers.
+class History {
+ public:
+  /// Of one operation in this history.
+  enum class Handle : std::size_t {};
+
+  /// To be called before the request is sent. Use each value for one put only: then the check is
+  /// exact and fast, and says more.
+  Handle invoke_put(int client, std::string key, std::uint64_t value, Instant now) {
+    return invoke({client, Operation::Kind::Put, std::move(key), value, {}, now});
+  }
+  Handle invoke_get(int client, std::string key, Instant now) {
+    return invoke({client, Operation::Kind::Get, std::move(key), 0, {}, now});
+  }
+
+  /// To be called once for each handle, after the answer came; without it the operation stays
+  /// Unknown.
+  void returned(Handle handle, Operation::Outcome outcome, Instant now) {
+    Operation& operation = operations_.at(static_cast<std::size_t>(handle));
+    check(operation.returned == Instant::max(), "an operation returns once");
+    operation.outcome = outcome;
+    operation.returned = now;
+    if (outcome != Operation::Outcome::Unknown) operation.returned_order = events_++;
+  }
+  /// A get that was answered: `seen` is the key's value, 0 if it was absent.
+  void returned_value(Handle handle, std::uint64_t seen, Instant now) {
+    Operation& operation = operations_.at(static_cast<std::size_t>(handle));
+    check(operation.kind == Operation::Kind::Get, "only a get returns a value");
+    operation.value = seen;
+    returned(handle, Operation::Outcome::Ok, now);
+  }
+
+  /// In the order of their invocations.
+  const std::vector<Operation>& operations() const { return operations_; }
+
+ private:
+  Handle invoke(Operation operation) {
+    operation.invoked_order = events_++;
+    operations_.push_back(std::move(operation));
+    return Handle{operations_.size() - 1};
+  }
+
+  std::vector<Operation> operations_;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace etcdop::sim

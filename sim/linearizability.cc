@@ -1,0 +1,350 @@
+#include "sim/linearizability.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace etcdop::sim {
+namespace {
+
+using Kind = Operation::Kind;
+using Outcome = Operation::Outcome;
+using Operations = std::vector<const Operation*>;
+
+constexpr std::size_t kMaxLines = 20;  // More than a person reads of one contradiction.
+
+enum class Verdict { Linearizable, Impossible, Undecided };
+
+/// Without what constrains nothing: operations that failed and gets without an answer. (A put that
+/// nobody saw and that perhaps never happened needs no care: it is a harmless one.)
+Operations relevant(const Operations& all) {
+  Operations kept;
+  for (const Operation* o : all)
+    if (o->outcome == Outcome::Ok || (o->kind == Kind::Put && o->outcome == Outcome::Unknown))
+      kept.push_back(o);
+  return kept;
+}
+
+/// The search for an order of one key's operations, which all are relevant.
+class Search {
+ public:
+  explicit Search(const Operations& operations);
+  /// Takes from `branches` what it uses.
+  Verdict run(std::size_t& branches);
+
+ private:
+  using Index = std::size_t;  // Of an operation, of an event or of a value.
+  static constexpr Index kNone = SIZE_MAX;
+
+  struct Step {  // An operation, known by the values that it needs or leaves.
+    Kind kind;
+    Index value;  // Into left_.
+    bool must;    // It surely happened.
+    Index call, end = kNone;
+  };
+  struct Event {  // In a ring whose head is event 0; those of operations in the order are unlinked.
+    Index step = kNone;
+    bool call = false;
+    Index previous = 0, next = 0;
+  };
+  struct Left {  // What is not yet in the order, for each value.
+    std::size_t gets = 0, puts = 0;
+  };
+  enum class Choice { Taken, Open, None };
+  struct Branch {  // What to come back to.
+    std::size_t length;
+    Index value, tried;
+  };
+
+  void link(Index step, bool call);
+  void flip(Index step) { done_[step / 64] ^= std::uint64_t{1} << step % 64; }
+  void apply(Index step);
+  void undo_to(std::size_t length, Index value);
+  Index next_put(Index after) const;
+  void read_all();
+  Choice take_harmless_put();
+  bool settle();
+  bool is_new();
+
+  std::vector<Step> steps_;
+  std::vector<Event> events_{1};
+  std::vector<Left> left_;
+  std::size_t must_ = 0;
+  Index value_ = 0;                  // The register's.
+  std::vector<Index> order_;         // Found so far.
+  std::vector<std::uint64_t> done_;  // A bit each; the last word is the value, when in seen_.
+  std::set<std::vector<std::uint64_t>> seen_;
+};
+
+Search::Search(const Operations& operations) : left_(1), done_(operations.size() / 64 + 2) {
+  std::map<std::uint64_t, Index> values{{0, 0}};
+  std::map<std::uint64_t, std::pair<Index, bool>> by_time;  // Step, and whether it is its call.
+  for (const Operation* o : operations) {
+    auto [value, fresh] = values.try_emplace(o->value, left_.size());
+    if (fresh) left_.emplace_back();
+    Left& left = left_[value->second];
+    ++(o->kind == Kind::Get ? left.gets : left.puts);
+    const bool must = o->outcome == Outcome::Ok;
+    must_ += must;
+    by_time[o->invoked_order] = {steps_.size(), true};
+    if (must) by_time[o->returned_order] = {steps_.size(), false};
+    steps_.push_back({o->kind, value->second, must, kNone});
+  }
+  for (const auto& [time, event] : by_time) link(event.first, event.second);
+}
+
+void Search::link(Index step, bool call) {
+  const Index last = events_[0].previous, self = events_.size();
+  events_.push_back({step, call, last, 0});
+  events_[last].next = events_[0].previous = self;
+  (call ? steps_[step].call : steps_[step].end) = self;
+}
+
+/// Puts the operation behind those already in the order.
+void Search::apply(Index step) {
+  const Step& s = steps_[step];
+  for (Index event : {s.call, s.end}) {
+    if (event == kNone) continue;
+    events_[events_[event].previous].next = events_[event].next;
+    events_[events_[event].next].previous = events_[event].previous;
+  }
+  order_.push_back(step);
+  flip(step);
+  must_ -= s.must;
+  --(s.kind == Kind::Get ? left_[s.value].gets : left_[s.value].puts);
+  value_ = s.value;
+}
+
+void Search::undo_to(std::size_t length, Index value) {
+  for (; order_.size() > length; order_.pop_back()) {
+    const Step& s = steps_[order_.back()];
+    for (Index event : {s.end, s.call}) {
+      if (event == kNone) continue;
+      events_[events_[event].previous].next = event;
+      events_[events_[event].next].previous = event;
+    }
+    flip(order_.back());
+    must_ += s.must;
+    ++(s.kind == Kind::Get ? left_[s.value].gets : left_[s.value].puts);
+  }
+  value_ = value;
+}
+
+/// The next put that may be next in the order: it was invoked before anything returned that is not
+/// in the order yet.
+Search::Index Search::next_put(Index after) const {
+  for (Index e = events_[after == kNone ? 0 : steps_[after].call].next; e && events_[e].call;
+       e = events_[e].next)
+    if (steps_[events_[e].step].kind == Kind::Put) return events_[e].step;
+  return kNone;
+}
+
+/// Gets that see the present value change nothing, so to have them as early as possible is right.
+void Search::read_all() {
+  if (left_[value_].gets == 0) return;
+  for (Index e = events_[0].next; e && events_[e].call; e = events_[e].next) {
+    const Index step = events_[e].step;
+    if (steps_[step].kind != Kind::Get || steps_[step].value != value_) continue;
+    e = events_[e].previous;  // Stays linked, and finds what follows the get and its return.
+    apply(step);
+  }
+}
+
+/// A put whose value is then seen by all that ever see it can be next, whatever else there is: the
+/// whole block could be moved to here from anywhere in an order that works, as the register's value
+/// before a block matters to nobody after it, and nobody outside misses it. A put that somebody
+/// cannot yet see is a choice only if its value is put again.
+Search::Choice Search::take_harmless_put() {
+  const std::size_t length = order_.size();
+  const Index value = value_;
+  Choice choice = Choice::None;
+  for (Index put = next_put(kNone); put != kNone; put = next_put(put)) {
+    apply(put);
+    read_all();
+    if (left_[value_].gets == 0) return Choice::Taken;
+    if (left_[value_].puts) choice = Choice::Open;
+    undo_to(length, value);
+  }
+  return choice;
+}
+
+/// Goes on as far as there is no choice. False: this is a dead end.
+bool Search::settle() {
+  for (;;) {
+    read_all();
+    // Whoever still has to see the present value could not once it is overwritten for good.
+    if (left_[value_].gets && !left_[value_].puts) return false;
+    if (must_ == 0) return true;
+    const Choice choice = take_harmless_put();
+    if (choice != Choice::Taken) return choice == Choice::Open;
+  }
+}
+
+bool Search::is_new() {
+  done_.back() = value_;
+  return seen_.insert(done_).second;
+}
+
+Verdict Search::run(std::size_t& branches) {
+  std::vector<Branch> open;
+  for (;;) {
+    const bool alive = settle();
+    if (must_ == 0) return Verdict::Linearizable;
+    if (alive && is_new()) {
+      if (branches == 0) return Verdict::Undecided;
+      --branches;
+      open.push_back({order_.size(), value_, kNone});
+    }
+    for (;;) {
+      if (open.empty()) return Verdict::Impossible;
+      Branch& branch = open.back();
+      undo_to(branch.length, branch.value);
+      branch.tried = next_put(branch.tried);
+      if (branch.tried != kNone) break;
+      open.pop_back();
+    }
+    apply(open.back().tried);
+  }
+}
+
+Verdict search(const Operations& operations, std::size_t& branches) {
+  return Search(relevant(operations)).run(branches);
+}
+
+bool impossible(const Operations& operations, std::size_t& branches) {
+  return search(operations, branches) == Verdict::Impossible;
+}
+
+/// What was known when the event `last` had happened. What is missing then can only make more
+/// orders possible, so that the shortest impossible one is the earliest evidence.
+std::vector<Operation> until(const Operations& operations, std::uint64_t last) {
+  std::vector<Operation> known;
+  for (const Operation* o : operations) {
+    if (o->invoked_order > last) continue;
+    known.push_back(*o);
+    if (o->outcome == Outcome::Ok && o->returned_order > last)
+      known.back().outcome = Outcome::Unknown;
+  }
+  return known;
+}
+
+Operations pointers(const std::vector<Operation>& operations) {
+  Operations result;
+  for (const Operation& o : operations) result.push_back(&o);
+  return result;
+}
+
+/// The operations up to the first return at which no order was left.
+Operations earliest(const Operations& all, std::size_t& branches) {
+  std::vector<std::uint64_t> returns;
+  for (const Operation* o : all)
+    if (o->outcome == Outcome::Ok) returns.push_back(o->returned_order);
+  std::sort(returns.begin(), returns.end());
+  auto impossible_at = [&](std::uint64_t last) {
+    return impossible(pointers(until(all, last)), branches);
+  };
+  std::size_t low = 0, high = returns.size() - 1;  // At `high` it is impossible.
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (impossible_at(returns[middle])) high = middle;
+    else low = middle + 1;
+  }
+  Operations kept;
+  for (const Operation* o : all) {
+    const bool get = o->kind == Kind::Get;
+    if ((get ? o->returned_order : o->invoked_order) <= returns[high]) kept.push_back(o);
+  }
+  return kept;
+}
+
+/// Leaves out what is not needed for the contradiction: a get, or all that has to do with a value.
+/// Neither can make an order impossible.
+Operations smallest(Operations window, std::size_t& branches) {
+  auto try_without = [&](auto&& superfluous) {
+    Operations rest;
+    std::remove_copy_if(window.begin(), window.end(), std::back_inserter(rest), superfluous);
+    if (rest.size() < window.size() && impossible(rest, branches)) window = std::move(rest);
+  };
+  std::set<std::uint64_t> values;
+  for (const Operation* o : window) values.insert(o->value);
+  for (std::uint64_t value : values)
+    try_without([value](const Operation* o) { return o->value == value; });
+  for (const Operation* get : Operations(window))
+    if (get->kind == Kind::Get) try_without([get](const Operation* o) { return o == get; });
+  return window;
+}
+
+std::string seconds(Instant when) {
+  if (when == Instant::max()) return "never";
+  const auto us = std::chrono::floor<std::chrono::microseconds>(when.time_since_epoch()).count();
+  std::string fraction = std::to_string(us % 1'000'000);
+  return std::to_string(us / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction +
+         "s";
+}
+
+std::string line(const Operation& o) {
+  std::string text = "  client " + std::to_string(o.client) + "  ";
+  const std::string value = o.value ? std::to_string(o.value) : "absent";
+  if (o.kind == Kind::Get) text += "get() -> " + value;
+  else text += o.value ? "put(" + value + ")" : "delete()";
+  if (o.outcome == Outcome::Unknown) text += " with unknown outcome";
+  if (o.outcome == Outcome::Failed) text += " which failed";
+  return text + "  from " + seconds(o.invoked) + " (#" + std::to_string(o.invoked_order) + ") to " +
+         seconds(o.returned) +
+         (o.returned_order == Operation::kNever ? ""
+                                                : " (#" + std::to_string(o.returned_order) + ")") +
+         "\n";
+}
+
+std::string describe(const std::string& key, const Operations& all, const Operations& window) {
+  std::set<std::uint64_t> seen;
+  for (const Operation* o : window)
+    if (o->kind == Kind::Get) seen.insert(o->value);
+  std::vector<std::string> lines;
+  for (const Operation* o : all) {
+    const bool failed_and_seen =
+        o->kind == Kind::Put && o->outcome == Outcome::Failed && seen.contains(o->value);
+    if (failed_and_seen || std::find(window.begin(), window.end(), o) != window.end())
+      lines.push_back(line(*o));
+  }
+  std::string text = "key " + key + ": no order of these operations explains what was seen:\n";
+  const std::size_t hidden = lines.size() - std::min(lines.size(), kMaxLines);
+  if (hidden) text += "  (" + std::to_string(hidden) + " earlier ones)\n";
+  for (std::size_t i = hidden; i < lines.size(); ++i) text += lines[i];
+  return text;
+}
+
+std::optional<Violation> check_key(const std::string& key, const Operations& all,
+                                   std::size_t max_branches) {
+  const Operations kept = relevant(all);
+  std::size_t branches = max_branches;
+  const Verdict verdict = search(kept, branches);
+  if (verdict == Verdict::Linearizable) return std::nullopt;
+  if (verdict == Verdict::Undecided)
+    return Violation{Violation::Kind::Undecided,
+                     key,
+                     {},
+                     "key " + key + ": undecided: " + std::to_string(kept.size()) +
+                         " operations, too many orders to try; put each value once\n"};
+  branches = max_branches;
+  const Operations window = relevant(smallest(earliest(kept, branches), branches));
+  Violation violation{Violation::Kind::Impossible, key, {}, describe(key, all, window)};
+  for (const Operation* o : window) violation.window.push_back(*o);
+  return violation;
+}
+
+}  // namespace
+
+std::optional<Violation> check_linearizable(const History& history, std::size_t max_branches) {
+  std::map<std::string, Operations> keys;
+  for (const Operation& o : history.operations()) keys[o.key].push_back(&o);
+  std::optional<Violation> undecided;
+  for (const auto& [key, operations] : keys) {
+    auto violation = check_key(key, operations, max_branches);
+    if (violation && violation->kind == Violation::Kind::Impossible) return violation;
+    if (violation && !undecided) undecided = std::move(violation);
+  }
+  return undecided;
+}
+
+}  // namespace etcdop::sim
