@@ -1,6 +1,7 @@
 #include "sim/linearizability.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -64,7 +65,6 @@ class Search {
   void read_all();
   Choice take_harmless_put();
   bool settle();
-  bool is_new();
 
   std::vector<Step> steps_;
   std::vector<Event> events_{1};
@@ -72,11 +72,13 @@ class Search {
   std::size_t must_ = 0;
   Index value_ = 0;                  // The register's.
   std::vector<Index> order_;         // Found so far.
-  std::vector<std::uint64_t> done_;  // A bit each; the last word is the value, when in seen_.
+  std::vector<std::uint64_t> done_;  // A bit each.
+  // Where there was a choice. The value is no part of it: who could see it has, so that the next
+  // is a put in any case.
   std::set<std::vector<std::uint64_t>> seen_;
 };
 
-Search::Search(const Operations& operations) : left_(1), done_(operations.size() / 64 + 2) {
+Search::Search(const Operations& operations) : left_(1), done_(operations.size() / 64 + 1) {
   std::map<std::uint64_t, Index> values{{0, 0}};
   std::map<std::uint64_t, std::pair<Index, bool>> by_time;  // Step, and whether it is its call.
   for (const Operation* o : operations) {
@@ -180,17 +182,12 @@ bool Search::settle() {
   }
 }
 
-bool Search::is_new() {
-  done_.back() = value_;
-  return seen_.insert(done_).second;
-}
-
 Verdict Search::run(std::size_t& branches) {
   std::vector<Branch> open;
   for (;;) {
     const bool alive = settle();
     if (must_ == 0) return Verdict::Linearizable;
-    if (alive && is_new()) {
+    if (alive && seen_.insert(done_).second) {
       if (branches == 0) return Verdict::Undecided;
       --branches;
       open.push_back({order_.size(), value_, kNone});

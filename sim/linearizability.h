@@ -33,7 +33,7 @@ constexpr std::size_t kMaxBranches = 20'000;
 /// The first key (by name) with an impossible history; otherwise the first undecided one; nothing
 /// if each key's history is linearizable, which for independent registers means that the whole is.
 ///
-/// The search is Wing and Gong's with Lowe's memory of (operations done, value). Where one choice
+/// The search is Wing and Gong's with Lowe's memory of where it has been. Where one choice
 /// is as good as any other it makes that one and never comes back, so if each value is put only
 /// once there is nothing to come back to: n operations of which c are open at a time cost about
 /// n·c², and the answer is exact. Only values put again, deletes included, can reach
