@@ -17,6 +17,14 @@ class Scheduler final : public Executor {
   /// Like run(), but not beyond `end`, where the clock then stands.
   void run_until(Instant end);
 
+  // For who runs several executors in one time:
+
+  /// When it wants to be stepped; Instant::max(): never.
+  Instant next() const { return next_due(); }
+  void step_next() { step(); }
+  /// Never backwards.
+  void advance_to(Instant when) { now_ = std::max(now_, when); }
+
  private:
   std::uint64_t tie() override { return random_(); }
   std::mt19937_64 random_;

@@ -1,0 +1,381 @@
+// What goes wrong in a world, while it goes wrong; and how it is mended.
+#include <algorithm>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/names.h"
+#include "etcd/grpc_client.h"
+#include "runtime/conditions.h"
+#include "runtime/leader.h"
+#include "sim/world/world.h"
+
+namespace etcdop::sim {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+namespace {
+constexpr int kSizes[] = {1, 2, 3, 3, 3, 4, 5, 5, 7};
+
+/// A person's connection: nothing is between it and the member.
+class Etcdctl final : public etcd::Connections {
+ public:
+  Etcdctl(Executor& person, EtcdNet& net, std::string address)
+      : person_(person), net_(net), address_(std::move(address)) {}
+  Result<std::shared_ptr<etcd::Connection>> connection() override {
+    struct Line final : etcd::Connection {
+      explicit Line(Etcdctl& whose) : of(whose) {}
+      Result<std::string> unary(std::string_view path, std::string_view request,
+                                http::GrpcStatus& status) override {
+        return of.net_.unary(of.person_, of.address_, path, request, status);
+      }
+      Etcdctl& of;
+    };
+    return std::shared_ptr<etcd::Connection>(std::make_shared<Line>(*this));
+  }
+
+ private:
+  Executor& person_;
+  EtcdNet& net_;
+  std::string address_;
+};
+}  // namespace
+
+/// Acts again and again, as long as the fault is on.
+void World::every(Fault fault, Duration low, Duration high, std::function<void()> act) {
+  Dice dice = dice_.split();  // Also if it is off: what else happens stays the same.
+  if (!faults_.has(fault)) return;
+  spawn([this, fault, low, high, act = std::move(act), dice = std::move(dice)]() mutable {
+    while (time_.sleep(dice.between(low, high)) == Woken::Ready && faults_.on(fault)) act();
+  });
+}
+
+void World::start_faults() {
+  network_faults();
+  operator_faults();
+  node_faults();
+  people();
+}
+
+Life* World::any_life() {
+  return lives_.empty() ? nullptr : lives_[dice_.below(lives_.size())].get();
+}
+
+std::optional<api::ObjectKey> World::any_cluster() {
+  const auto all = clusters();
+  if (all.empty()) return std::nullopt;
+  return all[dice_.below(all.size())];
+}
+
+std::optional<api::ObjectKey> World::any_of(const api::Resource& r) {
+  const auto all = server_.look_all(r);
+  if (all.empty()) return std::nullopt;
+  const json::object& meta = all[dice_.below(all.size())]->at("metadata").as_object();
+  return api::ObjectKey{std::string(meta.at("namespace").as_string()),
+                        std::string(meta.at("name").as_string())};
+}
+
+void World::network_faults() {
+  every(Fault::ApiOutage, 30s, 200s, [this] {
+    trace_.add("fault", "the API server is away");
+    api_down_until_ = time_.now() + dice_.between(1s, 60s);
+  });
+  every(Fault::WatchCut, 2s, 40s, [this] {
+    if (Life* life = any_life()) {
+      trace_.add("fault", "watches of " + life->name() + " are cut");
+      for (const std::string& kind : life->api().watched())
+        if (dice_.one_in(2))
+          life->api().line(kind).cut(
+              dice_.one_in(2) ? std::nullopt
+                              : std::optional(Error{Code::Unavailable, "connection cut"}));
+    }
+  });
+  every(Fault::WatchSilent, 10s, 90s, [this] {
+    if (Life* life = any_life()) {
+      const auto kinds = life->api().watched();
+      const std::string& kind = kinds[dice_.below(kinds.size())];
+      trace_.add("fault", "watches of " + life->name() + " of " + kind + " fall silent");
+      life->api().line(kind).silent_until(time_.now() + dice_.between(5s, 200s));
+    }
+  });
+  every(Fault::WatchExpired, 20s, 120s, [this] {
+    trace_.add("fault", "the API server forgets its history");
+    server_.forget_history();
+  });
+  every(Fault::EtcdBlackHole, 10s, 60s, [this] {
+    const auto pod = any_of(kube::Pod::resource);
+    Life* life = any_life();
+    if (!pod || !life) return;
+    const std::string address = nodes_.address_of(*pod);
+    trace_.add("fault", life->name() + " hears nothing from " + pod->name);
+    life->etcd().black_hole(address, dice_.one_in(2));
+  });
+  every(Fault::Partition, 10s, 90s, [this] {
+    const auto a = any_of(kube::Pod::resource), b = any_of(kube::Pod::resource);
+    if (!a || !b || *a == *b) return;
+    const std::string one = nodes_.address_of(*a), other = nodes_.address_of(*b);
+    if (one.empty() || other.empty()) return;
+    trace_.add("fault", a->name + " and " + b->name + " do not hear each other");
+    net_.cut(one, other, true);
+    (void)time_.sleep(dice_.between(1s, 60s));
+    net_.cut(one, other, false);
+  });
+  every(Fault::Quota, 20s, 120s, [this] {
+    trace_.add("fault", "the quota is used up");
+    quota_until_ = time_.now() + dice_.between(1s, 100s);
+  });
+  if (faults_.has(Fault::SlowSnapshots)) net_.slow_snapshots(dice_.between(5s, 60s));
+  if (faults_.has(Fault::ForgetfulPeers)) net_.forgetful_peers(25);
+}
+
+void World::operator_faults() {
+  every(Fault::OperatorCrash, 1s, 60s, [this] {
+    if (Life* life = any_life()) kill(*life, dice_.between(100ms, 10s));
+  });
+  every(Fault::OperatorPause, 10s, 60s, [this] {
+    if (Life* life = any_life()) {
+      const Duration pause = dice_.between(1s, 40s);
+      trace_.add("fault", life->name() + " is frozen for " + std::to_string(pause / 1s) + " s");
+      life->process().freeze_until(time_.now() + pause);
+    }
+  });
+  every(Fault::ClockJump, 10s, 100s, [this] {
+    if (Life* life = any_life()) {
+      const auto by = std::chrono::seconds(static_cast<int>(dice_.below(7200)) - 3600);
+      trace_.add("fault",
+                 "the date of " + life->name() + " jumps by " + std::to_string(by.count()) + " s");
+      life->date().jump(by);
+    }
+  });
+  every(Fault::ClockRate, 10s, 100s, [this] {
+    constexpr int kRates[] = {50, 100, 200};
+    if (Life* life = any_life()) {
+      const int percent = kRates[dice_.below(3)];
+      trace_.add("fault", "the clock of " + life->name() + " runs at " + std::to_string(percent) +
+                              " percent");
+      life->process().run_at(percent);
+    }
+  });
+  every(Fault::LeaseEdited, 20s, 120s, [this] {
+    const api::ObjectKey lease{"etcd-operator-system", runtime::kLeaderLease};
+    if (!server_.look(kube::Lease::resource, lease)) return;
+    if (dice_.one_in(2)) {
+      trace_.add("user", "deletes the Lease");
+      (void)server_.erase(kube::Lease::resource, lease);
+      return;
+    }
+    trace_.add("user", "takes the holder out of the Lease");
+    (void)server_.change(kube::Lease::resource, lease, [](json::object& object) {
+      object["spec"].as_object()["holderIdentity"] = "";
+    });
+  });
+}
+
+void World::node_faults() {
+  every(Fault::NodeDown, 20s, 200s, [this] {
+    const std::size_t node = dice_.below(nodes_.count());
+    const Duration away = dice_.one_in(4) ? dice_.between(300s, 500s) : dice_.between(5s, 100s);
+    nodes_.node_down(node, true);
+    (void)time_.sleep(away);
+    nodes_.node_down(node, false);
+  });
+  every(Fault::EtcdKilled, 5s, 90s, [this] {
+    if (const auto pod = any_of(kube::Pod::resource)) {
+      trace_.add("fault", "etcd of " + pod->name + " is killed");
+      nodes_.kill_etcd(*pod);
+    }
+  });
+  every(Fault::PodKilled, 10s, 120s, [this] {
+    if (const auto pod = any_of(kube::Pod::resource)) delete_object(kube::Pod::resource, *pod);
+  });
+  every(Fault::PodEvicted, 10s, 120s, [this] {
+    if (const auto pod = any_of(kube::Pod::resource)) {
+      trace_.add("fault", pod->name + " is evicted");
+      nodes_.evict(*pod);
+    }
+  });
+  every(Fault::StaleAddress, 5s, 60s, [this] {
+    const auto address = nodes_.freed_address();
+    if (!address) return;
+    const std::string host = "stranger-" + std::to_string(++values_);
+    trace_.add("fault", *address + " now belongs to another tenant's etcd");
+    net_.start(
+        {*address,
+         "3.6.16",
+         {"etcd", "--name=" + host, "--data-dir=/var/lib/etcd",
+          "--listen-peer-urls=http://0.0.0.0:2380", "--listen-client-urls=http://0.0.0.0:2379",
+          "--advertise-client-urls=http://" + host + ":2379",
+          "--initial-advertise-peer-urls=http://" + host + ":2380",
+          "--initial-cluster=" + host + "=http://" + host + ":2380",
+          "--initial-cluster-token=" + host, "--initial-cluster-state=new"},
+         empty_data_dir(),
+         [](int, const std::string&) {}});
+  });
+  const auto volume_fault = [this](bool gone) {
+    const auto cluster = any_cluster();
+    if (!cluster || etcd_of(*cluster).value == 0) return;
+    const auto members = members_of(*cluster);
+    if (members.empty()) return;
+    const api::ObjectKey& member = members[dice_.below(members.size())];
+    if (!can_lose_data(*cluster, member)) {
+      if (!dice_.one_in(8)) return;
+      checker_.fate_took(cluster->ns, cluster->name);
+    }
+    const api::ObjectKey claim{member.ns, "data-" + member.name};
+    trace_.add("fault", "the volume of " + member.name + (gone ? " is lost" : " is corrupt"));
+    if (const auto object = server_.look(kube::PersistentVolumeClaim::resource, claim))
+      checker_.user_deleted(std::string(object->at("metadata").at("uid").as_string()));
+    if (gone) nodes_.lose_volume(claim);
+    else nodes_.corrupt_volume(claim);
+  };
+  every(Fault::VolumeLost, 60s, 300s, [=] { volume_fault(true); });
+  every(Fault::VolumeCorrupt, 60s, 300s, [=] { volume_fault(false); });
+}
+
+/// Whether a quorum of the voters, and one more, keep data without that member's. One more, since
+/// what the operator does meanwhile may be on its way.
+bool World::can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member) const {
+  const auto listed = net_.membership(etcd_of(cluster));
+  std::size_t voters = 0, intact = 0;
+  for (const EtcdNet::Member& m : listed) {
+    if (m.learner) continue;
+    ++voters;
+    const auto claim =
+        server_.look(kube::PersistentVolumeClaim::resource, {cluster.ns, "data-" + m.name});
+    if (m.name == member.name || !claim) continue;
+    const auto dir = nodes_.data_of(std::string(claim->at("metadata").at("uid").as_string()));
+    intact += dir && EtcdNet::owner_of(*dir).has_value();
+  }
+  return intact >= voters / 2 + 1;
+}
+
+void World::people() {
+  every(Fault::UserSpec, 2s, 60s, [this] {
+    if (const auto key = any_cluster()) scale(*key, kSizes[dice_.below(std::size(kSizes))]);
+  });
+  every(Fault::UserMembers, 20s, 150s, [this] {
+    const auto key = any_of(v1::EtcdMember::resource);
+    if (!key) return;
+    // Who deletes the last one, or the one that the quorum needs, gets what was asked for.
+    const auto member = server_.look(v1::EtcdMember::resource, *key);
+    const api::ObjectKey cluster{key->ns,
+                                 std::string(member->at("spec").at("clusterName").as_string())};
+    if (!can_lose_data(cluster, *key)) return;
+    delete_object(v1::EtcdMember::resource, *key);
+  });
+  every(Fault::UserServices, 20s, 100s, [this] {
+    if (const auto key = any_of(kube::Service::resource))
+      delete_object(kube::Service::resource, *key);
+  });
+  every(Fault::UserEtcdctl, 20s, 150s, [this] {
+    const auto key = any_cluster();
+    if (!key) return;
+    const auto id = etcd_of(*key);
+    const auto listed = net_.membership(id);
+    if (listed.size() < 3 || !net_.has_quorum(id)) return;
+    const auto& member = listed[dice_.below(listed.size())];
+    if (!can_lose_data(*key, {key->ns, member.name})) return;
+    trace_.add("user", "etcdctl member remove " + member.name);
+    for (const auto& process : net_.processes())
+      if (process.cluster == id && process.serves) {
+        etcd::GrpcClient etcdctl(time_, std::make_shared<Etcdctl>(time_, net_, process.address),
+                                 {.address = process.address,
+                                  .server_name = {},
+                                  .tls = false,
+                                  .cluster = std::nullopt,
+                                  .member = std::nullopt});
+        (void)etcdctl.remove(member.id);
+        return;
+      }
+  });
+  every(Fault::UserCluster, 60s, 300s, [this] {
+    const auto key = any_cluster();
+    if (!key) return;
+    delete_cluster(*key);
+    const Instant give_up = time_.now() + 100s;
+    while (server_.look(v1::EtcdCluster::resource, *key) && time_.now() < give_up)
+      if (time_.sleep(dice_.between(100ms, 5s)) != Woken::Ready) return;
+    if (!server_.look(v1::EtcdCluster::resource, *key)) create_cluster(*key, 3);
+  });
+}
+
+void World::heal() {
+  trace_.add("fault", "everything heals");
+  faults_.heal();
+  const Instant now = time_.now();
+  api_down_until_ = quota_until_ = now;
+  net_.slow_snapshots(Duration(0));
+  net_.forgetful_peers(0);
+  for (std::size_t i = 0; i < nodes_.count(); ++i) nodes_.node_down(i, false);
+  for (const auto& life : lives_) {
+    for (const std::string& kind : life->api().watched()) life->api().line(kind).silent_until(now);
+    life->process().run_at(100);
+    life->process().freeze_until(now);
+  }
+  for (const auto& key : clusters()) scale(key, kSizes[2 + dice_.below(3)]);
+  mend_by_hand();
+}
+
+/// What the manual asks of a person: a member whose data is gone for good is deleted while the
+/// others have a quorum; a cluster that never began is made anew.
+void World::mend_by_hand() {
+  spawn([this] {
+    while (time_.sleep(20s) == Woken::Ready) {
+      for (const auto& key : clusters())
+        for (const auto& name : members_of(key)) {
+          const auto member = read<v1::EtcdMember>(name);
+          if (!member || member->metadata.terminating()) continue;
+          const auto* ready = runtime::find_condition(member->status.conditions, v1::kReady);
+          const bool hopeless =
+              ready && (ready->reason == v1::kDataLost || ready->reason == v1::kCrashLooping);
+          if (hopeless && can_lose_data(key, name) && net_.has_quorum(etcd_of(key)))
+            delete_object(v1::EtcdMember::resource, name);
+        }
+    }
+  });
+}
+
+// --- clients -------------------------------------------------------------------------------------
+
+void World::start_clients(int count) {
+  for (int i = 0; i < count; ++i) spawn([this, i] { client(i); });
+}
+
+void World::client(int number) {
+  Dice dice = dice_.split();
+  while (time_.sleep(dice.between(100ms, 6s)) == Woken::Ready && !ending_) operate(number, dice);
+}
+
+/// One read or write of a key of some cluster, at any of its members that serves.
+void World::operate(int number, Dice& dice) {
+  const auto all = clusters();
+  if (all.empty()) return;
+  const etcd::ClusterId id = etcd_of(all[dice.below(all.size())]);
+  std::vector<std::string> addresses;
+  for (const auto& process : net_.processes())
+    if (id.value != 0 && process.cluster == id && process.serves)
+      addresses.push_back(process.address);
+  if (addresses.empty()) return;
+  const std::string& address = addresses[dice.below(addresses.size())];
+  const std::string key = to_hex(id) + "/k" + std::to_string(dice.below(4));
+  using Outcome = Operation::Outcome;
+  if (dice.one_in(2)) {
+    const std::uint64_t value = ++values_;
+    const auto handle = history_.invoke_put(number, key, value, time_.now());
+    const auto done = net_.put(time_, address, key, value);
+    if (ending_ && !done) return;
+    const bool sure = done || done.failed_with(Code::Unavailable);
+    history_.returned(handle,
+                      done   ? Outcome::Ok
+                      : sure ? Outcome::Failed
+                             : Outcome::Unknown,
+                      time_.now());
+    return;
+  }
+  const auto handle = history_.invoke_get(number, key, time_.now());
+  auto value = net_.get(time_, address, key);
+  if (value) history_.returned_value(handle, *value, time_.now());
+  else if (!ending_) history_.returned(handle, Outcome::Failed, time_.now());
+}
+
+}  // namespace etcdop::sim

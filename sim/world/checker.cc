@@ -1,0 +1,251 @@
+#include "sim/world/checker.h"
+
+#include <algorithm>
+
+#include "api/describe.h"
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/names.h"
+#include "kube/core_types.h"
+#include "sim/world/nodes.h"
+
+namespace etcdop::sim {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+namespace {
+
+constexpr Duration kWantedFor = 90s;
+constexpr std::string_view kAvailable = "Available";
+
+template <class T>
+std::optional<T> read(const ApiServer::Object& object) {
+  T out;
+  if (!object || !api::decode(*object, out, T::resource.kind)) return std::nullopt;
+  return out;
+}
+
+const Json* at(const Json& object, std::initializer_list<const char*> path) {
+  const Json* here = &object;
+  for (const char* key : path) {
+    const json::object* fields = here->if_object();
+    here = fields ? fields->if_contains(key) : nullptr;
+    if (!here) return nullptr;
+  }
+  return here;
+}
+std::string text_at(const Json& object, std::initializer_list<const char*> path) {
+  const Json* found = at(object, path);
+  return found && found->is_string() ? std::string(found->as_string()) : "";
+}
+
+/// Whether a write says which object it means: by UID or by version.
+bool is_guarded(const kube::Call& call) {
+  if (call.verb == kube::Verb::Delete) return at(call.body, {"preconditions", "uid"}) != nullptr;
+  if (call.verb != kube::Verb::Patch) return true;
+  if (call.patch == kube::PatchType::Json)
+    return std::ranges::any_of(call.body.as_array(), [](const Json& op) {
+      return text_at(op, {"op"}) == "test" && text_at(op, {"path"}) == "/metadata/uid";
+    });
+  return at(call.body, {"metadata", "uid"}) || at(call.body, {"metadata", "resourceVersion"});
+}
+
+}  // namespace
+
+Checker::Checker(const Clock& clock, ApiServer& server, EtcdNet& net, Trace& trace)
+    : clock_(clock), server_(server), net_(net), trace_(trace) {
+  server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
+                           const ApiServer::Object& after) { changed(r, before, after); });
+}
+
+void Checker::violated(const std::string& invariant, const std::string& what) {
+  if (violation_) return;
+  violation_ = Violation{invariant, what, clock_.now()};
+  trace_.add("CHECK", invariant + ": " + what);
+}
+
+void Checker::fate_took(const std::string& ns, const std::string& cluster) {
+  fated_.insert({ns, cluster});
+}
+bool Checker::fated(const std::string& ns, const std::string& cluster) const {
+  return fated_.contains({ns, cluster});
+}
+
+std::optional<etcd::ClusterId> Checker::etcd_of(const api::ObjectKey& cluster) const {
+  const auto object = server_.look(v1::EtcdCluster::resource, cluster);
+  if (!object) return std::nullopt;
+  const auto id = etcd::from_hex(text_at(*object, {"status", "clusterID"}));
+  return id && *id ? std::optional(etcd::ClusterId{*id}) : std::nullopt;
+}
+
+bool Checker::being_deleted(const api::ObjectKey& cluster) const {
+  const auto object = server_.look(v1::EtcdCluster::resource, cluster);
+  return !object || at(*object, {"metadata", "deletionTimestamp"});
+}
+
+/// Whether enough of these voters run, serve and know a leader.
+bool Checker::quorate(etcd::ClusterId cluster, const std::vector<EtcdNet::Member>& members) const {
+  const auto processes = net_.processes();
+  std::size_t voters = 0, up = 0;
+  for (const EtcdNet::Member& member : members) {
+    if (member.learner) continue;
+    ++voters;
+    up += std::ranges::any_of(processes, [&](const EtcdNet::Truth& p) {
+      return p.cluster == cluster && p.member == member.id && p.serves;
+    });
+  }
+  return up >= voters / 2 + 1;
+}
+
+Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& call) {
+  if (!is_guarded(call))
+    violated("I6", who + " sends a write without precondition: " + line_of(call));
+  Doubt out;
+  if (call.resource == kube::Pod::resource && call.verb == kube::Verb::Delete) {
+    const auto pod = read<kube::Pod>(server_.look(call.resource, {call.ns, call.name}));
+    if (pod && pod->metadata.labels.contains(v1::kClusterLabel))
+      out.cluster = {call.ns, pod->metadata.labels.at(v1::kClusterLabel)};
+  }
+  if (out.cluster)
+    if (const auto id = etcd_of(*out.cluster)) out.had_quorum = quorate(*id, net_.membership(*id));
+  return out;
+}
+
+void Checker::after_write(const std::string& who, const kube::Call& call, bool done,
+                          const Doubt& doubt) {
+  if (!done || !doubt.cluster || !doubt.had_quorum || being_deleted(*doubt.cluster)) return;
+  // The Pod ends in a moment: without it?
+  const auto id = etcd_of(*doubt.cluster);
+  if (!id) return;
+  const std::string address = nodes_ ? nodes_->address_of({call.ns, call.name}) : "";
+  std::vector<EtcdNet::Member> voters = net_.membership(*id);
+  std::size_t count = 0, up = 0;
+  for (const EtcdNet::Member& member : voters) {
+    if (member.learner) continue;
+    ++count;
+    for (const EtcdNet::Truth& p : net_.processes())
+      if (p.cluster == *id && p.member == member.id && p.serves && p.address != address) ++up;
+  }
+  if (up < count / 2 + 1) violated("I1", who + " takes the quorum: " + line_of(call));
+}
+
+Checker::Voters Checker::before_change(const std::string& address) {
+  for (const EtcdNet::Truth& p : net_.processes())
+    if (p.address == address) return {p.cluster, net_.membership(p.cluster)};
+  return {};
+}
+
+void Checker::after_change(const std::string& who, std::string_view path, const Voters& before) {
+  if (before.cluster.value == 0) return;
+  const auto now = net_.membership(before.cluster);
+  if (now == before.members) return;
+  if (!quorate(before.cluster, now) && quorate(before.cluster, before.members))
+    violated("I1", who + " takes the quorum by " + std::string(path));
+  if (!path.ends_with("/MemberAdd")) return;
+  // I3: no more learners than voters are missing.
+  for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
+    const api::ObjectKey key{text_at(*object, {"metadata", "namespace"}),
+                             text_at(*object, {"metadata", "name"})};
+    if (etcd_of(key) != before.cluster) continue;
+    int staying = 0, learners = 0;
+    for (const EtcdNet::Member& member : now) {
+      if (member.learner) ++learners;
+      const auto known = server_.look(v1::EtcdMember::resource, {key.ns, member.name});
+      if (!member.learner && known && !at(*known, {"metadata", "deletionTimestamp"})) ++staying;
+    }
+    const auto wanted = wanted_.find(key);
+    if (wanted != wanted_.end() && learners > 1 && learners + staying > wanted->second.second)
+      violated("I3", who + " adds a learner too many: " + std::to_string(learners) + " learners, " +
+                         std::to_string(staying) + " voters that stay, wanted " +
+                         std::to_string(wanted->second.second));
+  }
+}
+
+void Checker::changed(const api::Resource& r, const ApiServer::Object& before,
+                      const ApiServer::Object& after) {
+  if (r == kube::PersistentVolumeClaim::resource && !after) volume_gone(*before);
+  if (r == v1::EtcdCluster::resource && after) cluster_reported(*after);
+}
+
+/// I5: what is deleted is no copy that a quorum needs.
+void Checker::volume_gone(const Json& volume) {
+  const std::string uid = text_at(volume, {"metadata", "uid"});
+  const std::string ns = text_at(volume, {"metadata", "namespace"});
+  const Json* labels = at(volume, {"metadata", "labels"});
+  const Json* label = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
+  if (!nodes_ || !label || deleted_by_user_.contains(uid)) return;
+  const api::ObjectKey cluster{ns, std::string(label->as_string())};
+  const auto id = etcd_of(cluster);
+  const auto dir = nodes_->data_of(uid);
+  const auto whose = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
+  if (!id || !whose || whose->first != *id || being_deleted(cluster)) return;
+  const auto members = net_.membership(*id);
+  const auto is_voter = [&](etcd::MemberId member) {
+    return std::ranges::any_of(members,
+                               [&](const auto& m) { return m.id == member && !m.learner; });
+  };
+  if (!is_voter(whose->second)) return;
+  std::size_t voters = 0, intact = 0;
+  for (const auto& m : members) voters += !m.learner;
+  for (const auto& claim : server_.look_all(kube::PersistentVolumeClaim::resource)) {
+    const auto other = nodes_->data_of(text_at(*claim, {"metadata", "uid"}));
+    const auto owner = other ? EtcdNet::owner_of(*other) : std::nullopt;
+    if (other != dir && owner && owner->first == *id && is_voter(owner->second)) ++intact;
+  }
+  if (intact < voters / 2 + 1)
+    violated("I5", "the volume " + text_at(volume, {"metadata", "name"}) +
+                       " of a voter goes: " + std::to_string(intact) + " of " +
+                       std::to_string(voters) + " voters keep data");
+}
+
+/// I4 (the id, once known, never changes) and I11 (what is said was so, a moment ago).
+void Checker::cluster_reported(const Json& object) {
+  const std::string uid = text_at(object, {"metadata", "uid"});
+  const api::ObjectKey key{text_at(object, {"metadata", "namespace"}),
+                           text_at(object, {"metadata", "name"})};
+  const auto cluster = read<v1::EtcdCluster>(std::make_shared<const Json>(object));
+  if (!cluster) return;
+  const int want =
+      std::max(cluster->spec.replicas, cluster->status.observed ? cluster->status.observed->replicas
+                                                                : cluster->spec.replicas);
+  auto& [since, most] = wanted_[key];
+  if (want >= most || clock_.now() - since > kWantedFor) {
+    since = clock_.now();
+    most = want;
+  }
+  const std::string& id = cluster->status.cluster_id;
+  std::string& known = latched_[uid];
+  if (!known.empty() && id != known && !cluster->metadata.terminating())
+    violated("I4", "status.clusterID changes from " + known + " to \"" + id + "\"");
+  if (!id.empty()) known = id;
+  for (const api::Condition& c : cluster->status.conditions) {
+    if (c.type != kAvailable || c.status != "True" || id.empty()) continue;
+    const auto etcd_id = etcd::ClusterId{etcd::from_hex(id).value_or(0)};
+    if (net_.has_quorum(etcd_id)) quorum_seen_[key] = clock_.now();
+    const auto seen = quorum_seen_.find(key);
+    if (seen == quorum_seen_.end()) violated("I11", "Available=True, and etcd never had a quorum");
+  }
+}
+
+void Checker::look() {
+  check_births();
+  if (const std::string wrong = net_.self_check(); !wrong.empty()) violated("I16", wrong);
+  for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
+    const api::ObjectKey key{text_at(*object, {"metadata", "namespace"}),
+                             text_at(*object, {"metadata", "name"})};
+    if (const auto id = etcd_of(key); id && net_.has_quorum(*id)) quorum_seen_[key] = clock_.now();
+  }
+}
+
+/// I4: one data dir a cluster is ever started as new.
+void Checker::check_births() {
+  const auto& births = net_.births();
+  for (; births_ < births.size(); ++births_) {
+    const EtcdNet::Birth& birth = births[births_];
+    if (++births_of_[birth.token] > 1)
+      violated("I4", birth.name + " is born into " + birth.token + ", which has been born before");
+  }
+}
+
+}  // namespace etcdop::sim

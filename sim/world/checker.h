@@ -1,0 +1,84 @@
+// The invariants of design/faults.md, checked against the world itself: what the API server holds,
+// what etcd's members hold, what volumes hold. Never against what an operator believes.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kube/api.h"
+#include "sim/api/server.h"
+#include "sim/etcd/net.h"
+#include "sim/world/trace.h"
+
+namespace etcdop::sim {
+
+class Nodes;
+
+/// The first violation is kept; nothing is checked after it.
+class Checker {
+ public:
+  struct Violation {
+    std::string invariant;  ///< "I5".
+    std::string what;
+    Instant when;
+  };
+  /// All of them outlive this, and belong to one world.
+  Checker(const Clock&, ApiServer&, EtcdNet&, Trace&);
+  void nodes(const Nodes& nodes) { nodes_ = &nodes; }
+
+  void violated(const std::string& invariant, const std::string& what);
+  const std::optional<Violation>& violation() const { return violation_; }
+
+  // --- around an operator's writes
+  /// Whom a write to the API concerns.
+  struct Doubt {
+    std::optional<api::ObjectKey> cluster;
+    bool had_quorum = false;
+  };
+  Doubt before_write(const std::string& who, const kube::Call&);
+  void after_write(const std::string& who, const kube::Call&, bool done, const Doubt&);
+  /// The voters of the etcd cluster that a process belongs to.
+  struct Voters {
+    etcd::ClusterId cluster;
+    std::vector<EtcdNet::Member> members;
+  };
+  Voters before_change(const std::string& address);
+  void after_change(const std::string& who, std::string_view path, const Voters& before);
+
+  // --- what happens anyway
+  /// Each second or so.
+  void look();
+  /// Somebody who may (a person, or fate) took data away: what that costs is not ours.
+  void fate_took(const std::string& ns, const std::string& cluster);
+  bool fated(const std::string& ns, const std::string& cluster) const;
+  /// A person may delete anything.
+  void user_deleted(const std::string& uid) { deleted_by_user_.insert(uid); }
+
+ private:
+  void changed(const api::Resource&, const ApiServer::Object& before,
+               const ApiServer::Object& after);
+  void volume_gone(const Json& volume);
+  void cluster_reported(const Json& cluster);
+  void check_births();
+  bool quorate(etcd::ClusterId, const std::vector<EtcdNet::Member>& members) const;
+  std::optional<etcd::ClusterId> etcd_of(const api::ObjectKey& cluster) const;
+  bool being_deleted(const api::ObjectKey& cluster) const;
+
+  const Clock& clock_;
+  ApiServer& server_;
+  EtcdNet& net_;
+  Trace& trace_;
+  const Nodes* nodes_ = nullptr;
+  std::optional<Violation> violation_;
+  std::set<api::ObjectKey> fated_;
+  std::set<std::string> deleted_by_user_;
+  std::map<api::ObjectKey, Instant> quorum_seen_;
+  std::map<api::ObjectKey, std::pair<Instant, int>> wanted_;  // The most in the last minute.
+  std::size_t births_ = 0;
+  std::map<std::string, int> births_of_;        // By token.
+  std::map<std::string, std::string> latched_;  // Cluster UID to clusterID.
+};
+
+}  // namespace etcdop::sim

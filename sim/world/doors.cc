@@ -1,0 +1,227 @@
+#include "sim/world/doors.h"
+
+#include <utility>
+
+#include "etcd/grpc_client.h"
+#include "kube/core_types.h"
+#include "kube/request.h"
+#include "sim/world/checker.h"
+
+namespace etcdop::sim {
+
+using namespace std::chrono_literals;
+using kube::Call;
+using kube::Verb;
+
+namespace {
+
+constexpr Duration kCallLimit = 10s, kSilenceLimit = 90s;  // As kube::Client's defaults.
+
+bool is_write(std::string_view path) {
+  return !path.ends_with("/Status") && !path.ends_with("/MemberList");
+}
+
+std::string short_path(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+/// A write, apart from whoever sent it.
+struct Delivery {
+  const std::string& who;
+  const Call& call;
+  ApiServer& server;
+  Checker& checker;
+  Trace& trace;
+};
+
+/// The moment at which it happens.
+Result<Json> deliver(const Delivery& d) {
+  const auto doubt = d.checker.before_write(d.who, d.call);
+  auto answer = d.server.perform(d.call);
+  d.trace.add(d.who, line_of(d.call) + (answer ? "" : ": " + answer.error().message));
+  d.checker.after_write(d.who, d.call, bool(answer), doubt);
+  return answer;
+}
+
+}  // namespace
+
+Result<Done> Passage::travel(Duration d) {
+  if (dead) return killed();
+  if (auto there = to_result(caller.sleep(d), "on the way"); !there) return there;
+  if (dead) return killed();
+  return Done{};
+}
+
+ApiDoor::ApiDoor(Passage& passage, ApiServer& server, std::vector<kube::Permission> granted)
+    : passage_(passage), server_(server), granted_(std::move(granted)) {
+  for (const kube::Permission& p : granted_) {
+    WatchLine& line = lines_[p.resource.plural];
+    line.silence_limit = kSilenceLimit;
+    line.lag = [this]() -> Duration {
+      if (!passage_.faults.on(Fault::WatchLag)) return 1ms;
+      return passage_.dice.one_in(4) ? passage_.dice.between(0s, 5s) : Duration(5ms);
+    };
+  }
+}
+
+std::vector<std::string> ApiDoor::watched() const {
+  std::vector<std::string> out;
+  for (const auto& [plural, line] : lines_) out.push_back(plural);
+  return out;
+}
+
+/// What keeps a call from reaching the server.
+std::optional<Error> ApiDoor::refused_on_the_way(const Call& call) {
+  Passage& p = passage_;
+  const bool slow = p.faults.on(Fault::ApiSlow) && p.dice.one_in(12);
+  if (auto ok = p.travel(slow ? p.dice.between(100ms, 9s) : p.dice.between(500us, 4ms)); !ok)
+    return ok.error();
+  if (p.world.now() < p.api_down_until) {
+    if (p.dice.one_in(2)) return Error{Code::Unavailable, "connection refused"};
+    const auto waited = p.travel(kCallLimit);
+    return waited ? Error{Code::TimedOut, line_of(call) + ": no answer"} : waited.error();
+  }
+  if (p.faults.on(Fault::ApiRefused) && p.dice.one_in(12))
+    return Error{Code::Unavailable, "the server is currently unable to handle the request"};
+  return std::nullopt;
+}
+
+Result<Json> ApiDoor::call(const Call& call) {
+  Passage& p = passage_;
+  if (p.dead) return p.killed();
+  const Within limit(p.caller, kCallLimit);
+  if (!permits(granted_, call)) {
+    p.checker.violated("RBAC", p.who + " is not granted: " + line_of(call));
+    return Error{Code::Denied, "forbidden: " + line_of(call)};
+  }
+  if (auto error = refused_on_the_way(call)) return *error;
+  auto answer = kube::reads(call.verb) ? server_.perform(call) : write(call);
+  if (auto back = p.travel(p.dice.between(500us, 4ms)); !back) return back.error();
+  return answer;
+}
+
+Result<Json> ApiDoor::write(const Call& call) {
+  Passage& p = passage_;
+  const std::string what = line_of(call);
+  if (call.resource == kube::Lease::resource) return server_.perform(call);
+  if (p.before_write && !p.before_write(what)) {
+    if (auto back = p.travel(0s); !back) return back.error();
+    return Error{Code::Unavailable, "connection refused"};
+  }
+  if (p.faults.on(Fault::ApiConflict) && call.verb == Verb::Patch && p.dice.one_in(20)) {
+    const Json* meta =
+        call.body.is_object() ? call.body.as_object().if_contains("metadata") : nullptr;
+    if (meta && meta->is_object() && meta->as_object().contains("resourceVersion"))
+      return Error{Code::Conflict, "the object has been modified"};
+  }
+  if (p.faults.on(Fault::ApiLate) && p.dice.one_in(40)) {
+    const Duration late = p.dice.between(1s, 30s);
+    // On its own from now on: its sender may be dead by then.
+    p.world.spawn([call, late, what, who = p.who, &world = p.world, &faults = p.faults,
+                   &trace = p.trace, &checker = p.checker, &server = server_] {
+      if (world.sleep(late) != Woken::Ready || faults.healed()) return;
+      trace.add(who, what + " arrives late");
+      (void)deliver({who, call, server, checker, trace});
+    });
+    if (auto back = p.travel(kCallLimit); !back) return back.error();
+    return Error{Code::TimedOut, what + ": no answer"};
+  }
+  ++p.writes;
+  auto answer = deliver({p.who, call, server_, p.checker, p.trace});
+  if (p.after_write && !p.after_write(what)) {
+    if (auto back = p.travel(0s); !back) return back.error();
+    return Error{Code::Lost, what + ": connection cut"};
+  }
+  if (p.faults.on(Fault::ApiLost) && p.dice.one_in(16))
+    return Error{Code::Lost, what + ": connection cut"};
+  return answer;
+}
+
+Result<Done> ApiDoor::watch(const Call& call, const std::function<bool(kube::WatchEvent)>& each) {
+  Passage& p = passage_;
+  if (p.dead) return p.killed();
+  if (!permits(granted_, call)) p.checker.violated("RBAC", "not granted: " + line_of(call));
+  if (auto error = refused_on_the_way(call)) return *error;
+  Call with_bookmarks = call;
+  with_bookmarks.query["allowWatchBookmarks"] = "true";
+  with_bookmarks.query["timeoutSeconds"] = std::to_string(300 + p.dice.below(300));
+  auto ended = server_.watch(
+      p.caller, with_bookmarks,
+      [&](kube::WatchEvent event) { return !p.dead && each(std::move(event)); },
+      lines_[call.resource.plural]);
+  if (p.dead) return p.killed();
+  return ended;
+}
+
+// --- etcd ----------------------------------------------------------------------------------------
+
+/// A connection to whoever has that address now.
+class EtcdDoor::Line final : public etcd::Connection {
+ public:
+  Line(EtcdDoor& door, std::string address) : door_(door), address_(std::move(address)) {}
+
+  Result<std::string> unary(std::string_view path, std::string_view request,
+                            http::GrpcStatus& status) override {
+    Passage& p = door_.passage_;
+    const std::string what = short_path(path) + " at " + address_;
+    const bool writes = is_write(path);
+    ++door_.calls_;
+    const bool slow = p.faults.on(Fault::EtcdSlow) && p.dice.one_in(12);
+    if (auto ok = p.travel(slow ? p.dice.between(100ms, 3s) : p.dice.between(300us, 2ms)); !ok)
+      return ok.error();
+    if (door_.holes_[address_] && !p.faults.healed())
+      if (auto ok = p.travel(1h); !ok) return ok.error();
+    if (writes && p.before_write && !p.before_write(what)) {
+      if (auto back = p.travel(0s); !back) return back.error();
+      return Error{Code::Unavailable, what + ": connection refused"};
+    }
+    if (p.dead) return p.killed();
+    if (writes) ++p.writes;
+    const auto doubt = writes ? p.checker.before_change(address_) : Checker::Voters{};
+    auto answer = door_.net_.unary(p.caller, address_, path, request, status);
+    if (writes) {
+      p.trace.add(p.who, what + (answer ? "" : ": " + answer.error().message));
+      p.checker.after_change(p.who, path, doubt);
+    }
+    if (p.dead) return p.killed();
+    if (writes && p.after_write && !p.after_write(what)) {
+      status = {};
+      if (auto back = p.travel(0s); !back) return back.error();
+      return Error{Code::Lost, what + ": connection cut"};
+    }
+    if (p.faults.on(Fault::EtcdLost) && p.dice.one_in(16)) {
+      status = {};
+      return Error{Code::Lost, what + ": connection cut"};
+    }
+    if (auto back = p.travel(p.dice.between(300us, 2ms)); !back) return back.error();
+    return answer;
+  }
+
+ private:
+  EtcdDoor& door_;
+  std::string address_;
+};
+
+class EtcdDoor::Link final : public etcd::Connections {
+ public:
+  Link(EtcdDoor& door, std::string address) : door_(door), address_(std::move(address)) {}
+  Result<std::shared_ptr<etcd::Connection>> connection() override {
+    if (door_.passage_.dead) return door_.passage_.killed();
+    return std::shared_ptr<etcd::Connection>(std::make_shared<Line>(door_, address_));
+  }
+
+ private:
+  EtcdDoor& door_;
+  std::string address_;
+};
+
+EtcdDoor::EtcdDoor(Passage& passage, EtcdNet& net) : passage_(passage), net_(net) {}
+
+std::shared_ptr<etcd::Client> EtcdDoor::at(const etcd::Endpoint& endpoint) {
+  return std::make_shared<etcd::GrpcClient>(
+      passage_.caller, std::make_shared<Link>(*this, endpoint.address), endpoint);
+}
+
+void EtcdDoor::black_hole(const std::string& address, bool on) { holes_[address] = on; }
+
+}  // namespace etcdop::sim

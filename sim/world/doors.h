@@ -1,0 +1,84 @@
+// How the calls of one simulated operator travel to the API server and to etcd, and what happens to
+// them on the way.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "etcd/client.h"
+#include "kube/api.h"
+#include "sim/api/server.h"
+#include "sim/etcd/net.h"
+#include "sim/process.h"
+#include "sim/scheduler.h"
+#include "sim/world/faults.h"
+#include "sim/world/trace.h"
+
+namespace etcdop::sim {
+
+class Checker;
+
+/// What all doors of one process share.
+struct Passage {
+  std::string who;
+  Scheduler& world;
+  ProcessExecutor& caller;
+  Dice dice;
+  const Faults& faults;
+  Trace& trace;
+  Checker& checker;
+  const Instant& api_down_until;
+  /// From the moment a process is killed on nothing of it gets out or in.
+  bool dead = false;
+  /// Writes so far, but those of the Lease.
+  std::uint64_t writes = 0;
+  /// Each write, by name, before it is sent: false, and it is not sent; after it was carried out:
+  /// false, and its answer is lost. They may kill or freeze the process.
+  std::function<bool(const std::string& what)> before_write = {}, after_write = {};
+
+  /// Waits as the fiber of the process; an error if that was cut short or the process is dead.
+  Result<Done> travel(Duration);
+  Error killed() const { return {Code::Cancelled, who + " is dead"}; }
+};
+
+/// kube::Api of one process, as kube::Client promises it: 10 s a call, 90 s of silence a watch.
+class ApiDoor final : public kube::Api {
+ public:
+  ApiDoor(Passage&, ApiServer&, std::vector<kube::Permission> granted);
+  Result<Json> call(const kube::Call&) override;
+  Result<Done> watch(const kube::Call&, const std::function<bool(kube::WatchEvent)>& each) override;
+  /// Of one kind.
+  WatchLine& line(const std::string& plural) { return lines_[plural]; }
+  std::vector<std::string> watched() const;
+
+ private:
+  std::optional<Error> refused_on_the_way(const kube::Call&);
+  Result<Json> write(const kube::Call&);
+  Passage& passage_;
+  ApiServer& server_;
+  std::vector<kube::Permission> granted_;
+  std::map<std::string, WatchLine> lines_;
+};
+
+/// etcd::Clients of one process: the operator's own client, over connections of the simulation.
+class EtcdDoor final : public etcd::Clients {
+ public:
+  EtcdDoor(Passage&, EtcdNet&);
+  std::shared_ptr<etcd::Client> at(const etcd::Endpoint&) override;
+  /// Takes what is sent there and never answers, or does again.
+  void black_hole(const std::string& address, bool on);
+  /// Calls so far.
+  std::uint64_t calls() const { return calls_; }
+
+ private:
+  class Line;
+  class Link;
+  Passage& passage_;
+  EtcdNet& net_;
+  std::map<std::string, bool> holes_;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace etcdop::sim

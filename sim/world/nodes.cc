@@ -1,0 +1,501 @@
+#include "sim/world/nodes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/describe.h"
+#include "api/v1alpha2/names.h"
+
+namespace etcdop::sim {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+namespace {
+
+constexpr const char* kProtection = "kubernetes.io/pvc-protection";
+constexpr Duration kProbeEvery = 2s, kNodeLostAfter = 40s, kPodsEvictedAfter = 5min;
+constexpr Duration kBackoffMin = 10s, kBackoffMax = 5min, kBackoffReset = 10min;
+
+std::string text_at(const Json& object, std::initializer_list<const char*> path) {
+  const Json* at = &object;
+  for (const char* key : path) {
+    const json::object* fields = at->if_object();
+    at = fields ? fields->if_contains(key) : nullptr;
+    if (!at) return "";
+  }
+  return at->is_string() ? std::string(at->as_string()) : "";
+}
+
+api::ObjectKey key_of(const Json& object) {
+  return {text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})};
+}
+std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
+bool terminating(const Json& object) {
+  return object.at("metadata").as_object().contains("deletionTimestamp");
+}
+
+/// The claim that a Pod's data is on; empty: none.
+std::string claim_of(const Json& pod) {
+  const Json* volumes = pod.at("spec").as_object().if_contains("volumes");
+  if (!volumes) return "";
+  for (const Json& volume : volumes->as_array())
+    if (const std::string claim = text_at(volume, {"persistentVolumeClaim", "claimName"});
+        !claim.empty())
+      return claim;
+  return "";
+}
+
+std::string host_of(const Json& pod) {
+  return text_at(pod, {"spec", "hostname"}) + "." + text_at(pod, {"spec", "subdomain"}) + "." +
+         text_at(pod, {"metadata", "namespace"}) + ".svc";
+}
+
+Json condition(const char* type, const char* status, const char* reason, const char* message) {
+  json::object out{{"type", type}, {"status", status}};
+  if (*reason) out["reason"] = reason;
+  if (*message) out["message"] = message;
+  return out;
+}
+
+/// Only what is made has no version yet.
+bool is_new(const json::object& object) {
+  return !object.at("metadata").as_object().contains("resourceVersion");
+}
+
+}  // namespace
+
+/// One Pod, from its making to its end.
+struct Nodes::Run {
+  api::ObjectKey key;
+  std::string uid, host, claim, node, address, version;
+  std::vector<std::string> command;
+  std::shared_ptr<DataDir> dir;
+  std::string claim_uid;
+  bool deleted = false;  // Marked for deletion.
+  bool gone = false;     // The object is not there any more.
+  bool failed = false;   // In its last phase.
+  bool runs = false;     // Its process.
+  bool ready = false;
+  std::optional<int> exited;
+  int restarts = 0;
+  Instant started{};
+  Instant node_lost = Instant::max();
+  Wait* waiting = nullptr;
+  void wake() {
+    if (waiting) (void)waiting->notify();
+  }
+};
+
+Nodes::Nodes(Scheduler& world, ApiServer& server, EtcdNet& net, const Faults& faults, Dice dice,
+             Trace& trace, int count)
+    : world_(world),
+      server_(server),
+      net_(net),
+      faults_(faults),
+      dice_(std::move(dice)),
+      trace_(trace) {
+  for (int i = 0; i < count; ++i) nodes_.push_back({"node-" + std::to_string(i), false});
+  local_volumes_ = dice_.one_in(2);
+  server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
+                           const ApiServer::Object& after) { changed(r, before, after); });
+}
+
+Nodes::~Nodes() = default;
+
+void Nodes::stop() {
+  stopping_ = true;
+  for (auto& [uid, run] : runs_) {
+    run->gone = true;
+    run->wake();
+  }
+}
+
+std::vector<ApiKind> Nodes::kinds() {
+  const auto protect = [](json::object& claim) {
+    if (!is_new(claim)) return;
+    claim.at("metadata").as_object()["finalizers"] = json::array{kProtection};
+    claim["status"] = json::object{{"phase", "Pending"}};
+  };
+  const auto pending = [](json::object& pod) {
+    if (is_new(pod)) pod["status"] = json::object{{"phase", "Pending"}};
+  };
+  return {{.resource = kube::Pod::resource, .status = true, .graceful = true, .fill_in = pending},
+          {.resource = kube::PersistentVolumeClaim::resource, .status = true, .fill_in = protect}};
+}
+
+Nodes::Node* Nodes::node(const std::string& name) {
+  const auto found = std::ranges::find(nodes_, name, &Node::name);
+  return found == nodes_.end() ? nullptr : &*found;
+}
+
+Nodes::Run* Nodes::run_of(const api::ObjectKey& pod) const {
+  for (const auto& [uid, run] : runs_)
+    if (run->key == pod && !run->gone) return run.get();
+  return nullptr;
+}
+
+void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
+                    const ApiServer::Object& after) {
+  if (stopping_) return;
+  if (r == kube::PersistentVolumeClaim::resource) {
+    if (!after) volumes_.erase(uid_of(*before));
+    else if (terminating(*after) && (!before || !terminating(*before))) unprotect(key_of(*after));
+    return;
+  }
+  if (!(r == kube::Pod::resource)) return;
+  if (!before) {
+    auto run = std::make_shared<Run>();
+    run->key = key_of(*after);
+    run->uid = uid_of(*after);
+    run->host = host_of(*after);
+    run->claim = claim_of(*after);
+    const Json& container = after->at("spec").at("containers").as_array().at(0);
+    for (const Json& word : container.at("command").as_array())
+      run->command.emplace_back(word.as_string());
+    const std::string image = text_at(container, {"image"});
+    run->version = image.substr(image.rfind(":v") + 2);
+    runs_.emplace(run->uid, run);
+    world_.spawn([this, run] { run_pod(run); });
+    return;
+  }
+  const auto found = runs_.find(uid_of(*before));
+  if (found == runs_.end()) return;
+  if (!after) found->second->gone = true;
+  else if (terminating(*after)) found->second->deleted = true;
+  else return;
+  found->second->wake();
+}
+
+/// False once the Pod is to end.
+bool Nodes::wait(Run& run, Duration d) {
+  if (run.gone || run.deleted || run.failed) return false;
+  Wait wait(world_);
+  run.waiting = &wait;
+  (void)wait.until(world_.now() + d);
+  run.waiting = nullptr;
+  return !run.gone && !run.deleted && !run.failed;
+}
+
+void Nodes::run_pod(const std::shared_ptr<Run>& run) {
+  bool alive = wait(*run, dice_.between(10ms, 300ms));
+  while (alive && !schedule(*run)) alive = wait(*run, 1s);
+  if (alive && pull(*run)) {
+    start(*run);
+    watch_over(*run);
+  }
+  while (run->failed && !run->gone && !run->deleted) {  // It stays until somebody deletes it.
+    Wait deleted(world_);
+    run->waiting = &deleted;
+    (void)deleted.until();
+    run->waiting = nullptr;
+  }
+  end(*run);
+  runs_.erase(run->uid);
+}
+
+void Nodes::set_status(const Run& run, const std::function<void(json::object&)>& edit) {
+  const auto pod = server_.look(kube::Pod::resource, run.key);
+  if (!pod || uid_of(*pod) != run.uid || stopping_) return;
+  (void)server_.change(kube::Pod::resource, run.key, [&](json::object& object) {
+    Json& status = object["status"];
+    if (!status.is_object()) status = json::object();
+    edit(status.as_object());
+  });
+}
+
+/// True once it has a node, and its volume there.
+bool Nodes::schedule(Run& run) {
+  const auto refuse = [&](const char* why) {
+    set_status(run, [&](json::object& status) {
+      status["conditions"] = json::array{condition("PodScheduled", "False", "Unschedulable", why)};
+    });
+    return false;
+  };
+  const auto claim = server_.look(kube::PersistentVolumeClaim::resource, {run.key.ns, run.claim});
+  if (!claim) return refuse("persistentvolumeclaim not found");
+  if (terminating(*claim)) return refuse("persistentvolumeclaim is being deleted");
+  run.claim_uid = uid_of(*claim);
+  Volume& volume = volumes_[run.claim_uid];
+  if (!volume.attached.empty() && volume.attached != run.uid)
+    return refuse("the volume is attached to another Pod");
+  std::vector<Node*> fit;
+  for (Node& n : nodes_)
+    if (!n.down && (!local_volumes_ || volume.node.empty() || volume.node == n.name))
+      fit.push_back(&n);
+  if (fit.empty()) return refuse("no node fits");
+  run.node = fit[dice_.below(fit.size())]->name;
+  volume.node = run.node;
+  volume.attached = run.uid;
+  if (!volume.dir) volume.dir = empty_data_dir();
+  run.dir = volume.dir;
+  if (text_at(*claim, {"status", "phase"}) != "Bound")
+    (void)server_.change(kube::PersistentVolumeClaim::resource, {run.key.ns, run.claim},
+                         [](json::object& c) { c["status"] = json::object{{"phase", "Bound"}}; });
+  (void)server_.change(kube::Pod::resource, run.key, [&](json::object& pod) {
+    pod["spec"].as_object()["nodeName"] = run.node;
+    pod["status"].as_object()["conditions"] =
+        json::array{condition("PodScheduled", "True", "", "")};
+  });
+  return true;
+}
+
+/// True once the image is there.
+bool Nodes::pull(Run& run) {
+  const auto waiting = [&](const char* reason) {
+    set_status(run, [&](json::object& status) {
+      status["containerStatuses"] =
+          json::array{json::object{{"name", v1::kEtcdContainer},
+                                   {"ready", false},
+                                   {"restartCount", 0},
+                                   {"state", {{"waiting", {{"reason", reason}}}}}}};
+    });
+  };
+  waiting("ContainerCreating");
+  const bool slow = faults_.on(Fault::SlowStart) && dice_.one_in(2);
+  if (!wait(run, slow ? dice_.between(2s, 40s) : dice_.between(100ms, 2s))) return false;
+  bool complained = false;
+  while (faults_.on(Fault::ImageErrors) && !dice_.one_in(3)) {
+    if (!std::exchange(complained, true)) waiting("ImagePullBackOff");
+    if (!wait(run, 10s)) return false;
+  }
+  return true;
+}
+
+std::string Nodes::new_address() {
+  if (!freed_.empty() && dice_.one_in(3)) {
+    std::string address = freed_.front();
+    freed_.pop_front();
+    if (!net_.runs(address)) return address;
+  }
+  ++addresses_;
+  return "10.0." + std::to_string(addresses_ / 250) + "." + std::to_string(addresses_ % 250 + 1);
+}
+
+std::optional<std::string> Nodes::freed_address() {
+  while (!freed_.empty()) {
+    std::string address = freed_.front();
+    freed_.pop_front();
+    if (!net_.runs(address)) return address;
+  }
+  return std::nullopt;
+}
+
+void Nodes::start(Run& run) {
+  if (run.address.empty()) {
+    run.address = new_address();
+    const bool late = faults_.on(Fault::DnsLag) && dice_.one_in(2);
+    const Duration lag = late ? dice_.between(1s, 60s) : dice_.between(1ms, 200ms);
+    names_[run.host].push_back({run.address, world_.now() + lag});
+  }
+  run.exited.reset();
+  run.started = world_.now();
+  run.runs = true;
+  set_status(run, [&](json::object& status) {
+    status["phase"] = "Running";
+    status["podIP"] = run.address;
+    status["containerStatuses"] =
+        json::array{json::object{{"name", v1::kEtcdContainer},
+                                 {"ready", false},
+                                 {"restartCount", run.restarts},
+                                 {"state", {{"running", json::object()}}}}};
+  });
+  net_.start({run.address, run.version, run.command, run.dir,
+              [this, uid = run.uid](int code, const std::string& words) {
+                const auto found = runs_.find(uid);
+                if (found == runs_.end()) return;
+                Run& ended = *found->second;
+                trace_.add(ended.key.name, "etcd exits " + std::to_string(code) + ": " + words);
+                ended.runs = false;
+                ended.exited = code;
+                ended.wake();
+              }});
+}
+
+void Nodes::set_ready(Run& run, bool ready) {
+  if (run.ready == ready) return;
+  run.ready = ready;
+  set_status(run, [&](json::object& status) {
+    status["conditions"] = json::array{condition("PodScheduled", "True", "", ""),
+                                       condition("Ready", ready ? "True" : "False", "", "")};
+    if (Json* containers = status.if_contains("containerStatuses"))
+      containers->as_array().at(0).as_object()["ready"] = ready;
+  });
+}
+
+void Nodes::watch_over(Run& run) {
+  Instant next_probe = world_.now() + kProbeEvery;
+  do {
+    const Node& on = *node(run.node);
+    if (on.down) {
+      if (run.runs) {
+        net_.kill(run.address);
+        run.runs = false;
+      }
+      if (run.node_lost == Instant::max()) run.node_lost = world_.now();
+      if (world_.now() - run.node_lost >= kNodeLostAfter) set_ready(run, false);
+      if (world_.now() - run.node_lost >= kPodsEvictedAfter)
+        (void)server_.remove(kube::Pod::resource, run.key);
+      continue;
+    }
+    if (std::exchange(run.node_lost, Instant::max()) != Instant::max()) {
+      freed_.push_back(std::exchange(run.address, ""));  // Another sandbox, another address.
+      ++run.restarts;
+      run.ready = true;
+      set_ready(run, false);
+      start(run);
+    } else if (run.exited) {
+      restart(run);
+    } else if (world_.now() >= next_probe) {
+      next_probe = world_.now() + kProbeEvery;
+      set_ready(run, net_.ready(run.address));
+    }
+  } while (wait(run, kProbeEvery));
+}
+
+/// The container has ended: again, with back-off.
+void Nodes::restart(Run& run) {
+  set_ready(run, false);
+  const bool ran_long = world_.now() - run.started > kBackoffReset;
+  ++run.restarts;
+  const int doublings = std::clamp(run.restarts - 2, 0, 6);
+  if (run.restarts > 1 && !ran_long) {
+    set_status(run, [&](json::object& status) {
+      status["containerStatuses"] = json::array{json::object{
+          {"name", v1::kEtcdContainer},
+          {"ready", false},
+          {"restartCount", run.restarts},
+          {"state", {{"waiting", {{"reason", "CrashLoopBackOff"}}}}},
+          {"lastState",
+           {{"terminated", {{"exitCode", run.exited.value_or(1)}, {"reason", "Error"}}}}}}};
+    });
+    const Instant until = world_.now() + std::min(kBackoffMin * (1 << doublings), kBackoffMax);
+    while (world_.now() < until)
+      if (!wait(run, until - world_.now()) || node(run.node)->down) return;
+  }
+  if (!run.gone && !run.deleted && !run.failed && !node(run.node)->down) start(run);
+}
+
+/// The Pod ends: its process, then the object, then what it held.
+void Nodes::end(Run& run) {
+  Node* const on = node(run.node);
+  while (on && on->down && !run.gone && !stopping_)  // Nobody there to end it.
+    (void)world_.sleep(1s);
+  if (run.runs) {
+    if (run.gone) net_.kill(run.address);
+    else net_.terminate(run.address);
+    run.runs = false;
+  }
+  if (stopping_) return;
+  if (!run.gone) (void)world_.sleep(dice_.between(20ms, 1500ms));
+  if (!run.address.empty()) {
+    freed_.push_back(run.address);
+    names_[run.host].push_back({"", world_.now()});
+  }
+  free_volume(run);
+  const auto pod = server_.look(kube::Pod::resource, run.key);
+  if (pod && uid_of(*pod) == run.uid) (void)server_.erase(kube::Pod::resource, run.key);
+}
+
+void Nodes::free_volume(Run& run) {
+  const auto found = volumes_.find(run.claim_uid);
+  if (found != volumes_.end() && found->second.attached == run.uid) found->second.attached.clear();
+}
+
+/// A claim that is deleted goes when no Pod uses it any more.
+void Nodes::unprotect(const api::ObjectKey& claim) {
+  world_.spawn([this, claim] {
+    for (;;) {
+      (void)world_.sleep(dice_.between(50ms, 1s));
+      const auto there = server_.look(kube::PersistentVolumeClaim::resource, claim);
+      if (stopping_ || !there || !terminating(*there)) return;
+      const auto uses = [&](const ApiServer::Object& pod) {
+        return key_of(*pod).ns == claim.ns && claim_of(*pod) == claim.name;
+      };
+      if (std::ranges::any_of(server_.look_all(kube::Pod::resource), uses)) continue;
+      (void)server_.change(kube::PersistentVolumeClaim::resource, claim, [](json::object& c) {
+        c.at("metadata").as_object().erase("finalizers");
+      });
+      return;
+    }
+  });
+}
+
+std::optional<std::string> Nodes::resolve(const std::string& host) const {
+  const auto found = names_.find(host);
+  if (found == names_.end()) return std::nullopt;
+  const std::size_t first = host.find('.'), second = host.find('.', first + 1);
+  const std::size_t third = host.find('.', second + 1);
+  const api::ObjectKey service{host.substr(second + 1, third - second - 1),
+                               host.substr(first + 1, second - first - 1)};
+  if (!server_.look(kube::Service::resource, service)) return std::nullopt;
+  const Name* newest = nullptr;
+  for (const Name& name : found->second)
+    if (name.since <= world_.now()) newest = &name;
+  if (!newest || newest->address.empty()) return std::nullopt;
+  return newest->address;
+}
+
+void Nodes::node_down(std::size_t index, bool down) {
+  Node& n = nodes_.at(index);
+  if (n.down == down) return;
+  n.down = down;
+  trace_.add(n.name, down ? "stops" : "is back");
+  for (auto& [uid, run] : runs_)
+    if (run->node == n.name) run->wake();
+}
+
+void Nodes::kill_etcd(const api::ObjectKey& pod) {
+  Run* const run = run_of(pod);
+  if (!run || !run->runs) return;
+  net_.kill(run->address);
+  run->runs = false;
+  run->exited = 137;
+  run->wake();
+}
+
+void Nodes::evict(const api::ObjectKey& pod) {
+  Run* const run = run_of(pod);
+  if (!run || run->deleted || run->failed) return;
+  if (run->runs) net_.kill(run->address);
+  run->runs = false;
+  run->failed = true;
+  run->ready = false;
+  set_status(*run, [](json::object& status) {
+    status["phase"] = "Failed";
+    status["reason"] = "Evicted";
+    status["conditions"] = json::array{condition("Ready", "False", "PodFailed", "")};
+    status.erase("containerStatuses");
+  });
+  free_volume(*run);
+  run->wake();
+}
+
+void Nodes::lose_volume(const api::ObjectKey& claim) {
+  (void)server_.remove(kube::PersistentVolumeClaim::resource, claim);
+  for (auto& [uid, run] : std::map(runs_))
+    if (run->claim == claim.name && run->key.ns == claim.ns)
+      (void)server_.remove(kube::Pod::resource, run->key);
+}
+
+void Nodes::corrupt_volume(const api::ObjectKey& claim) {
+  const auto object = server_.look(kube::PersistentVolumeClaim::resource, claim);
+  if (!object) return;
+  const auto found = volumes_.find(uid_of(*object));
+  if (found == volumes_.end() || !found->second.dir) return;
+  corrupt(*found->second.dir);
+  for (auto& [uid, run] : runs_)
+    if (run->claim == claim.name && run->key.ns == claim.ns) kill_etcd(run->key);
+}
+
+std::shared_ptr<DataDir> Nodes::data_of(const std::string& claim_uid) const {
+  const auto found = volumes_.find(claim_uid);
+  return found == volumes_.end() ? nullptr : found->second.dir;
+}
+
+std::string Nodes::address_of(const api::ObjectKey& pod) const {
+  const Run* const run = run_of(pod);
+  return run ? run->address : "";
+}
+
+}  // namespace etcdop::sim

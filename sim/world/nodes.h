@@ -1,0 +1,101 @@
+// Nodes, their kubelets, the scheduler, volumes and DNS of a simulated world.
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/core_types.h"
+#include "sim/api/server.h"
+#include "sim/etcd/net.h"
+#include "sim/scheduler.h"
+#include "sim/world/faults.h"
+#include "sim/world/trace.h"
+
+namespace etcdop::sim {
+
+/// Runs every Pod that the API server has: schedules it (its volume binds then, and is attached to
+/// one node at a time), starts its etcd, probes it each 2 s, restarts it with back-off (10 s to 5
+/// min, exit code 0 too), ends it when it is deleted, unless its node is down.
+class Nodes {
+ public:
+  Nodes(Scheduler&, ApiServer&, EtcdNet&, const Faults&, Dice, Trace&, int count);
+  ~Nodes();
+  void stop();
+
+  /// The kinds that it needs, with the kubelet's and the volume controller's part of their making.
+  static std::vector<ApiKind> kinds();
+
+  /// As a member's resolver answers: DNS follows Pods with a lag.
+  std::optional<std::string> resolve(const std::string& host) const;
+
+  // --- faults
+  void node_down(std::size_t index, bool down);
+  std::size_t count() const { return nodes_.size(); }
+  /// Kills the process of a Pod; the kubelet starts it again.
+  void kill_etcd(const api::ObjectKey& pod);
+  /// The Pod fails, and stays.
+  void evict(const api::ObjectKey& pod);
+  /// Somebody deletes the claim and its Pod, or the data cannot be read any more and its process
+  /// ends.
+  void lose_volume(const api::ObjectKey& claim);
+  void corrupt_volume(const api::ObjectKey& claim);
+  /// Address of a Pod that is gone, for a stranger; nullopt: there is none.
+  std::optional<std::string> freed_address();
+
+  // --- ground truth
+  /// The data of a claim, by its UID; null: there is none.
+  std::shared_ptr<DataDir> data_of(const std::string& claim_uid) const;
+  std::string address_of(const api::ObjectKey& pod) const;
+
+ private:
+  struct Node {
+    std::string name;
+    bool down = false;
+  };
+  struct Run;
+  struct Volume {
+    std::shared_ptr<DataDir> dir;
+    std::string node;      // Where it was made, if it is local.
+    std::string attached;  // UID of the Pod that has it.
+  };
+  struct Name {
+    std::string address;
+    Instant since;
+  };
+  void changed(const api::Resource&, const ApiServer::Object& before,
+               const ApiServer::Object& after);
+  void run_pod(const std::shared_ptr<Run>&);
+  bool schedule(Run&);
+  bool pull(Run&);
+  void start(Run&);
+  void watch_over(Run&);
+  void restart(Run&);
+  void end(Run&);
+  void free_volume(Run&);
+  void unprotect(const api::ObjectKey& claim);
+  void set_status(const Run&, const std::function<void(json::object&)>& edit);
+  void set_ready(Run&, bool ready);
+  std::string new_address();
+  bool wait(Run&, Duration);
+  Node* node(const std::string& name);
+  Run* run_of(const api::ObjectKey& pod) const;
+
+  Scheduler& world_;
+  ApiServer& server_;
+  EtcdNet& net_;
+  const Faults& faults_;
+  Dice dice_;
+  Trace& trace_;
+  std::vector<Node> nodes_;
+  std::map<std::string, std::shared_ptr<Run>> runs_;  // By Pod UID.
+  std::map<std::string, Volume> volumes_;             // By claim UID.
+  std::map<std::string, std::deque<Name>> names_;     // By host.
+  std::deque<std::string> freed_;
+  std::uint64_t addresses_ = 0;
+  bool local_volumes_ = false, stopping_ = false;
+};
+
+}  // namespace etcdop::sim

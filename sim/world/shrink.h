@@ -1,0 +1,13 @@
+// From a world that failed to the smallest one that still does.
+#pragma once
+#include <functional>
+
+#include "sim/world/run.h"
+
+namespace etcdop::sim {
+
+/// Leaves out one fault after the other, then shortens the trouble, as long as the same invariant
+/// falls. `tried` hears of each attempt.
+Run shrink(Run failing, const Outcome& how, const std::function<void(const Outcome&)>& tried);
+
+}  // namespace etcdop::sim

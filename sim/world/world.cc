@@ -1,0 +1,350 @@
+// How a world is put together, how its time passes, and what it must come to.
+#include "sim/world/world.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/names.h"
+#include "runtime/conditions.h"
+#include "sim/linearizability.h"
+
+namespace etcdop::sim {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+namespace {
+constexpr Duration kQuiet = 150s;  // How long a world that has converged is watched.
+}
+
+World::World(Options options)
+    : options_(std::move(options)),
+      dice_(options_.seed),
+      time_(dice_.next()),
+      date_(time_),
+      faults_(options_.faults),
+      trace_(time_),
+      server_(date_, [this](const std::string& how) { checker_.violated("misuse", how); }),
+      net_(time_, date_, dice_.split(),
+           {.resolve = [this](const std::string& host) { return nodes_.resolve(host); },
+            .tell = [this](const std::string& who,
+                           const std::string& what) { trace_.add(who, what); }}),
+      checker_(time_, server_, net_, trace_),
+      nodes_(time_, server_, net_, faults_, dice_.split(), trace_, options_.nodes) {
+  trace_.keep(options_.keep_trace);
+  checker_.nodes(nodes_);
+  serve_kinds();
+  controllers();
+}
+
+World::~World() {
+  ending_ = true;
+  lives_.clear();
+  for (const auto& fiber : fibers_) fiber->cancel();
+  nodes_.stop();
+  net_.stop();
+  time_.run();
+  check(time_.alive() == 0, "nothing of a world outlives it");
+}
+
+void World::serve_kinds() {
+  const auto within_quota = [this](const Json&, const Json& before) -> Result<Done> {
+    if (before.is_null() && time_.now() < quota_until_)
+      return Error{Code::Denied, "exceeded quota: nothing, requested: 1, used: 0, limited: 0"};
+    return Done{};
+  };
+  for (ApiKind kind : Nodes::kinds()) {
+    kind.validate = within_quota;
+    server_.serve(std::move(kind));
+  }
+  server_.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
+  server_.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
+  server_.serve({.resource = kube::Service::resource, .status = true, .validate = within_quota});
+  server_.serve({.resource = kube::Lease::resource});
+  server_.on_change([this](const api::Resource&, const ApiServer::Object&,
+                           const ApiServer::Object& after) { garbage_ |= !after; });
+}
+
+void World::spawn(std::function<void()> body) { fibers_.push_back(time_.spawn(std::move(body))); }
+
+/// What Kubernetes itself does, and who looks at everything each second.
+void World::controllers() {
+  spawn([this] {
+    while (time_.sleep(1s) == Woken::Ready) {
+      if (std::exchange(garbage_, false)) (void)server_.collect_garbage();
+      checker_.look();
+      for (const auto& life : lives_)
+        if (life->ended() && !life->passage().dead) {
+          trace_.add(life->name(), "has ended by itself");
+          kill(*life, 1s);
+        }
+    }
+  });
+}
+
+// --- time ----------------------------------------------------------------------------------------
+
+/// One step of whoever is next. False: nobody is before `end`.
+bool World::step(Instant end) {
+  Instant best = time_.next();
+  Life* who = nullptr;
+  for (const auto& life : lives_) {
+    const Instant at = life->process().next();
+    if (at < best || (at == best && at != Instant::max() && dice_.one_in(2))) {
+      best = at;
+      who = life.get();
+    }
+  }
+  if (best > end || best == Instant::max()) return false;
+  time_.advance_to(best);
+  if (who) who->process().step_next();
+  else time_.step_next();
+  if (!doomed_.empty()) reap();
+  return true;
+}
+
+void World::run_for(Duration d) {
+  const Instant end = time_.now() + d;
+  while (!checker_.violation() && step(end)) {}
+  if (!checker_.violation()) time_.advance_to(end);
+}
+
+bool World::run_until(const std::function<bool()>& holds, Duration limit) {
+  const Instant end = time_.now() + limit;
+  while (!checker_.violation() && time_.now() < end) {
+    if (holds()) return true;
+    run_for(1s);
+  }
+  return !checker_.violation() && holds();
+}
+
+// --- operators -----------------------------------------------------------------------------------
+
+Life& World::start_operator() {
+  const std::string name = "op-" + std::to_string(++names_);
+  trace_.add(name, "starts");
+  lives_.push_back(std::make_unique<Life>(
+      Life::Needs{time_, server_, net_, faults_, trace_, checker_, api_down_until_}, name,
+      dice_.next()));
+  if (started_) started_(*lives_.back());
+  return *lives_.back();
+}
+
+void World::soon(Duration d, std::function<void()> act) {
+  spawn([this, d, act = std::move(act)] {
+    if (time_.sleep(d) == Woken::Ready) act();
+  });
+}
+
+void World::kill(Life& life, std::optional<Duration> again) {
+  if (std::exchange(life.passage().dead, true)) return;
+  trace_.add(life.name(), "is killed");
+  doomed_.emplace_back(&life, again);
+}
+
+void World::reap() {
+  for (const auto& [life, again] : std::exchange(doomed_, {})) {
+    ended_writes_ += life->passage().writes;
+    ended_calls_ += life->etcd().calls();
+    std::erase_if(lives_, [&, dead = life](const auto& l) { return l.get() == dead; });
+    if (again)
+      spawn([this, after = *again] {
+        if (time_.sleep(after) == Woken::Ready && !ending_) (void)start_operator();
+      });
+  }
+}
+
+std::uint64_t World::writes() const {
+  std::uint64_t out = ended_writes_;
+  for (const auto& life : lives_) out += life->passage().writes;
+  return out;
+}
+
+std::uint64_t World::etcd_calls() const {
+  std::uint64_t out = ended_calls_;
+  for (const auto& life : lives_) out += life->etcd().calls();
+  return out;
+}
+
+// --- people --------------------------------------------------------------------------------------
+
+void World::create_cluster(const api::ObjectKey& key, int replicas, const std::string& version,
+                           int progress_deadline_s) {
+  trace_.add("user", "creates EtcdCluster " + to_string(key) + " of " + std::to_string(replicas) +
+                         ", version " + version);
+  v1::EtcdClusterSpec spec;
+  spec.replicas = replicas;
+  spec.version = version;
+  spec.progress_deadline_seconds = progress_deadline_s;
+  (void)server_.put(
+      v1::EtcdCluster::resource,
+      {{"metadata", {{"name", key.name}, {"namespace", key.ns}}}, {"spec", api::encode(spec)}});
+}
+
+void World::scale(const api::ObjectKey& key, int replicas) {
+  if (!server_.look(v1::EtcdCluster::resource, key)) return;
+  trace_.add("user", "scales " + to_string(key) + " to " + std::to_string(replicas));
+  (void)server_.change(v1::EtcdCluster::resource, key, [&](json::object& cluster) {
+    Json& spec = cluster["spec"];
+    if (spec.as_object().at("replicas") == replicas) return;
+    spec.as_object()["replicas"] = replicas;
+  });
+}
+
+void World::delete_object(const api::Resource& r, const api::ObjectKey& key) {
+  const auto object = server_.look(r, key);
+  if (!object) return;
+  trace_.add("user", std::string("deletes ") + r.kind + " " + to_string(key));
+  checker_.user_deleted(std::string(object->at("metadata").at("uid").as_string()));
+  (void)server_.remove(r, key);
+}
+
+void World::delete_cluster(const api::ObjectKey& key) {
+  delete_object(v1::EtcdCluster::resource, key);
+}
+
+std::vector<api::ObjectKey> World::clusters() const {
+  std::vector<api::ObjectKey> out;
+  for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
+    const json::object& meta = object->at("metadata").as_object();
+    out.push_back(
+        {std::string(meta.at("namespace").as_string()), std::string(meta.at("name").as_string())});
+  }
+  return out;
+}
+
+std::vector<api::ObjectKey> World::members_of(const api::ObjectKey& cluster) const {
+  std::vector<api::ObjectKey> out;
+  for (const auto& object : server_.look_all(v1::EtcdMember::resource)) {
+    const json::object& meta = object->at("metadata").as_object();
+    if (meta.at("namespace") == cluster.ns.c_str() &&
+        object->at("spec").at("clusterName") == cluster.name.c_str())
+      out.push_back({cluster.ns, std::string(meta.at("name").as_string())});
+  }
+  return out;
+}
+
+etcd::ClusterId World::etcd_of(const api::ObjectKey& key) const {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  return {cluster ? etcd::from_hex(cluster->status.cluster_id).value_or(0) : 0};
+}
+
+// --- verdicts ------------------------------------------------------------------------------------
+
+std::string World::missing(const api::ObjectKey& key) const {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  if (!cluster) return "";
+  if (cluster->metadata.terminating()) return "is being deleted";
+  const auto id = etcd_of(key);
+  if (id.value == 0) return "has no etcd yet";
+  const auto want = static_cast<std::size_t>(cluster->spec.replicas);
+  const auto listed = net_.membership(id);
+  const auto learners =
+      std::ranges::count_if(listed, [](const EtcdNet::Member& m) { return m.learner; });
+  if (learners > 0) return "has learners";
+  if (listed.size() != want)
+    return std::to_string(listed.size()) + " voters, wanted " + std::to_string(want);
+  const auto members = members_of(key);
+  if (members.size() != want) return std::to_string(members.size()) + " EtcdMembers";
+  for (const api::ObjectKey& name : members) {
+    const auto pod = read<kube::Pod>(name);
+    if (!pod || !pod->ready()) return "Pod " + name.name + " is not ready";
+    if (std::ranges::count(listed, name.name, &EtcdNet::Member::name) != 1)
+      return name.name + " is not in etcd";
+    const auto member = read<v1::EtcdMember>(name);
+    const auto* ready = runtime::find_condition(member->status.conditions, v1::kReady);
+    if (!ready || ready->status != "True") return "EtcdMember " + name.name + " is not Ready";
+    if (!pod->metadata.labels.contains(v1::kRoleLabel)) return name.name + " has no role";
+  }
+  for (const char* suffix : {"", "-client"})
+    if (!server_.look(kube::Service::resource, {key.ns, key.name + suffix}))
+      return "no Service " + key.name + suffix;
+  const auto says = [&](const char* type, const char* status, const char* reason) {
+    const auto* c = runtime::find_condition(cluster->status.conditions, type);
+    return c && c->status == status && c->reason == reason;
+  };
+  if (!says(v1::kAvailable, "True", v1::kQuorumHealthy)) return "is not Available";
+  if (!says(v1::kProgressing, "False", v1::kReconciled)) return "is not Reconciled";
+  if (!says(v1::kDegraded, "False", v1::kQuorumHealthy)) return "is Degraded";
+  return "";
+}
+
+std::string World::missing() const {
+  for (const api::ObjectKey& key : clusters())
+    if (!checker_.fated(key.ns, key.name))
+      if (const std::string what = missing(key); !what.empty()) return to_string(key) + " " + what;
+  // I7: nobody without an owner.
+  std::set<std::string> owners;
+  std::set<std::string> names;
+  for (const api::ObjectKey& key : clusters()) names.insert(key.name);
+  const auto fated = [&](const Json& object) {
+    const auto& meta = object.at("metadata").as_object();
+    const Json* labels = meta.if_contains("labels");
+    const Json* name = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
+    return name && checker_.fated(std::string(meta.at("namespace").as_string()),
+                                  std::string(name->as_string()));
+  };
+  std::size_t wanted = 0;
+  for (const api::ObjectKey& key : clusters())
+    if (const auto c = read<v1::EtcdCluster>(key); !checker_.fated(key.ns, key.name))
+      wanted += static_cast<std::size_t>(c->spec.replicas);
+  for (const api::Resource& r :
+       {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource}) {
+    std::size_t there = 0;
+    for (const auto& object : server_.look_all(r)) there += !fated(*object);
+    if (there != wanted)
+      return std::to_string(there) + " " + r.plural + ", wanted " + std::to_string(wanted);
+  }
+  return "";
+}
+
+std::string World::state() const {
+  std::string out;
+  for (const api::ObjectKey& key : clusters()) {
+    const auto cluster = read<v1::EtcdCluster>(key);
+    out += to_string(key) + ": " + std::to_string(net_.membership(etcd_of(key)).size()) +
+           " members of etcd, " + std::to_string(cluster->status.pending_members.size()) +
+           " pending\n";
+    for (const api::Condition& c : cluster->status.conditions)
+      out += "  " + c.type + "=" + c.status + "/" + c.reason + "\n";
+  }
+  for (const api::Resource& r : {v1::EtcdMember::resource, kube::Pod::resource,
+                                 kube::PersistentVolumeClaim::resource, kube::Service::resource})
+    out += std::to_string(server_.look_all(r).size()) + " " + r.plural + "\n";
+  return out;
+}
+
+void World::must_converge(Duration limit) {
+  const Instant from = time_.now();
+  if (!run_until([this] { return missing().empty(); }, limit)) {
+    checker_.violated("I8", "not converged after " + std::to_string((time_.now() - from) / 1s) +
+                                " s: " + missing());
+    return;
+  }
+  trace_.add("CHECK", "converged");
+  run_for(10s);  // What was on its way.
+  const std::uint64_t writes_before = writes(), calls_before = etcd_calls();
+  std::uint64_t calls_allowed = 0;
+  for (const api::ObjectKey& key : clusters())
+    calls_allowed += 4 * (members_of(key).size() + 1);  // Two intervals and a half, and one more.
+  run_for(kQuiet);
+  const bool any_fated = std::ranges::any_of(
+      clusters(), [&](const auto& key) { return checker_.fated(key.ns, key.name); });
+  if (any_fated) return;  // A broken cluster is looked at more often.
+  if (writes() != writes_before)
+    checker_.violated("I9", std::to_string(writes() - writes_before) + " writes at rest");
+  if (etcd_calls() - calls_before > calls_allowed)
+    checker_.violated("I9", std::to_string(etcd_calls() - calls_before) + " calls of etcd at rest");
+  if (const std::string what = missing(); !what.empty())
+    checker_.violated("I8", "did not stay converged: " + what);
+}
+
+void World::judge_history() {
+  for (const auto& key : clusters())
+    if (checker_.fated(key.ns, key.name)) return;  // Somebody took more data than a quorum has.
+  if (const auto wrong = check_linearizable(history_)) checker_.violated("I2", wrong->text);
+}
+
+}  // namespace etcdop::sim

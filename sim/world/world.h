@@ -1,0 +1,142 @@
+// A whole world in virtual time: API server, nodes, etcds, operators, people, clients, and what
+// goes wrong there. A seed is a world.
+#pragma once
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/describe.h"
+#include "sim/history.h"
+#include "sim/world/checker.h"
+#include "sim/world/life.h"
+#include "sim/world/nodes.h"
+
+namespace etcdop::sim {
+
+class World {
+ public:
+  struct Options {
+    std::uint64_t seed = 1;
+    Faults faults;
+    bool keep_trace = false;
+    int nodes = 3;
+  };
+  explicit World(Options);
+  ~World();
+  World(const World&) = delete;
+
+  // --- time
+  /// Returns early on a violation.
+  void run_for(Duration);
+  /// False if it does not come true within `limit`, or something is violated.
+  bool run_until(const std::function<bool()>& holds, Duration limit);
+  Scheduler& time() { return time_; }
+
+  // --- operators
+  Life& start_operator();
+  /// Called with each operator that starts from now on.
+  void on_start(std::function<void(Life&)> started) { started_ = std::move(started); }
+  /// Does that after so long, if the world still is.
+  void soon(Duration, std::function<void()>);
+  std::size_t operators() const { return lives_.size(); }
+  Life& life(std::size_t i) { return *lives_.at(i); }
+  /// As SIGKILL; also asked for from within one of its own calls. Another one starts after `again`;
+  /// nullopt: none.
+  void kill(Life&, std::optional<Duration> again);
+  /// Writes of all operators so far, but those of the Lease.
+  std::uint64_t writes() const;
+  std::uint64_t etcd_calls() const;
+
+  // --- people
+  /// An EtcdCluster as `kubectl apply` makes it.
+  void create_cluster(const api::ObjectKey&, int replicas, const std::string& version = "3.6.16",
+                      int progress_deadline_s = 600);
+  void scale(const api::ObjectKey&, int replicas);
+  void delete_cluster(const api::ObjectKey&);
+  /// As `kubectl delete` does; whatever follows is the person's doing.
+  void delete_object(const api::Resource&, const api::ObjectKey&);
+  std::vector<api::ObjectKey> clusters() const;
+  std::vector<api::ObjectKey> members_of(const api::ObjectKey& cluster) const;
+  /// Of its etcd, as its status says; 0: it has none yet.
+  etcd::ClusterId etcd_of(const api::ObjectKey& cluster) const;
+  /// `count` clients that read and write until the world ends.
+  void start_clients(int count);
+  /// Every key of every cluster is read once more; then the whole history is judged.
+  void judge_history();
+
+  // --- faults
+  /// From now on what the seed has switched on happens.
+  void start_faults();
+  /// Nothing goes wrong any more, and what was broken is mended.
+  void heal();
+  void quota_until(Instant when) { quota_until_ = when; }
+  void api_down_until(Instant when) { api_down_until_ = when; }
+
+  // --- verdicts
+  /// Why the world is not yet as everybody's specs want it; empty: it is.
+  std::string missing() const;
+  /// All of it in words, without names, times and versions.
+  std::string state() const;
+  /// Converges within `limit` (I8), leaves nothing behind (I7), and then rests (I9).
+  void must_converge(Duration limit);
+
+  ApiServer& server() { return server_; }
+  EtcdNet& net() { return net_; }
+  Nodes& nodes() { return nodes_; }
+  Checker& checker() { return checker_; }
+  Trace& trace() { return trace_; }
+  Dice& dice() { return dice_; }
+  Faults& faults() { return faults_; }
+  const History& history() const { return history_; }
+
+ private:
+  void spawn(std::function<void()> body);
+  bool step(Instant end);
+  void reap();
+  void serve_kinds();
+  void controllers();
+  void every(Fault, Duration low, Duration high, std::function<void()> act);
+  void network_faults();
+  void operator_faults();
+  void node_faults();
+  void people();
+  void mend_by_hand();
+  void client(int number);
+  void operate(int number, Dice& dice);
+  std::string missing(const api::ObjectKey& cluster) const;
+  Life* any_life();
+  std::optional<api::ObjectKey> any_cluster();
+  std::optional<api::ObjectKey> any_of(const api::Resource&);
+  bool can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member) const;
+  template <class T>
+  std::optional<T> read(const api::ObjectKey& key) const {
+    const auto object = server_.look(T::resource, key);
+    T out;
+    if (!object || !api::decode(*object, out, T::resource.kind)) return std::nullopt;
+    return out;
+  }
+
+  Options options_;
+  Dice dice_;
+  Scheduler time_;
+  ProcessDate date_;
+  Faults faults_;
+  Trace trace_;
+  ApiServer server_;
+  EtcdNet net_;
+  Checker checker_;
+  Nodes nodes_;
+  std::vector<std::unique_ptr<Life>> lives_;
+  std::vector<std::pair<Life*, std::optional<Duration>>> doomed_;
+  std::vector<std::shared_ptr<Fiber>> fibers_;
+  History history_;
+  std::function<void(Life&)> started_;
+  std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
+  Instant api_down_until_{}, quota_until_{};
+  bool ending_ = false, garbage_ = false;
+};
+
+}  // namespace etcdop::sim

@@ -1,0 +1,75 @@
+#!/bin/bash
+# sim.sh [--seed N | --seeds A..B | --for 30m] [--plans [--twice]] [--scenario NAME] [SIM_FLAG...]: simulated worlds, on
+# all cores. --seed: one world; --seeds: these, both ends included; --for: worlds from a random first seed on, for so
+# long; --plans: every crash plan; --scenario: the named test of sim/scenarios; other flags go to the program (--faults
+# LIST, --trouble SECONDS, --trace, --hash). Ends with the line "N passed, N failed".
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=env.sh
+. tools/env.sh
+program=out/sim/simulateulate
+flags=() seeds='' for='' plans='' scenario=''
+while [ $# != 0 ]; do
+  case $1 in
+  --seed | --seeds) seeds=$2 && shift ;;
+  --for) for=$2 && shift ;;
+  --scenario) scenario=$2 && shift ;;
+  --plans) plans=1 ;;
+  *) flags+=("$1") ;;
+  esac
+  shift
+done
+out=$(mktemp -d)
+running=()
+finish() {
+  for pid in "${running[@]}"; do kill "$pid" 2>/dev/null || true; done
+  rm -rf "$out"
+}
+trap finish EXIT
+
+# in_seconds 30m: 1800
+in_seconds() {
+  case $1 in
+  *h) echo $((${1%h} * 3600)) ;;
+  *m) echo $((${1%m} * 60)) ;;
+  *) echo "${1%s}" ;;
+  esac
+}
+# worker I: every $jobs-th seed, or plan, from the I-th on.
+worker() {
+  if [ -n "$plans" ]; then
+    "$program" --plans --from "$1" --every "$jobs" "${flags[@]}"
+  elif [ -n "$for" ]; then
+    local at=$((first + $1))
+    while [ "$SECONDS" -lt "$end" ]; do
+      "$program" --seeds "$at..$((at + 200 * jobs - 1))" --every "$jobs" "${flags[@]}" || [ $? = 1 ] || return 3
+      at=$((at + 200 * jobs))
+    done
+  else
+    "$program" --seeds "$((${seeds%%..*} + $1))..${seeds##*..}" --every "$jobs" "${flags[@]}"
+  fi
+}
+
+if [ -n "$scenario" ]; then
+  exec out/sim/sim_test --gtest_filter="*$scenario*" "${flags[@]}"
+fi
+[ -n "$plans$for$seeds" ] || seeds=1..1000
+if [ -n "$seeds" ] && [ "${seeds%%..*}" = "${seeds##*..}" ]; then
+  exec "$program" --seeds "$seeds" "${flags[@]}"
+fi
+first=$((RANDOM * 32768 + RANDOM))
+end=$((SECONDS + $(in_seconds "${for:-0}")))
+[ -z "$for" ] || echo "sim.sh: seeds from $first on"
+for ((i = 0; i < jobs; ++i)); do
+  worker "$i" >"$out/$i" 2>&1 &
+  running+=($!)
+done
+ended=0
+for pid in "${running[@]}"; do wait "$pid" || ended=$?; done
+running=()
+cat "$out"/* | grep -v '^[0-9]* passed, [0-9]* failed$\|^[0-9]* seeds, ' || true
+cat "$out"/* | sed -n 's/ seeds, .*//p' | awk -v s="$SECONDS" '{n += $1} END {if (n > 0) printf "%d seeds in %d s, %.1f a second\n", n, s, n / (s > 0 ? s : 1)}'
+read -r passed failed < <(cat "$out"/* | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' | awk '{p += $1; f += $2} END {print p + 0, f + 0}')
+[ "$ended" = 0 ] || [ "$failed" != 0 ] || failed=1 # It crashed.
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
