@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "api/describe.h"
@@ -33,28 +34,34 @@ struct Etcd final : etcd::Clients {
     etcd::ClusterId cluster() const { return foreign() ? etcd::ClusterId{0xbad} : kCluster; }
     etcd::MemberId id() const { return {static_cast<std::uint64_t>(address_.back() - '0')}; }
     Result<etcd::Status> status() override {
+      if (all_.takes_a_second) (void)all_.takes_a_second->sleep(1s);
+      all_.spoken += address_.back();
       if (foreign() && pinned_) return Error{Code::Corrupt, "another cluster"};
       etcd::Status out;
       out.header = {cluster(), id()};
       out.version = "3.6.16";
       out.leader = {2};
+      out.learner = all_.learners.find(address_.back()) != std::string::npos;
       return out;
     }
-    Result<etcd::MemberList> member_list(bool) override {
+    Result<etcd::MemberList> member_list(bool linearizable) override {
+      all_.lists += linearizable ? std::string(1, address_.back()) : "?";
       if (foreign() && pinned_) return Error{Code::Corrupt, "another cluster"};
-      return etcd::MemberList{{cluster(), id()}, foreign() ? all_.theirs : all_.members};
+      return etcd::MemberList{{all_.list_of.value_or(cluster()), id()},
+                              foreign() ? all_.theirs : all_.members};
     }
     Result<etcd::MemberId> add_learner(const std::string& peer_url) override {
       all_.asked += address_.back();
       if (all_.refusing.find(address_.back()) != std::string::npos)
         return Error{Code::Unavailable, "etcdserver: unhealthy cluster"};
+      if (all_.add_fails) return *all_.add_fails;
       if (!all_.forgetful) all_.members.push_back({{9}, "", {peer_url}, {}, true});
       return etcd::MemberId{9};
     }
     Result<Done> promote(etcd::MemberId) override { return Done{}; }
     Result<Done> remove(etcd::MemberId) override {
       all_.asked += address_.back();
-      return Error{Code::Unavailable, "etcdserver: unhealthy cluster"};
+      return all_.remove_fails;
     }
     Result<Done> move_leader(etcd::MemberId) override { return Done{}; }
 
@@ -64,11 +71,18 @@ struct Etcd final : etcd::Clients {
     bool pinned_;
   };
   std::shared_ptr<etcd::Client> at(const etcd::Endpoint& to) override {
+    endpoints.push_back(to);
     return std::make_shared<Member>(*this, to);
   }
   std::vector<etcd::Member> members, theirs;  // As ours list them, and as foreign ones do.
   std::string refusing, foreign, asked;       // Last digits of addresses.
   bool forgetful = false;                     // Accepts, and does nothing.
+  std::string learners, spoken, lists;        // Who says it is one; asked for Status, for the list.
+  std::vector<etcd::Endpoint> endpoints;      // Whom we were to reach.
+  std::optional<Error> add_fails;
+  Error remove_fails{Code::Unavailable, "etcdserver: unhealthy cluster"};
+  std::optional<etcd::ClusterId> list_of;
+  Executor* takes_a_second = nullptr;
 };
 
 class ReconcilerTest : public ::testing::Test {
@@ -147,6 +161,58 @@ class ReconcilerTest : public ::testing::Test {
     return cluster;
   }
   void put_joiner(const std::string& name) { (void)put_member(name, "", json::object{}); }
+  void want(int replicas) {
+    v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+    cluster.spec.replicas = cluster.status.observed->replicas = replicas;
+    stores.clusters.saw(stored_again(cluster));
+  }
+  /// Somebody has deleted its EtcdMember.
+  void leave(const std::string& name) {
+    v1::EtcdMember leaving = *stores.members.get({kKey.ns, name});
+    leaving.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+    leaving.metadata.resource_version = "x";
+    stores.members.saw(leaving);
+  }
+  /// Gone, and another of the same name there, behind our back. Its UID.
+  std::string put_another(const api::Resource& kind, const std::string& name) {
+    const api::ObjectKey key{kKey.ns, name};
+    Json next = *api.find(kind, key);
+    for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation"})
+      next.at("metadata").as_object().erase(field);
+    api.erase(kind, key);
+    return std::string(api.put(kind, std::move(next)).at("metadata").at("uid").as_string());
+  }
+  /// As if there had never been one. Its spec.
+  Json take_away(const std::string& name) {
+    Json spec = member_now(name).at("spec");
+    api.erase(v1::EtcdMember::resource, {kKey.ns, name});
+    stores.members.saw_deleted(*stores.members.get({kKey.ns, name}));
+    return spec;
+  }
+  std::string spoken() {
+    std::string out = std::exchange(etcd.spoken, "");
+    std::ranges::sort(out);
+    return out;
+  }
+  /// Just before a request whose line begins so, once.
+  void before(const std::string& line, std::function<void()> happens) {
+    api.before([line, happens](const kube::Call& call) mutable -> std::optional<Error> {
+      if (happens && sim::line_of(call).starts_with(line)) std::exchange(happens, nullptr)();
+      return std::nullopt;
+    });
+  }
+  Json member_now(const std::string& name) const {
+    return *api.find(v1::EtcdMember::resource, {kKey.ns, name});
+  }
+  void edit_pod(const std::string& name, const std::function<void(kube::Pod&)>& edit) {
+    kube::Pod pod = *stores.pods.get({kKey.ns, name});
+    stores.pods.saw_deleted(pod);
+    edit(pod);
+    stores.pods.saw(pod);
+  }
+  Json foreign_service(const std::string& name) const {
+    return {{"metadata", owned(meta(name), "somebody")}, {"spec", json::object{}}};
+  }
 
   void pass() {
     world.spawn([&] {
@@ -213,9 +279,7 @@ TEST_F(ReconcilerTest, WhatHasNoEffectIsNotDoneAgainAtOnce) {
 }
 
 TEST_F(ReconcilerTest, AMemberThatIsGoneWithoutAWordIsForgotten) {
-  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
-  cluster.spec.replicas = cluster.status.observed->replicas = 3;
-  stores.clusters.saw(stored_again(cluster));
+  want(3);
   api.erase(v1::EtcdMember::resource, {kKey.ns, "db-d"});
   pass();
   EXPECT_EQ(api.requests("delete etcdmembers prod/db-d"), 1);
@@ -224,13 +288,8 @@ TEST_F(ReconcilerTest, AMemberThatIsGoneWithoutAWordIsForgotten) {
 
 TEST_F(ReconcilerTest, AsksNobodyToRemoveItself) {
   etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, false});
-  v1::EtcdMember leaving = *stores.members.get({kKey.ns, "db-c"});
-  leaving.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
-  leaving.metadata.resource_version = "x";
-  stores.members.saw(leaving);
-  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
-  cluster.spec.replicas = cluster.status.observed->replicas = 3;
-  stores.clusters.saw(stored_again(cluster));
+  leave("db-c");
+  want(3);
   pass();
   EXPECT_EQ(etcd.asked, "21") << "the leader, then the others that stay";
 }
@@ -251,6 +310,244 @@ TEST_F(ReconcilerTest, AStrangerAtAnAddressThatWasGivenAwayStopsNothing) {
   etcd.theirs = {{{3}, "web-x", {"http://web-x.web.other.svc:2380"}, {}, false}};
   pass();
   EXPECT_EQ(etcd.asked, "2");
+}
+
+// What was done before, and its answer lost.
+
+TEST_F(ReconcilerTest, WhatIsOutOfEtcdAlreadyIsRemoved) {
+  etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, false});
+  leave("db-c");
+  want(3);
+  etcd.remove_fails = {Code::NotFound, "etcdserver: member not found"};
+  pass();
+  EXPECT_EQ(etcd.asked, "2");
+  EXPECT_EQ(again, 0s);
+}
+
+TEST_F(ReconcilerTest, WhatEtcdHasAlreadyIsAdded) {
+  etcd.add_fails = Error{Code::AlreadyExists, "etcdserver: Peer URLs already exists"};
+  pass();
+  EXPECT_EQ(etcd.asked, "2");
+  EXPECT_EQ(again, 0s);
+}
+
+TEST_F(ReconcilerTest, AMemberThatWasCreatedUnseenIsSeen) {
+  const Json spec = take_away("db-d");
+  const std::string uid = stores.clusters.get(kKey)->metadata.uid;
+  const std::string name = member_name(kKey.name, uid, 5);
+  api.put(v1::EtcdMember::resource, {{"metadata", owned(meta(name), uid)}, {"spec", spec}});
+  pass();
+  EXPECT_NE(stores.members.get({kKey.ns, name}), nullptr);
+}
+
+// What is somebody else's.
+
+TEST_F(ReconcilerTest, AMemberOfThatNameThatIsSomebodyElsesIsToldAndTriedAgainLater) {
+  const Json spec = take_away("db-d");
+  const std::string name = member_name(kKey.name, stores.clusters.get(kKey)->metadata.uid, 5);
+  api.put(v1::EtcdMember::resource, {{"metadata", owned(meta(name), "somebody")}, {"spec", spec}});
+  for (int i = 0; i < 4; ++i) pass();
+  EXPECT_EQ(stores.members.get({kKey.ns, name}), nullptr);
+  EXPECT_TRUE(progress().ends_with("belongs to somebody else")) << progress();
+  EXPECT_EQ(api.requests("create etcdmembers"), 2) << "together with Services it was another try";
+}
+
+TEST_F(ReconcilerTest, MembersOfTheClusterBeforeOfThatNameAreNotOurs) {
+  Json other = {{"metadata", owned(meta("db-z"), "u-0")}, {"spec", member_now("db-d").at("spec")}};
+  stores.members.saw(stored<v1::EtcdMember>(std::move(other)));
+  pass();
+  EXPECT_EQ(api.requests("delete"), 0) << "not one too many";
+  EXPECT_EQ(etcd.asked, "2");
+}
+
+TEST_F(ReconcilerTest, OnlyAMembersOwnRunningPodIsSpokenTo) {
+  pass();
+  EXPECT_EQ(spoken(), "123");
+  const std::function<void(kube::Pod&)> edits[] = {
+      [](kube::Pod& pod) { pod.metadata.owner_references[0].uid = "m-0"; },
+      [](kube::Pod& pod) { pod.status.phase = "Failed"; },
+      [](kube::Pod& pod) { pod.status.pod_ip = ""; },
+  };
+  const kube::Pod before = *stores.pods.get({kKey.ns, "db-c"});
+  for (const auto& edit : edits) {
+    edit_pod("db-c", [&](kube::Pod& pod) { edit(pod = before); });
+    pass();
+    EXPECT_EQ(spoken(), "12");
+  }
+}
+
+TEST_F(ReconcilerTest, WhoAnswersMustBeWhoWasMeant) {
+  pass();
+  for (const etcd::Endpoint& to : etcd.endpoints) {
+    const auto number = static_cast<std::uint64_t>(to.address.back() - '0');
+    EXPECT_EQ(to.cluster, kCluster);
+    EXPECT_EQ(to.member, etcd::MemberId{number});
+    EXPECT_EQ(to.server_name,
+              "db-" + std::string(1, to.address.back() - '1' + 'a') + ".db.prod.svc");
+  }
+}
+
+TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
+  for (const bool seen : {false, true})
+    for (const char* name : {"db", "db-client"}) {
+      const auto service = stored<kube::Service>(foreign_service(name));
+      if (seen) stores.services.saw(service);
+      pass();
+      EXPECT_EQ(etcd.asked, "") << name;
+      world.run_until(world.now() + 61s);
+      pass();
+      EXPECT_TRUE(progress().ends_with("Service " + std::string(name) +
+                                       " belongs to somebody else: rename it or the cluster"))
+          << progress();
+      api.erase(kube::Service::resource, {kKey.ns, name});
+      for (const char* ours : {"db", "db-client"}) {
+        api.erase(kube::Service::resource, {kKey.ns, ours});
+        if (const auto it = stores.services.get({kKey.ns, ours})) stores.services.saw_deleted(*it);
+      }
+      world.run_until(world.now() + 61s);
+    }
+}
+
+TEST_F(ReconcilerTest, ServicesAreMadeOnceAndThoseUnseenAreSeen) {
+  Json ours = foreign_service("db");
+  ours.at("metadata").as_object()["ownerReferences"] =
+      owned(meta("db"), stores.clusters.get(kKey)->metadata.uid).at("ownerReferences");
+  api.put(kube::Service::resource, std::move(ours));
+  pass();
+  EXPECT_EQ(etcd.asked, "2");
+  EXPECT_NE(stores.services.get(kKey), nullptr);
+  pass();
+  EXPECT_EQ(api.requests("create services"), 2) << "one each";
+}
+
+// What changes between a look and a write.
+
+TEST_F(ReconcilerTest, AStatusThatChangedMeanwhileIsReadAgainFirst) {
+  before("patch etcdclusters/status", [&] {
+    api.change(v1::EtcdCluster::resource, kKey,
+               [](json::object& c) { c["spec"].as_object()["replicas"] = 3; });
+  });
+  pass();
+  EXPECT_EQ(again, 200ms);
+  EXPECT_EQ(etcd.asked, "") << "what it was decided on is not recorded";
+}
+
+TEST_F(ReconcilerTest, WhatEtcdSaysOfAMemberIsNotWrittenToTheNextOfThatName) {
+  v1::EtcdMember cached = *stores.members.get({kKey.ns, "db-a"});
+  cached.status.version = "3.5.35";
+  cached.metadata.resource_version = "x";
+  stores.members.saw(cached);
+  before("patch etcdmembers/status prod/db-a",
+         [&] { put_another(v1::EtcdMember::resource, "db-a"); });
+  const Json untouched = member_now("db-a").at("status");
+  pass();
+  EXPECT_EQ(again, 200ms);
+  EXPECT_EQ(member_now("db-a").at("status"), untouched);
+  EXPECT_EQ(etcd.asked, "");
+}
+
+TEST_F(ReconcilerTest, AMemberThatIsGoneMeanwhileStopsNothing) {
+  v1::EtcdMember cached = *stores.members.get({kKey.ns, "db-a"});
+  cached.status.version = "3.5.35";
+  cached.metadata.resource_version = "x";
+  stores.members.saw(cached);
+  before("patch etcdmembers/status prod/db-a",
+         [&] { api.erase(v1::EtcdMember::resource, {kKey.ns, "db-a"}); });
+  pass();
+  EXPECT_EQ(etcd.asked, "2");
+}
+
+TEST_F(ReconcilerTest, AListIsPublishedToTheMemberThatWasSeenAndAsItWasSeen) {
+  etcd.members.push_back({{4}, "", {peer_url(kKey, "db-d")}, {}, true});
+  before("patch etcdmembers prod/db-d", [&] { put_another(v1::EtcdMember::resource, "db-d"); });
+  pass();
+  EXPECT_EQ(member_now("db-d").at("spec").at("initialCluster"), "") << "another of that name";
+  EXPECT_EQ(api.requests("patch etcdmembers prod/db-d"), 1);
+
+  (void)take_away("db-d");
+  put_joiner("db-d");
+  before("patch etcdmembers prod/db-d", [&] {
+    api.change(v1::EtcdMember::resource, {kKey.ns, "db-d"}, [](json::object& member) {
+      member["spec"].as_object()["initialCluster"] = "newer";
+    });
+  });
+  pass();
+  EXPECT_EQ(member_now("db-d").at("spec").at("initialCluster"), "newer");
+  EXPECT_EQ(api.requests("patch etcdmembers prod/db-d"), 2);
+}
+
+TEST_F(ReconcilerTest, TheNextMemberOfThatNameIsNotDeleted) {
+  want(3);
+  put_another(v1::EtcdMember::resource, "db-d");
+  pass();
+  EXPECT_EQ(api.requests("delete etcdmembers prod/db-d"), 1);
+  EXPECT_TRUE(api.find(v1::EtcdMember::resource, {kKey.ns, "db-d"}));
+}
+
+// Whose word counts.
+
+TEST_F(ReconcilerTest, OneLinearizableListIsAskedOfTheLeader) {
+  pass();
+  EXPECT_EQ(etcd.lists, "2");
+}
+
+TEST_F(ReconcilerTest, ALearnerIsNotAskedForTheList) {
+  for (const char* name : {"db-a", "db-b", "db-c"})
+    edit_pod(name, [](kube::Pod& pod) { pod.status.phase = "Pending"; });
+  edit_pod("db-a", [](kube::Pod& pod) { pod.status.phase = "Running"; });
+  etcd.learners = "1";
+  pass();
+  EXPECT_EQ(spoken(), "1");
+  EXPECT_EQ(etcd.lists, "");
+}
+
+TEST_F(ReconcilerTest, AnEtcdThatDoesNotKnowWhoItAnswersForIsNotBelieved) {
+  etcd.members[1] = {{2}, "web-x", {"http://web-x.web.other.svc:2380"}, {}, false};
+  pass();
+  EXPECT_EQ(etcd.asked, "");
+}
+
+TEST_F(ReconcilerTest, AListOfAnotherClusterIsNotBelieved) {
+  etcd.list_of = etcd::ClusterId{0xbad};
+  pass();
+  EXPECT_EQ(etcd.asked, "");
+  const auto cluster = stores.clusters.get(kKey);
+  EXPECT_EQ(runtime::find_condition(cluster->status.conditions, v1::kDegraded)->reason,
+            v1::kSplitBrain);
+}
+
+TEST_F(ReconcilerTest, MembersAreAskedSideBySide) {
+  etcd.takes_a_second = &world;
+  const Instant start = world.now();
+  pass();
+  EXPECT_EQ(spoken(), "123");
+  EXPECT_EQ(world.now() - start, 1s);
+}
+
+// What is not looked at.
+
+TEST_F(ReconcilerTest, AClusterThatIsGoingIsLeftToTheGarbageCollector) {
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  cluster.metadata.resource_version = "x";
+  stores.clusters.saw(cluster);
+  pass();
+  EXPECT_EQ(again, Duration::max());
+  EXPECT_EQ(spoken(), "");
+  EXPECT_EQ(api.requests().size(), 0U);
+}
+
+TEST_F(ReconcilerTest, AStatusThatIsRefusedIsTriedOnceAMinuteAndNothingIsDoneMeanwhile) {
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.subresource != "status") return std::nullopt;
+    return Error{Code::Denied, "forbidden"};
+  });
+  for (int i = 0; i < 3; ++i) {
+    world.spawn([&] { (void)reconciler.reconcile(kKey); });
+    world.run();
+  }
+  EXPECT_EQ(api.requests("patch etcdclusters/status"), 1);
+  EXPECT_EQ(etcd.asked, "");
 }
 
 }  // namespace

@@ -1,0 +1,125 @@
+// The Services and EtcdMembers of a cluster, to the letter: users' policies and the operator that
+// this one replaces read them.
+#include "operator/cluster/objects.h"
+
+#include <gtest/gtest.h>
+
+#include "api/describe.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/names.h"
+
+namespace etcdop::cluster {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+v1::EtcdCluster cluster() {
+  v1::EtcdCluster c;
+  c.metadata.name = "db";
+  c.metadata.ns = "prod";
+  c.metadata.uid = "u-1";
+  c.status.cluster_token = "prod-db-u-1";
+  v1::ObservedSpec& observed = c.status.observed.emplace();
+  observed.replicas = 3;
+  observed.version = "3.6.16";
+  observed.storage.size = "1Gi";
+  observed.resources = json::parse(R"({"limits": {"memory": "1Gi"}})");
+  return c;
+}
+
+Json metadata(const char* name) {
+  Json out = json::parse(R"({
+    "namespace": "prod",
+    "labels": {
+      "app.kubernetes.io/name": "etcd",
+      "app.kubernetes.io/instance": "db",
+      "app.kubernetes.io/managed-by": "etcd-operator",
+      "etcd-operator.cozystack.io/cluster": "db"
+    },
+    "ownerReferences": [{
+      "apiVersion": "etcd-operator.cozystack.io/v1alpha2", "kind": "EtcdCluster",
+      "name": "db", "uid": "u-1", "controller": true, "blockOwnerDeletion": true
+    }]
+  })");
+  out.as_object()["name"] = name;
+  return out;
+}
+
+TEST(ClusterObjects, TheHeadlessServiceNamesMembersThatAreNotReadyYet) {
+  const Json made = headless_service(cluster());
+  EXPECT_EQ(made.at("metadata"), metadata("db"));
+  EXPECT_EQ(made.at("spec"), json::parse(R"({
+    "clusterIP": "None",
+    "publishNotReadyAddresses": true,
+    "selector": {"etcd-operator.cozystack.io/cluster": "db"},
+    "ports": [
+      {"name": "client", "port": 2379, "targetPort": 2379, "protocol": "TCP"},
+      {"name": "peer", "port": 2380, "targetPort": 2380, "protocol": "TCP"}
+    ]
+  })"));
+}
+
+TEST(ClusterObjects, TheClientServiceHasTheClientPortAlone) {
+  const Json made = client_service(cluster());
+  EXPECT_EQ(made.at("metadata"), metadata("db-client"));
+  EXPECT_EQ(made.at("spec"), json::parse(R"({
+    "type": "ClusterIP",
+    "selector": {"etcd-operator.cozystack.io/cluster": "db"},
+    "ports": [{"name": "client", "port": 2379, "targetPort": 2379, "protocol": "TCP"}]
+  })"));
+}
+
+TEST(ClusterObjects, AMemberHasItsFinalizerFromTheStartAndNoListUnlessItIsTheSeed) {
+  const Json joiner = member(cluster(), {"db-x1", "http://db-x1.db.prod.svc:2380", false});
+  Json expected = metadata("db-x1");
+  expected.at("labels").as_object()["app.kubernetes.io/component"] = "db-x1";
+  expected.as_object()["finalizers"] = json::array{v1::kMemberFinalizer};
+  EXPECT_EQ(joiner.at("metadata"), expected);
+  const Json& spec = joiner.at("spec");
+  EXPECT_EQ(spec.at("clusterName"), "db");
+  EXPECT_EQ(spec.at("version"), "3.6.16");
+  EXPECT_EQ(spec.at("storage").at("size"), "1Gi");
+  EXPECT_EQ(spec.at("resources"), *cluster().status.observed->resources);
+  EXPECT_EQ(spec.at("clusterToken"), "prod-db-u-1");
+  EXPECT_FALSE(spec.as_object().contains("bootstrap"));
+  EXPECT_EQ(spec.at("initialCluster"), "") << "it may not start yet";
+
+  const Json seed = member(cluster(), {"db-x1", "http://db-x1.db.prod.svc:2380", true});
+  EXPECT_EQ(seed.at("spec").at("bootstrap"), true);
+  EXPECT_EQ(seed.at("spec").at("initialCluster"), "db-x1=http://db-x1.db.prod.svc:2380");
+}
+
+/// What is not implemented is refused before; what was adopted is passed on whole.
+TEST(ClusterObjects, AMemberGetsAllThatWasAdopted) {
+  v1::EtcdCluster c = cluster();
+  v1::ObservedSpec& o = *c.status.observed;
+  o.affinity = json::parse(R"({"nodeAffinity": {}})");
+  o.topology_spread_constraints = json::parse(R"([{"maxSkew": 1}])");
+  o.additional_metadata.emplace().labels = {{"team", "a"}};
+  o.options.emplace().snapshot_count = 7;
+  o.image_pull_secrets = {{"regcred"}};
+  v1::EtcdMemberSpec spec;
+  ASSERT_TRUE(api::decode(member(c, {"m", "u", false}).at("spec"), spec, "spec"));
+  EXPECT_EQ(spec.affinity, o.affinity);
+  EXPECT_EQ(spec.topology_spread_constraints, o.topology_spread_constraints);
+  EXPECT_EQ(spec.additional_metadata, o.additional_metadata);
+  EXPECT_EQ(spec.options, o.options);
+  EXPECT_EQ(spec.image_pull_secrets, o.image_pull_secrets);
+}
+
+TEST(ClusterObjects, AMembersHostIsItsNameInTheHeadlessService) {
+  EXPECT_EQ(member_host({"prod", "db"}, "db-x1"), "db-x1.db.prod.svc");
+}
+
+TEST(ClusterObjects, OursIsWhatHasOurUidAmongItsOwners) {
+  api::ObjectMeta child;
+  EXPECT_FALSE(is_ours(child, cluster()));
+  child.owner_references.emplace_back().uid = "u-0";
+  child.owner_references.back().name = "db";
+  EXPECT_FALSE(is_ours(child, cluster())) << "the one before, of the same name";
+  child.owner_references.emplace_back().uid = "u-1";
+  EXPECT_TRUE(is_ours(child, cluster()));
+}
+
+}  // namespace
+}  // namespace etcdop::cluster

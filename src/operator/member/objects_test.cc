@@ -1,0 +1,151 @@
+// The volume and the Pod of a member, to the letter: users' policies and the operator that this one
+// replaces read them.
+#include "operator/member/objects.h"
+
+#include <gtest/gtest.h>
+
+#include "api/v1alpha2/names.h"
+
+namespace etcdop::member {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+v1::EtcdMember member(const char* version) {
+  v1::EtcdMember m;
+  m.metadata.name = "db-x1";
+  m.metadata.ns = "prod";
+  m.metadata.uid = "m-1";
+  m.spec.cluster_name = "db";
+  m.spec.version = version;
+  m.spec.initial_cluster = "db-x1=http://db-x1.db.prod.svc:2380";
+  m.spec.cluster_token = "prod-db-c-1";
+  m.spec.storage.size = "1Gi";
+  return m;
+}
+
+Json metadata(const char* name) {
+  Json out = json::parse(R"({
+    "namespace": "prod",
+    "labels": {
+      "app.kubernetes.io/name": "etcd",
+      "app.kubernetes.io/instance": "db",
+      "app.kubernetes.io/managed-by": "etcd-operator",
+      "etcd-operator.cozystack.io/cluster": "db",
+      "app.kubernetes.io/component": "db-x1"
+    },
+    "ownerReferences": [{
+      "apiVersion": "etcd-operator.cozystack.io/v1alpha2", "kind": "EtcdMember",
+      "name": "db-x1", "uid": "m-1", "controller": true, "blockOwnerDeletion": true
+    }]
+  })");
+  out.as_object()["name"] = name;
+  return out;
+}
+
+TEST(MemberObjects, TheVolumeIsAsTheContractHasIt) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.storage.storage_class_name = "fast";
+  EXPECT_EQ(volume(m).at("metadata"), metadata("data-db-x1"));
+  EXPECT_EQ(volume(m).at("spec"), json::parse(R"({
+    "accessModes": ["ReadWriteOnce"],
+    "resources": {"requests": {"storage": "1Gi"}},
+    "storageClassName": "fast"
+  })"));
+}
+
+TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
+  EXPECT_EQ(pod(member("3.6.16"), false, {})->at("metadata"), metadata("db-x1"));
+  EXPECT_EQ(pod(member("3.6.16"), false, {})->at("spec"), json::parse(R"({
+    "hostname": "db-x1",
+    "subdomain": "db",
+    "automountServiceAccountToken": false,
+    "securityContext": {
+      "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532,
+      "seccompProfile": {"type": "RuntimeDefault"}
+    },
+    "containers": [{
+      "name": "etcd",
+      "image": "quay.io/coreos/etcd:v3.6.16",
+      "command": [
+        "etcd", "--name=db-x1", "--data-dir=/var/lib/etcd",
+        "--listen-peer-urls=http://0.0.0.0:2380", "--listen-client-urls=http://0.0.0.0:2379",
+        "--advertise-client-urls=http://db-x1.db.prod.svc:2379",
+        "--initial-advertise-peer-urls=http://db-x1.db.prod.svc:2380",
+        "--initial-cluster=db-x1=http://db-x1.db.prod.svc:2380",
+        "--initial-cluster-token=prod-db-c-1", "--initial-cluster-state=existing",
+        "--listen-metrics-urls=http://0.0.0.0:2381", "--max-learners=8"
+      ],
+      "ports": [
+        {"name": "client", "containerPort": 2379, "protocol": "TCP"},
+        {"name": "peer", "containerPort": 2380, "protocol": "TCP"},
+        {"name": "metrics", "containerPort": 2381, "protocol": "TCP"}
+      ],
+      "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
+      "securityContext": {
+        "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+        "capabilities": {"drop": ["ALL"]}
+      },
+      "volumeMounts": [
+        {"name": "data", "mountPath": "/var/lib/etcd"}, {"name": "tmp", "mountPath": "/tmp"}
+      ],
+      "startupProbe": {
+        "httpGet": {"path": "/livez", "port": 2381},
+        "periodSeconds": 1, "timeoutSeconds": 5, "failureThreshold": 3600
+      },
+      "livenessProbe": {
+        "httpGet": {"path": "/livez", "port": 2381},
+        "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 6
+      },
+      "readinessProbe": {
+        "httpGet": {"path": "/readyz", "port": 2381},
+        "periodSeconds": 2, "timeoutSeconds": 5, "failureThreshold": 3
+      }
+    }],
+    "volumes": [
+      {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-x1"}},
+      {"name": "tmp", "emptyDir": {}}
+    ]
+  })"));
+}
+
+TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {
+  const Json made = pod(member("3.5.9"), false, {})->at("spec").at("containers").at(0);
+  EXPECT_EQ(made.at("livenessProbe"), json::parse(R"({
+    "tcpSocket": {"port": 2380},
+    "initialDelaySeconds": 15, "periodSeconds": 10, "failureThreshold": 3
+  })"));
+  EXPECT_EQ(made.at("readinessProbe"), json::parse(R"({
+    "httpGet": {"path": "/health", "port": 2381},
+    "initialDelaySeconds": 5, "periodSeconds": 5, "timeoutSeconds": 1, "failureThreshold": 3
+  })"));
+  EXPECT_FALSE(made.as_object().contains("startupProbe"));
+}
+
+TEST(MemberObjects, OnlyAVoterHasTheVotersLabel) {
+  v1::EtcdMember m = member("3.6.16");
+  m.status.is_voter = true;
+  EXPECT_EQ(pod(m, false, {})->at("metadata").at("labels").at(v1::kRoleLabel), "voter");
+}
+
+TEST(MemberObjects, ResourcesWithNothingInThemAreNone) {
+  const Json defaults = json::parse(R"({"requests": {"cpu": "100m", "memory": "128Mi"}})");
+  for (const char* none : {"{}", "null", "[]"}) {
+    v1::EtcdMember m = member("3.6.16");
+    m.spec.resources = json::parse(none);
+    EXPECT_EQ(pod(m, false, {})->at("spec").at("containers").at(0).at("resources"), defaults)
+        << none;
+  }
+}
+
+TEST(MemberObjects, AnEtcdThatWeDoNotKnowGetsNoPod) {
+  for (const char* version : {"3.4.34", "newest", ""}) {
+    const auto made = pod(member(version), false, {});
+    ASSERT_TRUE(made.failed_with(Code::Invalid)) << version;
+    EXPECT_EQ(made.error().message,
+              std::string("spec.version ") + version + " is not an etcd that this release runs");
+  }
+}
+
+}  // namespace
+}  // namespace etcdop::member

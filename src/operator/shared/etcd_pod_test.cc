@@ -1,0 +1,31 @@
+#include "operator/shared/etcd_pod.h"
+
+#include <gtest/gtest.h>
+
+namespace etcdop {
+namespace {
+
+kube::Container container(const char* name, std::vector<std::string> command) {
+  kube::Container out;
+  out.name = name;
+  out.command = std::move(command);
+  return out;
+}
+
+TEST(EtcdPod, TellsByTheEtcdContainersCommandAlone) {
+  kube::Pod pod;
+  EXPECT_EQ(initial_cluster_of(pod), "");
+  EXPECT_FALSE(takes_many_learners(pod));
+  pod.spec.containers = {container("mesh", {"--initial-cluster=wrong", "--max-learners=8"})};
+  EXPECT_EQ(initial_cluster_of(pod), "");
+  EXPECT_FALSE(takes_many_learners(pod));
+  pod.spec.containers.push_back(
+      container("etcd", {"etcd", "--initial-cluster-token=t", "--initial-cluster=a=b,c=d"}));
+  EXPECT_EQ(initial_cluster_of(pod), "a=b,c=d");
+  EXPECT_FALSE(takes_many_learners(pod));
+  pod.spec.containers.back().command.emplace_back("--max-learners=8");
+  EXPECT_TRUE(takes_many_learners(pod));
+}
+
+}  // namespace
+}  // namespace etcdop
