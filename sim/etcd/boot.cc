@@ -27,7 +27,7 @@ class Boot {
     DataDir& dir = *process_.dir;
     if (!pause(world_.dice.between(30ms, 250ms))) return kCancelled;
     process_.listens = true;
-    if (!pause(world_.dice.between(5ms, 50ms))) return kCancelled;
+    if (!pause(world_.start_takes + world_.dice.between(5ms, 50ms))) return kCancelled;
     if (dir.corrupt) return "walpb: crc mismatch";
     Failure failure;
     if (!dir.owner) failure = process_.flags.existing ? join() : found();

@@ -77,12 +77,20 @@ void EtcdWorld::connect(Link& link, Process& to) {
   link.silent.reset();
 }
 
+/// It dialled a member that has removed it. One that does not serve yet finds two reasons to end at
+/// the same time: that, and that it cannot begin to serve.
+void EtcdWorld::expel(Process& process) {
+  if (process.ends) return;
+  const int code = process.serves || dice.one_in(2) ? 0 : 1;
+  exit_later(process, dice.between(50ms, 500ms), code,
+             "the member has been permanently removed from the cluster");
+}
+
 bool EtcdWorld::redial(Cluster& cluster, Process& process, const etcd::Member& peer) {
   Link& link = process.links[peer.id];
   const auto expelled = [&](const Process& by) {
     if (!by.dir->applied.removed.contains(process.id())) return false;
-    exit_later(process, dice.between(50ms, 500ms), 0,
-               "the member has been permanently removed from the cluster");
+    expel(process);
     return true;
   };
   if (link.to && !expelled(*link.to)) return true;

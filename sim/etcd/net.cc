@@ -154,15 +154,21 @@ bool EtcdNet::alive(const Address& address) const {
 
 bool EtcdNet::ready(const Address& address) const {
   const auto process = world_->at(address);
+  if (!process) return false;
+  const bool learner = process->runs() && process->dir->applied.learns(process->id());
+  return healthy(address) && !(learner && process->facts.readyz_fails_on_learners);
+}
+
+bool EtcdNet::healthy(const Address& address) const {
+  const auto process = world_->at(address);
   if (!process || !process->runs()) return false;
-  const bool learner = process->dir->applied.learns(process->id());
-  if (learner && process->facts.readyz_fails_on_learners) return false;
   const Process* leader = world_->leader_of(*process);
   return leader && world_->confirmed(*leader);
 }
 
 void EtcdNet::cut(const Address& a, const Address& b, bool apart) { world_->cut(a, b, apart); }
 void EtcdNet::slow_snapshots(Duration d) { world_->snapshot_takes = d; }
+void EtcdNet::slow_starts(Duration d) { world_->start_takes = d; }
 void EtcdNet::forgetful_peers(std::uint64_t percent) { world_->forgetful_percent = percent; }
 
 // --- ground truth

@@ -68,9 +68,11 @@ class EtcdNet {
   bool runs(const Address&) const;
   /// A number that only the process that listens there now has; nullopt: connection refused.
   std::optional<std::uint64_t> process_at(const Address&) const;
-  /// As the probes would be answered now: /livez, /readyz (for 3.5 below 3.5.11: /health).
+  /// As the probes would be answered now: /livez, /readyz (for 3.5 below 3.5.11: /health) and
+  /// /health.
   bool alive(const Address&) const;
   bool ready(const Address&) const;
+  bool healthy(const Address&) const;
 
   /// One call of etcd's gRPC API, asked by `caller`'s running fiber: etcdserverpb's Status,
   /// MemberList, MemberAdd, MemberPromote, MemberRemove, MoveLeader. As http::GrpcChannel::unary.
@@ -89,6 +91,8 @@ class EtcdNet {
   void cut(const Address&, const Address&, bool apart);
   /// A learner that receives its first data needs so long.
   void slow_snapshots(Duration);
+  /// A process that is started listens so long before it does anything, as on a slow volume.
+  void slow_starts(Duration);
   /// etcd issue 14523: after a restart of a peer, some members believe for ever that it is
   /// inactive, and refuse changes (`unhealthy cluster`) as if it were dead. Percent of such pairs.
   void forgetful_peers(std::uint64_t percent);

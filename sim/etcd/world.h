@@ -123,6 +123,7 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   void relink(Cluster&);
   bool redial(Cluster&, Process&, const etcd::Member& peer);
   void connect(Link&, Process& to);
+  void expel(Process&);
   void drop_links(Process&);
 
   // raft.cc
@@ -148,7 +149,7 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   const WallClock& wall;
   Dice dice;
   EtcdNet::Options options;
-  Duration snapshot_takes{0};
+  Duration snapshot_takes{0}, start_takes{0};
   std::uint64_t forgetful_percent = 0;
   std::map<Address, std::shared_ptr<Process>> processes;
   std::map<etcd::ClusterId, Cluster> clusters;

@@ -188,6 +188,11 @@ TEST_F(GrpcClientTest, EachChangeOfOneMemberHasItsPathAndId) {
   }
 }
 
+TEST_F(GrpcClientTest, MoveLeaderIsBelievedWithoutAHeader) {
+  peer_.answer("/etcdserverpb.Maintenance/MoveLeader", pb::MoveLeaderResponse());
+  run([](Client& client) { EXPECT_TRUE(client.move_leader({0xE5})); });
+}
+
 TEST_F(GrpcClientTest, ARefusalNamesCallAddressAndReason) {
   peer_.refuse(kRemove, 14, "etcdserver: unhealthy cluster");
   run([](Client& client) {

@@ -1,207 +1,76 @@
-// What a real etcd answers to our client, and what version_facts says about it. One run tests one
-// version: etcd_contract_test --programs=DIR --version=X.Y.Z [gtest flags]. Its etcds listen on
-// 127.0.0.1 at free ports and end with the test.
-#include <arpa/inet.h>
-#include <fcntl.h>
+// What an etcd answers to our client, and what version_facts says about it: the same tests run
+// against real ones and against the simulated one, whose licence they are. One run tests one
+// version: etcd_contract_test [--programs=DIR] --version=X.Y.Z [gtest flags]; without programs,
+// the simulated one.
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "etcd/pool.h"
-#include "etcd/version_facts.h"
-#include "sys/asio_loop.h"
+#include "sim/etcd/ids.h"
+#include "test/contract/etcds.h"
 
-namespace etcdop::etcd {
+namespace etcdop::contract {
+
+Tested tested;
+
+std::unique_ptr<Etcds> Tested::make() const {
+  static std::uint64_t seed = 0;  // --gtest_repeat has other worlds.
+  return programs.empty() ? make_simulated_etcds(version_text, ++seed) : make_real_etcds(programs);
+}
+
 namespace {
 
 using namespace std::chrono_literals;
-
-std::string programs;         // The folder with etcd and etcdctl.
-std::string version_text;     // "3.6.16".
-VersionFacts facts_expected;  // By the table.
+using namespace etcd;
 
 constexpr Duration kStartMax = 30s;   // Of a member, until it answers and knows a leader.
 constexpr Duration kHealthMax = 15s;  // etcd's HealthInterval is 5 s.
 constexpr const char* kNobodysUrl = "http://127.0.0.1:1";  // Of a learner that never starts.
 
-/// Two alike would be one too many: the sockets are held until all numbers are drawn.
-std::vector<std::string> free_ports(std::size_t count) {
-  std::vector<int> sockets;
-  std::vector<std::string> ports;
-  while (ports.size() < count) {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    check(bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0, "a free port exists");
-    check(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0, "a bound socket");
-    ports.push_back(std::to_string(ntohs(address.sin_port)));
-    sockets.push_back(fd);
-  }
-  for (const int fd : sockets) close(fd);
-  return ports;
-}
-
-/// A process of ours; its output goes to a file. It dies with this one.
-class Process {
- public:
-  Process(std::vector<std::string> command, const std::string& output) {
-    std::vector<char*> argv;
-    argv.reserve(command.size() + 1);
-    for (std::string& word : command) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    pid_ = fork();
-    check(pid_ >= 0, "fork");
-    if (pid_ > 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int log = open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    dup2(log, 1);
-    dup2(log, 2);
-    execv(argv[0], argv.data());
-    _exit(127);
-  }
-  ~Process() { kill(); }
-  Process(const Process&) = delete;
-  void kill() {
-    if (pid_ > 0) ::kill(pid_, SIGKILL);
-    (void)wait();
-  }
-  /// The exit status once it has ended, or nothing.
-  std::optional<int> ended() {
-    if (pid_ > 0 && waitpid(pid_, &status_, WNOHANG) == pid_) pid_ = 0;
-    if (pid_ > 0) return std::nullopt;
-    return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
-  }
-  int wait() {
-    if (pid_ > 0) waitpid(std::exchange(pid_, 0), &status_, 0);
-    return *ended();
-  }
-
- private:
-  pid_t pid_ = 0;
-  int status_ = 0;
-};
-
-/// A port where the kernel takes connections and nobody ever answers.
-class Listening {
- public:
-  explicit Listening(const std::string& port)
-      : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
-    check(bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0, "a free port");
-    check(listen(fd_, 16) == 0, "listens");
-  }
-  ~Listening() { close(fd_); }
-  Listening(const Listening&) = delete;
-
- private:
-  int fd_;
-};
-
-struct Node {
-  std::string name, client_port, peer_port, metrics_port;
-  std::unique_ptr<Process> process;
-  std::string peer_url() const { return "http://127.0.0.1:" + peer_port; }
-};
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class EtcdContract : public testing::Test {
  protected:
-  /// Runs the body on a fiber of the real loop.
-  void run(const std::function<void()>& body) {
-    (void)loop_.spawn([&] {
-      const Within limit(loop_, 2min);
-      body();
-      pool_.close();
-    });
-    loop_.run();
-  }
+  void run(const std::function<void()>& body) { etcds_->run(body); }
+  Executor& executor() { return etcds_->executor(); }
   void TearDown() override {
-    if (HasFailure())
-      for (const Node& node : nodes_)
-        std::printf("--- %s\n%s\n", node.name.c_str(), read_file(log_of(node)).c_str());
-    nodes_.clear();
-    std::filesystem::remove_all(folder_);
+    if (HasFailure()) etcds_->print_logs();
   }
 
-  /// Draws ports for `count` nodes more.
   void plan_nodes(std::size_t count) {
-    const auto ports = free_ports(3 * count);
-    for (std::size_t i = 0; i < count; ++i)
-      nodes_.push_back({"m" + std::to_string(nodes_.size()), ports[3 * i], ports[3 * i + 1],
-                        ports[3 * i + 2], nullptr});
+    for (std::size_t i = 0; i < count; ++i) nodes_.push_back(etcds_->plan());
   }
-  void start(Node& node, const std::string& initial_cluster, const std::string& state,
-             std::vector<std::string> flags = {}) {
-    const std::string client = "http://127.0.0.1:" + node.client_port;
-    std::vector<std::string> command = {
-        programs + "/etcd",
-        "--name=" + node.name,
-        "--data-dir=" + folder_ + "/" + node.name,
-        "--listen-client-urls=" + client,
-        "--advertise-client-urls=" + client,
-        "--listen-peer-urls=" + node.peer_url(),
-        "--initial-advertise-peer-urls=" + node.peer_url(),
-        "--listen-metrics-urls=http://127.0.0.1:" + node.metrics_port,
-        "--initial-cluster=" + initial_cluster,
-        "--initial-cluster-state=" + state,
-        "--initial-cluster-token=contract",
-        "--unsafe-no-fsync",
-        "--logger=zap",
-        "--log-level=error"};
-    command.insert(command.end(), flags.begin(), flags.end());
-    node.process = std::make_unique<Process>(command, log_of(node));
+  void start(std::size_t node, const std::string& initial_cluster, const std::string& state,
+             const std::vector<std::string>& flags = {}) {
+    etcds_->start(node, initial_cluster, state, flags);
   }
   std::string list_of(std::size_t count) const {
     std::string list;
     for (std::size_t i = 0; i < count; ++i)
-      list += (i == 0 ? "" : ",") + nodes_[i].name + "=" + nodes_[i].peer_url();
+      list += (i == 0 ? "" : ",") + nodes_[i].name + "=" + nodes_[i].peer_url;
     return list;
   }
   /// A new cluster of voters, all healthy to each other or nearly so.
   void bootstrap(std::size_t count, const std::vector<std::string>& flags = {}) {
     plan_nodes(count);
-    for (Node& node : nodes_) start(node, list_of(count), "new", flags);
-    for (Node& node : nodes_) await_leader(node);
+    for (std::size_t i = 0; i < count; ++i) start(i, list_of(count), "new", flags);
+    for (std::size_t i = 0; i < count; ++i) await_leader(i);
   }
   /// Adds the next node as a learner and starts it.
   MemberId join() {
     plan_nodes(1);
-    Node& node = nodes_.back();
+    const std::size_t last = nodes_.size() - 1;
     MemberId id;
     EXPECT_TRUE(eventually([&] {
-      auto added = at(nodes_[0])->add_learner(node.peer_url());
+      auto added = at(0)->add_learner(nodes_[last].peer_url);
       if (added) id = *added;
       return bool(added);
     }));
-    start(node, list_of(nodes_.size()), "existing");
-    await_leader(node);
+    start(last, list_of(nodes_.size()), "existing");
+    await_leader(last);
     return id;
   }
 
@@ -210,76 +79,54 @@ class EtcdContract : public testing::Test {
     plan_nodes(count);
     std::vector<MemberId> ids;
     for (std::size_t i = nodes_.size() - count; i < nodes_.size(); ++i) {
-      auto added = at(nodes_[0])->add_learner(nodes_[i].peer_url());
+      auto added = at(0)->add_learner(nodes_[i].peer_url);
       EXPECT_TRUE(added) << added.error().message;
       if (added) ids.push_back(*added);
     }
     return ids;
   }
 
-  std::shared_ptr<Client> at(const Node& node) { return pool_.at(endpoint(node)); }
-  static Endpoint endpoint(const Node& node) {
-    return {.address = "127.0.0.1",
-            .server_name = node.name,
-            .tls = false,
-            .cluster = std::nullopt,
-            .member = std::nullopt};
-  }
+  Endpoint endpoint(std::size_t node) { return etcds_->endpoint(node); }
+  std::shared_ptr<Client> at(std::size_t node) { return etcds_->clients().at(endpoint(node)); }
   bool eventually(const std::function<bool()>& holds, Duration max = kHealthMax) {
-    const Instant end = loop_.now() + max;
+    const Instant end = executor().now() + max;
     while (!holds()) {
-      if (loop_.now() >= end) return false;
-      (void)loop_.sleep(50ms);
+      if (executor().now() >= end) return false;
+      (void)executor().sleep(50ms);
     }
     return true;
   }
-  void await_leader(const Node& node) {
+  void await_leader(std::size_t node) {
     ASSERT_TRUE(eventually(
         [&] {
           auto status = at(node)->status();
           return status && status->leader.value != 0;
         },
         kStartMax))
-        << node.name << " does not start";
+        << nodes_[node].name << " does not start";
   }
-  MemberId id_of(const Node& node) {
+  /// It ends by itself, with that status and these words.
+  void expect_end(std::size_t node, int code, const std::string& words, Duration max = kHealthMax) {
+    EXPECT_TRUE(eventually([&] { return etcds_->ended(node).has_value(); }, max)) << words;
+    EXPECT_EQ(etcds_->ended(node), code) << words;
+    EXPECT_TRUE(etcds_->said(node, words)) << words;
+  }
+  MemberId id_of(std::size_t node) {
     auto status = at(node)->status();
     EXPECT_TRUE(status);
     return status ? status->header.member : MemberId{};
   }
-  /// Where in nodes_ the leader is, as the first that answers sees it.
+  /// Which node leads, as the first that answers sees it.
   std::size_t leader() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      auto status = at(nodes_[i])->status();
+      auto status = at(i)->status();
       if (status && status->leader == status->header.member) return i;
     }
     ADD_FAILURE() << "nobody leads";
     return 0;
   }
-  /// HTTP status of a GET on the metrics URL; 0 if there is no answer within 9 s.
-  int probe(const Node& node, const std::string& path) {
-    const Within limit(loop_, 9s);
-    auto stream = loop_.connect("127.0.0.1", node.metrics_port);
-    if (!stream) return 0;
-    if (!(*stream)->write("GET " + path + " HTTP/1.0\r\nHost: etcd\r\n\r\n")) return 0;
-    std::array<char, 512> answer{};
-    auto n = (*stream)->read(answer);
-    if (!n || *n < 12) return 0;
-    return std::atoi(&answer[9]);
-  }
-  /// A program of etcd's, to its end. The exit status; what it printed is in `said`.
-  int tool(std::vector<std::string> command, std::string* said = nullptr) {
-    const std::string output = folder_ + "/tool";
-    std::filesystem::remove(output);
-    command[0] = programs + "/" + command[0];
-    const int status = Process(std::move(command), output).wait();
-    if (said) *said = read_file(output);
-    return status;
-  }
-  int etcdctl(const Node& node, std::vector<std::string> words) {
-    words.insert(words.begin(), {"etcdctl", "--endpoints=http://127.0.0.1:" + node.client_port,
-                                 "--command-timeout=3s"});
-    return tool(std::move(words));
+  double seconds_since(Instant began) {
+    return std::chrono::duration<double>(executor().now() - began).count();
   }
   /// `code` and etcd's words, which a test must see to know which refusal it got.
   template <class T>
@@ -292,49 +139,18 @@ class EtcdContract : public testing::Test {
            << "code " << int(result.error().code) << ": " << result.error().message;
   }
 
-  const std::string folder_ = [] {
-    std::string pattern = std::filesystem::temp_directory_path() / "etcd-contract-XXXXXX";
-    check(mkdtemp(pattern.data()) != nullptr, "a folder of our own");
-    return pattern;
-  }();
-  AsioLoop loop_;
+  std::unique_ptr<Etcds> etcds_ = tested.make();
   std::vector<Node> nodes_;
-  Pool pool_{loop_, [this](const Endpoint& to) {
-               for (const Node& node : nodes_)
-                 if (node.name == to.server_name)
-                   return loop_.connect("127.0.0.1", node.client_port);
-               return Result<std::unique_ptr<Stream>>(Error{Code::Unavailable, "no such node"});
-             }};
-
- private:
-  std::string log_of(const Node& node) const { return folder_ + "/" + node.name + ".log"; }
 };
-
-TEST_F(EtcdContract, FlagsAndDefaultsAreThoseOfTheTable) {
-  const auto takes = [&](const std::string& flag) {
-    return tool({"etcd", flag, "--version"}) == 0;
-  };
-  std::string said;
-  EXPECT_EQ(tool({"etcd", "--version"}, &said), 0);
-  EXPECT_NE(said.find("etcd Version: " + version_text + "\n"), std::string::npos) << said;
-  EXPECT_EQ(takes("--max-learners=8"), facts_expected.max_learners_flag);
-  EXPECT_EQ(takes("--experimental-initial-corrupt-check=true"), facts_expected.experimental_flags);
-  EXPECT_EQ(takes("--feature-gates=InitialCorruptCheck=true"), facts_expected.feature_gates);
-  (void)tool({"etcd", "--help"}, &said);
-  const std::string line =
-      "--snapshot-count '" + std::to_string(facts_expected.snapshot_count_default) + "'";
-  EXPECT_NE(said.find(line), std::string::npos);
-  EXPECT_TRUE(facts_expected.supported);
-}
 
 TEST_F(EtcdContract, OneVoterAndALearnerThatNeverStarts) {
   run([&] {
     bootstrap(1);
-    const auto client = at(nodes_[0]);
+    const auto client = at(0);
 
     auto status = client->status();
     ASSERT_TRUE(status) << status.error().message;
-    EXPECT_EQ(status->version, version_text);
+    EXPECT_EQ(status->version, tested.version_text);
     EXPECT_EQ(status->leader, status->header.member);
     EXPECT_NE(status->header.cluster.value, 0U);
     EXPECT_GT(status->header.raft_term, 0U);
@@ -350,21 +166,20 @@ TEST_F(EtcdContract, OneVoterAndALearnerThatNeverStarts) {
       auto list = client->member_list(linearizable);
       ASSERT_TRUE(list) << list.error().message;
       EXPECT_EQ(list->header.cluster, status->header.cluster);
-      EXPECT_EQ(list->members,
-                (std::vector<Member>{{.id = seed,
-                                      .name = "m0",
-                                      .peer_urls = {nodes_[0].peer_url()},
-                                      .client_urls = {"http://127.0.0.1:" + nodes_[0].client_port},
-                                      .learner = false}}));
+      EXPECT_EQ(list->members, (std::vector<Member>{{.id = seed,
+                                                     .name = "m0",
+                                                     .peer_urls = {nodes_[0].peer_url},
+                                                     .client_urls = {nodes_[0].client_url},
+                                                     .learner = false}}));
     }
 
-    auto expected = endpoint(nodes_[0]);
+    auto expected = endpoint(0);
     expected.cluster = status->header.cluster;
     expected.member = seed;
-    EXPECT_TRUE(pool_.at(expected)->member_list(true));
+    EXPECT_TRUE(etcds_->clients().at(expected)->member_list(true));
     expected.member = MemberId{1};
-    EXPECT_TRUE(pool_.at(expected)->member_list(true).failed_with(Code::Corrupt));
-    EXPECT_TRUE(pool_.at(expected)->remove({2}).failed_with(Code::Corrupt));
+    EXPECT_TRUE(etcds_->clients().at(expected)->member_list(true).failed_with(Code::Corrupt));
+    EXPECT_TRUE(etcds_->clients().at(expected)->remove({2}).failed_with(Code::Corrupt));
 
     EXPECT_TRUE(refused(client->promote(seed), Code::Invalid,
                         "etcdserver: can only promote a learner member"));
@@ -372,7 +187,7 @@ TEST_F(EtcdContract, OneVoterAndALearnerThatNeverStarts) {
     EXPECT_TRUE(refused(client->remove({2}), Code::NotFound, "etcdserver: member not found"));
     EXPECT_TRUE(refused(client->add_learner("no url"), Code::Invalid,
                         "etcdserver: given member URLs are invalid"));
-    EXPECT_TRUE(refused(client->add_learner(nodes_[0].peer_url()), Code::AlreadyExists,
+    EXPECT_TRUE(refused(client->add_learner(nodes_[0].peer_url), Code::AlreadyExists,
                         "etcdserver: Peer URLs already exists"));
     EXPECT_TRUE(
         refused(client->move_leader({2}), Code::Invalid, "etcdserver: bad leader transferee"));
@@ -411,7 +226,7 @@ TEST_F(EtcdContract, OneVoterAndALearnerThatNeverStarts) {
 TEST_F(EtcdContract, AUrlAddedAgainWithinASecondMeetsItsRemovedId) {
   run([&] {
     bootstrap(1);
-    const auto client = at(nodes_[0]);
+    const auto client = at(0);
     bool collided = false;
     for (int round = 0; round < 20 && !collided; ++round) {
       auto first = client->add_learner(kNobodysUrl);
@@ -429,11 +244,11 @@ TEST_F(EtcdContract, AUrlAddedAgainWithinASecondMeetsItsRemovedId) {
 
 TEST_F(EtcdContract, LearnersSideBySideWithTheFlagOnly) {
   run([&] {
-    const int limit = facts_expected.max_learners_flag ? 8 : 1;
+    const int limit = tested.facts.max_learners_flag ? 8 : 1;
     if (limit == 1) bootstrap(1);
     else bootstrap(1, {"--max-learners=8"});
     const auto add = [&](int i) {
-      return at(nodes_[0])->add_learner("http://127.0.0.1:" + std::to_string(i));
+      return at(0)->add_learner("http://127.0.0.1:" + std::to_string(i));
     };
     for (int i = 1; i <= limit; ++i) EXPECT_TRUE(add(i)) << i;
     EXPECT_TRUE(
@@ -442,22 +257,21 @@ TEST_F(EtcdContract, LearnersSideBySideWithTheFlagOnly) {
 }
 
 TEST_F(EtcdContract, LearnersAddedTogetherStartInTurnAndArePromotedAtOnce) {
-  if (!facts_expected.max_learners_flag) return;  // One at a time: the test after the next.
+  if (!tested.facts.max_learners_flag) return;  // One at a time: the test after the next.
   run([&] {
     const std::vector<std::string> flag = {"--max-learners=8"};
     bootstrap(1, flag);
-    const Instant began = loop_.now();
+    const Instant began = executor().now();
     const auto ids = add_learners(2);
     for (const std::size_t i : {1U, 2U}) {
-      start(nodes_[i], list_of(3), "existing", flag);
-      await_leader(nodes_[i]);
+      start(i, list_of(3), "existing", flag);
+      await_leader(i);
     }
-    for (const MemberId id : ids)
-      EXPECT_TRUE(eventually([&] { return bool(at(nodes_[0])->promote(id)); }));
-    const Duration took = loop_.now() - began;
+    for (const MemberId id : ids) EXPECT_TRUE(eventually([&] { return bool(at(0)->promote(id)); }));
+    const Duration took = executor().now() - began;
     std::printf("1 to 3 voters in %.1f s\n", std::chrono::duration<double>(took).count());
     EXPECT_LT(took, 5s) << "a promotion does not wait for HealthInterval";
-    auto list = at(nodes_[0])->member_list(true);
+    auto list = at(0)->member_list(true);
     ASSERT_TRUE(list) << list.error().message;
     ASSERT_EQ(list->members.size(), 3U);
     for (const Member& member : list->members) EXPECT_FALSE(member.learner);
@@ -467,15 +281,15 @@ TEST_F(EtcdContract, LearnersAddedTogetherStartInTurnAndArePromotedAtOnce) {
 // Before it serves, a member asks every other one for its version. Two that start at the same
 // moment listen already, do not serve yet, and wait for each other until this times out.
 TEST_F(EtcdContract, AMemberThatStartsWaitsForAnotherThatOnlyListens) {
-  if (!facts_expected.max_learners_flag) return;  // There are not two learners.
+  if (!tested.facts.max_learners_flag) return;  // There are not two learners.
   run([&] {
     bootstrap(1, {"--max-learners=8"});
     const auto ids = add_learners(2);
-    const Listening half_started(nodes_[2].peer_port);
-    const Instant began = loop_.now();
-    start(nodes_[1], list_of(3), "existing", {"--max-learners=8"});
-    await_leader(nodes_[1]);
-    const Duration took = loop_.now() - began;
+    etcds_->only_listen(2);
+    const Instant began = executor().now();
+    start(1, list_of(3), "existing", {"--max-learners=8"});
+    await_leader(1);
+    const Duration took = executor().now() - began;
     std::printf("started beside a silent one in %.1f s\n",
                 std::chrono::duration<double>(took).count());
     EXPECT_GT(took, 6s);
@@ -486,15 +300,15 @@ TEST_F(EtcdContract, AMemberThatStartsWaitsForAnotherThatOnlyListens) {
 /// inactive, which itself sees both. Here because nobody listens where it says that it does.
 TEST_F(EtcdContract, EachMemberJudgesByItsOwnConnections) {
   run([&] {
-    plan_nodes(4);
-    const std::string elsewhere = "--listen-peer-urls=" + nodes_[3].peer_url();
+    plan_nodes(3);
+    const std::string elsewhere = etcds_->listens_elsewhere(2);
     for (std::size_t i = 0; i < 3; ++i)
-      start(nodes_[i], list_of(3), "new",
+      start(i, list_of(3), "new",
             i == 2 ? std::vector<std::string>{elsewhere} : std::vector<std::string>{});
-    for (std::size_t i = 0; i < 3; ++i) await_leader(nodes_[i]);
-    EXPECT_TRUE(eventually([&] { return bool(at(nodes_[2])->add_learner("http://127.0.0.1:1")); }));
+    for (std::size_t i = 0; i < 3; ++i) await_leader(i);
+    EXPECT_TRUE(eventually([&] { return bool(at(2)->add_learner("http://127.0.0.1:1")); }));
     for (std::size_t i = 0; i < 2; ++i)
-      EXPECT_TRUE(refused(at(nodes_[i])->add_learner("http://127.0.0.1:2"), Code::Unavailable,
+      EXPECT_TRUE(refused(at(i)->add_learner("http://127.0.0.1:2"), Code::Unavailable,
                           "etcdserver: unhealthy cluster"));
   });
 }
@@ -503,9 +317,9 @@ TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
   run([&] {
     bootstrap(1);
     for (const char* path : {"/health", "/livez", "/readyz"})
-      EXPECT_EQ(probe(nodes_[0], path), 200) << path;
+      EXPECT_EQ(etcds_->probe(0, path), 200) << path;
     const MemberId id = join();
-    Node &voter = nodes_[0], &learner = nodes_[1];
+    const std::size_t voter = 0, learner = 1;
 
     auto status = at(learner)->status();
     ASSERT_TRUE(status) << status.error().message;
@@ -517,13 +331,13 @@ TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
     EXPECT_TRUE(refused(at(learner)->promote(id), Code::Invalid, not_for_learners));
     EXPECT_TRUE(refused(at(learner)->remove(id), Code::Invalid, not_for_learners));
     EXPECT_TRUE(refused(at(learner)->add_learner(kNobodysUrl), Code::Invalid, not_for_learners));
-    EXPECT_EQ(probe(learner, "/livez"), 200);
-    EXPECT_EQ(probe(learner, "/readyz"), facts_expected.readyz_fails_on_learners ? 503 : 200);
-    EXPECT_EQ(probe(learner, "/health"), 200) << "misleads: clients cannot read there";
+    EXPECT_EQ(etcds_->probe(learner, "/livez"), 200);
+    EXPECT_EQ(etcds_->probe(learner, "/readyz"), tested.facts.readyz_fails_on_learners ? 503 : 200);
+    EXPECT_EQ(etcds_->probe(learner, "/health"), 200) << "misleads: clients cannot read there";
 
     EXPECT_TRUE(eventually([&] { return bool(at(voter)->promote(id)); }));
-    EXPECT_TRUE(eventually([&] { return probe(learner, "/readyz") == 200; }));
-    const Instant promoted = loop_.now();
+    EXPECT_TRUE(eventually([&] { return etcds_->probe(learner, "/readyz") == 200; }));
+    const Instant promoted = executor().now();
     EXPECT_TRUE(refused(at(voter)->add_learner(kNobodysUrl), Code::Unavailable,
                         "etcdserver: unhealthy cluster"))
         << "for 5 s after a promotion";
@@ -534,9 +348,9 @@ TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
       return bool(added);
     }));
     std::printf("MemberAdd %.1f s after a promotion\n",
-                std::chrono::duration<double>(loop_.now() - promoted).count());
+                std::chrono::duration<double>(executor().now() - promoted).count());
 
-    learner.process->kill();
+    etcds_->kill(learner);
     EXPECT_TRUE(eventually([&] {
       auto seen = at(voter)->status();
       return seen && seen->leader.value == 0;
@@ -544,9 +358,9 @@ TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
     status = at(voter)->status();
     ASSERT_TRUE(status);
     EXPECT_EQ(status->errors, std::vector<std::string>{"etcdserver: no leader"});
-    Instant began = loop_.now();
+    Instant began = executor().now();
     EXPECT_TRUE(at(voter)->member_list(true).failed_with(Code::TimedOut));
-    EXPECT_GE(loop_.now() - began, 2900ms);
+    EXPECT_GE(executor().now() - began, 2900ms);
     auto list = at(voter)->member_list(false);
     ASSERT_TRUE(list) << list.error().message;
     EXPECT_EQ(list->members.size(), 3U);
@@ -559,22 +373,22 @@ TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
         << "etcd looks for a leader for 7 s, our limit, too, before it says `no leader`: "
         << promotion.error().message;
     EXPECT_TRUE(at(voter)->move_leader(id).failed_with(Code::Conflict));
-    EXPECT_EQ(probe(voter, "/livez"), 200);
-    EXPECT_EQ(probe(voter, "/health"), 503);
-    EXPECT_EQ(probe(voter, "/readyz"), 503);
-    began = loop_.now();
+    EXPECT_EQ(etcds_->probe(voter, "/livez"), 200);
+    EXPECT_EQ(etcds_->probe(voter, "/health"), 503);
+    EXPECT_EQ(etcds_->probe(voter, "/readyz"), 503);
+    began = executor().now();
     auto removed = at(voter)->remove(id);
     ASSERT_FALSE(removed);
     EXPECT_TRUE(removed.failed_with(Code::TimedOut) || removed.failed_with(Code::Lost));
     std::printf("MemberRemove without quorum: code %d after %.1f s, %s\n",
                 int(removed.error().code),
-                std::chrono::duration<double>(loop_.now() - began).count(),
+                std::chrono::duration<double>(executor().now() - began).count(),
                 removed.error().message.c_str());
-    (void)loop_.sleep(1s);  // Longer than etcd's own limit of 7 s has passed.
+    (void)executor().sleep(1s);  // Longer than etcd's own limit of 7 s has passed.
 
     start(learner, list_of(2), "existing");
     EXPECT_TRUE(eventually([&] { return bool(at(voter)->member_list(true)); }));
-    (void)loop_.sleep(500ms);
+    (void)executor().sleep(500ms);
     list = at(voter)->member_list(true);
     ASSERT_TRUE(list) << list.error().message;
     std::printf("after quorum came back the member is %s\n",
@@ -586,30 +400,29 @@ TEST_F(EtcdContract, FiveVotersAndTheirLosses) {
   run([&] {
     bootstrap(5);
     const std::size_t first = leader(), second = (first + 1) % 5, third = (first + 2) % 5;
-    const MemberId to = id_of(nodes_[second]);
-    EXPECT_TRUE(
-        refused(at(nodes_[second])->move_leader(to), Code::Conflict, "etcdserver: not leader"));
-    auto moved = at(nodes_[first])->move_leader(to);
+    const MemberId to = id_of(second);
+    EXPECT_TRUE(refused(at(second)->move_leader(to), Code::Conflict, "etcdserver: not leader"));
+    auto moved = at(first)->move_leader(to);
     EXPECT_TRUE(moved) << moved.error().message;
     EXPECT_EQ(leader(), second);
 
     // One of five is lost: enough for a sixth, even if that one never comes.
-    const MemberId dead = id_of(nodes_[third]);
-    nodes_[third].process->kill();
-    const auto client = at(nodes_[second]);
+    const MemberId dead = id_of(third);
+    etcds_->kill(third);
+    const auto client = at(second);
     MemberId spare;
     const bool added = eventually([&] {
       auto learner = client->add_learner(kNobodysUrl);
       if (learner) spare = *learner;
       return bool(learner);
     });
-    EXPECT_EQ(added, facts_expected.member_add_wants == AddWants::Quorum);
+    EXPECT_EQ(added, tested.facts.member_add_wants == AddWants::Quorum);
     EXPECT_TRUE(client->remove(spare));
 
     // Two of five: quorum holds, but not for six.
     const std::size_t fourth = (first + 3) % 5;
-    const MemberId healthy = id_of(nodes_[first]);
-    nodes_[fourth].process->kill();
+    const MemberId healthy = id_of(first);
+    etcds_->kill(fourth);
     EXPECT_TRUE(eventually([&] {
       return bool(refused(client->add_learner(kNobodysUrl), Code::Unavailable,
                           "etcdserver: unhealthy cluster"));
@@ -630,7 +443,7 @@ TEST_F(EtcdContract, FiveVotersAndTheirLosses) {
     auto list = client->member_list(true);
     ASSERT_TRUE(list) << list.error().message;
     EXPECT_EQ(list->members.size(), 4U);
-    Node& gone = nodes_[fourth];
+    const Node& gone = nodes_[fourth];
     auto last = eventually([&] {
       for (const Member& member : list->members)
         if (member.name == gone.name) return bool(client->remove(member.id));
@@ -639,59 +452,197 @@ TEST_F(EtcdContract, FiveVotersAndTheirLosses) {
     EXPECT_TRUE(last);
     auto itself = client->remove(to);
     EXPECT_TRUE(itself || itself.failed_with(Code::Lost)) << itself.error().message;
-    EXPECT_TRUE(eventually([&] { return nodes_[second].process->ended().has_value(); }));
-    EXPECT_EQ(nodes_[second].process->ended(), 0);
-    EXPECT_TRUE(eventually([&] { return bool(at(nodes_[first])->member_list(true)); }));
+    EXPECT_TRUE(eventually([&] { return etcds_->ended(second).has_value(); }));
+    EXPECT_EQ(etcds_->ended(second), 0);
+    EXPECT_TRUE(eventually([&] { return bool(at(first)->member_list(true)); }));
   });
 }
 
-TEST_F(EtcdContract, WhomItAnswersWithAuthenticationOn) {
+TEST_F(EtcdContract, IdsAreMadeOfUrlsTheTokenAndTheSecond) {
   run([&] {
     bootstrap(1);
-    const Node& node = nodes_[0];
-    EXPECT_EQ(etcdctl(node, {"user", "add", "root:secret"}), 0);
-    EXPECT_EQ(etcdctl(node, {"user", "grant-role", "root", "root"}), 0);
-    EXPECT_EQ(etcdctl(node, {"user", "add", "bob:secret"}), 0);
-    EXPECT_EQ(etcdctl(node, {"auth", "enable"}), 0);
-    const auto answers = [&](const std::vector<std::string>& words) {
-      const auto as = [&](const char* user) {
-        auto all = words;
-        all.insert(all.begin(), std::string("--user=") + user + ":secret");
-        return etcdctl(node, all) == 0;
-      };
-      if (etcdctl(node, words) == 0) return Answers::Anybody;
-      EXPECT_TRUE(as("root")) << words[0];
-      return as("bob") ? Answers::AnyUser : Answers::Root;
-    };
-    EXPECT_EQ(answers({"member", "list"}), facts_expected.member_list_answers);
-    EXPECT_EQ(answers({"endpoint", "status"}), facts_expected.status_answers);
-    EXPECT_EQ(answers({"auth", "status"}), facts_expected.auth_status_answers);
+    auto status = at(0)->status();
+    ASSERT_TRUE(status);
+    const MemberId founder = sim::founding_id({nodes_[0].peer_url}, Etcds::kToken);
+    EXPECT_EQ(status->header.member, founder);
+    EXPECT_EQ(status->header.cluster, sim::cluster_id({founder}));
+    const std::int64_t before = etcds_->unix_seconds();
+    auto added = at(0)->add_learner(kNobodysUrl);
+    ASSERT_TRUE(added);
+    bool made = false;
+    for (std::int64_t second = before; second <= etcds_->unix_seconds(); ++second)
+      made = made || *added == sim::added_id({kNobodysUrl}, {std::chrono::seconds(second)});
+    EXPECT_TRUE(made);
+  });
+}
 
-    const std::string nobody = "etcdserver: user name is empty";
-    EXPECT_TRUE(refused(at(node)->add_learner(kNobodysUrl), Code::Denied, nobody));
-    if (facts_expected.member_list_answers != Answers::Anybody)
-      EXPECT_TRUE(refused(at(node)->member_list(true), Code::Denied, nobody));
-    if (facts_expected.status_answers != Answers::Anybody)
-      EXPECT_TRUE(refused(at(node)->status(), Code::Denied, nobody));
+TEST_F(EtcdContract, LeadershipMovesAndAChangeAskedOfAFollowerIsMade) {
+  run([&] {
+    bootstrap(3);
+    const std::size_t first = leader(), second = (first + 1) % 3;
+    auto status = at(first)->status();
+    ASSERT_TRUE(status);
+    Endpoint known = endpoint(first);
+    known.cluster = status->header.cluster;
+    known.member = status->header.member;
+    auto moved = etcds_->clients().at(known)->move_leader(id_of(second));
+    EXPECT_TRUE(moved) << moved.error().message;
+    EXPECT_EQ(leader(), second);
+    EXPECT_TRUE(etcds_->clients().at(known)->member_list(true));
+    auto stale = etcds_->clients().at(known)->move_leader(id_of(second));
+    EXPECT_TRUE(refused(stale, Code::Conflict, "etcdserver: not leader"));
+
+    plan_nodes(1);
+    MemberId id;
+    EXPECT_TRUE(eventually([&] {
+      auto added = at(first)->add_learner(nodes_[3].peer_url);
+      if (added) id = *added;
+      return bool(added);
+    })) << "a follower adds";
+    EXPECT_TRUE(refused(at(first)->promote(id), Code::Conflict,
+                        "can only promote a learner member which is in sync with leader"));
+    EXPECT_TRUE(refused(at(first)->promote({2}), Code::NotFound, "etcdserver: member not found"));
+    start(3, list_of(4), "existing");
+    await_leader(3);
+    auto promoted = at(first)->promote(id);
+    EXPECT_TRUE(promoted) << promoted.error().message;
+    EXPECT_TRUE(refused(at(first)->promote(id), Code::Invalid,
+                        "etcdserver: can only promote a learner member"));
+  });
+}
+
+TEST_F(EtcdContract, AKilledLeaderIsReplacedAfterItsTimeoutATerminatedOneAtOnce) {
+  run([&] {
+    bootstrap(3);
+    const auto outage = [&](std::size_t survivor) {
+      const Instant began = executor().now();
+      EXPECT_TRUE(eventually([&] { return bool(at(survivor)->member_list(true)); }));
+      return seconds_since(began);
+    };
+    const std::size_t first = leader();
+    etcds_->kill(first);
+    const double killed = outage((first + 1) % 3);
+    EXPECT_GT(killed, 0.9);
+    EXPECT_LT(killed, 4);
+    start(first, list_of(3), "new");
+    await_leader(first);
+    const std::size_t second = leader();
+    EXPECT_NE(second, first);
+    etcds_->terminate(second);
+    EXPECT_TRUE(eventually([&] { return etcds_->ended(second).has_value(); }));
+    const double terminated = outage(first);
+    EXPECT_LT(terminated, 0.8);
+    std::printf("killed: %.2f s, terminated: %.2f s\n", killed, terminated);
+  });
+}
+
+// It listens, and /livez is good; what it is asked it answers once there is a leader.
+TEST_F(EtcdContract, AMemberThatRestartsWithoutQuorumDoesNotServe) {
+  run([&] {
+    bootstrap(3);
+    for (const std::size_t i : {0U, 1U, 2U}) etcds_->kill(i);
+    start(0, list_of(3), "new");
+    EXPECT_TRUE(eventually([&] { return etcds_->probe(0, "/livez") == 200; }));
+    (void)executor().sleep(3s);
+    EXPECT_TRUE(at(0)->status().failed_with(Code::TimedOut));
+    EXPECT_TRUE(at(0)->member_list(false).failed_with(Code::TimedOut));
+    EXPECT_EQ(etcds_->probe(0, "/readyz"), 503);
+    start(1, list_of(3), "existing");
+    await_leader(0);
+    EXPECT_TRUE(at(0)->member_list(true));
+  });
+}
+
+TEST_F(EtcdContract, AJoinerWithAWrongListEnds) {
+  run([&] {
+    bootstrap(1);
+    plan_nodes(2);
+    ASSERT_TRUE(at(0)->add_learner(nodes_[1].peer_url));
+    start(1, list_of(3), "existing");
+    expect_end(1, 1, "member count is unequal");
+    const std::string seed = nodes_[0].name + "=" + nodes_[0].peer_url;
+    start(2, seed + "," + nodes_[2].name + "=" + nodes_[2].peer_url, "existing");
+    expect_end(2, 1, "PeerURLs: no match found for existing member");
+    start(1, seed, "existing");
+    expect_end(1, 1, "couldn't find local name");
+    start(1, list_of(2), "existing");
+    await_leader(1);
+  });
+}
+
+TEST_F(EtcdContract, AJoinerWhosePeersAreSilentEnds) {
+  run([&] {
+    plan_nodes(2);
+    start(0, list_of(2), "existing");
+    expect_end(0, 1, "could not retrieve cluster information from the given URLs");
+  });
+}
+
+TEST_F(EtcdContract, AnEmptiedMemberIsNotBornTwice) {
+  run([&] {
+    bootstrap(3);
+    const std::size_t victim = (leader() + 1) % 3;
+    etcds_->kill(victim);
+    etcds_->wipe(victim);
+    start(victim, list_of(3), "new");
+    expect_end(victim, 1, "has already been bootstrapped");
+  });
+}
+
+// The leader knows how much that member had: raft calls it a lost log.
+TEST_F(EtcdContract, AnEmptiedMemberThatJoinsAsItselfPanics) {
+  run([&] {
+    bootstrap(3);
+    const std::size_t victim = (leader() + 1) % 3;
+    etcds_->kill(victim);
+    etcds_->wipe(victim);
+    start(victim, list_of(3), "existing");
+    expect_end(victim, 2, "Was the raft log corrupted, truncated, or lost?");
+  });
+}
+
+TEST_F(EtcdContract, ARemovedMemberEndsWithoutAnErrorAndItsRestartEndsToo) {
+  run([&] {
+    bootstrap(3);
+    const std::size_t first = leader(), victim = (first + 1) % 3;
+    const MemberId id = id_of(victim);
+    EXPECT_TRUE(eventually([&] { return bool(at(first)->remove(id)); }));
+    const std::string words = "the member has been permanently removed from the cluster";
+    expect_end(victim, 0, words);
+    start(victim, list_of(3), "existing");
+    EXPECT_TRUE(eventually([&] { return etcds_->ended(victim).has_value(); }));
+    const int again = etcds_->ended(victim).value_or(-1);
+    EXPECT_TRUE(again == 0 || again == 1) << "1: it was about to serve; now " << again;
+    EXPECT_TRUE(refused(at(first)->remove(id), Code::NotFound, "etcdserver: member not found"));
+  });
+}
+
+TEST_F(EtcdContract, AFlagThatAVersionLacksEndsIt) {
+  if (tested.facts.max_learners_flag) return;
+  run([&] {
+    plan_nodes(1);
+    start(0, list_of(1), "new", {"--max-learners=8"});
+    expect_end(0, 2, "flag provided but not defined: -max-learners");
   });
 }
 
 }  // namespace
-}  // namespace etcdop::etcd
+}  // namespace etcdop::contract
 
 int main(int argc, char** argv) {
-  using namespace etcdop::etcd;
-  testing::InitGoogleTest(&argc, argv);
+  using namespace etcdop;
+  ::testing::InitGoogleTest(&argc, argv);
+  contract::Tested& tested = contract::tested;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word.starts_with("--programs=")) programs = word.substr(11);
-    if (word.starts_with("--version=")) version_text = word.substr(10);
+    if (word.starts_with("--programs=")) tested.programs = word.substr(11);
+    if (word.starts_with("--version=")) tested.version_text = word.substr(10);
   }
-  const auto version = parse_version(version_text);
-  if (programs.empty() || !version) {
-    std::fprintf(stderr, "usage: etcd_contract_test --programs=DIR --version=X.Y.Z\n");
+  const auto version = etcd::parse_version(tested.version_text);
+  if (!version) {
+    std::fprintf(stderr, "usage: etcd_contract_test [--programs=DIR] --version=X.Y.Z\n");
     return 2;
   }
-  facts_expected = facts_of(*version);
+  tested.facts = etcd::facts_of(*version);
   return RUN_ALL_TESTS();
 }

@@ -1,0 +1,99 @@
+// What only real programs can be asked: their flags, and authentication by etcdctl. All else is in
+// etcd_contract_test.cc, for real and simulated etcds alike.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/contract/etcds.h"
+#include "test/contract/process.h"
+
+namespace etcdop::contract {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace etcd;
+
+class EtcdPrograms : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (tested.programs.empty()) GTEST_SKIP() << "the simulated etcd has no programs";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  /// A program of etcd's, to its end. The exit status; what it printed is in `said`.
+  int tool(std::vector<std::string> command, std::string* said = nullptr) {
+    const std::string output = folder_ + "/tool";
+    std::filesystem::remove(output);
+    command[0] = tested.programs + "/" + command[0];
+    const int status = Process(std::move(command), output).wait();
+    if (said) *said = read_file(output);
+    return status;
+  }
+  int etcdctl(const Node& node, std::vector<std::string> words) {
+    words.insert(words.begin(),
+                 {"etcdctl", "--endpoints=" + node.client_url, "--command-timeout=3s"});
+    return tool(std::move(words));
+  }
+  template <class T>
+  static void expect_refused(const Result<T>& result, const std::string& text) {
+    ASSERT_TRUE(result.failed_with(Code::Denied));
+    EXPECT_TRUE(result.error().message.ends_with(text)) << result.error().message;
+  }
+
+  const std::string folder_ = new_folder();
+};
+
+TEST_F(EtcdPrograms, FlagsAndDefaultsAreThoseOfTheTable) {
+  const auto takes = [&](const std::string& flag) {
+    return tool({"etcd", flag, "--version"}) == 0;
+  };
+  std::string said;
+  EXPECT_EQ(tool({"etcd", "--version"}, &said), 0);
+  EXPECT_NE(said.find("etcd Version: " + tested.version_text + "\n"), std::string::npos) << said;
+  EXPECT_EQ(takes("--max-learners=8"), tested.facts.max_learners_flag);
+  EXPECT_EQ(takes("--experimental-initial-corrupt-check=true"), tested.facts.experimental_flags);
+  EXPECT_EQ(takes("--feature-gates=InitialCorruptCheck=true"), tested.facts.feature_gates);
+  (void)tool({"etcd", "--help"}, &said);
+  const std::string line =
+      "--snapshot-count '" + std::to_string(tested.facts.snapshot_count_default) + "'";
+  EXPECT_NE(said.find(line), std::string::npos);
+  EXPECT_TRUE(tested.facts.supported);
+}
+
+TEST_F(EtcdPrograms, WhomItAnswersWithAuthenticationOn) {
+  const auto etcds = tested.make();
+  etcds->run([&] {
+    const Node node = etcds->plan();
+    etcds->start(0, node.name + "=" + node.peer_url, "new", {});
+    const auto client = etcds->clients().at(etcds->endpoint(0));
+    for (int i = 0; i < 300 && !client->status(); ++i) (void)etcds->executor().sleep(100ms);
+    EXPECT_EQ(etcdctl(node, {"user", "add", "root:secret"}), 0);
+    EXPECT_EQ(etcdctl(node, {"user", "grant-role", "root", "root"}), 0);
+    EXPECT_EQ(etcdctl(node, {"user", "add", "bob:secret"}), 0);
+    EXPECT_EQ(etcdctl(node, {"auth", "enable"}), 0);
+    const auto answers = [&](const std::vector<std::string>& words) {
+      const auto as = [&](const char* user) {
+        auto all = words;
+        all.insert(all.begin(), std::string("--user=") + user + ":secret");
+        return etcdctl(node, all) == 0;
+      };
+      if (etcdctl(node, words) == 0) return Answers::Anybody;
+      EXPECT_TRUE(as("root")) << words[0];
+      return as("bob") ? Answers::AnyUser : Answers::Root;
+    };
+    EXPECT_EQ(answers({"member", "list"}), tested.facts.member_list_answers);
+    EXPECT_EQ(answers({"endpoint", "status"}), tested.facts.status_answers);
+    EXPECT_EQ(answers({"auth", "status"}), tested.facts.auth_status_answers);
+
+    const std::string nobody = "etcdserver: user name is empty";
+    expect_refused(client->add_learner("http://127.0.0.1:1"), nobody);
+    if (tested.facts.member_list_answers != Answers::Anybody)
+      expect_refused(client->member_list(true), nobody);
+    if (tested.facts.status_answers != Answers::Anybody) expect_refused(client->status(), nobody);
+  });
+}
+
+}  // namespace
+}  // namespace etcdop::contract

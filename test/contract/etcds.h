@@ -1,0 +1,69 @@
+// A few etcds under test: real processes or simulated ones. The contract tests cannot tell which.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fiber.h"
+#include "etcd/client.h"
+#include "etcd/version_facts.h"
+
+namespace etcdop::contract {
+
+/// A place for one member: a name, URLs, a data dir. Nothing runs there until start().
+struct Node {
+  std::string name, peer_url, client_url;
+};
+
+class Etcds {
+ public:
+  static constexpr const char* kToken = "contract";
+  virtual ~Etcds() = default;
+  virtual Executor& executor() = 0;
+  /// Runs the body on a fiber, to its end.
+  virtual void run(const std::function<void()>& body) = 0;
+  /// One more place; they are numbered from 0.
+  virtual Node plan() = 0;
+  /// With the node's own name, URLs and data dir; `flags` come last, so they win.
+  virtual void start(std::size_t node, const std::string& initial_cluster, const std::string& state,
+                     const std::vector<std::string>& flags) = 0;
+  /// SIGKILL, and gone when it returns.
+  virtual void kill(std::size_t node) = 0;
+  /// SIGTERM; ended() tells when it has worked.
+  virtual void terminate(std::size_t node) = 0;
+  /// The data dir is empty again. Nothing runs there.
+  virtual void wipe(std::size_t node) = 0;
+  /// The exit status of what was not killed and has ended.
+  virtual std::optional<int> ended(std::size_t node) = 0;
+  /// Whether these words are in the log.
+  virtual bool said(std::size_t node, const std::string& words) = 0;
+  /// From now on the node's peer port takes connections and nobody ever answers.
+  virtual void only_listen(std::size_t node) = 0;
+  /// A flag for start(): it listens to peers where nobody will look for it.
+  virtual std::string listens_elsewhere(std::size_t node) = 0;
+  /// HTTP status of a GET on the metrics URL: /livez, /readyz, /health. 0: no answer.
+  virtual int probe(std::size_t node, const std::string& path) = 0;
+  virtual etcd::Clients& clients() = 0;
+  virtual etcd::Endpoint endpoint(std::size_t node) = 0;
+  /// The date, as the members see it, to within a second.
+  virtual std::int64_t unix_seconds() = 0;
+  /// For a person, after a failure.
+  virtual void print_logs() = 0;
+};
+
+/// What is tested in this run of the program.
+struct Tested {
+  std::string version_text;  ///< "3.6.16".
+  etcd::VersionFacts facts;  ///< By the table.
+  std::string programs;      ///< The folder with etcd and etcdctl; empty: the simulated ones.
+  std::unique_ptr<Etcds> make() const;
+};
+extern Tested tested;
+
+std::unique_ptr<Etcds> make_real_etcds(const std::string& programs);
+std::unique_ptr<Etcds> make_simulated_etcds(const std::string& version, std::uint64_t seed);
+
+}  // namespace etcdop::contract
