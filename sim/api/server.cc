@@ -131,10 +131,7 @@ std::string line_of(const Call& call) {
 }
 
 bool permits(const std::vector<kube::Permission>& permissions, const Call& call) {
-  return std::ranges::any_of(permissions, [&](const kube::Permission& p) {
-    return p.resource == call.resource && p.subresource == call.subresource &&
-           std::ranges::find(p.verbs, call.verb) != p.verbs.end();
-  });
+  return kube::grants(permissions, call.resource, call.subresource, {call.verb});
 }
 
 ApiServer::ApiServer(const WallClock& clock, Misuse misuse)

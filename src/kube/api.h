@@ -3,9 +3,11 @@
 // simulation.
 #pragma once
 #include <functional>
+#include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "api/meta.h"
 #include "base/json.h"
@@ -40,13 +42,38 @@ struct WatchEvent {
   Json object;
 };
 
-/// Who may do what: a controller's wire.cc has a table of these, from which the chart's rules are
-/// generated.
+/// A set of them, as a constant.
+class Verbs {
+ public:
+  constexpr Verbs(std::initializer_list<Verb> verbs) {
+    for (const Verb verb : verbs) bits_ |= bit(verb);
+  }
+  constexpr bool contain(Verb verb) const { return (bits_ & bit(verb)) != 0; }
+  constexpr bool contain(const Verbs& all) const { return (bits_ & all.bits_) == all.bits_; }
+
+ private:
+  static constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
+  unsigned bits_ = 0;
+};
+
+/// Who may do what: a controller's wire.h has a table of these, which the compiler holds its calls
+/// against (granted.h), and from which the chart's rules are generated.
 struct Permission {
   Resource resource;
-  std::string subresource;
-  std::vector<Verb> verbs;
+  std::string_view subresource;
+  Verbs verbs;
 };
+
+/// Whether one row is for all these verbs.
+constexpr bool grants(std::span<const Permission> table, const Resource& resource,
+                      std::string_view subresource, const Verbs& verbs) {
+  for (const Permission& row : table)
+    if (std::string_view(row.resource.group) == resource.group &&
+        std::string_view(row.resource.plural) == resource.plural &&
+        row.subresource == subresource && row.verbs.contain(verbs))
+      return true;
+  return false;
+}
 
 /// Every call may suspend the calling fiber, and has a deadline of its own inside the fiber's.
 ///

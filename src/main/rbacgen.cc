@@ -17,6 +17,7 @@ namespace {
 
 using etcdop::kube::Permission;
 using etcdop::kube::Verb;
+using enum etcdop::kube::Verb;
 
 const char* word(Verb verb) {
   switch (verb) {
@@ -35,13 +36,13 @@ const char* word(Verb verb) {
 std::string rules(const std::vector<Permission>& permissions) {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> verbs;
   for (const Permission& p : permissions) {
-    const std::string resource = p.subresource.empty()
-                                     ? p.resource.plural
-                                     : std::string(p.resource.plural) + "/" + p.subresource;
-    for (const Verb verb : p.verbs) verbs[{p.resource.group, resource}].insert(word(verb));
+    std::string resource = p.resource.plural;
+    if (!p.subresource.empty()) resource.append("/").append(p.subresource);
+    for (const Verb verb : {Get, List, Watch, Create, Patch, Delete, Update})
+      if (p.verbs.contain(verb)) verbs[{p.resource.group, resource}].insert(word(verb));
   }
   std::string out =
-      "# Made by rbacgen from the controllers' tables (wire.cc): change those, then ./dev "
+      "# Made by rbacgen from the controllers' tables (wire.h): change those, then ./dev "
       "gen.\nrules:\n";
   for (const auto& [what, allowed] : verbs) {
     out += "  - apiGroups: [\"" + what.first + "\"]\n    resources: [\"" + what.second +

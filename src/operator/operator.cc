@@ -53,25 +53,27 @@ bool Operator::synced() const {
          stores_.volumes.synced() && stores_.services.synced();
 }
 
-template <class T>
+/// Under the table of one controller; what both read is watched once.
+template <class Controller, class T>
 void Operator::watch(kube::Store<T>& store, const std::string& selector) {
   std::vector<std::string> namespaces = options_.watch_namespaces;
   if (namespaces.empty()) namespaces.emplace_back();
+  kube::Api& api = Controller(with_.api).template to_mirror<T>();
   for (const std::string& ns : namespaces) {
-    auto reflector = std::make_shared<kube::Reflector<T>>(
-        with_.executor, with_.random, with_.log, with_.api, store,
-        typename kube::Reflector<T>::Options{ns, selector});
+    auto reflector =
+        std::make_shared<kube::Reflector<T>>(with_.executor, with_.random, with_.log, api, store,
+                                             typename kube::Reflector<T>::Options{ns, selector});
     reflector->start();
     stop_watching_.push_back([reflector] { reflector->stop(); });
   }
 }
 
 void Operator::watch_all() {
-  watch(stores_.clusters, "");
-  watch(stores_.members, "");
-  watch(stores_.pods, api::v1alpha2::kClusterLabel);
-  watch(stores_.volumes, api::v1alpha2::kClusterLabel);
-  watch(stores_.services, api::v1alpha2::kClusterLabel);
+  watch<cluster::Api>(stores_.clusters, "");
+  watch<cluster::Api>(stores_.members, "");
+  watch<cluster::Api>(stores_.pods, api::v1alpha2::kClusterLabel);
+  watch<member::Api>(stores_.volumes, api::v1alpha2::kClusterLabel);
+  watch<cluster::Api>(stores_.services, api::v1alpha2::kClusterLabel);
 }
 
 /// Leads, if that is asked for, for as long as the controllers run.

@@ -64,7 +64,7 @@ class Operator {
   runtime::Controller& members() { return member_controller_; }
 
  private:
-  template <class T>
+  template <class Controller, class T>
   void watch(kube::Store<T>& store, const std::string& selector);
   void watch_all();
   void work();

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
+#include <map>
 #include <tuple>
 #include <utility>
-
-#include "kube/typed.h"
 
 namespace etcdop::runtime {
 namespace {
@@ -14,7 +14,6 @@ using namespace std::chrono_literals;
 using api::ObjectKey;
 using kube::Lease;
 using kube::LeaseSpec;
-using kube::Verb;
 
 /// So that one silent connection does not use up all the time there is to renew.
 constexpr Duration kTryLimit = 5s;
@@ -29,7 +28,7 @@ std::string holder_of(const LeaseSpec& record) { return record.holder_identity.v
 }  // namespace
 
 std::vector<kube::Permission> leader_permissions() {
-  return {{Lease::resource, "", {Verb::Get, Verb::Watch, Verb::Create, Verb::Patch}}};
+  return {std::begin(kLeaderPermissions), std::end(kLeaderPermissions)};
 }
 
 std::string leader_identity(const std::string& host, Random& random) {
@@ -44,8 +43,8 @@ std::string leader_identity(const std::string& host, Random& random) {
   return host + "_" + uuid;
 }
 
-LeaderElection::LeaderElection(kube::Api& api, Executor& executor, const WallClock& wall,
-                               Random& random, Log& log, Options options)
+LeaderElection::LeaderElection(kube::Granted<kLeaderPermissions> api, Executor& executor,
+                               const WallClock& wall, Random& random, Log& log, Options options)
     : api_(api),
       executor_(executor),
       wall_(wall),
@@ -110,34 +109,28 @@ void LeaderElection::follow() {
 /// One get, and a watch from there to its end.
 Result<Done> LeaderElection::follow_once() {
   if (auto read = reread(); !read) return read;
-  kube::Call call{Verb::Watch,
-                  Lease::resource,
-                  options_.ns,
-                  {},
-                  {},
-                  {},
-                  {{"fieldSelector", "metadata.name=" + options_.name},
-                   {"allowWatchBookmarks", "true"},
-                   {"timeoutSeconds", kWatchSeconds}},
-                  {}};
-  if (!version_.empty()) call.query["resourceVersion"] = version_;
+  std::map<std::string, std::string> query{{"fieldSelector", "metadata.name=" + options_.name},
+                                           {"allowWatchBookmarks", "true"},
+                                           {"timeoutSeconds", kWatchSeconds}};
+  if (!version_.empty()) query["resourceVersion"] = version_;
   Result<Done> readable = Done{};
-  const auto watched = api_.watch(call, [&](kube::WatchEvent event) {
-    if (event.type == kube::WatchEvent::Type::Bookmark) return true;
-    auto lease = kube::decoded<Lease>(std::move(event.object));
-    if (!lease) {
-      readable = lease.error();
-      return false;
-    }
-    observe(event.type == kube::WatchEvent::Type::Deleted ? std::nullopt
-                                                          : std::optional(std::move(*lease)));
-    return true;
-  });
+  const auto watched =
+      api_.watch<Lease>(options_.ns, std::move(query), [&](kube::WatchEvent event) {
+        if (event.type == kube::WatchEvent::Type::Bookmark) return true;
+        auto lease = kube::decoded<Lease>(std::move(event.object));
+        if (!lease) {
+          readable = lease.error();
+          return false;
+        }
+        observe(event.type == kube::WatchEvent::Type::Deleted ? std::nullopt
+                                                              : std::optional(std::move(*lease)));
+        return true;
+      });
   return readable ? watched : readable;
 }
 
 Result<Done> LeaderElection::reread() {
-  auto lease = kube::get<Lease>(api_, {options_.ns, options_.name});
+  auto lease = api_.get<Lease>({options_.ns, options_.name});
   if (!lease && !lease.failed_with(Code::NotFound))
     return Error(lease.error()).during("read the leader lease");
   observe(lease ? std::optional(std::move(*lease)) : std::nullopt);
@@ -183,8 +176,8 @@ Result<Done> LeaderElection::write(LeaseSpec spec) {
   json::object& metadata = body.at("metadata").as_object();
   metadata[version_.empty() ? "name" : "resourceVersion"] =
       version_.empty() ? options_.name : version_;
-  auto lease = version_.empty() ? kube::create<Lease>(api_, key.ns, std::move(body))
-                                : kube::merge_patch<Lease>(api_, key, "", std::move(body));
+  auto lease = version_.empty() ? api_.create<Lease>(key.ns, std::move(body))
+                                : api_.merge_patch<Lease>(key, std::move(body));
   if (!lease) return Error(lease.error()).during("write the leader lease");
   renewed_at_ = sent;
   holding_ = holder_of(lease->spec) == options_.identity;

@@ -11,15 +11,22 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/wall_time.h"
-#include "kube/api.h"
 #include "kube/core_types.h"
+#include "kube/granted.h"
 
 namespace etcdop::runtime {
 
 /// The reference's Lease: it and we never run side by side.
 constexpr const char* kLeaderLease = "aa20b3a9.etcd-operator.cozystack.io";
 
-/// In the namespace of the Lease.
+/// In the namespace of the Lease. A call that has no row here does not compile; the chart's rules
+/// are generated from it.
+inline constexpr kube::Permission kLeaderPermissions[] = {
+    {kube::Lease::resource,
+     "",
+     {kube::Verb::Get, kube::Verb::Watch, kube::Verb::Create, kube::Verb::Patch}}};
+
+/// The same table, as a list.
 std::vector<kube::Permission> leader_permissions();
 
 /// "HOST_UUID": no two processes have the same.
@@ -50,7 +57,8 @@ class LeaderElection {
     Duration retry = std::chrono::seconds(2);   ///< Between renewals, and after failures.
   };
   /// All of them outlive this.
-  LeaderElection(kube::Api&, Executor&, const WallClock&, Random&, Log&, Options);
+  LeaderElection(kube::Granted<kLeaderPermissions>, Executor&, const WallClock&, Random&, Log&,
+                 Options);
 
   /// Suspends until we lead. Cancelled or TimedOut: the fiber's; nothing else is an error, it is
   /// tried again, and logged once for each change of what is wrong.
@@ -78,7 +86,7 @@ class LeaderElection {
   bool pause(Duration);
   void complain(const Error&);
 
-  kube::Api& api_;
+  kube::Granted<kLeaderPermissions> api_;
   Executor& executor_;
   const WallClock& wall_;
   Random& random_;

@@ -22,6 +22,7 @@ REAL_WORLD = re.compile(  # only src/sys and src/main know these
 COROUTINE = re.compile(r"\bco_(await|return|yield)\b")
 DISTRIBUTION = re.compile(r"\bstd::\w+_distribution\b")
 UNORDERED = re.compile(r"\bunordered_(multi)?(map|set)\b")
+UNGRANTED = re.compile(r"\bkube::(Api\b|(get|list|create|apply|merge_patch|json_patch|remove|Reflector|ListWatch)\s*[<(])")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # third party -> how many files may include it, as its headers cost seconds each
 HEAVY = {"boost/asio": 1, "boost/beast": 2, "spdlog/": 1, "CLI/": 1}
@@ -131,6 +132,14 @@ def unordered(tree):
         yield f"{name}:{number}: {word}: its order is not defined; use std::map or a sorted vector"
 
 
+def granted(tree):
+    """Controllers and leader election call the API under a table of permissions (src/kube/granted.h)."""
+    names = [f for f in tree.cpp if f.startswith(("src/operator/", "src/runtime/"))
+             and not f.endswith("_test.cc") and not f.startswith("src/operator/operator.")]
+    for name, number, word in matches(tree, names, UNGRANTED):
+        yield f"{name}:{number}: {word}: take a kube::Granted, so that what has no row does not compile"
+
+
 def upward_includes(tree):
     """A file includes its own folder and lower layers; tests may use sim/ as well."""
     for name in tree.cpp:
@@ -228,7 +237,7 @@ def reasons_explained(tree):
             yield f"{page}:1: has no section \"### {reason}\", a reason that the operator sets ({name})"
 
 
-RULES = (columns, real_world, coroutines, distributions, unordered, upward_includes, named_by_cmake,
+RULES = (columns, real_world, coroutines, distributions, unordered, granted, upward_includes, named_by_cmake,
          heavy_headers, headers_once, layer_table, reasons_explained)
 
 

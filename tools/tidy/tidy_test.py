@@ -76,6 +76,11 @@ class Tidy(unittest.TestCase):
         self.refused("src/operator/cluster/plan.cc", "std::unordered_map<int, int> m;\n", "unordered_map")
         self.assertEqual(violations(**{"src/sys/sys.cc": '#include "sys/sys.h"\nunordered_map<int, int> m;\n'}), [])
 
+    def test_the_api_without_a_table_of_permissions_is_refused_in_a_controller(self):
+        self.refused("src/operator/cluster/plan.cc", "void act(kube::Api& api);\n", "kube::Api", "kube::Granted")
+        self.refused("src/operator/cluster/plan.cc", "auto pod = kube::get<Pod>(x, key);\n", "kube::get")
+        self.assertEqual(violations(**{"src/operator/cluster/plan.cc": "void act(kube::Granted<kTable> api);\n"}), [])
+
     def test_an_include_of_a_higher_layer_is_refused(self):
         self.refused("src/base/base.cc", '#include "base/base.h"\n#include "sys/sys.h"\n',
                      "base may not include src/sys/sys.h")

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
-#include "kube/typed.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/objects.h"
 #include "operator/shared/etcd_pod.h"
@@ -255,15 +254,15 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
         {"metadata", {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}}}};
     patch["status"] = std::move(status);
     auto written =
-        kube::merge_patch<v1::EtcdCluster>(with_.api, meta.key(), "status", std::move(patch));
+        with_.api.merge_patch<v1::EtcdCluster, kube::Part::Status>(meta.key(), std::move(patch));
     if (!written)
       return Error(written.error()).during("write the status of " + to_string(meta.key()));
     with_.stores.clusters.wrote(std::move(*written));
   }
   for (const MemberFacts& fact : plan.facts) {
     const api::ObjectKey key{meta.ns, fact.name};
-    auto written = kube::merge_patch<v1::EtcdMember>(
-        with_.api, key, "status",
+    auto written = with_.api.merge_patch<v1::EtcdMember, kube::Part::Status>(
+        key,
         {{"metadata", {{"uid", fact.uid}}},
          {"status",
           {{"memberID", fact.member_id}, {"isVoter", fact.voter}, {"version", fact.version}}}});
@@ -278,9 +277,9 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
 Result<Done> Reconciler::make_services(const Observation& seen, const Plan& plan) {
   const auto make = [&](Json body) -> Result<Done> {
     const std::string name(body.at("metadata").at("name").as_string());
-    auto made = kube::create<kube::Service>(with_.api, seen.cluster.metadata.ns, std::move(body));
+    auto made = with_.api.create<kube::Service>(seen.cluster.metadata.ns, std::move(body));
     if (made.failed_with(Code::AlreadyExists))
-      made = kube::get<kube::Service>(with_.api, {seen.cluster.metadata.ns, name});
+      made = with_.api.get<kube::Service>({seen.cluster.metadata.ns, name});
     if (!made) return Error(made.error()).during("create Service " + name);
     if (!is_ours(made->metadata, seen.cluster))
       return Error{Code::AlreadyExists,
@@ -342,9 +341,9 @@ struct Actor {
   Result<Done> operator()(const CreateMember& step) const {
     v1::EtcdCluster reported = seen.cluster;
     reported.status = plan.status;
-    auto made = kube::create<v1::EtcdMember>(with.api, ns(), member(reported, step));
+    auto made = with.api.create<v1::EtcdMember>(ns(), member(reported, step));
     if (made.failed_with(Code::AlreadyExists))
-      made = kube::get<v1::EtcdMember>(with.api, {ns(), step.name});
+      made = with.api.get<v1::EtcdMember>({ns(), step.name});
     if (!made) return Error(made.error()).during("create EtcdMember " + step.name);
     if (!is_ours(made->metadata, seen.cluster))
       return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to somebody else"};
@@ -362,8 +361,8 @@ struct Actor {
 
   Result<Done> operator()(const Publish& step) const {
     const Seat::Object& seen_as = *std::ranges::find(seen.seats, step.name, &Seat::name)->object;
-    auto written = kube::json_patch<v1::EtcdMember>(
-        with.api, {ns(), step.name},
+    auto written = with.api.json_patch<v1::EtcdMember>(
+        {ns(), step.name},
         json::array(
             {json::object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", seen_as.uid}},
              json::object{{"op", "test"},
@@ -388,7 +387,7 @@ struct Actor {
   }
 
   Result<Done> operator()(const DeleteMember& step) const {
-    auto going = kube::remove<v1::EtcdMember>(with.api, {ns(), step.name}, step.uid);
+    auto going = with.api.remove<v1::EtcdMember>({ns(), step.name}, step.uid);
     if (!going) return Error(going.error()).during("delete EtcdMember " + step.name);
     if (*going) with.stores.members.wrote(std::move(**going));
     else with.stores.members.saw_deleted({ns(), step.name}, step.uid);

@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/wall_time.h"
 #include "etcd/client.h"
-#include "kube/api.h"
 #include "operator/cluster/plan.h"
+#include "operator/cluster/wire.h"
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
@@ -20,7 +20,7 @@ class Reconciler {
   /// All of them outlive this.
   struct Collaborators {
     Executor& executor;
-    kube::Api& api;
+    Api api;
     Stores& stores;
     etcd::Clients& etcd;
     WallClock& clock;

@@ -1,14 +1,36 @@
 // Which changes lead to a pass over which EtcdCluster, and what the controller may do in the API.
 #pragma once
+#include <array>
 #include <vector>
 
-#include "kube/api.h"
+#include "kube/granted.h"
 #include "operator/shared/stores.h"
 #include "runtime/queue.h"
 
 namespace etcdop::cluster {
 
-/// The chart's rules are generated from it.
+/// One row a resource. A call that has no row here does not compile; the chart's rules are
+/// generated from it.
+inline constexpr auto kPermissions = [] {
+  using enum kube::Verb;
+  namespace v1 = api::v1alpha2;
+  return std::to_array<kube::Permission>({
+      {v1::EtcdCluster::resource, "", {Get, List, Watch}},
+      {v1::EtcdCluster::resource, "status", {Patch}},
+      // blockOwnerDeletion asks for it.
+      {v1::EtcdCluster::resource, "finalizers", {Update}},
+      {v1::EtcdMember::resource, "", {Get, List, Watch, Create, Patch, Delete}},
+      {v1::EtcdMember::resource, "status", {Patch}},
+      {kube::Pod::resource, "", {List, Watch}},
+      {kube::PersistentVolumeClaim::resource, "", {List, Watch}},
+      {kube::Service::resource, "", {Get, List, Watch, Create}},
+  });
+}();
+
+/// What this controller calls the API through.
+using Api = kube::Granted<kPermissions>;
+
+/// The same table, as a list.
 std::vector<kube::Permission> permissions();
 
 /// Every change of a cluster, or of what carries its label, adds its key. The queue outlives the

@@ -2,7 +2,6 @@
 #include "operator/member/reconciler.h"
 
 #include "api/v1alpha2/names.h"
-#include "kube/typed.h"
 #include "operator/member/conditions.h"
 #include "operator/shared/finalizer.h"
 #include "operator/shared/status_patch.h"
@@ -74,7 +73,7 @@ Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
   seen.rejected = refusals_.why(key);
   if (!volume_lost(seen)) return seen;
   // Before that is believed: a volume that has lost our label is not in the cache.
-  auto volume = kube::get<kube::PersistentVolumeClaim>(with_.api, {key.ns, volume_name(key.name)});
+  auto volume = with_.api.get<kube::PersistentVolumeClaim>({key.ns, volume_name(key.name)});
   if (volume) seen.volume = std::move(*volume);
   else if (!volume.failed_with(Code::NotFound))
     return Error(volume.error()).during("find the volume");
@@ -90,7 +89,7 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
   json::object patch{{"metadata", {{"uid", meta.uid}}}};
   patch["status"] = std::move(status);
   auto written =
-      kube::merge_patch<v1::EtcdMember>(with_.api, meta.key(), "status", std::move(patch));
+      with_.api.merge_patch<v1::EtcdMember, kube::Part::Status>(meta.key(), std::move(patch));
   if (written.failed_with(Code::NotFound)) return Done{};
   if (!written)
     return Error(written.error()).during("write the status of " + to_string(meta.key()));
@@ -111,7 +110,7 @@ struct Actor {
 
   /// Asks the API itself whether the cluster is there: what happens next cannot be taken back.
   Result<std::optional<v1::EtcdCluster>> cluster_now() const {
-    auto cluster = kube::get<v1::EtcdCluster>(with.api, {meta().ns, member().spec.cluster_name});
+    auto cluster = with.api.get<v1::EtcdCluster>({meta().ns, member().spec.cluster_name});
     if (cluster.failed_with(Code::NotFound)) return std::optional<v1::EtcdCluster>();
     if (!cluster) return cluster.error();
     return owns(*cluster, member()) ? std::optional(std::move(*cluster)) : std::nullopt;
@@ -131,12 +130,11 @@ struct Actor {
     json::array finalizers;
     for (const std::string& f : meta().finalizers) finalizers.emplace_back(f);
     finalizers.emplace_back(v1::kMemberFinalizer);
-    auto written =
-        kube::merge_patch<v1::EtcdMember>(with.api, meta().key(), "",
-                                          {{"metadata",
-                                            {{"uid", meta().uid},
-                                             {"resourceVersion", meta().resource_version},
-                                             {"finalizers", std::move(finalizers)}}}});
+    auto written = with.api.merge_patch<v1::EtcdMember>(
+        meta().key(), {{"metadata",
+                        {{"uid", meta().uid},
+                         {"resourceVersion", meta().resource_version},
+                         {"finalizers", std::move(finalizers)}}}});
     if (!written) return Error(written.error()).during("protect EtcdMember " + meta().name);
     with.stores.members.wrote(std::move(*written));
     return Done{};
@@ -144,9 +142,9 @@ struct Actor {
 
   Result<Done> operator()(const CreateVolume&) const {
     const std::string name = volume_name(meta().name);
-    auto made = kube::create<kube::PersistentVolumeClaim>(with.api, meta().ns, volume(member()));
+    auto made = with.api.create<kube::PersistentVolumeClaim>(meta().ns, volume(member()));
     if (made.failed_with(Code::AlreadyExists))
-      made = kube::get<kube::PersistentVolumeClaim>(with.api, {meta().ns, name});
+      made = with.api.get<kube::PersistentVolumeClaim>({meta().ns, name});
     if (!made) return Error(made.error()).during("create PersistentVolumeClaim " + name);
     with.stores.volumes.wrote(std::move(*made));  // Whose it is, the next pass sees.
     return Done{};
@@ -162,7 +160,7 @@ struct Actor {
     }
     auto manifest = pod(member(), step.founds, images);
     if (!manifest) return manifest.error();
-    auto made = kube::create<kube::Pod>(with.api, meta().ns, *manifest);
+    auto made = with.api.create<kube::Pod>(meta().ns, *manifest);
     if (made.failed_with(Code::AlreadyExists)) made = adopt_pod(manifest->at("metadata"));
     if (!made) return Error(made.error()).during("create Pod " + meta().name);
     with.stores.pods.wrote(std::move(*made));
@@ -172,17 +170,17 @@ struct Actor {
   /// The Pod that is there already. One of ours that we did not see has lost the label we watch by:
   /// it gets its labels back.
   Result<kube::Pod> adopt_pod(const Json& metadata) const {
-    auto there = kube::get<kube::Pod>(with.api, meta().key());
+    auto there = with.api.get<kube::Pod>(meta().key());
     if (!there || !is_ours(there->metadata, member()) ||
         there->metadata.labels.contains(v1::kClusterLabel))
       return there;
-    return kube::merge_patch<kube::Pod>(
-        with.api, meta().key(), "",
+    return with.api.merge_patch<kube::Pod>(
+        meta().key(),
         {{"metadata", {{"uid", there->metadata.uid}, {"labels", metadata.at("labels")}}}});
   }
 
   Result<Done> operator()(const DeletePod& step) const {
-    auto going = kube::remove<kube::Pod>(with.api, meta().key(), step.uid);
+    auto going = with.api.remove<kube::Pod>(meta().key(), step.uid);
     if (!going) return Error(going.error()).during("delete Pod " + meta().name);
     if (*going) with.stores.pods.wrote(std::move(**going));
     return Done{};
@@ -191,9 +189,8 @@ struct Actor {
   Result<Done> operator()(const SetRole& step) const {
     json::object label;
     label[v1::kRoleLabel] = step.voter ? Json(v1::kVoter) : Json(nullptr);
-    auto written = kube::merge_patch<kube::Pod>(
-        with.api, meta().key(), "",
-        {{"metadata", {{"uid", step.pod_uid}, {"labels", std::move(label)}}}});
+    auto written = with.api.merge_patch<kube::Pod>(
+        meta().key(), {{"metadata", {{"uid", step.pod_uid}, {"labels", std::move(label)}}}});
     if (written.failed_with(Code::NotFound)) return Done{};
     if (!written) return Error(written.error()).during("label Pod " + meta().name);
     with.stores.pods.wrote(std::move(*written));

@@ -5,9 +5,9 @@
 
 #include "base/log.h"
 #include "base/wall_time.h"
-#include "kube/api.h"
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
+#include "operator/member/wire.h"
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
@@ -19,7 +19,7 @@ class Reconciler {
   /// All of them outlive this.
   struct Collaborators {
     Executor& executor;
-    kube::Api& api;
+    Api api;
     Stores& stores;
     WallClock& clock;
     Log& log;

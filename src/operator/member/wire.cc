@@ -1,19 +1,11 @@
 #include "operator/member/wire.h"
 
+#include <iterator>
+
 namespace etcdop::member {
 
-using enum kube::Verb;
-namespace v1 = api::v1alpha2;
-
 std::vector<kube::Permission> permissions() {
-  return {
-      {v1::EtcdCluster::resource, "", {Get, List, Watch}},
-      {v1::EtcdMember::resource, "", {List, Watch, Patch}},
-      {v1::EtcdMember::resource, "status", {Patch}},
-      {v1::EtcdMember::resource, "finalizers", {Update}},
-      {kube::Pod::resource, "", {Get, List, Watch, Create, Patch, Delete}},
-      {kube::PersistentVolumeClaim::resource, "", {Get, List, Watch, Create}},
-  };
+  return {std::begin(kPermissions), std::end(kPermissions)};
 }
 
 void connect(Stores& stores, runtime::Queue& queue) {

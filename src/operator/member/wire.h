@@ -1,14 +1,33 @@
 // Which changes lead to a pass over which EtcdMember, and what the controller may do in the API.
 #pragma once
+#include <array>
 #include <vector>
 
-#include "kube/api.h"
+#include "kube/granted.h"
 #include "operator/shared/stores.h"
 #include "runtime/queue.h"
 
 namespace etcdop::member {
 
-/// The chart's rules are generated from it.
+/// One row a resource. A call that has no row here does not compile; the chart's rules are
+/// generated from it.
+inline constexpr auto kPermissions = [] {
+  using enum kube::Verb;
+  namespace v1 = api::v1alpha2;
+  return std::to_array<kube::Permission>({
+      {v1::EtcdCluster::resource, "", {Get, List, Watch}},
+      {v1::EtcdMember::resource, "", {List, Watch, Patch}},
+      {v1::EtcdMember::resource, "status", {Patch}},
+      {v1::EtcdMember::resource, "finalizers", {Update}},
+      {kube::Pod::resource, "", {Get, List, Watch, Create, Patch, Delete}},
+      {kube::PersistentVolumeClaim::resource, "", {Get, List, Watch, Create}},
+  });
+}();
+
+/// What this controller calls the API through.
+using Api = kube::Granted<kPermissions>;
+
+/// The same table, as a list.
 std::vector<kube::Permission> permissions();
 
 /// A change of a cluster, its members, Pods or volumes adds all members of that cluster. The queue

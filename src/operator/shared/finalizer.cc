@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kube/typed.h"
-
 namespace etcdop {
 
 using api::v1alpha2::EtcdMember;
@@ -13,18 +11,17 @@ bool has_our_finalizer(const api::ObjectMeta& meta) {
   return std::ranges::find(meta.finalizers, kMemberFinalizer) != meta.finalizers.end();
 }
 
-Result<Done> release_finalizer(kube::Api& api, Stores& stores, const api::ObjectKey& key,
-                               const std::string& uid) {
+Result<Done> release_finalizer(kube::Granted<kReleasesFinalizer> api, Stores& stores,
+                               const api::ObjectKey& key, const std::string& uid) {
   const auto member = stores.members.get(key);
   if (!member || member->metadata.uid != uid || !has_our_finalizer(member->metadata)) return Done{};
   const auto& all = member->metadata.finalizers;
   const auto at = std::ranges::find(all, kMemberFinalizer) - all.begin();
   const std::string path = "/metadata/finalizers/" + std::to_string(at);
-  auto written = kube::json_patch<EtcdMember>(
-      api, key,
-      json::array({json::object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", uid}},
-                   json::object{{"op", "test"}, {"path", path}, {"value", kMemberFinalizer}},
-                   json::object{{"op", "remove"}, {"path", path}}}));
+  auto written = api.json_patch<EtcdMember>(
+      key, json::array({json::object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", uid}},
+                        json::object{{"op", "test"}, {"path", path}, {"value", kMemberFinalizer}},
+                        json::object{{"op", "remove"}, {"path", path}}}));
   if (written.failed_with(Code::NotFound)) {
     stores.members.saw_deleted(*member);
     return Done{};
