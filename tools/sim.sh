@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
 . tools/env.sh
-program=out/sim/simulateulate
+program=out/sim/simulate
 flags=() seeds='' for='' plans='' scenario=''
 while [ $# != 0 ]; do
   case $1 in

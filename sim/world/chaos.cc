@@ -116,6 +116,7 @@ void World::network_faults() {
     const std::string one = nodes_.address_of(*a), other = nodes_.address_of(*b);
     if (one.empty() || other.empty()) return;
     trace_.add("fault", a->name + " and " + b->name + " do not hear each other");
+    checker_.struck();
     net_.cut(one, other, true);
     (void)time_.sleep(dice_.between(1s, 60s));
     net_.cut(one, other, false);
@@ -175,6 +176,7 @@ void World::node_faults() {
   every(Fault::NodeDown, 20s, 200s, [this] {
     const std::size_t node = dice_.below(nodes_.count());
     const Duration away = dice_.one_in(4) ? dice_.between(300s, 500s) : dice_.between(5s, 100s);
+    checker_.struck();
     nodes_.node_down(node, true);
     (void)time_.sleep(away);
     nodes_.node_down(node, false);
@@ -182,6 +184,7 @@ void World::node_faults() {
   every(Fault::EtcdKilled, 5s, 90s, [this] {
     if (const auto pod = any_of(kube::Pod::resource)) {
       trace_.add("fault", "etcd of " + pod->name + " is killed");
+      checker_.struck();
       nodes_.kill_etcd(*pod);
     }
   });
@@ -191,6 +194,7 @@ void World::node_faults() {
   every(Fault::PodEvicted, 10s, 120s, [this] {
     if (const auto pod = any_of(kube::Pod::resource)) {
       trace_.add("fault", pod->name + " is evicted");
+      checker_.struck();
       nodes_.evict(*pod);
     }
   });
@@ -225,6 +229,7 @@ void World::node_faults() {
     trace_.add("fault", "the volume of " + member.name + (gone ? " is lost" : " is corrupt"));
     if (const auto object = server_.look(kube::PersistentVolumeClaim::resource, claim))
       checker_.user_deleted(std::string(object->at("metadata").at("uid").as_string()));
+    checker_.struck();
     if (gone) nodes_.lose_volume(claim);
     else nodes_.corrupt_volume(claim);
   };

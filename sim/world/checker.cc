@@ -17,6 +17,8 @@ namespace v1 = api::v1alpha2;
 namespace {
 
 constexpr Duration kWantedFor = 90s;
+constexpr Duration kLookedBefore =
+    15s;  // From a look to what follows from it: calls take up to 10 s.
 constexpr std::string_view kAvailable = "Available";
 
 template <class T>
@@ -84,18 +86,34 @@ bool Checker::being_deleted(const api::ObjectKey& cluster) const {
   return !object || at(*object, {"metadata", "deletionTimestamp"});
 }
 
-/// Whether enough of these voters run, serve and know a leader.
-bool Checker::quorate(etcd::ClusterId cluster, const std::vector<EtcdNet::Member>& members) const {
+void Checker::note_who_serves() {
+  for (const EtcdNet::Truth& p : net_.processes())
+    if (p.serves) served_[{p.cluster, p.member}] = clock_.now();
+}
+
+/// Whether enough of these voters run and serve. Who was struck down a moment ago still counts:
+/// what is done now was decided by a look before that.
+bool Checker::quorate(etcd::ClusterId cluster, const std::vector<EtcdNet::Member>& members,
+                      const std::string& without) const {
   const auto processes = net_.processes();
+  const bool lenient = struck_ != Instant::min() && clock_.now() - struck_ < kLookedBefore;
   std::size_t voters = 0, up = 0;
   for (const EtcdNet::Member& member : members) {
     if (member.learner) continue;
     ++voters;
-    up += std::ranges::any_of(processes, [&](const EtcdNet::Truth& p) {
-      return p.cluster == cluster && p.member == member.id && p.serves;
-    });
+    const auto serves = [&](const EtcdNet::Truth& p) {
+      return p.cluster == cluster && p.member == member.id && p.serves && p.address != without;
+    };
+    const auto last = served_.find({cluster, member.id});
+    const bool lately = last != served_.end() && clock_.now() - last->second < kLookedBefore;
+    up += std::ranges::any_of(processes, serves) || (lenient && lately);
   }
   return up >= voters / 2 + 1;
+}
+
+void Checker::answered(const std::string& address) {
+  for (const EtcdNet::Truth& p : net_.processes())
+    if (p.address == address) quorum_seen_.insert(p.cluster);
 }
 
 Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& call) {
@@ -119,18 +137,12 @@ void Checker::after_write(const std::string& who, const kube::Call& call, bool d
   const auto id = etcd_of(*doubt.cluster);
   if (!id) return;
   const std::string address = nodes_ ? nodes_->address_of({call.ns, call.name}) : "";
-  std::vector<EtcdNet::Member> voters = net_.membership(*id);
-  std::size_t count = 0, up = 0;
-  for (const EtcdNet::Member& member : voters) {
-    if (member.learner) continue;
-    ++count;
-    for (const EtcdNet::Truth& p : net_.processes())
-      if (p.cluster == *id && p.member == member.id && p.serves && p.address != address) ++up;
-  }
-  if (up < count / 2 + 1) violated("I1", who + " takes the quorum: " + line_of(call));
+  if (!quorate(*id, net_.membership(*id), address))
+    violated("I1", who + " takes the quorum: " + line_of(call));
 }
 
 Checker::Voters Checker::before_change(const std::string& address) {
+  note_who_serves();
   for (const EtcdNet::Truth& p : net_.processes())
     if (p.address == address) return {p.cluster, net_.membership(p.cluster)};
   return {};
@@ -222,20 +234,15 @@ void Checker::cluster_reported(const Json& object) {
   for (const api::Condition& c : cluster->status.conditions) {
     if (c.type != kAvailable || c.status != "True" || id.empty()) continue;
     const auto etcd_id = etcd::ClusterId{etcd::from_hex(id).value_or(0)};
-    if (net_.has_quorum(etcd_id)) quorum_seen_[key] = clock_.now();
-    const auto seen = quorum_seen_.find(key);
-    if (seen == quorum_seen_.end()) violated("I11", "Available=True, and etcd never had a quorum");
+    if (!net_.has_quorum(etcd_id) && !quorum_seen_.contains(etcd_id))
+      violated("I11", "Available=True, and etcd never had a quorum");
   }
 }
 
 void Checker::look() {
   check_births();
   if (const std::string wrong = net_.self_check(); !wrong.empty()) violated("I16", wrong);
-  for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
-    const api::ObjectKey key{text_at(*object, {"metadata", "namespace"}),
-                             text_at(*object, {"metadata", "name"})};
-    if (const auto id = etcd_of(key); id && net_.has_quorum(*id)) quorum_seen_[key] = clock_.now();
-  }
+  note_who_serves();
 }
 
 /// I4: one data dir a cluster is ever started as new.

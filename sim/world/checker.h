@@ -53,6 +53,10 @@ class Checker {
   /// Somebody who may (a person, or fate) took data away: what that costs is not ours.
   void fate_took(const std::string& ns, const std::string& cluster);
   bool fated(const std::string& ns, const std::string& cluster) const;
+  /// Something just killed a process or cut its lines. Whoever acts now may have looked before.
+  void struck() { struck_ = clock_.now(); }
+  /// An operator got a linearizable answer from there.
+  void answered(const std::string& address);
   /// A person may delete anything.
   void user_deleted(const std::string& uid) { deleted_by_user_.insert(uid); }
 
@@ -62,7 +66,9 @@ class Checker {
   void volume_gone(const Json& volume);
   void cluster_reported(const Json& cluster);
   void check_births();
-  bool quorate(etcd::ClusterId, const std::vector<EtcdNet::Member>& members) const;
+  bool quorate(etcd::ClusterId, const std::vector<EtcdNet::Member>& members,
+               const std::string& without = "") const;
+  void note_who_serves();
   std::optional<etcd::ClusterId> etcd_of(const api::ObjectKey& cluster) const;
   bool being_deleted(const api::ObjectKey& cluster) const;
 
@@ -74,7 +80,9 @@ class Checker {
   std::optional<Violation> violation_;
   std::set<api::ObjectKey> fated_;
   std::set<std::string> deleted_by_user_;
-  std::map<api::ObjectKey, Instant> quorum_seen_;
+  std::set<etcd::ClusterId> quorum_seen_;
+  std::map<std::pair<etcd::ClusterId, etcd::MemberId>, Instant> served_;
+  Instant struck_ = Instant::min();
   std::map<api::ObjectKey, std::pair<Instant, int>> wanted_;  // The most in the last minute.
   std::size_t births_ = 0;
   std::map<std::string, int> births_of_;        // By token.

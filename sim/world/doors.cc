@@ -52,6 +52,13 @@ Result<Done> Passage::travel(Duration d) {
   return Done{};
 }
 
+bool Passage::strikes(Fault fault, std::uint64_t n) {
+  if (!faults.on(fault)) return false;
+  return chance
+      .try_emplace(fault, seed ^ (static_cast<std::uint64_t>(fault) + 1) * 0x9e3779b97f4a7c15U)
+      .first->second.one_in(n);
+}
+
 ApiDoor::ApiDoor(Passage& passage, ApiServer& server, std::vector<kube::Permission> granted)
     : passage_(passage), server_(server), granted_(std::move(granted)) {
   for (const kube::Permission& p : granted_) {
@@ -73,7 +80,7 @@ std::vector<std::string> ApiDoor::watched() const {
 /// What keeps a call from reaching the server.
 std::optional<Error> ApiDoor::refused_on_the_way(const Call& call) {
   Passage& p = passage_;
-  const bool slow = p.faults.on(Fault::ApiSlow) && p.dice.one_in(12);
+  const bool slow = p.strikes(Fault::ApiSlow, 12);
   if (auto ok = p.travel(slow ? p.dice.between(100ms, 9s) : p.dice.between(500us, 4ms)); !ok)
     return ok.error();
   if (p.world.now() < p.api_down_until) {
@@ -81,7 +88,7 @@ std::optional<Error> ApiDoor::refused_on_the_way(const Call& call) {
     const auto waited = p.travel(kCallLimit);
     return waited ? Error{Code::TimedOut, line_of(call) + ": no answer"} : waited.error();
   }
-  if (p.faults.on(Fault::ApiRefused) && p.dice.one_in(12))
+  if (p.strikes(Fault::ApiRefused, 12))
     return Error{Code::Unavailable, "the server is currently unable to handle the request"};
   return std::nullopt;
 }
@@ -108,13 +115,13 @@ Result<Json> ApiDoor::write(const Call& call) {
     if (auto back = p.travel(0s); !back) return back.error();
     return Error{Code::Unavailable, "connection refused"};
   }
-  if (p.faults.on(Fault::ApiConflict) && call.verb == Verb::Patch && p.dice.one_in(20)) {
+  if (call.verb == Verb::Patch && p.strikes(Fault::ApiConflict, 20)) {
     const Json* meta =
         call.body.is_object() ? call.body.as_object().if_contains("metadata") : nullptr;
     if (meta && meta->is_object() && meta->as_object().contains("resourceVersion"))
       return Error{Code::Conflict, "the object has been modified"};
   }
-  if (p.faults.on(Fault::ApiLate) && p.dice.one_in(40)) {
+  if (p.strikes(Fault::ApiLate, 40)) {
     const Duration late = p.dice.between(1s, 30s);
     // On its own from now on: its sender may be dead by then.
     p.world.spawn([call, late, what, who = p.who, &world = p.world, &faults = p.faults,
@@ -132,8 +139,7 @@ Result<Json> ApiDoor::write(const Call& call) {
     if (auto back = p.travel(0s); !back) return back.error();
     return Error{Code::Lost, what + ": connection cut"};
   }
-  if (p.faults.on(Fault::ApiLost) && p.dice.one_in(16))
-    return Error{Code::Lost, what + ": connection cut"};
+  if (p.strikes(Fault::ApiLost, 16)) return Error{Code::Lost, what + ": connection cut"};
   return answer;
 }
 
@@ -166,7 +172,7 @@ class EtcdDoor::Line final : public etcd::Connection {
     const std::string what = short_path(path) + " at " + address_;
     const bool writes = is_write(path);
     ++door_.calls_;
-    const bool slow = p.faults.on(Fault::EtcdSlow) && p.dice.one_in(12);
+    const bool slow = p.strikes(Fault::EtcdSlow, 12);
     if (auto ok = p.travel(slow ? p.dice.between(100ms, 3s) : p.dice.between(300us, 2ms)); !ok)
       return ok.error();
     if (door_.holes_[address_] && !p.faults.healed())
@@ -183,13 +189,14 @@ class EtcdDoor::Line final : public etcd::Connection {
       p.trace.add(p.who, what + (answer ? "" : ": " + answer.error().message));
       p.checker.after_change(p.who, path, doubt);
     }
+    if (answer && path.ends_with("/MemberList")) p.checker.answered(address_);
     if (p.dead) return p.killed();
     if (writes && p.after_write && !p.after_write(what)) {
       status = {};
       if (auto back = p.travel(0s); !back) return back.error();
       return Error{Code::Lost, what + ": connection cut"};
     }
-    if (p.faults.on(Fault::EtcdLost) && p.dice.one_in(16)) {
+    if (p.strikes(Fault::EtcdLost, 16)) {
       status = {};
       return Error{Code::Lost, what + ": connection cut"};
     }

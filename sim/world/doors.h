@@ -25,6 +25,7 @@ struct Passage {
   std::string who;
   Scheduler& world;
   ProcessExecutor& caller;
+  std::uint64_t seed;
   Dice dice;
   const Faults& faults;
   Trace& trace;
@@ -40,6 +41,10 @@ struct Passage {
 
   /// Waits as the fiber of the process; an error if that was cut short or the process is dead.
   Result<Done> travel(Duration);
+  /// Whether the fault, if it is on, strikes now: once in `n` times. Each fault has chance of its
+  /// own, so that leaving out another changes nothing here.
+  bool strikes(Fault, std::uint64_t n);
+  std::map<Fault, Dice> chance = {};
   Error killed() const { return {Code::Cancelled, who + " is dead"}; }
 };
 

@@ -63,8 +63,9 @@ void World::serve_kinds() {
   server_.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
   server_.serve({.resource = kube::Service::resource, .status = true, .validate = within_quota});
   server_.serve({.resource = kube::Lease::resource});
-  server_.on_change([this](const api::Resource&, const ApiServer::Object&,
-                           const ApiServer::Object& after) { garbage_ |= !after; });
+  // An owner goes, or something comes whose owner has gone before.
+  server_.on_change([this](const api::Resource&, const ApiServer::Object& before,
+                           const ApiServer::Object& after) { garbage_ |= !before || !after; });
 }
 
 void World::spawn(std::function<void()> body) { fibers_.push_back(time_.spawn(std::move(body))); }
@@ -197,6 +198,7 @@ void World::delete_object(const api::Resource& r, const api::ObjectKey& key) {
   const auto object = server_.look(r, key);
   if (!object) return;
   trace_.add("user", std::string("deletes ") + r.kind + " " + to_string(key));
+  checker_.struck();
   checker_.user_deleted(std::string(object->at("metadata").at("uid").as_string()));
   (void)server_.remove(r, key);
 }
@@ -254,6 +256,8 @@ std::string World::missing(const api::ObjectKey& key) const {
     if (std::ranges::count(listed, name.name, &EtcdNet::Member::name) != 1)
       return name.name + " is not in etcd";
     const auto member = read<v1::EtcdMember>(name);
+    if (member->metadata.terminating() || pod->metadata.terminating())
+      return name.name + " is being deleted";
     const auto* ready = runtime::find_condition(member->status.conditions, v1::kReady);
     if (!ready || ready->status != "True") return "EtcdMember " + name.name + " is not Ready";
     if (!pod->metadata.labels.contains(v1::kRoleLabel)) return name.name + " has no role";
