@@ -32,7 +32,7 @@ class Net : public ::testing::Test {
             .tell = [this](const std::string& who,
                            const std::string& what) { trace_.push_back(who + " " + what); }};
   }
-  static std::string address(int i) { return "10.0.0." + std::to_string(i); }
+  static std::string address(int i) { return "10.0.0." + std::to_string(i + 1); }
   static std::string name(int i) { return "m" + std::to_string(i); }
   static std::string url(int i) { return "http://" + name(i) + ":2380"; }
   static std::string list(int count) {
@@ -40,19 +40,77 @@ class Net : public ::testing::Test {
     for (int i = 0; i < count; ++i) text += (i ? "," : "") + name(i) + "=" + url(i);
     return text;
   }
-  void start(int i, int count, bool existing, const std::string& version = "3.6.16") {
-    names_[name(i)] = address(i);
+  struct How {
+    int listed = 1;  ///< --initial-cluster has m0 to this one, without it.
+    bool existing = false;
+    std::string version = "3.6.16";
+    std::vector<std::string> flags = {};
+  };
+  void start(int i, const How& how) {
     auto& dir = dirs_[i];
     if (!dir) dir = empty_data_dir();
+    exits_.erase(i);
+    std::vector<std::string> command = {
+        "etcd",
+        "--name=" + name(i),
+        "--initial-advertise-peer-urls=" + url(i),
+        "--advertise-client-urls=http://" + name(i) + ":2379",
+        "--initial-cluster=" + list(how.listed),
+        "--initial-cluster-token=t",
+        std::string("--initial-cluster-state=") + (how.existing ? "existing" : "new")};
+    command.insert(command.end(), how.flags.begin(), how.flags.end());
     net_.start(
         {.address = address(i),
-         .version = version,
-         .command = {"etcd", "--name=" + name(i), "--initial-advertise-peer-urls=" + url(i),
-                     "--advertise-client-urls=http://" + name(i) + ":2379",
-                     "--initial-cluster=" + list(count), "--initial-cluster-token=t",
-                     std::string("--initial-cluster-state=") + (existing ? "existing" : "new")},
+         .version = how.version,
+         .command = std::move(command),
          .dir = dir,
          .exited = [this, i](int code, const std::string& words) { exits_[i] = {code, words}; }});
+  }
+  void found(int count, const std::string& version = "3.6.16") {
+    for (int i = 0; i < count; ++i) names_[name(i)] = address(i);
+    for (int i = 0; i < count; ++i) start(i, {.listed = count, .version = version});
+    for (int i = 0; i < count; ++i) await(i);
+  }
+  /// As voters; the first member adds them.
+  void join(int i, const std::string& version = "3.6.16") {
+    const auto id = add(i);
+    names_[name(i)] = address(i);
+    start(i, {.listed = i + 1, .existing = true, .version = version});
+    ASSERT_TRUE(eventually([&] { return bool(client(0)->promote(id)); }));
+  }
+  etcd::MemberId add(int i) {
+    etcd::MemberId id;
+    EXPECT_TRUE(eventually([&] {
+      auto added = client(0)->add_learner(url(i));
+      if (added) id = *added;
+      return bool(added);
+    }));
+    return id;
+  }
+  void await(int i) {
+    ASSERT_TRUE(eventually([&] { return bool(client(i)->member_list(true)); })) << name(i);
+  }
+  int leader() {
+    for (const auto& process : net_.processes())
+      if (process.leads && net_.get(world_, process.address, "k"))
+        return std::stoi(process.name.substr(1));
+    return -1;
+  }
+  EtcdNet::Truth truth(int i) const {
+    for (const auto& process : net_.processes())
+      if (process.address == address(i)) return process;
+    return {};
+  }
+  void cut_off(int i, int count, bool apart) {
+    for (int other = 0; other < count; ++other)
+      if (other != i) net_.cut(address(i), address(other), apart);
+  }
+  bool ends(int i, int code, const std::string& words) {
+    return eventually([&] { return exits_.contains(i); }, 60s) && exits_[i].first == code &&
+           exits_[i].second.find(words) != std::string::npos;
+  }
+  double seconds_since(Instant began) {
+    return std::chrono::duration<double>(world_.now() - began).count();
   }
   std::shared_ptr<etcd::Client> client(int i) {
     return clients_.at({.address = address(i),
@@ -95,27 +153,230 @@ class Net : public ::testing::Test {
 
 TEST_F(Net, GrowsFromOneToThreeAndKeepsItsKeys) {
   run([&] {
-    start(0, 1, false);
-    ASSERT_TRUE(eventually([&] { return bool(client(0)->status()); }));
+    found(1);
     ASSERT_TRUE(net_.put(world_, address(0), "k", 7));
-    for (int i = 1; i < 3; ++i) {
-      etcd::MemberId id;
-      ASSERT_TRUE(eventually([&] {
-        auto added = client(0)->add_learner(url(i));
-        if (added) id = *added;
-        return bool(added);
-      }));
-      start(i, i + 1, true);
-      ASSERT_TRUE(eventually([&] { return bool(client(0)->promote(id)); }));
-    }
-    for (int i = 0; i < 3; ++i) {
-      ASSERT_TRUE(eventually([&] { return bool(net_.get(world_, address(i), "k")); }));
-      EXPECT_EQ(*net_.get(world_, address(i), "k"), 7U);
-    }
+    join(1);
+    join(2);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(*net_.get(world_, address(i), "k"), 7U);
     net_.kill(address(0));
     ASSERT_TRUE(eventually([&] { return bool(net_.put(world_, address(1), "k", 8)); }));
     EXPECT_EQ(*net_.get(world_, address(2), "k"), 8U);
-    EXPECT_EQ(net_.births().size(), 1U);
+    ASSERT_EQ(net_.births().size(), 1U);
+    EXPECT_EQ(net_.births()[0].token, "t");
+    EXPECT_EQ(net_.membership(net_.births()[0].cluster).size(), 3U);
+    EXPECT_TRUE(net_.has_quorum(net_.births()[0].cluster));
+    net_.kill(address(1));
+    EXPECT_FALSE(net_.has_quorum(net_.births()[0].cluster));
+  });
+}
+
+TEST_F(Net, ALeaderThatIsCutOffDoesNotAnswerReadsAndLosesWhatItTook) {
+  run([&] {
+    found(3);
+    const int old = leader();
+    ASSERT_TRUE(net_.put(world_, address(old), "k", 1));
+    cut_off(old, 3, true);
+    EXPECT_TRUE(net_.put(world_, address(old), "k", 2).failed_with(Code::Lost));
+    EXPECT_TRUE(net_.get(world_, address(old), "k").failed_with(Code::Unavailable));
+    EXPECT_TRUE(net_.put(world_, address(old), "k", 3).failed_with(Code::Unavailable))
+        << "without a leader it is not even written down";
+    EXPECT_TRUE(client(old)->member_list(false));
+    const int other = (old + 1) % 3;
+    ASSERT_TRUE(net_.put(world_, address(other), "k", 4));
+    EXPECT_FALSE(net_.ready(address(old)));
+    EXPECT_TRUE(net_.alive(address(old)));
+    cut_off(old, 3, false);
+    await(old);
+    EXPECT_EQ(*net_.get(world_, address(old), "k"), 4U);
+    EXPECT_TRUE(net_.ready(address(old)));
+  });
+}
+
+TEST_F(Net, WhatALeaderTookBeforeItDiedIsLostForItsClientOnly) {
+  run([&] {
+    found(3);
+    const int old = leader();
+    bool asked = false;
+    const auto writer = world_.spawn([&] {
+      EXPECT_TRUE(net_.put(world_, address(old), "k", 9).failed_with(Code::Lost));
+      asked = true;
+    });
+    (void)world_.sleep(2ms);
+    net_.kill(address(old));
+    (void)writer->join();
+    EXPECT_TRUE(asked);
+    EXPECT_TRUE(net_.put(world_, address(old), "k", 9).failed_with(Code::Unavailable));
+  });
+}
+
+TEST_F(Net, ACallerMayGoAtAnyMoment) {
+  run([&] {
+    found(3);
+    for (Duration after = 0ms; after < 12ms; after += 100us) {
+      const auto caller = world_.spawn([&] {
+        auto put = net_.put(world_, address(0), "k", 1);
+        EXPECT_TRUE(put || put.failed_with(Code::Cancelled));
+      });
+      (void)world_.sleep(after);
+      caller->cancel();
+      (void)caller->join();
+    }
+    EXPECT_TRUE(net_.get(world_, address(0), "k"));
+  });
+}
+
+TEST_F(Net, AMemberWithANewAddressIsFoundOnceItsNameLeadsThere) {
+  run([&] {
+    found(3);
+    const int moved = (leader() + 1) % 3, other = (leader() + 2) % 3;
+    net_.kill(address(moved));
+    const auto dir = dirs_[moved];
+    net_.start({.address = "10.9.9.9",
+                .version = "3.6.16",
+                .command = {"etcd", "--name=" + name(moved), "--initial-cluster=x=http://x:1"},
+                .dir = dir,
+                .exited = {}});
+    net_.kill(address(other));
+    (void)world_.sleep(20s);
+    // It reaches the others by their names, and they answer on what it dialled.
+    EXPECT_TRUE(net_.put(world_, "10.9.9.9", "k", 5));
+    EXPECT_TRUE(eventually([&] {
+      return bool(client(leader())->add_learner("http://x:2380").failed_with(Code::Unavailable));
+    })) << "but they do not see it themselves";
+    names_[name(moved)] = "10.9.9.9";
+    start(other, {.listed = 3});
+    (void)world_.sleep(7s);
+    EXPECT_TRUE(client(leader())->add_learner("http://x:2380"));
+  });
+}
+
+TEST_F(Net, AJoinerWaitsForNamesAndDoesNotMindWhoIsGone) {
+  run([&] {
+    found(1);
+    net_.kill(address(0));
+    start(0, {.flags = {"--max-learners=8"}});
+    await(0);
+    (void)add(1);
+    (void)add(2);
+    names_[name(2)] = address(2);
+    const Instant began = world_.now();
+    start(2, {.listed = 3, .existing = true, .flags = {"--max-learners=8"}});
+    ASSERT_TRUE(eventually([&] { return bool(client(2)->status()); }, 60s));
+    EXPECT_GT(seconds_since(began), 29) << "m1 has no address";
+    names_[name(1)] = address(1);
+    const Instant again = world_.now();
+    start(1, {.listed = 3, .existing = true, .flags = {"--max-learners=8"}});
+    ASSERT_TRUE(eventually([&] { return bool(client(1)->status()); }, 60s));
+    EXPECT_LT(seconds_since(again), 2);
+  });
+}
+
+TEST_F(Net, ALearnerIsPromotedWhenItHasTheData) {
+  run([&] {
+    found(1);
+    net_.slow_snapshots(20s);
+    const auto id = add(1);
+    names_[name(1)] = address(1);
+    start(1, {.listed = 2, .existing = true});
+    (void)world_.sleep(15s);
+    EXPECT_TRUE(client(0)->promote(id).failed_with(Code::Conflict));
+    EXPECT_FALSE(truth(1).serves);
+    for (const auto& member : net_.membership(truth(0).cluster))
+      EXPECT_NE(member.name, "") << "it hears of the leader, and tells its name, before that";
+    (void)world_.sleep(6s);
+    EXPECT_TRUE(client(0)->promote(id));
+    EXPECT_TRUE(truth(1).serves);
+  });
+}
+
+TEST_F(Net, EachMemberAppliesWithItsOwnLimitOfLearners) {
+  run([&] {
+    for (int i = 0; i < 3; ++i) names_[name(i)] = address(i);
+    for (int i = 0; i < 3; ++i)
+      start(i, {.listed = 3, .flags = {i == 0 ? "--max-learners=8" : "--max-learners=1"}});
+    for (int i = 0; i < 3; ++i) await(i);
+    (void)world_.sleep(6s);
+    EXPECT_TRUE(client(0)->add_learner("http://x:2380"));
+    EXPECT_TRUE(client(0)->add_learner("http://y:2380"));
+    (void)world_.sleep(1s);
+    EXPECT_EQ(truth(0).applied, truth(1).applied);
+    EXPECT_EQ(truth(0).members.size(), 5U);
+    EXPECT_EQ(truth(1).members.size(), 4U);
+  });
+}
+
+TEST_F(Net, SomePeersForgetAMemberThatCameBack) {
+  run([&] {
+    found(3);
+    net_.forgetful_peers(100);
+    const int back = (leader() + 1) % 3;
+    net_.kill(address(back));
+    (void)world_.sleep(1s);
+    start(back, {.listed = 3});
+    await(back);
+    (void)world_.sleep(60s);
+    EXPECT_TRUE(client(leader())->add_learner("http://x:2380").failed_with(Code::Unavailable));
+    EXPECT_TRUE(client(back)->add_learner("http://x:2380")) << "it sees them all";
+    EXPECT_TRUE(net_.put(world_, address(back), "k", 1));
+  });
+}
+
+TEST_F(Net, VersionsGoUpTogetherAndNeverDown) {
+  run([&] {
+    found(1, "3.5.35");
+    join(1, "3.5.35");
+    join(2, "3.5.35");
+    for (const char* version : {"3.6.16", "3.7.3"}) {
+      for (int i = 0; i < 3; ++i) {
+        net_.kill(address(i));
+        start(i, {.version = version});
+        await(i);
+      }
+      (void)world_.sleep(10s);
+    }
+    net_.kill(address(0));
+    start(0, {.version = "3.6.16"});
+    EXPECT_TRUE(ends(0, 1, "version \"3.7.0\" is not supported"));
+    start(0, {.version = "3.5.35"});
+    EXPECT_TRUE(ends(0, 1, "invalid downgrade; server version is lower"));
+    start(0, {.version = "3.7.3"});
+    await(0);
+    (void)add(3);
+    names_[name(3)] = address(3);
+    start(3, {.listed = 4, .existing = true, .version = "3.6.16"});
+    EXPECT_TRUE(ends(3, 1, "incompatible with current running cluster"));
+  });
+}
+
+TEST_F(Net, DamagedAndOldVolumesEndTheirMember) {
+  run([&] {
+    found(3);
+    const int victim = (leader() + 1) % 3;
+    const auto old = copy(*dirs_[victim]);
+    ASSERT_TRUE(net_.put(world_, address(0), "k", 1));
+    net_.kill(address(victim));
+    corrupt(*dirs_[victim]);
+    start(victim, {});
+    EXPECT_TRUE(ends(victim, 1, "walpb: crc mismatch"));
+    dirs_[victim] = old;
+    start(victim, {});
+    EXPECT_TRUE(ends(victim, 2, "Was the raft log corrupted, truncated, or lost?"));
+    EXPECT_TRUE(net_.put(world_, address(leader()), "k", 2));
+    EXPECT_EQ(EtcdNet::owner_of(*old)->first, truth(leader()).cluster);
+  });
+}
+
+TEST_F(Net, AnOldCopyOfTheOnlyMemberLivesOnWithWhatItHad) {
+  run([&] {
+    found(1);
+    ASSERT_TRUE(net_.put(world_, address(0), "k", 1));
+    const auto old = copy(*dirs_[0]);
+    ASSERT_TRUE(net_.put(world_, address(0), "k", 2));
+    net_.kill(address(0));
+    dirs_[0] = old;
+    start(0, {});
+    await(0);
+    EXPECT_EQ(*net_.get(world_, address(0), "k"), 1U);
   });
 }
 
