@@ -37,6 +37,13 @@ void corrupt(DataDir&);
 /// transfer; first starts (new, existing, wrong list, unresolvable or silent peers), restarts,
 /// removed members (exit 0), versions; member and cluster ids by etcd's formulas; strict
 /// reconfiguration and the 5 s of health by version; a store of keys.
+///
+/// Not modelled, and ends the test where it is asked for: authentication, TLS, alarms,
+/// MemberUpdate, snapshots and defragmentation, downgrades, flags that no Pod of ours has.
+///
+/// Caveats, as in etcd: a process listens long before it serves, and what it is asked meanwhile
+/// waits; one that restarts serves only after its cluster has a leader. A joiner's name is in the
+/// lists once it has heard of the leader, which may be before it has the data.
 class EtcdNet {
  public:
   using Address = std::string;  ///< An IP.
@@ -61,7 +68,8 @@ class EtcdNet {
   };
   /// No process may run at that address. A flag that is not modelled ends the test (check()).
   void start(Start);
-  /// SIGKILL: at once, and `exited` is not called.
+  /// SIGKILL: at once, and `exited` is not called. Nothing happens where nobody runs; so with the
+  /// next one.
   void kill(const Address&);
   /// SIGTERM: a leader hands over, then it ends. `exited` is not called.
   void terminate(const Address&);
