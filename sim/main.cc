@@ -150,7 +150,7 @@ int run_plans(const Wanted& wanted) {
       if (nth++ % wanted.every != wanted.first % wanted.every) continue;
       if (name.find(wanted.only) == name.npos) continue;
       const PlanOutcome outcome = run(all[flow], plan, wanted.run.keep_trace);
-      const std::string wrong = compare(outcome, undisturbed);
+      const std::string wrong = compare(plan, outcome, undisturbed);
       ++(wrong.empty() ? passed : failed);
       if (!wrong.empty())
         std::printf("%s (%s): %s\n", name.c_str(), outcome.what.c_str(), wrong.c_str());

@@ -42,7 +42,7 @@ struct Plan {
 
 struct PlanOutcome {
   std::string what;  ///< The write that was caught; empty: none was.
-  std::uint64_t writes = 0;
+  std::uint64_t writes = 0, members = 0;
   std::string state;    ///< Of everything, without what may differ (names, times).
   std::string failure;  ///< Empty: no invariant fell, and everything is as wanted.
   std::uint64_t hash = 0;
@@ -54,7 +54,7 @@ PlanOutcome run(const Flow&, const std::optional<Plan>&, bool keep_trace = false
 /// Nine for each write of the flow's undisturbed run.
 std::vector<Plan> plans_of(const std::vector<Flow>&, std::size_t flow);
 /// Why the outcome is not good enough, against the undisturbed run; empty: it is.
-std::string compare(const PlanOutcome&, const PlanOutcome& undisturbed);
+std::string compare(const Plan&, const PlanOutcome&, const PlanOutcome& undisturbed);
 /// "grow/12 patch etcdclusters/status prod/db lost-answer pause"
 std::string to_string(const Flow&, const Plan&);
 

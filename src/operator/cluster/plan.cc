@@ -23,6 +23,7 @@ constexpr auto kSteady = 60s;  // Between looks at a cluster that needs nothing.
 constexpr auto kPaceMin =
     300ms;  // etcd refuses changes for up to 5 s after another: ask again soon.
 constexpr auto kPaceMax = 60s;
+constexpr std::int64_t kSequencesLooked = 1000;  // Back from the last one, for a name of ours.
 constexpr std::size_t kLearnersAtOnce =
     8;  // The --max-learners that our Pods of 3.6 and later carry.
 
@@ -75,6 +76,31 @@ void settle_intents(const Observation& seen, EtcdClusterStatus& status) {
   });
   if (settled > 0)
     for (PendingMember& intent : status.pending_members) intent.since = to_rfc3339(seen.now);
+}
+
+/// The number that a member of ours was recorded under; nullopt: it has a name that we never gave.
+std::optional<std::int64_t> sequence_of(const Observation& seen, const EtcdClusterStatus& status,
+                                        const Seat& seat) {
+  const auto& meta = seen.cluster.metadata;
+  if (seat.peer_url != peer_url(meta.key(), seat.name)) return std::nullopt;
+  const std::int64_t first = std::max<std::int64_t>(1, status.last_sequence - kSequencesLooked);
+  for (std::int64_t n = status.last_sequence; n >= first; --n)
+    if (member_name(meta.name, meta.uid, n) == seat.name) return n;
+  return std::nullopt;
+}
+
+/// Learners that we added and have forgotten: of two operators, one gave up the member (EtcdMember
+/// and intent) that the other, with an older view, was just adding. They are remembered, and
+/// removed once their time is over.
+void remember_orphans(const Observation& seen, EtcdClusterStatus& status) {
+  for (const Seat& seat : seen.seats) {
+    const auto recorded = [&](const PendingMember& p) { return p.peer_url == seat.peer_url; };
+    if (seat.object || !seat.listed || !seat.listed->learner || seat.listed->started ||
+        std::ranges::any_of(status.pending_members, recorded))
+      continue;
+    if (const auto sequence = sequence_of(seen, status, seat))
+      status.pending_members.push_back({*sequence, seat.name, seat.peer_url, to_rfc3339(seen.now)});
+  }
 }
 
 /// Recorded, but no EtcdMember yet, and unknown to etcd: it is to be created, or forgotten.
@@ -373,6 +399,7 @@ Plan plan(const Observation& seen) {
   if (status.cluster_id.empty() && seen.cluster_id && !seen.split)
     status.cluster_id = to_hex(*seen.cluster_id);
   settle_intents(seen, status);
+  remember_orphans(seen, status);
 
   Observation adopted = seen;  // The counts are against the target just adopted.
   adopted.cluster.status = status;

@@ -10,6 +10,7 @@
 #include "operator/cluster/objects.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/finalizer.h"
+#include "operator/shared/look_again.h"
 #include "operator/shared/owner.h"
 #include "operator/shared/status_patch.h"
 
@@ -82,6 +83,21 @@ bool is_member_of(const etcd::MemberList& list, const Seat& seat) {
   });
 }
 
+/// Whose EtcdMember a step writes; null: none's.
+const Seat* seat_of(const Observation& seen, const Step& step) {
+  const std::string name = std::visit(
+      [](const auto& s) -> std::string {
+        using S = std::decay_t<decltype(s)>;
+        if constexpr (std::is_same_v<S, Publish> || std::is_same_v<S, DeleteMember> ||
+                      std::is_same_v<S, ReleaseMember>)
+          return s.name;
+        else return "";
+      },
+      step);
+  const auto seat = std::ranges::find(seen.seats, name, &Seat::name);
+  return seat == seen.seats.end() || !seat->object ? nullptr : &*seat;
+}
+
 /// Refused only for now (another change is too fresh, a learner lags): asked again at the plan's
 /// pace.
 bool for_now(const Result<Done>& acted) {
@@ -108,6 +124,8 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
       wait > Duration(0))
     return runtime::Requeue{wait};
   const auto reported = report(seen, todo);
+  if (leaves_doubt(reported))
+    look_again(with_.api, with_.stores.clusters, key, cluster->metadata.uid);
   if (reported.failed_with(Code::Conflict))
     return runtime::Requeue{kAgainSoon};  // We saw an older state.
   if (refused(reported))
@@ -129,6 +147,9 @@ Result<runtime::Requeue> Reconciler::carry_out(const Observation& seen, const En
   auto done = make_services(seen, plan);
   const bool by_api = !done || std::holds_alternative<CreateMember>(plan.step);
   if (done) done = act(seen, endpoints, plan);
+  if (leaves_doubt(done))
+    if (const Seat* seat = seat_of(seen, plan.step))
+      look_again(with_.api, with_.stores.members, {key.ns, seat->name}, seat->object->uid);
   if (refusals_.note(key, doing, by_api ? done : Done{}, now))
     with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
   if (by_api && refused(done)) return runtime::Requeue{kAgainSoon};
@@ -351,7 +372,30 @@ struct Actor {
     return Done{};
   }
 
+  /// What we know of the joiner may be old: nobody adds it once its EtcdMember is gone or going.
+  Result<Done> still_joins(const std::string& name) const {
+    const std::string& uid = std::ranges::find(seen.seats, name, &Seat::name)->object->uid;
+    auto joiner = with.api.get<v1::EtcdMember>({ns(), name});
+    if (joiner.failed_with(Code::NotFound)) with.stores.members.saw_deleted({ns(), name}, uid);
+    else if (!joiner) return Error(joiner.error()).during("find EtcdMember " + name);
+    const bool joins = joiner && joiner->metadata.uid == uid && !joiner->metadata.terminating();
+    if (joiner) with.stores.members.wrote(std::move(*joiner));
+    if (!joins) return Error{Code::Conflict, "EtcdMember " + name + " is going"};
+    return Done{};
+  }
+  /// The same of what is wanted, unless the status was just written under the version we saw.
+  Result<Done> still_wanted_so() const {
+    if (!(plan.status == seen.cluster.status)) return Done{};
+    const api::ObjectMeta& meta = seen.cluster.metadata;
+    auto cluster = with.api.get<v1::EtcdCluster>(meta.key());
+    if (!cluster) return Error(cluster.error()).during("find EtcdCluster " + meta.name);
+    if (cluster->metadata.resource_version == meta.resource_version) return Done{};
+    with.stores.clusters.wrote(std::move(*cluster));
+    return Error{Code::Conflict, "EtcdCluster " + meta.name + " has changed"};
+  }
+
   Result<Done> operator()(const AddLearner& step) const {
+    if (auto joins = still_joins(step.name); !joins) return joins;
     return change("add learner " + step.name, [&](etcd::Client& client) -> Result<Done> {
       auto added = client.add_learner(step.peer_url);
       if (!added && !added.failed_with(Code::AlreadyExists)) return added.error();
@@ -387,6 +431,7 @@ struct Actor {
   }
 
   Result<Done> operator()(const DeleteMember& step) const {
+    if (auto wanted = still_wanted_so(); !wanted) return wanted;
     auto going = with.api.remove<v1::EtcdMember>({ns(), step.name}, step.uid);
     if (!going) return Error(going.error()).during("delete EtcdMember " + step.name);
     if (*going) with.stores.members.wrote(std::move(**going));

@@ -4,6 +4,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/member/conditions.h"
 #include "operator/shared/finalizer.h"
+#include "operator/shared/look_again.h"
 #include "operator/shared/status_patch.h"
 
 namespace etcdop::member {
@@ -51,6 +52,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (const Duration wait = refusals_.wait(key, doing, with_.executor.now()); wait > Duration(0))
     return runtime::Requeue{wait};
   const auto acted = act(seen, todo);
+  if (leaves_doubt(acted)) look_again(with_.api, with_.stores.members, key, member->metadata.uid);
   const bool news = refusals_.note(key, doing, acted, with_.executor.now());
   if (news)
     with_.log.warn("refused", {{"member", to_string(key)}, {"error", acted.error().message}});

@@ -16,7 +16,7 @@ inline constexpr auto kPermissions = [] {
   namespace v1 = api::v1alpha2;
   return std::to_array<kube::Permission>({
       {v1::EtcdCluster::resource, "", {Get, List, Watch}},
-      {v1::EtcdMember::resource, "", {List, Watch, Patch}},
+      {v1::EtcdMember::resource, "", {Get, List, Watch, Patch}},
       {v1::EtcdMember::resource, "status", {Patch}},
       {v1::EtcdMember::resource, "finalizers", {Update}},
       {kube::Pod::resource, "", {Get, List, Watch, Create, Patch, Delete}},
