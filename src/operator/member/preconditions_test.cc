@@ -1,0 +1,354 @@
+// What a pass does when the API server has something else by now than the cache shows. The API
+// server is a fake.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "api/describe.h"
+#include "api/v1alpha2/names.h"
+#include "operator/member/reconciler.h"
+#include "runtime/conditions.h"
+#include "sim/scheduler.h"
+#include "test/support/fake_api.h"
+#include "test/support/memory_log.h"
+#include "test/support/virtual_wall_clock.h"
+
+namespace etcdop::member {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::FakeApi;
+namespace v1 = api::v1alpha2;
+
+const api::ObjectKey kKey{"prod", "db-a"}, kCluster{"prod", "db"}, kVolume{"prod", "data-db-a"};
+
+class Preconditions : public ::testing::Test {
+ protected:
+  Preconditions() {
+    server.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
+    server.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
+    server.serve({.resource = kube::Pod::resource, .status = true});
+    server.serve({.resource = kube::PersistentVolumeClaim::resource});
+    cluster_uid = put<v1::EtcdCluster>(
+        {{"metadata", meta(kCluster.name, "", "")},
+         {"spec", {{"replicas", 3}, {"version", "3.6.16"}, {"storage", {{"size", "1Gi"}}}}},
+         {"status", {{"clusterID", "c1"}}}});
+    json::object member = meta(kKey.name, "EtcdCluster", cluster_uid);
+    member["finalizers"] = json::array{v1::kMemberFinalizer};
+    uid = put<v1::EtcdMember>({{"metadata", std::move(member)},
+                               {"spec",
+                                {{"clusterName", "db"},
+                                 {"version", "3.6.16"},
+                                 {"storage", {{"size", "1Gi"}}},
+                                 {"bootstrap", false},
+                                 {"initialCluster", "x"},
+                                 {"clusterToken", "t"}}}});
+    put<kube::PersistentVolumeClaim>(
+        {{"metadata", meta(kVolume.name, "EtcdMember", uid)}, {"spec", json::object{}}});
+    see();
+  }
+
+  static json::object meta(const std::string& name, const std::string& kind,
+                           const std::string& owner) {
+    json::object out{
+        {"name", name}, {"namespace", kKey.ns}, {"labels", {{v1::kClusterLabel, "db"}}}};
+    if (!owner.empty())
+      out["ownerReferences"] = json::array{{{"apiVersion", "v"},
+                                            {"kind", kind},
+                                            {"name", kind == "EtcdMember" ? "db-a" : "db"},
+                                            {"uid", owner},
+                                            {"controller", true}}};
+    return out;
+  }
+  template <class T>
+  std::string put(Json manifest) {
+    return std::string(
+        server.put(T::resource, std::move(manifest)).at("metadata").at("uid").as_string());
+  }
+  template <class T>
+  void see(kube::Store<T>& store, const api::ObjectKey& key) {
+    if (const auto before = store.get(key)) store.saw_deleted(*before);
+    const auto now = server.find(T::resource, key);
+    if (!now) return;
+    T object;
+    ASSERT_TRUE(api::decode(*now, object, "it"));
+    store.saw(object);
+  }
+  /// The cache is as the server is now.
+  void see() {
+    see(stores.clusters, kCluster);
+    see(stores.members, kKey);
+    see(stores.pods, kKey);
+    see(stores.volumes, kVolume);
+  }
+  void put_pod(const std::string& owner, const char* list) {
+    put<kube::Pod>(
+        {{"metadata", meta(kKey.name, "EtcdMember", owner)},
+         {"spec",
+          {{"containers",
+            json::array{
+                {{"name", "etcd"},
+                 {"command", json::array{"etcd", std::string("--initial-cluster=") + list}}}}}}},
+         {"status", {{"phase", "Running"}}}});
+  }
+  template <class T>
+  void change(const api::ObjectKey& key, const std::function<void(json::object&)>& edit) {
+    server.change(T::resource, key, edit);
+  }
+  /// Gone, and another of the same name there, behind our back.
+  template <class T>
+  void put_another(const api::ObjectKey& key) {
+    Json next = *server.find(T::resource, key);
+    for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation"})
+      next.at("metadata").as_object().erase(field);
+    server.erase(T::resource, key);
+    put<T>(std::move(next));
+  }
+  template <class T>
+  Json now(const api::ObjectKey& key) const {
+    return server.find(T::resource, key).value_or(nullptr);
+  }
+  /// Every request whose line begins so is refused.
+  void refuse(const std::string& line, Code code) {
+    server.before([line, code](const kube::Call& call) -> std::optional<Error> {
+      if (!sim::line_of(call).starts_with(line)) return std::nullopt;
+      return Error{code, "so it is"};
+    });
+  }
+  /// How long to wait after the pass; its error, if it has one.
+  Result<Duration> pass() {
+    Result<Duration> out = Error{Code::Unavailable, "no pass"};
+    world.spawn([&] {
+      auto done = reconciler.reconcile(kKey);
+      if (done) out = done->after.value_or(Duration::max());
+      else out = done.error();
+    });
+    world.run();
+    return out;
+  }
+  /// Passes until nothing is changed any more, each with a cache of now.
+  void settle() {
+    for (std::size_t before = 0; before != server.version(); see()) {
+      before = server.version();
+      ASSERT_TRUE(pass());
+    }
+  }
+
+  sim::Scheduler world{1};
+  FakeApi server{world};
+  testing::MemoryLog log;
+  testing::VirtualWallClock clock{world};
+  Stores stores;
+  Reconciler reconciler{{world, server, stores, clock, log}, {"quay.io/coreos/etcd"}};
+  std::string cluster_uid, uid;
+};
+
+TEST_F(Preconditions, AMemberIsLetGoWhenItsClusterIsGoneOrGoingOrAnother) {
+  const std::function<void()> ends[] = {
+      [&] { server.erase(v1::EtcdCluster::resource, kCluster); },
+      [&] { put_another<v1::EtcdCluster>(kCluster); },
+      [&] {
+        change<v1::EtcdCluster>(kCluster, [](json::object& c) {
+          c["metadata"].as_object()["finalizers"] = json::array{"somebody/else"};
+        });
+        server.remove(v1::EtcdCluster::resource, kCluster);
+      },
+  };
+  const Json member = now<v1::EtcdMember>(kKey), cluster = now<v1::EtcdCluster>(kCluster);
+  for (const auto& end : ends) {
+    end();
+    server.remove(v1::EtcdMember::resource, kKey);
+    see();
+    EXPECT_TRUE(pass());
+    EXPECT_EQ(now<v1::EtcdMember>(kKey), nullptr) << &end - ends;
+    server.erase(v1::EtcdCluster::resource, kCluster);
+    server.erase(v1::EtcdMember::resource, kKey);
+    Json next = member;
+    next.at("metadata").as_object()["ownerReferences"] =
+        meta("", "EtcdCluster", put<v1::EtcdCluster>(cluster)).at("ownerReferences");
+    put<v1::EtcdMember>(std::move(next));
+  }
+}
+
+TEST_F(Preconditions, NoMemberIsLetGoBecauseTheCacheLacksItsCluster) {
+  server.remove(v1::EtcdMember::resource, kKey);
+  see();
+  stores.clusters.saw_deleted(*stores.clusters.get(kCluster));
+  EXPECT_EQ(*pass(), 200ms);
+  EXPECT_NE(now<v1::EtcdMember>(kKey), nullptr);
+  refuse("get etcdclusters", Code::Unavailable);
+  EXPECT_TRUE(pass().failed_with(Code::Unavailable));
+  EXPECT_NE(now<v1::EtcdMember>(kKey), nullptr);
+}
+
+TEST_F(Preconditions, AClusterIsFoundedOnceWhateverTheCacheShows) {
+  change<v1::EtcdMember>(kKey, [](json::object& m) { m["spec"].as_object()["bootstrap"] = true; });
+  const auto id = [&](const char* to) {
+    change<v1::EtcdCluster>(kCluster,
+                            [to](json::object& c) { c["status"].as_object()["clusterID"] = to; });
+  };
+  id("");
+  see();
+  id("c1");
+  EXPECT_EQ(*pass(), 200ms);
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr) << "it has been founded";
+  id("");
+  see();
+  put_another<v1::EtcdCluster>(kCluster);
+  EXPECT_EQ(*pass(), 200ms);
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr) << "it is another cluster";
+  refuse("get etcdclusters", Code::Unavailable);
+  EXPECT_TRUE(pass().failed_with(Code::Unavailable));
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr) << "nobody knows";
+}
+
+TEST_F(Preconditions, ANewClusterIsFounded) {
+  change<v1::EtcdMember>(kKey, [](json::object& m) { m["spec"].as_object()["bootstrap"] = true; });
+  change<v1::EtcdCluster>(kCluster,
+                          [](json::object& c) { c["status"].as_object()["clusterID"] = ""; });
+  see();
+  settle();
+  const Json pod = now<kube::Pod>(kKey);
+  ASSERT_NE(pod, nullptr);
+  EXPECT_NE(json::serialize(pod).find("--initial-cluster-state=new"), std::string::npos);
+}
+
+TEST_F(Preconditions, APodOfSomebodyElseIsNotAdopted) {
+  put_pod("somebody", "x");
+  change<kube::Pod>(kKey, [](json::object& p) {
+    p["metadata"].as_object()["labels"] = json::object{{"app", "theirs"}};
+  });
+  const Json theirs = now<kube::Pod>(kKey);
+  EXPECT_TRUE(pass());
+  EXPECT_TRUE(pass());
+  EXPECT_EQ(now<kube::Pod>(kKey), theirs);
+  const auto member = stores.members.get(kKey);
+  EXPECT_EQ(runtime::find_condition(member->status.conditions, v1::kReady)->reason,
+            v1::kPodConflict);
+}
+
+TEST_F(Preconditions, AVolumeThatWasMadeUnseenIsSeen) {
+  server.erase(kube::PersistentVolumeClaim::resource, kVolume);
+  see();
+  put<kube::PersistentVolumeClaim>(
+      {{"metadata", meta(kVolume.name, "EtcdMember", uid)}, {"spec", json::object{}}});
+  EXPECT_TRUE(pass());
+  EXPECT_NE(stores.volumes.get(kVolume), nullptr);
+  EXPECT_EQ(server.requests("create persistentvolumeclaims"), 1);
+}
+
+TEST_F(Preconditions, AVolumeThatCannotBeMadeIsToldAndNoPodIsMade) {
+  server.erase(kube::PersistentVolumeClaim::resource, kVolume);
+  see();
+  refuse("create persistentvolumeclaims", Code::Denied);
+  EXPECT_EQ(*pass(), 200ms);
+  EXPECT_TRUE(pass());
+  const auto member = stores.members.get(kKey);
+  EXPECT_EQ(runtime::find_condition(member->status.conditions, v1::kReady)->message,
+            "create PersistentVolumeClaim data-db-a: so it is");
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr);
+}
+
+TEST_F(Preconditions, AVolumeIsNotToldLostWhileNobodyKnows) {
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    m["status"] = json::object{{"pvcName", "data-db-a"}, {"memberID", "1"}};
+  });
+  see();
+  stores.volumes.saw_deleted(*stores.volumes.get(kVolume));
+  refuse("get persistentvolumeclaims", Code::Unavailable);
+  EXPECT_TRUE(pass().failed_with(Code::Unavailable));
+  EXPECT_EQ(server.requests("patch"), 0);
+}
+
+TEST_F(Preconditions, TheNextPodOfThatNameIsNeitherDeletedNorLabelled) {
+  put_pod(uid, "older");
+  see();
+  put_another<kube::Pod>(kKey);
+  const Json next = now<kube::Pod>(kKey);
+  EXPECT_TRUE(pass());
+  EXPECT_EQ(server.requests("delete pods"), 1);
+  EXPECT_EQ(now<kube::Pod>(kKey), next) << "it was a delete of the one before";
+
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    m["status"] = json::object{{"isVoter", true}, {"memberID", "1"}};
+  });
+  see();
+  put_another<kube::Pod>(kKey);
+  const Json another = now<kube::Pod>(kKey);
+  EXPECT_EQ(*pass(), 200ms);
+  EXPECT_EQ(server.requests("patch pods"), 1);
+  EXPECT_EQ(now<kube::Pod>(kKey), another);
+}
+
+TEST_F(Preconditions, APodThatIsGoneMeanwhileIsNoError) {
+  put_pod(uid, "x");
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    m["status"] = json::object{{"isVoter", true}, {"memberID", "1"}};
+  });
+  see();
+  server.erase(kube::Pod::resource, kKey);
+  EXPECT_TRUE(pass());
+  EXPECT_EQ(server.requests("patch pods"), 1);
+}
+
+TEST_F(Preconditions, WhatTheServerCannotDoNowIsAnErrorAndTheCacheStaysAsItWas) {
+  put_pod(uid, "older");
+  see();
+  refuse("delete pods", Code::Unavailable);
+  const auto failed = pass();
+  EXPECT_TRUE(failed.failed_with(Code::Unavailable));
+  EXPECT_EQ(failed.error().message, "delete Pod db-a: so it is");
+  EXPECT_NE(stores.pods.get(kKey), nullptr);
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    m["status"] = json::object{{"isVoter", true}, {"memberID", "1"}};
+  });
+  see();
+  refuse("patch pods", Code::Unavailable);
+  EXPECT_EQ(pass().error().message, "label Pod db-a: so it is");
+}
+
+TEST_F(Preconditions, AFinalizerThatSomebodyAddedMeanwhileStays) {
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    m["metadata"].as_object()["finalizers"] = json::array{"a/first"};
+  });
+  see();
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    m["metadata"].as_object()["finalizers"] = json::array{"a/first", "b/second"};
+  });
+  EXPECT_EQ(*pass(), 200ms);
+  see();
+  EXPECT_TRUE(pass());
+  EXPECT_EQ(now<v1::EtcdMember>(kKey).at("metadata").at("finalizers"),
+            (json::array{"a/first", "b/second", v1::kMemberFinalizer}));
+}
+
+TEST_F(Preconditions, TheStatusIsNotWrittenToTheNextMemberOfThatName) {
+  put_pod(uid, "x");
+  see();
+  put_another<v1::EtcdMember>(kKey);
+  const Json next = now<v1::EtcdMember>(kKey);
+  EXPECT_TRUE(pass().failed_with(Code::Conflict));
+  EXPECT_EQ(now<v1::EtcdMember>(kKey), next);
+  server.erase(v1::EtcdMember::resource, kKey);
+  EXPECT_TRUE(pass()) << "gone is no error";
+}
+
+TEST_F(Preconditions, AStatusThatIsRefusedIsTriedOnceAMinuteAndNothingIsDoneMeanwhile) {
+  put_pod(uid, "older");
+  see();
+  refuse("patch etcdmembers/status", Code::Denied);
+  EXPECT_TRUE(pass().failed_with(Code::Denied));
+  EXPECT_EQ(*pass(), 2s);
+  EXPECT_EQ(server.requests("patch etcdmembers/status"), 1);
+  EXPECT_EQ(server.requests("delete"), 0);
+}
+
+TEST_F(Preconditions, AMemberThatIsGoneIsForgotten) {
+  server.erase(v1::EtcdMember::resource, kKey);
+  see();
+  EXPECT_EQ(*pass(), Duration::max());
+  EXPECT_EQ(server.requests().size(), 0U);
+}
+
+}  // namespace
+}  // namespace etcdop::member
