@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 
 #include "api/v1alpha2/names.h"
@@ -621,6 +622,204 @@ TEST(ClusterPlan, LooksLessOftenTheLongerNobodyAnswers) {
   EXPECT_EQ(after(7200), 60s);
 }
 
+/// "True QuorumHealthy: All members are ready"
+std::string told(const Plan& p, const char* type) {
+  const api::Condition& c = condition(p, type);
+  return c.status + " " + c.reason + ": " + c.message;
+}
+
+TEST(ClusterPlan, ConditionsTable) {
+  struct Row {
+    const char* seats;
+    std::function<void(Observation&)> edit;
+    const char *available, *degraded, *progressing;
+  };
+  const auto nothing = [](Observation&) {};
+  const auto silent = [](Observation& o) {
+    o.linearizable = false;
+    for (Seat& s : o.seats) s.listed.reset();
+  };
+  const Row rows[] = {
+      {"a:V* b:V+ c:V+", nothing, "True QuorumHealthy: All members are ready",
+       "False QuorumHealthy: All members are ready",
+       "False Reconciled: the cluster is as its spec wants it"},
+      {"a:V* b:V+ c:V-", nothing, "True QuorumAvailable: 2/3 members ready",
+       "True MembersUnhealthy: 2/3 members ready", "True MemberReplacing: 3 of 3 members vote"},
+      {"a:V* b:V+ c:V-",
+       [](auto& o) {
+         seat(o, "a").object->trouble = "old news of one that is ready";
+         seat(o, "c").object->trouble = "no node takes the Pod";
+       },
+       "True QuorumAvailable: 2/3 members ready",
+       "True MembersUnhealthy: 2/3 members ready; c: no node takes the Pod",
+       "True MemberReplacing: 3 of 3 members vote; c: no node takes the Pod"},
+      {"a:V* b:V+ c:V-",
+       [](auto& o) {
+         o.rejected = "exceeded quota";
+         seat(o, "c").object->trouble = "no node takes the Pod";
+       },
+       "True QuorumAvailable: 2/3 members ready",
+       "True MembersUnhealthy: 2/3 members ready; exceeded quota",
+       "True MemberReplacing: 3 of 3 members vote; exceeded quota"},
+      {"a:V* b:V+ c:V+!", nothing, "True QuorumHealthy: All members are ready",
+       "False QuorumHealthy: All members are ready",
+       "True MemberReplacing: 2 of 3 members vote, 1 leaving"},
+      {"a:V* b:V+ c:V+ y:X+ z:x", nothing, "True QuorumHealthy: All members are ready",
+       "True ForeignMember: etcd has members that no EtcdMember stands for: y (0000000000000004), "
+       "z (0000000000000005); remove them with etcdctl if they are not wanted",
+       "False Reconciled: the cluster is as its spec wants it"},
+      {"a:V* b:V+ c:V+ y:x",
+       [](auto& o) {
+         o.cluster.status.pending_members = {
+             {1, "y", peer_url({"prod", "db"}, "y"), to_rfc3339(kNow)}};
+       },
+       "True QuorumHealthy: All members are ready", "False QuorumHealthy: All members are ready",
+       "False Reconciled: the cluster is as its spec wants it"},
+      {"a:V+ b:V- c:V-", silent, "False QuorumLost: 1/3 members ready, quorum lost",
+       "True QuorumLost: 1/3 members ready, quorum lost", nullptr},
+      {"a:V- b:V- c:V-", silent, "Unknown ClusterUnreachable: no member answers",
+       "True QuorumLost: 0/3 members ready, quorum lost", nullptr},
+      {"a:V- b:V- c:V-",
+       [silent](auto& o) {
+         silent(o);
+         o.etcd_error = "dial: refused";
+         seat(o, "b").object->trouble = "etcd ends again and again";
+       },
+       "Unknown ClusterUnreachable: no member answers; b: etcd ends again and again; dial: refused",
+       "True QuorumLost: 0/3 members ready, quorum lost; b: etcd ends again and again", nullptr},
+      {"a:V* b:V+ c:V+",
+       [](auto& o) {
+         o.split = true;
+         o.etcd_error = "another cluster";
+       },
+       "Unknown SplitBrain: members answer with different cluster ids: another cluster",
+       "True SplitBrain: members answer with different cluster ids; nothing is changed", nullptr},
+  };
+  for (const Row& row : rows) {
+    Observation seen = observe(3, row.seats);
+    row.edit(seen);
+    const Plan p = plan(seen);
+    EXPECT_EQ(told(p, v1::kAvailable), row.available) << row.seats;
+    EXPECT_EQ(told(p, v1::kDegraded), row.degraded) << row.seats;
+    if (row.progressing) EXPECT_EQ(told(p, v1::kProgressing), row.progressing) << row.seats;
+  }
+}
+
+TEST(ClusterPlan, StatusCountsAndSelects) {
+  const Plan p = plan(observe(3, "a:V* b:V+ c:V-"));
+  EXPECT_EQ(p.status.ready_members, 2);
+  EXPECT_EQ(p.status.selector, "etcd-operator.cozystack.io/cluster=db");
+  for (const api::Condition& c : p.status.conditions) {
+    EXPECT_EQ(c.observed_generation, 1);
+    EXPECT_EQ(c.last_transition_time, to_rfc3339(kNow));
+  }
+}
+
+TEST(ClusterPlan, DiscoveryIsToldWithTheClustersId) {
+  Observation seen = observe(3, "a:V*");
+  seen.cluster.status.cluster_id.clear();
+  seen.cluster.status = plan(seen).status;
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(told(plan(seen), v1::kAvailable),
+              "True ClusterDiscovered: etcd cluster 00000000000000c1 discovered");
+  seen.linearizable = false;
+  seat(seen, "a").listed.reset();
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kQuorumLost) << "not for ever";
+}
+
+TEST(ClusterPlan, ABootstrapThatFailedIsTriedOnForEver) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.cluster.status = plan(seen).status;
+  for (const auto late : {600s, 601s, 9000s}) {
+    seen.now = kNow + late;
+    const Plan p = plan(seen);
+    EXPECT_EQ(to_string(p.step).substr(0, 11), "create-seed");
+    EXPECT_EQ(told(p, v1::kProgressing),
+              "False BootstrapFailed: not done within 600 s: waiting for the first member; still "
+              "trying");
+    EXPECT_EQ(told(p, v1::kAvailable), "False BootstrapFailed: waiting for the first member");
+    EXPECT_EQ(condition(p, v1::kDegraded).reason, "") << "there is nothing to be degraded";
+    seen.cluster.status = p.status;
+  }
+}
+
+TEST(ClusterPlan, ALearnerThatKnowsNoLeaderIsNotPromoted) {
+  Observation seen = observe(3, "a:V* b:V+ c:L+");
+  seat(seen, "c").answer->leader = {};
+  EXPECT_EQ(step_of(seen), "none");
+}
+
+TEST(ClusterPlan, WhatItWaitsForIsSaid) {
+  struct Row {
+    int replicas;
+    const char *seats, *waiting;
+  };
+  const Row rows[] = {
+      {3, "a:V* b:V+ c:V+", ""},
+      {3, "a:V* b:V+ c:V-", "members to become ready"},
+      {3, "a:V* b:Us", "joiners to start"},
+      {3, "a:V* b:Us c:N", "b to start before c is added"},
+      {3, "a:V* b:V+ c:V-! d:Us", "joiners to start before c is removed"},
+      {2, "a:V* b:V- c:V+!", "a quorum without c"},
+      {1, "a:V*! b:V-", "a quorum without a"},
+      {3, "a:V* b:L-o c:N", "a learner to vote before c is added"},
+      {3, "a:V* b:L+ c:N", ""},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(plan(observe(row.replicas, row.seats)).waiting_for, row.waiting) << row.seats;
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.split = true;
+  EXPECT_EQ(plan(seen).waiting_for, "members that agree on one cluster");
+  seen.split = seen.linearizable = false;
+  EXPECT_EQ(plan(seen).waiting_for, "etcd to answer with quorum");
+  seen.cluster.status.cluster_id.clear();
+  seen.cluster_id.reset();
+  EXPECT_EQ(plan(seen).waiting_for, "the first member to answer");
+}
+
+TEST(ClusterPlan, WhatIsNotStartedIsSaidInOnePlace) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.cluster.spec.version = "3.4.34";
+  Plan p = plan(seen);
+  EXPECT_EQ(told(p, v1::kProgressing),
+            "False UnsupportedVersion: spec.version 3.4.34 is not an etcd that this release runs "
+            "(3.5, 3.6, 3.7); nothing was created");
+  EXPECT_EQ(p.again, 60s);
+  EXPECT_EQ(p.status.observed, std::nullopt);
+
+  seen.cluster = cluster_of(3);
+  seen.cluster.spec.tls.emplace().client.emplace();
+  seen.cluster.spec.storage.medium = v1::Medium::Memory;
+  p = plan(seen);
+  EXPECT_EQ(told(p, v1::kProgressing),
+            "False NotImplemented: this release does not implement storage.medium, remove it from "
+            "the spec; nothing was created");
+
+  seen.cluster = cluster_of(0);
+  seen.cluster.status.progress_deadline = to_rfc3339(kNow);
+  p = plan(seen);
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing})
+    EXPECT_EQ(told(p, type),
+              "False Paused: the cluster wants no members and never had any: set spec.replicas to "
+              "start it");
+  EXPECT_EQ(p.status.selector, "etcd-operator.cozystack.io/cluster=db");
+  EXPECT_FALSE(p.status.progress_deadline);
+  EXPECT_EQ(p.again, 60s);
+
+  seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.spec.version = "3.7.3";
+  seen.cluster.spec.replicas = 0;
+  p = plan(seen);
+  EXPECT_EQ(told(p, v1::kProgressing),
+            "False NotImplemented: this release does not implement replicas: 0 of a cluster that "
+            "has members, a change of version, remove it from the spec; the cluster is kept as it "
+            "is");
+}
+
 TEST(MemberName, IsAsGenerateNameMakesThem) {
   const std::string name = member_name("db", "u-1", 1);
   EXPECT_EQ(name.substr(0, 3), "db-");
@@ -629,6 +828,7 @@ TEST(MemberName, IsAsGenerateNameMakesThem) {
   EXPECT_EQ(name, member_name("db", "u-1", 1));
   EXPECT_NE(name, member_name("db", "u-1", 2));
   EXPECT_NE(name, member_name("db", "u-2", 1));
+  EXPECT_EQ(name, "db-fhj8b") << "the next release knows the members of this one by it";
 }
 
 }  // namespace

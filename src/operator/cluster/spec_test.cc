@@ -92,6 +92,39 @@ TEST(ClusterSpec, ARefusedFieldIsNamed) {
             (std::vector<std::string>{"tls.peer.secretRef.name", "options.snapshotCount"}));
 }
 
+TEST(ClusterSpec, ATargetIsTheWholeSpec) {
+  v1::EtcdCluster c = new_cluster();
+  v1::EtcdClusterSpec& spec = c.spec;
+  spec.replicas = 5;
+  spec.storage.size = "7Gi";
+  spec.resources = json::parse(R"({"limits":{"memory":"1Gi"}})");
+  spec.affinity = json::parse(R"({"nodeAffinity":{}})");
+  spec.topology_spread_constraints = json::parse(R"([{"maxSkew":1}])");
+  spec.additional_metadata.emplace().labels = {{"team", "a"}};
+  spec.options.emplace().snapshot_count = 7;
+  spec.image_pull_secrets = {{"regcred"}};
+  v1::EtcdClusterStatus status;
+  adopt_spec(of(c), status);
+  ASSERT_TRUE(status.observed);
+  EXPECT_EQ(status.observed->replicas, spec.replicas);
+  EXPECT_EQ(status.observed->version, spec.version);
+  EXPECT_EQ(status.observed->storage, spec.storage);
+  EXPECT_EQ(status.observed->resources, spec.resources);
+  EXPECT_EQ(status.observed->affinity, spec.affinity);
+  EXPECT_EQ(status.observed->topology_spread_constraints, spec.topology_spread_constraints);
+  EXPECT_EQ(status.observed->additional_metadata, spec.additional_metadata);
+  EXPECT_EQ(status.observed->options, spec.options);
+  EXPECT_EQ(status.observed->image_pull_secrets, spec.image_pull_secrets);
+  ASSERT_EQ(status.conditions.size(), 1U);
+  EXPECT_EQ(status.conditions[0].status, "True");
+  EXPECT_EQ(status.conditions[0].message, "working towards 5 members of etcd 3.6.16");
+  const v1::EtcdClusterStatus before = status;
+  Observation later = of(c);
+  later.now = later.now + std::chrono::hours(1);
+  adopt_spec(later, status);
+  EXPECT_EQ(status, before) << "it is adopted once";
+}
+
 TEST(ClusterSpec, APausedNewClusterMayStillBeEdited) {
   v1::EtcdCluster c = new_cluster();
   c.spec.replicas = 0;

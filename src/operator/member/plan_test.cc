@@ -315,6 +315,9 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
     const Plan p = plan(seen);
     EXPECT_EQ(ready(p).reason, row.reason);
     EXPECT_EQ(ready(p).message, row.message);
+    const bool serves = row.reason == std::string_view(v1::kPodReady);
+    EXPECT_EQ(ready(p).status, serves ? "True" : "False") << row.reason;
+    EXPECT_EQ(p.again, serves ? 60s : 10s) << "what is young is looked at again";
   }
 }
 
