@@ -505,6 +505,7 @@ TEST_F(ReconcilerTest, AnEtcdThatDoesNotKnowWhoItAnswersForIsNotBelieved) {
   etcd.members[1] = {{2}, "web-x", {"http://web-x.web.other.svc:2380"}, {}, false};
   pass();
   EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(api.requests("delete"), 0);
 }
 
 TEST_F(ReconcilerTest, AListOfAnotherClusterIsNotBelieved) {
