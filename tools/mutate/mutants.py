@@ -122,6 +122,15 @@ def function_at(code, at):
     return name
 
 
+def part_at(text, at):
+    """The text of the function that a place is in, up to the next."""
+    lines = text.split("\n")
+    starts = [i for i, line in enumerate(without_comments(text).split("\n")) if FUNCTION.match(line)]
+    here = text.count("\n", 0, at)
+    first = max([i for i in starts if i <= here], default=0)
+    return "\n".join(lines[first: min([i for i in starts if i > here], default=len(lines))]).rstrip()
+
+
 def generated(file, text, steps=()):
     """The generated mutants of a file. An id says file, function, operator and a hash of the line, not where it stands."""
     code = without_comments(text)

@@ -16,6 +16,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 
 import mutants
@@ -39,6 +40,7 @@ class Killer:
     target: str
     arguments: tuple
     files: str
+    until: str = None  # It need not go on after a line that begins so.
 
     def judges(self, file):
         return re.match(self.files, file) is not None
@@ -54,24 +56,40 @@ KILLERS = (
     Killer("member", "src/operator/member/member_test", (FAST,), "src/operator/(member|shared)/"),
     Killer("small worlds", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=*.EverySmall*"),
            "src/operator/cluster/(plan|census|spec)"),
+    Killer("simulation", "simulate", ("--seeds", "21..60"), "src/(operator|runtime)/", until="seed "),
 )
 TESTS = ("src/", "sim/", "test/support/")  # Where the tests' sources are: if they change, a survivor is tried again.
 
 
-def run(command, folder=OUT, seconds=None):
-    """(exit status or None for one that did not end in time, output) of a shell command, with a bound on its memory."""
+def run(command, folder=OUT, seconds=None, until=None):
+    """(exit status or None for one that did not end in time, output) of a shell command, with a bound on its memory.
+    It is ended, as failed, with the first line of its output that begins with `until`."""
     job = subprocess.Popen(["bash", "-c", f"ulimit -v 8000000; {command}"], cwd=folder, text=True, errors="replace",
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-    try:
-        output, _ = job.communicate(timeout=seconds)
-        return job.returncode, output
-    except subprocess.TimeoutExpired:
+    late = threading.Event()
+
+    def end():
+        late.set()
         os.killpg(job.pid, 9)  # A session of its own, begun above.
-        job.communicate()
-        return None, ""
+    bound = threading.Timer(seconds, end) if seconds else None
+    try:
+        if bound:
+            bound.start()
+        output = ""
+        for line in job.stdout:
+            output += line
+            if until and line.startswith(until):
+                os.killpg(job.pid, 9)
+                job.wait()
+                return 1, output
+        status = job.wait()
+        return (None, "") if late.is_set() else (status, output)
     except BaseException:
         os.killpg(job.pid, 9)
         raise
+    finally:
+        if bound:
+            bound.cancel()
 
 
 def must(command, folder=OUT):
@@ -97,6 +115,10 @@ def commit():
 
 def digest(text):
     return hashlib.sha1(text.encode()).hexdigest()[:12]
+
+
+def part(mutant, text):
+    return digest(mutants.part_at(text, mutant.start) + mutant.what)
 
 
 class Tree:
@@ -140,16 +162,14 @@ class Results:
                 self.rows[row["id"]] = row
 
     def of(self, mutant, text, tests, is_there=lambda test: True):
-        """The result that still holds: same change of the same file and, of a survivor, by the same tests.
-        A kill holds as long as its test is there."""
+        """The result that still holds. Of a survivor: the same change of the same file, by the same tests. Of one that
+        was killed: its function is as it was, and the test that killed it is there."""
         row = self.rows.get(mutant.id)
-        if not row or row["file"] != digest(mutant.apply(text)):
+        if not row or row["part"] != part(mutant, text):
             return None
-        if row["verdict"] == "survived" and row["tests"] != tests:
-            return None
-        if row["verdict"] == "killed" and not is_there(row["by"]):
-            return None
-        return row
+        if row["verdict"] == "killed":
+            return row if is_there(row["by"]) else None
+        return row if row["file"] == digest(mutant.apply(text)) and row["tests"] == tests else None
 
     def add(self, row):
         self.rows[row["id"]] = row
@@ -225,7 +245,7 @@ class Bench:
                 must(self.link[killer.target].replace(f" -o {killer.target} ", f" -o {path} {made} -Wl,-z,muldefs "), self.build)
             arguments = " ".join(map(repr, killer.arguments))
             bound = 20 + 10 * self.seconds[killer.name]
-            status, output = run(f"exec {program[killer.target]} {arguments}", self.here, bound)
+            status, output = run(f"exec {program[killer.target]} {arguments}", self.here, bound, killer.until)
             if status is None:
                 return "killed", f"{killer.name}: no end in {bound:.0f} s"
             if status != 0:
@@ -234,7 +254,9 @@ class Bench:
 
 
 def who(killer, output):
-    """The test that failed, or was running when the program broke."""
+    """The test, or the seed and its invariant, that failed, or what was running when the program broke."""
+    if seed := re.search(r"^seed \d+: [^:\n]*", output, re.M):
+        return f"{killer.name}, {seed[0]}"
     failed = re.search(r"\[  FAILED  \] (\w+\.\w+)", output) or re.search(r"\[ RUN +\] (\w+\.\w+)(?!.*\[ RUN)", output, re.S)
     return failed[1] if failed else killer.name
 
@@ -256,7 +278,7 @@ def explained(text):
 def known_tests(tree):
     """Whether a test that killed once is still there."""
     text = "\n".join(tree.read(f) for f in tracked() if f.startswith(TESTS) and f.endswith("_test.cc"))
-    return lambda by: "." not in by or re.search(rf"\b{re.escape(by.split('.')[-1])}\b", text) is not None
+    return lambda by: "." not in by or "," in by or re.search(rf"\b{re.escape(by.split('.')[-1])}\b", text) is not None
 
 
 def table(rows):
@@ -357,8 +379,9 @@ def main():
         start = time.monotonic()
         verdict, by = bench.judge(mutant, tree.text[mutant.file])
         spent = time.monotonic() - start
-        results.add({"id": mutant.id, "verdict": verdict, "by": by, "file": digest(mutant.apply(tree.text[mutant.file])),
-                     "tests": tree.tests(mutant.file), "seconds": round(spent, 1), "at": at})
+        text = tree.text[mutant.file]
+        results.add({"id": mutant.id, "verdict": verdict, "by": by, "seconds": round(spent, 1), "at": at,
+                     "part": part(mutant, text), "file": digest(mutant.apply(text)), "tests": tree.tests(mutant.file)})
         print(f"{verdict:9} {spent:5.1f} s  {mutant.id}  {mutant.what}  {by if verdict == 'killed' else ''}", flush=True)
 
 

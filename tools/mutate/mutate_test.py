@@ -119,7 +119,8 @@ class Remembered(unittest.TestCase):
 
     def remember(self, verdict, **also):
         mutate.Results(self.path).add({"id": self.mutant.id, "verdict": verdict, "by": "A.B", "tests": "t1", "seconds": 1,
-                                       "file": mutate.digest(self.mutant.apply(CODE))} | also)
+                                       "file": mutate.digest(self.mutant.apply(CODE)),
+                                       "part": mutate.part(self.mutant, CODE)} | also)
 
     def known(self, **changed):
         return mutate.Results(self.path).of(**(self.now | changed)) is not None
@@ -131,17 +132,17 @@ class Remembered(unittest.TestCase):
         self.path.write_text(self.path.read_text() + '{"id": "half a li')
         self.assertTrue(self.known())
 
-    def test_a_changed_file_makes_it_unknown(self):
+    def test_a_kill_holds_while_its_function_is_the_same_and_its_killer_there(self):
         self.remember("killed")
-        self.assertFalse(self.known(text=CODE + "\n"))
-
-    def test_a_survivor_is_tried_again_by_changed_tests_and_the_killed_only_if_its_killer_is_gone(self):
-        self.remember("killed")
-        self.assertTrue(self.known(tests="t2"))
+        self.assertTrue(self.known(tests="t2", text=CODE + "int other() {\n}\n"))
+        self.assertFalse(self.known(text=CODE.replace("return true", "return 1")))
         self.assertFalse(self.known(is_there=lambda test: False))
+
+    def test_a_survivor_is_tried_again_whenever_its_file_or_the_tests_change(self):
         self.remember("survived")
         self.assertTrue(self.known())
         self.assertFalse(self.known(tests="t2"))
+        self.assertFalse(self.known(text=CODE + "int other() {\n}\n"))
 
 
 class Killed(unittest.TestCase):
@@ -152,10 +153,13 @@ class Killed(unittest.TestCase):
         self.assertEqual(mutate.who(killer, "[ RUN      ] A.B\n[       OK ] A.B\n[ RUN      ] A.C\nx.cc:1: Failure\n"), "A.C")
         self.assertEqual(mutate.who(killer, "[ RUN      ] A.B\n[  FAILED  ] A.B (0 ms)\n[ RUN      ] A.C\n"), "A.B")
         self.assertEqual(mutate.who(killer, "Segmentation fault"), killer.name)
+        self.assertEqual(mutate.who(killer, "x\nseed 7: I5: a volume is gone\n"), f"{killer.name}, seed 7: I5")
 
     def test_a_command_that_does_not_end_is_ended(self):
         self.assertEqual(mutate.run("sleep 100", folder="/", seconds=0.1), (None, ""))
         self.assertEqual(mutate.run("echo so; exit 3", folder="/"), (3, "so\n"))
+        self.assertEqual(mutate.run("echo one; echo seed 1; sleep 100", folder="/", seconds=50, until="seed "),
+                         (1, "one\nseed 1\n"))
 
 
 class Report(unittest.TestCase):
