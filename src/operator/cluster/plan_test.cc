@@ -161,6 +161,7 @@ TEST(ClusterPlan, Table) {
       {1, "a:V* b:Up", "delete-member b", "nobody wants it any more"},
       {1, "a:V* b:L+", "delete-member b", ""},
       {2, "a:V* b:L+ c:Up", "delete-member c", "the one that has not started goes first"},
+      {2, "a:V* b:Up c:L+", "delete-member b", "also if it is the older"},
       {3, "a:V* b:V+ c:V- d:L+", "delete-member c", "a broken voter goes before a good learner"},
       {3, "a:V* b:V+ c:V- d:L-", "delete-member d", "a learner that is no better does not stay"},
       {3, "a:V* b:V+ c:V-! d:L+", "remove-from-etcd c", ""},

@@ -134,6 +134,16 @@ TEST(ClusterSpec, APausedNewClusterMayStillBeEdited) {
   EXPECT_TRUE(not_implemented(of(c)).empty());
 }
 
+TEST(ClusterSpec, AClusterThatLostItsMembersHasItsTargetStill) {
+  v1::EtcdCluster c = new_cluster();
+  c.status = plan(of(c)).status;
+  c.spec.replicas = 0;
+  c.spec.version = "3.7.3";
+  EXPECT_EQ(not_implemented(of(c)),
+            (std::vector<std::string>{"replicas: 0 of a cluster that has members",
+                                      "a change of version"}));
+}
+
 TEST(ClusterSpec, TheTokenIsMadeAgainFromTheUid) {
   v1::EtcdCluster c = new_cluster();
   c.status = plan(of(c)).status;

@@ -372,6 +372,9 @@ TEST(MemberStatus, ItsVersionIsToldWithItsReadiness) {
   EXPECT_EQ(drifted(), "");
   make_ready(*seen.pod);
   seen.member.status.member_id = "1";
+  seen.member.status.version = "";
+  EXPECT_EQ(drifted(), "") << "not before etcd has told it";
+  seen.member.status.version = "3.6.16";
   EXPECT_EQ(drifted(), v1::kVersionMatched);
   seen.member.status = plan(seen).status;
   seen.pod->status.conditions.clear();
