@@ -151,7 +151,7 @@ def generated(file, text, steps=()):
 
 
 def listed(list_text, read):
-    """The hand-made mutants. Each must fit its file exactly once, and ids are used once; else Stale."""
+    """The hand-made mutants. Each must fit its file exactly once but for white space, and ids are used once; else Stale."""
     out, ids = [], set()
     for block in re.split(r"\n(?=@ )", "\n" + list_text)[1:]:
         head, *lines = block.strip("\n").split("\n")
@@ -165,8 +165,9 @@ def listed(list_text, read):
         what = " ".join(line[2:] for line in lines if line.startswith("# "))
         old = "\n".join(line[1:] for line in lines if line.startswith("-"))
         new = "\n".join(line[1:] for line in lines if line.startswith("+"))
-        text = read(file)
-        if not what or not old or text.count(old) != 1:
-            raise Stale(f"mutants.txt: {name}: its old text stands {text.count(old) if old else 0} times in {file}, not once")
-        out.append(Mutant(name, file, what, text.index(old), text.index(old) + len(old), new))
+        # Where a line ends is the formatter's business.
+        found = list(re.finditer(r"\s+".join(map(re.escape, old.split())), read(file))) if old.strip() else []
+        if not what or len(found) != 1:
+            raise Stale(f"mutants.txt: {name}: its old text stands {len(found)} times in {file}, not once")
+        out.append(Mutant(name, file, what, found[0].start(), found[0].end(), new))
     return out

@@ -87,6 +87,10 @@ class Listed(unittest.TestCase):
         self.assertEqual((found.id, found.what), ("first", "what it does"))
         self.assertEqual(gone.apply(self.FILES["a.cc"]), "\n  two\ntwo, too\n")
 
+    def test_where_lines_end_does_not_matter(self):
+        joined, = self.listed("@ a.cc it\n# what\n-one two\n-two,\n+x\n")
+        self.assertEqual(joined.apply(self.FILES["a.cc"]), "x too\n")
+
     def test_what_fits_nowhere_or_twice_is_stale(self):
         for old in ("four", "two"):
             with self.assertRaisesRegex(mutants.Stale, "mutants.txt: it: "):
