@@ -409,8 +409,9 @@ void Nodes::unprotect(const api::ObjectKey& claim) {
       (void)world_.sleep(dice_.between(50ms, 1s));
       const auto there = server_.look(kube::PersistentVolumeClaim::resource, claim);
       if (stopping_ || !there || !terminating(*there)) return;
-      const auto uses = [&](const ApiServer::Object& pod) {
-        return key_of(*pod).ns == claim.ns && claim_of(*pod) == claim.name;
+      const auto uses = [&](const ApiServer::Object& pod) {  // One without a node does not count.
+        return key_of(*pod).ns == claim.ns && claim_of(*pod) == claim.name &&
+               !text_at(*pod, {"spec", "nodeName"}).empty();
       };
       if (std::ranges::any_of(server_.look_all(kube::Pod::resource), uses)) continue;
       (void)server_.change(kube::PersistentVolumeClaim::resource, claim, [](json::object& c) {

@@ -267,7 +267,8 @@ std::string World::missing(const api::ObjectKey& key) const {
       return "no Service " + key.name + suffix;
   const auto says = [&](const char* type, const char* status, const char* reason) {
     const auto* c = runtime::find_condition(cluster->status.conditions, type);
-    return c && c->status == status && c->reason == reason;
+    return c && c->status == status && c->reason == reason &&
+           c->observed_generation == cluster->metadata.generation;
   };
   if (!says(v1::kAvailable, "True", v1::kQuorumHealthy)) return "is not Available";
   if (!says(v1::kProgressing, "False", v1::kReconciled)) return "is not Reconciled";

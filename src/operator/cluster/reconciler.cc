@@ -327,15 +327,14 @@ struct Actor {
 
   const std::string& ns() const { return seen.cluster.metadata.ns; }
 
-  /// Whom a change of the membership may be asked of: the leader, then the other healthy voters
-  /// that stay.
-  std::vector<const Seat*> changers() const {
+  /// Whom a change of the membership may be asked of: the healthy voters, the leader first. Nobody
+  /// is asked to remove itself, as long as another one leads.
+  std::vector<const Seat*> changers(const std::string& victim) const {
     const Census census(seen);
     std::vector<const Seat*> out;
     for (const Seat* voter : census.voters) {
       const bool leads = voter == census.leader;
-      const bool stays = voter->object && !voter->object->terminating;
-      if (healthy(*voter) && (leads || stays) && endpoints.contains(voter->name))
+      if (healthy(*voter) && (leads || voter->name != victim) && endpoints.contains(voter->name))
         out.insert(leads ? out.begin() : out.end(), voter);
     }
     return out;
@@ -345,9 +344,10 @@ struct Actor {
   /// 14523; seen after one restart in four). So where one refuses, the next is asked: Unavailable
   /// says that nothing was done.
   template <class Change>
-  Result<Done> change(const std::string& doing, Change change) const {
+  Result<Done> change(const std::string& doing, Change change,
+                      const std::string& victim = "") const {
     Result<Done> done = Error{Code::Unavailable, "no member leads"};
-    for (const Seat* voter : changers()) {
+    for (const Seat* voter : changers(victim)) {
       done = change(*with.etcd.at(endpoints.at(voter->name)));
       if (!done.failed_with(Code::Unavailable)) break;
     }
@@ -440,11 +440,12 @@ struct Actor {
   }
 
   Result<Done> operator()(const RemoveFromEtcd& step) const {
-    return change("remove " + step.name + " from etcd", [&](etcd::Client& client) -> Result<Done> {
+    const auto remove = [&](etcd::Client& client) -> Result<Done> {
       auto removed = client.remove(step.id);
       if (removed.failed_with(Code::NotFound)) return Done{};
       return removed;
-    });
+    };
+    return change("remove " + step.name + " from etcd", remove, step.name);
   }
 
   Result<Done> operator()(const ReleaseMember& step) const {
