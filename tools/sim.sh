@@ -67,9 +67,13 @@ done
 ended=0
 for pid in "${running[@]}"; do wait "$pid" || ended=$?; done
 running=()
+# numbers EXPRESSION: what that sed expression prints of all output, a number or two a line.
+numbers() { cat "$out"/* | sed -n "$1"; }
 cat "$out"/* | grep -v '^[0-9]* passed, [0-9]* failed$\|^[0-9]* seeds, ' || true
-cat "$out"/* | sed -n 's/ seeds, .*//p' | awk -v s="$SECONDS" '{n += $1} END {if (n > 0) printf "%d seeds in %d s, %.1f a second\n", n, s, n / (s > 0 ? s : 1)}'
-read -r passed failed < <(cat "$out"/* | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' | awk '{p += $1; f += $2} END {print p + 0, f + 0}')
+numbers 's/ seeds, .*//p' |
+  awk -v s="$SECONDS" '{n += $1} END {if (n > 0) printf "%d seeds in %d s, %.1f a second\n", n, s, n / (s > 0 ? s : 1)}'
+read -r passed failed < <(numbers 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' |
+  awk '{p += $1; f += $2} END {print p + 0, f + 0}')
 [ "$ended" = 0 ] || [ "$failed" != 0 ] || failed=1 # It crashed.
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

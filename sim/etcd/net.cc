@@ -154,9 +154,12 @@ bool EtcdNet::alive(const Address& address) const {
 
 bool EtcdNet::ready(const Address& address) const {
   const auto process = world_->at(address);
-  if (!process) return false;
-  const bool learner = process->runs() && process->dir->applied.learns(process->id());
-  return healthy(address) && !(learner && process->facts.readyz_fails_on_learners);
+  if (!process || !process->runs()) return false;
+  // Who has no data yet does not find itself there, and its linearizable read hangs.
+  const Applied& applied = process->dir->applied;
+  const bool learner = applied.learns(process->id());
+  const bool has_data = learner || applied.votes(process->id());
+  return has_data && healthy(address) && !(learner && process->facts.readyz_fails_on_learners);
 }
 
 bool EtcdNet::healthy(const Address& address) const {

@@ -118,6 +118,7 @@ void World::network_faults() {
     trace_.add("fault", a->name + " and " + b->name + " do not hear each other");
     checker_.struck();
     net_.cut(one, other, true);
+    cuts_.emplace_back(one, other);
     (void)time_.sleep(dice_.between(1s, 60s));
     net_.cut(one, other, false);
   });
@@ -311,6 +312,7 @@ void World::heal() {
   api_down_until_ = quota_until_ = now;
   net_.slow_snapshots(Duration(0));
   net_.forgetful_peers(0);
+  for (const auto& [one, other] : cuts_) net_.cut(one, other, false);
   for (std::size_t i = 0; i < nodes_.count(); ++i) nodes_.node_down(i, false);
   for (const auto& life : lives_) {
     for (const std::string& kind : life->api().watched()) life->api().line(kind).silent_until(now);

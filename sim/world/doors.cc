@@ -34,11 +34,32 @@ struct Delivery {
   Trace& trace;
 };
 
+/// What a patch of a status says, in short: " Ready=False/PodNotReady isVoter=true".
+std::string said(const Call& call) {
+  const json::object* const body = call.body.if_object();
+  const Json* const status = body ? body->if_contains("status") : nullptr;
+  if (!status || !status->is_object() || call.subresource != "status") return "";
+  std::string out;
+  for (const auto& [key, value] : status->as_object()) {
+    if (key == "conditions" && value.is_array()) {
+      for (const Json& c : value.as_array())
+        out += " " + std::string(c.at("type").as_string()) + "=" +
+               std::string(c.at("status").as_string()) + "/" +
+               std::string(c.at("reason").as_string());
+    } else if (!value.is_structured()) {
+      out += " " + std::string(key) + "=" + json::serialize(value);
+    } else if (value.is_array()) {
+      out += " " + std::string(key) + "[" + std::to_string(value.as_array().size()) + "]";
+    }
+  }
+  return out;
+}
+
 /// The moment at which it happens.
 Result<Json> deliver(const Delivery& d) {
   const auto doubt = d.checker.before_write(d.who, d.call);
   auto answer = d.server.perform(d.call);
-  d.trace.add(d.who, line_of(d.call) + (answer ? "" : ": " + answer.error().message));
+  d.trace.add(d.who, line_of(d.call) + (answer ? said(d.call) : ": " + answer.error().message));
   d.checker.after_write(d.who, d.call, bool(answer), doubt);
   return answer;
 }

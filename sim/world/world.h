@@ -132,6 +132,7 @@ class World {
   std::vector<std::unique_ptr<Life>> lives_;
   std::vector<std::pair<Life*, std::optional<Duration>>> doomed_;
   std::vector<std::shared_ptr<Fiber>> fibers_;
+  std::vector<std::pair<std::string, std::string>> cuts_;  // Every one there ever was.
   History history_;
   std::function<void(Life&)> started_;
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;

@@ -1,0 +1,42 @@
+#!/bin/bash
+# run.sh [SEEDS]: the simulated worlds of every test run: SEEDS seeds (default 2000) from 1 on, every crash plan, and the same
+# trace for the same seed whoever compiled it. Ends with the line "N passed, N failed".
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+# shellcheck source=../../tools/env.sh
+. tools/env.sh
+passed=0 failed=0
+
+# counted COMMAND...: adds the counts of its last line; an end without counts is a failure.
+counted() {
+  local p f log
+  log=$(mktemp)
+  "$@" | tee "$log" | sed -u 's/^[0-9]* passed, [0-9]* failed$/(&)/'
+  read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$log" | tail -n 1)
+  rm -f "$log"
+  passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
+}
+
+# hashes PRESET: of the traces of some seeds.
+hashes() { "out/$1/simulate" --seeds 1..12 --hash | grep -v 'seeds\|passed'; }
+
+for preset in sim dev gcc; do
+  [ -e "out/$preset/build.ninja" ] || cmake --preset "$preset" >/dev/null
+  ninja -C "out/$preset" -j "$jobs" --quiet simulate || {
+    echo "0 passed, 1 failed"
+    exit 1
+  }
+done
+counted tools/sim.sh --seeds "1..${1:-2000}"
+counted tools/sim.sh --plans
+want=$(hashes sim)
+for preset in sim dev gcc; do
+  if [ -n "$want" ] && [ "$(hashes "$preset")" = "$want" ]; then
+    passed=$((passed + 1))
+  else
+    echo "out/$preset/simulate makes other traces than out/sim/simulate"
+    failed=$((failed + 1))
+  fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
