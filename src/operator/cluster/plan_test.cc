@@ -446,6 +446,28 @@ TEST(ClusterPlan, OurOwnGhostIsRemovedAtItsDeadline) {
   EXPECT_NE(step_of(seen), "remove-from-etcd y") << "it has started: somebody stands for it";
 }
 
+/// Of two operators one forgot the learner that the other was just adding.
+TEST(ClusterPlan, AForgottenLearnerOfOursIsRememberedByItsName) {
+  const std::string ours = member_name("db", "u-1", 7);
+  Observation seen = observe(3, "a:V* b:V+ " + ours + ":x");
+  Plan p = plan(seen);
+  ASSERT_EQ(p.status.pending_members.size(), 2U) << "it, and the one that is still missing";
+  EXPECT_EQ(p.status.pending_members[0],
+            (v1::PendingMember{7, ours, peer_url({"prod", "db"}, ours), to_rfc3339(kNow)}));
+  seen.cluster.status.pending_members = {p.status.pending_members[0]};
+  seen.now = kNow + 601s;
+  EXPECT_EQ(step_of(seen), "remove-from-etcd " + ours);
+
+  const auto remembered = [](const Observation& world) {
+    const auto& pending = plan(world).status.pending_members;
+    return std::ranges::any_of(pending, [](const auto& m) { return m.sequence <= 9; });
+  };
+  EXPECT_FALSE(remembered(observe(2, "a:V* b:V+ y:x"))) << "a name that we never gave";
+  EXPECT_FALSE(remembered(observe(2, "a:V* b:V+ " + member_name("db", "u-1", 10) + ":x")))
+      << "a number that was never drawn";
+  EXPECT_FALSE(remembered(observe(2, "a:V* b:V+ " + ours + ":X"))) << "it votes";
+}
+
 TEST(ClusterPlan, WhatEtcdSaysOfAMemberIsRecorded) {
   Observation seen = observe(3, "a:V* b:V+ c:L+");
   seen.seats[1].object->voter = false;

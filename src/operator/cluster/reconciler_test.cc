@@ -286,6 +286,45 @@ TEST_F(ReconcilerTest, AMemberThatIsGoneWithoutAWordIsForgotten) {
   EXPECT_EQ(stores.members.get({kKey.ns, "db-d"}), nullptr);
 }
 
+TEST_F(ReconcilerTest, NobodyIsAddedWhoseEtcdMemberIsGone) {
+  api.erase(v1::EtcdMember::resource, {kKey.ns, "db-d"});
+  pass();
+  EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(stores.members.get({kKey.ns, "db-d"}), nullptr) << "the cache knows it now";
+}
+
+TEST_F(ReconcilerTest, NobodyIsDeletedForASpecThatHasChanged) {
+  want(3);
+  pass();  // What there is to report is reported.
+  api.change(v1::EtcdCluster::resource, kKey,
+             [](json::object& cluster) { cluster["spec"].as_object()["replicas"] = 4; });
+  const auto deleted = api.requests("delete");
+  put_joiner("db-e");
+  pass();
+  EXPECT_EQ(api.requests("delete"), deleted);
+  EXPECT_EQ(stores.clusters.get(kKey)->spec.replicas, 4) << "the cache knows it now";
+}
+
+TEST_F(ReconcilerTest, AStatusWhoseAnswerIsLostIsLookedAtBeforeItIsWrittenAgain) {
+  bool lost = false;
+  api.after([&](const kube::Call& call) -> std::optional<Error> {
+    if (lost || call.subresource != "status") return std::nullopt;
+    lost = true;
+    return Error{Code::Lost, "connection cut"};
+  });
+  world.spawn([&] { EXPECT_TRUE(reconciler.reconcile(kKey).failed_with(Code::Lost)); });
+  world.run();
+  pass();
+  EXPECT_EQ(api.requests("patch etcdclusters/status"), 1);
+}
+
+TEST_F(ReconcilerTest, WhoLeavesMayBeAskedForAnother) {
+  leave("db-c");
+  etcd.refusing = "12";
+  pass();
+  EXPECT_EQ(etcd.asked, "213");
+}
+
 TEST_F(ReconcilerTest, AsksNobodyToRemoveItself) {
   etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, false});
   leave("db-c");
