@@ -430,6 +430,8 @@ TEST(ClusterPlan, WhoHasCaughtUpFurthestIsPromoted) {
   EXPECT_EQ(step_of(seen), "promote c");
   seat(seen, "b").answer->applied = 9;
   EXPECT_EQ(step_of(seen), "promote b");
+  seat(seen, "b").object->created = kNow;
+  EXPECT_EQ(step_of(seen), "promote b") << "also if it is the newer";
 }
 
 TEST(ClusterPlan, OurOwnGhostIsRemovedAtItsDeadline) {

@@ -370,6 +370,15 @@ TEST_F(ReconcilerTest, WhatEtcdHasAlreadyIsAdded) {
   EXPECT_EQ(again, 0s);
 }
 
+TEST_F(ReconcilerTest, AnAnswerThatNeverCameIsAnError) {
+  etcd.add_fails = Error{Code::Lost, "etcdserver: request timed out"};
+  Result<runtime::Requeue> done = runtime::Requeue{};
+  world.spawn([&] { done = reconciler.reconcile(kKey); });
+  world.run();
+  ASSERT_TRUE(done.failed_with(Code::Lost));
+  EXPECT_EQ(done.error().message, "add learner db-d: etcdserver: request timed out");
+}
+
 TEST_F(ReconcilerTest, AMemberThatWasCreatedUnseenIsSeen) {
   const Json spec = take_away("db-d");
   const std::string uid = stores.clusters.get(kKey)->metadata.uid;
@@ -521,6 +530,43 @@ TEST_F(ReconcilerTest, TheNextMemberOfThatNameIsNotDeleted) {
   pass();
   EXPECT_EQ(api.requests("delete etcdmembers prod/db-d"), 1);
   EXPECT_TRUE(api.find(v1::EtcdMember::resource, {kKey.ns, "db-d"}));
+}
+
+TEST_F(ReconcilerTest, AJoinerThatIsGoneOrGoingOrAnotherByNowIsNotAdded) {
+  const std::function<void()> ends[] = {
+      [&] { api.erase(v1::EtcdMember::resource, {kKey.ns, "db-d"}); },
+      [&] { put_another(v1::EtcdMember::resource, "db-d"); },
+      [&] {
+        api.change(v1::EtcdMember::resource, {kKey.ns, "db-d"}, [](json::object& member) {
+          member["metadata"].as_object()["finalizers"] = json::array{"a/b"};
+        });
+        api.remove(v1::EtcdMember::resource, {kKey.ns, "db-d"});
+      },
+  };
+  for (const auto& end : ends) {
+    end();
+    pass();
+    EXPECT_EQ(etcd.asked, "") << &end - ends;
+    api.erase(v1::EtcdMember::resource, {kKey.ns, "db-d"});
+    if (const auto known = stores.members.get({kKey.ns, "db-d"}))
+      stores.members.saw_deleted(*known);
+    put_joiner("db-d");
+  }
+}
+
+TEST_F(ReconcilerTest, NobodyIsDeletedByATargetThatIsNoLongerWanted) {
+  want(3);
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Delete) return std::nullopt;
+    return Error{Code::Unavailable, "not now"};
+  });
+  pass();
+  EXPECT_EQ(api.requests("delete"), 1);
+  api.change(v1::EtcdCluster::resource, kKey,
+             [](json::object& c) { c["spec"].as_object()["replicas"] = 4; });
+  pass();
+  EXPECT_EQ(api.requests("delete"), 1);
+  EXPECT_EQ(stores.clusters.get(kKey)->spec.replicas, 4) << "the next pass knows";
 }
 
 // Whose word counts.
