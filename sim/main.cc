@@ -2,7 +2,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +22,7 @@ constexpr const char* kUsage =
     "  --faults LIST  these faults instead of those that a seed draws: a,b,c, all or none\n"
     "  --trouble S    how many seconds things go wrong before they heal\n"
     "  --trace        prints what happened\n"
+    "  --commit TEXT  printed with what fails\n"
     "  --hash         prints a line with the hash of each seed's trace\n"
     "       sim --plans [--from N] [--every N] [--only TEXT] [--trace]\n"
     "  --plans        crash plans: each write of each flow, caught in nine ways\n"
@@ -35,6 +35,7 @@ struct Wanted {
   bool hash = false, plans = false;
   std::uint64_t first = 0;
   std::string only;
+  std::string commit = "unknown";
 };
 
 std::uint64_t running = 0;  // For whoever finds us aborted.
@@ -94,6 +95,8 @@ std::optional<Wanted> parse(const std::vector<std::string>& words) {
       }
       out.from = *a;
       out.to = *b;
+    } else if (flag == "--commit") {
+      out.commit = value;
     } else if (flag == "--only") {
       out.only = value;
     } else if (flag == "--from" && n) {
@@ -116,7 +119,17 @@ void print(const std::vector<Trace::Line>& lines) {
                 line.what.c_str());
 }
 
-void report(const Run& failing, const Outcome& how) {
+/// What was done to the world, and the last of everything.
+std::vector<Trace::Line> end_of(const std::vector<Trace::Line>& all) {
+  constexpr std::size_t kLast = 60;
+  std::vector<Trace::Line> out;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i + kLast >= all.size() || all[i].who == "user" || all[i].who == "fault")
+      out.push_back(all[i]);
+  return out;
+}
+
+void report(const Run& failing, const Outcome& how, const std::string& commit) {
   std::printf("seed %llu: %s: %s\n  at %s s, faults: %s\n",
               static_cast<unsigned long long>(how.seed), how.violation->invariant.c_str(),
               how.violation->what.c_str(), seconds_text(how.violation->when).c_str(),
@@ -129,8 +142,10 @@ void report(const Run& failing, const Outcome& how) {
   if (shrunk.violation)
     std::printf("  smaller: %s: %s\n", shrunk.violation->invariant.c_str(),
                 shrunk.violation->what.c_str());
+  std::printf("  commit:  %s\n", commit.c_str());
   std::printf("  repeat:  ./dev sim --seed %llu --faults %s --trouble %lld --trace\n",
               static_cast<unsigned long long>(how.seed), small.faults->text().c_str(), trouble);
+  print(end_of(shrunk.trace));
   std::fflush(stdout);
 }
 
@@ -189,7 +204,7 @@ int main(int argc, char** argv) {
     if (wanted->run.keep_trace)
       std::printf("%s: %s\n", outcome.violation->invariant.c_str(),
                   outcome.violation->what.c_str());
-    else report(one, outcome);
+    else report(one, outcome, wanted->commit);
   }
   std::printf(
       "%llu seeds, %.0f hours lived, %llu events, %llu writes, %llu operations of clients\n",

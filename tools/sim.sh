@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
 . tools/env.sh
 program=out/sim/simulate
-flags=() seeds='' for='' plans='' scenario=''
+flags=(--commit "$(git describe --always --dirty 2>/dev/null || echo unknown)") seeds='' for='' plans='' scenario=''
 while [ $# != 0 ]; do
   case $1 in
   --seed | --seeds) seeds=$2 && shift ;;

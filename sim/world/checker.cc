@@ -6,6 +6,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "etcd/version_facts.h"
 #include "kube/core_types.h"
 #include "sim/world/nodes.h"
 
@@ -17,6 +18,7 @@ namespace v1 = api::v1alpha2;
 namespace {
 
 constexpr Duration kWantedFor = 90s;
+constexpr Duration kToldWithin = 150s;  // Two intervals of 60 s, and the way.
 constexpr Duration kLookedBefore =
     15s;  // From a look to what follows from it: calls take up to 10 s.
 constexpr std::string_view kAvailable = "Available";
@@ -178,6 +180,53 @@ void Checker::changed(const api::Resource& r, const ApiServer::Object& before,
                       const ApiServer::Object& after) {
   if (r == kube::PersistentVolumeClaim::resource && !after) volume_gone(*before);
   if (r == v1::EtcdCluster::resource && after) cluster_reported(*after);
+  if (r == kube::Pod::resource && after) pod_changed(*after);
+}
+
+/// I13: whom the client Service may send clients to is a voter.
+void Checker::pod_changed(const Json& object) {
+  const auto pod = read<kube::Pod>(std::make_shared<const Json>(object));
+  if (!pod || !pod->metadata.labels.contains(v1::kClusterLabel)) return;
+  const api::ObjectKey cluster{pod->metadata.ns, pod->metadata.labels.at(v1::kClusterLabel)};
+  const auto id = etcd_of(cluster);
+  if (!id) return;
+  if (!pod->metadata.labels.contains(v1::kRoleLabel)) return;
+  for (const EtcdNet::Member& member : net_.membership(*id))
+    if (member.name == pod->metadata.name && member.learner)
+      violated("I13", "the learner " + member.name + " is labelled a voter");
+}
+
+/// I14: the members of a cluster are at most one minor apart.
+void Checker::check_versions() {
+  std::map<etcd::ClusterId, std::pair<int, int>> minors;
+  for (const EtcdNet::Truth& p : net_.processes()) {
+    const auto version = etcd::parse_version(p.version);
+    if (!version || p.cluster.value == 0) continue;
+    auto [at, first] = minors.try_emplace(p.cluster, version->minor, version->minor);
+    at->second.first = std::min(at->second.first, version->minor);
+    at->second.second = std::max(at->second.second, version->minor);
+  }
+  for (const auto& [cluster, range] : minors)
+    if (range.second - range.first > 1)
+      violated("I14", "members of 3." + std::to_string(range.first) + " and 3." +
+                          std::to_string(range.second));
+}
+
+/// I11: Available=True does not outlive the quorum for long, where somebody could have said so.
+void Checker::check_truth() {
+  for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
+    const auto cluster = read<v1::EtcdCluster>(object);
+    if (!cluster || cluster->metadata.terminating()) continue;
+    const auto id = etcd_of(cluster->metadata.key());
+    if (!id) continue;
+    Instant& last = quorum_at_.try_emplace(*id, clock_.now()).first->second;
+    if (net_.has_quorum(*id)) last = clock_.now();
+    const Instant could = std::max(last, hindered_) + kToldWithin;
+    for (const api::Condition& c : cluster->status.conditions)
+      if (c.type == kAvailable && c.status == "True" && clock_.now() > could)
+        violated("I11", to_string(cluster->metadata.key()) + " says Available=True, " +
+                            std::to_string((clock_.now() - last) / 1s) + " s after its quorum");
+  }
 }
 
 /// I5: what is deleted is no copy that a quorum needs.
@@ -241,6 +290,8 @@ void Checker::cluster_reported(const Json& object) {
 
 void Checker::look() {
   check_births();
+  check_versions();
+  check_truth();
   if (const std::string wrong = net_.self_check(); !wrong.empty()) violated("I16", wrong);
   note_who_serves();
 }

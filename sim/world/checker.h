@@ -55,6 +55,8 @@ class Checker {
   bool fated(const std::string& ns, const std::string& cluster) const;
   /// Something just killed a process or cut its lines. Whoever acts now may have looked before.
   void struck() { struck_ = clock_.now(); }
+  /// Nobody can write now what should be written: no operator, no API server.
+  void hindered() { hindered_ = clock_.now(); }
   /// An operator got a linearizable answer from there.
   void answered(const std::string& address);
   /// A person may delete anything.
@@ -65,7 +67,10 @@ class Checker {
                const ApiServer::Object& after);
   void volume_gone(const Json& volume);
   void cluster_reported(const Json& cluster);
+  void pod_changed(const Json& pod);
   void check_births();
+  void check_versions();
+  void check_truth();
   bool quorate(etcd::ClusterId, const std::vector<EtcdNet::Member>& members,
                const std::string& without = "") const;
   void note_who_serves();
@@ -81,6 +86,8 @@ class Checker {
   std::set<api::ObjectKey> fated_;
   std::set<std::string> deleted_by_user_;
   std::set<etcd::ClusterId> quorum_seen_;
+  std::map<etcd::ClusterId, Instant> quorum_at_;  // When it was last there, as look() saw it.
+  Instant hindered_ = Instant::min();
   std::map<std::pair<etcd::ClusterId, etcd::MemberId>, Instant> served_;
   Instant struck_ = Instant::min();
   std::map<api::ObjectKey, std::pair<Instant, int>> wanted_;  // The most in the last minute.

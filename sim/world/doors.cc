@@ -193,6 +193,8 @@ class EtcdDoor::Line final : public etcd::Connection {
     const std::string what = short_path(path) + " at " + address_;
     const bool writes = is_write(path);
     ++door_.calls_;
+    if (p.caller.running()->deadline() == Instant::max())
+      p.checker.violated("deadline", p.who + " sends " + what + " without one");
     const bool slow = p.strikes(Fault::EtcdSlow, 12);
     if (auto ok = p.travel(slow ? p.dice.between(100ms, 3s) : p.dice.between(300us, 2ms)); !ok)
       return ok.error();

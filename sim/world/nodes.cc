@@ -485,13 +485,14 @@ void Nodes::corrupt_volume(const api::ObjectKey& claim) {
   const auto found = volumes_.find(uid_of(*object));
   if (found == volumes_.end() || !found->second.dir) return;
   corrupt(*found->second.dir);
+  found->second.corrupt = true;
   for (auto& [uid, run] : runs_)
     if (run->claim == claim.name && run->key.ns == claim.ns) kill_etcd(run->key);
 }
 
 std::shared_ptr<DataDir> Nodes::data_of(const std::string& claim_uid) const {
   const auto found = volumes_.find(claim_uid);
-  return found == volumes_.end() ? nullptr : found->second.dir;
+  return found == volumes_.end() || found->second.corrupt ? nullptr : found->second.dir;
 }
 
 std::string Nodes::address_of(const api::ObjectKey& pod) const {

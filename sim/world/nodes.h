@@ -46,7 +46,7 @@ class Nodes {
   std::optional<std::string> freed_address();
 
   // --- ground truth
-  /// The data of a claim, by its UID; null: there is none.
+  /// The data of a claim, by its UID; null: there is none that can be read.
   std::shared_ptr<DataDir> data_of(const std::string& claim_uid) const;
   std::string address_of(const api::ObjectKey& pod) const;
 
@@ -60,6 +60,7 @@ class Nodes {
     std::shared_ptr<DataDir> dir;
     std::string node;      // Where it was made, if it is local.
     std::string attached;  // UID of the Pod that has it.
+    bool corrupt = false;
   };
   struct Name {
     std::string address;

@@ -75,6 +75,10 @@ void World::controllers() {
   spawn([this] {
     while (time_.sleep(1s) == Woken::Ready) {
       if (std::exchange(garbage_, false)) (void)server_.collect_garbage();
+      const bool somebody = std::ranges::any_of(lives_, [](const auto& life) {
+        return life->program().leading() && !life->process().frozen();
+      });
+      if (!somebody || time_.now() < api_down_until_) checker_.hindered();
       checker_.look();
       for (const auto& life : lives_)
         if (life->ended() && !life->passage().dead) {
