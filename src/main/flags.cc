@@ -45,6 +45,9 @@ void declare(CLI::App& app, Flags& flags, Words& words) {
                  "Where metrics are served; 0: nowhere.");
   app.add_option("--health-probe-bind-address", flags.health_probe_bind_address,
                  "Where /healthz and /readyz are served; 0: nowhere.");
+  app.add_option("--flight-recorder-bind-address", flags.flight_recorder_bind_address,
+                 "Where /debug/flight is served: what the last passes saw and planned, for "
+                 "kubectl port-forward. A loopback address; 0: nothing is recorded.");
   app.add_flag("--leader-elect", flags.leader_elect, "Work only while holding the Lease.");
   app.add_option("--cluster-domain", flags.cluster_domain,
                  "Accepted; the names that members use need no domain.");
@@ -97,6 +100,15 @@ Result<Done> check_address(const char* flag, const std::string& address) {
                std::string(flag) + " " + address + ": say HOST:PORT, :PORT, or 0 for none"};
 }
 
+/// "127.x.y.z:8082", "[::1]:8082" or "0": who reaches it is in the Pod, or may forward its ports.
+Result<Done> check_loopback(const char* flag, const std::string& address) {
+  if (address == "0" || address.starts_with("127.") || address.starts_with("[::1]:"))
+    return check_address(flag, address);
+  return Error{Code::Invalid, std::string(flag) + " " + address +
+                                  ": say 127.0.0.1:PORT or [::1]:PORT, as what is served has no "
+                                  "authorization, or 0 for none"};
+}
+
 }  // namespace
 
 Result<Flags> parse_flags(std::vector<std::string> words, const Environment& environment) {
@@ -123,6 +135,10 @@ Result<Flags> parse_flags(std::vector<std::string> words, const Environment& env
   if (auto ok = check_address("--metrics-bind-address", flags.metrics_bind_address); !ok)
     return ok.error();
   if (auto ok = check_address("--health-probe-bind-address", flags.health_probe_bind_address); !ok)
+    return ok.error();
+  if (auto ok =
+          check_loopback("--flight-recorder-bind-address", flags.flight_recorder_bind_address);
+      !ok)
     return ok.error();
   if (flags.operator_image == "controller:latest")
     return Error{Code::Invalid,

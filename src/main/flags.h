@@ -13,6 +13,9 @@ namespace etcdop {
 struct Flags {
   std::string metrics_bind_address = ":8080";       ///< "0": none.
   std::string health_probe_bind_address = ":8081";  ///< "0": none.
+  /// Of a loopback interface, as what is served has no authorization; "0": none, and nothing is
+  /// recorded.
+  std::string flight_recorder_bind_address = "127.0.0.1:8082";
   bool leader_elect = false;
   std::string cluster_domain;  ///< Accepted and without effect.
   std::string operator_image;

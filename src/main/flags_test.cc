@@ -20,6 +20,7 @@ TEST(Flags, TheDefaultsAreTheReferences) {
   ASSERT_TRUE(flags);
   EXPECT_EQ(flags->metrics_bind_address, ":8080");
   EXPECT_EQ(flags->health_probe_bind_address, ":8081");
+  EXPECT_EQ(flags->flight_recorder_bind_address, "127.0.0.1:8082") << "nobody else's network";
   EXPECT_FALSE(flags->leader_elect);
   EXPECT_TRUE(flags->watch_namespaces.empty());
   EXPECT_EQ(flags->etcd_image_repository, "quay.io/coreos/etcd");
@@ -69,6 +70,9 @@ TEST(Flags, BadInputNamesTheFlagAndWhatToDo) {
       {{"--log-level=loud"}, "say debug, info, warn or error"},
       {{"--metrics-bind-address=8080"}, "say HOST:PORT"},
       {{"--health-probe-bind-address=:99999"}, "--health-probe-bind-address"},
+      {{"--flight-recorder-bind-address=:8082"}, "127.0.0.1:PORT"},
+      {{"--flight-recorder-bind-address=0.0.0.0:8082"}, "no authorization"},
+      {{"--flight-recorder-bind-address=127.0.0.1"}, "say HOST:PORT"},
       {{"--operator-image=controller:latest"}, "placeholder"},
   };
   for (const Row& row : rows) {

@@ -66,13 +66,19 @@ class Manager {
         api_(loop, random_, config_, dial_api, read_file, api_options()),
         lease_api_(loop, random_, config_, std::move(dial_api), read_file, api_options()),
         etcd_(loop, etcd::network_dial(loop, nullptr)),
-        operator_({loop, random_, clock_, log, api_, lease_api_, etcd_}, operator_options()),
+        operator_({loop, random_, clock_, log, api_, lease_api_, etcd_,
+                   flags.flight_recorder_bind_address == "0" ? nullptr : &flight_},
+                  operator_options()),
         probes_(loop, {}),
-        scrapes_(loop, {}) {
+        scrapes_(loop, {}),
+        flights_(loop, {}) {
     probes_.route("/healthz", [](const auto&) { return http::Response{200, {}, "ok\n"}; });
     probes_.route("/readyz", [this](const auto&) {
       return operator_.synced() ? http::Response{200, {}, "ok\n"}
                                 : http::Response{503, {}, "the caches are not filled yet\n"};
+    });
+    flights_.route("/debug/flight", [this](const auto&) {
+      return http::Response{200, {{"content-type", "application/jsonl"}}, flight_.text()};
     });
     measure();
   }
@@ -86,6 +92,8 @@ class Manager {
       end();
       return kExitFailed;
     }
+    // A debugging aid keeps nobody from working: another process may have the port.
+    (void)serve("flight recorder", flights_, flags_.flight_recorder_bind_address);
     background([this] {
       if (loop_.wait_for_termination() != Woken::Ready) return;
       log_.info("asked to end");
@@ -179,8 +187,9 @@ class Manager {
   runtime::Metrics metrics_;
   kube::Client api_, lease_api_;
   etcd::Pool etcd_;
+  FlightRecorder flight_;
   Operator operator_;
-  http::Server probes_, scrapes_;
+  http::Server probes_, scrapes_, flights_;
   std::vector<std::shared_ptr<Fiber>> background_;
 };
 

@@ -13,6 +13,7 @@
 #include "kube/api.h"
 #include "operator/cluster/reconciler.h"
 #include "operator/member/reconciler.h"
+#include "operator/shared/flight_recorder.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
 #include "runtime/leader.h"
@@ -35,6 +36,7 @@ class Operator {
     kube::Api& api;
     kube::Api& lease_api;
     etcd::Clients& etcd;
+    FlightRecorder* flight = nullptr;  ///< Null: passes are not recorded.
   };
   struct Options {
     bool leader_elect = false;

@@ -8,52 +8,106 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "base/wall_time.h"
 #include "etcd/member.h"
+#include "operator/shared/value_codecs.h"
 
 namespace etcdop::cluster {
 
+/// A member as its EtcdMember says.
+struct SeatObject {
+  std::string uid;
+  bool terminating = false;
+  bool seed = false;            ///< spec.bootstrap
+  bool has_finalizer = true;    ///< Ours.
+  std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
+  std::string member_id;        ///< status.memberID; empty until etcd has told.
+  bool voter = false;           ///< status.isVoter: it has voted at some time.
+  bool ready = false;           ///< Condition Ready.
+  std::string version;          ///< status.version
+  std::string trouble;          ///< Why it is not ready, for people; may be empty.
+  WallTime created;
+  bool operator==(const SeatObject&) const = default;
+
+  static auto describe() {
+    using S = SeatObject;
+    return api::object(
+        "Its EtcdMember.",
+        std::tuple{
+            api::sparse("uid", &S::uid, ""), api::sparse("terminating", &S::terminating, ""),
+            api::sparse("seed", &S::seed, ""), api::sparse("hasFinalizer", &S::has_finalizer, ""),
+            api::sparse("initialCluster", &S::initial_cluster, ""),
+            api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
+            api::sparse("ready", &S::ready, ""), api::sparse("version", &S::version, ""),
+            api::sparse("trouble", &S::trouble, ""), api::sparse("created", &S::created, "")});
+  }
+};
+
+/// As its Pod says.
+struct SeatPod {
+  std::string node;            ///< Empty until scheduled.
+  bool many_learners = false;  ///< Its command carries --max-learners.
+  bool operator==(const SeatPod&) const = default;
+
+  static auto describe() {
+    using S = SeatPod;
+    return api::object("Its Pod.", std::tuple{api::sparse("node", &S::node, ""),
+                                              api::sparse("manyLearners", &S::many_learners, "")});
+  }
+};
+
+/// As etcd lists it.
+struct SeatListed {
+  etcd::MemberId id;
+  bool learner = false;
+  bool started = false;  ///< etcd knows its name.
+  bool operator==(const SeatListed&) const = default;
+
+  static auto describe() {
+    using S = SeatListed;
+    return api::object(
+        "Its entry in etcd's list.",
+        std::tuple{api::sparse("id", &S::id, ""), api::sparse("learner", &S::learner, ""),
+                   api::sparse("started", &S::started, "")});
+  }
+};
+
+/// Its own answer to Status in this pass, ids checked.
+struct SeatAnswer {
+  std::string version;
+  etcd::MemberId leader;      ///< 0: it knows none.
+  std::uint64_t applied = 0;  ///< Raft index up to which it has caught up.
+  bool operator==(const SeatAnswer&) const = default;
+
+  static auto describe() {
+    using S = SeatAnswer;
+    return api::object("Its own answer.", std::tuple{api::sparse("version", &S::version, ""),
+                                                     api::sparse("leader", &S::leader, ""),
+                                                     api::sparse("applied", &S::applied, "")});
+  }
+};
+
 /// One member, as its EtcdMember, its Pod and etcd's own list say. At least one of them knows it.
 struct Seat {
-  /// The EtcdMember; absent for one that only etcd knows (a ghost).
-  struct Object {
-    std::string uid;
-    bool terminating = false;
-    bool seed = false;            ///< spec.bootstrap
-    bool has_finalizer = true;    ///< Ours.
-    std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
-    std::string member_id;        ///< status.memberID; empty until etcd has told.
-    bool voter = false;           ///< status.isVoter: it has voted at some time.
-    bool ready = false;           ///< Condition Ready.
-    std::string version;          ///< status.version
-    std::string trouble;          ///< Why it is not ready, for people; may be empty.
-    WallTime created;
-    bool operator==(const Object&) const = default;
-  };
-  struct Pod {
-    std::string node;            ///< Empty until scheduled.
-    bool many_learners = false;  ///< Its command carries --max-learners.
-    bool operator==(const Pod&) const = default;
-  };
-  /// From a linearizable list of this pass; absent if there was none.
-  struct Listed {
-    etcd::MemberId id;
-    bool learner = false;
-    bool started = false;  ///< etcd knows its name.
-    bool operator==(const Listed&) const = default;
-  };
-  /// Its own answer to Status in this pass, ids checked.
-  struct Answer {
-    std::string version;
-    etcd::MemberId leader;      ///< 0: it knows none.
-    std::uint64_t applied = 0;  ///< Raft index up to which it has caught up.
-    bool operator==(const Answer&) const = default;
-  };
+  using Object = SeatObject;
+  using Pod = SeatPod;
+  using Listed = SeatListed;
+  using Answer = SeatAnswer;
   std::string name;  ///< Of EtcdMember, Pod and etcd member; for a ghost what etcd or its URL says.
   std::string peer_url;
-  std::optional<Object> object;
+  std::optional<Object> object;  ///< Absent for one that only etcd knows (a ghost).
   std::optional<Pod> pod;
-  std::optional<Listed> listed;
+  std::optional<Listed> listed;  ///< Of a linearizable list of this pass; absent: there was none.
   std::optional<Answer> answer;
   bool operator==(const Seat&) const = default;
+
+  static auto describe() {
+    using S = Seat;
+    return api::object(
+        "One member.",
+        std::tuple{api::required("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
+                   api::optional("object", &S::object, ""), api::optional("pod", &S::pod, ""),
+                   api::optional("listed", &S::listed, ""),
+                   api::optional("answer", &S::answer, "")});
+  }
 };
 
 struct Observation {
@@ -68,6 +122,22 @@ struct Observation {
   std::string rejected;  ///< What was refused in the last pass; empty if nothing worth telling.
   bool split = false;    ///< Members answered with different cluster ids.
   bool client_service = false, headless_service = false;  ///< They exist and are ours.
+  bool operator==(const Observation&) const = default;
+
+  static auto describe() {
+    using S = Observation;
+    return api::object(
+        "What one pass saw.",
+        std::tuple{api::required("now", &S::now, ""), api::required("cluster", &S::cluster, ""),
+                   api::sparse("seats", &S::seats, ""),
+                   api::sparse("takenNames", &S::taken_names, ""),
+                   api::optional("clusterID", &S::cluster_id, ""),
+                   api::sparse("linearizable", &S::linearizable, ""),
+                   api::sparse("etcdError", &S::etcd_error, ""),
+                   api::sparse("rejected", &S::rejected, ""), api::sparse("split", &S::split, ""),
+                   api::sparse("clientService", &S::client_service, ""),
+                   api::sparse("headlessService", &S::headless_service, "")});
+  }
 };
 
 }  // namespace etcdop::cluster

@@ -15,49 +15,111 @@
 namespace etcdop::cluster {
 
 struct NoStep {
+  static constexpr const char* word = "none";
   bool operator==(const NoStep&) const = default;
 };
 /// Creates an EtcdMember that the status to be reported already records. The seed alone carries its
 /// initial cluster.
 struct CreateMember {
+  static constexpr const char* word = "create-member";
   std::string name, peer_url;
   bool seed = false;
   bool operator==(const CreateMember&) const = default;
+
+  static auto describe() {
+    using S = CreateMember;
+    return api::object(
+        "Creates an EtcdMember.",
+        std::tuple{api::sparse("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
+                   api::sparse("seed", &S::seed, "")});
+  }
 };
 struct AddLearner {
+  static constexpr const char* word = "add-learner";
   std::string name, peer_url;
   bool operator==(const AddLearner&) const = default;
+
+  static auto describe() {
+    using S = AddLearner;
+    return api::object(
+        "Adds a learner to etcd.",
+        std::tuple{api::sparse("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, "")});
+  }
 };
 /// Writes the member list of this pass into a joiner that has not started: from then on it may have
 /// a Pod.
 struct Publish {
+  static constexpr const char* word = "publish";
   std::string name, initial_cluster;
   bool operator==(const Publish&) const = default;
+
+  static auto describe() {
+    using S = Publish;
+    return api::object("Publishes the member list.",
+                       std::tuple{api::sparse("name", &S::name, ""),
+                                  api::sparse("initialCluster", &S::initial_cluster, "")});
+  }
 };
 struct Promote {
+  static constexpr const char* word = "promote";
   std::string name;
   etcd::MemberId id;
   bool operator==(const Promote&) const = default;
+
+  static auto describe() {
+    using S = Promote;
+    return api::object("Makes a learner vote.", std::tuple{api::sparse("name", &S::name, ""),
+                                                           api::sparse("id", &S::id, "")});
+  }
 };
 struct MoveLeader {
+  static constexpr const char* word = "move-leader";
   std::string from, name;
   etcd::MemberId to;
   bool operator==(const MoveLeader&) const = default;
+
+  static auto describe() {
+    using S = MoveLeader;
+    return api::object("Moves the leader.", std::tuple{api::sparse("from", &S::from, ""),
+                                                       api::sparse("name", &S::name, ""),
+                                                       api::sparse("to", &S::to, "")});
+  }
 };
 /// Deletes the EtcdMember; it stays until it is out of etcd.
 struct DeleteMember {
+  static constexpr const char* word = "delete-member";
   std::string name, uid;
   bool operator==(const DeleteMember&) const = default;
+
+  static auto describe() {
+    using S = DeleteMember;
+    return api::object("Deletes an EtcdMember.", std::tuple{api::sparse("name", &S::name, ""),
+                                                            api::sparse("uid", &S::uid, "")});
+  }
 };
 struct RemoveFromEtcd {
+  static constexpr const char* word = "remove-from-etcd";
   std::string name;
   etcd::MemberId id;
   bool operator==(const RemoveFromEtcd&) const = default;
+
+  static auto describe() {
+    using S = RemoveFromEtcd;
+    return api::object("Removes a member from etcd.", std::tuple{api::sparse("name", &S::name, ""),
+                                                                 api::sparse("id", &S::id, "")});
+  }
 };
 /// Takes our finalizer off: Pod and volume go.
 struct ReleaseMember {
+  static constexpr const char* word = "release-member";
   std::string name, uid;
   bool operator==(const ReleaseMember&) const = default;
+
+  static auto describe() {
+    using S = ReleaseMember;
+    return api::object("Takes the finalizer off.", std::tuple{api::sparse("name", &S::name, ""),
+                                                              api::sparse("uid", &S::uid, "")});
+  }
 };
 
 /// At most one is carried out per pass; the next pass observes its effect.
@@ -70,6 +132,15 @@ struct MemberFacts {
   std::string member_id, version;
   bool voter = false;
   bool operator==(const MemberFacts&) const = default;
+
+  static auto describe() {
+    using S = MemberFacts;
+    return api::object(
+        "What etcd says of a member.",
+        std::tuple{api::sparse("name", &S::name, ""), api::sparse("uid", &S::uid, ""),
+                   api::sparse("memberID", &S::member_id, ""),
+                   api::sparse("version", &S::version, ""), api::sparse("voter", &S::voter, "")});
+  }
 };
 
 struct Plan {
@@ -79,6 +150,19 @@ struct Plan {
   Step step;
   std::string waiting_for;             ///< Why there is no step, for the log; empty: converged.
   std::chrono::milliseconds again{0};  ///< When to look again if no watch fires first.
+  bool operator==(const Plan&) const = default;
+
+  static auto describe() {
+    using S = Plan;
+    return api::object(
+        "What one pass decided.",
+        std::tuple{api::required("status", &S::status, ""), api::sparse("facts", &S::facts, ""),
+                   api::sparse("makeHeadlessService", &S::make_headless_service, ""),
+                   api::sparse("makeClientService", &S::make_client_service, ""),
+                   api::sparse("step", &S::step, ""),
+                   api::sparse("waitingFor", &S::waiting_for, ""),
+                   api::sparse("again", &S::again, "")});
+  }
 };
 
 Plan plan(const Observation& seen);

@@ -112,11 +112,15 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
       cluster->metadata.terminating()) {  // Owner references clean up, members release themselves.
     memory_.erase(key);
     refusals_.forget(key);
+    if (with_.flight) with_.flight->gone(v1::EtcdCluster::resource.kind, key);
     return runtime::Requeue{};
   }
   Endpoints endpoints;
   const Observation seen = observe(*cluster, endpoints);
   Plan todo = plan(seen);
+  if (with_.flight)
+    with_.flight->record(v1::EtcdCluster::resource.kind, key, seen.now, api::encode(seen),
+                         api::encode(todo));
   // What had no effect that we can see is not done again at once.
   if (const bool news = log_plan(key, todo); !news)
     todo.again = std::max(todo.again, pace(seen, todo.status));

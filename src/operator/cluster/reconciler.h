@@ -9,6 +9,7 @@
 #include "etcd/client.h"
 #include "operator/cluster/plan.h"
 #include "operator/cluster/wire.h"
+#include "operator/shared/flight_recorder.h"
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
@@ -25,6 +26,7 @@ class Reconciler {
     etcd::Clients& etcd;
     WallClock& clock;
     Log& log;
+    FlightRecorder* flight = nullptr;  ///< Null: nothing is recorded.
   };
   explicit Reconciler(Collaborators with) : with_(with) {}
   /// Safe to call at any time, any number of times; at most one change of membership per call.

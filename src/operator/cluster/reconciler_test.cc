@@ -235,8 +235,23 @@ class ReconcilerTest : public ::testing::Test {
   testing::VirtualWallClock clock{world};
   Stores stores;
   Etcd etcd;
-  Reconciler reconciler{{world, api, stores, etcd, clock, log}};
+  FlightRecorder flight;
+  Reconciler reconciler{{world, api, stores, etcd, clock, log, &flight}};
 };
+
+TEST_F(ReconcilerTest, WhatAPassSawAndPlannedIsRecorded) {
+  pass();
+  const std::string line = flight.text();
+  auto pair = FlightReader().read(line.substr(0, line.find('\n')));
+  ASSERT_TRUE(pair) << line;
+  EXPECT_EQ(pair->kind + " " + pair->object, "EtcdCluster prod/db");
+  Observation seen;
+  ASSERT_TRUE(api::decode(pair->observation, seen, "observation"));
+  EXPECT_EQ(seen.seats.size(), 4U);
+  EXPECT_TRUE(seen.linearizable);
+  EXPECT_EQ(pair->plan, api::encode(plan(seen)));
+  EXPECT_TRUE(pair->plan.at("step").as_object().contains("add-learner")) << serialize(pair->plan);
+}
 
 TEST_F(ReconcilerTest, AsksTheLeaderForAChange) {
   pass();

@@ -11,32 +11,56 @@
 namespace etcdop::member {
 
 struct NoStep {
+  static constexpr const char* word = "none";
   bool operator==(const NoStep&) const = default;
 };
 struct ReleaseFinalizer {
+  static constexpr const char* word = "release-finalizer";
   bool operator==(const ReleaseFinalizer&) const = default;
 };
 struct AddFinalizer {
+  static constexpr const char* word = "add-finalizer";
   bool operator==(const AddFinalizer&) const = default;
 };
 struct CreateVolume {
+  static constexpr const char* word = "create-volume";
   bool operator==(const CreateVolume&) const = default;
 };
 /// `founds`: etcd is started with initial-cluster-state=new. Checked once more against the API
 /// before the Pod is made.
 struct CreatePod {
+  static constexpr const char* word = "create-pod";
   bool founds = false;
   bool operator==(const CreatePod&) const = default;
+
+  static auto describe() {
+    using S = CreatePod;
+    return api::object("Creates the Pod.", std::tuple{api::sparse("founds", &S::founds, "")});
+  }
 };
 struct DeletePod {
+  static constexpr const char* word = "delete-pod";
   std::string uid, why;
   bool operator==(const DeletePod&) const = default;
+
+  static auto describe() {
+    using S = DeletePod;
+    return api::object("Deletes the Pod.", std::tuple{api::sparse("uid", &S::uid, ""),
+                                                      api::sparse("why", &S::why, "")});
+  }
 };
 /// Puts the Pod among the voters that the client Service and the budget count, or takes it out.
 struct SetRole {
+  static constexpr const char* word = "set-role";
   std::string pod_uid;
   bool voter = false;
   bool operator==(const SetRole&) const = default;
+
+  static auto describe() {
+    using S = SetRole;
+    return api::object("Labels the Pod.", std::tuple{api::sparse("podUID", &S::pod_uid, ""),
+                                                     api::sparse("voter", &S::voter, "")});
+  }
 };
 using Step = std::variant<NoStep, ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod,
                           DeletePod, SetRole>;
@@ -46,6 +70,14 @@ struct Plan {
       status;  ///< As it should be; memberID, isVoter and version are the cluster's to write.
   Step step;
   std::chrono::milliseconds again{0};
+  bool operator==(const Plan&) const = default;
+
+  static auto describe() {
+    using S = Plan;
+    return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
+                                                            api::sparse("step", &S::step, ""),
+                                                            api::sparse("again", &S::again, "")});
+  }
 };
 
 Plan plan(const Observation& seen);

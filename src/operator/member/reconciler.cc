@@ -34,12 +34,16 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (!member) {
     planned_.erase(key);
     refusals_.forget(key);
+    if (with_.flight) with_.flight->gone(v1::EtcdMember::resource.kind, key);
     return runtime::Requeue{};
   }
   auto observed = observe(*member);
   if (!observed) return observed.error();
   const Observation& seen = *observed;
   const Plan todo = plan(seen);
+  if (with_.flight)
+    with_.flight->record(v1::EtcdMember::resource.kind, key, seen.now, api::encode(seen),
+                         api::encode(todo));
   log_plan(seen, todo);
   if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
       wait > Duration(0))

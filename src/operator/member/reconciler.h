@@ -8,6 +8,7 @@
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/member/wire.h"
+#include "operator/shared/flight_recorder.h"
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
@@ -23,6 +24,7 @@ class Reconciler {
     Stores& stores;
     WallClock& clock;
     Log& log;
+    FlightRecorder* flight = nullptr;  ///< Null: nothing is recorded.
   };
   Reconciler(Collaborators with, Images images) : with_(with), images_(std::move(images)) {}
   /// Safe to call at any time, any number of times. Suspends.

@@ -109,7 +109,8 @@ class ReconcilerTest : public ::testing::Test {
   testing::SeededRandom random{1};
   testing::VirtualWallClock clock{world};
   Stores stores;
-  Reconciler reconciler{{world, server, stores, clock, log}, {"quay.io/coreos/etcd"}};
+  FlightRecorder flight;
+  Reconciler reconciler{{world, server, stores, clock, log, &flight}, {"quay.io/coreos/etcd"}};
   std::string uid;
 };
 
@@ -132,6 +133,13 @@ TEST_F(ReconcilerTest, AVolumeThatLostItsLabelsIsNotTakenForLost) {
 
 TEST_F(ReconcilerTest, AVolumeThatIsGoneIsLost) {
   run(60s);
+  const std::string line = flight.text();
+  auto pair = FlightReader().read(line.substr(0, line.find('\n')));
+  ASSERT_TRUE(pair) << line;
+  Observation seen;
+  ASSERT_TRUE(api::decode(pair->observation, seen, "observation"));
+  EXPECT_EQ(seen.member.metadata.uid, uid);
+  EXPECT_EQ(pair->plan, api::encode(plan(seen)));
   EXPECT_EQ(ready(), v1::kDataLost);
   EXPECT_EQ(server.requests("create"), 0) << "never on an empty one";
 }
