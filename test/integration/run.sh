@@ -71,7 +71,7 @@ user=operator-under-test
 } | kubectl apply -f - >"$out/rbac.log"
 kubectl create clusterrolebinding "$user" --clusterrole="$user" --user="$user" >>"$out/rbac.log"
 
-addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0"
+addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0 --flight-recorder-bind-address=127.0.0.1:0"
 flags=(--dir "$out" --act-as "$user"
   --operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $addresses")
 for version in $ETCD_VERSIONS; do
