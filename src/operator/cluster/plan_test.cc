@@ -468,6 +468,13 @@ TEST(ClusterPlan, AForgottenLearnerOfOursIsRememberedByItsName) {
   EXPECT_FALSE(remembered(observe(2, "a:V* b:V+ " + member_name("db", "u-1", 10) + ":x")))
       << "a number that was never drawn";
   EXPECT_FALSE(remembered(observe(2, "a:V* b:V+ " + ours + ":X"))) << "it votes";
+  EXPECT_FALSE(remembered(observe(3, "a:V* b:V+ " + ours + ":U"))) << "its EtcdMember is there";
+  seen = observe(2, "a:V* b:V+ " + ours + ":x");
+  seat(seen, ours).listed->started = true;
+  EXPECT_FALSE(remembered(seen)) << "it has started: somebody stands for it";
+  seen = observe(2, "a:V* b:V+ " + ours + ":x");
+  seat(seen, ours).peer_url = "http://elsewhere:2380";
+  EXPECT_FALSE(remembered(seen)) << "a place that we never gave";
 }
 
 TEST(ClusterPlan, WhatEtcdSaysOfAMemberIsRecorded) {
