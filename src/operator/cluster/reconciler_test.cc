@@ -569,21 +569,6 @@ TEST_F(ReconcilerTest, AJoinerThatIsGoneOrGoingOrAnotherByNowIsNotAdded) {
   }
 }
 
-TEST_F(ReconcilerTest, NobodyIsDeletedByATargetThatIsNoLongerWanted) {
-  want(3);
-  api.before([](const kube::Call& call) -> std::optional<Error> {
-    if (call.verb != kube::Verb::Delete) return std::nullopt;
-    return Error{Code::Unavailable, "not now"};
-  });
-  pass();
-  EXPECT_EQ(api.requests("delete"), 1);
-  api.change(v1::EtcdCluster::resource, kKey,
-             [](json::object& c) { c["spec"].as_object()["replicas"] = 4; });
-  pass();
-  EXPECT_EQ(api.requests("delete"), 1);
-  EXPECT_EQ(stores.clusters.get(kKey)->spec.replicas, 4) << "the next pass knows";
-}
-
 // Whose word counts.
 
 TEST_F(ReconcilerTest, OneLinearizableListIsAskedOfTheLeader) {
