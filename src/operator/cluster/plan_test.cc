@@ -141,6 +141,7 @@ TEST(ClusterPlan, Table) {
       {3, "a:V* b:L+ c:Us", "promote b", "a vote adds nobody to the list that c starts with"},
       {3, "a:V* b:L- c:Up", "publish c", ""},
       {3, "a:V* b:L+ c:L+", "promote b", "the oldest, one at a time"},
+      {3, "c:V* b:L+ a:L+", "promote b", "whatever its name"},
       {3, "a:V* b:L- c:L+", "promote c", "a stuck learner does not hold up a good one"},
       {3, "a:V* b:V+ c:L+", "promote c", ""},
       {3, "a:V* b:V+ c:V+", "none", "converged"},
@@ -413,6 +414,15 @@ TEST(ClusterPlan, AnIntentIsForgottenWhenItVotesOrGoes) {
   EXPECT_EQ(plan(seen).status.pending_members, p.status.pending_members);
 }
 
+TEST(ClusterPlan, OneThatVotesGivesTheOthersTheirTime) {
+  Observation seen = observe(3, "a:V* b:V+ c:Up");
+  for (const char* name : {"b", "c"})
+    seen.cluster.status.pending_members.push_back({1, name, "", to_rfc3339(kNow + -500s)});
+  const auto pending = plan(seen).status.pending_members;
+  ASSERT_EQ(pending.size(), 1U);
+  EXPECT_EQ(pending[0].since, to_rfc3339(kNow));
+}
+
 TEST(ClusterPlan, AJoinersTimeBeginsWhenItIsItsTurn) {
   Observation seen = observe(3, "a:V* b:V+ c:Usd");
   seen.cluster.status.pending_members = {{1, "c", "", to_rfc3339(kNow + -599s)}};
@@ -542,6 +552,24 @@ TEST(ClusterPlan, AnEditWeCannotDoLeavesTheClusterAsItIs) {
   }
 }
 
+/// What is new may still be left alone altogether; what has begun, or is there, may not.
+TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
+  Observation begun = observe(3, "a:V*");
+  begun.cluster.status.cluster_id.clear();
+  begun.linearizable = false;
+  begun.cluster_id.reset();
+  Observation intended = begun;
+  intended.seats.clear();
+  intended.cluster.status.pending_members = {
+      {10, "x", peer_url({"prod", "db"}, "x"), to_rfc3339(kNow)}};
+  for (Observation seen : {begun, intended, observe(3, "a:V* b:V+ c:V+"), observe(3, "")}) {
+    seen.cluster.spec.version = "3.4.34";
+    const Plan p = plan(seen);
+    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
+    EXPECT_EQ(p.status.selector, "etcd-operator.cozystack.io/cluster=db") << "it is tended";
+  }
+}
+
 /// As after a restore of the object by a tool that leaves the status out.
 TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
   struct Row {
@@ -639,6 +667,14 @@ TEST(ClusterPlan, LooksLessOftenTheLongerItWaits) {
   EXPECT_EQ(after(200, 200), 10s);
   EXPECT_EQ(after(200, 20), 1s) << "a new joiner is news";
   EXPECT_EQ(after(7200, 7200), 60s);
+}
+
+TEST(ClusterPlan, LooksEveryFiveSecondsWhereNothingOfOursIsUnderWay) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.status = plan(seen).status;
+  Observation ill = observe(3, "a:V* b:V+ c:V-");
+  ill.cluster.status = seen.cluster.status;
+  EXPECT_EQ(plan(ill).again, 5s);
 }
 
 TEST(ClusterPlan, LooksLessOftenTheLongerNobodyAnswers) {
