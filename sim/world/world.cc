@@ -20,7 +20,7 @@ constexpr Duration kQuiet = 150s;  // How long a world that has converged is wat
 }
 
 World::World(Options options)
-    : options_(std::move(options)),
+    : options_(options),
       dice_(options_.seed),
       time_(dice_.next()),
       date_(time_),
