@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/world/page.h"
 #include "sim/world/plans.h"
 #include "sim/world/run.h"
 #include "sim/world/shrink.h"
@@ -21,7 +22,7 @@ constexpr const char* kUsage =
     "  --every N      every N-th of them, from the first\n"
     "  --faults LIST  these faults instead of those that a seed draws: a,b,c, all or none\n"
     "  --trouble S    how many seconds things go wrong before they heal\n"
-    "  --trace        prints what happened\n"
+    "  --trace        prints what happened, and makes an HTML page of it\n"
     "  --commit TEXT  printed with what fails\n"
     "  --hash         prints a line with the hash of each seed's trace\n"
     "       sim --plans [--from N] [--every N] [--only TEXT] [--trace]\n"
@@ -36,6 +37,7 @@ struct Wanted {
   std::uint64_t first = 0;
   std::string only;
   std::string commit = "unknown";
+  std::string folder;  // Beside this program, for pages and plans.
 };
 
 std::uint64_t running = 0;  // For whoever finds us aborted.
@@ -129,7 +131,23 @@ std::vector<Trace::Line> end_of(const std::vector<Trace::Line>& all) {
   return out;
 }
 
-void report(const Run& failing, const Outcome& how, const std::string& commit) {
+bool write_file(const std::string& name, const std::string& text) {
+  std::FILE* const file = std::fopen(name.c_str(), "w");
+  const bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = file && std::fclose(file) == 0;
+  if (!written || !closed) std::fprintf(stderr, "sim: cannot write %s\n", name.c_str());
+  return written && closed;
+}
+
+/// Of a run that kept its trace: a page to look at, and what its operators saw and planned.
+void write_files(const Outcome& how, const std::string& folder) {
+  const std::string name = folder + "seed-" + std::to_string(how.seed);
+  if (write_file(name + ".html", page(how))) std::printf("  page:    %s.html\n", name.c_str());
+  if (write_file(name + ".jsonl", how.flight))
+    std::printf("  plans:   ./dev replay %s.jsonl\n", name.c_str());
+}
+
+void report(const Run& failing, const Outcome& how, const Wanted& wanted) {
   std::printf("seed %llu: %s: %s\n  at %s s, faults: %s\n",
               static_cast<unsigned long long>(how.seed), how.violation->invariant.c_str(),
               how.violation->what.c_str(), seconds_text(how.violation->when).c_str(),
@@ -142,9 +160,10 @@ void report(const Run& failing, const Outcome& how, const std::string& commit) {
   if (shrunk.violation)
     std::printf("  smaller: %s: %s\n", shrunk.violation->invariant.c_str(),
                 shrunk.violation->what.c_str());
-  std::printf("  commit:  %s\n", commit.c_str());
+  std::printf("  commit:  %s\n", wanted.commit.c_str());
   std::printf("  repeat:  ./dev sim --seed %llu --faults %s --trouble %lld --trace\n",
               static_cast<unsigned long long>(how.seed), small.faults->text().c_str(), trouble);
+  write_files(shrunk, wanted.folder);
   print(end_of(shrunk.trace));
   std::fflush(stdout);
 }
@@ -181,8 +200,10 @@ int run_plans(const Wanted& wanted) {
 
 int main(int argc, char** argv) {
   std::signal(SIGABRT, on_abort);
-  const auto wanted = parse({argv + 1, argv + argc});
+  auto wanted = parse({argv + 1, argv + argc});
   if (!wanted) return 2;
+  const std::string program = argv[0];
+  wanted->folder = program.substr(0, program.rfind('/') + 1);
   if (wanted->plans) return run_plans(*wanted);
   std::uint64_t seeds = 0, failed = 0, events = 0, writes = 0, operations = 0;
   double lasted = 0;
@@ -195,16 +216,19 @@ int main(int argc, char** argv) {
     writes += outcome.writes;
     operations += outcome.operations;
     lasted += std::chrono::duration<double>(outcome.lasted).count();
-    if (wanted->run.keep_trace) print(outcome.trace);
+    if (wanted->run.keep_trace) {
+      print(outcome.trace);
+      write_files(outcome, wanted->folder);
+    }
     if (wanted->hash)
       std::printf("%llu %016llx\n", static_cast<unsigned long long>(seed),
                   static_cast<unsigned long long>(outcome.hash));
     if (!outcome.violation) continue;
     ++failed;
-    if (wanted->run.keep_trace)
+    if (!wanted->run.keep_trace) report(one, outcome, *wanted);
+    else
       std::printf("%s: %s\n", outcome.violation->invariant.c_str(),
                   outcome.violation->what.c_str());
-    else report(one, outcome, wanted->commit);
   }
   std::printf(
       "%llu seeds, %.0f hours lived, %llu events, %llu writes, %llu operations of clients\n",

@@ -34,13 +34,14 @@ Life::Life(Needs with, std::string name, std::uint64_t seed)
       api_(passage_, with.server, granted()),
       lease_api_(passage_, with.server, granted()),
       etcd_(passage_, with.net),
-      operator_({process_, dice_, date_, log_, api_, lease_api_, etcd_},
-                {.leader_elect = true,
-                 .lease_namespace = "etcd-operator-system",
-                 .identity = name,
-                 .watch_namespaces = {},
-                 .images = {"quay.io/coreos/etcd"},
-                 .measured = {}}),
+      operator_(
+          {process_, dice_, date_, log_, api_, lease_api_, etcd_, with.record ? &flight_ : nullptr},
+          {.leader_elect = true,
+           .lease_namespace = "etcd-operator-system",
+           .identity = name,
+           .watch_namespaces = {},
+           .images = {"quay.io/coreos/etcd"},
+           .measured = {}}),
       main_(process_.spawn([this] { (void)operator_.run(); })) {}
 
 Life::~Life() {

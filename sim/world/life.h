@@ -31,6 +31,7 @@ class Life {
     Trace& trace;
     Checker& checker;
     const Instant& api_down_until;
+    bool record = false;  ///< Whether it has a flight recorder.
   };
   Life(Needs, std::string name, std::uint64_t seed);
   /// Ends it as SIGKILL does: nothing of it gets out any more.
@@ -43,6 +44,7 @@ class Life {
   ApiDoor& api() { return api_; }
   EtcdDoor& etcd() { return etcd_; }
   ProcessDate& date() { return date_; }
+  const FlightRecorder& flight() const { return flight_; }
   Operator& program() { return operator_; }
   /// It has ended by itself, as after the loss of the Lease.
   bool ended() const { return main_->done(); }
@@ -57,6 +59,7 @@ class Life {
   Passage passage_;
   ApiDoor api_, lease_api_;
   EtcdDoor etcd_;
+  FlightRecorder flight_;
   Operator operator_;
   std::shared_ptr<Fiber> main_;
 };

@@ -45,7 +45,9 @@ Outcome run(const Run& wanted) {
           .writes = world.writes(),
           .operations = world.history().operations().size(),
           .lasted = world.time().now().time_since_epoch(),
-          .trace = world.trace().lines()};
+          .trace = world.trace().lines(),
+          .states = world.trace().states(),
+          .flight = world.flight()};
 }
 
 }  // namespace etcdop::sim

@@ -25,7 +25,9 @@ struct Outcome {
   std::optional<Checker::Violation> violation;
   std::uint64_t hash = 0, events = 0, writes = 0, operations = 0;
   Duration lasted{};
-  std::vector<Trace::Line> trace;
+  std::vector<Trace::Line> trace;  ///< These three only if the trace was kept.
+  std::vector<Trace::State> states;
+  std::string flight;  ///< Lines for `./dev replay`.
 };
 
 /// A few clusters live through the seed's faults, then everything heals: nothing may be violated on

@@ -19,6 +19,18 @@ void Trace::add(std::string_view who, std::string_view what) {
   if (keep_) lines_.push_back({clock_.now(), std::string(who), std::string(what)});
 }
 
+void Trace::sample(const std::vector<Sample>& everybody) {
+  auto before = std::exchange(last_, {});
+  for (const Sample& one : everybody) {
+    const std::pair key(one.group, one.who);
+    if (!last_.emplace(key, one.is).second) continue;  // Two at once: the first one counts.
+    if (before[key] != one.is) states_.push_back({clock_.now(), one.group, one.who, one.is});
+    before.erase(key);
+  }
+  for (const auto& [key, was] : before)
+    states_.push_back({clock_.now(), key.first, key.second, ""});
+}
+
 std::string seconds_text(Instant when) {
   char text[32];
   const auto micro =

@@ -2,8 +2,10 @@
 // apart.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fiber.h"
@@ -17,18 +19,32 @@ class Trace {
     Instant when;
     std::string who, what;
   };
+  /// What somebody is, from then on until the next one of the same; `is` is empty: gone.
+  struct State {
+    Instant since;
+    std::string group, who, is;  ///< "db-0", "db-0-x1y2z", "leader".
+  };
+  struct Sample {
+    std::string group, who, is;
+  };
   explicit Trace(const Clock& clock) : clock_(clock) {}
   void keep(bool lines) { keep_ = lines; }
+  bool keeps() const { return keep_; }
+  /// Everybody there is, now; who is not named is gone. For the page of a run: not in the hash.
+  void sample(const std::vector<Sample>& everybody);
   void add(std::string_view who, std::string_view what);
   std::uint64_t hash() const { return hash_; }
   const std::vector<Line>& lines() const { return lines_; }
+  const std::vector<State>& states() const { return states_; }
   std::uint64_t count() const { return count_; }
 
  private:
   void mix(std::string_view);
   const Clock& clock_;
   std::vector<Line> lines_;
-  std::uint64_t hash_ = 14695981039346656037U;  // FNV-1a.
+  std::vector<State> states_;
+  std::map<std::pair<std::string, std::string>, std::string> last_;  // Who is what.
+  std::uint64_t hash_ = 14695981039346656037U;                       // FNV-1a.
   std::uint64_t count_ = 0;
   bool keep_ = false;
 };

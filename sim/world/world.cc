@@ -80,6 +80,7 @@ void World::controllers() {
       });
       if (!somebody || time_.now() < api_down_until_) checker_.hindered();
       checker_.look();
+      if (trace_.keeps()) sample();
       for (const auto& life : lives_)
         if (life->ended() && !life->passage().dead) {
           trace_.add(life->name(), "has ended by itself");
@@ -87,6 +88,31 @@ void World::controllers() {
         }
     }
   });
+}
+
+/// Who is what, for the page of a run. Changes nothing.
+void World::sample() {
+  std::vector<Trace::Sample> all;
+  for (const auto& life : lives_)
+    if (!life->passage().dead)
+      all.push_back({"operators", life->name(),
+                     life->process().frozen()    ? "frozen"
+                     : life->program().leading() ? "leading"
+                                                 : "waiting"});
+  for (const auto& key : clusters())
+    if (const auto id = etcd_of(key); id.value != 0)
+      all.push_back({key.name, "quorum", net_.has_quorum(id) ? "quorum" : "no quorum"});
+  for (const auto& process : net_.processes()) {
+    const auto listed = net_.membership(process.cluster);
+    const auto member = std::ranges::find(listed, process.member, &EtcdNet::Member::id);
+    all.push_back({process.name.substr(0, process.name.rfind('-')), process.name,
+                   !process.serves          ? "starting"
+                   : member == listed.end() ? "removed"
+                   : member->learner        ? "learner"
+                   : process.leads          ? "leader"
+                                            : "voter"});
+  }
+  trace_.sample(all);
 }
 
 // --- time ----------------------------------------------------------------------------------------
@@ -131,8 +157,8 @@ Life& World::start_operator() {
   const std::string name = "op-" + std::to_string(++names_);
   trace_.add(name, "starts");
   lives_.push_back(std::make_unique<Life>(
-      Life::Needs{time_, server_, net_, faults_, trace_, checker_, api_down_until_}, name,
-      dice_.next()));
+      Life::Needs{time_, server_, net_, faults_, trace_, checker_, api_down_until_, trace_.keeps()},
+      name, dice_.next()));
   if (started_) started_(*lives_.back());
   return *lives_.back();
 }
@@ -153,12 +179,36 @@ void World::reap() {
   for (const auto& [life, again] : std::exchange(doomed_, {})) {
     ended_writes_ += life->passage().writes;
     ended_calls_ += life->etcd().calls();
+    keep_flight(*life);
     std::erase_if(lives_, [&, dead = life](const auto& l) { return l.get() == dead; });
     if (again)
       spawn([this, after = *again] {
         if (time_.sleep(after) == Woken::Ready && !ending_) (void)start_operator();
       });
   }
+}
+
+namespace {
+/// With the operator's name in each line.
+std::string flight_of(const Life& life) {
+  std::string out = life.flight().text();
+  const std::string head = "{\"operator\":\"" + life.name() + "\",";
+  for (std::size_t at = 0; at < out.size(); at = out.find('\n', at) + 1) out.replace(at, 1, head);
+  return out;
+}
+}  // namespace
+
+void World::keep_flight(const Life& life) {
+  constexpr std::size_t kDeadMax = 8;
+  dead_flights_.push_back(flight_of(life));
+  if (dead_flights_.size() > kDeadMax) dead_flights_.pop_front();
+}
+
+std::string World::flight() const {
+  std::string out;
+  for (const std::string& dead : dead_flights_) out += dead;
+  for (const auto& life : lives_) out += flight_of(*life);
+  return out;
 }
 
 std::uint64_t World::writes() const {

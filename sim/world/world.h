@@ -49,6 +49,9 @@ class World {
   /// Writes of all operators so far, but those of the Lease.
   std::uint64_t writes() const;
   std::uint64_t etcd_calls() const;
+  /// What the operators that are there and the last that died saw and planned, if the trace is
+  /// kept: lines for `./dev replay`.
+  std::string flight() const;
 
   // --- people
   /// An EtcdCluster as `kubectl apply` makes it.
@@ -96,6 +99,8 @@ class World {
   void spawn(std::function<void()> body);
   bool step(Instant end);
   void reap();
+  void sample();
+  void keep_flight(const Life&);
   void serve_kinds();
   void controllers();
   void every(Fault, Duration low, Duration high, std::function<void()> act);
@@ -131,6 +136,7 @@ class World {
   Nodes nodes_;
   std::vector<std::unique_ptr<Life>> lives_;
   std::vector<std::pair<Life*, std::optional<Duration>>> doomed_;
+  std::deque<std::string> dead_flights_;
   std::vector<std::shared_ptr<Fiber>> fibers_;
   std::vector<std::pair<std::string, std::string>> cuts_;  // Every one there ever was.
   History history_;
