@@ -44,6 +44,12 @@ inline constexpr const char* kProgressing = "Progressing";
 inline constexpr const char* kReady = "Ready";
 inline constexpr const char* kVersionDrifted = "VersionDrifted";
 
+// What Events call changes of etcd's membership; other Events have the reasons of conditions.
+inline constexpr const char* kLearnerAdded = "LearnerAdded";
+inline constexpr const char* kMemberPromoted = "MemberPromoted";
+inline constexpr const char* kMemberRemoved = "MemberRemoved";
+inline constexpr const char* kLeaderMoved = "LeaderMoved";
+
 // Reasons that the reference has, too: EtcdCluster.
 inline constexpr const char* kCertManagerNotInstalled = "CertManagerNotInstalled";
 inline constexpr const char* kClusterUnreachable = "ClusterUnreachable";

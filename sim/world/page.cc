@@ -31,7 +31,8 @@ h1 { font-size: 18px; margin: 0 0 4px; } p { margin: 4px 0; } .faint { color: va
 .wrong { color: var(--wrong); font-weight: 600; }
 .legend span { display: inline-block; padding: 0 8px; margin: 4px 6px 4px 0; border-radius: 3px; }
 .chart { display: flex; margin: 12px 0; } .chart > div { overflow-x: auto; }
-svg { display: block; flex: none; } svg text { font: 11px ui-monospace, monospace; fill: var(--ink); }
+svg { display: block; flex: none; }
+svg text { font: 11px ui-monospace, monospace; fill: var(--ink); }
 svg .group { font-weight: 700; } svg .axis { fill: var(--faint); } svg a circle { cursor: pointer; }
 svg line { stroke: var(--line); } svg .violation { stroke: var(--wrong); stroke-width: 2; }
 .controls { position: sticky; top: 0; background: var(--paper); padding: 6px 0; }

@@ -63,6 +63,7 @@ void World::serve_kinds() {
   server_.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
   server_.serve({.resource = kube::Service::resource, .status = true, .validate = within_quota});
   server_.serve({.resource = kube::Lease::resource});
+  server_.serve({.resource = kube::Event::resource});
   // An owner goes, or something comes whose owner has gone before.
   server_.on_change([this](const api::Resource&, const ApiServer::Object& before,
                            const ApiServer::Object& after) { garbage_ |= !before || !after; });
@@ -383,7 +384,7 @@ void World::must_converge(Duration limit) {
     return;
   }
   trace_.add("CHECK", "converged");
-  run_for(10s);  // What was on its way.
+  run_for(runtime::EventRecorder::kSeriesEvery + 10s);  // What was on its way.
   const std::uint64_t writes_before = writes(), calls_before = etcd_calls();
   std::uint64_t calls_allowed = 0;
   for (const api::ObjectKey& key : clusters())

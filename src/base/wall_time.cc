@@ -48,6 +48,12 @@ std::string to_rfc3339(WallTime when) {
   return text;
 }
 
+std::string to_rfc3339_micro(WallTime t) {
+  std::string text = to_rfc3339(t);
+  text.insert(text.size() - 1, ".000000");
+  return text;
+}
+
 std::optional<WallTime> from_rfc3339(std::string_view text) {
   using namespace std::chrono;
   const int y = take(text, 4);

@@ -24,6 +24,8 @@ class WallClock {
 
 /// "2026-11-21T03:56:18Z".
 std::string to_rfc3339(WallTime);
+/// "2026-11-21T03:56:18.000000Z": metav1.MicroTime wants the digits.
+std::string to_rfc3339_micro(WallTime);
 /// Accepts fractions of a second (dropped) and offsets; nullopt for anything else.
 std::optional<WallTime> from_rfc3339(std::string_view);
 

@@ -7,6 +7,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
+TEST(WallTime, MicroTimeHasItsDigits) {
+  EXPECT_EQ(to_rfc3339_micro(WallTime{std::chrono::seconds(1795233378)}),
+            "2026-11-21T03:56:18.000000Z");
+}
+
 TEST(WallTime, IsWrittenAndReadAsRfc3339) {
   const WallTime when{1795233378s};
   EXPECT_EQ(to_rfc3339(when), "2026-11-21T03:56:18Z");

@@ -295,4 +295,42 @@ struct Lease {
   }
 };
 
+/// How often an Event came about, and when last.
+struct EventSeries {
+  std::int32_t count = 0;          ///< At least 2.
+  std::string last_observed_time;  ///< As Event::event_time.
+  bool operator==(const EventSeries&) const = default;
+
+  static auto describe() {
+    using S = EventSeries;
+    return api::object("events.k8s.io/v1.EventSeries.",
+                       std::tuple{api::required("count", &S::count, ""),
+                                  api::required("lastObservedTime", &S::last_observed_time, "")});
+  }
+};
+
+/// What it is about, and what else has to do with it, is only ever written.
+struct Event {
+  static constexpr Resource resource{"events.k8s.io", "v1", "events", "Event"};
+  ObjectMeta metadata;
+  std::string event_time;  ///< Of the first one; RFC 3339 with microseconds.
+  std::string type;        ///< "Normal" or "Warning".
+  std::string reason, action, note, reporting_controller, reporting_instance;
+  std::optional<EventSeries> series;
+  bool operator==(const Event&) const = default;
+
+  static auto describe() {
+    using S = Event;
+    return api::object(
+        "events.k8s.io/v1.Event, in part.",
+        std::tuple{api::required("metadata", &S::metadata, ""),
+                   api::sparse("eventTime", &S::event_time, ""), api::sparse("type", &S::type, ""),
+                   api::sparse("reason", &S::reason, ""), api::sparse("action", &S::action, ""),
+                   api::sparse("note", &S::note, ""),
+                   api::sparse("reportingController", &S::reporting_controller, ""),
+                   api::sparse("reportingInstance", &S::reporting_instance, ""),
+                   api::optional("series", &S::series, "")});
+  }
+};
+
 }  // namespace etcdop::kube

@@ -133,12 +133,15 @@ class Manager {
          leads = &metrics_.gauge("leader_election_master_status",
                                  "Whether this process holds the Lease of that name: 1, else 0.",
                                  {{"name", runtime::kLeaderLease}}),
+         lost = &metrics_.counter("etcd_operator_events_lost_total",
+                                  "Events that were not written: refused, too many, or too late."),
          memory =
              &metrics_.gauge("process_resident_memory_bytes", "Resident memory size in bytes."),
          cpu = &metrics_.counter("process_cpu_seconds_total",
                                  "Total user and system CPU time spent in seconds.")] {
           const ProcessUsage usage = process_usage();
           leads->set(operator_.leading() ? 1 : 0);
+          lost->set(static_cast<double>(operator_.events().lost()));
           memory->set(static_cast<double>(usage.resident_bytes));
           cpu->set(usage.cpu_seconds);
         });

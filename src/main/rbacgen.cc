@@ -11,6 +11,7 @@
 
 #include "operator/cluster/wire.h"
 #include "operator/member/wire.h"
+#include "runtime/events.h"
 #include "runtime/leader.h"
 
 namespace {
@@ -82,6 +83,7 @@ int main(int argc, char** argv) {
   const std::string dir = argv[argc - 1];
   auto manager = etcdop::cluster::permissions();
   for (auto& p : etcdop::member::permissions()) manager.push_back(p);
+  for (auto& p : etcdop::runtime::event_permissions()) manager.push_back(p);
   const auto handle = check ? is_fresh : write_file;
   const bool rules_good = handle(dir + "/rbac-manager.yaml", rules(manager));
   const bool lease_good =

@@ -19,8 +19,10 @@ Operator::Operator(Collaborators with, Options options)
       options_(std::move(options)),
       election_(with.lease_api, with.executor, with.clock, with.random, with.log,
                 {.ns = options_.lease_namespace, .identity = options_.identity}),
-      clusters_({with.executor, with.api, stores_, with.etcd, with.clock, with.log, with.flight}),
-      members_({with.executor, with.api, stores_, with.clock, with.log, with.flight},
+      events_(with.api, with.executor, with.clock, with.random, with.log, options_.identity),
+      clusters_({with.executor, with.api, stores_, with.etcd, with.clock, with.log, &events_,
+                 with.flight}),
+      members_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight},
                options_.images),
       cluster_controller_(with.executor, with.random, with.log, controller("etcdcluster"),
                           [this](const auto& key) { return clusters_.reconcile(key); }),
@@ -101,6 +103,7 @@ void Operator::control() {
     if (with_.executor.sleep(kSyncedEvery) != Woken::Ready) return;
   with_.log.info("caches are full",
                  {{"clusters", stores_.clusters.size()}, {"members", stores_.members.size()}});
+  events_.start();
   cluster_controller_.start();
   member_controller_.start();
   Wait forever(with_.executor);
@@ -108,6 +111,7 @@ void Operator::control() {
   Shield orderly(with_.executor, kStopLimit);
   for (runtime::Controller* const controller : {&cluster_controller_, &member_controller_})
     if (!controller->stop()) stuck_ = true;
+  events_.stop();
 }
 
 }  // namespace etcdop

@@ -16,6 +16,7 @@
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
+#include "runtime/events.h"
 #include "runtime/leader.h"
 
 namespace etcdop {
@@ -41,7 +42,7 @@ class Operator {
   struct Options {
     bool leader_elect = false;
     std::string lease_namespace;
-    std::string identity;                       ///< With leader election: not empty.
+    std::string identity;                       ///< Of this process: no other has it.
     std::vector<std::string> watch_namespaces;  ///< Empty: all.
     member::Images images;
     /// Given each controller's options before it is made: for metrics.
@@ -62,6 +63,7 @@ class Operator {
   bool synced() const;
   bool leading() const { return election_.leading(); }
   bool stuck() const { return stuck_; }
+  const runtime::EventRecorder& events() const { return events_; }
   runtime::Controller& clusters() { return cluster_controller_; }
   runtime::Controller& members() { return member_controller_; }
 
@@ -77,6 +79,7 @@ class Operator {
   Options options_;
   Stores stores_;
   runtime::LeaderElection election_;
+  runtime::EventRecorder events_;
   cluster::Reconciler clusters_;
   member::Reconciler members_;
   runtime::Controller cluster_controller_, member_controller_;

@@ -258,11 +258,7 @@ void LeaderElection::release() {
               {{"error", done.error().message}});
 }
 
-std::string LeaderElection::micro_now() const {
-  std::string text = to_rfc3339(wall_.wall_now());
-  text.insert(text.size() - 1, ".000000");  // metav1.MicroTime wants the digits.
-  return text;
-}
+std::string LeaderElection::micro_now() const { return to_rfc3339_micro(wall_.wall_now()); }
 
 /// With jitter, so that standbys do not move in step. False if the fiber is to end.
 bool LeaderElection::pause(Duration d) {

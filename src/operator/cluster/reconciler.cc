@@ -13,6 +13,7 @@
 #include "operator/shared/look_again.h"
 #include "operator/shared/owner.h"
 #include "operator/shared/status_patch.h"
+#include "runtime/transitions.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -96,6 +97,10 @@ const Seat* seat_of(const Observation& seen, const Step& step) {
       step);
   const auto seat = std::ranges::find(seen.seats, name, &Seat::name);
   return seat == seen.seats.end() || !seat->object ? nullptr : &*seat;
+}
+
+runtime::Happening::Object object_of(const Observation& seen) {
+  return {v1::EtcdCluster::resource, seen.cluster.metadata.key(), seen.cluster.metadata.uid};
 }
 
 /// Refused only for now (another change is too fresh, a learner lags): asked again at the plan's
@@ -283,6 +288,7 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
     if (!written)
       return Error(written.error()).during("write the status of " + to_string(meta.key()));
     with_.stores.clusters.wrote(std::move(*written));
+    tell_transitions(seen, plan);
   }
   for (const MemberFacts& fact : plan.facts) {
     const api::ObjectKey key{meta.ns, fact.name};
@@ -297,6 +303,14 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
     with_.stores.members.wrote(std::move(*written));
   }
   return Done{};
+}
+
+/// Once for each: the status was written under the version that it was planned from.
+void Reconciler::tell_transitions(const Observation& seen, const Plan& plan) {
+  if (!with_.events) return;
+  for (const auto& one : runtime::transitions(object_of(seen), seen.cluster.status.conditions,
+                                              plan.status.conditions))
+    with_.events->record(one);
 }
 
 Result<Done> Reconciler::make_services(const Observation& seen, const Plan& plan) {
@@ -343,22 +357,38 @@ struct Actor {
     }
     return out;
   }
+  /// A change of the membership, for an Event.
+  struct What {
+    const char* reason;
+    const std::string& member;
+    std::string note;
+  };
   /// Each etcd judges by its own connections whether the cluster is healthy enough for a change,
   /// and one of them may believe for ever that a peer which restarted is inactive (etcd's issue
   /// 14523; seen after one restart in four). So where one refuses, the next is asked: Unavailable
   /// says that nothing was done.
   template <class Change>
-  Result<Done> change(const std::string& doing, Change change,
-                      const std::string& victim = "") const {
+  Result<Done> change(const What& what, Change change, const std::string& victim = "") const {
     Result<Done> done = Error{Code::Unavailable, "no member leads"};
     for (const Seat* voter : changers(victim)) {
       done = change(*with.etcd.at(endpoints.at(voter->name)));
       if (!done.failed_with(Code::Unavailable)) break;
     }
-    if (!done) return Error(done.error()).during(doing);
+    if (!done) return Error(done.error()).during(to_string(plan.step));
     with.log.info("etcd membership changed", {{"cluster", to_string(seen.cluster.metadata.key())},
                                               {"step", to_string(plan.step)}});
+    tell(what);
     return done;
+  }
+  void tell(const What& what) const {
+    if (!with.events) return;
+    with.events->record(
+        {.regarding = object_of(seen),
+         .related = runtime::Happening::Object{v1::EtcdMember::resource, {ns(), what.member}, ""},
+         .warning = false,
+         .reason = what.reason,
+         .action = "ChangeMembership",
+         .note = what.note});
   }
 
   Result<Done> operator()(const NoStep&) const { return Done{}; }
@@ -400,11 +430,13 @@ struct Actor {
 
   Result<Done> operator()(const AddLearner& step) const {
     if (auto joins = still_joins(step.name); !joins) return joins;
-    return change("add learner " + step.name, [&](etcd::Client& client) -> Result<Done> {
+    const auto add = [&](etcd::Client& client) -> Result<Done> {
       auto added = client.add_learner(step.peer_url);
       if (!added && !added.failed_with(Code::AlreadyExists)) return added.error();
       return Done{};
-    });
+    };
+    return change({v1::kLearnerAdded, step.name, step.name + " was added to etcd as a learner"},
+                  add);
   }
 
   Result<Done> operator()(const Publish& step) const {
@@ -425,12 +457,12 @@ struct Actor {
   }
 
   Result<Done> operator()(const Promote& step) const {
-    return change("promote " + step.name,
+    return change({v1::kMemberPromoted, step.name, step.name + " was promoted and votes"},
                   [&](etcd::Client& client) { return client.promote(step.id); });
   }
 
   Result<Done> operator()(const MoveLeader& step) const {
-    return change("move the leader to " + step.name,
+    return change({v1::kLeaderMoved, step.name, step.from + " leaves, " + step.name + " leads"},
                   [&](etcd::Client& client) { return client.move_leader(step.to); });
   }
 
@@ -449,7 +481,8 @@ struct Actor {
       if (removed.failed_with(Code::NotFound)) return Done{};
       return removed;
     };
-    return change("remove " + step.name + " from etcd", remove, step.name);
+    return change({v1::kMemberRemoved, step.name, step.name + " was removed from etcd"}, remove,
+                  step.name);
   }
 
   Result<Done> operator()(const ReleaseMember& step) const {

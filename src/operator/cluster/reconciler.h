@@ -13,6 +13,7 @@
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
+#include "runtime/events.h"
 
 namespace etcdop::cluster {
 
@@ -26,7 +27,8 @@ class Reconciler {
     etcd::Clients& etcd;
     WallClock& clock;
     Log& log;
-    FlightRecorder* flight = nullptr;  ///< Null: nothing is recorded.
+    runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.
+    FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
   };
   explicit Reconciler(Collaborators with) : with_(with) {}
   /// Safe to call at any time, any number of times; at most one change of membership per call.
@@ -41,6 +43,7 @@ class Reconciler {
   void ask_etcd(Observation& seen, const Endpoints& endpoints);
   bool lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat);
   Result<Done> report(const Observation& seen, const Plan& plan);
+  void tell_transitions(const Observation& seen, const Plan& plan);
   Result<Done> make_services(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
   /// Whether it is another plan than the last one.

@@ -13,6 +13,7 @@
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
+#include "test/support/seeded_random.h"
 #include "test/support/virtual_wall_clock.h"
 
 namespace etcdop::cluster {
@@ -236,8 +237,27 @@ class ReconcilerTest : public ::testing::Test {
   Stores stores;
   Etcd etcd;
   FlightRecorder flight;
-  Reconciler reconciler{{world, api, stores, etcd, clock, log, &flight}};
+  testing::SeededRandom random{1};
+  runtime::EventRecorder events{api, world, clock, random, log, "op-1"};
+  Reconciler reconciler{{world, api, stores, etcd, clock, log, &events, &flight}};
 };
+
+TEST_F(ReconcilerTest, WhatHappenedIsToldInEvents) {
+  api.serve({.resource = kube::Event::resource});
+  events.start();
+  pass();
+  world.run_until(world.now() + 1s);
+  std::vector<std::string> told;
+  for (const Json& event : api.all(kube::Event::resource))
+    told.push_back(std::string(event.at("reason").as_string()) + ": " +
+                   std::string(event.at("note").as_string()));
+  std::ranges::sort(told);
+  EXPECT_EQ(told, (std::vector<std::string>{"LearnerAdded: db-d was added to etcd as a learner",
+                                            "MemberReplacing: 3 of 4 members vote",
+                                            "QuorumAvailable: 0/4 members ready"}));
+  world.spawn([&] { events.stop(); });
+  world.run_until(world.now() + 1s);
+}
 
 TEST_F(ReconcilerTest, WhatAPassSawAndPlannedIsRecorded) {
   pass();
@@ -391,7 +411,7 @@ TEST_F(ReconcilerTest, AnAnswerThatNeverCameIsAnError) {
   world.spawn([&] { done = reconciler.reconcile(kKey); });
   world.run();
   ASSERT_TRUE(done.failed_with(Code::Lost));
-  EXPECT_EQ(done.error().message, "add learner db-d: etcdserver: request timed out");
+  EXPECT_EQ(done.error().message, "add-learner db-d: etcdserver: request timed out");
 }
 
 TEST_F(ReconcilerTest, AMemberThatWasCreatedUnseenIsSeen) {

@@ -6,6 +6,7 @@
 #include "operator/shared/finalizer.h"
 #include "operator/shared/look_again.h"
 #include "operator/shared/status_patch.h"
+#include "runtime/transitions.h"
 
 namespace etcdop::member {
 namespace {
@@ -100,6 +101,11 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
   if (!written)
     return Error(written.error()).during("write the status of " + to_string(meta.key()));
   with_.stores.members.wrote(std::move(*written));
+  if (with_.events)
+    for (const auto& one :
+         runtime::transitions({v1::EtcdMember::resource, meta.key(), meta.uid},
+                              seen.member.status.conditions, plan.status.conditions))
+      with_.events->record(one);
   return Done{};
 }
 

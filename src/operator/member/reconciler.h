@@ -12,6 +12,7 @@
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
+#include "runtime/events.h"
 
 namespace etcdop::member {
 
@@ -24,7 +25,8 @@ class Reconciler {
     Stores& stores;
     WallClock& clock;
     Log& log;
-    FlightRecorder* flight = nullptr;  ///< Null: nothing is recorded.
+    runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.
+    FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
   };
   Reconciler(Collaborators with, Images images) : with_(with), images_(std::move(images)) {}
   /// Safe to call at any time, any number of times. Suspends.

@@ -110,7 +110,8 @@ class ReconcilerTest : public ::testing::Test {
   testing::VirtualWallClock clock{world};
   Stores stores;
   FlightRecorder flight;
-  Reconciler reconciler{{world, server, stores, clock, log, &flight}, {"quay.io/coreos/etcd"}};
+  Reconciler reconciler{{world, server, stores, clock, log, nullptr, &flight},
+                        {"quay.io/coreos/etcd"}};
   std::string uid;
 };
 

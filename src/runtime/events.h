@@ -1,0 +1,115 @@
+// Events (events.k8s.io/v1) for people: what happened to an object, written beside the work and
+// never in its way.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/fiber.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/wall_time.h"
+#include "kube/core_types.h"
+#include "kube/granted.h"
+
+namespace etcdop::runtime {
+
+/// A call that has no row here does not compile; the chart's rules are generated from it.
+inline constexpr kube::Permission kEventPermissions[] = {
+    {kube::Event::resource, "", {kube::Verb::Create, kube::Verb::Patch}}};
+
+/// The same table, as a list.
+std::vector<kube::Permission> event_permissions();
+
+/// Something that happened to an object.
+struct Happening {
+  /// Which one; in an Event it is named by kind, and found by UID.
+  struct Object {
+    api::Resource kind;
+    api::ObjectKey key;
+    std::string uid;  ///< May be empty in `related`.
+  };
+  Object regarding;
+  std::optional<Object> related;
+  bool warning = false;
+  std::string reason;  ///< One CamelCase word; conditions use the same ones.
+  std::string action;  ///< What was done, for programs; not empty.
+  std::string note;    ///< For people; nothing secret. Cut to 1 kB.
+};
+
+/// Expected flow: start() once we may write; record() from any fiber; stop() before somebody else
+/// may.
+///
+/// Guarantees: what happens again within six minutes of the last time (same objects, reason and
+/// action) makes no Event more, but a higher count in its series, written at most once a minute; at
+/// rest nothing is written. Both what waits and what is remembered is bounded.
+///
+/// Caveats: best effort, as every client's: what cannot be written for ten minutes, is refused, or
+/// still waits when this is stopped, is lost.
+class EventRecorder {
+ public:
+  static constexpr Duration kSeriesEnds = std::chrono::minutes(6);  // As client-go.
+  static constexpr Duration kSeriesEvery = std::chrono::minutes(1);
+  static constexpr Duration kRetry = std::chrono::seconds(10), kKeep = std::chrono::minutes(10);
+  static constexpr std::size_t kPendingMax = 256, kSeriesMax = 1024;
+
+  /// All of them outlive this. `instance`: this process, among all that have our name.
+  EventRecorder(kube::Granted<kEventPermissions>, Executor&, const WallClock&, Random&, Log&,
+                std::string instance);
+  EventRecorder(const EventRecorder&) = delete;
+
+  /// Never suspends.
+  void record(const Happening&);
+  /// At most once.
+  void start();
+  /// Suspends until a request that runs has ended; nothing is written afterwards.
+  void stop();
+  /// How many were not written for want of room, time, or rights.
+  std::uint64_t lost() const { return lost_; }
+
+ private:
+  // Whose, what else, whether it is a warning, reason, action.
+  using Key = std::tuple<std::string, std::string, bool, std::string, std::string>;
+  struct Series {
+    api::ObjectKey event;
+    std::string uid;  // Empty: not known to be there.
+    std::int32_t count = 1, told = 1;
+    Instant last, told_at;
+    WallTime last_date;
+  };
+  struct Pending {
+    Key key;
+    Instant since;
+    api::ObjectKey event;
+    Json body;
+  };
+
+  void work();
+  Instant next_due() const;
+  void create_first();
+  void tell_series();
+  void forget_ended();
+  void lose(const Error&);
+  Json body_of(const Happening&, const std::string& name) const;
+
+  kube::Granted<kEventPermissions> api_;
+  Executor& executor_;
+  const WallClock& wall_;
+  Random& random_;
+  Log& log_;
+  std::string instance_;
+  std::deque<Pending> pending_;
+  std::map<Key, Series> series_;
+  Instant not_before_{};  // After a failure.
+  Wait* waiting_ = nullptr;
+  std::shared_ptr<Fiber> fiber_;
+  std::uint64_t lost_ = 0;
+  std::string complaint_;
+};
+
+}  // namespace etcdop::runtime

@@ -1,0 +1,78 @@
+#include "runtime/transitions.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "api/v1alpha2/names.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::runtime {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+/// Reasons that somebody should look at.
+constexpr std::string_view kTroubles[] = {
+    v1::kBootstrapFailed,  v1::kClusterUnreachable, v1::kCrashLooping,       v1::kDataLost,
+    v1::kDeadlineExceeded, v1::kForeignMember,      v1::kImagePullFailed,    v1::kMembersUnhealthy,
+    v1::kNotImplemented,   v1::kPodConflict,        v1::kPodRejected,        v1::kQuorumLost,
+    v1::kSplitBrain,       v1::kUnschedulable,      v1::kUnsupportedVersion, v1::kVersionMismatch,
+    v1::kVolumeConflict};
+
+bool is_trouble(std::string_view reason) {
+  return std::ranges::find(kTroubles, reason) != std::end(kTroubles);
+}
+
+/// The conditions of one object, by type.
+struct Conditions {
+  const std::vector<api::Condition>& all;
+  bool is(const char* type, std::string_view status) const {
+    const api::Condition* const c = find_condition(all, type);
+    return c && c->status == status;
+  }
+  bool has_reason(const char* type, std::string_view reason) const {
+    const api::Condition* const c = find_condition(all, type);
+    return c && c->reason == reason;
+  }
+};
+
+/// What is told by another condition, or is as it should be on the way to somewhere.
+bool goes_without_saying(const api::Condition& now, Conditions before, Conditions after) {
+  if (now.type != v1::kDegraded) return false;
+  const bool moves = after.is(v1::kProgressing, "True");
+  if (now.reason == v1::kMembersUnhealthy) return moves;
+  if (now.status == "True") return false;
+  const bool moved = before.is(v1::kProgressing, "True");
+  return (moved || moves) && before.has_reason(v1::kDegraded, v1::kMembersUnhealthy);
+}
+
+bool is_news(const api::Condition* before, const api::Condition& now) {
+  if (!before) return is_trouble(now.reason) || (now.status == "True");
+  if (before->status != now.status) return true;
+  if (before->reason == now.reason) return false;
+  if (now.reason == v1::kWaitingForSeed || before->reason == v1::kWaitingForSeed) return false;
+  // Available for another reason is what Degraded tells; unready for an ordinary one, the Pod.
+  return is_trouble(now.reason) || now.type == v1::kProgressing;
+}
+
+}  // namespace
+
+std::vector<Happening> transitions(const Happening::Object& whose,
+                                   const std::vector<api::Condition>& before,
+                                   const std::vector<api::Condition>& after) {
+  std::vector<Happening> out;
+  for (const api::Condition& now : after) {
+    const api::Condition* const was = find_condition(before, now.type);
+    if (!is_news(was, now) || goes_without_saying(now, {before}, {after})) continue;
+    const bool stopped = now.type == v1::kReady && now.status != "True";
+    out.push_back({.regarding = whose,
+                   .related = std::nullopt,
+                   .warning = stopped || is_trouble(now.reason),
+                   .reason = now.reason,
+                   .action = "Reconcile",
+                   .note = now.message});
+  }
+  return out;
+}
+
+}  // namespace etcdop::runtime
