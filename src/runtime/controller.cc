@@ -10,7 +10,7 @@ Controller::Controller(Executor& executor, Random& random, Log& log, Options opt
       log_(log),
       options_(std::move(options)),
       reconcile_(std::move(reconcile)),
-      queue_(executor, random, options_.backoff),
+      queue_(executor, random, options_.backoff, options_.on_take),
       permits_(executor, options_.concurrency) {
   check(options_.concurrency > 0, "a controller does something");
 }

@@ -26,8 +26,9 @@ class Controller {
     std::size_t concurrency = 64;
     Duration pass_limit = std::chrono::seconds(60);  ///< Deadline of the fiber of one pass.
     Queue::Limits backoff;
+    Queue::OnTake on_take = {};
     /// Called after each pass, with how long it took; for metrics.
-    std::function<void(Result<Requeue>, Duration)> on_pass;
+    std::function<void(Result<Requeue>, Duration)> on_pass = {};
   };
   Controller(Executor&, Random&, Log&, Options, Reconcile);
   /// Must have been stopped, if it was started.

@@ -58,6 +58,14 @@ const char* method(kube::Verb verb) {
 
 double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
+/// As client-go has them for its queues: from 10 ns to 1,000 s.
+Metrics::Histogram& queue_times(Metrics& metrics, const std::string& name, const std::string& help,
+                                const std::string& queue) {
+  return metrics.histogram(name, help,
+                           {1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000},
+                           {{"controller", queue}, {"name", queue}});
+}
+
 }  // namespace
 
 void Metrics::Histogram::observe(double value) {
@@ -134,6 +142,14 @@ std::string Metrics::text() {
 
 Controller::Options measured(Metrics& metrics, Controller::Options options) {
   const Metrics::Labels labels{{"controller", options.name}};
+  options.on_take =
+      [waits = &queue_times(metrics, "workqueue_queue_duration_seconds",
+                            "How long in seconds an item stays in workqueue before being requested",
+                            options.name),
+       also = std::move(options.on_take)](Duration waited) {
+        waits->observe(seconds(waited));
+        if (also) also(waited);
+      };
   const auto result = [&](const char* value) {
     return &metrics.counter("controller_runtime_reconcile_total",
                             "Total number of reconciliations per controller",
@@ -147,8 +163,12 @@ Controller::Options measured(Metrics& metrics, Controller::Options options) {
                                   "Length of time per reconciliation per controller",
                                   {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
                                   labels),
+       work = &queue_times(metrics, "workqueue_work_duration_seconds",
+                           "How long in seconds processing an item from workqueue takes",
+                           options.name),
        also = std::move(options.on_pass)](Result<Requeue> outcome, Duration took) {
         times->observe(seconds(took));
+        work->observe(seconds(took));
         if (!outcome) errors->add();
         (!outcome ? bad : outcome->after ? later : good)->add();
         if (also) also(std::move(outcome), took);

@@ -100,6 +100,11 @@ TEST(Metrics, CountPassesAndTheQueueUnderTheNamesThatUsersKnow) {
         "3\n",
         "controller_runtime_max_concurrent_reconciles{controller=\"etcdcluster\"} 64\n",
         "controller_runtime_active_workers{controller=\"etcdcluster\"} 0\n",
+        "workqueue_queue_duration_seconds_count{controller=\"etcdcluster\",name=\"etcdcluster\"} "
+        "3\n",
+        "workqueue_queue_duration_seconds_bucket{controller=\"etcdcluster\",le=\"1e-08\",name="
+        "\"etcdcluster\"} 3\n",
+        "workqueue_work_duration_seconds_sum{controller=\"etcdcluster\",name=\"etcdcluster\"} 6\n",
         "workqueue_depth{controller=\"etcdcluster\",name=\"etcdcluster\"} 0\n",
         "workqueue_adds_total{controller=\"etcdcluster\",name=\"etcdcluster\"} 3\n",
         "workqueue_retries_total{controller=\"etcdcluster\",name=\"etcdcluster\"} 1\n"})

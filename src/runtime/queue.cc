@@ -12,8 +12,8 @@ Instant after(Instant now, Duration delay) {
 
 }  // namespace
 
-Queue::Queue(Executor& executor, Random& random, Limits limits)
-    : executor_(executor), random_(random), limits_(limits) {
+Queue::Queue(Executor& executor, Random& random, Limits limits, OnTake on_take)
+    : executor_(executor), random_(random), limits_(limits), on_take_(std::move(on_take)) {
   check(limits.backoff_min > Duration(0) && limits.backoff_min <= limits.backoff_max,
         "back-off grows from something");
 }
@@ -57,8 +57,9 @@ std::optional<ObjectKey> Queue::take() {
     if (woken == Woken::Cancelled) return std::nullopt;
     if (woken == Woken::Deadline && executor_.now() < until) return std::nullopt;
   }
-  ObjectKey key = std::move(ready_.front());
+  const auto [key, since] = std::move(ready_.front());
   ready_.pop_front();
+  if (on_take_) on_take_(executor_.now() - since);
   queued_.erase(key);
   working_.insert(key);
   // The next in line may wait for a later key than the one that is due next now.
@@ -91,7 +92,7 @@ void Queue::stop() {
 
 void Queue::line_up(const ObjectKey& key) {
   if (!queued_.insert(key).second) return;
-  ready_.push_back(key);
+  ready_.emplace_back(key, executor_.now());
   ++counts_.adds;
 }
 

@@ -2,6 +2,7 @@
 // for those that failed.
 #pragma once
 #include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -33,7 +34,9 @@ class Queue {
     std::uint64_t adds = 0;     ///< Came into the line; adds of a key that is in it do not count.
     std::uint64_t retries = 0;  ///< Calls of failed().
   };
-  Queue(Executor&, Random&, Limits);
+  /// How long a key was in line when it was handed out; for metrics.
+  using OnTake = std::function<void(Duration)>;
+  Queue(Executor&, Random&, Limits, OnTake on_take = {});
   /// Nobody may be in take().
   ~Queue();
   Queue(const Queue&) = delete;
@@ -66,7 +69,8 @@ class Queue {
   Executor& executor_;
   Random& random_;
   Limits limits_;
-  std::deque<ObjectKey> ready_;
+  OnTake on_take_;
+  std::deque<std::pair<ObjectKey, Instant>> ready_;  // And since when.
   std::set<ObjectKey> queued_, working_, dirty_;
   std::map<ObjectKey, Instant> later_;
   std::set<std::pair<Instant, ObjectKey>> due_;  // The same as later_, soonest first.
