@@ -117,6 +117,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
       cluster->metadata.terminating()) {  // Owner references clean up, members release themselves.
     memory_.erase(key);
     refusals_.forget(key);
+    breaker_.forget(key);
     if (with_.flight) with_.flight->gone(v1::EtcdCluster::resource.kind, key);
     return runtime::Requeue{};
   }
@@ -202,7 +203,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
     seen.rejected = memory.put_off;
-  ask_etcd(seen, endpoints);
+  ask_unless_silent(seen, endpoints);
   std::ranges::sort(seen.seats, {}, &Seat::name);
   return seen;
 }
@@ -214,6 +215,25 @@ bool Reconciler::lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat) {
   endpoint.member.reset();
   auto list = with_.etcd.at(endpoint)->member_list(false);
   return list && ours && list->header.cluster != *ours && is_member_of(*list, seat);
+}
+
+/// What costs each pass seconds of waiting, for nothing, is not asked in each pass.
+void Reconciler::ask_unless_silent(Observation& seen, const Endpoints& endpoints) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  std::string whom;
+  for (const Seat& seat : seen.seats)
+    if (const auto at = endpoints.find(seat.name); at != endpoints.end())
+      whom += seat.name + " " + at->second.address + (seat.object->ready ? " ready\n" : "\n");
+  const Instant began = with_.executor.now();
+  if (!breaker_.lets_through(key, whom, began)) {
+    seen.etcd_error = breaker_.why(key);
+    return;
+  }
+  ask_etcd(seen, endpoints);
+  const bool answered =
+      endpoints.empty() || seen.split ||
+      std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
+  breaker_.note(key, whom, began, with_.executor.now(), answered ? "" : seen.etcd_error);
 }
 
 /// Status of every member side by side, then one linearizable list from whoever leads, or else from

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/wall_time.h"
 #include "etcd/client.h"
+#include "operator/cluster/breaker.h"
 #include "operator/cluster/plan.h"
 #include "operator/cluster/wire.h"
 #include "operator/shared/flight_recorder.h"
@@ -41,6 +42,7 @@ class Reconciler {
 
   Observation observe(const api::v1alpha2::EtcdCluster& cluster, Endpoints& endpoints);
   void ask_etcd(Observation& seen, const Endpoints& endpoints);
+  void ask_unless_silent(Observation& seen, const Endpoints& endpoints);
   bool lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat);
   Result<Done> report(const Observation& seen, const Plan& plan);
   void tell_transitions(const Observation& seen, const Plan& plan);
@@ -61,6 +63,7 @@ class Reconciler {
   };
   std::map<api::ObjectKey, Memory> memory_;
   Refusals refusals_;
+  Breaker breaker_;
 };
 
 }  // namespace etcdop::cluster

@@ -37,6 +37,7 @@ struct Etcd final : etcd::Clients {
     Result<etcd::Status> status() override {
       if (all_.takes_a_second) (void)all_.takes_a_second->sleep(1s);
       all_.spoken += address_.back();
+      if (all_.mute) return Error{Code::TimedOut, "status: no answer"};
       if (foreign() && pinned_) return Error{Code::Corrupt, "another cluster"};
       etcd::Status out;
       out.header = {cluster(), id()};
@@ -84,6 +85,7 @@ struct Etcd final : etcd::Clients {
   Error remove_fails{Code::Unavailable, "etcdserver: unhealthy cluster"};
   std::optional<etcd::ClusterId> list_of;
   Executor* takes_a_second = nullptr;
+  bool mute = false;  // Nobody says anything.
 };
 
 class ReconcilerTest : public ::testing::Test {
@@ -628,6 +630,30 @@ TEST_F(ReconcilerTest, MembersAreAskedSideBySide) {
   pass();
   EXPECT_EQ(spoken(), "123");
   EXPECT_EQ(world.now() - start, 1s);
+}
+
+TEST_F(ReconcilerTest, ThoseWhoNeverAnswerAreNotAskedInEachPass) {
+  etcd.takes_a_second = &world;
+  etcd.mute = true;
+  for (int i = 0; i < 3; ++i) {
+    pass();
+    EXPECT_EQ(spoken(), "123");
+  }
+  const auto available = [&] {
+    return *runtime::find_condition(stores.clusters.get(kKey)->status.conditions, v1::kAvailable);
+  };
+  EXPECT_EQ(available().reason, v1::kClusterUnreachable);
+  const std::string told = available().message;
+  pass();
+  EXPECT_EQ(spoken(), "");
+  EXPECT_EQ(available().message, told);
+  EXPECT_EQ(api.requests("patch etcdclusters/status"), 1) << "asked or not, nothing has changed";
+  edit_pod("db-b", [](kube::Pod& pod) { pod.status.pod_ip = "10.0.0.3"; });
+  pass();
+  EXPECT_EQ(spoken(), "133") << "another address is asked at once";
+  etcd.mute = false;
+  pass();
+  EXPECT_NE(available().reason, v1::kClusterUnreachable);
 }
 
 // What is not looked at.
