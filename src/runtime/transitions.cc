@@ -48,6 +48,8 @@ bool goes_without_saying(const api::Condition& now, Conditions before, Condition
 
 bool is_news(const api::Condition* before, const api::Condition& now) {
   if (!before) return is_trouble(now.reason) || (now.status == "True");
+  // A member that starts is told of by its vote, one that is back by its cluster.
+  if (now.type == v1::kReady && now.status == "True") return is_trouble(before->reason);
   if (before->status != now.status) return true;
   if (before->reason == now.reason) return false;
   if (now.reason == v1::kWaitingForSeed || before->reason == v1::kWaitingForSeed) return false;
