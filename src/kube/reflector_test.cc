@@ -190,8 +190,10 @@ TEST_F(ReflectorTest, WhileTheServerIsAwayItAsksLessAndLess) {
     EXPECT_LE(asked[1] - asked[0], 250ms);
     for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_LE(asked[i] - asked[i - 1], 30s);
     EXPECT_EQ(log.count("warn watching failed"), 1) << "the same error is not repeated";
-    // Back at once to short waits, once it works again.
-    wait(1min);
+    // Back at once to short waits, once it works again and has said something.
+    wait(30s);
+    fake.put(Pod::resource, pod("b"));
+    wait(30s);
     api.on_watch = [&](const Call&, const Meddler::Each&) -> Result<Done> {
       world.spawn([&] { api.on_watch = nullptr; });  // Not while it runs.
       return Error{Code::Unavailable, "refused"};

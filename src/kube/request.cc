@@ -27,8 +27,8 @@ Result<Done> check_call(const Call& call) {
     return Error{Code::Invalid, "update is never sent: it would delete fields that we do not know"};
   if (auto ok = check_segment("namespace", call.ns); !ok) return ok;
   if (auto ok = check_segment("name", call.name); !ok) return ok;
-  const bool named =
-      call.verb == Verb::Get || call.verb == Verb::Patch || call.verb == Verb::Delete;
+  const bool named = call.verb == Verb::Get || call.verb == Verb::Patch ||
+                     call.verb == Verb::Delete || !call.subresource.empty();
   if (named && call.name.empty())
     return Error{Code::Invalid, std::string("name: ") + to_string(call.verb) + " needs one"};
   if (!named && !call.name.empty())

@@ -70,7 +70,7 @@ Result<T> apply(Api& api, const ObjectKey& key, Json body) {
 }
 
 /// `patch` may carry metadata.uid and metadata.resourceVersion as preconditions: Conflict if they
-/// differ.
+/// differ. Of a sub-resource the server compares the version only.
 template <class T>
 Result<T> merge_patch(Api& api, const ObjectKey& key, const std::string& subresource, Json patch) {
   return decoded<T>(api.call({Verb::Patch,

@@ -300,8 +300,7 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
   const api::ObjectMeta& meta = seen.cluster.metadata;
   json::object status = status_patch(api::encode(seen.cluster.status), api::encode(plan.status));
   if (!status.empty()) {
-    json::object patch{
-        {"metadata", {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}}}};
+    json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
     patch["status"] = std::move(status);
     auto written =
         with_.api.merge_patch<v1::EtcdCluster, kube::Part::Status>(meta.key(), std::move(patch));
@@ -312,13 +311,17 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
   }
   for (const MemberFacts& fact : plan.facts) {
     const api::ObjectKey key{meta.ns, fact.name};
+    // Its version stands for the UID, which the server does not look at where a status is written.
+    const auto member = with_.stores.members.get(key);
+    if (!member || member->metadata.uid != fact.uid) continue;  // As if it were gone.
     auto written = with_.api.merge_patch<v1::EtcdMember, kube::Part::Status>(
         key,
-        {{"metadata", {{"uid", fact.uid}}},
+        {{"metadata", {{"resourceVersion", member->metadata.resource_version}}},
          {"status",
           {{"memberID", fact.member_id}, {"isVoter", fact.voter}, {"version", fact.version}}}});
     if (written.failed_with(Code::NotFound))
       continue;  // Force-deleted meanwhile: the next pass sees it.
+    if (leaves_doubt(written)) look_again(with_.api, with_.stores.members, key, fact.uid);
     if (!written) return Error(written.error()).during("write the status of " + to_string(key));
     with_.stores.members.wrote(std::move(*written));
   }

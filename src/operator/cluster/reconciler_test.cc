@@ -518,9 +518,10 @@ TEST_F(ReconcilerTest, AStatusThatChangedMeanwhileIsReadAgainFirst) {
 }
 
 TEST_F(ReconcilerTest, WhatEtcdSaysOfAMemberIsNotWrittenToTheNextOfThatName) {
-  v1::EtcdMember cached = *stores.members.get({kKey.ns, "db-a"});
-  cached.status.version = "3.5.35";
-  cached.metadata.resource_version = "x";
+  api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
+             [](json::object& m) { m["status"].as_object()["version"] = "3.5.35"; });
+  v1::EtcdMember cached;
+  ASSERT_TRUE(api::decode(member_now("db-a"), cached, "it"));
   stores.members.saw(cached);
   before("patch etcdmembers/status prod/db-a",
          [&] { put_another(v1::EtcdMember::resource, "db-a"); });

@@ -50,6 +50,10 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
       wait > Duration(0))
     return runtime::Requeue{wait};
   const auto reported = report(seen, todo);
+  if (leaves_doubt(reported))
+    look_again(with_.api, with_.stores.members, key, member->metadata.uid);
+  if (reported.failed_with(Code::Conflict))
+    return runtime::Requeue{kAgainSoon};  // We saw an older state.
   if (refused(reported))
     (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
@@ -88,12 +92,13 @@ Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
 }
 
 /// Merges only what is ours: memberID, isVoter and version are the cluster's, and equal on both
-/// sides.
+/// sides. The version stands for the UID, which the server does not look at where a status is
+/// written.
 Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
   const api::ObjectMeta& meta = seen.member.metadata;
   json::object status = status_patch(api::encode(seen.member.status), api::encode(plan.status));
   if (status.empty()) return Done{};
-  json::object patch{{"metadata", {{"uid", meta.uid}}}};
+  json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
   patch["status"] = std::move(status);
   auto written =
       with_.api.merge_patch<v1::EtcdMember, kube::Part::Status>(meta.key(), std::move(patch));
