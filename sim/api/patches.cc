@@ -11,6 +11,10 @@ namespace etcdop::sim {
 namespace {
 
 Error invalid(std::string what) { return {Code::Invalid, std::move(what)}; }
+/// In the server's words (422), and by the code that the client makes of them.
+Error unfit() {
+  return {Code::Conflict, "the server rejected our request due to an error in our request"};
+}
 
 /// The steps of an RFC 6901 pointer; nullopt if it is none.
 std::optional<std::vector<std::string>> steps(std::string_view pointer) {
@@ -78,14 +82,13 @@ Result<Done> operate(Json& target, const std::string& op, std::string_view point
   Json* const old = parent ? child(*parent, path->back()) : nullptr;
   if (op == "test") {
     if (value && old && *old == *value) return Done{};
-    return Error{Code::Conflict, "testing path " + std::string(pointer) + " failed"};
+    return unfit();
   }
   if (op != "remove" && !value) return invalid(where + ": has no value");
   if (op == "add") {
-    if (!parent || !insert(*parent, path->back(), *value))
-      return invalid(where + ": the parent does not exist");
+    if (!parent || !insert(*parent, path->back(), *value)) return unfit();
   } else if (op == "remove" || op == "replace") {
-    if (!old) return invalid(where + ": does not exist");
+    if (!old) return unfit();
     if (op == "replace") *old = *value;
     else erase(*parent, path->back());
   } else {
@@ -94,42 +97,53 @@ Result<Done> operate(Json& target, const std::string& op, std::string_view point
   return Done{};
 }
 
-void remove_left_out(json::object& target, const json::object& before, const json::object& now) {
-  for (const auto& [key, was] : before) {
-    Json* const there = target.if_contains(key);
-    if (!there) continue;
-    const Json* const is = now.if_contains(key);
-    if (there->is_object() && was.is_object() && (!is || is->is_object())) {
-      remove_left_out(there->as_object(), was.as_object(), is ? is->as_object() : json::object());
-      if (!is && there->as_object().empty()) target.erase(key);
-    } else if (!is) {
-      target.erase(key);
+/// What makes two entries of a list the same.
+std::string entry_key(const Json& entry) {
+  return json::serialize(entry.is_object() ? entry.at("uid") : entry);
+}
+
+std::optional<std::size_t> index_of(const json::array& list, const Json& entry) {
+  const auto found = std::ranges::find(list, entry_key(entry), entry_key);
+  if (found == list.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - list.begin());
+}
+
+/// As structured-merge-diff does it: the order of `now`, with what only `there` has kept where it
+/// stands among what both have.
+json::array merged_entries(const json::array& there, const json::array& now) {
+  json::array out;
+  std::vector<std::string> shared;  // In the order of `now`; those still to come.
+  for (const Json& entry : now)
+    if (index_of(there, entry)) shared.push_back(entry_key(entry));
+  const auto take = [&](const Json& entry) {
+    if (!shared.empty() && shared.front() == entry_key(entry)) shared.erase(shared.begin());
+    out.push_back(entry);
+  };
+  for (std::size_t l = 0, r = 0; l < there.size() || r < now.size();) {
+    const bool both = l < there.size() && r < now.size();
+    if (both && entry_key(there[l]) == entry_key(now[r])) {
+      take(now[r]);
+      ++l, ++r;
+    } else if (both && index_of(now, there[l]) && !shared.empty() &&
+               shared.front() != entry_key(there[l])) {
+      ++l;  // It comes later.
+    } else if (l < there.size() && !index_of(now, there[l])) {
+      out.push_back(there[l++]);
+    } else {
+      if (l < there.size() && *index_of(now, there[l]) < r) ++l;  // It has come.
+      if (r < now.size()) take(now[r++]);
     }
   }
+  return out;
 }
 
-bool same_entry(std::string_view list, const Json& a, const Json& b) {
-  return list == "finalizers" ? a == b : a.at("uid") == b.at("uid");
-}
-
-void merge_applied(json::object& target, const json::object& now) {
+void merge_fields(json::object& target, const json::object& now) {
   for (const auto& [key, value] : now) {
     Json& there = target[key];
-    if (there.is_object() && value.is_object()) {
-      merge_applied(there.as_object(), value.as_object());
-    } else if (there.is_array() && (key == "finalizers" || key == "ownerReferences")) {
-      for (const Json& entry : value.as_array()) {
-        auto& list = there.as_array();
-        const auto found =
-            std::ranges::find_if(list, [&, name = std::string_view(key)](const Json& e) {
-              return same_entry(name, e, entry);
-            });
-        if (found == list.end()) list.push_back(entry);
-        else *found = entry;
-      }
-    } else {
-      there = value;
-    }
+    if (there.is_object() && value.is_object()) merge_fields(there.as_object(), value.as_object());
+    else if (there.is_array() && (key == "finalizers" || key == "ownerReferences"))
+      there = merged_entries(there.as_array(), value.as_array());
+    else there = value;
   }
 }
 
@@ -164,9 +178,8 @@ Result<Json> json_patch(Json target, const Json& operations) {
   return target;
 }
 
-void apply_patch(Json& target, const Json& before, const Json& now) {
-  if (!before.is_null()) remove_left_out(target.as_object(), before.as_object(), now.as_object());
-  merge_applied(target.as_object(), now.as_object());
+void merge_applied(Json& target, const Json& config) {
+  merge_fields(target.as_object(), config.as_object());
 }
 
 }  // namespace etcdop::sim

@@ -1,6 +1,8 @@
 // The three ways to change an object, by example.
 #include "sim/api/patches.h"
 
+#include "sim/api/fields.h"
+
 #include <gtest/gtest.h>
 
 namespace etcdop::sim {
@@ -49,21 +51,48 @@ TEST(JsonPatch, DoesWhatItsOperationsSay) {
 TEST(JsonPatch, TellsAFailedTestFromAPatchThatCannotBe) {
   const Json target = parse(R"({"a":1,"l":[1]})");
   for (const char* patch :
-       {R"([{"op":"test","path":"/a","value":2}])", R"([{"op":"test","path":"/b","value":2}])"})
+       {R"([{"op":"test","path":"/a","value":2}])", R"([{"op":"test","path":"/b","value":2}])",
+        R"([{"op":"add","path":"/x/y","value":1}])", R"([{"op":"remove","path":"/x"}])",
+        R"([{"op":"replace","path":"/x","value":1}])", R"([{"op":"add","path":"/l/2","value":1}])"})
     EXPECT_TRUE(json_patch(target, parse(patch)).failed_with(Code::Conflict)) << patch;
   for (const char* patch :
-       {R"({})", R"([{"path":"/a"}])", R"([{"op":"add","path":"/x/y","value":1}])",
-        R"([{"op":"remove","path":"/x"}])", R"([{"op":"replace","path":"/x","value":1}])",
-        R"([{"op":"add","path":"/b"}])", R"([{"op":"add","path":"/l/2","value":1}])",
+       {R"({"a":1})", R"([{"op":"add"}])", R"([{"op":"add","path":"/b"}])",
         R"([{"op":"move","path":"/a","from":"/l"}])", R"([{"op":"remove","path":"a"}])"})
     EXPECT_TRUE(json_patch(target, parse(patch)).failed_with(Code::Invalid)) << patch;
 }
 
 TEST(ApplyPatch, TakesAwayWhatWasAppliedAndIsLeftOut) {
+  FieldManagers managers;
   Json target = parse(R"({"spec":{"ours":1,"theirs":2},"metadata":{"finalizers":["x"]}})");
-  apply_patch(target, parse(R"({"spec":{"ours":1},"gone":{"x":1}})"),
-              parse(R"({"spec":{"new":3},"metadata":{"finalizers":["y","x"]}})"));
-  EXPECT_EQ(target, parse(R"({"spec":{"theirs":2,"new":3},"metadata":{"finalizers":["x","y"]}})"));
+  note_update(managers, "them", nullptr, target);
+  auto done = apply(managers, "us", true, target, parse(R"({"spec":{"ours":1},"gone":{"x":1}})"));
+  ASSERT_TRUE(done);
+  note_update(managers, "them", *done, *done);
+  (void)apply(managers, "them too", true, *done, parse(R"({"spec":{"ours":1}})"));
+  done = apply(managers, "us", true, *done,
+               parse(R"({"spec":{"new":3},"metadata":{"finalizers":["y","x"]}})"));
+  ASSERT_TRUE(done);
+  EXPECT_EQ(*done, parse(R"({"spec":{"ours":1,"theirs":2,"new":3},)"
+                         R"("metadata":{"finalizers":["y","x"]}})"))
+      << "two others own it, too; the order is that of who applies";
+}
+
+TEST(ApplyPatch, TakesFromOthersOnlyByForce) {
+  FieldManagers managers;
+  const Json before = parse(R"({"spec":{"a":1,"b":1}})"), wish = parse(R"({"spec":{"a":2}})");
+  note_update(managers, "\"them\" using v1", nullptr, before);
+  const FieldManagers untouched = managers;
+  FieldManagers tried = managers;
+  auto refused = apply(tried, "us", false, before, wish);
+  ASSERT_TRUE(refused.failed_with(Code::Conflict));
+  EXPECT_EQ(refused.error().message,
+            "Apply failed with 1 conflict: conflict with \"them\" using v1: .spec.a");
+  auto done = apply(managers, "us", true, before, wish);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(*done, parse(R"({"spec":{"a":2,"b":1}})"));
+  done = apply(managers, "us", false, *done, parse("{}"));
+  ASSERT_TRUE(done);
+  EXPECT_EQ(*done, parse(R"({"spec":{"b":1}})")) << "it was ours alone";
 }
 
 }  // namespace

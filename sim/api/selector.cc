@@ -95,6 +95,10 @@ Result<FieldSelector> FieldSelector::parse(std::string_view text) {
   return out;
 }
 
+bool FieldSelector::is_of_one() const {
+  return std::ranges::any_of(terms_, [](const auto& term) { return term.first == "name"; });
+}
+
 bool FieldSelector::matches(const Json& object) const {
   return std::ranges::all_of(terms_, [&](const auto& term) {
     const Json* value = field(object, term.first.c_str());

@@ -29,6 +29,8 @@ class FieldSelector {
  public:
   static Result<FieldSelector> parse(std::string_view);
   bool matches(const Json& object) const;
+  /// By metadata.name: it is at most one in a namespace.
+  bool is_of_one() const;
 
  private:
   std::vector<std::pair<std::string, std::string>> terms_;

@@ -15,6 +15,8 @@
 #include "base/fiber.h"
 #include "base/wall_time.h"
 #include "kube/api.h"
+#include "sim/api/fields.h"
+#include "sim/api/schema.h"
 
 namespace etcdop::sim {
 
@@ -27,13 +29,27 @@ struct ApiKind {
   bool namespaced = true;
   bool status = false;      ///< Has a status sub-resource.
   bool generation = false;  ///< metadata.generation counts changes of the spec, as of custom ones.
-  bool graceful = false;    ///< As Pods: delete only marks it; the kubelet (erase()) ends it.
+  /// As Pods: once it is on a node, delete only marks it; the kubelet (erase()) ends it.
+  bool graceful = false;
+  bool answers_last = false;  ///< As Services: a delete answers what is gone, not a Status.
+  bool scale = false;         ///< Has a scale sub-resource, whose number is spec.replicas.
+  std::shared_ptr<const Schema> schema = {};  ///< Of custom kinds; null: anything goes.
   /// Asked about every object that is to be stored, after defaults, and about what it replaces
   /// (null: nothing); its error is the answer.
   std::function<Result<Done>(const Json& next, const Json& before)> validate = {};
   /// Called on every object that is to be stored.
   std::function<void(json::object&)> fill_in = {};
 };
+
+/// A kind that describes itself (api/describe.h), as its CustomResourceDefinition has it.
+template <class T>
+ApiKind custom_kind() {
+  return {.resource = T::resource,
+          .status = true,
+          .generation = true,
+          .scale = true,
+          .schema = std::make_shared<const Schema>(api::schema<T>())};
+}
 
 /// Whether one of the permissions is for that call.
 bool permits(const std::vector<kube::Permission>&, const kube::Call&);
@@ -62,15 +78,15 @@ class WatchLine {
 
 /// Objects as JSON with UID, resourceVersion, generation, finalizers; get, list (paged, selected),
 /// watch (from a version, bookmarks, 410), create, merge and JSON patch, server-side apply, status
-/// sub-resource, delete with preconditions; namespaces that end, a garbage collector; as
-/// design/semantics.md has it.
+/// sub-resource, delete with preconditions; namespaces that end, a garbage collector; evictions
+/// and their budgets (of whole numbers). test/contract says so of the real one.
 ///
 /// What only a faulty program does is misuse: a resource or verb that is not served, an unknown
 /// query parameter, a request without the names it needs.
 ///
-/// Caveats: server-side apply knows one field manager; JSON is not checked against a schema
-/// (ApiKind::validate may); nothing happens by itself: no garbage collection but on
-/// collect_garbage(), no kubelet, no defaults.
+/// Caveats: managers of fields are kept apart, not shown in metadata.managedFields; of built-in
+/// kinds there are no schema and no defaults (ApiKind::validate and fill_in may), of custom ones no
+/// rules (CEL); nothing happens by itself: no controllers but on run_controllers(), no kubelet.
 class ApiServer {
  public:
   using Misuse = std::function<void(const std::string&)>;
@@ -106,8 +122,12 @@ class ApiServer {
   /// Deletes, as a user would, what has owners of which none exists any more (by UID), until there
   /// is nothing more to delete. Returns how many.
   std::size_t collect_garbage();
-  /// Nothing new is made in it any more.
-  void terminate_namespace(const std::string& ns) { ending_.push_back(ns); }
+  /// Goes on with the end of namespaces that were deleted, if Namespaces are served.
+  void finish_namespaces();
+  /// Counts what each PodDisruptionBudget selects, if those are served.
+  void update_budgets();
+  /// What Kubernetes' own controllers do, once.
+  void run_controllers();
 
   /// A watch from an earlier version gets Expired.
   void forget_history();
@@ -126,7 +146,8 @@ class ApiServer {
   struct Kind {
     ApiKind about;
     std::map<ObjectKey, Object> objects;
-    std::map<ObjectKey, Json> applied;  // The last body of server-side apply.
+    std::map<ObjectKey, FieldManagers> managers;
+    std::map<ObjectKey, json::object> empty_fields;  // Of metadata; in the store, never shown.
     std::list<Wait*> watchers;
   };
   struct Change {
@@ -135,21 +156,36 @@ class ApiServer {
     Object before, after;  // Null: there was, or is, nothing.
   };
   struct Watching;
+  struct Page;
+  Result<Page> page_of(const kube::Call&) const;
   Kind* admit(const kube::Call&);
   bool well_formed(const kube::Call&, const Kind&);
   Kind& kind(const Resource&);
   const Kind& kind(const Resource&) const;
   Result<Json> get(const kube::Call&, const Kind&) const;
   Result<Json> list(const kube::Call&, const Kind&) const;
-  Result<Json> create(const kube::Call&, Kind&);
-  Result<Json> insert(Kind&, Json object);
+  std::map<ObjectKey, Object> state_at(const Kind&, std::uint64_t version) const;
+  Result<Done> open_to(const kube::Call&, const std::string& name) const;
+  Result<Json> create(const kube::Call&, Kind&, const Json* applied = nullptr);
+  Result<Json> insert(Kind&, Json object, const std::string& manager, const Json* applied);
+  Result<Json> evict(const kube::Call&, Kind&);
+  Result<Done> allowed_by_budgets(const Json& pod);
+  Result<Done> spend(const ObjectKey& budget, const std::string& pod);
+  std::vector<Object> pods_of(const Json& budget) const;
+  std::optional<std::int64_t> scale_of(const std::vector<Object>& pods) const;
+  Json status_of(const Json& budget) const;
   Result<Json> patch(const kube::Call&, Kind&);
-  Result<Json> patched(const kube::Call&, Kind&, const Json& now);
+  Result<Json> patched(const kube::Call&, const Json& now, FieldManagers&);
+  Result<Json> admitted(const kube::Call&, const Kind&, const Json& now, Json next);
+  Result<Done> fit(const Kind&, const Json& next, const Json& before) const;
   Result<Json> remove(const kube::Call&, Kind&);
+  std::int64_t grace_of(const Kind&, const Json& object) const;
   Json begin_end(Kind&, const ObjectKey&, bool at_once);
-  Result<Json> store(Kind&, const ObjectKey&, Json next);
+  Result<Json> store(Kind&, const ObjectKey&, Json next, FieldManagers, json::object empty = {});
+  static void settle(const Kind&, Json& object);
+  static void keep_empty(Kind&, const ObjectKey&, json::object fields);
   void commit(Kind&, const ObjectKey&, Object before, Json after);
-  std::string now() const;
+  std::string now(std::chrono::seconds later = {}) const;
   Result<bool> pass_on(Watching&) const;
   Woken wait_for_more(Executor&, Kind&, WatchLine&, Instant until);
 
@@ -157,9 +193,8 @@ class ApiServer {
   Misuse misuse_;
   std::map<std::string, Kind> kinds_;
   std::deque<Change> history_;
-  std::uint64_t version_ = 1000, forgotten_ = 0, uids_ = 0, names_ = 0;
+  std::uint64_t version_ = 1000, forgotten_ = 1000, uids_ = 0, names_ = 0;
   std::size_t watching_ = 0;
-  std::vector<std::string> ending_;
   std::vector<Changed> changed_;
 };
 

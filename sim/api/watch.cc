@@ -1,8 +1,8 @@
 // Watches: from a version on, selected, with bookmarks; and what a line does to them.
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "sim/api/objects.h"
 #include "sim/api/selection.h"
 #include "sim/api/server.h"
 
@@ -15,18 +15,6 @@ using kube::WatchEvent;
 namespace {
 
 constexpr Duration kBookmarkEvery = 60s;
-
-std::string query(const Call& call, const char* key) {
-  const auto found = call.query.find(key);
-  return found == call.query.end() ? std::string() : found->second;
-}
-
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return n;
-}
 
 WatchEvent bookmark(const Resource& r, std::uint64_t version) {
   return {WatchEvent::Type::Bookmark,
@@ -69,20 +57,20 @@ Result<bool> ApiServer::pass_on(Watching& w) const {
   if (w.seen < forgotten_)
     return Error{Code::Expired, "too old resource version: " + std::to_string(w.seen) + " (" +
                                     std::to_string(forgotten_) + ")"};
-  const auto after = [&] {
+  const auto next = [&] {
     return std::ranges::upper_bound(history_, w.seen, {}, &Change::version);
   };
-  for (auto at = after(); at != history_.end(); at = after()) {
-    const Change change = *at;  // A watcher may do what changes the history.
-    w.seen = change.version;
-    if (change.kind != &w.kind) continue;
-    const bool was = change.before && w.selection.takes(*change.before);
-    const bool is = change.after && w.selection.takes(*change.after);
+  for (auto at = next(); at != history_.end(); at = next()) {
+    w.seen = at->version;
+    if (at->kind != &w.kind) continue;
+    const Object before = at->before, after = at->after;  // A watcher may change the history.
+    const bool was = before && w.selection.takes(*before);
+    const bool is = after && w.selection.takes(*after);
     if (is) {
-      if (!w.each({was ? WatchEvent::Type::Modified : WatchEvent::Type::Added, *change.after}))
+      if (!w.each({was ? WatchEvent::Type::Modified : WatchEvent::Type::Added, *after}))
         return false;
     } else if (was) {  // Of the version at which it left, even if it only left the selection.
-      Json gone = *change.before;
+      Json gone = *before;
       gone.at("metadata").as_object()["resourceVersion"] = std::to_string(w.seen);
       if (!w.each({WatchEvent::Type::Deleted, std::move(gone)})) return false;
     }
@@ -113,7 +101,6 @@ Result<Done> ApiServer::watch(Executor& caller, const Call& call,
   if (!from.empty() && !number(from))
     return Error{Code::Invalid, "Invalid value: \"" + from + "\": invalid resource version"};
   Watching w{*kind, std::move(*selection), each, number(from).value_or(0)};
-  if (w.seen > version_) return Error{Code::TimedOut, "Too large resource version: " + from};
   const Open open(watching_);
   const std::uint64_t cuts = line.cuts_;
   if (w.seen == 0) {
@@ -124,8 +111,11 @@ Result<Done> ApiServer::watch(Executor& caller, const Call& call,
   const Instant start = caller.now();
   const auto seconds = number(query(call, "timeoutSeconds"));
   const Instant end = seconds ? start + std::chrono::seconds(*seconds) : Instant::max();
-  Instant next_bookmark =
-      query(call, "allowWatchBookmarks") == "true" ? start + kBookmarkEvery : Instant::max();
+  // The server sends one shortly before it closes, too.
+  Instant next_bookmark = query(call, "allowWatchBookmarks") == "false"
+                              ? Instant::max()
+                              : std::max(start, std::min(start + kBookmarkEvery, end - 2s));
+  const std::uint64_t began = w.seen;
   Instant silent_since = start;
   for (;;) {
     if (cuts != line.cuts_) {
@@ -145,7 +135,10 @@ Result<Done> ApiServer::watch(Executor& caller, const Call& call,
       if (w.seen != before) silent_since = caller.now();
       if (caller.now() >= end) return Done{};
       if (caller.now() >= next_bookmark) {
-        next_bookmark += kBookmarkEvery;
+        next_bookmark = caller.now() + kBookmarkEvery;
+        if (end != Instant::max() && next_bookmark > end - 2s && caller.now() < end - 2s)
+          next_bookmark = end - 2s;
+        if (w.seen <= began) continue;  // Nothing that the watcher does not know.
         silent_since = caller.now();
         if (!each(bookmark(call.resource, w.seen))) return Done{};
         continue;

@@ -1,14 +1,14 @@
 #!/bin/bash
 # kube_contract.sh [--kubeconfig FILE] [GTEST_FLAG...]: what our client takes for granted about Kubernetes, asked of a real
 # kube-apiserver: that of FILE (namespaces contract-* come and go there), else one without nodes that is started for this.
-# Ends with the line "N passed, N failed".
+# Without flags, kube_fuzz makes 3000 random requests to both, too. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 program=$PWD/out/dev/kube_contract_test
-[ -x "$program" ] || {
-  echo "kube_contract.sh: build $program first (ninja -C out/dev kube_contract_test)" >&2
+if [ ! -x "$program" ] || [ ! -x out/dev/kube_fuzz ]; then
+  echo "kube_contract.sh: build them first: ninja -C out/dev kube_contract_test kube_fuzz" >&2
   exit 1
-}
+fi
 if [ "${1:-}" = --kubeconfig ]; then
   export KUBECONFIG=$2
   shift 2
@@ -23,10 +23,17 @@ else
 fi
 log=$(mktemp)
 ended=0
-"$program" "$@" | tee "$log" || ended=$?
+"$program" --kubeconfig="$KUBECONFIG" "$@" | tee "$log" || ended=$?
 passed=$(grep -c '^\[       OK \]' "$log" || true)
 failed=$(grep -c '^\[  FAILED  \] .* ms)$' "$log" || true)
 [ "$ended" = 0 ] || [ "$failed" != 0 ] || failed=1 # It crashed.
 rm -f "$log"
+if [ $# = 0 ]; then
+  if out/dev/kube_fuzz --kubeconfig="$KUBECONFIG" --operations=3000; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -77,12 +77,16 @@ TEST(FakeApi, RefusesACreateThatTheServerRefuses) {
     return w.api.call({Verb::Create, kThings, "ns", {}, {}, {}, {}, json::parse(body)});
   };
   for (const char* body :
-       {R"({})", R"({"apiVersion":"example.org/v1","kind":"Other","metadata":{"name":"a"}})",
-        R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{}})",
-        R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{"name":"a","namespace":"x"}})",
+       {R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{}})",
+        R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{"name":"A_b"}})",
         R"({"apiVersion":"example.org/v1","kind":"Thing",)"
-        R"("metadata":{"name":"a","resourceVersion":"1"}})"})
+        R"("metadata":{"name":"a","namespace":"x"}})"})
     EXPECT_TRUE(create(body).failed_with(Code::Invalid)) << body;
+  EXPECT_EQ(w.misuse.size(), 0U);
+  for (const char* body :
+       {R"({})", R"({"apiVersion":"example.org/v1","kind":"Other","metadata":{"name":"a"}})"})
+    EXPECT_TRUE(create(body).failed_with(Code::Invalid)) << body;
+  EXPECT_EQ(w.misuse.size(), 2U) << "no correct program does that";
   auto generated =
       create(R"({"apiVersion":"example.org/v1","kind":"Thing","metadata":{"generateName":"a-"}})");
   ASSERT_TRUE(generated);
@@ -122,9 +126,11 @@ TEST(FakeApi, PreconditionsHoldInEveryKindOfPatchAndInDeletes) {
     EXPECT_TRUE(
         w.patch("a", R"({"metadata":{"resourceVersion":")" + old + R"("},"spec":{"x":2}})", sub)
             .failed_with(Code::Conflict));
-    EXPECT_TRUE(w.patch("a", R"({"metadata":{"uid":"other"},"spec":{"x":2}})", sub)
-                    .failed_with(Code::Conflict));
   }
+  EXPECT_TRUE(
+      w.patch("a", R"({"metadata":{"uid":"other"},"spec":{"x":2}})").failed_with(Code::Conflict));
+  EXPECT_TRUE(w.patch("a", R"({"metadata":{"uid":"other"},"status":{"x":2}})", "status"))
+      << "the status sub-resource does not look at it";
   EXPECT_TRUE(w.patch("a",
                       R"([{"op":"test","path":"/metadata/resourceVersion","value":")" + old +
                           R"("},{"op":"add","path":"/spec/x","value":2}])",
@@ -156,7 +162,8 @@ TEST(FakeApi, AnObjectWithFinalizersGoesWithTheLastOfThem) {
 
 TEST(FakeApi, APodStaysUntilItsKubeletEndsIt) {
   World w;
-  const Json pod = w.api.put(kPods, {{"metadata", {{"name", "p"}, {"namespace", "ns"}}}});
+  const Json pod = w.api.put(
+      kPods, {{"metadata", {{"name", "p"}, {"namespace", "ns"}}}, {"spec", {{"nodeName", "n"}}}});
   ASSERT_TRUE(w.api.call({Verb::Delete, kPods, "ns", "p", {}, {}, {}, {}}));
   EXPECT_NE(at(*w.api.find(kPods, {"ns", "p"}), "/metadata/deletionTimestamp"), "absent");
   EXPECT_TRUE(w.api.erase(kPods, {"ns", "p"}));
@@ -249,7 +256,7 @@ TEST(FakeApi, AWatchTellsWhatHappensToTheSelectionFromAVersionOn) {
     (void)w.remove("b");
   });
   w.time.run();
-  EXPECT_EQ(trace, "+a ~a -a +b -b bookmark ");
+  EXPECT_EQ(trace, "+a ~a -a +b -b bookmark bookmark ");
 }
 
 TEST(FakeApi, AWatchCanBeCutForgottenLeftAndCancelled) {

@@ -1,0 +1,643 @@
+// The same random requests to a real API server and to the simulated one; their answers and watches
+// are compared, with uids, versions and times by the names they have in the story.
+//   kube_fuzz --kubeconfig=FILE [--seed=N] [--operations=N]
+// On a difference it prints the shortest sequence of requests it could find, and exits with 1.
+#include <charconv>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <optional>
+#include <random>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "kube/request.h"
+#include "kube/typed.h"
+#include "test/contract/kube_servers.h"
+
+namespace etcdop::contract {
+namespace {
+
+using namespace std::chrono_literals;
+using api::Resource;
+using kube::Call;
+using kube::PatchType;
+using kube::Verb;
+using kube::WatchEvent;
+
+constexpr Resource kNamespaces{"", "v1", "namespaces", "Namespace"};
+constexpr Resource kKinds[] = {{"", "v1", "configmaps", "ConfigMap"},
+                               api::v1alpha2::EtcdCluster::resource,
+                               api::v1alpha2::EtcdMember::resource};
+constexpr int kStepsMax = 120;  // Of one story, which has a namespace of its own.
+constexpr const char* kInvalid = " is invalid: ";
+constexpr const char* kLast = "zzz-last";
+constexpr const char* kNotOurs = "kube-root-ca.crt";  // A controller puts it into each namespace.
+
+/// One request, before it is known what its "@uid" and "@rv" stand for: "@rv0" is the version that
+/// the object had last, "@rv1" the one before, and so on.
+struct Step {
+  Call call;
+  bool operator==(const Step&) const = delete;
+};
+using Story = std::vector<Step>;
+
+// --- Stories -------------------------------------------------------------------------------------
+
+class Teller {
+ public:
+  explicit Teller(std::uint64_t seed) : random_(seed) {}
+
+  Story story() {
+    Story out;
+    for (int i = 0; i < kStepsMax; ++i) out.push_back({step()});
+    return out;
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  template <class... T>
+  std::string one_of(T... words) {
+    const char* all[] = {words...};
+    return all[below(sizeof...(T))];
+  }
+
+  Call step() {
+    Call call;
+    call.resource = kKinds[below(std::size(kKinds))];
+    call.name = one_of("a", "b", "c");
+    switch (below(20)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4: create(call); break;
+      case 5: call.verb = Verb::Get; break;
+      case 6: list(call); break;
+      case 7:
+      case 8: remove(call); break;
+      case 9:
+      case 10: json_patch(call); break;
+      case 11:
+      case 12: apply(call); break;
+      case 13:
+      case 14:
+      case 15: status(call); break;
+      default: merge_patch(call); break;
+    }
+    return call;
+  }
+
+  bool custom(const Call& call) const { return *call.resource.group != '\0'; }
+
+  json::object metadata() {
+    json::object out;
+    if (one_in(2)) out["labels"] = json::object{{"l", one_of("1", "2")}};
+    if (one_in(5)) out["annotations"] = json::object{{one_of("x", "y"), one_of("1", "2")}};
+    if (one_in(4)) out["finalizers"] = finalizers();
+    if (one_in(6)) out["ownerReferences"] = owners();
+    return out;
+  }
+  Json finalizers() {
+    json::array out;
+    if (one_in(2)) out.emplace_back("example.io/one");
+    if (one_in(2)) out.emplace_back("example.io/two");
+    if (out.empty() && one_in(2)) return nullptr;
+    return out;
+  }
+  Json owners() {
+    json::array out;
+    for (const char* owner : {"one", "two"})
+      if (one_in(2)) {
+        out.push_back({{"apiVersion", "v1"},
+                       {"kind", "ConfigMap"},
+                       {"name", owner},
+                       {"uid", std::string("@owner-") + owner}});
+        if (one_in(3)) out.back().as_object()["blockOwnerDeletion"] = one_in(2);
+      }
+    return out;
+  }
+  /// A valid spec or data.
+  void content(const Call& call, json::object& object) {
+    if (!custom(call)) {
+      json::object data;
+      for (const char* key : {"k", "m"})
+        if (one_in(2)) data[key] = one_of("1", "2", "");
+      object["data"] = std::move(data);
+    } else if (call.resource == kKinds[1]) {
+      json::object spec{{"version", "3.6.16"}, {"storage", {{"size", "1Gi"}}}};
+      if (one_in(2)) spec["replicas"] = int(below(4)) + 1;
+      if (one_in(8)) spec["progressDeadlineSeconds"] = 700;
+      object["spec"] = std::move(spec);
+    } else {
+      json::object spec{{"clusterName", "c"},
+                        {"version", "3.6.16"},
+                        {"storage", {{"size", "1Gi"}}},
+                        {"clusterToken", "t"},
+                        {"initialCluster", one_of("", "a=b")}};
+      if (one_in(3)) spec["dormant"] = true;
+      object["spec"] = std::move(spec);
+    }
+  }
+
+  void create(Call& call) {
+    call.verb = Verb::Create;
+    json::object object{{"apiVersion", api::api_version(call.resource)},
+                        {"kind", call.resource.kind}};
+    content(call, object);
+    json::object meta = metadata();
+    meta["name"] = call.name;
+    if (one_in(25)) meta["name"] = one_of("A_b", "", "-x", custom(call) ? "-y" : "x.y");
+    if (one_in(25)) meta["resourceVersion"] = "@rv0";
+    if (one_in(25)) meta["namespace"] = "elsewhere";
+    if (one_in(25)) meta["uid"] = "@uid0";
+    if (custom(call) && one_in(25)) object["nonsense"] = 1;
+    if (custom(call) && one_in(25)) object["status"] = json::object{{"version", "3.6.16"}};
+    object["metadata"] = std::move(meta);
+    call.name.clear();
+    call.body = std::move(object);
+  }
+
+  void list(Call& call) {
+    call.verb = Verb::List;
+    if (one_in(3)) call.query["labelSelector"] = one_of("l=1", "l!=1", "l", "!l", "l in (1,2)");
+    if (one_in(6)) call.query["fieldSelector"] = "metadata.name=" + call.name;
+    if (one_in(2)) call.query["limit"] = one_of("1", "2");
+    if (one_in(4)) {
+      call.query["resourceVersion"] = "@rv" + std::to_string(below(3)) + ":" + call.name;
+      call.query["resourceVersionMatch"] = "Exact";
+    }
+    call.name.clear();
+  }
+
+  void remove(Call& call) {
+    call.verb = Verb::Delete;
+    json::object options, conditions;
+    if (one_in(2)) conditions["uid"] = one_of("@uid0", "@uid0", "@uid1");
+    if (one_in(3)) conditions["resourceVersion"] = one_of("@rv0", "@rv1");
+    if (!conditions.empty()) options["preconditions"] = std::move(conditions);
+    if (one_in(2)) options["propagationPolicy"] = "Background";
+    if (!options.empty()) call.body = std::move(options);
+  }
+
+  void merge_patch(Call& call) {
+    call.verb = Verb::Patch;
+    call.patch = PatchType::Merge;
+    json::object object, meta = metadata();
+    if (one_in(3)) meta["resourceVersion"] = one_of("@rv0", "@rv0", "@rv1");
+    if (one_in(3)) meta["uid"] = one_of("@uid0", "@uid0", "@uid1");
+    if (one_in(40)) meta["name"] = one_of("a", "x");
+    if (one_in(40)) meta["namespace"] = "elsewhere";
+    if (one_in(30)) meta["generation"] = 7;
+    if (one_in(30)) meta["resourceVersion"] = nullptr;
+    if (one_in(30)) meta["resourceVersion"] = "xyz";
+    if (one_in(30)) meta["uid"] = nullptr;
+    if (one_in(30)) meta["nonsense"] = 1;
+    if (one_in(30)) meta["labels"] = nullptr;
+    if (!meta.empty()) object["metadata"] = std::move(meta);
+    if (one_in(2)) change(call, object);
+    if (custom(call) && one_in(8)) object["status"] = json::object{{"version", "3.6.15"}};
+    call.query = writer();
+    call.body = std::move(object);
+  }
+  void change(const Call& call, json::object& object) {
+    if (!custom(call)) {
+      object["data"] =
+          json::object{{one_of("k", "m"), one_in(4) ? Json() : Json(one_of("1", "2"))}};
+      if (one_in(10)) object["data"] = nullptr;
+    } else if (call.resource == kKinds[1]) {
+      object["spec"] = json::object{{"replicas", one_in(10)  ? Json(-1)
+                                                 : one_in(6) ? Json()
+                                                             : Json(int(below(4)) + 1)}};
+      if (one_in(20)) object["spec"].as_object()["nonsense"] = 1;
+    } else {
+      object["spec"] = json::object{{"dormant", one_in(3) ? Json() : Json(one_in(2))}};
+    }
+  }
+
+  void json_patch(Call& call) {
+    call.verb = Verb::Patch;
+    call.patch = PatchType::Json;
+    json::array out;
+    const auto operation = [&](const char* op, const char* path, const auto& value) {
+      json::object o{{"op", op}, {"path", path}};
+      if (std::string(op) != "remove") o["value"] = Json(value);
+      out.push_back(std::move(o));
+    };
+    if (one_in(2)) operation("test", "/metadata/resourceVersion", one_of("@rv0", "@rv0", "@rv1"));
+    if (one_in(3)) operation("test", "/metadata/uid", one_of("@uid0", "@uid0", "@uid1"));
+    switch (below(7)) {
+      case 0: operation("remove", "/metadata/finalizers", Json()); break;
+      case 1: operation("add", "/metadata/finalizers", finalizers()); break;
+      case 2: operation("add", "/metadata/finalizers/-", "example.io/three"); break;
+      case 3: operation("remove", "/metadata/finalizers/0", Json()); break;
+      case 4: operation("replace", "/metadata/labels/l", one_of("1", "2")); break;
+      case 5: operation("remove", "/metadata/uid", Json()); break;
+      default:
+        if (custom(call)) operation("add", "/spec/version", one_of("3.6.16", "3.6.15"));
+        else operation("add", "/data", json::object{{"k", one_of("1", "2")}});
+    }
+    call.query = writer();
+    call.body = std::move(out);
+  }
+
+  void apply(Call& call) {
+    call.verb = Verb::Patch;
+    call.patch = PatchType::Apply;
+    json::object object{{"apiVersion", api::api_version(call.resource)},
+                        {"kind", call.resource.kind}};
+    content(call, object);
+    json::object meta = metadata();
+    if (const Json* finalizers = meta.if_contains("finalizers");
+        finalizers && finalizers->is_null())
+      meta.erase("finalizers");
+    meta["name"] = call.name;
+    if (one_in(25)) meta["uid"] = "@uid0";
+    if (one_in(25)) meta["resourceVersion"] = "@rv0";
+    object["metadata"] = std::move(meta);
+    call.query = writer();
+    if (one_in(3)) call.query["force"] = "false";
+    call.body = std::move(object);
+  }
+
+  void status(Call& call) {
+    call.resource = kKinds[1 + below(2)];
+    call.verb = Verb::Patch;
+    call.patch = PatchType::Merge;
+    call.subresource = "status";
+    json::object object, meta = metadata();
+    if (one_in(3)) meta["resourceVersion"] = one_of("@rv0", "@rv0", "@rv1");
+    if (one_in(3)) meta["uid"] = one_of("@uid0", "@uid0", "@uid1");
+    if (!meta.empty()) object["metadata"] = std::move(meta);
+    if (one_in(5)) object["spec"] = json::object{{"version", "3.6.15"}};
+    if (!one_in(5)) object["status"] = json::object{{"version", one_of("3.6.15", "3.6.16")}};
+    if (one_in(10)) object["status"] = nullptr;
+    if (one_in(10)) object["status"] = json::object{{"nonsense", 1}};
+    call.query = writer();
+    call.body = std::move(object);
+  }
+  std::map<std::string, std::string> writer() {
+    if (!one_in(3)) return {};
+    return {{"fieldManager", one_of("kubectl", "helm")}};
+  }
+
+  std::mt19937_64 random_;
+};
+
+// --- What one server says
+
+/// Tells a story to one server and writes down what comes back.
+class Listener {
+ public:
+  Listener(KubeServer& server, std::string ns) : server_(server), ns_(std::move(ns)) {}
+
+  std::vector<std::string> listen(const Story& story) {
+    begin();
+    std::vector<std::string> out;
+    for (const Step& step : story) out.push_back(answer_to(step.call));
+    for (const Resource& kind : kKinds) last(kind);
+    for (const Resource& kind : kKinds)
+      for (const char* selector : {"", "l=1", "l!=1"}) out.push_back(watched(kind, selector));
+    end();
+    return out;
+  }
+
+ private:
+  Call on(Verb verb, const Resource& kind) const {
+    Call call;
+    call.verb = verb;
+    call.resource = kind;
+    call.ns = ns_;
+    return call;
+  }
+
+  void begin() {
+    Call make = on(Verb::Create, kNamespaces);
+    make.ns.clear();
+    make.body = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns_}}}};
+    auto made = server_.api().call(make);
+    check(bool(made), made ? "" : made.error().message.c_str());
+    Call look = on(Verb::Get, kKinds[0]);
+    look.name = kNotOurs;
+    for (int i = 0; i < 2000 && !server_.api().call(look); ++i) (void)server_.executor().sleep(5ms);
+    for (const char* name : {"one", "two", "gone"}) {
+      Call owner = on(Verb::Create, kKinds[0]);
+      owner.body = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}};
+      auto there = server_.api().call(owner);
+      check(bool(there), there ? "" : there.error().message.c_str());
+      owners_[std::string("@owner-") + name] = text(there->at("metadata").as_object(), "uid");
+    }
+    Call gone = on(Verb::Delete, kKinds[0]);  // The story's first version is that of no object.
+    gone.name = "gone";
+    check(bool(server_.api().call(gone)), "it was there");
+    auto all = server_.api().call(on(Verb::List, kKinds[0]));
+    check(bool(all), all ? "" : all.error().message.c_str());
+    start_ = std::string(all->at("metadata").at("resourceVersion").as_string());
+  }
+  void end() {
+    Call gone = on(Verb::Delete, kNamespaces);
+    gone.name = std::exchange(gone.ns, "");
+    (void)server_.api().call(gone);
+    for (const Resource& kind : kKinds)
+      for (const char* name : {"a", "b", "c"}) {
+        Call free = on(Verb::Patch, kind);
+        free.name = name;
+        free.body = {{"metadata", {{"finalizers", nullptr}}}};
+        (void)server_.api().call(free);
+      }
+  }
+  /// A custom object that is always good, so that a watch knows when to end.
+  void last(const Resource& kind) {
+    Call make = on(Verb::Create, kind);
+    make.body = {{"apiVersion", api::api_version(kind)},
+                 {"kind", kind.kind},
+                 {"metadata", {{"name", kLast}, {"labels", {{"l", "1"}}}}}};
+    if (*kind.group != '\0')
+      make.body.as_object()["spec"] = {{"clusterName", "c"},
+                                       {"version", "3.6.16"},
+                                       {"clusterToken", "t"},
+                                       {"initialCluster", ""},
+                                       {"storage", {{"size", "1Gi"}}}};
+    for (const char* value : {"1", "2"}) {  // Of every selection once.
+      auto made = server_.api().call(make);
+      check(bool(made), made ? "" : made.error().message.c_str());
+      if (make.verb == Verb::Patch) break;
+      make.verb = Verb::Patch;
+      make.name = kLast;
+      make.body = {{"metadata", {{"labels", {{"l", "2"}}}}}};
+      (void)value;
+    }
+  }
+
+  struct Known {
+    std::deque<std::string> uids, versions;  ///< Newest first.
+  };
+  Known& known(const Call& call, const std::string& name) {
+    return known_[std::string(call.resource.plural) + "/" + name];
+  }
+  static std::string nth(const std::deque<std::string>& all, std::size_t n, const char* otherwise) {
+    return n < all.size() ? all[n] : otherwise;
+  }
+  std::string filled(const Call& call, const std::string& name, const std::string& word) {
+    const std::size_t colon = word.find(':');
+    Known& about = known(call, colon == word.npos ? name : word.substr(colon + 1));
+    if (const auto owner = owners_.find(word); owner != owners_.end()) return owner->second;
+    if (word.starts_with("@uid"))
+      return nth(about.uids, std::size_t(word[4] - '0'), "00000000-0000-0000-0000-000000000000");
+    if (word.starts_with("@rv"))
+      return nth(about.versions, std::size_t(word[3] - '0'), start_.c_str());
+    return word;
+  }
+  void fill(const Call& call, const std::string& name, Json& value) {
+    if (value.is_string()) value = filled(call, name, std::string(value.get_string()));
+    if (auto* object = value.if_object())
+      for (auto& field : *object) fill(call, name, field.value());
+    if (auto* list = value.if_array())
+      for (Json& item : *list) fill(call, name, item);
+  }
+
+  std::string answer_to(Call call) {
+    call.ns = ns_;
+    std::string name = call.name;
+    if (call.verb == Verb::Create) name = text(call.body.at("metadata").as_object(), "name");
+    fill(call, name, call.body);
+    for (auto& [key, value] : call.query) value = filled(call, name, value);
+    if (call.verb == Verb::List) return pages(std::move(call));
+    return told(server_.api().call(call));
+  }
+  std::string pages(Call call) {
+    std::string out;
+    for (int page = 0; page < 20; ++page) {
+      auto answer = server_.api().call(call);
+      if (!answer) return out + told(answer);
+      json::object& metadata = answer->at("metadata").as_object();
+      out += "page";
+      for (Json& item : answer->at("items").as_array()) out += " " + shown(std::move(item));
+      if (const Json* left = metadata.if_contains("remainingItemCount"))
+        out += " and " + json::serialize(*left) + " more";
+      if (call.query.contains("resourceVersion"))
+        out += " of " + symbol(text(metadata, "resourceVersion"));
+      const std::string next = text(metadata, "continue");
+      if (next.empty()) return out;
+      call.query["continue"] = next;
+      call.query.erase("resourceVersion");
+      call.query.erase("resourceVersionMatch");
+      out += "; ";
+    }
+    return out + "without end";
+  }
+
+  std::string watched(const Resource& kind, const std::string& selector) {
+    Call call = on(Verb::Watch, kind);
+    call.query = {{"resourceVersion", start_}, {"timeoutSeconds", "10"}};
+    if (!selector.empty()) call.query["labelSelector"] = selector;
+    std::string out = "watch " + std::string(kind.plural) + " " + selector;
+    auto ended = server_.api().watch(call, [&](WatchEvent event) {
+      if (event.type == WatchEvent::Type::Bookmark) return true;
+      const std::string name = text(event.object.at("metadata").as_object(), "name");
+      if (name == kNotOurs) return true;
+      constexpr const char* kMarks[] = {"+", "~", "-"};
+      out += std::string("\n    ") + kMarks[int(event.type)] + shown(std::move(event.object));
+      // The last one loses its first label at once.
+      const bool ends = selector.empty()    ? event.type == WatchEvent::Type::Modified
+                        : selector == "l=1" ? event.type == WatchEvent::Type::Deleted
+                                            : event.type == WatchEvent::Type::Added;
+      return !(name == kLast && ends);
+    });
+    return ended ? out : out + "\n    " + told(ended.error());
+  }
+
+  static std::string text(const json::object& object, const char* key) {
+    const Json* value = object.if_contains(key);
+    return value && value->is_string() ? std::string(value->get_string()) : std::string();
+  }
+  /// By when it was first heard of.
+  std::string symbol(const std::string& word) {
+    if (word == start_) return "start";
+    const auto found = symbols_.find(word);
+    if (found != symbols_.end()) return found->second;
+    return symbols_[word] = "#" + std::to_string(symbols_.size());
+  }
+  void learn(const json::object& object) {
+    const json::object& metadata = object.at("metadata").as_object();
+    const auto plural = [&] {
+      for (const Resource& kind : kKinds)
+        if (text(object, "kind") == kind.kind) return std::string(kind.plural);
+      return std::string();
+    }();
+    if (plural.empty()) return;
+    Known& about = known_[plural + "/" + text(metadata, "name")];
+    const auto add = [](std::deque<std::string>& all, const std::string& value) {
+      if (std::ranges::find(all, value) == all.end()) all.push_front(value);
+    };
+    add(about.uids, text(metadata, "uid"));
+    add(about.versions, text(metadata, "resourceVersion"));
+  }
+  /// Without what differs by nature, in one order.
+  std::string shown(Json object) {
+    json::object& metadata = object.at("metadata").as_object();
+    metadata.erase("managedFields");
+    if (text(metadata, "name") == kNotOurs) return kNotOurs;
+    if (Json* uid = metadata.if_contains("uid")) *uid = symbol(text(metadata, "uid"));
+    if (Json* version = metadata.if_contains("resourceVersion"))
+      *version = symbol(text(metadata, "resourceVersion"));
+    if (Json* owners = metadata.if_contains("ownerReferences"))
+      for (Json& owner : owners->as_array())
+        owner.at("uid") = "of " + text(owner.as_object(), "name");
+    for (const char* time : {"creationTimestamp", "deletionTimestamp"})
+      if (Json* there = metadata.if_contains(time)) *there = "T";
+    return sorted(object);
+  }
+  static std::string sorted(const Json& value) {
+    if (const auto* object = value.if_object()) {
+      std::map<std::string, std::string> fields;
+      for (const auto& [key, field] : *object) fields[key] = sorted(field);
+      std::string out = "{";
+      for (const auto& [key, field] : fields)
+        out += (out.size() == 1 ? "" : ",") + key + ":" + field;
+      return out + "}";
+    }
+    if (const auto* list = value.if_array()) {
+      std::string out = "[";
+      for (const Json& item : *list) out += (out.size() == 1 ? "" : ",") + sorted(item);
+      return out + "]";
+    }
+    return json::serialize(value);
+  }
+  std::string told(Result<Json> answer) {
+    if (!answer) return told(answer.error());
+    const json::object& object = answer->as_object();
+    if (text(object, "kind") == "Status") {
+      Json status = object;
+      json::object& details = status.as_object()["details"].as_object();
+      details["uid"] = symbol(text(details, "uid"));
+      return sorted(status);
+    }
+    learn(object);
+    return shown(*answer);
+  }
+  std::string told(const Error& error) {
+    static const std::regex when(" at [-0-9]+T[:0-9]+Z"),
+        number("[0-9a-f]{8}-[-0-9a-f]{27}|[0-9]{3,}");
+    std::string message = std::regex_replace(error.message, when, ""), out;
+    // What a schema finds is not said in the same words.
+    for (const char* start : {"[", "spec.", "status.", "metadata.name", "metadata.uid"})
+      if (const std::size_t at_fields = message.find(std::string(kInvalid) + start);
+          at_fields != message.npos)
+        message.resize(at_fields + std::string_view(kInvalid).size());
+    auto at = std::sregex_iterator(message.begin(), message.end(), number);
+    std::size_t done = 0;
+    for (; at != std::sregex_iterator(); ++at) {
+      out += message.substr(done, std::size_t(at->position()) - done) + symbol(at->str());
+      done = std::size_t(at->position() + at->length());
+    }
+    return "error " + std::to_string(int(error.code)) + " " + out + message.substr(done);
+  }
+
+  KubeServer& server_;
+  const std::string ns_;
+  std::string start_;
+  std::map<std::string, Known> known_;
+  std::map<std::string, std::string> symbols_, owners_;
+};
+
+// --- Differences
+
+std::string shown(const Call& call) {
+  std::string out = std::string(kube::to_string(call.verb)) + " " + call.resource.plural;
+  if (!call.subresource.empty()) out += "/" + call.subresource;
+  if (!call.name.empty()) out += " " + call.name;
+  constexpr const char* kPatches[] = {" merge", " json", " apply"};
+  if (call.verb == Verb::Patch) out += kPatches[int(call.patch)];
+  for (const auto& [key, value] : call.query) out += " " + key + "=" + value;
+  if (!call.body.is_null()) out += " " + json::serialize(call.body);
+  return out;
+}
+
+class Fuzz {
+ public:
+  explicit Fuzz(const std::string& kubeconfig) : real_(kubeconfig) {}
+
+  /// Where the two differ first; nothing: nowhere.
+  struct Difference {
+    std::size_t at;
+    std::string real, simulated;
+  };
+  std::optional<Difference> differ(const Story& story) {
+    const std::string ns = "fuzz-" + std::to_string(started_) + "-" + std::to_string(++stories_);
+    std::vector<std::string> simulated, real;
+    const auto fake = make_simulated_kube();
+    fake->run([&] { simulated = Listener(*fake, ns).listen(story); });
+    real_.run([&] { real = Listener(real_, ns).listen(story); });
+    for (std::size_t i = 0; i < real.size(); ++i)
+      if (real[i] != simulated[i]) return Difference{i, real[i], simulated[i]};
+    return std::nullopt;
+  }
+
+  /// Leaves out what the difference does not need.
+  Story shrunk(Story story, Difference difference) {
+    if (difference.at < story.size()) story.resize(difference.at + 1);
+    for (std::size_t part = story.size() / 2; part > 0; part /= 2)
+      for (std::size_t from = 0; from + part <= story.size();) {
+        Story shorter = story;
+        shorter.erase(shorter.begin() + std::ptrdiff_t(from),
+                      shorter.begin() + std::ptrdiff_t(from + part));
+        if (differ(shorter)) story = std::move(shorter);
+        else from += part;
+      }
+    return story;
+  }
+
+ private:
+  RealKube real_;
+  const std::uint64_t started_ = OsRandom().next() % 1000000;
+  std::uint64_t stories_ = 0;
+};
+
+int run(const std::string& kubeconfig, std::uint64_t seed, std::uint64_t operations) {
+  Fuzz fuzz(kubeconfig);
+  std::printf("kube_fuzz: --seed=%llu\n", static_cast<unsigned long long>(seed));
+  std::uint64_t done = 0;
+  for (; done < operations; done += kStepsMax, ++seed) {
+    const Story story = Teller(seed).story();
+    const auto difference = fuzz.differ(story);
+    if (!difference) continue;
+    const Story shortest = fuzz.shrunk(story, *difference);
+    std::printf("a difference, of seed %llu:\n", static_cast<unsigned long long>(seed));
+    for (const Step& step : shortest) std::printf("  %s\n", shown(step.call).c_str());
+    const auto last = fuzz.differ(shortest).value_or(*difference);
+    std::printf("real      %s\nsimulated %s\n", last.real.c_str(), last.simulated.c_str());
+    return 1;
+  }
+  std::printf("%llu operations, no difference\n", static_cast<unsigned long long>(done));
+  return 0;
+}
+
+}  // namespace
+}  // namespace etcdop::contract
+
+int main(int argc, char** argv) {
+  std::string kubeconfig;
+  std::uint64_t seed = 1, operations = 3000;
+  const auto number = [](const std::string& text, std::uint64_t& out) {
+    return std::from_chars(text.data(), text.data() + text.size(), out).ec == std::errc();
+  };
+  bool good = true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("--kubeconfig=")) kubeconfig = word.substr(13);
+    else if (word.starts_with("--seed=")) good = good && number(word.substr(7), seed);
+    else if (word.starts_with("--operations=")) good = good && number(word.substr(13), operations);
+    else good = false;
+  }
+  if (!good || kubeconfig.empty()) {
+    std::fprintf(stderr, "usage: kube_fuzz --kubeconfig=FILE [--seed=N] [--operations=N]\n");
+    return 2;
+  }
+  return etcdop::contract::run(kubeconfig, seed, operations);
+}
