@@ -20,6 +20,25 @@ bool ignores_budgets(const Json& pod) {
   return terminating(pod) || phase == "Succeeded" || phase == "Failed" || phase == "Pending";
 }
 
+/// The Pod's last condition.
+void say_why(json::object& pod, const std::string& now) {
+  Json& status = pod["status"];
+  if (!status.is_object()) status = json::object();
+  Json& conditions = status.as_object()["conditions"];
+  if (!conditions.is_array()) conditions = json::array();
+  json::object why{{"type", "DisruptionTarget"},
+                   {"status", "True"},
+                   {"reason", "EvictionByEvictionAPI"},
+                   {"message", "Eviction API: evicting"},
+                   {"lastTransitionTime", now}};
+  for (Json& one : conditions.as_array())
+    if (text_at(one.as_object(), "type") == "DisruptionTarget") {
+      if (text_at(one.as_object(), "status") != "True") one = std::move(why);
+      return;
+    }
+  conditions.as_array().push_back(std::move(why));
+}
+
 Json success() {
   return {{"apiVersion", "v1"},
           {"kind", "Status"},
@@ -50,15 +69,16 @@ Result<Done> ApiServer::spend(const ObjectKey& key, const std::string& pod) {
 
 Result<Json> ApiServer::evict(const Call& call, Kind& kind) {
   const ObjectKey key{call.ns, call.name};
-  const auto found = kind.objects.find(key);
-  if (found == kind.objects.end()) return not_found(call.resource, call.name);
   const auto* const body = call.body.if_object();
   const Json* const metadata = body ? body->if_contains("metadata") : nullptr;
   if (!metadata || text_at(metadata->as_object(), "name") != call.name)
     return Error{Code::Invalid, "name in URL does not match name in Eviction object"};
+  const auto found = kind.objects.find(key);
+  if (found == kind.objects.end()) return not_found(call.resource, call.name);
   const Json& pod = *found->second;
   if (!ignores_budgets(pod))
     if (auto allowed = allowed_by_budgets(pod); !allowed) return allowed.error();
+  (void)change(kPods, key, [&](json::object& object) { say_why(object, now()); });
   Call end = call;
   end.verb = kube::Verb::Delete;
   end.subresource.clear();

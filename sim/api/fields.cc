@@ -48,8 +48,8 @@ void collect(const Json& value, FieldPath& path, Parts& out) {
       collect(child, path, out);
       path.pop_back();
     }
-  } else if (value.is_array() && has_entries(path) && !value.get_array().empty()) {
-    out.parents.insert(path);
+  } else if (value.is_array() && has_entries(path)) {
+    if (!value.get_array().empty()) out.parents.insert(path);
     for (const Json& entry : value.get_array()) {
       path.push_back(entry_name(entry));
       out.leaves[path] = entry;
@@ -169,6 +169,7 @@ FieldSet fields_of(const Json& object) {
 
 void note_update(FieldManagers& managers, const std::string& manager, const Json& before,
                  const Json& after) {
+  if (!before.is_null() && managers.empty()) return;  // Until the first apply nobody counts.
   const Difference difference = compare(before, after);
   for (auto& [name, fields] : managers) {
     take_away(fields, difference.removed);
@@ -181,6 +182,12 @@ void note_update(FieldManagers& managers, const std::string& manager, const Json
 
 Result<Json> apply(FieldManagers& managers, const std::string& manager, bool forced,
                    const Json& live, const Json& config) {
+  if (managers.empty()) {
+    const Json* const version = live.as_object().if_contains("apiVersion");
+    note_update(managers,
+                "\"before-first-apply\" using " + std::string(version ? version->as_string() : ""),
+                nullptr, live);
+  }
   FieldSet wanted = fields_of(config);
   Json next = live;
   merge_applied(next, config);

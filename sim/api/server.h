@@ -180,6 +180,7 @@ class ApiServer {
   Result<Done> fit(const Kind&, const Json& next, const Json& before) const;
   Result<Json> remove(const kube::Call&, Kind&);
   std::int64_t grace_of(const Kind&, const Json& object) const;
+  void mark(Kind&, const ObjectKey&, std::int64_t grace);
   Json begin_end(Kind&, const ObjectKey&, bool at_once);
   Result<Json> store(Kind&, const ObjectKey&, Json next, FieldManagers, json::object empty = {});
   static void settle(const Kind&, Json& object);

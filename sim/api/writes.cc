@@ -61,6 +61,10 @@ json::object left_empty(const Resource& r, const Json& object) {
   return out;
 }
 
+bool may_go_without_version(const Resource& r) {
+  return built_in(r) && r != kBudgets && std::string_view(r.plural) != "leases";
+}
+
 /// In Go's words: []string{"a", "b"}; empty if there is none.
 std::string new_finalizers(const Json& next, const Json& before) {
   std::vector<std::string> added;
@@ -251,7 +255,7 @@ Result<Json> ApiServer::admitted(const Call& call, const Kind& kind, const Json&
         "the namespace of the provided object does not match the namespace sent on the request"};
   restore(meta(next), meta(now), "namespace");
   const std::string version = text_at(meta(next), "resourceVersion");
-  if (version.empty() && !built_in(call.resource))
+  if (version.empty() && !may_go_without_version(call.resource))
     return Error{Code::Invalid, quoted(call.resource, call.name) +
                                     " is invalid: metadata.resourceVersion: Invalid value: 0: must "
                                     "be specified for an update"};
@@ -339,6 +343,8 @@ Result<Json> ApiServer::remove(const Call& call, Kind& kind) {
 
 /// How long a deleted object has for its end.
 std::int64_t ApiServer::grace_of(const Kind& kind, const Json& object) const {
+  if (kind.about.graceful && terminating(object))
+    return whole(&object.at("metadata"), "deletionGracePeriodSeconds", 0);  // As it was said.
   const auto* spec = object.as_object().if_contains("spec");
   if (!kind.about.graceful || !spec || text_at(spec->as_object(), "nodeName").empty()) return 0;
   const auto* status = object.as_object().if_contains("status");
@@ -348,33 +354,47 @@ std::int64_t ApiServer::grace_of(const Kind& kind, const Json& object) const {
   return seconds ? seconds->to_number<std::int64_t>() : 30;
 }
 
-/// Marks the object, or ends it if nothing holds it.
-Json ApiServer::begin_end(Kind& kind, const ObjectKey& key, bool at_once) {
+/// Marks the object as one that is to end after `grace`, unless it has no more time already.
+void ApiServer::mark(Kind& kind, const ObjectKey& key, std::int64_t grace) {
   const Object stored = kind.objects.at(key);
   const Json& before = *stored;
-  const std::int64_t grace = at_once ? 0 : grace_of(kind, before);
-  const bool holds = kind.about.resource == kNamespaces;  // Until it is empty.
-  if (!has_finalizers(before) && grace == 0 && !holds) {
-    commit(kind, key, stored, nullptr);
-    if (kind.about.graceful || kind.about.answers_last) return before;
-    json::object what{{"name", key.name}, {"kind", kind.about.resource.plural}};
-    if (*kind.about.resource.group != '\0') what["group"] = kind.about.resource.group;
-    what["uid"] = text_at(meta(before), "uid");
-    return {{"apiVersion", "v1"},
-            {"kind", "Status"},
-            {"metadata", json::object()},
-            {"status", "Success"},
-            {"details", std::move(what)}};
-  }
-  if (terminating(before)) return before;
+  const bool again = terminating(before);
+  if (again && (!kind.about.graceful ||
+                whole(&before.at("metadata"), "deletionGracePeriodSeconds", 0) <= grace))
+    return;
   Json next = before;
   meta(next)["deletionTimestamp"] = now(std::chrono::seconds(grace));
   meta(next)["deletionGracePeriodSeconds"] = grace;
-  if (kind.about.generation)
+  if (kind.about.generation && !again)
     meta(next)["generation"] = meta(before).at("generation").to_number<std::int64_t>() + 1;
-  if (holds) next.as_object()["status"] = json::object{{"phase", "Terminating"}};
+  if (kind.about.resource == kNamespaces)
+    next.as_object()["status"] = json::object{{"phase", "Terminating"}};
   commit(kind, key, stored, std::move(next));
-  return *kind.objects.at(key);
+}
+
+/// Marks the object, or ends it if nothing holds it. One that could have had time is marked before.
+Json ApiServer::begin_end(Kind& kind, const ObjectKey& key, bool at_once) {
+  const Object before = kind.objects.at(key);
+  const std::int64_t grace = at_once ? 0 : grace_of(kind, *before);
+  const bool until_empty = kind.about.resource == kNamespaces;
+  const bool ends = !has_finalizers(*before) && grace == 0 && !until_empty;
+  if (!ends || kind.about.graceful) mark(kind, key, grace);
+  const Object marked = kind.objects.at(key);
+  if (!ends) return *marked;
+  commit(kind, key, marked, nullptr);
+  if (kind.about.graceful || kind.about.answers_last) {
+    Json last = *marked;
+    meta(last)["resourceVersion"] = std::to_string(version_);
+    return last;
+  }
+  json::object what{{"name", key.name}, {"kind", kind.about.resource.plural}};
+  if (*kind.about.resource.group != '\0') what["group"] = kind.about.resource.group;
+  what["uid"] = text_at(meta(*before), "uid");
+  return {{"apiVersion", "v1"},
+          {"kind", "Status"},
+          {"metadata", json::object()},
+          {"status", "Success"},
+          {"details", std::move(what)}};
 }
 
 }  // namespace etcdop::sim

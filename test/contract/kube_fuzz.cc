@@ -7,17 +7,17 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <random>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
-#include "api/v1alpha2/etcdcluster.h"
-#include "api/v1alpha2/etcdmember.h"
+#include "kube/core_types.h"
 #include "kube/request.h"
 #include "kube/typed.h"
 #include "test/contract/kube_servers.h"
+#include "test/contract/kube_story.h"
 
 namespace etcdop::contract {
 namespace {
@@ -25,269 +25,13 @@ namespace {
 using namespace std::chrono_literals;
 using api::Resource;
 using kube::Call;
-using kube::PatchType;
 using kube::Verb;
 using kube::WatchEvent;
 
 constexpr Resource kNamespaces{"", "v1", "namespaces", "Namespace"};
-constexpr Resource kKinds[] = {{"", "v1", "configmaps", "ConfigMap"},
-                               api::v1alpha2::EtcdCluster::resource,
-                               api::v1alpha2::EtcdMember::resource};
-constexpr int kStepsMax = 120;  // Of one story, which has a namespace of its own.
 constexpr const char* kInvalid = " is invalid: ";
 constexpr const char* kLast = "zzz-last";
 constexpr const char* kNotOurs = "kube-root-ca.crt";  // A controller puts it into each namespace.
-
-/// One request, before it is known what its "@uid" and "@rv" stand for: "@rv0" is the version that
-/// the object had last, "@rv1" the one before, and so on.
-struct Step {
-  Call call;
-  bool operator==(const Step&) const = delete;
-};
-using Story = std::vector<Step>;
-
-// --- Stories -------------------------------------------------------------------------------------
-
-class Teller {
- public:
-  explicit Teller(std::uint64_t seed) : random_(seed) {}
-
-  Story story() {
-    Story out;
-    for (int i = 0; i < kStepsMax; ++i) out.push_back({step()});
-    return out;
-  }
-
- private:
-  std::uint64_t below(std::uint64_t n) { return random_() % n; }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-  template <class... T>
-  std::string one_of(T... words) {
-    const char* all[] = {words...};
-    return all[below(sizeof...(T))];
-  }
-
-  Call step() {
-    Call call;
-    call.resource = kKinds[below(std::size(kKinds))];
-    call.name = one_of("a", "b", "c");
-    switch (below(20)) {
-      case 0:
-      case 1:
-      case 2:
-      case 3:
-      case 4: create(call); break;
-      case 5: call.verb = Verb::Get; break;
-      case 6: list(call); break;
-      case 7:
-      case 8: remove(call); break;
-      case 9:
-      case 10: json_patch(call); break;
-      case 11:
-      case 12: apply(call); break;
-      case 13:
-      case 14:
-      case 15: status(call); break;
-      default: merge_patch(call); break;
-    }
-    return call;
-  }
-
-  bool custom(const Call& call) const { return *call.resource.group != '\0'; }
-
-  json::object metadata() {
-    json::object out;
-    if (one_in(2)) out["labels"] = json::object{{"l", one_of("1", "2")}};
-    if (one_in(5)) out["annotations"] = json::object{{one_of("x", "y"), one_of("1", "2")}};
-    if (one_in(4)) out["finalizers"] = finalizers();
-    if (one_in(6)) out["ownerReferences"] = owners();
-    return out;
-  }
-  Json finalizers() {
-    json::array out;
-    if (one_in(2)) out.emplace_back("example.io/one");
-    if (one_in(2)) out.emplace_back("example.io/two");
-    if (out.empty() && one_in(2)) return nullptr;
-    return out;
-  }
-  Json owners() {
-    json::array out;
-    for (const char* owner : {"one", "two"})
-      if (one_in(2)) {
-        out.push_back({{"apiVersion", "v1"},
-                       {"kind", "ConfigMap"},
-                       {"name", owner},
-                       {"uid", std::string("@owner-") + owner}});
-        if (one_in(3)) out.back().as_object()["blockOwnerDeletion"] = one_in(2);
-      }
-    return out;
-  }
-  /// A valid spec or data.
-  void content(const Call& call, json::object& object) {
-    if (!custom(call)) {
-      json::object data;
-      for (const char* key : {"k", "m"})
-        if (one_in(2)) data[key] = one_of("1", "2", "");
-      object["data"] = std::move(data);
-    } else if (call.resource == kKinds[1]) {
-      json::object spec{{"version", "3.6.16"}, {"storage", {{"size", "1Gi"}}}};
-      if (one_in(2)) spec["replicas"] = int(below(4)) + 1;
-      if (one_in(8)) spec["progressDeadlineSeconds"] = 700;
-      object["spec"] = std::move(spec);
-    } else {
-      json::object spec{{"clusterName", "c"},
-                        {"version", "3.6.16"},
-                        {"storage", {{"size", "1Gi"}}},
-                        {"clusterToken", "t"},
-                        {"initialCluster", one_of("", "a=b")}};
-      if (one_in(3)) spec["dormant"] = true;
-      object["spec"] = std::move(spec);
-    }
-  }
-
-  void create(Call& call) {
-    call.verb = Verb::Create;
-    json::object object{{"apiVersion", api::api_version(call.resource)},
-                        {"kind", call.resource.kind}};
-    content(call, object);
-    json::object meta = metadata();
-    meta["name"] = call.name;
-    if (one_in(25)) meta["name"] = one_of("A_b", "", "-x", custom(call) ? "-y" : "x.y");
-    if (one_in(25)) meta["resourceVersion"] = "@rv0";
-    if (one_in(25)) meta["namespace"] = "elsewhere";
-    if (one_in(25)) meta["uid"] = "@uid0";
-    if (custom(call) && one_in(25)) object["nonsense"] = 1;
-    if (custom(call) && one_in(25)) object["status"] = json::object{{"version", "3.6.16"}};
-    object["metadata"] = std::move(meta);
-    call.name.clear();
-    call.body = std::move(object);
-  }
-
-  void list(Call& call) {
-    call.verb = Verb::List;
-    if (one_in(3)) call.query["labelSelector"] = one_of("l=1", "l!=1", "l", "!l", "l in (1,2)");
-    if (one_in(6)) call.query["fieldSelector"] = "metadata.name=" + call.name;
-    if (one_in(2)) call.query["limit"] = one_of("1", "2");
-    if (one_in(4)) {
-      call.query["resourceVersion"] = "@rv" + std::to_string(below(3)) + ":" + call.name;
-      call.query["resourceVersionMatch"] = "Exact";
-    }
-    call.name.clear();
-  }
-
-  void remove(Call& call) {
-    call.verb = Verb::Delete;
-    json::object options, conditions;
-    if (one_in(2)) conditions["uid"] = one_of("@uid0", "@uid0", "@uid1");
-    if (one_in(3)) conditions["resourceVersion"] = one_of("@rv0", "@rv1");
-    if (!conditions.empty()) options["preconditions"] = std::move(conditions);
-    if (one_in(2)) options["propagationPolicy"] = "Background";
-    if (!options.empty()) call.body = std::move(options);
-  }
-
-  void merge_patch(Call& call) {
-    call.verb = Verb::Patch;
-    call.patch = PatchType::Merge;
-    json::object object, meta = metadata();
-    if (one_in(3)) meta["resourceVersion"] = one_of("@rv0", "@rv0", "@rv1");
-    if (one_in(3)) meta["uid"] = one_of("@uid0", "@uid0", "@uid1");
-    if (one_in(40)) meta["name"] = one_of("a", "x");
-    if (one_in(40)) meta["namespace"] = "elsewhere";
-    if (one_in(30)) meta["generation"] = 7;
-    if (one_in(30)) meta["resourceVersion"] = nullptr;
-    if (one_in(30)) meta["resourceVersion"] = "xyz";
-    if (one_in(30)) meta["uid"] = nullptr;
-    if (one_in(30)) meta["nonsense"] = 1;
-    if (one_in(30)) meta["labels"] = nullptr;
-    if (!meta.empty()) object["metadata"] = std::move(meta);
-    if (one_in(2)) change(call, object);
-    if (custom(call) && one_in(8)) object["status"] = json::object{{"version", "3.6.15"}};
-    call.query = writer();
-    call.body = std::move(object);
-  }
-  void change(const Call& call, json::object& object) {
-    if (!custom(call)) {
-      object["data"] =
-          json::object{{one_of("k", "m"), one_in(4) ? Json() : Json(one_of("1", "2"))}};
-      if (one_in(10)) object["data"] = nullptr;
-    } else if (call.resource == kKinds[1]) {
-      object["spec"] = json::object{{"replicas", one_in(10)  ? Json(-1)
-                                                 : one_in(6) ? Json()
-                                                             : Json(int(below(4)) + 1)}};
-      if (one_in(20)) object["spec"].as_object()["nonsense"] = 1;
-    } else {
-      object["spec"] = json::object{{"dormant", one_in(3) ? Json() : Json(one_in(2))}};
-    }
-  }
-
-  void json_patch(Call& call) {
-    call.verb = Verb::Patch;
-    call.patch = PatchType::Json;
-    json::array out;
-    const auto operation = [&](const char* op, const char* path, const auto& value) {
-      json::object o{{"op", op}, {"path", path}};
-      if (std::string(op) != "remove") o["value"] = Json(value);
-      out.push_back(std::move(o));
-    };
-    if (one_in(2)) operation("test", "/metadata/resourceVersion", one_of("@rv0", "@rv0", "@rv1"));
-    if (one_in(3)) operation("test", "/metadata/uid", one_of("@uid0", "@uid0", "@uid1"));
-    switch (below(7)) {
-      case 0: operation("remove", "/metadata/finalizers", Json()); break;
-      case 1: operation("add", "/metadata/finalizers", finalizers()); break;
-      case 2: operation("add", "/metadata/finalizers/-", "example.io/three"); break;
-      case 3: operation("remove", "/metadata/finalizers/0", Json()); break;
-      case 4: operation("replace", "/metadata/labels/l", one_of("1", "2")); break;
-      case 5: operation("remove", "/metadata/uid", Json()); break;
-      default:
-        if (custom(call)) operation("add", "/spec/version", one_of("3.6.16", "3.6.15"));
-        else operation("add", "/data", json::object{{"k", one_of("1", "2")}});
-    }
-    call.query = writer();
-    call.body = std::move(out);
-  }
-
-  void apply(Call& call) {
-    call.verb = Verb::Patch;
-    call.patch = PatchType::Apply;
-    json::object object{{"apiVersion", api::api_version(call.resource)},
-                        {"kind", call.resource.kind}};
-    content(call, object);
-    json::object meta = metadata();
-    if (const Json* finalizers = meta.if_contains("finalizers");
-        finalizers && finalizers->is_null())
-      meta.erase("finalizers");
-    meta["name"] = call.name;
-    if (one_in(25)) meta["uid"] = "@uid0";
-    if (one_in(25)) meta["resourceVersion"] = "@rv0";
-    object["metadata"] = std::move(meta);
-    call.query = writer();
-    if (one_in(3)) call.query["force"] = "false";
-    call.body = std::move(object);
-  }
-
-  void status(Call& call) {
-    call.resource = kKinds[1 + below(2)];
-    call.verb = Verb::Patch;
-    call.patch = PatchType::Merge;
-    call.subresource = "status";
-    json::object object, meta = metadata();
-    if (one_in(3)) meta["resourceVersion"] = one_of("@rv0", "@rv0", "@rv1");
-    if (one_in(3)) meta["uid"] = one_of("@uid0", "@uid0", "@uid1");
-    if (!meta.empty()) object["metadata"] = std::move(meta);
-    if (one_in(5)) object["spec"] = json::object{{"version", "3.6.15"}};
-    if (!one_in(5)) object["status"] = json::object{{"version", one_of("3.6.15", "3.6.16")}};
-    if (one_in(10)) object["status"] = nullptr;
-    if (one_in(10)) object["status"] = json::object{{"nonsense", 1}};
-    call.query = writer();
-    call.body = std::move(object);
-  }
-  std::map<std::string, std::string> writer() {
-    if (!one_in(3)) return {};
-    return {{"fieldManager", one_of("kubectl", "helm")}};
-  }
-
-  std::mt19937_64 random_;
-};
 
 // --- What one server says
 
@@ -296,12 +40,22 @@ class Listener {
  public:
   Listener(KubeServer& server, std::string ns) : server_(server), ns_(std::move(ns)) {}
 
-  std::vector<std::string> listen(const Story& story) {
+  /// `expected` is what another server answered: so long is waited for what settles.
+  std::vector<std::string> listen(const Story& story,
+                                  const std::vector<std::string>* expected = nullptr) {
     begin();
     std::vector<std::string> out;
-    for (const Step& step : story) out.push_back(answer_to(step.call));
-    for (const Resource& kind : kKinds) last(kind);
-    for (const Resource& kind : kKinds)
+    for (const Step& step : story) {
+      if (step.settles && !expected) (void)server_.executor().sleep(250ms);
+      out.push_back(answer_to(step.call));
+      for (int i = 0;
+           step.settles && expected && i < 250 && out.back() != (*expected)[out.size() - 1]; ++i) {
+        (void)server_.executor().sleep(20ms);
+        out.back() = answer_to(step.call);
+      }
+    }
+    for (const Resource& kind : story_kinds()) last(kind);
+    for (const Resource& kind : story_kinds())
       for (const char* selector : {"", "l=1", "l!=1"}) out.push_back(watched(kind, selector));
     end();
     return out;
@@ -316,26 +70,43 @@ class Listener {
     return call;
   }
 
+  static Json a_pod(const char* name) {
+    return {{"apiVersion", "v1"},
+            {"kind", "Pod"},
+            {"metadata", {{"name", name}, {"labels", {{"l", "1"}}}}},
+            {"spec",
+             {{"automountServiceAccountToken", false},
+              {"containers", {{{"name", "c"}, {"image", "i"}}}}}}};
+  }
   void begin() {
     Call make = on(Verb::Create, kNamespaces);
     make.ns.clear();
     make.body = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns_}}}};
     auto made = server_.api().call(make);
     check(bool(made), made ? "" : made.error().message.c_str());
-    Call look = on(Verb::Get, kKinds[0]);
+    Call look = on(Verb::Get, story_kinds()[0]);
     look.name = kNotOurs;
     for (int i = 0; i < 2000 && !server_.api().call(look); ++i) (void)server_.executor().sleep(5ms);
     for (const char* name : {"one", "two", "gone"}) {
-      Call owner = on(Verb::Create, kKinds[0]);
+      Call owner = on(Verb::Create, story_kinds()[0]);
       owner.body = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}};
       auto there = server_.api().call(owner);
       check(bool(there), there ? "" : there.error().message.c_str());
-      owners_[std::string("@owner-") + name] = text(there->at("metadata").as_object(), "uid");
+      const std::string uid = text(there->at("metadata").as_object(), "uid");
+      owners_[std::string("@owner-") + name] = uid;
+      symbols_[uid] = name;
     }
-    Call gone = on(Verb::Delete, kKinds[0]);  // The story's first version is that of no object.
+    Call pod = on(Verb::Create, kube::Pod::resource);  // None before it has a service account.
+    pod.body = a_pod("gone");
+    for (int i = 0; i < 2000 && !server_.api().call(pod); ++i) (void)server_.executor().sleep(5ms);
+    pod = on(Verb::Delete, kube::Pod::resource);
+    pod.name = "gone";
+    check(bool(server_.api().call(pod)), "it was there");
+    Call gone =
+        on(Verb::Delete, story_kinds()[0]);  // The story's first version is that of no object.
     gone.name = "gone";
     check(bool(server_.api().call(gone)), "it was there");
-    auto all = server_.api().call(on(Verb::List, kKinds[0]));
+    auto all = server_.api().call(on(Verb::List, story_kinds()[0]));
     check(bool(all), all ? "" : all.error().message.c_str());
     start_ = std::string(all->at("metadata").at("resourceVersion").as_string());
   }
@@ -343,13 +114,19 @@ class Listener {
     Call gone = on(Verb::Delete, kNamespaces);
     gone.name = std::exchange(gone.ns, "");
     (void)server_.api().call(gone);
-    for (const Resource& kind : kKinds)
+    for (const Resource& kind : story_kinds())
       for (const char* name : {"a", "b", "c"}) {
         Call free = on(Verb::Patch, kind);
         free.name = name;
         free.body = {{"metadata", {{"finalizers", nullptr}}}};
         (void)server_.api().call(free);
       }
+    for (const char* name : {"a", "b", "c", "d"}) {
+      Call end = on(Verb::Delete, kube::Pod::resource);
+      end.name = name;
+      end.body = {{"gracePeriodSeconds", 0}};
+      (void)server_.api().call(end);
+    }
   }
   /// A custom object that is always good, so that a watch knows when to end.
   void last(const Resource& kind) {
@@ -357,12 +134,16 @@ class Listener {
     make.body = {{"apiVersion", api::api_version(kind)},
                  {"kind", kind.kind},
                  {"metadata", {{"name", kLast}, {"labels", {{"l", "1"}}}}}};
-    if (*kind.group != '\0')
+    const std::string word = kind.kind;
+    if (word.starts_with("Etcd"))
       make.body.as_object()["spec"] = {{"clusterName", "c"},
                                        {"version", "3.6.16"},
                                        {"clusterToken", "t"},
                                        {"initialCluster", ""},
                                        {"storage", {{"size", "1Gi"}}}};
+    if (word == "Service")
+      make.body.as_object()["spec"] = {{"clusterIP", "None"}, {"ports", {{{"port", 2379}}}}};
+    if (word == "Pod") make.body = a_pod(kLast);
     for (const char* value : {"1", "2"}) {  // Of every selection once.
       auto made = server_.api().call(make);
       check(bool(made), made ? "" : made.error().message.c_str());
@@ -466,7 +247,7 @@ class Listener {
   void learn(const json::object& object) {
     const json::object& metadata = object.at("metadata").as_object();
     const auto plural = [&] {
-      for (const Resource& kind : kKinds)
+      for (const Resource& kind : story_kinds())
         if (text(object, "kind") == kind.kind) return std::string(kind.plural);
       return std::string();
     }();
@@ -482,6 +263,7 @@ class Listener {
   std::string shown(Json object) {
     json::object& metadata = object.at("metadata").as_object();
     metadata.erase("managedFields");
+    only_what_is_modelled(object.as_object());
     if (text(metadata, "name") == kNotOurs) return kNotOurs;
     if (Json* uid = metadata.if_contains("uid")) *uid = symbol(text(metadata, "uid"));
     if (Json* version = metadata.if_contains("resourceVersion"))
@@ -492,6 +274,44 @@ class Listener {
     for (const char* time : {"creationTimestamp", "deletionTimestamp"})
       if (Json* there = metadata.if_contains(time)) *there = "T";
     return sorted(object);
+  }
+  static void keep(json::object& object, const char* field, std::set<std::string_view> words) {
+    Json* const there = object.if_contains(field);
+    if (!there || !there->is_object()) return;
+    json::object kept;
+    for (const auto& [key, value] : there->get_object())
+      if (words.contains(std::string_view(key))) kept[key] = value;
+    *there = std::move(kept);
+  }
+  /// Of kinds of which we use a few fields.
+  static void only_what_is_modelled(json::object& object) {
+    const std::string kind = text(object, "kind");
+    json::object& metadata = object.at("metadata").as_object();
+    const Json* const spec = object.if_contains("spec");
+    const auto has = [&](const char* field) {
+      return spec && spec->is_object() && spec->get_object().contains(field);
+    };
+    if (kind == "Service" || (kind.empty() && has("clusterIP"))) {
+      keep(object, "spec", {"clusterIP", "publishNotReadyAddresses"});
+      object.erase("status");
+    } else if (kind == "Pod" || (kind.empty() && has("containers"))) {
+      metadata.erase("generation");
+      keep(object, "spec", {"nodeName"});
+      keep(object, "status", {"phase", "conditions"});
+      if (Json* status = object.if_contains("status"))
+        if (Json* conditions = status->as_object().if_contains("conditions"))
+          for (Json& one : conditions->as_array())
+            for (const char* time : {"lastProbeTime", "lastTransitionTime"})
+              one.as_object().erase(time);
+    } else if (kind == kBudgets.kind) {
+      metadata.erase("resourceVersion");
+      keep(object, "status",
+           {"observedGeneration", "disruptionsAllowed", "currentHealthy", "desiredHealthy",
+            "expectedPods", "disruptedPods"});
+      if (Json* status = object.if_contains("status"))
+        if (Json* evicted = status->as_object().if_contains("disruptedPods"))
+          for (auto& pod : evicted->as_object()) pod.value() = "T";
+    }
   }
   static std::string sorted(const Json& value) {
     if (const auto* object = value.if_object()) {
@@ -514,12 +334,23 @@ class Listener {
     const json::object& object = answer->as_object();
     if (text(object, "kind") == "Status") {
       Json status = object;
-      json::object& details = status.as_object()["details"].as_object();
-      details["uid"] = symbol(text(details, "uid"));
+      if (Json* details = status.as_object().if_contains("details"))
+        details->as_object()["uid"] = symbol(text(details->as_object(), "uid"));
       return sorted(status);
     }
     learn(object);
     return shown(*answer);
+  }
+  /// What conflicts is listed by UID.
+  static std::string in_order(const std::string& message) {
+    std::set<std::string> fields;
+    std::string out;
+    std::istringstream lines(message);
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("- ")) fields.insert(line);
+      else out += line + "\n";
+    for (const std::string& field : fields) out += field + "\n";
+    return out;
   }
   std::string told(const Error& error) {
     static const std::regex when(" at [-0-9]+T[:0-9]+Z"),
@@ -536,7 +367,7 @@ class Listener {
       out += message.substr(done, std::size_t(at->position()) - done) + symbol(at->str());
       done = std::size_t(at->position() + at->length());
     }
-    return "error " + std::to_string(int(error.code)) + " " + out + message.substr(done);
+    return "error " + std::to_string(int(error.code)) + " " + in_order(out + message.substr(done));
   }
 
   KubeServer& server_;
@@ -573,7 +404,7 @@ class Fuzz {
     std::vector<std::string> simulated, real;
     const auto fake = make_simulated_kube();
     fake->run([&] { simulated = Listener(*fake, ns).listen(story); });
-    real_.run([&] { real = Listener(real_, ns).listen(story); });
+    real_.run([&] { real = Listener(real_, ns).listen(story, &simulated); });
     for (std::size_t i = 0; i < real.size(); ++i)
       if (real[i] != simulated[i]) return Difference{i, real[i], simulated[i]};
     return std::nullopt;
@@ -604,7 +435,7 @@ int run(const std::string& kubeconfig, std::uint64_t seed, std::uint64_t operati
   std::printf("kube_fuzz: --seed=%llu\n", static_cast<unsigned long long>(seed));
   std::uint64_t done = 0;
   for (; done < operations; done += kStepsMax, ++seed) {
-    const Story story = Teller(seed).story();
+    const Story story = tell(seed);
     const auto difference = fuzz.differ(story);
     if (!difference) continue;
     const Story shortest = fuzz.shrunk(story, *difference);

@@ -34,6 +34,18 @@ void drop_empty_data(json::object& config_map) {
     config_map.erase("data");
 }
 
+void has_spec(json::object& lease) {
+  if (Json& spec = lease["spec"]; spec.is_null()) spec = json::object();
+}
+
+void allow_nothing(json::object& budget) {
+  if (!budget.contains("status"))
+    budget["status"] = {{"currentHealthy", 0},
+                        {"desiredHealthy", 0},
+                        {"disruptionsAllowed", 0},
+                        {"expectedPods", 0}};
+}
+
 void begin_pending(json::object& pod) {
   if (!pod.contains("status")) pod["status"] = json::object{{"phase", "Pending"}};
 }
@@ -52,8 +64,9 @@ class SimulatedKube final : public KubeServer {
                    .fill_in = begin_pending});
     server_.serve({.resource = {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"},
                    .status = true,
-                   .generation = true});
-    server_.serve({.resource = kube::Lease::resource});
+                   .generation = true,
+                   .fill_in = allow_nothing});
+    server_.serve({.resource = kube::Lease::resource, .fill_in = has_spec});
     server_.serve(sim::custom_kind<api::v1alpha2::EtcdCluster>());
     server_.serve(sim::custom_kind<api::v1alpha2::EtcdMember>());
   }
