@@ -17,11 +17,11 @@ namespace etcdop::etcd {
 /// Errors (etcd's text is read in errors.cc only): Unavailable: it did not happen (`unhealthy
 /// cluster`, `no leader`, not connected); Lost, TimedOut: it was sent, and a change may have
 /// happened: list again (of a linearizable list TimedOut means no quorum, or nearly so);
-/// AlreadyExists: `Peer URLs already exists`; NotFound: `member not found`; Conflict: a learner
-/// that is not in sync yet, or move_leader asked of who does not lead (any more); Invalid: etcd
-/// refuses (not a learner, too many learners, not enough started members, asked of a learner);
-/// Denied: credentials or TLS; Corrupt: the answer came from another cluster or member than asked,
-/// or cannot be one of etcd's. Cancelled: the fiber was.
+/// AlreadyExists: `Peer URLs already exists`, or who is to be promoted votes already; NotFound:
+/// `member not found`; Conflict: a learner that is not in sync yet, or move_leader asked of who
+/// does not lead (any more); Invalid: etcd refuses (too many learners, not enough started members,
+/// asked of a learner); Denied: credentials or TLS; Corrupt: the answer came from another cluster
+/// or member than asked, or cannot be one of etcd's. Cancelled: the fiber was.
 class Client {
  public:
   virtual ~Client() = default;

@@ -37,7 +37,7 @@ constexpr Row kRows[] = {
     {"member ID already exist", Code::AlreadyExists},
     {"can only promote a learner member which is in sync with leader", Code::Conflict},
     {"not leader", Code::Conflict},
-    {"can only promote a learner member", Code::Invalid},
+    {"can only promote a learner member", Code::AlreadyExists},  // It votes.
     {"too many learner members in cluster", Code::Invalid},
     {"re-configuration failed due to not enough started members", Code::Invalid},
     {"given member URLs are invalid", Code::Invalid},

@@ -37,7 +37,7 @@ TEST(EtcdErrors, EachKnownRefusalHasItsCode) {
        Code::Invalid},
       {9, "can only promote a learner member which is in sync with leader", Code::Conflict,
        Code::Conflict},
-      {9, "can only promote a learner member", Code::Invalid, Code::Invalid},
+      {9, "can only promote a learner member", Code::AlreadyExists, Code::AlreadyExists},
       {14, "no leader", Code::Unavailable, Code::Unavailable},
       {9, "not leader", Code::Conflict, Code::Conflict},
       {9, "bad leader transferee", Code::Invalid, Code::Invalid},

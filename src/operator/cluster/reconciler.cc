@@ -136,8 +136,6 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   const auto reported = report(seen, todo);
   if (leaves_doubt(reported))
     look_again(with_.api, with_.stores.clusters, key, cluster->metadata.uid);
-  if (reported.failed_with(Code::Conflict))
-    return runtime::Requeue{kAgainSoon};  // We saw an older state.
   if (refused(reported))
     (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
@@ -481,7 +479,11 @@ struct Actor {
 
   Result<Done> operator()(const Promote& step) const {
     return change({v1::kMemberPromoted, step.name, step.name + " was promoted and votes"},
-                  [&](etcd::Client& client) { return client.promote(step.id); });
+                  [&](etcd::Client& client) -> Result<Done> {
+                    auto promoted = client.promote(step.id);
+                    if (promoted.failed_with(Code::AlreadyExists)) return Done{};  // By whomever.
+                    return promoted;
+                  });
   }
 
   Result<Done> operator()(const MoveLeader& step) const {

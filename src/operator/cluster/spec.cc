@@ -9,6 +9,8 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
+constexpr std::int32_t kReplicasMax = 64;  // As many as are asked; more than raft is good for.
+
 v1::ObservedSpec copy_of(const v1::EtcdClusterSpec& spec) {
   v1::ObservedSpec out;
   out.replicas = spec.replicas;
@@ -39,6 +41,10 @@ std::vector<std::string> not_implemented(const Observation& seen) {
   std::vector<std::string> out = asked_for(cluster.spec, not_implemented_paths());
   const auto& observed = cluster.status.observed;
   const bool has_members = observed ? observed->replicas > 0 : !seen.seats.empty();
+  // A definition of before may have let it in; aimed at, it would never end.
+  if (cluster.spec.replicas < 0 || cluster.spec.replicas > kReplicasMax)
+    out.push_back("replicas: " + std::to_string(cluster.spec.replicas) + " (0 to " +
+                  std::to_string(kReplicasMax) + ")");
   if (has_members && cluster.spec.replicas == 0)
     out.push_back("replicas: 0 of a cluster that has members");
   if (observed && has_members) {

@@ -92,6 +92,19 @@ TEST(ClusterSpec, ARefusedFieldIsNamed) {
             (std::vector<std::string>{"tls.peer.secretRef.name", "options.snapshotCount"}));
 }
 
+TEST(ClusterSpec, ASizeThatAnOlderDefinitionLetInIsNoTarget) {
+  v1::EtcdCluster c = new_cluster();
+  for (const int good : {0, 1, 64}) {
+    c.spec.replicas = good;
+    EXPECT_TRUE(not_implemented(of(c)).empty()) << good;
+  }
+  for (const int bad : {-1, 65, 2147483647}) {
+    c.spec.replicas = bad;
+    EXPECT_EQ(not_implemented(of(c)),
+              std::vector<std::string>{"replicas: " + std::to_string(bad) + " (0 to 64)"});
+  }
+}
+
 TEST(ClusterSpec, ATargetIsTheWholeSpec) {
   v1::EtcdCluster c = new_cluster();
   v1::EtcdClusterSpec& spec = c.spec;

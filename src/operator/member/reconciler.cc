@@ -23,6 +23,14 @@ bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
   return owner && owner->uid == cluster.metadata.uid && !cluster.metadata.terminating();
 }
 
+/// Of a step that puts right what somebody took away, and may take away again: which write to
+/// which object. Else empty.
+std::string contested_write(const Observation& seen, const Step& step) {
+  if (std::holds_alternative<AddFinalizer>(step)) return to_string(step);
+  const bool role = std::holds_alternative<SetRole>(step);
+  return role ? to_string(step) + " " + seen.pod->metadata.uid : "";
+}
+
 template <class T>
 std::optional<T> copy(const std::shared_ptr<const T>& object) {
   return object ? std::optional<T>(*object) : std::nullopt;
@@ -35,6 +43,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (!member) {
     planned_.erase(key);
     refusals_.forget(key);
+    contested_.forget(key);
     if (with_.flight) with_.flight->gone(v1::EtcdMember::resource.kind, key);
     return runtime::Requeue{};
   }
@@ -60,13 +69,17 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   const std::string doing = to_string(todo.step);
   if (const Duration wait = refusals_.wait(key, doing, with_.executor.now()); wait > Duration(0))
     return runtime::Requeue{wait};
+  const std::string contested = contested_write(seen, todo.step);
+  if (const Duration wait = contested_.wait(key, contested, with_.executor.now());
+      wait > Duration(0))
+    return runtime::Requeue{wait};
   const auto acted = act(seen, todo);
+  if (acted && !contested.empty()) contested_.did(key, contested, with_.executor.now());
   if (leaves_doubt(acted)) look_again(with_.api, with_.stores.members, key, member->metadata.uid);
   const bool news = refusals_.note(key, doing, acted, with_.executor.now());
   if (news)
     with_.log.warn("refused", {{"member", to_string(key)}, {"error", acted.error().message}});
-  if (acted.failed_with(Code::Conflict) || refused(acted))
-    return runtime::Requeue{kAgainSoon};  // We saw an older state, or have something to report.
+  if (refused(acted)) return runtime::Requeue{kAgainSoon};  // There is something to report.
   if (!acted) return acted.error();
   return runtime::Requeue{todo.again};
 }

@@ -8,6 +8,7 @@
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/member/wire.h"
+#include "operator/shared/contested.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
@@ -42,6 +43,7 @@ class Reconciler {
   Images images_;
   std::map<api::ObjectKey, std::string>
       planned_;  // What the log said last, so that it says only news.
+  Contested contested_;
   Refusals refusals_;
 };
 

@@ -145,6 +145,29 @@ TEST_F(ReconcilerTest, AVolumeThatIsGoneIsLost) {
   EXPECT_EQ(server.requests("create"), 0) << "never on an empty one";
 }
 
+TEST_F(ReconcilerTest, WhatSomebodyTakesAwayAgainAndAgainIsPutBackLessAndLessOften) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  server.put(kube::Pod::resource, child("db-a", true));
+  server.change(v1::EtcdMember::resource, kKey,
+                [](json::object& m) { m["status"].as_object()["isVoter"] = true; });
+  world.spawn([&] {
+    for (int i = 0; i < 900; ++i) {
+      (void)world.sleep(200ms);
+      server.change(kube::Pod::resource, kKey, [](json::object& pod) {
+        pod["metadata"].as_object()["labels"].as_object().erase(v1::kRoleLabel);
+      });
+      server.change(v1::EtcdMember::resource, kKey, [](json::object& member) {
+        member["metadata"].as_object()["finalizers"] = json::array{};
+      });
+    }
+  });
+  run(179s);
+  // After 1, 2, 4, ... seconds; the finalizer first, and no role without it.
+  EXPECT_GE(server.requests("patch etcdmembers prod/db-a"), 8);
+  EXPECT_LE(server.requests("patch etcdmembers prod/db-a"), 9);
+  EXPECT_LE(server.requests("patch pods prod/db-a"), 9);
+}
+
 TEST_F(ReconcilerTest, WhatIsRefusedIsToldAtOnceAndTriedOnceAMinute) {
   server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
   bool quota = true;
