@@ -4,9 +4,9 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
-#include "etcd/grpc_client.h"
 #include "runtime/conditions.h"
 #include "runtime/leader.h"
+#include "sim/world/etcdctl.h"
 #include "sim/world/world.h"
 
 namespace etcdop::sim {
@@ -16,29 +16,6 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 constexpr int kSizes[] = {1, 2, 3, 3, 3, 4, 5, 5, 7};
-
-/// A person's connection: nothing is between it and the member.
-class Etcdctl final : public etcd::Connections {
- public:
-  Etcdctl(Executor& person, EtcdNet& net, std::string address)
-      : person_(person), net_(net), address_(std::move(address)) {}
-  Result<std::shared_ptr<etcd::Connection>> connection() override {
-    struct Line final : etcd::Connection {
-      explicit Line(Etcdctl& whose) : of(whose) {}
-      Result<std::string> unary(std::string_view path, std::string_view request,
-                                http::GrpcStatus& status) override {
-        return of.net_.unary(of.person_, of.address_, path, request, status);
-      }
-      Etcdctl& of;
-    };
-    return std::shared_ptr<etcd::Connection>(std::make_shared<Line>(*this));
-  }
-
- private:
-  Executor& person_;
-  EtcdNet& net_;
-  std::string address_;
-};
 }  // namespace
 
 /// Acts again and again, as long as the fault is on.
@@ -284,13 +261,7 @@ void World::people() {
     trace_.add("user", "etcdctl member remove " + member.name);
     for (const auto& process : net_.processes())
       if (process.cluster == id && process.serves) {
-        etcd::GrpcClient etcdctl(time_, std::make_shared<Etcdctl>(time_, net_, process.address),
-                                 {.address = process.address,
-                                  .server_name = {},
-                                  .tls = false,
-                                  .cluster = std::nullopt,
-                                  .member = std::nullopt});
-        (void)etcdctl.remove(member.id);
+        (void)etcdctl(time_, net_, process.address)->remove(member.id);
         return;
       }
   });

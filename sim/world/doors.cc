@@ -123,7 +123,10 @@ Result<Json> ApiDoor::call(const Call& call) {
     return Error{Code::Denied, "forbidden: " + line_of(call)};
   }
   if (auto error = refused_on_the_way(call)) return *error;
-  auto answer = kube::reads(call.verb) ? server_.perform(call) : write(call);
+  auto other = p.instead ? p.instead(call) : std::nullopt;
+  auto answer = other                    ? std::move(*other)
+                : kube::reads(call.verb) ? server_.perform(call)
+                                         : write(call);
   if (auto back = p.travel(p.dice.between(500us, 4ms)); !back) return back.error();
   return answer;
 }
@@ -169,6 +172,8 @@ Result<Done> ApiDoor::watch(const Call& call, const std::function<bool(kube::Wat
   if (p.dead) return p.killed();
   if (!permits(granted_, call)) p.checker.violated("RBAC", "not granted: " + line_of(call));
   if (auto error = refused_on_the_way(call)) return *error;
+  if (p.instead)
+    if (const auto other = p.instead(call); other && !*other) return other->error();
   Call with_bookmarks = call;
   with_bookmarks.query["allowWatchBookmarks"] = "true";
   with_bookmarks.query["timeoutSeconds"] = std::to_string(300 + p.dice.below(300));

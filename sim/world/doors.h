@@ -38,6 +38,8 @@ struct Passage {
   /// Each write, by name, before it is sent: false, and it is not sent; after it was carried out:
   /// false, and its answer is lost. They may kill or freeze the process.
   std::function<bool(const std::string& what)> before_write = {}, after_write = {};
+  /// Each call and watch of the API: what it returns is the answer, and nothing is sent.
+  std::function<std::optional<Result<Json>>(const kube::Call&)> instead = {};
 
   /// Waits as the fiber of the process; an error if that was cut short or the process is dead.
   Result<Done> travel(Duration);

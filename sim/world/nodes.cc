@@ -95,7 +95,7 @@ Nodes::Nodes(Scheduler& world, ApiServer& server, EtcdNet& net, const Faults& fa
       faults_(faults),
       dice_(std::move(dice)),
       trace_(trace) {
-  for (int i = 0; i < count; ++i) nodes_.push_back({"node-" + std::to_string(i), false});
+  for (int i = 0; i < count; ++i) nodes_.push_back({.name = "node-" + std::to_string(i)});
   local_volumes_ = dice_.one_in(2);
   server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
                            const ApiServer::Object& after) { changed(r, before, after); });
@@ -221,7 +221,7 @@ bool Nodes::schedule(Run& run) {
     return refuse("the volume is attached to another Pod");
   std::vector<Node*> fit;
   for (Node& n : nodes_)
-    if (!n.down && (!local_volumes_ || volume.node.empty() || volume.node == n.name))
+    if (!n.down && !n.cordoned && (!local_volumes_ || volume.node.empty() || volume.node == n.name))
       fit.push_back(&n);
   if (fit.empty()) return refuse("no node fits");
   run.node = fit[dice_.below(fit.size())]->name;

@@ -33,6 +33,10 @@ class Nodes {
 
   // --- faults
   void node_down(std::size_t index, bool down);
+  /// No new Pod comes there.
+  void cordon(std::size_t index, bool on) { nodes_.at(index).cordoned = on; }
+  /// Whether Pods stay where their volume was made. Otherwise chance has it.
+  void local_volumes(bool on) { local_volumes_ = on; }
   std::size_t count() const { return nodes_.size(); }
   /// Kills the process of a Pod; the kubelet starts it again.
   void kill_etcd(const api::ObjectKey& pod);
@@ -53,7 +57,7 @@ class Nodes {
  private:
   struct Node {
     std::string name;
-    bool down = false;
+    bool down = false, cordoned = false;
   };
   struct Run;
   struct Volume {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# run.sh [SEEDS]: the simulated worlds of every test run: SEEDS seeds (default 2000) from 1 on, every crash plan, and the same
-# trace for the same seed whoever compiled it. Ends with the line "N passed, N failed".
+# run.sh [SEEDS]: the simulated worlds of every test run: SEEDS seeds (default 2000) from 1 on, every crash plan, every
+# named scenario, and the same trace for the same seed whoever compiled it. Ends with the line "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 # shellcheck source=../../tools/env.sh
@@ -22,13 +22,16 @@ hashes() { "out/$1/simulate" --seeds 1..12 --hash | grep -v 'seeds\|passed'; }
 
 for preset in sim dev gcc; do
   [ -e "out/$preset/build.ninja" ] || cmake --preset "$preset" >/dev/null
-  ninja -C "out/$preset" -j "$jobs" --quiet simulate || {
+  programs=(simulate)
+  [ "$preset" != sim ] || programs+=(scenarios)
+  ninja -C "out/$preset" -j "$jobs" --quiet "${programs[@]}" || {
     echo "0 passed, 1 failed"
     exit 1
   }
 done
 counted tools/sim.sh --seeds "1..${1:-2000}"
 counted tools/sim.sh --plans
+counted tools/sim.sh --scenario all
 want=$(hashes sim)
 for preset in sim dev gcc; do
   if [ -n "$want" ] && [ "$(hashes "$preset")" = "$want" ]; then

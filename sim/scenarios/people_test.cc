@@ -1,0 +1,273 @@
+// Scenarios of what people do: edits, deletions, names that are used again.
+#include "sim/scenarios/scenario.h"
+
+namespace etcdop::sim {
+namespace {
+
+const std::vector<api::Resource>& children() {
+  static const std::vector<api::Resource> all{v1::EtcdMember::resource, kube::Pod::resource,
+                                              kube::PersistentVolumeClaim::resource,
+                                              kube::Service::resource};
+  return all;
+}
+
+class ScenarioOfPeople : public Scenario {
+ protected:
+  std::size_t left_over() {
+    std::size_t out = 0;
+    for (const auto& r : children()) out += count(r);
+    return out;
+  }
+  void edit(const api::ObjectKey& key, const std::function<void(json::object& spec)>& how) {
+    (void)world.server().change(v1::EtcdCluster::resource, key,
+                                [&](json::object& c) { how(c["spec"].as_object()); });
+  }
+};
+
+TEST_F(ScenarioOfPeople, S34_TheSizeIsEditedSixTimesInThreeSeconds) {
+  settled_cluster(3);
+  for (const int size : {5, 1, 3, 0, 3}) {
+    world.run_for(600ms);
+    world.scale(kKey, size);
+  }
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 3U);
+  EXPECT_LE(made(v1::EtcdMember::resource), 7U);
+}
+
+/// The size is put back when a write of growth is under way.
+class Reverted : public ScenarioOfPeople, public ::testing::WithParamInterface<const char*> {};
+using ScenarioOfReverts = Reverted;
+
+TEST_P(ScenarioOfReverts, S35_GrowthIsRevertedOnItsWay) {
+  settled_cluster(3);
+  const auto before_it = members();
+  bool caught = false;
+  before(GetParam(), [&](Life&) {
+    caught = true;
+    world.scale(kKey, 3);
+  });
+  world.scale(kKey, 5);
+  world.run_for(1min);
+  EXPECT_TRUE(caught);
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 3U);
+  if (std::string(GetParam()) != "MemberPromote") EXPECT_EQ(members(), before_it);
+}
+INSTANTIATE_TEST_SUITE_P(Each, ScenarioOfReverts,
+                         ::testing::Values("patch etcdclusters/status", "create etcdmembers",
+                                           "MemberAdd", "patch etcdmembers prod",
+                                           "create persistentvolumeclaims", "create pods",
+                                           "MemberPromote"),
+                         [](const auto& p) {
+                           std::string name;
+                           for (const char c : std::string(p.param))
+                             if (std::isalpha(c)) name += c;
+                           return name;
+                         });
+
+TEST_F(ScenarioOfPeople, S36_AnOlderDefinitionHasLetOddClustersIn) {
+  settled_cluster(3);
+  const std::vector<std::pair<const char*, Json>> odd = {
+      {"size", {{"replicas", -1}, {"version", "3.6.16"}}},
+      {"huge", {{"replicas", 2147483647}, {"version", "3.6.16"}}},
+      {"version", {{"replicas", 3}, {"version", "latest"}}},
+      {"future", {{"replicas", 3}, {"version", "4.0.0"}}},
+      {"deadline", {{"replicas", 1}, {"version", "3.6.16"}, {"progressDeadlineSeconds", -5}}},
+      {"memory", {{"replicas", 0}, {"version", "3.6.16"}, {"storage", {{"medium", "Memory"}}}}},
+      {"auth", {{"replicas", 1}, {"version", "3.6.16"}, {"auth", {{"enabled", true}}}}},
+      {"type", {{"replicas", "three"}, {"version", "3.6.16"}}},
+      {"nothing", json::object()},
+  };
+  const Instant begin = world.time().now();
+  for (const auto& [name, spec] : odd)
+    (void)world.server().put(
+        v1::EtcdCluster::resource,
+        {{"metadata", {{"name", name}, {"namespace", "odd"}}}, {"spec", spec}});
+  world.run_for(20min);
+  for (const char* name : {"size", "huge", "version", "future", "memory", "auth"}) {
+    const std::string progress = says(v1::kProgressing, {"odd", name});
+    EXPECT_TRUE(progress.starts_with("False/")) << name << ": " << progress;
+  }
+  EXPECT_LE(busiest_minute(begin), 12U);
+  EXPECT_LE(busiest_minute(begin + 10min), 2U);
+  world.scale(kKey, 5);  // They hold up nobody.
+  EXPECT_TRUE(world.run_until([&] { return voters() == 5; }, 1min));
+  for (const auto& [name, spec] : odd) {
+    world.delete_cluster({"odd", name});
+    EXPECT_EQ(uid_of(v1::EtcdCluster::resource, {"odd", name}), "");
+  }
+  world.must_converge(5min);
+}
+
+TEST_F(ScenarioOfPeople, S36_AClusterThatLivesIsEditedToWhatCannotBe) {
+  settled_cluster(3);
+  const auto before_it = members();
+  for (const auto& [field, value] :
+       std::vector<std::pair<const char*, Json>>{{"replicas", -1},
+                                                 {"replicas", 2147483647},
+                                                 {"replicas", 0},
+                                                 {"version", "latest"},
+                                                 {"version", ""}}) {
+    const auto good = world.server().look(v1::EtcdCluster::resource, kKey)->at("spec").as_object();
+    edit(kKey, [&, f = field, v = value](json::object& spec) { spec[f] = v; });
+    world.run_for(3min);
+    EXPECT_TRUE(members() == before_it) << field << " " << json::serialize(value);
+    EXPECT_EQ(says(v1::kProgressing).substr(0, 6), "False/") << field;
+    edit(kKey, [&](json::object& spec) { spec = good; });
+    world.run_for(10s);
+    EXPECT_EQ(says(v1::kProgressing), "False/Reconciled");
+  }
+  world.must_converge(5min);
+}
+
+/// The n-th write of a flow, as long as there are so many.
+class Deleted : public ::testing::TestWithParam<std::pair<int, int>> {};
+using ScenarioOfDeletions = Deleted;
+
+TEST_P(ScenarioOfDeletions, S37_TheClusterIsDeletedAtAnyWrite) {
+  const auto [from, to] = GetParam();
+  std::uint64_t nth = 1;
+  for (; nth < 200; ++nth) {
+    World world({.seed = 7, .faults = {}, .keep_trace = false, .nodes = 3});
+    std::uint64_t writes = 0;
+    bool counts = from == 0;
+    world.on_start([&](Life& life) {
+      life.passage().before_write = [&](const std::string&) {
+        if (counts && ++writes == nth) world.delete_cluster(kKey);
+        return true;
+      };
+    });
+    (void)world.start_operator();
+    world.create_cluster(kKey, from == 0 ? to : from);
+    if (from != 0) {
+      ASSERT_TRUE(world.run_until([&] { return world.missing().empty(); }, 5min));
+      counts = true;
+      world.scale(kKey, to);
+    }
+    world.run_for(60s);
+    if (writes < nth) break;  // The flow has fewer.
+    world.run_for(30s);       // The last write of the flow comes late.
+    for (const auto& r : children())
+      EXPECT_EQ(world.server().look_all(r).size(), 0U) << r.plural << " after write " << nth;
+    EXPECT_FALSE(world.checker().violation()) << world.checker().violation()->what;
+  }
+  EXPECT_GT(nth, 20U);
+  EXPECT_LT(nth, 200U);
+}
+INSTANTIATE_TEST_SUITE_P(Each, ScenarioOfDeletions,
+                         ::testing::Values(std::pair(0, 3), std::pair(1, 3), std::pair(3, 1)),
+                         [](const auto& p) {
+                           return std::to_string(p.param.first) + "To" +
+                                  std::to_string(p.param.second);
+                         });
+
+TEST_F(ScenarioOfPeople, S38_ANameIsUsedAgainAtOnceWhileTheOldOneEnds) {
+  settled_cluster(3);
+  const auto old_id = etcd_id();
+  std::set<std::string> old;
+  for (const auto& r : children())
+    for (const auto& object : world.server().look_all(r))
+      old.insert(std::string(object->at("metadata").at("uid").as_string()));
+  // The old one's node is away: its Pods and volumes end late.
+  world.checker().struck();
+  world.nodes().node_down(0, true);
+  world.delete_cluster(kKey);
+  world.create_cluster(kKey, 3);
+  world.run_for(90s);
+  world.nodes().node_down(0, false);
+  world.must_converge(5min);
+  EXPECT_NE(etcd_id(), old_id);
+  EXPECT_EQ(world.net().births().size(), 2U);
+  for (const auto& r : children())
+    for (const auto& object : world.server().look_all(r))
+      EXPECT_FALSE(old.contains(std::string(object->at("metadata").at("uid").as_string())));
+}
+
+TEST_F(ScenarioOfPeople, S41_SomebodyDeletesServicesPodsAndAMember) {
+  settled_cluster(3);
+  const auto before_it = members();
+  for (const char* name : {"db", "db-client"})
+    world.delete_object(kube::Service::resource, {"prod", name});
+  EXPECT_TRUE(world.run_until([&] { return count(kube::Service::resource) == 2; }, 5s));
+  world.delete_object(kube::Pod::resource, {"prod", before_it.at(0).name});
+  world.must_converge(5min);
+  EXPECT_EQ(members(), before_it);
+  world.delete_object(v1::EtcdMember::resource, {"prod", before_it.at(1).name});
+  world.must_converge(5min);
+  EXPECT_EQ(std::ranges::count(members(), before_it.at(1).id, &EtcdNet::Member::id), 0);
+}
+
+TEST_F(ScenarioOfPeople, S41_SomebodyDeletesTheOnlyMember) {
+  settled_cluster(1);
+  const auto id = etcd_id();
+  world.run_for(30s);  // Clients write.
+  const std::string name = members().at(0).name;
+  world.delete_object(v1::EtcdMember::resource, {"prod", name});
+  world.must_converge(10min);
+  EXPECT_EQ(etcd_id(), id);  // Another one has taken its data over before it went.
+  EXPECT_NE(members().at(0).name, name);
+}
+
+TEST_F(ScenarioOfPeople, S41_SomebodyDeletesAllMembersAtOnce) {
+  settled_cluster(3);
+  const auto id = etcd_id();
+  for (const auto& key : world.members_of(kKey)) world.delete_object(v1::EtcdMember::resource, key);
+  world.must_converge(10min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+TEST_F(ScenarioOfPeople, S42_SomebodyTakesLabelsAndFinalizersAway) {
+  settled_cluster(3);
+  const api::ObjectKey name = world.members_of(kKey).front();
+  const auto before_it = members();
+  (void)world.server().change(kube::Pod::resource, name, [](json::object& pod) {
+    auto& labels = pod["metadata"].as_object()["labels"].as_object();
+    labels.erase(v1::kRoleLabel);
+    labels["theirs"] = "stays";
+  });
+  (void)world.server().change(v1::EtcdMember::resource, name, [](json::object& member) {
+    member["metadata"].as_object()["finalizers"] = json::array{"theirs/too"};
+  });
+  world.run_for(5s);
+  const auto pod = read<kube::Pod>(name);
+  EXPECT_EQ(pod->metadata.labels.at(v1::kRoleLabel), "voter");
+  EXPECT_EQ(pod->metadata.labels.at("theirs"), "stays");
+  EXPECT_EQ(read<v1::EtcdMember>(name)->metadata.finalizers,
+            (std::vector<std::string>{"theirs/too", v1::kMemberFinalizer}));
+  // All labels: the operator no longer sees the Pod, and looks before it makes another.
+  (void)world.server().change(kube::Pod::resource, name, [](json::object& p) {
+    p["metadata"].as_object()["labels"] = json::object{{"theirs", "stays"}};
+  });
+  world.run_for(5s);
+  EXPECT_EQ(read<kube::Pod>(name)->metadata.labels.at(v1::kClusterLabel), "db");
+  (void)world.server().change(v1::EtcdMember::resource, name, [](json::object& member) {
+    member["metadata"].as_object()["finalizers"] = json::array{v1::kMemberFinalizer};
+  });
+  world.must_converge(5min);
+  EXPECT_EQ(members(), before_it);
+  EXPECT_EQ(made(kube::Pod::resource), 3U);
+}
+
+TEST_F(ScenarioOfPeople, S42_AnotherControllerTakesALabelAwayAgainAndAgain) {
+  settled_cluster(3);
+  const api::ObjectKey name = world.members_of(kKey).front();
+  bool fights = true;
+  world.soon(0s, [&] {
+    while (fights && world.time().sleep(200ms) == Woken::Ready)
+      (void)world.server().change(kube::Pod::resource, name, [](json::object& pod) {
+        pod["metadata"].as_object()["labels"].as_object().erase(v1::kRoleLabel);
+      });
+  });
+  world.run_for(1min);
+  const Instant begin = world.time().now();
+  world.run_for(3min);
+  EXPECT_LE(busiest_minute(begin), 6U);
+  fights = false;
+  world.run_for(1min);
+  world.must_converge(5min);
+}
+
+}  // namespace
+}  // namespace etcdop::sim

@@ -1,0 +1,207 @@
+// A world in which only that goes wrong which a scenario names. Numbers and claims are those of the
+// list of faults that the operator's design knows.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/names.h"
+#include "kube/core_types.h"
+#include "kube/request.h"
+#include "runtime/conditions.h"
+#include "sim/world/etcdctl.h"
+#include "sim/world/world.h"
+
+namespace etcdop::sim {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+inline const api::ObjectKey kKey{"prod", "db"};
+inline const api::ObjectKey kLease{"etcd-operator-system", "aa20b3a9.etcd-operator.cozystack.io"};
+
+/// Every test ends with the verdict of all checkers and of the clients' history.
+class Scenario : public ::testing::Test {
+ protected:
+  explicit Scenario(
+      World::Options options = {.seed = 7, .faults = {}, .keep_trace = true, .nodes = 3})
+      : world(options) {
+    world.on_start([this](Life& life) { attach(life); });
+    world.server().on_change([this](const api::Resource& r, const ApiServer::Object& before,
+                                    const ApiServer::Object& after) {
+      made_[r.plural] += !before;
+      gone_[r.plural] += !after;
+    });
+  }
+  void TearDown() override {
+    world.judge_history();
+    if (const auto& fell = world.checker().violation())
+      ADD_FAILURE() << fell->invariant << ": " << fell->what << ", at " << seconds_text(fell->when)
+                    << " s";
+    if (HasFailure()) print_trace();
+  }
+
+  // --- how it begins
+
+  /// Converged, at rest, with clients that go on.
+  void settled_cluster(int size, int progress_deadline_s = 600) {
+    (void)world.start_operator();
+    world.create_cluster(kKey, size, "3.6.16", progress_deadline_s);
+    rest();
+    world.start_clients(4);
+  }
+  /// Until everything is as wanted, and a moment more.
+  void rest() {
+    ASSERT_TRUE(world.run_until([&] { return world.missing().empty(); }, 10min)) << world.missing();
+    world.run_for(10s);
+  }
+
+  // --- what goes wrong
+
+  /// The next writes whose name begins so are carried out, and their answers lost.
+  void lose_answer(const std::string& write, int times = 1) { lose_[write] += times; }
+  /// Calls it before a write whose name begins so is sent, once; on the operator's own fiber.
+  void before(const std::string& write, std::function<void(Life&)> act) {
+    before_[write] = std::move(act);
+  }
+  /// Instead of an answer of the API server; nullopt: it is asked.
+  std::function<std::optional<Result<Json>>(Life&, const kube::Call&)> instead;
+  /// All watches of an operator say nothing for so long.
+  void silence(Life& life, Duration d) {
+    for (const std::string& kind : life.api().watched())
+      life.api().line(kind).silent_until(world.time().now() + d);
+  }
+  /// What a person does at a member; nothing is checked of it.
+  std::shared_ptr<etcd::Client> at(const std::string& address) {
+    return etcdctl(world.time(), world.net(), address);
+  }
+  /// A person acts on a fiber of the world; returns when that is done.
+  void by_hand(const std::function<void()>& act) {
+    bool done = false;
+    world.soon(0s, [&] {
+      act();
+      done = true;
+    });
+    ASSERT_TRUE(world.run_until([&] { return done; }, 5min));
+  }
+
+  // --- what is so
+
+  std::vector<EtcdNet::Member> members() { return world.net().membership(etcd_id()); }
+  etcd::ClusterId etcd_id() const { return world.etcd_of(kKey); }
+  std::size_t voters() {
+    const auto all = members();
+    return static_cast<std::size_t>(
+        std::ranges::count_if(all, [](const auto& m) { return !m.learner; }));
+  }
+  std::size_t learners() { return members().size() - voters(); }
+  EtcdNet::Truth process_of(const std::string& member) {
+    for (auto& p : world.net().processes())
+      if (p.name == member) return p;
+    return {};
+  }
+  EtcdNet::Truth leader() {
+    for (auto& p : world.net().processes())
+      if (p.leads && p.cluster == etcd_id()) return p;
+    return {};
+  }
+  template <class T>
+  std::optional<T> read(const api::ObjectKey& key) {
+    const auto object = world.server().look(T::resource, key);
+    T out;
+    if (!object || !api::decode(*object, out, T::resource.kind)) return std::nullopt;
+    return out;
+  }
+  /// "False/QuorumLost"; empty: there is no such condition.
+  std::string says(const char* type, const api::ObjectKey& key = kKey) {
+    const auto cluster = read<v1::EtcdCluster>(key);
+    const auto* c = cluster ? runtime::find_condition(cluster->status.conditions, type) : nullptr;
+    return c ? c->status + "/" + c->reason : "";
+  }
+  std::string member_says(const api::ObjectKey& key) {
+    const auto member = read<v1::EtcdMember>(key);
+    const auto* c =
+        member ? runtime::find_condition(member->status.conditions, v1::kReady) : nullptr;
+    return c ? c->status + "/" + c->reason : "";
+  }
+  std::size_t count(const api::Resource& r) { return world.server().look_all(r).size(); }
+  std::string uid_of(const api::Resource& r, const api::ObjectKey& key) {
+    const auto object = world.server().look(r, key);
+    return object ? std::string(object->at("metadata").at("uid").as_string()) : "";
+  }
+  /// Since the world began, by whomever.
+  std::size_t made(const api::Resource& r) { return made_[r.plural]; }
+  std::size_t gone(const api::Resource& r) { return gone_[r.plural]; }
+
+  /// Writes that operators began, whether or not they got through, whose name begins so.
+  std::size_t tried(const std::string& write) const {
+    std::size_t out = 0;
+    for (const auto& [what, when] : tried_)
+      if (what.starts_with(write)) out += when.size();
+    return out;
+  }
+  /// The most of one write to one object in any minute since then (I9).
+  std::size_t busiest_minute(Instant since = {}) const {
+    std::size_t most = 0;
+    for (const auto& [what, when] : tried_)
+      for (std::size_t first = 0, i = 0; i < when.size(); ++i) {
+        while (when[first] < since || when[i] - when[first] >= 1min) {
+          if (first == i) break;
+          ++first;
+        }
+        if (when[i] >= since) most = std::max(most, i - first + 1);
+      }
+    return most;
+  }
+  /// Lines of the trace that have this.
+  std::size_t told(const std::string& text) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        world.trace().lines(),
+        [&](const Trace::Line& line) { return line.what.find(text) != std::string::npos; }));
+  }
+
+  World world;
+
+ private:
+  void attach(Life& life) {
+    life.passage().before_write = [this, &life](const std::string& what) {
+      tried_[what].push_back(world.time().now());
+      for (auto& [write, act] : before_)
+        if (act && what.starts_with(write)) std::exchange(act, nullptr)(life);
+      return true;
+    };
+    life.passage().after_write = [this](const std::string& what) {
+      for (auto& [write, times] : lose_)
+        if (times > 0 && what.starts_with(write)) {
+          --times;
+          return false;
+        }
+      return true;
+    };
+    life.passage().instead = [this, &life](const kube::Call& call) {
+      auto answer = instead ? instead(life, call) : std::nullopt;
+      const bool write = !kube::reads(call.verb) && call.verb != kube::Verb::Watch;
+      if (answer && write) tried_[line_of(call)].push_back(world.time().now());
+      return answer;
+    };
+  }
+  void print_trace() {
+    const auto& lines = world.trace().lines();
+    for (std::size_t i = lines.size() > 400 ? lines.size() - 400 : 0; i < lines.size(); ++i)
+      std::printf("%s %-12s %s\n", seconds_text(lines[i].when).c_str(), lines[i].who.c_str(),
+                  lines[i].what.c_str());
+  }
+
+  std::map<std::string, int> lose_;
+  std::map<std::string, std::function<void(Life&)>> before_;
+  std::map<std::string, std::vector<Instant>> tried_;
+  std::map<std::string, std::size_t> made_, gone_;
+};
+
+}  // namespace etcdop::sim

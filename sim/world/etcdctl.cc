@@ -1,0 +1,43 @@
+#include "sim/world/etcdctl.h"
+
+#include "etcd/grpc_client.h"
+
+namespace etcdop::sim {
+
+namespace {
+
+class Line final : public etcd::Connections {
+ public:
+  Line(Executor& person, EtcdNet& net, EtcdNet::Address address)
+      : person_(person), net_(net), address_(std::move(address)) {}
+  Result<std::shared_ptr<etcd::Connection>> connection() override {
+    struct Open final : etcd::Connection {
+      explicit Open(Line& whose) : of(whose) {}
+      Result<std::string> unary(std::string_view path, std::string_view request,
+                                http::GrpcStatus& status) override {
+        return of.net_.unary(of.person_, of.address_, path, request, status);
+      }
+      Line& of;
+    };
+    return std::shared_ptr<etcd::Connection>(std::make_shared<Open>(*this));
+  }
+
+ private:
+  Executor& person_;
+  EtcdNet& net_;
+  EtcdNet::Address address_;
+};
+
+}  // namespace
+
+std::shared_ptr<etcd::Client> etcdctl(Executor& person, EtcdNet& net,
+                                      const EtcdNet::Address& address) {
+  return std::make_shared<etcd::GrpcClient>(person, std::make_shared<Line>(person, net, address),
+                                            etcd::Endpoint{.address = address,
+                                                           .server_name = {},
+                                                           .tls = false,
+                                                           .cluster = std::nullopt,
+                                                           .member = std::nullopt});
+}
+
+}  // namespace etcdop::sim

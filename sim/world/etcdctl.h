@@ -1,0 +1,15 @@
+// What a person sends to etcd behind the operator's back.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "etcd/client.h"
+#include "sim/etcd/net.h"
+
+namespace etcdop::sim {
+
+/// A client of whoever has that address; nothing is between them. To be used on a fiber of
+/// `person`, and both outlive it.
+std::shared_ptr<etcd::Client> etcdctl(Executor& person, EtcdNet&, const EtcdNet::Address&);
+
+}  // namespace etcdop::sim
