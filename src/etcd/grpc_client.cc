@@ -106,8 +106,6 @@ Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
     return Error{Code::Corrupt, "not the message it should be"};
   if constexpr (std::is_same_v<Answer, pb::MoveLeaderResponse>)
     if (!answer.has_header()) return answer;  // etcd sends none; who is there was asked before.
-  // etcd sends MoveLeader's without one; who is there was asked before.
-  if (std::is_same_v<Answer, pb::MoveLeaderResponse> && !answer.has_header()) return answer;
   const Header header = to_header(answer.header());
   if (auto ours = must_be_ours(header); !ours) return ours.error();
   connection.peer = header;
