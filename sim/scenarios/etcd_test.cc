@@ -439,6 +439,7 @@ TEST_F(Scenario, Found_TheAnswerToMoveLeaderHasNoHeader) {
   world.delete_object(v1::EtcdMember::resource, {"prod", leader().name});
   world.must_converge(5min);
   EXPECT_EQ(tried("MoveLeader"), 1U);
+  EXPECT_EQ(told("reconcile failed"), 0U);  // It was taken for the answer of a stranger.
 }
 
 }  // namespace

@@ -64,6 +64,30 @@ TEST_F(ScenarioOfNodes, S24_ANodeIsLostForEightMinutes) {
   EXPECT_EQ(made(kube::Pod::resource), made_pods + there.size());
 }
 
+TEST_F(ScenarioOfNodes, S24_AMemberIsDeletedAndTheSizeCutWhileANodeIsLost) {
+  settled_cluster(3);
+  const auto before = members();
+  const std::string lost = follower();
+  const std::size_t node = node_of(lost);
+  ASSERT_EQ(pods_on(node).size(), 1U);
+  world.checker().struck();
+  world.nodes().node_down(node, true);
+  world.run_for(30s);
+  for (const auto& m : before)
+    if (m.name != lost && m.id != leader().member)
+      world.delete_object(v1::EtcdMember::resource, {"prod", m.name});
+  world.run_for(20ms);
+  world.scale(kKey, 2);  // Without the one that leaves, one of two would be healthy.
+  for (int i = 0; i < 300; ++i) {
+    world.run_for(1s);
+    ASSERT_TRUE(world.net().has_quorum(etcd_id()));
+  }
+  EXPECT_EQ(tried("MemberRemove"), 0U);  // Not even asked for.
+  world.nodes().node_down(node, false);
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 2U);
+}
+
 TEST_F(ScenarioOfNodes, S25_AVotersVolumeIsDeleted) {
   settled_cluster(3);
   const std::string name = follower();

@@ -258,6 +258,26 @@ TEST_F(ScenarioOfOperators, S52_AnOperatorStartsWithAThousandClusters) {
 
 // --- what worlds have found ------------------------------------------------------------------
 
+TEST_F(ScenarioOfOperators, Found_AnEtcdMemberIsGivenUpJustBeforeItsLearnerIsAdded) {
+  settled_cluster(1);
+  before("create etcdmembers", [&](Life& life) {
+    // It is made; until the answer is read, somebody else has taken it away, and no watch tells.
+    life.api().line("etcdmembers").silent_until(world.time().now() + 1min);
+    life.process().freeze_until(world.time().now() + 5s);
+    world.soon(2s, [&] {
+      for (const auto& member : world.members_of(kKey))
+        if (member.name != members().at(0).name)
+          (void)world.server().erase(v1::EtcdMember::resource, member);
+    });
+  });
+  std::size_t stand = 0;
+  before("MemberAdd", [&](Life&) { stand = count(v1::EtcdMember::resource); });
+  world.scale(kKey, 2);
+  world.must_converge(5min);
+  EXPECT_EQ(stand, 2U);
+  EXPECT_EQ(tried("MemberAdd"), 1U);
+}
+
 TEST_F(ScenarioOfOperators, Found_ALearnerIsAddedForAMemberThatTheOtherOperatorHasGivenUp) {
   settled_with_two(1, 30);
   bool caught = false;

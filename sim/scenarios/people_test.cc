@@ -218,6 +218,29 @@ TEST_F(ScenarioOfPeople, S41_SomebodyDeletesAllMembersAtOnce) {
   EXPECT_EQ(world.net().births().size(), 1U);
 }
 
+TEST_F(ScenarioOfPeople, S41_SomebodyErasesAllMembersAndTheirFinalizers) {
+  settled_cluster(3);
+  const auto id = etcd_id();
+  world.checker().fate_took("prod", "db");  // Pods and volumes go with their owners.
+  for (const auto& key : world.members_of(kKey)) {
+    world.checker().user_deleted(
+        uid_of(kube::PersistentVolumeClaim::resource, {"prod", "data-" + key.name}));
+    (void)world.server().erase(v1::EtcdMember::resource, key);
+  }
+  world.run_for(2min);
+  EXPECT_EQ(count(kube::PersistentVolumeClaim::resource), 0U);
+  EXPECT_NE(says(v1::kAvailable).substr(0, 4), "True");
+  const std::uint64_t writes = world.writes();
+  world.run_for(1h);
+  EXPECT_EQ(world.writes(), writes);
+  EXPECT_EQ(etcd_id(), id);  // What had data once is never founded anew.
+  EXPECT_EQ(world.net().births().size(), 1U);
+  EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
+  world.delete_cluster(kKey);
+  world.run_for(60s);
+  EXPECT_EQ(left_over(), 0U);
+}
+
 TEST_F(ScenarioOfPeople, S42_SomebodyTakesLabelsAndFinalizersAway) {
   settled_cluster(3);
   const api::ObjectKey name = world.members_of(kKey).front();
