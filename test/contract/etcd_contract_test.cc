@@ -181,7 +181,7 @@ TEST_F(EtcdContract, OneVoterAndALearnerThatNeverStarts) {
     EXPECT_TRUE(etcds_->clients().at(expected)->member_list(true).failed_with(Code::Corrupt));
     EXPECT_TRUE(etcds_->clients().at(expected)->remove({2}).failed_with(Code::Corrupt));
 
-    EXPECT_TRUE(refused(client->promote(seed), Code::Invalid,
+    EXPECT_TRUE(refused(client->promote(seed), Code::AlreadyExists,
                         "etcdserver: can only promote a learner member"));
     EXPECT_TRUE(refused(client->promote({2}), Code::NotFound, "etcdserver: member not found"));
     EXPECT_TRUE(refused(client->remove({2}), Code::NotFound, "etcdserver: member not found"));
@@ -506,7 +506,7 @@ TEST_F(EtcdContract, LeadershipMovesAndAChangeAskedOfAFollowerIsMade) {
     await_leader(3);
     auto promoted = at(first)->promote(id);
     EXPECT_TRUE(promoted) << promoted.error().message;
-    EXPECT_TRUE(refused(at(first)->promote(id), Code::Invalid,
+    EXPECT_TRUE(refused(at(first)->promote(id), Code::AlreadyExists,
                         "etcdserver: can only promote a learner member"));
   });
 }

@@ -61,8 +61,6 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   const auto reported = report(seen, todo);
   if (leaves_doubt(reported))
     look_again(with_.api, with_.stores.members, key, member->metadata.uid);
-  if (reported.failed_with(Code::Conflict))
-    return runtime::Requeue{kAgainSoon};  // We saw an older state.
   if (refused(reported))
     (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
