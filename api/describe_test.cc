@@ -174,5 +174,12 @@ TEST(Meta, AnObjectMetaIsReadFromWhatTheServerSends) {
   EXPECT_EQ(meta.controller()->uid, "x");
 }
 
+TEST(Resource, IsTheSameByItsWordsWhereverTheyLie) {
+  const std::string group = "g", plural = "pods";
+  EXPECT_EQ((Resource{group.c_str(), "v1", plural.c_str(), "Pod"}),
+            (Resource{"g", "v1", "pods", "Pod"}));
+  EXPECT_FALSE((Resource{"g", "v1", "pods", "Pod"} == Resource{"g", "v2", "pods", "Pod"}));
+}
+
 }  // namespace
 }  // namespace etcdop::api

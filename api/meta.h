@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/describe.h"
@@ -17,7 +18,12 @@ struct Resource {
   const char* version;
   const char* plural;
   const char* kind;
-  bool operator==(const Resource&) const = default;
+  /// By the words themselves: equal literals may lie in several places.
+  constexpr bool operator==(const Resource& other) const {
+    using Text = std::string_view;
+    return Text(group) == other.group && Text(version) == other.version &&
+           Text(plural) == other.plural && Text(kind) == other.kind;
+  }
 };
 
 /// "v1" or "group/version".

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-constexpr auto kAgainSoon = 200ms;
+constexpr std::chrono::milliseconds kAgainSoon{200};
 constexpr auto kRefusalsExpected = 15s;       // For 5 s after each change; longer is worth telling.
 constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
 
@@ -294,7 +294,7 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
 
 /// Status before action, under the version that the plan was made from: an operator with an older
 /// view is refused here.
-Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
+Result<Done> Reconciler::report(const Observation& seen, Plan& plan) {
   const api::ObjectMeta& meta = seen.cluster.metadata;
   json::object status = status_patch(api::encode(seen.cluster.status), api::encode(plan.status));
   if (!status.empty()) {
@@ -312,6 +312,11 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
     // Its version stands for the UID, which the server does not look at where a status is written.
     const auto member = with_.stores.members.get(key);
     if (!member || member->metadata.uid != fact.uid) continue;  // As if it were gone.
+    if (with_.stores.status_writes.contains(key)) {  // Afterwards, if it is still to be told.
+      plan.again = std::min(plan.again, kAgainSoon);
+      continue;
+    }
+    const StatusWrite alone(with_.stores, key);
     auto written = with_.api.merge_patch<v1::EtcdMember, kube::Part::Status>(
         key,
         {{"metadata", {{"resourceVersion", member->metadata.resource_version}}},

@@ -44,7 +44,7 @@ class Reconciler {
   void ask_etcd(Observation& seen, const Endpoints& endpoints);
   void ask_unless_silent(Observation& seen, const Endpoints& endpoints);
   bool lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat);
-  Result<Done> report(const Observation& seen, const Plan& plan);
+  Result<Done> report(const Observation& seen, Plan& plan);
   void tell_transitions(const Observation& seen, const Plan& plan);
   Result<Done> make_services(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Endpoints& endpoints, const Plan& plan);

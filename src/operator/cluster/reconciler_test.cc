@@ -560,6 +560,23 @@ TEST_F(ReconcilerTest, WhatEtcdSaysOfAMemberIsNotWrittenToTheNextOfThatName) {
   EXPECT_EQ(etcd.asked, "");
 }
 
+TEST_F(ReconcilerTest, AMembersStatusIsLeftToTheControllerThatIsWritingIt) {
+  api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
+             [](json::object& m) { m["status"].as_object()["version"] = "3.5.35"; });
+  v1::EtcdMember cached;
+  ASSERT_TRUE(api::decode(member_now("db-a"), cached, "it"));
+  stores.members.saw(cached);
+  {
+    const StatusWrite somebody(stores, {kKey.ns, "db-a"});
+    pass();
+    EXPECT_EQ(api.requests("patch etcdmembers/status prod/db-a"), 0);
+    EXPECT_LE(again, 200ms) << "it is told as soon as that is over";
+  }
+  pass();
+  EXPECT_EQ(api.requests("patch etcdmembers/status prod/db-a"), 1);
+  EXPECT_EQ(member_now("db-a").at("status").at("version"), "3.6.16");
+}
+
 TEST_F(ReconcilerTest, AMemberThatIsGoneMeanwhileStopsNothing) {
   v1::EtcdMember cached = *stores.members.get({kKey.ns, "db-a"});
   cached.status.version = "3.5.35";

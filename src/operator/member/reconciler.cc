@@ -58,6 +58,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
       wait > Duration(0))
     return runtime::Requeue{wait};
+  if (with_.stores.status_writes.contains(key)) return runtime::Requeue{kAgainSoon};
   const auto reported = report(seen, todo);
   if (leaves_doubt(reported))
     look_again(with_.api, with_.stores.members, key, member->metadata.uid);
@@ -109,6 +110,7 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
   const api::ObjectMeta& meta = seen.member.metadata;
   json::object status = status_patch(api::encode(seen.member.status), api::encode(plan.status));
   if (status.empty()) return Done{};
+  const StatusWrite alone(with_.stores, meta.key());
   json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
   patch["status"] = std::move(status);
   auto written =

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "api/v1alpha2/names.h"
 #include "kube/reflector.h"
 #include "runtime/conditions.h"
@@ -143,6 +145,18 @@ TEST_F(ReconcilerTest, AVolumeThatIsGoneIsLost) {
   EXPECT_EQ(pair->plan, api::encode(plan(seen)));
   EXPECT_EQ(ready(), v1::kDataLost);
   EXPECT_EQ(server.requests("create"), 0) << "never on an empty one";
+}
+
+TEST_F(ReconcilerTest, AStatusIsLeftToTheControllerThatIsWritingIt) {
+  std::optional<StatusWrite> somebody;
+  somebody.emplace(stores, kKey);
+  world.spawn([&] {
+    (void)world.sleep(5s);
+    EXPECT_EQ(server.requests("patch etcdmembers/status"), 0);
+    somebody.reset();
+  });
+  run(10s);
+  EXPECT_EQ(server.requests("patch etcdmembers/status"), 1);
 }
 
 TEST_F(ReconcilerTest, WhatSomebodyTakesAwayAgainAndAgainIsPutBackLessAndLessOften) {

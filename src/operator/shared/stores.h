@@ -1,6 +1,8 @@
 // What the watches know of the kinds that the controllers share, grouped by cluster.
 #pragma once
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
@@ -29,6 +31,25 @@ struct Stores {
   kube::Store<kube::Pod> pods{labelled<kube::Pod>};
   kube::Store<kube::PersistentVolumeClaim> volumes{labelled<kube::PersistentVolumeClaim>};
   kube::Store<kube::Service> services{labelled<kube::Service>};
+
+  /// EtcdMembers whose status is on its way to the server (StatusWrite).
+  std::set<api::ObjectKey> status_writes;
+};
+
+/// For its scope, one of the two controllers writes the status of an EtcdMember, and the other one
+/// leaves it: the second to come would be refused, as its version is no longer the last. What is
+/// written comes back as a change of the store.
+class StatusWrite {
+ public:
+  StatusWrite(Stores& stores, api::ObjectKey key) : stores_(stores), key_(std::move(key)) {
+    stores_.status_writes.insert(key_);
+  }
+  ~StatusWrite() { stores_.status_writes.erase(key_); }
+  StatusWrite(const StatusWrite&) = delete;
+
+ private:
+  Stores& stores_;
+  const api::ObjectKey key_;
 };
 
 }  // namespace etcdop
