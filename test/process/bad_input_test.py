@@ -1,5 +1,6 @@
 """bad_input_test.py MANAGER: what the operator's process says and does when it is started with what cannot work: the exact words,
 no crash, nothing written. Its only server is ours, on 127.0.0.1 at a free port."""
+import base64
 import json
 import os
 import re
@@ -196,6 +197,46 @@ class BadInput(unittest.TestCase):
         self.complaints(self.kubeconfig(server, user), 1)
         with open(self.path("login.sh.pid"), encoding="utf-8") as file:
             self.assertRaises(ProcessLookupError, os.kill, int(file.read()), 0)
+
+    def told(self, config):
+        """All that the manager says, as loudly as it can, until it complains for the second time or ends."""
+        command = [MANAGER, "--kubeconfig", config, "--log-level=debug", "--metrics-bind-address=0",
+                   "--health-probe-bind-address=0"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={}) as process:
+            watchdog = threading.Timer(LIMIT_SECONDS, process.kill)
+            watchdog.start()
+            out, complaints = "", 0
+            for line in process.stdout:
+                out, complaints = out + line, complaints + (json.loads(line)["level"] in ("warn", "error"))
+                if complaints == 2:
+                    process.send_signal(signal.SIGTERM)
+            watchdog.cancel()
+        self.assertNotEqual(complaints, 0, out)
+        return out
+
+    def test_no_secret_is_told(self):
+        """I15: whatever is wrong with who we are, no word of what proves it comes out."""
+        self.certificate("ca", 10)
+        self.certificate("server", 10, ca="ca")
+        server, secret = self.server(), "canary-7f3a-0123456789"
+        coded = base64.b64encode(secret.encode()).decode()
+        users = [{"token": secret}, {"token": secret + "\r\nX: y"}, {"token": [secret]}, {"token": {"a": secret}},
+                 {"username": "u", "password": secret}, {"username": "u", "password": [secret]},
+                 {"client-certificate-data": coded, "client-key-data": coded},
+                 {"client-certificate": self.path("ca.crt"), "client-key-data": secret},
+                 {"client-certificate": self.path("ca.crt"), "client-key-data": coded}]
+        statuses = [f'{{"token": "{secret}"}}', f'{{"token": ["{secret}"]}}', f'{{"token": "{secret}", }}',
+                    f'{{"clientCertificateData": "{secret}", "clientKeyData": "{secret}"}}']
+        plugins = [lambda status=status: self.exec_plugin(
+            f"""echo '{{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": {status}}}'\n""")
+            for status in statuses]
+        for user in [lambda user=user: user for user in users] + plugins:
+            entry = user()
+            with self.subTest(user=entry):
+                out = self.told(self.kubeconfig(server, entry))
+                self.assertNotIn(secret, out)
+                self.assertNotIn(coded[:12], out)
+        self.assertTrue(any(secret in request for request in server.requests), "it was used")
 
 
 if __name__ == "__main__":
