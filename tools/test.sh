@@ -79,6 +79,7 @@ else
   cluster_built=$?
   stage contract on_cluster test/integration/etcd_contract.sh
   stage chart on_cluster test/chart/chart_test.sh
+  stage s3-contract on_cluster test/integration/s3_contract.sh
   stage kube-contract on_cluster test/integration/kube_contract.sh
   stage api-only on_cluster test/integration/run.sh
   stage real-nodes on_cluster real_nodes

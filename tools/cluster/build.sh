@@ -21,7 +21,7 @@ build() {
 
 if [ $# = 0 ]; then
   for v in $ETCD_VERSIONS; do set -- "$@" "etcd-$v"; done
-  set -- "$@" k8s cni coredns local-path helm
+  set -- "$@" k8s cni coredns local-path helm versitygw
 fi
 for name; do
   case $name in

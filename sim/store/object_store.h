@@ -1,0 +1,114 @@
+// The object store of simulated worlds and of tests: buckets, parts, permissions, and the ways in
+// which real ones are slow, partial or lie.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fiber.h"
+#include "s3/store.h"
+#include "sim/dice.h"
+
+namespace etcdop::sim {
+
+/// What may go wrong at a call.
+enum class StoreFault {
+  Slow,        ///< Bytes come and go at kSlowBytesASecond.
+  Silent,      ///< It takes the call and never answers.
+  SlowDown,    ///< 503; nothing happened.
+  Reset,       ///< The connection ends in the middle of the request; nothing happened.
+  AnswerLost,  ///< It is done, and the connection ends before the answer.
+  Truncates,   ///< What is read ends early, under correct headers.
+  WrongTag,    ///< It is stored, and the answer has another ETag.
+  Forgets,     ///< A write is acknowledged, and not done.
+  StoresHalf,  ///< Acknowledged, and only the first half is stored.
+  kCount,
+};
+
+const char* to_string(StoreFault);
+
+/// When a fault strikes.
+struct StoreStrike {
+  std::uint64_t one_in = 0;  ///< Of the calls, at random; 1: each; 0: none.
+  int part = 0;              ///< Only at this part of uploads; 0: at any call.
+};
+
+/// Who calls, and how that was set up.
+struct StoreUser {
+  bool known_key = true, right_secret = true;
+  bool may_read = true, may_write = true, may_delete = true, may_list = true;
+  std::string region = "us-east-1";           ///< Signed for.
+  std::string endpoint_region = "us-east-1";  ///< Whose endpoint is called.
+  std::chrono::seconds clock_ahead{0};        ///< Of the store's clock.
+};
+
+struct StoredObject {
+  std::string bytes;
+  s3::Tag tag = {};
+  s3::Metadata metadata = {};
+};
+
+/// All buckets of one store. Each call is done at one instant, so what was written is read from
+/// then on. It is stricter than real ones: what is not modelled is misuse, which fails a test.
+class ObjectStore {
+ public:
+  /// Told what no correct program does, or what this store does not know.
+  using Misuse = std::function<void(const std::string& how)>;
+  ObjectStore(Executor&, Dice, Misuse);
+
+  void make_bucket(const std::string& name, const std::string& region = "us-east-1");
+  /// What that user's program calls; the store must outlive it. The bucket may be missing.
+  std::unique_ptr<s3::Store> as(const StoreUser&, const std::string& bucket);
+
+  // Faults.
+
+  void strike(StoreFault, StoreStrike);
+  /// A subset: each seed has another one. Each strikes one call in 2 to 9.
+  void draw_faults();
+  void heal() { strikes_ = {}; }
+  /// How often it has struck.
+  std::uint64_t struck(StoreFault fault) const { return struck_[static_cast<std::size_t>(fault)]; }
+
+  // The truth, for who checks it, and for who spoils it.
+
+  /// Null if there is none.
+  StoredObject* look(const std::string& bucket, const std::string& key);
+  /// All keys, in order.
+  std::vector<std::string> keys(const std::string& bucket) const;
+  /// Uploads that were neither completed nor aborted.
+  std::size_t unfinished(const std::string& bucket) const;
+
+  static constexpr std::uint64_t kSlowBytesASecond = 1000;
+  static constexpr Duration kAnswerTime = std::chrono::milliseconds(20);
+  static constexpr std::chrono::seconds kSkewMax = std::chrono::minutes(15);
+
+ private:
+  class Door;
+  struct Begun {  // An upload.
+    std::string key;
+    s3::Metadata metadata = {};
+    std::map<int, StoredObject> parts = {};
+  };
+  struct Bucket {
+    std::string region;
+    std::map<std::string, StoredObject> objects = {};
+    std::map<std::string, Begun> uploads = {};
+  };
+  static constexpr auto kFaults = static_cast<std::size_t>(StoreFault::kCount);
+  bool strikes(StoreFault, int part);
+  const Bucket& bucket(const std::string&) const;
+
+  Executor& executor_;
+  Dice dice_;
+  const Misuse misuse_;
+  std::map<std::string, Bucket> buckets_;
+  std::array<StoreStrike, kFaults> strikes_{};
+  std::array<std::uint64_t, kFaults> struck_{};
+  std::uint64_t uploads_begun_ = 0;
+};
+
+}  // namespace etcdop::sim

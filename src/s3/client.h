@@ -1,0 +1,57 @@
+// s3::Store over HTTP: signs each request, bounds each answer, follows no redirect.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/wall_time.h"
+#include "http/http_client.h"
+#include "s3/answers.h"
+#include "s3/place.h"
+#include "s3/sigv4.h"
+#include "s3/store.h"
+
+namespace etcdop::s3 {
+
+/// One bucket of a real store. Calls may run side by side, each on its own fiber.
+class Client final : public Store {
+ public:
+  /// Asked before each request, so that credentials can be renewed; it may suspend.
+  using Identity = std::function<Result<Credentials>()>;
+  struct Options {
+    std::string version;                            ///< For User-Agent.
+    std::size_t kept = 2;                           ///< Connections kept between calls.
+    Duration kept_limit = std::chrono::seconds(5);  ///< Stores close idle ones soon.
+  };
+  /// `dial` connects and handshakes (dialer.h); it may suspend. References are used as long as
+  /// this lives.
+  Client(Executor&, const WallClock&, const Place&, http::HttpClient::Dial dial, Identity,
+         const Options&);
+
+  Result<Object> head(const std::string& key) override;
+  Result<Object> get(const std::string& key, const GetOptions&, const Sink&) override;
+  Result<Tag> put(const std::string& key, std::string_view bytes, const PutOptions&) override;
+  Result<Upload> create_multipart(const std::string& key, const Metadata&) override;
+  Result<Tag> upload_part(const Upload&, int number, std::string_view bytes) override;
+  Result<Tag> complete(const Upload&, const std::vector<Part>&, bool only_if_absent) override;
+  Result<Done> abort(const Upload&) override;
+  Result<Page> list(const ListOptions&) override;
+  Result<std::vector<Upload>> uploads(const std::string& prefix) override;
+  Result<Done> remove(const std::string& key) override;
+
+  /// Of an answer without a sink: a page of a thousand of the longest keys fits.
+  static constexpr std::size_t kAnswerBytesMax = 8 << 20;
+
+ private:
+  struct Ask;
+  /// Signed and sent; a status other than 2xx is an error.
+  Result<http::Response> send(const Ask&, const Sink* sink = nullptr);
+  Executor& executor_;
+  const WallClock& wall_;
+  const Place place_;
+  const Identity identity_;
+  const std::string user_agent_;
+  http::HttpClient http_;
+};
+
+}  // namespace etcdop::s3

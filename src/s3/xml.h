@@ -1,0 +1,39 @@
+// The XML that object stores answer with: elements and text, pulled piece by piece, bounded.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace etcdop::s3 {
+
+/// Reads a document front to back without recursion; it must outlive this. Attributes and the XML
+/// declaration are skipped. Corrupt: not well-formed, or what no object store sends and could
+/// make work or hide something: document types, comments, CDATA, other entities than XML's five
+/// and characters by number, more than kDepthMax levels. Why: docs/adr/0011.
+class XmlReader {
+ public:
+  static constexpr std::size_t kDepthMax = 8;
+  explicit XmlReader(std::string_view document) : rest_(document) {}
+
+  enum class Kind { Open, Text, Close, End };
+  struct Piece {
+    Kind kind = Kind::End;
+    std::string text = {};  ///< Of Open and Close the element's name, without a namespace prefix.
+  };
+  /// Text is not blank; End: nothing is left, and the document was whole.
+  Result<Piece> next();
+
+ private:
+  Result<Piece> tag();
+  Result<Piece> open(std::string_view inside);
+  Result<Piece> close(std::string_view name);
+  Error wrong(const std::string& what) const;
+
+  std::string_view rest_;
+  std::vector<std::string> open_;  // As written, with prefixes.
+  bool closes_at_once_ = false, any_ = false;
+};
+
+}  // namespace etcdop::s3

@@ -1,0 +1,21 @@
+#!/bin/bash
+# s3_contract.sh [GTEST_FLAG...]: what s3_contract_test asserts, against versitygw. Ends with the line "N passed, N failed".
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=../../tools/env.sh
+. tools/env.sh
+program=$PWD/out/dev/s3_contract_test
+if [ ! -x "$program" ]; then
+  echo "s3_contract.sh: build it first: ninja -C out/dev s3_contract_test" >&2
+  exit 1
+fi
+tools/cluster/build.sh versitygw
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+ended=0
+"$program" --program="$(built versitygw)/versitygw" "$@" | tee "$log" || ended=$?
+passed=$(grep -c '^\[       OK \]' "$log" || true)
+failed=$(grep -c '^\[  FAILED  \] .* ms)$' "$log" || true)
+[ "$ended" = 0 ] || [ "$failed" != 0 ] || failed=1 # It crashed.
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
