@@ -53,6 +53,17 @@ class Writer:
         self.thread.join()
 
 
+def kill_an_etcd(cluster, rng):
+    """Of those that are not leaving. One that has ended by itself since it was listed is looked for anew."""
+    def killed():
+        running = [p for p in cluster.pods()
+                   if p["status"].get("phase") == "Running" and "deletionTimestamp" not in p["metadata"]]
+        if running:
+            kill_container(rng.choice(sorted(running, key=lambda p: p["metadata"]["name"])), "etcd")
+        return running
+    until(10, "an etcd runs that can be killed", killed)
+
+
 def soak_round(cluster, writer, seed):
     rng = random.Random(seed)
     steps = [3, 5, 3, 1]
@@ -73,8 +84,7 @@ def soak_round(cluster, writer, seed):
                     # A new Pod at once: after some kills the kubelet would wait five minutes before it starts this one again.
                     kubectl("delete", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"], "--wait=false")
             else:
-                running = [p for p in cluster.pods() if p["status"].get("phase") == "Running"]
-                kill_container(rng.choice(sorted(running, key=lambda p: p["metadata"]["name"])), "etcd")
+                kill_an_etcd(cluster, rng)
             print(f"    {when:.1f} s after scale to {replicas}: SIGKILL {what}", flush=True)
         cluster.wait_settled(replicas, 180)
         cluster.check_exact(replicas)

@@ -186,7 +186,10 @@ def container_process(pod, container):
 
 
 def kill_container(pod, container):
-    os.kill(container_process(pod, container), signal.SIGKILL)
+    try:
+        os.kill(container_process(pod, container), signal.SIGKILL)
+    except ProcessLookupError:
+        raise Failed(f"{pod['metadata']['name']}/{container} has just ended") from None
 
 
 def operator_pods():

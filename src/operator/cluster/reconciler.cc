@@ -23,6 +23,7 @@ namespace v1 = api::v1alpha2;
 
 constexpr std::chrono::milliseconds kAgainSoon{200};
 constexpr auto kRefusalsExpected = 15s;       // For 5 s after each change; longer is worth telling.
+constexpr auto kProofHolds = 3s;              // Its watch told nothing else meanwhile.
 constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
 
 /// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
@@ -368,6 +369,7 @@ struct Actor {
   const Observation& seen;
   const Plan& plan;
   const std::map<std::string, etcd::Endpoint>& endpoints;
+  Proof& joiner;
 
   const std::string& ns() const { return seen.cluster.metadata.ns; }
 
@@ -433,14 +435,18 @@ struct Actor {
   }
 
   /// What we know of the joiner may be old: nobody adds it once its EtcdMember is gone or going.
+  /// While etcd refuses it four times a second, the API server is asked less often.
   Result<Done> still_joins(const std::string& name) const {
     const std::string& uid = std::ranges::find(seen.seats, name, &Seat::name)->object->uid;
-    auto joiner = with.api.get<v1::EtcdMember>({ns(), name});
-    if (joiner.failed_with(Code::NotFound)) with.stores.members.saw_deleted({ns(), name}, uid);
-    else if (!joiner) return Error(joiner.error()).during("find EtcdMember " + name);
-    const bool joins = joiner && joiner->metadata.uid == uid && !joiner->metadata.terminating();
-    if (joiner) with.stores.members.wrote(std::move(*joiner));
+    const Instant now = with.executor.now();
+    if (joiner.uid == uid && now - joiner.at < kProofHolds) return Done{};
+    auto member = with.api.get<v1::EtcdMember>({ns(), name});
+    if (member.failed_with(Code::NotFound)) with.stores.members.saw_deleted({ns(), name}, uid);
+    else if (!member) return Error(member.error()).during("find EtcdMember " + name);
+    const bool joins = member && member->metadata.uid == uid && !member->metadata.terminating();
+    if (member) with.stores.members.wrote(std::move(*member));
     if (!joins) return Error{Code::Conflict, "EtcdMember " + name + " is going"};
+    joiner = {uid, now};
     return Done{};
   }
   /// The same of what is wanted, unless the status was just written under the version we saw.
@@ -524,7 +530,8 @@ struct Actor {
 
 Result<Done> Reconciler::act(const Observation& seen, const Endpoints& endpoints,
                              const Plan& plan) {
-  return std::visit(Actor{with_, seen, plan, endpoints}, plan.step);
+  Proof& joiner = memory_[seen.cluster.metadata.key()].joiner;
+  return std::visit(Actor{with_, seen, plan, endpoints, joiner}, plan.step);
 }
 
 /// What etcd does not take now is told in the status when that lasts.

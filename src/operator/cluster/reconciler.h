@@ -18,6 +18,12 @@
 
 namespace etcdop::cluster {
 
+/// The API server itself had the object of this UID, and it was not going.
+struct Proof {
+  std::string uid;  ///< Empty: nothing is proven.
+  Instant at{};
+};
+
 class Reconciler {
  public:
   /// All of them outlive this.
@@ -60,6 +66,7 @@ class Reconciler {
   struct Memory {
     std::string planned, put_off;
     Instant put_off_since{};
+    Proof joiner;
   };
   std::map<api::ObjectKey, Memory> memory_;
   Refusals refusals_;

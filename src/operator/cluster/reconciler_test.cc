@@ -321,6 +321,23 @@ TEST_F(ReconcilerTest, SaysWhatIsRefusedForLong) {
   EXPECT_EQ(progress(), "3 of 4 members vote");
 }
 
+TEST_F(ReconcilerTest, WhileEtcdRefusesAJoinerTheApiServerIsAskedNowAndThen) {
+  etcd.refusing = "123";
+  const auto asked = [&] { return api.requests("get etcdmembers prod/db-d"); };
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(asked(), i == 0 ? 0 : 1) << i;
+    pass();
+    world.run_until(world.now() + 249ms);
+  }
+  EXPECT_EQ(etcd.asked, "213213213213213213213213213213213213");
+  world.run_until(world.now() + 12ms);
+  api.erase(v1::EtcdMember::resource, {kKey.ns, "db-d"});
+  etcd.refusing = "";
+  pass();
+  EXPECT_EQ(asked(), 2);
+  EXPECT_EQ(etcd.members.size(), 3U) << "it is gone meanwhile";
+}
+
 TEST_F(ReconcilerTest, WhatHasNoEffectIsNotDoneAgainAtOnce) {
   etcd.forgetful = true;
   pass();
@@ -575,6 +592,22 @@ TEST_F(ReconcilerTest, AMembersStatusIsLeftToTheControllerThatIsWritingIt) {
   pass();
   EXPECT_EQ(api.requests("patch etcdmembers/status prod/db-a"), 1);
   EXPECT_EQ(member_now("db-a").at("status").at("version"), "3.6.16");
+}
+
+TEST_F(ReconcilerTest, NorIfTheNextOfThatNameIsKnownByThen) {
+  api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
+             [](json::object& m) { m["status"].as_object()["version"] = "3.5.35"; });
+  v1::EtcdMember cached;
+  ASSERT_TRUE(api::decode(member_now("db-a"), cached, "it"));
+  stores.members.saw(cached);
+  before("patch etcdclusters/status", [&] {
+    put_another(v1::EtcdMember::resource, "db-a");
+    v1::EtcdMember next;
+    ASSERT_TRUE(api::decode(member_now("db-a"), next, "it"));
+    stores.members.saw(next);
+  });
+  (void)failed_pass();
+  EXPECT_EQ(api.requests("patch etcdmembers/status prod/db-a"), 0);
 }
 
 TEST_F(ReconcilerTest, AMemberThatIsGoneMeanwhileStopsNothing) {
