@@ -57,6 +57,7 @@ const char* to_string(StoreFault fault) {
     case StoreFault::WrongTag: return "wrong-tag";
     case StoreFault::Forgets: return "forgets";
     case StoreFault::StoresHalf: return "stores-half";
+    case StoreFault::ClaimsComplete: return "claims-complete";
     case StoreFault::kCount: break;
   }
   check(false, "a known StoreFault");
@@ -301,16 +302,17 @@ Result<Tag> ObjectStore::Door::upload_part(const s3::Upload& upload, int number,
 
 std::optional<Error> ObjectStore::Door::unfit(const Call& call, const Begun& upload,
                                               const std::vector<s3::Part>& parts) const {
-  if (parts.empty()) return refuse(call, 400, "MalformedXML", "There are no parts.");
-  for (std::size_t i = 1; i < parts.size(); ++i)
-    if (parts[i - 1].number >= parts[i].number)
-      return refuse(call, 400, "InvalidPartOrder", "The parts are not in ascending order.");
+  int before = 0;
   for (const s3::Part& part : parts) {
+    if (part.number <= before)
+      return refuse(call, 400, "InvalidPartOrder", "The parts are not in ascending order.");
+    before = part.number;
     const auto it = upload.parts.find(part.number);
+    const bool small = it != upload.parts.end() && it->second.bytes.size() < kPartBytesMin;
+    if (small && &part != &parts.back())
+      return refuse(call, 400, "EntityTooSmall", "A part is too small.");
     if (it == upload.parts.end() || it->second.tag != part.tag)
       return refuse(call, 400, "InvalidPart", "A part was not found, or has another tag.");
-    if (part.number != parts.back().number && it->second.bytes.size() < kPartBytesMin)
-      return refuse(call, 400, "EntityTooSmall", "A part is too small.");
   }
   return std::nullopt;
 }
@@ -323,18 +325,20 @@ Result<Tag> ObjectStore::Door::complete(const s3::Upload& upload,
   if (only_if_absent) call.asked.condition = Asked::Condition::Absent;
   auto bucket = enter(call);
   if (!bucket) return bucket.error();
+  if (parts.empty()) return refuse(call, 400, "MalformedXML", "There are no parts.");
+  std::vector<Tag> tags;
+  for (const s3::Part& part : parts) tags.push_back(part.tag);
+  const Tag tag = tag_of_parts(tags);
   auto found = begun(call, **bucket, upload);
+  if (!found && (*bucket)->objects.contains(upload.key) &&
+      strikes(StoreFault::ClaimsComplete, call))
+    return leave(call, tag);
   if (!found) return found.error();
-  if (auto error = unfit(call, **found, parts)) return *error;
   if (only_if_absent && (*bucket)->objects.contains(upload.key))
     return refuse(call, 412, "PreconditionFailed", "If-None-Match did not hold.");
-  StoredObject object{.bytes = {}, .metadata = (*found)->metadata};
-  std::vector<Tag> tags;
-  for (const s3::Part& part : parts) {
-    object.bytes += (*found)->parts.at(part.number).bytes;
-    tags.push_back(part.tag);
-  }
-  const Tag tag = object.tag = tag_of_parts(tags);
+  if (auto error = unfit(call, **found, parts)) return *error;
+  StoredObject object{.bytes = {}, .tag = tag, .metadata = (*found)->metadata};
+  for (const s3::Part& part : parts) object.bytes += (*found)->parts.at(part.number).bytes;
   (*bucket)->uploads.erase(upload.id);
   if (!strikes(StoreFault::Forgets, call)) {
     object.bytes = kept(call, object.bytes);

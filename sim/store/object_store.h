@@ -26,6 +26,8 @@ enum class StoreFault {
   WrongTag,    ///< It is stored, and the answer has another ETag.
   Forgets,     ///< A write is acknowledged, and not done.
   StoresHalf,  ///< Acknowledged, and only the first half is stored.
+  /// To complete an upload that has ended answers success if there is an object, whosever it is.
+  ClaimsComplete,
   kCount,
 };
 

@@ -176,6 +176,20 @@ TEST_F(SimObjectStore, ItMayLie) {
   EXPECT_EQ(stored("half"), "wh");
 }
 
+TEST_F(SimObjectStore, AnUploadThatHasEndedIsNotFoundUnlessTheStoreLies) {
+  run([this](Store& store) {
+    const s3::Upload upload = *store.create_multipart("k", {});
+    const s3::Tag tag = *store.upload_part(upload, 1, "v");
+    EXPECT_TRUE(store.abort(upload));
+    EXPECT_TRUE(store.put("k", "other", {}));
+    EXPECT_TRUE(
+        store.complete(upload, {{.number = 1, .tag = tag}}, false).failed_with(Code::NotFound));
+    store_.strike(StoreFault::ClaimsComplete, {.one_in = 1});
+    EXPECT_TRUE(store.complete(upload, {{.number = 1, .tag = tag}}, false));
+  });
+  EXPECT_EQ(stored("k"), "other");
+}
+
 TEST_F(SimObjectStore, ASeedSwitchesOnSomeFaultsAndHealingEndsThem) {
   std::array<std::uint64_t, static_cast<std::size_t>(StoreFault::kCount)> seeds_with{};
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -196,7 +210,7 @@ TEST_F(SimObjectStore, ASeedSwitchesOnSomeFaultsAndHealingEndsThem) {
     for (std::size_t i = 0; i < seeds_with.size(); ++i)
       seeds_with[i] += store.struck(static_cast<StoreFault>(i)) > 0 ? 1 : 0;
   }
-  for (std::size_t i = 0; i < seeds_with.size(); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(StoreFault::ClaimsComplete); ++i) {
     EXPECT_GT(seeds_with[i], 5U) << to_string(static_cast<StoreFault>(i));
     EXPECT_LT(seeds_with[i], 35U) << to_string(static_cast<StoreFault>(i));
   }

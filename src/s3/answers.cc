@@ -115,6 +115,10 @@ Meaning meaning_of_status(const Asked& asked, const Refusal& refusal) {
                                ? "redirects are not followed: correct endpoint and region"
                                : "the bucket is in another region: set region to " +
                                      refusal.region + " and the endpoint to that region's"};
+  if (refusal.status == 400 && head)
+    return {Code::Invalid, refusal.region.empty()
+                               ? "it has no reason with it: check region, credentials and clock"
+                               : "check that the region is " + refusal.region};
   if (refusal.status / 100 == 4) return {Code::Invalid, ""};
   if (refusal.status / 100 == 5)
     return {asked.writes ? Code::Lost : Code::Unavailable, "the store failed: try again later"};

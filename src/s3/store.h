@@ -70,7 +70,7 @@ struct Listed {
 
 struct Page {
   std::vector<Listed> objects;  ///< By key, in byte order.
-  std::string token;            ///< For the next page; empty: this is the last.
+  std::string token;  ///< For the next page, which may have none; empty: this is the last.
 };
 
 /// Calls on the objects of one bucket. Each may suspend the fiber, is sent once, and has its own

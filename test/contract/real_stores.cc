@@ -74,7 +74,7 @@ class RealStore final : public s3::Store {
 class RealStores final : public Stores {
  public:
   explicit RealStores(std::string program) : program_(std::move(program)) {
-    for (const char* folder : {"/buckets", "/metadata", "/accounts"})
+    for (const char* folder : {"/buckets", "/accounts"})
       std::filesystem::create_directory(folder_ + folder);
     std::ofstream(folder_ + "/accounts/users.json")
         << R"({"accessAccounts": {")" << kStranger << R"(": {"access": ")" << kStranger
@@ -125,11 +125,10 @@ class RealStores final : public Stores {
     for (int tries = 0; tries < kTriesMax; ++tries) {
       port_ = free_port();
       process_ = std::make_unique<Process>(
-          std::vector<std::string>{program_, "--access", kKeyId, "--secret", secret_,
-                                   "--keep-alive", "--port", "127.0.0.1:" + port_, "--iam-dir",
-                                   folder_ + "/accounts", "--virtual-domain",
-                                   std::string(kDomain) + ":" + port_, "posix", "--sidecar",
-                                   folder_ + "/metadata", folder_ + "/buckets"},
+          std::vector<std::string>{
+              program_, "--access", kKeyId, "--secret", secret_, "--keep-alive", "--port",
+              "127.0.0.1:" + port_, "--iam-dir", folder_ + "/accounts", "--virtual-domain",
+              std::string(kDomain) + ":" + port_, "posix", folder_ + "/buckets"},
           folder_ + "/log");
       if (answers()) return;
     }

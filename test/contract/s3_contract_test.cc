@@ -100,6 +100,8 @@ TEST_F(S3Contract, AWriteReplacesEverything) {
     const s3::Object wanted{.size = 7, .tag = second, .metadata = {{"b", "2"}}};
     EXPECT_EQ(must(store.head("k")), wanted);
     EXPECT_EQ(read(store, "k"), "second!");
+    const Tag third = must(store.put("k", "third", {}));
+    EXPECT_EQ(must(store.head("k")), (s3::Object{.size = 5, .tag = third}));
   });
 }
 
@@ -249,6 +251,18 @@ TEST_F(S3Contract, ACompletionCanInsistThatNothingIsThere) {
     EXPECT_TRUE(store.remove("k"));
     EXPECT_TRUE(store.complete(upload, {{.number = 1, .tag = tag}}, true));
     EXPECT_EQ(read(store, "k"), "parts");
+  });
+}
+
+TEST_F(S3Contract, ASuccessfulCompletionIsNoProof) {
+  run([&](Store& store) {
+    const s3::Upload upload = must(store.create_multipart("k", {}));
+    const Tag tag = must(store.upload_part(upload, 1, "parts"));
+    EXPECT_TRUE(store.abort(upload));
+    const Tag others = must(store.put("k", "of somebody else", {}));
+    const Tag told = must(store.complete(upload, {{.number = 1, .tag = tag}}, false));
+    EXPECT_NE(told, others);
+    EXPECT_EQ(must(store.head("k")).tag, others) << "what is there must be asked for";
   });
 }
 

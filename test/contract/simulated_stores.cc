@@ -11,7 +11,9 @@ using namespace std::chrono_literals;
 
 class SimulatedStores final : public Stores {
  public:
-  explicit SimulatedStores(std::uint64_t seed) : world_(seed) {}
+  explicit SimulatedStores(std::uint64_t seed) : world_(seed) {
+    store_.strike(sim::StoreFault::ClaimsComplete, {.one_in = 1});  // As versitygw does.
+  }
   void run(const std::function<void()>& body) override {
     bool done = false;
     (void)world_.spawn([&] {

@@ -1,12 +1,13 @@
 #!/bin/bash
-# s3_contract.sh [GTEST_FLAG...]: what s3_contract_test asserts, against versitygw. Ends with the line "N passed, N failed".
+# s3_contract.sh [GTEST_FLAG...]: what s3_contract_test asserts, against versitygw. Without flags, s3_fuzz makes 3000 random
+# calls to both, too. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
 . tools/env.sh
 program=$PWD/out/dev/s3_contract_test
-if [ ! -x "$program" ]; then
-  echo "s3_contract.sh: build it first: ninja -C out/dev s3_contract_test" >&2
+if [ ! -x "$program" ] || [ ! -x out/dev/s3_fuzz ]; then
+  echo "s3_contract.sh: build them first: ninja -C out/dev s3_contract_test s3_fuzz" >&2
   exit 1
 fi
 tools/cluster/build.sh versitygw
@@ -17,5 +18,12 @@ ended=0
 passed=$(grep -c '^\[       OK \]' "$log" || true)
 failed=$(grep -c '^\[  FAILED  \] .* ms)$' "$log" || true)
 [ "$ended" = 0 ] || [ "$failed" != 0 ] || failed=1 # It crashed.
+if [ $# = 0 ]; then
+  if out/dev/s3_fuzz --program="$(built versitygw)/versitygw" --operations=3000; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
