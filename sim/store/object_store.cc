@@ -413,6 +413,8 @@ void ObjectStore::make_bucket(const std::string& name, const std::string& region
   buckets_[name].region = region;
 }
 
+void ObjectStore::remove_bucket(const std::string& name) { buckets_.erase(name); }
+
 std::unique_ptr<Store> ObjectStore::as(const StoreUser& user, const std::string& bucket) {
   return std::make_unique<Door>(*this, user, bucket);
 }

@@ -63,6 +63,8 @@ class ObjectStore {
   ObjectStore(Executor&, Dice, Misuse);
 
   void make_bucket(const std::string& name, const std::string& region = "us-east-1");
+  /// With all that is in it.
+  void remove_bucket(const std::string& name);
   /// What that user's program calls; the store must outlive it. The bucket may be missing.
   std::unique_ptr<s3::Store> as(const StoreUser&, const std::string& bucket);
 

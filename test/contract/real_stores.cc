@@ -95,6 +95,9 @@ class RealStores final : public Stores {
   void make_bucket(const std::string& name) override {
     std::filesystem::create_directory(folder_ + "/buckets/" + name);
   }
+  void remove_bucket(const std::string& name) override {
+    std::filesystem::remove_all(folder_ + "/buckets/" + name);
+  }
   std::unique_ptr<s3::Store> as(const sim::StoreUser& user, const std::string& bucket) override {
     auto place = s3::to_place({.endpoint = "http://" + std::string(kDomain) + ":" + port_,
                                .bucket = bucket,

@@ -237,6 +237,7 @@ class Both {
       Listener listener(*store);
       for (const Step& step : story) out.push_back(listener.tell(step));
     });
+    stores.remove_bucket(bucket);  // Parts are large.
     return out;
   }
 

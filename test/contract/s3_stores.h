@@ -17,6 +17,8 @@ class Stores {
   /// Runs the body on a fiber, to its end.
   virtual void run(const std::function<void()>& body) = 0;
   virtual void make_bucket(const std::string& name) = 0;
+  /// With all that is in it. Nobody uses it any more.
+  virtual void remove_bucket(const std::string& name) = 0;
   /// The bucket, as that user's program sees it. The store's region is us-east-1.
   virtual std::unique_ptr<s3::Store> as(const sim::StoreUser&, const std::string& bucket) = 0;
   /// How the bucket is addressed, as from the next as().

@@ -25,6 +25,7 @@ class SimulatedStores final : public Stores {
     check(done, "a contract test comes to its end");
   }
   void make_bucket(const std::string& name) override { store_.make_bucket(name); }
+  void remove_bucket(const std::string& name) override { store_.remove_bucket(name); }
   std::unique_ptr<s3::Store> as(const sim::StoreUser& user, const std::string& bucket) override {
     return store_.as(user, bucket);
   }
