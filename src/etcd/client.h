@@ -1,18 +1,26 @@
 // etcd's API, one member at a time. The gRPC implementation is grpc_client.h over pool.h; fakes and
 // the simulation have their own.
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "base/secret.h"
 #include "etcd/member.h"
 
 namespace etcdop::etcd {
 
+/// Takes the next piece.
+using SnapshotSink = std::function<Result<Done>(std::string_view)>;
+
 /// Calls to one member. Each may suspend the fiber and has its own deadline (Status and the
-/// serializable list 2 s, the linearizable list 3 s, changes 7 s, a dial included) inside the
-/// fiber's.
+/// serializable list 2 s; what reads with a quorum, 3 s; changes 7 s; defragmentation and a hash
+/// 2 min; a snapshot 1 h; a dial included) inside the fiber's.
 ///
 /// Errors (etcd's text is read in errors.cc only): Unavailable: it did not happen (`unhealthy
 /// cluster`, `no leader`, not connected); Lost, TimedOut: it was sent, and a change may have
@@ -34,6 +42,39 @@ class Client {
   virtual Result<Done> remove(MemberId) = 0;
   /// Must be asked of the leader.
   virtual Result<Done> move_leader(MemberId to) = 0;
+  /// Of all members. Goes through the log, so it needs a quorum.
+  virtual Result<std::vector<Alarm>> alarms() = 0;
+  /// An alarm that is not raised is disarmed already. One whose reason has not gone is raised again
+  /// by the next put.
+  virtual Result<Done> disarm(const Alarm&) = 0;
+  /// Of this member only, which neither reads nor writes meanwhile: some 300 MB a second.
+  virtual Result<Done> defragment() = 0;
+  /// Of the keys and their history up to that revision (0: the newest). Members that were compacted
+  /// at the same one (KeyHash::compacted) have equal hashes. Invalid: that revision was compacted,
+  /// or is to come.
+  virtual Result<KeyHash> hash_kv(std::int64_t revision) = 0;
+  /// This member's database as it is now, in pieces of at most 16 MiB (etcd's are 32 KiB), and at
+  /// the end its sha256: the file that etcdutl restores. Its size in bytes; a learner gives one,
+  /// too. An error of the sink ends it and is returned. Corrupt: it does not have that sha256. What
+  /// the sink got before an error is not a snapshot.
+  virtual Result<std::uint64_t> snapshot(const SnapshotSink&) = 0;
+
+  /// AlreadyExists: there is one of that name, who may have another password.
+  virtual Result<Done> user_add(const std::string& name, const Secret& password) = 0;
+  /// Again does nothing. Invalid: there is no such user, or role ("root" always is one).
+  virtual Result<Done> user_grant_role(const std::string& user, const std::string& role) = 0;
+  /// Again does nothing. Invalid: no user root, or without the role root.
+  virtual Result<Done> auth_enable() = 0;
+  virtual Result<AuthStatus> auth_status() = 0;
+  /// A token, which every member knows for 5 min after its last use there, and until it restarts;
+  /// another member than this one may need a moment to hear of it (`invalid auth token`). Denied:
+  /// wrong name or password. Invalid: authentication is off. Costs the member 70 ms of CPU. Who
+  /// gets the password is known afterwards only: with authentication on, a member does not say who
+  /// it is before; TLS does.
+  virtual Result<Secret> authenticate(const std::string& name, const Secret& password) = 0;
+  /// Goes with each later call of this client; empty: none does. Denied `invalid auth token`, or
+  /// `revision of auth store is old`: authenticate again.
+  virtual void use_token(Secret) = 0;
 };
 
 /// Where a member is, and who must answer there.

@@ -52,10 +52,14 @@ constexpr Row kRows[] = {
     {"authentication is not enabled", Code::Invalid},
     {"root user does not exist", Code::Invalid},
     {"root user does not have root role", Code::Invalid},
+    {"user name not found", Code::Invalid},
+    {"role name not found", Code::Invalid},
     {"user name already exists", Code::AlreadyExists},
     {"role name already exists", Code::AlreadyExists},
     // Data.
     {"mvcc: database space exceeded", Code::Invalid, Code::Lost},  // The put may have succeeded.
+    {"mvcc: required revision has been compacted", Code::Invalid},
+    {"mvcc: required revision is a future revision", Code::Invalid},
     {"corrupt cluster", Code::Corrupt},
 };
 
@@ -85,8 +89,9 @@ Code by_status(int grpc_status, Asks asks) {
 }
 
 Code code_of(int grpc_status, std::string_view text, Asks asks) {
-  constexpr std::string_view kPrefix = "etcdserver: ";
-  if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
+  // 3.5 forgets to translate what stands before Defragment, HashKV and Snapshot: "auth: ...".
+  for (const std::string_view prefix : {"etcdserver: ", "auth: "})
+    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
   const auto* row = std::ranges::find(kRows, text, &Row::text);
   if (row == std::end(kRows)) return by_status(grpc_status, asks);
   return asks == Asks::Write ? row->write : row->read;

@@ -50,6 +50,10 @@ TEST(EtcdErrors, EachKnownRefusalHasItsCode) {
       {9, "root user does not exist", Code::Invalid, Code::Invalid},
       {9, "root user does not have root role", Code::Invalid, Code::Invalid},
       {9, "user name already exists", Code::AlreadyExists, Code::AlreadyExists},
+      {9, "user name not found", Code::Invalid, Code::Invalid},
+      {9, "role name not found", Code::Invalid, Code::Invalid},
+      {11, "mvcc: required revision has been compacted", Code::Invalid, Code::Invalid},
+      {11, "mvcc: required revision is a future revision", Code::Invalid, Code::Invalid},
       {8, "mvcc: database space exceeded", Code::Invalid, Code::Lost},
       {15, "corrupt cluster", Code::Corrupt, Code::Corrupt},
   };
@@ -58,6 +62,12 @@ TEST(EtcdErrors, EachKnownRefusalHasItsCode) {
     EXPECT_EQ(to_error(row.status, text, Asks::Read), (Error{row.read, text}));
     EXPECT_EQ(to_error(row.status, text, Asks::Write), (Error{row.write, text}));
   }
+}
+
+TEST(EtcdErrors, ARefusalThatEtcdForgotToTranslateIsKnownToo) {
+  for (const Asks asks : {Asks::Read, Asks::Write})
+    for (const char* text : {"user name is empty", "permission denied", "invalid auth token"})
+      EXPECT_EQ(to_error(2, std::string("auth: ") + text, asks).code, Code::Denied) << text;
 }
 
 TEST(EtcdErrors, AnUnknownTextIsJudgedByItsStatus) {

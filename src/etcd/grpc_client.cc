@@ -6,6 +6,7 @@
 
 #include "etcd/errors.h"
 #include "etcd/rpc.pb.h"
+#include "etcd/snapshot_sum.h"
 
 namespace etcdop::etcd {
 
@@ -27,8 +28,12 @@ constexpr Duration kListLimit = 3s;  // etcd itself gives up after 7 s without q
 constexpr Duration kSerializableListLimit = 2s;
 constexpr Duration kMembershipLimit = 7s;  // etcd's own limit: 5 s and two election timeouts.
 
+constexpr Duration kWholeLimit = 2min;  // 8 GiB, the largest quota, are read in half a minute.
+constexpr Duration kSnapshotLimit = 1h;
+
 constexpr std::size_t kAnswerMax = 1 << 20;  // Bytes.
 constexpr int kMembersMax = 128;             // Far more than raft is good for.
+constexpr int kAlarmsMax = 2 * kMembersMax;
 
 Member to_member(const pb::Member& m) {
   return {.id = {m.id()},
@@ -94,7 +99,7 @@ template <class Answer>
 Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
                                    const std::string& question) {
   http::GrpcStatus status;
-  auto bytes = connection.unary(method.path, question, status);
+  auto bytes = connection.unary({method.path, question, token_}, status);
   if (!bytes) {
     if (status.code > 0) return to_error(status.code, status.message, method.asks);
     Error error = bytes.error();
@@ -104,8 +109,8 @@ Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
   Answer answer;
   if (bytes->size() > kAnswerMax || !answer.ParseFromString(*bytes))
     return Error{Code::Corrupt, "not the message it should be"};
-  if constexpr (std::is_same_v<Answer, pb::MoveLeaderResponse>)
-    if (!answer.has_header()) return answer;  // etcd sends none; who is there was asked before.
+  if constexpr (std::is_same_v<Answer, pb::HeaderResponse>)
+    if (!answer.has_header()) return answer;  // MoveLeader's, ...; who is there was asked before.
   const Header header = to_header(answer.header());
   if (auto ours = must_be_ours(header); !ours) return ours.error();
   connection.peer = header;
@@ -195,9 +200,139 @@ Result<Done> GrpcClient::remove(MemberId id) {
 Result<Done> GrpcClient::move_leader(MemberId to) {
   static constexpr Method kMethod{"/etcdserverpb.Maintenance/MoveLeader", "MoveLeader", Asks::Write,
                                   kMembershipLimit};
-  auto answer = call<pb::MoveLeaderResponse>(kMethod, id_request(to));
+  auto answer = call<pb::HeaderResponse>(kMethod, id_request(to));
   if (!answer) return answer.error();
   return Done{};
+}
+
+Result<std::vector<Alarm>> GrpcClient::alarms() {
+  static constexpr Method kMethod{"/etcdserverpb.Maintenance/Alarm", "Alarm", Asks::Read,
+                                  kListLimit};
+  auto answer = call<pb::AlarmResponse>(kMethod, pb::AlarmRequest().SerializeAsString());
+  if (!answer) return answer.error();
+  std::vector<Alarm> alarms;
+  for (const pb::AlarmMember& alarm : answer->alarms()) {
+    const bool known = alarm.alarm() == pb::NOSPACE || alarm.alarm() == pb::CORRUPT;
+    if (!known || alarms.size() == kAlarmsMax)
+      return Error{Code::Corrupt, "Alarm at " + where_.address + ": unknown alarm, or too many"};
+    alarms.push_back({.kind = AlarmKind(alarm.alarm()), .member = {alarm.memberid()}});
+  }
+  return alarms;
+}
+
+Result<Done> GrpcClient::disarm(const Alarm& alarm) {
+  static constexpr Method kMethod{"/etcdserverpb.Maintenance/Alarm", "Alarm (disarm)", Asks::Write,
+                                  kMembershipLimit};
+  pb::AlarmRequest question;
+  question.set_action(pb::AlarmRequest::DEACTIVATE);
+  question.set_memberid(alarm.member.value);
+  question.set_alarm(pb::AlarmType(alarm.kind));
+  auto answer = call<pb::AlarmResponse>(kMethod, question.SerializeAsString());
+  if (!answer) return answer.error();
+  return Done{};
+}
+
+Result<Done> GrpcClient::defragment() {
+  static constexpr Method kMethod{"/etcdserverpb.Maintenance/Defragment", "Defragment", Asks::Write,
+                                  kWholeLimit};
+  auto answer = call<pb::HeaderResponse>(kMethod, "");
+  if (!answer) return answer.error();
+  return Done{};
+}
+
+Result<KeyHash> GrpcClient::hash_kv(std::int64_t revision) {
+  static constexpr Method kMethod{"/etcdserverpb.Maintenance/HashKV", "HashKV", Asks::Read,
+                                  kWholeLimit};
+  pb::HashKVRequest question;
+  question.set_revision(revision);
+  auto answer = call<pb::HashKVResponse>(kMethod, question.SerializeAsString());
+  if (!answer) return answer.error();
+  return KeyHash{.hash = answer->hash(),
+                 .revision = answer->header().revision(),
+                 .compacted = answer->compact_revision()};
+}
+
+Result<std::uint64_t> GrpcClient::snapshot(const SnapshotSink& sink) {
+  const Within limit(executor_, kSnapshotLimit);
+  auto taken = receive_snapshot(sink);
+  if (!taken) return Error(taken.error()).during("Snapshot at " + where_.address);
+  return taken;
+}
+
+Result<std::uint64_t> GrpcClient::receive_snapshot(const SnapshotSink& sink) {
+  auto connection = connections_->connection();
+  if (!connection) return connection.error();
+  if (auto ours = identify(**connection); !ours) return ours.error();  // No piece has a header.
+  SnapshotSum sum;
+  std::optional<Error> failure;
+  const auto take = [&](std::string_view bytes) {
+    pb::SnapshotResponse piece;
+    if (!piece.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      failure = Error{Code::Corrupt, "not the message it should be"};
+    else if (auto taken = sink(piece.blob()); !taken) failure = taken.error();
+    else sum.add(piece.blob());
+    return !failure;
+  };
+  http::GrpcStatus status;
+  const Question question{"/etcdserverpb.Maintenance/Snapshot", "", token_};
+  auto ended = (*connection)->stream(question, take, status);
+  if (failure) return *failure;
+  if (ended) return sum.end();
+  if (status.code > 0) return to_error(status.code, status.message, Asks::Read);
+  Error error = ended.error();
+  if (error.code == Code::Lost) error.code = Code::Unavailable;  // It was a read.
+  return error;
+}
+
+Result<Done> GrpcClient::user_add(const std::string& name, const Secret& password) {
+  static constexpr Method kMethod{"/etcdserverpb.Auth/UserAdd", "UserAdd", Asks::Write,
+                                  kMembershipLimit};
+  pb::AuthUserAddRequest question;
+  question.set_name(name);
+  question.set_password(password.reveal());
+  auto answer = call<pb::HeaderResponse>(kMethod, question.SerializeAsString());
+  if (!answer) return answer.error();
+  return Done{};
+}
+
+Result<Done> GrpcClient::user_grant_role(const std::string& user, const std::string& role) {
+  static constexpr Method kMethod{"/etcdserverpb.Auth/UserGrantRole", "UserGrantRole", Asks::Write,
+                                  kMembershipLimit};
+  pb::AuthUserGrantRoleRequest question;
+  question.set_user(user);
+  question.set_role(role);
+  auto answer = call<pb::HeaderResponse>(kMethod, question.SerializeAsString());
+  if (!answer) return answer.error();
+  return Done{};
+}
+
+Result<Done> GrpcClient::auth_enable() {
+  static constexpr Method kMethod{"/etcdserverpb.Auth/AuthEnable", "AuthEnable", Asks::Write,
+                                  kMembershipLimit};
+  auto answer = call<pb::HeaderResponse>(kMethod, "");
+  if (!answer) return answer.error();
+  return Done{};
+}
+
+Result<AuthStatus> GrpcClient::auth_status() {
+  static constexpr Method kMethod{"/etcdserverpb.Auth/AuthStatus", "AuthStatus", Asks::Read,
+                                  kListLimit};
+  auto answer = call<pb::AuthStatusResponse>(kMethod, "");
+  if (!answer) return answer.error();
+  return AuthStatus{.enabled = answer->enabled(), .revision = answer->authrevision()};
+}
+
+Result<Secret> GrpcClient::authenticate(const std::string& name, const Secret& password) {
+  static constexpr Method kMethod{"/etcdserverpb.Auth/Authenticate", "Authenticate", Asks::Read,
+                                  kMembershipLimit};
+  pb::AuthenticateRequest question;
+  question.set_name(name);
+  question.set_password(password.reveal());
+  auto answer = call<pb::AuthenticateResponse>(kMethod, question.SerializeAsString());
+  if (!answer) return answer.error();
+  if (answer->token().empty())
+    return Error{Code::Corrupt, "Authenticate at " + where_.address + ": no token in the answer"};
+  return Secret(answer->token());
 }
 
 }  // namespace etcdop::etcd

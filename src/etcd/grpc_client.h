@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/fiber.h"
 #include "etcd/client.h"
@@ -11,13 +13,21 @@
 
 namespace etcdop::etcd {
 
+/// What is asked; the token goes along if it is not empty.
+struct Question {
+  std::string_view path, message;
+  const Secret& token;
+};
+
 /// One connection to one process, which therefore never becomes somebody else.
 class Connection {
  public:
   virtual ~Connection() = default;
   /// As http::GrpcChannel::unary. May suspend.
-  virtual Result<std::string> unary(std::string_view path, std::string_view request,
-                                    http::GrpcStatus&) = 0;
+  virtual Result<std::string> unary(const Question&, http::GrpcStatus&) = 0;
+  /// As http::GrpcChannel::stream. May suspend.
+  virtual Result<Done> stream(const Question&, const http::GrpcChannel::Sink&,
+                              http::GrpcStatus&) = 0;
   /// Who spoke last on it; its owner never changes this.
   std::optional<Header> peer;
 };
@@ -46,6 +56,17 @@ class GrpcClient final : public Client {
   Result<Done> promote(MemberId) override;
   Result<Done> remove(MemberId) override;
   Result<Done> move_leader(MemberId to) override;
+  Result<std::vector<Alarm>> alarms() override;
+  Result<Done> disarm(const Alarm&) override;
+  Result<Done> defragment() override;
+  Result<KeyHash> hash_kv(std::int64_t revision) override;
+  Result<std::uint64_t> snapshot(const SnapshotSink&) override;
+  Result<Done> user_add(const std::string& name, const Secret& password) override;
+  Result<Done> user_grant_role(const std::string& user, const std::string& role) override;
+  Result<Done> auth_enable() override;
+  Result<AuthStatus> auth_status() override;
+  Result<Secret> authenticate(const std::string& name, const Secret& password) override;
+  void use_token(Secret token) override { token_ = std::move(token); }
 
  private:
   struct Method;
@@ -55,9 +76,11 @@ class GrpcClient final : public Client {
   Result<Answer> call_on(Connection&, const Method&, const std::string& question);
   Result<Done> identify(Connection&);
   Result<Done> must_be_ours(const Header&) const;
+  Result<std::uint64_t> receive_snapshot(const SnapshotSink&);
   Executor& executor_;
   std::shared_ptr<Connections> connections_;
   Endpoint where_;
+  Secret token_;
 };
 
 }  // namespace etcdop::etcd

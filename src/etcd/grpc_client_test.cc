@@ -18,6 +18,11 @@ constexpr Header kPeer{.cluster = {0xC1}, .member = {0xA1}, .raft_term = 7};
 constexpr const char* kStatus = "/etcdserverpb.Maintenance/Status";
 constexpr const char* kList = "/etcdserverpb.Cluster/MemberList";
 constexpr const char* kAdd = "/etcdserverpb.Cluster/MemberAdd";
+constexpr const char* kAlarm = "/etcdserverpb.Maintenance/Alarm";
+constexpr const char* kHash = "/etcdserverpb.Maintenance/HashKV";
+constexpr const char* kSnapshot = "/etcdserverpb.Maintenance/Snapshot";
+constexpr const char* kAuthenticate = "/etcdserverpb.Auth/Authenticate";
+constexpr const char* kDefragment = "/etcdserverpb.Maintenance/Defragment";
 constexpr const char* kRemove = "/etcdserverpb.Cluster/MemberRemove";
 
 template <class Answer>
@@ -47,22 +52,38 @@ class Peer final : public Connections, public Connection {
   Result<Done> can_be_reached = Done{};
   std::vector<std::string> asked;
   std::string question;  ///< The last one.
+  Secret token;          ///< That came with it.
 
   Result<std::shared_ptr<Connection>> connection() override {
     if (!can_be_reached) return can_be_reached.error();
     return std::shared_ptr<Connection>(std::shared_ptr<void>(), this);  // Owned by the test.
   }
-  Result<std::string> unary(std::string_view path, std::string_view request,
-                            http::GrpcStatus& status) override {
-    asked.emplace_back(path);
-    question = request;
-    const auto& [code, text] = answers_.at(std::string(path));
+  Result<std::string> unary(const Question& asks, http::GrpcStatus& status) override {
+    asked.emplace_back(asks.path);
+    question = asks.message;
+    token = asks.token;
+    const auto& [code, text] = answers_.at(std::string(asks.path));
     if (code == -1) return to_result(executor_.sleep(1h), "call").error();
     if (code == -2) return Error{Code::Lost, "connection ended before the answer"};
     status = {code, text};
     if (code != 0) return Error{Code::Unavailable, "what the channel makes of it does not count"};
     return text;
   }
+  Result<Done> stream(const Question& asks, const http::GrpcChannel::Sink& sink,
+                      http::GrpcStatus& status) override {
+    asked.emplace_back(asks.path);
+    token = asks.token;
+    for (const std::string& blob : pieces) {
+      pb::SnapshotResponse piece;
+      piece.set_blob(blob);
+      if (!sink(piece.SerializeAsString())) return Done{};
+    }
+    status = stream_ends;
+    if (status.code != 0) return Error{Code::Lost, "what the channel makes of it does not count"};
+    return Done{};
+  }
+  std::vector<std::string> pieces;
+  http::GrpcStatus stream_ends{.code = 0, .message = {}};
 
  private:
   Executor& executor_;
@@ -179,7 +200,7 @@ TEST_F(GrpcClientTest, EachChangeOfOneMemberHasItsPathAndId) {
       {kRemove, &Client::remove},
       {"/etcdserverpb.Maintenance/MoveLeader", &Client::move_leader}};
   for (const auto& [path, change] : calls) {
-    peer_.answer(path, from_peer<pb::MoveLeaderResponse>());
+    peer_.answer(path, from_peer<pb::HeaderResponse>());
     run([&](Client& client) { EXPECT_TRUE((client.*change)({0xE5})) << path; });
     EXPECT_EQ(peer_.asked.back(), path);
     pb::MemberIdRequest asked;
@@ -188,9 +209,177 @@ TEST_F(GrpcClientTest, EachChangeOfOneMemberHasItsPathAndId) {
   }
 }
 
-TEST_F(GrpcClientTest, MoveLeaderIsBelievedWithoutAHeader) {
-  peer_.answer("/etcdserverpb.Maintenance/MoveLeader", pb::MoveLeaderResponse());
-  run([](Client& client) { EXPECT_TRUE(client.move_leader({0xE5})); });
+TEST_F(GrpcClientTest, AnAnswerThatEtcdSendsWithoutAHeaderIsBelieved) {
+  peer_.answer("/etcdserverpb.Maintenance/MoveLeader", pb::HeaderResponse());
+  peer_.answer(kDefragment, pb::HeaderResponse());
+  run([](Client& client) {
+    EXPECT_TRUE(client.move_leader({0xE5}));
+    EXPECT_TRUE(client.defragment());
+  });
+  EXPECT_EQ(peer_.asked.back(), kDefragment);
+}
+
+TEST_F(GrpcClientTest, ListsAlarmsByMemberAndKind) {
+  auto said = from_peer<pb::AlarmResponse>();
+  for (const auto kind : {pb::NOSPACE, pb::CORRUPT}) {
+    auto* one = said.add_alarms();
+    one->set_memberid(0xA0 + std::uint64_t(kind));
+    one->set_alarm(kind);
+  }
+  peer_.answer(kAlarm, said);
+  run([](Client& client) {
+    auto alarms = client.alarms();
+    ASSERT_TRUE(alarms);
+    EXPECT_EQ(*alarms, (std::vector<Alarm>{{.kind = AlarmKind::NoSpace, .member = {0xA1}},
+                                           {.kind = AlarmKind::Corrupt, .member = {0xA2}}}));
+  });
+  pb::AlarmRequest asked;
+  ASSERT_TRUE(asked.ParseFromString(peer_.question));
+  EXPECT_EQ(asked.action(), pb::AlarmRequest::GET);
+  EXPECT_EQ(asked.alarm(), pb::NONE) << "of every kind";
+}
+
+TEST_F(GrpcClientTest, DisarmsOneAlarmOfOneMember) {
+  peer_.answer(kAlarm, from_peer<pb::AlarmResponse>());
+  run([](Client& client) {
+    EXPECT_TRUE(client.disarm({.kind = AlarmKind::Corrupt, .member = {0xA1}}));
+  });
+  pb::AlarmRequest asked;
+  ASSERT_TRUE(asked.ParseFromString(peer_.question));
+  EXPECT_EQ(asked.action(), pb::AlarmRequest::DEACTIVATE);
+  EXPECT_EQ(asked.alarm(), pb::CORRUPT);
+  EXPECT_EQ(asked.memberid(), 0xA1U);
+}
+
+TEST_F(GrpcClientTest, HashesUpToARevision) {
+  auto said = from_peer<pb::HashKVResponse>();
+  said.mutable_header()->set_revision(9);
+  said.set_hash(77);
+  said.set_compact_revision(-1);
+  peer_.answer(kHash, said);
+  run([](Client& client) {
+    auto hash = client.hash_kv(5);
+    ASSERT_TRUE(hash);
+    EXPECT_EQ(*hash, (KeyHash{.hash = 77, .revision = 9, .compacted = -1}));
+  });
+  pb::HashKVRequest asked;
+  ASSERT_TRUE(asked.ParseFromString(peer_.question));
+  EXPECT_EQ(asked.revision(), 5);
+}
+
+/// The sha256 of 512 letters x.
+std::string sum_of_xs() {
+  constexpr std::string_view kHex =
+      "64164443bb63e338ef1cfdb12a57117cd1212270cc935a798f6e8a665cdf4659";
+  std::string bytes;
+  for (std::size_t i = 0; i < kHex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(kHex.substr(i, 2)), nullptr, 16));
+  return bytes;
+}
+
+TEST_F(GrpcClientTest, ASnapshotComesInPiecesAndIsWhatItsSumSays) {
+  peer_.pieces = {std::string(300, 'x'), std::string(212, 'x'), sum_of_xs()};
+  run([](Client& client) {
+    std::string file;
+    auto taken = client.snapshot([&](std::string_view piece) {
+      file += piece;
+      return Result<Done>(Done{});
+    });
+    ASSERT_TRUE(taken) << taken.error().message;
+    EXPECT_EQ(*taken, 544U);
+    EXPECT_EQ(file.size(), 544U) << "with the sum, as etcdutl wants it";
+  });
+  EXPECT_EQ(peer_.asked, (std::vector<std::string>{kStatus, kSnapshot}));
+}
+
+TEST_F(GrpcClientTest, ASnapshotThatIsNotWhole) {
+  const auto fails = [&](Code code, const std::string& text) {
+    run([&](Client& client) {
+      auto taken = client.snapshot([](std::string_view) { return Result<Done>(Done{}); });
+      ASSERT_TRUE(taken.failed_with(code)) << text;
+      EXPECT_EQ(taken.error().message, "Snapshot at 10.0.0.1: " + text);
+    });
+  };
+  peer_.pieces = {std::string(511, 'x') + "y", sum_of_xs()};
+  fails(Code::Corrupt, "the snapshot does not have its sha256");
+  peer_.pieces = {std::string(512, 'x')};
+  fails(Code::Corrupt, "512 bytes, which end with no sha256");
+  peer_.pieces = {};
+  fails(Code::Corrupt, "0 bytes, which end with no sha256");
+  peer_.stream_ends = {.code = 2, .message = "auth: user name is empty"};
+  fails(Code::Denied, "auth: user name is empty");
+  peer_.stream_ends = {.code = -1, .message = {}};
+  fails(Code::Unavailable, "what the channel makes of it does not count");
+  peer_.answer(kStatus, from_peer<pb::StatusResponse>({{0xC2}, {0xA1}, 7}));
+  peer_.peer.reset();
+  peer_.asked.clear();
+  run([](Client& client) {
+    auto taken = client.snapshot([](std::string_view) { return Result<Done>(Done{}); });
+    EXPECT_TRUE(taken.failed_with(Code::Corrupt));
+  });
+  EXPECT_EQ(peer_.asked, std::vector<std::string>{kStatus}) << "of a stranger";
+}
+
+TEST_F(GrpcClientTest, WhoCannotTakeMoreOfASnapshotEndsIt) {
+  peer_.pieces = {std::string(512, 'x'), sum_of_xs()};
+  run([](Client& client) {
+    int pieces = 0;
+    auto taken = client.snapshot([&](std::string_view) {
+      ++pieces;
+      return Result<Done>(Error{Code::Invalid, "disk full"});
+    });
+    ASSERT_TRUE(taken.failed_with(Code::Invalid));
+    EXPECT_EQ(taken.error().message, "Snapshot at 10.0.0.1: disk full");
+    EXPECT_EQ(pieces, 1);
+  });
+}
+
+TEST_F(GrpcClientTest, UsersAndRolesAreNamedAsAsked) {
+  peer_.answer("/etcdserverpb.Auth/UserAdd", from_peer<pb::HeaderResponse>());
+  peer_.answer("/etcdserverpb.Auth/UserGrantRole", from_peer<pb::HeaderResponse>());
+  peer_.answer("/etcdserverpb.Auth/AuthEnable", from_peer<pb::HeaderResponse>());
+  auto status = from_peer<pb::AuthStatusResponse>();
+  status.set_enabled(true);
+  status.set_authrevision(4);
+  peer_.answer("/etcdserverpb.Auth/AuthStatus", status);
+  run([&](Client& client) {
+    EXPECT_TRUE(client.user_add("root", Secret("pass")));
+    pb::AuthUserAddRequest user;
+    ASSERT_TRUE(user.ParseFromString(peer_.question));
+    EXPECT_EQ(user.name() + " " + user.password(), "root pass");
+    EXPECT_TRUE(client.user_grant_role("bob", "root"));
+    pb::AuthUserGrantRoleRequest grant;
+    ASSERT_TRUE(grant.ParseFromString(peer_.question));
+    EXPECT_EQ(grant.user() + " " + grant.role(), "bob root");
+    EXPECT_TRUE(client.auth_enable());
+    auto on = client.auth_status();
+    ASSERT_TRUE(on);
+    EXPECT_EQ(*on, (AuthStatus{.enabled = true, .revision = 4}));
+  });
+}
+
+TEST_F(GrpcClientTest, ATokenGoesWithEachCallFromThenOn) {
+  auto said = from_peer<pb::AuthenticateResponse>();
+  said.set_token("abc.7");
+  peer_.answer(kAuthenticate, said);
+  peer_.answer(kRemove, from_peer<pb::MemberListResponse>());
+  run([&](Client& client) {
+    auto token = client.authenticate("root", Secret("pass"));
+    ASSERT_TRUE(token);
+    EXPECT_TRUE(peer_.token.empty());
+    EXPECT_EQ(peer_.asked, std::vector<std::string>{kAuthenticate})
+        << "nobody says who he is before";
+    client.use_token(*token);
+    EXPECT_TRUE(client.remove({1}));
+    EXPECT_EQ(peer_.token.reveal(), "abc.7");
+    client.use_token({});
+    EXPECT_TRUE(client.remove({1}));
+    EXPECT_TRUE(peer_.token.empty());
+  });
+  peer_.answer(kAuthenticate, from_peer<pb::AuthenticateResponse>());
+  run([](Client& client) {
+    EXPECT_TRUE(client.authenticate("root", Secret("pass")).failed_with(Code::Corrupt));
+  });
 }
 
 TEST_F(GrpcClientTest, ARefusalNamesCallAddressAndReason) {
@@ -271,6 +460,12 @@ TEST_F(GrpcClientTest, EachCallHasItsDeadline) {
       {kRemove, [](Client& c) { return c.remove({1}).error().code; }, 7s, Code::TimedOut},
       {"/etcdserverpb.Maintenance/MoveLeader",
        [](Client& c) { return c.move_leader({1}).error().code; }, 7s, Code::TimedOut},
+      {kAlarm, [](Client& c) { return c.alarms().error().code; }, 3s, Code::TimedOut},
+      {kAlarm, [](Client& c) { return c.disarm({}).error().code; }, 7s, Code::TimedOut},
+      {kHash, [](Client& c) { return c.hash_kv(0).error().code; }, 2min, Code::TimedOut},
+      {kAuthenticate, [](Client& c) { return c.authenticate("u", Secret("p")).error().code; }, 7s,
+       Code::TimedOut},
+      {kDefragment, [](Client& c) { return c.defragment().error().code; }, 2min, Code::TimedOut},
       {kStatus, [](Client& c) { return c.remove({1}).error().code; }, 2s,
        Code::Unavailable},  // Only the question who is there was sent: it did not happen.
   };
@@ -325,6 +520,10 @@ TEST_F(GrpcClientTest, AnImplausibleAnswerIsCorrupt) {
   }
   peer_.answer(kAdd, from_peer<pb::MemberAddResponse>());
   run([](Client& client) { EXPECT_TRUE(client.add_learner("u").failed_with(Code::Corrupt)); });
+  auto alarms = from_peer<pb::AlarmResponse>();
+  alarms.add_alarms()->set_alarm(pb::AlarmType(9));
+  peer_.answer(kAlarm, alarms);
+  run([](Client& client) { EXPECT_TRUE(client.alarms().failed_with(Code::Corrupt)); });
   pb::MemberAddRequest garbage;
   garbage.add_peerurls("a string where a header should be");
   peer_.answer(kStatus, garbage);

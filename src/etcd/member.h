@@ -62,4 +62,28 @@ struct Status {
   bool operator==(const Status&) const = default;
 };
 
+/// What a member has raised, until somebody disarms it: every member then refuses puts (NoSpace) or
+/// all that concerns keys (Corrupt). Source: etcdserverpb.AlarmMember; the numbers are etcd's.
+enum class AlarmKind { NoSpace = 1, Corrupt = 2 };
+struct Alarm {
+  AlarmKind kind = AlarmKind::NoSpace;
+  MemberId member;
+  auto operator<=>(const Alarm&) const = default;
+};
+
+/// Source: etcdserverpb.HashKVResponse.
+struct KeyHash {
+  std::uint32_t hash = 0;
+  std::int64_t revision = 0;   ///< The member's newest.
+  std::int64_t compacted = 0;  ///< What the hash starts from; -1 if never.
+  bool operator==(const KeyHash&) const = default;
+};
+
+/// `revision` grows with each change of users and roles; tokens of an older one may be refused.
+struct AuthStatus {
+  bool enabled = false;
+  std::uint64_t revision = 0;
+  bool operator==(const AuthStatus&) const = default;
+};
+
 }  // namespace etcdop::etcd

@@ -34,20 +34,28 @@ std::string authority_of(const Endpoint& place) {
   return v6 ? "[" + place.address + "]" : place.address;
 }
 
+http::GrpcFields fields_of(const Question& question) {
+  if (question.token.empty()) return {};
+  return {{"token", question.token.reveal()}};
+}
+
 class GrpcConnection final : public Connection {
  public:
   GrpcConnection(Executor& executor, std::unique_ptr<Stream> stream, const Endpoint& place)
       : executor_(executor), channel_(executor, std::move(stream), authority_of(place)) {}
 
-  Result<std::string> unary(std::string_view path, std::string_view request,
-                            http::GrpcStatus& status) override {
+  Result<std::string> unary(const Question& question, http::GrpcStatus& status) override {
     const Instant began = executor_.now();
-    auto answer = channel_.unary(path, request, &status);
+    auto answer = channel_.unary(question.path, question.message, &status, fields_of(question));
     const Instant now = executor_.now();
     if (answer || status.code >= 0) heard_ = now;
     else if (answer.failed_with(Code::TimedOut) && heard_ < began && now - began >= kSilenceMax)
       silent_ = true;  // Perhaps its node is gone: nothing would tell us for minutes.
     return answer;
+  }
+  Result<Done> stream(const Question& question, const http::GrpcChannel::Sink& sink,
+                      http::GrpcStatus& status) override {
+    return channel_.stream(question.path, question.message, sink, &status, fields_of(question));
   }
   bool usable() const { return !silent_ && channel_.usable(); }
 

@@ -24,6 +24,7 @@ constexpr Duration kLastWords = std::chrono::seconds(1);   // To read why the se
 /// One call, on the stack of the fiber that makes it.
 struct Call {
   std::string request;  // With its prefix.
+  GrpcFields fields;
   std::size_t sent = 0;
   std::string arrived;  // Raw DATA, not yet looked at.
   int http_status = -1;
@@ -53,10 +54,11 @@ std::string_view view(const T* p, std::size_t n) {
   return {reinterpret_cast<const char*>(p), n};
 }
 
-nghttp2_nv field(std::string_view name, std::string_view value) {
+nghttp2_nv field(std::string_view name, std::string_view value,
+                 std::uint8_t flags = NGHTTP2_NV_FLAG_NONE) {
   return {reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
           reinterpret_cast<std::uint8_t*>(const_cast<char*>(value.data())), name.size(),
-          value.size(), NGHTTP2_NV_FLAG_NONE};
+          value.size(), flags};
 }
 
 }  // namespace
@@ -185,6 +187,8 @@ Result<std::int32_t> GrpcChannel::Connection::submit(std::string_view path, Call
                                     field("content-type", "application/grpc"),
                                     field("te", "trailers")};
   if (!timeout.empty()) fields.push_back(field("grpc-timeout", timeout));
+  for (const auto& [name, value] : call.fields)
+    fields.push_back(field(name, value, NGHTTP2_NV_FLAG_NO_INDEX));
   nghttp2_data_provider body{};
   body.read_callback = [](nghttp2_session*, std::int32_t id, std::uint8_t* into, std::size_t space,
                           std::uint32_t* flags, nghttp2_data_source*, void* p) -> ssize_t {
@@ -364,14 +368,14 @@ GrpcChannel::~GrpcChannel() {
 bool GrpcChannel::usable() const { return connection_->usable(); }
 
 Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view request,
-                                       GrpcStatus* status) {
+                                       GrpcStatus* status, const GrpcFields& fields) {
   std::string answer;
   int answers = 0;
   const auto first = [&](std::string_view message) {
     answer = message;
     return ++answers == 1;  // The status counts, so go on to the end.
   };
-  if (auto end = stream(path, request, first, status); !end) return end.error();
+  if (auto end = stream(path, request, first, status, fields); !end) return end.error();
   if (answers == 1) return answer;
   return Error{Code::Corrupt, std::string(path) +
                                   (answers == 0 ? ": no message" : ": more than one message") +
@@ -379,8 +383,9 @@ Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view r
 }
 
 Result<Done> GrpcChannel::stream(std::string_view path, std::string_view request, const Sink& sink,
-                                 GrpcStatus* status) {
+                                 GrpcStatus* status, const GrpcFields& fields) {
   Call call;
+  call.fields = fields;
   call.request = to_grpc_frame(request);
   auto end = connection_->carry(path, call, sink);
   if (status) *status = std::move(call.status);

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/fiber.h"
 #include "sys/stream.h"
@@ -16,6 +18,10 @@ struct GrpcStatus {
   int code = -1;        ///< grpc-status; -1 if the server gave none.
   std::string message;  ///< grpc-message, decoded and otherwise unchanged.
 };
+
+/// What goes with a request, by lower-case names; no index of the connection keeps a value, so that
+/// it may be a secret.
+using GrpcFields = std::vector<std::pair<std::string, std::string>>;
 
 /// Calls may run side by side. Deadline and cancellation are the calling fiber's; the server is
 /// told the deadline (grpc-timeout), and sees RST_STREAM when a call is given up.
@@ -38,10 +44,10 @@ class GrpcChannel {
   /// One message each way. The error's message is `path` + ": " + grpc-message; `status`, if given,
   /// is always set.
   Result<std::string> unary(std::string_view path, std::string_view request,
-                            GrpcStatus* status = nullptr);
+                            GrpcStatus* status = nullptr, const GrpcFields& = {});
   /// One message there, any number back.
   Result<Done> stream(std::string_view path, std::string_view request, const Sink&,
-                      GrpcStatus* status = nullptr);
+                      GrpcStatus* status = nullptr, const GrpcFields& = {});
   /// False once the server said goodbye or the connection ended: dial another. Calls already
   /// running go on.
   bool usable() const;

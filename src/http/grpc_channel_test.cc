@@ -226,6 +226,15 @@ TEST_P(GrpcChannelTest, ACallIsWrittenAsTheProtocolSays) {
                                                              {"te", "trailers"}}));
 }
 
+TEST_P(GrpcChannelTest, WhatGoesWithARequestArrives) {
+  connected(echo, [&](GrpcChannel& channel) {
+    EXPECT_TRUE(channel.unary("/s/M", "", nullptr, {{"token", "abc.7"}}));
+    EXPECT_TRUE(channel.unary("/s/M", ""));
+  });
+  EXPECT_EQ(server->calls[1].fields["token"], "abc.7");
+  EXPECT_FALSE(server->calls[3].fields.contains("token")) << "of that call only";
+}
+
 TEST_P(GrpcChannelTest, TheServerIsToldTheDeadline) {
   connected(echo, [&](GrpcChannel& channel) {
     Within limit(world, 1500ms);

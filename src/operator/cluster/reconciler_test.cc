@@ -25,6 +25,7 @@ namespace v1 = api::v1alpha2;
 
 const api::ObjectKey kKey{"prod", "db"};
 constexpr etcd::ClusterId kCluster{0xc1};
+const Error kNotScripted{Code::Invalid, "not scripted"};
 
 /// Three voters, a, b and c; b leads. Who refuses says so as etcd does.
 struct Etcd final : etcd::Clients {
@@ -70,6 +71,19 @@ struct Etcd final : etcd::Clients {
       return all_.remove_fails;
     }
     Result<Done> move_leader(etcd::MemberId) override { return Done{}; }
+    Result<std::vector<etcd::Alarm>> alarms() override { return kNotScripted; }
+    Result<Done> disarm(const etcd::Alarm&) override { return kNotScripted; }
+    Result<Done> defragment() override { return kNotScripted; }
+    Result<etcd::KeyHash> hash_kv(std::int64_t) override { return kNotScripted; }
+    Result<std::uint64_t> snapshot(const etcd::SnapshotSink&) override { return kNotScripted; }
+    Result<Done> user_add(const std::string&, const Secret&) override { return kNotScripted; }
+    Result<Done> user_grant_role(const std::string&, const std::string&) override {
+      return kNotScripted;
+    }
+    Result<Done> auth_enable() override { return kNotScripted; }
+    Result<etcd::AuthStatus> auth_status() override { return kNotScripted; }
+    Result<Secret> authenticate(const std::string&, const Secret&) override { return kNotScripted; }
+    void use_token(Secret) override {}
 
    private:
     Etcd& all_;
