@@ -8,10 +8,14 @@ class Connected final : public etcd::Connection {
   Connected(Executor& executor, EtcdNet& net, std::string address, std::uint64_t process)
       : executor_(executor), net_(net), address_(std::move(address)), process_(process) {}
   bool usable() const { return net_.process_at(address_) == process_; }
-  Result<std::string> unary(std::string_view path, std::string_view request,
-                            http::GrpcStatus& status) override {
+  Result<std::string> unary(const etcd::Question& question, http::GrpcStatus& status) override {
     if (!usable()) return Error{Code::Unavailable, "the connection has ended"};
-    return net_.unary(executor_, address_, path, request, status);
+    return net_.unary(executor_, address_, question, status);
+  }
+  Result<Done> stream(const etcd::Question& question, const http::GrpcChannel::Sink& sink,
+                      http::GrpcStatus& status) override {
+    if (!usable()) return Error{Code::Unavailable, "the connection has ended"};
+    return net_.stream(executor_, address_, question, sink, status);
   }
 
  private:

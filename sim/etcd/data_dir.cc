@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "sim/etcd/flags.h"
+
 namespace etcdop::sim {
 namespace {
 
-Refusal refused(const char* text, int code = kFailedPrecondition) {
-  return {code, std::string("etcdserver: ") + text};
-}
+constexpr std::int64_t kPutOverhead = 256;  // kvOverhead
 
 Refusal add(Applied& applied, const etcd::Member& added, std::size_t max_learners) {
   if (applied.members.contains(added.id)) return refused("member ID already exist");
@@ -42,25 +42,95 @@ Refusal change_members(Applied& applied, const Change& change, std::size_t max_l
 
 }  // namespace
 
-Refusal Applied::take(const Entry& entry, std::size_t max_learners) {
+Taken Applied::take(const Entry& entry, const Flags& flags, const etcd::VersionFacts& facts) {
   ++index;
   const Change& change = entry.change;
   switch (change.kind) {
     case Change::Kind::None: return {};
     case Change::Kind::Add:
     case Change::Kind::Promote:
-    case Change::Kind::Remove: return change_members(*this, change, max_learners);
+    case Change::Kind::Remove:
+      return {
+          .refusal = change_members(*this, change, flags.max_learners), .alarms = {}, .token = {}};
     case Change::Kind::Publish:
       if (const auto found = members.find(change.member.id); found != members.end()) {
         found->second.name = change.member.name;
         found->second.client_urls = change.member.client_urls;
       }
       return {};
-    case Change::Kind::Put: keys[change.key] = change.value; return {};
     case Change::Kind::Version: minor = change.minor; return {};
+    case Change::Kind::Put:
+    case Change::Kind::Delete:
+    case Change::Kind::Compact: return write(change, flags);
+    case Change::Kind::Raise:
+    case Change::Kind::Disarm:
+    case Change::Kind::Alarms: return change_alarms(change);
+    case Change::Kind::AddUser:
+    case Change::Kind::Grant:
+    case Change::Kind::EnableAuth:
+    case Change::Kind::AskAuth:
+    case Change::Kind::Authenticate: return change_users(change, facts);
   }
   check(false, "a known kind of change");
   return {};
+}
+
+Taken Applied::write(const Change& change, const Flags& flags) {
+  Taken taken;
+  const bool capped = change.kind == Change::Kind::Put && any(alarms, AlarmKind::NoSpace);
+  if (any(alarms, AlarmKind::Corrupt)) {
+    taken.refusal = refused("corrupt cluster", kDataLoss);
+  } else if (change.kind == Change::Kind::Compact) {
+    taken.refusal = store.compact(change.revision);
+  } else if (const auto denied = users.may_touch_keys(change.caller); denied.code && !capped) {
+    taken.refusal = denied;
+  } else if (change.kind == Change::Kind::Delete) {
+    taken.count = store.erase(change.key, change.end);
+  } else {
+    if (capped || !has_room(change.key, change.value, flags))
+      taken.refusal = refused("mvcc: database space exceeded", kResourceExhausted);
+    if (!capped) store.put(change.key, change.value);
+  }
+  return taken;
+}
+
+bool Applied::has_room(const std::string& key, const std::string& value, const Flags& flags) const {
+  const auto cost = kPutOverhead + static_cast<std::int64_t>(key.size() + value.size());
+  return flags.quota < 0 || store.file_bytes() + cost < flags.quota;
+}
+
+Taken Applied::change_alarms(const Change& change) {
+  Taken taken;
+  if (change.kind == Change::Kind::Raise) {
+    alarms.insert(*change.alarm);
+    taken.alarms = {*change.alarm};
+  } else if (change.kind == Change::Kind::Disarm) {
+    if (alarms.erase(*change.alarm) > 0) taken.alarms = {*change.alarm};
+  } else {
+    for (const Alarm& alarm : alarms)
+      if (!change.alarm || change.alarm->kind == alarm.kind) taken.alarms.insert(alarm);
+  }
+  return taken;
+}
+
+Taken Applied::change_users(const Change& change, const etcd::VersionFacts& facts) {
+  Taken taken;
+  const bool anybody =
+      change.kind == Change::Kind::Authenticate ||
+      (change.kind == Change::Kind::AskAuth && facts.auth_status_answers == etcd::Answers::Anybody);
+  if (!anybody) taken.refusal = users.may_administer(change.caller);
+  if (taken.refusal.code != 0) return taken;
+  if (change.kind == Change::Kind::AddUser) {
+    taken.refusal = users.add(change.user, change.password);
+  } else if (change.kind == Change::Kind::Grant) {
+    taken.refusal = users.grant(change.user, change.word);
+  } else if (change.kind == Change::Kind::EnableAuth) {
+    taken.refusal = users.enable();
+  } else if (change.kind == Change::Kind::Authenticate) {
+    if (!users.enabled()) taken.refusal = refused("authentication is not enabled");
+    else taken.token = change.word + "." + std::to_string(index - 1);  // Not yet this one's.
+  }
+  return taken;
 }
 
 std::vector<etcd::MemberId> Applied::voters() const {

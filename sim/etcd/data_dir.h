@@ -9,18 +9,45 @@
 #include <vector>
 
 #include "etcd/member.h"
+#include "etcd/version_facts.h"
 #include "sim/etcd/net.h"
+#include "sim/etcd/store.h"
+#include "sim/etcd/users.h"
 
 namespace etcdop::sim {
 
 /// What an entry of the log asks for.
 struct Change {
-  enum class Kind { None, Add, Promote, Remove, Publish, Put, Version };
+  enum class Kind {
+    None,
+    Add,
+    Promote,
+    Remove,
+    Publish,
+    Version,
+    Put,
+    Delete,
+    Compact,
+    Raise,
+    Disarm,
+    Alarms,
+    AddUser,
+    Grant,
+    EnableAuth,
+    AskAuth,
+    Authenticate
+  };
   Kind kind = Kind::None;
-  etcd::Member member;      ///< Add, Publish: all of it; Promote, Remove: its id.
-  std::string key;          ///< Put.
-  std::uint64_t value = 0;  ///< Put.
-  int minor = 0;            ///< Version.
+  etcd::Member member;         ///< Add, Publish: all of it; Promote, Remove: its id.
+  int minor = 0;               ///< Version.
+  std::string key, value;      ///< Put, Delete.
+  std::string end;             ///< Delete: as in Store.
+  std::int64_t revision = 0;   ///< Compact.
+  std::optional<Alarm> alarm;  ///< Raise, Disarm; Alarms: of that kind only.
+  std::string user;            ///< AddUser, Grant, Authenticate.
+  std::string word;            ///< Grant: the role; Authenticate: how its token begins.
+  Secret password;             ///< AddUser.
+  Caller caller;               ///< Of those that check who asks, when it is applied.
   bool of_membership() const {
     return kind == Kind::Add || kind == Kind::Promote || kind == Kind::Remove;
   }
@@ -32,26 +59,39 @@ struct Entry {
   Change change;
 };
 
-/// Why etcd refuses, as gRPC has it; code 0: it does not.
-struct Refusal {
-  int code = 0;
-  std::string text;
+/// What an entry did on one member.
+struct Taken {
+  Refusal refusal;
+  std::int64_t count = 0;  ///< Delete: how many.
+  Alarms alarms;           ///< Those that there were, are, or are no more.
+  std::string token;       ///< Authenticate.
 };
-inline constexpr int kNotFound = 5, kFailedPrecondition = 9, kUnavailable = 14;
+
+struct Flags;
 
 /// A member's copy of what the cluster agreed on.
 struct Applied {
   std::uint64_t index = 0;
   std::map<etcd::MemberId, etcd::Member> members;
   std::set<etcd::MemberId> removed;  ///< For ever.
-  std::map<std::string, std::uint64_t> keys;
+  Store store;
+  Alarms alarms;
+  Users users;
   int minor = -1;  ///< The cluster's version; -1: not agreed on yet.
   /// Takes the next entry. A refused one changes nothing, on this member: with another limit of
-  /// learners another member may accept it. Source: ValidateConfigurationChange.
-  Refusal take(const Entry&, std::size_t max_learners);
+  /// learners another member may accept it; but a put that finds the quota full is refused and
+  /// done. Source: ValidateConfigurationChange, uber_applier.go.
+  Taken take(const Entry&, const Flags&, const etcd::VersionFacts&);
+  /// Whether a put of so much fits. Source: storage/quota.go.
+  bool has_room(const std::string& key, const std::string& value, const Flags&) const;
   std::vector<etcd::MemberId> voters() const;
   bool votes(etcd::MemberId) const;
   bool learns(etcd::MemberId) const;
+
+ private:
+  Taken write(const Change&, const Flags&);
+  Taken change_alarms(const Change&);
+  Taken change_users(const Change&, const etcd::VersionFacts&);
 };
 
 struct DataDir {

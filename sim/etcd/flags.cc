@@ -11,7 +11,7 @@ namespace {
 /// They change nothing that is modelled.
 constexpr std::string_view kWithoutEffect[] = {
     "data-dir",  "listen-client-urls", "listen-metrics-urls", "unsafe-no-fsync", "logger",
-    "log-level", "snapshot-count",     "quota-backend-bytes", "log-format"};
+    "log-level", "snapshot-count",     "log-format",          "bcrypt-cost"};
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -49,6 +49,12 @@ std::set<std::string> ports_of(const std::vector<std::string>& urls) {
   return ports;
 }
 
+template <class Number>
+void parse_number(const std::string& value, Number& number) {
+  const auto end = value.data() + value.size();
+  check(std::from_chars(value.data(), end, number).ptr == end, "a number");
+}
+
 Result<Done> take(Flags& flags, const std::string& name, const std::string& value,
                   const etcd::VersionFacts& facts) {
   if (name == "name") {
@@ -69,8 +75,12 @@ Result<Done> take(Flags& flags, const std::string& name, const std::string& valu
   } else if (name == "max-learners") {
     if (!facts.max_learners_flag)
       return Error{Code::Invalid, "flag provided but not defined: -max-learners"};
-    const auto end = value.data() + value.size();
-    check(std::from_chars(value.data(), end, flags.max_learners).ptr == end, "a number");
+    parse_number(value, flags.max_learners);
+  } else if (name == "auth-token-ttl") {
+    parse_number(value, flags.token_ttl);
+  } else if (name == "quota-backend-bytes") {
+    parse_number(value, flags.quota);
+    if (flags.quota == 0) flags.quota = Flags{}.quota;
   } else if (std::ranges::find(kWithoutEffect, name) == std::end(kWithoutEffect)) {
     check(false, ("not modelled: etcd's flag --" + name).c_str());
   }

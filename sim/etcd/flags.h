@@ -1,6 +1,7 @@
 // What an etcd's command line says.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct Flags {
   std::string token = "etcd-cluster";
   bool existing = false;
   std::size_t max_learners = 1;
+  std::int64_t quota = std::int64_t{2} << 30;  ///< Bytes; negative: none.
+  std::int64_t token_ttl = 300;                ///< Seconds.
 };
 
 /// Invalid: etcd of that version ends with these last words. A flag that this fake does not model

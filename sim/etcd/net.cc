@@ -159,14 +159,14 @@ bool EtcdNet::ready(const Address& address) const {
   const Applied& applied = process->dir->applied;
   const bool learner = applied.learns(process->id());
   const bool has_data = learner || applied.votes(process->id());
-  return has_data && healthy(address) && !(learner && process->facts.readyz_fails_on_learners);
+  const bool reads = process->facts.livez_and_readyz ? world_->reads(*process) : healthy(address);
+  return has_data && reads && !(learner && process->facts.readyz_fails_on_learners);
 }
 
 bool EtcdNet::healthy(const Address& address) const {
   const auto process = world_->at(address);
-  if (!process || !process->runs()) return false;
-  const Process* leader = world_->leader_of(*process);
-  return leader && world_->confirmed(*leader);
+  return process && process->runs() && process->dir->applied.alarms.empty() &&
+         world_->reads(*process);
 }
 
 void EtcdNet::cut(const Address& a, const Address& b, bool apart) { world_->cut(a, b, apart); }
@@ -241,8 +241,10 @@ std::string EtcdNet::self_check() const {
         if (a->flags.max_learners != b->flags.max_learners) continue;
         if (a->dir->applied.members != b->dir->applied.members)
           said += a->address + " and " + b->address + " applied the same, members differ\n";
-        if (a->dir->applied.keys != b->dir->applied.keys)
+        if (a->dir->applied.store != b->dir->applied.store)
           said += a->address + " and " + b->address + " applied the same, keys differ\n";
+        if (a->dir->applied.users != b->dir->applied.users)
+          said += a->address + " and " + b->address + " applied the same, users differ\n";
       }
   }
   return said;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/wall_time.h"
+#include "etcd/grpc_client.h"
 #include "etcd/member.h"
 #include "http/grpc_channel.h"
 #include "sim/dice.h"
@@ -36,10 +37,11 @@ void corrupt(DataDir&);
 /// membership applied per member with its own learner limit; elections, check-quorum, leader
 /// transfer; first starts (new, existing, wrong list, unresolvable or silent peers), restarts,
 /// removed members (exit 0), versions; member and cluster ids by etcd's formulas; strict
-/// reconfiguration and the 5 s of health by version; a store of keys.
+/// reconfiguration and the 5 s of health by version; a store of keys with their history (store.h
+/// says how its size is counted), compaction, defragmentation, the quota and both alarms.
 ///
-/// Not modelled, and ends the test where it is asked for: authentication, TLS, alarms,
-/// MemberUpdate, snapshots and defragmentation, downgrades, flags that no Pod of ours has.
+/// Not modelled, and ends the test where it is asked for: authentication, TLS, MemberUpdate,
+/// snapshots, downgrades, transactions, leases, watches, flags that no Pod of ours has.
 ///
 /// Caveats, as in etcd: a process listens long before it serves, and what it is asked meanwhile
 /// waits; one that restarts serves only after its cluster has a leader. A joiner's name is in the
@@ -83,11 +85,15 @@ class EtcdNet {
   bool healthy(const Address&) const;
 
   /// One call of etcd's gRPC API, asked by `caller`'s running fiber: etcdserverpb's Status,
-  /// MemberList, MemberAdd, MemberPromote, MemberRemove, MoveLeader. As http::GrpcChannel::unary.
+  /// MemberList, MemberAdd, MemberPromote, MemberRemove, MoveLeader, Alarm, Defragment, Put, Range,
+  /// DeleteRange, Compact. As http::GrpcChannel::unary.
   /// Waits (7 s without quorum, ...) are the caller's. Unavailable: nobody listens there. Lost: the
   /// process ended after it had taken the request. Any other path ends the test.
-  Result<std::string> unary(Executor& caller, const Address&, std::string_view path,
-                            std::string_view request, http::GrpcStatus&);
+  Result<std::string> unary(Executor& caller, const Address&, const etcd::Question&,
+                            http::GrpcStatus&);
+  /// Likewise Snapshot, as http::GrpcChannel::stream.
+  Result<Done> stream(Executor& caller, const Address&, const etcd::Question&,
+                      const http::GrpcChannel::Sink&, http::GrpcStatus&);
 
   /// A client's linearizable write and read of one key (0: it was never written). Unavailable: it
   /// surely did not happen; Lost: it may still.

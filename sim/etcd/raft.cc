@@ -238,6 +238,11 @@ bool EtcdWorld::confirmed(const Process& leader) {
          reachable_voters(cluster_of(leader), leader) >= quorum_of(dir.applied.voters().size());
 }
 
+bool EtcdWorld::reads(const Process& process) {
+  const Process* leader = leader_of(process);
+  return leader && confirmed(*leader);
+}
+
 void EtcdWorld::lead(Cluster& cluster, Process& leader) {
   const std::uint64_t known = leader.dir->commit;
   for (const auto& [id, member] : leader.dir->applied.members) {
@@ -316,9 +321,13 @@ void EtcdWorld::apply(Cluster& cluster, Process& process, std::uint64_t commit) 
   dir.commit = std::max(dir.commit, commit);
   while (dir.applied.index < dir.commit && process.phase != Process::Phase::Ended) {
     const Entry& entry = *dir.entries[dir.applied.index];
-    const Refusal refusal = dir.applied.take(entry, process.flags.max_learners);
+    const bool had_space = !any(dir.applied.alarms, AlarmKind::NoSpace);
+    const std::int64_t compacted = dir.applied.store.compacted();
+    const Taken taken = dir.applied.take(entry, process.flags, process.facts);
     record(cluster, process);
-    took(cluster, process, entry, refusal);
+    if (dir.applied.store.compacted() != compacted) remember_hash(process, compacted);
+    took(cluster, process, entry, taken);
+    if (had_space && taken.refusal.code == kResourceExhausted) raise_no_space(process);
   }
 }
 
@@ -340,15 +349,19 @@ void EtcdWorld::record(Cluster& cluster, Process& process) {
   cluster.newest.members = dir.applied.members;
 }
 
-void EtcdWorld::took(Cluster& cluster, Process& process, const Entry& entry,
-                     const Refusal& refusal) {
+void EtcdWorld::took(Cluster& cluster, Process& process, const Entry& entry, const Taken& taken) {
   const Change& change = entry.change;
   if (const auto found = process.awaited.find(entry.ticket); found != process.awaited.end()) {
     Outcome& outcome = *found->second;
     outcome.known = true;
-    outcome.refusal = refusal;
+    outcome.refusal = taken.refusal;
+    outcome.count = taken.count;
+    outcome.alarms = taken.alarms;
+    outcome.revision = process.dir->applied.store.revision();
+    outcome.token = taken.token;
     for (const auto& [id, member] : process.dir->applied.members) outcome.members.push_back(member);
   }
+  if (!taken.token.empty()) process.tokens[taken.token] = {change.user, executor.now()};
   if (entry.ticket != 0 && entry.ticket == process.publishing) {
     process.serves = true;
     tell(process, "serves");
@@ -358,7 +371,7 @@ void EtcdWorld::took(Cluster& cluster, Process& process, const Entry& entry,
   if (change.kind == Change::Kind::Version && change.minor > process.version.minor)
     exit_later(process, Duration(0), 2,
                "invalid downgrade; server version is lower than determined cluster version");
-  if (!change.of_membership() || refusal.code != 0) return;
+  if (!change.of_membership() || taken.refusal.code != 0) return;
   cluster.stale_links = true;
   if (process.leads)
     tell(process, std::string(change.kind == Change::Kind::Add       ? "added "
@@ -374,6 +387,22 @@ void EtcdWorld::took(Cluster& cluster, Process& process, const Entry& entry,
 }
 
 // --- what members tell each other by themselves
+
+void EtcdWorld::remember_hash(Process& process, std::int64_t compacted_before) {
+  constexpr std::size_t kMost = 10;  // hashStorageMaxSize
+  const Store& store = process.dir->applied.store;
+  process.hashes[store.compacted()] = {.hash = store.hash(store.compacted()),
+                                       .revision = store.compacted(),
+                                       .compacted = compacted_before};
+  if (process.hashes.size() > kMost) process.hashes.erase(process.hashes.begin());
+}
+
+void EtcdWorld::raise_no_space(Process& process) {
+  Change change;
+  change.kind = Change::Kind::Raise;
+  change.alarm = Alarm{.kind = AlarmKind::NoSpace, .member = process.id()};
+  if (Process* leader = leader_of(process)) (void)propose(*leader, std::move(change), 0);
+}
 
 void EtcdWorld::publish(Process& process) {
   if (process.publishing != 0 && executor.now() < process.publish_again) return;

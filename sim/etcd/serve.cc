@@ -1,130 +1,25 @@
-// Requests of clients: each on a fiber of the world's, as if at the process that was asked.
-// Source: etcd's server/etcdserver/server.go, v3_server.go and api/v3rpc.
+// Requests about the cluster and its members, and the way into the world for all requests.
+// Source: etcd's server/etcdserver/server.go and api/v3rpc/member.go.
 #include <algorithm>
 
-#include "etcd/rpc.pb.h"
-#include "http/grpc_wire.h"
 #include "sim/etcd/ids.h"
-#include "sim/etcd/world.h"
+#include "sim/etcd/request.h"
 
 namespace etcdop::sim {
 namespace {
 
 namespace pb = etcdserverpb;
 using namespace std::chrono_literals;
-constexpr Duration kRequestLimit = 7s;  // ReqTimeout: 5 s and two election timeouts.
 constexpr Duration kTick = 100ms;
-constexpr int kInvalidArgument = 3;
+constexpr std::string_view kCluster = "/etcdserverpb.Cluster/";
+constexpr std::string_view kMoveLeader = "/etcdserverpb.Maintenance/MoveLeader";
 
-/// One request. A function that fails has said why in `error_` and `status_`.
-class Request {
+class ClusterRequest final : public Request {
  public:
-  Request(EtcdWorld& world, const EtcdNet::Address& address, http::GrpcStatus& status)
-      : world_(world), address_(address), status_(status) {}
-
-  Result<std::string> unary(const std::string& path, const std::string& question) {
-    if (!reach(Instant::max())) return error_;
-    const bool status = path == "/etcdserverpb.Maintenance/Status";
-    if (!status && asked_->dir->applied.learns(asked_->id()))
-      return fail(kFailedPrecondition, "rpc not supported for learner"), error_;
-    std::string answer;
-    if (!(status ? status_of(answer) : call(path, question, answer))) return error_;
-    if (!pause(200us, 1ms)) return error_;
-    status_.code = 0;
-    return answer;
-  }
-
-  Result<Done> put(const std::string& key, std::uint64_t value) {
-    const Instant end = now() + kRequestLimit;
-    if (!reach(end) || !takes_keys()) return unavailable();
-    if (!until(end, [&] { return asked_->leader.value != 0; })) return unavailable();
-    if (!forward()) return unavailable();
-    Change change;
-    change.kind = Change::Kind::Put;
-    change.key = key;
-    change.value = value;
-    Process* leader = world_.leader_of(*asked_);
-    const auto outcome = propose(leader, std::move(change));
-    const bool done = until(end, [&] { return outcome->known; }) && pause(200us, 1ms);
-    if (done) return Done{};
-    if (!leader) return unavailable();
-    return Error{Code::Lost, error_.message};
-  }
-
-  Result<std::uint64_t> get(const std::string& key) {
-    if (!reach(now() + kRequestLimit) || !takes_keys() || !read_index()) return unavailable();
-    const auto& keys = asked_->dir->applied.keys;
-    const auto found = keys.find(key);
-    const std::uint64_t value = found == keys.end() ? 0 : found->second;
-    if (!pause(200us, 1ms)) return unavailable();
-    return value;
-  }
+  using Request::Request;
 
  private:
-  Instant now() const { return world_.executor.now(); }
-
-  // --- ends and waits
-
-  bool fail(int code, const std::string& text) {
-    status_ = {.code = code, .message = "etcdserver: " + text};
-    error_ = {http::code_of_grpc(code), status_.message};
-    return false;
-  }
-  Error unavailable() const { return {Code::Unavailable, error_.message}; }
-  bool here() const { return asked_->phase != Process::Phase::Ended; }
-  bool gone() {
-    if (asked_->terminated) return fail(kUnavailable, "server stopped");
-    error_ = {Code::Lost, "connection reset by peer"};
-    return false;
-  }
-  bool given_up() {
-    error_ = {Code::Cancelled, "the caller has gone"};
-    return false;
-  }
-  bool pause(Duration low, Duration high) {
-    if (world_.executor.sleep(world_.dice.between(low, high)) != Woken::Ready) return given_up();
-    return here() || gone();
-  }
-  /// Until it holds, which is asked whenever something changes at the process.
-  bool until(Instant end, const std::function<bool()>& holds) {
-    while (!holds()) {
-      if (!here()) return gone();
-      Wait wait(world_.executor);
-      asked_->watchers.push_back(&wait);
-      const Woken woken = wait.until(end);
-      asked_->watchers.remove(&wait);
-      if (woken == Woken::Cancelled) return given_up();
-      if (woken == Woken::Deadline) return fail(kUnavailable, "request timed out");
-    }
-    return here() || gone();
-  }
-
-  // --- the beginning of every request
-
-  /// The connection is taken by whoever listens; it is answered once the process serves.
-  bool reach(Instant end) {
-    if (world_.executor.sleep(world_.dice.between(200us, 1500us)) != Woken::Ready)
-      return given_up();
-    asked_ = world_.at(address_);
-    if (!asked_ || !asked_->listens || !here()) {
-      error_ = {Code::Unavailable, address_ + ": connection refused"};
-      return false;
-    }
-    return until(end, [&] { return asked_->serves; });
-  }
-  bool takes_keys() {
-    if (!asked_->dir->applied.learns(asked_->id())) return true;
-    return fail(kFailedPrecondition, "rpc not supported for learner");
-  }
-
-  template <class Answer>
-  void fill(Answer& answer) const {
-    auto* header = answer.mutable_header();
-    header->set_cluster_id(asked_->dir->owner->cluster.value);
-    header->set_member_id(asked_->id().value);
-    header->set_raft_term(asked_->dir->term);
-    header->set_revision(static_cast<std::int64_t>(1 + asked_->dir->applied.keys.size()));
-  }
+  bool for_learners(const std::string&, const std::string&) const override { return false; }
   template <class Answer>
   void list(Answer& answer, const std::vector<etcd::Member>& members) const {
     for (const etcd::Member& member : members) {
@@ -144,27 +39,8 @@ class Request {
 
   // --- the calls
 
-  bool status_of(std::string& answer) const {
-    const DataDir& dir = *asked_->dir;
-    pb::StatusResponse status;
-    fill(status);
-    status.set_version(asked_->version_text);
-    status.set_dbsize(static_cast<std::int64_t>(20480 + 64 * dir.last()));
-    status.set_dbsizeinuse(static_cast<std::int64_t>(16384 + 64 * dir.last()));
-    status.set_leader(asked_->leader.value);
-    status.set_raftindex(dir.commit);
-    status.set_raftterm(dir.term);
-    status.set_raftappliedindex(dir.applied.index);
-    status.set_islearner(dir.applied.learns(asked_->id()));
-    if (asked_->leader.value == 0) status.add_errors("etcdserver: no leader");
-    answer = status.SerializeAsString();
-    return true;
-  }
-
-  bool call(const std::string& path, const std::string& question, std::string& answer) {
-    constexpr std::string_view kCluster = "/etcdserverpb.Cluster/";
-    if (path == "/etcdserverpb.Maintenance/MoveLeader") return move_leader(question, answer);
-    check(path.starts_with(kCluster), ("not modelled: etcd's " + path).c_str());
+  bool call(const std::string& path, const std::string& question, std::string& answer) override {
+    if (path == kMoveLeader) return must_be(etcd::Answers::Root) && move_leader(question, answer);
     const std::string_view name = std::string_view(path).substr(kCluster.size());
     if (name == "MemberList") return member_list(question, answer);
     if (name == "MemberAdd") return member_add(question, answer);
@@ -173,12 +49,6 @@ class Request {
     return member_promote(question, answer);
   }
 
-  template <class Question>
-  static Question parse(const std::string& bytes) {
-    Question question;
-    check(question.ParseFromString(bytes), "a request is the message it should be");
-    return question;
-  }
   bool answer_with(const std::vector<etcd::Member>& members, std::string& answer) const {
     pb::MemberListResponse response;
     fill(response);
@@ -189,6 +59,7 @@ class Request {
 
   bool member_list(const std::string& bytes, std::string& answer) {
     if (parse<pb::MemberListRequest>(bytes).linearizable() && !read_index()) return false;
+    if (!must_be(asked_->facts.member_list_answers)) return false;
     return answer_with(applied_members(), answer);
   }
 
@@ -202,7 +73,7 @@ class Request {
                              [](const std::string& url) { return bool(parse_url(url)); }))
       return fail(kInvalidArgument, "given member URLs are invalid");
     member.id = added_id(member.peer_urls, world_.wall.wall_now());
-    if (!may_add(member)) return false;
+    if (!must_be(etcd::Answers::Root) || !may_add(member)) return false;
     Change change;
     change.kind = Change::Kind::Add;
     change.member = member;
@@ -223,6 +94,7 @@ class Request {
     change.kind = Change::Kind::Remove;
     change.member.id = {parse<pb::MemberIdRequest>(bytes).id()};
     std::vector<etcd::Member> members;
+    if (!must_be(etcd::Answers::Root)) return false;
     if (!may_remove(change.member.id) || !configure(std::move(change), members)) return false;
     return answer_with(members, answer);
   }
@@ -230,6 +102,7 @@ class Request {
   bool member_promote(const std::string& bytes, std::string& answer) {
     const etcd::MemberId id{parse<pb::MemberIdRequest>(bytes).id()};
     std::vector<etcd::Member> members;
+    if (!must_be(etcd::Answers::Root)) return false;
     if (asked_->leads ? !promote(id, members) : !promote_at_leader(id, members)) return false;
     return answer_with(members, answer);
   }
@@ -245,7 +118,7 @@ class Request {
       if (!pause(kTick, kTick)) return false;
       if (!until(Instant::max(), [&] { return asked_->leader == to; })) return false;
     }
-    answer = pb::MoveLeaderResponse().SerializeAsString();  // Without a header.
+    answer = pb::HeaderResponse().SerializeAsString();  // Without a header.
     return true;
   }
 
@@ -286,35 +159,6 @@ class Request {
 
   // --- consensus
 
-  /// What was committed before now is applied here.
-  bool read_index() {
-    if (!pause(500us, 3ms)) return false;
-    const std::uint64_t elections = asked_->elections;
-    std::uint64_t index = 0;
-    const auto changed = [&] { return asked_->elections != elections; };
-    const bool told = until(now() + kRequestLimit, [&] {
-      const Process* leader = changed() ? nullptr : world_.leader_of(*asked_);
-      if (!leader || !world_.confirmed(*leader)) return changed();
-      index = leader->dir->commit;
-      return true;
-    });
-    if (!told) return false;
-    if (changed()) return fail(kUnavailable, "leader changed");
-    return until(Instant::max(), [&] { return asked_->dir->applied.index >= index; });
-  }
-
-  bool forward() { return asked_->leads || pause(500us, 3ms); }
-
-  /// Whoever asked knows the outcome when it is applied at the process that was asked. Null: what
-  /// was sent to a leader that is none any more is lost.
-  std::shared_ptr<Outcome> propose(Process* leader, Change change) {
-    auto outcome = std::make_shared<Outcome>();
-    const std::uint64_t ticket = ++world_.tickets;
-    asked_->awaited[ticket] = outcome;
-    if (leader) (void)world_.propose(*leader, std::move(change), ticket);
-    return outcome;
-  }
-
   /// Waits as long as the caller does.
   bool configure(Change change, std::vector<etcd::Member>& members) {
     if (!until(Instant::max(), [&] { return asked_->leader.value != 0; })) return false;
@@ -322,10 +166,7 @@ class Request {
     const auto outcome = propose(world_.leader_of(*asked_), std::move(change));
     if (!until(Instant::max(), [&] { return outcome->known; })) return false;
     members = outcome->members;
-    if (outcome->refusal.code == 0) return true;
-    status_ = {.code = outcome->refusal.code, .message = outcome->refusal.text};
-    error_ = {http::code_of_grpc(status_.code), status_.message};
-    return false;
+    return outcome->refusal.code == 0 || fail(outcome->refusal);
   }
 
   /// Asked of the leader.
@@ -351,9 +192,11 @@ class Request {
         return here() && status_.code != 0 && now() >= end ? fail(kUnavailable, "no leader")
                                                            : false;
       if (!pause(1ms, 3ms)) return false;
-      if (Process* leader = world_.leader_of(*asked_)) {
+      const bool loses_token = users().enabled() && asked_->facts.promote_on_leader_only_with_auth;
+      Process* leader = loses_token ? nullptr : world_.leader_of(*asked_);
+      if (leader) {
         http::GrpcStatus status;
-        Request there(world_, leader->address, status);
+        ClusterRequest there(world_, leader->address, status);
         there.asked_ = world_.at(leader->address);
         if (there.promote(id, members)) return here() || gone();
         const int code = status.code;
@@ -367,12 +210,6 @@ class Request {
       if (!pause(kTick, kTick)) return false;
     }
   }
-
-  EtcdWorld& world_;
-  const EtcdNet::Address address_;
-  http::GrpcStatus& status_;
-  std::shared_ptr<Process> asked_;
-  Error error_{Code::Unavailable, ""};
 };
 
 /// What the caller and the fiber that answers share: either may be gone first.
@@ -406,13 +243,42 @@ Result<T> ask(EtcdWorld& world, Executor& caller, http::GrpcStatus& status,
 
 }  // namespace
 
-Result<std::string> EtcdNet::unary(Executor& caller, const Address& address, std::string_view path,
-                                   std::string_view request, http::GrpcStatus& status) {
+Result<std::string> EtcdNet::unary(Executor& caller, const Address& address,
+                                   const etcd::Question& question, http::GrpcStatus& status) {
   status = {};
-  return ask<std::string>(
+  return ask<std::string>(*world_, caller, status,
+                          [world = world_, address, to = std::string(question.path),
+                           bytes = std::string(question.message), token = question.token.reveal()](
+                              http::GrpcStatus& said) -> Result<std::string> {
+                            if (to.starts_with(kCluster) || to == kMoveLeader)
+                              return ClusterRequest(*world, address, said, token).unary(to, bytes);
+                            return DataRequest(*world, address, said, token).unary(to, bytes);
+                          });
+}
+
+Result<Done> EtcdNet::stream(Executor& caller, const Address& address,
+                             const etcd::Question& question, const http::GrpcChannel::Sink& sink,
+                             http::GrpcStatus& status) {
+  constexpr std::size_t kPiece = 32 << 10;  // snapshotSendBufferSize
+  status = {};
+  check(question.path == "/etcdserverpb.Maintenance/Snapshot", "not modelled: a stream of etcd's");
+  auto image = ask<std::string>(
       *world_, caller, status,
-      [world = world_, address, to = std::string(path), bytes = std::string(request)](
-          http::GrpcStatus& said) { return Request(*world, address, said).unary(to, bytes); });
+      [world = world_, address, token = question.token.reveal()](http::GrpcStatus& said) {
+        return DataRequest(*world, address, said, token).snapshot();
+      });
+  if (!image) return image.error();
+  const std::size_t sum_at = image->size() - 32;
+  for (std::size_t at = 0; at < image->size();) {
+    const std::size_t end = at < sum_at ? std::min(at + kPiece, sum_at) : image->size();
+    pb::SnapshotResponse piece;
+    piece.set_remaining_bytes(end < sum_at ? sum_at - end : 0);
+    piece.set_blob(image->substr(at, end - at));
+    at = end;
+    if (!sink(piece.SerializeAsString())) return Done{};
+    if (world_->at(address) == nullptr) return Error{Code::Lost, "connection reset by peer"};
+  }
+  return Done{};
 }
 
 Result<Done> EtcdNet::put(Executor& caller, const Address& address, const std::string& key,
@@ -420,7 +286,7 @@ Result<Done> EtcdNet::put(Executor& caller, const Address& address, const std::s
   http::GrpcStatus status;
   return ask<Done>(*world_, caller, status,
                    [world = world_, address, key, value](http::GrpcStatus& said) {
-                     return Request(*world, address, said).put(key, value);
+                     return DataRequest(*world, address, said).put(key, value);
                    });
 }
 
@@ -429,7 +295,7 @@ Result<std::uint64_t> EtcdNet::get(Executor& caller, const Address& address,
   http::GrpcStatus status;
   return ask<std::uint64_t>(*world_, caller, status,
                             [world = world_, address, key](http::GrpcStatus& said) {
-                              return Request(*world, address, said).get(key);
+                              return DataRequest(*world, address, said).get(key);
                             });
 }
 

@@ -37,6 +37,9 @@ struct Outcome {
   bool known = false;
   Refusal refusal;
   std::vector<etcd::Member> members;
+  std::int64_t revision = 0, count = 0;
+  Alarms alarms;
+  std::string token;
 };
 
 /// A member's id and index are those of its data dir.
@@ -71,6 +74,13 @@ struct Process {
   std::map<etcd::MemberId, Link> links;
   std::map<std::uint64_t, std::shared_ptr<Outcome>> awaited;  ///< By ticket.
   std::list<Wait*> watchers;                                  ///< Woken whenever it changes.
+  struct Session {
+    std::string user;
+    Instant used;
+  };
+  std::map<std::string, Session> tokens;
+  /// What it found at its last compactions, by their revision. Source: storage/mvcc/hash.go.
+  std::map<std::int64_t, etcd::KeyHash> hashes;
 
   bool runs() const { return phase == Phase::Runs; }
   etcd::MemberId id() const { return dir->owner ? dir->owner->member : etcd::MemberId{}; }
@@ -135,6 +145,8 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   Process* leader_of(const Process&);
   /// Whether a leader can prove now that it still leads.
   bool confirmed(const Process& leader);
+  /// Whether a linearizable read succeeds there now.
+  bool reads(const Process&);
   std::size_t reachable_voters(const Cluster&, const Process&) const;
   /// At once, however well the old leader does. False if it cannot win.
   bool hand_over(Process& leader, etcd::MemberId to);
@@ -171,7 +183,9 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   void keep_quorum(Cluster&, Process& leader);
   void step_down(Process&);
   void follow(Process&, Process& leader);
-  void took(Cluster&, Process&, const Entry&, const Refusal&);
+  void took(Cluster&, Process&, const Entry&, const Taken&);
+  static void remember_hash(Process&, std::int64_t compacted_before);
+  void raise_no_space(Process&);
   void record(Cluster&, Process&);
   void publish(Process&);
   void agree_on_version(Cluster&, Process& leader);

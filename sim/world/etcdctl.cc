@@ -13,9 +13,12 @@ class Line final : public etcd::Connections {
   Result<std::shared_ptr<etcd::Connection>> connection() override {
     struct Open final : etcd::Connection {
       explicit Open(Line& whose) : of(whose) {}
-      Result<std::string> unary(std::string_view path, std::string_view request,
-                                http::GrpcStatus& status) override {
-        return of.net_.unary(of.person_, of.address_, path, request, status);
+      Result<std::string> unary(const etcd::Question& question, http::GrpcStatus& status) override {
+        return of.net_.unary(of.person_, of.address_, question, status);
+      }
+      Result<Done> stream(const etcd::Question& question, const http::GrpcChannel::Sink& sink,
+                          http::GrpcStatus& status) override {
+        return of.net_.stream(of.person_, of.address_, question, sink, status);
       }
       Line& of;
     };

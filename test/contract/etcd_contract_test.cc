@@ -5,14 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/etcd/ids.h"
-#include "test/contract/etcds.h"
+#include "test/contract/etcd_fixture.h"
 
 namespace etcdop::contract {
 
@@ -27,121 +25,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace etcd;
-
-constexpr Duration kStartMax = 30s;   // Of a member, until it answers and knows a leader.
-constexpr Duration kHealthMax = 15s;  // etcd's HealthInterval is 5 s.
-constexpr const char* kNobodysUrl = "http://127.0.0.1:1";  // Of a learner that never starts.
-
-class EtcdContract : public testing::Test {
- protected:
-  void run(const std::function<void()>& body) { etcds_->run(body); }
-  Executor& executor() { return etcds_->executor(); }
-  void TearDown() override {
-    if (HasFailure()) etcds_->print_logs();
-  }
-
-  void plan_nodes(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) nodes_.push_back(etcds_->plan());
-  }
-  void start(std::size_t node, const std::string& initial_cluster, const std::string& state,
-             const std::vector<std::string>& flags = {}) {
-    etcds_->start(node, initial_cluster, state, flags);
-  }
-  std::string list_of(std::size_t count) const {
-    std::string list;
-    for (std::size_t i = 0; i < count; ++i)
-      list += (i == 0 ? "" : ",") + nodes_[i].name + "=" + nodes_[i].peer_url;
-    return list;
-  }
-  /// A new cluster of voters, all healthy to each other or nearly so.
-  void bootstrap(std::size_t count, const std::vector<std::string>& flags = {}) {
-    plan_nodes(count);
-    for (std::size_t i = 0; i < count; ++i) start(i, list_of(count), "new", flags);
-    for (std::size_t i = 0; i < count; ++i) await_leader(i);
-  }
-  /// Adds the next node as a learner and starts it.
-  MemberId join() {
-    plan_nodes(1);
-    const std::size_t last = nodes_.size() - 1;
-    MemberId id;
-    EXPECT_TRUE(eventually([&] {
-      auto added = at(0)->add_learner(nodes_[last].peer_url);
-      if (added) id = *added;
-      return bool(added);
-    }));
-    start(last, list_of(nodes_.size()), "existing");
-    await_leader(last);
-    return id;
-  }
-
-  /// Plans as many nodes more and makes them learners, none of them started.
-  std::vector<MemberId> add_learners(std::size_t count) {
-    plan_nodes(count);
-    std::vector<MemberId> ids;
-    for (std::size_t i = nodes_.size() - count; i < nodes_.size(); ++i) {
-      auto added = at(0)->add_learner(nodes_[i].peer_url);
-      EXPECT_TRUE(added) << added.error().message;
-      if (added) ids.push_back(*added);
-    }
-    return ids;
-  }
-
-  Endpoint endpoint(std::size_t node) { return etcds_->endpoint(node); }
-  std::shared_ptr<Client> at(std::size_t node) { return etcds_->clients().at(endpoint(node)); }
-  bool eventually(const std::function<bool()>& holds, Duration max = kHealthMax) {
-    const Instant end = executor().now() + max;
-    while (!holds()) {
-      if (executor().now() >= end) return false;
-      (void)executor().sleep(50ms);
-    }
-    return true;
-  }
-  void await_leader(std::size_t node) {
-    ASSERT_TRUE(eventually(
-        [&] {
-          auto status = at(node)->status();
-          return status && status->leader.value != 0;
-        },
-        kStartMax))
-        << nodes_[node].name << " does not start";
-  }
-  /// It ends by itself, with that status and these words.
-  void expect_end(std::size_t node, int code, const std::string& words, Duration max = kHealthMax) {
-    EXPECT_TRUE(eventually([&] { return etcds_->ended(node).has_value(); }, max)) << words;
-    EXPECT_EQ(etcds_->ended(node), code) << words;
-    EXPECT_TRUE(etcds_->said(node, words)) << words;
-  }
-  MemberId id_of(std::size_t node) {
-    auto status = at(node)->status();
-    EXPECT_TRUE(status);
-    return status ? status->header.member : MemberId{};
-  }
-  /// Which node leads, as the first that answers sees it.
-  std::size_t leader() {
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      auto status = at(i)->status();
-      if (status && status->leader == status->header.member) return i;
-    }
-    ADD_FAILURE() << "nobody leads";
-    return 0;
-  }
-  double seconds_since(Instant began) {
-    return std::chrono::duration<double>(executor().now() - began).count();
-  }
-  /// `code` and etcd's words, which a test must see to know which refusal it got.
-  template <class T>
-  static testing::AssertionResult refused(const Result<T>& result, Code code,
-                                          const std::string& text) {
-    if (result) return testing::AssertionFailure() << "accepted";
-    if (result.error().code == code && result.error().message.ends_with(text))
-      return testing::AssertionSuccess();
-    return testing::AssertionFailure()
-           << "code " << int(result.error().code) << ": " << result.error().message;
-  }
-
-  std::unique_ptr<Etcds> etcds_ = tested.make();
-  std::vector<Node> nodes_;
-};
 
 TEST_F(EtcdContract, OneVoterAndALearnerThatNeverStarts) {
   run([&] {

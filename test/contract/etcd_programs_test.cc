@@ -64,35 +64,38 @@ TEST_F(EtcdPrograms, FlagsAndDefaultsAreThoseOfTheTable) {
 
 TEST_F(EtcdPrograms, WhomItAnswersWithAuthenticationOn) {
   const auto etcds = tested.make();
-  etcds->run([&] {
-    const Node node = etcds->plan();
-    etcds->start(0, node.name + "=" + node.peer_url, "new", {});
-    const auto client = etcds->clients().at(etcds->endpoint(0));
-    for (int i = 0; i < 300 && !client->status(); ++i) (void)etcds->executor().sleep(100ms);
-    EXPECT_EQ(etcdctl(node, {"user", "add", "root:secret"}), 0);
-    EXPECT_EQ(etcdctl(node, {"user", "grant-role", "root", "root"}), 0);
-    EXPECT_EQ(etcdctl(node, {"user", "add", "bob:secret"}), 0);
-    EXPECT_EQ(etcdctl(node, {"auth", "enable"}), 0);
-    const auto answers = [&](const std::vector<std::string>& words) {
-      const auto as = [&](const char* user) {
-        auto all = words;
-        all.insert(all.begin(), std::string("--user=") + user + ":secret");
-        return etcdctl(node, all) == 0;
-      };
-      if (etcdctl(node, words) == 0) return Answers::Anybody;
-      EXPECT_TRUE(as("root")) << words[0];
-      return as("bob") ? Answers::AnyUser : Answers::Root;
-    };
-    EXPECT_EQ(answers({"member", "list"}), tested.facts.member_list_answers);
-    EXPECT_EQ(answers({"endpoint", "status"}), tested.facts.status_answers);
-    EXPECT_EQ(answers({"auth", "status"}), tested.facts.auth_status_answers);
+  etcds->run(
+      [&] {
+        const Node node = etcds->plan();
+        etcds->start(0, node.name + "=" + node.peer_url, "new", {});
+        const auto client = etcds->clients().at(etcds->endpoint(0));
+        for (int i = 0; i < 300 && !client->status(); ++i) (void)etcds->executor().sleep(100ms);
+        EXPECT_EQ(etcdctl(node, {"user", "add", "root:secret"}), 0);
+        EXPECT_EQ(etcdctl(node, {"user", "grant-role", "root", "root"}), 0);
+        EXPECT_EQ(etcdctl(node, {"user", "add", "bob:secret"}), 0);
+        EXPECT_EQ(etcdctl(node, {"auth", "enable"}), 0);
+        const auto answers = [&](const std::vector<std::string>& words) {
+          const auto as = [&](const char* user) {
+            auto all = words;
+            all.insert(all.begin(), std::string("--user=") + user + ":secret");
+            return etcdctl(node, all) == 0;
+          };
+          if (etcdctl(node, words) == 0) return Answers::Anybody;
+          EXPECT_TRUE(as("root")) << words[0];
+          return as("bob") ? Answers::AnyUser : Answers::Root;
+        };
+        EXPECT_EQ(answers({"member", "list"}), tested.facts.member_list_answers);
+        EXPECT_EQ(answers({"endpoint", "status"}), tested.facts.status_answers);
+        EXPECT_EQ(answers({"auth", "status"}), tested.facts.auth_status_answers);
 
-    const std::string nobody = "etcdserver: user name is empty";
-    expect_refused(client->add_learner("http://127.0.0.1:1"), nobody);
-    if (tested.facts.member_list_answers != Answers::Anybody)
-      expect_refused(client->member_list(true), nobody);
-    if (tested.facts.status_answers != Answers::Anybody) expect_refused(client->status(), nobody);
-  });
+        const std::string nobody = "etcdserver: user name is empty";
+        expect_refused(client->add_learner("http://127.0.0.1:1"), nobody);
+        if (tested.facts.member_list_answers != Answers::Anybody)
+          expect_refused(client->member_list(true), nobody);
+        if (tested.facts.status_answers != Answers::Anybody)
+          expect_refused(client->status(), nobody);
+      },
+      3min);
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 
 #include "base/fiber.h"
 #include "etcd/client.h"
+#include "etcd/grpc_client.h"
 #include "etcd/version_facts.h"
+#include "http/grpc_channel.h"
 
 namespace etcdop::contract {
 
@@ -23,8 +25,8 @@ class Etcds {
   static constexpr const char* kToken = "contract";
   virtual ~Etcds() = default;
   virtual Executor& executor() = 0;
-  /// Runs the body on a fiber, to its end.
-  virtual void run(const std::function<void()>& body) = 0;
+  /// Runs the body on a fiber, to its end; from `limit` on its waits end.
+  virtual void run(const std::function<void()>& body, Duration limit) = 0;
   /// One more place; they are numbered from 0.
   virtual Node plan() = 0;
   /// With the node's own name, URLs and data dir; `flags` come last, so they win.
@@ -48,6 +50,8 @@ class Etcds {
   virtual int probe(std::size_t node, const std::string& path) = 0;
   virtual etcd::Clients& clients() = 0;
   virtual etcd::Endpoint endpoint(std::size_t node) = 0;
+  /// A call that our client does not make. As http::GrpcChannel::unary.
+  virtual Result<std::string> ask(std::size_t node, const etcd::Question&, http::GrpcStatus&) = 0;
   /// The date, as the members see it, to within a second.
   virtual std::int64_t unix_seconds() = 0;
   /// For a person, after a failure.

@@ -80,9 +80,9 @@ class RealEtcds final : public Etcds {
     std::filesystem::remove_all(folder_);
   }
   Executor& executor() override { return loop_; }
-  void run(const std::function<void()>& body) override {
+  void run(const std::function<void()>& body, Duration max) override {
     (void)loop_.spawn([&] {
-      const Within limit(loop_, 3min);
+      const Within limit(loop_, max);
       body();
       pool_.close();
     });
@@ -148,6 +148,15 @@ class RealEtcds final : public Etcds {
             .tls = false,
             .cluster = std::nullopt,
             .member = std::nullopt};
+  }
+  Result<std::string> ask(std::size_t node, const etcd::Question& question,
+                          http::GrpcStatus& status) override {
+    auto stream = loop_.connect("127.0.0.1", places_[node].client_port);
+    if (!stream) return stream.error();
+    http::GrpcChannel channel(loop_, std::move(*stream), "etcd");
+    http::GrpcFields fields;
+    if (!question.token.empty()) fields.emplace_back("token", question.token.reveal());
+    return channel.unary(question.path, question.message, &status, fields);
   }
   std::int64_t unix_seconds() override {
     return std::chrono::duration_cast<std::chrono::seconds>(

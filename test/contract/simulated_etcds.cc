@@ -28,11 +28,11 @@ class SimulatedEtcds final : public Etcds {
     world_.run();
   }
   Executor& executor() override { return world_; }
-  void run(const std::function<void()>& body) override {
+  void run(const std::function<void()>& body, Duration max) override {
     bool done = false;
     (void)world_.spawn([&] {
       {
-        const Within limit(world_, 3min);
+        const Within limit(world_, max);
         body();
       }
       net_.stop();
@@ -109,6 +109,10 @@ class SimulatedEtcds final : public Etcds {
             .tls = false,
             .cluster = std::nullopt,
             .member = std::nullopt};
+  }
+  Result<std::string> ask(std::size_t node, const etcd::Question& question,
+                          http::GrpcStatus& status) override {
+    return net_.unary(world_, address(node), question, status);
   }
   std::int64_t unix_seconds() override { return wall_.wall_now().since_epoch.count(); }
   void print_logs() override {

@@ -1,0 +1,46 @@
+// Who may do what once authentication is on. Pure; each member makes it from its log.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/secret.h"
+#include "sim/etcd/store.h"
+
+namespace etcdop::sim {
+
+/// Who asks, by the token that came along, and how new the users were when it was looked at.
+/// Revision 0: nobody in particular.
+struct Caller {
+  std::string user;
+  std::uint64_t revision = 0;
+};
+
+/// Roles other than root give nothing: they cannot be made. Source: etcd's server/auth/store.go.
+class Users {
+ public:
+  bool enabled() const { return enabled_; }
+  std::uint64_t revision() const { return revision_; }
+  Refusal add(const std::string& name, const Secret& password);
+  Refusal grant(const std::string& name, const std::string& role);
+  Refusal enable();
+  /// Code 0 if they fit.
+  Refusal check_password(const std::string& name, const Secret& password) const;
+  Refusal may_administer(const Caller&) const;
+  Refusal may_touch_keys(const Caller&) const;
+  bool operator==(const Users&) const = default;
+
+ private:
+  struct User {
+    Secret password;
+    std::set<std::string> roles;
+    bool operator==(const User&) const = default;
+  };
+  bool is_root(const std::string& name) const;
+  std::map<std::string, User> users_;
+  std::uint64_t revision_ = 1;
+  bool enabled_ = false;
+};
+
+}  // namespace etcdop::sim

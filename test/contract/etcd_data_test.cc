@@ -1,0 +1,237 @@
+// Keys, alarms and the size of the database: the same on real and simulated etcds.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "test/contract/etcd_fixture.h"
+
+namespace etcdop::contract {
+namespace {
+
+const std::string kNoSpace = "etcdserver: mvcc: database space exceeded";
+
+class EtcdData : public EtcdContract {
+ protected:
+  /// Puts until it is refused. Whether it was, for want of space.
+  bool fill(std::size_t node) {
+    const std::string much(400'000, 'x');
+    for (int i = 0; i < 40; ++i) {
+      auto put = keys(node).put("fill", much);
+      if (!put) return bool(refused(put, Code::Lost, kNoSpace));
+    }
+    return false;
+  }
+  std::vector<Alarm> alarms(std::size_t node) {
+    auto all = at(node)->alarms();
+    EXPECT_TRUE(all) << all.error().message;
+    if (!all) return {};
+    std::vector<Alarm> list = *all;
+    std::ranges::sort(list);
+    return list;
+  }
+  bool says_no_space(std::size_t node, MemberId id) {
+    auto status = at(node)->status();
+    if (!status || status->errors.empty()) return false;
+    const std::string& said = status->errors.front();
+    return said.find("NOSPACE") != said.npos && said.find(std::to_string(id.value)) != said.npos;
+  }
+};
+
+TEST_F(EtcdData, RevisionsVersionsAndCompaction) {
+  run([&] {
+    bootstrap(1);
+    const Keys store = keys(0);
+    auto first = store.put("a", "1");
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ(*first, 2);
+    EXPECT_EQ(*store.put("a", "2"), 3);
+    EXPECT_EQ(*store.put("b", ""), 4);
+    using Found = Keys::Found;
+    const Found now{.key = "a", .value = "2", .created = 2, .modified = 3, .version = 2};
+    const Found b{.key = "b", .value = "", .created = 4, .modified = 4, .version = 1};
+    EXPECT_EQ(*store.get({.key = "a"}), std::vector{now});
+    EXPECT_EQ(*store.get({.key = "a", .end = "c", .serializable = true}), (std::vector{now, b}));
+    EXPECT_EQ(store.get({.key = "a", .end = "c", .revision = 2})->front().value, "1");
+    EXPECT_EQ(store.erase("nothing")->second, 4) << "no revision for what was not there";
+    EXPECT_EQ(*store.erase("a", "c"), (std::pair<std::int64_t, std::int64_t>{2, 5}));
+    EXPECT_EQ(*store.put("a", "3"), 6);
+    EXPECT_EQ(store.get({.key = "a"})->front(),
+              (Found{.key = "a", .value = "3", .created = 6, .modified = 6, .version = 1}));
+
+    const std::string compacted = "etcdserver: mvcc: required revision has been compacted";
+    const std::string future = "etcdserver: mvcc: required revision is a future revision";
+    EXPECT_TRUE(refused(store.compact(7), Code::Invalid, future));
+    EXPECT_TRUE(refused(store.get({.key = "a", .revision = 7}), Code::Invalid, future));
+    EXPECT_EQ(*store.compact(4), 6);
+    EXPECT_TRUE(refused(store.compact(4), Code::Invalid, compacted));
+    EXPECT_TRUE(refused(store.get({.key = "a", .revision = 3}), Code::Invalid, compacted));
+    EXPECT_EQ(store.get({.key = "a", .end = "c", .revision = 4})->size(), 2U);
+    EXPECT_TRUE(refused(store.put("", "1"), Code::Invalid, "etcdserver: key is not provided"));
+  });
+}
+
+// Who is asked raises the alarm for itself, and so does who applies what does not fit; puts are
+// then refused by everybody, and all else goes on. Compaction makes room inside the file,
+// defragmentation outside, and the alarm stays until somebody disarms it.
+TEST_F(EtcdData, AFullDatabaseTakesNoPutUntilItIsCompactedDefragmentedAndDisarmed) {
+  run([&] {
+    bootstrap(3, {"--quota-backend-bytes=4000000"});
+    EXPECT_TRUE(alarms(0).empty());
+    ASSERT_TRUE(fill(0));
+    const auto raised = alarms(1);
+    ASSERT_FALSE(raised.empty());
+    for (const Alarm& alarm : raised) EXPECT_EQ(alarm.kind, AlarmKind::NoSpace);
+    EXPECT_TRUE(eventually([&] { return says_no_space(1, raised.front().member); }));
+    for (const std::size_t node : {0U, 1U, 2U})
+      EXPECT_TRUE(refused(keys(node).put("small", "x"), Code::Lost, kNoSpace)) << node;
+    EXPECT_EQ(etcds_->probe(1, "/health"), 503);
+    EXPECT_EQ(etcds_->probe(1, "/livez"), 200);
+    EXPECT_EQ(etcds_->probe(1, "/readyz"), 200);
+    EXPECT_TRUE(at(1)->member_list(true));
+    EXPECT_TRUE(eventually([&] { return bool(at(0)->add_learner(kNobodysUrl)); }));
+
+    auto erased = keys(1).erase("fill");
+    ASSERT_TRUE(erased) << erased.error().message;
+    EXPECT_EQ(erased->first, 1);
+    EXPECT_TRUE(keys(1).compact(erased->second));
+    EXPECT_TRUE(refused(keys(0).put("small", "x"), Code::Lost, kNoSpace)) << "still armed";
+    for (const std::size_t node : {0U, 1U, 2U}) {
+      auto before = at(node)->status();
+      auto done = at(node)->defragment();
+      EXPECT_TRUE(done) << done.error().message;
+      EXPECT_TRUE(eventually([&] {
+        auto after = at(node)->status();
+        return before && after && after->db_size < before->db_size / 2;
+      }));
+    }
+    EXPECT_TRUE(refused(keys(0).put("small", "x"), Code::Lost, kNoSpace)) << "still armed";
+    for (const Alarm& alarm : alarms(2)) EXPECT_TRUE(at(2)->disarm(alarm));
+    EXPECT_TRUE(at(2)->disarm({.kind = AlarmKind::NoSpace, .member = id_of(0)})) << "again";
+    EXPECT_TRUE(alarms(0).empty());
+    EXPECT_TRUE(eventually([&] { return etcds_->probe(1, "/health") == 200; }));
+    for (const std::size_t node : {0U, 1U, 2U}) {
+      auto put = keys(node).put("small", "x");
+      EXPECT_TRUE(put) << put.error().message;
+    }
+  });
+}
+
+TEST_F(EtcdData, AnAlarmDisarmedBeforeThereIsRoomIsRaisedAgain) {
+  run([&] {
+    bootstrap(1, {"--quota-backend-bytes=2000000"});
+    ASSERT_TRUE(fill(0));
+    const Alarm alarm{.kind = AlarmKind::NoSpace, .member = id_of(0)};
+    EXPECT_TRUE(at(0)->disarm(alarm));
+    EXPECT_TRUE(alarms(0).empty());
+    EXPECT_TRUE(fill(0));
+    EXPECT_EQ(alarms(0), std::vector{alarm});
+    etcds_->kill(0);
+    start(0, list_of(1), "new", {"--quota-backend-bytes=2000000"});
+    await_leader(0);
+    EXPECT_EQ(alarms(0), std::vector{alarm}) << "it is on the disk";
+    EXPECT_TRUE(refused(keys(0).put("small", "x"), Code::Lost, kNoSpace));
+  });
+}
+
+TEST_F(EtcdData, ACorruptMemberStopsAllThatChangesKeys) {
+  run([&] {
+    bootstrap(1);
+    EXPECT_TRUE(keys(0).put("a", "1"));
+    const Alarm alarm{.kind = AlarmKind::Corrupt, .member = {7}};
+    auto raised = keys(0).raise(alarm);
+    ASSERT_TRUE(raised) << raised.error().message;
+    EXPECT_EQ(alarms(0), std::vector{alarm});
+    const std::string corrupt = "etcdserver: corrupt cluster";
+    EXPECT_TRUE(refused(keys(0).put("a", "2"), Code::Corrupt, corrupt));
+    EXPECT_TRUE(refused(keys(0).erase("a"), Code::Corrupt, corrupt));
+    EXPECT_TRUE(refused(keys(0).compact(1), Code::Corrupt, corrupt));
+    EXPECT_EQ(keys(0).get({.key = "a"})->size(), 1U);
+    EXPECT_TRUE(at(0)->add_learner(kNobodysUrl));
+    EXPECT_TRUE(at(0)->disarm(alarm));
+    EXPECT_TRUE(keys(0).put("a", "2"));
+  });
+}
+
+TEST_F(EtcdData, HashesAreEqualWhereTheHistoryIs) {
+  run([&] {
+    bootstrap(3);
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(keys(0).put(i % 2 ? "a" : "b", std::to_string(i)));
+    const auto hash = [&](std::size_t node, std::int64_t revision) {
+      auto answer = at(node)->hash_kv(revision);
+      EXPECT_TRUE(answer) << answer.error().message;
+      return answer ? *answer : KeyHash{};
+    };
+    const auto settled = [&](std::int64_t revision) {
+      return eventually([&] {
+        return at(0)->hash_kv(0)->revision == revision && at(1)->hash_kv(0)->revision == revision &&
+               at(2)->hash_kv(0)->revision == revision;
+      });
+    };
+    ASSERT_TRUE(settled(11));
+    const KeyHash now = hash(0, 0), then = hash(0, 6);
+    EXPECT_EQ(now.compacted, -1) << "never";
+    EXPECT_NE(now.hash, then.hash);
+    EXPECT_EQ(now.hash, hash(0, 11).hash);
+    for (const std::size_t node : {1U, 2U}) {
+      EXPECT_EQ(hash(node, 0), now);
+      EXPECT_EQ(hash(node, 6), then);
+    }
+    EXPECT_TRUE(keys(0).compact(6));
+    EXPECT_EQ(hash(0, 0).compacted, 6);
+    EXPECT_NE(hash(0, 0).hash, now.hash) << "compacted otherwise, so not comparable";
+    EXPECT_EQ(hash(0, 6).compacted, -1) << "it remembers that from before the compaction";
+    EXPECT_TRUE(
+        refused(at(0)->hash_kv(5), Code::Invalid, "mvcc: required revision has been compacted"));
+    EXPECT_TRUE(
+        refused(at(0)->hash_kv(12), Code::Invalid, "mvcc: required revision is a future revision"));
+    EXPECT_TRUE(eventually([&] { return hash(1, 0) == hash(0, 0); }));
+    EXPECT_TRUE(keys(0).put("a", "other"));
+    ASSERT_TRUE(settled(12));
+    EXPECT_NE(hash(0, 12).hash, hash(0, 11).hash);
+    EXPECT_EQ(hash(2, 12), hash(0, 12));
+  });
+}
+
+TEST_F(EtcdData, ASnapshotEndsWithItsSumAndALearnerGivesOneToo) {
+  run([&] {
+    bootstrap(1);
+    EXPECT_TRUE(keys(0).put("a", std::string(100'000, 'x')));
+    (void)join();
+    (void)executor().sleep(500ms);
+    for (const std::size_t node : {0U, 1U}) {
+      std::uint64_t size = 0, largest = 0;
+      auto taken = at(node)->snapshot([&](std::string_view piece) {
+        size += piece.size();
+        largest = std::max<std::uint64_t>(largest, piece.size());
+        return Result<Done>(Done{});
+      });
+      ASSERT_TRUE(taken) << taken.error().message;
+      EXPECT_EQ(*taken, size);
+      EXPECT_EQ(size % 512, 32U);
+      EXPECT_GT(size, 100'000U);
+      EXPECT_EQ(largest, 32U << 10);
+    }
+  });
+}
+
+TEST_F(EtcdData, ALearnerAnswersOldReadsOnly) {
+  run([&] {
+    bootstrap(1);
+    EXPECT_TRUE(keys(0).put("a", "1"));
+    (void)join();
+    const std::string not_for_learners = "etcdserver: rpc not supported for learner";
+    EXPECT_TRUE(eventually([&] {
+      auto found = keys(1).get({.key = "a", .serializable = true});
+      return found && found->size() == 1;
+    }));
+    EXPECT_TRUE(refused(keys(1).get({.key = "a"}), Code::Invalid, not_for_learners));
+    EXPECT_TRUE(refused(keys(1).put("a", "2"), Code::Invalid, not_for_learners));
+    EXPECT_TRUE(refused(at(1)->alarms(), Code::Invalid, not_for_learners));
+    EXPECT_TRUE(refused(at(1)->defragment(), Code::Invalid, not_for_learners));
+    EXPECT_TRUE(refused(at(1)->hash_kv(0), Code::Invalid, not_for_learners));
+    EXPECT_TRUE(refused(at(1)->auth_status(), Code::Invalid, not_for_learners));
+  });
+}
+
+}  // namespace
+}  // namespace etcdop::contract
