@@ -241,18 +241,20 @@ Result<Json> ApiServer::admitted(const Call& call, const Kind& kind, const Json&
     return Error{Code::Invalid, "not modelled"};
   }
   const Json* const metadata = object->if_contains("metadata");
-  const std::string name =
-      metadata && metadata->is_object() ? text_at(metadata->get_object(), "name") : "";
+  const auto said = [&](const char* field) {
+    return metadata && metadata->is_object() ? text_at(metadata->get_object(), field) : "";
+  };
+  if (const std::string ns = said("namespace"); !ns.empty() && ns != call.ns)
+    return Error{
+        Code::Invalid,
+        "the namespace of the provided object does not match the namespace sent on the request"};
+  const std::string name = said("name");
   if (name.empty())
     return Error{Code::Invalid, "the name of the object (" + call.name +
                                     " based on URL) was undeterminable: name must be provided"};
   if (name != call.name)
     return Error{Code::Invalid, "the name of the object (" + name +
                                     ") does not match the name on the URL (" + call.name + ")"};
-  if (const std::string ns = text_at(meta(next), "namespace"); !ns.empty() && ns != call.ns)
-    return Error{
-        Code::Invalid,
-        "the namespace of the provided object does not match the namespace sent on the request"};
   restore(meta(next), meta(now), "namespace");
   const std::string version = text_at(meta(next), "resourceVersion");
   if (version.empty() && !may_go_without_version(call.resource))

@@ -28,6 +28,7 @@ class Teller {
   }
   Story of_evictions() {
     Story out;
+    alone_ = one_in(4);
     while (out.size() < kStepsMax) {
       out.push_back({eviction_step()});
       for (const char* name : {"p", "q"}) {
@@ -117,14 +118,14 @@ class Teller {
   }
   void budget(Call& call) {
     call.resource = kBudgets;
-    call.name = one_of("p", "q");
+    call.name = alone_ ? "p" : one_of("p", "q");
     if (one_in(3)) {
       call.verb = Verb::Delete;
       return;
     }
     call.verb = Verb::Create;
     json::object spec{{"selector", json::object{}}};
-    if (!one_in(4)) spec["selector"] = {{"matchLabels", {{"l", one_of("1", "2")}}}};
+    if (!alone_) spec["selector"] = {{"matchLabels", {{"l", call.name == "p" ? "1" : "2"}}}};
     spec[one_in(4) ? "maxUnavailable" : "minAvailable"] = int(below(4));
     if (one_in(4)) spec["unhealthyPodEvictionPolicy"] = one_of("AlwaysAllow", "IfHealthyBudget");
     call.body = {{"apiVersion", api::api_version(kBudgets)},
@@ -134,7 +135,7 @@ class Teller {
   }
   void change_budget(Call& call) {
     call.resource = kBudgets;
-    call.name = one_of("p", "q");
+    call.name = alone_ ? "p" : one_of("p", "q");
     call.verb = Verb::Patch;
     call.patch = PatchType::Merge;
     call.body = {{"spec", {{"maxUnavailable", nullptr}, {"minAvailable", int(below(4))}}}};
@@ -360,6 +361,8 @@ class Teller {
 
   std::mt19937_64 random_;
   const std::vector<Resource>& kinds_ = story_kinds();
+  /// One budget, of all Pods. Of two that have the same Pod, the controller counts either.
+  bool alone_ = false;
 };
 
 }  // namespace
