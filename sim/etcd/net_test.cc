@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/etcd/clients.h"
+#include "sim/etcd/store.h"
 #include "sim/scheduler.h"
 #include "test/support/virtual_wall_clock.h"
 
@@ -377,6 +378,41 @@ TEST_F(Net, AnOldCopyOfTheOnlyMemberLivesOnWithWhatItHad) {
     start(0, {});
     await(0);
     EXPECT_EQ(*net_.get(world_, address(0), "k"), 1U);
+  });
+}
+
+TEST_F(Net, AnImageSaysWhatItsMemberHad) {
+  run([&] {
+    found(1);
+    for (const std::uint64_t value : {1U, 2U, 3U})
+      EXPECT_TRUE(net_.put(world_, address(0), value == 2 ? "b" : "a", value));
+    std::string image;
+    auto taken = client(0)->snapshot([&](std::string_view piece) {
+      image += piece;
+      return Result<Done>(Done{});
+    });
+    ASSERT_TRUE(taken);
+    auto hash = client(0)->hash_kv(0);
+    auto held = Store::from_image(image);
+    ASSERT_TRUE(hash && held);
+    EXPECT_EQ(held->revision(), 4);
+    EXPECT_EQ(held->hash(4), hash->hash);
+    EXPECT_EQ(held->range("a", "", 0).front().version->value, "3");
+    EXPECT_EQ(held->image(), image) << "the same again";
+    image[100] ^= 1;
+    EXPECT_TRUE(Store::from_image(image).failed_with(Code::Corrupt));
+  });
+}
+
+TEST_F(Net, OfTwoVotersTheLeaderRemovesItself) {
+  run([&] {
+    found(2);
+    const int first = leader(), other = 1 - first;
+    const auto id = truth(first).member;
+    EXPECT_TRUE(eventually([&] { return bool(client(first)->remove(id)); }, 60s));
+    EXPECT_TRUE(ends(first, 0, "permanently removed"));
+    EXPECT_TRUE(eventually([&] { return bool(client(other)->member_list(true)); }, 10s))
+        << "it has heard that it is alone";
   });
 }
 

@@ -251,9 +251,19 @@ void EtcdWorld::lead(Cluster& cluster, Process& leader) {
   }
   commit(cluster, leader);
   if (leader.dir->commit > known) schedule(cluster, dice.between(1ms, 4ms));  // They hear of it.
-  if (!leader.leads) return;
+  if (!leader.leads) return say_last_words(cluster, leader);
   keep_quorum(cluster, leader);
   if (leader.leads) agree_on_version(cluster, leader);
+}
+
+/// A leader that has removed itself goes on for a second, in which the others hear of it. Two
+/// members would else be one that waits for a second vote for ever.
+void EtcdWorld::say_last_words(Cluster& cluster, Process& leader) {
+  if (leader.dir->applied.members.contains(leader.id())) return;
+  for (const auto& [id, member] : leader.dir->applied.members) {
+    Process* follower = reachable(cluster, leader, id);
+    if (follower && !replicate(cluster, leader, *follower, leader.dir->commit)) return;
+  }
 }
 
 /// False if that ends the leader's reign. `known`: what the follower hears to be committed.

@@ -178,6 +178,7 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   void watch_leader(Cluster&, Process&);
   bool in_contact(const Cluster&, const Process&) const;
   void lead(Cluster&, Process&);
+  void say_last_words(Cluster&, Process& leader);
   bool replicate(Cluster&, Process& leader, Process& follower, std::uint64_t known);
   void commit(Cluster&, Process& leader);
   void keep_quorum(Cluster&, Process& leader);
