@@ -1,11 +1,13 @@
 #!/bin/bash
 # etcd_contract.sh [VERSION...] [--gtest_FLAG...]: what etcd_contract_test asserts, against the real etcds of these versions
-# (default: all of ETCD_VERSIONS), side by side. Ends with the line "N passed, N failed".
+# (default: all of ETCD_VERSIONS), side by side. Without flags, etcd_fuzz does 240 random operations to each and to the fake,
+# too. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
 . tools/env.sh
 program=$PWD/out/dev/etcd_contract_test
+fuzz=$PWD/out/dev/etcd_fuzz
 out=$PWD/out/test/etcd-contract
 rm -rf "$out"
 mkdir -p "$out"
@@ -40,5 +42,19 @@ for i in "${!versions[@]}"; do
   cat "$out/$version.log"
 done
 running=()
+if [ "${#flags[@]}" = 0 ]; then
+  for version in "${versions[@]}"; do
+    timeout 120 "$fuzz" --programs="$(built "etcd-$version")" --version="$version" --operations=240 &
+    running+=($!)
+  done
+  for pid in "${running[@]}"; do
+    if wait "$pid"; then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+    fi
+  done
+  running=()
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
