@@ -148,13 +148,17 @@ TEST(ClusterSpec, APausedNewClusterMayStillBeEdited) {
 }
 
 TEST(ClusterSpec, AClusterThatLostItsMembersHasItsTargetStill) {
-  v1::EtcdCluster c = new_cluster();
-  c.status = plan(of(c)).status;
-  c.spec.replicas = 0;
-  c.spec.version = "3.7.3";
-  EXPECT_EQ(not_implemented(of(c)),
-            (std::vector<std::string>{"replicas: 0 of a cluster that has members",
-                                      "a change of version"}));
+  for (const int replicas : {1, 3}) {
+    v1::EtcdCluster c = new_cluster();
+    c.spec.replicas = replicas;
+    c.status = plan(of(c)).status;
+    c.spec.replicas = 0;
+    c.spec.version = "3.7.3";
+    EXPECT_EQ(not_implemented(of(c)),
+              (std::vector<std::string>{"replicas: 0 of a cluster that has members",
+                                        "a change of version"}))
+        << replicas;
+  }
 }
 
 TEST(ClusterSpec, TheTokenIsMadeAgainFromTheUid) {

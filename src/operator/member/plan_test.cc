@@ -271,6 +271,11 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
          say(*o.pod, "Ready", "False");
        },
        v1::kPodNotReady, "pod phase: Running"},
+      {[](auto& o) {
+         wait_for(*o.pod, "CrashLoopBackOff");
+         o.pod->status.container_statuses[0].name = "sidecar";
+       },
+       v1::kPodNotReady, "pod phase: Running"},
       {[](auto& o) { say(*o.pod, "PodScheduled", "False", "Unschedulable"); }, v1::kUnschedulable,
        "no node takes the Pod: said so"},
       {[](auto& o) { say(*o.pod, "PodScheduled", "False", "SchedulingGated"); }, v1::kPodNotReady,
@@ -329,6 +334,7 @@ TEST(MemberStatus, ANewMemberIsNotReportedBeforeThereIsSomethingToTell) {
   seen.member.status.conditions = plan(whole()).status.conditions;
   EXPECT_EQ(ready(plan(seen)).message, "the Pod does not exist yet")
       << "one that had a Pod has lost it";
+  EXPECT_EQ(ready(plan(seen)).status, "False");
 }
 
 TEST(MemberStatus, WhatPassesInAYoungPodIsNotToldEachTime) {
@@ -367,7 +373,7 @@ TEST(MemberStatus, ItsVersionIsToldWithItsReadiness) {
   const auto drifted = [&] {
     const auto status = plan(seen).status;
     const auto* found = runtime::find_condition(status.conditions, v1::kVersionDrifted);
-    return found ? found->reason : "";
+    return found ? found->status + " " + found->reason : "";
   };
   EXPECT_EQ(drifted(), "");
   make_ready(*seen.pod);
@@ -375,10 +381,10 @@ TEST(MemberStatus, ItsVersionIsToldWithItsReadiness) {
   seen.member.status.version = "";
   EXPECT_EQ(drifted(), "") << "not before etcd has told it";
   seen.member.status.version = "3.6.16";
-  EXPECT_EQ(drifted(), v1::kVersionMatched);
+  EXPECT_EQ(drifted(), "False VersionMatched");
   seen.member.status = plan(seen).status;
   seen.pod->status.conditions.clear();
-  EXPECT_EQ(drifted(), v1::kVersionMatched) << "once told it is kept true";
+  EXPECT_EQ(drifted(), "False VersionMatched") << "once told it is kept true";
 }
 
 TEST(MemberStatus, NamesPodAndVolumeAndVersion) {
@@ -390,8 +396,11 @@ TEST(MemberStatus, NamesPodAndVolumeAndVersion) {
   EXPECT_EQ(p.status.pvc_name, "data-db-x1");
   EXPECT_EQ(p.status.selector,
             "etcd-operator.cozystack.io/cluster=db,app.kubernetes.io/component=db-x1");
-  EXPECT_EQ(runtime::find_condition(p.status.conditions, v1::kVersionDrifted)->reason,
-            v1::kVersionMismatch);
+  EXPECT_EQ(p.status.replicas, 1) << "kubectl scale and autoscalers read it";
+  const auto* drifted = runtime::find_condition(p.status.conditions, v1::kVersionDrifted);
+  ASSERT_NE(drifted, nullptr);
+  EXPECT_EQ(drifted->status, "True");
+  EXPECT_EQ(drifted->reason, v1::kVersionMismatch);
 }
 
 std::string flags(const Json& pod) {

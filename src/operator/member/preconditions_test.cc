@@ -11,6 +11,7 @@
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
+#include "test/support/seeded_random.h"
 #include "test/support/virtual_wall_clock.h"
 
 namespace etcdop::member {
@@ -247,6 +248,20 @@ TEST_F(Preconditions, AVolumeThatCannotBeMadeIsToldAndNoPodIsMade) {
   EXPECT_EQ(runtime::find_condition(member->status.conditions, v1::kReady)->message,
             "create PersistentVolumeClaim data-db-a: so it is");
   EXPECT_EQ(now<kube::Pod>(kKey), nullptr);
+  EXPECT_EQ(log.count("warn refused member=prod/db-a"), 1) << "once, not with each try";
+  EXPECT_EQ(log.count("info planned member=prod/db-a step=create-volume"), 1);
+}
+
+TEST_F(Preconditions, AnEtcdThatWeCannotRunGetsNoPodAndThatIsTold) {
+  change<v1::EtcdMember>(kKey,
+                         [](json::object& m) { m["spec"].as_object()["version"] = "3.4.34"; });
+  see();
+  EXPECT_EQ(*pass(), 200ms);
+  EXPECT_TRUE(pass());
+  const auto member = stores.members.get(kKey);
+  EXPECT_EQ(runtime::find_condition(member->status.conditions, v1::kReady)->reason,
+            v1::kPodRejected);
+  EXPECT_EQ(server.requests("create pods"), 0);
 }
 
 TEST_F(Preconditions, AVolumeIsNotToldLostWhileNobodyKnows) {
@@ -278,6 +293,17 @@ TEST_F(Preconditions, TheNextPodOfThatNameIsNeitherDeletedNorLabelled) {
   EXPECT_TRUE(pass().failed_with(Code::Conflict));
   EXPECT_EQ(server.requests("patch pods"), 1);
   EXPECT_EQ(now<kube::Pod>(kKey), another);
+}
+
+TEST_F(Preconditions, APodThatIsGoingIsKnownToBeGoing) {
+  put_pod(uid, "older");
+  change<kube::Pod>(kKey, [](json::object& p) {
+    p["metadata"].as_object()["finalizers"] = json::array{"somebody/else"};
+  });
+  see();
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(pass());
+  EXPECT_TRUE(stores.pods.get(kKey)->metadata.terminating()) << "the watch may be late";
+  EXPECT_EQ(server.requests("delete pods"), 1);
 }
 
 TEST_F(Preconditions, APodThatIsGoneMeanwhileIsNoError) {
@@ -316,7 +342,7 @@ TEST_F(Preconditions, AFinalizerThatSomebodyAddedMeanwhileStays) {
     m["metadata"].as_object()["finalizers"] = json::array{"a/first", "b/second"};
   });
   EXPECT_TRUE(pass().failed_with(Code::Conflict));
-  see();
+  EXPECT_EQ(stores.members.get(kKey)->metadata.finalizers.size(), 2U) << "the watch may be late";
   EXPECT_TRUE(pass());
   EXPECT_EQ(now<v1::EtcdMember>(kKey).at("metadata").at("finalizers"),
             (json::array{"a/first", "b/second", v1::kMemberFinalizer}));
@@ -349,6 +375,40 @@ TEST_F(Preconditions, AMemberThatIsGoneIsForgotten) {
   see();
   EXPECT_EQ(*pass(), Duration::max());
   EXPECT_EQ(server.requests().size(), 0U);
+}
+
+TEST_F(Preconditions, TheRecorderHearsThatAMemberIsGone) {
+  FlightRecorder full({.total_bytes = 1});  // Nothing is kept but that there was an object.
+  Reconciler one{{world, server, stores, clock, log, nullptr, &full}, {"quay.io/coreos/etcd"}};
+  const auto reconcile = [&] {
+    world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)); });
+    world.run();
+  };
+  reconcile();
+  EXPECT_GT(full.bytes(), 0U);
+  server.erase(v1::EtcdMember::resource, kKey);
+  see();
+  reconcile();
+  EXPECT_EQ(full.bytes(), 0U);
+}
+
+TEST_F(Preconditions, WhatBecomesOfAMemberIsToldInEvents) {
+  server.serve({.resource = kube::Event::resource});
+  testing::SeededRandom random{1};
+  runtime::EventRecorder events(server, world, clock, random, log, "op-1");
+  Reconciler one{{world, server, stores, clock, log, &events}, {"quay.io/coreos/etcd"}};
+  events.start();
+  put_pod("somebody", "x");
+  see();
+  world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)); });
+  world.run_until(world.now() + 1s);
+  std::vector<std::string> told;
+  for (const Json& event : server.all(kube::Event::resource))
+    told.push_back(std::string(event.at("reason").as_string()) + " of " +
+                   std::string(event.at("regarding").at("name").as_string()));
+  EXPECT_EQ(told, std::vector<std::string>{"PodConflict of db-a"});
+  world.spawn([&] { events.stop(); });
+  world.run_until(world.now() + 1s);
 }
 
 }  // namespace

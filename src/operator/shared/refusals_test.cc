@@ -31,6 +31,13 @@ TEST(Refusals, HoldUpNoOtherWriteAndNoOtherObject) {
   EXPECT_EQ(refusals.why({"prod", "other"}), "");
 }
 
+TEST(Refusals, OfAnotherWriteAreTriedSoonAgain) {
+  Refusals refusals;
+  (void)refusals.note(kDb, "create-pod", kQuota, kStart);
+  (void)refusals.note(kDb, "delete-pod", kQuota, kStart);
+  EXPECT_EQ(refusals.wait(kDb, "delete-pod", kStart), 2s);
+}
+
 TEST(Refusals, EndWithSuccessAndNotWithALostAnswer) {
   Refusals refusals;
   (void)refusals.note(kDb, "create-pod", kQuota, kStart);
