@@ -523,7 +523,8 @@ class Teller {
     constexpr Kind kKinds[] = {Kind::Defragment, Kind::Hash,  Kind::Hash,
                                Kind::Snapshot,   Kind::Raise, Kind::DisarmAll};
     op.kind = kKinds[dice_.below(6)];
-    if (op.kind == Kind::Raise && dice_.percent(50)) op.kind = Kind::DisarmAll;
+    // How full a full one is differs by a page or two, and so does which alarm refuses first.
+    if (op.kind == Kind::Raise && (side.full || dice_.percent(50))) op.kind = Kind::DisarmAll;
     if (small_ && dice_.percent(25)) op.kind = Kind::Fill;
     if (side.full && dice_.percent(70)) op.kind = Kind::Recover;
     // Who does not run, or learns, could not be defragmented afterwards.
