@@ -220,8 +220,12 @@ Result<Json> ApiServer::patch(const Call& call, Kind& kind) {
 
 /// What the patch makes of the object.
 Result<Json> ApiServer::patched(const Call& call, const Json& now, FieldManagers& managers) {
-  if (call.patch == PatchType::Apply)
+  if (call.patch == PatchType::Apply) {
+    for (const auto& [field, value] : call.body.as_object())
+      if (value.is_object() && value.get_object().empty())
+        misused(call, "to apply an empty " + std::string(field) + ": whose it is afterwards");
     return apply(managers, manager_of(call), query(call, "force") != "false", now, call.body);
+  }
   if (call.patch == PatchType::Json) {
     auto done = json_patch(now, call.body);
     if (done.failed_with(Code::Invalid)) misused(call, done.error().message);
