@@ -215,6 +215,9 @@ TEST(ClusterPlan, InAnElectionTheMajorityIsBelieved) {
   EXPECT_EQ(step_of(seen), "remove-from-etcd c");
   seat(seen, "b").answer->leader = seat(seen, "c").listed->id;
   EXPECT_EQ(step_of(seen), "move-leader c to a");
+  seen = observe(1, "c:V*! a:V+ b:V+");
+  for (const char* name : {"a", "b"}) seat(seen, name).answer->leader = etcd::MemberId{99};
+  EXPECT_EQ(step_of(seen), "remove-from-etcd c") << "they follow one that we do not know";
 }
 
 TEST(ClusterPlan, OneLearnerAtATimeWhereAMembersLimitIsNotKnown) {
@@ -224,6 +227,12 @@ TEST(ClusterPlan, OneLearnerAtATimeWhereAMembersLimitIsNotKnown) {
   seen = observe(4, "a:V* b:L- c:N");
   seat(seen, "b").pod.reset();
   EXPECT_EQ(step_of(seen), "none");
+}
+
+TEST(ClusterPlan, EightLearnersAreThereAtMost) {
+  const std::string seven = "a:V* b:L- c:L- d:L- e:L- f:L- g:L- h:L-";
+  EXPECT_EQ(step_of(observe(20, seven + " i:N")), "add-learner i");
+  EXPECT_EQ(step_of(observe(20, seven + " i:L- j:N")), "none") << "etcd would refuse it for ever";
 }
 
 TEST(ClusterPlan, PodsWithoutANodeShareNone) {
@@ -311,9 +320,11 @@ TEST(ClusterPlan, TheFirstMembersWayIsTold) {
   seen.cluster.status = plan(seen).status;
   const auto progressing = [&] { return condition(plan(seen), v1::kProgressing).reason; };
   EXPECT_EQ(progressing(), v1::kWaitingForSeed);
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, "") << "there is no cluster yet";
   Observation born = observe(3, "a:V*");
   born.cluster.status = seen.cluster.status;
   EXPECT_EQ(condition(plan(born), v1::kProgressing).reason, v1::kInitialSnapshot);
+  EXPECT_EQ(condition(plan(born), v1::kProgressing).status, "True");
 }
 
 TEST(ClusterPlan, ADeadlineThatNobodyCanReadIsNone) {
@@ -467,6 +478,7 @@ TEST(ClusterPlan, AForgottenLearnerOfOursIsRememberedByItsName) {
   EXPECT_EQ(p.status.pending_members[0],
             (v1::PendingMember{7, ours, peer_url({"prod", "db"}, ours), to_rfc3339(kNow)}));
   seen.cluster.status.pending_members = {p.status.pending_members[0]};
+  EXPECT_EQ(plan(seen).status.pending_members, p.status.pending_members) << "once";
   seen.now = kNow + 601s;
   EXPECT_EQ(step_of(seen), "remove-from-etcd " + ours);
 
@@ -477,11 +489,17 @@ TEST(ClusterPlan, AForgottenLearnerOfOursIsRememberedByItsName) {
   EXPECT_FALSE(remembered(observe(2, "a:V* b:V+ y:x"))) << "a name that we never gave";
   EXPECT_FALSE(remembered(observe(2, "a:V* b:V+ " + member_name("db", "u-1", 10) + ":x")))
       << "a number that was never drawn";
+  for (const int number : {1, 9})
+    EXPECT_TRUE(remembered(observe(2, "a:V* b:V+ " + member_name("db", "u-1", number) + ":x")))
+        << "the first and the last";
   EXPECT_FALSE(remembered(observe(2, "a:V* b:V+ " + ours + ":X"))) << "it votes";
   EXPECT_FALSE(remembered(observe(3, "a:V* b:V+ " + ours + ":U"))) << "its EtcdMember is there";
   seen = observe(2, "a:V* b:V+ " + ours + ":x");
   seat(seen, ours).listed->started = true;
   EXPECT_FALSE(remembered(seen)) << "it has started: somebody stands for it";
+  seen = observe(2, "a:V* b:V+ " + ours + ":X");
+  seat(seen, ours).listed->started = false;
+  EXPECT_FALSE(remembered(seen)) << "it votes, and nobody started it";
   seen = observe(2, "a:V* b:V+ " + ours + ":x");
   seat(seen, ours).peer_url = "http://elsewhere:2380";
   EXPECT_FALSE(remembered(seen)) << "a place that we never gave";
@@ -690,6 +708,22 @@ TEST(ClusterPlan, LooksLessOftenTheLongerNobodyAnswers) {
   EXPECT_EQ(after(7200), 60s);
 }
 
+TEST(ClusterPlan, LooksLessOftenTheLongerAClusterThatWasDoneIsSilent) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.status = plan(seen).status;
+  const auto after = [&](int seconds) {
+    Observation silent = observe(3, "a:V- b:V- c:V-");
+    silent.linearizable = false;
+    silent.now = kNow + std::chrono::seconds(seconds);
+    silent.cluster.status = seen.cluster.status;
+    const Plan p = plan(silent);
+    seen.cluster.status = p.status;
+    return p.again;
+  };
+  EXPECT_EQ(after(0), 300ms);
+  EXPECT_EQ(after(200), 10s);
+}
+
 /// "True QuorumHealthy: All members are ready"
 std::string told(const Plan& p, const char* type) {
   const api::Condition& c = condition(p, type);
@@ -834,6 +868,7 @@ TEST(ClusterPlan, WhatItWaitsForIsSaid) {
       {1, "a:V*! b:V-", "a quorum without a"},
       {3, "a:V* b:L-o c:N", "a learner to vote before c is added"},
       {3, "a:V* b:L+ c:N", ""},
+      {3, "a:V* b:V+ c:V-! d:Up", ""},  // It publishes: that comes first.
   };
   for (const Row& row : rows)
     EXPECT_EQ(plan(observe(row.replicas, row.seats)).waiting_for, row.waiting) << row.seats;

@@ -304,6 +304,21 @@ TEST_F(ReconcilerTest, WhatAPassSawAndPlannedIsRecorded) {
   EXPECT_TRUE(pair->plan.at("step").as_object().contains("add-learner")) << serialize(pair->plan);
 }
 
+TEST_F(ReconcilerTest, TheRecorderHearsThatAClusterIsGone) {
+  FlightRecorder full({.total_bytes = 1});  // Nothing is kept but that there was an object.
+  Reconciler one{{world, api, stores, etcd, clock, log, nullptr, &full}};
+  const auto reconcile = [&] {
+    world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)) << "also if there is nobody to tell"; });
+    world.run();
+  };
+  reconcile();
+  EXPECT_EQ(etcd.asked, "2");
+  EXPECT_GT(full.bytes(), 0U);
+  stores.clusters.saw_deleted(*stores.clusters.get(kKey));
+  reconcile();
+  EXPECT_EQ(full.bytes(), 0U);
+}
+
 TEST_F(ReconcilerTest, AsksTheLeaderForAChange) {
   pass();
   EXPECT_EQ(etcd.asked, "2");
@@ -386,6 +401,33 @@ TEST_F(ReconcilerTest, NobodyIsDeletedForASpecThatHasChanged) {
   pass();
   EXPECT_EQ(api.requests("delete"), deleted);
   EXPECT_EQ(stores.clusters.get(kKey)->spec.replicas, 4) << "the cache knows it now";
+}
+
+TEST_F(ReconcilerTest, WhoIsTooManyIsDeletedForASpecThatIsStillTheSame) {
+  want(3);
+  pass();  // What there is to report is reported.
+  put_joiner("db-e");
+  const auto asked = api.requests("get etcdclusters");
+  pass();
+  EXPECT_EQ(api.requests("get etcdclusters"), asked + 1);
+  EXPECT_EQ(api.requests("delete etcdmembers prod/db-e"), 1);
+}
+
+TEST_F(ReconcilerTest, WhyAMemberIsNotReadyIsToldOfTheClusterUnlessThatPasses) {
+  const auto say = [&](const char* reason) {
+    v1::EtcdMember ill = *stores.members.get({kKey.ns, "db-c"});
+    ill.status.conditions.clear();
+    runtime::set_condition(ill.status.conditions, {v1::kReady, "False", reason, "no node"}, 1,
+                           clock.wall_now());
+    stores.members.saw_deleted(*stores.members.get({kKey.ns, "db-c"}));
+    stores.members.saw(ill);
+  };
+  say(v1::kUnschedulable);
+  pass();
+  EXPECT_EQ(progress(), "3 of 4 members vote; db-c: no node");
+  say(v1::kPodNotReady);
+  pass();
+  EXPECT_EQ(progress(), "3 of 4 members vote");
 }
 
 TEST_F(ReconcilerTest, AStatusWhoseAnswerIsLostIsLookedAtBeforeItIsWrittenAgain) {
@@ -482,6 +524,19 @@ TEST_F(ReconcilerTest, AMemberThatWasCreatedUnseenIsSeen) {
   api.put(v1::EtcdMember::resource, {{"metadata", owned(meta(name), uid)}, {"spec", spec}});
   pass();
   EXPECT_NE(stores.members.get({kKey.ns, name}), nullptr);
+}
+
+TEST_F(ReconcilerTest, AVolumeThatWasLeftKeepsItsName) {
+  (void)take_away("db-d");
+  const std::string uid = stores.clusters.get(kKey)->metadata.uid;
+  kube::PersistentVolumeClaim left;
+  left.metadata.name = "data-" + member_name(kKey.name, uid, 5);
+  left.metadata.ns = kKey.ns;
+  left.metadata.labels[v1::kClusterLabel] = kKey.name;
+  stores.volumes.saw(left);
+  pass();
+  EXPECT_TRUE(api.find(v1::EtcdMember::resource, {kKey.ns, member_name(kKey.name, uid, 6)}))
+      << "the next member would start on what is in it";
 }
 
 // What is somebody else's.
@@ -583,12 +638,14 @@ TEST_F(ReconcilerTest, WhatEtcdSaysOfAMemberIsNotWrittenToTheNextOfThatName) {
   v1::EtcdMember cached;
   ASSERT_TRUE(api::decode(member_now("db-a"), cached, "it"));
   stores.members.saw(cached);
+  std::string next;
   before("patch etcdmembers/status prod/db-a",
-         [&] { put_another(v1::EtcdMember::resource, "db-a"); });
+         [&] { next = put_another(v1::EtcdMember::resource, "db-a"); });
   const Json untouched = member_now("db-a").at("status");
   EXPECT_TRUE(failed_pass().failed_with(Code::Conflict));
   EXPECT_EQ(member_now("db-a").at("status"), untouched);
   EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(stores.members.get({kKey.ns, "db-a"})->metadata.uid, next) << "the watch may be late";
 }
 
 TEST_F(ReconcilerTest, AMembersStatusIsLeftToTheControllerThatIsWritingIt) {
@@ -637,9 +694,12 @@ TEST_F(ReconcilerTest, AMemberThatIsGoneMeanwhileStopsNothing) {
 
 TEST_F(ReconcilerTest, AListIsPublishedToTheMemberThatWasSeenAndAsItWasSeen) {
   etcd.members.push_back({{4}, "", {peer_url(kKey, "db-d")}, {}, true});
-  before("patch etcdmembers prod/db-d", [&] { put_another(v1::EtcdMember::resource, "db-d"); });
+  std::string next;
+  before("patch etcdmembers prod/db-d",
+         [&] { next = put_another(v1::EtcdMember::resource, "db-d"); });
   pass();
   EXPECT_EQ(member_now("db-d").at("spec").at("initialCluster"), "") << "another of that name";
+  EXPECT_EQ(stores.members.get({kKey.ns, "db-d"})->metadata.uid, next) << "the watch may be late";
   EXPECT_EQ(api.requests("patch etcdmembers prod/db-d"), 1);
 
   (void)take_away("db-d");
@@ -677,6 +737,10 @@ TEST_F(ReconcilerTest, AJoinerThatIsGoneOrGoingOrAnotherByNowIsNotAdded) {
     end();
     pass();
     EXPECT_EQ(etcd.asked, "") << &end - ends;
+    if (const auto now = api.find(v1::EtcdMember::resource, {kKey.ns, "db-d"}))
+      EXPECT_EQ(now->at("metadata").at("resourceVersion").as_string(),
+                stores.members.get({kKey.ns, "db-d"})->metadata.resource_version)
+          << "the watch may be late";
     api.erase(v1::EtcdMember::resource, {kKey.ns, "db-d"});
     if (const auto known = stores.members.get({kKey.ns, "db-d"}))
       stores.members.saw_deleted(*known);
@@ -706,6 +770,16 @@ TEST_F(ReconcilerTest, AnEtcdThatDoesNotKnowWhoItAnswersForIsNotBelieved) {
   pass();
   EXPECT_EQ(etcd.asked, "");
   EXPECT_EQ(api.requests("delete"), 0);
+}
+
+TEST_F(ReconcilerTest, AStrangerThatNeverStartedIsToldByTheNameInItsUrl) {
+  etcd.members.push_back({{5}, "", {"http://web-x.web.other.svc:2380"}, {}, true});
+  etcd.members.push_back({{6}, "", {}, {}, true});
+  pass();
+  const auto cluster = stores.clusters.get(kKey);
+  EXPECT_NE(runtime::find_condition(cluster->status.conditions, v1::kDegraded)
+                ->message.find(": 0000000000000006 (0000000000000006), web-x (0000000000000005);"),
+            std::string::npos);
 }
 
 TEST_F(ReconcilerTest, AListOfAnotherClusterIsNotBelieved) {
