@@ -355,6 +355,7 @@ TEST_F(Preconditions, TheStatusIsNotWrittenToTheNextMemberOfThatName) {
   const Json next = now<v1::EtcdMember>(kKey);
   EXPECT_TRUE(pass().failed_with(Code::Conflict));
   EXPECT_EQ(now<v1::EtcdMember>(kKey), next);
+  EXPECT_NE(stores.members.get(kKey)->metadata.uid, uid) << "the watch may be late";
   see();
   server.erase(v1::EtcdMember::resource, kKey);
   EXPECT_TRUE(pass()) << "gone is no error";
