@@ -330,6 +330,7 @@ class Teller {
     if (const Json* finalizers = meta.if_contains("finalizers");
         finalizers && finalizers->is_null())
       meta.erase("finalizers");
+    meta.erase("ownerReferences");  // Not modelled, either.
     meta["name"] = call.name;
     if (one_in(25)) meta["uid"] = "@uid0";
     if (one_in(25)) meta["resourceVersion"] = "@rv0";
