@@ -224,7 +224,8 @@ Result<Json> ApiServer::patched(const Call& call, const Json& now, FieldManagers
     for (const auto& [field, value] : call.body.as_object())
       if (value.is_object() && value.get_object().empty())
         misused(call, "to apply an empty " + std::string(field) + ": whose it is afterwards");
-    if (meta(call.body).contains("ownerReferences"))
+    const Json* const metadata = call.body.as_object().if_contains("metadata");
+    if (metadata && metadata->as_object().contains("ownerReferences"))
       misused(call, "to apply owners: an empty list of them stays until the next write");
     return apply(managers, manager_of(call), query(call, "force") != "false", now, call.body);
   }
