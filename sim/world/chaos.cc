@@ -6,6 +6,7 @@
 #include "api/v1alpha2/names.h"
 #include "runtime/conditions.h"
 #include "runtime/leader.h"
+#include "sim/api/objects.h"
 #include "sim/world/etcdctl.h"
 #include "sim/world/world.h"
 
@@ -225,7 +226,8 @@ bool World::can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& m
     ++voters;
     const auto claim =
         server_.look(kube::PersistentVolumeClaim::resource, {cluster.ns, "data-" + m.name});
-    if (m.name == member.name || !claim) continue;
+    // One that was lost on a node that is away is there until that comes back.
+    if (m.name == member.name || !claim || terminating(*claim)) continue;
     const auto dir = nodes_.data_of(std::string(claim->at("metadata").at("uid").as_string()));
     intact += dir && EtcdNet::owner_of(*dir).has_value();
   }
