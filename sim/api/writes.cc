@@ -34,6 +34,11 @@ std::string joined(const std::vector<std::string>& errors) {
   return errors.size() == 1 ? out : "[" + out + "]";
 }
 
+Error wrong_namespace() {
+  return {Code::Invalid,
+          "the namespace of the provided object does not match the namespace sent on the request"};
+}
+
 Error modified(const Resource& r, const std::string& name) {
   return {Code::Conflict, "Operation cannot be fulfilled on " + quoted(r, name) +
                               ": the object has been modified; please apply your changes to the "
@@ -103,9 +108,7 @@ Result<Json> ApiServer::create(const Call& call, Kind& kind, const Json* applied
   }
   Json object = *body;
   if (const std::string ns = text_at(meta(object), "namespace"); !ns.empty() && ns != call.ns)
-    return Error{
-        Code::Invalid,
-        "the namespace of the provided object does not match the namespace sent on the request"};
+    return wrong_namespace();
   if (call.resource == kBudgets)
     if (const std::string what = not_modelled(object); !what.empty()) misused(call, what);
   if (auto open = open_to(call, text_at(meta(object), "name")); !open) return open.error();
@@ -252,9 +255,7 @@ Result<Json> ApiServer::admitted(const Call& call, const Kind& kind, const Json&
     return metadata && metadata->is_object() ? text_at(metadata->get_object(), field) : "";
   };
   if (const std::string ns = said("namespace"); !ns.empty() && ns != call.ns)
-    return Error{
-        Code::Invalid,
-        "the namespace of the provided object does not match the namespace sent on the request"};
+    return wrong_namespace();
   const std::string name = said("name");
   if (name.empty())
     return Error{Code::Invalid, "the name of the object (" + call.name +

@@ -4,8 +4,9 @@
 
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <string>
+
+#include "s3/sigv4.h"
 
 namespace etcdop::sim {
 namespace {
@@ -15,13 +16,7 @@ std::string md5_hex(std::string_view bytes) {
   unsigned size = 0;
   check(EVP_Digest(bytes.data(), bytes.size(), sum.data(), &size, EVP_md5(), nullptr) == 1,
         "MD5 is there");
-  std::string out;
-  for (unsigned i = 0; i < size; ++i) {
-    std::array<char, 3> hex{};
-    std::snprintf(hex.data(), hex.size(), "%02x", sum[i]);
-    out += hex.data();
-  }
-  return out;
+  return s3::hex({reinterpret_cast<const char*>(sum.data()), size});
 }
 
 /// The bytes of a tag of one part.

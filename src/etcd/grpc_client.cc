@@ -35,6 +35,13 @@ constexpr std::size_t kAnswerMax = 1 << 20;  // Bytes.
 constexpr int kMembersMax = 128;             // Far more than raft is good for.
 constexpr int kAlarmsMax = 2 * kMembersMax;
 
+/// Of an answer that says nothing but that it was done.
+template <class Answer>
+Result<Done> done(const Result<Answer>& answer) {
+  if (!answer) return answer.error();
+  return Done{};
+}
+
 Member to_member(const pb::Member& m) {
   return {.id = {m.id()},
           .name = m.name(),
@@ -184,25 +191,19 @@ Result<MemberId> GrpcClient::add_learner(const std::string& peer_url) {
 Result<Done> GrpcClient::promote(MemberId id) {
   static constexpr Method kMethod{"/etcdserverpb.Cluster/MemberPromote", "MemberPromote",
                                   Asks::Write, kMembershipLimit};
-  auto answer = call<pb::MemberListResponse>(kMethod, id_request(id));
-  if (!answer) return answer.error();
-  return Done{};
+  return done(call<pb::MemberListResponse>(kMethod, id_request(id)));
 }
 
 Result<Done> GrpcClient::remove(MemberId id) {
   static constexpr Method kMethod{"/etcdserverpb.Cluster/MemberRemove", "MemberRemove", Asks::Write,
                                   kMembershipLimit};
-  auto answer = call<pb::MemberListResponse>(kMethod, id_request(id));
-  if (!answer) return answer.error();
-  return Done{};
+  return done(call<pb::MemberListResponse>(kMethod, id_request(id)));
 }
 
 Result<Done> GrpcClient::move_leader(MemberId to) {
   static constexpr Method kMethod{"/etcdserverpb.Maintenance/MoveLeader", "MoveLeader", Asks::Write,
                                   kMembershipLimit};
-  auto answer = call<pb::HeaderResponse>(kMethod, id_request(to));
-  if (!answer) return answer.error();
-  return Done{};
+  return done(call<pb::HeaderResponse>(kMethod, id_request(to)));
 }
 
 Result<std::vector<Alarm>> GrpcClient::alarms() {
@@ -227,17 +228,13 @@ Result<Done> GrpcClient::disarm(const Alarm& alarm) {
   question.set_action(pb::AlarmRequest::DEACTIVATE);
   question.set_memberid(alarm.member.value);
   question.set_alarm(pb::AlarmType(alarm.kind));
-  auto answer = call<pb::AlarmResponse>(kMethod, question.SerializeAsString());
-  if (!answer) return answer.error();
-  return Done{};
+  return done(call<pb::AlarmResponse>(kMethod, question.SerializeAsString()));
 }
 
 Result<Done> GrpcClient::defragment() {
   static constexpr Method kMethod{"/etcdserverpb.Maintenance/Defragment", "Defragment", Asks::Write,
                                   kWholeLimit};
-  auto answer = call<pb::HeaderResponse>(kMethod, "");
-  if (!answer) return answer.error();
-  return Done{};
+  return done(call<pb::HeaderResponse>(kMethod, ""));
 }
 
 Result<KeyHash> GrpcClient::hash_kv(std::int64_t revision) {
@@ -290,9 +287,7 @@ Result<Done> GrpcClient::user_add(const std::string& name, const Secret& passwor
   pb::AuthUserAddRequest question;
   question.set_name(name);
   question.set_password(password.reveal());
-  auto answer = call<pb::HeaderResponse>(kMethod, question.SerializeAsString());
-  if (!answer) return answer.error();
-  return Done{};
+  return done(call<pb::HeaderResponse>(kMethod, question.SerializeAsString()));
 }
 
 Result<Done> GrpcClient::user_grant_role(const std::string& user, const std::string& role) {
@@ -301,17 +296,13 @@ Result<Done> GrpcClient::user_grant_role(const std::string& user, const std::str
   pb::AuthUserGrantRoleRequest question;
   question.set_user(user);
   question.set_role(role);
-  auto answer = call<pb::HeaderResponse>(kMethod, question.SerializeAsString());
-  if (!answer) return answer.error();
-  return Done{};
+  return done(call<pb::HeaderResponse>(kMethod, question.SerializeAsString()));
 }
 
 Result<Done> GrpcClient::auth_enable() {
   static constexpr Method kMethod{"/etcdserverpb.Auth/AuthEnable", "AuthEnable", Asks::Write,
                                   kMembershipLimit};
-  auto answer = call<pb::HeaderResponse>(kMethod, "");
-  if (!answer) return answer.error();
-  return Done{};
+  return done(call<pb::HeaderResponse>(kMethod, ""));
 }
 
 Result<AuthStatus> GrpcClient::auth_status() {

@@ -79,6 +79,14 @@ Result<http::Response> Client::send(const Ask& ask, const Sink* sink) {
   return response;
 }
 
+Result<Tag> Client::store(const Ask& ask) {
+  auto response = send(ask);
+  if (!response) return response.error();
+  auto tag = to_tag(*response);
+  if (!tag) return to_error(ask.asked, tag.error());
+  return tag;
+}
+
 Result<Object> Client::head(const std::string& key) {
   if (auto ok = check_key(key); !ok) return ok.error();
   const Ask ask{
@@ -115,11 +123,7 @@ Result<Tag> Client::put(const std::string& key, std::string_view bytes, const Pu
                 .key = key,
                 .headers = headers_of(options.metadata, options.only_if_absent),
                 .body = bytes};
-  auto response = send(ask);
-  if (!response) return response.error();
-  auto tag = to_tag(*response);
-  if (!tag) return to_error(ask.asked, tag.error());
-  return tag;
+  return store(ask);
 }
 
 Result<Upload> Client::create_multipart(const std::string& key, const Metadata& metadata) {
@@ -148,11 +152,7 @@ Result<Tag> Client::upload_part(const Upload& upload, int number, std::string_vi
       .key = upload.key,
       .query = {{"partNumber", std::to_string(number)}, {"uploadId", upload.id}},
       .body = bytes};
-  auto response = send(ask);
-  if (!response) return response.error();
-  auto tag = to_tag(*response);
-  if (!tag) return to_error(ask.asked, tag.error());
-  return tag;
+  return store(ask);
 }
 
 Result<Tag> Client::complete(const Upload& upload, const std::vector<Part>& parts,

@@ -46,6 +46,8 @@ class Client final : public Store {
   struct Ask;
   /// Signed and sent; a status other than 2xx is an error.
   Result<http::Response> send(const Ask&, const Sink* sink = nullptr);
+  /// send() of what stores bytes; the tag that they got.
+  Result<Tag> store(const Ask&);
   Executor& executor_;
   const WallClock& wall_;
   const Place place_;

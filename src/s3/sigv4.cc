@@ -14,18 +14,6 @@
 namespace etcdop::s3 {
 namespace {
 
-std::string hex(std::string_view bytes) {
-  constexpr const char* digits = "0123456789abcdef";
-  std::string out;
-  out.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += digits[byte >> 4U];
-    out += digits[byte & 15U];
-  }
-  return out;
-}
-
 std::string hmac(std::string_view key, std::string_view message) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
   unsigned size = 0;
@@ -56,6 +44,18 @@ std::string trimmed(std::string_view value) {
 }
 
 }  // namespace
+
+std::string hex(std::string_view bytes) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += digits[byte >> 4U];
+    out += digits[byte & 15U];
+  }
+  return out;
+}
 
 std::string sha256_hex(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> out{};

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <vector>
 
 #include "s3/client.h"
@@ -30,45 +31,6 @@ class OtherClock final : public WallClock {
 
  private:
   const std::chrono::seconds ahead_;
-};
-
-/// One user's client, with its own clock.
-class RealStore final : public s3::Store {
- public:
-  RealStore(Executor& executor, const sim::StoreUser& user, const s3::Place& place,
-            http::HttpClient::Dial dial, const s3::Client::Identity& identity)
-      : clock_(user.clock_ahead),
-        client_(executor, clock_, place, std::move(dial), identity, {.version = "contract"}) {}
-  Result<s3::Object> head(const std::string& key) override { return client_.head(key); }
-  Result<s3::Object> get(const std::string& key, const s3::GetOptions& options,
-                         const Sink& sink) override {
-    return client_.get(key, options, sink);
-  }
-  Result<s3::Tag> put(const std::string& key, std::string_view bytes,
-                      const s3::PutOptions& options) override {
-    return client_.put(key, bytes, options);
-  }
-  Result<s3::Upload> create_multipart(const std::string& key, const s3::Metadata& data) override {
-    return client_.create_multipart(key, data);
-  }
-  Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
-                              std::string_view bytes) override {
-    return client_.upload_part(upload, number, bytes);
-  }
-  Result<s3::Tag> complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
-                           bool only_if_absent) override {
-    return client_.complete(upload, parts, only_if_absent);
-  }
-  Result<Done> abort(const s3::Upload& upload) override { return client_.abort(upload); }
-  Result<s3::Page> list(const s3::ListOptions& options) override { return client_.list(options); }
-  Result<std::vector<s3::Upload>> uploads(const std::string& prefix) override {
-    return client_.uploads(prefix);
-  }
-  Result<Done> remove(const std::string& key) override { return client_.remove(key); }
-
- private:
-  OtherClock clock_;
-  s3::Client client_;
 };
 
 class RealStores final : public Stores {
@@ -106,9 +68,11 @@ class RealStores final : public Stores {
     check(bool(place), place ? "" : place.error().message.c_str());
     const s3::Credentials who{.key_id = key_of(user),
                               .secret = Secret(user.right_secret ? secret_ : "guessed")};
-    return std::make_unique<RealStore>(
-        loop_, user, *place, [this] { return loop_.connect("127.0.0.1", port_); },
-        [who]() -> Result<s3::Credentials> { return who; });
+    const OtherClock& clock = clocks_.try_emplace(user.clock_ahead, user.clock_ahead).first->second;
+    return std::make_unique<s3::Client>(
+        loop_, clock, *place, [this] { return loop_.connect("127.0.0.1", port_); },
+        [who]() -> Result<s3::Credentials> { return who; },
+        s3::Client::Options{.version = "contract"});
   }
   void path_style(bool on) override { path_style_ = on; }
   void print_logs() override {
@@ -157,6 +121,7 @@ class RealStores final : public Stores {
   const std::string folder_ = new_folder();
   const std::string secret_ = "secret-" + std::to_string(getpid());
   AsioLoop loop_;
+  std::map<std::chrono::seconds, OtherClock> clocks_;  // The clients use them.
   std::string port_;
   bool path_style_ = true;
   std::unique_ptr<Process> process_;

@@ -6,6 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
 . tools/env.sh
+# shellcheck source=gtests.sh
+. test/integration/gtests.sh
 program=$PWD/out/dev/etcd_contract_test
 fuzz=$PWD/out/dev/etcd_fuzz
 out=$PWD/out/test/etcd-contract
@@ -29,15 +31,11 @@ for version in "${versions[@]}"; do
   "$program" --programs="$(built "etcd-$version")" --version="$version" "${flags[@]}" >"$out/$version.log" 2>&1 &
   running+=($!)
 done
-passed=0 failed=0
 for i in "${!versions[@]}"; do
   version=${versions[$i]}
   ended=0
   wait "${running[$i]}" || ended=$?
-  p=$(grep -c '^\[       OK \]' "$out/$version.log" || true)
-  f=$(grep -c '^\[  FAILED  \] [^ ]* (' "$out/$version.log" || true)
-  [ "$ended" = 0 ] || [ "$f" != 0 ] || f=1 # It crashed.
-  passed=$((passed + p)) failed=$((failed + f))
+  count_gtests "$out/$version.log" "$ended"
   echo "--- etcd $version"
   cat "$out/$version.log"
 done
@@ -47,13 +45,7 @@ if [ "${#flags[@]}" = 0 ]; then
     timeout 120 "$fuzz" --programs="$(built "etcd-$version")" --version="$version" --operations=240 &
     running+=($!)
   done
-  for pid in "${running[@]}"; do
-    if wait "$pid"; then
-      passed=$((passed + 1))
-    else
-      failed=$((failed + 1))
-    fi
-  done
+  for pid in "${running[@]}"; do count_one wait "$pid"; done
   running=()
 fi
 echo "$passed passed, $failed failed"

@@ -4,6 +4,8 @@
 # Without flags, kube_fuzz makes 3000 random requests to both, too. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=gtests.sh
+. test/integration/gtests.sh
 program=$PWD/out/dev/kube_contract_test
 if [ ! -x "$program" ] || [ ! -x out/dev/kube_fuzz ]; then
   echo "kube_contract.sh: build them first: ninja -C out/dev kube_contract_test kube_fuzz" >&2
@@ -24,16 +26,8 @@ fi
 log=$(mktemp)
 ended=0
 "$program" --kubeconfig="$KUBECONFIG" "$@" | tee "$log" || ended=$?
-passed=$(grep -c '^\[       OK \]' "$log" || true)
-failed=$(grep -c '^\[  FAILED  \] .* ms)$' "$log" || true)
-[ "$ended" = 0 ] || [ "$failed" != 0 ] || failed=1 # It crashed.
+count_gtests "$log" "$ended"
 rm -f "$log"
-if [ $# = 0 ]; then
-  if out/dev/kube_fuzz --kubeconfig="$KUBECONFIG" --operations=3000; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-  fi
-fi
+[ $# != 0 ] || count_one out/dev/kube_fuzz --kubeconfig="$KUBECONFIG" --operations=3000
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -5,6 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
 . tools/env.sh
+# shellcheck source=gtests.sh
+. test/integration/gtests.sh
 program=$PWD/out/dev/s3_contract_test
 if [ ! -x "$program" ] || [ ! -x out/dev/s3_fuzz ]; then
   echo "s3_contract.sh: build them first: ninja -C out/dev s3_contract_test s3_fuzz" >&2
@@ -15,15 +17,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 ended=0
 "$program" --program="$(built versitygw)/versitygw" "$@" | tee "$log" || ended=$?
-passed=$(grep -c '^\[       OK \]' "$log" || true)
-failed=$(grep -c '^\[  FAILED  \] .* ms)$' "$log" || true)
-[ "$ended" = 0 ] || [ "$failed" != 0 ] || failed=1 # It crashed.
-if [ $# = 0 ]; then
-  if out/dev/s3_fuzz --program="$(built versitygw)/versitygw" --operations=3000; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-  fi
-fi
+count_gtests "$log" "$ended"
+[ $# != 0 ] || count_one out/dev/s3_fuzz --program="$(built versitygw)/versitygw" --operations=3000
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
