@@ -58,7 +58,7 @@ struct SeatPod {
 struct SeatListed {
   etcd::MemberId id;
   bool learner = false;
-  bool started = false;  ///< etcd knows its name.
+  bool started = false;  ///< etcd knows it by its name.
   bool operator==(const SeatListed&) const = default;
 
   static auto describe() {
@@ -92,7 +92,7 @@ struct Seat {
   using Listed = SeatListed;
   using Answer = SeatAnswer;
   std::string name;  ///< Of EtcdMember, Pod and etcd member; for a ghost what etcd or its URL says.
-  std::string peer_url;
+  std::string peer_url;  ///< As etcd lists it; while it does not, as it is to be added.
   std::optional<Object> object;  ///< Absent for one that only etcd knows (a ghost).
   std::optional<Pod> pod;
   std::optional<Listed> listed;  ///< Of a linearizable list of this pass; absent: there was none.

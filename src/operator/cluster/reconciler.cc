@@ -2,6 +2,7 @@
 #include "operator/cluster/reconciler.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -61,20 +62,49 @@ Seat::Object object_of(const v1::EtcdMember& member) {
   return out;
 }
 
-/// The seat of a member that etcd lists: by name, or while it has none by its URL.
-Seat& seat_for(std::vector<Seat>& seats, const etcd::Member& member) {
-  const std::string url = member.peer_urls.empty() ? "" : member.peer_urls.front();
-  for (Seat& seat : seats)
-    if (member.name.empty() ? seat.peer_url == url : seat.name == member.name) return seat;
+std::string url_of(const etcd::Member& member) {
+  return member.peer_urls.empty() ? "" : member.peer_urls.front();
+}
+
+/// A seat for an entry of etcd's list that is nobody's: under its name, or else as its URL or its
+/// id says.
+Seat& ghost_seat(std::vector<Seat>& seats, const etcd::Member& member) {
+  const std::string url = url_of(member);
   const std::size_t host = url.find("://");
-  std::string name = member.name;
-  if (name.empty() && host != std::string::npos)
-    name = url.substr(host + 3, url.find_first_of(".:", host + 3) - host - 3);
+  const std::string by_url =
+      host == std::string::npos
+          ? ""
+          : url.substr(host + 3, url.find_first_of(".:", host + 3) - host - 3);
   Seat ghost;
-  ghost.name = name.empty() ? to_hex(member.id) : name;
-  ghost.peer_url = url;
+  for (const std::string& name : {member.name, by_url, to_hex(member.id)})
+    if (ghost.name.empty() && std::ranges::count(seats, name, &Seat::name) == 0) ghost.name = name;
   seats.push_back(std::move(ghost));
   return seats.back();
+}
+
+/// Gives each entry of etcd's list a seat of its own. Its URL tells whose it is, for that is what
+/// we added; its name, where no seat has the URL. The name is written by whoever took the entry for
+/// its own, which may be another joiner: etcd compares peer URLs by the addresses they lead to, and
+/// DNS may give one address to two. Such an entry has not been started by whose it is.
+void seat_all(std::vector<Seat>& seats, const std::vector<etcd::Member>& entries) {
+  const auto free_seat = [&](const auto& fits) {
+    const auto found =
+        std::ranges::find_if(seats, [&](const Seat& s) { return !s.listed && fits(s); });
+    return found == seats.end() ? nullptr : &*found;
+  };
+  const auto sit = [](Seat& seat, const etcd::Member& entry) {
+    seat.peer_url = url_of(entry);
+    seat.listed = Seat::Listed{entry.id, entry.learner, entry.name == seat.name};
+  };
+  std::vector<const etcd::Member*> others;
+  for (const etcd::Member& entry : entries)
+    if (Seat* seat = free_seat([&](const Seat& s) { return s.peer_url == url_of(entry); }))
+      sit(*seat, entry);
+    else others.push_back(&entry);
+  for (const etcd::Member* entry : others) {
+    Seat* seat = free_seat([&](const Seat& s) { return s.name == entry->name; });
+    sit(seat ? *seat : ghost_seat(seats, *entry), *entry);
+  }
 }
 
 /// Whether the member that gave this list is the one of that seat.
@@ -254,7 +284,8 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
     for (const auto& fiber : asking) (void)fiber->join();
   }
   std::set<etcd::ClusterId> clusters;
-  std::vector<const Seat*> sources;  // The leader first.
+  std::map<std::string, etcd::MemberId> ids;  // That they answered with.
+  std::vector<const Seat*> sources;           // The leader first.
   for (auto& [seat, answer] : answers) {
     if (!answer) {
       seen.etcd_error = answer.error().message;
@@ -263,6 +294,7 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
       continue;
     }
     clusters.insert(answer->header.cluster);
+    ids.emplace(seat->name, answer->header.member);
     seat->answer = Seat::Answer{answer->version, answer->leader, answer->raft_applied_index};
     if (answer->learner) continue;
     const bool leads = answer->leader == answer->header.member;
@@ -288,9 +320,11 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
   }
   seen.linearizable = true;
   seen.cluster_id = list->header.cluster;
-  for (const etcd::Member& member : list->members)
-    seat_for(seen.seats, member).listed =
-        Seat::Listed{member.id, member.learner, !member.name.empty()};
+  seat_all(seen.seats, list->members);
+  for (Seat& seat : seen.seats)  // At its address somebody else answers, who is not it.
+    if (const auto id = ids.find(seat.name);
+        id != ids.end() && seat.listed && id->second != seat.listed->id)
+      seat.answer.reset();
 }
 
 /// Status before action, under the version that the plan was made from: an operator with an older

@@ -214,6 +214,19 @@ class ReconcilerTest : public ::testing::Test {
     stores.members.saw_deleted(*stores.members.get({kKey.ns, name}));
     return spec;
   }
+  /// Of each seat: its id in etcd's list, and what is the matter with it.
+  std::map<std::string, std::string> seats_of_last_pass() {
+    std::map<std::string, std::string> out;
+    const std::string newest_first = flight.text();
+    auto pair = FlightReader().read(newest_first.substr(0, newest_first.find('\n')));
+    Observation seen;
+    EXPECT_TRUE(pair && api::decode(pair->observation, seen, "observation"));
+    for (const Seat& seat : seen.seats)
+      out[seat.name] = (seat.listed ? std::to_string(seat.listed->id.value) : "not listed") +
+                       (seat.listed && !seat.listed->started ? " unstarted" : "") +
+                       (seat.object ? "" : " ghost");
+    return out;
+  }
   std::string spoken() {
     std::string out = std::exchange(etcd.spoken, "");
     std::ranges::sort(out);
@@ -780,6 +793,51 @@ TEST_F(ReconcilerTest, AStrangerThatNeverStartedIsToldByTheNameInItsUrl) {
   EXPECT_NE(runtime::find_condition(cluster->status.conditions, v1::kDegraded)
                 ->message.find(": 0000000000000006 (0000000000000006), web-x (0000000000000005);"),
             std::string::npos);
+}
+
+// Two names led to one address, so db-e took db-d's entry for its own and is not seen under its
+// own.
+TEST_F(ReconcilerTest, TwoEntriesOfEtcdAreTwoMembersWhateverTheyAreCalled) {
+  want(5);
+  put_joiner("db-e");
+  etcd.members.push_back({{7}, "db-e", {peer_url(kKey, "db-d")}, {}, true});
+  etcd.members.push_back({{8}, "", {peer_url(kKey, "db-e")}, {}, true});
+  pass();
+  EXPECT_EQ(member_now("db-e").at("status").as_object().count("memberID"), 0U);
+  EXPECT_EQ(etcd.asked, "") << "neither is promoted, neither added again";
+  const auto seen = seats_of_last_pass();
+  EXPECT_EQ(seen.at("db-d"), "7 unstarted");
+  EXPECT_EQ(seen.at("db-e"), "8 unstarted");
+  EXPECT_EQ(seen.size(), 5U);
+}
+
+TEST_F(ReconcilerTest, AnEntryThatOneOfOursTookIsStillTheOneThatWasAdded) {
+  (void)take_away("db-d");
+  put_joiner("db-e");
+  etcd.members.push_back({{7}, "db-e", {peer_url(kKey, "db-d")}, {}, true});
+  etcd.members.push_back({{8}, "", {peer_url(kKey, "db-e")}, {}, true});
+  pass();
+  const auto seen = seats_of_last_pass();
+  EXPECT_EQ(seen.at("db-d"), "7 unstarted ghost");
+  EXPECT_EQ(seen.at("db-e"), "8 unstarted");
+}
+
+TEST_F(ReconcilerTest, AMemberWhosePeerUrlSomebodyChangedIsKnownByItsName) {
+  const std::string url = "https://somewhere.else:2380";
+  etcd.members[2].peer_urls = {url};
+  pass();
+  EXPECT_EQ(seats_of_last_pass().at("db-c"), "3");
+  pass();
+  const std::string told(member_now("db-d").at("spec").at("initialCluster").as_string());
+  EXPECT_NE(told.find("db-c=" + url + ","), std::string::npos)
+      << "joiners are told what etcd compares with";
+}
+
+TEST_F(ReconcilerTest, WhoeverAnswersAtAJoinersAddressIsNotTheJoiner) {
+  put_pod("db-d", 1);  // Its address, as far as we know; by now it is db-a's.
+  etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, true});
+  pass();
+  EXPECT_EQ(etcd.asked, "") << "nothing says that db-d has caught up";
 }
 
 TEST_F(ReconcilerTest, AListOfAnotherClusterIsNotBelieved) {
