@@ -423,9 +423,13 @@ void Nodes::unprotect(const api::ObjectKey& claim) {
 }
 
 std::optional<std::string> Nodes::resolve(const std::string& host) const {
+  const std::size_t first = host.find('.');
+  if (const auto other = misdirected_.find(host.substr(0, first));
+      other != misdirected_.end() && !other->second.empty())
+    return resolve(other->second + host.substr(first));
   const auto found = names_.find(host);
   if (found == names_.end()) return std::nullopt;
-  const std::size_t first = host.find('.'), second = host.find('.', first + 1);
+  const std::size_t second = host.find('.', first + 1);
   const std::size_t third = host.find('.', second + 1);
   const api::ObjectKey service{host.substr(second + 1, third - second - 1),
                                host.substr(first + 1, second - first - 1)};

@@ -46,6 +46,9 @@ class Nodes {
   /// ends.
   void lose_volume(const api::ObjectKey& claim);
   void corrupt_volume(const api::ObjectKey& claim);
+  /// A Pod's name leads to where another's does, as DNS has it while an address that was given away
+  /// is remembered; empty: it is right again.
+  void misdirect(const std::string& pod, const std::string& to) { misdirected_[pod] = to; }
   /// Address of a Pod that is gone, for a stranger; nullopt: there is none.
   std::optional<std::string> freed_address();
 
@@ -98,6 +101,7 @@ class Nodes {
   std::map<std::string, std::shared_ptr<Run>> runs_;  // By Pod UID.
   std::map<std::string, Volume> volumes_;             // By claim UID.
   std::map<std::string, std::deque<Name>> names_;     // By host.
+  std::map<std::string, std::string> misdirected_;    // By Pod, to another.
   std::deque<std::string> freed_;
   std::uint64_t addresses_ = 0;
   bool local_volumes_ = false, stopping_ = false;
