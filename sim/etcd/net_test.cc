@@ -210,6 +210,28 @@ TEST_F(Net, WhatALeaderTookBeforeItDiedIsLostForItsClientOnly) {
   });
 }
 
+// An election begins 1 to 2 s after the last heartbeat, and one that comes to nothing a second time.
+TEST_F(Net, AKilledLeaderIsWaitedForATerminatedOneIsNot) {
+  run([&] {
+    found(3);
+    const auto outage = [&](int old, auto&& end) {
+      const Instant began = world_.now();
+      (net_.*end)(address(old));
+      await((old + 1) % 3);
+      return seconds_since(began);
+    };
+    const int first = leader();
+    const double killed = outage(first, &EtcdNet::kill);
+    EXPECT_GT(killed, 0.9);
+    EXPECT_LT(killed, 4);
+    start(first, {.listed = 3});
+    await(first);
+    const int second = leader();
+    const double terminated = outage(second, &EtcdNet::terminate);
+    EXPECT_LT(terminated, 0.8);
+  });
+}
+
 TEST_F(Net, ACallerMayGoAtAnyMoment) {
   run([&] {
     found(3);

@@ -394,28 +394,26 @@ TEST_F(EtcdContract, LeadershipMovesAndAChangeAskedOfAFollowerIsMade) {
   });
 }
 
-TEST_F(EtcdContract, AKilledLeaderIsReplacedAfterItsTimeoutATerminatedOneAtOnce) {
+// How long the others wait for a killed one is a matter of virtual time (sim/etcd/net_test.cc).
+TEST_F(EtcdContract, AKilledLeaderIsReplacedATerminatedOneHandsOver) {
   run([&] {
     bootstrap(3);
-    const auto outage = [&](std::size_t survivor) {
-      const Instant began = executor().now();
-      EXPECT_TRUE(eventually([&] { return bool(at(survivor)->member_list(true)); }));
-      return seconds_since(began);
+    const auto answers_as_leader = [&](std::size_t node) {
+      auto status = at(node)->status();
+      return status && status->leader == status->header.member;
     };
     const std::size_t first = leader();
     etcds_->kill(first);
-    const double killed = outage((first + 1) % 3);
-    EXPECT_GT(killed, 0.9);
-    EXPECT_LT(killed, 4);
+    EXPECT_TRUE(eventually([&] { return bool(at((first + 1) % 3)->member_list(true)); }));
     start(first, list_of(3), "new");
     await_leader(first);
     const std::size_t second = leader();
     EXPECT_NE(second, first);
     etcds_->terminate(second);
     EXPECT_TRUE(eventually([&] { return etcds_->ended(second).has_value(); }));
-    const double terminated = outage(first);
-    EXPECT_LT(terminated, 0.8);
-    std::printf("killed: %.2f s, terminated: %.2f s\n", killed, terminated);
+    EXPECT_NE(answers_as_leader((second + 1) % 3), answers_as_leader((second + 2) % 3))
+        << "it ends only when another leads";
+    EXPECT_TRUE(at(first)->member_list(true));
   });
 }
 

@@ -115,9 +115,6 @@ class EtcdContract : public testing::Test {
     ADD_FAILURE() << "nobody leads";
     return 0;
   }
-  double seconds_since(Instant began) {
-    return std::chrono::duration<double>(executor().now() - began).count();
-  }
   /// `code` and etcd's words, which a test must see to know which refusal it got.
   template <class T>
   static testing::AssertionResult refused(const Result<T>& result, Code code,
