@@ -210,7 +210,7 @@ TEST_F(Net, WhatALeaderTookBeforeItDiedIsLostForItsClientOnly) {
   });
 }
 
-// An election begins 1 to 2 s after the last heartbeat, and one that comes to nothing a second time.
+// An election begins 1 to 2 s after the last heartbeat, and again if it comes to nothing.
 TEST_F(Net, AKilledLeaderIsWaitedForATerminatedOneIsNot) {
   run([&] {
     found(3);

@@ -92,7 +92,7 @@ struct Seat {
   using Listed = SeatListed;
   using Answer = SeatAnswer;
   std::string name;  ///< Of EtcdMember, Pod and etcd member; for a ghost what etcd or its URL says.
-  std::string peer_url;  ///< As etcd lists it; while it does not, as it is to be added.
+  std::string peer_url;          ///< As etcd lists it; while it does not, as it is to be added.
   std::optional<Object> object;  ///< Absent for one that only etcd knows (a ghost).
   std::optional<Pod> pod;
   std::optional<Listed> listed;  ///< Of a linearizable list of this pass; absent: there was none.
