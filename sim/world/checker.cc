@@ -114,8 +114,12 @@ bool Checker::quorate(etcd::ClusterId cluster, const std::vector<EtcdNet::Member
 }
 
 void Checker::answered(const std::string& address) {
-  for (const EtcdNet::Truth& p : net_.processes())
-    if (p.address == address) quorum_seen_.insert(p.cluster);
+  for (const EtcdNet::Truth& p : net_.processes()) {
+    if (p.address != address) continue;
+    quorum_seen_.insert(p.cluster);
+    // It may be there for less than the time between two looks.
+    if (net_.has_quorum(p.cluster)) quorum_at_[p.cluster] = clock_.now();
+  }
 }
 
 Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& call) {

@@ -86,7 +86,7 @@ class Checker {
   std::set<api::ObjectKey> fated_;
   std::set<std::string> deleted_by_user_;
   std::set<etcd::ClusterId> quorum_seen_;
-  std::map<etcd::ClusterId, Instant> quorum_at_;  // When it was last there, as look() saw it.
+  std::map<etcd::ClusterId, Instant> quorum_at_;  // When it was last there and somebody looked.
   Instant hindered_ = Instant::min();
   std::map<std::pair<etcd::ClusterId, etcd::MemberId>, Instant> served_;
   Instant struck_ = Instant::min();
