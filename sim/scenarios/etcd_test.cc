@@ -439,26 +439,29 @@ TEST_F(Scenario, Found_AllLeaveButTheLeaderWhichTakesThemForInactive) {
 // member, promoted it, and the other was a learner that nobody saw.
 TEST_F(Scenario, Found_AJoinersNameLeadsToTheNextJoiner) {
   settled_cluster(1, 120);
-  world.scale(kKey,
-              2);  // Which id a joiner takes depends on all names: with these it is the other's.
-  rest();
-  world.scale(kKey, 1);
-  rest();
-  world.net().slow_snapshots(24h);  // So that nobody is promoted yet.
-  world.scale(kKey, 3);
-  ASSERT_TRUE(world.run_until([&] { return learners() == 2; }, 1min));
   std::string first, second;
-  for (const auto& m : members())
-    if (m.learner && !m.name.empty()) first = m.name;
-  for (const auto& key : world.members_of(kKey))
-    if (key.name != first && key.name != leader().name) second = key.name;
-  world.nodes().misdirect(first, second);
-  ASSERT_TRUE(world.run_until(
-      [&] {
-        return process_of(second).member == process_of(first).member &&
-               !process_of(second).name.empty();
-      },
-      1min));
+  const auto second_is_taken_for_first = [&] {
+    const auto one = process_of(first), other = process_of(second);
+    return one.member == other.member && !other.name.empty();
+  };
+  // Whose id it takes depends on the order of all ids, which is chance.
+  for (int attempts = 0; attempts < 20 && !second_is_taken_for_first(); ++attempts) {
+    world.nodes().misdirect(first, "");
+    world.net().slow_snapshots(0s);
+    world.scale(kKey, 1);
+    rest();
+    world.net().slow_snapshots(24h);  // So that nobody is promoted yet.
+    world.scale(kKey, 3);
+    ASSERT_TRUE(world.run_until([&] { return learners() == 2; }, 1min));
+    for (const auto& m : members())
+      if (m.learner && !m.name.empty()) first = m.name;
+    for (const auto& key : world.members_of(kKey))
+      if (key.name != first && key.name != leader().name) second = key.name;
+    world.nodes().misdirect(first, second);
+    (void)world.run_until(second_is_taken_for_first, 20s);
+  }
+  ASSERT_TRUE(second_is_taken_for_first());
+  const std::size_t made_before = made(v1::EtcdMember::resource);
   for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, true);
   world.nodes().evict({"prod", first});
   world.net().slow_snapshots(0s);
@@ -469,7 +472,23 @@ TEST_F(Scenario, Found_AJoinersNameLeadsToTheNextJoiner) {
   world.nodes().misdirect(first, "");
   for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, false);
   world.must_converge(10min);
-  EXPECT_LE(made(v1::EtcdMember::resource), 6U) << "two were given up once, in their time";
+  EXPECT_LE(made(v1::EtcdMember::resource), made_before + 2) << "given up once, in their time";
+}
+
+// It had answered, and a silent member was waited for: by then it was dead, and its vote took the
+// quorum from a cluster of one.
+TEST_F(Scenario, Found_ALearnerDiesBetweenTheLookAndItsPromotion) {
+  settled_cluster(1);
+  world.scale(kKey, 2);
+  for (int i = 0; i < 60'000 && told("step=promote") == 0; ++i) world.run_for(1ms);
+  world.net().slow_starts(5s);
+  for (const auto& m : members())
+    if (m.learner) world.nodes().kill_etcd({"prod", m.name});
+  ASSERT_EQ(learners(), 1U);
+  world.run_for(3s);
+  EXPECT_EQ(voters(), 1U);
+  world.net().slow_starts(0s);
+  world.must_converge(5min);
 }
 
 TEST_F(Scenario, Found_TheAnswerToMoveLeaderHasNoHeader) {

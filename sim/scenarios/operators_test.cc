@@ -126,6 +126,18 @@ TEST_F(ScenarioOfOperators, S12_TheDateJumpsAnHourForthAndBack) {
   world.must_converge(5min);
 }
 
+// It was given up once the date had caught up: two hours later.
+TEST_F(ScenarioOfOperators, Found_TheDateGoesBackWhileALearnerNeverStarts) {
+  settled_cluster(1, 60);
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, true);
+  world.scale(kKey, 2);
+  ASSERT_TRUE(world.run_until([&] { return learners() == 1; }, 30s));
+  world.life(0).date().jump(-2h);
+  EXPECT_TRUE(world.run_until([&] { return gone(v1::EtcdMember::resource) == 1; }, 2min));
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, false);
+  world.must_converge(5min);
+}
+
 TEST_F(ScenarioOfOperators, S12_TheClockOfTheLeaderStandsStillOrRunsTwiceAsFast) {
   settled_with_two(3);
   const auto before = members();

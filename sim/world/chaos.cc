@@ -200,7 +200,7 @@ void World::node_faults() {
     const auto members = members_of(*cluster);
     if (members.empty()) return;
     const api::ObjectKey& member = members[dice_.below(members.size())];
-    if (!can_lose_data(*cluster, member)) {
+    if (!can_lose_data(*cluster, member, true)) {
       if (!dice_.one_in(8)) return;
       checker_.fate_took(cluster->ns, cluster->name);
     }
@@ -216,13 +216,14 @@ void World::node_faults() {
   every(Fault::VolumeCorrupt, 60s, 300s, [=] { volume_fault(false); });
 }
 
-/// Whether a quorum of the voters, and one more, keep data without that member's. One more, since
-/// what the operator does meanwhile may be on its way.
-bool World::can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member) const {
+/// Whether a quorum of the voters keeps data without that member's. Where nobody can see that it is
+/// gone, a learner counts as a voter: its promotion may be on its way.
+bool World::can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member,
+                          bool unseen) const {
   const auto listed = net_.membership(etcd_of(cluster));
   std::size_t voters = 0, intact = 0;
   for (const EtcdNet::Member& m : listed) {
-    if (m.learner) continue;
+    if (m.learner && !(unseen && m.name == member.name)) continue;
     ++voters;
     const auto claim =
         server_.look(kube::PersistentVolumeClaim::resource, {cluster.ns, "data-" + m.name});

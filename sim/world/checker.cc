@@ -113,11 +113,13 @@ bool Checker::quorate(etcd::ClusterId cluster, const std::vector<EtcdNet::Member
   return up >= voters / 2 + 1;
 }
 
-void Checker::answered(const std::string& address) {
+/// What is there for less than the time between two looks of ours counts, too.
+void Checker::answered(const std::string& address, std::string_view path) {
   for (const EtcdNet::Truth& p : net_.processes()) {
     if (p.address != address) continue;
+    if (p.serves) served_[{p.cluster, p.member}] = clock_.now();
+    if (!path.ends_with("/MemberList")) continue;
     quorum_seen_.insert(p.cluster);
-    // It may be there for less than the time between two looks.
     if (net_.has_quorum(p.cluster)) quorum_at_[p.cluster] = clock_.now();
   }
 }

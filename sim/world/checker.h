@@ -57,8 +57,8 @@ class Checker {
   void struck() { struck_ = clock_.now(); }
   /// Nobody can write now what should be written: no operator, no API server.
   void hindered() { hindered_ = clock_.now(); }
-  /// An operator got a linearizable answer from there.
-  void answered(const std::string& address);
+  /// An operator got an answer from there.
+  void answered(const std::string& address, std::string_view path);
   /// A person may delete anything.
   void user_deleted(const std::string& uid) { deleted_by_user_.insert(uid); }
 

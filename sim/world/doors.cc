@@ -223,7 +223,7 @@ class EtcdDoor::Line final : public etcd::Connection {
       p.trace.add(p.who, what + (answer ? "" : ": " + answer.error().message));
       p.checker.after_change(p.who, path, doubt);
     }
-    if (answer && path.ends_with("/MemberList")) p.checker.answered(address_);
+    if (answer) p.checker.answered(address_, path);
     if (p.dead) return p.killed();
     if (writes && p.after_write && !p.after_write(what)) {
       status = {};

@@ -115,7 +115,8 @@ class World {
   Life* any_life();
   std::optional<api::ObjectKey> any_cluster();
   std::optional<api::ObjectKey> any_of(const api::Resource&);
-  bool can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member) const;
+  bool can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member,
+                     bool unseen = false) const;
   template <class T>
   std::optional<T> read(const api::ObjectKey& key) const {
     const auto object = server_.look(T::resource, key);

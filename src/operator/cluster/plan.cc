@@ -78,6 +78,14 @@ void settle_intents(const Observation& seen, EtcdClusterStatus& status) {
     for (PendingMember& intent : status.pending_members) intent.since = to_rfc3339(seen.now);
 }
 
+/// Who was decided on in the future, as the date says since it went back, is given its time from
+/// now: else it would wait until the date has caught up.
+void renew_intents(const Observation& seen, EtcdClusterStatus& status) {
+  for (PendingMember& intent : status.pending_members)
+    if (const auto since = from_rfc3339(intent.since); since && *since > seen.now)
+      intent.since = to_rfc3339(seen.now);
+}
+
 /// The number that a member of ours was recorded under; nullopt: it has a name that we never gave.
 std::optional<std::int64_t> sequence_of(const Observation& seen, const EtcdClusterStatus& status,
                                         const Seat& seat) {
@@ -398,6 +406,7 @@ Plan plan(const Observation& seen) {
   }
   if (status.cluster_id.empty() && seen.cluster_id && !seen.split)
     status.cluster_id = to_hex(*seen.cluster_id);
+  renew_intents(seen, status);
   settle_intents(seen, status);
   remember_orphans(seen, status);
 

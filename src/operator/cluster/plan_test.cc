@@ -434,6 +434,17 @@ TEST(ClusterPlan, OneThatVotesGivesTheOthersTheirTime) {
   EXPECT_EQ(pending[0].since, to_rfc3339(kNow));
 }
 
+TEST(ClusterPlan, AJoinerFromTheFutureGetsItsTimeFromNow) {
+  Observation seen = observe(3, "a:V* b:Us");
+  seen.cluster.status.pending_members = {
+      {1, "b", seen.seats[1].peer_url, to_rfc3339(kNow + 7000s)}};
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status.pending_members[0].since, to_rfc3339(kNow)) << "the date went back";
+  seen.cluster.status = p.status;
+  seen.now = kNow + 601s;
+  EXPECT_EQ(step_of(seen), "delete-member b");
+}
+
 TEST(ClusterPlan, AJoinersTimeBeginsWhenItIsItsTurn) {
   Observation seen = observe(3, "a:V* b:V+ c:Usd");
   seen.cluster.status.pending_members = {{1, "c", "", to_rfc3339(kNow + -599s)}};

@@ -522,7 +522,18 @@ struct Actor {
     return Done{};
   }
 
+  /// It answered in this pass; but another member may have been waited for since then, and a vote
+  /// for one that has died may cost the quorum.
+  Result<Done> still_answers(const std::string& name, etcd::MemberId id) const {
+    const auto at = endpoints.find(name);
+    if (at == endpoints.end()) return Error{Code::Unavailable, name + " has no address"};
+    auto status = with.etcd.at(at->second)->status();
+    if (status && status->header.member == id && status->leader != etcd::MemberId{}) return Done{};
+    return Error{Code::Unavailable, name + " does not answer any more"};
+  }
+
   Result<Done> operator()(const Promote& step) const {
+    if (auto answers = still_answers(step.name, step.id); !answers) return answers;
     return change({v1::kMemberPromoted, step.name, step.name + " was promoted and votes"},
                   [&](etcd::Client& client) -> Result<Done> {
                     auto promoted = client.promote(step.id);

@@ -38,7 +38,8 @@ struct Etcd final : etcd::Clients {
     Result<etcd::Status> status() override {
       if (all_.takes_a_second) (void)all_.takes_a_second->sleep(1s);
       all_.spoken += address_.back();
-      if (all_.mute) return Error{Code::TimedOut, "status: no answer"};
+      if (all_.mute || std::ranges::count(all_.spoken, address_.back()) > all_.answers_at_most)
+        return Error{Code::TimedOut, "status: no answer"};
       if (foreign() && pinned_) return Error{Code::Corrupt, "another cluster"};
       etcd::Status out;
       out.header = {cluster(), id()};
@@ -103,7 +104,8 @@ struct Etcd final : etcd::Clients {
   Error remove_fails{Code::Unavailable, "etcdserver: unhealthy cluster"};
   std::optional<etcd::ClusterId> list_of;
   Executor* takes_a_second = nullptr;
-  bool mute = false;  // Nobody says anything.
+  bool mute = false;                      // Nobody says anything.
+  std::ptrdiff_t answers_at_most = 1000;  // Each of them.
 };
 
 class ReconcilerTest : public ::testing::Test {
@@ -184,6 +186,14 @@ class ReconcilerTest : public ::testing::Test {
     });
     EXPECT_TRUE(api::decode(*api.find(v1::EtcdCluster::resource, kKey), cluster, "it"));
     return cluster;
+  }
+  /// db-d has started and caught up.
+  void put_learner() {
+    etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, true});
+    (void)take_away("db-d");
+    (void)put_member("db-d", "x", {{"memberID", etcd::to_hex(4)}, {"version", "3.6.16"}});
+    put_pod("db-d", 4);
+    etcd.learners = "4";
   }
   void put_joiner(const std::string& name) { (void)put_member(name, "", json::object{}); }
   void want(int replicas) {
@@ -515,12 +525,19 @@ TEST_F(ReconcilerTest, AnAnswerThatNeverCameIsAnError) {
   EXPECT_EQ(done.error().message, "add-learner db-d: etcdserver: request timed out");
 }
 
+TEST_F(ReconcilerTest, WhoDiesAfterTheLookIsNotPromoted) {
+  put_learner();
+  etcd.answers_at_most = 1;
+  pass();
+  EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(spoken(), "12344");
+  etcd.answers_at_most = 1000;
+  pass();
+  EXPECT_EQ(etcd.asked, "2") << "it is back";
+}
+
 TEST_F(ReconcilerTest, WhoVotesAlreadyIsPromoted) {
-  etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, true});
-  (void)take_away("db-d");
-  (void)put_member("db-d", "x", {{"memberID", etcd::to_hex(4)}, {"version", "3.6.16"}});
-  put_pod("db-d", 4);
-  etcd.learners = "4";
+  put_learner();
   for (const auto& fails :
        {std::optional<Error>(), std::optional(Error{Code::AlreadyExists, "it votes"})}) {
     etcd.asked = "";
