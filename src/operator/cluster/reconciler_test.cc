@@ -234,7 +234,7 @@ class ReconcilerTest : public ::testing::Test {
     for (const Seat& seat : seen.seats)
       out[seat.name] = (seat.listed ? std::to_string(seat.listed->id.value) : "not listed") +
                        (seat.listed && !seat.listed->started ? " unstarted" : "") +
-                       (seat.object ? "" : " ghost");
+                       (seat.object ? "" : " ghost") + (seat.answer ? "" : " silent");
     return out;
   }
   std::string spoken() {
@@ -823,8 +823,8 @@ TEST_F(ReconcilerTest, TwoEntriesOfEtcdAreTwoMembersWhateverTheyAreCalled) {
   EXPECT_EQ(member_now("db-e").at("status").as_object().count("memberID"), 0U);
   EXPECT_EQ(etcd.asked, "") << "neither is promoted, neither added again";
   const auto seen = seats_of_last_pass();
-  EXPECT_EQ(seen.at("db-d"), "7 unstarted");
-  EXPECT_EQ(seen.at("db-e"), "8 unstarted");
+  EXPECT_EQ(seen.at("db-d"), "7 unstarted silent");
+  EXPECT_EQ(seen.at("db-e"), "8 unstarted silent");
   EXPECT_EQ(seen.size(), 5U);
 }
 
@@ -835,8 +835,8 @@ TEST_F(ReconcilerTest, AnEntryThatOneOfOursTookIsStillTheOneThatWasAdded) {
   etcd.members.push_back({{8}, "", {peer_url(kKey, "db-e")}, {}, true});
   pass();
   const auto seen = seats_of_last_pass();
-  EXPECT_EQ(seen.at("db-d"), "7 unstarted ghost");
-  EXPECT_EQ(seen.at("db-e"), "8 unstarted");
+  EXPECT_EQ(seen.at("db-d"), "7 unstarted ghost silent");
+  EXPECT_EQ(seen.at("db-e"), "8 unstarted silent");
 }
 
 TEST_F(ReconcilerTest, AMemberWhosePeerUrlSomebodyChangedIsKnownByItsName) {
@@ -855,6 +855,8 @@ TEST_F(ReconcilerTest, WhoeverAnswersAtAJoinersAddressIsNotTheJoiner) {
   etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, true});
   pass();
   EXPECT_EQ(etcd.asked, "") << "nothing says that db-d has caught up";
+  EXPECT_EQ(seats_of_last_pass().at("db-d"), "4 silent");
+  EXPECT_EQ(seats_of_last_pass().at("db-a"), "1");
 }
 
 TEST_F(ReconcilerTest, AListOfAnotherClusterIsNotBelieved) {
