@@ -4,11 +4,11 @@ passed=0 failed=0
 
 # count_gtests LOG ENDED: those of a GoogleTest program, by its output and exit status. One that crashed has failed.
 count_gtests() {
-  local bad
-  passed=$((passed + $(grep -c '^\[       OK \]' "$1" || true)))
-  bad=$(grep -c '^\[  FAILED  \] .* ms)$' "$1" || true)
+  local good bad
+  good=$(awk '/^\[       OK \]/ {n++} END {print n + 0}' "$1")
+  bad=$(awk '/^\[  FAILED  \] .* ms\)$/ {n++} END {print n + 0}' "$1")
   [ "$2" = 0 ] || [ "$bad" != 0 ] || bad=1
-  failed=$((failed + bad))
+  passed=$((passed + good)) failed=$((failed + bad))
 }
 
 # count_one COMMAND...: runs it as one test.
