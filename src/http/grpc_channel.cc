@@ -261,6 +261,9 @@ Result<Done> GrpcChannel::Connection::outcome(const Call& call) const {
   const std::string why = ended_ ? ended_->message : "the call ended without a status";
   if (ended_ && ended_->code == Code::Denied) return *ended_;
   if (call.sent < call.request.size()) return Error{Code::Unavailable, why};
+  // grpc-go resets a call at the deadline that we told it, and may be ahead of our own timer.
+  if (executor_.running()->deadline() <= executor_.now())
+    return Error{Code::TimedOut, "gRPC call: deadline passed"};
   return Error{Code::Lost, why};
 }
 

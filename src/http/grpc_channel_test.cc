@@ -336,6 +336,24 @@ TEST_P(GrpcChannelTest, AtTheDeadlineTheServerIsToldAndTheConnectionGoesOn) {
       });
 }
 
+TEST_P(GrpcChannelTest, AServerThatResetsAtTheDeadlineIsNoOtherErrorThanOurOwnTimer) {
+  const auto reset_after = [&](Duration time, Code code) {
+    connected(
+        [&, time](Server& s, std::int32_t id) {
+          world.spawn([&, time, id] {
+            (void)world.sleep(time);
+            s.reset(id, NGHTTP2_CANCEL);
+          });
+        },
+        [&](GrpcChannel& channel) {
+          Within limit(world, 2s);
+          expect_error(channel.unary("/s/M", ""), code, "/s/M: ");
+        });
+  };
+  reset_after(2s, Code::TimedOut);
+  reset_after(1s, Code::Lost);
+}
+
 TEST_P(GrpcChannelTest, ACallWhoseDeadlineHasPassedIsNotSent) {
   connected(echo, [&](GrpcChannel& channel) {
     Within limit(world, 1s);
