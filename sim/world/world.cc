@@ -62,6 +62,10 @@ void World::serve_kinds() {
   server_.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
   server_.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
   server_.serve({.resource = kube::Service::resource, .status = true, .validate = within_quota});
+  server_.serve({.resource = kube::PodDisruptionBudget::resource,
+                 .status = true,
+                 .generation = true,
+                 .validate = within_quota});
   server_.serve({.resource = kube::Lease::resource});
   server_.serve({.resource = kube::Event::resource});
   // An owner goes, or something comes whose owner has gone before.
@@ -76,6 +80,7 @@ void World::controllers() {
   spawn([this] {
     while (time_.sleep(1s) == Woken::Ready) {
       if (std::exchange(garbage_, false)) (void)server_.collect_garbage();
+      server_.update_budgets();
       const bool somebody = std::ranges::any_of(lives_, [](const auto& life) {
         return life->program().leading() && !life->process().frozen();
       });

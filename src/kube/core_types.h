@@ -210,20 +210,25 @@ struct PersistentVolumeClaim {
   }
 };
 
+/// Whole: a list of them is written back.
 struct ServicePort {
   std::string name;
   std::int32_t port = 0;
   Json target_port;  ///< A number or a container port's name.
   std::string protocol = "TCP";
+  std::optional<std::int32_t> node_port;
+  std::optional<std::string> app_protocol;
   bool operator==(const ServicePort&) const = default;
 
   static auto describe() {
     using S = ServicePort;
     return api::object(
-        "v1.ServicePort, in part.",
+        "v1.ServicePort.",
         std::tuple{api::sparse("name", &S::name, ""), api::required("port", &S::port, ""),
                    api::sparse("targetPort", &S::target_port, ""),
-                   api::sparse("protocol", &S::protocol, "")});
+                   api::sparse("protocol", &S::protocol, ""),
+                   api::optional("nodePort", &S::node_port, ""),
+                   api::optional("appProtocol", &S::app_protocol, "")});
   }
 };
 
@@ -254,6 +259,49 @@ struct Service {
     using S = Service;
     return api::object(
         "v1.Service, in part.",
+        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
+  }
+};
+
+struct LabelSelector {
+  std::map<std::string, std::string> match_labels;
+  bool operator==(const LabelSelector&) const = default;
+
+  static auto describe() {
+    using S = LabelSelector;
+    return api::object("meta/v1.LabelSelector, in part.",
+                       std::tuple{api::sparse("matchLabels", &S::match_labels, "")});
+  }
+};
+
+struct PodDisruptionBudgetSpec {
+  std::optional<Json> min_available, max_unavailable;  ///< A number or "30%".
+  LabelSelector selector;
+  std::string unhealthy_pod_eviction_policy;  ///< Absent: IfHealthyBudget.
+  bool operator==(const PodDisruptionBudgetSpec&) const = default;
+
+  static auto describe() {
+    using S = PodDisruptionBudgetSpec;
+    return api::object("policy/v1.PodDisruptionBudgetSpec, in part.",
+                       std::tuple{api::optional("minAvailable", &S::min_available, ""),
+                                  api::optional("maxUnavailable", &S::max_unavailable, ""),
+                                  api::sparse("selector", &S::selector, ""),
+                                  api::sparse("unhealthyPodEvictionPolicy",
+                                              &S::unhealthy_pod_eviction_policy, "")});
+  }
+};
+
+/// What may be evicted is counted by Kubernetes, in a status that nobody here looks at.
+struct PodDisruptionBudget {
+  static constexpr Resource resource{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
+  ObjectMeta metadata;
+  PodDisruptionBudgetSpec spec;
+  bool operator==(const PodDisruptionBudget&) const = default;
+
+  static auto describe() {
+    using S = PodDisruptionBudget;
+    return api::object(
+        "policy/v1.PodDisruptionBudget, in part.",
         std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
   }
 };

@@ -53,7 +53,7 @@ void Operator::stop() {
 
 bool Operator::synced() const {
   return stores_.clusters.synced() && stores_.members.synced() && stores_.pods.synced() &&
-         stores_.volumes.synced() && stores_.services.synced();
+         stores_.volumes.synced() && stores_.services.synced() && stores_.budgets.synced();
 }
 
 /// Under the table of one controller; what both read is watched once.
@@ -77,6 +77,7 @@ void Operator::watch_all() {
   watch<cluster::Api>(stores_.pods, api::v1alpha2::kClusterLabel);
   watch<member::Api>(stores_.volumes, api::v1alpha2::kClusterLabel);
   watch<cluster::Api>(stores_.services, api::v1alpha2::kClusterLabel);
+  watch<cluster::Api>(stores_.budgets, api::v1alpha2::kClusterLabel);
 }
 
 /// Leads, if that is asked for, for as long as the controllers run.

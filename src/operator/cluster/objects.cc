@@ -1,14 +1,23 @@
 #include "operator/cluster/objects.h"
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "api/describe.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "operator/shared/metadata.h"
 #include "operator/shared/owner.h"
 
 namespace etcdop::cluster {
 namespace {
 
 namespace v1 = api::v1alpha2;
+
+/// In an election every Pod is unready, and a drain with AlwaysAllow would take them all.
+constexpr const char* kEvictionPolicy = "IfHealthyBudget";
 
 json::object labels(const v1::EtcdCluster& cluster) {
   json::object out;
@@ -31,6 +40,12 @@ json::object metadata(const v1::EtcdCluster& cluster, const std::string& name) {
   return out;
 }
 
+/// As it was adopted, when it is made.
+json::object manifest(const v1::EtcdCluster& cluster, json::object metadata, json::object spec) {
+  if (cluster.status.observed) add_metadata(metadata, cluster.status.observed->additional_metadata);
+  return {{"metadata", std::move(metadata)}, {"spec", std::move(spec)}};
+}
+
 json::object port(const char* name, int number) {
   return {{"name", name}, {"port", number}, {"targetPort", number}, {"protocol", "TCP"}};
 }
@@ -41,14 +56,23 @@ json::object selector(const v1::EtcdCluster& cluster) {
   return out;
 }
 
+/// A merge patch of a map keeps what it does not name: what is there and not wanted is named.
+void drop_others(json::object& wanted, const std::map<std::string, std::string>& there) {
+  for (const auto& [key, value] : there)
+    if (!wanted.contains(key)) wanted[key] = nullptr;
+}
+
+bool leads_alike(const kube::ServicePort& a, const kube::ServicePort& b) {
+  return a.port == b.port && a.target_port == b.target_port && a.protocol == b.protocol;
+}
+
 }  // namespace
 
 Json headless_service(const v1::EtcdCluster& cluster) {
   json::object spec{{"clusterIP", "None"}, {"publishNotReadyAddresses", true}};
   spec["selector"] = selector(cluster);
   spec["ports"] = json::array({port("client", v1::kClientPort), port("peer", v1::kPeerPort)});
-  return json::object{{"metadata", metadata(cluster, cluster.metadata.name)},
-                      {"spec", std::move(spec)}};
+  return manifest(cluster, metadata(cluster, cluster.metadata.name), std::move(spec));
 }
 
 std::string client_service_name(const std::string& cluster) { return cluster + "-client"; }
@@ -57,8 +81,69 @@ Json client_service(const v1::EtcdCluster& cluster) {
   json::object spec{{"type", "ClusterIP"}};
   spec["selector"] = selector(cluster);
   spec["ports"] = json::array({port("client", v1::kClientPort)});
-  return json::object{{"metadata", metadata(cluster, client_service_name(cluster.metadata.name))},
-                      {"spec", std::move(spec)}};
+  const std::string name = client_service_name(cluster.metadata.name);
+  return manifest(cluster, metadata(cluster, name), std::move(spec));
+}
+
+Json budget(const v1::EtcdCluster& cluster, std::int64_t min_available) {
+  json::object labels = selector(cluster);
+  labels[v1::kRoleLabel] = v1::kVoter;
+  return manifest(cluster, metadata(cluster, cluster.metadata.name),
+                  {{"minAvailable", min_available},
+                   {"selector", {{"matchLabels", std::move(labels)}}},
+                   {"unhealthyPodEvictionPolicy", kEvictionPolicy}});
+}
+
+bool is_as_made(const kube::PodDisruptionBudget& budget, const Json& wanted) {
+  kube::PodDisruptionBudgetSpec want;
+  if (!api::decode(wanted.at("spec"), want, "spec")) return false;
+  want.min_available = budget.spec.min_available;
+  return want.min_available && want.min_available->is_int64() && budget.spec == want;
+}
+
+json::object mended(const kube::PodDisruptionBudget& now, const Json& wanted) {
+  json::object spec = wanted.at("spec").as_object();
+  spec["maxUnavailable"] = nullptr;
+  drop_others(spec["selector"].at("matchLabels").as_object(), now.spec.selector.match_labels);
+  return spec;
+}
+
+bool is_as_made(const kube::Service& service, const Json& wanted) {
+  kube::ServiceSpec want;
+  if (!api::decode(wanted.at("spec"), want, "spec")) return false;
+  const kube::ServiceSpec& now = service.spec;
+  return now.selector == want.selector &&
+         now.publish_not_ready_addresses == want.publish_not_ready_addresses &&
+         std::ranges::all_of(want.ports, [&](const kube::ServicePort& port) {
+           const auto there = std::ranges::find(now.ports, port.name, &kube::ServicePort::name);
+           return there != now.ports.end() && leads_alike(*there, port);
+         });
+}
+
+json::object mended(const kube::Service& now, const Json& wanted) {
+  kube::ServiceSpec want;
+  (void)api::decode(wanted.at("spec"), want, "spec");
+  std::vector<kube::ServicePort> ports = now.spec.ports;
+  for (const kube::ServicePort& port : want.ports) {
+    const auto same = [&](const kube::ServicePort& p) {
+      return p.name == port.name || (p.port == port.port && p.protocol == port.protocol);
+    };
+    const auto first = std::ranges::find_if(ports, same);
+    if (first == ports.end()) {
+      ports.push_back(port);
+      continue;
+    }
+    first->name = port.name;
+    first->port = port.port;
+    first->target_port = port.target_port;
+    first->protocol = port.protocol;
+    ports.erase(std::remove_if(first + 1, ports.end(), same), ports.end());
+  }
+  json::object spec{{"ports", api::encode(ports)},
+                    {"publishNotReadyAddresses", want.publish_not_ready_addresses},
+                    {"selector", wanted.at("spec").at("selector")}};
+  drop_others(spec["selector"].as_object(), now.spec.selector);
+  return spec;
 }
 
 Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
@@ -80,7 +165,7 @@ Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
   json::object meta = metadata(cluster, step.name);
   meta["labels"].as_object()["app.kubernetes.io/component"] = step.name;
   meta["finalizers"] = json::array({v1::kMemberFinalizer});
-  return json::object{{"metadata", std::move(meta)}, {"spec", api::encode(spec)}};
+  return manifest(cluster, std::move(meta), api::encode(spec).as_object());
 }
 
 std::string member_host(const api::ObjectKey& cluster, const std::string& member) {

@@ -1,9 +1,11 @@
 // The children of an EtcdCluster as they should be made. Pure.
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "api/v1alpha2/etcdcluster.h"
 #include "base/json.h"
+#include "kube/core_types.h"
 #include "operator/cluster/plan.h"
 
 namespace etcdop::cluster {
@@ -13,6 +15,16 @@ Json headless_service(const api::v1alpha2::EtcdCluster& cluster);
 /// "<cluster>-client": ready members; learners never are.
 Json client_service(const api::v1alpha2::EtcdCluster& cluster);
 std::string client_service_name(const std::string& cluster);
+/// "<cluster>": how many voters an eviction must leave.
+Json budget(const api::v1alpha2::EtcdCluster& cluster, std::int64_t min_available);
+
+/// Whether what is there does what the manifest says: a Service's selector, its ports by name and
+/// whom it publishes; all of a budget but its number. The rest is the user's.
+bool is_as_made(const kube::Service&, const Json& wanted);
+bool is_as_made(const kube::PodDisruptionBudget&, const Json& wanted);
+/// A merge patch for the spec of what is there. A Service keeps its other ports.
+json::object mended(const kube::Service& now, const Json& wanted);
+json::object mended(const kube::PodDisruptionBudget& now, const Json& wanted);
 
 /// An EtcdMember with the spec of status.observed. Only the seed's initialCluster is filled.
 Json member(const api::v1alpha2::EtcdCluster& cluster, const CreateMember& step);

@@ -89,7 +89,7 @@ TEST(ClusterObjects, AMemberHasItsFinalizerFromTheStartAndNoListUnlessItIsTheSee
   EXPECT_EQ(seed.at("spec").at("initialCluster"), "db-x1=http://db-x1.db.prod.svc:2380");
 }
 
-/// What is not implemented is refused before; what was adopted is passed on whole.
+/// What was adopted is passed on whole.
 TEST(ClusterObjects, AMemberGetsAllThatWasAdopted) {
   v1::EtcdCluster c = cluster();
   v1::ObservedSpec& o = *c.status.observed;
@@ -105,6 +105,19 @@ TEST(ClusterObjects, AMemberGetsAllThatWasAdopted) {
   EXPECT_EQ(spec.additional_metadata, o.additional_metadata);
   EXPECT_EQ(spec.options, o.options);
   EXPECT_EQ(spec.image_pull_secrets, o.image_pull_secrets);
+}
+
+TEST(ClusterObjects, WhatIsMadeCarriesTheUsersMetadata) {
+  v1::EtcdCluster c = cluster();
+  v1::AdditionalMetadata& more = c.status.observed->additional_metadata.emplace();
+  more.labels = {{"team", "a"}, {"app.kubernetes.io/name", "mine"}};
+  more.annotations = {{"note", "b"}};
+  for (const Json& made : {headless_service(c), client_service(c), member(c, {"m", "u", false})}) {
+    const Json& labels = made.at("metadata").at("labels");
+    EXPECT_EQ(labels.at("team"), "a");
+    EXPECT_EQ(labels.at("app.kubernetes.io/name"), "etcd");
+    EXPECT_EQ(made.at("metadata").at("annotations").at("note"), "b");
+  }
 }
 
 TEST(ClusterObjects, AMembersHostIsItsNameInTheHeadlessService) {

@@ -1,8 +1,11 @@
 // What one pass over an EtcdCluster may look at: read once, then only decided upon. A value;
 // nothing here does I/O.
 #pragma once
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/v1alpha2/etcdcluster.h"
@@ -110,6 +113,13 @@ struct Seat {
   }
 };
 
+/// Something that we make for the cluster, as far as it is ours.
+enum class Child { Missing, Drifted, AsMade };
+inline auto names(Child) {
+  return std::array{std::pair{Child::Missing, "Missing"}, std::pair{Child::Drifted, "Drifted"},
+                    std::pair{Child::AsMade, "AsMade"}};
+}
+
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdCluster cluster;
@@ -121,22 +131,25 @@ struct Observation {
   std::string etcd_error;     ///< Why not, if somebody was asked.
   std::string rejected;  ///< What was refused in the last pass; empty if nothing worth telling.
   bool split = false;    ///< Members answered with different cluster ids.
-  bool client_service = false, headless_service = false;  ///< They exist and are ours.
+  Child client_service = Child::Missing, headless_service = Child::Missing;
+  Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted: but for its number.
+  std::int64_t budget_min = 0;    ///< Its minAvailable.
   bool operator==(const Observation&) const = default;
 
   static auto describe() {
     using S = Observation;
     return api::object(
         "What one pass saw.",
-        std::tuple{api::required("now", &S::now, ""), api::required("cluster", &S::cluster, ""),
-                   api::sparse("seats", &S::seats, ""),
-                   api::sparse("takenNames", &S::taken_names, ""),
-                   api::optional("clusterID", &S::cluster_id, ""),
-                   api::sparse("linearizable", &S::linearizable, ""),
-                   api::sparse("etcdError", &S::etcd_error, ""),
-                   api::sparse("rejected", &S::rejected, ""), api::sparse("split", &S::split, ""),
-                   api::sparse("clientService", &S::client_service, ""),
-                   api::sparse("headlessService", &S::headless_service, "")});
+        std::tuple{
+            api::required("now", &S::now, ""), api::required("cluster", &S::cluster, ""),
+            api::sparse("seats", &S::seats, ""), api::sparse("takenNames", &S::taken_names, ""),
+            api::optional("clusterID", &S::cluster_id, ""),
+            api::sparse("linearizable", &S::linearizable, ""),
+            api::sparse("etcdError", &S::etcd_error, ""), api::sparse("rejected", &S::rejected, ""),
+            api::sparse("split", &S::split, ""),
+            api::sparse("clientService", &S::client_service, ""),
+            api::sparse("headlessService", &S::headless_service, ""),
+            api::sparse("budget", &S::budget, ""), api::sparse("budgetMin", &S::budget_min, "")});
   }
 };
 

@@ -371,6 +371,25 @@ std::vector<MemberFacts> facts(const Observation& seen) {
   return out;
 }
 
+/// Of how many voters a drain must leave a quorum. In growth those who are to come count, too.
+/// While etcd does not tell, they are as many as have voted.
+std::int64_t voters_to_keep(const Observation& seen, const Census& census) {
+  const auto has_voted = [](const Seat& s) { return s.object && s.object->voter; };
+  const auto voters =
+      seen.linearizable ? std::ssize(census.voters) : std::ranges::count_if(seen.seats, has_voted);
+  return std::max<std::int64_t>(census.want, voters);
+}
+
+/// The budget's minAvailable, if it is to be written. The only member may go: that costs a restart,
+/// and a node that cannot be drained costs more. Without etcd's word it is not lowered.
+std::optional<std::int64_t> budget(const Observation& seen, const Census& census) {
+  const std::int64_t keep = voters_to_keep(seen, census);
+  std::int64_t min = keep > 1 ? quorum(static_cast<int>(keep)) : 0;
+  if (!seen.linearizable && seen.budget != Child::Missing) min = std::max(min, seen.budget_min);
+  if (seen.budget == Child::AsMade && seen.budget_min == min) return std::nullopt;
+  return min;
+}
+
 bool is_supported(const std::string& text) {
   const auto version = etcd::parse_version(text);
   return version && etcd::facts_of(*version).supported;
@@ -415,8 +434,9 @@ Plan plan(const Observation& seen) {
   const Census census(adopted);
   Rules rules{adopted, census, status, {}};
   Plan out;
-  out.make_headless_service = !seen.headless_service;
-  out.make_client_service = !seen.client_service;
+  out.make_headless_service = seen.headless_service != Child::AsMade;
+  out.make_client_service = seen.client_service != Child::AsMade;
+  out.budget = budget(seen, census);
   out.facts = facts(seen);
   out.step = status.cluster_id.empty() ? bootstrap(rules) : tend(rules);
   report(seen, census, missing_features, status);

@@ -6,6 +6,8 @@
 // list, finalizer off.
 #pragma once
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -146,7 +148,8 @@ struct MemberFacts {
 struct Plan {
   api::v1alpha2::EtcdClusterStatus status;  ///< The whole status as it should be.
   std::vector<MemberFacts> facts;           ///< Of members whose status says otherwise.
-  bool make_headless_service = false, make_client_service = false;
+  bool make_headless_service = false, make_client_service = false;  ///< Or to put right.
+  std::optional<std::int64_t> budget;  ///< minAvailable, if the budget is to be written.
   Step step;
   std::string waiting_for;             ///< Why there is no step, for the log; empty: converged.
   std::chrono::milliseconds again{0};  ///< When to look again if no watch fires first.
@@ -159,7 +162,7 @@ struct Plan {
         std::tuple{api::required("status", &S::status, ""), api::sparse("facts", &S::facts, ""),
                    api::sparse("makeHeadlessService", &S::make_headless_service, ""),
                    api::sparse("makeClientService", &S::make_client_service, ""),
-                   api::sparse("step", &S::step, ""),
+                   api::optional("budget", &S::budget, ""), api::sparse("step", &S::step, ""),
                    api::sparse("waitingFor", &S::waiting_for, ""),
                    api::sparse("again", &S::again, "")});
   }

@@ -105,7 +105,7 @@ class World {
     Observation seen;
     seen.now = now;
     seen.cluster = cluster_;
-    seen.headless_service = seen.client_service = true;
+    seen.headless_service = seen.client_service = Child::AsMade;
     seen.linearizable = has_quorum();
     if (seen.linearizable) seen.cluster_id = etcd::ClusterId{0xc1};
     for (const Body& b : bodies) {

@@ -87,7 +87,7 @@ Observation observe(int replicas, const std::string& text) {
   seen.cluster = formed(replicas);
   seen.linearizable = true;
   seen.cluster_id = etcd::ClusterId{0xc1};
-  seen.headless_service = seen.client_service = true;
+  seen.headless_service = seen.client_service = Child::AsMade;
   std::istringstream words(text);
   etcd::MemberId leader;
   for (std::string word; words >> word;) {

@@ -148,6 +148,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
       cluster->metadata.terminating()) {  // Owner references clean up, members release themselves.
     memory_.erase(key);
     refusals_.forget(key);
+    contested_.forget(key);
     breaker_.forget(key);
     if (with_.flight) with_.flight->gone(v1::EtcdCluster::resource.kind, key);
     return runtime::Requeue{};
@@ -173,17 +174,17 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   return carry_out(seen, endpoints, todo);
 }
 
-/// Services and the step. What the API server refuses is told in the status by the next pass, which
+/// Children and the step. What the API server refuses is told in the status by the next pass, which
 /// comes soon, and then left for a minute.
 Result<runtime::Requeue> Reconciler::carry_out(const Observation& seen, const Endpoints& endpoints,
-                                               const Plan& plan) {
+                                               Plan& plan) {
   const api::ObjectKey key = seen.cluster.metadata.key();
-  const bool services = plan.make_headless_service || plan.make_client_service;
-  const std::string doing = (services ? "services, " : "") + to_string(plan.step);
+  const bool children = plan.make_headless_service || plan.make_client_service || plan.budget;
+  const std::string doing = (children ? "children, " : "") + to_string(plan.step);
   const Instant now = with_.executor.now();
   if (const Duration wait = refusals_.wait(key, doing, now); wait > Duration(0))
     return runtime::Requeue{wait};
-  auto done = make_services(seen, plan);
+  auto done = make_children(seen, plan);
   const bool by_api = !done || std::holds_alternative<CreateMember>(plan.step);
   if (done) done = act(seen, endpoints, plan);
   if (leaves_doubt(done))
@@ -222,12 +223,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   for (const auto& volume : with_.stores.volumes.in_group(key))
     if (volume->metadata.name.starts_with("data-"))
       seen.taken_names.push_back(volume->metadata.name.substr(5));
-  const auto exists = [&](const std::string& name) {
-    const auto service = with_.stores.services.get({key.ns, name});
-    return service && is_ours(service->metadata, cluster);
-  };
-  seen.headless_service = exists(key.name);
-  seen.client_service = exists(client_service_name(key.name));
+  observe_children(seen);
   seen.rejected = refusals_.why(key);
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
@@ -235,6 +231,23 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   ask_unless_silent(seen, endpoints);
   std::ranges::sort(seen.seats, {}, &Seat::name);
   return seen;
+}
+
+void Reconciler::observe_children(Observation& seen) const {
+  const v1::EtcdCluster& cluster = seen.cluster;
+  const api::ObjectKey key = cluster.metadata.key();
+  const auto child = [&](const auto& found, const Json& wanted) {
+    if (!found || !is_ours(found->metadata, cluster)) return Child::Missing;
+    return is_as_made(*found, wanted) ? Child::AsMade : Child::Drifted;
+  };
+  const auto service = [&](const std::string& name) {
+    return with_.stores.services.get({key.ns, name});
+  };
+  seen.headless_service = child(service(key.name), headless_service(cluster));
+  seen.client_service = child(service(client_service_name(key.name)), client_service(cluster));
+  const auto budget_now = with_.stores.budgets.get(key);
+  seen.budget = child(budget_now, budget(cluster, 0));
+  if (seen.budget == Child::AsMade) seen.budget_min = budget_now->spec.min_available->as_int64();
 }
 
 /// Whether the member at that address is ours by name, in an etcd cluster that is not ours: its
@@ -374,24 +387,60 @@ void Reconciler::tell_transitions(const Observation& seen, const Plan& plan) {
     with_.events->record(one);
 }
 
-Result<Done> Reconciler::make_services(const Observation& seen, const Plan& plan) {
-  const auto make = [&](Json body) -> Result<Done> {
-    const std::string name(body.at("metadata").at("name").as_string());
-    auto made = with_.api.create<kube::Service>(seen.cluster.metadata.ns, std::move(body));
-    if (made.failed_with(Code::AlreadyExists))
-      made = with_.api.get<kube::Service>({seen.cluster.metadata.ns, name});
-    if (!made) return Error(made.error()).during("create Service " + name);
-    if (!is_ours(made->metadata, seen.cluster))
-      return Error{Code::AlreadyExists,
-                   "Service " + name + " belongs to somebody else: rename it or the cluster"};
-    with_.stores.services.wrote(std::move(*made));
+template <class T>
+Result<Done> Reconciler::put_right(kube::Store<T>& store, const Observation& seen,
+                                   const Json& wanted) {
+  const std::string name(wanted.at("metadata").at("name").as_string());
+  const api::ObjectKey key{seen.cluster.metadata.ns, name};
+  const auto there = store.get(key);
+  if (there && is_ours(there->metadata, seen.cluster)) {
+    auto written = with_.api.merge_patch<T>(
+        key,
+        {{"metadata",
+          {{"uid", there->metadata.uid}, {"resourceVersion", there->metadata.resource_version}}},
+         {"spec", mended(*there, wanted)}});
+    if (!written)
+      return Error(written.error())
+          .during(std::string("put right ") + T::resource.kind + " " + name);
+    store.wrote(std::move(*written));
     return Done{};
-  };
-  if (plan.make_headless_service)
-    if (auto made = make(headless_service(seen.cluster)); !made) return made;
-  if (plan.make_client_service)
-    if (auto made = make(client_service(seen.cluster)); !made) return made;
+  }
+  auto made = with_.api.create<T>(key.ns, wanted);
+  if (made.failed_with(Code::AlreadyExists)) made = with_.api.get<T>(key);
+  if (!made)
+    return Error(made.error()).during(std::string("create ") + T::resource.kind + " " + name);
+  if (!is_ours(made->metadata, seen.cluster))
+    return Error{Code::AlreadyExists, std::string(T::resource.kind) + " " + name +
+                                          " belongs to somebody else: rename it or the cluster"};
+  store.wrote(std::move(*made));
   return Done{};
+}
+
+/// Services and the budget. What somebody undoes again and again is done less and less often.
+Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
+  v1::EtcdCluster reported = seen.cluster;  // With the target that this pass may have adopted.
+  reported.status = plan.status;
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  const auto put = [&](auto& store, const std::string& what, const Json& wanted) -> Result<Done> {
+    const Instant now = with_.executor.now();
+    if (const Duration wait = contested_.wait(key, what, now); wait > Duration(0)) {
+      plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(wait));
+      return Done{};
+    }
+    auto done = put_right(store, seen, wanted);
+    if (done) contested_.did(key, what, now);
+    return done;
+  };
+  Stores& stores = with_.stores;
+  Result<Done> done = Done{};
+  if (plan.make_headless_service)
+    done = put(stores.services, "headless service", headless_service(reported));
+  if (done && plan.make_client_service)
+    done = put(stores.services, "client service", client_service(reported));
+  if (done && plan.budget)
+    done = put(stores.budgets, "budget " + std::to_string(*plan.budget),
+               budget(reported, *plan.budget));
+  return done;
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "operator/cluster/breaker.h"
 #include "operator/cluster/plan.h"
 #include "operator/cluster/wire.h"
+#include "operator/shared/contested.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
@@ -52,12 +53,16 @@ class Reconciler {
   bool lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat);
   Result<Done> report(const Observation& seen, Plan& plan);
   void tell_transitions(const Observation& seen, const Plan& plan);
-  Result<Done> make_services(const Observation& seen, const Plan& plan);
+  void observe_children(Observation& seen) const;
+  Result<Done> make_children(const Observation& seen, Plan& plan);
+  /// Makes it, or mends what is there of it and ours.
+  template <class T>
+  Result<Done> put_right(kube::Store<T>& store, const Observation& seen, const Json& wanted);
   Result<Done> act(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
   /// Whether it is another plan than the last one.
   bool log_plan(const api::ObjectKey& key, const Plan& plan);
   Result<runtime::Requeue> carry_out(const Observation& seen, const Endpoints& endpoints,
-                                     const Plan& plan);
+                                     Plan& plan);
   void remember_delay(const api::ObjectKey& key, const Result<Done>& acted);
 
   Collaborators with_;
@@ -70,6 +75,7 @@ class Reconciler {
   };
   std::map<api::ObjectKey, Memory> memory_;
   Refusals refusals_;
+  Contested contested_;
   Breaker breaker_;
 };
 

@@ -114,6 +114,7 @@ class ReconcilerTest : public ::testing::Test {
     for (const api::Resource& kind : {v1::EtcdCluster::resource, v1::EtcdMember::resource})
       api.serve({.resource = kind, .status = true, .generation = true});
     api.serve({.resource = kube::Service::resource});
+    api.serve({.resource = kube::PodDisruptionBudget::resource, .generation = true});
     stores.clusters.saw(stored<v1::EtcdCluster>(formed()));
     for (const char* name : {"db-a", "db-b", "db-c"}) put_voter(name);
     put_joiner("db-d");

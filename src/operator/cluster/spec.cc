@@ -28,11 +28,7 @@ v1::ObservedSpec copy_of(const v1::EtcdClusterSpec& spec) {
 }  // namespace
 
 const std::vector<std::string>& not_implemented_paths() {
-  static const std::vector<std::string> paths = {
-      "additionalMetadata",        "affinity", "auth", "bootstrap",
-      "imagePullSecrets",          "options",  "tls",  "storage.medium",
-      "topologySpreadConstraints",
-  };
+  static const std::vector<std::string> paths = {"auth", "bootstrap", "storage.medium", "tls"};
   return paths;
 }
 

@@ -53,6 +53,22 @@ const std::map<std::string, std::function<void(v1::EtcdClusterSpec&)>>& implemen
       {"storage.storageClassName", [](auto& s) { s.storage.storage_class_name = "fast"; }},
       {"progressDeadlineSeconds", [](auto& s) { s.progress_deadline_seconds = 60; }},
       {"resources", [](auto& s) { s.resources = json::parse(R"({"limits":{"memory":"1Gi"}})"); }},
+      {"affinity", [](auto& s) { s.affinity = json::parse(R"({"nodeAffinity": {}})"); }},
+      {"topologySpreadConstraints",
+       [](auto& s) { s.topology_spread_constraints = json::parse(R"([{"maxSkew": 1}])"); }},
+      {"additionalMetadata.labels",
+       [](auto& s) { s.additional_metadata.emplace().labels["team"] = "a"; }},
+      {"additionalMetadata.annotations",
+       [](auto& s) { s.additional_metadata.emplace().annotations["team"] = "a"; }},
+      {"options.quotaBackendBytes", [](auto& s) { s.options.emplace().quota_backend_bytes = 1; }},
+      {"options.autoCompactionMode",
+       [](auto& s) {
+         s.options.emplace().auto_compaction_mode = v1::AutoCompactionMode::Revision;
+       }},
+      {"options.autoCompactionRetention",
+       [](auto& s) { s.options.emplace().auto_compaction_retention = "1h"; }},
+      {"options.snapshotCount", [](auto& s) { s.options.emplace().snapshot_count = 1; }},
+      {"imagePullSecrets", [](auto& s) { s.image_pull_secrets = {{"regcred"}}; }},
   };
   return edits;
 }
@@ -81,15 +97,15 @@ TEST(ClusterSpec, AnEditOfAnImplementedFieldIsSeen) {
 
 TEST(ClusterSpec, ARefusedFieldIsNamed) {
   v1::EtcdCluster c = new_cluster();
-  c.spec.options.emplace();
+  c.spec.auth.emplace();
   EXPECT_TRUE(not_implemented(of(c)).empty())
       << "an object with nothing set in it asks for nothing";
-  c.spec.options->snapshot_count = 7;
+  c.spec.auth->enabled = true;
   c.spec.tls.emplace();
   c.spec.tls->peer.emplace();
   c.spec.tls->peer->secret_ref = v1::LocalObjectReference{"peer"};
   EXPECT_EQ(not_implemented(of(c)),
-            (std::vector<std::string>{"tls.peer.secretRef.name", "options.snapshotCount"}));
+            (std::vector<std::string>{"tls.peer.secretRef.name", "auth.enabled"}));
 }
 
 TEST(ClusterSpec, ASizeThatAnOlderDefinitionLetInIsNoTarget) {

@@ -14,6 +14,7 @@ void connect(Stores& stores, runtime::Queue& queue) {
   stores.members.on_change(add);
   stores.pods.on_change(add);
   stores.services.on_change(add);
+  stores.budgets.on_change(add);
 }
 
 }  // namespace etcdop::cluster

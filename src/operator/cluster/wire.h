@@ -23,7 +23,8 @@ inline constexpr auto kPermissions = [] {
       {v1::EtcdMember::resource, "status", {Patch}},
       {kube::Pod::resource, "", {List, Watch}},
       {kube::PersistentVolumeClaim::resource, "", {List, Watch}},
-      {kube::Service::resource, "", {Get, List, Watch, Create}},
+      {kube::Service::resource, "", {Get, List, Watch, Create, Patch}},
+      {kube::PodDisruptionBudget::resource, "", {Get, List, Watch, Create, Patch}},
   });
 }();
 

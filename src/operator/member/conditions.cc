@@ -111,9 +111,7 @@ bool volume_lost(const Observation& seen) {
 }
 
 std::vector<std::string> not_implemented(const v1::EtcdMember& member) {
-  static const std::vector<std::string> paths = {
-      "additionalMetadata", "affinity", "imagePullSecrets",         "options", "restore",
-      "storage.medium",     "tls",      "topologySpreadConstraints"};
+  static const std::vector<std::string> paths = {"restore", "storage.medium", "tls"};
   return asked_for(member.spec, paths);
 }
 

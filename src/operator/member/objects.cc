@@ -4,6 +4,7 @@
 #include "etcd/version_facts.h"
 #include "operator/member/plan.h"
 #include "operator/shared/etcd_pod.h"
+#include "operator/shared/metadata.h"
 #include "operator/shared/owner.h"
 
 namespace etcdop::member {
@@ -22,8 +23,8 @@ json::object labels(const v1::EtcdMember& member) {
   return out;
 }
 
-json::object metadata(const v1::EtcdMember& member, const std::string& name) {
-  return {
+json::object metadata(const v1::EtcdMember& member, const std::string& name, bool votes = false) {
+  json::object out{
       {"name", name},
       {"namespace", member.metadata.ns},
       {"labels", labels(member)},
@@ -33,6 +34,26 @@ json::object metadata(const v1::EtcdMember& member, const std::string& name) {
                                        {"uid", member.metadata.uid},
                                        {"controller", true},
                                        {"blockOwnerDeletion", true}}}}};
+  if (votes) out["labels"].as_object()[v1::kRoleLabel] = v1::kVoter;
+  add_metadata(out, member.spec.additional_metadata);
+  return out;
+}
+
+/// What is absent is left to etcd's own default.
+void add_options(json::array& command, const v1::EtcdOptions& options) {
+  const auto flag = [&](const char* name, const std::string& value) {
+    command.emplace_back(std::string("--") + name + "=" + value);
+  };
+  if (options.quota_backend_bytes)
+    flag("quota-backend-bytes", std::to_string(*options.quota_backend_bytes));
+  if (options.auto_compaction_mode)
+    flag(
+        "auto-compaction-mode",
+        std::string(
+            api::Codec<v1::AutoCompactionMode>::encode(*options.auto_compaction_mode).as_string()));
+  if (options.auto_compaction_retention)
+    flag("auto-compaction-retention", *options.auto_compaction_retention);
+  if (options.snapshot_count) flag("snapshot-count", std::to_string(*options.snapshot_count));
 }
 
 json::array command(const v1::EtcdMember& member, bool founds, const etcd::VersionFacts& facts) {
@@ -50,6 +71,7 @@ json::array command(const v1::EtcdMember& member, bool founds, const etcd::Versi
                   "--initial-cluster-token=" + member.spec.cluster_token,
                   std::string("--initial-cluster-state=") + (founds ? "new" : "existing"),
                   "--listen-metrics-urls=http://0.0.0.0:2381"};
+  if (member.spec.options) add_options(out, *member.spec.options);
   if (facts.max_learners_flag) out.emplace_back(std::string(kMaxLearnersFlag) + "8");
   return out;
 }
@@ -124,8 +146,6 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
     return Error{Code::Invalid,
                  "spec.version " + member.spec.version + " is not an etcd that this release runs"};
   const etcd::VersionFacts facts = etcd::facts_of(*version);
-  json::object meta = metadata(member, member.metadata.name);
-  if (member.status.is_voter) meta["labels"].as_object()[v1::kRoleLabel] = v1::kVoter;
   json::object spec{
       {"hostname", member.metadata.name},
       {"subdomain", member.spec.cluster_name},
@@ -141,6 +161,14 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
        json::array{{{"name", v1::kDataVolume},
                     {"persistentVolumeClaim", {{"claimName", volume_name(member.metadata.name)}}}},
                    {{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
+  if (member.spec.affinity) spec["affinity"] = *member.spec.affinity;
+  if (member.spec.topology_spread_constraints)
+    spec["topologySpreadConstraints"] = *member.spec.topology_spread_constraints;
+  for (const v1::LocalObjectReference& secret : member.spec.image_pull_secrets) {
+    if (!spec.contains("imagePullSecrets")) spec["imagePullSecrets"] = json::array();
+    spec["imagePullSecrets"].as_array().push_back({{"name", secret.name}});
+  }
+  json::object meta = metadata(member, member.metadata.name, member.status.is_voter);
   return Json(json::object{{"metadata", std::move(meta)}, {"spec", std::move(spec)}});
 }
 

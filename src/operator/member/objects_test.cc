@@ -109,6 +109,39 @@ TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
   })"));
 }
 
+TEST(MemberObjects, WhatAUserAskedForReachesThePod) {
+  v1::EtcdMember m = member("3.5.35");
+  m.status.is_voter = true;
+  m.spec.affinity = json::parse(R"({"nodeAffinity": {}})");
+  m.spec.topology_spread_constraints = json::parse(R"([{"maxSkew": 1}])");
+  m.spec.image_pull_secrets = {{"one"}, {"two"}};
+  m.spec.additional_metadata.emplace().labels = {
+      {"team", "a"}, {"app.kubernetes.io/name", "mine"}, {v1::kRoleLabel, "learner"}};
+  m.spec.additional_metadata->annotations = {{"note", "b"}};
+  v1::EtcdOptions& options = m.spec.options.emplace();
+  options.quota_backend_bytes = 4294967296;
+  options.auto_compaction_mode = v1::AutoCompactionMode::Periodic;
+  options.auto_compaction_retention = "1h";
+  options.snapshot_count = 10000;
+
+  const Json made = *pod(m, false, {});
+  const Json& spec = made.at("spec");
+  EXPECT_EQ(spec.at("affinity"), *m.spec.affinity);
+  EXPECT_EQ(spec.at("topologySpreadConstraints"), *m.spec.topology_spread_constraints);
+  EXPECT_EQ(spec.at("imagePullSecrets"), json::parse(R"([{"name": "one"}, {"name": "two"}])"));
+  const json::array& command = spec.at("containers").at(0).at("command").as_array();
+  EXPECT_EQ(json::array(command.end() - 4, command.end()),
+            (json::array{"--quota-backend-bytes=4294967296", "--auto-compaction-mode=periodic",
+                         "--auto-compaction-retention=1h", "--snapshot-count=10000"}));
+  EXPECT_EQ(made.at("metadata").at("annotations"), json::parse(R"({"note": "b"})"));
+  const Json& labels = made.at("metadata").at("labels");
+  EXPECT_EQ(labels.at("team"), "a");
+  EXPECT_EQ(labels.at("app.kubernetes.io/name"), "etcd") << "what is ours stays";
+  EXPECT_EQ(labels.at(v1::kRoleLabel), "voter");
+  EXPECT_EQ(volume(m).at("metadata").at("labels").at("team"), "a");
+  EXPECT_FALSE(volume(m).at("metadata").at("labels").as_object().contains(v1::kRoleLabel));
+}
+
 TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {
   const Json made = pod(member("3.5.9"), false, {})->at("spec").at("containers").at(0);
   EXPECT_EQ(made.at("livenessProbe"), json::parse(R"({

@@ -31,6 +31,7 @@ struct Stores {
   kube::Store<kube::Pod> pods{labelled<kube::Pod>};
   kube::Store<kube::PersistentVolumeClaim> volumes{labelled<kube::PersistentVolumeClaim>};
   kube::Store<kube::Service> services{labelled<kube::Service>};
+  kube::Store<kube::PodDisruptionBudget> budgets{labelled<kube::PodDisruptionBudget>};
 
   /// EtcdMembers whose status is on its way to the server (StatusWrite).
   std::set<api::ObjectKey> status_writes;
