@@ -272,7 +272,7 @@ struct PendingMember {
 };
 
 struct EtcdClusterStatus {
-  std::int32_t ready_members = 0, broken_members = 0;
+  std::int32_t ready_members = 0, broken_members = 0, updated_members = 0;
   std::string selector;
   std::string cluster_id;  ///< 16 hex digits; empty until the first member runs.
   std::string cluster_token;
@@ -291,6 +291,8 @@ struct EtcdClusterStatus {
         std::tuple{
             always("readyMembers", &S::ready_members, "Members that are ready."),
             sparse("brokenMembers", &S::broken_members, "Members that lost their data."),
+            sparse("updatedMembers", &S::updated_members,
+                   "Members that were made as the spec wants them now."),
             sparse("selector", &S::selector, "Label selector of the members' Pods."),
             sparse("clusterID", &S::cluster_id, "etcd's id of the cluster, in hex."),
             sparse("clusterToken", &S::cluster_token, "etcd's --initial-cluster-token."),

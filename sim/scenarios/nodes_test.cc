@@ -213,5 +213,44 @@ TEST_F(ScenarioOfNodes, S44_AllNodesAreDrainedOneAfterTheOtherDuringGrowthAndShr
   EXPECT_EQ(voters(), 5U);
 }
 
+// As `kubectl drain`: every Pod of the node is asked to go, again and again, until it has gone.
+TEST_F(ScenarioOfNodes, S44_AllNodesAreDrainedUnderTheBudgetDuringGrowthAndShrinking) {
+  world.nodes().local_volumes(false);
+  settled_cluster(3);
+  const auto id = etcd_id();
+  std::size_t refused = 0;
+  for (std::size_t node = 0; node < world.nodes().count(); ++node) {
+    world.scale(kKey, node % 2 == 0 ? 5 : 3);
+    world.run_for(2s);
+    world.nodes().cordon(node, true);
+    int without = 0;  // A leader that ends hands over, or there is an election.
+    const Instant end = world.time().now() + 10min;
+    while (!pods_on(node).empty()) {
+      ASSERT_LT(world.time().now(), end) << "the drain ends: " << world.missing();
+      for (const std::string& pod : pods_on(node))
+        if (const auto there = read<kube::Pod>({"prod", pod}); !there->metadata.terminating())
+          refused += !world.evict({"prod", pod});
+      for (int i = 0; i < 10; ++i) {
+        world.run_for(500ms);
+        without = world.net().has_quorum(id) ? 0 : without + 1;
+        ASSERT_LE(without, 6);
+      }
+    }
+    world.nodes().cordon(node, false);
+  }
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 5U);
+  EXPECT_GT(refused, 0U);
+}
+
+TEST_F(ScenarioOfNodes, S44_TheOnlyMemberMayBeDrained) {
+  world.nodes().local_volumes(false);
+  settled_cluster(1);
+  const auto before = members();
+  ASSERT_TRUE(world.evict({"prod", before[0].name}));
+  world.must_converge(2min);
+  EXPECT_EQ(members(), before);
+}
+
 }  // namespace
 }  // namespace etcdop::sim

@@ -7,7 +7,8 @@ namespace {
 const std::vector<api::Resource>& children() {
   static const std::vector<api::Resource> all{v1::EtcdMember::resource, kube::Pod::resource,
                                               kube::PersistentVolumeClaim::resource,
-                                              kube::Service::resource};
+                                              kube::Service::resource,
+                                              kube::PodDisruptionBudget::resource};
   return all;
 }
 
@@ -198,6 +199,15 @@ TEST_F(ScenarioOfPeople, S41_SomebodyDeletesServicesPodsAndAMember) {
   EXPECT_EQ(std::ranges::count(members(), before_it.at(1).id, &EtcdNet::Member::id), 0);
 }
 
+TEST_F(ScenarioOfPeople, S41_SomebodyDeletesTheBudget) {
+  settled_cluster(3);
+  const auto before_it = members();
+  world.delete_object(kube::PodDisruptionBudget::resource, kKey);
+  EXPECT_TRUE(world.run_until([&] { return count(kube::PodDisruptionBudget::resource) == 1; }, 5s));
+  world.must_converge(1min);
+  EXPECT_EQ(members(), before_it);
+}
+
 TEST_F(ScenarioOfPeople, S41_SomebodyDeletesTheOnlyMember) {
   settled_cluster(1);
   const auto id = etcd_id();
@@ -271,6 +281,50 @@ TEST_F(ScenarioOfPeople, S42_SomebodyTakesLabelsAndFinalizersAway) {
   world.must_converge(5min);
   EXPECT_EQ(members(), before_it);
   EXPECT_EQ(made(kube::Pod::resource), 3U);
+}
+
+TEST_F(ScenarioOfPeople, S42_SomebodyEditsServicesAndTheBudget) {
+  settled_cluster(3);
+  const auto before_it = members();
+  (void)world.server().change(kube::Service::resource, {"prod", "db"}, [](json::object& service) {
+    service["metadata"].as_object()["labels"].as_object()["theirs"] = "stays";
+    service["spec"].as_object()["selector"].as_object()["theirs"] = "goes";
+    service["spec"].as_object()["ports"].as_array().pop_back();
+  });
+  (void)world.server().change(kube::PodDisruptionBudget::resource, kKey, [](json::object& budget) {
+    budget["spec"].as_object().erase("minAvailable");
+    budget["spec"].as_object()["maxUnavailable"] = 3;
+  });
+  world.run_for(5s);
+  const auto service = read<kube::Service>({"prod", "db"});
+  EXPECT_EQ(service->metadata.labels.at("theirs"), "stays");
+  EXPECT_EQ(service->spec.selector.size(), 1U);
+  EXPECT_EQ(service->spec.ports.size(), 2U);
+  const auto budget = read<kube::PodDisruptionBudget>(kKey);
+  EXPECT_EQ(budget->spec.min_available, Json(2));
+  EXPECT_FALSE(budget->spec.max_unavailable);
+  EXPECT_EQ(tried("patch services"), 1U);
+  EXPECT_EQ(tried("patch poddisruptionbudgets"), 1U);
+  world.must_converge(1min);
+  EXPECT_EQ(members(), before_it);
+}
+
+TEST_F(ScenarioOfPeople, S42_AnotherControllerEditsTheBudgetAgainAndAgain) {
+  settled_cluster(3);
+  bool fights = true;
+  world.soon(0s, [&] {
+    while (fights && world.time().sleep(200ms) == Woken::Ready)
+      (void)world.server().change(
+          kube::PodDisruptionBudget::resource, kKey,
+          [](json::object& budget) { budget["spec"].as_object()["minAvailable"] = 1; });
+  });
+  world.run_for(2min);
+  const Instant begin = world.time().now();
+  world.run_for(3min);
+  EXPECT_LE(busiest_minute(begin), 2U);
+  fights = false;
+  world.run_for(1min);
+  world.must_converge(5min);
 }
 
 TEST_F(ScenarioOfPeople, S42_AnotherControllerTakesALabelAwayAgainAndAgain) {

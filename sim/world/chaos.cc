@@ -250,8 +250,9 @@ void World::people() {
     delete_object(v1::EtcdMember::resource, *key);
   });
   every(Fault::UserServices, 20s, 100s, [this] {
-    if (const auto key = any_of(kube::Service::resource))
-      delete_object(kube::Service::resource, *key);
+    const auto& kind =
+        dice_.one_in(2) ? kube::Service::resource : kube::PodDisruptionBudget::resource;
+    if (const auto key = any_of(kind)) delete_object(kind, *key);
   });
   every(Fault::UserEtcdctl, 20s, 150s, [this] {
     const auto key = any_cluster();

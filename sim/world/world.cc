@@ -263,6 +263,24 @@ void World::delete_object(const api::Resource& r, const api::ObjectKey& key) {
   (void)server_.remove(r, key);
 }
 
+Result<Done> World::evict(const api::ObjectKey& pod) {
+  kube::Call call;
+  call.verb = kube::Verb::Create;
+  call.resource = kube::Pod::resource;
+  call.ns = pod.ns;
+  call.name = pod.name;
+  call.subresource = "eviction";
+  call.body = json::object{{"apiVersion", "policy/v1"},
+                           {"kind", "Eviction"},
+                           {"metadata", {{"name", pod.name}, {"namespace", pod.ns}}}};
+  server_.update_budgets();
+  auto done = server_.perform(call);
+  if (!done) return done.error();
+  trace_.add("user", "evicts Pod " + to_string(pod));
+  checker_.struck();
+  return Done{};
+}
+
 void World::delete_cluster(const api::ObjectKey& key) {
   delete_object(v1::EtcdCluster::resource, key);
 }
@@ -325,6 +343,9 @@ std::string World::missing(const api::ObjectKey& key) const {
   for (const char* suffix : {"", "-client"})
     if (!server_.look(kube::Service::resource, {key.ns, key.name + suffix}))
       return "no Service " + key.name + suffix;
+  const auto budget = read<kube::PodDisruptionBudget>(key);
+  if (!budget || budget->spec.min_available != Json(want > 1 ? want / 2 + 1 : 0))
+    return "no budget that leaves a quorum";
   const auto says = [&](const char* type, const char* status, const char* reason) {
     const auto* c = runtime::find_condition(cluster->status.conditions, type);
     return c && c->status == status && c->reason == reason &&
@@ -375,8 +396,9 @@ std::string World::state() const {
     for (const api::Condition& c : cluster->status.conditions)
       out += "  " + c.type + "=" + c.status + "/" + c.reason + "\n";
   }
-  for (const api::Resource& r : {v1::EtcdMember::resource, kube::Pod::resource,
-                                 kube::PersistentVolumeClaim::resource, kube::Service::resource})
+  for (const api::Resource& r :
+       {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource,
+        kube::Service::resource, kube::PodDisruptionBudget::resource})
     out += std::to_string(server_.look_all(r).size()) + " " + r.plural + "\n";
   return out;
 }

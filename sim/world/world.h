@@ -61,6 +61,8 @@ class World {
   void delete_cluster(const api::ObjectKey&);
   /// As `kubectl delete` does; whatever follows is the person's doing.
   void delete_object(const api::Resource&, const api::ObjectKey&);
+  /// As `kubectl drain` asks for one Pod; an error: its budget does not allow it now.
+  Result<Done> evict(const api::ObjectKey& pod);
   std::vector<api::ObjectKey> clusters() const;
   std::vector<api::ObjectKey> members_of(const api::ObjectKey& cluster) const;
   /// Of its etcd, as its status says; 0: it has none yet.

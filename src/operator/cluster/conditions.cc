@@ -4,6 +4,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/plan.h"
+#include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -113,7 +114,11 @@ void report_progressing(const Observation& seen, const Census& census, Condition
   const std::string before = out.reason_of(v1::kProgressing);
   if (is_complete(seen, census)) {
     deadline.reset();
-    out.set(v1::kProgressing, "False", v1::kReconciled, "the cluster is as its spec wants it");
+    const int behind = census.want - out.status.updated_members;
+    out.set(v1::kProgressing, "False", v1::kReconciled,
+            behind <= 0 ? "the cluster is as its spec wants it"
+                        : std::to_string(behind) + " of " + std::to_string(census.want) +
+                              " members are as the spec was when they were made");
     return;
   }
   const bool settled = static_cast<int>(census.staying.size()) == census.want &&
@@ -158,6 +163,9 @@ void report(const Observation& seen, const Census& census,
             const std::vector<std::string>& missing_features, v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};
   status.ready_members = census.ready;
+  const std::string wanted = template_of(*status.observed);
+  status.updated_members = static_cast<std::int32_t>(std::ranges::count_if(
+      seen.seats, [&](const Seat& s) { return s.object && s.object->made_as == wanted; }));
   status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
   report_available(seen, census, out);
   report_degraded(seen, census, out);

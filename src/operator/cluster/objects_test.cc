@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
+#include <string>
+
 #include "api/describe.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
@@ -67,6 +71,86 @@ TEST(ClusterObjects, TheClientServiceHasTheClientPortAlone) {
     "selector": {"etcd-operator.cozystack.io/cluster": "db"},
     "ports": [{"name": "client", "port": 2379, "targetPort": 2379, "protocol": "TCP"}]
   })"));
+}
+
+TEST(ClusterObjects, TheBudgetSelectsVoters) {
+  const Json made = budget(cluster(), 2);
+  EXPECT_EQ(made.at("metadata"), metadata("db"));
+  EXPECT_EQ(made.at("spec"), json::parse(R"({
+    "minAvailable": 2,
+    "selector": {"matchLabels": {"etcd-operator.cozystack.io/cluster": "db",
+                                 "etcd-operator.cozystack.io/role": "voter"}},
+    "unhealthyPodEvictionPolicy": "IfHealthyBudget"
+  })"));
+}
+
+template <class T>
+T decoded(const Json& made) {
+  T out;
+  EXPECT_TRUE(api::decode(made, out, "it"));
+  return out;
+}
+
+TEST(ClusterObjects, WhatTheServerFillsInIsNoDrift) {
+  for (Json made : {headless_service(cluster()), client_service(cluster())}) {
+    auto service = decoded<kube::Service>(made);
+    EXPECT_TRUE(is_as_made(service, made));
+    service.spec.cluster_ip = "10.96.0.7";
+    service.spec.ports.push_back({"more", 1, 1, "TCP", std::nullopt, std::nullopt});
+    service.spec.ports[0].node_port = 30000;
+    service.spec.ports[0].app_protocol = "grpc";
+    service.metadata.labels["mine"] = "too";
+    EXPECT_TRUE(is_as_made(service, made)) << "that is the user's";
+  }
+  const Json made = budget(cluster(), 2);
+  EXPECT_TRUE(is_as_made(decoded<kube::PodDisruptionBudget>(made), budget(cluster(), 3)))
+      << "its number is the plan's";
+}
+
+TEST(ClusterObjects, WhatLeadsElsewhereIsDrift) {
+  const Json made = headless_service(cluster());
+  const std::function<void(kube::ServiceSpec&)> edits[] = {
+      [](auto& s) { s.selector["app"] = "mine"; },
+      [](auto& s) { s.selector.clear(); },
+      [](auto& s) { s.publish_not_ready_addresses = false; },
+      [](auto& s) { s.ports[0].port = 1; },
+      [](auto& s) { s.ports[1].target_port = 1; },
+      [](auto& s) { s.ports[1].protocol = "UDP"; },
+      [](auto& s) { s.ports[0].name = "other"; },
+      [](auto& s) { s.ports.pop_back(); },
+  };
+  for (const auto& edit : edits) {
+    auto service = decoded<kube::Service>(made);
+    edit(service.spec);
+    EXPECT_FALSE(is_as_made(service, made));
+    Json spec = made.at("spec");  // As a merge patch has it.
+    for (const auto& [field, value] : mended(service, made)) spec.as_object()[field] = value;
+    for (const auto& [label, value] : spec.at("selector").as_object())
+      if (value.is_null()) EXPECT_EQ(label, "app");
+    spec.at("selector").as_object().erase("app");
+    service.spec = decoded<kube::ServiceSpec>(spec);
+    EXPECT_TRUE(is_as_made(service, made));
+  }
+}
+
+TEST(ClusterObjects, ABudgetThatAllowsMoreIsDrift) {
+  const Json made = budget(cluster(), 2);
+  const std::function<void(kube::PodDisruptionBudgetSpec&)> edits[] = {
+      [](auto& s) { s.min_available.reset(); },
+      [](auto& s) { s.min_available = "30%"; },
+      [](auto& s) { s.max_unavailable = 1; },
+      [](auto& s) { s.selector.match_labels["app"] = "mine"; },
+      [](auto& s) { s.unhealthy_pod_eviction_policy = "AlwaysAllow"; },
+      [](auto& s) { s.unhealthy_pod_eviction_policy.clear(); },
+  };
+  for (const auto& edit : edits) {
+    auto there = decoded<kube::PodDisruptionBudget>(made);
+    edit(there.spec);
+    EXPECT_FALSE(is_as_made(there, made));
+    const json::object patch = mended(there, made);
+    EXPECT_TRUE(patch.at("maxUnavailable").is_null());
+    EXPECT_EQ(patch.at("minAvailable"), 2);
+  }
 }
 
 TEST(ClusterObjects, AMemberHasItsFinalizerFromTheStartAndNoListUnlessItIsTheSeed) {

@@ -26,6 +26,7 @@ struct SeatObject {
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
   std::string version;          ///< status.version
+  std::string made_as;          ///< template_of its spec.
   std::string trouble;          ///< Why it is not ready, for people; may be empty.
   WallTime created;
   bool operator==(const SeatObject&) const = default;
@@ -34,13 +35,14 @@ struct SeatObject {
     using S = SeatObject;
     return api::object(
         "Its EtcdMember.",
-        std::tuple{
-            api::sparse("uid", &S::uid, ""), api::sparse("terminating", &S::terminating, ""),
-            api::sparse("seed", &S::seed, ""), api::sparse("hasFinalizer", &S::has_finalizer, ""),
-            api::sparse("initialCluster", &S::initial_cluster, ""),
-            api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
-            api::sparse("ready", &S::ready, ""), api::sparse("version", &S::version, ""),
-            api::sparse("trouble", &S::trouble, ""), api::sparse("created", &S::created, "")});
+        std::tuple{api::sparse("uid", &S::uid, ""), api::sparse("terminating", &S::terminating, ""),
+                   api::sparse("seed", &S::seed, ""),
+                   api::sparse("hasFinalizer", &S::has_finalizer, ""),
+                   api::sparse("initialCluster", &S::initial_cluster, ""),
+                   api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
+                   api::sparse("ready", &S::ready, ""), api::sparse("version", &S::version, ""),
+                   api::sparse("madeAs", &S::made_as, ""), api::sparse("trouble", &S::trouble, ""),
+                   api::sparse("created", &S::created, "")});
   }
 };
 

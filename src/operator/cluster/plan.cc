@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "api/v1alpha2/names.h"
+#include "base/fnv.h"
 #include "etcd/version_facts.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/conditions.h"
@@ -464,9 +465,7 @@ std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus&
 
 std::string member_name(const std::string& cluster, const std::string& uid, std::int64_t sequence) {
   constexpr std::string_view alphabet = "bcdfghjklmnpqrstvwxz2456789";  // As generateName's.
-  std::uint64_t hash = 14695981039346656037U;                           // FNV-1a.
-  for (const char c : uid + "/" + std::to_string(sequence))
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  std::uint64_t hash = fnv1a(uid + "/" + std::to_string(sequence));
   hash ^= hash >> 32;  // The low digits of FNV alone are too regular.
   std::string name = cluster + "-";
   for (int i = 0; i < 5; ++i, hash /= alphabet.size()) name += alphabet[hash % alphabet.size()];

@@ -9,6 +9,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
+#include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -71,6 +72,7 @@ Seat seat_of(const std::string& word, std::size_t index) {
   object.ready = seat.answer && kind == 'V';
   object.member_id = seat.listed && seat.listed->started ? to_hex(id) : "";
   object.version = seat.answer ? "3.6.16" : "";
+  object.made_as = template_of(*formed(3).status.observed);
   if (kind == 'V' || kind == 'L' || has('p')) object.initial_cluster = "published";
   object.created = kNow + std::chrono::seconds((has('d') ? -700 : -20) + static_cast<int>(index));
   seat.object = object;
@@ -359,6 +361,65 @@ TEST(ClusterPlan, TheFirstPassRecordsTokenTargetDeadlineAndTheSeedBeforeItIsCrea
   EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kInitialSnapshot);
 }
 
+TEST(ClusterPlan, WhoLagsBehindTheSpecIsCounted) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+ d:X+");
+  EXPECT_EQ(plan(seen).status.updated_members, 3) << "who is not ours was not made at all";
+  seen = observe(3, "a:V* b:V+ c:V+");
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "the cluster is as its spec wants it");
+  seen.cluster.spec.image_pull_secrets = {{"regcred"}};
+  seen.seats[2].object->made_as = [&] {
+    v1::ObservedSpec target = *seen.cluster.status.observed;
+    target.image_pull_secrets = {{"regcred"}};
+    return template_of(target);
+  }();
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status.updated_members, 1);
+  seen.cluster.status = p.status;
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message,
+            "2 of 3 members are as the spec was when they were made");
+}
+
+TEST(ClusterPlan, TheBudgetLeavesAQuorum) {
+  struct Row {
+    int replicas;
+    const char* seats;
+    int min;
+  };
+  const Row rows[] = {
+      {1, "a:V*", 0},                      // A drain costs a restart.
+      {2, "a:V*", 2},                      // In growth those to come count,
+      {3, "a:V* b:U", 2},                  //
+      {3, "a:V* b:V+ c:V+", 2},            //
+      {3, "a:V* b:V+ c:V- d:V+ e:V+", 3},  // in shrinking those who still vote,
+      {1, "a:V* b:V+", 2},                 //
+      {3, "a:V* b:V+ c:V+ x:X+", 3},       // and those who are not ours.
+      {7, "a:V*", 4},
+  };
+  for (const Row& row : rows) {
+    Observation seen = observe(row.replicas, row.seats);
+    EXPECT_EQ(plan(seen).budget, row.min) << row.seats;
+    seen.budget = Child::AsMade;
+    seen.budget_min = row.min;
+    EXPECT_EQ(plan(seen).budget, std::nullopt) << row.seats;
+    seen.budget = Child::Drifted;
+    EXPECT_EQ(plan(seen).budget, row.min) << row.seats;
+  }
+}
+
+TEST(ClusterPlan, WithoutEtcdsWordTheBudgetIsNotLowered) {
+  Observation seen = observe(3, "a:V- b:V- c:V-");
+  seen.linearizable = false;
+  for (Seat& seat : seen.seats) seat.listed.reset();
+  EXPECT_EQ(plan(seen).budget, 2) << "but made";
+  seen.budget = Child::AsMade;
+  seen.budget_min = 3;
+  EXPECT_EQ(plan(seen).budget, std::nullopt) << "there were five";
+  seen.budget_min = 1;
+  EXPECT_EQ(plan(seen).budget, 2);
+  seen.cluster.status.observed->replicas = seen.cluster.spec.replicas = 1;
+  EXPECT_EQ(plan(seen).budget, 2) << "three have voted";
+}
+
 TEST(ClusterPlan, APassThatSawLessMakesTheSameSeedAgain) {
   Observation seen;
   seen.now = kNow;
@@ -534,7 +595,7 @@ TEST(ClusterPlan, ASpecWeCannotDoMakesNothingForANewCluster) {
   seen.cluster.spec.storage.medium = v1::Medium::Memory;
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
-  EXPECT_FALSE(p.make_headless_service || p.make_client_service);
+  EXPECT_FALSE(p.make_headless_service || p.make_client_service || p.budget);
   EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
   EXPECT_NE(condition(p, v1::kProgressing).message.find("storage.medium"), std::string::npos);
   EXPECT_FALSE(p.status.observed);

@@ -9,6 +9,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/spec.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/finalizer.h"
 #include "operator/shared/look_again.h"
@@ -52,6 +53,7 @@ Seat::Object object_of(const v1::EtcdMember& member) {
   out.member_id = member.status.member_id;
   out.voter = member.status.is_voter;
   out.version = member.status.version;
+  out.made_as = template_of(member.spec);
   out.created = from_rfc3339(member.metadata.creation_timestamp).value_or(WallTime{});
   for (const api::Condition& c : member.status.conditions) {
     if (c.type != v1::kReady) continue;
@@ -148,6 +150,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
       cluster->metadata.terminating()) {  // Owner references clean up, members release themselves.
     memory_.erase(key);
     refusals_.forget(key);
+    budget_refusals_.forget(key);
     contested_.forget(key);
     breaker_.forget(key);
     if (with_.flight) with_.flight->gone(v1::EtcdCluster::resource.kind, key);
@@ -225,6 +228,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
       seen.taken_names.push_back(volume->metadata.name.substr(5));
   observe_children(seen);
   seen.rejected = refusals_.why(key);
+  if (seen.rejected.empty()) seen.rejected = budget_refusals_.why(key);
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
     seen.rejected = memory.put_off;
@@ -416,14 +420,17 @@ Result<Done> Reconciler::put_right(kube::Store<T>& store, const Observation& see
   return Done{};
 }
 
-/// Services and the budget. What somebody undoes again and again is done less and less often.
+/// Services and the budget. What somebody undoes again and again is done less and less often. A
+/// budget that is refused is told of, and holds up nothing: members are replaced all the same.
 Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
   v1::EtcdCluster reported = seen.cluster;  // With the target that this pass may have adopted.
   reported.status = plan.status;
   const api::ObjectKey key = seen.cluster.metadata.key();
+  const Instant now = with_.executor.now();
   const auto put = [&](auto& store, const std::string& what, const Json& wanted) -> Result<Done> {
-    const Instant now = with_.executor.now();
-    if (const Duration wait = contested_.wait(key, what, now); wait > Duration(0)) {
+    const Duration wait =
+        std::max(contested_.wait(key, what, now), budget_refusals_.wait(key, what, now));
+    if (wait > Duration(0)) {
       plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(wait));
       return Done{};
     }
@@ -437,10 +444,14 @@ Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
     done = put(stores.services, "headless service", headless_service(reported));
   if (done && plan.make_client_service)
     done = put(stores.services, "client service", client_service(reported));
-  if (done && plan.budget)
-    done = put(stores.budgets, "budget " + std::to_string(*plan.budget),
-               budget(reported, *plan.budget));
-  return done;
+  if (!done || !plan.budget) return done;
+  const std::string what = "budget " + std::to_string(*plan.budget);
+  done = put(stores.budgets, what, budget(reported, *plan.budget));
+  if (budget_refusals_.note(key, what, done, now))
+    with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
+  if (!refused(done)) return done;
+  plan.again = std::min(plan.again, kAgainSoon);  // There is something to report.
+  return Done{};
 }
 
 namespace {

@@ -74,7 +74,7 @@ class Reconciler {
     Proof joiner;
   };
   std::map<api::ObjectKey, Memory> memory_;
-  Refusals refusals_;
+  Refusals refusals_, budget_refusals_;
   Contested contested_;
   Breaker breaker_;
 };

@@ -200,7 +200,7 @@ class ReconcilerTest : public ::testing::Test {
   void want(int replicas) {
     v1::EtcdCluster cluster = *stores.clusters.get(kKey);
     cluster.spec.replicas = cluster.status.observed->replicas = replicas;
-    stores.clusters.saw(stored_again(cluster));
+    stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
   }
   /// Somebody has deleted its EtcdMember.
   void leave(const std::string& name) {
@@ -258,6 +258,21 @@ class ReconcilerTest : public ::testing::Test {
     stores.pods.saw_deleted(pod);
     edit(pod);
     stores.pods.saw(pod);
+  }
+  Json child_now(const api::Resource& kind, const std::string& name) const {
+    return api.find(kind, {kKey.ns, name})->at("spec");
+  }
+  Json budget_now() const { return child_now(kube::PodDisruptionBudget::resource, kKey.name); }
+  /// As the watches tell, once they have caught up.
+  void see_children() {
+    const auto see = [&]<class T>(kube::Store<T>& store, std::vector<std::string> names) {
+      std::vector<T> all;
+      for (const std::string& name : names)
+        EXPECT_TRUE(api::decode(*api.find(T::resource, {kKey.ns, name}), all.emplace_back(), "it"));
+      store.replace(std::move(all), store.mark(), world.now());
+    };
+    see(stores.services, {"db", "db-client"});
+    see(stores.budgets, {"db"});
   }
   Json foreign_service(const std::string& name) const {
     return {{"metadata", owned(meta(name), "somebody")}, {"spec", json::object{}}};
@@ -648,6 +663,83 @@ TEST_F(ReconcilerTest, ServicesAreMadeOnceAndThoseUnseenAreSeen) {
   EXPECT_NE(stores.services.get(kKey), nullptr);
   pass();
   EXPECT_EQ(api.requests("create services"), 2) << "one each";
+}
+
+TEST_F(ReconcilerTest, ABudgetLeavesAQuorumOfThoseWhoAreAndThoseWhoAreToCome) {
+  pass();
+  EXPECT_EQ(budget_now().at("minAvailable"), 3) << "of four";
+  EXPECT_EQ(budget_now().at("unhealthyPodEvictionPolicy"), "IfHealthyBudget");
+  EXPECT_EQ(budget_now().at("selector").at("matchLabels"),
+            (json::object{{v1::kClusterLabel, "db"}, {v1::kRoleLabel, "voter"}}));
+  pass();
+  want(2);
+  pass();
+  EXPECT_EQ(budget_now().at("minAvailable"), 2) << "three still vote";
+  EXPECT_EQ(api.requests("patch poddisruptionbudgets"), 1);
+  EXPECT_EQ(api.requests("create poddisruptionbudgets"), 1);
+}
+
+TEST_F(ReconcilerTest, ABudgetOfSomebodyElseIsToldAndHoldsUpNothing) {
+  (void)stored<kube::PodDisruptionBudget>(
+      {{"metadata", owned(meta("db"), "somebody")}, {"spec", {{"maxUnavailable", 1}}}});
+  pass();
+  EXPECT_EQ(etcd.asked, "2");
+  world.run_until(world.now() + 61s);
+  pass();
+  EXPECT_TRUE(
+      progress().ends_with("PodDisruptionBudget db belongs to somebody else: rename it or "
+                           "the cluster"))
+      << progress();
+  EXPECT_EQ(budget_now(), json::parse(R"({"maxUnavailable": 1})"));
+  const auto asked = api.requests("create poddisruptionbudgets");
+  pass();
+  EXPECT_EQ(api.requests("create poddisruptionbudgets"), asked) << "once a minute";
+}
+
+TEST_F(ReconcilerTest, WhatSomebodyEditedIsPutRightAndTheRestIsKept) {
+  pass();
+  const auto edit = [&](const api::Resource& kind, const char* name, auto change) {
+    api.change(kind, {kKey.ns, name},
+               [&](json::object& object) { change(object["spec"].as_object()); });
+    see_children();
+    world.run_until(world.now() + 1s);
+    pass();
+    see_children();
+  };
+  edit(kube::Service::resource, "db-client", [](json::object& spec) {
+    spec["selector"].as_object()["app"] = "mine";
+    spec["ports"] =
+        json::parse(R"([{"name": "grpc", "port": 2379, "targetPort": 1, "nodePort": 30000},
+                                    {"name": "more", "port": 1}])");
+    spec["type"] = "NodePort";
+  });
+  EXPECT_EQ(child_now(kube::Service::resource, "db-client"), json::parse(R"({
+    "type": "NodePort", "publishNotReadyAddresses": false,
+    "selector": {"etcd-operator.cozystack.io/cluster": "db"},
+    "ports": [{"name": "client", "port": 2379, "targetPort": 2379, "nodePort": 30000},
+              {"name": "more", "port": 1}]})"));
+  edit(kube::PodDisruptionBudget::resource, "db", [](json::object& spec) {
+    spec.erase("minAvailable");
+    spec["maxUnavailable"] = "30%";
+    spec["selector"].at("matchLabels").as_object()["app"] = "mine";
+  });
+  EXPECT_EQ(budget_now().at("minAvailable"), 3);
+  EXPECT_FALSE(budget_now().as_object().contains("maxUnavailable"));
+  EXPECT_EQ(budget_now().at("selector").at("matchLabels").as_object().size(), 2U);
+}
+
+TEST_F(ReconcilerTest, WhoFightsUsForAServiceCostsLittle) {
+  pass();
+  const Instant end = world.now() + 60s;
+  while (world.now() < end) {
+    api.change(kube::Service::resource, {kKey.ns, "db"}, [](json::object& object) {
+      object["spec"].as_object()["publishNotReadyAddresses"] = false;
+    });
+    see_children();
+    pass();
+    world.run_until(world.now() + 100ms);
+  }
+  EXPECT_LE(api.requests("patch services"), 7) << "1, 2, 4... seconds apart";
 }
 
 // What changes between a look and a write.

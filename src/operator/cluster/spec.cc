@@ -1,6 +1,8 @@
 #include "operator/cluster/spec.h"
 
+#include "api/describe.h"
 #include "api/v1alpha2/names.h"
+#include "base/fnv.h"
 #include "operator/shared/asked_for.h"
 #include "runtime/conditions.h"
 
@@ -11,9 +13,9 @@ namespace v1 = api::v1alpha2;
 
 constexpr std::int32_t kReplicasMax = 64;  // As many as are asked; more than raft is good for.
 
-v1::ObservedSpec copy_of(const v1::EtcdClusterSpec& spec) {
+template <class Spec>
+v1::ObservedSpec copy_of(const Spec& spec) {
   v1::ObservedSpec out;
-  out.replicas = spec.replicas;
   out.version = spec.version;
   out.storage = spec.storage;
   out.resources = spec.resources;
@@ -51,10 +53,19 @@ std::vector<std::string> not_implemented(const Observation& seen) {
   return out;
 }
 
+std::string template_of(const v1::ObservedSpec& observed) {
+  v1::ObservedSpec common = observed;
+  common.replicas = 0;
+  return etcd::to_hex(fnv1a(serialize(api::encode(common))));
+}
+
+std::string template_of(const v1::EtcdMemberSpec& member) { return template_of(copy_of(member)); }
+
 void adopt_spec(const Observation& seen, v1::EtcdClusterStatus& status) {
   const auto& spec = seen.cluster.spec;
   const auto& meta = seen.cluster.metadata;
-  const v1::ObservedSpec target = copy_of(spec);
+  v1::ObservedSpec target = copy_of(spec);
+  target.replicas = spec.replicas;
   const bool first = !status.observed || status.cluster_token.empty();
   if (!first && *status.observed == target) return;
 

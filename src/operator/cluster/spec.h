@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/v1alpha2/etcdmember.h"
 #include "operator/cluster/observation.h"
 
 namespace etcdop::cluster {
@@ -20,5 +21,10 @@ std::vector<std::string> not_implemented(const Observation& seen);
 /// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,
 /// SpecChanged, RetryAfterDeadline.
 void adopt_spec(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);
+
+/// A short text that is equal for equal members: of what all of them have in common, that is all of
+/// status.observed but the number of them.
+std::string template_of(const api::v1alpha2::ObservedSpec&);
+std::string template_of(const api::v1alpha2::EtcdMemberSpec&);
 
 }  // namespace etcdop::cluster

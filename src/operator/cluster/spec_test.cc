@@ -95,6 +95,24 @@ TEST(ClusterSpec, AnEditOfAnImplementedFieldIsSeen) {
   }
 }
 
+TEST(ClusterSpec, WhatAllMembersHaveInCommonTellsThemFromThoseMadeBefore) {
+  v1::EtcdCluster c = new_cluster();
+  const auto made = [](v1::EtcdCluster cluster) {
+    cluster.status = plan(of(cluster)).status;
+    v1::EtcdMemberSpec spec;
+    EXPECT_TRUE(api::decode(member(cluster, {"m", "u", true}).at("spec"), spec, "spec"));
+    EXPECT_EQ(template_of(spec), template_of(*cluster.status.observed));
+    return template_of(spec);
+  };
+  const std::string before = made(c);
+  for (const auto& [leaf, edit] : implemented()) {
+    v1::EtcdCluster edited = c;
+    edit(edited.spec);
+    const bool of_members = leaf != "replicas" && leaf != "progressDeadlineSeconds";
+    EXPECT_EQ(made(edited) != before, of_members) << leaf;
+  }
+}
+
 TEST(ClusterSpec, ARefusedFieldIsNamed) {
   v1::EtcdCluster c = new_cluster();
   c.spec.auth.emplace();
