@@ -49,6 +49,7 @@ inline constexpr const char* kLearnerAdded = "LearnerAdded";
 inline constexpr const char* kMemberPromoted = "MemberPromoted";
 inline constexpr const char* kMemberRemoved = "MemberRemoved";
 inline constexpr const char* kLeaderMoved = "LeaderMoved";
+inline constexpr const char* kNotRedundant = "NotRedundant";  ///< Of a drain's price.
 
 // Reasons that the reference has, too: EtcdCluster.
 inline constexpr const char* kCertManagerNotInstalled = "CertManagerNotInstalled";

@@ -391,6 +391,16 @@ void Reconciler::tell_transitions(const Observation& seen, const Plan& plan) {
     with_.events->record(one);
 }
 
+void Reconciler::tell_not_redundant(const Observation& seen) {
+  if (with_.events)
+    with_.events->record({.regarding = object_of(seen),
+                          .related = std::nullopt,
+                          .warning = false,
+                          .reason = v1::kNotRedundant,
+                          .action = "ProtectMembers",
+                          .note = "the cluster has one member: a drain of its node restarts it"});
+}
+
 template <class T>
 Result<Done> Reconciler::put_right(kube::Store<T>& store, const Observation& seen,
                                    const Json& wanted) {
@@ -446,7 +456,9 @@ Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
     done = put(stores.services, "client service", client_service(reported));
   if (!done || !plan.budget) return done;
   const std::string what = "budget " + std::to_string(*plan.budget);
+  const bool news = contested_.wait(key, what, now) == Duration(0);
   done = put(stores.budgets, what, budget(reported, *plan.budget));
+  if (done && news && *plan.budget == 0) tell_not_redundant(seen);
   if (budget_refusals_.note(key, what, done, now))
     with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
   if (!refused(done)) return done;

@@ -55,6 +55,7 @@ class Reconciler {
   void tell_transitions(const Observation& seen, const Plan& plan);
   void observe_children(Observation& seen) const;
   Result<Done> make_children(const Observation& seen, Plan& plan);
+  void tell_not_redundant(const Observation& seen);
   /// Makes it, or mends what is there of it and ours.
   template <class T>
   Result<Done> put_right(kube::Store<T>& store, const Observation& seen, const Json& wanted);

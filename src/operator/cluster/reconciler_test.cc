@@ -44,7 +44,7 @@ struct Etcd final : etcd::Clients {
       etcd::Status out;
       out.header = {cluster(), id()};
       out.version = "3.6.16";
-      out.leader = {2};
+      out.leader = {all_.leads};
       out.learner = all_.learners.find(address_.back()) != std::string::npos;
       return out;
     }
@@ -106,6 +106,7 @@ struct Etcd final : etcd::Clients {
   Executor* takes_a_second = nullptr;
   bool mute = false;                      // Nobody says anything.
   std::ptrdiff_t answers_at_most = 1000;  // Each of them.
+  std::uint64_t leads = 2;
 };
 
 class ReconcilerTest : public ::testing::Test {
@@ -286,6 +287,21 @@ class ReconcilerTest : public ::testing::Test {
     });
     world.run();
   }
+  /// The Events of a pass, sorted.
+  std::vector<std::string> told_in_a_pass() {
+    api.serve({.resource = kube::Event::resource});
+    events.start();
+    pass();
+    world.run_until(world.now() + 1s);
+    std::vector<std::string> told;
+    for (const Json& event : api.all(kube::Event::resource))
+      told.push_back(std::string(event.at("reason").as_string()) + ": " +
+                     std::string(event.at("note").as_string()));
+    std::ranges::sort(told);
+    world.spawn([&] { events.stop(); });
+    world.run_until(world.now() + 1s);
+    return told;
+  }
   /// The error of a pass that has one.
   Result<runtime::Requeue> failed_pass() {
     Result<runtime::Requeue> done = runtime::Requeue{};
@@ -313,20 +329,23 @@ class ReconcilerTest : public ::testing::Test {
 };
 
 TEST_F(ReconcilerTest, WhatHappenedIsToldInEvents) {
-  api.serve({.resource = kube::Event::resource});
-  events.start();
-  pass();
-  world.run_until(world.now() + 1s);
-  std::vector<std::string> told;
-  for (const Json& event : api.all(kube::Event::resource))
-    told.push_back(std::string(event.at("reason").as_string()) + ": " +
-                   std::string(event.at("note").as_string()));
-  std::ranges::sort(told);
-  EXPECT_EQ(told, (std::vector<std::string>{"LearnerAdded: db-d was added to etcd as a learner",
-                                            "MemberReplacing: 3 of 4 members vote",
-                                            "QuorumAvailable: 0/4 members ready"}));
-  world.spawn([&] { events.stop(); });
-  world.run_until(world.now() + 1s);
+  EXPECT_EQ(told_in_a_pass(),
+            (std::vector<std::string>{"LearnerAdded: db-d was added to etcd as a learner",
+                                      "MemberReplacing: 3 of 4 members vote",
+                                      "QuorumAvailable: 0/4 members ready"}));
+}
+
+TEST_F(ReconcilerTest, ThatADrainCostsARestartIsTold) {
+  for (const char* name : {"db-b", "db-c", "db-d"}) (void)take_away(name);
+  etcd.members.resize(1);
+  etcd.leads = 1;
+  want(1);
+  const std::vector<std::string> told = told_in_a_pass();
+  EXPECT_EQ(budget_now().at("minAvailable"), 0);
+  EXPECT_EQ(std::ranges::count(told,
+                               "NotRedundant: the cluster has one member: a drain of its "
+                               "node restarts it"),
+            1);
 }
 
 TEST_F(ReconcilerTest, WhatAPassSawAndPlannedIsRecorded) {
