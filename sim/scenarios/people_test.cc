@@ -5,10 +5,9 @@ namespace etcdop::sim {
 namespace {
 
 const std::vector<api::Resource>& children() {
-  static const std::vector<api::Resource> all{v1::EtcdMember::resource, kube::Pod::resource,
-                                              kube::PersistentVolumeClaim::resource,
-                                              kube::Service::resource,
-                                              kube::PodDisruptionBudget::resource};
+  static const std::vector<api::Resource> all{
+      v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource,
+      kube::Service::resource, kube::PodDisruptionBudget::resource};
   return all;
 }
 
@@ -34,6 +33,41 @@ TEST_F(ScenarioOfPeople, S34_TheSizeIsEditedSixTimesInThreeSeconds) {
   world.must_converge(5min);
   EXPECT_EQ(voters(), 3U);
   EXPECT_LE(made(v1::EtcdMember::resource), 7U);
+}
+
+TEST_F(ScenarioOfPeople, S34_AClusterSleepsAndWakes) {
+  settled_cluster(3);
+  world.run_for(20s);  // Clients write.
+  const auto id = etcd_id();
+  world.scale(kKey, 0);
+  world.must_converge(5min);
+  ASSERT_EQ(members().size(), 1U);
+  const auto sleeper = members().at(0);
+  const auto cluster = read<v1::EtcdCluster>(kKey);
+  EXPECT_EQ(runtime::find_condition(cluster->status.conditions, v1::kAvailable)->message,
+            "paused: data is preserved on PVC data-" + sleeper.name +
+                "; set spec.replicas to resume the same etcd cluster");
+  EXPECT_EQ(member_says({"prod", sleeper.name}), "False/Paused");
+  EXPECT_EQ(count(kube::PersistentVolumeClaim::resource), 1U);
+  world.run_for(1h);
+  world.scale(kKey, 3);
+  world.must_converge(5min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(std::ranges::count(members(), sleeper.id, &EtcdNet::Member::id), 1);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+TEST_F(ScenarioOfPeople, S34_ASleeperIsWokenBeforeItSleepsAndPutToSleepBeforeItWakes) {
+  settled_cluster(2);
+  const auto id = etcd_id();
+  for (int i = 0; i < 8; ++i) {
+    world.scale(kKey, i % 2 == 0 ? 0 : 2);
+    world.run_for(i * 700ms);
+  }
+  world.must_converge(5min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(voters(), 2U);
+  EXPECT_EQ(world.net().births().size(), 1U);
 }
 
 /// The size is put back when a write of growth is under way.

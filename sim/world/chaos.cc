@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 namespace {
-constexpr int kSizes[] = {1, 2, 3, 3, 3, 4, 5, 5, 7};
+constexpr int kSizes[] = {0, 1, 2, 3, 3, 3, 4, 5, 5, 7};
 }  // namespace
 
 /// Acts again and again, as long as the fault is on.

@@ -138,9 +138,17 @@ Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& c
   return out;
 }
 
+/// Now, or a moment ago: what is done now was decided by a look before that.
+bool Checker::is_paused(const api::ObjectKey& cluster) const {
+  const auto found = pauses_.find(cluster);
+  return found != pauses_.end() &&
+         (found->second.now || clock_.now() - found->second.until < kLookedBefore);
+}
+
 void Checker::after_write(const std::string& who, const kube::Call& call, bool done,
                           const Doubt& doubt) {
   if (!done || !doubt.cluster || !doubt.had_quorum || being_deleted(*doubt.cluster)) return;
+  if (is_paused(*doubt.cluster)) return;
   // The Pod ends in a moment: without it?
   const auto id = etcd_of(*doubt.cluster);
   if (!id) return;
@@ -276,6 +284,9 @@ void Checker::cluster_reported(const Json& object) {
   const int want =
       std::max(cluster->spec.replicas, cluster->status.observed ? cluster->status.observed->replicas
                                                                 : cluster->spec.replicas);
+  Pause& pause = pauses_[key];
+  if (pause.now) pause.until = clock_.now();
+  pause.now = cluster->spec.replicas == 0;
   auto& [since, most] = wanted_[key];
   if (want >= most || clock_.now() - since > kWantedFor) {
     since = clock_.now();

@@ -63,6 +63,7 @@ class Checker {
   void user_deleted(const std::string& uid) { deleted_by_user_.insert(uid); }
 
  private:
+  bool is_paused(const api::ObjectKey& cluster) const;
   void changed(const api::Resource&, const ApiServer::Object& before,
                const ApiServer::Object& after);
   void volume_gone(const Json& volume);
@@ -87,6 +88,11 @@ class Checker {
   std::set<std::string> deleted_by_user_;
   std::set<etcd::ClusterId> quorum_seen_;
   std::map<etcd::ClusterId, Instant> quorum_at_;  // When it was last there and somebody looked.
+  struct Pause {
+    bool now = false;
+    Instant until = Instant::min();
+  };
+  std::map<api::ObjectKey, Pause> pauses_;  // Who was told to sleep.
   Instant hindered_ = Instant::min();
   std::map<std::pair<etcd::ClusterId, etcd::MemberId>, Instant> served_;
   Instant struck_ = Instant::min();

@@ -97,6 +97,14 @@ std::vector<Flow> flows() {
       {"bootstrap", [](World&) {}, cluster_of(3)},
       {"grow", cluster_of(1), scaled_to(3)},
       {"shrink", cluster_of(3), scaled_to(1)},
+      {"pause", cluster_of(2), scaled_to(0)},
+      {"wake",
+       [](World& w) {
+         w.create_cluster(kKey, 1);
+         w.run_until([&] { return w.missing().empty(); }, kConvergeMax);
+         w.scale(kKey, 0);
+       },
+       scaled_to(2)},
       {"replace", cluster_of(3),
        [](World& w) { w.delete_object(v1::EtcdMember::resource, w.members_of(kKey).front()); }},
       {"pod-lost", cluster_of(3),

@@ -319,7 +319,8 @@ std::string World::missing(const api::ObjectKey& key) const {
   if (cluster->metadata.terminating()) return "is being deleted";
   const auto id = etcd_of(key);
   if (id.value == 0) return "has no etcd yet";
-  const auto want = static_cast<std::size_t>(cluster->spec.replicas);
+  const bool paused = cluster->spec.replicas == 0;
+  const auto want = static_cast<std::size_t>(paused ? 1 : cluster->spec.replicas);
   const auto listed = net_.membership(id);
   const auto learners =
       std::ranges::count_if(listed, [](const EtcdNet::Member& m) { return m.learner; });
@@ -328,6 +329,18 @@ std::string World::missing(const api::ObjectKey& key) const {
     return std::to_string(listed.size()) + " voters, wanted " + std::to_string(want);
   const auto members = members_of(key);
   if (members.size() != want) return std::to_string(members.size()) + " EtcdMembers";
+  const auto says = [&](const char* type, const char* status, const char* reason) {
+    const auto* c = runtime::find_condition(cluster->status.conditions, type);
+    return c && c->status == status && c->reason == reason &&
+           c->observed_generation == cluster->metadata.generation;
+  };
+  if (paused) {
+    if (server_.look(kube::Pod::resource, members[0])) return "its Pod is still there";
+    if (read<kube::PodDisruptionBudget>(key)) return "its budget is still there";
+    for (const char* type : {v1::kAvailable, v1::kProgressing, v1::kDegraded})
+      if (!says(type, "False", v1::kPaused)) return "is not Paused";
+    return read<v1::EtcdMember>(members[0])->spec.dormant ? "" : "its member does not sleep";
+  }
   for (const api::ObjectKey& name : members) {
     const auto pod = read<kube::Pod>(name);
     if (!pod || !pod->ready()) return "Pod " + name.name + " is not ready";
@@ -346,11 +359,6 @@ std::string World::missing(const api::ObjectKey& key) const {
   const auto budget = read<kube::PodDisruptionBudget>(key);
   if (!budget || budget->spec.min_available != Json(want > 1 ? want / 2 + 1 : 0))
     return "no budget that leaves a quorum";
-  const auto says = [&](const char* type, const char* status, const char* reason) {
-    const auto* c = runtime::find_condition(cluster->status.conditions, type);
-    return c && c->status == status && c->reason == reason &&
-           c->observed_generation == cluster->metadata.generation;
-  };
   if (!says(v1::kAvailable, "True", v1::kQuorumHealthy)) return "is not Available";
   if (!says(v1::kProgressing, "False", v1::kReconciled)) return "is not Reconciled";
   if (!says(v1::kDegraded, "False", v1::kQuorumHealthy)) return "is Degraded";
@@ -372,14 +380,17 @@ std::string World::missing() const {
     return name && checker_.fated(std::string(meta.at("namespace").as_string()),
                                   std::string(name->as_string()));
   };
-  std::size_t wanted = 0;
+  std::size_t members = 0, running = 0;  // One that sleeps has a volume and no Pod.
   for (const api::ObjectKey& key : clusters())
-    if (const auto c = read<v1::EtcdCluster>(key); !checker_.fated(key.ns, key.name))
-      wanted += static_cast<std::size_t>(c->spec.replicas);
+    if (const auto c = read<v1::EtcdCluster>(key); !checker_.fated(key.ns, key.name)) {
+      running += static_cast<std::size_t>(c->spec.replicas);
+      members += static_cast<std::size_t>(std::max(1, c->spec.replicas));
+    }
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource}) {
     std::size_t there = 0;
     for (const auto& object : server_.look_all(r)) there += !fated(*object);
+    const std::size_t wanted = r == kube::Pod::resource ? running : members;
     if (there != wanted)
       return std::to_string(there) + " " + r.plural + ", wanted " + std::to_string(wanted);
   }

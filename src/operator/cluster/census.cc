@@ -11,6 +11,8 @@ bool unstarted(const Seat& seat) { return seat.listed && !seat.listed->started; 
 
 Census::Census(const Observation& seen) {
   if (seen.cluster.status.observed) want = seen.cluster.status.observed->replicas;
+  pause = want == 0;
+  if (pause) want = 1;
   std::map<etcd::MemberId, int> leaders;
   for (const Seat& seat : seen.seats) {
     const bool votes = seat.listed && !seat.listed->learner;

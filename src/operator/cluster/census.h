@@ -11,8 +11,9 @@ namespace etcdop::cluster {
 struct Census {
   explicit Census(const Observation& seen);
 
-  int want = 0;                       ///< status.observed.replicas
-  std::vector<const Seat*> voters;    ///< Voters in etcd's list, ghosts too.
+  int want = 0;                     ///< status.observed.replicas; of a pause 1, which then sleeps.
+  bool pause = false;               ///< No members are wanted, but their data is.
+  std::vector<const Seat*> voters;  ///< Voters in etcd's list, ghosts too.
   std::vector<const Seat*> learners;  ///< Learners in etcd's list, ghosts too.
   std::vector<const Seat*> staying;   ///< Voters whose EtcdMember is there and not terminating.
   std::vector<const Seat*> joiners;   ///< EtcdMembers, not terminating, that do not vote.

@@ -155,8 +155,9 @@ std::string cannot(const std::vector<std::string>& features) {
 }  // namespace
 
 bool is_complete(const Observation& seen, const Census& census) {
-  return seen.linearizable && static_cast<int>(census.staying.size()) == census.want &&
-         census.joiners.empty() && census.leaving.empty() && census.ready >= census.want;
+  return !census.pause && seen.linearizable &&
+         static_cast<int>(census.staying.size()) == census.want && census.joiners.empty() &&
+         census.leaving.empty() && census.ready >= census.want;
 }
 
 void report(const Observation& seen, const Census& census,
@@ -191,12 +192,17 @@ void report_unsupported(const Observation& seen, v1::EtcdClusterStatus& status) 
           " is not an etcd that this release runs (3.5, 3.6, 3.7); nothing was created");
 }
 
-void report_paused(const Observation& seen, v1::EtcdClusterStatus& status) {
+void report_paused(const Observation& seen, const std::string& sleeper,
+                   v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};
   status.progress_deadline.reset();
+  status.ready_members = 0;
   status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
   const std::string message =
-      "the cluster wants no members and never had any: set spec.replicas to start it";
+      sleeper.empty() ? "paused: no data has been written (cluster never bootstrapped); set "
+                        "spec.replicas to start it"
+                      : "paused: data is preserved on PVC data-" + sleeper +
+                            "; set spec.replicas to resume the same etcd cluster";
   out.set(v1::kAvailable, "False", v1::kPaused, message);
   out.set(v1::kDegraded, "False", v1::kPaused, message);
   out.set(v1::kProgressing, "False", v1::kPaused, message);

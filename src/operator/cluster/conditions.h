@@ -26,7 +26,8 @@ void report_not_implemented(const Observation& seen,
 /// A new cluster of an etcd that we do not know how to run: nothing is made.
 void report_unsupported(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);
 
-/// A new cluster that wants no members.
-void report_paused(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);
+/// A cluster that wants no members: `sleeper` keeps its data; empty: there is none yet.
+void report_paused(const Observation& seen, const std::string& sleeper,
+                   api::v1alpha2::EtcdClusterStatus& status);
 
 }  // namespace etcdop::cluster

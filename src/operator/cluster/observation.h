@@ -20,6 +20,7 @@ struct SeatObject {
   std::string uid;
   bool terminating = false;
   bool seed = false;            ///< spec.bootstrap
+  bool dormant = false;         ///< spec.dormant: it keeps its data and has no Pod.
   bool has_finalizer = true;    ///< Ours.
   std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
   std::string member_id;        ///< status.memberID; empty until etcd has told.
@@ -36,7 +37,7 @@ struct SeatObject {
     return api::object(
         "Its EtcdMember.",
         std::tuple{api::sparse("uid", &S::uid, ""), api::sparse("terminating", &S::terminating, ""),
-                   api::sparse("seed", &S::seed, ""),
+                   api::sparse("seed", &S::seed, ""), api::sparse("dormant", &S::dormant, ""),
                    api::sparse("hasFinalizer", &S::has_finalizer, ""),
                    api::sparse("initialCluster", &S::initial_cluster, ""),
                    api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),

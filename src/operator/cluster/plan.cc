@@ -171,6 +171,8 @@ struct Rules {
   Step add();
   Step publish();
   Step shrink();
+  Step pause();
+  Step wake();
 };
 
 bool acts(const Step& step) { return !std::holds_alternative<NoStep>(step); }
@@ -330,14 +332,38 @@ Step Rules::shrink() {
   return DeleteMember{victim.name, victim.object->uid};
 }
 
+/// Once it is alone. While others vote whom nobody here knows, it would leave them without a
+/// quorum.
+Step Rules::pause() {
+  if (!census.pause || staying() != 1 || joiners() > 0 || !census.leaving.empty()) return NoStep{};
+  if (voters() > 1)
+    return wait("somebody to remove " + census.ghosts.front()->name + ", which is not ours");
+  return PauseMember{census.staying.front()->name, census.staying.front()->object->uid};
+}
+
+Step Rules::wake() {
+  for (const Seat& seat : seen.seats)
+    if (!census.pause && seat.object && seat.object->dormant && !seat.object->terminating)
+      return WakeMember{seat.name, seat.object->uid};
+  return NoStep{};
+}
+
+/// Whether all that is left sleeps, as it should.
+bool is_asleep(const Observation& seen, const Census& census) {
+  const auto sleeps = [](const Seat& s) {
+    return s.object && s.object->dormant && !s.object->terminating;
+  };
+  return census.pause && !seen.seats.empty() && std::ranges::all_of(seen.seats, sleeps);
+}
+
 /// A cluster that exists in etcd: grows, shrinks, replaces.
 Step tend(Rules& rules) {
   if (rules.seen.split) return rules.wait("members that agree on one cluster");
   if (!rules.seen.linearizable) return rules.wait("etcd to answer with quorum");
   // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
-  for (const auto rule :
-       {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost, &Rules::remove_leaving,
-        &Rules::create, &Rules::add, &Rules::publish, &Rules::promote, &Rules::shrink})
+  for (const auto rule : {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost,
+                          &Rules::remove_leaving, &Rules::create, &Rules::add, &Rules::publish,
+                          &Rules::promote, &Rules::shrink, &Rules::pause})
     if (const Step step = (rules.*rule)(); acts(step)) {
       rules.waiting_for.clear();
       return step;
@@ -350,8 +376,12 @@ Step tend(Rules& rules) {
 /// No cluster id yet: exactly one seed, whose name was recorded before it is created.
 Step bootstrap(Rules& rules) {
   const auto has_object = [](const Seat& s) { return s.object.has_value(); };
-  if (std::ranges::any_of(rules.seen.seats, has_object))
+  if (std::ranges::any_of(rules.seen.seats, has_object)) {
+    const Seat& first = rules.seen.seats.front();
+    const bool alone = rules.seen.seats.size() == 1 && !first.object->terminating;
+    if (rules.census.pause && alone) return PauseMember{first.name, first.object->uid};
     return rules.wait("the first member to answer");
+  }
   auto& pending = rules.status.pending_members;
   const PendingMember seed =
       pending.empty() ? record_intent(rules.seen, rules.status) : pending.front();
@@ -420,8 +450,9 @@ Plan plan(const Observation& seen) {
     return not_now(std::move(status));
   }
   if (missing_features.empty()) adopt_spec(seen, status);
-  if (is_new && status.observed->replicas == 0) {
-    report_paused(seen, status);
+  const bool nothing_yet = status.cluster_id.empty() && seen.seats.empty();
+  if (nothing_yet && status.observed && status.observed->replicas == 0) {
+    report_paused(seen, "", status);
     return not_now(std::move(status));
   }
   if (status.cluster_id.empty() && seen.cluster_id && !seen.split)
@@ -437,9 +468,17 @@ Plan plan(const Observation& seen) {
   Plan out;
   out.make_headless_service = seen.headless_service != Child::AsMade;
   out.make_client_service = seen.client_service != Child::AsMade;
+  if (is_asleep(adopted, census)) {
+    out.drop_budget = seen.budget != Child::Missing;
+    report_paused(seen, seen.seats.front().name, status);
+    out.status = std::move(status);
+    out.again = kSteady;
+    return out;
+  }
   out.budget = budget(seen, census);
   out.facts = facts(seen);
-  out.step = status.cluster_id.empty() ? bootstrap(rules) : tend(rules);
+  out.step = rules.wake();
+  if (!acts(out.step)) out.step = status.cluster_id.empty() ? bootstrap(rules) : tend(rules);
   report(seen, census, missing_features, status);
   out.status = std::move(status);
   out.waiting_for = std::move(rules.waiting_for);
@@ -491,6 +530,8 @@ std::string to_string(const Step& step) {
     }
     std::string operator()(const DeleteMember& s) const { return "delete-member " + s.name; }
     std::string operator()(const RemoveFromEtcd& s) const { return "remove-from-etcd " + s.name; }
+    std::string operator()(const PauseMember& s) const { return "pause-member " + s.name; }
+    std::string operator()(const WakeMember& s) const { return "wake-member " + s.name; }
     std::string operator()(const ReleaseMember& s) const { return "release-member " + s.name; }
   };
   return std::visit(Words{}, step);

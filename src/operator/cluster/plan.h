@@ -111,6 +111,29 @@ struct RemoveFromEtcd {
                                                                  api::sparse("id", &S::id, "")});
   }
 };
+/// Puts the last member to sleep: its Pod goes, its volume and its place in etcd stay.
+struct PauseMember {
+  static constexpr const char* word = "pause-member";
+  std::string name, uid;
+  bool operator==(const PauseMember&) const = default;
+
+  static auto describe() {
+    using S = PauseMember;
+    return api::object("Puts a member to sleep.", std::tuple{api::sparse("name", &S::name, ""),
+                                                             api::sparse("uid", &S::uid, "")});
+  }
+};
+struct WakeMember {
+  static constexpr const char* word = "wake-member";
+  std::string name, uid;
+  bool operator==(const WakeMember&) const = default;
+
+  static auto describe() {
+    using S = WakeMember;
+    return api::object("Wakes a member.", std::tuple{api::sparse("name", &S::name, ""),
+                                                     api::sparse("uid", &S::uid, "")});
+  }
+};
 /// Takes our finalizer off: Pod and volume go.
 struct ReleaseMember {
   static constexpr const char* word = "release-member";
@@ -126,7 +149,7 @@ struct ReleaseMember {
 
 /// At most one is carried out per pass; the next pass observes its effect.
 using Step = std::variant<NoStep, CreateMember, AddLearner, Publish, Promote, MoveLeader,
-                          DeleteMember, RemoveFromEtcd, ReleaseMember>;
+                          DeleteMember, RemoveFromEtcd, PauseMember, WakeMember, ReleaseMember>;
 
 /// What etcd says of a member, for the status of its EtcdMember.
 struct MemberFacts {
@@ -150,6 +173,7 @@ struct Plan {
   std::vector<MemberFacts> facts;           ///< Of members whose status says otherwise.
   bool make_headless_service = false, make_client_service = false;  ///< Or to put right.
   std::optional<std::int64_t> budget;  ///< minAvailable, if the budget is to be written.
+  bool drop_budget = false;            ///< Nobody is left whom it could protect.
   Step step;
   std::string waiting_for;             ///< Why there is no step, for the log; empty: converged.
   std::chrono::milliseconds again{0};  ///< When to look again if no watch fires first.
@@ -159,12 +183,13 @@ struct Plan {
     using S = Plan;
     return api::object(
         "What one pass decided.",
-        std::tuple{api::required("status", &S::status, ""), api::sparse("facts", &S::facts, ""),
-                   api::sparse("makeHeadlessService", &S::make_headless_service, ""),
-                   api::sparse("makeClientService", &S::make_client_service, ""),
-                   api::optional("budget", &S::budget, ""), api::sparse("step", &S::step, ""),
-                   api::sparse("waitingFor", &S::waiting_for, ""),
-                   api::sparse("again", &S::again, "")});
+        std::tuple{
+            api::required("status", &S::status, ""), api::sparse("facts", &S::facts, ""),
+            api::sparse("makeHeadlessService", &S::make_headless_service, ""),
+            api::sparse("makeClientService", &S::make_client_service, ""),
+            api::optional("budget", &S::budget, ""), api::sparse("dropBudget", &S::drop_budget, ""),
+            api::sparse("step", &S::step, ""), api::sparse("waitingFor", &S::waiting_for, ""),
+            api::sparse("again", &S::again, "")});
   }
 };
 

@@ -68,6 +68,7 @@ Seat seat_of(const std::string& word, std::size_t index) {
   object.uid = "uid-" + seat.name;
   object.terminating = has('!');
   object.has_finalizer = !has('f');
+  object.dormant = has('z');
   object.voter = kind == 'V' || has('v');
   object.ready = seat.answer && kind == 'V';
   object.member_id = seat.listed && seat.listed->started ? to_hex(id) : "";
@@ -696,6 +697,75 @@ TEST(ClusterPlan, ANewClusterOfNoMembersIsPaused) {
     EXPECT_EQ(condition(p, type).reason, v1::kPaused) << type;
 }
 
+// Marks as above; z: it sleeps.
+TEST(ClusterPlan, ToNoneAndBack) {
+  struct Row {
+    int replicas;
+    const char* seats;
+    const char* step;
+    const char* because;
+  };
+  const Row rows[] = {
+      {0, "a:V* b:V+ c:V+", "delete-member c", "down to one, as to any size"},
+      {0, "a:V* b:V+ c:L+", "delete-member c", ""},
+      {0, "a:V* b:V+!", "remove-from-etcd b", ""},
+      {0, "a:V* b:N!v", "release-member b", ""},
+      {0, "a:V*", "pause-member a", "the last one sleeps"},
+      {0, "a:V* x:X+", "none", "a voter that is not ours would be left without a quorum"},
+      {0, "a:Vz", "none", "it sleeps"},
+      {1, "a:Vz", "wake-member a", ""},
+      {3, "a:Vz", "wake-member a", "and then the others"},
+      {3, "a:V- b:N", "none", "nobody answers yet"},
+  };
+  for (const Row& row : rows) {
+    Observation seen = observe(row.replicas, row.seats);
+    seen.cluster.status.observed->replicas = row.replicas;
+    const bool answered =
+        std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
+    seen.linearizable = answered;
+    for (Seat& s : seen.seats)
+      if (!answered) s.listed.reset();
+    EXPECT_EQ(step_of(seen), row.step) << row.replicas << " of " << row.seats << row.because;
+  }
+}
+
+TEST(ClusterPlan, WhoSleepsIsTold) {
+  Observation seen = observe(0, "a:Vz");
+  seen.linearizable = false;
+  seen.seats[0].listed.reset();
+  seen.budget = Child::AsMade;
+  const Plan p = plan(seen);
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing})
+    EXPECT_EQ(told(p, type),
+              "False Paused: paused: data is preserved on PVC data-a; set spec.replicas to resume "
+              "the same etcd cluster");
+  EXPECT_TRUE(p.drop_budget);
+  EXPECT_FALSE(p.budget);
+  EXPECT_EQ(p.status.ready_members, 0);
+  EXPECT_FALSE(p.status.progress_deadline);
+  EXPECT_EQ(p.again, 60s);
+  seen.cluster.status = p.status;
+  seen.budget = Child::Missing;
+  EXPECT_FALSE(plan(seen).drop_budget);
+  EXPECT_EQ(plan(seen).status, p.status) << "nothing is written at rest";
+}
+
+TEST(ClusterPlan, ASeedThatNeverAnsweredMaySleep) {
+  Observation seen = observe(0, "a:N");
+  seen.cluster.status.cluster_id.clear();
+  seen.cluster_id.reset();
+  seen.linearizable = false;
+  EXPECT_EQ(step_of(seen), "pause-member a");
+  seen.seats.push_back(seen.seats[0]);
+  seen.seats[1].name = "b";
+  EXPECT_EQ(step_of(seen), "none") << "there was more than a seed: it is not known what";
+  seen.seats.clear();
+  seen.cluster.status.pending_members = {{1, "a", peer_url({"prod", "db"}, "a"), ""}};
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none") << "nobody is born";
+  EXPECT_EQ(p.status.pending_members, seen.cluster.status.pending_members) << "or might be";
+}
+
 TEST(ClusterPlan, ProgressIsToldUntilTheTargetIsReachedOrTheDeadlinePasses) {
   Observation seen = observe(3, "a:V*");
   seen.cluster.spec.replicas = 5;
@@ -979,20 +1049,18 @@ TEST(ClusterPlan, WhatIsNotStartedIsSaidInOnePlace) {
   p = plan(seen);
   for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing})
     EXPECT_EQ(told(p, type),
-              "False Paused: the cluster wants no members and never had any: set spec.replicas to "
-              "start it");
+              "False Paused: paused: no data has been written (cluster never bootstrapped); set "
+              "spec.replicas to start it");
   EXPECT_EQ(p.status.selector, "etcd-operator.cozystack.io/cluster=db");
   EXPECT_FALSE(p.status.progress_deadline);
   EXPECT_EQ(p.again, 60s);
 
   seen = observe(3, "a:V* b:V+ c:V+");
   seen.cluster.spec.version = "3.7.3";
-  seen.cluster.spec.replicas = 0;
   p = plan(seen);
   EXPECT_EQ(told(p, v1::kProgressing),
-            "False NotImplemented: this release does not implement replicas: 0 of a cluster that "
-            "has members, a change of version, remove it from the spec; the cluster is kept as it "
-            "is");
+            "False NotImplemented: this release does not implement a change of version, remove it "
+            "from the spec; the cluster is kept as it is");
 }
 
 TEST(MemberName, IsAsGenerateNameMakesThem) {

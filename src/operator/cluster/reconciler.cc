@@ -48,6 +48,7 @@ Seat::Object object_of(const v1::EtcdMember& member) {
   out.uid = member.metadata.uid;
   out.terminating = member.metadata.terminating();
   out.seed = member.spec.bootstrap;
+  out.dormant = member.spec.dormant;
   out.has_finalizer = has_our_finalizer(member.metadata);
   out.initial_cluster = member.spec.initial_cluster;
   out.member_id = member.status.member_id;
@@ -123,6 +124,7 @@ const Seat* seat_of(const Observation& seen, const Step& step) {
       [](const auto& s) -> std::string {
         using S = std::decay_t<decltype(s)>;
         if constexpr (std::is_same_v<S, Publish> || std::is_same_v<S, DeleteMember> ||
+                      std::is_same_v<S, PauseMember> || std::is_same_v<S, WakeMember> ||
                       std::is_same_v<S, ReleaseMember>)
           return s.name;
         else return "";
@@ -182,7 +184,8 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
 Result<runtime::Requeue> Reconciler::carry_out(const Observation& seen, const Endpoints& endpoints,
                                                Plan& plan) {
   const api::ObjectKey key = seen.cluster.metadata.key();
-  const bool children = plan.make_headless_service || plan.make_client_service || plan.budget;
+  const bool children =
+      plan.make_headless_service || plan.make_client_service || plan.budget || plan.drop_budget;
   const std::string doing = (children ? "children, " : "") + to_string(plan.step);
   const Instant now = with_.executor.now();
   if (const Duration wait = refusals_.wait(key, doing, now); wait > Duration(0))
@@ -391,6 +394,16 @@ void Reconciler::tell_transitions(const Observation& seen, const Plan& plan) {
     with_.events->record(one);
 }
 
+Result<Done> Reconciler::drop_budget(const api::ObjectKey& key) {
+  const auto there = with_.stores.budgets.get(key);
+  if (!there) return Done{};
+  auto gone = with_.api.remove<kube::PodDisruptionBudget>(key, there->metadata.uid);
+  if (!gone) return Error(gone.error()).during("delete PodDisruptionBudget " + key.name);
+  if (*gone) with_.stores.budgets.wrote(std::move(**gone));
+  else with_.stores.budgets.saw_deleted(key, there->metadata.uid);
+  return Done{};
+}
+
 void Reconciler::tell_not_redundant(const Observation& seen) {
   if (with_.events)
     with_.events->record({.regarding = object_of(seen),
@@ -454,6 +467,7 @@ Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
     done = put(stores.services, "headless service", headless_service(reported));
   if (done && plan.make_client_service)
     done = put(stores.services, "client service", client_service(reported));
+  if (done && plan.drop_budget) done = drop_budget(key);
   if (!done || !plan.budget) return done;
   const std::string what = "budget " + std::to_string(*plan.budget);
   const bool news = contested_.wait(key, what, now) == Duration(0);
@@ -636,6 +650,23 @@ struct Actor {
     };
     return change({v1::kMemberRemoved, step.name, step.name + " was removed from etcd"}, remove,
                   step.name);
+  }
+
+  /// The Pod comes and goes with it.
+  Result<Done> set_dormant(const std::string& name, const std::string& uid, bool dormant) const {
+    if (auto wanted = still_wanted_so(); !wanted) return wanted;
+    auto written = with.api.merge_patch<v1::EtcdMember>(
+        {ns(), name}, {{"metadata", {{"uid", uid}}}, {"spec", {{"dormant", dormant}}}});
+    if (!written)
+      return Error(written.error()).during((dormant ? "pause " : "wake ") + ("EtcdMember " + name));
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+  Result<Done> operator()(const PauseMember& step) const {
+    return set_dormant(step.name, step.uid, true);
+  }
+  Result<Done> operator()(const WakeMember& step) const {
+    return set_dormant(step.name, step.uid, false);
   }
 
   Result<Done> operator()(const ReleaseMember& step) const {

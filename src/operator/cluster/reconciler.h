@@ -56,6 +56,7 @@ class Reconciler {
   void observe_children(Observation& seen) const;
   Result<Done> make_children(const Observation& seen, Plan& plan);
   void tell_not_redundant(const Observation& seen);
+  Result<Done> drop_budget(const api::ObjectKey& key);
   /// Makes it, or mends what is there of it and ours.
   template <class T>
   Result<Done> put_right(kube::Store<T>& store, const Observation& seen, const Json& wanted);

@@ -38,13 +38,11 @@ std::vector<std::string> not_implemented(const Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
   std::vector<std::string> out = asked_for(cluster.spec, not_implemented_paths());
   const auto& observed = cluster.status.observed;
-  const bool has_members = observed ? observed->replicas > 0 : !seen.seats.empty();
+  const bool has_members = !seen.seats.empty() || (observed && observed->replicas > 0);
   // A definition of before may have let it in; aimed at, it would never end.
   if (cluster.spec.replicas < 0 || cluster.spec.replicas > kReplicasMax)
     out.push_back("replicas: " + std::to_string(cluster.spec.replicas) + " (0 to " +
                   std::to_string(kReplicasMax) + ")");
-  if (has_members && cluster.spec.replicas == 0)
-    out.push_back("replicas: 0 of a cluster that has members");
   if (observed && has_members) {
     if (cluster.spec.version != observed->version) out.push_back("a change of version");
     if (cluster.spec.storage.size != observed->storage.size)

@@ -15,7 +15,7 @@ const std::vector<std::string>& not_implemented_paths();
 
 /// The fields of this cluster's spec that ask for something we cannot do: those of the table that
 /// differ from the schema's default and, for a cluster that has members, edits of version and
-/// storage and a pause. Empty: all of it can be done.
+/// storage. Empty: all of it can be done.
 std::vector<std::string> not_implemented(const Observation& seen);
 
 /// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,

@@ -24,7 +24,7 @@ inline constexpr auto kPermissions = [] {
       {kube::Pod::resource, "", {List, Watch}},
       {kube::PersistentVolumeClaim::resource, "", {List, Watch}},
       {kube::Service::resource, "", {Get, List, Watch, Create, Patch}},
-      {kube::PodDisruptionBudget::resource, "", {Get, List, Watch, Create, Patch}},
+      {kube::PodDisruptionBudget::resource, "", {Get, List, Watch, Create, Patch, Delete}},
   });
 }();
 

@@ -63,7 +63,12 @@ Step next(const Observation& seen) {
                : Step(NoStep{});
   if (!has_our_finalizer(member.metadata))
     return member.metadata.terminating() ? Step(NoStep{}) : Step(AddFinalizer{});
-  if (member.spec.dormant || member.spec.initial_cluster.empty()) return NoStep{};
+  if (member.spec.dormant) {
+    const bool sleeps =
+        !seen.pod || !is_ours(seen.pod->metadata, member) || seen.pod->metadata.terminating();
+    return sleeps ? Step(NoStep{}) : DeletePod{seen.pod->metadata.uid, "the cluster is paused"};
+  }
+  if (member.spec.initial_cluster.empty()) return NoStep{};
   if (!not_implemented(member).empty()) return NoStep{};  // As it is, rather than without it.
   if (!seen.volume) {
     // A voter on an empty volume would have forgotten what it promised: it is replaced, never
