@@ -38,7 +38,7 @@ cluster.get<Pod>({"n", "a"});
 leader.list<Lease>("n", "");
 member.watch<Service>("n", {}, {});
 member.create<EtcdMember>("n", {});
-cluster.apply<Service>({"n", "a"}, {});
+cluster.remove<Service>({"n", "a"}, "u");
 cluster.merge_patch<EtcdCluster>({"n", "a"}, {});
 member.merge_patch<Pod, Part::Status>({"n", "a"}, {});
 cluster.json_patch<Pod>({"n", "a"}, {});

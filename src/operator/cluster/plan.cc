@@ -341,9 +341,10 @@ Step Rules::pause() {
   return PauseMember{census.staying.front()->name, census.staying.front()->object->uid};
 }
 
+/// Who sleeps beside others is needed, also by those who are to go: only the last one sleeps.
 Step Rules::wake() {
   for (const Seat& seat : seen.seats)
-    if (!census.pause && seat.object && seat.object->dormant && !seat.object->terminating)
+    if (seat.object && seat.object->dormant && !seat.object->terminating)
       return WakeMember{seat.name, seat.object->uid};
   return NoStep{};
 }

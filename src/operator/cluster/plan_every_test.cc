@@ -100,8 +100,8 @@ class World {
   }
   /// How many stay; of a pause the one that sleeps.
   int target() const { return std::max(1, cluster_.status.observed->replicas); }
-  bool asleep() const {
-    return count([](const Body& b) { return b.dormant; }) > 0;
+  int asleep() const {
+    return count([](const Body& b) { return b.dormant; });
   }
 
   Observation observe() const {
@@ -161,7 +161,7 @@ class World {
     for (const Body& b : bodies)
       out += " " + b.name + (b.in_etcd ? (b.learner ? " learner" : " voter") : " out") +
              (b.started ? "" : " unstarted") + (b.object ? "" : " ghost") +
-             (b.terminating ? " terminating" : "") + " matter" +
+             (b.terminating ? " terminating" : "") + (b.dormant ? " dormant" : "") + " matter" +
              std::to_string(static_cast<int>(b.matter)) + (b.list.empty() ? "" : " published") +
              (b.name == leader_name_ ? " leads;" : ";");
     for (const auto& p : cluster_.status.pending_members) out += " " + p.name + " intended;";
@@ -169,6 +169,9 @@ class World {
   }
 
   bool converged() const {
+    const bool all_sleep =
+        std::ranges::all_of(bodies, [](const Body& b) { return b.dormant && b.object; });
+    if (cluster_.spec.replicas == 0) return all_sleep && !bodies.empty();
     return count([](const Body& b) { return b.in_etcd && !b.learner && b.object; }) == target() &&
            count([](const Body& b) { return b.object; }) == target() &&
            cluster_.status.pending_members.empty();
@@ -198,7 +201,7 @@ class World {
     EXPECT_FALSE(s.seed) << text();
     EXPECT_TRUE(std::ranges::none_of(bodies, [&](auto& b) { return b.name == s.name; }))
         << "the name is free";
-    bodies.push_back({s.name, false, false, false, true, false, false, Matter::Running, "", now});
+    bodies.push_back({.name = s.name, .list = "", .created = now});
   }
   void carry_out(const AddLearner& s) {
     EXPECT_TRUE(can_change());
@@ -354,8 +357,13 @@ TEST(ClusterPlan, EverySmallWorldStaysSafeAndConverges) {
     ++worlds;
     const std::string start = world.text();
     if (!world.has_quorum()) {
-      ASSERT_EQ(drive(world), 0) << "nothing is changed without quorum: " << start;
-      continue;
+      const int asleep = world.asleep();
+      const int steps = drive(world);
+      if (!world.has_quorum() && world.asleep() == 0) {
+        ASSERT_LE(steps, asleep) << "nobody but a sleeper is touched without quorum: " << start;
+        ASSERT_GE(steps, 0) << start;
+        continue;
+      }
     }
     ++with_quorum;
     ASSERT_GE(drive(world), 0) << "comes to rest from " << start << "\nat " << world.text();
@@ -365,17 +373,17 @@ TEST(ClusterPlan, EverySmallWorldStaysSafeAndConverges) {
     world.now = world.now + 700s;  // The deadline of those that never start.
     ASSERT_GE(drive(world), 0) << "and after the deadline from " << start << "\nat "
                                << world.text();
-    ASSERT_TRUE(world.has_quorum() || world.asleep()) << start;
+    ASSERT_TRUE(world.has_quorum() || world.asleep() > 0) << start;
     if (world.any_foreign() || world.any_dead())
       continue;  // A person's to decide; replaced by self-healing, later.
     ASSERT_TRUE(world.converged()) << "from " << start << "\nstopped at " << world.text();
     ++converged;
   } while (pick.next());
-  // Six targets, two limits of learners, 16 + 136 + 816 + 3876 unordered choices of states: 58,128,
+  // Six targets, two limits of learners, 17 + 153 + 969 + 4845 unordered choices of states: 71,808,
   // and each again for each member that can lead.
-  EXPECT_EQ(worlds, 68868);
+  EXPECT_EQ(worlds, 83508);
   EXPECT_GT(with_quorum, worlds / 4);
-  EXPECT_EQ(converged, 13636) << "fewer is a loss; the others have a dead or a foreign member";
+  EXPECT_EQ(converged, 20530) << "fewer is a loss; the others have a dead or a foreign member";
   std::printf("%d worlds, %d with quorum, %d converged to their target\n", worlds, with_quorum,
               converged);
 }

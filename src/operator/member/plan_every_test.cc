@@ -101,8 +101,8 @@ struct Judge {
     const bool could_not_start =
         world.says == "older" && member.status.member_id.empty() && !member.spec.bootstrap;
     const bool useless = world.phase == "Failed" || could_not_start;
-    return world.pod == Child::Ours && step.uid == world.seen.pod->metadata.uid && useless &&
-           wanted();
+    const bool may_go = member.spec.dormant ? cluster() && has_finalizer() : useless && wanted();
+    return world.pod == Child::Ours && step.uid == world.seen.pod->metadata.uid && may_go;
   }
   bool operator()(const SetRole& step) const {  // I13
     return world.pod == Child::Ours && step.voter == member.status.is_voter;
