@@ -32,7 +32,7 @@ TEST_F(ScenarioOfPeople, S34_TheSizeIsEditedSixTimesInThreeSeconds) {
   }
   world.must_converge(5min);
   EXPECT_EQ(voters(), 3U);
-  EXPECT_LE(made(v1::EtcdMember::resource), 7U);
+  EXPECT_LE(made(v1::EtcdMember::resource), 9U);  // Three times two more.
 }
 
 TEST_F(ScenarioOfPeople, S34_AClusterSleepsAndWakes) {
@@ -124,7 +124,7 @@ TEST_F(ScenarioOfPeople, S36_AnOlderDefinitionHasLetOddClustersIn) {
     const std::string progress = says(v1::kProgressing, {"odd", name});
     EXPECT_TRUE(progress.starts_with("False/")) << name << ": " << progress;
   }
-  EXPECT_LE(busiest_minute(begin), 12U);
+  EXPECT_LE(busiest_minute(begin), 13U);
   EXPECT_LE(busiest_minute(begin + 10min), 2U);
   world.scale(kKey, 5);  // They hold up nobody.
   EXPECT_TRUE(world.run_until([&] { return voters() == 5; }, 1min));
@@ -138,12 +138,8 @@ TEST_F(ScenarioOfPeople, S36_AnOlderDefinitionHasLetOddClustersIn) {
 TEST_F(ScenarioOfPeople, S36_AClusterThatLivesIsEditedToWhatCannotBe) {
   settled_cluster(3);
   const auto before_it = members();
-  for (const auto& [field, value] :
-       std::vector<std::pair<const char*, Json>>{{"replicas", -1},
-                                                 {"replicas", 2147483647},
-                                                 {"replicas", 0},
-                                                 {"version", "latest"},
-                                                 {"version", ""}}) {
+  for (const auto& [field, value] : std::vector<std::pair<const char*, Json>>{
+           {"replicas", -1}, {"replicas", 2147483647}, {"version", "latest"}, {"version", ""}}) {
     const auto good = world.server().look(v1::EtcdCluster::resource, kKey)->at("spec").as_object();
     edit(kKey, [&, f = field, v = value](json::object& spec) { spec[f] = v; });
     world.run_for(3min);

@@ -426,6 +426,8 @@ Result<Done> Reconciler::put_right(kube::Store<T>& store, const Observation& see
         {{"metadata",
           {{"uid", there->metadata.uid}, {"resourceVersion", there->metadata.resource_version}}},
          {"spec", mended(*there, wanted)}});
+    if (written.failed_with(Code::Conflict))  // Ours is old, perhaps by an answer that was lost.
+      if (auto now = with_.api.get<T>(key)) store.wrote(std::move(*now));
     if (!written)
       return Error(written.error())
           .during(std::string("put right ") + T::resource.kind + " " + name);
