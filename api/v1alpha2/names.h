@@ -86,6 +86,7 @@ inline constexpr const char* kSplitBrain = "SplitBrain";
 // EtcdMember.
 inline constexpr const char* kCrashLooping = "CrashLooping";
 inline constexpr const char* kDataLost = "DataLost";
+inline constexpr const char* kDataCorrupt = "DataCorrupt";
 inline constexpr const char* kImagePullFailed = "ImagePullFailed";
 inline constexpr const char* kPodConflict = "PodConflict";
 inline constexpr const char* kPodRejected = "PodRejected";

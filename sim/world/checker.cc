@@ -149,6 +149,9 @@ void Checker::after_write(const std::string& who, const kube::Call& call, bool d
                           const Doubt& doubt) {
   if (!done || !doubt.cluster || !doubt.had_quorum || being_deleted(*doubt.cluster)) return;
   if (is_paused(*doubt.cluster)) return;
+  // Nobody relies on a cluster that was never called available: its first Pod is made anew.
+  const auto cluster = server_.look(v1::EtcdCluster::resource, *doubt.cluster);
+  if (!announced_.contains(text_at(*cluster, {"metadata", "uid"}))) return;
   // The Pod ends in a moment: without it?
   const auto id = etcd_of(*doubt.cluster);
   if (!id) return;
@@ -299,6 +302,7 @@ void Checker::cluster_reported(const Json& object) {
   if (!id.empty()) known = id;
   for (const api::Condition& c : cluster->status.conditions) {
     if (c.type != kAvailable || c.status != "True" || id.empty()) continue;
+    announced_.insert(uid);
     const auto etcd_id = etcd::ClusterId{etcd::from_hex(id).value_or(0)};
     if (!net_.has_quorum(etcd_id) && !quorum_seen_.contains(etcd_id))
       violated("I11", "Available=True, and etcd never had a quorum");

@@ -78,12 +78,19 @@ struct Nodes::Run {
   bool runs = false;     // Its process.
   bool ready = false;
   std::optional<int> exited;
+  Json last_state = json::object();  // How the container ended before, as its status has it.
+  bool tells_words = false;          // terminationMessagePolicy: FallbackToLogsOnError
   int restarts = 0;
   Instant started{};
   Instant node_lost = Instant::max();
   Wait* waiting = nullptr;
   void wake() {
     if (waiting) (void)waiting->notify();
+  }
+  void has_ended(int code, const std::string& words) {
+    json::object state{{"exitCode", code}, {"reason", code == 0 ? "Completed" : "Error"}};
+    if (tells_words && code != 0) state["message"] = words;
+    last_state = json::object{{"terminated", std::move(state)}};
   }
 };
 
@@ -155,6 +162,7 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
       run->command.emplace_back(word.as_string());
     const std::string image = text_at(container, {"image"});
     run->version = image.substr(image.rfind(":v") + 2);
+    run->tells_words = text_at(container, {"terminationMessagePolicy"}) == "FallbackToLogsOnError";
     runs_.emplace(run->uid, run);
     world_.spawn([this, run] { run_pod(run); });
     return;
@@ -294,11 +302,11 @@ void Nodes::start(Run& run) {
   set_status(run, [&](json::object& status) {
     status["phase"] = "Running";
     status["podIP"] = run.address;
-    status["containerStatuses"] =
-        json::array{json::object{{"name", v1::kEtcdContainer},
-                                 {"ready", false},
-                                 {"restartCount", run.restarts},
-                                 {"state", {{"running", json::object()}}}}};
+    status["containerStatuses"] = json::array{json::object{{"name", v1::kEtcdContainer},
+                                                           {"ready", false},
+                                                           {"restartCount", run.restarts},
+                                                           {"state", {{"running", json::object()}}},
+                                                           {"lastState", run.last_state}}};
   });
   net_.start({run.address, run.version, run.command, run.dir,
               [this, uid = run.uid](int code, const std::string& words) {
@@ -308,6 +316,7 @@ void Nodes::start(Run& run) {
                 trace_.add(ended.key.name, "etcd exits " + std::to_string(code) + ": " + words);
                 ended.runs = false;
                 ended.exited = code;
+                ended.has_ended(code, words);
                 ended.wake();
               }});
 }
@@ -361,13 +370,12 @@ void Nodes::restart(Run& run) {
   const int doublings = std::clamp(run.restarts - 2, 0, 6);
   if (run.restarts > 1 && !ran_long) {
     set_status(run, [&](json::object& status) {
-      status["containerStatuses"] = json::array{json::object{
-          {"name", v1::kEtcdContainer},
-          {"ready", false},
-          {"restartCount", run.restarts},
-          {"state", {{"waiting", {{"reason", "CrashLoopBackOff"}}}}},
-          {"lastState",
-           {{"terminated", {{"exitCode", run.exited.value_or(1)}, {"reason", "Error"}}}}}}};
+      status["containerStatuses"] =
+          json::array{json::object{{"name", v1::kEtcdContainer},
+                                   {"ready", false},
+                                   {"restartCount", run.restarts},
+                                   {"state", {{"waiting", {{"reason", "CrashLoopBackOff"}}}}},
+                                   {"lastState", run.last_state}}};
     });
     const Instant until = world_.now() + std::min(kBackoffMin * (1 << doublings), kBackoffMax);
     while (world_.now() < until)
@@ -456,6 +464,7 @@ void Nodes::kill_etcd(const api::ObjectKey& pod) {
   net_.kill(run->address);
   run->runs = false;
   run->exited = 137;
+  run->has_ended(137, "");
   run->wake();
 }
 

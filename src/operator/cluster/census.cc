@@ -5,7 +5,11 @@
 
 namespace etcdop::cluster {
 
-bool healthy(const Seat& seat) { return seat.answer && seat.answer->leader != etcd::MemberId{}; }
+bool lost(const Seat& seat) { return seat.object && seat.object->lost; }
+
+bool healthy(const Seat& seat) {
+  return seat.answer && seat.answer->leader != etcd::MemberId{} && !lost(seat);
+}
 
 bool unstarted(const Seat& seat) { return seat.listed && !seat.listed->started; }
 

@@ -28,7 +28,9 @@ struct Census {
   bool broken_staying() const;
 };
 
-/// Answered in this pass and knows a leader.
+/// Its data is gone or cannot be read, whatever it answers.
+bool lost(const Seat& seat);
+/// Answered in this pass, knows a leader and has its data.
 bool healthy(const Seat& seat);
 /// In etcd's list, but never started.
 bool unstarted(const Seat& seat);

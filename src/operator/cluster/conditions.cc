@@ -12,6 +12,9 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
+constexpr const char* kNothingIsLeft =
+    "no member has its data any more; restore a snapshot into a new EtcdCluster";
+
 /// Writes one cluster's conditions: all of them carry the generation and the time of this pass.
 struct Conditions {
   const Observation& seen;
@@ -54,21 +57,39 @@ bool quorum_lost(const Observation& seen) {
   return std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
 }
 
+/// Whether nobody was told yet that there is a cluster: neither was it available before.
+bool is_news(const Conditions& out) {
+  const std::string before = out.reason_of(v1::kAvailable);
+  return before.empty() || before == v1::kBootstrapFailed;
+}
+
+/// There is no cluster yet to be available or not; or its first member is made anew, and it is away
+/// for a moment.
+bool is_being_born(const Observation& seen, const Conditions& out) {
+  if (out.status.cluster_id.empty()) return true;
+  return is_news(out) && !seen.split && (is_founding(seen) || !seen.linearizable) &&
+         out.reason_of(v1::kProgressing) != v1::kDeadlineExceeded;
+}
+
+/// Whether there were members, and none of them has data.
+bool all_is_lost(const Observation& seen) {
+  return std::ranges::all_of(seen.seats, [](const Seat& s) { return s.object && lost(s); });
+}
+
 void report_available(const Observation& seen, const Census& census, Conditions& out) {
-  const bool latched_now = seen.cluster.status.cluster_id.empty() && !out.status.cluster_id.empty();
-  if (out.status.cluster_id.empty()) return;  // There is no cluster yet to be available or not.
   if (seen.split)
     out.set(v1::kAvailable, "Unknown", v1::kSplitBrain,
             "members answer with different cluster ids: " + seen.etcd_error);
-  else if (latched_now ||
-           (seen.linearizable && out.reason_of(v1::kAvailable) == v1::kClusterDiscovered &&
-            census.voters.size() == 1 && census.want > 1))
+  else if (seen.linearizable &&
+           (is_news(out) || (out.reason_of(v1::kAvailable) == v1::kClusterDiscovered &&
+                             census.voters.size() == 1 && census.want > 1)))
     out.set(v1::kAvailable, "True", v1::kClusterDiscovered,
             "etcd cluster " + out.status.cluster_id + " discovered");
   else if (seen.linearizable && census.ready >= census.want)
     out.set(v1::kAvailable, "True", v1::kQuorumHealthy, "All members are ready");
   else if (seen.linearizable)
     out.set(v1::kAvailable, "True", v1::kQuorumAvailable, ready_of(census));
+  else if (all_is_lost(seen)) out.set(v1::kAvailable, "False", v1::kDataLost, kNothingIsLeft);
   else if (quorum_lost(seen))
     out.set(v1::kAvailable, "False", v1::kQuorumLost, ready_of(census) + ", quorum lost");
   else
@@ -77,7 +98,6 @@ void report_available(const Observation& seen, const Census& census, Conditions&
 }
 
 void report_degraded(const Observation& seen, const Census& census, Conditions& out) {
-  if (out.status.cluster_id.empty()) return;
   std::vector<std::string> foreign;
   for (const Seat* ghost : census.ghosts)
     if (std::ranges::none_of(out.status.pending_members,
@@ -94,6 +114,7 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (seen.linearizable)
     out.set(v1::kDegraded, "True", v1::kMembersUnhealthy, with(ready_of(census), trouble(seen)));
+  else if (all_is_lost(seen)) out.set(v1::kDegraded, "True", v1::kDataLost, kNothingIsLeft);
   else
     out.set(v1::kDegraded, "True", v1::kQuorumLost,
             with(ready_of(census) + ", quorum lost", trouble(seen)));
@@ -168,8 +189,11 @@ void report(const Observation& seen, const Census& census,
   status.updated_members = static_cast<std::int32_t>(std::ranges::count_if(
       seen.seats, [&](const Seat& s) { return s.object && s.object->made_as == wanted; }));
   status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
-  report_available(seen, census, out);
-  report_degraded(seen, census, out);
+  status.broken_members = static_cast<std::int32_t>(std::ranges::count_if(seen.seats, lost));
+  if (!is_being_born(seen, out)) {
+    report_available(seen, census, out);
+    report_degraded(seen, census, out);
+  }
   if (missing_features.empty()) report_progressing(seen, census, out);
   else
     out.set(v1::kProgressing, "False", v1::kNotImplemented,

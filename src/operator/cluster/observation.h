@@ -26,6 +26,7 @@ struct SeatObject {
   std::string member_id;        ///< status.memberID; empty until etcd has told.
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
+  bool lost = false;            ///< Its data is gone or cannot be read, as its condition says.
   std::string version;          ///< status.version
   std::string made_as;          ///< template_of its spec.
   std::string trouble;          ///< Why it is not ready, for people; may be empty.
@@ -41,8 +42,9 @@ struct SeatObject {
                    api::sparse("hasFinalizer", &S::has_finalizer, ""),
                    api::sparse("initialCluster", &S::initial_cluster, ""),
                    api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
-                   api::sparse("ready", &S::ready, ""), api::sparse("version", &S::version, ""),
-                   api::sparse("madeAs", &S::made_as, ""), api::sparse("trouble", &S::trouble, ""),
+                   api::sparse("ready", &S::ready, ""), api::sparse("lost", &S::lost, ""),
+                   api::sparse("version", &S::version, ""), api::sparse("madeAs", &S::made_as, ""),
+                   api::sparse("trouble", &S::trouble, ""),
                    api::sparse("created", &S::created, "")});
   }
 };
@@ -51,12 +53,14 @@ struct SeatObject {
 struct SeatPod {
   std::string node;            ///< Empty until scheduled.
   bool many_learners = false;  ///< Its command carries --max-learners.
+  bool founds = false;         ///< On an empty volume its etcd would found a cluster.
   bool operator==(const SeatPod&) const = default;
 
   static auto describe() {
     using S = SeatPod;
     return api::object("Its Pod.", std::tuple{api::sparse("node", &S::node, ""),
-                                              api::sparse("manyLearners", &S::many_learners, "")});
+                                              api::sparse("manyLearners", &S::many_learners, ""),
+                                              api::sparse("founds", &S::founds, "")});
   }
 };
 
@@ -134,6 +138,9 @@ struct Observation {
   std::string etcd_error;     ///< Why not, if somebody was asked.
   std::string rejected;  ///< What was refused in the last pass; empty if nothing worth telling.
   bool split = false;    ///< Members answered with different cluster ids.
+  /// Of the other clusters, looked at only where a member is to be replaced: how many have been
+  /// born, and how many of these are not available.
+  std::int64_t others = 0, others_away = 0;
   Child client_service = Child::Missing, headless_service = Child::Missing;
   Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted: but for its number.
   std::int64_t budget_min = 0;    ///< Its minAvailable.
@@ -149,7 +156,8 @@ struct Observation {
             api::optional("clusterID", &S::cluster_id, ""),
             api::sparse("linearizable", &S::linearizable, ""),
             api::sparse("etcdError", &S::etcd_error, ""), api::sparse("rejected", &S::rejected, ""),
-            api::sparse("split", &S::split, ""),
+            api::sparse("split", &S::split, ""), api::sparse("others", &S::others, ""),
+            api::sparse("othersAway", &S::others_away, ""),
             api::sparse("clientService", &S::client_service, ""),
             api::sparse("headlessService", &S::headless_service, ""),
             api::sparse("budget", &S::budget, ""), api::sparse("budgetMin", &S::budget_min, "")});

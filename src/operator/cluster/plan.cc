@@ -6,11 +6,11 @@
 #include <tuple>
 
 #include "api/v1alpha2/names.h"
-#include "base/fnv.h"
 #include "etcd/version_facts.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/conditions.h"
 #include "operator/cluster/spec.h"
+#include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -25,6 +25,7 @@ constexpr auto kPaceMin =
     300ms;  // etcd refuses changes for up to 5 s after another: ask again soon.
 constexpr auto kPaceMax = 60s;
 constexpr std::int64_t kSequencesLooked = 1000;  // Back from the last one, for a name of ours.
+constexpr std::int64_t kManyAway = 3, kShareAway = 5;  // As many, and one in so many.
 constexpr std::size_t kLearnersAtOnce =
     8;  // The --max-learners that our Pods of 3.6 and later carry.
 
@@ -85,6 +86,11 @@ void renew_intents(const Observation& seen, EtcdClusterStatus& status) {
   for (PendingMember& intent : status.pending_members)
     if (const auto since = from_rfc3339(intent.since); since && *since > seen.now)
       intent.since = to_rfc3339(seen.now);
+}
+
+/// Whether so many clusters are away that a member's loss is not its own.
+bool many_are_away(const Observation& seen) {
+  return seen.others_away >= kManyAway && seen.others_away * kShareAway >= seen.others;
 }
 
 /// The number that a member of ours was recorded under; nullopt: it has a name that we never gave.
@@ -166,6 +172,7 @@ struct Rules {
   Step remove_leaving();
   Step drop_joiner();
   Step drop_ghost();
+  Step replace();
   Step promote();
   Step create();
   Step add();
@@ -205,8 +212,8 @@ Step Rules::remove_leaving() {
   return NoStep{};
 }
 
-/// Joiners nobody wants any more, those that were removed behind our back, and those that do not
-/// start in time.
+/// Joiners nobody wants any more, those that were removed behind our back or have lost their data,
+/// and those that do not start in time.
 Step Rules::drop_joiner() {
   const auto waits_since = [&](const Seat& seat) {
     const auto intent = std::ranges::find(status.pending_members, seat.name, &PendingMember::name);
@@ -225,7 +232,7 @@ Step Rules::drop_joiner() {
         too_many() && !(healthy(*seat) && has_started(seat) && census.broken_staying());
     const bool removed = !seat->listed && !seat->object->initial_cluster.empty();
     const bool stuck = unstarted(*seat) && past_deadline(seen, waits_since(*seat));
-    if (!surplus && !removed && !stuck) continue;
+    if (!surplus && !removed && !stuck && !lost(*seat)) continue;
     return DeleteMember{seat->name, seat->object->uid};
   }
   return NoStep{};
@@ -245,6 +252,24 @@ Step Rules::drop_ghost() {
   return NoStep{};
 }
 
+/// Who has lost its data makes room for another, one at a time: the next when etcd has let go of
+/// the one before. More healthy voters than a quorum of all of them must know what it knew (I5).
+/// Where many clusters are away at once, it is our network or the storage below all of them.
+Step Rules::replace() {
+  const auto found = std::ranges::find_if(census.staying, [](auto* s) { return lost(*s); });
+  if (found == census.staying.end()) return NoStep{};
+  const Seat& seat = **found;
+  const auto listed = [](const Seat* s) { return s->listed.has_value(); };
+  if (std::ranges::any_of(census.leaving, listed))
+    return wait("another member to leave before " + seat.name + " is replaced");
+  if (census.publishing) return wait("joiners to start before " + seat.name + " is replaced");
+  if (census.healthy_voters < quorum(voters()))
+    return wait("a quorum that has its data before " + seat.name + " is replaced");
+  if (many_are_away(seen))
+    return wait("other clusters to answer before " + seat.name + " is replaced");
+  return DeleteMember{seat.name, seat.object->uid};
+}
+
 /// With a quorum, one more healthy voter never costs it. Who has caught up furthest goes first, and
 /// of equals the oldest: one that lags holds up nobody.
 Step Rules::promote() {
@@ -262,6 +287,7 @@ Step Rules::promote() {
 /// An EtcdMember for each missing voter: as many as may be learners at once.
 Step Rules::create() {
   auto recorded = uncreated(seen, status);
+  if (is_founding(seen)) return wait("the first member to start anew");
   const int missing = census.want - staying() - joiners();
   const auto unlisted = static_cast<std::size_t>(
       std::ranges::count_if(census.joiners, [](auto* s) { return !s->listed; }));
@@ -363,8 +389,8 @@ Step tend(Rules& rules) {
   if (!rules.seen.linearizable) return rules.wait("etcd to answer with quorum");
   // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
   for (const auto rule : {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost,
-                          &Rules::remove_leaving, &Rules::create, &Rules::add, &Rules::publish,
-                          &Rules::promote, &Rules::shrink, &Rules::pause})
+                          &Rules::remove_leaving, &Rules::replace, &Rules::create, &Rules::add,
+                          &Rules::publish, &Rules::promote, &Rules::shrink, &Rules::pause})
     if (const Step step = (rules.*rule)(); acts(step)) {
       rules.waiting_for.clear();
       return step;
@@ -487,6 +513,12 @@ Plan plan(const Observation& seen) {
   return out;
 }
 
+bool is_founding(const Observation& seen) {
+  const api::ObjectMeta& meta = seen.cluster.metadata;
+  return seen.seats.size() == 1 && seen.seats[0].pod && seen.seats[0].pod->founds &&
+         seen.seats[0].name == member_name(meta.name, meta.uid, seen.cluster.status.last_sequence);
+}
+
 std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus& status) {
   std::chrono::seconds waited =
       100s;  // Nothing of ours is under way: Pods come back by themselves, their watch tells us.
@@ -501,15 +533,6 @@ std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus&
     if (seat.object && !seat.object->voter)
       waited = std::min(waited, std::max(0s, seen.now - seat.object->created));
   return std::clamp<std::chrono::milliseconds>(waited / 20, kPaceMin, kPaceMax);
-}
-
-std::string member_name(const std::string& cluster, const std::string& uid, std::int64_t sequence) {
-  constexpr std::string_view alphabet = "bcdfghjklmnpqrstvwxz2456789";  // As generateName's.
-  std::uint64_t hash = fnv1a(uid + "/" + std::to_string(sequence));
-  hash ^= hash >> 32;  // The low digits of FNV alone are too regular.
-  std::string name = cluster + "-";
-  for (int i = 0; i < 5; ++i, hash /= alphabet.size()) name += alphabet[hash % alphabet.size()];
-  return name;
 }
 
 std::string peer_url(const api::ObjectKey& cluster, const std::string& member) {

@@ -195,6 +195,10 @@ struct Plan {
 
 Plan plan(const Observation& seen);
 
+/// The first member is still the Pod that founded the cluster; the member controller makes another
+/// in its place before anybody relies on it.
+bool is_founding(const Observation& seen);
+
 /// How long to wait between two looks: the longer the cluster has been on its way, the longer. 300
 /// ms to 60 s.
 std::chrono::milliseconds pace(const Observation& seen,
@@ -204,9 +208,6 @@ std::chrono::milliseconds pace(const Observation& seen,
 std::string to_string(const Step& step);
 
 constexpr int quorum(int voters) { return voters / 2 + 1; }
-
-/// "<cluster>-" and five characters that follow from the cluster's UID and the sequence.
-std::string member_name(const std::string& cluster, const std::string& uid, std::int64_t sequence);
 
 /// "http://<member>.<cluster>.<namespace>.svc:2380"
 std::string peer_url(const api::ObjectKey& cluster, const std::string& member);

@@ -10,6 +10,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/plan.h"
+#include "operator/shared/member_name.h"
 #include "test/support/every.h"
 
 namespace etcdop::cluster {
@@ -332,7 +333,7 @@ void place(World& world, int state, std::size_t index) {
       b.object = b.started = false;
       b.list = "";
       world.intend(b.name);
-      break;  // A learner that we added, and somebody took its EtcdMember.
+      break;                           // A learner that we added, and somebody took its EtcdMember.
     case 16: b.dormant = true; break;  // Somebody put it to sleep, or it slept alone.
     default: FAIL();
   }

@@ -10,6 +10,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/spec.h"
+#include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {

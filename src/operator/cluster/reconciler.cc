@@ -15,6 +15,7 @@
 #include "operator/shared/look_again.h"
 #include "operator/shared/owner.h"
 #include "operator/shared/status_patch.h"
+#include "runtime/conditions.h"
 #include "runtime/transitions.h"
 
 namespace etcdop::cluster {
@@ -59,6 +60,7 @@ Seat::Object object_of(const v1::EtcdMember& member) {
   for (const api::Condition& c : member.status.conditions) {
     if (c.type != v1::kReady) continue;
     out.ready = c.status == "True";
+    out.lost = !out.ready && (c.reason == v1::kDataLost || c.reason == v1::kDataCorrupt);
     const bool ordinary = c.reason == v1::kPodNotReady || c.reason == v1::kDiscoveringMemberId;
     if (!out.ready && !ordinary) out.trouble = c.message;
   }
@@ -218,7 +220,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
     seat.peer_url = peer_url(key, seat.name);
     seat.object = object_of(*member);
     if (const auto pod = with_.stores.pods.get({key.ns, seat.name})) {
-      seat.pod = Seat::Pod{pod->spec.node_name, takes_many_learners(*pod)};
+      seat.pod = Seat::Pod{pod->spec.node_name, takes_many_learners(*pod), founds_a_cluster(*pod)};
       if (auto endpoint = endpoint_of(cluster, *member, *pod))
         endpoints.emplace(seat.name, std::move(*endpoint));
     }
@@ -235,6 +237,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
     seen.rejected = memory.put_off;
+  if (std::ranges::any_of(seen.seats, lost)) observe_others(seen);
   ask_unless_silent(seen, endpoints);
   std::ranges::sort(seen.seats, {}, &Seat::name);
   return seen;
@@ -255,6 +258,16 @@ void Reconciler::observe_children(Observation& seen) const {
   const auto budget_now = with_.stores.budgets.get(key);
   seen.budget = child(budget_now, budget(cluster, 0));
   if (seen.budget == Child::AsMade) seen.budget_min = budget_now->spec.min_available->as_int64();
+}
+
+void Reconciler::observe_others(Observation& seen) const {
+  for (const auto& other : with_.stores.clusters.all()) {
+    if (other->status.cluster_id.empty() || other->metadata.uid == seen.cluster.metadata.uid)
+      continue;
+    ++seen.others;
+    const auto* c = runtime::find_condition(other->status.conditions, v1::kAvailable);
+    seen.others_away += c && c->status != "True" && c->reason != v1::kPaused;
+  }
 }
 
 /// Whether the member at that address is ours by name, in an etcd cluster that is not ours: its

@@ -54,6 +54,7 @@ class Reconciler {
   Result<Done> report(const Observation& seen, Plan& plan);
   void tell_transitions(const Observation& seen, const Plan& plan);
   void observe_children(Observation& seen) const;
+  void observe_others(Observation& seen) const;
   Result<Done> make_children(const Observation& seen, Plan& plan);
   void tell_not_redundant(const Observation& seen);
   Result<Done> drop_budget(const api::ObjectKey& key);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/v1alpha2/names.h"
+#include "etcd/last_words.h"
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/shared/asked_for.h"
@@ -56,6 +57,26 @@ std::optional<Verdict> complaint(const v1::EtcdMember& member, const kube::Pod& 
   return std::nullopt;
 }
 
+/// What etcd said of its data when it last ended, unless it serves now.
+std::optional<Verdict> last_words(const v1::EtcdMember& member, const kube::Pod& pod) {
+  const auto* etcd = etcd_container(pod);
+  if (!etcd) return std::nullopt;
+  const auto& ended = etcd->state.terminated ? etcd->state.terminated : etcd->last_state.terminated;
+  if (!ended) return std::nullopt;
+  switch (etcd::verdict_of(ended->message, !member.status.member_id.empty())) {
+    case etcd::DataVerdict::Unknown: return std::nullopt;
+    case etcd::DataVerdict::Lost:
+      return Verdict{
+          "False", v1::kDataLost,
+          "etcd says that its data is gone: see kubectl logs --previous " + pod.metadata.name};
+    case etcd::DataVerdict::Corrupt:
+      return Verdict{"False", v1::kDataCorrupt,
+                     "etcd says that it cannot read its data: see kubectl logs --previous " +
+                         pod.metadata.name};
+  }
+  return std::nullopt;
+}
+
 /// A young Pod goes through phases, and no node takes it before its volume is bound: not worth a
 /// write each.
 bool is_passing(const Observation& seen, const Verdict& now) {
@@ -95,6 +116,7 @@ Verdict judge(const Observation& seen) {
     return {"False", v1::kPodConflict,
             "the Pod " + member.metadata.name + " belongs to somebody else"};
   if (!pod_ready(*seen.pod)) {
+    if (auto loss = last_words(member, *seen.pod)) return *loss;
     if (auto problem = complaint(member, *seen.pod)) return *problem;
     return {"False", v1::kPodNotReady, "pod phase: " + seen.pod->status.phase};
   }

@@ -69,7 +69,7 @@ json::array command(const v1::EtcdMember& member, bool founds, const etcd::Versi
                   "--initial-advertise-peer-urls=http://" + host + ":2380",
                   std::string(kInitialClusterFlag) + member.spec.initial_cluster,
                   "--initial-cluster-token=" + member.spec.cluster_token,
-                  std::string("--initial-cluster-state=") + (founds ? "new" : "existing"),
+                  std::string(kInitialStateFlag) + (founds ? "new" : "existing"),
                   "--listen-metrics-urls=http://0.0.0.0:2381"};
   if (member.spec.options) add_options(out, *member.spec.options);
   if (facts.max_learners_flag) out.emplace_back(std::string(kMaxLearnersFlag) + "8");
@@ -116,6 +116,7 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
       {"name", v1::kEtcdContainer},
       {"image", images.etcd_repository + ":v" + member.spec.version},
       {"command", command(member, founds, facts)},
+      {"terminationMessagePolicy", "FallbackToLogsOnError"},  // Its last words tell of its data.
       {"ports", json::array{port("client", v1::kClientPort), port("peer", v1::kPeerPort),
                             port("metrics", v1::kMetricsPort)}},
       {"resources", resources(member)},

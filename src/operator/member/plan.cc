@@ -8,6 +8,7 @@
 #include "operator/member/objects.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/finalizer.h"
+#include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::member {
@@ -26,6 +27,17 @@ bool never_started(const v1::EtcdMember& member) { return member.status.member_i
 bool list_is_stale(const Observation& seen) {
   return never_started(seen.member) && !seen.member.spec.bootstrap &&
          initial_cluster_of(*seen.pod) != seen.member.spec.initial_cluster;
+}
+
+/// Until somebody else votes, the Pod that founded the cluster is made once more, as one that
+/// joins: on a volume that is emptied under it, it would found another one with the same ids.
+/// Nobody relies on the cluster yet, and the others wait for that. A cluster that was made by
+/// another operator has other names.
+bool has_founded(const Observation& seen) {
+  const v1::EtcdCluster& cluster = *seen.cluster;
+  return founds_a_cluster(*seen.pod) && !cluster.status.cluster_id.empty() &&
+         seen.member.metadata.name ==
+             member_name(cluster.metadata.name, cluster.metadata.uid, cluster.status.last_sequence);
 }
 
 bool ended(const kube::Pod& pod) {
@@ -47,6 +59,7 @@ Step pod_step(const Observation& seen) {
   const kube::Pod& pod = *seen.pod;
   if (!is_ours(pod.metadata, member) || pod.metadata.terminating()) return NoStep{};
   if (ended(pod)) return DeletePod{pod.metadata.uid, "it has ended"};
+  if (has_founded(seen)) return DeletePod{pod.metadata.uid, "the cluster has been founded"};
   if (list_is_stale(seen))
     return DeletePod{pod.metadata.uid, "etcd's members changed before it started"};
   const auto role = pod.metadata.labels.find(v1::kRoleLabel);

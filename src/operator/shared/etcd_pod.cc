@@ -24,6 +24,8 @@ std::string initial_cluster_of(const kube::Pod& pod) {
   return argument(pod, kInitialClusterFlag).value_or("");
 }
 
+bool founds_a_cluster(const kube::Pod& pod) { return argument(pod, kInitialStateFlag) == "new"; }
+
 bool takes_many_learners(const kube::Pod& pod) {
   return argument(pod, kMaxLearnersFlag).has_value();
 }

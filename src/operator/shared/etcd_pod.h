@@ -7,10 +7,14 @@
 namespace etcdop {
 
 inline constexpr const char* kInitialClusterFlag = "--initial-cluster=";
+inline constexpr const char* kInitialStateFlag = "--initial-cluster-state=";
 inline constexpr const char* kMaxLearnersFlag = "--max-learners=";
 
 /// What the Pod's command says after --initial-cluster=; empty if nothing.
 std::string initial_cluster_of(const kube::Pod& pod);
+/// Whether the Pod's command starts etcd as the first member of a new cluster, whenever its data
+/// directory is empty.
+bool founds_a_cluster(const kube::Pod& pod);
 /// Whether the Pod's command lets it apply more than one learner.
 bool takes_many_learners(const kube::Pod& pod);
 

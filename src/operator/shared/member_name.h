@@ -1,0 +1,11 @@
+// What a new member of a cluster is called.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace etcdop {
+
+/// "<cluster>-" and five characters that follow from the cluster's UID and the sequence.
+std::string member_name(const std::string& cluster, const std::string& uid, std::int64_t sequence);
+
+}  // namespace etcdop
