@@ -442,12 +442,12 @@ TEST_F(EtcdContract, AJoinerWithAWrongListEnds) {
     plan_nodes(2);
     ASSERT_TRUE(at(0)->add_learner(nodes_[1].peer_url));
     start(1, list_of(3), "existing");
-    expect_end(1, 1, "member count is unequal");
+    expect_loss(1, 1, "member count is unequal");
     const std::string seed = nodes_[0].name + "=" + nodes_[0].peer_url;
     start(2, seed + "," + nodes_[2].name + "=" + nodes_[2].peer_url, "existing");
-    expect_end(2, 1, "PeerURLs: no match found for existing member");
+    expect_loss(2, 1, "PeerURLs: no match found for existing member");
     start(1, seed, "existing");
-    expect_end(1, 1, "couldn't find local name");
+    expect_loss(1, 1, "couldn't find local name");
     start(1, list_of(2), "existing");
     await_leader(1);
   });
@@ -457,7 +457,7 @@ TEST_F(EtcdContract, AJoinerWhosePeersAreSilentEnds) {
   run([&] {
     plan_nodes(2);
     start(0, list_of(2), "existing");
-    expect_end(0, 1, "could not retrieve cluster information from the given URLs");
+    expect_loss(0, 1, "could not retrieve cluster information from the given URLs");
   });
 }
 
@@ -468,7 +468,7 @@ TEST_F(EtcdContract, AnEmptiedMemberIsNotBornTwice) {
     etcds_->kill(victim);
     etcds_->wipe(victim);
     start(victim, list_of(3), "new");
-    expect_end(victim, 1, "has already been bootstrapped");
+    expect_loss(victim, 1, "has already been bootstrapped");
   });
 }
 
@@ -480,7 +480,18 @@ TEST_F(EtcdContract, AnEmptiedMemberThatJoinsAsItselfPanics) {
     etcds_->kill(victim);
     etcds_->wipe(victim);
     start(victim, list_of(3), "existing");
-    expect_end(victim, 2, "Was the raft log corrupted, truncated, or lost?");
+    expect_loss(victim, 2, "Was the raft log corrupted, truncated, or lost?");
+  });
+}
+
+TEST_F(EtcdContract, AMemberWhoseLogIsDamagedEnds) {
+  run([&] {
+    bootstrap(3);
+    const std::size_t victim = (leader() + 1) % 3;
+    etcds_->kill(victim);
+    etcds_->corrupt(victim);
+    start(victim, list_of(3), "existing");
+    expect_loss(victim, 1, "walpb: crc mismatch", DataVerdict::Corrupt);
   });
 }
 

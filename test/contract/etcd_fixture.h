@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "etcd/last_words.h"
 #include "test/contract/etcd_keys.h"
 #include "test/contract/etcds.h"
 
@@ -99,7 +101,16 @@ class EtcdContract : public testing::Test {
   void expect_end(std::size_t node, int code, const std::string& words, Duration max = kHealthMax) {
     EXPECT_TRUE(eventually([&] { return etcds_->ended(node).has_value(); }, max)) << words;
     EXPECT_EQ(etcds_->ended(node), code) << words;
-    EXPECT_TRUE(etcds_->said(node, words)) << words;
+    EXPECT_NE(etcds_->log(node).find(words), std::string::npos) << words;
+  }
+  /// The same, and the end of its log, as much as a Pod's status has of it, tells of its data.
+  void expect_loss(std::size_t node, int code, const std::string& words,
+                   DataVerdict verdict = DataVerdict::Lost) {
+    expect_end(node, code, words);
+    const std::string log = etcds_->log(node);
+    EXPECT_EQ(verdict_of(log.substr(log.size() - std::min<std::size_t>(log.size(), 2048)), true),
+              verdict)
+        << words;
   }
   MemberId id_of(std::size_t node) {
     auto status = at(node)->status();

@@ -38,10 +38,12 @@ class Etcds {
   virtual void terminate(std::size_t node) = 0;
   /// The data dir is empty again. Nothing runs there.
   virtual void wipe(std::size_t node) = 0;
+  /// Its log (raft's) can no longer be read; it does not run.
+  virtual void corrupt(std::size_t node) = 0;
   /// The exit status of what was not killed and has ended.
   virtual std::optional<int> ended(std::size_t node) = 0;
-  /// Whether these words are in the log.
-  virtual bool said(std::size_t node, const std::string& words) = 0;
+  /// All that it has said.
+  virtual std::string log(std::size_t node) = 0;
   /// From now on the node's peer port takes connections and nobody ever answers.
   virtual void only_listen(std::size_t node) = 0;
   /// A flag for start(): it listens to peers where nobody will look for it.

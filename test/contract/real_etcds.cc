@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "etcd/pool.h"
 #include "sys/asio_loop.h"
@@ -121,10 +122,19 @@ class RealEtcds final : public Etcds {
   void kill(std::size_t node) override { places_[node].process->kill(); }
   void terminate(std::size_t node) override { places_[node].process->terminate(); }
   void wipe(std::size_t node) override { std::filesystem::remove_all(data_of(node)); }
-  std::optional<int> ended(std::size_t node) override { return places_[node].process->ended(); }
-  bool said(std::size_t node, const std::string& words) override {
-    return read_file(log_of(node)).find(words) != std::string::npos;
+  /// The middle of what it holds; the rest of a log's file is zeros.
+  void corrupt(std::size_t node) override {
+    for (const auto& file : std::filesystem::directory_iterator(data_of(node) + "/member/wal")) {
+      if (file.path().extension() != ".wal") continue;
+      std::string bytes = read_file(file.path());
+      const std::size_t middle = bytes.find_last_not_of('\0') / 2;
+      for (std::size_t i = 0; i < 64; ++i)
+        bytes.at(middle + i) = static_cast<char>(~bytes[middle + i]);
+      std::ofstream(file.path(), std::ios::binary) << bytes;
+    }
   }
+  std::optional<int> ended(std::size_t node) override { return places_[node].process->ended(); }
+  std::string log(std::size_t node) override { return read_file(log_of(node)); }
   void only_listen(std::size_t node) override {
     places_[node].listening = std::make_unique<Listening>(places_[node].peer_port);
   }

@@ -57,17 +57,17 @@ bool quorum_lost(const Observation& seen) {
   return std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
 }
 
-/// Whether nobody was told yet that there is a cluster: neither was it available before.
-bool is_news(const Conditions& out) {
+/// Whether there is a first member, and nobody was told yet that it serves.
+bool is_news(const Observation& seen, const Conditions& out) {
   const std::string before = out.reason_of(v1::kAvailable);
-  return before.empty() || before == v1::kBootstrapFailed;
+  return (before.empty() || before == v1::kBootstrapFailed) && has_founder_only(seen);
 }
 
 /// There is no cluster yet to be available or not; or its first member is made anew, and it is away
 /// for a moment.
 bool is_being_born(const Observation& seen, const Conditions& out) {
   if (out.status.cluster_id.empty()) return true;
-  return is_news(out) && !seen.split && (is_founding(seen) || !seen.linearizable) &&
+  return is_news(seen, out) && !seen.split && (is_founding(seen) || !seen.linearizable) &&
          out.reason_of(v1::kProgressing) != v1::kDeadlineExceeded;
 }
 
@@ -77,12 +77,13 @@ bool all_is_lost(const Observation& seen) {
 }
 
 void report_available(const Observation& seen, const Census& census, Conditions& out) {
+  const bool latched_now = seen.cluster.status.cluster_id.empty();
   if (seen.split)
     out.set(v1::kAvailable, "Unknown", v1::kSplitBrain,
             "members answer with different cluster ids: " + seen.etcd_error);
-  else if (seen.linearizable &&
-           (is_news(out) || (out.reason_of(v1::kAvailable) == v1::kClusterDiscovered &&
-                             census.voters.size() == 1 && census.want > 1)))
+  else if (seen.linearizable && (latched_now || is_news(seen, out) ||
+                                 (out.reason_of(v1::kAvailable) == v1::kClusterDiscovered &&
+                                  census.voters.size() == 1 && census.want > 1)))
     out.set(v1::kAvailable, "True", v1::kClusterDiscovered,
             "etcd cluster " + out.status.cluster_id + " discovered");
   else if (seen.linearizable && census.ready >= census.want)

@@ -259,8 +259,8 @@ Step Rules::replace() {
   const auto found = std::ranges::find_if(census.staying, [](auto* s) { return lost(*s); });
   if (found == census.staying.end()) return NoStep{};
   const Seat& seat = **found;
-  const auto listed = [](const Seat* s) { return s->listed.has_value(); };
-  if (std::ranges::any_of(census.leaving, listed))
+  const auto on_its_way = [](const Seat* s) { return s->listed && !healthy(*s); };
+  if (std::ranges::any_of(census.leaving, on_its_way))
     return wait("another member to leave before " + seat.name + " is replaced");
   if (census.publishing) return wait("joiners to start before " + seat.name + " is replaced");
   if (census.healthy_voters < quorum(voters()))
@@ -513,10 +513,14 @@ Plan plan(const Observation& seen) {
   return out;
 }
 
-bool is_founding(const Observation& seen) {
+bool has_founder_only(const Observation& seen) {
   const api::ObjectMeta& meta = seen.cluster.metadata;
-  return seen.seats.size() == 1 && seen.seats[0].pod && seen.seats[0].pod->founds &&
+  return seen.seats.size() == 1 &&
          seen.seats[0].name == member_name(meta.name, meta.uid, seen.cluster.status.last_sequence);
+}
+
+bool is_founding(const Observation& seen) {
+  return has_founder_only(seen) && seen.seats[0].pod && seen.seats[0].pod->founds;
 }
 
 std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus& status) {

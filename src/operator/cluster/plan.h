@@ -195,6 +195,9 @@ struct Plan {
 
 Plan plan(const Observation& seen);
 
+/// No member was ever recorded after the one that is there.
+bool has_founder_only(const Observation& seen);
+
 /// The first member is still the Pod that founded the cluster; the member controller makes another
 /// in its place before anybody relies on it.
 bool is_founding(const Observation& seen);

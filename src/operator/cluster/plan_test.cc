@@ -50,7 +50,8 @@ v1::EtcdCluster formed(int replicas) {
 /// N: not in etcd, X: as V, but without an EtcdMember (x: as U). Then: + healthy and ready, - no
 /// answer, * leads (and is healthy), ! its EtcdMember is terminating, f without our finalizer, p
 /// published long ago, s with the list of now, o its Pod takes one learner only, d past the
-/// deadline, g past the grace of a start, v voted before, 1..9 its node.
+/// deadline, g past the grace of a start, v voted before, e its data is gone, 1..9
+/// its node.
 Seat seat_of(const std::string& word, std::size_t index) {
   Seat seat;
   seat.name = word.substr(0, word.find(':'));
@@ -71,7 +72,8 @@ Seat seat_of(const std::string& word, std::size_t index) {
   object.has_finalizer = !has('f');
   object.dormant = has('z');
   object.voter = kind == 'V' || has('v');
-  object.ready = seat.answer && kind == 'V';
+  object.lost = has('e');
+  object.ready = seat.answer && kind == 'V' && !object.lost;
   object.member_id = seat.listed && seat.listed->started ? to_hex(id) : "";
   object.version = seat.answer ? "3.6.16" : "";
   object.made_as = template_of(*formed(3).status.observed);
@@ -239,6 +241,48 @@ TEST(ClusterPlan, EightLearnersAreThereAtMost) {
   EXPECT_EQ(step_of(observe(20, seven + " i:L- j:N")), "none") << "etcd would refuse it for ever";
 }
 
+TEST(ClusterPlan, WhoLostItsDataIsReplacedOneAtATime) {
+  struct Row {
+    int replicas;
+    const char* seats;
+    const char* step;
+    const char* because;
+  };
+  const Row rows[] = {
+      {3, "a:V* b:V+ c:V-e", "delete-member c", ""},
+      {3, "a:V* b:V+ c:V+e", "delete-member c", "whatever it answers"},
+      {3, "a:V* b:V+e c:V-e", "none", "one copy is left of three"},
+      {3, "a:V* b:V- c:V-e", "none", "the same"},
+      {2, "a:V* b:V+e", "none", "both are the quorum"},
+      {4, "a:V* b:V+ c:V-e d:V-", "none", "two of four are no quorum"},
+      {5, "a:V* b:V+ c:V+ d:V-e e:V-e", "delete-member d", "one of them"},
+      {5, "a:V* b:V+ c:V+ d:V-e! e:V-e", "remove-from-etcd d", "and out of etcd"},
+      {5, "a:V* b:V+ c:V+ d:Nv! e:V-e", "delete-member e", "then the other"},
+      {5, "a:V* b:V+ c:V-e d:Ups", "none", "after the joiner, which has its list"},
+      {3, "a:V* b:V+ c:V-e!", "remove-from-etcd c", ""},
+      {3, "a:V* b:V+ c:V+e!", "remove-from-etcd c", "it is no use to wait for another"},
+      {3, "a:V* b:V+ c:Nv!", "create-member #1", "its volume stays until another votes"},
+      {3, "a:V* b:V+ c:L-e", "delete-member c", "a joiner, too"},
+      {3, "a:V* b:V+ c:L+e", "delete-member c", ""},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(step_of(observe(row.replicas, row.seats)), row.step)
+        << row.replicas << " of " << row.seats << ": " << row.because;
+}
+
+TEST(ClusterPlan, NobodyIsReplacedWhileManyClustersAreAway) {
+  const auto step_among = [](int others, int away) {
+    Observation seen = observe(3, "a:V* b:V+ c:V-e");
+    seen.others = others;
+    seen.others_away = away;
+    return step_of(seen);
+  };
+  EXPECT_EQ(step_among(2, 2), "delete-member c") << "too few to tell";
+  EXPECT_EQ(step_among(3, 3), "none");
+  EXPECT_EQ(step_among(15, 3), "none") << "one in five";
+  EXPECT_EQ(step_among(16, 3), "delete-member c");
+}
+
 TEST(ClusterPlan, PodsWithoutANodeShareNone) {
   Observation seen = observe(2, "a:V*1 b:V+2 c:V+2 d:V+3");
   seat(seen, "b").pod->node = seat(seen, "c").pod->node = "";
@@ -281,6 +325,31 @@ TEST(ClusterPlan, AvailableTellsWhatWasObserved) {
   const Plan silent = without_quorum("a:V- b:V- c:V-");
   EXPECT_EQ(condition(silent, v1::kAvailable).status, "Unknown");
   EXPECT_EQ(condition(silent, v1::kAvailable).reason, v1::kClusterUnreachable);
+}
+
+TEST(ClusterPlan, TheFoundersPodIsMadeAnewBeforeAnybodyJoinsOrIsTold) {
+  Observation seen = observe(3, "a:V*");
+  seen.seats[0].name = member_name("db", "u-1", 9);  // The last that was recorded.
+  seen.seats[0].pod->founds = true;
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_EQ(p.waiting_for, "the first member to start anew");
+  EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kAvailable));
+  EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kDegraded));
+
+  Observation away = seen;  // Its Pod is gone for a moment.
+  away.seats[0].pod.reset();
+  away.seats[0].answer.reset();
+  away.seats[0].listed.reset();
+  away.linearizable = false;
+  EXPECT_FALSE(runtime::find_condition(plan(away).status.conditions, v1::kAvailable));
+
+  seen.seats[0].pod->founds = false;
+  EXPECT_EQ(step_of(seen), "create-member #1");
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kClusterDiscovered);
+  seen.seats[0].pod->founds = true;  // Made by another operator, or before others were recorded.
+  seen.seats[0].name = "db-abcde";
+  EXPECT_EQ(step_of(seen), "create-member #1");
 }
 
 TEST(ClusterPlan, WhatIsTheMatterWithAMemberIsTold) {

@@ -9,6 +9,7 @@
 
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
+#include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"

@@ -76,6 +76,7 @@ TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
         "--initial-cluster-token=prod-db-c-1", "--initial-cluster-state=existing",
         "--listen-metrics-urls=http://0.0.0.0:2381", "--max-learners=8"
       ],
+      "terminationMessagePolicy": "FallbackToLogsOnError",
       "ports": [
         {"name": "client", "containerPort": 2379, "protocol": "TCP"},
         {"name": "peer", "containerPort": 2380, "protocol": "TCP"},

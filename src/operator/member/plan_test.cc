@@ -5,6 +5,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/member/objects.h"
+#include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::member {
@@ -61,6 +62,16 @@ Observation whole() {
   seen.volume = volume_of("m-1");
   seen.pod = running_pod(seen.member.spec.initial_cluster);
   return seen;
+}
+
+/// The first member of a cluster that knows its id, and has recorded so many.
+void founded(Observation& o, int recorded) {
+  o.cluster->metadata.name = "db";
+  o.cluster->status.cluster_id = "c1";
+  o.cluster->status.last_sequence = recorded;
+  o.member.metadata.name = member_name("db", "c-1", 1);
+  o.member.spec.bootstrap = true;
+  o.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=new");
 }
 
 TEST(MemberPlan, Table) {
@@ -129,6 +140,24 @@ TEST(MemberPlan, Table) {
          o.pod.reset();
        },
        "none", "paused"},
+      {[](auto& o) { founded(o, 1); }, "delete-pod: the cluster has been founded",
+       "on an empty volume it would found it again"},
+      {[](auto& o) { founded(o, 2); }, "none", "others were recorded since"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.cluster->status.cluster_id = "";
+       },
+       "none", "it has not answered yet"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.pod->spec.containers[0].command.back() = "--initial-cluster-state=existing";
+       },
+       "none", "it is the second one"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.member.metadata.name = "db-other";
+       },
+       "none", "another operator made this cluster"},
       {[](auto& o) { o.pod = running_pod("older"); },
        "delete-pod: etcd's members changed before it started", ""},
       {[](auto& o) {
@@ -239,6 +268,8 @@ void wait_for(kube::Pod& pod, const char* reason) {
   pod.status.container_statuses = {etcd};
 }
 
+constexpr const char* kNoLog = "error validating peerURLs {}: member count is unequal";
+
 TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
   struct Row {
     std::function<void(Observation&)> edit;
@@ -285,6 +316,34 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        "waiting to be added to etcd"},
       {[](auto& o) { wait_for(*o.pod, "CrashLoopBackOff"); }, v1::kCrashLooping,
        "etcd ends again and again: see kubectl logs db-x1"},
+      {[](auto& o) {
+         wait_for(*o.pod, "CrashLoopBackOff");
+         o.pod->status.container_statuses[0].last_state.terminated = {1, "Error", kNoLog};
+         o.member.status.member_id = "1";
+       },
+       v1::kDataLost, "etcd says that its data is gone: see kubectl logs --previous db-x1"},
+      {[](auto& o) {
+         wait_for(*o.pod, "CrashLoopBackOff");
+         o.pod->status.container_statuses[0].last_state.terminated = {1, "Error", kNoLog};
+       },
+       v1::kCrashLooping,
+       "etcd ends again and again: see kubectl logs db-x1"},  // It is new, and its list is old.
+      {[](auto& o) {
+         wait_for(*o.pod, "");
+         o.pod->status.container_statuses[0].state.waiting.reset();
+         o.pod->status.container_statuses[0].state.terminated = {1, "Error", "walpb: crc mismatch"};
+       },
+       v1::kDataCorrupt,
+       "etcd says that it cannot read its data: see kubectl logs --previous db-x1"},
+      {[](auto& o) {
+         wait_for(*o.pod, "");
+         o.pod->status.container_statuses[0].state.waiting.reset();
+         o.pod->status.container_statuses[0].last_state.terminated = {1, "Error",
+                                                                      "walpb: crc mismatch"};
+         say(*o.pod, "Ready", "True");
+         o.member.status.member_id = "1";
+       },
+       v1::kPodReady, "the member serves"},  // Now it does.
       {[](auto& o) {
          o.pod.reset();
          o.rejected = "exceeded quota: q";
