@@ -35,15 +35,9 @@ bool is_value(std::string_view text) {
   return text.find_first_of(std::string_view("\r\n\0", 3)) == text.npos;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 /// What we write ourselves: a second one could make two servers see two requests.
 bool is_ours(const std::string& name) {
-  const std::string key = lower(name);
+  const std::string key = lower_case(name);
   return key == "host" || key == "content-length" || key == "transfer-encoding";
 }
 
@@ -102,7 +96,7 @@ class Exchange {
     Response response;
     response.status = status;
     for (const auto& field : parser_->get())
-      response.headers[lower(field.name_string())] = std::string(field.value());
+      response.headers[lower_case(field.name_string())] = std::string(field.value());
     return response;
   }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,14 @@ struct Request {
   /// Sent after `headers`, in this order; a name may be there more than once.
   std::vector<std::pair<std::string, std::string>> further_headers = {};
 };
+
+/// As names of headers compare: they are ASCII.
+inline std::string lower_case(std::string_view name) {
+  std::string out(name);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
 
 struct Response {
   int status = 0;

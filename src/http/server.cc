@@ -19,6 +19,8 @@ const char* reason(int status) {
   switch (status) {
     case 200: return "OK";
     case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
     case 431: return "Request Header Fields Too Large";
@@ -78,7 +80,7 @@ struct Reader {
     request.method = std::string(message.method_string());
     request.target = std::string(message.target());
     for (const auto& field : message)
-      request.headers[std::string(field.name_string())] = std::string(field.value());
+      request.headers[lower_case(field.name_string())] = std::string(field.value());
     return std::variant<Request, Response>(std::move(request));
   }
   Result<std::variant<Request, Response>> refusal(int status, const char* why) {
@@ -123,7 +125,15 @@ void Server::run(const std::function<Result<std::unique_ptr<Stream>>()>& accept)
 
 std::shared_ptr<Fiber> Server::serve_apart(std::unique_ptr<Stream> connection) {
   auto shared = std::make_shared<std::unique_ptr<Stream>>(std::move(connection));
-  return executor_.spawn([this, shared] { serve(std::move(*shared)); });
+  return executor_.spawn([this, shared] {
+    if (auto opened = open(std::move(*shared))) serve(std::move(*opened));
+  });
+}
+
+Result<std::unique_ptr<Stream>> Server::open(std::unique_ptr<Stream> connection) {
+  if (!options_.open) return connection;
+  Within limit(executor_, options_.idle_limit);
+  return options_.open(std::move(connection));
 }
 
 Response Server::answer(const Request& request) const {

@@ -131,6 +131,60 @@ TEST(Server, MoreConnectionsThanTheLimitAreClosedUnheardAndAllEndWithTheServer) 
   EXPECT_EQ(world.alive(), 0U);
 }
 
+/// A handshake: the client says "y".
+Result<std::unique_ptr<Stream>> shake_hands(std::unique_ptr<Stream> stream) {
+  char said[1];
+  auto n = stream->read(said);
+  if (!n) return n.error();
+  if (*n == 0 || said[0] != 'y') return Error{Code::Denied, "no"};
+  return stream;
+}
+
+TEST(Server, EachConnectionIsOpenedOnAFiberOfItsOwnAndClosedIfThatFailsOrTakesTooLong) {
+  sim::Scheduler world(1);
+  Server server(world, {.open = shake_hands});
+  server.route("/healthz", [](const Request&) { return Response{200, {}, "ok"}; });
+  Door door(world);
+  world.spawn([&] {
+    Within limit(world, 1h);
+    server.run([&] { return door.accept(); });
+  });
+  world.spawn([&] {
+    (void)world.sleep(1s);
+    ASSERT_TRUE(door.clients[1]->write("n"));
+    EXPECT_TRUE(is_closed(world, *door.clients[1]));
+    ASSERT_TRUE(door.clients[2]->write("yGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"));
+    char space[100];
+    EXPECT_TRUE(door.clients[2]->read(space));
+    EXPECT_EQ(world.now().time_since_epoch(), 1s) << "nobody waits for the first one";
+    EXPECT_FALSE(is_closed(world, *door.clients[0]));
+    (void)world.sleep(28s);
+    EXPECT_TRUE(is_closed(world, *door.clients[0]));
+  });
+  world.run();
+  EXPECT_EQ(world.alive(), 0U);
+}
+
+TEST(Server, AHandlerMaySuspendUntilTheLimitAndSeesHeadersInLowerCase) {
+  sim::Scheduler world(1);
+  Server server(world, {});
+  server.route("/slow", [&](const Request& r) {
+    EXPECT_EQ(r.headers.at("authorization"), "Bearer T");
+    EXPECT_EQ(world.sleep(1h), Woken::Deadline);
+    return Response{503, {}, "too late"};
+  });
+  auto [client, peer] = sim::pipe(world);
+  world.spawn([&, &end = peer] { server.serve(std::move(end)); });
+  world.spawn([&, &end = client] {
+    ASSERT_TRUE(end->write("GET /slow HTTP/1.1\r\nAUTHORIZATION: Bearer T\r\n\r\n"));
+    char space[1];
+    (void)end->read(space);
+    EXPECT_EQ(world.now().time_since_epoch(), 30s);
+  });
+  world.run();
+  EXPECT_EQ(world.alive(), 0U);
+}
+
 TEST(Server, AnAcceptThatFailsIsTriedAgain) {
   sim::Scheduler world(1);
   Server server(world, {});

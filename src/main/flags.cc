@@ -43,6 +43,9 @@ void declare(CLI::App& app, Flags& flags, Words& words) {
   app.add_flag("--version", flags.show_version, "Print the version.");
   app.add_option("--metrics-bind-address", flags.metrics_bind_address,
                  "Where metrics are served; 0: nowhere.");
+  app.add_flag("--metrics-secure", flags.metrics_secure,
+               "Serve metrics by TLS, with a certificate of our own making, and only to accounts "
+               "that may get the nonResourceURL /metrics.");
   app.add_option("--health-probe-bind-address", flags.health_probe_bind_address,
                  "Where /healthz and /readyz are served; 0: nowhere.");
   app.add_option("--flight-recorder-bind-address", flags.flight_recorder_bind_address,

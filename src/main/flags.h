@@ -11,7 +11,9 @@
 namespace etcdop {
 
 struct Flags {
-  std::string metrics_bind_address = ":8080";       ///< "0": none.
+  std::string metrics_bind_address = ":8080";  ///< "0": none.
+  /// Metrics by TLS, and only for whom the API server lets have them.
+  bool metrics_secure = false;
   std::string health_probe_bind_address = ":8081";  ///< "0": none.
   /// Of a loopback interface, as what is served has no authorization; "0": none, and nothing is
   /// recorded.

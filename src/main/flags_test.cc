@@ -21,6 +21,7 @@ TEST(Flags, TheDefaultsAreTheReferences) {
   EXPECT_EQ(flags->metrics_bind_address, ":8080");
   EXPECT_EQ(flags->health_probe_bind_address, ":8081");
   EXPECT_EQ(flags->flight_recorder_bind_address, "127.0.0.1:8082") << "nobody else's network";
+  EXPECT_FALSE(flags->metrics_secure) << "its sidecar asks by plain HTTP";
   EXPECT_FALSE(flags->leader_elect);
   EXPECT_TRUE(flags->watch_namespaces.empty());
   EXPECT_EQ(flags->etcd_image_repository, "quay.io/coreos/etcd");
@@ -28,10 +29,11 @@ TEST(Flags, TheDefaultsAreTheReferences) {
 
 TEST(Flags, OneDashDoesForTwoAndBooleansTakeAValue) {
   auto flags = parse({"-leader-elect", "-metrics-bind-address=127.0.0.1:9", "--watch-namespace",
-                      "a,b", "-zap-devel=false"});
+                      "a,b", "-zap-devel=false", "--metrics-secure"});
   ASSERT_TRUE(flags) << flags.error().message;
   EXPECT_TRUE(flags->leader_elect);
   EXPECT_EQ(flags->metrics_bind_address, "127.0.0.1:9");
+  EXPECT_TRUE(flags->metrics_secure);
   EXPECT_EQ(flags->watch_namespaces, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(flags->log_as_json);
   EXPECT_FALSE(parse({"--leader-elect=false"})->leader_elect);

@@ -15,11 +15,13 @@
 #include "kube/exec_plugin.h"
 #include "main/flags.h"
 #include "operator/operator.h"
+#include "runtime/access.h"
 #include "runtime/metrics.h"
 #include "sys/asio_loop.h"
 #include "sys/command.h"
 #include "sys/log_writer.h"
 #include "sys/process.h"
+#include "sys/self_signed.h"
 #include "sys/system.h"
 
 namespace etcdop {
@@ -29,6 +31,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kStopLimit = 8s;  // The kubelet waits for ten.
 constexpr int kExitFailed = 1, kExitUsage = 2;
+constexpr std::size_t kScrapersMax = 16;  // Each may have a review under way.
+constexpr auto kScrapeLimit = 10s;        // As long as Prometheus waits.
+constexpr const char* kTlsName = "localhost";
 
 kube::ConfigSources config_sources(const Flags& flags) {
   const auto value = [](const char* name) { return environment(name).value_or(""); };
@@ -69,8 +74,10 @@ class Manager {
         operator_({loop, random_, clock_, log, api_, lease_api_, etcd_,
                    flags.flight_recorder_bind_address == "0" ? nullptr : &flight_},
                   operator_options()),
+        scrape_tls_(clock_, kTlsName),
+        scrape_access_(api_, loop, log, {}),
         probes_(loop, {}),
-        scrapes_(loop, {}),
+        scrapes_(loop, scrape_options()),
         flights_(loop, {}) {
     probes_.route("/healthz", [](const auto&) { return http::Response{200, {}, "ok\n"}; });
     probes_.route("/readyz", [this](const auto&) {
@@ -125,6 +132,13 @@ class Manager {
             }};
   }
 
+  http::Server::Options scrape_options() {
+    http::Server::Options options{.connections = kScrapersMax, .idle_limit = kScrapeLimit};
+    if (flags_.metrics_secure)
+      options.open = [this](auto connection) { return scrape_tls_.over(std::move(connection)); };
+    return options;
+  }
+
   void measure() {
     runtime::measure(metrics_, operator_.clusters());
     runtime::measure(metrics_, operator_.members());
@@ -145,10 +159,11 @@ class Manager {
           memory->set(static_cast<double>(usage.resident_bytes));
           cpu->set(usage.cpu_seconds);
         });
-    scrapes_.route("/metrics", [this](const auto&) {
+    const http::Server::Handler all = [this](const auto&) {
       return http::Response{
           200, {{"content-type", std::string(runtime::kMetricsContentType)}}, metrics_.text()};
-    });
+    };
+    scrapes_.route("/metrics", flags_.metrics_secure ? scrape_access_.guard(all) : all);
   }
 
   /// A fiber that is cancelled at the end.
@@ -166,6 +181,7 @@ class Manager {
                  {{"what", what}, {"address", address}, {"error", listener.error().message}});
       return false;
     }
+    log_.info("serving", {{"what", what}, {"port", (*listener)->local_port()}});
     background([&server, listener = std::shared_ptr<Listener>(std::move(*listener))] {
       server.run([&] { return listener->accept(); });
     });
@@ -192,6 +208,8 @@ class Manager {
   etcd::Pool etcd_;
   FlightRecorder flight_;
   Operator operator_;
+  SelfSignedServer scrape_tls_;
+  runtime::AccessReviews scrape_access_;
   http::Server probes_, scrapes_, flights_;
   std::vector<std::shared_ptr<Fiber>> background_;
 };

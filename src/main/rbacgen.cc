@@ -11,6 +11,7 @@
 
 #include "operator/cluster/wire.h"
 #include "operator/member/wire.h"
+#include "runtime/access.h"
 #include "runtime/events.h"
 #include "runtime/leader.h"
 
@@ -88,5 +89,7 @@ int main(int argc, char** argv) {
   const bool rules_good = handle(dir + "/rbac-manager.yaml", rules(manager));
   const bool lease_good =
       handle(dir + "/rbac-leader-election.yaml", rules(etcdop::runtime::leader_permissions()));
-  return rules_good && lease_good ? 0 : 1;
+  const bool proxy_good =
+      handle(dir + "/rbac-proxy.yaml", rules(etcdop::runtime::access_permissions()));
+  return rules_good && lease_good && proxy_good ? 0 : 1;
 }

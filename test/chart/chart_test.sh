@@ -26,7 +26,7 @@ test_that() {
   fi
 }
 
-flatten() { /usr/bin/python3 test/chart/flatten.py; }
+flatten() { /usr/bin/python3 test/chart/flatten.py "$@"; }
 
 # render [FLAG...]: the objects that helm makes with these flags, as flatten.py writes them.
 render() { helm template etcd-operator "$chart" --namespace operators "$@" | flatten; }
@@ -77,6 +77,15 @@ selects() {
   done < <(part "$default" "$1" "$2" | sed "s/^$2\.//")
 }
 
+# as_roles FACTS: these objects, of one namespace, give the account of the operator the rules of rbac-manager.yaml.
+as_roles() {
+  local role=Role/etcd-operator-manager-role binding=RoleBinding/etcd-operator-manager-rolebinding
+  same "$(part "$1" "$role" rules | sort)" "$(flatten <"$chart/files/rbac-manager.yaml" | sort)" || return
+  has "$1" "$binding roleRef.kind=\"Role\"" "$binding roleRef.name=\"${role#*/}\"" \
+    "$binding subjects.0.kind=\"ServiceAccount\"" "$binding subjects.0.name=\"etcd-operator\"" \
+    "$binding subjects.0.namespace=\"operators\""
+}
+
 # refused WORDS FLAG...: helm fails with these words.
 refused() {
   if helm template etcd-operator "$chart" --namespace operators "${@:2}" >"$work/refused" 2>&1; then
@@ -121,7 +130,10 @@ if ! render >"$default"; then
   exit 1
 fi
 test_that "the objects are these" same "$(cut -d' ' -f1 "$default" | sort -u)" "ClusterRole/etcd-operator-manager-role
+ClusterRole/etcd-operator-metrics-reader
+ClusterRole/etcd-operator-proxy-role
 ClusterRoleBinding/etcd-operator-manager-rolebinding
+ClusterRoleBinding/etcd-operator-proxy-rolebinding
 $clusters
 $members
 $operator
@@ -140,7 +152,14 @@ test_that "the Lease's rights are in the Role" \
   has "$default" 'Role/etcd-operator-leader-election-role rules.0.apiGroups.0="coordination.k8s.io"' \
   'Role/etcd-operator-leader-election-role rules.0.resources.0="leases"'
 test_that "they are in no ClusterRole" lacks "$default" ClusterRole/ leases
-for binding in ClusterRole/manager Role/leader-election; do
+test_that "the ClusterRole for the metrics' callers has the rules of rbac-proxy.yaml" \
+  as_file ClusterRole/etcd-operator-proxy-role rules rbac-proxy.yaml
+test_that "who reads metrics may get /metrics and nothing else" \
+  same "$(part "$default" ClusterRole/etcd-operator-metrics-reader rules | sort)" \
+  'rules.0.nonResourceURLs.0="/metrics"
+rules.0.verbs.0="get"'
+test_that "that is given to nobody" lacks "$default" ClusterRoleBinding/ metrics-reader
+for binding in ClusterRole/manager ClusterRole/proxy Role/leader-election; do
   kind=${binding%/*} name=etcd-operator-${binding#*/}
   test_that "the ${kind}Binding gives the ServiceAccount that $kind" \
     has "$default" "${kind}Binding/${name}-rolebinding roleRef.kind=\"$kind\"" \
@@ -171,15 +190,17 @@ version=$(sed -n 's/^appVersion: "\(.*\)"$/\1/p' "$chart/Chart.yaml")
 test_that "the image is the appVersion's" has "$default" "$operator $manager.image=\"$image:$version\""
 test_that "the operator is told its own image" has "$default" "$operator $manager.env.0.name=\"OPERATOR_IMAGE\"" \
   "$operator $manager.env.0.value=\"$image:$version\""
-test_that "metrics and probes are on :8080 and :8081" \
+test_that "metrics, for whom the API server lets have them, and probes are on :8443 and :8081" \
   has "$default" "$operator $manager.args.0=\"--health-probe-bind-address=:8081\"" \
-  "$operator $manager.args.1=\"--metrics-bind-address=:8080\"" "$operator $manager.args.2=\"--leader-elect\"" \
-  "$operator $manager.ports.0.name=\"metrics\"" "$operator $manager.ports.0.containerPort=8080" \
+  "$operator $manager.args.1=\"--metrics-bind-address=:8443\"" "$operator $manager.args.2=\"--metrics-secure\"" \
+  "$operator $manager.args.3=\"--leader-elect\"" \
+  "$operator $manager.ports.0.name=\"https\"" "$operator $manager.ports.0.containerPort=8443" \
   "$operator $manager.ports.1.name=\"probes\"" "$operator $manager.ports.1.containerPort=8081" \
   "$operator $manager.livenessProbe.httpGet.path=\"/healthz\"" "$operator $manager.livenessProbe.httpGet.port=\"probes\"" \
   "$operator $manager.readinessProbe.httpGet.path=\"/readyz\"" "$operator $manager.readinessProbe.httpGet.port=\"probes\""
-test_that "the metrics' Service leads there" has "$default" 'Service/etcd-operator-metrics spec.ports.0.port=8080' \
-  'Service/etcd-operator-metrics spec.ports.0.targetPort="metrics"'
+test_that "the metrics' Service leads there" has "$default" 'Service/etcd-operator-metrics spec.ports.0.port=8443' \
+  'Service/etcd-operator-metrics spec.ports.0.name="https"' 'Service/etcd-operator-metrics spec.ports.0.targetPort="https"'
+test_that "no container stands beside the manager" lacks "$default" "$operator" "$pod.containers.1"
 test_that "the Deployment selects its Pods" selects "$operator" spec.selector.matchLabels
 # A Deployment's selector is fixed: with a label of the version in it, no upgrade would be possible.
 test_that "it selects by what no upgrade changes" same "$(part "$default" "$operator" spec.selector.matchLabels)" \
@@ -226,21 +247,66 @@ takes tolerations --set-json 'tolerations=[{"key":"own","operator":"Exists"}]' -
 takes affinity --set affinity.nodeAffinity.weight=7 -- "$operator $pod.affinity.nodeAffinity.weight=7"
 takes manager.watchNamespaces --set 'manager.watchNamespaces={one,two}' -- \
   "$operator $manager.env.2.name=\"WATCH_NAMESPACE\"" "$operator $manager.env.2.value=\"one,two\""
+helm template etcd-operator "$chart" --namespace operators --set 'manager.watchNamespaces={one,two,one}' >"$work/watched.yaml"
+flatten <"$work/watched.yaml" >"$work/watched"
+for namespace in one two; do
+  flatten "$namespace" <"$work/watched.yaml" >"$work/watched-$namespace"
+  test_that "the operator has its rights in the watched namespace $namespace" as_roles "$work/watched-$namespace"
+done
+test_that "and in no other one" lacks "$work/watched" Cluster manager-role
+test_that "it has those of its Lease in its own" has "$work/watched" \
+  'Role/etcd-operator-leader-election-role metadata.namespace="operators"'
+render --set 'manager.watchNamespaces={one},kubeRbacProxy.enabled=false,crds.enabled=false' >"$work/roles"
+test_that "with kubeRbacProxy.enabled=false nothing but the CRDs belongs to the cluster" \
+  same "$(cut -d' ' -f1 "$work/roles" | sort -u)" "$operator
+Role/etcd-operator-leader-election-role
+Role/etcd-operator-manager-role
+RoleBinding/etcd-operator-leader-election-rolebinding
+RoleBinding/etcd-operator-manager-rolebinding
+Service/etcd-operator-metrics
+ServiceAccount/etcd-operator"
 for resource in limits.cpu=2 limits.memory=3Gi requests.cpu=1 requests.memory=2Gi; do
   takes "manager.resources.${resource%=*}" --set-string "manager.resources.$resource" -- \
     "$operator $manager.resources.${resource%=*}=\"${resource#*=}\""
 done
 takes metricsService.port --set metricsService.port=9090 -- 'Service/etcd-operator-metrics spec.ports.0.port=9090'
 
-# What this release cannot do is refused.
-test_that "kubeRbacProxy.enabled=true is refused" refused \
-  "kubeRbacProxy.enabled=true is not implemented in this release: metrics are served as plain HTTP on :8080" \
-  --set kubeRbacProxy.enabled=true
-echo kubeRbacProxy.enabled >>"$work/tested"
-test_that "metrics.serviceMonitor.enabled=true is refused" refused \
-  "metrics.serviceMonitor.enabled=true needs kubeRbacProxy.enabled=true, which is not implemented in this release" \
-  --set metrics.serviceMonitor.enabled=true
-echo metrics.serviceMonitor.enabled >>"$work/tested"
+takes kubeRbacProxy.enabled --set kubeRbacProxy.enabled=false -- "$operator $manager.args.1=\"--metrics-bind-address=:8080\"" \
+  "$operator $manager.args.2=\"--leader-elect\"" "$operator $manager.ports.0.name=\"http\"" \
+  "$operator $manager.ports.0.containerPort=8080" 'Service/etcd-operator-metrics spec.ports.0.targetPort="http"'
+render --set kubeRbacProxy.enabled=false >"$work/plain"
+test_that "without it nobody is asked who may have metrics" lacks "$work/plain" "" proxy-role
+test_that "and there is no role for who reads them" lacks "$work/plain" "" metrics-reader
+for ignored in image resources.{limits,requests}.{cpu,memory}; do
+  echo "kubeRbacProxy.$ignored" >>"$work/tested"
+  render --set-string "kubeRbacProxy.$ignored=7" >"$work/ignored"
+  test_that "kubeRbacProxy.$ignored is accepted and changes nothing" same "$(cat "$default")" "$(cat "$work/ignored")"
+done
+takes metrics.serviceMonitor.enabled --set metrics.serviceMonitor.enabled=true -- \
+  'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.port="https"' \
+  'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.scheme="https"' \
+  'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.tlsConfig.insecureSkipVerify=true'
+test_that "a ServiceMonitor without authorized metrics is refused" refused \
+  "metrics.serviceMonitor.enabled=true needs kubeRbacProxy.enabled=true" \
+  --set metrics.serviceMonitor.enabled=true,kubeRbacProxy.enabled=false
+
+# notes WORDS FLAG...: with these flags, what helm prints after an install has the words.
+notes() {
+  helm install etcd-operator "$chart" --namespace operators --dry-run=client "${@:2}" | sed -n '/^NOTES:/,$p' >"$work/notes"
+  grep -qF -- "$1" "$work/notes" || {
+    cat "$work/notes"
+    return 1
+  }
+}
+test_that "the notes say that there is no sidecar" notes \
+  "there is no sidecar, and kubeRbacProxy.image and kubeRbacProxy.resources have no effect"
+test_that "the notes say who reads plain metrics" notes "for everybody, unencrypted" --set kubeRbacProxy.enabled=false
+test_that "the notes say what the rights end at" notes "It looks after clusters in one, two, and has rights there only." \
+  --set 'manager.watchNamespaces={one,two}'
+test_that "and what needs a ClusterRole all the same" notes "With kubeRbacProxy.enabled=false this release has none" \
+  --set 'manager.watchNamespaces={one}'
+
+# What cannot work is refused.
 test_that "an account that is not made here must be named" refused \
   "serviceAccount.name is required when serviceAccount.create is false" --set serviceAccount.create=false
 test_that "it must not be \"default\"" refused 'serviceAccount.name must not be "default"' \

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the YAML documents of its input as lines "KIND/NAME PATH=JSON", for grep; what has no kind, as "PATH=JSON"."""
+"""Writes the YAML documents of its input as lines "KIND/NAME PATH=JSON", for grep; what has no kind, as "PATH=JSON".
+flatten.py [NAMESPACE]: of this namespace only."""
 import json
 import sys
 
@@ -18,7 +19,7 @@ def flat(path, value):
 
 
 for document in yaml.load_all(sys.stdin, Loader=yaml.CSafeLoader):
-    if document is None:
+    if document is None or sys.argv[1:] and document["metadata"].get("namespace") != sys.argv[1]:
         continue
     name = f"{document['kind']}/{document['metadata']['name']} " if "kind" in document else ""
     for line in flat("", document):

@@ -46,12 +46,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* Refuses what this release cannot do. */}}
-{{- define "etcd-operator.validate" -}}
-{{- if .Values.kubeRbacProxy.enabled -}}
-{{- fail "kubeRbacProxy.enabled=true is not implemented in this release: metrics are served as plain HTTP on :8080" -}}
+{{/* How metrics are served; the name of their port, in the Pod and in the Service. */}}
+{{- define "etcd-operator.metricsScheme" -}}
+{{- ternary "https" "http" .Values.kubeRbacProxy.enabled -}}
 {{- end -}}
-{{- if .Values.metrics.serviceMonitor.enabled -}}
-{{- fail "metrics.serviceMonitor.enabled=true needs kubeRbacProxy.enabled=true, which is not implemented in this release" -}}
-{{- end -}}
+
+{{/* The operator's account, as RBAC's bindings name it. */}}
+{{- define "etcd-operator.subjects" -}}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "etcd-operator.serviceAccountName" . }}
+    namespace: {{ .Release.Namespace }}
 {{- end -}}

@@ -1,0 +1,81 @@
+// TokenReview and SubjectAccessReview: questions to the API server about somebody else. They are
+// created and never stored: what the create answers is the whole object, with its status.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/describe.h"
+#include "api/meta.h"
+
+namespace etcdop::kube {
+
+/// Who somebody is, as the API server knows them.
+struct UserInfo {
+  std::string username, uid;
+  std::vector<std::string> groups;
+  std::map<std::string, std::vector<std::string>> extra;
+  bool operator==(const UserInfo&) const = default;
+
+  static auto describe() {
+    using S = UserInfo;
+    return api::object(
+        "authentication.k8s.io/v1.UserInfo.",
+        std::tuple{api::sparse("username", &S::username, ""), api::sparse("uid", &S::uid, ""),
+                   api::sparse("groups", &S::groups, ""), api::sparse("extra", &S::extra, "")});
+  }
+};
+
+struct TokenReviewStatus {
+  bool authenticated = false;  ///< `user` is who has the token.
+  UserInfo user;
+  bool operator==(const TokenReviewStatus&) const = default;
+
+  static auto describe() {
+    using S = TokenReviewStatus;
+    return api::object("authentication.k8s.io/v1.TokenReviewStatus, in part.",
+                       std::tuple{api::sparse("authenticated", &S::authenticated, ""),
+                                  api::sparse("user", &S::user, "")});
+  }
+};
+
+/// Whose token is this? The token is in the spec, which is only ever written.
+struct TokenReview {
+  static constexpr api::Resource resource{"authentication.k8s.io", "v1", "tokenreviews",
+                                          "TokenReview"};
+  TokenReviewStatus status;
+  bool operator==(const TokenReview&) const = default;
+
+  static auto describe() {
+    using S = TokenReview;
+    return api::object("authentication.k8s.io/v1.TokenReview, in part.",
+                       std::tuple{api::sparse("status", &S::status, "")});
+  }
+};
+
+struct SubjectAccessReviewStatus {
+  bool allowed = false;
+  bool operator==(const SubjectAccessReviewStatus&) const = default;
+
+  static auto describe() {
+    using S = SubjectAccessReviewStatus;
+    return api::object("authorization.k8s.io/v1.SubjectAccessReviewStatus, in part.",
+                       std::tuple{api::sparse("allowed", &S::allowed, "")});
+  }
+};
+
+/// May they do this? Who, and what, is in the spec, which is only ever written.
+struct SubjectAccessReview {
+  static constexpr api::Resource resource{"authorization.k8s.io", "v1", "subjectaccessreviews",
+                                          "SubjectAccessReview"};
+  SubjectAccessReviewStatus status;
+  bool operator==(const SubjectAccessReview&) const = default;
+
+  static auto describe() {
+    using S = SubjectAccessReview;
+    return api::object("authorization.k8s.io/v1.SubjectAccessReview, in part.",
+                       std::tuple{api::sparse("status", &S::status, "")});
+  }
+};
+
+}  // namespace etcdop::kube
