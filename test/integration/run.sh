@@ -1,8 +1,9 @@
 #!/bin/bash
 # run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it (samples.py);
-# real etcd processes for Pods, and the operator killed at each of its writes. A third of the kill plans by default, chosen by a
-# seed that is printed; --all runs them all. Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings
-# stay in out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
+# the operator with what the chart gives it (installed.py); real etcd processes for Pods, and the operator killed at each of its
+# writes. A third of the kill plans by default, chosen by a seed that is printed; --all runs them all. Other flags go to `standin
+# plans` (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends with the line "N passed, N failed"
+# and leaves no process.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
@@ -41,10 +42,10 @@ if [ "$unit_ended" != 0 ]; then
   [ "$failed" != 0 ] || failed=1
 fi
 
-tools/cluster/build.sh k8s "etcd-$ETCD_VERSION"
+tools/cluster/build.sh k8s helm "etcd-$ETCD_VERSION"
 [ -x "$manager" ] || ./dev build dev
 tools/cluster/apionly.sh up "$world" charts/etcd-operator/files/crds/*.yaml
-PATH=$(built k8s):$PATH
+PATH=$(built k8s):$(built helm):$PATH
 export PATH KUBECONFIG=$world/admin.kubeconfig KUBECACHEDIR=$world/kube-cache
 
 # counted NAME COMMAND...: runs it and adds what its last line "N passed, N failed" says; an end without one is a failure.
@@ -62,6 +63,9 @@ counted() {
 
 # What the CRDs accept and refuse.
 counted samples test/integration/samples.py
+
+# What the chart gives the operator is enough, and who may read its metrics.
+counted installed test/integration/installed.py "$manager"
 
 # The operator has the rights that the chart gives it, and no others.
 user=operator-under-test
