@@ -12,6 +12,7 @@
 #include "sys/asio_loop.h"
 #include "sys/coroutine.h"
 #include "sys/log_writer.h"
+#include "sys/self_signed.h"
 #include "sys/tls.h"
 #include "test/support/certificates.h"
 #include "test/support/grpc_server.h"
@@ -60,12 +61,13 @@ class StackDepth : public ::testing::Test {
     return stream ? tls.over(std::move(*stream), "127.0.0.1") : std::move(stream);
   }
 
-  void serve_http(Listener& listener) {
+  static Response deep(const Request&) { return {200, {}, deep_json()}; }
+  void serve_http(Listener& listener, Server::Handler handler = deep) {
     const TlsServer tls = server_of("");
     auto connection = accept(tls, listener);
     ASSERT_TRUE(connection) << connection.error().message;
     Server server(loop_, {});
-    server.route("/deep", [](const Request&) { return Response{200, {}, deep_json()}; });
+    server.route("/deep", std::move(handler));
     server.serve(std::move(*connection));
   }
   void get_and_parse(const Listener& listener) {
@@ -123,6 +125,33 @@ TEST_F(StackDepth, TheDeepestPathUsesLessThanHalfOfAStack) {
   RecordProperty("server_bytes", static_cast<int>(server->stack_used()));
   EXPECT_GT(client->stack_used(), 4096U) << "it was not painted";
   EXPECT_LT(client->stack_used(), detail::kDefaultBytes / 2);
+  EXPECT_LT(server->stack_used(), detail::kDefaultBytes / 2);
+}
+
+// As metrics are served: behind a certificate of our own making, after asking the API server.
+TEST_F(StackDepth, AHandlerThatAsksAnotherServerUsesLessThanHalfOfAStack) {
+  const Painted painted;
+  auto front = loop_.listen("127.0.0.1", 0), back = loop_.listen("127.0.0.1", 0);
+  ASSERT_TRUE(front && back);
+  const auto server = loop_.spawn([&] {
+    Within limit(loop_, 30s);
+    EXPECT_FALSE(self_sign("localhost", {}, {}).certificate.empty());
+    serve_http(**front, [&](const Request& request) {
+      get_and_parse(**back);
+      return deep(request);
+    });
+  });
+  loop_.spawn([&] {
+    Within limit(loop_, 30s);
+    serve_http(**back);
+  });
+  loop_.spawn([&] {
+    Within limit(loop_, 30s);
+    get_and_parse(**front);
+  });
+  loop_.run();
+  RecordProperty("server_bytes", static_cast<int>(server->stack_used()));
+  EXPECT_GT(server->stack_used(), 4096U) << "it was not painted";
   EXPECT_LT(server->stack_used(), detail::kDefaultBytes / 2);
 }
 

@@ -159,9 +159,9 @@ def rights_in_the_watched_namespaces_are_enough(folder, manager):
                           "--set", f"manager.watchNamespaces={{{','.join(watched)}}}")
     try:
         installed.ready()
-        elsewhere = subprocess.run(["kubectl", "-n", "default", "auth", "can-i", "list", "pods", "--as",
-                                    f"system:serviceaccount:{name}:{name}"], text=True, capture_output=True, timeout=60, check=False)
-        same(elsewhere.stdout.strip(), "no")
+        elsewhere = ("kubectl", "-n", "default", "auth", "can-i", "list", "pods", f"--as=system:serviceaccount:{name}:{name}")
+        said = subprocess.run(elsewhere, text=True, capture_output=True, timeout=60, check=False)
+        same(said.stdout.strip(), "no")
         cluster = {"apiVersion": "etcd-operator.cozystack.io/v1alpha2", "kind": "EtcdCluster", "metadata": {"name": "db"},
                    "spec": {"version": "3.6.16"}}
         for namespace in watched:
