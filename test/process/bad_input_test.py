@@ -12,6 +12,8 @@ import sys
 import tempfile
 import threading
 import unittest
+import urllib.error
+import urllib.request
 
 MANAGER = sys.argv.pop()
 LIMIT_SECONDS = 30
@@ -197,6 +199,45 @@ class BadInput(unittest.TestCase):
         self.complaints(self.kubeconfig(server, user), 1)
         with open(self.path("login.sh.pid"), encoding="utf-8") as file:
             self.assertRaises(ProcessLookupError, os.kill, int(file.read()), 0)
+
+    def served(self, config, *flags):
+        """Starts the manager and waits until it serves probes and metrics: ports by what is served."""
+        command = [MANAGER, "--kubeconfig", config, "--metrics-bind-address=127.0.0.1:0",
+                   "--health-probe-bind-address=127.0.0.1:0", "--flight-recorder-bind-address=0", *flags]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={})
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        ports = {}
+        for line in process.stdout:
+            entry = json.loads(line)
+            if entry["msg"] == "serving":
+                ports[entry["what"]] = entry["port"]
+            if len(ports) == 2:
+                return ports
+        return self.fail("it ended")
+
+    def answer(self, url, token=None):
+        """Status and body."""
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+        try:
+            with urllib.request.urlopen(request, timeout=LIMIT_SECONDS, context=ssl._create_unverified_context()) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read().decode()
+
+    def test_without_the_api_server_it_is_alive_not_ready_and_gives_nobody_secure_metrics(self):
+        self.certificate("ca", 10)
+        self.certificate("server", 10, ca="ca")
+        config = self.kubeconfig(self.server(), {"token": "t"})
+        ports = self.served(config, "--metrics-secure")
+        probes, metrics = f"http://127.0.0.1:{ports['probes']}", f"https://127.0.0.1:{ports['metrics']}/metrics"
+        self.assertEqual(self.answer(probes + "/healthz"), (200, "ok\n"))
+        self.assertEqual(self.answer(probes + "/readyz"), (503, "the caches are not filled yet\n"))
+        self.assertEqual(self.answer(metrics)[0], 401)
+        self.assertEqual(self.answer(metrics, "t"), (503, "the API server does not say whether you may get /metrics\n"))
+        ports = self.served(config)
+        self.assertEqual(self.answer(f"http://127.0.0.1:{ports['metrics']}/metrics")[0], 200)
 
     def told(self, config):
         """All that the manager says, as loudly as it can, until it complains for the second time or ends."""
