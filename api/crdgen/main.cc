@@ -1,11 +1,13 @@
-// crdgen [--check] CORE_V1.json DIR: writes the CRDs as YAML into DIR, or says which of them there
-// are not what it would write.
+// crdgen [--check] CORE_V1.json DIR PAGE: writes the CRDs as YAML into DIR and their reference
+// page, or says which of them are not what it would write.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <vector>
 
 #include "api/crd.h"
+#include "api/crdgen/page.h"
 #include "api/crdgen/yaml.h"
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
@@ -70,7 +72,18 @@ std::string document(const Resolver& resolver, const Json& crd) {
          yaml(resolver.resolve(crd, true));
 }
 
-int run(bool only_check, const std::string& core_path, const std::string& dir) {
+/// Whether the file is, now, what it should be.
+bool settle(bool only_check, const std::string& path, const std::string& text) {
+  if (text == contents(path)) return true;
+  if (only_check) std::cerr << "crdgen: " << path << " is stale, run `ninja gen`\n";
+  else if (!(std::ofstream(path) << text).flush())
+    std::cerr << "crdgen: cannot write " << path << "\n";
+  else return true;
+  return false;
+}
+
+int run(bool only_check, const std::string& core_path, const std::string& dir,
+        const std::string& page_path) {
   boost::system::error_code bad;
   const Json core = json::parse(contents(core_path), bad);
   if (bad || !core.is_object()) {
@@ -78,30 +91,26 @@ int run(bool only_check, const std::string& core_path, const std::string& dir) {
     return 1;
   }
   const Resolver resolver(core.as_object());
-  int stale = 0;
+  bool good = true;
+  std::vector<Json> crds;
   for (const Json& crd :
        {api::crd<api::v1alpha2::EtcdCluster>(), api::crd<api::v1alpha2::EtcdMember>()}) {
     const json::string& plural = crd.at("spec").at("names").at("plural").as_string();
     const std::string path = dir + "/" + plural.c_str() + ".yaml";
-    const std::string text = document(resolver, crd);
-    if (text == contents(path)) continue;
-    ++stale;
-    if (only_check) std::cerr << "crdgen: " << path << " is stale, run `ninja gen`\n";
-    else if (!(std::ofstream(path) << text).flush())
-      std::cerr << "crdgen: cannot write " << path << "\n";
-    else --stale;
+    good = settle(only_check, path, document(resolver, crd)) && good;
+    crds.push_back(crd);
   }
-  return stale ? 1 : 0;
+  return settle(only_check, page_path, page(crds)) && good ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace etcdop::crdgen
 
 int main(int argc, char** argv) {
-  const bool only_check = argc == 4 && std::string(argv[1]) == "--check";
-  if (argc != 3 && !only_check) {
-    std::cerr << "usage: crdgen [--check] CORE_V1.json DIR\n";
+  const bool only_check = argc == 5 && std::string(argv[1]) == "--check";
+  if (argc != 4 && !only_check) {
+    std::cerr << "usage: crdgen [--check] CORE_V1.json DIR PAGE\n";
     return 2;
   }
-  return etcdop::crdgen::run(only_check, argv[argc - 2], argv[argc - 1]);
+  return etcdop::crdgen::run(only_check, argv[argc - 3], argv[argc - 2], argv[argc - 1]);
 }
