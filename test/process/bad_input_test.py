@@ -38,7 +38,10 @@ class Server:
             try:
                 stream.settimeout(LIMIT_SECONDS)
                 with self.context.wrap_socket(stream, server_side=True) as tls:
-                    self.requests.append(tls.recv(65536).decode())
+                    request = tls.recv(65536).decode()
+                    if not request:  # The manager has ended before it asked.
+                        continue
+                    self.requests.append(request)
                     tls.sendall(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}")
             except OSError:
                 stream.close()
