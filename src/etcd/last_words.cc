@@ -18,6 +18,7 @@ constexpr std::array kLogIsShort = {
 };
 constexpr std::array kCannotBeRead = {
     "walpb: crc mismatch",
+    R"("error":"proto: )",  // A record that is no record.
     "invalid database",
     "failed to recover v3 backend from snapshot",
     "freepages: failed to get all reachable pages",

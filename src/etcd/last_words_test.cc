@@ -26,6 +26,8 @@ TEST(LastWords, TellWhetherDataIsLostOrCorrupt) {
        Lost, Lost},
       {"panic: cannot use none as id", Lost, Lost},
       {"walpb: crc mismatch: expected: 19247c72 computed: b4592f23", Corrupt, Corrupt},
+      {R"("msg":"discovery failed","error":"proto: cannot parse invalid wire-format data")",
+       Corrupt, Corrupt},
       {R"("msg":"failed to open database","error":"invalid database")", Corrupt, Corrupt},
       {"panic: failed to recover v3 backend from snapshot", Corrupt, Corrupt},
       {"panic: freepages: failed to get all reachable pages (key[6]=", Corrupt, Corrupt},

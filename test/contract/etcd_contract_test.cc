@@ -488,8 +488,10 @@ TEST_F(EtcdContract, AMemberWhoseLogIsDamagedEnds) {
   run([&] {
     bootstrap(3);
     const std::size_t victim = (leader() + 1) % 3;
+    const std::string value = "a value that can be found in a file";
+    EXPECT_TRUE(keys(victim).put("k", value));  // Whoever answers has it in its log.
     etcds_->kill(victim);
-    etcds_->corrupt(victim);
+    etcds_->corrupt(victim, value);
     start(victim, list_of(3), "existing");
     expect_loss(victim, 1, "walpb: crc mismatch", DataVerdict::Corrupt);
   });

@@ -38,8 +38,8 @@ class Etcds {
   virtual void terminate(std::size_t node) = 0;
   /// The data dir is empty again. Nothing runs there.
   virtual void wipe(std::size_t node) = 0;
-  /// Its log (raft's) can no longer be read; it does not run.
-  virtual void corrupt(std::size_t node) = 0;
+  /// Its log (raft's) is damaged where `value` was written. It does not run.
+  virtual void corrupt(std::size_t node, const std::string& value) = 0;
   /// The exit status of what was not killed and has ended.
   virtual std::optional<int> ended(std::size_t node) = 0;
   /// All that it has said.

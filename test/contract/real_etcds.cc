@@ -122,14 +122,12 @@ class RealEtcds final : public Etcds {
   void kill(std::size_t node) override { places_[node].process->kill(); }
   void terminate(std::size_t node) override { places_[node].process->terminate(); }
   void wipe(std::size_t node) override { std::filesystem::remove_all(data_of(node)); }
-  /// The middle of what it holds; the rest of a log's file is zeros.
-  void corrupt(std::size_t node) override {
+  void corrupt(std::size_t node, const std::string& value) override {
     for (const auto& file : std::filesystem::directory_iterator(data_of(node) + "/member/wal")) {
-      if (file.path().extension() != ".wal") continue;
       std::string bytes = read_file(file.path());
-      const std::size_t middle = bytes.find_last_not_of('\0') / 2;
-      for (std::size_t i = 0; i < 64; ++i)
-        bytes.at(middle + i) = static_cast<char>(~bytes[middle + i]);
+      const std::size_t at = bytes.find(value);
+      if (at == std::string::npos) continue;
+      bytes[at] = static_cast<char>(~bytes[at]);
       std::ofstream(file.path(), std::ios::binary) << bytes;
     }
   }

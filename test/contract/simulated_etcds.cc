@@ -82,7 +82,7 @@ class SimulatedEtcds final : public Etcds {
     places_[node].ended = 128 + 15;
   }
   void wipe(std::size_t node) override { sim::wipe(*places_[node].dir); }
-  void corrupt(std::size_t node) override { sim::corrupt(*places_[node].dir); }
+  void corrupt(std::size_t node, const std::string&) override { sim::corrupt(*places_[node].dir); }
   std::optional<int> ended(std::size_t node) override { return places_[node].ended; }
   std::string log(std::size_t node) override { return places_[node].log; }
   void only_listen(std::size_t node) override {
