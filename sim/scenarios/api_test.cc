@@ -36,10 +36,9 @@ TEST_F(Scenario, S02_TheAnswerToTheMakingOfTheSeedIsLostAndSoIsTheOperator) {
 TEST_F(Scenario, S07_WhoStartsIsToldWhatWasSoAMinuteAgo) {
   settled_cluster(3);
   std::map<std::string, Json> then;
-  for (const api::Resource& r :
-       {v1::EtcdCluster::resource, v1::EtcdMember::resource, kube::Pod::resource,
-        kube::PersistentVolumeClaim::resource, kube::Service::resource,
-        kube::PodDisruptionBudget::resource}) {
+  for (const api::Resource& r : {v1::EtcdCluster::resource, v1::EtcdMember::resource,
+                                 kube::Pod::resource, kube::PersistentVolumeClaim::resource,
+                                 kube::Service::resource, kube::PodDisruptionBudget::resource}) {
     Call list;
     list.verb = Verb::List;
     list.resource = r;

@@ -93,7 +93,7 @@ class Checker {
     Instant until = Instant::min();
   };
   std::map<api::ObjectKey, Pause> pauses_;  // Who was told to sleep.
-  std::set<std::string> announced_;  // UIDs of clusters that were called available.
+  std::set<std::string> announced_;         // UIDs of clusters that were called available.
   Instant hindered_ = Instant::min();
   std::map<std::pair<etcd::ClusterId, etcd::MemberId>, Instant> served_;
   Instant struck_ = Instant::min();
