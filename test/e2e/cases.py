@@ -32,8 +32,8 @@ def three_members(version):
         print(f"    {n:3d} {request}")
     cluster.check_exact(3)
     working = sum(n for request, n in counts.items() if not request.endswith(" events"))
-    if working > 40:
-        raise Failed(f"{working} API requests besides Events, the budget is 40")
+    if working > 44:  # 40, the PodDisruptionBudget, and what the founder's second Pod takes (ADR 0013).
+        raise Failed(f"{working} API requests besides Events, the budget is 44")
     golden = dict(line.split(None, 1)[::-1] for line in open(GOLDEN, encoding="utf-8").read().splitlines()
                   if line and not line.startswith("#"))
     for request, n in counts.items():

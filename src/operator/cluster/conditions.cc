@@ -122,8 +122,9 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
 }
 
 /// What the way to the target waits for, in words that change only when something was achieved.
-std::string progress(const Observation& seen, const Census& census) {
-  if (census.voters.empty()) return with("waiting for the first member", trouble(seen));
+std::string progress(const Observation& seen, const Census& census, const Conditions& out) {
+  if (census.voters.empty() || is_being_born(seen, out))
+    return with("waiting for the first member", trouble(seen));
   const std::string votes = std::to_string(census.staying.size()) + " of " +
                             std::to_string(census.want) + " members vote";
   if (!census.leaving.empty())
@@ -155,8 +156,8 @@ void report_progressing(const Observation& seen, const Census& census, Condition
     const bool born = !out.status.cluster_id.empty();
     out.set(v1::kProgressing, "False", born ? v1::kDeadlineExceeded : v1::kBootstrapFailed,
             "not done within " + std::to_string(seen.cluster.spec.progress_deadline_seconds) +
-                " s: " + progress(seen, census) + "; still trying");
-    if (!born) out.set(v1::kAvailable, "False", v1::kBootstrapFailed, progress(seen, census));
+                " s: " + progress(seen, census, out) + "; still trying");
+    if (!born) out.set(v1::kAvailable, "False", v1::kBootstrapFailed, progress(seen, census, out));
     return;
   }
   const bool waiting_for_seed = out.status.cluster_id.empty() && !seen.seats.empty();
@@ -164,10 +165,10 @@ void report_progressing(const Observation& seen, const Census& census, Condition
                            before == v1::kRetryAfterDeadline || before == v1::kMemberReplacing;
   const char* reason = waiting_for_seed ? v1::kWaitingForSeed : v1::kMemberReplacing;
   if (same_errand && !waiting_for_seed)
-    out.set(v1::kProgressing, "True", before.c_str(), progress(seen, census));
+    out.set(v1::kProgressing, "True", before.c_str(), progress(seen, census, out));
   else if (before == v1::kWaitingForSeed && !waiting_for_seed)
-    out.set(v1::kProgressing, "True", v1::kInitialSnapshot, progress(seen, census));
-  else out.set(v1::kProgressing, "True", reason, progress(seen, census));
+    out.set(v1::kProgressing, "True", v1::kInitialSnapshot, progress(seen, census, out));
+  else out.set(v1::kProgressing, "True", reason, progress(seen, census, out));
 }
 
 std::string cannot(const std::vector<std::string>& features) {
@@ -187,8 +188,11 @@ void report(const Observation& seen, const Census& census,
   Conditions out{seen, status};
   status.ready_members = census.ready;
   const std::string wanted = template_of(*status.observed);
-  status.updated_members = static_cast<std::int32_t>(std::ranges::count_if(
-      seen.seats, [&](const Seat& s) { return s.object && s.object->made_as == wanted; }));
+  // Of those that are ready, which is told anyway when it changes.
+  status.updated_members =
+      static_cast<std::int32_t>(std::ranges::count_if(seen.seats, [&](const Seat& s) {
+        return s.object && s.object->ready && s.object->made_as == wanted;
+      }));
   status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
   status.broken_members = static_cast<std::int32_t>(std::ranges::count_if(seen.seats, lost));
   if (!is_being_born(seen, out)) {

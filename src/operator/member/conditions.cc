@@ -83,7 +83,6 @@ bool is_passing(const Observation& seen, const Verdict& now) {
   const api::Condition* before = runtime::find_condition(seen.member.status.conditions, v1::kReady);
   if (!before || before->reason != v1::kPodNotReady) return false;
   const auto since = from_rfc3339(before->last_transition_time);
-  if (!seen.pod) return false;
   const bool ordinary = now.reason == std::string_view(v1::kPodNotReady) ||
                         now.reason == std::string_view(v1::kUnschedulable);
   return ordinary && since && seen.now - *since < kPassing;
@@ -145,8 +144,11 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
                            member.metadata.generation, seen.now);
   };
   const bool has_pod = seen.pod && is_ours(seen.pod->metadata, member);
-  status.pod_name = has_pod ? seen.pod->metadata.name : "";
-  status.pod_uid = has_pod ? seen.pod->metadata.uid : "";
+  // Of one that is gone it stays, until there is another: it may be a moment.
+  if (has_pod || member.spec.dormant) {
+    status.pod_name = has_pod ? seen.pod->metadata.name : "";
+    status.pod_uid = has_pod ? seen.pod->metadata.uid : "";
+  }
   if (seen.volume && is_ours(seen.volume->metadata, member))
     status.pvc_name = seen.volume->metadata.name;
   status.replicas = 1;

@@ -391,6 +391,8 @@ TEST(MemberStatus, ANewMemberIsNotReportedBeforeThereIsSomethingToTell) {
   seen.volume.reset();
   EXPECT_TRUE(plan(seen).status.conditions.empty());
   seen.member.status.conditions = plan(whole()).status.conditions;
+  EXPECT_EQ(ready(plan(seen)).message, "pod phase: Running") << "it may be a moment";
+  seen.now = seen.now + 10s;
   EXPECT_EQ(ready(plan(seen)).message, "the Pod does not exist yet")
       << "one that had a Pod has lost it";
   EXPECT_EQ(ready(plan(seen)).status, "False");
