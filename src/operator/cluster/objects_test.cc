@@ -92,7 +92,7 @@ T decoded(const Json& made) {
 }
 
 TEST(ClusterObjects, WhatTheServerFillsInIsNoDrift) {
-  for (Json made : {headless_service(cluster()), client_service(cluster())}) {
+  for (const Json& made : {headless_service(cluster()), client_service(cluster())}) {
     auto service = decoded<kube::Service>(made);
     EXPECT_TRUE(is_as_made(service, made));
     service.spec.cluster_ip = "10.96.0.7";

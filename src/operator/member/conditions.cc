@@ -114,7 +114,7 @@ Verdict judge(const Observation& seen) {
   if (!is_ours(seen.pod->metadata, member))
     return {"False", v1::kPodConflict,
             "the Pod " + member.metadata.name + " belongs to somebody else"};
-  if (!pod_ready(*seen.pod)) {
+  if (!pod_ready(*seen.pod) || seen.pod->metadata.terminating()) {
     if (auto loss = last_words(member, *seen.pod)) return *loss;
     if (auto problem = complaint(member, *seen.pod)) return *problem;
     return {"False", v1::kPodNotReady, "pod phase: " + seen.pod->status.phase};

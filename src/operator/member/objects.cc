@@ -167,7 +167,7 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
     spec["topologySpreadConstraints"] = *member.spec.topology_spread_constraints;
   for (const v1::LocalObjectReference& secret : member.spec.image_pull_secrets) {
     if (!spec.contains("imagePullSecrets")) spec["imagePullSecrets"] = json::array();
-    spec["imagePullSecrets"].as_array().push_back({{"name", secret.name}});
+    spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});
   }
   json::object meta = metadata(member, member.metadata.name, member.status.is_voter);
   return Json(json::object{{"metadata", std::move(meta)}, {"spec", std::move(spec)}});

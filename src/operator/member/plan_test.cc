@@ -307,6 +307,12 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
          o.pod->status.container_statuses[0].name = "sidecar";
        },
        v1::kPodNotReady, "pod phase: Running"},
+      {[](auto& o) {
+         say(*o.pod, "Ready", "True");
+         o.member.status.member_id = "1";
+         o.pod->metadata.deletion_timestamp = "t";
+       },
+       v1::kPodNotReady, "pod phase: Running"},  // It ends in a moment.
       {[](auto& o) { say(*o.pod, "PodScheduled", "False", "Unschedulable"); }, v1::kUnschedulable,
        "no node takes the Pod: said so"},
       {[](auto& o) { say(*o.pod, "PodScheduled", "False", "SchedulingGated"); }, v1::kPodNotReady,
