@@ -67,8 +67,10 @@ bool is_news(const Observation& seen, const Conditions& out) {
 /// for a moment.
 bool is_being_born(const Observation& seen, const Conditions& out) {
   if (out.status.cluster_id.empty()) return true;
-  return is_news(seen, out) && !seen.split && (is_founding(seen) || !seen.linearizable) &&
-         out.reason_of(v1::kProgressing) != v1::kDeadlineExceeded;
+  if (seen.split || out.reason_of(v1::kProgressing) == v1::kDeadlineExceeded) return false;
+  const api::Condition* told = runtime::find_condition(out.status.conditions, v1::kAvailable);
+  const bool announced = told && told->status == "True";
+  return (is_founding(seen) && !announced) || (is_news(seen, out) && !seen.linearizable);
 }
 
 /// Whether there were members, and none of them has data.

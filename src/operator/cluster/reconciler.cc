@@ -466,9 +466,7 @@ Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
   const api::ObjectKey key = seen.cluster.metadata.key();
   const Instant now = with_.executor.now();
   const auto put = [&](auto& store, const std::string& what, const Json& wanted) -> Result<Done> {
-    const Duration wait =
-        std::max(contested_.wait(key, what, now), budget_refusals_.wait(key, what, now));
-    if (wait > Duration(0)) {
+    if (const Duration wait = contested_.wait(key, what, now); wait > Duration(0)) {
       plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(wait));
       return Done{};
     }
@@ -485,6 +483,10 @@ Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
   if (done && plan.drop_budget) done = drop_budget(key);
   if (!done || !plan.budget) return done;
   const std::string what = "budget " + std::to_string(*plan.budget);
+  if (const Duration wait = budget_refusals_.wait(key, what, now); wait > Duration(0)) {
+    plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(wait));
+    return done;
+  }
   const bool news = contested_.wait(key, what, now) == Duration(0);
   done = put(stores.budgets, what, budget(reported, *plan.budget));
   if (done && news && *plan.budget == 0) tell_not_redundant(seen);
