@@ -24,8 +24,9 @@ const (
 	troubleFor = 8 * time.Second
 	// refusedRetry is how long at most the operator leaves a write alone that was refused: nothing tells that a quota has gone.
 	refusedRetry = time.Minute
-	// mended is what all may take together after the next try of whoever failed.
-	mended = 10 * time.Second
+	// mended is what all may take together after the next try of whoever failed: twice a start, for the founder's Pod is made
+	// anew (ADR 0013).
+	mended = 20 * time.Second
 )
 
 // told waits until the Ready condition of the only member has the reason, and words in its message.
