@@ -79,7 +79,8 @@ Step next(const Observation& seen) {
   if (member.spec.dormant) {
     const bool sleeps =
         !seen.pod || !is_ours(seen.pod->metadata, member) || seen.pod->metadata.terminating();
-    return sleeps ? Step(NoStep{}) : DeletePod{seen.pod->metadata.uid, "the cluster is paused"};
+    if (sleeps || seen.cluster->spec.replicas > 0) return NoStep{};  // It is about to be woken.
+    return DeletePod{seen.pod->metadata.uid, "the cluster is paused"};
   }
   if (member.spec.initial_cluster.empty()) return NoStep{};
   if (!not_implemented(member).empty()) return NoStep{};  // As it is, rather than without it.

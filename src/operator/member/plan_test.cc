@@ -140,6 +140,12 @@ TEST(MemberPlan, Table) {
          o.pod.reset();
        },
        "none", "paused"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.cluster->spec.replicas = 0;
+       },
+       "delete-pod: the cluster is paused", ""},
+      {[](auto& o) { o.member.spec.dormant = true; }, "none", "it is about to be woken"},
       {[](auto& o) { founded(o, 1); }, "delete-pod: the cluster has been founded",
        "on an empty volume it would found it again"},
       {[](auto& o) { founded(o, 2); }, "none", "others were recorded since"},

@@ -210,6 +210,12 @@ struct Actor {
   }
 
   Result<Done> operator()(const DeletePod& step) const {
+    if (member().spec.dormant) {
+      auto cluster = cluster_now();
+      if (!cluster) return cluster.error();
+      if (*cluster && (*cluster)->spec.replicas > 0)
+        return Error{Code::Conflict, "the cluster of " + meta().name + " is paused no more"};
+    }
     auto going = with.api.remove<kube::Pod>(meta().key(), step.uid);
     if (!going) return Error(going.error()).during("delete Pod " + meta().name);
     if (*going) with.stores.pods.wrote(std::move(**going));
