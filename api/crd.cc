@@ -25,12 +25,17 @@ json::object root_properties(json::object properties) {
 }  // namespace
 
 Json crd(const Resource& resource, Json schema, std::span<const Column> columns,
-         const Scale& scale) {
+         const Scale* scale) {
   json::object& root = schema.as_object();
   root["properties"] = root_properties(std::move(root["properties"].as_object()));
   json::array printed;
   for (const Column& c : columns)
     printed.push_back(json::object{{"name", c.name}, {"type", c.type}, {"jsonPath", c.path}});
+  json::object subresources{{"status", json::object{}}};
+  if (scale)
+    subresources["scale"] = json::object{{"specReplicasPath", scale->spec_replicas},
+                                         {"statusReplicasPath", scale->status_replicas},
+                                         {"labelSelectorPath", scale->selector}};
   const std::string kind = resource.kind;
   return json::object{
       {"apiVersion", "apiextensions.k8s.io/v1"},
@@ -47,12 +52,7 @@ Json crd(const Resource& resource, Json schema, std::span<const Column> columns,
         {"versions", json::array{{{"name", resource.version},
                                   {"served", true},
                                   {"storage", true},
-                                  {"subresources",
-                                   {{"status", json::object{}},
-                                    {"scale",
-                                     {{"specReplicasPath", scale.spec_replicas},
-                                      {"statusReplicasPath", scale.status_replicas},
-                                      {"labelSelectorPath", scale.selector}}}}},
+                                  {"subresources", std::move(subresources)},
                                   {"additionalPrinterColumns", std::move(printed)},
                                   {"schema", {{"openAPIV3Schema", std::move(schema)}}}}}}}}};
 }

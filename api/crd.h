@@ -19,14 +19,16 @@ struct Scale {
 };
 
 /// Puts the envelope of apiextensions.k8s.io/v1 around a kind's schema. `$ref`s are left as they
-/// are.
+/// are. `scale` null: without that sub-resource.
 Json crd(const Resource& resource, Json schema, std::span<const Column> columns,
-         const Scale& scale);
+         const Scale* scale);
 
-/// The CustomResourceDefinition of a described kind with sub-resources status and scale.
+/// The CustomResourceDefinition of a described kind with sub-resource status, and scale if it says
+/// where its numbers are.
 template <Described T>
 Json crd() {
-  return crd(T::resource, schema<T>(), T::columns, T::scale);
+  if constexpr (requires { T::scale; }) return crd(T::resource, schema<T>(), T::columns, &T::scale);
+  else return crd(T::resource, schema<T>(), T::columns, nullptr);
 }
 
 }  // namespace etcdop::api

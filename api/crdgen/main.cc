@@ -10,6 +10,7 @@
 #include "api/crdgen/page.h"
 #include "api/crdgen/yaml.h"
 #include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
 
 namespace etcdop::crdgen {
@@ -94,7 +95,8 @@ int run(bool only_check, const std::string& core_path, const std::string& dir,
   bool good = true;
   std::vector<Json> crds;
   for (const Json& crd :
-       {api::crd<api::v1alpha2::EtcdCluster>(), api::crd<api::v1alpha2::EtcdMember>()}) {
+       {api::crd<api::v1alpha2::EtcdCluster>(), api::crd<api::v1alpha2::EtcdMember>(),
+        api::crd<api::v1alpha2::EtcdDefrag>()}) {
     const json::string& plural = crd.at("spec").at("names").at("plural").as_string();
     const std::string path = dir + "/" + plural.c_str() + ".yaml";
     good = settle(only_check, path, document(resolver, crd)) && good;

@@ -43,6 +43,8 @@ inline constexpr const char* kDegraded = "Degraded";
 inline constexpr const char* kProgressing = "Progressing";
 inline constexpr const char* kReady = "Ready";
 inline constexpr const char* kVersionDrifted = "VersionDrifted";
+/// Of EtcdDefrag: whether it may go on, and in the end whether it did what it was for.
+inline constexpr const char* kDefragChecked = "DefragChecked";
 
 // What Events call changes of etcd's membership; other Events have the reasons of conditions.
 inline constexpr const char* kLearnerAdded = "LearnerAdded";
@@ -83,6 +85,16 @@ inline constexpr const char* kClusterLost = "ClusterLost";
 inline constexpr const char* kForeignMember = "ForeignMember";
 inline constexpr const char* kMemberReplacing = "MemberReplacing";
 inline constexpr const char* kSplitBrain = "SplitBrain";
+// EtcdDefrag; the first two are the reference's.
+inline constexpr const char* kClusterNotHealthy = "ClusterNotHealthy";
+inline constexpr const char* kClusterNotFound = "ClusterNotFound";
+inline constexpr const char* kAnotherRunFirst = "AnotherRunFirst";
+inline constexpr const char* kClusterHealthy = "ClusterHealthy";
+inline constexpr const char* kDefragmented = "Defragmented";
+inline constexpr const char* kDefragmentedInPart = "DefragmentedInPart";
+inline constexpr const char* kLeaderNotDefragmented = "LeaderNotDefragmented";
+inline constexpr const char* kDefragTimedOut = "DefragTimedOut";
+inline constexpr const char* kClusterReplaced = "ClusterReplaced";
 // EtcdMember.
 inline constexpr const char* kCrashLooping = "CrashLooping";
 inline constexpr const char* kDataLost = "DataLost";

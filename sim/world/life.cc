@@ -1,6 +1,7 @@
 #include "sim/world/life.h"
 
 #include "operator/cluster/wire.h"
+#include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
 #include "runtime/events.h"
 #include "runtime/leader.h"
@@ -13,8 +14,8 @@ constexpr std::chrono::seconds kBegin{1767225600};  // 2026-01-01T00:00:00Z
 
 std::vector<kube::Permission> granted() {
   auto out = cluster::permissions();
-  for (const auto& more :
-       {member::permissions(), runtime::event_permissions(), runtime::leader_permissions()})
+  for (const auto& more : {member::permissions(), defrag::permissions(),
+                           runtime::event_permissions(), runtime::leader_permissions()})
     out.insert(out.end(), more.begin(), more.end());
   return out;
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
 #include "runtime/conditions.h"
@@ -61,6 +62,7 @@ void World::serve_kinds() {
   }
   server_.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
   server_.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
+  server_.serve({.resource = v1::EtcdDefrag::resource, .status = true, .generation = true});
   server_.serve({.resource = kube::Service::resource, .status = true, .validate = within_quota});
   server_.serve({.resource = kube::PodDisruptionBudget::resource,
                  .status = true,

@@ -142,6 +142,7 @@ class Manager {
   void measure() {
     runtime::measure(metrics_, operator_.clusters());
     runtime::measure(metrics_, operator_.members());
+    runtime::measure(metrics_, operator_.defrags());
     metrics_.on_scrape(
         [this,
          leads = &metrics_.gauge("leader_election_master_status",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "operator/cluster/wire.h"
+#include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
 #include "runtime/access.h"
 #include "runtime/events.h"
@@ -84,6 +85,7 @@ int main(int argc, char** argv) {
   const std::string dir = argv[argc - 1];
   auto manager = etcdop::cluster::permissions();
   for (auto& p : etcdop::member::permissions()) manager.push_back(p);
+  for (auto& p : etcdop::defrag::permissions()) manager.push_back(p);
   for (auto& p : etcdop::runtime::event_permissions()) manager.push_back(p);
   const auto handle = check ? is_fresh : write_file;
   const bool rules_good = handle(dir + "/rbac-manager.yaml", rules(manager));

@@ -3,6 +3,7 @@
 #include "api/v1alpha2/names.h"
 #include "kube/reflector.h"
 #include "operator/cluster/wire.h"
+#include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
 
 namespace etcdop {
@@ -10,8 +11,9 @@ namespace etcdop {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kStopLimit = 8s;      // The kubelet waits for ten.
-constexpr auto kSyncedEvery = 50ms;  // Between looks at the caches, until they are full.
+constexpr auto kStopLimit = 8s;       // The kubelet waits for ten.
+constexpr auto kSyncedEvery = 50ms;   // Between looks at the caches, until they are full.
+constexpr auto kInstalledEvery = 1s;  // The same of a kind that may not be installed.
 }  // namespace
 
 Operator::Operator(Collaborators with, Options options)
@@ -24,17 +26,24 @@ Operator::Operator(Collaborators with, Options options)
                  with.flight}),
       members_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight},
                options_.images),
+      defrags_({with.executor, with.api, stores_, with.etcd, with.clock, with.log, &events_,
+                with.flight}),
       cluster_controller_(with.executor, with.random, with.log, controller("etcdcluster"),
                           [this](const auto& key) { return clusters_.reconcile(key); }),
       member_controller_(with.executor, with.random, with.log, controller("etcdmember"),
-                         [this](const auto& key) { return members_.reconcile(key); }) {
+                         [this](const auto& key) { return members_.reconcile(key); }),
+      defrag_controller_(with.executor, with.random, with.log,
+                         controller("etcddefrag", defrag::kPassLimit),
+                         [this](const auto& key) { return defrags_.reconcile(key); }) {
   cluster::connect(stores_, cluster_controller_.queue());
   member::connect(stores_, member_controller_.queue());
+  defrag::connect(stores_, defrag_controller_.queue());
 }
 
-runtime::Controller::Options Operator::controller(const char* name) const {
+runtime::Controller::Options Operator::controller(const char* name, Duration pass_limit) const {
   runtime::Controller::Options out;
   out.name = name;
+  out.pass_limit = pass_limit;
   return options_.measured ? options_.measured(std::move(out)) : out;
 }
 
@@ -78,6 +87,7 @@ void Operator::watch_all() {
   watch<member::Api>(stores_.volumes, api::v1alpha2::kClusterLabel);
   watch<cluster::Api>(stores_.services, api::v1alpha2::kClusterLabel);
   watch<cluster::Api>(stores_.budgets, api::v1alpha2::kClusterLabel);
+  watch<defrag::Api>(stores_.defrags, "");
 }
 
 /// Leads, if that is asked for, for as long as the controllers run.
@@ -98,6 +108,13 @@ void Operator::work() {
   if (!stuck_) election_.release();
 }
 
+/// A queue of its own: a member may be busy for minutes.
+void Operator::control_defrags() {
+  while (!stores_.defrags.synced())
+    if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return;
+  defrag_controller_.start();
+}
+
 /// Controllers run on caches that are full.
 void Operator::control() {
   while (!synced())
@@ -107,10 +124,14 @@ void Operator::control() {
   events_.start();
   cluster_controller_.start();
   member_controller_.start();
+  const auto later = with_.executor.spawn([this] { control_defrags(); });
   Wait forever(with_.executor);
   (void)forever.until();
   Shield orderly(with_.executor, kStopLimit);
-  for (runtime::Controller* const controller : {&cluster_controller_, &member_controller_})
+  later->cancel();
+  (void)later->join();
+  for (runtime::Controller* const controller :
+       {&cluster_controller_, &member_controller_, &defrag_controller_})
     if (!controller->stop()) stuck_ = true;
   events_.stop();
 }

@@ -12,6 +12,7 @@
 #include "etcd/client.h"
 #include "kube/api.h"
 #include "operator/cluster/reconciler.h"
+#include "operator/defrag/reconciler.h"
 #include "operator/member/reconciler.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/stores.h"
@@ -59,13 +60,15 @@ class Operator {
   /// enough.
   void stop();
 
-  /// Every cache has been filled.
+  /// Every cache has been filled, but that of EtcdDefrag: where that kind is not installed yet,
+  /// clusters are looked after all the same.
   bool synced() const;
   bool leading() const { return election_.leading(); }
   bool stuck() const { return stuck_; }
   const runtime::EventRecorder& events() const { return events_; }
   runtime::Controller& clusters() { return cluster_controller_; }
   runtime::Controller& members() { return member_controller_; }
+  runtime::Controller& defrags() { return defrag_controller_; }
 
  private:
   template <class Controller, class T>
@@ -73,7 +76,9 @@ class Operator {
   void watch_all();
   void work();
   void control();
-  runtime::Controller::Options controller(const char* name) const;
+  void control_defrags();
+  runtime::Controller::Options controller(
+      const char* name, Duration pass_limit = runtime::Controller::Options{}.pass_limit) const;
 
   Collaborators with_;
   Options options_;
@@ -82,7 +87,8 @@ class Operator {
   runtime::EventRecorder events_;
   cluster::Reconciler clusters_;
   member::Reconciler members_;
-  runtime::Controller cluster_controller_, member_controller_;
+  defrag::Reconciler defrags_;
+  runtime::Controller cluster_controller_, member_controller_, defrag_controller_;
   std::vector<std::function<void()>> stop_watching_;
   std::shared_ptr<Fiber> working_;
   Result<Done> ended_ = Done{};

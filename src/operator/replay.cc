@@ -1,6 +1,7 @@
 #include "operator/replay.h"
 
 #include "operator/cluster/plan.h"
+#include "operator/defrag/plan.h"
 #include "operator/member/plan.h"
 
 namespace etcdop {
@@ -56,6 +57,7 @@ Result<Replayed> run(const FlightReader::Pair& pair, Plan (*plan)(const Observat
 Result<Replayed> replay(const FlightReader::Pair& pair) {
   if (pair.kind == api::v1alpha2::EtcdCluster::resource.kind) return run(pair, cluster::plan);
   if (pair.kind == api::v1alpha2::EtcdMember::resource.kind) return run(pair, member::plan);
+  if (pair.kind == api::v1alpha2::EtcdDefrag::resource.kind) return run(pair, defrag::plan);
   return Error{Code::Invalid, "kind: \"" + pair.kind + "\" has no plan"};
 }
 

@@ -168,10 +168,6 @@ Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
   return manifest(cluster, std::move(meta), api::encode(spec).as_object());
 }
 
-std::string member_host(const api::ObjectKey& cluster, const std::string& member) {
-  return member + "." + cluster.name + "." + cluster.ns + ".svc";
-}
-
 bool is_ours(const api::ObjectMeta& child, const v1::EtcdCluster& cluster) {
   return owned_by(child, cluster.metadata.uid);
 }

@@ -29,9 +29,6 @@ json::object mended(const kube::PodDisruptionBudget& now, const Json& wanted);
 /// An EtcdMember with the spec of status.observed. Only the seed's initialCluster is filled.
 Json member(const api::v1alpha2::EtcdCluster& cluster, const CreateMember& step);
 
-/// "<member>.<cluster>.<namespace>.svc": the name in a member's URLs and certificates.
-std::string member_host(const api::ObjectKey& cluster, const std::string& member);
-
 /// Whether `child` has `cluster`, by UID, as its owner.
 bool is_ours(const api::ObjectMeta& child, const api::v1alpha2::EtcdCluster& cluster);
 

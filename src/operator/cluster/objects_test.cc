@@ -204,10 +204,6 @@ TEST(ClusterObjects, WhatIsMadeCarriesTheUsersMetadata) {
   }
 }
 
-TEST(ClusterObjects, AMembersHostIsItsNameInTheHeadlessService) {
-  EXPECT_EQ(member_host({"prod", "db"}, "db-x1"), "db-x1.db.prod.svc");
-}
-
 TEST(ClusterObjects, OursIsWhatHasOurUidAmongItsOwners) {
   api::ObjectMeta child;
   EXPECT_FALSE(is_ours(child, cluster()));

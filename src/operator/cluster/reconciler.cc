@@ -13,6 +13,7 @@
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/finalizer.h"
 #include "operator/shared/look_again.h"
+#include "operator/shared/member_endpoint.h"
 #include "operator/shared/owner.h"
 #include "operator/shared/status_patch.h"
 #include "runtime/conditions.h"
@@ -28,21 +29,6 @@ constexpr std::chrono::milliseconds kAgainSoon{200};
 constexpr auto kRefusalsExpected = 15s;       // For 5 s after each change; longer is worth telling.
 constexpr auto kProofHolds = 3s;              // Its watch told nothing else meanwhile.
 constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
-
-/// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
-std::optional<etcd::Endpoint> endpoint_of(const v1::EtcdCluster& cluster,
-                                          const v1::EtcdMember& member, const kube::Pod& pod) {
-  const bool ours = owned_by(pod.metadata, member.metadata.uid);
-  if (!ours || pod.status.pod_ip.empty() || pod.status.phase != "Running") return std::nullopt;
-  etcd::Endpoint out;
-  out.address = pod.status.pod_ip;
-  out.server_name = member_host(cluster.metadata.key(), member.metadata.name);
-  if (const auto id = etcd::from_hex(cluster.status.cluster_id); id && *id)
-    out.cluster = etcd::ClusterId{*id};
-  if (const auto id = etcd::from_hex(member.status.member_id); id && *id)
-    out.member = etcd::MemberId{*id};
-  return out;
-}
 
 Seat::Object object_of(const v1::EtcdMember& member) {
   Seat::Object out;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
 #include "kube/core_types.h"
@@ -28,6 +29,10 @@ struct Stores {
   kube::Store<api::v1alpha2::EtcdCluster> clusters{
       [](const auto& c) { return std::optional(c.metadata.key()); }};
   kube::Store<api::v1alpha2::EtcdMember> members{labelled<api::v1alpha2::EtcdMember>};
+  /// By the cluster that they name, whether or not there is one.
+  kube::Store<api::v1alpha2::EtcdDefrag> defrags{[](const auto& run) {
+    return std::optional(api::ObjectKey{run.metadata.ns, run.spec.cluster_ref.name});
+  }};
   kube::Store<kube::Pod> pods{labelled<kube::Pod>};
   kube::Store<kube::PersistentVolumeClaim> volumes{labelled<kube::PersistentVolumeClaim>};
   kube::Store<kube::Service> services{labelled<kube::Service>};

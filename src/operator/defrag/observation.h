@@ -1,0 +1,95 @@
+// What one pass over an EtcdDefrag may look at. A value; nothing here does I/O.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcddefrag.h"
+#include "base/wall_time.h"
+#include "etcd/member.h"
+#include "operator/shared/value_codecs.h"
+
+namespace etcdop::defrag {
+
+/// Its own answer to Status in this pass, ids checked. Sizes in bytes.
+struct MemberAnswer {
+  etcd::MemberId leader;  ///< 0: it knows none.
+  std::int64_t db_size = 0, db_size_in_use = 0;
+  bool operator==(const MemberAnswer&) const = default;
+
+  static auto describe() {
+    using S = MemberAnswer;
+    return api::object(
+        "Its own answer.",
+        std::tuple{api::sparse("leader", &S::leader, ""), api::sparse("dbSize", &S::db_size, ""),
+                   api::sparse("dbSizeInUse", &S::db_size_in_use, "")});
+  }
+};
+
+/// An EtcdMember of the cluster, and what etcd says of it.
+struct MemberSeen {
+  std::string name;
+  bool terminating = false;
+  bool voter = false;      ///< status.isVoter
+  bool learner = false;    ///< As etcd lists it.
+  std::int64_t quota = 0;  ///< Bytes of database at which it refuses writes.
+  etcd::MemberId id;       ///< 0: etcd does not list it.
+  std::optional<MemberAnswer> answer;
+  bool operator==(const MemberSeen&) const = default;
+
+  static auto describe() {
+    using S = MemberSeen;
+    return api::object(
+        "One member.",
+        std::tuple{api::required("name", &S::name, ""),
+                   api::sparse("terminating", &S::terminating, ""),
+                   api::sparse("voter", &S::voter, ""), api::sparse("learner", &S::learner, ""),
+                   api::sparse("quota", &S::quota, ""), api::sparse("id", &S::id, ""),
+                   api::optional("answer", &S::answer, "")});
+  }
+};
+
+/// What came of the last call that defragmented, of this process: a crash forgets it.
+struct Tried {
+  std::string member;
+  std::int32_t attempt = 0;
+  std::string error;  ///< Empty: etcd said that it was done.
+  bool operator==(const Tried&) const = default;
+
+  static auto describe() {
+    using S = Tried;
+    return api::object("The last attempt.", std::tuple{api::required("member", &S::member, ""),
+                                                       api::required("attempt", &S::attempt, ""),
+                                                       api::sparse("error", &S::error, "")});
+  }
+};
+
+struct Observation {
+  WallTime now;
+  api::v1alpha2::EtcdDefrag run;
+  std::string ahead;  ///< The run of the same cluster whose turn it is; empty: it is ours.
+  std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Of the name that the run has.
+  std::vector<MemberSeen> members;                    ///< Ordered by name.
+  bool linearizable = false;           ///< `members[].id` are of a list of this pass.
+  std::vector<std::string> strangers;  ///< In etcd's list, without an EtcdMember.
+  std::optional<bool> corrupt;         ///< A CORRUPT alarm is raised; absent: etcd did not tell.
+  std::optional<Tried> tried;
+  bool operator==(const Observation&) const = default;
+
+  static auto describe() {
+    using S = Observation;
+    return api::object(
+        "What one pass saw.",
+        std::tuple{api::required("now", &S::now, ""), api::required("run", &S::run, ""),
+                   api::sparse("ahead", &S::ahead, ""), api::optional("cluster", &S::cluster, ""),
+                   api::sparse("members", &S::members, ""),
+                   api::sparse("linearizable", &S::linearizable, ""),
+                   api::sparse("strangers", &S::strangers, ""),
+                   api::optional("corrupt", &S::corrupt, ""),
+                   api::optional("tried", &S::tried, "")});
+  }
+};
+
+}  // namespace etcdop::defrag

@@ -1,0 +1,249 @@
+#include "operator/defrag/plan.h"
+
+#include <algorithm>
+
+#include "operator/defrag/health.h"
+#include "operator/defrag/rule.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::defrag {
+namespace {
+
+namespace v1 = api::v1alpha2;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookAgain{30s};  // A run that waits; changes of the cluster wake it, too.
+constexpr milliseconds kRecheck{5s};     // Between members, while the cluster is not healthy.
+constexpr milliseconds kFollowUp{1s};    // After a step.
+constexpr milliseconds kTimerMax{1h};    // The date may jump.
+
+struct Verdict {
+  const char* status;
+  const char* reason;
+  std::string message;
+};
+
+std::string count(std::int64_t number, const char* of) {
+  return std::to_string(number) + " " + of + (number == 1 ? "" : "s");
+}
+
+/// The run as this pass sees it, while its status is being written.
+class Run {
+ public:
+  explicit Run(const Observation& seen) : seen_(seen) { out_.status = seen.run.status; }
+
+  Plan plan() && {
+    if (status().finished()) clean_up();
+    else if (!seen_.ahead.empty())
+      wait({"False", v1::kAnotherRunFirst, "EtcdDefrag " + seen_.ahead + " goes first"});
+    else if (status().phase == v1::kDefragRunning) go_on();
+    else begin();
+    return std::move(out_);
+  }
+
+ private:
+  v1::EtcdDefragStatus& status() { return out_.status; }
+
+  void say(const Verdict& v) {
+    runtime::set_condition(status().conditions, {v1::kDefragChecked, v.status, v.reason, v.message},
+                           seen_.run.metadata.generation, seen_.now);
+  }
+  void wait(const Verdict& why) {
+    if (status().phase != v1::kDefragRunning) status().phase = v1::kDefragPending;
+    say(why);
+    out_.again = status().phase == v1::kDefragRunning ? kRecheck : kLookAgain;
+  }
+  void end(const char* phase, const Verdict& why) {
+    status().phase = phase;
+    status().completed_at = to_rfc3339(seen_.now);
+    say(why);
+    out_.again = kFollowUp;  // Its time to live begins.
+  }
+
+  /// The object goes when its time is over; nothing else happens to a run that has ended.
+  void clean_up() {
+    const auto ttl = seen_.run.spec.ttl_seconds_after_finished;
+    const auto ended = from_rfc3339(status().completed_at.value_or(""));
+    if (!ttl || !ended) return;
+    const std::chrono::seconds left = *ended + std::chrono::seconds(*ttl) - seen_.now;
+    if (left <= 0s) out_.step = DeleteRun{};
+    out_.again = left <= 0s ? kLookAgain : std::min<milliseconds>(left, kTimerMax);
+  }
+
+  void begin() {
+    if (!seen_.cluster)
+      return wait({"False", v1::kClusterNotFound,
+                   "there is no EtcdCluster " + seen_.run.spec.cluster_ref.name});
+    if (std::string why = not_healthy(seen_); !why.empty())
+      return wait({"False", v1::kClusterNotHealthy, std::move(why)});
+    status().phase = v1::kDefragRunning;
+    status().started_at = to_rfc3339(seen_.now);
+    status().cluster_uid = seen_.cluster->metadata.uid;
+    const MemberSeen* leader = leader_of(seen_);
+    for (const MemberSeen& member : seen_.members) {
+      v1::DefragMemberStatus one;
+      one.name = member.name;
+      one.role = &member == leader ? v1::kDefragLeader : v1::kDefragFollower;
+      one.outcome = v1::kDefragPending;
+      one.db_size_before = member.answer->db_size;
+      status().members.push_back(std::move(one));
+    }
+    go_on();
+  }
+
+  void go_on() {
+    if (!seen_.cluster || seen_.cluster->metadata.uid != status().cluster_uid)
+      return end(v1::kDefragFailed,
+                 {"False", v1::kClusterReplaced, "the cluster that the run began with is gone"});
+    record_attempts();
+    if (leader_failed()) return;
+    const std::string ill = not_healthy(seen_);
+    if (ill.empty()) skip();
+    if (std::ranges::none_of(status().members, is_open)) return complete();
+    if (overdue())
+      return end(v1::kDefragFailed,
+                 {"False", v1::kDefragTimedOut, "it was not done within 30 minutes"});
+    if (!ill.empty()) return wait({"False", v1::kClusterNotHealthy, ill});
+    say({"True", v1::kClusterHealthy, "every member is there: one may be defragmented"});
+    next_step();
+  }
+
+  static bool is_open(const v1::DefragMemberStatus& one) {
+    return one.outcome == v1::kDefragPending;
+  }
+  const MemberSeen* seen_as(const v1::DefragMemberStatus& one) const {
+    const auto found = std::ranges::find(seen_.members, one.name, &MemberSeen::name);
+    return found == seen_.members.end() ? nullptr : &*found;
+  }
+  void close(v1::DefragMemberStatus& one, const char* outcome, std::string reason) {
+    one.outcome = outcome;
+    one.reason = std::move(reason);
+    one.finished_at = to_rfc3339(seen_.now);
+  }
+
+  /// What came of those that etcd was asked to defragment. An answer that never came is made up for
+  /// by looking: a database file grows smaller in no other way.
+  void record_attempts() {
+    for (v1::DefragMemberStatus& one : status().members) {
+      const MemberSeen* member = seen_as(one);
+      if (!is_open(one) || one.attempts == 0 || !member || !member->answer) continue;
+      const bool heard =
+          seen_.tried && seen_.tried->member == one.name && seen_.tried->attempt == one.attempts;
+      const bool told_done = heard && seen_.tried->error.empty();
+      if (told_done || member->answer->db_size < one.db_size_before) {
+        close(one, v1::kDefragDefragmented, "");
+        one.db_size_after = member->answer->db_size;
+        one.reclaimed_bytes = std::max<std::int64_t>(one.db_size_before - one.db_size_after, 0);
+        ++status().defragmented;
+      } else if (one.attempts >= kAttemptsMax) {
+        close(one, v1::kDefragFailed,
+              "tried " + count(one.attempts, "time") + ": " +
+                  (heard ? seen_.tried->error : "no answer, and its database is no smaller"));
+      }
+    }
+  }
+
+  /// Those whose database has nothing to give back, and those who are no members any more.
+  void skip() {
+    for (v1::DefragMemberStatus& one : status().members) {
+      if (!is_open(one)) continue;
+      const MemberSeen* member = seen_as(one);
+      if (!member) {
+        close(one, v1::kDefragSkipped, "it is no member any more");
+      } else if (one.attempts == 0) {
+        std::string why = not_worth_it(seen_.run.spec.rule, *member->answer, member->quota);
+        if (!why.empty()) close(one, v1::kDefragSkipped, std::move(why));
+      }
+    }
+  }
+
+  /// True if so: the run has ended then.
+  bool leader_failed() {
+    for (const v1::DefragMemberStatus& one : status().members)
+      if (one.role == v1::kDefragLeader && one.outcome == v1::kDefragFailed) {
+        end(v1::kDefragFailed,
+            {"False", v1::kLeaderNotDefragmented, "member " + one.name + ": " + one.reason});
+        return true;
+      }
+    return false;
+  }
+
+  void complete() {
+    std::int64_t skipped = 0, failed = 0, bytes = 0;
+    for (const v1::DefragMemberStatus& one : status().members) {
+      skipped += one.outcome == v1::kDefragSkipped;
+      failed += one.outcome == v1::kDefragFailed;
+      bytes += one.reclaimed_bytes;
+    }
+    const std::string told = count(status().defragmented, "member") + " defragmented, " +
+                             std::to_string(skipped) + " skipped, " + std::to_string(failed) +
+                             " failed; " + count(bytes, "byte") + " given back";
+    end(v1::kDefragComplete,
+        {failed ? "False" : "True", failed ? v1::kDefragmentedInPart : v1::kDefragmented, told});
+  }
+
+  bool overdue() {
+    const auto since = from_rfc3339(status().started_at.value_or(""));
+    return !since || seen_.now - *since >= kRunMax;
+  }
+
+  /// The member in hand first, then followers, then the leader. All are healthy.
+  void next_step() {
+    const MemberSeen* leader = leader_of(seen_);
+    v1::DefragMemberStatus* next = nullptr;
+    const auto rank = [&](const v1::DefragMemberStatus& one) {
+      return one.attempts > 0 ? 0 : one.name == leader->name ? 2 : 1;
+    };
+    for (v1::DefragMemberStatus& one : status().members)
+      if (is_open(one) && (!next || rank(one) < rank(*next))) next = &one;
+    out_.again = kFollowUp;
+    if (next->name == leader->name && seen_.members.size() > 1) return move_leader(*next);
+    if (next->attempts == 0) next->db_size_before = seen_as(*next)->answer->db_size;
+    ++next->attempts;
+    out_.step = Defragment{next->name, next->attempts};
+  }
+
+  /// To one that has been defragmented, if there is one: it need not hand over again.
+  void move_leader(v1::DefragMemberStatus& from) {
+    if (status().leader_moves >= kLeaderMovesMax) {
+      close(from, v1::kDefragFailed, "it leads, whoever else was asked to");
+      if (!leader_failed() && std::ranges::none_of(status().members, is_open)) complete();
+      return;
+    }
+    const MemberSeen* to = nullptr;
+    for (const MemberSeen& member : seen_.members) {
+      if (member.name == from.name) continue;
+      const auto known =
+          std::ranges::find(status().members, member.name, &v1::DefragMemberStatus::name);
+      const bool open = known != status().members.end() && is_open(*known);
+      if (!to || !open) to = &member;
+      if (!open) break;
+    }
+    ++status().leader_moves;
+    out_.step = MoveLeader{from.name, to->name, to->id};
+  }
+
+  const Observation& seen_;
+  Plan out_;
+};
+
+}  // namespace
+
+Plan plan(const Observation& seen) { return Run(seen).plan(); }
+
+std::string to_string(const Step& step) {
+  struct Words {
+    std::string operator()(const NoStep&) const { return "none"; }
+    std::string operator()(const Defragment& s) const {
+      return "defragment " + s.name + ", attempt " + std::to_string(s.attempt);
+    }
+    std::string operator()(const MoveLeader& s) const {
+      return "move-leader from " + s.from + " to " + s.to;
+    }
+    std::string operator()(const DeleteRun&) const { return "delete-run"; }
+  };
+  return std::visit(Words{}, step);
+}
+
+}  // namespace etcdop::defrag

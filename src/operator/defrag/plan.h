@@ -1,0 +1,71 @@
+// What to report and what to do next for one run of defragmentation. Pure. One member at a time:
+// the followers, then the leader after another one leads.
+#pragma once
+#include <chrono>
+#include <string>
+#include <variant>
+
+#include "operator/defrag/observation.h"
+
+namespace etcdop::defrag {
+
+inline constexpr std::chrono::minutes kRunMax{30};  ///< From its start; then it has failed.
+inline constexpr std::int32_t kAttemptsMax = 3;     ///< Of one member.
+inline constexpr std::int32_t kLeaderMovesMax = 3;  ///< Of one run.
+
+struct NoStep {
+  static constexpr const char* word = "none";
+  bool operator==(const NoStep&) const = default;
+};
+/// The how manieth time; the status says so before the call.
+struct Defragment {
+  static constexpr const char* word = "defragment";
+  std::string name;
+  std::int32_t attempt = 0;
+  bool operator==(const Defragment&) const = default;
+
+  static auto describe() {
+    using S = Defragment;
+    return api::object(
+        "Rewrites one member's database.",
+        std::tuple{api::sparse("name", &S::name, ""), api::sparse("attempt", &S::attempt, "")});
+  }
+};
+struct MoveLeader {
+  static constexpr const char* word = "move-leader";
+  std::string from, to;
+  etcd::MemberId to_id;
+  bool operator==(const MoveLeader&) const = default;
+
+  static auto describe() {
+    using S = MoveLeader;
+    return api::object("Lets another one lead.",
+                       std::tuple{api::sparse("from", &S::from, ""), api::sparse("to", &S::to, ""),
+                                  api::sparse("toID", &S::to_id, "")});
+  }
+};
+/// The run has ended and its time is over.
+struct DeleteRun {
+  static constexpr const char* word = "delete-run";
+  bool operator==(const DeleteRun&) const = default;
+};
+using Step = std::variant<NoStep, Defragment, MoveLeader, DeleteRun>;
+
+struct Plan {
+  api::v1alpha2::EtcdDefragStatus status;  ///< As it should be.
+  Step step;
+  std::chrono::milliseconds again{0};  ///< 0: only when something changes.
+  bool operator==(const Plan&) const = default;
+
+  static auto describe() {
+    using S = Plan;
+    return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
+                                                            api::sparse("step", &S::step, ""),
+                                                            api::sparse("again", &S::again, "")});
+  }
+};
+
+Plan plan(const Observation& seen);
+std::string to_string(const Step& step);
+
+}  // namespace etcdop::defrag
