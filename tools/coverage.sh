@@ -7,15 +7,15 @@ out=out/coverage
 [ -e "$out/build.ninja" ] || cmake --preset coverage >/dev/null
 # shellcheck source=env.sh
 . tools/env.sh
-ninja -C "$out" -j "$jobs" --quiet cluster_test member_test
+ninja -C "$out" -j "$jobs" --quiet cluster_test member_test defrag_test
 passed=0 failed=0
-for planner in cluster member; do
+for planner in cluster member defrag; do
   folder=src/operator/$planner
   test=$out/$folder/${planner}_test
   LLVM_PROFILE_FILE=$out/$planner.raw "$test" >"$out/$planner.log"
   llvm-profdata-19 merge -o "$out/$planner.profile" "$out/$planner.raw"
   files=()
-  for name in plan census conditions spec; do
+  for name in plan census conditions spec health rule; do
     [ ! -e "$folder/$name.cc" ] || files+=("$folder/$name.cc")
   done
   llvm-cov-19 export -instr-profile="$out/$planner.profile" "$test" "${files[@]}" >"$out/$planner.json"

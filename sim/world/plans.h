@@ -16,7 +16,7 @@ struct Flow {
   std::function<void(World&)> prepare;  ///< Then the world converges.
   std::function<void(World&)> act;      ///< Its writes are the plans' boundaries.
 };
-/// Bootstrap, growth, shrinking, replacement, a Pod lost, deletion.
+/// Bootstrap, growth, shrinking, replacement, a Pod lost, deletion, defragmentation.
 std::vector<Flow> flows();
 
 /// Where a write is caught.

@@ -287,6 +287,16 @@ void World::delete_cluster(const api::ObjectKey& key) {
   delete_object(v1::EtcdCluster::resource, key);
 }
 
+void World::defragment(const api::ObjectKey& cluster, const std::string& name) {
+  trace_.add("user", "creates EtcdDefrag " + name + " of " + to_string(cluster));
+  v1::EtcdDefragSpec spec;
+  spec.cluster_ref.name = cluster.name;
+  spec.rule.emplace().all = true;
+  (void)server_.put(
+      v1::EtcdDefrag::resource,
+      {{"metadata", {{"name", name}, {"namespace", cluster.ns}}}, {"spec", api::encode(spec)}});
+}
+
 std::vector<api::ObjectKey> World::clusters() const {
   std::vector<api::ObjectKey> out;
   for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
@@ -371,6 +381,9 @@ std::string World::missing() const {
   for (const api::ObjectKey& key : clusters())
     if (!checker_.fated(key.ns, key.name))
       if (const std::string what = missing(key); !what.empty()) return to_string(key) + " " + what;
+  for (const auto& object : server_.look_all(v1::EtcdDefrag::resource))
+    if (v1::EtcdDefrag run; api::decode(*object, run, "run") && !run.status.finished())
+      return "EtcdDefrag " + to_string(run.metadata.key()) + " has not ended";
   // I7: nobody without an owner.
   std::set<std::string> owners;
   std::set<std::string> names;
@@ -409,6 +422,10 @@ std::string World::state() const {
     for (const api::Condition& c : cluster->status.conditions)
       out += "  " + c.type + "=" + c.status + "/" + c.reason + "\n";
   }
+  for (const auto& object : server_.look_all(v1::EtcdDefrag::resource))
+    if (v1::EtcdDefrag run; api::decode(*object, run, "run"))
+      out += "EtcdDefrag " + run.status.phase + ", " + std::to_string(run.status.defragmented) +
+             " of " + std::to_string(run.status.members.size()) + " members\n";
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource,
         kube::Service::resource, kube::PodDisruptionBudget::resource})

@@ -59,6 +59,8 @@ class World {
                       int progress_deadline_s = 600);
   void scale(const api::ObjectKey&, int replicas);
   void delete_cluster(const api::ObjectKey&);
+  /// An EtcdDefrag `name` of every member of that cluster, whatever they would give back.
+  void defragment(const api::ObjectKey& cluster, const std::string& name);
   /// As `kubectl delete` does; whatever follows is the person's doing.
   void delete_object(const api::Resource&, const api::ObjectKey&);
   /// As `kubectl drain` asks for one Pod; an error: its budget does not allow it now.

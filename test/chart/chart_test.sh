@@ -13,6 +13,7 @@ manager=$pod.containers.0
 operator=Deployment/etcd-operator
 clusters=CustomResourceDefinition/etcdclusters.etcd-operator.cozystack.io
 members=CustomResourceDefinition/etcdmembers.etcd-operator.cozystack.io
+defrags=CustomResourceDefinition/etcddefrags.etcd-operator.cozystack.io
 keep='metadata.annotations.helm.sh/resource-policy="keep"'
 
 # test_that SENTENCE COMMAND...: counts whether the command succeeds.
@@ -172,9 +173,10 @@ done
 test_that "the Pod runs as that account" has "$default" "$operator $pod.serviceAccountName=\"etcd-operator\""
 
 # CRDs.
-test_that "the CRDs outlive the release" has "$default" "$clusters $keep" "$members $keep"
+test_that "the CRDs outlive the release" has "$default" "$clusters $keep" "$members $keep" "$defrags $keep"
 test_that "the EtcdCluster's CRD is that of files/crds" as_file "$clusters" spec crds/etcdclusters.yaml
 test_that "the EtcdMember's CRD is that of files/crds" as_file "$members" spec crds/etcdmembers.yaml
+test_that "the EtcdDefrag's CRD is that of files/crds" as_file "$defrags" spec crds/etcddefrags.yaml
 render --set crds.enabled=false >"$work/no-crds"
 echo crds.enabled >>"$work/tested"
 test_that "crds.enabled=false renders no CRD" lacks "$work/no-crds" "" CustomResourceDefinition

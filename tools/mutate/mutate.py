@@ -27,7 +27,7 @@ COPIED = ("CMakeLists.txt", "cmake/", "src/", "sim/", "api/", "test/", "tools/CM
 FILES = tuple(f"src/operator/{name}.cc" for name in (
     "cluster/plan", "cluster/census", "cluster/conditions", "cluster/objects", "cluster/spec", "member/plan",
     "member/conditions", "member/objects", "shared/etcd_pod", "shared/finalizer", "shared/refusals", "shared/status_patch",
-    "cluster/reconciler", "member/reconciler"))
+    "cluster/reconciler", "member/reconciler", "defrag/plan", "defrag/health", "defrag/rule", "defrag/reconciler"))
 # The alternatives of `Step`, from plan.h; NoStep is what each becomes.
 STEPS = re.compile(r"using Step =\s*std::variant<NoStep, ([^>]*)>")
 
@@ -54,6 +54,7 @@ KILLERS = (
     Killer("cluster", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=-*.EverySmall*"),
            "src/operator/(cluster|shared)/"),
     Killer("member", "src/operator/member/member_test", (FAST,), "src/operator/(member|shared)/"),
+    Killer("defrag", "src/operator/defrag/defrag_test", (FAST,), "src/operator/defrag/"),
     Killer("small worlds", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=*.EverySmall*"),
            "src/operator/cluster/(plan|census|spec)"),
     Killer("simulation", "simulate", ("--seeds", "21..60"), "src/(operator|runtime)/", until="seed "),

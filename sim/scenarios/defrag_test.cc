@@ -1,0 +1,130 @@
+// Scenarios of defragmentation: one member at a time, while all others are there.
+#include "api/v1alpha2/etcddefrag.h"
+#include "sim/scenarios/scenario.h"
+
+namespace etcdop::sim {
+namespace {
+
+const api::ObjectKey kRun{"prod", "nightly"};
+
+class ScenarioOfDefrag : public Scenario {
+ protected:
+  void defragment() { world.defragment(kKey, kRun.name); }
+  /// "Complete True/Defragmented"
+  std::string run_says() {
+    const auto run = read<v1::EtcdDefrag>(kRun);
+    if (!run) return "";
+    const auto* c = runtime::find_condition(run->status.conditions, v1::kDefragChecked);
+    return run->status.phase + (c ? " " + c->status + "/" + c->reason : "");
+  }
+  void until_run_says(const std::string& words) {
+    ASSERT_TRUE(world.run_until([&] { return run_says() == words; }, 10min)) << run_says();
+  }
+  /// Addresses that were defragmented, in order; "moved" where the leader handed over.
+  std::vector<std::string> done() {
+    std::vector<std::string> out;
+    for (const Trace::Line& line : world.trace().lines()) {
+      if (line.what.starts_with("Defragment at ")) out.push_back(line.what.substr(14));
+      if (line.what.starts_with("MoveLeader at ")) out.emplace_back("moved");
+    }
+    return out;
+  }
+};
+
+TEST_F(ScenarioOfDefrag, S49_TheLeaderIsTheLastAndDoesNotLeadThen) {
+  settled_cluster(3);
+  const std::string led = leader().address;
+  defragment();
+  until_run_says("Complete True/Defragmented");
+  const auto order = done();
+  ASSERT_EQ(order.size(), 4U);
+  EXPECT_EQ(order[2], "moved");
+  EXPECT_EQ(order[3], led);
+  EXPECT_NE(order[0], order[1]);
+  EXPECT_NE(leader().address, led);
+  EXPECT_EQ(read<v1::EtcdDefrag>(kRun)->status.defragmented, 3);
+  world.must_converge(2min);  // And then rests.
+}
+
+TEST_F(ScenarioOfDefrag, S49_WhereAMemberIsDownNoneIsTouchedUntilItIsBack) {
+  settled_cluster(3);
+  const std::size_t node = 1;
+  world.checker().struck();
+  world.nodes().node_down(node, true);
+  world.run_for(3s);
+  defragment();
+  world.run_for(3min);
+  EXPECT_EQ(run_says(), "Pending False/ClusterNotHealthy");
+  EXPECT_EQ(done().size(), 0U);
+  EXPECT_EQ(busiest_minute(), 1U) << "the same words are written once";
+  world.nodes().node_down(node, false);
+  until_run_says("Complete True/Defragmented");
+}
+
+TEST_F(ScenarioOfDefrag, S49_AClusterThatIsScaledInTheMiddleOfARunIsScaledFirst) {
+  settled_cluster(3);
+  before("Defragment", [&](Life&) { world.scale(kKey, 5); });
+  defragment();
+  ASSERT_TRUE(
+      world.run_until([&] { return run_says() == "Running False/ClusterNotHealthy"; }, 1min));
+  EXPECT_EQ(done().size(), 1U);
+  ASSERT_TRUE(world.run_until([&] { return voters() == 5; }, 10min));
+  EXPECT_EQ(done().size(), 1U) << "nobody is busy while members come";
+  until_run_says("Complete True/Defragmented");
+  EXPECT_EQ(read<v1::EtcdDefrag>(kRun)->status.members.size(), 3U);
+  world.must_converge(5min);
+}
+
+TEST_F(ScenarioOfDefrag, S49_LeadershipThatChangesInTheMiddleIsFollowed) {
+  settled_cluster(3);
+  // Who is first in hand leads, before it is asked; etcd's own business.
+  before("Defragment", [&](Life&) {
+    world.checker().struck();
+    world.nodes().kill_etcd({"prod", leader().name});
+  });
+  defragment();
+  until_run_says("Complete True/Defragmented");
+  EXPECT_EQ(read<v1::EtcdDefrag>(kRun)->status.defragmented, 3);
+}
+
+TEST_F(ScenarioOfDefrag, S28_AFullDatabaseIsWhatARunIsFor) {
+  (void)world.start_operator();
+  (void)world.server().put(
+      v1::EtcdCluster::resource,
+      {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}},
+       {"spec",
+        {{"replicas", 3}, {"version", "3.6.16"}, {"options", {{"quotaBackendBytes", 3000}}}}}});
+  rest();
+  world.start_clients(4);
+  std::vector<etcd::Alarm> raised;
+  for (int i = 0; i < 60 && raised.empty(); ++i) {
+    world.run_for(10s);
+    by_hand([&] {
+      if (auto all = at(leader().address)->alarms()) raised = *all;
+    });
+  }
+  ASSERT_FALSE(raised.empty()) << "the database has become full";
+  EXPECT_EQ(raised.front().kind, etcd::AlarmKind::NoSpace);
+  defragment();
+  until_run_says("Complete True/Defragmented");
+  EXPECT_EQ(done().size(), 4U);
+}
+
+TEST_F(ScenarioOfDefrag, AnswersThatAreLostCostARetryEach) {
+  settled_cluster(3);
+  lose_answer("Defragment", 2);
+  defragment();
+  until_run_says("Complete True/Defragmented");
+  EXPECT_LE(tried("Defragment"), 5U);
+}
+
+TEST_F(ScenarioOfDefrag, ADeletedClusterEndsARunThatHasBegun) {
+  settled_cluster(3);
+  before("Defragment", [&](Life&) { world.delete_cluster(kKey); });
+  defragment();
+  until_run_says("Failed False/ClusterReplaced");
+  EXPECT_EQ(done().size(), 1U);
+}
+
+}  // namespace
+}  // namespace etcdop::sim
