@@ -3,6 +3,22 @@
 #include <algorithm>
 
 namespace etcdop::defrag {
+namespace {
+
+/// Entries of the log; where a leader is that far behind itself, it takes no more (etcd's
+/// maxGapBetweenApplyAndCommitIndex).
+constexpr std::uint64_t kLagMax = 5000;
+
+/// Whoever is far behind the others; null: nobody. All have answered.
+const MemberSeen* laggard(const std::vector<MemberSeen>& members) {
+  std::uint64_t newest = 0;
+  for (const MemberSeen& member : members) newest = std::max(newest, member.answer->applied);
+  for (const MemberSeen& member : members)
+    if (newest - member.answer->applied > kLagMax) return &member;
+  return nullptr;
+}
+
+}  // namespace
 
 std::string not_healthy_by_objects(const Observation& seen) {
   if (!seen.cluster) return "the cluster does not exist";
@@ -51,6 +67,8 @@ std::string not_healthy(const Observation& seen) {
   if (!seen.strangers.empty())
     return "etcd lists " + seen.strangers.front() + ", which has no EtcdMember";
   if (!leader_of(seen)) return "the members do not agree who leads";
+  if (const MemberSeen* member = laggard(seen.members))
+    return "member " + member->name + " has not caught up";
   if (!seen.corrupt) return "etcd does not tell its alarms";
   if (*seen.corrupt) return "a CORRUPT alarm is raised: members do not have the same data";
   return "";

@@ -8,8 +8,8 @@ namespace etcdop::defrag {
 
 /// Why no member may be defragmented now, in words that do not change while it stays so; empty:
 /// one may. While one of n is busy, the other n-1 must be there: so all of them answer, all know
-/// the same leader, none comes or goes, and no data is damaged. A full database (NOSPACE) does not
-/// count: it is what a defragmentation is for.
+/// the same leader and have caught up, none comes or goes, and no data is damaged. A full database
+/// (NOSPACE) does not count: it is what a defragmentation is for.
 std::string not_healthy(const Observation& seen);
 
 /// The part of that which the API objects alone tell: etcd need not be asked.

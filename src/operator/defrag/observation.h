@@ -17,6 +17,7 @@ namespace etcdop::defrag {
 struct MemberAnswer {
   etcd::MemberId leader;  ///< 0: it knows none.
   std::int64_t db_size = 0, db_size_in_use = 0;
+  std::uint64_t applied = 0;  ///< Raft index up to which it has caught up.
   bool operator==(const MemberAnswer&) const = default;
 
   static auto describe() {
@@ -24,7 +25,8 @@ struct MemberAnswer {
     return api::object(
         "Its own answer.",
         std::tuple{api::sparse("leader", &S::leader, ""), api::sparse("dbSize", &S::db_size, ""),
-                   api::sparse("dbSizeInUse", &S::db_size_in_use, "")});
+                   api::sparse("dbSizeInUse", &S::db_size_in_use, ""),
+                   api::sparse("applied", &S::applied, "")});
   }
 };
 

@@ -38,7 +38,7 @@ Observation whole() {
     member.voter = true;
     member.quota = 2048 * kMiB;
     member.id = {static_cast<std::uint64_t>(id)};
-    member.answer = MemberAnswer{{2}, 500 * kMiB, 100 * kMiB};
+    member.answer = MemberAnswer{{2}, 500 * kMiB, 100 * kMiB, 0};
     seen.members.push_back(member);
   }
   seen.linearizable = true;
@@ -121,6 +121,8 @@ TEST(DefragPlan, WhatStopsARunThatHasNotBegun) {
        "member db-b is a learner"},
       {[](auto& o) { o.strangers = {"db-x"}; }, v1::kClusterNotHealthy,
        "etcd lists db-x, which has no EtcdMember"},
+      {[](auto& o) { o.members[2].answer->applied = 5001; }, v1::kClusterNotHealthy,
+       "member db-a has not caught up"},
       {[](auto& o) { o.corrupt.reset(); }, v1::kClusterNotHealthy, "etcd does not tell its alarms"},
       {[](auto& o) { o.corrupt = true; }, v1::kClusterNotHealthy,
        "a CORRUPT alarm is raised: members do not have the same data"},
@@ -145,6 +147,12 @@ TEST(DefragPlan, WhatStopsARunThatHasNotBegun) {
     EXPECT_EQ(outcomes(waiting.status), "P1 P0 P0") << row.message;
     if (later.cluster) EXPECT_EQ(waiting.again, 5s) << row.message;
   }
+}
+
+TEST(DefragPlan, AMemberThatIsAFewEntriesBehindIsThere) {
+  Observation seen = whole();
+  seen.members[1].answer->applied = 5000;
+  EXPECT_EQ(not_healthy(seen), "");
 }
 
 TEST(DefragPlan, ItBeginsWithAFollowerAndWritesDownWhoIsWhoFirst) {
@@ -431,11 +439,11 @@ TEST(DefragRule, WhichMembersAreWorthIt) {
     rule.free_space_above = row.free_space_above;
     rule.quota_usage_above = row.quota_usage_above;
     rule.min_reclaim = row.min_reclaim;
-    const MemberAnswer answer{{1}, row.size * kMiB, row.in_use * kMiB};
+    const MemberAnswer answer{{1}, row.size * kMiB, row.in_use * kMiB, 0};
     EXPECT_EQ(not_worth_it(rule, answer, 1000 * kMiB).empty(), row.worth_it)
         << row.size << " " << row.in_use << " " << row.because;
   }
-  EXPECT_EQ(not_worth_it(std::nullopt, {{1}, 500, 400}, 1000 * kMiB),
+  EXPECT_EQ(not_worth_it(std::nullopt, {{1}, 500, 400, 0}, 1000 * kMiB),
             "100 bytes are free, not more than 209715200");
 }
 

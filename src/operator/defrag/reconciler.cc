@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kRetry = 5s;                   // Another pass is at this cluster, or etcd refused.
+constexpr auto kPause = 1s;                   // After each step, for etcd to settle.
 constexpr auto kLookHolds = 2s;               // What was seen of etcd is that young when we act.
 constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
 constexpr std::int64_t kQuotaDefault = 2LL << 30;  // etcd's own.
@@ -84,7 +85,10 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
     return runtime::Requeue{};
   }
   Memory& memory = memory_[key];
-  if (memory.uid != run->metadata.uid) memory = {run->metadata.uid, "", std::nullopt};
+  if (memory.uid != run->metadata.uid) memory = {run->metadata.uid, "", std::nullopt, Instant{}};
+  // Our own writes bring the run back at once.
+  if (const Duration rest = memory.rests_until - with_.executor.now(); rest > Duration(0))
+    return runtime::Requeue{rest};
   Observation seen;
   seen.now = with_.clock.wall_now();
   seen.run = *run;
@@ -115,9 +119,13 @@ Result<runtime::Requeue> Reconciler::pass(const v1::EtcdDefrag& run, Observation
   (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
   if (asks_etcd(todo.step) && with_.executor.now() - looked > kLookHolds &&
-      !still_so(seen, endpoints))
+      !still_so(seen, endpoints)) {
+    memory_[key].rests_until = with_.executor.now() + kRetry;
     return runtime::Requeue{kRetry};
+  }
   const auto acted = act(seen, endpoints, todo);
+  if (asks_etcd(todo.step))
+    memory_[key].rests_until = with_.executor.now() + (acted ? kPause : kRetry);
   if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
   if (!acted) {
     with_.log.warn("defragmentation has to try again", {{"run", to_string(key)},
@@ -181,7 +189,8 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) const {
     const auto found = answers.find(member.name);
     if (found == answers.end() || !found->second) continue;
     const etcd::Status& status = *found->second;
-    member.answer = MemberAnswer{status.leader, status.db_size, status.db_size_in_use};
+    member.answer = MemberAnswer{status.leader, status.db_size, status.db_size_in_use,
+                                 status.raft_applied_index};
     ids[member.name] = status.header.member;
     if (status.learner) continue;
     if (source.empty() || status.leader == status.header.member) source = member.name;

@@ -64,6 +64,7 @@ class Reconciler {
   struct Memory {
     std::string uid, planned;
     std::optional<Tried> tried;
+    Instant rests_until{};  ///< What was just done to etcd, or refused, is not done again at once.
   };
   std::map<api::ObjectKey, Memory> memory_;
   std::set<api::ObjectKey> busy_;  ///< Clusters with a pass that asks their etcd.
