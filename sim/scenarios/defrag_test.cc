@@ -133,6 +133,7 @@ TEST_F(ScenarioOfDefrag, ADeletedClusterEndsARunThatHasBegun) {
   defragment();
   until_run_says("Failed False/ClusterReplaced");
   EXPECT_EQ(done().size(), 1U);
+  world.must_converge(5min);
 }
 
 }  // namespace
