@@ -104,7 +104,8 @@ struct DefragMemberStatus {
             sparse("dbSizeAfter", &S::db_size_after, "Bytes of its database file afterwards."),
             sparse("reclaimedBytes", &S::reclaimed_bytes, "Bytes given back."),
             optional("finishedAt", &S::finished_at, "When that was.", {{"format", "date-time"}}),
-            sparse("attempts", &S::attempts, "How often etcd was asked.")});
+            sparse("attempts", &S::attempts,
+                   "Attempts; the last may be made again after a crash.")});
   }
 };
 

@@ -166,6 +166,14 @@ class Scenario : public ::testing::Test {
         [&](const Trace::Line& line) { return line.what.find(text) != std::string::npos; }));
   }
 
+ private:
+  // Before the world, which writes to them until it has ended.
+  std::map<std::string, int> lose_;
+  std::map<std::string, std::function<void(Life&)>> before_;
+  std::map<std::string, std::vector<Instant>> tried_;
+  std::map<std::string, std::size_t> made_, gone_;
+
+ protected:
   World world;
 
  private:
@@ -197,11 +205,6 @@ class Scenario : public ::testing::Test {
       std::printf("%s %-12s %s\n", seconds_text(lines[i].when).c_str(), lines[i].who.c_str(),
                   lines[i].what.c_str());
   }
-
-  std::map<std::string, int> lose_;
-  std::map<std::string, std::function<void(Life&)>> before_;
-  std::map<std::string, std::vector<Instant>> tried_;
-  std::map<std::string, std::size_t> made_, gone_;
 };
 
 }  // namespace etcdop::sim

@@ -111,7 +111,12 @@ std::vector<Flow> flows() {
        [](World& w) { w.delete_object(kube::Pod::resource, w.members_of(kKey).back()); }},
       {"pod-failed", cluster_of(3), [](World& w) { w.nodes().evict(w.members_of(kKey).back()); }},
       {"delete", cluster_of(3), [](World& w) { w.delete_cluster(kKey); }},
-      {"defrag", cluster_of(3), [](World& w) { w.defragment(kKey, "nightly"); }},
+      {"defrag", cluster_of(3),
+       [](World& w) {
+         w.fragment(kKey);
+         w.run_for(5s);
+         w.defragment(kKey, "nightly");
+       }},
   };
 }
 

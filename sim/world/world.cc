@@ -287,6 +287,22 @@ void World::delete_cluster(const api::ObjectKey& key) {
   delete_object(v1::EtcdCluster::resource, key);
 }
 
+void World::fragment(const api::ObjectKey& cluster) {
+  trace_.add("user", "writes to " + to_string(cluster) + " and compacts");
+  spawn([this, id = etcd_of(cluster)] {
+    constexpr std::uint8_t kPuts = 20;
+    std::string at;
+    for (const auto& process : net_.processes())
+      if (process.cluster == id && process.serves) at = process.address;
+    for (std::uint64_t i = 1; i <= kPuts; ++i)
+      (void)net_.put(time_, at, to_hex(id) + "/compacted", i);
+    const char revision[] = {0x08, kPuts};  // CompactionRequest.revision: there are more by now.
+    http::GrpcStatus status;
+    (void)net_.unary(time_, at,
+                     {"/etcdserverpb.KV/Compact", {revision, sizeof revision}, Secret("")}, status);
+  });
+}
+
 void World::defragment(const api::ObjectKey& cluster, const std::string& name) {
   trace_.add("user", "creates EtcdDefrag " + name + " of " + to_string(cluster));
   v1::EtcdDefragSpec spec;

@@ -59,6 +59,8 @@ class World {
                       int progress_deadline_s = 600);
   void scale(const api::ObjectKey&, int replicas);
   void delete_cluster(const api::ObjectKey&);
+  /// Writes much and compacts it away: every member's file has free space a moment later.
+  void fragment(const api::ObjectKey& cluster);
   /// An EtcdDefrag `name` of every member of that cluster, whatever they would give back.
   void defragment(const api::ObjectKey& cluster, const std::string& name);
   /// As `kubectl delete` does; whatever follows is the person's doing.

@@ -122,24 +122,26 @@ class Run {
     one.finished_at = to_rfc3339(seen_.now);
   }
 
+  /// Whether it is known what came of its last attempt. If not (a crash), that one is made again.
+  bool heard_of(const v1::DefragMemberStatus& one) const {
+    return seen_.tried && seen_.tried->member == one.name && seen_.tried->attempt == one.attempts;
+  }
+
   /// What came of those that etcd was asked to defragment. An answer that never came is made up for
   /// by looking: a database file grows smaller in no other way.
   void record_attempts() {
     for (v1::DefragMemberStatus& one : status().members) {
       const MemberSeen* member = seen_as(one);
       if (!is_open(one) || one.attempts == 0 || !member || !member->answer) continue;
-      const bool heard =
-          seen_.tried && seen_.tried->member == one.name && seen_.tried->attempt == one.attempts;
-      const bool told_done = heard && seen_.tried->error.empty();
+      const bool told_done = heard_of(one) && seen_.tried->error.empty();
       if (told_done || member->answer->db_size < one.db_size_before) {
         close(one, v1::kDefragDefragmented, "");
         one.db_size_after = member->answer->db_size;
         one.reclaimed_bytes = std::max<std::int64_t>(one.db_size_before - one.db_size_after, 0);
         ++status().defragmented;
-      } else if (one.attempts >= kAttemptsMax) {
+      } else if (heard_of(one) && one.attempts >= kAttemptsMax) {
         close(one, v1::kDefragFailed,
-              "tried " + count(one.attempts, "time") + ": " +
-                  (heard ? seen_.tried->error : "no answer, and its database is no smaller"));
+              "tried " + count(one.attempts, "time") + ": " + seen_.tried->error);
       }
     }
   }
@@ -200,7 +202,7 @@ class Run {
     out_.again = kFollowUp;
     if (next->name == leader->name && seen_.members.size() > 1) return move_leader(*next);
     if (next->attempts == 0) next->db_size_before = seen_as(*next)->answer->db_size;
-    ++next->attempts;
+    if (next->attempts == 0 || heard_of(*next)) ++next->attempts;
     out_.step = Defragment{next->name, next->attempts};
   }
 

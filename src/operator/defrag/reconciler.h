@@ -59,8 +59,8 @@ class Reconciler {
   void forget_gone();
 
   Collaborators with_;
-  /// Of the run of that UID: what the log said last, and what came of its last attempt. A crash
-  /// that loses it costs one attempt.
+  /// Of the run of that UID: what the log said last, and what came of its last attempt. After a
+  /// crash that lost it the attempt is made again, unless the database is smaller.
   struct Memory {
     std::string uid, planned;
     std::optional<Tried> tried;

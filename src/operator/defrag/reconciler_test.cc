@@ -233,7 +233,7 @@ TEST_F(DefragReconciler, ALostAnswerIsMadeUpForByALook) {
   EXPECT_EQ(run_now().status.members[0].outcome, "Defragmented");
 }
 
-TEST_F(DefragReconciler, ACrashCostsOneAttemptAtMost) {
+TEST_F(DefragReconciler, ACrashCostsNothingThatCanBeSeen) {
   put_run("nightly");
   for (int i = 0; i < 20 && !run_now().status.finished(); ++i) {
     (void)later();
