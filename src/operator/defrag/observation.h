@@ -78,6 +78,7 @@ struct Observation {
   std::vector<std::string> strangers;  ///< In etcd's list, without an EtcdMember.
   std::optional<bool> corrupt;         ///< A CORRUPT alarm is raised; absent: etcd did not tell.
   std::optional<Tried> tried;
+  std::int32_t moved = 0;  ///< Of status.leaderMoves, the last one that this process has made.
   bool operator==(const Observation&) const = default;
 
   static auto describe() {
@@ -89,8 +90,8 @@ struct Observation {
                    api::sparse("members", &S::members, ""),
                    api::sparse("linearizable", &S::linearizable, ""),
                    api::sparse("strangers", &S::strangers, ""),
-                   api::optional("corrupt", &S::corrupt, ""),
-                   api::optional("tried", &S::tried, "")});
+                   api::optional("corrupt", &S::corrupt, ""), api::optional("tried", &S::tried, ""),
+                   api::sparse("moved", &S::moved, "")});
   }
 };
 

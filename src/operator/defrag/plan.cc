@@ -208,7 +208,8 @@ class Run {
 
   /// To one that has been defragmented, if there is one: it need not hand over again.
   void move_leader(v1::DefragMemberStatus& from) {
-    if (status().leader_moves >= kLeaderMovesMax) {
+    const bool again = seen_.moved != status().leader_moves;  // A crash: that one may not be made.
+    if (!again && status().leader_moves >= kLeaderMovesMax) {
       close(from, v1::kDefragFailed, "it leads, whoever else was asked to");
       if (!leader_failed() && std::ranges::none_of(status().members, is_open)) complete();
       return;
@@ -222,7 +223,7 @@ class Run {
       if (!to || !open) to = &member;
       if (!open) break;
     }
-    ++status().leader_moves;
+    if (!again) ++status().leader_moves;
     out_.step = MoveLeader{from.name, to->name, to->id};
   }
 

@@ -247,12 +247,20 @@ TEST(DefragPlan, Running) {
        "who is in hand was elected meanwhile"},
       {[&](auto& o) {
          done(o, {0, 2});
-         o.run.status.leader_moves = kLeaderMovesMax;
+         o.run.status.leader_moves = o.moved = kLeaderMovesMax;
        },
        {1, 0, 1},
        "Failed; none; False/LeaderNotDefragmented",
        "D1 F0 D1",
        "leadership cannot be moved"},
+      {[&](auto& o) {
+         done(o, {0, 2});
+         o.run.status.leader_moves = kLeaderMovesMax;
+       },
+       {1, 0, 1},
+       "Running; move-leader from db-b to db-a; True/ClusterHealthy",
+       "D1 P0 D1",
+       "a crash: the last move may not have been made, and does not count"},
       {[&](auto& o) {
          done(o, {0, 2});
          for (auto& m : o.members) m.answer->leader = {1};
@@ -350,7 +358,19 @@ TEST(DefragPlan, Running) {
     const Plan todo = plan(seen);
     EXPECT_EQ(told(todo), row.says) << row.because;
     EXPECT_EQ(outcomes(todo.status), row.outcomes) << row.because;
+    EXPECT_LE(todo.status.leader_moves, kLeaderMovesMax) << row.because;
   }
+}
+
+TEST(DefragPlan, AMoveIsCountedBeforeItIsMade) {
+  Observation seen = running({0, 0, 0});
+  for (const std::size_t follower : {0U, 2U})
+    seen.run.status.members[follower].outcome = v1::kDefragDefragmented;
+  EXPECT_EQ(plan(seen).status.leader_moves, 1);
+  seen.run.status.leader_moves = 1;
+  EXPECT_EQ(plan(seen).status.leader_moves, 1) << "nobody knows whether it was made";
+  seen.moved = 1;
+  EXPECT_EQ(plan(seen).status.leader_moves, 2) << "it was, and came back";
 }
 
 TEST(DefragPlan, WhatWasGivenBackIsTold) {

@@ -85,7 +85,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
     return runtime::Requeue{};
   }
   Memory& memory = memory_[key];
-  if (memory.uid != run->metadata.uid) memory = {run->metadata.uid, "", std::nullopt, Instant{}};
+  if (memory.uid != run->metadata.uid) memory = {run->metadata.uid, "", std::nullopt, 0, Instant{}};
   // Our own writes bring the run back at once.
   if (const Duration rest = memory.rests_until - with_.executor.now(); rest > Duration(0))
     return runtime::Requeue{rest};
@@ -93,6 +93,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   seen.now = with_.clock.wall_now();
   seen.run = *run;
   seen.tried = memory.tried;
+  seen.moved = memory.moved;
   if (run->status.finished()) return pass(*run, std::move(seen));
   seen.ahead = run_ahead(with_.stores, *run);
   if (!seen.ahead.empty()) return pass(*run, std::move(seen));
@@ -253,7 +254,7 @@ Result<Done> Reconciler::act(const Observation& seen, const Endpoints& endpoints
   if (const auto* step = std::get_if<Defragment>(&plan.step))
     return defragment(seen, endpoints, *step);
   if (const auto* step = std::get_if<MoveLeader>(&plan.step))
-    return move_leader(seen, endpoints, *step);
+    return move_leader(seen, endpoints, *step, plan.status.leader_moves);
   if (!std::holds_alternative<DeleteRun>(plan.step)) return Done{};
   const api::ObjectMeta& meta = seen.run.metadata;
   auto going = with_.api.remove<v1::EtcdDefrag>(meta.key(), meta.uid);
@@ -263,15 +264,20 @@ Result<Done> Reconciler::act(const Observation& seen, const Endpoints& endpoints
   return Done{};
 }
 
+/// Null: the run has gone meanwhile, or is another one.
+Reconciler::Memory* Reconciler::memory_of(const Observation& seen) {
+  const auto found = memory_.find(seen.run.metadata.key());
+  const bool ours = found != memory_.end() && found->second.uid == seen.run.metadata.uid;
+  return ours ? &found->second : nullptr;
+}
+
 /// What came of it is remembered for the next pass, which also looks.
 Result<Done> Reconciler::defragment(const Observation& seen, const Endpoints& endpoints,
                                     const Defragment& step) {
   const api::ObjectKey key = seen.run.metadata.key();
   const auto done = with_.etcd.at(endpoints.at(step.name))->defragment();
-  if (const auto memory = memory_.find(key); memory != memory_.end() &&
-                                             memory->second.uid == seen.run.metadata.uid &&
-                                             !done.failed_with(Code::Cancelled))
-    memory->second.tried = Tried{step.name, step.attempt, done ? "" : done.error().message};
+  if (Memory* memory = memory_of(seen); memory && !done.failed_with(Code::Cancelled))
+    memory->tried = Tried{step.name, step.attempt, done ? "" : done.error().message};
   if (!done) return Error(done.error()).during(to_string(step));
   with_.log.info("etcd member defragmented",
                  {{"run", to_string(key)}, {"member", step.name}, {"attempt", step.attempt}});
@@ -279,8 +285,10 @@ Result<Done> Reconciler::defragment(const Observation& seen, const Endpoints& en
 }
 
 Result<Done> Reconciler::move_leader(const Observation& seen, const Endpoints& endpoints,
-                                     const MoveLeader& step) const {
+                                     const MoveLeader& step, std::int32_t nth) {
   const auto done = with_.etcd.at(endpoints.at(step.from))->move_leader(step.to_id);
+  if (Memory* memory = memory_of(seen); memory && !done.failed_with(Code::Cancelled))
+    memory->moved = nth;
   if (!done) return Error(done.error()).during(to_string(step));
   const api::ObjectMeta& meta = seen.run.metadata;
   with_.log.info("etcd leader moved", {{"run", to_string(meta.key())}, {"step", to_string(step)}});

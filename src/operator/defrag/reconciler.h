@@ -41,6 +41,14 @@ class Reconciler {
   Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
 
  private:
+  /// Of the run of that UID: what the log said last, and what came of its last attempt. After a
+  /// crash that lost it the attempt is made again, unless the database is smaller.
+  struct Memory {
+    std::string uid, planned;
+    std::optional<Tried> tried;
+    std::int32_t moved = 0;
+    Instant rests_until{};  ///< What was just done to etcd, or refused, is not done again at once.
+  };
   /// Where the members of this pass answer.
   using Endpoints = std::map<std::string, etcd::Endpoint>;
 
@@ -53,19 +61,13 @@ class Reconciler {
   Result<Done> defragment(const Observation& seen, const Endpoints& endpoints,
                           const Defragment& step);
   Result<Done> move_leader(const Observation& seen, const Endpoints& endpoints,
-                           const MoveLeader& step) const;
+                           const MoveLeader& step, std::int32_t nth);
   void tell(const Observation& seen, const Plan& plan) const;
   void log_plan(const Observation& seen, const Plan& plan);
+  Memory* memory_of(const Observation& seen);
   void forget_gone();
 
   Collaborators with_;
-  /// Of the run of that UID: what the log said last, and what came of its last attempt. After a
-  /// crash that lost it the attempt is made again, unless the database is smaller.
-  struct Memory {
-    std::string uid, planned;
-    std::optional<Tried> tried;
-    Instant rests_until{};  ///< What was just done to etcd, or refused, is not done again at once.
-  };
   std::map<api::ObjectKey, Memory> memory_;
   std::set<api::ObjectKey> busy_;  ///< Clusters with a pass that asks their etcd.
   Refusals refusals_;
