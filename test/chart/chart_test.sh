@@ -136,6 +136,7 @@ ClusterRole/etcd-operator-proxy-role
 ClusterRoleBinding/etcd-operator-manager-rolebinding
 ClusterRoleBinding/etcd-operator-proxy-rolebinding
 $clusters
+$defrags
 $members
 $operator
 Role/etcd-operator-leader-election-role
