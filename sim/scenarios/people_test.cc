@@ -70,6 +70,23 @@ TEST_F(ScenarioOfPeople, S34_ASleeperIsWokenBeforeItSleepsAndPutToSleepBeforeItW
   EXPECT_EQ(world.net().births().size(), 1U);
 }
 
+/// Refused until more time has passed than the user gave for a cluster.
+TEST_F(ScenarioOfPeople, Found_TheDeadlineIsOverWhenTheFounderIsMadeAnew) {
+  (void)world.start_operator();
+  const Instant end = world.time().now() + 1min;
+  instead = [&, end](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
+    const bool refused = call.verb == kube::Verb::Delete && call.resource == kube::Pod::resource;
+    if (!refused || world.time().now() > end) return {};
+    return Result<Json>(Error{Code::Unavailable, "etcdserver: request timed out"});
+  };
+  world.create_cluster(kKey, 1, "3.6.16", 10);
+  ASSERT_TRUE(
+      world.run_until([&] { return says(v1::kProgressing) == "False/DeadlineExceeded"; }, 1min));
+  EXPECT_EQ(says(v1::kAvailable), "") << "its only Pod is about to go once more";
+  world.must_converge(5min);
+  EXPECT_EQ(made(kube::Pod::resource), 2U);
+}
+
 /// The size is put back when a write of growth is under way.
 class Reverted : public ScenarioOfPeople, public ::testing::WithParamInterface<const char*> {};
 using ScenarioOfReverts = Reverted;

@@ -67,10 +67,12 @@ bool is_news(const Observation& seen, const Conditions& out) {
 /// for a moment.
 bool is_being_born(const Observation& seen, const Conditions& out) {
   if (out.status.cluster_id.empty()) return true;
-  if (seen.split || out.reason_of(v1::kProgressing) == v1::kDeadlineExceeded) return false;
+  if (seen.split) return false;
   const api::Condition* told = runtime::find_condition(out.status.conditions, v1::kAvailable);
   const bool announced = told && told->status == "True";
-  return (is_founding(seen) && !announced) || (is_news(seen, out) && !seen.linearizable);
+  if (is_founding(seen)) return !announced;  // It goes once more, be the deadline over or not.
+  const bool late = out.reason_of(v1::kProgressing) == v1::kDeadlineExceeded;
+  return is_news(seen, out) && !seen.linearizable && !late;
 }
 
 /// Whether there were members, and none of them has data.
@@ -180,7 +182,7 @@ std::string cannot(const std::vector<std::string>& features) {
 }  // namespace
 
 bool is_complete(const Observation& seen, const Census& census) {
-  return !census.pause && seen.linearizable &&
+  return !census.pause && !is_founding(seen) && seen.linearizable &&
          static_cast<int>(census.staying.size()) == census.want && census.joiners.empty() &&
          census.leaving.empty() && census.ready >= census.want;
 }

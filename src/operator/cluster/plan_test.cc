@@ -337,6 +337,13 @@ TEST(ClusterPlan, TheFoundersPodIsMadeAnewBeforeAnybodyJoinsOrIsTold) {
   EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kAvailable));
   EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kDegraded));
 
+  Observation late = seen;  // It goes all the same.
+  late.cluster.status = p.status;
+  late.now = kNow + 601s;
+  EXPECT_EQ(condition(plan(late), v1::kProgressing).reason, v1::kDeadlineExceeded);
+  late.cluster.status = plan(late).status;
+  EXPECT_FALSE(runtime::find_condition(plan(late).status.conditions, v1::kAvailable));
+
   Observation away = seen;  // Its Pod is gone for a moment.
   away.seats[0].pod.reset();
   away.seats[0].answer.reset();
