@@ -87,6 +87,97 @@ TEST_F(ScenarioOfPeople, Found_TheDeadlineIsOverWhenTheFounderIsMadeAnew) {
   EXPECT_EQ(made(kube::Pod::resource), 2U);
 }
 
+class ScenarioOfVersions : public Scenario {
+ protected:
+  void settled_at(const char* version) {
+    (void)world.start_operator();
+    world.create_cluster(kKey, 3, version);
+    rest();
+    world.start_clients(4);
+  }
+  void refuses(const char* version) {
+    world.set_version(kKey, version);
+    EXPECT_TRUE(
+        world.run_until([&] { return says(v1::kProgressing) == "False/UnsupportedVersion"; }, 2min))
+        << version << ": " << says(v1::kProgressing);
+  }
+  std::size_t running(const std::string& version) {
+    return static_cast<std::size_t>(std::ranges::count_if(world.net().processes(), [&](auto& p) {
+      return p.cluster == etcd_id() && p.version == version;
+    }));
+  }
+};
+
+/// The manual roll: up, and down again.
+TEST_F(ScenarioOfVersions, S51_AClusterGoesFromMinorToMinorByScaling) {
+  settled_at("3.5.35");
+  const auto id = etcd_id();
+  for (const char* version : {"3.6.16", "3.7.3"}) {
+    world.set_version(kKey, version);
+    world.scale(kKey, 6);
+    world.must_converge(10min);
+    world.scale(kKey, 3);
+    world.must_converge(10min);
+    EXPECT_EQ(running(version), 3U);
+    EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.updated_members, 3);
+  }
+  EXPECT_EQ(etcd_id(), id);
+}
+
+/// W10: the other way to make an edit reach all members.
+TEST_F(ScenarioOfVersions, S51_OrByDeletingOneMemberAfterTheOther) {
+  settled_at("3.5.35");
+  const auto before = members();
+  world.set_version(kKey, "3.6.16");
+  world.must_converge(2min);
+  EXPECT_EQ(running("3.5.35"), 3U) << "what runs is left alone";
+  for (const auto& member : before) {
+    world.delete_object(v1::EtcdMember::resource, {"prod", member.name});
+    world.must_converge(10min);
+  }
+  EXPECT_EQ(running("3.6.16"), 3U);
+}
+
+TEST_F(ScenarioOfVersions, S51_TwoMinorsAtOnceAndStepsBackAreRefused) {
+  settled_at("3.6.16");
+  refuses("3.5.35");
+  refuses("3.8.0");
+  EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy");
+  world.set_version(kKey, "3.6.16");
+  world.must_converge(2min);
+  EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
+}
+
+TEST_F(ScenarioOfVersions, S51_ST9_OnlyASafePatchGoesToTheNextMinor) {
+  settled_at("3.5.25");
+  refuses("3.6.16");
+  refuses("3.7.3");
+  world.set_version(kKey, "3.5.26");
+  world.scale(kKey, 6);
+  world.must_converge(10min);
+  refuses("3.6.16");
+  world.set_version(kKey, "3.5.26");
+  world.scale(kKey, 3);
+  world.must_converge(10min);
+  EXPECT_EQ(running("3.5.26"), 3U);
+  world.set_version(kKey, "3.6.16");
+  world.must_converge(2min);
+}
+
+TEST_F(ScenarioOfVersions, S51_WhileAMemberIsDownNoStepIsTakenToTheNextMinor) {
+  settled_at("3.5.35");
+  const auto pod = read<kube::Pod>({"prod", members().at(0).name});
+  const auto node = static_cast<std::size_t>(std::stoi(pod->spec.node_name.substr(5)));
+  world.checker().struck();
+  world.nodes().node_down(node, true);
+  world.run_for(10s);
+  refuses("3.6.16");
+  EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.observed->version, "3.5.35");
+  world.nodes().node_down(node, false);
+  world.must_converge(10min);
+  EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.observed->version, "3.6.16");
+}
+
 /// The size is put back when a write of growth is under way.
 class Reverted : public ScenarioOfPeople, public ::testing::WithParamInterface<const char*> {};
 using ScenarioOfReverts = Reverted;

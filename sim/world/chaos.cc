@@ -17,6 +17,7 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 constexpr int kSizes[] = {0, 1, 2, 3, 3, 3, 4, 5, 5, 7};
+constexpr const char* kVersions[] = {"3.5.25", "3.5.35", "3.6.15", "3.6.16", "3.7.3", "3.8.0"};
 }  // namespace
 
 /// Acts again and again, as long as the fault is on.
@@ -239,6 +240,10 @@ void World::people() {
   every(Fault::UserSpec, 2s, 60s, [this] {
     if (const auto key = any_cluster()) scale(*key, kSizes[dice_.below(std::size(kSizes))]);
   });
+  every(Fault::UserVersion, 10s, 150s, [this] {
+    if (const auto key = any_cluster())
+      set_version(*key, kVersions[dice_.below(std::size(kVersions))]);
+  });
   every(Fault::UserMembers, 20s, 150s, [this] {
     const auto key = any_of(v1::EtcdMember::resource);
     if (!key) return;
@@ -294,8 +299,20 @@ void World::heal() {
     life->process().run_at(100);
     life->process().freeze_until(now);
   }
-  for (const auto& key : clusters()) scale(key, kSizes[2 + dice_.below(3)]);
+  for (const auto& key : clusters()) {
+    scale(key, kSizes[2 + dice_.below(3)]);
+    take_back_version(key);
+  }
   mend_by_hand();
+}
+
+/// Whoever asked for a version that is refused asks for the one that is worked towards.
+void World::take_back_version(const api::ObjectKey& key) {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  if (!cluster) return;
+  const auto& observed = cluster->status.observed;
+  const std::string version = observed ? observed->version : "3.6.16";
+  if (cluster->spec.version != version) set_version(key, version);
 }
 
 /// What the manual asks of a person: a member whose data is gone for good is deleted while the

@@ -42,6 +42,7 @@ enum class Fault {
   ForgetfulPeers,  ///< etcd issue 14523.
   Quota,           ///< Pods, volumes or Services are refused for a while.
   UserSpec,        ///< Somebody edits replicas, back and forth.
+  UserVersion,     ///< Somebody edits the version, also to what is not allowed.
   UserMembers,     ///< Somebody deletes EtcdMembers.
   UserServices,    ///< Somebody deletes Services.
   UserEtcdctl,     ///< Somebody adds learners and removes members behind our back.

@@ -256,6 +256,14 @@ void World::scale(const api::ObjectKey& key, int replicas) {
   });
 }
 
+void World::set_version(const api::ObjectKey& key, const std::string& version) {
+  if (!server_.look(v1::EtcdCluster::resource, key)) return;
+  trace_.add("user", "asks for version " + version + " of " + to_string(key));
+  (void)server_.change(v1::EtcdCluster::resource, key, [&](json::object& cluster) {
+    cluster["spec"].as_object()["version"] = version;
+  });
+}
+
 void World::delete_object(const api::Resource& r, const api::ObjectKey& key) {
   const auto object = server_.look(r, key);
   if (!object) return;

@@ -58,6 +58,7 @@ class World {
   void create_cluster(const api::ObjectKey&, int replicas, const std::string& version = "3.6.16",
                       int progress_deadline_s = 600);
   void scale(const api::ObjectKey&, int replicas);
+  void set_version(const api::ObjectKey&, const std::string& version);
   void delete_cluster(const api::ObjectKey&);
   /// Writes much and compacts it away: every member's file has free space a moment later.
   void fragment(const api::ObjectKey& cluster);
@@ -115,6 +116,7 @@ class World {
   void node_faults();
   void people();
   void mend_by_hand();
+  void take_back_version(const api::ObjectKey& cluster);
   void client(int number);
   void operate(int number, Dice& dice);
   std::string missing(const api::ObjectKey& cluster) const;

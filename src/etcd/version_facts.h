@@ -51,6 +51,10 @@ struct VersionFacts {
   bool experimental_flags = false;
   /// Takes --feature-gates.
   bool feature_gates = false;
+  /// From this patch on its members may be beside those of the next minor, and become such: what
+  /// 3.5 wrote before may bring a removed member or a learner back in 3.6 (etcd issues 19557,
+  /// 20793).
+  int next_minor_from_patch = 0;
   /// Committed transactions between snapshots, unless --snapshot-count says otherwise.
   std::int64_t snapshot_count_default = 0;
   bool operator==(const VersionFacts&) const = default;

@@ -175,10 +175,6 @@ void report_progressing(const Observation& seen, const Census& census, Condition
   else out.set(v1::kProgressing, "True", reason, progress(seen, census, out));
 }
 
-std::string cannot(const std::vector<std::string>& features) {
-  return "this release does not implement " + joined(features) + ", remove it from the spec";
-}
-
 }  // namespace
 
 bool is_complete(const Observation& seen, const Census& census) {
@@ -187,8 +183,8 @@ bool is_complete(const Observation& seen, const Census& census) {
          census.leaving.empty() && census.ready >= census.want;
 }
 
-void report(const Observation& seen, const Census& census,
-            const std::vector<std::string>& missing_features, v1::EtcdClusterStatus& status) {
+void report(const Observation& seen, const Census& census, const std::optional<Refusal>& refused,
+            v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};
   status.ready_members = census.ready;
   const std::string wanted = template_of(*status.observed);
@@ -203,26 +199,18 @@ void report(const Observation& seen, const Census& census,
     report_available(seen, census, out);
     report_degraded(seen, census, out);
   }
-  if (missing_features.empty()) report_progressing(seen, census, out);
+  if (!refused) report_progressing(seen, census, out);
   else
-    out.set(v1::kProgressing, "False", v1::kNotImplemented,
-            cannot(missing_features) + "; the cluster is kept as it is");
+    out.set(v1::kProgressing, "False", refused->reason,
+            refused->message + "; the cluster is kept as it is");
 }
 
-void report_not_implemented(const Observation& seen,
-                            const std::vector<std::string>& missing_features,
-                            v1::EtcdClusterStatus& status) {
+void report_refused(const Observation& seen, const Refusal& refused,
+                    v1::EtcdClusterStatus& status) {
   Conditions{seen, status}.set(
-      v1::kProgressing, "False", v1::kNotImplemented,
-      cannot(missing_features) +
+      v1::kProgressing, "False", refused.reason,
+      refused.message +
           (seen.seats.empty() ? "; nothing was created" : "; the cluster is kept as it is"));
-}
-
-void report_unsupported(const Observation& seen, v1::EtcdClusterStatus& status) {
-  Conditions{seen, status}.set(
-      v1::kProgressing, "False", v1::kUnsupportedVersion,
-      "spec.version " + seen.cluster.spec.version +
-          " is not an etcd that this release runs (3.5, 3.6, 3.7); nothing was created");
 }
 
 void report_paused(const Observation& seen, const std::string& sleeper,

@@ -28,6 +28,7 @@ struct SeatObject {
   bool ready = false;           ///< Condition Ready.
   bool lost = false;            ///< Its data is gone or cannot be read, as its condition says.
   std::string version;          ///< status.version
+  std::string spec_version;     ///< spec.version: of the image that its Pods have.
   std::string made_as;          ///< template_of its spec.
   std::string trouble;          ///< Why it is not ready, for people; may be empty.
   WallTime created;
@@ -43,8 +44,9 @@ struct SeatObject {
                    api::sparse("initialCluster", &S::initial_cluster, ""),
                    api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
                    api::sparse("ready", &S::ready, ""), api::sparse("lost", &S::lost, ""),
-                   api::sparse("version", &S::version, ""), api::sparse("madeAs", &S::made_as, ""),
-                   api::sparse("trouble", &S::trouble, ""),
+                   api::sparse("version", &S::version, ""),
+                   api::sparse("specVersion", &S::spec_version, ""),
+                   api::sparse("madeAs", &S::made_as, ""), api::sparse("trouble", &S::trouble, ""),
                    api::sparse("created", &S::created, "")});
   }
 };

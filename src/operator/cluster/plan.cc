@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "api/v1alpha2/names.h"
-#include "etcd/version_facts.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/conditions.h"
 #include "operator/cluster/spec.h"
@@ -338,7 +337,8 @@ Step Rules::publish() {
   return NoStep{};
 }
 
-/// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; among the
+/// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; then those
+/// that are as the spec was before, so that scaling up and down again makes all as it is; among the
 /// others a follower, where most members share a node, the newest of them.
 Step Rules::shrink() {
   const bool replaceable = census.broken_staying() && too_many();
@@ -348,10 +348,12 @@ Step Rules::shrink() {
       return s->pod && other->pod && !s->pod->node.empty() && s->pod->node == other->pod->node;
     });
   };
+  const std::string wanted = template_of(*status.observed);
   const Seat& victim =
       **std::ranges::min_element(census.staying, [&](const Seat* a, const Seat* b) {
         const auto cost = [&](const Seat* s) {
-          return std::tuple(healthy(*s), s == census.leader, -neighbours(s));
+          const bool is_current = s->object->made_as == wanted;
+          return std::tuple(healthy(*s), is_current, s == census.leader, -neighbours(s));
         };
         return cost(a) != cost(b) ? cost(a) < cost(b) : newer(a, b);
       });
@@ -448,11 +450,6 @@ std::optional<std::int64_t> budget(const Observation& seen, const Census& census
   return min;
 }
 
-bool is_supported(const std::string& text) {
-  const auto version = etcd::parse_version(text);
-  return version && etcd::facts_of(*version).supported;
-}
-
 Plan not_now(EtcdClusterStatus status) {
   Plan out;
   out.status = std::move(status);
@@ -466,17 +463,13 @@ Plan plan(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
   const bool is_new =
       status.cluster_id.empty() && seen.seats.empty() && status.pending_members.empty();
-  const auto missing_features = not_implemented(seen);
+  const auto refused = refusal_of(seen);
   // Without a target, as after a restore of the object without its status, nothing is decided.
-  if ((is_new || !status.observed) && !missing_features.empty()) {
-    report_not_implemented(seen, missing_features, status);
+  if (refused && (is_new || !status.observed)) {
+    report_refused(seen, *refused, status);
     return not_now(std::move(status));
   }
-  if (is_new && !is_supported(seen.cluster.spec.version)) {
-    report_unsupported(seen, status);
-    return not_now(std::move(status));
-  }
-  if (missing_features.empty()) adopt_spec(seen, status);
+  if (!refused) adopt_spec(seen, status);
   const bool nothing_yet = status.cluster_id.empty() && seen.seats.empty();
   if (nothing_yet && status.observed && status.observed->replicas == 0) {
     report_paused(seen, "", status);
@@ -506,7 +499,7 @@ Plan plan(const Observation& seen) {
   out.facts = facts(seen);
   out.step = rules.wake();
   if (!acts(out.step)) out.step = status.cluster_id.empty() ? bootstrap(rules) : tend(rules);
-  report(seen, census, missing_features, status);
+  report(seen, census, refused, status);
   out.status = std::move(status);
   out.waiting_for = std::move(rules.waiting_for);
   if (!acts(out.step)) out.again = out.waiting_for.empty() ? kSteady : pace(seen, out.status);

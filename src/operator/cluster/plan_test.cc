@@ -711,14 +711,15 @@ TEST(ClusterPlan, AnEditWeCannotDoLeavesTheClusterAsItIs) {
     const char* what;
     std::function<void(v1::EtcdClusterSpec&)> edit;
   };
-  const Row rows[] = {{"version", [](auto& s) { s.version = "3.7.3"; }},
-                      {"storage", [](auto& s) { s.storage.size = "9Gi"; }}};
+  const Row rows[] = {
+      {v1::kUnsupportedVersion, [](auto& s) { s.version = "3.5.35"; }},
+      {v1::kNotImplemented, [](auto& s) { s.tls.emplace().peer.emplace().secret_ref = {"own"}; }}};
   for (const Row& row : rows) {
     Observation seen = observe(3, "a:V* b:V+");
     row.edit(seen.cluster.spec);
     const Plan p = plan(seen);
     EXPECT_EQ(p.status.observed, seen.cluster.status.observed) << row.what;
-    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented) << row.what;
+    EXPECT_EQ(condition(p, v1::kProgressing).reason, row.what);
     EXPECT_EQ(to_string(p.step).substr(0, 13), "create-member")
         << row.what << ": the old target is still tended";
   }
@@ -737,7 +738,7 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
   for (Observation seen : {begun, intended, observe(3, "a:V* b:V+ c:V+"), observe(3, "")}) {
     seen.cluster.spec.version = "3.4.34";
     const Plan p = plan(seen);
-    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
+    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kUnsupportedVersion);
     EXPECT_EQ(p.status.selector, "etcd-operator.cozystack.io/cluster=db") << "it is tended";
   }
 }
@@ -1092,6 +1093,29 @@ TEST(ClusterPlan, WhatItWaitsForIsSaid) {
   EXPECT_EQ(plan(seen).waiting_for, "the first member to answer");
 }
 
+TEST(ClusterPlan, AnEditReachesTheMembersThatAreMadeFromNowOn) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.spec.version = "3.7.3";
+  seen.cluster.spec.storage.size = "9Gi";
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status.observed->version, "3.7.3");
+  EXPECT_EQ(p.status.observed->storage.size, seen.cluster.spec.storage.size);
+  EXPECT_EQ(p.status.updated_members, 0);
+  EXPECT_EQ(told(p, v1::kProgressing),
+            "False Reconciled: 3 of 3 members are as the spec was when they were made");
+  EXPECT_EQ(to_string(p.step), "none") << "whoever runs is left alone";
+}
+
+/// W10: scaled up, and down again.
+TEST(ClusterPlan, WhoIsAsTheSpecWasGoesFirst) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+ d:V+");
+  const std::string wanted = seat(seen, "c").object->made_as;
+  for (const char* old : {"a", "b"}) seat(seen, old).object->made_as = "before";
+  EXPECT_EQ(step_of(seen), "delete-member b") << "d is the newest, and a leads";
+  seat(seen, "b").object->made_as = wanted;
+  EXPECT_EQ(step_of(seen), "delete-member a") << "it hands over first";
+}
+
 TEST(ClusterPlan, WhatIsNotStartedIsSaidInOnePlace) {
   Observation seen;
   seen.now = kNow;
@@ -1124,11 +1148,12 @@ TEST(ClusterPlan, WhatIsNotStartedIsSaidInOnePlace) {
   EXPECT_EQ(p.again, 60s);
 
   seen = observe(3, "a:V* b:V+ c:V+");
-  seen.cluster.spec.version = "3.7.3";
+  seen.cluster.spec.version = "3.5.35";
   p = plan(seen);
-  EXPECT_EQ(told(p, v1::kProgressing),
-            "False NotImplemented: this release does not implement a change of version, remove it "
-            "from the spec; the cluster is kept as it is");
+  EXPECT_EQ(
+      told(p, v1::kProgressing),
+      "False UnsupportedVersion: spec.version 3.5.35: a runs 3.6.16, and etcd takes no member "
+      "of an older minor; the cluster is kept as it is");
 }
 
 TEST(MemberName, IsAsGenerateNameMakesThem) {

@@ -41,6 +41,7 @@ Seat::Object object_of(const v1::EtcdMember& member) {
   out.member_id = member.status.member_id;
   out.voter = member.status.is_voter;
   out.version = member.status.version;
+  out.spec_version = member.spec.version;
   out.made_as = template_of(member.spec);
   out.created = from_rfc3339(member.metadata.creation_timestamp).value_or(WallTime{});
   for (const api::Condition& c : member.status.conditions) {

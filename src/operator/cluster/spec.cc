@@ -3,6 +3,7 @@
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
 #include "base/fnv.h"
+#include "operator/cluster/version_change.h"
 #include "operator/shared/asked_for.h"
 #include "runtime/conditions.h"
 
@@ -10,6 +11,12 @@ namespace etcdop::cluster {
 namespace {
 
 namespace v1 = api::v1alpha2;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
 
 constexpr std::int32_t kReplicasMax = 64;  // As many as are asked; more than raft is good for.
 
@@ -34,21 +41,19 @@ const std::vector<std::string>& not_implemented_paths() {
   return paths;
 }
 
-std::vector<std::string> not_implemented(const Observation& seen) {
+std::optional<Refusal> refusal_of(const Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
-  std::vector<std::string> out = asked_for(cluster.spec, not_implemented_paths());
-  const auto& observed = cluster.status.observed;
-  const bool has_members = !seen.seats.empty() || (observed && observed->replicas > 0);
+  std::vector<std::string> missing = asked_for(cluster.spec, not_implemented_paths());
   // A definition of before may have let it in; aimed at, it would never end.
   if (cluster.spec.replicas < 0 || cluster.spec.replicas > kReplicasMax)
-    out.push_back("replicas: " + std::to_string(cluster.spec.replicas) + " (0 to " +
-                  std::to_string(kReplicasMax) + ")");
-  if (observed && has_members) {
-    if (cluster.spec.version != observed->version) out.push_back("a change of version");
-    if (cluster.spec.storage.size != observed->storage.size)
-      out.push_back("a change of storage.size");
-  }
-  return out;
+    missing.push_back("replicas: " + std::to_string(cluster.spec.replicas) + " (0 to " +
+                      std::to_string(kReplicasMax) + ")");
+  if (!missing.empty())
+    return Refusal{v1::kNotImplemented, "this release does not implement " + joined(missing) +
+                                            ", remove it from the spec"};
+  if (std::string why = why_not_version(seen); !why.empty())
+    return Refusal{v1::kUnsupportedVersion, std::move(why)};
+  return std::nullopt;
 }
 
 std::string template_of(const v1::ObservedSpec& observed) {

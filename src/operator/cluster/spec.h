@@ -1,6 +1,7 @@
-// Which spec is being worked towards: what of it we cannot do yet, and the copy in status.observed.
+// Which spec is being worked towards: why one is not, and the copy in status.observed.
 // Pure.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,14 @@ namespace etcdop::cluster {
 /// stands for all below it.
 const std::vector<std::string>& not_implemented_paths();
 
-/// The fields of this cluster's spec that ask for something we cannot do: those of the table that
-/// differ from the schema's default and, for a cluster that has members, edits of version and
-/// storage. Empty: all of it can be done.
-std::vector<std::string> not_implemented(const Observation& seen);
+/// Why a spec is not worked towards, as the condition Progressing tells it.
+struct Refusal {
+  const char* reason;   ///< Of `names.h`.
+  std::string message;  ///< Names the field and what to do; a sentence without its end.
+};
+/// NotImplemented: fields of the table that differ from the schema's default, and sizes that we do
+/// not run. UnsupportedVersion: see why_not_version. nullopt: all of it can be done.
+std::optional<Refusal> refusal_of(const Observation& seen);
 
 /// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,
 /// SpecChanged, RetryAfterDeadline.

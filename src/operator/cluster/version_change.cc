@@ -1,0 +1,102 @@
+#include "operator/cluster/version_change.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "etcd/version_facts.h"
+#include "operator/cluster/census.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using etcd::Version;
+
+/// What is known of the etcd of one member.
+struct Runs {
+  std::string name;
+  Version version;
+};
+
+/// By its own word, or what it said last; one that never spoke runs what its Pod is made from.
+std::optional<Version> version_of(const Seat& seat) {
+  if (seat.answer) return etcd::parse_version(seat.answer->version);
+  if (!seat.object) return std::nullopt;
+  const Seat::Object& o = *seat.object;
+  return etcd::parse_version(o.version.empty() ? o.spec_version : o.version);
+}
+
+std::string minor_of(int minor) { return "3." + std::to_string(minor); }
+
+std::string runs(const Runs& member) { return member.name + " runs " + to_string(member.version); }
+
+/// Who would have to be in sight, and is not. All of a cluster that sleeps are.
+std::string who_is_away(const Observation& seen) {
+  const auto sleeps = [](const Seat& s) { return s.object && s.object->dormant; };
+  if (std::ranges::all_of(seen.seats, sleeps)) return "";
+  if (!seen.linearizable) return "etcd does not answer with quorum";
+  for (const Seat& seat : seen.seats)
+    if (seat.listed && seat.listed->started && !healthy(seat)) return seat.name + " is not healthy";
+  return "";
+}
+
+/// A member of an older minor than another's, and too old a patch to be beside it.
+std::string why_not_beside(const Runs& member, int young) {
+  const etcd::VersionFacts facts = etcd::facts_of(member.version);
+  const int first = facts.supported ? facts.next_minor_from_patch : 0;
+  if (member.version.minor >= young || member.version.patch >= first) return "";
+  const std::string minor = minor_of(member.version.minor);
+  return runs(member) + ", and " + minor + " goes with " + minor_of(young) + " from " + minor +
+         "." + std::to_string(first) + " on";
+}
+
+/// Of members that are known. Empty: they allow it.
+std::string why_not(const Observation& seen, const std::vector<Runs>& members, Version target) {
+  const auto version = [](const Runs& m) { return m.version; };
+  const Runs& oldest = *std::ranges::min_element(members, {}, version);
+  const Runs& newest = *std::ranges::max_element(members, {}, version);
+  if (target.minor > oldest.version.minor + 1)
+    return runs(oldest) + ": go to " + minor_of(oldest.version.minor + 1) + " first";
+  if (target.minor < oldest.version.minor)
+    return runs(oldest) + ", and etcd takes no member of an older minor";
+  const int young = std::max(target.minor, newest.version.minor);
+  for (const Runs& member : members)
+    if (std::string why = why_not_beside(member, young); !why.empty()) return why;
+  if (target.minor < young && target.patch < etcd::facts_of(target).next_minor_from_patch)
+    return runs(newest) + ", and this patch does not go with it";
+  if (target.minor == oldest.version.minor) return "";
+  const std::string away = who_is_away(seen);
+  return away.empty() ? "" : away + ", and a step to the next minor begins with all in sight";
+}
+
+/// Nobody is in sight who is, or was to be, there: as the target was, so are they.
+bool has_unseen(const Observation& seen) {
+  const auto& status = seen.cluster.status;
+  return seen.seats.empty() && status.observed &&
+         !(status.cluster_id.empty() && status.pending_members.empty());
+}
+
+}  // namespace
+
+std::string why_not_version(const Observation& seen) {
+  const std::string& wanted = seen.cluster.spec.version;
+  const auto& observed = seen.cluster.status.observed;
+  if (observed && observed->version == wanted) return "";
+  const auto target = etcd::parse_version(wanted);
+  if (!target || !etcd::facts_of(*target).supported)
+    return "spec.version " + wanted + " is not an etcd that this release runs (3.5, 3.6, 3.7)";
+  std::vector<Runs> members;
+  if (const auto version = has_unseen(seen) ? etcd::parse_version(observed->version) : std::nullopt)
+    members.push_back({"the cluster", *version});
+  for (const Seat& seat : seen.seats) {
+    const auto version = version_of(seat);
+    if (!version)
+      return "spec.version " + wanted + ": nobody knows which etcd " + seat.name + " runs";
+    members.push_back({seat.name, *version});
+  }
+  if (members.empty()) return "";
+  const std::string why = why_not(seen, members, *target);
+  return why.empty() ? "" : "spec.version " + wanted + ": " + why;
+}
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,97 @@
+// Scenario 51, ST9, I14: which change of version is taken up, by what the members run.
+#include "operator/cluster/version_change.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "operator/cluster/plan.h"
+
+namespace etcdop::cluster {
+namespace {
+
+/// "3.5.35" answers; "-" before it: is away, and told so before; "?": nobody knows; "z": sleeps;
+/// "n": was never started.
+Observation of(const std::string& members, const std::string& observed, const std::string& wanted) {
+  Observation seen;
+  seen.cluster.metadata.name = "db";
+  seen.cluster.spec.version = wanted;
+  seen.cluster.status.cluster_id = "c1";
+  if (!observed.empty()) seen.cluster.status.observed.emplace().version = observed;
+  seen.linearizable = true;
+  std::istringstream words(members);
+  for (std::string word; words >> word;) {
+    Seat& seat = seen.seats.emplace_back();
+    seat.name = std::string(1, static_cast<char>('a' + seen.seats.size() - 1));
+    const char mark = word[0];
+    const std::string version = mark == '3' ? word : word.substr(1);
+    if (mark != 'z') seat.listed = Seat::Listed{etcd::MemberId{7}, mark == 'n', mark != 'n'};
+    if (mark == '3') seat.answer = Seat::Answer{version, etcd::MemberId{7}};
+    if (mark == '?') continue;
+    seat.object.emplace().dormant = mark == 'z';
+    (mark == 'n' ? seat.object->spec_version : seat.object->version) = version;
+  }
+  return seen;
+}
+
+TEST(VersionChange, S51_Table) {
+  struct Row {
+    const char *members, *observed, *wanted, *why;  ///< Empty: it is taken up.
+  };
+  const Row rows[] = {
+      {"", "", "3.4.34",
+       "spec.version 3.4.34 is not an etcd that this release runs (3.5, 3.6, 3.7)"},
+      {"", "", "3.8.0", "spec.version 3.8.0 is not an etcd that this release runs (3.5, 3.6, 3.7)"},
+      {"", "", "3.5.1", ""},
+      {"3.4.34", "3.4.34", "3.4.34", ""},  // Taken over: it is kept.
+      {"3.4.34", "3.4.34", "3.5.1", ""},
+      {"3.6.15 3.6.15 3.6.15", "3.6.15", "3.6.16", ""},
+      {"3.6.16 3.6.16 -3.6.16", "3.6.16", "3.6.15", ""},  // A patch may be what mends it.
+      {"3.5.35 3.5.35 3.5.35", "3.5.35", "3.6.16", ""},
+      {"3.6.16 3.6.16 3.6.16", "3.6.16", "3.7.3", ""},
+      {"3.5.35 3.5.35 -3.5.35", "3.5.35", "3.6.16",
+       "c is not healthy, and a step to the next minor begins with all in sight"},
+      {"3.5.35 3.6.16", "3.6.16", "3.7.3", "a runs 3.5.35: go to 3.6 first"},
+      {"3.5.35", "3.5.35", "3.7.3", "a runs 3.5.35: go to 3.6 first"},
+      {"3.6.16 3.6.16", "3.6.16", "3.5.35",
+       "a runs 3.6.16, and etcd takes no member of an older minor"},
+      {"3.5.35 3.6.16", "3.6.16", "3.5.35", ""},  // Half way, and back.
+      {"-3.5.35 3.6.16", "3.6.16", "3.5.35", ""},
+      {"3.5.26 3.5.25", "3.5.26", "3.6.16", "b runs 3.5.25, and 3.5 goes with 3.6 from 3.5.26 on"},
+      {"3.5.26 3.5.26", "3.5.25", "3.6.0", ""},
+      {"3.5.35 3.6.16", "3.6.16", "3.5.25", "b runs 3.6.16, and this patch does not go with it"},
+      {"3.6.16 n3.7.99", "3.7.99", "3.6.16", ""},  // A version that no registry has.
+      {"3.6.16 n3.7.99", "3.7.99", "3.7.3", ""},
+      {"3.6.16 ?", "3.6.15", "3.6.16", "nobody knows which etcd b runs"},
+      {"z3.5.35", "3.5.35", "3.6.16", ""},
+      {"z3.5.25", "3.5.25", "3.6.16", "a runs 3.5.25, and 3.5 goes with 3.6 from 3.5.26 on"},
+      {"", "3.5.35", "3.7.3", "the cluster runs 3.5.35: go to 3.6 first"},
+      {"3.6.16", "", "3.5.35", "a runs 3.6.16, and etcd takes no member of an older minor"},
+  };
+  for (const Row& row : rows) {
+    const std::string why = why_not_version(of(row.members, row.observed, row.wanted));
+    const std::string lead = std::string("spec.version ") + row.wanted + ": ";
+    EXPECT_EQ(why.starts_with(lead) ? why.substr(lead.size()) : why, row.why)
+        << row.members << ", " << row.observed << " to " << row.wanted;
+  }
+}
+
+TEST(VersionChange, TheNextMinorNeedsAQuorumThatAnswers) {
+  Observation seen = of("3.5.35 3.5.35 3.5.35", "3.5.35", "3.6.16");
+  seen.linearizable = false;
+  EXPECT_EQ(why_not_version(seen),
+            "spec.version 3.6.16: etcd does not answer with quorum, and a step to the next minor "
+            "begins with all in sight");
+}
+
+/// One that was recorded may be there already, as another operator knows.
+TEST(VersionChange, WhoWasRecordedIsAsTheTargetWas) {
+  Observation seen = of("", "3.5.35", "3.7.3");
+  seen.cluster.status.cluster_id.clear();
+  EXPECT_EQ(why_not_version(seen), "") << "nobody was";
+  seen.cluster.status.pending_members = {{1, "x", "", ""}};
+  EXPECT_EQ(why_not_version(seen), "spec.version 3.7.3: the cluster runs 3.5.35: go to 3.6 first");
+}
+
+}  // namespace
+}  // namespace etcdop::cluster
