@@ -20,6 +20,12 @@ inline constexpr const char* kAppManagedByLabel = "app.kubernetes.io/managed-by"
 inline constexpr const char* kAppComponentLabel = "app.kubernetes.io/component";
 inline constexpr const char* kAppName = "etcd";
 inline constexpr const char* kAppManagedBy = "etcd-operator";
+/// On the Pod of a first member with its data in memory: "new" until the cluster is founded, then
+/// "existing"; its etcd is told with each start of the container.
+inline constexpr const char* kInitialStateAnnotation =
+    "etcd-operator.cozystack.io/initial-cluster-state";
+/// Scheduling gate of a Pod with data in memory, until its UID is recorded in its EtcdMember.
+inline constexpr const char* kRecordGate = "etcd-operator.cozystack.io/record";
 inline constexpr const char* kMemberFinalizer = "etcd-operator.cozystack.io/member-cleanup";
 /// On EtcdMembers that came from elsewhere: the Service of their URLs, the folder in their volume.
 inline constexpr const char* kHeadlessServiceAnnotation =

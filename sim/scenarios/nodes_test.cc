@@ -298,6 +298,82 @@ TEST_F(ScenarioOfNodes, S44_AllNodesAreDrainedUnderTheBudgetDuringGrowthAndShrin
   EXPECT_GT(refused, 0U);
 }
 
+class ScenarioOfMemory : public ScenarioOfNodes {
+ protected:
+  void settled_in_memory(int size) {
+    (void)world.start_operator();
+    world.create_cluster(kKey, size, "3.6.16", 600, true);
+    rest();
+    world.start_clients(4);
+    world.run_for(20s);
+  }
+  void lose_pod(const std::string& member) {
+    world.delete_object(kube::Pod::resource, {"prod", member});
+  }
+};
+
+TEST_F(ScenarioOfMemory, S50_AMemberWhosePodIsGoneIsReplacedByAnother) {
+  settled_in_memory(3);
+  EXPECT_EQ(count(kube::PersistentVolumeClaim::resource), 0U);
+  const auto id = etcd_id();
+  for (int i = 0; i < 3; ++i) {  // The founder too.
+    const std::string gone = members().front().name;
+    lose_pod(gone);
+    ASSERT_TRUE(world.run_until([&] { return !read<v1::EtcdMember>({"prod", gone}); }, 2min));
+    world.must_converge(5min);
+  }
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+TEST_F(ScenarioOfMemory, S50_AnEvictedPodIsNotFilledAgain) {
+  settled_in_memory(3);
+  world.nodes().evict({"prod", leader().name});
+  world.must_converge(5min);
+}
+
+TEST_F(ScenarioOfMemory, S50_TwoOfThreeAreLostAndNobodyPretends) {
+  settled_in_memory(3);
+  const auto before = members();
+  world.checker().fate_took("prod", "db");
+  lose_pod(before[0].name);
+  lose_pod(before[1].name);
+  ASSERT_TRUE(world.run_until([&] { return says(v1::kAvailable) == "False/QuorumLost"; }, 2min));
+  world.run_for(10min);
+  EXPECT_EQ(made(v1::EtcdMember::resource), 3U) << "nobody is replaced without a quorum";
+  EXPECT_EQ(made(kube::Pod::resource), 3U) << "nobody is refilled";
+  EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.broken_members, 2);
+}
+
+/// Each Pod comes back as it was, with nothing in memory; also the founder's.
+TEST_F(ScenarioOfMemory, S50_AllNodesRestartAndNoneFoundsAnother) {
+  settled_in_memory(3);
+  world.checker().fate_took("prod", "db");
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().node_down(i, true);
+  world.run_for(20s);
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().node_down(i, false);
+  ASSERT_TRUE(world.run_until([&] { return says(v1::kAvailable) == "False/DataLost"; }, 10min))
+      << says(v1::kAvailable);
+  world.run_for(10min);
+  EXPECT_EQ(world.net().births().size(), 1U);
+  EXPECT_EQ(says(v1::kAvailable), "False/DataLost");
+}
+
+TEST_F(ScenarioOfMemory, S50_TheOnlyMemberIsLostAndSaysSo) {
+  settled_in_memory(1);
+  world.checker().fate_took("prod", "db");
+  const api::ObjectKey node_of_it{"prod", members().front().name};
+  const auto pod = read<kube::Pod>(node_of_it);
+  const auto node = static_cast<std::size_t>(std::stoi(pod->spec.node_name.substr(5)));
+  world.nodes().node_down(node, true);
+  world.run_for(10s);
+  world.nodes().node_down(node, false);
+  ASSERT_TRUE(world.run_until([&] { return says(v1::kAvailable) == "False/DataLost"; }, 5min))
+      << says(v1::kAvailable);
+  world.run_for(10min);
+  EXPECT_EQ(world.net().births().size(), 1U) << "its Pod was there all the time";
+}
+
 TEST_F(ScenarioOfNodes, S44_TheOnlyMemberMayBeDrained) {
   world.nodes().local_volumes(false);
   settled_cluster(1);

@@ -156,6 +156,8 @@ void World::node_faults() {
   every(Fault::NodeDown, 20s, 200s, [this] {
     const std::size_t node = dice_.below(nodes_.count());
     const Duration away = dice_.one_in(4) ? dice_.between(300s, 500s) : dice_.between(5s, 100s);
+    const auto lost = nodes_.in_memory_on(node);  // It comes back with nothing in memory.
+    if (lost.size() > 1 || (lost.size() == 1 && !may_end(lost[0]))) return;
     checker_.struck();
     nodes_.node_down(node, true);
     (void)time_.sleep(away);
@@ -169,14 +171,15 @@ void World::node_faults() {
     }
   });
   every(Fault::PodKilled, 10s, 120s, [this] {
-    if (const auto pod = any_of(kube::Pod::resource)) delete_object(kube::Pod::resource, *pod);
+    const auto pod = any_of(kube::Pod::resource);
+    if (pod && may_end(*pod)) delete_object(kube::Pod::resource, *pod);
   });
   every(Fault::PodEvicted, 10s, 120s, [this] {
-    if (const auto pod = any_of(kube::Pod::resource)) {
-      trace_.add("fault", pod->name + " is evicted");
-      checker_.struck();
-      nodes_.evict(*pod);
-    }
+    const auto pod = any_of(kube::Pod::resource);
+    if (!pod || !may_end(*pod)) return;
+    trace_.add("fault", pod->name + " is evicted");
+    checker_.struck();
+    nodes_.evict(*pod);
   });
   every(Fault::StaleAddress, 5s, 60s, [this] {
     const auto address = nodes_.freed_address();
@@ -201,11 +204,12 @@ void World::node_faults() {
     const auto members = members_of(*cluster);
     if (members.empty()) return;
     const api::ObjectKey& member = members[dice_.below(members.size())];
+    const api::ObjectKey claim{member.ns, "data-" + member.name};
+    if (!server_.look(kube::PersistentVolumeClaim::resource, claim)) return;  // In memory.
     if (!can_lose_data(*cluster, member, true)) {
       if (!dice_.one_in(8)) return;
       checker_.fate_took(cluster->ns, cluster->name);
     }
-    const api::ObjectKey claim{member.ns, "data-" + member.name};
     trace_.add("fault", "the volume of " + member.name + (gone ? " is lost" : " is corrupt"));
     if (const auto object = server_.look(kube::PersistentVolumeClaim::resource, claim))
       checker_.user_deleted(std::string(object->at("metadata").at("uid").as_string()));
@@ -217,6 +221,14 @@ void World::node_faults() {
   every(Fault::VolumeCorrupt, 60s, 300s, [=] { volume_fault(false); });
 }
 
+/// Whether a Pod's end costs at most the data of one that can be replaced.
+bool World::may_end(const api::ObjectKey& pod) const {
+  const auto member = read<v1::EtcdMember>(pod);
+  if (!member || member->spec.storage.medium != v1::Medium::Memory) return true;
+  const api::ObjectKey cluster{pod.ns, member->spec.cluster_name};
+  return etcd_of(cluster).value != 0 && can_lose_data(cluster, pod, true);
+}
+
 /// Whether a quorum of the voters keeps data without that member's. Where nobody can see that it is
 /// gone, a learner counts as a voter: its promotion may be on its way.
 bool World::can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member,
@@ -226,11 +238,9 @@ bool World::can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& m
   for (const EtcdNet::Member& m : listed) {
     if (m.learner && !(unseen && m.name == member.name)) continue;
     ++voters;
-    const auto claim =
-        server_.look(kube::PersistentVolumeClaim::resource, {cluster.ns, "data-" + m.name});
+    if (m.name == member.name) continue;
     // One that was lost on a node that is away is there until that comes back.
-    if (m.name == member.name || !claim || terminating(*claim)) continue;
-    const auto dir = nodes_.data_of(std::string(claim->at("metadata").at("uid").as_string()));
+    const auto dir = nodes_.data_of_member({cluster.ns, m.name});
     intact += dir && EtcdNet::owner_of(*dir).has_value();
   }
   return intact >= voters / 2 + 1;

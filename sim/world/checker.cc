@@ -196,6 +196,7 @@ void Checker::after_change(const std::string& who, std::string_view path, const 
 void Checker::changed(const api::Resource& r, const ApiServer::Object& before,
                       const ApiServer::Object& after) {
   if (r == kube::PersistentVolumeClaim::resource && !after) volume_gone(*before);
+  if (r == kube::Pod::resource && !after) memory_gone(*before);
   if (r == v1::EtcdCluster::resource && after) cluster_reported(*after);
   if (r == kube::Pod::resource && after) pod_changed(*after);
 }
@@ -275,6 +276,32 @@ void Checker::volume_gone(const Json& volume) {
     violated("I5", "the volume " + text_at(volume, {"metadata", "name"}) +
                        " of a voter goes: " + std::to_string(intact) + " of " +
                        std::to_string(voters) + " voters keep data");
+}
+
+/// A Pod with data in memory, whose EtcdMember is gone: somebody let go of it.
+void Checker::memory_gone(const Json& pod) {
+  const api::ObjectKey key{text_at(pod, {"metadata", "namespace"}),
+                           text_at(pod, {"metadata", "name"})};
+  const auto dir = nodes_ ? nodes_->memory_of(key) : nullptr;
+  if (!dir || server_.look(v1::EtcdMember::resource, key)) return;
+  const Json* labels = at(pod, {"metadata", "labels"});
+  const Json* label = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
+  if (!label) return;
+  const api::ObjectKey cluster{key.ns, std::string(label->as_string())};
+  const auto id = etcd_of(cluster);
+  if (!id || being_deleted(cluster)) return;
+  std::size_t voters = 0, intact = 0;
+  bool voted = false;
+  for (const auto& m : net_.membership(*id)) {
+    if (m.learner) continue;
+    ++voters;
+    if (m.name == key.name) voted = true;
+    else if (const auto other = nodes_->data_of_member({key.ns, m.name}))
+      intact += EtcdNet::owner_of(*other).has_value();
+  }
+  if (voted && intact < voters / 2 + 1)
+    violated("I5", "the memory of the voter " + key.name + " goes: " + std::to_string(intact) +
+                       " of " + std::to_string(voters) + " voters keep data");
 }
 
 /// I4 (the id, once known, never changes) and I11 (what is said was so, a moment ago).

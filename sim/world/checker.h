@@ -66,6 +66,7 @@ class Checker {
   bool is_paused(const api::ObjectKey& cluster) const;
   void changed(const api::Resource&, const ApiServer::Object& before,
                const ApiServer::Object& after);
+  void memory_gone(const Json& pod);
   void volume_gone(const Json& volume);
   void cluster_reported(const Json& cluster);
   void pod_changed(const Json& pod);

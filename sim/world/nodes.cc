@@ -46,6 +46,22 @@ std::string claim_of(const Json& pod) {
   return "";
 }
 
+bool is_in_memory(const Json& pod) {
+  const Json* volumes = pod.at("spec").as_object().if_contains("volumes");
+  return volumes && std::ranges::any_of(volumes->as_array(), [](const Json& volume) {
+           return text_at(volume, {"emptyDir", "medium"}) == "Memory";
+         });
+}
+
+/// The annotation whose value is the only variable that a container here has.
+std::string state_from(const Json& container) {
+  const Json* env = container.as_object().if_contains("env");
+  if (!env) return "";
+  std::string path = text_at(env->as_array().at(0), {"valueFrom", "fieldRef", "fieldPath"});
+  const std::size_t begin = path.find('\'') + 1;
+  return path.substr(begin, path.rfind('\'') - begin);
+}
+
 std::string host_of(const Json& pod) {
   return text_at(pod, {"spec", "hostname"}) + "." + text_at(pod, {"spec", "subdomain"}) + "." +
          text_at(pod, {"metadata", "namespace"}) + ".svc";
@@ -80,6 +96,8 @@ struct Nodes::Run {
   std::optional<int> exited;
   Json last_state = json::object();  // How the container ended before, as its status has it.
   bool tells_words = false;          // terminationMessagePolicy: FallbackToLogsOnError
+  bool in_memory = false;            // Its data, in a tmpfs that ends with it.
+  std::string state_from;            // The annotation that says its initial-cluster-state.
   int restarts = 0;
   Instant started{};
   Instant node_lost = Instant::max();
@@ -162,6 +180,8 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
       run->command.emplace_back(word.as_string());
     const std::string image = text_at(container, {"image"});
     run->version = image.substr(image.rfind(":v") + 2);
+    run->in_memory = is_in_memory(*after);
+    run->state_from = state_from(container);
     run->tells_words = text_at(container, {"terminationMessagePolicy"}) == "FallbackToLogsOnError";
     runs_.emplace(run->uid, run);
     world_.spawn([this, run] { run_pod(run); });
@@ -220,6 +240,7 @@ bool Nodes::schedule(Run& run) {
     });
     return false;
   };
+  if (run.in_memory) return schedule_in_memory(run);
   const auto claim = server_.look(kube::PersistentVolumeClaim::resource, {run.key.ns, run.claim});
   if (!claim) return refuse("persistentvolumeclaim not found");
   if (terminating(*claim)) return refuse("persistentvolumeclaim is being deleted");
@@ -246,6 +267,38 @@ bool Nodes::schedule(Run& run) {
         json::array{condition("PodScheduled", "True", "", "")};
   });
   return true;
+}
+
+/// True once nobody holds it back any more, and it has a node.
+bool Nodes::schedule_in_memory(Run& run) {
+  const auto pod = server_.look(kube::Pod::resource, run.key);
+  if (!pod || uid_of(*pod) != run.uid) return false;
+  const Json* gates = pod->at("spec").as_object().if_contains("schedulingGates");
+  if (gates && !gates->as_array().empty()) return false;
+  std::vector<Node*> fit;
+  for (Node& n : nodes_)
+    if (!n.down && !n.cordoned) fit.push_back(&n);
+  if (fit.empty()) return false;
+  run.node = fit[dice_.below(fit.size())]->name;
+  run.dir = empty_data_dir();
+  (void)server_.change(kube::Pod::resource, run.key, [&](json::object& object) {
+    object["spec"].as_object()["nodeName"] = run.node;
+    object["status"] =
+        json::object{{"conditions", json::array{condition("PodScheduled", "True", "", "")}}};
+  });
+  return true;
+}
+
+/// What its container is started with, now: a variable follows its annotation.
+std::vector<std::string> Nodes::command_of(const Run& run) const {
+  std::vector<std::string> out = run.command;
+  if (run.state_from.empty()) return out;
+  const auto pod = server_.look(kube::Pod::resource, run.key);
+  const Json* annotations =
+      pod ? pod->at("metadata").as_object().if_contains("annotations") : nullptr;
+  const Json* state = annotations ? annotations->as_object().if_contains(run.state_from) : nullptr;
+  if (state) out.push_back("--initial-cluster-state=" + std::string(state->as_string()));
+  return out;
 }
 
 /// True once the image is there.
@@ -308,7 +361,7 @@ void Nodes::start(Run& run) {
                                                            {"state", {{"running", json::object()}}},
                                                            {"lastState", run.last_state}}};
   });
-  net_.start({run.address, run.version, run.command, run.dir,
+  net_.start({run.address, run.version, command_of(run), run.dir,
               [this, uid = run.uid](int code, const std::string& words) {
                 const auto found = runs_.find(uid);
                 if (found == runs_.end()) return;
@@ -349,6 +402,7 @@ void Nodes::watch_over(Run& run) {
     }
     if (std::exchange(run.node_lost, Instant::max()) != Instant::max()) {
       freed_.push_back(std::exchange(run.address, ""));  // Another sandbox, another address.
+      if (run.in_memory) run.dir = empty_data_dir();
       ++run.restarts;
       run.ready = true;
       set_ready(run, false);
@@ -506,6 +560,28 @@ void Nodes::corrupt_volume(const api::ObjectKey& claim) {
 std::shared_ptr<DataDir> Nodes::data_of(const std::string& claim_uid) const {
   const auto found = volumes_.find(claim_uid);
   return found == volumes_.end() || found->second.corrupt ? nullptr : found->second.dir;
+}
+
+std::shared_ptr<DataDir> Nodes::memory_of(const api::ObjectKey& pod) const {
+  const Run* const run = run_of(pod);
+  if (!run || !run->in_memory || run->failed) return nullptr;
+  const auto on = std::ranges::find(nodes_, run->node, &Node::name);
+  return on == nodes_.end() || on->down ? nullptr : run->dir;
+}
+
+std::shared_ptr<DataDir> Nodes::data_of_member(const api::ObjectKey& member) const {
+  const auto claim =
+      server_.look(kube::PersistentVolumeClaim::resource, {member.ns, "data-" + member.name});
+  if (claim) return terminating(*claim) ? nullptr : data_of(uid_of(*claim));
+  const auto pod = server_.look(kube::Pod::resource, member);
+  return !pod || terminating(*pod) ? nullptr : memory_of(member);
+}
+
+std::vector<api::ObjectKey> Nodes::in_memory_on(std::size_t node) const {
+  std::vector<api::ObjectKey> out;
+  for (const auto& [uid, run] : runs_)
+    if (run->in_memory && run->node == nodes_.at(node).name) out.push_back(run->key);
+  return out;
 }
 
 std::string Nodes::address_of(const api::ObjectKey& pod) const {

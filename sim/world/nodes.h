@@ -55,6 +55,12 @@ class Nodes {
   // --- ground truth
   /// The data of a claim, by its UID; null: there is none that can be read.
   std::shared_ptr<DataDir> data_of(const std::string& claim_uid) const;
+  /// The data that a Pod has in memory; null: none, or its node is down.
+  std::shared_ptr<DataDir> memory_of(const api::ObjectKey& pod) const;
+  /// What a member has, of either kind, unless it is about to go.
+  std::shared_ptr<DataDir> data_of_member(const api::ObjectKey& member) const;
+  /// Whose Pods, with data in memory, are there.
+  std::vector<api::ObjectKey> in_memory_on(std::size_t node) const;
   std::string address_of(const api::ObjectKey& pod) const;
 
  private:
@@ -77,6 +83,8 @@ class Nodes {
                const ApiServer::Object& after);
   void run_pod(const std::shared_ptr<Run>&);
   bool schedule(Run&);
+  bool schedule_in_memory(Run&);
+  std::vector<std::string> command_of(const Run&) const;
   bool pull(Run&);
   void start(Run&);
   void watch_over(Run&);

@@ -29,7 +29,7 @@ Outcome run(const Run& wanted) {
     const int deadline = kDeadlines[dice.below(3)];
     const int size = 1 + 2 * static_cast<int>(dice.below(3));
     world.create_cluster({"prod", "db-" + std::to_string(i)}, size,
-                         kVersions[dice.below(std::size(kVersions))], deadline);
+                         kVersions[dice.below(std::size(kVersions))], deadline, dice.one_in(6));
   }
   world.start_clients(kClients);
   world.start_faults();

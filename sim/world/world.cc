@@ -234,20 +234,24 @@ std::uint64_t World::etcd_calls() const {
 // --- people --------------------------------------------------------------------------------------
 
 void World::create_cluster(const api::ObjectKey& key, int replicas, const std::string& version,
-                           int progress_deadline_s) {
+                           int progress_deadline_s, bool in_memory) {
   trace_.add("user", "creates EtcdCluster " + to_string(key) + " of " + std::to_string(replicas) +
-                         ", version " + version);
+                         ", version " + version + (in_memory ? ", in memory" : ""));
   v1::EtcdClusterSpec spec;
   spec.replicas = replicas;
   spec.version = version;
   spec.progress_deadline_seconds = progress_deadline_s;
+  if (in_memory) spec.storage.medium = v1::Medium::Memory;
   (void)server_.put(
       v1::EtcdCluster::resource,
       {{"metadata", {{"name", key.name}, {"namespace", key.ns}}}, {"spec", api::encode(spec)}});
 }
 
 void World::scale(const api::ObjectKey& key, int replicas) {
-  if (!server_.look(v1::EtcdCluster::resource, key)) return;
+  const auto now = read<v1::EtcdCluster>(key);
+  if (!now) return;
+  // The API server's rule.
+  if (replicas == 0 && now->spec.storage.medium == v1::Medium::Memory) return;
   trace_.add("user", "scales " + to_string(key) + " to " + std::to_string(replicas));
   (void)server_.change(v1::EtcdCluster::resource, key, [&](json::object& cluster) {
     Json& spec = cluster["spec"];
@@ -393,7 +397,8 @@ std::string World::missing(const api::ObjectKey& key) const {
     if (!server_.look(kube::Service::resource, {key.ns, key.name + suffix}))
       return "no Service " + key.name + suffix;
   const auto budget = read<kube::PodDisruptionBudget>(key);
-  if (!budget || budget->spec.min_available != Json(want > 1 ? want / 2 + 1 : 0))
+  const bool memory = cluster->spec.storage.medium == v1::Medium::Memory;
+  if (!budget || budget->spec.min_available != Json(want > 1 || memory ? want / 2 + 1 : 0))
     return "no budget that leaves a quorum";
   if (!says(v1::kAvailable, "True", v1::kQuorumHealthy)) return "is not Available";
   if (!says(v1::kProgressing, "False", v1::kReconciled)) return "is not Reconciled";
@@ -419,17 +424,21 @@ std::string World::missing() const {
     return name && checker_.fated(std::string(meta.at("namespace").as_string()),
                                   std::string(name->as_string()));
   };
-  std::size_t members = 0, running = 0;  // One that sleeps has a volume and no Pod.
+  std::size_t members = 0, running = 0, claims = 0;  // One that sleeps has no Pod.
   for (const api::ObjectKey& key : clusters())
     if (const auto c = read<v1::EtcdCluster>(key); !checker_.fated(key.ns, key.name)) {
       running += static_cast<std::size_t>(c->spec.replicas);
-      members += static_cast<std::size_t>(std::max(1, c->spec.replicas));
+      const auto size = static_cast<std::size_t>(std::max(1, c->spec.replicas));
+      members += size;
+      claims += c->spec.storage.medium == v1::Medium::Memory ? 0 : size;
     }
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource}) {
     std::size_t there = 0;
     for (const auto& object : server_.look_all(r)) there += !fated(*object);
-    const std::size_t wanted = r == kube::Pod::resource ? running : members;
+    const std::size_t wanted = r == kube::Pod::resource        ? running
+                               : r == v1::EtcdMember::resource ? members
+                                                               : claims;
     if (there != wanted)
       return std::to_string(there) + " " + r.plural + ", wanted " + std::to_string(wanted);
   }

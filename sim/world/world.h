@@ -56,7 +56,7 @@ class World {
   // --- people
   /// An EtcdCluster as `kubectl apply` makes it.
   void create_cluster(const api::ObjectKey&, int replicas, const std::string& version = "3.6.16",
-                      int progress_deadline_s = 600);
+                      int progress_deadline_s = 600, bool in_memory = false);
   void scale(const api::ObjectKey&, int replicas);
   void set_version(const api::ObjectKey&, const std::string& version);
   void delete_cluster(const api::ObjectKey&);
@@ -123,6 +123,7 @@ class World {
   Life* any_life();
   std::optional<api::ObjectKey> any_cluster();
   std::optional<api::ObjectKey> any_of(const api::Resource&);
+  bool may_end(const api::ObjectKey& pod) const;
   bool can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member,
                      bool unseen = false) const;
   template <class T>

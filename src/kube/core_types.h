@@ -108,8 +108,19 @@ struct Container {
   }
 };
 
+struct SchedulingGate {
+  std::string name;
+  bool operator==(const SchedulingGate&) const = default;
+
+  static auto describe() {
+    return api::object("v1.PodSchedulingGate.",
+                       std::tuple{api::required("name", &SchedulingGate::name, "")});
+  }
+};
+
 struct PodSpec {
-  std::string node_name;  ///< Empty until it is scheduled.
+  std::string node_name;                         ///< Empty until it is scheduled.
+  std::vector<SchedulingGate> scheduling_gates;  ///< No node takes it before there are none.
   std::vector<Container> containers;
   bool operator==(const PodSpec&) const = default;
 
@@ -117,6 +128,7 @@ struct PodSpec {
     using S = PodSpec;
     return api::object("v1.PodSpec, in part.",
                        std::tuple{api::sparse("nodeName", &S::node_name, ""),
+                                  api::sparse("schedulingGates", &S::scheduling_gates, ""),
                                   api::sparse("containers", &S::containers, "")});
   }
 };

@@ -440,11 +440,13 @@ std::int64_t voters_to_keep(const Observation& seen, const Census& census) {
   return std::max<std::int64_t>(census.want, voters);
 }
 
-/// The budget's minAvailable, if it is to be written. The only member may go: that costs a restart,
-/// and a node that cannot be drained costs more. Without etcd's word it is not lowered.
+/// The budget's minAvailable, if it is to be written. The only member may go, unless its data is in
+/// memory: that costs a restart, and a node that cannot be drained costs more. Without etcd's word
+/// it is not lowered.
 std::optional<std::int64_t> budget(const Observation& seen, const Census& census) {
   const std::int64_t keep = voters_to_keep(seen, census);
-  std::int64_t min = keep > 1 ? quorum(static_cast<int>(keep)) : 0;
+  const bool memory = seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory;
+  std::int64_t min = keep > 1 || memory ? quorum(static_cast<int>(keep)) : 0;
   if (!seen.linearizable && seen.budget != Child::Missing) min = std::max(min, seen.budget_min);
   if (seen.budget == Child::AsMade && seen.budget_min == min) return std::nullopt;
   return min;

@@ -675,12 +675,12 @@ TEST(ClusterPlan, ASpecWeCannotDoMakesNothingForANewCluster) {
   Observation seen;
   seen.now = kNow;
   seen.cluster = cluster_of(3);
-  seen.cluster.spec.storage.medium = v1::Medium::Memory;
+  seen.cluster.spec.auth.emplace().enabled = true;
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
   EXPECT_FALSE(p.make_headless_service || p.make_client_service || p.budget);
   EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
-  EXPECT_NE(condition(p, v1::kProgressing).message.find("storage.medium"), std::string::npos);
+  EXPECT_NE(condition(p, v1::kProgressing).message.find("auth.enabled"), std::string::npos);
   EXPECT_FALSE(p.status.observed);
 }
 
@@ -747,7 +747,7 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
 TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
   Observation unlike = observe(3, "a:V* b:V+ c:V+");
   unlike.cluster.status = {};
-  unlike.cluster.spec.storage.medium = v1::Medium::Memory;
+  unlike.cluster.spec.auth.emplace().enabled = true;
   Plan p = plan(unlike);
   EXPECT_EQ(to_string(p.step), "none");
   EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
@@ -1106,6 +1106,20 @@ TEST(ClusterPlan, AnEditReachesTheMembersThatAreMadeFromNowOn) {
   EXPECT_EQ(to_string(p.step), "none") << "whoever runs is left alone";
 }
 
+TEST(ClusterPlan, MembersInMemoryAreNotPausedAndTheOnlyOneIsNotDrained) {
+  Observation seen = observe(1, "a:V*");
+  seen.cluster.spec.storage.medium = v1::Medium::Memory;
+  seen.cluster.status.observed->storage.medium = v1::Medium::Memory;
+  EXPECT_EQ(plan(seen).budget, 1) << "its Pod is its data";
+  seen.cluster.spec.replicas = 0;
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_EQ(told(p, v1::kProgressing),
+            "False NotImplemented: this release does not implement replicas: 0 with storage.medium "
+            "Memory, which would lose the data, remove it from the spec; the cluster is kept as it "
+            "is");
+}
+
 /// W10: scaled up, and down again.
 TEST(ClusterPlan, WhoIsAsTheSpecWasGoesFirst) {
   Observation seen = observe(3, "a:V* b:V+ c:V+ d:V+");
@@ -1130,10 +1144,10 @@ TEST(ClusterPlan, WhatIsNotStartedIsSaidInOnePlace) {
 
   seen.cluster = cluster_of(3);
   seen.cluster.spec.tls.emplace().client.emplace();
-  seen.cluster.spec.storage.medium = v1::Medium::Memory;
+  seen.cluster.spec.auth.emplace().enabled = true;
   p = plan(seen);
   EXPECT_EQ(told(p, v1::kProgressing),
-            "False NotImplemented: this release does not implement storage.medium, remove it from "
+            "False NotImplemented: this release does not implement auth.enabled, remove it from "
             "the spec; nothing was created");
 
   seen.cluster = cluster_of(0);

@@ -37,7 +37,7 @@ v1::ObservedSpec copy_of(const Spec& spec) {
 }  // namespace
 
 const std::vector<std::string>& not_implemented_paths() {
-  static const std::vector<std::string> paths = {"auth", "bootstrap", "storage.medium", "tls"};
+  static const std::vector<std::string> paths = {"auth", "bootstrap", "tls"};
   return paths;
 }
 
@@ -48,6 +48,8 @@ std::optional<Refusal> refusal_of(const Observation& seen) {
   if (cluster.spec.replicas < 0 || cluster.spec.replicas > kReplicasMax)
     missing.push_back("replicas: " + std::to_string(cluster.spec.replicas) + " (0 to " +
                       std::to_string(kReplicasMax) + ")");
+  if (cluster.spec.replicas == 0 && cluster.spec.storage.medium == v1::Medium::Memory)
+    missing.push_back("replicas: 0 with storage.medium Memory, which would lose the data");
   if (!missing.empty())
     return Refusal{v1::kNotImplemented, "this release does not implement " + joined(missing) +
                                             ", remove it from the spec"};

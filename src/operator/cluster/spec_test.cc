@@ -50,6 +50,7 @@ const std::map<std::string, std::function<void(v1::EtcdClusterSpec&)>>& implemen
       {"replicas", [](auto& s) { s.replicas = 5; }},
       {"version", [](auto& s) { s.version = "3.5.35"; }},
       {"storage.size", [](auto& s) { s.storage.size = "2Gi"; }},
+      {"storage.medium", [](auto& s) { s.storage.medium = v1::Medium::Memory; }},
       {"storage.storageClassName", [](auto& s) { s.storage.storage_class_name = "fast"; }},
       {"progressDeadlineSeconds", [](auto& s) { s.progress_deadline_seconds = 60; }},
       {"resources", [](auto& s) { s.resources = json::parse(R"({"limits":{"memory":"1Gi"}})"); }},

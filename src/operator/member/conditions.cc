@@ -31,7 +31,7 @@ const kube::ContainerStatus* etcd_container(const kube::Pod& pod) {
 
 /// There is nothing to tell yet: the member is on its way to its first Pod.
 bool is_young(const Observation& seen) {
-  return !seen.pod && !volume_lost(seen) && seen.rejected.empty() &&
+  return !seen.pod && !data_lost(seen) && seen.rejected.empty() &&
          seen.member.status.conditions.empty() && not_implemented(seen.member).empty() &&
          (!seen.volume || is_ours(seen.volume->metadata, seen.member));
 }
@@ -100,8 +100,10 @@ Verdict judge(const Observation& seen) {
   if (!seen.rejected.empty()) return {"False", v1::kPodRejected, seen.rejected};
   if (member.spec.initial_cluster.empty())
     return {"False", v1::kPodNotReady, "waiting to be added to etcd"};
-  if (volume_lost(seen))
-    return {"False", v1::kDataLost, "the volume " + volume + " is gone, and the data with it"};
+  if (data_lost(seen))
+    return {"False", v1::kDataLost,
+            (in_memory(member) ? "the Pod " + member.metadata.name : "the volume " + volume) +
+                " is gone, and the data with it"};
   if (seen.volume && !is_ours(seen.volume->metadata, member))
     return {"False", v1::kVolumeConflict,
             "the PersistentVolumeClaim " + volume + " belongs to somebody else"};
@@ -126,13 +128,17 @@ Verdict judge(const Observation& seen) {
 
 }  // namespace
 
-bool volume_lost(const Observation& seen) {
+bool data_lost(const Observation& seen) {
   const v1::EtcdMemberStatus& known = seen.member.status;
+  if (in_memory(seen.member)) {
+    if (known.pod_uid.empty()) return !seen.pod && !known.member_id.empty();
+    return !seen.pod || seen.pod->metadata.uid != known.pod_uid || ended(*seen.pod);
+  }
   return !seen.volume && !(known.pvc_name.empty() && known.member_id.empty());
 }
 
 std::vector<std::string> not_implemented(const v1::EtcdMember& member) {
-  static const std::vector<std::string> paths = {"restore", "storage.medium", "tls"};
+  static const std::vector<std::string> paths = {"restore", "tls"};
   return asked_for(member.spec, paths);
 }
 
@@ -147,8 +153,11 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
   // Of one that is gone it stays, until there is another: it may be a moment.
   if (has_pod || member.spec.dormant) {
     status.pod_name = has_pod ? seen.pod->metadata.name : "";
-    status.pod_uid = has_pod ? seen.pod->metadata.uid : "";
+    // With data in memory there is only one, ever.
+    if (!in_memory(member) || (has_pod && status.pod_uid.empty()))
+      status.pod_uid = has_pod ? seen.pod->metadata.uid : "";
   }
+  if (in_memory(member) && data_lost(seen)) status.pod_name.clear();
   if (seen.volume && is_ours(seen.volume->metadata, member))
     status.pvc_name = seen.volume->metadata.name;
   status.replicas = 1;

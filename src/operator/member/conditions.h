@@ -14,7 +14,8 @@ void report(const Observation& seen, api::v1alpha2::EtcdMemberStatus& status);
 /// running, and not made again without them.
 std::vector<std::string> not_implemented(const api::v1alpha2::EtcdMember& member);
 
-/// It had a volume and has none: its data is gone.
-bool volume_lost(const Observation& seen);
+/// Its data is gone: it had a volume and has none; or its data was in memory, and the one Pod that
+/// ever ran is there no more, or has ended.
+bool data_lost(const Observation& seen);
 
 }  // namespace etcdop::member

@@ -68,9 +68,10 @@ json::array command(const v1::EtcdMember& member, bool founds, const etcd::Versi
                   "--advertise-client-urls=http://" + host + ":2379",
                   "--initial-advertise-peer-urls=http://" + host + ":2380",
                   std::string(kInitialClusterFlag) + member.spec.initial_cluster,
-                  "--initial-cluster-token=" + member.spec.cluster_token,
-                  std::string(kInitialStateFlag) + (founds ? "new" : "existing"),
-                  "--listen-metrics-urls=http://0.0.0.0:2381"};
+                  "--initial-cluster-token=" + member.spec.cluster_token};
+  if (!founds || !in_memory(member))
+    out.emplace_back(std::string(kInitialStateFlag) + (founds ? "new" : "existing"));
+  out.emplace_back("--listen-metrics-urls=http://0.0.0.0:2381");
   if (member.spec.options) add_options(out, *member.spec.options);
   if (facts.max_learners_flag) out.emplace_back(std::string(kMaxLearnersFlag) + "8");
   return out;
@@ -107,6 +108,23 @@ Json resources(const v1::EtcdMember& member) {
   return json::object{{"requests", {{"cpu", "100m"}, {"memory", "128Mi"}}}};
 }
 
+/// Looked up by the kubelet whenever it starts the container: once the cluster is founded, an etcd
+/// whose memory was lost under a running Pod, as by a restart of its node, founds none beside it.
+json::array initial_state_by_annotation() {
+  const std::string path =
+      std::string("metadata.annotations['") + v1::kInitialStateAnnotation + "']";
+  return {json::object{{"name", "ETCD_INITIAL_CLUSTER_STATE"},
+                       {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}}};
+}
+
+json::object data_volume(const v1::EtcdMember& member) {
+  if (in_memory(member))
+    return {{"name", v1::kDataVolume},
+            {"emptyDir", {{"medium", "Memory"}, {"sizeLimit", member.spec.storage.size}}}};
+  return {{"name", v1::kDataVolume},
+          {"persistentVolumeClaim", {{"claimName", volume_name(member.metadata.name)}}}};
+}
+
 json::object etcd_container(const v1::EtcdMember& member, bool founds,
                             const etcd::VersionFacts& facts, const Images& images) {
   const auto port = [](const char* name, int number) {
@@ -127,6 +145,7 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
       {"volumeMounts", json::array{{{"name", v1::kDataVolume}, {"mountPath", kDataDir}},
                                    {{"name", "tmp"}, {"mountPath", "/tmp"}}}}};
   add_probes(out, facts);
+  if (founds && in_memory(member)) out["env"] = initial_state_by_annotation();
   return out;
 }
 
@@ -158,10 +177,8 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
         {"fsGroup", v1::kUserId},
         {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
       {"containers", json::array{etcd_container(member, founds, facts, images)}},
-      {"volumes",
-       json::array{{{"name", v1::kDataVolume},
-                    {"persistentVolumeClaim", {{"claimName", volume_name(member.metadata.name)}}}},
-                   {{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
+      {"volumes", json::array{data_volume(member),
+                              json::object{{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
   if (member.spec.affinity) spec["affinity"] = *member.spec.affinity;
   if (member.spec.topology_spread_constraints)
     spec["topologySpreadConstraints"] = *member.spec.topology_spread_constraints;
@@ -170,7 +187,23 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
     spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});
   }
   json::object meta = metadata(member, member.metadata.name, member.status.is_voter);
+  if (in_memory(member)) {
+    spec["schedulingGates"] = json::array{json::object{{"name", v1::kRecordGate}}};
+    if (founds) {
+      Json& annotations = meta["annotations"];
+      if (!annotations.is_object()) annotations = json::object();
+      annotations.as_object()[v1::kInitialStateAnnotation] = "new";
+    }
+  }
   return Json(json::object{{"metadata", std::move(meta)}, {"spec", std::move(spec)}});
+}
+
+bool in_memory(const v1::EtcdMember& member) {
+  return member.spec.storage.medium == v1::Medium::Memory;
+}
+
+bool ended(const kube::Pod& pod) {
+  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
 }
 
 bool is_ours(const api::ObjectMeta& child, const v1::EtcdMember& member) {

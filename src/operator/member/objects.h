@@ -21,6 +21,10 @@ Json volume(const api::v1alpha2::EtcdMember& member);
 /// know how to run.
 Result<Json> pod(const api::v1alpha2::EtcdMember& member, bool founds, const Images& images);
 
+/// Whether its data is gone with its Pod.
+bool in_memory(const api::v1alpha2::EtcdMember& member);
+/// It runs no more, and will not again.
+bool ended(const kube::Pod& pod);
 /// Whether `child` has `member`, by UID, as its owner.
 bool is_ours(const api::ObjectMeta& child, const api::v1alpha2::EtcdMember& member);
 

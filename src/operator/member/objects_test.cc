@@ -143,6 +143,35 @@ TEST(MemberObjects, WhatAUserAskedForReachesThePod) {
   EXPECT_FALSE(volume(m).at("metadata").at("labels").as_object().contains(v1::kRoleLabel));
 }
 
+TEST(MemberObjects, DataInMemoryIsInAPodThatWaitsToBeRecorded) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.storage.medium = v1::Medium::Memory;
+  m.spec.storage.size = "512Mi";
+  const auto words = [](const Json& pod) {
+    std::string out;
+    for (const Json& word : pod.at("spec").at("containers").at(0).at("command").as_array())
+      (out += std::string(word.as_string())) += ' ';
+    return out;
+  };
+  const Json joiner = *pod(m, false, {});
+  const Json& spec = joiner.at("spec");
+  EXPECT_EQ(spec.at("volumes").at(0), json::parse(R"({
+    "name": "data", "emptyDir": {"medium": "Memory", "sizeLimit": "512Mi"}})"));
+  EXPECT_EQ(spec.at("schedulingGates").at(0).at("name"), v1::kRecordGate);
+  EXPECT_NE(words(joiner).find("--initial-cluster-state=existing "), std::string::npos);
+  EXPECT_FALSE(spec.at("containers").at(0).as_object().contains("env"));
+
+  const Json founder = *pod(m, true, {});
+  EXPECT_EQ(words(founder).find("--initial-cluster-state"), std::string::npos)
+      << "the flag would win over the variable";
+  EXPECT_EQ(founder.at("spec").at("containers").at(0).at("env"), json::parse(R"([{
+    "name": "ETCD_INITIAL_CLUSTER_STATE",
+    "valueFrom": {"fieldRef": {"fieldPath":
+        "metadata.annotations['etcd-operator.cozystack.io/initial-cluster-state']"}}}])"));
+  EXPECT_EQ(founder.at("metadata").at("annotations").at(v1::kInitialStateAnnotation), "new");
+  EXPECT_FALSE(pod(member("3.6.16"), true, {})->at("spec").as_object().contains("schedulingGates"));
+}
+
 TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {
   const Json made = pod(member("3.5.9"), false, {})->at("spec").at("containers").at(0);
   EXPECT_EQ(made.at("livenessProbe"), json::parse(R"({

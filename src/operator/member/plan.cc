@@ -40,8 +40,9 @@ bool has_founded(const Observation& seen) {
              member_name(cluster.metadata.name, cluster.metadata.uid, cluster.status.last_sequence);
 }
 
-bool ended(const kube::Pod& pod) {
-  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+bool waits_to_be_recorded(const kube::Pod& pod) {
+  return std::ranges::any_of(pod.spec.scheduling_gates,
+                             [](const auto& gate) { return gate.name == v1::kRecordGate; });
 }
 
 bool is_ready(const v1::EtcdMemberStatus& status) {
@@ -57,14 +58,17 @@ Step pod_step(const Observation& seen) {
     return CreatePod{founds};
   }
   const kube::Pod& pod = *seen.pod;
+  const std::string& uid = pod.metadata.uid;
   if (!is_ours(pod.metadata, member) || pod.metadata.terminating()) return NoStep{};
-  if (ended(pod)) return DeletePod{pod.metadata.uid, "it has ended"};
-  if (has_founded(seen)) return DeletePod{pod.metadata.uid, "the cluster has been founded"};
-  if (list_is_stale(seen))
-    return DeletePod{pod.metadata.uid, "etcd's members changed before it started"};
+  if (ended(pod)) return DeletePod{uid, "it has ended"};
+  if (has_founded(seen))
+    return in_memory(member) ? Step(EndFounding{uid})
+                             : Step(DeletePod{uid, "the cluster has been founded"});
+  if (list_is_stale(seen)) return DeletePod{uid, "etcd's members changed before it started"};
+  if (waits_to_be_recorded(pod)) return AdmitPod{uid};  // The status of this pass records it.
   const auto role = pod.metadata.labels.find(v1::kRoleLabel);
   const bool labelled = role != pod.metadata.labels.end() && role->second == v1::kVoter;
-  if (labelled != member.status.is_voter) return SetRole{pod.metadata.uid, member.status.is_voter};
+  if (labelled != member.status.is_voter) return SetRole{uid, member.status.is_voter};
   return NoStep{};
 }
 
@@ -79,16 +83,16 @@ Step next(const Observation& seen) {
   if (member.spec.dormant) {
     const bool sleeps =
         !seen.pod || !is_ours(seen.pod->metadata, member) || seen.pod->metadata.terminating();
-    if (sleeps || seen.cluster->spec.replicas > 0) return NoStep{};  // It is about to be woken.
+    // It is about to be woken; or it would not sleep, but end.
+    if (sleeps || seen.cluster->spec.replicas > 0 || in_memory(member)) return NoStep{};
     return DeletePod{seen.pod->metadata.uid, "the cluster is paused"};
   }
   if (member.spec.initial_cluster.empty()) return NoStep{};
   if (!not_implemented(member).empty()) return NoStep{};  // As it is, rather than without it.
-  if (!seen.volume) {
-    // A voter on an empty volume would have forgotten what it promised: it is replaced, never
-    // refilled.
-    return volume_lost(seen) ? Step(NoStep{}) : Step(CreateVolume{});
-  }
+  // A voter without its data would have forgotten what it promised: it is replaced, never refilled.
+  if (data_lost(seen)) return NoStep{};
+  if (in_memory(member)) return pod_step(seen);
+  if (!seen.volume) return CreateVolume{};
   if (!is_ours(seen.volume->metadata, member)) return NoStep{};
   if (!seen.pod && seen.volume->metadata.terminating()) return NoStep{};
   return pod_step(seen);
@@ -117,6 +121,8 @@ std::string to_string(const Step& step) {
       return s.founds ? "create-pod new" : "create-pod existing";
     }
     std::string operator()(const DeletePod& s) const { return "delete-pod: " + s.why; }
+    std::string operator()(const AdmitPod&) const { return "admit-pod"; }
+    std::string operator()(const EndFounding&) const { return "end-founding"; }
     std::string operator()(const SetRole& s) const {
       return s.voter ? "set-role voter" : "set-role none";
     }

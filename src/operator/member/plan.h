@@ -62,8 +62,28 @@ struct SetRole {
                                                      api::sparse("voter", &S::voter, "")});
   }
 };
+/// Lets a Pod that keeps its data in memory run: its UID is recorded, no other ever will.
+struct AdmitPod {
+  static constexpr const char* word = "admit-pod";
+  std::string uid;
+  bool operator==(const AdmitPod&) const = default;
+
+  static auto describe() {
+    return api::object("Admits the Pod.", std::tuple{api::sparse("uid", &AdmitPod::uid, "")});
+  }
+};
+/// Tells the Pod that founded a cluster in memory to found none with its next start.
+struct EndFounding {
+  static constexpr const char* word = "end-founding";
+  std::string uid;
+  bool operator==(const EndFounding&) const = default;
+
+  static auto describe() {
+    return api::object("Ends the founding.", std::tuple{api::sparse("uid", &EndFounding::uid, "")});
+  }
+};
 using Step = std::variant<NoStep, ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod,
-                          DeletePod, SetRole>;
+                          DeletePod, SetRole, AdmitPod, EndFounding>;
 
 struct Plan {
   api::v1alpha2::EtcdMemberStatus

@@ -203,12 +203,6 @@ TEST(MemberPlan, Table) {
        },
        "none", "better no Pod than one without its TLS"},
       {[](auto& o) {
-         o.member.spec.storage.medium = v1::Medium::Memory;
-         o.pod.reset();
-         o.volume.reset();
-       },
-       "none", ""},
-      {[](auto& o) {
          o.member.spec.tls.emplace().client_mtls = true;
          o.pod->status.phase = "Failed";
        },
@@ -245,6 +239,108 @@ TEST(MemberPlan, Table) {
     row.edit(seen);
     EXPECT_EQ(to_string(plan(seen).step), row.step) << &row - rows << ": " << row.because;
   }
+}
+
+/// The one Pod that it will ever have is recorded, and runs.
+Observation in_memory() {
+  Observation seen = whole();
+  seen.volume.reset();
+  seen.member.spec.storage.medium = v1::Medium::Memory;
+  seen.member.status.pod_uid = "p-1";
+  seen.member.status.member_id = "1";
+  seen.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=existing");
+  return seen;
+}
+
+TEST(MemberPlan, S50_OfDataInMemoryThereIsOnePodAndNeverASecond) {
+  struct Row {
+    std::function<void(Observation&)> edit;
+    const char* step;
+    const char* because;
+  };
+  const auto is_new = [](Observation& o) {
+    o.member.status = {};
+    o.pod->spec.scheduling_gates = {{v1::kRecordGate}};
+  };
+  const Row rows[] = {
+      {[](auto&) {}, "none", "all is there"},
+      {[&](auto& o) {
+         is_new(o);
+         o.pod.reset();
+       },
+       "create-pod existing", "it never had one"},
+      {is_new, "admit-pod", "this pass records it"},
+      {[&](auto& o) {
+         is_new(o);
+         o.pod->spec.scheduling_gates = {{"somebody/else"}};
+       },
+       "none", "others' gates are others'"},
+      {[](auto& o) { o.pod.reset(); }, "none", "lost: it is replaced, never refilled"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.status.member_id.clear();
+       },
+       "none", "nobody knows whether it had begun"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.status.pod_uid.clear();
+       },
+       "none", "as one that slept"},
+      {[&](auto& o) {
+         o.pod->metadata.uid = "p-2";
+         o.pod->spec.scheduling_gates = {{v1::kRecordGate}};
+       },
+       "none", "another one is never admitted"},
+      {[](auto& o) { o.pod->status.phase = "Failed"; }, "none", "evicted: replaced"},
+      {[](auto& o) { o.pod->metadata.deletion_timestamp = "t"; }, "none", "it may serve still"},
+      {[](auto& o) { o.member.spec.dormant = true; }, "none", "it would not sleep, but end"},
+      {[](auto& o) { o.member.status.is_voter = true; }, "set-role voter", ""},
+      {[](auto& o) {
+         founded(o, 1);
+         o.member.status.member_id.clear();
+         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
+         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "new";
+       },
+       "end-founding", "its Pod stays"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
+       },
+       "end-founding", "somebody took the annotation away: etcd's default is new"},
+      {[](auto& o) {
+         founded(o, 1);
+         o.pod->spec.containers[0].command = {"etcd", "--initial-cluster=list"};
+         o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "existing";
+       },
+       "none", "it is told already"},
+  };
+  for (const Row& row : rows) {
+    Observation seen = in_memory();
+    row.edit(seen);
+    EXPECT_EQ(to_string(plan(seen).step), row.step) << &row - rows << ": " << row.because;
+  }
+}
+
+TEST(MemberPlan, S50_AMemberWhosePodIsGoneSaysThatItsDataIs) {
+  const std::function<void(Observation&)> losses[] = {
+      [](auto& o) { o.pod.reset(); },
+      [](auto& o) { o.pod->metadata.uid = "p-2"; },
+      [](auto& o) { o.pod->status.phase = "Failed"; },
+  };
+  for (const auto& lose : losses) {
+    Observation seen = in_memory();
+    lose(seen);
+    const Plan p = plan(seen);
+    const auto* ready = runtime::find_condition(p.status.conditions, v1::kReady);
+    ASSERT_TRUE(ready);
+    EXPECT_EQ(ready->reason, v1::kDataLost);
+    EXPECT_EQ(ready->message, "the Pod db-x1 is gone, and the data with it");
+    EXPECT_EQ(p.status.pod_uid, "p-1") << "no other is recorded, ever";
+    EXPECT_EQ(p.status.pod_name, "") << "as the reference counts what is broken";
+  }
+  Observation first = in_memory();
+  first.member.status = {};
+  EXPECT_EQ(plan(first).status.pod_uid, "p-1");
 }
 
 const api::Condition& ready(const Plan& p) {

@@ -214,6 +214,31 @@ TEST_F(Preconditions, ANewClusterIsFounded) {
   EXPECT_NE(json::serialize(pod).find("--initial-cluster-state=new"), std::string::npos);
 }
 
+/// S50: whatever two operators do at the same time, one Pod runs.
+TEST_F(Preconditions, APodInMemoryIsAdmittedOnceItIsRecorded) {
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    m["spec"].as_object()["storage"] = json::object{{"medium", "Memory"}, {"size", "1Gi"}};
+  });
+  see();
+  EXPECT_TRUE(pass());  // Made.
+  see();
+  const std::string made(now<kube::Pod>(kKey).at("metadata").at("uid").as_string());
+  refuse("patch etcdmembers/status", Code::Conflict);
+  EXPECT_FALSE(pass());
+  EXPECT_EQ(server.requests("patch pods"), 0) << "it is not recorded";
+  server.before(nullptr);
+  settle();
+  EXPECT_EQ(stores.members.get(kKey)->status.pod_uid, made);
+  EXPECT_EQ(now<kube::Pod>(kKey).at("spec").at("schedulingGates"), json::array());
+  EXPECT_EQ(server.requests("create persistentvolumeclaims"), 0);
+
+  server.erase(kube::Pod::resource, kKey);
+  see();
+  settle();
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr) << "it is replaced, never refilled";
+  EXPECT_EQ(server.requests("create pods"), 1);
+}
+
 TEST_F(Preconditions, APodOfSomebodyElseIsNotAdopted) {
   put_pod("somebody", "x");
   change<kube::Pod>(kKey, [](json::object& p) {

@@ -27,8 +27,9 @@ bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
 /// which object. Else empty.
 std::string contested_write(const Observation& seen, const Step& step) {
   if (std::holds_alternative<AddFinalizer>(step)) return to_string(step);
-  const bool role = std::holds_alternative<SetRole>(step);
-  return role ? to_string(step) + " " + seen.pod->metadata.uid : "";
+  const bool told =
+      std::holds_alternative<SetRole>(step) || std::holds_alternative<EndFounding>(step);
+  return told ? to_string(step) + " " + seen.pod->metadata.uid : "";
 }
 
 template <class T>
@@ -94,8 +95,14 @@ Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
   seen.pod = copy(with_.stores.pods.get(key));
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
   seen.rejected = refusals_.why(key);
-  if (!volume_lost(seen)) return seen;
-  // Before that is believed: a volume that has lost our label is not in the cache.
+  if (!data_lost(seen)) return seen;
+  // Before that is believed: what has lost our label is not in the cache.
+  if (in_memory(member)) {
+    auto pod = with_.api.get<kube::Pod>(key);
+    if (pod) seen.pod = std::move(*pod);
+    else if (!pod.failed_with(Code::NotFound)) return Error(pod.error()).during("find the Pod");
+    return seen;
+  }
   auto volume = with_.api.get<kube::PersistentVolumeClaim>({key.ns, volume_name(key.name)});
   if (volume) seen.volume = std::move(*volume);
   else if (!volume.failed_with(Code::NotFound))
@@ -222,13 +229,36 @@ struct Actor {
     return Done{};
   }
 
+  Result<Done> operator()(const AdmitPod& step) const {
+    json::array others;
+    for (const kube::SchedulingGate& gate : seen.pod->spec.scheduling_gates)
+      if (gate.name != v1::kRecordGate) others.push_back(json::object{{"name", gate.name}});
+    return change_pod(
+        {{"metadata",
+          {{"uid", step.uid}, {"resourceVersion", seen.pod->metadata.resource_version}}},
+         {"spec", {{"schedulingGates", std::move(others)}}}},
+        "admit");
+  }
+
+  Result<Done> operator()(const EndFounding& step) const {
+    json::object annotation;
+    annotation[v1::kInitialStateAnnotation] = "existing";
+    return change_pod({{"metadata", {{"uid", step.uid}, {"annotations", std::move(annotation)}}}},
+                      "annotate");
+  }
+
   Result<Done> operator()(const SetRole& step) const {
     json::object label;
     label[v1::kRoleLabel] = step.voter ? Json(v1::kVoter) : Json(nullptr);
-    auto written = with.api.merge_patch<kube::Pod>(
-        meta().key(), {{"metadata", {{"uid", step.pod_uid}, {"labels", std::move(label)}}}});
+    return change_pod({{"metadata", {{"uid", step.pod_uid}, {"labels", std::move(label)}}}},
+                      "label");
+  }
+
+  /// One that is gone needs it no more.
+  Result<Done> change_pod(json::object patch, const char* doing) const {
+    auto written = with.api.merge_patch<kube::Pod>(meta().key(), std::move(patch));
     if (written.failed_with(Code::NotFound)) return Done{};
-    if (!written) return Error(written.error()).during("label Pod " + meta().name);
+    if (!written) return Error(written.error()).during(doing + (" Pod " + meta().name));
     with.stores.pods.wrote(std::move(*written));
     return Done{};
   }

@@ -24,7 +24,12 @@ std::string initial_cluster_of(const kube::Pod& pod) {
   return argument(pod, kInitialClusterFlag).value_or("");
 }
 
-bool founds_a_cluster(const kube::Pod& pod) { return argument(pod, kInitialStateFlag) == "new"; }
+bool founds_a_cluster(const kube::Pod& pod) {
+  if (!argument(pod, kInitialClusterFlag)) return false;
+  if (const auto state = argument(pod, kInitialStateFlag)) return *state == "new";
+  const auto said = pod.metadata.annotations.find(api::v1alpha2::kInitialStateAnnotation);
+  return said == pod.metadata.annotations.end() || said->second != "existing";  // etcd's default.
+}
 
 bool takes_many_learners(const kube::Pod& pod) {
   return argument(pod, kMaxLearnersFlag).has_value();
