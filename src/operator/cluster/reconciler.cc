@@ -314,7 +314,8 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
     }
     clusters.insert(answer->header.cluster);
     ids.emplace(seat->name, answer->header.member);
-    seat->answer = Seat::Answer{answer->version, answer->leader, answer->raft_applied_index};
+    seat->answer = Seat::Answer{answer->version,    answer->leader,  answer->raft_applied_index,
+                                answer->raft_index, answer->db_size, answer->db_size_in_use};
     if (answer->learner) continue;
     const bool leads = answer->leader == answer->header.member;
     sources.insert(leads ? sources.begin() : sources.end(), seat);
