@@ -29,8 +29,11 @@ Json crd(const Resource& resource, Json schema, std::span<const Column> columns,
   json::object& root = schema.as_object();
   root["properties"] = root_properties(std::move(root["properties"].as_object()));
   json::array printed;
-  for (const Column& c : columns)
-    printed.push_back(json::object{{"name", c.name}, {"type", c.type}, {"jsonPath", c.path}});
+  for (const Column& c : columns) {
+    json::object column{{"name", c.name}, {"type", c.type}, {"jsonPath", c.path}};
+    if (c.priority != 0) column["priority"] = c.priority;
+    printed.push_back(std::move(column));
+  }
   json::object subresources{{"status", json::object{}}};
   if (scale)
     subresources["scale"] = json::object{{"specReplicasPath", scale->spec_replicas},

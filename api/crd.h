@@ -8,9 +8,10 @@
 
 namespace etcdop::api {
 
-/// A column of `kubectl get`.
+/// A column of `kubectl get`; of another priority than 0: of `kubectl get -o wide` only.
 struct Column {
   const char *name, *type, *path;
+  int priority = 0;
 };
 
 /// The paths of the scale sub-resource.

@@ -144,9 +144,12 @@ std::string section(const Json& crd) {
   const Json& version = spec.at("versions").at(0);
   const Json& schema = version.at("schema").at("openAPIV3Schema");
   const std::string plural = text(spec.at("names"), "plural");
-  std::string columns;
-  for (const Json& column : version.at("additionalPrinterColumns").as_array())
-    columns += (columns.empty() ? "" : ", ") + text(column, "name");
+  std::string columns, wide;
+  for (const Json& column : version.at("additionalPrinterColumns").as_array()) {
+    std::string& row = find(column, "priority") ? wide : columns;
+    row += (row.empty() ? "" : ", ") + text(column, "name");
+  }
+  if (!wide.empty()) columns += "; with " + code("-o wide") + ", also " + wide;
   std::string out = "\n## " + text(spec.at("names"), "kind") + "\n\n" +
                     text(schema, "description") + " `apiVersion: " + text(spec, "group") + "/" +
                     text(version, "name") + "`. " + code("kubectl get " + plural) + " shows " +

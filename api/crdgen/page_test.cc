@@ -12,7 +12,8 @@ constexpr const char* kCrd = R"({
     "versions": [{
       "name": "v1",
       "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.n"}},
-      "additionalPrinterColumns": [{"name": "Size"}, {"name": "Age"}],
+      "additionalPrinterColumns": [
+        {"name": "Size"}, {"name": "Age"}, {"name": "Shelf", "priority": 1}],
       "schema": {"openAPIV3Schema": {
         "description": "A cup.",
         "x-kubernetes-validations": [{"rule": "true", "message": "the name is short"}],
@@ -54,9 +55,12 @@ constexpr const char* kCrd = R"({
 
 TEST(Page, HasARowForEachFieldWithAllThatIsAskedOfIt) {
   const std::string got = page({json::parse(kCrd)});
-  EXPECT_EQ(got.substr(got.find("## Cup")), R"(## Cup
+  EXPECT_EQ(got.substr(got.find("## Cup")),
+            R"(## Cup
 
-A cup. `apiVersion: x.io/v1`. `kubectl get cups` shows Size, Age. `kubectl scale` sets `.spec.n`.
+A cup. `apiVersion: x.io/v1`. )"
+            R"(`kubectl get cups` shows Size, Age; with `-o wide`, also Shelf. )"
+            R"(`kubectl scale` sets `.spec.n`.
 
 - the name is short
 

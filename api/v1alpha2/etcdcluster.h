@@ -271,7 +271,36 @@ struct PendingMember {
   }
 };
 
+/// A member as etcd and its EtcdMember say. What wanders is coarse, so that it costs few writes:
+/// the metrics have the numbers.
+struct MemberReport {
+  std::string name, member_id;
+  std::string role;     ///< kLeader, kFollower or kLearner; empty: not known.
+  std::string version;  ///< As etcd last said.
+  std::string db_size;  ///< Quantity; likewise. Empty: it never said.
+  bool lagging = false;
+  bool operator==(const MemberReport&) const = default;
+
+  static auto describe() {
+    using S = MemberReport;
+    return object(
+        "One member of etcd.",
+        std::tuple{
+            required("name", &S::name, "Name of its EtcdMember; if it has none, as etcd has it."),
+            sparse("memberID", &S::member_id, "etcd's id of it, in hex."),
+            sparse("role", &S::role,
+                   "Leader, Follower or Learner. Absent: it does not answer, or etcd has no "
+                   "quorum."),
+            sparse("version", &S::version, "Version of etcd that it runs, or ran last."),
+            sparse<Quantity>("dbSize", &S::db_size,
+                             "Size of its database file when it last answered, in whole Mi."),
+            sparse("lagging", &S::lagging,
+                   "Whether it lacks more than 5000 entries of the raft log.")});
+  }
+};
+
 struct EtcdClusterStatus {
+  std::string phase;  ///< One of names.h's; empty: nobody has looked yet.
   std::int32_t ready_members = 0, broken_members = 0, updated_members = 0;
   std::string selector;
   std::string cluster_id;  ///< 16 hex digits; empty until the first member runs.
@@ -281,6 +310,9 @@ struct EtcdClusterStatus {
   std::optional<std::string> progress_deadline;  ///< RFC 3339
   std::vector<PendingMember> pending_members;
   std::int64_t last_sequence = 0;
+  std::string leader, db_size;
+  std::vector<MemberReport> members;
+  std::optional<std::string> reported_at;  ///< RFC 3339: of leader, db_size and members.
   std::vector<Condition> conditions;
   bool operator==(const EtcdClusterStatus&) const = default;
 
@@ -289,6 +321,7 @@ struct EtcdClusterStatus {
     return object(
         "What was last seen of the cluster.",
         std::tuple{
+            sparse("phase", &S::phase, "The conditions in one word."),
             always("readyMembers", &S::ready_members, "Members that are ready."),
             sparse("brokenMembers", &S::broken_members, "Members that lost their data."),
             sparse("updatedMembers", &S::updated_members,
@@ -304,6 +337,12 @@ struct EtcdClusterStatus {
             sparse("pendingMembers", &S::pending_members, "Members on their way into the cluster."),
             sparse("lastSequence", &S::last_sequence,
                    "Number of the member that was last decided on."),
+            sparse("leader", &S::leader, "The member that leads; absent: none is known."),
+            sparse<Quantity>("dbSize", &S::db_size, "Size of the largest member's database."),
+            sparse("members", &S::members, "The members, as last seen to be worth a write."),
+            optional("reportedAt", &S::reported_at,
+                     "When leader, dbSize and members were last written.",
+                     {{"format", "date-time"}}),
             sparse("conditions", &S::conditions, "")});
   }
 };
@@ -315,7 +354,12 @@ struct EtcdCluster {
       Column{"Version", "string", ".spec.version"},
       Column{"Replicas", "integer", ".spec.replicas"},
       Column{"Ready", "integer", ".status.readyMembers"},
+      Column{"Status", "string", ".status.phase"},
+      Column{"Leader", "string", ".status.leader"},
+      Column{"DB", "string", ".status.dbSize"},
       Column{"Age", "date", ".metadata.creationTimestamp"},
+      Column{"Cluster ID", "string", ".status.clusterID", 1},
+      Column{"Updated", "integer", ".status.updatedMembers", 1},
   };
 
   ObjectMeta metadata;

@@ -52,12 +52,31 @@ inline constexpr const char* kVersionDrifted = "VersionDrifted";
 /// Of EtcdDefrag: whether it may go on, and in the end whether it did what it was for.
 inline constexpr const char* kDefragChecked = "DefragChecked";
 
+// status.phase of an EtcdCluster: its conditions in one word.
+inline constexpr const char* kPhaseCreating = "Creating";
+inline constexpr const char* kPhaseReady = "Ready";
+inline constexpr const char* kPhaseProgressing = "Progressing";
+inline constexpr const char* kPhaseStalled = "Stalled";
+inline constexpr const char* kPhaseRefused = "Refused";
+inline constexpr const char* kPhaseDegraded = "Degraded";
+inline constexpr const char* kPhasePaused = "Paused";
+inline constexpr const char* kPhaseFailed = "Failed";
+inline constexpr const char* kPhaseUnreachable = "Unreachable";
+inline constexpr const char* kPhaseQuorumLost = "QuorumLost";
+inline constexpr const char* kPhaseDataLost = "DataLost";
+inline constexpr const char* kPhaseSplitBrain = "SplitBrain";
+// status.members[].role.
+inline constexpr const char* kLeader = "Leader";
+inline constexpr const char* kFollower = "Follower";
+inline constexpr const char* kLearner = "Learner";
+
 // What Events call changes of etcd's membership; other Events have the reasons of conditions.
 inline constexpr const char* kLearnerAdded = "LearnerAdded";
 inline constexpr const char* kMemberPromoted = "MemberPromoted";
 inline constexpr const char* kMemberRemoved = "MemberRemoved";
 inline constexpr const char* kLeaderMoved = "LeaderMoved";
-inline constexpr const char* kNotRedundant = "NotRedundant";  ///< Of a drain's price.
+inline constexpr const char* kLeaderChanged = "LeaderChanged";  ///< By whomever.
+inline constexpr const char* kNotRedundant = "NotRedundant";    ///< Of a drain's price.
 
 // Reasons that the reference has, too: EtcdCluster.
 inline constexpr const char* kCertManagerNotInstalled = "CertManagerNotInstalled";

@@ -485,5 +485,27 @@ TEST_F(ScenarioOfPeople, S42_AnotherControllerTakesALabelAwayAgainAndAgain) {
   world.must_converge(5min);
 }
 
+/// I9 and I11 of what wanders by itself: one write tells it, and nothing wakes the operator for it.
+TEST_F(ScenarioOfPeople, ALeaderThatSomebodyMovesAtRestIsToldOnce) {
+  settled_cluster(3);
+  world.run_for(3min);
+  const EtcdNet::Truth before = leader();
+  ASSERT_EQ(read<v1::EtcdCluster>(kKey)->status.leader, before.name);
+  const std::size_t reports = tried("patch etcdclusters/status"), writes = world.writes();
+  by_hand([&] {
+    for (const auto& m : members())
+      if (m.id != before.member && leader().name == before.name)
+        EXPECT_TRUE(at(before.address)->move_leader(m.id));
+  });
+  const std::string now = leader().name;
+  ASSERT_NE(now, before.name);
+  EXPECT_TRUE(
+      world.run_until([&] { return read<v1::EtcdCluster>(kKey)->status.leader == now; }, 61s));
+  world.run_for(3min);
+  EXPECT_EQ(tried("patch etcdclusters/status"), reports + 1);
+  EXPECT_EQ(world.writes(), writes + 2) << "and the Event";
+  world.must_converge(5min);
+}
+
 }  // namespace
 }  // namespace etcdop::sim

@@ -353,6 +353,26 @@ etcd::ClusterId World::etcd_of(const api::ObjectKey& key) const {
 
 // --- verdicts ------------------------------------------------------------------------------------
 
+/// I11: what a status that is as it should be does not say of its members, or says wrongly.
+std::string World::unreported(const v1::EtcdCluster& cluster) const {
+  const v1::EtcdClusterStatus& status = cluster.status;
+  const auto id = etcd_of(cluster.metadata.key());
+  const auto processes = net_.processes();
+  if (status.phase != v1::kPhaseReady) return "is in phase " + status.phase;
+  for (const EtcdNet::Member& member : net_.membership(id)) {
+    const auto told = std::ranges::find(status.members, member.name, &v1::MemberReport::name);
+    if (told == status.members.end()) return member.name + " is not in its status";
+    const bool leads = std::ranges::any_of(processes, [&](const EtcdNet::Truth& p) {
+      return p.cluster == id && p.member == member.id && p.leads;
+    });
+    if (told->role != (leads ? v1::kLeader : v1::kFollower) || told->lagging ||
+        told->version.empty())
+      return member.name + " is reported as " + told->role;
+    if (leads && status.leader != member.name) return "is led by " + status.leader;
+  }
+  return "";
+}
+
 std::string World::missing(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster) return "";
@@ -403,7 +423,7 @@ std::string World::missing(const api::ObjectKey& key) const {
   if (!says(v1::kAvailable, "True", v1::kQuorumHealthy)) return "is not Available";
   if (!says(v1::kProgressing, "False", v1::kReconciled)) return "is not Reconciled";
   if (!says(v1::kDegraded, "False", v1::kQuorumHealthy)) return "is Degraded";
-  return "";
+  return unreported(*cluster);
 }
 
 std::string World::missing() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/describe.h"
+#include "api/v1alpha2/etcdcluster.h"
 #include "sim/history.h"
 #include "sim/world/checker.h"
 #include "sim/world/life.h"
@@ -120,6 +121,7 @@ class World {
   void client(int number);
   void operate(int number, Dice& dice);
   std::string missing(const api::ObjectKey& cluster) const;
+  std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   Life* any_life();
   std::optional<api::ObjectKey> any_cluster();
   std::optional<api::ObjectKey> any_of(const api::Resource&);

@@ -17,6 +17,7 @@
 #include "operator/operator.h"
 #include "runtime/access.h"
 #include "runtime/metrics.h"
+#include "runtime/probes.h"
 #include "sys/asio_loop.h"
 #include "sys/command.h"
 #include "sys/log_writer.h"
@@ -72,18 +73,17 @@ class Manager {
         lease_api_(loop, random_, config_, std::move(dial_api), read_file, api_options()),
         etcd_(loop, etcd::network_dial(loop, nullptr)),
         operator_({loop, random_, clock_, log, api_, lease_api_, etcd_,
-                   flags.flight_recorder_bind_address == "0" ? nullptr : &flight_},
+                   flags.flight_recorder_bind_address == "0" ? nullptr : &flight_, &metrics_},
                   operator_options()),
         scrape_tls_(clock_, kTlsName),
         scrape_access_(api_, loop, log, {}),
+        heartbeat_(loop),
         probes_(loop, {}),
         scrapes_(loop, scrape_options()),
         flights_(loop, {}) {
-    probes_.route("/healthz", [](const auto&) { return http::Response{200, {}, "ok\n"}; });
-    probes_.route("/readyz", [this](const auto&) {
-      return operator_.synced() ? http::Response{200, {}, "ok\n"}
-                                : http::Response{503, {}, "the caches are not filled yet\n"};
-    });
+    probes_.route("/healthz", [this](const auto&) { return runtime::liveness(heartbeat_); });
+    probes_.route("/readyz",
+                  [this](const auto&) { return runtime::readiness(operator_.unfilled()); });
     flights_.route("/debug/flight", [this](const auto&) {
       return http::Response{200, {{"content-type", "application/jsonl"}}, flight_.text()};
     });
@@ -101,6 +101,7 @@ class Manager {
     }
     // A debugging aid keeps nobody from working: another process may have the port.
     (void)serve("flight recorder", flights_, flags_.flight_recorder_bind_address);
+    background([this] { heartbeat_.beat(); });
     background([this] {
       if (loop_.wait_for_termination() != Woken::Ready) return;
       log_.info("asked to end");
@@ -211,6 +212,7 @@ class Manager {
   Operator operator_;
   SelfSignedServer scrape_tls_;
   runtime::AccessReviews scrape_access_;
+  runtime::Heartbeat heartbeat_;
   http::Server probes_, scrapes_, flights_;
   std::vector<std::shared_ptr<Fiber>> background_;
 };

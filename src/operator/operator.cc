@@ -23,7 +23,7 @@ Operator::Operator(Collaborators with, Options options)
                 {.ns = options_.lease_namespace, .identity = options_.identity}),
       events_(with.api, with.executor, with.clock, with.random, with.log, options_.identity),
       clusters_({with.executor, with.api, stores_, with.etcd, with.clock, with.log, &events_,
-                 with.flight}),
+                 with.flight, &cluster_metrics_}),
       members_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight},
                options_.images),
       defrags_({with.executor, with.api, stores_, with.etcd, with.clock, with.log, &events_,
@@ -35,6 +35,7 @@ Operator::Operator(Collaborators with, Options options)
       defrag_controller_(with.executor, with.random, with.log,
                          controller("etcddefrag", defrag::kPassLimit),
                          [this](const auto& key) { return defrags_.reconcile(key); }) {
+  if (with.metrics) cluster_metrics_.show_in(*with.metrics);
   cluster::connect(stores_, cluster_controller_.queue());
   member::connect(stores_, member_controller_.queue());
   defrag::connect(stores_, defrag_controller_.queue());
@@ -60,9 +61,18 @@ void Operator::stop() {
   if (working_) working_->cancel();
 }
 
-bool Operator::synced() const {
-  return stores_.clusters.synced() && stores_.members.synced() && stores_.pods.synced() &&
-         stores_.volumes.synced() && stores_.services.synced() && stores_.budgets.synced();
+std::vector<std::string> Operator::unfilled() const {
+  std::vector<std::string> out;
+  const auto look = [&]<class T>(const kube::Store<T>& store) {
+    if (!store.synced()) out.emplace_back(T::resource.kind);
+  };
+  look(stores_.clusters);
+  look(stores_.members);
+  look(stores_.pods);
+  look(stores_.volumes);
+  look(stores_.services);
+  look(stores_.budgets);
+  return out;
 }
 
 /// Under the table of one controller; what both read is watched once.

@@ -19,6 +19,7 @@
 #include "runtime/controller.h"
 #include "runtime/events.h"
 #include "runtime/leader.h"
+#include "runtime/metrics.h"
 
 namespace etcdop {
 
@@ -38,7 +39,8 @@ class Operator {
     kube::Api& api;
     kube::Api& lease_api;
     etcd::Clients& etcd;
-    FlightRecorder* flight = nullptr;  ///< Null: passes are not recorded.
+    FlightRecorder* flight = nullptr;     ///< Null: passes are not recorded.
+    runtime::Metrics* metrics = nullptr;  ///< Null: nobody reads what clusters are like.
   };
   struct Options {
     bool leader_elect = false;
@@ -62,7 +64,9 @@ class Operator {
 
   /// Every cache has been filled, but that of EtcdDefrag: where that kind is not installed yet,
   /// clusters are looked after all the same.
-  bool synced() const;
+  bool synced() const { return unfilled().empty(); }
+  /// The kinds whose caches have not been.
+  std::vector<std::string> unfilled() const;
   bool leading() const { return election_.leading(); }
   bool stuck() const { return stuck_; }
   const runtime::EventRecorder& events() const { return events_; }
@@ -85,6 +89,7 @@ class Operator {
   Stores stores_;
   runtime::LeaderElection election_;
   runtime::EventRecorder events_;
+  cluster::ClusterMetrics cluster_metrics_;
   cluster::Reconciler clusters_;
   member::Reconciler members_;
   defrag::Reconciler defrags_;

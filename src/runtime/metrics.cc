@@ -103,6 +103,12 @@ Metrics::Histogram& Metrics::histogram(const std::string& name, const std::strin
   return std::get<Histogram>(cell(name, "histogram", help, labels, Histogram(bounds)));
 }
 
+void Metrics::gauges(const std::string& name, const std::string& help,
+                     std::function<void(const Line&)> each) {
+  const bool first = families_.try_emplace(name, Family{"gauge", help, {}, std::move(each)}).second;
+  check(first, "a metric's name has one meaning");
+}
+
 void Metrics::forget(const Labels& labels) {
   for (auto& [name, family] : families_)
     std::erase_if(family.cells, [&](const auto& entry) {
@@ -117,9 +123,12 @@ std::string Metrics::text() {
     out += name + text_of(labels) + " " + number(value) + "\n";
   };
   for (const auto& [name, family] : families_) {
-    if (family.cells.empty()) continue;
+    const std::size_t before = out.size();
     out += "# HELP " + name + " " + escaped(family.help, false) + "\n";
     out += "# TYPE " + name + " " + family.type + "\n";
+    const std::size_t head = out.size();
+    if (family.each)
+      family.each([&](const Labels& labels, double value) { line(name, labels, value); });
     for (const auto& [labels, cell] : family.cells) {
       if (const auto* one = std::get_if<Number>(&cell)) {
         line(name, labels, one->value());
@@ -136,6 +145,7 @@ std::string Metrics::text() {
       line(name + "_sum", labels, histogram.sum_);
       line(name + "_count", labels, static_cast<double>(histogram.count_));
     }
+    if (out.size() == head) out.resize(before);  // There is nothing of that name.
   }
   return out;
 }

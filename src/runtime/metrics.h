@@ -50,6 +50,12 @@ class Metrics {
   Number& gauge(const std::string& name, const std::string& help, const Labels& labels = {});
   Histogram& histogram(const std::string& name, const std::string& help,
                        const std::vector<double>& bounds, const Labels& labels = {});
+  /// Takes one line of a gauge.
+  using Line = std::function<void(const Labels&, double)>;
+  /// A gauge with a line for each of many things: `each` gives them when they are asked for.
+  /// Nothing is kept of them, and what is gone is gone.
+  void gauges(const std::string& name, const std::string& help,
+              std::function<void(const Line&)> each);
   /// Drops every line that has all of `labels`; what was handed out for them is dead.
   void forget(const Labels& labels);
   /// Called before each text(), to set what is only known by asking.
@@ -62,6 +68,7 @@ class Metrics {
   struct Family {
     std::string type, help;
     std::map<Labels, Cell> cells;
+    std::function<void(const Line&)> each = {};  // Instead of cells.
   };
   Cell& cell(const std::string& name, const std::string& type, const std::string& help,
              const Labels&, Cell fresh);

@@ -53,10 +53,22 @@ TEST(Metrics, AreRefreshedBeforeTheyAreShown) {
   EXPECT_NE(metrics.text().find("\ng 2\n"), std::string::npos);
 }
 
+TEST(Metrics, LinesOfManyThingsAreMadeWhenTheyAreAskedFor) {
+  Metrics metrics;
+  std::map<std::string, double> things;
+  metrics.gauges("g", "h", [&](const Metrics::Line& line) {
+    for (const auto& [name, value] : things) line({{"name", name}}, value);
+  });
+  EXPECT_EQ(metrics.text(), "");
+  things = {{"a", 1}, {"b", 2}};
+  EXPECT_EQ(metrics.text(), "# HELP g h\n# TYPE g gauge\ng{name=\"a\"} 1\ng{name=\"b\"} 2\n");
+}
+
 TEST(MetricsDeathTest, ANameWithTwoMeaningsIsABug) {
   Metrics metrics;
   metrics.gauge("g", "h");
   EXPECT_DEATH(metrics.histogram("g", "h", {}), "one meaning");
+  EXPECT_DEATH(metrics.gauges("g", "h", [](const auto&) {}), "one meaning");
   EXPECT_DEATH(metrics.counter("count", "h"), "ends in _total");
 }
 

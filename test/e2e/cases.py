@@ -56,6 +56,9 @@ def three_members(version):
 def at_rest(clusters, seconds):
     """No write but the Lease."""
     until(60, "all is settled", lambda: all(c.is_settled(3) for c in clusters))
+    # What the status tells of members is written a minute after the last write, if it says something else by then.
+    until(150, "all roles are told", lambda: all(
+        m.get("role") for c in clusters for m in c.object()["status"].get("members", [{}])))
     time.sleep(65)  # What happened again is counted in its Event a minute later.
     audit = Audit()
     time.sleep(seconds)

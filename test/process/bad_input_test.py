@@ -236,7 +236,8 @@ class BadInput(unittest.TestCase):
         ports = self.served(config, "--metrics-secure")
         probes, metrics = f"http://127.0.0.1:{ports['probes']}", f"https://127.0.0.1:{ports['metrics']}/metrics"
         self.assertEqual(self.answer(probes + "/healthz"), (200, "ok\n"))
-        self.assertEqual(self.answer(probes + "/readyz"), (503, "the caches are not filled yet\n"))
+        kinds = "EtcdCluster, EtcdMember, Pod, PersistentVolumeClaim, Service, PodDisruptionBudget"
+        self.assertEqual(self.answer(probes + "/readyz"), (503, f"the caches are not filled yet: {kinds}\n"))
         self.assertEqual(self.answer(metrics)[0], 401)
         self.assertEqual(self.answer(metrics, "t"), (503, "the API server does not say whether you may get /metrics\n"))
         ports = self.served(config)

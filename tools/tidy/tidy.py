@@ -237,8 +237,23 @@ def reasons_explained(tree):
             yield f"{page}:1: has no section \"### {reason}\", a reason that the operator sets ({name})"
 
 
+def metrics_explained(tree):
+    """docs/operations.md has a row for each metric of ours, and no other."""
+    page = "docs/operations.md"
+    rows = {}
+    for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):
+        if row := re.match(r"\| `(etcd_operator_\w+)` \|", line):
+            rows[row[1]] = number
+    files = [f for f in tree.cpp if f.startswith("src/") and not f.endswith("_test.cc")]
+    ours = {name for f in files for name in re.findall(r'"(etcd_operator_\w+)"', without_comments(tree.text[f], strings=True))}
+    for name in sorted(ours - rows.keys()):
+        yield f"{page}:1: has no row for the metric {name}"
+    for name in sorted(rows.keys() - ours):
+        yield f"{page}:{rows[name]}: there is no metric {name}"
+
+
 RULES = (columns, real_world, coroutines, distributions, unordered, granted, upward_includes, named_by_cmake,
-         heavy_headers, headers_once, layer_table, reasons_explained)
+         heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained)
 
 
 def unproven_headers(tree):

@@ -129,6 +129,13 @@ class Tidy(unittest.TestCase):
         self.assertIn('no section "### Lost"', found[0])
         self.assertEqual(violations(**files, **{"docs/operations.md": "# Operations\n\n### Lost\nIt is lost.\n"}), [])
 
+    def test_a_metric_that_is_not_explained_or_not_there_is_refused(self):
+        files = {"src/sys/sys.cc": '#include "sys/sys.h"\nauto n = "etcd_operator_n"; // "etcd_operator_word"\n'}
+        page = {"docs/operations.md": "| `etcd_operator_n` | what |\n"}
+        self.assertEqual(violations(**files, **page), [])
+        self.assertIn("no row for the metric etcd_operator_n", violations(**files)[0])
+        self.assertEqual(violations(**page), ["docs/operations.md:1: there is no metric etcd_operator_n"])
+
     def test_a_header_is_unproven_until_a_source_includes_it_first(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["git", "init", "-q", folder], check=True)

@@ -19,6 +19,7 @@ constexpr const char* kNothingIsLeft =
 struct Conditions {
   const Observation& seen;
   v1::EtcdClusterStatus& status;
+  bool being_born = false;  ///< is_being_born, before any of them is written.
   void set(const char* type, const char* value, const char* reason, std::string message) {
     runtime::set_condition(status.conditions, {type, value, reason, std::move(message)},
                            seen.cluster.metadata.generation, seen.now);
@@ -127,7 +128,7 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
 
 /// What the way to the target waits for, in words that change only when something was achieved.
 std::string progress(const Observation& seen, const Census& census, const Conditions& out) {
-  if (census.voters.empty() || is_being_born(seen, out))
+  if (census.voters.empty() || out.being_born)
     return with("waiting for the first member", trouble(seen));
   const std::string votes = std::to_string(census.staying.size()) + " of " +
                             std::to_string(census.want) + " members vote";
@@ -186,6 +187,7 @@ bool is_complete(const Observation& seen, const Census& census) {
 void report(const Observation& seen, const Census& census, const std::optional<Refusal>& refused,
             v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};
+  out.being_born = is_being_born(seen, out);
   status.ready_members = census.ready;
   const std::string wanted = template_of(*status.observed);
   // Of those that are ready, which is told anyway when it changes.
@@ -195,7 +197,7 @@ void report(const Observation& seen, const Census& census, const std::optional<R
       }));
   status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
   status.broken_members = static_cast<std::int32_t>(std::ranges::count_if(seen.seats, lost));
-  if (!is_being_born(seen, out)) {
+  if (!out.being_born) {
     report_available(seen, census, out);
     report_degraded(seen, census, out);
   }

@@ -85,15 +85,20 @@ struct SeatListed {
 /// Its own answer to Status in this pass, ids checked.
 struct SeatAnswer {
   std::string version;
-  etcd::MemberId leader;      ///< 0: it knows none.
-  std::uint64_t applied = 0;  ///< Raft index up to which it has caught up.
+  etcd::MemberId leader;                    ///< 0: it knows none.
+  std::uint64_t applied = 0;                ///< Raft index up to which it has caught up.
+  std::uint64_t index = 0;                  ///< Raft index up to which it knows what is committed.
+  std::int64_t db_size = 0, db_in_use = 0;  ///< Of its database file, in bytes.
   bool operator==(const SeatAnswer&) const = default;
 
   static auto describe() {
     using S = SeatAnswer;
-    return api::object("Its own answer.", std::tuple{api::sparse("version", &S::version, ""),
-                                                     api::sparse("leader", &S::leader, ""),
-                                                     api::sparse("applied", &S::applied, "")});
+    return api::object(
+        "Its own answer.",
+        std::tuple{api::sparse("version", &S::version, ""), api::sparse("leader", &S::leader, ""),
+                   api::sparse("applied", &S::applied, ""), api::sparse("index", &S::index, ""),
+                   api::sparse("dbSize", &S::db_size, ""),
+                   api::sparse("dbInUse", &S::db_in_use, "")});
   }
 };
 

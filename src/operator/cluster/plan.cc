@@ -8,6 +8,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/conditions.h"
+#include "operator/cluster/member_report.h"
 #include "operator/cluster/spec.h"
 #include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
@@ -459,9 +460,7 @@ Plan not_now(EtcdClusterStatus status) {
   return out;
 }
 
-}  // namespace
-
-Plan plan(const Observation& seen) {
+Plan decide(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
   const bool is_new =
       status.cluster_id.empty() && seen.seats.empty() && status.pending_members.empty();
@@ -505,6 +504,14 @@ Plan plan(const Observation& seen) {
   out.status = std::move(status);
   out.waiting_for = std::move(rules.waiting_for);
   if (!acts(out.step)) out.again = out.waiting_for.empty() ? kSteady : pace(seen, out.status);
+  return out;
+}
+
+}  // namespace
+
+Plan plan(const Observation& seen) {
+  Plan out = decide(seen);
+  report_members(seen, out.status);
   return out;
 }
 

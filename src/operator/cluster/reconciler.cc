@@ -127,6 +127,39 @@ runtime::Happening::Object object_of(const Observation& seen) {
   return {v1::EtcdCluster::resource, seen.cluster.metadata.key(), seen.cluster.metadata.uid};
 }
 
+std::string progress_reason(const v1::EtcdClusterStatus& status) {
+  const auto* c = runtime::find_condition(status.conditions, v1::kProgressing);
+  return c ? c->reason : "";
+}
+
+/// What the new status tells that is some member's news: the first one is waited for; another one
+/// leads.
+std::vector<runtime::Happening> turns_of_members(const Observation& seen,
+                                                 const v1::EtcdClusterStatus& now) {
+  std::vector<runtime::Happening> out;
+  const v1::EtcdClusterStatus& before = seen.cluster.status;
+  const std::string& ns = seen.cluster.metadata.ns;
+  const bool waits = progress_reason(now) == v1::kWaitingForSeed;
+  const auto seed =
+      std::ranges::find_if(seen.seats, [](const Seat& s) { return s.object.has_value(); });
+  if (waits && progress_reason(before) != v1::kWaitingForSeed && seed != seen.seats.end())
+    out.push_back({.regarding = {v1::EtcdMember::resource, {ns, seed->name}, seed->object->uid},
+                   .related = object_of(seen),
+                   .warning = false,
+                   .reason = v1::kWaitingForSeed,
+                   .action = "Reconcile",
+                   .note = "the cluster waits for its first member to answer"});
+  if (!before.leader.empty() && !now.leader.empty() && before.leader != now.leader)
+    out.push_back(
+        {.regarding = object_of(seen),
+         .related = runtime::Happening::Object{v1::EtcdMember::resource, {ns, now.leader}, ""},
+         .warning = false,
+         .reason = v1::kLeaderChanged,
+         .action = "Reconcile",
+         .note = now.leader + " leads, as " + before.leader + " did"});
+  return out;
+}
+
 /// Refused only for now (another change is too fresh, a learner lags): asked again at the plan's
 /// pace.
 bool for_now(const Result<Done>& acted) {
@@ -145,6 +178,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
     contested_.forget(key);
     breaker_.forget(key);
     if (with_.flight) with_.flight->gone(v1::EtcdCluster::resource.kind, key);
+    if (with_.metrics) with_.metrics->gone(key);
     return runtime::Requeue{};
   }
   Endpoints endpoints;
@@ -153,6 +187,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (with_.flight)
     with_.flight->record(v1::EtcdCluster::resource.kind, key, seen.now, api::encode(seen),
                          api::encode(todo));
+  if (with_.metrics) with_.metrics->saw(seen, todo.status);
   // What had no effect that we can see is not done again at once.
   if (const bool news = log_plan(key, todo); !news)
     todo.again = std::max(todo.again, pace(seen, todo.status));
@@ -315,7 +350,8 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
     }
     clusters.insert(answer->header.cluster);
     ids.emplace(seat->name, answer->header.member);
-    seat->answer = Seat::Answer{answer->version, answer->leader, answer->raft_applied_index};
+    seat->answer = Seat::Answer{answer->version,    answer->leader,  answer->raft_applied_index,
+                                answer->raft_index, answer->db_size, answer->db_size_in_use};
     if (answer->learner) continue;
     const bool leads = answer->leader == answer->header.member;
     sources.insert(leads ? sources.begin() : sources.end(), seat);
@@ -389,6 +425,7 @@ Result<Done> Reconciler::report(const Observation& seen, Plan& plan) {
 /// Once for each: the status was written under the version that it was planned from.
 void Reconciler::tell_transitions(const Observation& seen, const Plan& plan) {
   if (!with_.events) return;
+  for (const auto& one : turns_of_members(seen, plan.status)) with_.events->record(one);
   for (const auto& one : runtime::transitions(object_of(seen), seen.cluster.status.conditions,
                                               plan.status.conditions))
     with_.events->record(one);

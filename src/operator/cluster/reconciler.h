@@ -8,6 +8,7 @@
 #include "base/wall_time.h"
 #include "etcd/client.h"
 #include "operator/cluster/breaker.h"
+#include "operator/cluster/cluster_metrics.h"
 #include "operator/cluster/plan.h"
 #include "operator/cluster/wire.h"
 #include "operator/shared/contested.h"
@@ -37,6 +38,7 @@ class Reconciler {
     Log& log;
     runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.
     FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
+    ClusterMetrics* metrics = nullptr;         ///< Null: nothing is measured.
   };
   explicit Reconciler(Collaborators with) : with_(with) {}
   /// Safe to call at any time, any number of times; at most one change of membership per call.

@@ -46,6 +46,10 @@ struct Etcd final : etcd::Clients {
       out.header = {cluster(), id()};
       out.version = "3.6.16";
       out.leader = {all_.leads};
+      out.raft_index = 100;
+      out.raft_applied_index = address_.back() == '3' ? 95 : 100;
+      out.db_size = 4096;
+      out.db_size_in_use = 2048;
       out.learner = all_.learners.find(address_.back()) != std::string::npos;
       return out;
     }
@@ -334,6 +338,52 @@ TEST_F(ReconcilerTest, WhatHappenedIsToldInEvents) {
             (std::vector<std::string>{"LearnerAdded: db-d was added to etcd as a learner",
                                       "MemberReplacing: 3 of 4 members vote",
                                       "QuorumAvailable: 0/4 members ready"}));
+}
+
+TEST_F(ReconcilerTest, ThatAClusterWaitsForItsSeedIsToldOfTheSeed) {
+  for (const char* name : {"db-b", "db-c", "db-d"}) (void)take_away(name);
+  v1::EtcdCluster unborn = *stores.clusters.get(kKey);
+  unborn.status.cluster_id.clear();
+  unborn.status.conditions = {{v1::kProgressing, "True", v1::kInitialSnapshot, "", "", 1}};
+  stores.clusters.replace({stored_again(unborn)}, stores.clusters.mark(), world.now());
+  etcd.mute = true;
+  EXPECT_EQ(told_in_a_pass(),
+            (std::vector<std::string>{"WaitingForSeed: the cluster waits for its first member to "
+                                      "answer"}));
+  const Json event = api.all(kube::Event::resource).front();
+  EXPECT_EQ(event.at("regarding").at("kind"), "EtcdMember");
+  EXPECT_EQ(event.at("regarding").at("name"), "db-a");
+  EXPECT_EQ(event.at("related").at("name"), "db");
+  pass();
+  EXPECT_EQ(api.all(kube::Event::resource).size(), 1U) << "once";
+}
+
+TEST_F(ReconcilerTest, ThatAnotherMemberLeadsIsTold) {
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.status.leader = "db-a";
+  stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+  const std::vector<std::string> told = told_in_a_pass();
+  EXPECT_EQ(std::ranges::count(told, "LeaderChanged: db-b leads, as db-a did"), 1);
+  EXPECT_EQ(stores.clusters.get(kKey)->status.leader, "db-b");
+}
+
+TEST_F(ReconcilerTest, APassIsMeasuredUntilItsClusterIsGone) {
+  ClusterMetrics clusters;
+  runtime::Metrics metrics;
+  clusters.show_in(metrics);
+  Reconciler one{{world, api, stores, etcd, clock, log, nullptr, nullptr, &clusters}};
+  const auto measured = [&] {
+    world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)); });
+    world.run();
+    return metrics.text();
+  };
+  EXPECT_NE(measured().find("raft_lag_entries{member=\"db-c\",name=\"db\",namespace=\"prod\"} 5\n"),
+            std::string::npos)
+      << metrics.text();
+  EXPECT_NE(metrics.text().find("db_size_bytes{name=\"db\",namespace=\"prod\"} 4096\n"),
+            std::string::npos);
+  stores.clusters.saw_deleted(*stores.clusters.get(kKey));
+  EXPECT_EQ(measured(), "");
 }
 
 TEST_F(ReconcilerTest, ThatADrainCostsARestartIsTold) {

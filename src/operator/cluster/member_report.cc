@@ -1,0 +1,149 @@
+#include "operator/cluster/member_report.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "api/v1alpha2/names.h"
+#include "base/quantity.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+constexpr std::chrono::seconds kOld =
+    61s;  // I9: one write a minute and object; dates have no fractions.
+constexpr std::chrono::seconds kOldSizes = 5min;  // They are what wanders most.
+constexpr std::int64_t kMi = 1 << 20;
+constexpr std::int64_t kShare = 10;  // Of a size: a tenth more or less is news.
+// etcd keeps as many entries for those that lag (SnapshotCatchUpEntries): beyond them it sends its
+// whole database.
+constexpr std::uint64_t kLags = 5000, kLagsNoMore = 1000;
+
+std::string in_mi(std::int64_t bytes) {
+  return bytes <= 0 ? "" : std::to_string((bytes + kMi - 1) / kMi) + "Mi";
+}
+
+/// What it still says for a moment is not worth a word.
+bool goes_to_sleep(const Seat& seat) { return seat.object && seat.object->dormant; }
+
+std::string role_of(const Observation& seen, const Census& census, const Seat& seat) {
+  if (!seen.linearizable || !seat.answer || !seat.listed || goes_to_sleep(seat)) return "";
+  if (seat.listed->learner) return v1::kLearner;
+  if (&seat == census.leader) return v1::kLeader;
+  const etcd::MemberId follows = seat.answer->leader;
+  // Who says that it leads, and whom the others do not follow, is none of the two.
+  return follows == etcd::MemberId{} || follows == seat.listed->id ? "" : v1::kFollower;
+}
+
+v1::MemberReport report_of(const Observation& seen, const Census& census, const Seat& seat,
+                           const std::vector<v1::MemberReport>& told) {
+  v1::MemberReport out;
+  out.name = seat.name;
+  if (seat.listed) out.member_id = to_hex(seat.listed->id);
+  else if (seat.object) out.member_id = seat.object->member_id;
+  out.role = role_of(seen, census, seat);
+  const auto last = std::ranges::find(told, seat.name, &v1::MemberReport::name);
+  const bool same = last != told.end() && last->member_id == out.member_id;
+  if (seat.answer) {
+    out.version = seat.answer->version;
+    out.db_size = in_mi(seat.answer->db_size);
+    out.lagging = seen.linearizable &&  // Who is alone lacks nothing that it could know of.
+                  lag_of(seen, seat) > (same && last->lagging ? kLagsNoMore : kLags);
+  } else {
+    out.version = seat.object ? seat.object->version : "";
+    if (same) out.db_size = last->db_size;
+  }
+  return out;
+}
+
+std::int64_t bytes(const std::string& quantity) { return bytes_of(quantity).value_or(0); }
+
+std::string largest(const std::vector<v1::MemberReport>& members) {
+  std::string out;
+  for (const v1::MemberReport& member : members)
+    if (bytes(member.db_size) > bytes(out)) out = member.db_size;
+  return out;
+}
+
+/// Of members that are the same in all else.
+bool sizes_are_news(const std::vector<v1::MemberReport>& before,
+                    const std::vector<v1::MemberReport>& now) {
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const std::int64_t was = bytes(before[i].db_size), is = bytes(now[i].db_size);
+    if (std::abs(is - was) > std::max(kMi, was / kShare)) return true;
+  }
+  return false;
+}
+
+std::vector<v1::MemberReport> without_sizes(std::vector<v1::MemberReport> members) {
+  for (v1::MemberReport& member : members) member.db_size.clear();
+  return members;
+}
+
+bool worth_a_write(const v1::EtcdClusterStatus& told, const std::string& leader,
+                   const std::vector<v1::MemberReport>& members, WallTime now) {
+  const auto at = from_rfc3339(told.reported_at.value_or(""));
+  if (!at) return true;
+  // What was written in the future, as the date says since it went back, is not waited for.
+  const auto age = *at > now ? kOldSizes : now - *at;
+  if (leader != told.leader || without_sizes(members) != without_sizes(told.members))
+    return age >= kOld;
+  return age >= kOldSizes && sizes_are_news(told.members, members);
+}
+
+/// What is wrong with a cluster that does not serve, by the reason of Available.
+std::string unavailable(const api::Condition& available) {
+  for (const char* word : {v1::kPhasePaused, v1::kPhaseQuorumLost, v1::kPhaseDataLost,
+                           v1::kPhaseSplitBrain})  // The reason itself.
+    if (available.reason == word) return word;
+  return available.reason == v1::kBootstrapFailed ? v1::kPhaseFailed : v1::kPhaseUnreachable;
+}
+
+}  // namespace
+
+std::uint64_t lag_of(const Observation& seen, const Seat& seat) {
+  std::uint64_t furthest = 0;
+  for (const Seat& other : seen.seats)
+    if (other.answer) furthest = std::max(furthest, other.answer->index);
+  return seat.answer && seat.answer->applied < furthest ? furthest - seat.answer->applied : 0;
+}
+
+std::string phase_of(const std::vector<api::Condition>& conditions) {
+  const api::Condition* const available = runtime::find_condition(conditions, v1::kAvailable);
+  const api::Condition* const degraded = runtime::find_condition(conditions, v1::kDegraded);
+  const api::Condition* const progress = runtime::find_condition(conditions, v1::kProgressing);
+  const std::string reason = progress ? progress->reason : "";
+  const bool refused = reason == v1::kNotImplemented || reason == v1::kUnsupportedVersion;
+  if (!available) return refused ? v1::kPhaseRefused : v1::kPhaseCreating;
+  if (available->status != "True") return unavailable(*available);
+  const bool moves = progress && progress->status == "True";
+  if (moves && reason == v1::kInitialSnapshot) return v1::kPhaseCreating;
+  // That not all members are ready goes without saying while some are on their way.
+  const bool ordinary = degraded && degraded->reason == v1::kMembersUnhealthy && moves;
+  if (degraded && degraded->status == "True" && !ordinary) return v1::kPhaseDegraded;
+  if (refused) return v1::kPhaseRefused;
+  if (reason == v1::kDeadlineExceeded) return v1::kPhaseStalled;
+  return moves ? v1::kPhaseProgressing : v1::kPhaseReady;
+}
+
+void report_members(const Observation& seen, v1::EtcdClusterStatus& status) {
+  const v1::EtcdClusterStatus& told = seen.cluster.status;
+  const Census census(seen);
+  status.phase = phase_of(status.conditions);
+  const bool written_anyway = !(status == told);
+  const bool led = seen.linearizable && census.leader && !goes_to_sleep(*census.leader);
+  const std::string leader = led ? census.leader->name : "";
+  std::vector<v1::MemberReport> members;
+  for (const Seat& seat : seen.seats)
+    members.push_back(report_of(seen, census, seat, told.members));
+  if (!written_anyway && !worth_a_write(told, leader, members, seen.now)) return;
+  status.leader = leader;
+  status.db_size = largest(members);
+  status.members = std::move(members);
+  status.reported_at = to_rfc3339(seen.now);
+}
+
+}  // namespace etcdop::cluster
