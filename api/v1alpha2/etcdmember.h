@@ -47,6 +47,9 @@ struct EtcdMemberSpec {
   std::optional<AdditionalMetadata> additional_metadata;
   std::optional<Json> resources, affinity, topology_spread_constraints;
   std::vector<LocalObjectReference> image_pull_secrets;
+  NodeSelector node_selector;
+  std::optional<Json> tolerations;
+  std::string priority_class_name;
   bool operator==(const EtcdMemberSpec&) const = default;
 
   static auto describe() {
@@ -75,7 +78,12 @@ struct EtcdMemberSpec {
                      "How the Pod is spread over nodes and zones.",
                      list_of_core("TopologySpreadConstraint")),
             sparse("imagePullSecrets", &S::image_pull_secrets,
-                   "Secrets to pull etcd's image with.")});
+                   "Secrets to pull etcd's image with."),
+            sparse("nodeSelector", &S::node_selector, "Labels of the nodes that may run the Pod.",
+                   atomic_map()),
+            optional("tolerations", &S::tolerations, "Taints that the Pod tolerates.",
+                     list_of_core("Toleration")),
+            sparse("priorityClassName", &S::priority_class_name, "PriorityClass of the Pod.")});
   }
 };
 

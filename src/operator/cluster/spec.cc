@@ -31,6 +31,9 @@ v1::ObservedSpec copy_of(const Spec& spec) {
   out.additional_metadata = spec.additional_metadata;
   out.options = spec.options;
   out.image_pull_secrets = spec.image_pull_secrets;
+  out.node_selector = spec.node_selector;
+  out.tolerations = spec.tolerations;
+  out.priority_class_name = spec.priority_class_name;
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "api/leaves.h"
+#include "base/fnv.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/plan.h"
 
@@ -69,6 +70,9 @@ const std::map<std::string, std::function<void(v1::EtcdClusterSpec&)>>& implemen
        [](auto& s) { s.options.emplace().auto_compaction_retention = "1h"; }},
       {"options.snapshotCount", [](auto& s) { s.options.emplace().snapshot_count = 1; }},
       {"imagePullSecrets", [](auto& s) { s.image_pull_secrets = {{"regcred"}}; }},
+      {"nodeSelector", [](auto& s) { s.node_selector = {{"disk", "ssd"}}; }},
+      {"tolerations", [](auto& s) { s.tolerations = json::parse(R"([{"operator": "Exists"}])"); }},
+      {"priorityClassName", [](auto& s) { s.priority_class_name = "high"; }},
   };
   return edits;
 }
@@ -113,6 +117,17 @@ TEST(ClusterSpec, WhatAllMembersHaveInCommonTellsThemFromThoseMadeBefore) {
   }
 }
 
+TEST(ClusterSpec, MembersOfBeforeTheNewerFieldsAreAsTheyWere) {
+  v1::ObservedSpec before;
+  before.version = "3.6.16";
+  before.affinity = json::object();
+  before.image_pull_secrets = {{"regcred"}};
+  const char* text =
+      R"({"replicas":0,"version":"3.6.16","storage":{"size":"1Gi","medium":""},"affinity":{},)"
+      R"("imagePullSecrets":[{"name":"regcred"}]})";
+  EXPECT_EQ(template_of(before), etcd::to_hex(fnv1a(text)));
+}
+
 TEST(ClusterSpec, ARefusedFieldIsNamed) {
   v1::EtcdCluster c = new_cluster();
   c.spec.auth.emplace();
@@ -150,6 +165,9 @@ TEST(ClusterSpec, ATargetIsTheWholeSpec) {
   spec.additional_metadata.emplace().labels = {{"team", "a"}};
   spec.options.emplace().snapshot_count = 7;
   spec.image_pull_secrets = {{"regcred"}};
+  spec.node_selector = {{"disk", "ssd"}};
+  spec.tolerations = json::parse(R"([{"operator": "Exists"}])");
+  spec.priority_class_name = "high";
   v1::EtcdClusterStatus status;
   adopt_spec(of(c), status);
   ASSERT_TRUE(status.observed);
@@ -162,6 +180,9 @@ TEST(ClusterSpec, ATargetIsTheWholeSpec) {
   EXPECT_EQ(status.observed->additional_metadata, spec.additional_metadata);
   EXPECT_EQ(status.observed->options, spec.options);
   EXPECT_EQ(status.observed->image_pull_secrets, spec.image_pull_secrets);
+  EXPECT_EQ(status.observed->node_selector, spec.node_selector);
+  EXPECT_EQ(status.observed->tolerations, spec.tolerations);
+  EXPECT_EQ(status.observed->priority_class_name, spec.priority_class_name);
   ASSERT_EQ(status.conditions.size(), 1U);
   EXPECT_EQ(status.conditions[0].status, "True");
   EXPECT_EQ(status.conditions[0].message, "working towards 5 members of etcd 3.6.16");

@@ -1,5 +1,6 @@
 #include "operator/member/objects.h"
 
+#include "api/describe.h"
 #include "api/v1alpha2/names.h"
 #include "etcd/version_facts.h"
 #include "operator/member/plan.h"
@@ -130,6 +131,36 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
   return out;
 }
 
+json::object apart_by(const v1::EtcdMember& member, const char* topology, int weight) {
+  json::object of_cluster;
+  of_cluster[v1::kClusterLabel] = member.spec.cluster_name;
+  return {{"weight", weight},
+          {"podAffinityTerm",
+           {{"topologyKey", topology}, {"labelSelector", {{"matchLabels", of_cluster}}}}}};
+}
+
+/// For who says nothing about it: a node that is lost should cost one member, and a zone as few as
+/// can be. Only a preference: a cluster of three starts on one node, too.
+json::object apart_if_possible(const v1::EtcdMember& member) {
+  json::object out;
+  out["podAntiAffinity"].emplace_object()["preferredDuringSchedulingIgnoredDuringExecution"] =
+      json::array{apart_by(member, "kubernetes.io/hostname", 100),
+                  apart_by(member, "topology.kubernetes.io/zone", 50)};
+  return out;
+}
+
+void add_scheduling(json::object& pod_spec, const v1::EtcdMember& member) {
+  const v1::EtcdMemberSpec& wanted = member.spec;
+  if (wanted.affinity) pod_spec["affinity"] = *wanted.affinity;
+  else if (!wanted.topology_spread_constraints) pod_spec["affinity"] = apart_if_possible(member);
+  if (wanted.topology_spread_constraints)
+    pod_spec["topologySpreadConstraints"] = *wanted.topology_spread_constraints;
+  if (!wanted.node_selector.empty()) pod_spec["nodeSelector"] = api::encode(wanted.node_selector);
+  if (wanted.tolerations) pod_spec["tolerations"] = *wanted.tolerations;
+  if (!wanted.priority_class_name.empty())
+    pod_spec["priorityClassName"] = wanted.priority_class_name;
+}
+
 }  // namespace
 
 Json volume(const v1::EtcdMember& member) {
@@ -162,9 +193,7 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
        json::array{{{"name", v1::kDataVolume},
                     {"persistentVolumeClaim", {{"claimName", volume_name(member.metadata.name)}}}},
                    {{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
-  if (member.spec.affinity) spec["affinity"] = *member.spec.affinity;
-  if (member.spec.topology_spread_constraints)
-    spec["topologySpreadConstraints"] = *member.spec.topology_spread_constraints;
+  add_scheduling(spec, member);
   for (const v1::LocalObjectReference& secret : member.spec.image_pull_secrets) {
     if (!spec.contains("imagePullSecrets")) spec["imagePullSecrets"] = json::array();
     spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});

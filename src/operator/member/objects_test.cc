@@ -103,6 +103,14 @@ TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
         "periodSeconds": 2, "timeoutSeconds": 5, "failureThreshold": 3
       }
     }],
+    "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+      {"weight": 100, "podAffinityTerm": {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"etcd-operator.cozystack.io/cluster": "db"}}}},
+      {"weight": 50, "podAffinityTerm": {
+        "topologyKey": "topology.kubernetes.io/zone",
+        "labelSelector": {"matchLabels": {"etcd-operator.cozystack.io/cluster": "db"}}}}
+    ]}},
     "volumes": [
       {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-x1"}},
       {"name": "tmp", "emptyDir": {}}
@@ -116,6 +124,9 @@ TEST(MemberObjects, WhatAUserAskedForReachesThePod) {
   m.spec.affinity = json::parse(R"({"nodeAffinity": {}})");
   m.spec.topology_spread_constraints = json::parse(R"([{"maxSkew": 1}])");
   m.spec.image_pull_secrets = {{"one"}, {"two"}};
+  m.spec.node_selector = {{"disk", "ssd"}, {"arch", "amd64"}};
+  m.spec.tolerations = json::parse(R"([{"key": "etcd", "operator": "Exists"}])");
+  m.spec.priority_class_name = "high";
   m.spec.additional_metadata.emplace().labels = {
       {"team", "a"}, {"app.kubernetes.io/name", "mine"}, {v1::kRoleLabel, "learner"}};
   m.spec.additional_metadata->annotations = {{"note", "b"}};
@@ -130,6 +141,9 @@ TEST(MemberObjects, WhatAUserAskedForReachesThePod) {
   EXPECT_EQ(spec.at("affinity"), *m.spec.affinity);
   EXPECT_EQ(spec.at("topologySpreadConstraints"), *m.spec.topology_spread_constraints);
   EXPECT_EQ(spec.at("imagePullSecrets"), json::parse(R"([{"name": "one"}, {"name": "two"}])"));
+  EXPECT_EQ(spec.at("nodeSelector"), json::parse(R"({"disk": "ssd", "arch": "amd64"})"));
+  EXPECT_EQ(spec.at("tolerations"), *m.spec.tolerations);
+  EXPECT_EQ(spec.at("priorityClassName"), "high");
   const json::array& command = spec.at("containers").at(0).at("command").as_array();
   EXPECT_EQ(json::array(command.end() - 4, command.end()),
             (json::array{"--quota-backend-bytes=4294967296", "--auto-compaction-mode=periodic",
@@ -141,6 +155,15 @@ TEST(MemberObjects, WhatAUserAskedForReachesThePod) {
   EXPECT_EQ(labels.at(v1::kRoleLabel), "voter");
   EXPECT_EQ(volume(m).at("metadata").at("labels").at("team"), "a");
   EXPECT_FALSE(volume(m).at("metadata").at("labels").as_object().contains(v1::kRoleLabel));
+}
+
+TEST(MemberObjects, WhoSaysHowMembersAreSpreadIsTakenAtTheirWord) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.affinity = json::object();
+  EXPECT_EQ(pod(m, false, {})->at("spec").at("affinity"), json::object()) << "none, on purpose";
+  m.spec.affinity.reset();
+  m.spec.topology_spread_constraints = json::array();
+  EXPECT_FALSE(pod(m, false, {})->at("spec").as_object().contains("affinity"));
 }
 
 TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {
