@@ -10,6 +10,7 @@
 #include "api/meta.h"
 #include "api/v1alpha2/common.h"
 #include "api/v1alpha2/names.h"
+#include "api/v1alpha2/shape.h"
 
 namespace etcdop::api::v1alpha2 {
 
@@ -159,6 +160,8 @@ struct EtcdClusterSpec {
   NodeSelector node_selector;
   std::optional<Json> tolerations;  ///< list of core/v1 Toleration
   std::string priority_class_name;
+  ExtraArgs extra_args;
+  std::optional<PodTemplate> pod_template;
   bool operator==(const EtcdClusterSpec&) const = default;
 
   static std::vector<Rule> spec_rules() {
@@ -235,7 +238,13 @@ struct EtcdClusterSpec {
             optional("tolerations", &S::tolerations, "Taints that the members' Pods tolerate.",
                      list_of_core("Toleration")),
             sparse("priorityClassName", &S::priority_class_name,
-                   "PriorityClass of the members' Pods.")},
+                   "PriorityClass of the members' Pods."),
+            sparse(
+                "extraArgs", &S::extra_args,
+                "Further flags of etcd, without dashes: {max-request-bytes: \"4194304\"}. Only "
+                "flags that etcd of spec.version knows, and none of those that the operator sets.",
+                v1alpha2::extra_args()),
+            optional("podTemplate", &S::pod_template, "")},
         spec_rules());
   }
 };
@@ -252,6 +261,8 @@ struct ObservedSpec {
   NodeSelector node_selector;
   std::optional<Json> tolerations;
   std::string priority_class_name;
+  ExtraArgs extra_args;
+  std::optional<PodTemplate> pod_template;
   bool operator==(const ObservedSpec&) const = default;
 
   static auto describe() {
@@ -269,7 +280,9 @@ struct ObservedSpec {
                    sparse("imagePullSecrets", &S::image_pull_secrets, ""),
                    sparse("nodeSelector", &S::node_selector, "", atomic_map()),
                    optional("tolerations", &S::tolerations, "", list_of_core("Toleration")),
-                   sparse("priorityClassName", &S::priority_class_name, "")});
+                   sparse("priorityClassName", &S::priority_class_name, ""),
+                   sparse("extraArgs", &S::extra_args, ""),
+                   optional("podTemplate", &S::pod_template, "")});
   }
 };
 

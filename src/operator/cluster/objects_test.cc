@@ -185,6 +185,8 @@ TEST(ClusterObjects, AMemberGetsAllThatWasAdopted) {
   o.node_selector = {{"disk", "ssd"}};
   o.tolerations = json::parse(R"([{"operator": "Exists"}])");
   o.priority_class_name = "high";
+  o.extra_args = {{"log-level", "warn"}};
+  o.pod_template.emplace().spec = json::object();
   v1::EtcdMemberSpec spec;
   ASSERT_TRUE(api::decode(member(c, {"m", "u", false}).at("spec"), spec, "spec"));
   EXPECT_EQ(spec.affinity, o.affinity);
@@ -195,6 +197,8 @@ TEST(ClusterObjects, AMemberGetsAllThatWasAdopted) {
   EXPECT_EQ(spec.node_selector, o.node_selector);
   EXPECT_EQ(spec.tolerations, o.tolerations);
   EXPECT_EQ(spec.priority_class_name, o.priority_class_name);
+  EXPECT_EQ(spec.extra_args, o.extra_args);
+  EXPECT_EQ(spec.pod_template, o.pod_template);
 }
 
 TEST(ClusterObjects, WhatIsMadeCarriesTheUsersMetadata) {

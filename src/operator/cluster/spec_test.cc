@@ -73,6 +73,13 @@ const std::map<std::string, std::function<void(v1::EtcdClusterSpec&)>>& implemen
       {"nodeSelector", [](auto& s) { s.node_selector = {{"disk", "ssd"}}; }},
       {"tolerations", [](auto& s) { s.tolerations = json::parse(R"([{"operator": "Exists"}])"); }},
       {"priorityClassName", [](auto& s) { s.priority_class_name = "high"; }},
+      {"extraArgs", [](auto& s) { s.extra_args = {{"log-level", "warn"}}; }},
+      {"podTemplate.metadata.labels",
+       [](auto& s) { s.pod_template.emplace().metadata.emplace().labels["team"] = "a"; }},
+      {"podTemplate.metadata.annotations",
+       [](auto& s) { s.pod_template.emplace().metadata.emplace().annotations["team"] = "a"; }},
+      {"podTemplate.spec",
+       [](auto& s) { s.pod_template.emplace().spec = json::parse(R"({"hostPID": true})"); }},
   };
   return edits;
 }
@@ -141,6 +148,46 @@ TEST(ClusterSpec, ARefusedFieldIsNamed) {
             "the spec");
 }
 
+TEST(ClusterSpec, FlagsAndTemplatesThatCannotBeAreNoTarget) {
+  v1::EtcdCluster c = new_cluster();
+  c.spec.extra_args = {{"feature-gates", "InitialCorruptCheck=true"}};
+  EXPECT_FALSE(refusal_of(of(c)));
+  const auto told = [](const v1::EtcdCluster& cluster) {
+    const Plan p = plan(of(cluster));
+    EXPECT_EQ(to_string(p.step), "none");
+    EXPECT_EQ(p.status.observed, cluster.status.observed);
+    for (const api::Condition& condition : p.status.conditions)
+      if (condition.type == v1::kProgressing)
+        return condition.status + " " + condition.reason + ": " + condition.message;
+    return std::string();
+  };
+  c.spec.version = "3.5.35";
+  EXPECT_EQ(
+      told(c),
+      "False UnsupportedFlag: spec.extraArgs.feature-gates is not a flag of etcd 3.5; nothing "
+      "was created");
+  c.spec.extra_args.clear();
+  c.spec.pod_template.emplace().spec = json::parse(R"({"hostNetwork": true})");
+  EXPECT_EQ(
+      told(c),
+      "False PodTemplateConflict: spec.podTemplate.spec.hostNetwork is the operator's to set; "
+      "remove it; nothing was created");
+
+  c.spec.pod_template.reset();
+  const v1::EtcdClusterStatus born = plan(of(c)).status;
+  c.status = born;
+  c.status.cluster_id = "00000000000000c1";
+  c.status.pending_members.clear();
+  c.spec.extra_args = {{"memory-mlock", "true"}};
+  Observation seen = of(c);
+  seen.seats.emplace_back().name = born.pending_members.at(0).name;
+  seen.seats.back().object.emplace();
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status.observed, born.observed) << "it is kept as it is";
+  EXPECT_EQ(p.status.conditions.at(0).message.substr(0, 80),
+            "spec.extraArgs.memory-mlock is not a flag of etcd 3.5; the cluster is kept as it");
+}
+
 TEST(ClusterSpec, ASizeThatAnOlderDefinitionLetInIsNoTarget) {
   v1::EtcdCluster c = new_cluster();
   for (const int good : {0, 1, 64}) {
@@ -168,6 +215,8 @@ TEST(ClusterSpec, ATargetIsTheWholeSpec) {
   spec.node_selector = {{"disk", "ssd"}};
   spec.tolerations = json::parse(R"([{"operator": "Exists"}])");
   spec.priority_class_name = "high";
+  spec.extra_args = {{"log-level", "warn"}};
+  spec.pod_template.emplace().spec = json::object();
   v1::EtcdClusterStatus status;
   adopt_spec(of(c), status);
   ASSERT_TRUE(status.observed);
@@ -183,6 +232,8 @@ TEST(ClusterSpec, ATargetIsTheWholeSpec) {
   EXPECT_EQ(status.observed->node_selector, spec.node_selector);
   EXPECT_EQ(status.observed->tolerations, spec.tolerations);
   EXPECT_EQ(status.observed->priority_class_name, spec.priority_class_name);
+  EXPECT_EQ(status.observed->extra_args, spec.extra_args);
+  EXPECT_EQ(status.observed->pod_template, spec.pod_template);
   ASSERT_EQ(status.conditions.size(), 1U);
   EXPECT_EQ(status.conditions[0].status, "True");
   EXPECT_EQ(status.conditions[0].message, "working towards 5 members of etcd 3.6.16");

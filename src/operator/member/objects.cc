@@ -7,6 +7,7 @@
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/metadata.h"
 #include "operator/shared/owner.h"
+#include "operator/shared/pod_shape.h"
 
 namespace etcdop::member {
 namespace {
@@ -74,6 +75,8 @@ json::array command(const v1::EtcdMember& member, bool founds, const etcd::Versi
                   "--listen-metrics-urls=http://0.0.0.0:2381"};
   if (member.spec.options) add_options(out, *member.spec.options);
   if (facts.max_learners_flag) out.emplace_back(std::string(kMaxLearnersFlag) + "8");
+  for (const auto& [flag, value] : member.spec.extra_args)
+    out.emplace_back("--" + flag + "=" + value);
   return out;
 }
 
@@ -177,6 +180,11 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
   if (!version || !etcd::facts_of(*version).supported)
     return Error{Code::Invalid,
                  "spec.version " + member.spec.version + " is not an etcd that this release runs"};
+  if (std::string why = why_not_flags(member.spec.version, member.spec.extra_args); !why.empty())
+    return Error{Code::Invalid, "spec." + why};
+  const auto& added = member.spec.pod_template;
+  if (std::string why = added ? why_not_template(*added) : ""; !why.empty())
+    return Error{Code::Invalid, "spec." + why};
   const etcd::VersionFacts facts = etcd::facts_of(*version);
   json::object spec{
       {"hostname", member.metadata.name},
@@ -199,7 +207,9 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
     spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});
   }
   json::object meta = metadata(member, member.metadata.name, member.status.is_voter);
-  return Json(json::object{{"metadata", std::move(meta)}, {"spec", std::move(spec)}});
+  json::object made{{"metadata", std::move(meta)}, {"spec", std::move(spec)}};
+  if (added) merge_template(made, *added);
+  return Json(std::move(made));
 }
 
 bool is_ours(const api::ObjectMeta& child, const v1::EtcdMember& member) {

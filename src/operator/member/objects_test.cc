@@ -166,6 +166,59 @@ TEST(MemberObjects, WhoSaysHowMembersAreSpreadIsTakenAtTheirWord) {
   EXPECT_FALSE(pod(m, false, {})->at("spec").as_object().contains("affinity"));
 }
 
+TEST(MemberObjects, ExtraFlagsComeAfterAllOthers) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.extra_args = {{"metrics", "extensive"}, {"max-request-bytes", "4194304"}};
+  m.spec.options.emplace().snapshot_count = 7;
+  const Json made = *pod(m, false, {});
+  const json::array& command = made.at("spec").at("containers").at(0).at("command").as_array();
+  EXPECT_EQ(json::array(command.end() - 4, command.end()),
+            (json::array{"--snapshot-count=7", "--max-learners=8", "--max-request-bytes=4194304",
+                         "--metrics=extensive"}));
+}
+
+/// Else --initial-cluster and its like could be said twice, and etcd would believe the second.
+TEST(MemberObjects, EveryFlagOfOursIsRefusedAsAnExtraOne) {
+  v1::EtcdMember m = member("3.7.3");
+  v1::EtcdOptions& options = m.spec.options.emplace();
+  options.quota_backend_bytes = 1;
+  options.auto_compaction_mode = v1::AutoCompactionMode::Revision;
+  options.auto_compaction_retention = "1";
+  options.snapshot_count = 1;
+  const Json made = *pod(m, true, {});
+  const json::array& command = made.at("spec").at("containers").at(0).at("command").as_array();
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    const std::string flag(command[i].as_string());
+    EXPECT_TRUE(v1::is_own_flag(flag.substr(2, flag.find('=') - 2))) << flag;
+  }
+  EXPECT_GT(command.size(), 14U);
+}
+
+TEST(MemberObjects, ATemplateIsMergedIntoThePodAndEtcdStaysTheFirstContainer) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.pod_template.emplace().spec = json::parse(
+      R"({"terminationGracePeriodSeconds": 90, "containers": [{"name": "log", "image": "i"}]})");
+  m.spec.pod_template->metadata.emplace().labels = {{"team", "a"}};
+  m.spec.additional_metadata.emplace().labels = {{"team", "everybody"}};
+  const Json made = *pod(m, false, {});
+  EXPECT_EQ(made.at("spec").at("terminationGracePeriodSeconds"), 90);
+  EXPECT_EQ(made.at("spec").at("containers").at(0).at("name"), "etcd");
+  EXPECT_EQ(made.at("spec").at("containers").at(1).at("name"), "log");
+  EXPECT_EQ(made.at("metadata").at("labels").at("team"), "a") << "it is nearer to the Pod";
+  EXPECT_EQ(volume(m).at("metadata").at("labels").at("team"), "everybody");
+}
+
+TEST(MemberObjects, WhatIsNotTheUsersToSetGetsNoPod) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.extra_args = {{"proxy", "on"}};
+  EXPECT_EQ(pod(m, false, {}).error().message,
+            "spec.extraArgs.proxy is the operator's to set; remove it");
+  m.spec.extra_args.clear();
+  m.spec.pod_template.emplace().spec = json::parse(R"({"hostname": "x"})");
+  EXPECT_EQ(pod(m, false, {}).error().message,
+            "spec.podTemplate.spec.hostname is the operator's to set; remove it");
+}
+
 TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {
   const Json made = pod(member("3.5.9"), false, {})->at("spec").at("containers").at(0);
   EXPECT_EQ(made.at("livenessProbe"), json::parse(R"({
