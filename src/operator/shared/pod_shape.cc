@@ -53,7 +53,7 @@ std::string directive(const Json& value, const std::string& path) {
       if (std::string found = directive(element, path + "[]"); !found.empty()) return found;
   if (const json::object* object = value.if_object())
     for (const auto& [key, child] : *object) {
-      const std::string at = path + "." + std::string(key);
+      std::string at = path + "." + std::string(key);
       if (key.starts_with('$')) return at;
       if (std::string found = directive(child, at); !found.empty()) return found;
     }
