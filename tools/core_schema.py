@@ -10,7 +10,7 @@ them when the Pod is made, and a default would hide that a required field is mis
 import json
 import sys
 
-ROOTS = ("Affinity", "ResourceRequirements", "TopologySpreadConstraint")
+ROOTS = ("Affinity", "ResourceRequirements", "Toleration", "TopologySpreadConstraint")
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"  # crdgen has its schema
 KEPT = ("type", "format", "description", "required", "x-kubernetes-list-type", "x-kubernetes-list-map-keys",
         "x-kubernetes-map-type")
@@ -19,6 +19,8 @@ KEPT = ("type", "format", "description", "required", "x-kubernetes-list-type", "
 def cut(schema, types):
     """The schema with the keywords that we keep; the names of the types it refers to are added to `types`."""
     out = {key: schema[key] for key in KEPT if key in schema}
+    if "description" in out:  # a server lists the values that it knows; the file in the module does not
+        out["description"] = out["description"].split("\n\nPossible enum values:")[0]
     for part in [schema] + schema.get("allOf", []):
         if "$ref" in part:
             out["$ref"] = part["$ref"].rsplit("/", 1)[1]

@@ -20,6 +20,10 @@ inline json::object list_of_core(const char* type) {
   return {{"type", "array"}, {"items", core(type)}};
 }
 
+/// Labels that a node must have, as core/v1 has them: one value to be replaced as a whole.
+using NodeSelector = std::map<std::string, std::string>;
+inline json::object atomic_map() { return {{"x-kubernetes-map-type", "atomic"}}; }
+
 struct LocalObjectReference {
   std::string name;
   bool operator==(const LocalObjectReference&) const = default;

@@ -10,6 +10,7 @@
 #include "api/meta.h"
 #include "api/v1alpha2/common.h"
 #include "api/v1alpha2/names.h"
+#include "api/v1alpha2/shape.h"
 
 namespace etcdop::api::v1alpha2 {
 
@@ -156,6 +157,11 @@ struct EtcdClusterSpec {
   std::optional<Json> affinity;                     ///< core/v1 Affinity
   std::optional<Json> topology_spread_constraints;  ///< list of core/v1 TopologySpreadConstraint
   std::vector<LocalObjectReference> image_pull_secrets;
+  NodeSelector node_selector;
+  std::optional<Json> tolerations;  ///< list of core/v1 Toleration
+  std::string priority_class_name;
+  ExtraArgs extra_args;
+  std::optional<PodTemplate> pod_template;
   bool operator==(const EtcdClusterSpec&) const = default;
 
   static std::vector<Rule> spec_rules() {
@@ -216,12 +222,29 @@ struct EtcdClusterSpec {
             optional("additionalMetadata", &S::additional_metadata, ""),
             optional("resources", &S::resources, "Resources of each member's etcd container.",
                      core("ResourceRequirements")),
-            optional("affinity", &S::affinity, "Affinity of the members' Pods.", core("Affinity")),
+            optional(
+                "affinity", &S::affinity,
+                "Affinity of the members' Pods. If neither this nor topologySpreadConstraints "
+                "is set, new Pods prefer nodes and zones without another member; {} turns that "
+                "off.",
+                core("Affinity")),
             optional("topologySpreadConstraints", &S::topology_spread_constraints,
                      "How the members' Pods are spread over nodes and zones.",
                      list_of_core("TopologySpreadConstraint")),
             sparse("imagePullSecrets", &S::image_pull_secrets,
-                   "Secrets to pull etcd's image with.")},
+                   "Secrets to pull etcd's image with."),
+            sparse("nodeSelector", &S::node_selector,
+                   "Labels of the nodes that may run the members' Pods.", atomic_map()),
+            optional("tolerations", &S::tolerations, "Taints that the members' Pods tolerate.",
+                     list_of_core("Toleration")),
+            sparse("priorityClassName", &S::priority_class_name,
+                   "PriorityClass of the members' Pods."),
+            sparse(
+                "extraArgs", &S::extra_args,
+                "Further flags of etcd, without dashes: {max-request-bytes: \"4194304\"}. Only "
+                "flags that etcd of spec.version knows, and none of those that the operator sets.",
+                v1alpha2::extra_args()),
+            optional("podTemplate", &S::pod_template, "")},
         spec_rules());
   }
 };
@@ -235,6 +258,11 @@ struct ObservedSpec {
   std::optional<AdditionalMetadata> additional_metadata;
   std::optional<Json> resources, affinity, topology_spread_constraints;
   std::vector<LocalObjectReference> image_pull_secrets;
+  NodeSelector node_selector;
+  std::optional<Json> tolerations;
+  std::string priority_class_name;
+  ExtraArgs extra_args;
+  std::optional<PodTemplate> pod_template;
   bool operator==(const ObservedSpec&) const = default;
 
   static auto describe() {
@@ -249,7 +277,12 @@ struct ObservedSpec {
                    optional("affinity", &S::affinity, "", core("Affinity")),
                    optional("topologySpreadConstraints", &S::topology_spread_constraints, "",
                             list_of_core("TopologySpreadConstraint")),
-                   sparse("imagePullSecrets", &S::image_pull_secrets, "")});
+                   sparse("imagePullSecrets", &S::image_pull_secrets, ""),
+                   sparse("nodeSelector", &S::node_selector, "", atomic_map()),
+                   optional("tolerations", &S::tolerations, "", list_of_core("Toleration")),
+                   sparse("priorityClassName", &S::priority_class_name, ""),
+                   sparse("extraArgs", &S::extra_args, ""),
+                   optional("podTemplate", &S::pod_template, "")});
   }
 };
 

@@ -10,6 +10,7 @@
 #include "api/meta.h"
 #include "api/v1alpha2/common.h"
 #include "api/v1alpha2/names.h"
+#include "api/v1alpha2/shape.h"
 
 namespace etcdop::api::v1alpha2 {
 
@@ -47,6 +48,11 @@ struct EtcdMemberSpec {
   std::optional<AdditionalMetadata> additional_metadata;
   std::optional<Json> resources, affinity, topology_spread_constraints;
   std::vector<LocalObjectReference> image_pull_secrets;
+  NodeSelector node_selector;
+  std::optional<Json> tolerations;
+  std::string priority_class_name;
+  ExtraArgs extra_args;
+  std::optional<PodTemplate> pod_template;
   bool operator==(const EtcdMemberSpec&) const = default;
 
   static auto describe() {
@@ -65,7 +71,8 @@ struct EtcdMemberSpec {
             sparse("dormant", &S::dormant, "Whether the member sleeps: data, but no Pod."),
             defaulted("replicas", &S::replicas, "Always 1: the scale sub-resource wants it.",
                       {{"minimum", 1}, {"maximum", 1}}),
-            optional("tls", &S::tls, ""), optional("restore", &S::restore, ""),
+            optional("tls", &S::tls, ""),
+            optional("restore", &S::restore, ""),
             optional("options", &S::options, ""),
             optional("additionalMetadata", &S::additional_metadata, ""),
             optional("resources", &S::resources, "Resources of the etcd container.",
@@ -75,7 +82,15 @@ struct EtcdMemberSpec {
                      "How the Pod is spread over nodes and zones.",
                      list_of_core("TopologySpreadConstraint")),
             sparse("imagePullSecrets", &S::image_pull_secrets,
-                   "Secrets to pull etcd's image with.")});
+                   "Secrets to pull etcd's image with."),
+            sparse("nodeSelector", &S::node_selector, "Labels of the nodes that may run the Pod.",
+                   atomic_map()),
+            optional("tolerations", &S::tolerations, "Taints that the Pod tolerates.",
+                     list_of_core("Toleration")),
+            sparse("priorityClassName", &S::priority_class_name, "PriorityClass of the Pod."),
+            sparse("extraArgs", &S::extra_args, "Further flags of etcd, without dashes.",
+                   v1alpha2::extra_args()),
+            optional("podTemplate", &S::pod_template, "")});
   }
 };
 

@@ -106,6 +106,8 @@ inline constexpr const char* kVersionMismatch = "VersionMismatch";
 // Reasons of ours: EtcdCluster.
 inline constexpr const char* kNotImplemented = "NotImplemented";
 inline constexpr const char* kUnsupportedVersion = "UnsupportedVersion";
+inline constexpr const char* kUnsupportedFlag = "UnsupportedFlag";
+inline constexpr const char* kPodTemplateConflict = "PodTemplateConflict";
 inline constexpr const char* kClusterLost = "ClusterLost";
 inline constexpr const char* kForeignMember = "ForeignMember";
 inline constexpr const char* kMemberReplacing = "MemberReplacing";

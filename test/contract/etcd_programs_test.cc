@@ -2,11 +2,15 @@
 // etcd_contract_test.cc, for real and simulated etcds alike.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "etcd/flag_table.h"
+#include "etcd/flags.h"
 #include "test/contract/etcds.h"
 #include "test/contract/process.h"
 
@@ -60,6 +64,31 @@ TEST_F(EtcdPrograms, FlagsAndDefaultsAreThoseOfTheTable) {
       "--snapshot-count '" + std::to_string(tested.facts.snapshot_count_default) + "'";
   EXPECT_NE(said.find(line), std::string::npos);
   EXPECT_TRUE(tested.facts.supported);
+}
+
+TEST_F(EtcdPrograms, TakesTheFlagsThatTheTableHasForIt) {
+  const auto version = parse_version(tested.version_text);
+  ASSERT_TRUE(version);
+  std::string said;
+  for (const KnownFlag& flag : kKnownFlags) {
+    (void)tool({"etcd", std::string("--") + flag.name + "=x", "--version"}, &said);
+    const bool unknown = said.find("flag provided but not defined") != std::string::npos;
+    EXPECT_EQ(!unknown, takes_flag(*version, flag.name)) << flag.name << ": " << said;
+  }
+  // 3.7 lists two that it does not take.
+  const auto is_in_table = [](const std::string& name) {
+    return std::ranges::any_of(kKnownFlags, [&](const auto& flag) { return flag.name == name; });
+  };
+  (void)tool({"etcd", "--help"}, &said);
+  std::istringstream lines(said);
+  int listed = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  --")) continue;
+    const std::string name = line.substr(4, line.find(' ', 4) - 4);
+    EXPECT_TRUE(is_in_table(name)) << name << ": run tools/etcd_flags.py";
+    ++listed;
+  }
+  EXPECT_GT(listed, 100);
 }
 
 TEST_F(EtcdPrograms, WhomItAnswersWithAuthenticationOn) {

@@ -158,6 +158,11 @@ Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
   spec.additional_metadata = observed.additional_metadata;
   spec.options = observed.options;
   spec.image_pull_secrets = observed.image_pull_secrets;
+  spec.node_selector = observed.node_selector;
+  spec.tolerations = observed.tolerations;
+  spec.priority_class_name = observed.priority_class_name;
+  spec.extra_args = observed.extra_args;
+  spec.pod_template = observed.pod_template;
   spec.cluster_token = cluster.status.cluster_token;
   spec.bootstrap = step.seed;
   if (step.seed) spec.initial_cluster = step.name + "=" + step.peer_url;

@@ -182,6 +182,11 @@ TEST(ClusterObjects, AMemberGetsAllThatWasAdopted) {
   o.additional_metadata.emplace().labels = {{"team", "a"}};
   o.options.emplace().snapshot_count = 7;
   o.image_pull_secrets = {{"regcred"}};
+  o.node_selector = {{"disk", "ssd"}};
+  o.tolerations = json::parse(R"([{"operator": "Exists"}])");
+  o.priority_class_name = "high";
+  o.extra_args = {{"log-level", "warn"}};
+  o.pod_template.emplace().spec = json::object();
   v1::EtcdMemberSpec spec;
   ASSERT_TRUE(api::decode(member(c, {"m", "u", false}).at("spec"), spec, "spec"));
   EXPECT_EQ(spec.affinity, o.affinity);
@@ -189,6 +194,11 @@ TEST(ClusterObjects, AMemberGetsAllThatWasAdopted) {
   EXPECT_EQ(spec.additional_metadata, o.additional_metadata);
   EXPECT_EQ(spec.options, o.options);
   EXPECT_EQ(spec.image_pull_secrets, o.image_pull_secrets);
+  EXPECT_EQ(spec.node_selector, o.node_selector);
+  EXPECT_EQ(spec.tolerations, o.tolerations);
+  EXPECT_EQ(spec.priority_class_name, o.priority_class_name);
+  EXPECT_EQ(spec.extra_args, o.extra_args);
+  EXPECT_EQ(spec.pod_template, o.pod_template);
 }
 
 TEST(ClusterObjects, WhatIsMadeCarriesTheUsersMetadata) {

@@ -5,6 +5,7 @@
 #include "base/fnv.h"
 #include "operator/cluster/version_change.h"
 #include "operator/shared/asked_for.h"
+#include "operator/shared/pod_shape.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -31,7 +32,22 @@ v1::ObservedSpec copy_of(const Spec& spec) {
   out.additional_metadata = spec.additional_metadata;
   out.options = spec.options;
   out.image_pull_secrets = spec.image_pull_secrets;
+  out.node_selector = spec.node_selector;
+  out.tolerations = spec.tolerations;
+  out.priority_class_name = spec.priority_class_name;
+  out.extra_args = spec.extra_args;
+  out.pod_template = spec.pod_template;
   return out;
+}
+
+/// Before any Pod has it: an etcd that meets a flag it does not know ends at once.
+std::optional<Refusal> refusal_of_shape(const v1::EtcdClusterSpec& spec) {
+  if (std::string why = why_not_flags(spec.version, spec.extra_args); !why.empty())
+    return Refusal{v1::kUnsupportedFlag, "spec." + why};
+  if (!spec.pod_template) return std::nullopt;
+  if (std::string why = why_not_template(*spec.pod_template); !why.empty())
+    return Refusal{v1::kPodTemplateConflict, "spec." + why};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -55,7 +71,7 @@ std::optional<Refusal> refusal_of(const Observation& seen) {
                                             ", remove it from the spec"};
   if (std::string why = why_not_version(seen); !why.empty())
     return Refusal{v1::kUnsupportedVersion, std::move(why)};
-  return std::nullopt;
+  return refusal_of_shape(cluster.spec);
 }
 
 std::string template_of(const v1::ObservedSpec& observed) {

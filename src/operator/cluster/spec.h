@@ -20,7 +20,8 @@ struct Refusal {
   std::string message;  ///< Names the field and what to do; a sentence without its end.
 };
 /// NotImplemented: fields of the table that differ from the schema's default, and sizes that we do
-/// not run. UnsupportedVersion: see why_not_version. nullopt: all of it can be done.
+/// not run. UnsupportedVersion: see why_not_version. UnsupportedFlag, PodTemplateConflict: what is
+/// not the user's to set in extraArgs and podTemplate. nullopt: all of it can be done.
 std::optional<Refusal> refusal_of(const Observation& seen);
 
 /// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,

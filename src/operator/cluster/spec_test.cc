@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "api/codec.h"
 #include "api/leaves.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/plan.h"
@@ -70,6 +71,16 @@ const std::map<std::string, std::function<void(v1::EtcdClusterSpec&)>>& implemen
        [](auto& s) { s.options.emplace().auto_compaction_retention = "1h"; }},
       {"options.snapshotCount", [](auto& s) { s.options.emplace().snapshot_count = 1; }},
       {"imagePullSecrets", [](auto& s) { s.image_pull_secrets = {{"regcred"}}; }},
+      {"nodeSelector", [](auto& s) { s.node_selector = {{"disk", "ssd"}}; }},
+      {"tolerations", [](auto& s) { s.tolerations = json::parse(R"([{"operator": "Exists"}])"); }},
+      {"priorityClassName", [](auto& s) { s.priority_class_name = "high"; }},
+      {"extraArgs", [](auto& s) { s.extra_args = {{"log-level", "warn"}}; }},
+      {"podTemplate.metadata.labels",
+       [](auto& s) { s.pod_template.emplace().metadata.emplace().labels["team"] = "a"; }},
+      {"podTemplate.metadata.annotations",
+       [](auto& s) { s.pod_template.emplace().metadata.emplace().annotations["team"] = "a"; }},
+      {"podTemplate.spec",
+       [](auto& s) { s.pod_template.emplace().spec = json::parse(R"({"hostPID": true})"); }},
   };
   return edits;
 }
@@ -114,6 +125,17 @@ TEST(ClusterSpec, WhatAllMembersHaveInCommonTellsThemFromThoseMadeBefore) {
   }
 }
 
+TEST(ClusterSpec, MembersOfBeforeTheNewerFieldsAreAsTheyWere) {
+  v1::ObservedSpec before;
+  before.version = "3.6.16";
+  before.affinity = json::object();
+  before.image_pull_secrets = {{"regcred"}};
+  const char* text =
+      R"({"replicas":0,"version":"3.6.16","storage":{"size":"1Gi","medium":""},"affinity":{},)"
+      R"("imagePullSecrets":[{"name":"regcred"}]})";
+  EXPECT_EQ(serialize(api::encode(before)), text) << "what template_of tells them by";
+}
+
 TEST(ClusterSpec, ARefusedFieldIsNamed) {
   v1::EtcdCluster c = new_cluster();
   c.spec.auth.emplace();
@@ -125,6 +147,46 @@ TEST(ClusterSpec, ARefusedFieldIsNamed) {
   EXPECT_EQ(refusal_of(of(c))->message,
             "this release does not implement tls.peer.secretRef.name, auth.enabled, remove it from "
             "the spec");
+}
+
+TEST(ClusterSpec, FlagsAndTemplatesThatCannotBeAreNoTarget) {
+  v1::EtcdCluster c = new_cluster();
+  c.spec.extra_args = {{"feature-gates", "InitialCorruptCheck=true"}};
+  EXPECT_FALSE(refusal_of(of(c)));
+  const auto told = [](const v1::EtcdCluster& cluster) {
+    const Plan p = plan(of(cluster));
+    EXPECT_EQ(to_string(p.step), "none");
+    EXPECT_EQ(p.status.observed, cluster.status.observed);
+    for (const api::Condition& condition : p.status.conditions)
+      if (condition.type == v1::kProgressing)
+        return condition.status + " " + condition.reason + ": " + condition.message;
+    return std::string();
+  };
+  c.spec.version = "3.5.35";
+  EXPECT_EQ(
+      told(c),
+      "False UnsupportedFlag: spec.extraArgs.feature-gates is not a flag of etcd 3.5; nothing "
+      "was created");
+  c.spec.extra_args.clear();
+  c.spec.pod_template.emplace().spec = json::parse(R"({"hostNetwork": true})");
+  EXPECT_EQ(
+      told(c),
+      "False PodTemplateConflict: spec.podTemplate.spec.hostNetwork is the operator's to set; "
+      "remove it; nothing was created");
+
+  c.spec.pod_template.reset();
+  const v1::EtcdClusterStatus born = plan(of(c)).status;
+  c.status = born;
+  c.status.cluster_id = "00000000000000c1";
+  c.status.pending_members.clear();
+  c.spec.extra_args = {{"memory-mlock", "true"}};
+  Observation seen = of(c);
+  seen.seats.emplace_back().name = born.pending_members.at(0).name;
+  seen.seats.back().object.emplace();
+  const Plan p = plan(seen);
+  EXPECT_EQ(p.status.observed, born.observed) << "it is kept as it is";
+  EXPECT_EQ(p.status.conditions.at(0).message.substr(0, 80),
+            "spec.extraArgs.memory-mlock is not a flag of etcd 3.5; the cluster is kept as it");
 }
 
 TEST(ClusterSpec, ASizeThatAnOlderDefinitionLetInIsNoTarget) {
@@ -151,6 +213,11 @@ TEST(ClusterSpec, ATargetIsTheWholeSpec) {
   spec.additional_metadata.emplace().labels = {{"team", "a"}};
   spec.options.emplace().snapshot_count = 7;
   spec.image_pull_secrets = {{"regcred"}};
+  spec.node_selector = {{"disk", "ssd"}};
+  spec.tolerations = json::parse(R"([{"operator": "Exists"}])");
+  spec.priority_class_name = "high";
+  spec.extra_args = {{"log-level", "warn"}};
+  spec.pod_template.emplace().spec = json::object();
   v1::EtcdClusterStatus status;
   adopt_spec(of(c), status);
   ASSERT_TRUE(status.observed);
@@ -163,6 +230,11 @@ TEST(ClusterSpec, ATargetIsTheWholeSpec) {
   EXPECT_EQ(status.observed->additional_metadata, spec.additional_metadata);
   EXPECT_EQ(status.observed->options, spec.options);
   EXPECT_EQ(status.observed->image_pull_secrets, spec.image_pull_secrets);
+  EXPECT_EQ(status.observed->node_selector, spec.node_selector);
+  EXPECT_EQ(status.observed->tolerations, spec.tolerations);
+  EXPECT_EQ(status.observed->priority_class_name, spec.priority_class_name);
+  EXPECT_EQ(status.observed->extra_args, spec.extra_args);
+  EXPECT_EQ(status.observed->pod_template, spec.pod_template);
   ASSERT_EQ(status.conditions.size(), 1U);
   EXPECT_EQ(status.conditions[0].status, "True");
   EXPECT_EQ(status.conditions[0].message, "working towards 5 members of etcd 3.6.16");

@@ -1,11 +1,13 @@
 #include "operator/member/objects.h"
 
+#include "api/describe.h"
 #include "api/v1alpha2/names.h"
 #include "etcd/version_facts.h"
 #include "operator/member/plan.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/metadata.h"
 #include "operator/shared/owner.h"
+#include "operator/shared/pod_shape.h"
 
 namespace etcdop::member {
 namespace {
@@ -74,6 +76,8 @@ json::array command(const v1::EtcdMember& member, bool founds, const etcd::Versi
   out.emplace_back("--listen-metrics-urls=http://0.0.0.0:2381");
   if (member.spec.options) add_options(out, *member.spec.options);
   if (facts.max_learners_flag) out.emplace_back(std::string(kMaxLearnersFlag) + "8");
+  for (const auto& [flag, value] : member.spec.extra_args)
+    out.emplace_back("--" + flag + "=" + value);
   return out;
 }
 
@@ -149,6 +153,36 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
   return out;
 }
 
+json::object apart_by(const v1::EtcdMember& member, const char* topology, int weight) {
+  json::object of_cluster;
+  of_cluster[v1::kClusterLabel] = member.spec.cluster_name;
+  return {{"weight", weight},
+          {"podAffinityTerm",
+           {{"topologyKey", topology}, {"labelSelector", {{"matchLabels", of_cluster}}}}}};
+}
+
+/// For who says nothing about it: a node that is lost should cost one member, and a zone as few as
+/// can be. Only a preference: a cluster of three starts on one node, too.
+json::object apart_if_possible(const v1::EtcdMember& member) {
+  json::object out;
+  out["podAntiAffinity"].emplace_object()["preferredDuringSchedulingIgnoredDuringExecution"] =
+      json::array{apart_by(member, "kubernetes.io/hostname", 100),
+                  apart_by(member, "topology.kubernetes.io/zone", 50)};
+  return out;
+}
+
+void add_scheduling(json::object& pod_spec, const v1::EtcdMember& member) {
+  const v1::EtcdMemberSpec& wanted = member.spec;
+  if (wanted.affinity) pod_spec["affinity"] = *wanted.affinity;
+  else if (!wanted.topology_spread_constraints) pod_spec["affinity"] = apart_if_possible(member);
+  if (wanted.topology_spread_constraints)
+    pod_spec["topologySpreadConstraints"] = *wanted.topology_spread_constraints;
+  if (!wanted.node_selector.empty()) pod_spec["nodeSelector"] = api::encode(wanted.node_selector);
+  if (wanted.tolerations) pod_spec["tolerations"] = *wanted.tolerations;
+  if (!wanted.priority_class_name.empty())
+    pod_spec["priorityClassName"] = wanted.priority_class_name;
+}
+
 }  // namespace
 
 Json volume(const v1::EtcdMember& member) {
@@ -165,6 +199,11 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
   if (!version || !etcd::facts_of(*version).supported)
     return Error{Code::Invalid,
                  "spec.version " + member.spec.version + " is not an etcd that this release runs"};
+  if (std::string why = why_not_flags(member.spec.version, member.spec.extra_args); !why.empty())
+    return Error{Code::Invalid, "spec." + why};
+  const auto& added = member.spec.pod_template;
+  if (std::string why = added ? why_not_template(*added) : ""; !why.empty())
+    return Error{Code::Invalid, "spec." + why};
   const etcd::VersionFacts facts = etcd::facts_of(*version);
   json::object spec{
       {"hostname", member.metadata.name},
@@ -179,9 +218,7 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
       {"containers", json::array{etcd_container(member, founds, facts, images)}},
       {"volumes", json::array{data_volume(member),
                               json::object{{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
-  if (member.spec.affinity) spec["affinity"] = *member.spec.affinity;
-  if (member.spec.topology_spread_constraints)
-    spec["topologySpreadConstraints"] = *member.spec.topology_spread_constraints;
+  add_scheduling(spec, member);
   for (const v1::LocalObjectReference& secret : member.spec.image_pull_secrets) {
     if (!spec.contains("imagePullSecrets")) spec["imagePullSecrets"] = json::array();
     spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});
@@ -195,7 +232,9 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
       annotations.as_object()[v1::kInitialStateAnnotation] = "new";
     }
   }
-  return Json(json::object{{"metadata", std::move(meta)}, {"spec", std::move(spec)}});
+  json::object made{{"metadata", std::move(meta)}, {"spec", std::move(spec)}};
+  if (added) merge_template(made, *added);
+  return Json(std::move(made));
 }
 
 bool in_memory(const v1::EtcdMember& member) {

@@ -18,7 +18,7 @@ struct Images {
 Json volume(const api::v1alpha2::EtcdMember& member);
 
 /// The Pod. `founds`: initial-cluster-state=new. Invalid if spec.version is not an etcd that we
-/// know how to run.
+/// know how to run, or extraArgs or podTemplate have what is not theirs to set.
 Result<Json> pod(const api::v1alpha2::EtcdMember& member, bool founds, const Images& images);
 
 /// Whether its data is gone with its Pod.

@@ -103,6 +103,14 @@ TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
         "periodSeconds": 2, "timeoutSeconds": 5, "failureThreshold": 3
       }
     }],
+    "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+      {"weight": 100, "podAffinityTerm": {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"etcd-operator.cozystack.io/cluster": "db"}}}},
+      {"weight": 50, "podAffinityTerm": {
+        "topologyKey": "topology.kubernetes.io/zone",
+        "labelSelector": {"matchLabels": {"etcd-operator.cozystack.io/cluster": "db"}}}}
+    ]}},
     "volumes": [
       {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-x1"}},
       {"name": "tmp", "emptyDir": {}}
@@ -116,6 +124,9 @@ TEST(MemberObjects, WhatAUserAskedForReachesThePod) {
   m.spec.affinity = json::parse(R"({"nodeAffinity": {}})");
   m.spec.topology_spread_constraints = json::parse(R"([{"maxSkew": 1}])");
   m.spec.image_pull_secrets = {{"one"}, {"two"}};
+  m.spec.node_selector = {{"disk", "ssd"}, {"arch", "amd64"}};
+  m.spec.tolerations = json::parse(R"([{"key": "etcd", "operator": "Exists"}])");
+  m.spec.priority_class_name = "high";
   m.spec.additional_metadata.emplace().labels = {
       {"team", "a"}, {"app.kubernetes.io/name", "mine"}, {v1::kRoleLabel, "learner"}};
   m.spec.additional_metadata->annotations = {{"note", "b"}};
@@ -130,6 +141,9 @@ TEST(MemberObjects, WhatAUserAskedForReachesThePod) {
   EXPECT_EQ(spec.at("affinity"), *m.spec.affinity);
   EXPECT_EQ(spec.at("topologySpreadConstraints"), *m.spec.topology_spread_constraints);
   EXPECT_EQ(spec.at("imagePullSecrets"), json::parse(R"([{"name": "one"}, {"name": "two"}])"));
+  EXPECT_EQ(spec.at("nodeSelector"), json::parse(R"({"disk": "ssd", "arch": "amd64"})"));
+  EXPECT_EQ(spec.at("tolerations"), *m.spec.tolerations);
+  EXPECT_EQ(spec.at("priorityClassName"), "high");
   const json::array& command = spec.at("containers").at(0).at("command").as_array();
   EXPECT_EQ(json::array(command.end() - 4, command.end()),
             (json::array{"--quota-backend-bytes=4294967296", "--auto-compaction-mode=periodic",
@@ -170,6 +184,68 @@ TEST(MemberObjects, DataInMemoryIsInAPodThatWaitsToBeRecorded) {
         "metadata.annotations['etcd-operator.cozystack.io/initial-cluster-state']"}}}])"));
   EXPECT_EQ(founder.at("metadata").at("annotations").at(v1::kInitialStateAnnotation), "new");
   EXPECT_FALSE(pod(member("3.6.16"), true, {})->at("spec").as_object().contains("schedulingGates"));
+}
+
+TEST(MemberObjects, WhoSaysHowMembersAreSpreadIsTakenAtTheirWord) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.affinity = json::object();
+  EXPECT_EQ(pod(m, false, {})->at("spec").at("affinity"), json::object()) << "none, on purpose";
+  m.spec.affinity.reset();
+  m.spec.topology_spread_constraints = json::array();
+  EXPECT_FALSE(pod(m, false, {})->at("spec").as_object().contains("affinity"));
+}
+
+TEST(MemberObjects, ExtraFlagsComeAfterAllOthers) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.extra_args = {{"metrics", "extensive"}, {"max-request-bytes", "4194304"}};
+  m.spec.options.emplace().snapshot_count = 7;
+  const Json made = *pod(m, false, {});
+  const json::array& command = made.at("spec").at("containers").at(0).at("command").as_array();
+  EXPECT_EQ(json::array(command.end() - 4, command.end()),
+            (json::array{"--snapshot-count=7", "--max-learners=8", "--max-request-bytes=4194304",
+                         "--metrics=extensive"}));
+}
+
+/// Else --initial-cluster and its like could be said twice, and etcd would believe the second.
+TEST(MemberObjects, EveryFlagOfOursIsRefusedAsAnExtraOne) {
+  v1::EtcdMember m = member("3.7.3");
+  v1::EtcdOptions& options = m.spec.options.emplace();
+  options.quota_backend_bytes = 1;
+  options.auto_compaction_mode = v1::AutoCompactionMode::Revision;
+  options.auto_compaction_retention = "1";
+  options.snapshot_count = 1;
+  const Json made = *pod(m, true, {});
+  const json::array& command = made.at("spec").at("containers").at(0).at("command").as_array();
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    const std::string flag(command[i].as_string());
+    EXPECT_TRUE(v1::is_own_flag(flag.substr(2, flag.find('=') - 2))) << flag;
+  }
+  EXPECT_GT(command.size(), 14U);
+}
+
+TEST(MemberObjects, ATemplateIsMergedIntoThePodAndEtcdStaysTheFirstContainer) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.pod_template.emplace().spec = json::parse(
+      R"({"terminationGracePeriodSeconds": 90, "containers": [{"name": "log", "image": "i"}]})");
+  m.spec.pod_template->metadata.emplace().labels = {{"team", "a"}};
+  m.spec.additional_metadata.emplace().labels = {{"team", "everybody"}};
+  const Json made = *pod(m, false, {});
+  EXPECT_EQ(made.at("spec").at("terminationGracePeriodSeconds"), 90);
+  EXPECT_EQ(made.at("spec").at("containers").at(0).at("name"), "etcd");
+  EXPECT_EQ(made.at("spec").at("containers").at(1).at("name"), "log");
+  EXPECT_EQ(made.at("metadata").at("labels").at("team"), "a") << "it is nearer to the Pod";
+  EXPECT_EQ(volume(m).at("metadata").at("labels").at("team"), "everybody");
+}
+
+TEST(MemberObjects, WhatIsNotTheUsersToSetGetsNoPod) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.extra_args = {{"proxy", "on"}};
+  EXPECT_EQ(pod(m, false, {}).error().message,
+            "spec.extraArgs.proxy is the operator's to set; remove it");
+  m.spec.extra_args.clear();
+  m.spec.pod_template.emplace().spec = json::parse(R"({"hostname": "x"})");
+  EXPECT_EQ(pod(m, false, {}).error().message,
+            "spec.podTemplate.spec.hostname is the operator's to set; remove it");
 }
 
 TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {

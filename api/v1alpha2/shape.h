@@ -1,0 +1,86 @@
+// What users may add to the members' Pods beyond fields of their own: flags of etcd, a template.
+#pragma once
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "api/v1alpha2/common.h"
+
+namespace etcdop::api::v1alpha2 {
+
+/// Flags of etcd, without the dashes, and their values.
+using ExtraArgs = std::map<std::string, std::string>;
+
+/// Flags that extraArgs cannot set: those of the Pod's command line and of spec.options, whatever
+/// decides who a member is, where its data lies and who may talk to it, and the form of the log,
+/// whose last words tell of lost data.
+inline constexpr auto kOwnFlags = std::to_array<std::string_view>({"name",
+                                                                   "data-dir",
+                                                                   "wal-dir",
+                                                                   "config-file",
+                                                                   "version",
+                                                                   "help",
+                                                                   "h",
+                                                                   "snapshot-count",
+                                                                   "quota-backend-bytes",
+                                                                   "max-learners",
+                                                                   "experimental-max-learners",
+                                                                   "strict-reconfig-check",
+                                                                   "force-new-cluster",
+                                                                   "unsafe-no-fsync",
+                                                                   "v2-deprecation",
+                                                                   "enable-v2",
+                                                                   "experimental-enable-v2v3",
+                                                                   "cert-file",
+                                                                   "key-file",
+                                                                   "trusted-ca-file",
+                                                                   "auto-tls",
+                                                                   "self-signed-cert-validity",
+                                                                   "cipher-suites",
+                                                                   "auth-token",
+                                                                   "logger",
+                                                                   "log-outputs",
+                                                                   "log-format",
+                                                                   "enable-log-rotation",
+                                                                   "log-rotation-config-json"});
+/// All that begin so, too.
+inline constexpr auto kOwnFlagPrefixes = std::to_array<std::string_view>(
+    {"initial-", "listen-", "advertise-", "discovery", "proxy", "auto-compaction-", "client-",
+     "peer-", "experimental-peer-", "tls-"});
+
+/// Whether extraArgs cannot set the flag of that name.
+bool is_own_flag(std::string_view name);
+
+/// The schema's rules about extraArgs, made of the tables above.
+const std::vector<Rule>& extra_args_rules();
+
+/// The `extra` of a field extraArgs.
+inline json::object extra_args() {
+  json::object out = rules(extra_args_rules());
+  out["maxProperties"] = 64;
+  return out;
+}
+
+struct PodTemplate {
+  std::optional<AdditionalMetadata> metadata;
+  std::optional<Json> spec;  ///< Of core/v1 PodSpec, in part.
+  bool operator==(const PodTemplate&) const = default;
+
+  static auto describe() {
+    using S = PodTemplate;
+    return object(
+        "What is merged into each Pod when it is made, as by kubectl patch --type=strategic: lists "
+        "of "
+        "named things by name, others as a whole. What the operator sets itself cannot be set "
+        "here.",
+        std::tuple{optional("metadata", &S::metadata, "Labels and annotations of the Pods alone."),
+                   optional("spec", &S::spec, "A part of a core/v1 PodSpec.",
+                            {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}})});
+  }
+};
+
+}  // namespace etcdop::api::v1alpha2

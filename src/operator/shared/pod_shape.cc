@@ -1,0 +1,217 @@
+#include "operator/shared/pod_shape.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "api/v1alpha2/names.h"
+#include "etcd/flags.h"
+#include "etcd/version_facts.h"
+
+namespace etcdop {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+using Names = std::initializer_list<std::string_view>;
+
+constexpr std::string_view kDataDir = "/var/lib/etcd";
+constexpr const char* kIsOurs = " is the operator's to set; remove it";
+
+/// Lists of core/v1 that are merged by a key of their elements (its patchMergeKey).
+constexpr auto kMergeKeys = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"containers", "name"},
+     {"initContainers", "name"},
+     {"volumes", "name"},
+     {"imagePullSecrets", "name"},
+     {"resourceClaims", "name"},
+     {"env", "name"},
+     {"volumeMounts", "mountPath"},
+     {"volumeDevices", "devicePath"},
+     {"ports", "containerPort"},
+     {"hostAliases", "ip"},
+     {"topologySpreadConstraints", "topologyKey"}});
+
+/// The key of a list's elements; empty: the list is replaced as a whole.
+std::string_view merge_key(std::string_view list) {
+  const auto found = std::ranges::find(kMergeKeys, list, &decltype(kMergeKeys)::value_type::first);
+  return found == kMergeKeys.end() ? "" : found->second;
+}
+
+std::string text_of(const json::object& from, std::string_view key) {
+  const Json* value = from.if_contains(key);
+  return value && value->is_string() ? std::string(value->as_string()) : "";
+}
+
+// --- What is refused -----------------------------------------------------------------------------
+
+/// The path of the first thing below that has a directive of strategic merge, such as $patch.
+std::string directive(const Json& value, const std::string& path) {
+  if (const json::array* list = value.if_array())
+    for (const Json& element : *list)
+      if (std::string found = directive(element, path + "[]"); !found.empty()) return found;
+  if (const json::object* object = value.if_object())
+    for (const auto& [key, child] : *object) {
+      std::string at = path + "." + std::string(key);
+      if (key.starts_with('$')) return at;
+      if (std::string found = directive(child, at); !found.empty()) return found;
+    }
+  return "";
+}
+
+/// Of the merged lists directly in `from`: each is a list of objects, each with its key.
+std::string malformed_list(const json::object& from, const std::string& path) {
+  for (const auto& [name, key] : kMergeKeys) {
+    const Json* list = from.if_contains(name);
+    if (!list) continue;
+    const std::string at = path + "." + std::string(name);
+    if (!list->is_array()) return at + " is not a list";
+    for (const Json& element : list->as_array())
+      if (!element.is_object() || !element.as_object().contains(key))
+        return at + " has an element without " + std::string(key);
+  }
+  return "";
+}
+
+std::string first_of(const json::object& from, const std::string& path, Names owned) {
+  for (const std::string_view key : owned)
+    if (from.contains(key)) return path + "." + std::string(key) + kIsOurs;
+  return "";
+}
+
+const json::array& list_in(const json::object& from, std::string_view name) {
+  static const json::array none;
+  const Json* list = from.if_contains(name);
+  return list ? list->as_array() : none;
+}
+
+std::string why_not_mount(const json::object& mount, const std::string& path) {
+  const Json* read_only = mount.if_contains("readOnly");
+  const bool reads = read_only && *read_only == Json(true);
+  if (text_of(mount, "name") == v1::kDataVolume && !reads)
+    return path + ".volumeMounts: the volume data can only be mounted with readOnly: true";
+  return "";
+}
+
+/// Of the etcd container itself.
+std::string why_not_etcd(const json::object& etcd, const std::string& path) {
+  if (std::string why = first_of(
+          etcd, path,
+          {"command", "args", "image", "ports", "livenessProbe", "readinessProbe", "startupProbe",
+           "terminationMessagePath", "terminationMessagePolicy", "restartPolicy", "envFrom"});
+      !why.empty())
+    return why;
+  for (const Json& variable : list_in(etcd, "env"))
+    if (const std::string name = text_of(variable.as_object(), "name"); name.starts_with("ETCD_"))
+      return path + ".env[" + name + "]: etcd takes it for a flag; use extraArgs";
+  for (const Json& mount : list_in(etcd, "volumeMounts"))
+    if (const std::string at = text_of(mount.as_object(), "mountPath"); at.starts_with(kDataDir))
+      return path + ".volumeMounts[" + at + "]" + kIsOurs;
+  return "";
+}
+
+std::string why_not_container(const json::object& container, const std::string& list) {
+  const std::string name = text_of(container, "name");
+  const std::string path = list + "[" + name + "]";
+  if (std::string why = malformed_list(container, path); !why.empty()) return why;
+  for (const Json& mount : list_in(container, "volumeMounts"))
+    if (std::string why = why_not_mount(mount.as_object(), path); !why.empty()) return why;
+  return name == v1::kEtcdContainer ? why_not_etcd(container, path) : "";
+}
+
+std::string why_not_spec(const json::object& spec) {
+  const std::string path = "podTemplate.spec";
+  if (const std::string found = directive(spec, path); !found.empty())
+    return found + ": directives are not supported";
+  if (std::string why = malformed_list(spec, path); !why.empty()) return why;
+  if (std::string why =
+          first_of(spec, path,
+                   {"hostname", "subdomain", "restartPolicy", "hostNetwork", "setHostnameAsFQDN",
+                    "nodeName", "activeDeadlineSeconds", "ephemeralContainers", "schedulingGates"});
+      !why.empty())
+    return why;
+  for (const char* list : {"containers", "initContainers"})
+    for (const Json& container : list_in(spec, list))
+      if (std::string why = why_not_container(container.as_object(), path + "." + list);
+          !why.empty())
+        return why;
+  for (const Json& volume : list_in(spec, "volumes"))
+    if (text_of(volume.as_object(), "name") == v1::kDataVolume)
+      return path + ".volumes[data]" + kIsOurs;
+  return "";
+}
+
+std::string why_not_keys(const std::map<std::string, std::string>& keys, const char* path) {
+  for (const auto& [key, value] : keys)
+    if (key.starts_with(v1::kReservedPrefix) || key == v1::kAppNameLabel ||
+        key == v1::kAppInstanceLabel || key == v1::kAppManagedByLabel ||
+        key == v1::kAppComponentLabel)
+      return std::string(path) + "[" + key + "]" + kIsOurs;
+  return "";
+}
+
+// --- How it is merged ----------------------------------------------------------------------------
+
+void merge(json::object& into, const json::object& from);
+
+void merge_list(json::array& into, const json::array& from, std::string_view list,
+                std::string_view key) {
+  for (const Json& element : from) {
+    const auto same = std::ranges::find_if(into, [&](const Json& there) {
+      return there.as_object().if_contains(key) &&
+             there.as_object().at(key) == element.as_object().at(key);
+    });
+    if (same == into.end()) into.push_back(element);
+    else if (list == "volumes") *same = element;  // Of its kinds a volume has one.
+    else merge(same->as_object(), element.as_object());
+  }
+}
+
+void merge(json::object& into, const json::object& from) {
+  for (const auto& [key, value] : from) {
+    Json* there = into.if_contains(key);
+    const std::string_view element_key = merge_key(key);
+    if (value.is_null()) into.erase(key);
+    else if (there && there->is_object() && value.is_object())
+      merge(there->as_object(), value.as_object());
+    else if (there && there->is_array() && value.is_array() && !element_key.empty())
+      merge_list(there->as_array(), value.as_array(), key, element_key);
+    else into[key] = value;
+  }
+}
+
+}  // namespace
+
+std::string why_not_flags(const std::string& version, const v1::ExtraArgs& flags) {
+  const auto parsed = etcd::parse_version(version);
+  for (const auto& [flag, value] : flags) {
+    if (v1::is_own_flag(flag)) return "extraArgs." + flag + kIsOurs;
+    if (parsed && !etcd::takes_flag(*parsed, flag))
+      return "extraArgs." + flag + " is not a flag of etcd " + std::to_string(parsed->major) + "." +
+             std::to_string(parsed->minor);
+  }
+  return "";
+}
+
+std::string why_not_template(const v1::PodTemplate& added) {
+  if (added.metadata) {
+    if (std::string why = why_not_keys(added.metadata->labels, "podTemplate.metadata.labels");
+        !why.empty())
+      return why;
+    if (std::string why =
+            why_not_keys(added.metadata->annotations, "podTemplate.metadata.annotations");
+        !why.empty())
+      return why;
+  }
+  if (!added.spec) return "";
+  return added.spec->is_object() ? why_not_spec(added.spec->as_object())
+                                 : "podTemplate.spec is not an object";
+}
+
+void merge_template(json::object& pod, const v1::PodTemplate& added) {
+  if (added.metadata) merge(pod["metadata"].as_object(), api::encode(*added.metadata).as_object());
+  if (added.spec) merge(pod["spec"].as_object(), added.spec->as_object());
+}
+
+}  // namespace etcdop
