@@ -203,7 +203,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
     if (!is_ours(member->metadata, cluster)) continue;
     Seat seat;
     seat.name = member->metadata.name;
-    seat.peer_url = peer_url(key, seat.name);
+    seat.peer_url = peer_url_of(*member);
     seat.object = object_of(*member);
     if (const auto pod = with_.stores.pods.get({key.ns, seat.name})) {
       seat.pod = Seat::Pod{pod->spec.node_name, takes_many_learners(*pod), founds_a_cluster(*pod)};

@@ -547,6 +547,16 @@ TEST_F(ReconcilerTest, WhatIsOutOfEtcdAlreadyIsRemoved) {
   EXPECT_EQ(again, 0s);
 }
 
+TEST_F(ReconcilerTest, AnAdoptedMemberIsAddedUnderTheUrlOfItsOwnService) {
+  v1::EtcdMember adopted = *stores.members.get({kKey.ns, "db-d"});
+  adopted.metadata.annotations[v1::kHeadlessServiceAnnotation] = "db-headless";
+  adopted.metadata.resource_version = "x";
+  stores.members.saw(adopted);
+  pass();
+  EXPECT_EQ(etcd.members.back().peer_urls,
+            std::vector<std::string>{"http://db-d.db-headless.prod.svc:2380"});
+}
+
 TEST_F(ReconcilerTest, WhatEtcdHasAlreadyIsAdded) {
   etcd.add_fails = Error{Code::AlreadyExists, "etcdserver: Peer URLs already exists"};
   pass();

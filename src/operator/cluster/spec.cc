@@ -3,6 +3,7 @@
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
 #include "base/fnv.h"
+#include "base/quantity.h"
 #include "operator/shared/asked_for.h"
 #include "runtime/conditions.h"
 
@@ -27,6 +28,33 @@ v1::ObservedSpec copy_of(const Spec& spec) {
   return out;
 }
 
+/// The same in one spelling. The reference writes sizes in a form of its own ("1024Mi" as "1Gi"),
+/// and an empty object where nothing was asked for.
+v1::ObservedSpec plain(v1::ObservedSpec spec) {
+  if (const auto bytes = bytes_of(spec.storage.size)) spec.storage.size = std::to_string(*bytes);
+  const auto is_empty = [](const Json& part) {
+    return part.is_null() || (part.is_object() && part.as_object().empty()) ||
+           (part.is_array() && part.as_array().empty());
+  };
+  for (auto* part : {&spec.resources, &spec.affinity, &spec.topology_spread_constraints})
+    if (*part && is_empty(**part)) part->reset();
+  if (spec.options == v1::EtcdOptions{}) spec.options.reset();
+  if (spec.additional_metadata == v1::AdditionalMetadata{}) spec.additional_metadata.reset();
+  return spec;
+}
+
+/// Fields and annotations that ask for members of a kind that we cannot make.
+std::vector<std::string> of_another_kind(const v1::EtcdCluster& cluster) {
+  std::vector<std::string> out = asked_for(cluster.spec, not_implemented_paths());
+  // What it was to start from matters no more: it has started.
+  if (!cluster.status.cluster_id.empty())
+    std::erase_if(out, [](const std::string& path) { return path.starts_with("bootstrap."); });
+  const auto auto_tls = cluster.metadata.annotations.find(v1::kPeerAutoTlsAnnotation);
+  if (auto_tls != cluster.metadata.annotations.end() && auto_tls->second == "true")
+    out.push_back(std::string("the annotation ") + v1::kPeerAutoTlsAnnotation);
+  return out;
+}
+
 }  // namespace
 
 const std::vector<std::string>& not_implemented_paths() {
@@ -36,7 +64,7 @@ const std::vector<std::string>& not_implemented_paths() {
 
 std::vector<std::string> not_implemented(const Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
-  std::vector<std::string> out = asked_for(cluster.spec, not_implemented_paths());
+  std::vector<std::string> out = of_another_kind(cluster);
   const auto& observed = cluster.status.observed;
   const bool has_members = !seen.seats.empty() || (observed && observed->replicas > 0);
   // A definition of before may have let it in; aimed at, it would never end.
@@ -51,8 +79,12 @@ std::vector<std::string> not_implemented(const Observation& seen) {
   return out;
 }
 
+bool cannot_make_members(const v1::EtcdCluster& cluster) {
+  return !of_another_kind(cluster).empty();
+}
+
 std::string template_of(const v1::ObservedSpec& observed) {
-  v1::ObservedSpec common = observed;
+  v1::ObservedSpec common = plain(observed);
   common.replicas = 0;
   return etcd::to_hex(fnv1a(serialize(api::encode(common))));
 }
@@ -65,7 +97,7 @@ void adopt_spec(const Observation& seen, v1::EtcdClusterStatus& status) {
   v1::ObservedSpec target = copy_of(spec);
   target.replicas = spec.replicas;
   const bool first = !status.observed || status.cluster_token.empty();
-  if (!first && *status.observed == target) return;
+  if (!first && plain(*status.observed) == plain(target)) return;
 
   const api::Condition* before = runtime::find_condition(status.conditions, v1::kProgressing);
   const bool after_deadline =

@@ -119,6 +119,19 @@ TEST(MemberPlan, Table) {
        "none", "I5: nor one whose volume nobody wrote down"},
       {[](auto& o) {
          o.pod.reset();
+         o.member.status.member_id = "1";
+         o.member.spec.restore.emplace().source.s3.emplace().endpoint = "https://s3";
+       },
+       "create-pod existing", "it was restored long ago"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.spec.restore.emplace().source.s3.emplace().endpoint = "https://s3";
+       },
+       "none", "not without what it is to be restored from"},
+      {[](auto& o) { o.pod->spec.containers[0].command = {"etcd"}; }, "none",
+       "an adopted member's Pod has its list elsewhere"},
+      {[](auto& o) {
+         o.pod.reset();
          o.volume = volume_of("other");
        },
        "none", "I6: somebody else's volume"},
