@@ -212,6 +212,18 @@ void Nodes::set_status(const Run& run, const std::function<void(json::object&)>&
   });
 }
 
+/// Its data lives and ends with the Pod.
+bool Nodes::schedule_in_memory(Run& run) {
+  const auto fits =
+      std::ranges::find_if(nodes_, [](const Node& n) { return !n.down && !n.cordoned; });
+  if (fits == nodes_.end()) return false;
+  run.node = fits->name;
+  run.dir = empty_data_dir();
+  (void)server_.change(kube::Pod::resource, run.key,
+                       [&](json::object& pod) { pod["spec"].as_object()["nodeName"] = run.node; });
+  return true;
+}
+
 /// True once it has a node, and its volume there.
 bool Nodes::schedule(Run& run) {
   const auto refuse = [&](const char* why) {
@@ -220,6 +232,7 @@ bool Nodes::schedule(Run& run) {
     });
     return false;
   };
+  if (run.claim.empty()) return schedule_in_memory(run);
   const auto claim = server_.look(kube::PersistentVolumeClaim::resource, {run.key.ns, run.claim});
   if (!claim) return refuse("persistentvolumeclaim not found");
   if (terminating(*claim)) return refuse("persistentvolumeclaim is being deleted");

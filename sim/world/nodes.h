@@ -77,6 +77,7 @@ class Nodes {
                const ApiServer::Object& after);
   void run_pod(const std::shared_ptr<Run>&);
   bool schedule(Run&);
+  bool schedule_in_memory(Run&);
   bool pull(Run&);
   void start(Run&);
   void watch_over(Run&);

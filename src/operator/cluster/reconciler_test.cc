@@ -869,6 +869,15 @@ TEST_F(ReconcilerTest, AListIsPublishedToTheMemberThatWasSeenAndAsItWasSeen) {
   EXPECT_EQ(api.requests("patch etcdmembers prod/db-d"), 2);
 }
 
+/// The reference gives its pending members this label together with their list.
+TEST_F(ReconcilerTest, AMemberThatTheReferenceMadeGetsItsLabelWithItsList) {
+  etcd.members.push_back({{4}, "", {peer_url(kKey, "db-d")}, {}, true});
+  pass();
+  const Json made = member_now("db-d");
+  EXPECT_NE(made.at("spec").at("initialCluster"), "");
+  EXPECT_EQ(made.at("metadata").at("labels").at("app.kubernetes.io/component"), "db-d");
+}
+
 TEST_F(ReconcilerTest, TheNextMemberOfThatNameIsNotDeleted) {
   want(3);
   put_another(v1::EtcdMember::resource, "db-d");

@@ -128,7 +128,8 @@ Verdict judge(const Observation& seen) {
 
 bool volume_lost(const Observation& seen) {
   const v1::EtcdMemberStatus& known = seen.member.status;
-  return !seen.volume && !(known.pvc_name.empty() && known.member_id.empty());
+  const bool on_disk = seen.member.spec.storage.medium == v1::Medium::Disk;
+  return on_disk && !seen.volume && !(known.pvc_name.empty() && known.member_id.empty());
 }
 
 std::vector<std::string> not_implemented(const v1::EtcdMember& member) {

@@ -339,6 +339,12 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
       {[](auto& o) { o.member.spec.dormant = true; }, v1::kPaused, "the cluster is paused"},
       {[](auto& o) { o.member.spec.initial_cluster = ""; }, v1::kPodNotReady,
        "waiting to be added to etcd"},
+      {[](auto& o) {
+         o.member.spec.storage.medium = v1::Medium::Memory;
+         o.member.status.member_id = "1";
+         o.volume.reset();
+       },
+       v1::kPodNotReady, "pod phase: Running"},  // It never had a volume.
       {[](auto& o) { wait_for(*o.pod, "CrashLoopBackOff"); }, v1::kCrashLooping,
        "etcd ends again and again: see kubectl logs db-x1"},
       {[](auto& o) {
