@@ -19,7 +19,7 @@ import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LIMIT_SECONDS = 60
+LIMIT_SECONDS = 30
 COMMAND_SECONDS = 150
 CLUSTER = "my-etcd"
 MEMBERS = "etcdmembers.etcd-operator.cozystack.io"
@@ -102,9 +102,9 @@ def main():
     counts = {"passed": 0, "failed": 0, "waiting": 0, "elsewhere": 0}
     for row in yaml.safe_load((HERE / "recipes.yaml").read_text(encoding="utf-8")):
         name = row.get("do") or row.get("log") or row.get("message") or str(row.get("say"))
-        if "waits" in row or (row.get("on") == "nodes" and not options.nodes):
+        if "waits" in row or (row.get("needs") == "nodes" and not options.nodes):
             counts["waiting"] += 1
-            print(f"waits for {'nodes' if 'on' in row else 'issue ' + str(row['waits'])}: {name}")
+            print(f"waits for {'nodes' if 'needs' in row else 'issue ' + str(row['waits'])}: {name}")
             continue
         if "by" in row:
             covered = row["has"] in (ROOT / row["test"]).read_text(encoding="utf-8")
