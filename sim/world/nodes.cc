@@ -240,7 +240,7 @@ bool Nodes::schedule(Run& run) {
     });
     return false;
   };
-  if (run.in_memory) return schedule_in_memory(run);
+  if (run.claim.empty()) return schedule_in_memory(run);
   const auto claim = server_.look(kube::PersistentVolumeClaim::resource, {run.key.ns, run.claim});
   if (!claim) return refuse("persistentvolumeclaim not found");
   if (terminating(*claim)) return refuse("persistentvolumeclaim is being deleted");

@@ -116,7 +116,8 @@ std::string phase_of(const std::vector<api::Condition>& conditions) {
   const api::Condition* const degraded = runtime::find_condition(conditions, v1::kDegraded);
   const api::Condition* const progress = runtime::find_condition(conditions, v1::kProgressing);
   const std::string reason = progress ? progress->reason : "";
-  const bool refused = reason == v1::kNotImplemented || reason == v1::kUnsupportedVersion;
+  const bool refused = reason == v1::kNotImplemented || reason == v1::kUnsupportedVersion ||
+                       reason == v1::kUnsupportedFlag || reason == v1::kPodTemplateConflict;
   if (!available) return refused ? v1::kPhaseRefused : v1::kPhaseCreating;
   if (available->status != "True") return unavailable(*available);
   const bool moves = progress && progress->status == "True";

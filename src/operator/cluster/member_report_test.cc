@@ -222,6 +222,8 @@ TEST(MemberReport, APhaseForEachTurnOfACluster) {
       {"True/ClusterDiscovered True/MembersUnhealthy True/InitialSnapshot", "Creating"},
       {"- - False/NotImplemented", "Refused"},
       {"- - False/UnsupportedVersion", "Refused"},
+      {"- - False/UnsupportedFlag", "Refused"},
+      {"- - False/PodTemplateConflict", "Refused"},
       {"False/BootstrapFailed - False/BootstrapFailed", "Failed"},
       {"True/QuorumHealthy False/QuorumHealthy False/Reconciled", "Ready"},
       {"True/QuorumHealthy False/QuorumHealthy True/SpecChanged", "Progressing"},

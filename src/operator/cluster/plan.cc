@@ -390,6 +390,10 @@ bool is_asleep(const Observation& seen, const Census& census) {
 Step tend(Rules& rules) {
   if (rules.seen.split) return rules.wait("members that agree on one cluster");
   if (!rules.seen.linearizable) return rules.wait("etcd to answer with quorum");
+  if (cannot_make_members(rules.seen.cluster)) {  // What a person asked for, and nothing else.
+    const Step step = rules.release();
+    return acts(step) ? step : rules.remove_leaving();
+  }
   // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
   for (const auto rule : {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost,
                           &Rules::remove_leaving, &Rules::replace, &Rules::create, &Rules::add,

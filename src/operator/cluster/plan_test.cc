@@ -711,9 +711,8 @@ TEST(ClusterPlan, AnEditWeCannotDoLeavesTheClusterAsItIs) {
     const char* what;
     std::function<void(v1::EtcdClusterSpec&)> edit;
   };
-  const Row rows[] = {
-      {v1::kUnsupportedVersion, [](auto& s) { s.version = "3.5.35"; }},
-      {v1::kNotImplemented, [](auto& s) { s.tls.emplace().peer.emplace().secret_ref = {"own"}; }}};
+  const Row rows[] = {{v1::kUnsupportedVersion, [](auto& s) { s.version = "3.5.35"; }},
+                      {v1::kNotImplemented, [](auto& s) { s.replicas = 65; }}};
   for (const Row& row : rows) {
     Observation seen = observe(3, "a:V* b:V+");
     row.edit(seen.cluster.spec);
@@ -723,6 +722,52 @@ TEST(ClusterPlan, AnEditWeCannotDoLeavesTheClusterAsItIs) {
     EXPECT_EQ(to_string(p.step).substr(0, 13), "create-member")
         << row.what << ": the old target is still tended";
   }
+}
+
+/// A member made without TLS would not be one of theirs. What is there is kept, and what a person
+/// asked for is done.
+TEST(ClusterPlan, WhereWeCannotMakeMembersNobodyIsAddedReplacedOrGivenUp) {
+  struct Row {
+    const char* seats;
+    const char* step;
+  };
+  const Row rows[] = {{"a:V* b:V+", "none"},           {"a:V* b:V+ c:V+e", "none"},
+                      {"a:V* b:V+ c:Nd", "none"},      {"a:V* b:V+ c:Ud", "none"},
+                      {"a:V* b:V+ c:Udp", "none"},     {"a:V* b:V+ c:L+", "none"},
+                      {"a:V* b:V+ c:V+ d:V+", "none"}, {"a:V* b:V+ c:V-!", "remove-from-etcd c"},
+                      {"a:V* b:V+ c:V+!", "none"},     {"a:V* b:V+ c:N!", "release-member c"}};
+  for (const Row& row : rows) {
+    Observation seen = observe(3, row.seats);
+    seen.cluster.metadata.annotations[v1::kPeerAutoTlsAnnotation] = "true";
+    const Plan p = plan(seen);
+    EXPECT_EQ(to_string(p.step), row.step) << row.seats;
+    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented) << row.seats;
+  }
+}
+
+/// As the migration of an older operator's clusters leaves them: nobody founded it, as far as we
+/// know, and its members live at another Service.
+TEST(ClusterPlan, AnAdoptedClusterWithoutAFounderGrowsAndShrinks) {
+  const auto adopted = [](int replicas, const char* seats) {
+    Observation seen = observe(replicas, seats);
+    seen.cluster.status.last_sequence = 0;
+    for (Seat& seat : seen.seats)
+      seat.peer_url = "http://" + seat.name + ".db-headless.prod.svc:2380";
+    return seen;
+  };
+  EXPECT_EQ(to_string(plan(adopted(3, "db-0:V* db-1:V+ db-2:V+")).step), "none");
+  const Plan grows = plan(adopted(4, "db-0:V* db-1:V+ db-2:V+"));
+  const auto* made = std::get_if<CreateMember>(&grows.step);
+  ASSERT_TRUE(made);
+  EXPECT_FALSE(made->seed);
+  EXPECT_EQ(made->peer_url, peer_url({"prod", "db"}, made->name));
+  const Plan tells = plan(adopted(4, "db-0:V* db-1:V+ db-2:V+ db-x:U"));
+  const auto* told_list = std::get_if<Publish>(&tells.step);
+  ASSERT_TRUE(told_list);
+  EXPECT_TRUE(told_list->initial_cluster.starts_with("db-0=http://db-0.db-headless.prod.svc:2380,"))
+      << told_list->initial_cluster;
+  EXPECT_EQ(to_string(plan(adopted(2, "db-0:V* db-1:V+ db-2:V+")).step), "delete-member db-2");
+  EXPECT_EQ(to_string(plan(adopted(3, "db-0:V* db-1:V+")).step).substr(0, 14), "create-member ");
 }
 
 /// What is new may still be left alone altogether; what has begun, or is there, may not.

@@ -8,6 +8,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
+#include "operator/cluster/log_words.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/spec.h"
 #include "operator/shared/etcd_pod.h"
@@ -189,7 +190,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
                          api::encode(todo));
   if (with_.metrics) with_.metrics->saw(seen, todo.status);
   // What had no effect that we can see is not done again at once.
-  if (const bool news = log_plan(key, todo); !news)
+  if (const bool news = log_plan(seen, todo); !news)
     todo.again = std::max(todo.again, pace(seen, todo.status));
   if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
       wait > Duration(0))
@@ -216,7 +217,10 @@ Result<runtime::Requeue> Reconciler::carry_out(const Observation& seen, const En
     return runtime::Requeue{wait};
   auto done = make_children(seen, plan);
   const bool by_api = !done || std::holds_alternative<CreateMember>(plan.step);
-  if (done) done = act(seen, endpoints, plan);
+  if (done) {
+    done = act(seen, endpoints, plan);
+    say(key, words_after(plan.step, done), plan.step);
+  }
   if (leaves_doubt(done))
     if (const Seat* seat = seat_of(seen, plan.step))
       look_again(with_.api, with_.stores.members, {key.ns, seat->name}, seat->object->uid);
@@ -239,7 +243,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
     if (!is_ours(member->metadata, cluster)) continue;
     Seat seat;
     seat.name = member->metadata.name;
-    seat.peer_url = peer_url(key, seat.name);
+    seat.peer_url = peer_url_of(*member);
     seat.object = object_of(*member);
     if (const auto pod = with_.stores.pods.get({key.ns, seat.name})) {
       seat.pod = Seat::Pod{pod->spec.node_name, takes_many_learners(*pod), founds_a_cluster(*pod)};
@@ -634,16 +638,20 @@ struct Actor {
 
   Result<Done> operator()(const Publish& step) const {
     const Seat::Object& seen_as = *std::ranges::find(seen.seats, step.name, &Seat::name)->object;
-    auto written = with.api.json_patch<v1::EtcdMember>(
-        {ns(), step.name},
-        json::array(
-            {json::object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", seen_as.uid}},
-             json::object{{"op", "test"},
-                          {"path", "/spec/initialCluster"},
-                          {"value", seen_as.initial_cluster}},
-             json::object{{"op", "replace"},
-                          {"path", "/spec/initialCluster"},
-                          {"value", step.initial_cluster}}}));
+    json::array patch{
+        json::object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", seen_as.uid}},
+        json::object{
+            {"op", "test"}, {"path", "/spec/initialCluster"}, {"value", seen_as.initial_cluster}},
+        json::object{
+            {"op", "replace"}, {"path", "/spec/initialCluster"}, {"value", step.initial_cluster}}};
+    // One that the reference made has this label only from now on.
+    if (const auto known = with.stores.members.get({ns(), step.name});
+        known && !known->metadata.labels.empty() &&
+        !known->metadata.labels.contains(v1::kAppComponentLabel))
+      patch.push_back(json::object{{"op", "add"},
+                                   {"path", "/metadata/labels/app.kubernetes.io~1component"},
+                                   {"value", step.name}});
+    auto written = with.api.json_patch<v1::EtcdMember>({ns(), step.name}, std::move(patch));
     if (!written) return Error(written.error()).during("publish the member list to " + step.name);
     with.stores.members.wrote(std::move(*written));
     return Done{};
@@ -736,7 +744,8 @@ void Reconciler::remember_delay(const api::ObjectKey& key, const Result<Done>& a
   }
 }
 
-bool Reconciler::log_plan(const api::ObjectKey& key, const Plan& plan) {
+bool Reconciler::log_plan(const Observation& seen, const Plan& plan) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
   const std::string says = to_string(plan.step) + "; " + plan.waiting_for;
   std::string& before = memory_[key].planned;
   if (before == says) return false;
@@ -746,7 +755,18 @@ bool Reconciler::log_plan(const api::ObjectKey& key, const Plan& plan) {
         "planned",
         {{"cluster", to_string(key)}, {"step", "none"}, {"waiting_for", plan.waiting_for}});
   else with_.log.info("planned", {{"cluster", to_string(key)}, {"step", to_string(plan.step)}});
+  say(key, words_before(seen, plan), plan.step);
   return true;
+}
+
+/// Once, however often it is tried.
+void Reconciler::say(const api::ObjectKey& key, std::string_view words, const Step& step) {
+  if (words.empty()) return;
+  std::string both = std::string(words) + " " + to_string(step);
+  std::string& before = memory_[key].said;
+  if (before == both) return;
+  before = std::move(both);
+  with_.log.info(words, {{"cluster", to_string(key)}, {"step", to_string(step)}});
 }
 
 }  // namespace etcdop::cluster

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/wall_time.h"
@@ -65,7 +66,8 @@ class Reconciler {
   Result<Done> put_right(kube::Store<T>& store, const Observation& seen, const Json& wanted);
   Result<Done> act(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
   /// Whether it is another plan than the last one.
-  bool log_plan(const api::ObjectKey& key, const Plan& plan);
+  bool log_plan(const Observation& seen, const Plan& plan);
+  void say(const api::ObjectKey& key, std::string_view words, const Step& step);
   Result<runtime::Requeue> carry_out(const Observation& seen, const Endpoints& endpoints,
                                      Plan& plan);
   void remember_delay(const api::ObjectKey& key, const Result<Done>& acted);
@@ -74,7 +76,7 @@ class Reconciler {
   /// No decision depends on it: what the log said last, and what etcd puts off, for the next
   /// report.
   struct Memory {
-    std::string planned, put_off;
+    std::string planned, said, put_off;
     Instant put_off_since{};
     Proof joiner;
   };

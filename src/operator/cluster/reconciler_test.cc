@@ -597,6 +597,16 @@ TEST_F(ReconcilerTest, WhatIsOutOfEtcdAlreadyIsRemoved) {
   EXPECT_EQ(again, 0s);
 }
 
+TEST_F(ReconcilerTest, AnAdoptedMemberIsAddedUnderTheUrlOfItsOwnService) {
+  v1::EtcdMember adopted = *stores.members.get({kKey.ns, "db-d"});
+  adopted.metadata.annotations[v1::kHeadlessServiceAnnotation] = "db-headless";
+  adopted.metadata.resource_version = "x";
+  stores.members.saw(adopted);
+  pass();
+  EXPECT_EQ(etcd.members.back().peer_urls,
+            std::vector<std::string>{"http://db-d.db-headless.prod.svc:2380"});
+}
+
 TEST_F(ReconcilerTest, WhatEtcdHasAlreadyIsAdded) {
   etcd.add_fails = Error{Code::AlreadyExists, "etcdserver: Peer URLs already exists"};
   pass();
@@ -907,6 +917,15 @@ TEST_F(ReconcilerTest, AListIsPublishedToTheMemberThatWasSeenAndAsItWasSeen) {
   pass();
   EXPECT_EQ(member_now("db-d").at("spec").at("initialCluster"), "newer");
   EXPECT_EQ(api.requests("patch etcdmembers prod/db-d"), 2);
+}
+
+/// The reference gives its pending members this label together with their list.
+TEST_F(ReconcilerTest, AMemberThatTheReferenceMadeGetsItsLabelWithItsList) {
+  etcd.members.push_back({{4}, "", {peer_url(kKey, "db-d")}, {}, true});
+  pass();
+  const Json made = member_now("db-d");
+  EXPECT_NE(made.at("spec").at("initialCluster"), "");
+  EXPECT_EQ(made.at("metadata").at("labels").at("app.kubernetes.io/component"), "db-d");
 }
 
 TEST_F(ReconcilerTest, TheNextMemberOfThatNameIsNotDeleted) {

@@ -3,6 +3,7 @@
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
 #include "base/fnv.h"
+#include "base/quantity.h"
 #include "operator/cluster/version_change.h"
 #include "operator/shared/asked_for.h"
 #include "operator/shared/pod_shape.h"
@@ -50,6 +51,30 @@ std::optional<Refusal> refusal_of_shape(const v1::EtcdClusterSpec& spec) {
   return std::nullopt;
 }
 
+/// The same in one spelling. The reference writes sizes in a form of its own ("1024Mi" as "1Gi"),
+/// and an empty object where nothing was asked for. An empty affinity or spread asks for something:
+/// for none of our own.
+v1::ObservedSpec plain(v1::ObservedSpec spec) {
+  if (const auto bytes = bytes_of(spec.storage.size)) spec.storage.size = std::to_string(*bytes);
+  if (spec.resources && (spec.resources->is_null() || *spec.resources == Json(json::object())))
+    spec.resources.reset();
+  if (spec.options == v1::EtcdOptions{}) spec.options.reset();
+  if (spec.additional_metadata == v1::AdditionalMetadata{}) spec.additional_metadata.reset();
+  return spec;
+}
+
+/// Fields and annotations that ask for members of a kind that we cannot make.
+std::vector<std::string> of_another_kind(const v1::EtcdCluster& cluster) {
+  std::vector<std::string> out = asked_for(cluster.spec, not_implemented_paths());
+  // What it was to start from matters no more: it has started.
+  if (!cluster.status.cluster_id.empty())
+    std::erase_if(out, [](const std::string& path) { return path.starts_with("bootstrap."); });
+  const auto auto_tls = cluster.metadata.annotations.find(v1::kPeerAutoTlsAnnotation);
+  if (auto_tls != cluster.metadata.annotations.end() && auto_tls->second == "true")
+    out.push_back(std::string("the annotation ") + v1::kPeerAutoTlsAnnotation);
+  return out;
+}
+
 }  // namespace
 
 const std::vector<std::string>& not_implemented_paths() {
@@ -59,7 +84,7 @@ const std::vector<std::string>& not_implemented_paths() {
 
 std::optional<Refusal> refusal_of(const Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
-  std::vector<std::string> missing = asked_for(cluster.spec, not_implemented_paths());
+  std::vector<std::string> missing = of_another_kind(cluster);
   // A definition of before may have let it in; aimed at, it would never end.
   if (cluster.spec.replicas < 0 || cluster.spec.replicas > kReplicasMax)
     missing.push_back("replicas: " + std::to_string(cluster.spec.replicas) + " (0 to " +
@@ -74,8 +99,12 @@ std::optional<Refusal> refusal_of(const Observation& seen) {
   return refusal_of_shape(cluster.spec);
 }
 
+bool cannot_make_members(const v1::EtcdCluster& cluster) {
+  return !of_another_kind(cluster).empty();
+}
+
 std::string template_of(const v1::ObservedSpec& observed) {
-  v1::ObservedSpec common = observed;
+  v1::ObservedSpec common = plain(observed);
   common.replicas = 0;
   return etcd::to_hex(fnv1a(serialize(api::encode(common))));
 }
@@ -88,7 +117,7 @@ void adopt_spec(const Observation& seen, v1::EtcdClusterStatus& status) {
   v1::ObservedSpec target = copy_of(spec);
   target.replicas = spec.replicas;
   const bool first = !status.observed || status.cluster_token.empty();
-  if (!first && *status.observed == target) return;
+  if (!first && plain(*status.observed) == plain(target)) return;
 
   const api::Condition* before = runtime::find_condition(status.conditions, v1::kProgressing);
   const bool after_deadline =

@@ -24,6 +24,10 @@ struct Refusal {
 /// not the user's to set in extraArgs and podTemplate. nullopt: all of it can be done.
 std::optional<Refusal> refusal_of(const Observation& seen);
 
+/// Whether the members of this cluster need what we cannot make (TLS, ...). Then nobody is added,
+/// replaced or given up: another one, made without it, would not be one of them.
+bool cannot_make_members(const api::v1alpha2::EtcdCluster&);
+
 /// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,
 /// SpecChanged, RetryAfterDeadline.
 void adopt_spec(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);

@@ -254,6 +254,49 @@ TEST(ClusterSpec, APausedNewClusterMayStillBeEdited) {
   EXPECT_FALSE(refusal_of(of(c)));
 }
 
+/// The reference writes quantities in a form of its own, and empty objects for what is absent.
+TEST(ClusterSpec, TheSameInAnotherSpellingIsNoEdit) {
+  v1::EtcdCluster c = new_cluster();
+  c.spec.storage.size = "1024Mi";
+  c.status = plan(of(c)).status;
+  v1::ObservedSpec& observed = *c.status.observed;
+  const std::string made_as = template_of(observed);
+  observed.storage.size = "1Gi";
+  observed.resources = json::object();
+  observed.options.emplace();
+  observed.additional_metadata.emplace();
+  EXPECT_EQ(template_of(observed), made_as);
+  v1::EtcdClusterStatus status = c.status;
+  adopt_spec(of(c), status);
+  EXPECT_EQ(status, c.status);
+  observed.affinity = json::object();
+  EXPECT_NE(template_of(observed), made_as) << "it asks for no affinity at all";
+  observed.affinity.reset();
+  observed.storage.size = "1Mi";
+  EXPECT_NE(template_of(observed), made_as);
+}
+
+TEST(ClusterSpec, WhatAClusterWasRestoredFromMattersNoMoreOnceItIsThere) {
+  v1::EtcdCluster c = new_cluster();
+  c.spec.bootstrap.emplace().restore.emplace().source.s3.emplace().endpoint = "https://s3";
+  EXPECT_TRUE(cannot_make_members(c));
+  c.status.cluster_id = "00000000000000c1";
+  EXPECT_FALSE(cannot_make_members(c));
+  c.spec.tls.emplace().peer.emplace().secret_ref = v1::LocalObjectReference{"peer"};
+  EXPECT_TRUE(cannot_make_members(c));
+}
+
+TEST(ClusterSpec, PeersWithCertificatesOfTheirOwnMakingAreNotJoined) {
+  v1::EtcdCluster c = new_cluster();
+  c.metadata.annotations[v1::kPeerAutoTlsAnnotation] = "false";
+  EXPECT_FALSE(cannot_make_members(c));
+  c.metadata.annotations[v1::kPeerAutoTlsAnnotation] = "true";
+  EXPECT_TRUE(cannot_make_members(c));
+  const Plan p = plan(of(c));
+  EXPECT_NE(p.status.conditions.at(0).message.find("peer-auto-tls"), std::string::npos);
+  EXPECT_EQ(to_string(p.step), "none");
+}
+
 TEST(ClusterSpec, TheTokenIsMadeAgainFromTheUid) {
   v1::EtcdCluster c = new_cluster();
   c.status = plan(of(c)).status;

@@ -139,7 +139,10 @@ bool data_lost(const Observation& seen) {
 
 std::vector<std::string> not_implemented(const v1::EtcdMember& member) {
   static const std::vector<std::string> paths = {"restore", "tls"};
-  return asked_for(member.spec, paths);
+  std::vector<std::string> out = asked_for(member.spec, paths);
+  if (!member.status.member_id.empty())  // It has its data: what that came from matters no more.
+    std::erase_if(out, [](const std::string& path) { return path.starts_with("restore."); });
+  return out;
 }
 
 void report(const Observation& seen, v1::EtcdMemberStatus& status) {

@@ -5,6 +5,7 @@
 #include "etcd/version_facts.h"
 #include "operator/member/plan.h"
 #include "operator/shared/etcd_pod.h"
+#include "operator/shared/member_endpoint.h"
 #include "operator/shared/metadata.h"
 #include "operator/shared/owner.h"
 #include "operator/shared/pod_shape.h"
@@ -60,11 +61,10 @@ void add_options(json::array& command, const v1::EtcdOptions& options) {
 
 json::array command(const v1::EtcdMember& member, bool founds, const etcd::VersionFacts& facts) {
   const std::string& name = member.metadata.name;
-  const std::string host =
-      name + "." + member.spec.cluster_name + "." + member.metadata.ns + ".svc";
+  const std::string host = member_host(member);
   json::array out{"etcd",
                   "--name=" + name,
-                  std::string("--data-dir=") + kDataDir,
+                  "--data-dir=" + data_dir_of(member),
                   "--listen-peer-urls=http://0.0.0.0:2380",
                   "--listen-client-urls=http://0.0.0.0:2379",
                   "--advertise-client-urls=http://" + host + ":2379",
@@ -207,7 +207,7 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
   const etcd::VersionFacts facts = etcd::facts_of(*version);
   json::object spec{
       {"hostname", member.metadata.name},
-      {"subdomain", member.spec.cluster_name},
+      {"subdomain", service_of(member)},
       {"automountServiceAccountToken", false},
       {"securityContext",
        {{"runAsNonRoot", true},

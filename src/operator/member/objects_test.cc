@@ -54,6 +54,29 @@ TEST(MemberObjects, TheVolumeIsAsTheContractHasIt) {
   })"));
 }
 
+TEST(MemberObjects, AnAdoptedMembersPodKeepsItsServiceInItsUrlsAndItsFolderInTheVolume) {
+  v1::EtcdMember m = member("3.6.16");
+  const Json plain = *pod(m, false, {});
+  m.metadata.annotations = {{v1::kHeadlessServiceAnnotation, "db-headless"},
+                            {v1::kDataDirSubpathAnnotation, "default.etcd"}};
+  const Json adopted = *pod(m, false, {});
+  EXPECT_EQ(adopted.at("spec").at("hostname"), "db-x1");
+  EXPECT_EQ(adopted.at("spec").at("subdomain"), "db-headless");
+  const auto& was = plain.at("spec").at("containers").at(0).at("command").as_array();
+  const auto& now = adopted.at("spec").at("containers").at(0).at("command").as_array();
+  ASSERT_EQ(now.size(), was.size());
+  json::array changed;
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if (now[i] != was[i]) changed.push_back(now[i]);
+  EXPECT_EQ(changed,
+            (json::array{"--data-dir=/var/lib/etcd/default.etcd",
+                         "--advertise-client-urls=http://db-x1.db-headless.prod.svc:2379",
+                         "--initial-advertise-peer-urls=http://db-x1.db-headless.prod.svc:2380"}));
+  EXPECT_EQ(adopted.at("spec").at("containers").at(0).at("volumeMounts"),
+            plain.at("spec").at("containers").at(0).at("volumeMounts"));
+  EXPECT_FALSE(adopted.at("metadata").as_object().contains("annotations"));
+}
+
 TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
   EXPECT_EQ(pod(member("3.6.16"), false, {})->at("metadata"), metadata("db-x1"));
   EXPECT_EQ(pod(member("3.6.16"), false, {})->at("spec"), json::parse(R"({

@@ -23,10 +23,12 @@ constexpr auto kLookAgain = 10s;  // What was too young to tell is told then.
 /// One that has started once has a data directory, and etcd ignores its initial-cluster.
 bool never_started(const v1::EtcdMember& member) { return member.status.member_id.empty(); }
 
-/// The command line says another list than etcd has now: etcd would refuse to start with it.
+/// The command line says another list than etcd has now: etcd would refuse to start with it. One
+/// without a list is not of our making: an adopted member's, with its data.
 bool list_is_stale(const Observation& seen) {
-  return never_started(seen.member) && !seen.member.spec.bootstrap &&
-         initial_cluster_of(*seen.pod) != seen.member.spec.initial_cluster;
+  const std::string list = initial_cluster_of(*seen.pod);
+  return never_started(seen.member) && !seen.member.spec.bootstrap && !list.empty() &&
+         list != seen.member.spec.initial_cluster;
 }
 
 /// Until somebody else votes, the Pod that founded the cluster is made once more, as one that

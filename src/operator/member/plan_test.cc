@@ -119,6 +119,19 @@ TEST(MemberPlan, Table) {
        "none", "I5: nor one whose volume nobody wrote down"},
       {[](auto& o) {
          o.pod.reset();
+         o.member.status.member_id = "1";
+         o.member.spec.restore.emplace().source.s3.emplace().endpoint = "https://s3";
+       },
+       "create-pod existing", "it was restored long ago"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.member.spec.restore.emplace().source.s3.emplace().endpoint = "https://s3";
+       },
+       "none", "not without what it is to be restored from"},
+      {[](auto& o) { o.pod->spec.containers[0].command = {"etcd"}; }, "none",
+       "an adopted member's Pod has its list elsewhere"},
+      {[](auto& o) {
+         o.pod.reset();
          o.volume = volume_of("other");
        },
        "none", "I6: somebody else's volume"},
@@ -422,6 +435,12 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
       {[](auto& o) { o.member.spec.dormant = true; }, v1::kPaused, "the cluster is paused"},
       {[](auto& o) { o.member.spec.initial_cluster = ""; }, v1::kPodNotReady,
        "waiting to be added to etcd"},
+      {[](auto& o) {
+         o.member.spec.storage.medium = v1::Medium::Memory;
+         o.member.status.member_id = "1";
+         o.volume.reset();
+       },
+       v1::kPodNotReady, "pod phase: Running"},  // It never had a volume.
       {[](auto& o) { wait_for(*o.pod, "CrashLoopBackOff"); }, v1::kCrashLooping,
        "etcd ends again and again: see kubectl logs db-x1"},
       {[](auto& o) {

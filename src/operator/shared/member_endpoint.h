@@ -1,4 +1,4 @@
-// Where a member's etcd answers, and who must answer there. Pure.
+// Where a member's etcd answers, and who must answer there; where its data lies. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,8 +10,19 @@
 
 namespace etcdop {
 
-/// "<member>.<cluster>.<namespace>.svc": the name in a member's URLs and certificates.
-std::string member_host(const api::ObjectKey& cluster, const std::string& member);
+/// The headless Service of a member's URLs: its cluster's, or what the annotation
+/// headless-service-name says of one that was adopted. One that cannot name a Service says nothing.
+std::string service_of(const api::v1alpha2::EtcdMember& member);
+
+/// "<member>.<service>.<namespace>.svc": the name in a member's URLs and certificates.
+std::string member_host(const api::v1alpha2::EtcdMember& member);
+
+/// As it was, or is to be, added to etcd.
+std::string peer_url_of(const api::v1alpha2::EtcdMember& member);
+
+/// The folder of its data: its volume's root, or below that what the annotation data-dir-subpath
+/// says of one that was adopted. A path that leaves the volume says nothing.
+std::string data_dir_of(const api::v1alpha2::EtcdMember& member);
 
 /// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
 std::optional<etcd::Endpoint> endpoint_of(const api::v1alpha2::EtcdCluster& cluster,

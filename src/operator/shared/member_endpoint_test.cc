@@ -5,8 +5,52 @@
 namespace etcdop {
 namespace {
 
+namespace v1 = api::v1alpha2;
+
+v1::EtcdMember member_of_db() {
+  v1::EtcdMember member;
+  member.metadata.name = "db-0";
+  member.metadata.ns = "prod";
+  member.spec.cluster_name = "db";
+  return member;
+}
+
 TEST(MemberEndpoint, AMembersHostIsItsNameInTheHeadlessService) {
-  EXPECT_EQ(member_host({"prod", "db"}, "db-x1"), "db-x1.db.prod.svc");
+  const v1::EtcdMember member = member_of_db();
+  EXPECT_EQ(service_of(member), "db");
+  EXPECT_EQ(member_host(member), "db-0.db.prod.svc");
+  EXPECT_EQ(peer_url_of(member), "http://db-0.db.prod.svc:2380");
+  EXPECT_EQ(data_dir_of(member), "/var/lib/etcd");
+}
+
+TEST(MemberEndpoint, AnAdoptedMemberKeepsItsServiceAndItsFolder) {
+  v1::EtcdMember member = member_of_db();
+  member.metadata.annotations[v1::kHeadlessServiceAnnotation] = "db-headless";
+  member.metadata.annotations[v1::kDataDirSubpathAnnotation] = "default.etcd";
+  EXPECT_EQ(service_of(member), "db-headless");
+  EXPECT_EQ(member_host(member), "db-0.db-headless.prod.svc");
+  EXPECT_EQ(peer_url_of(member), "http://db-0.db-headless.prod.svc:2380");
+  EXPECT_EQ(data_dir_of(member), "/var/lib/etcd/default.etcd");
+}
+
+TEST(MemberEndpoint, AnAnnotationThatCannotBeMeantSaysNothing) {
+  v1::EtcdMember member = member_of_db();
+  for (const char* bad : {"", "Db", "-db", "db-", "a.b", "a b", "a/b"}) {
+    member.metadata.annotations[v1::kHeadlessServiceAnnotation] = bad;
+    EXPECT_EQ(service_of(member), "db") << bad;
+  }
+  member.metadata.annotations[v1::kHeadlessServiceAnnotation] = std::string(64, 'a');
+  EXPECT_EQ(service_of(member), "db");
+  member.metadata.annotations[v1::kHeadlessServiceAnnotation] = std::string(63, 'a');
+  EXPECT_EQ(service_of(member), std::string(63, 'a'));
+  for (const char* bad : {"", "..", "a/b", "/etc", ".etcd", "-x", "_x", "a..b", "a b", "a\nb"}) {
+    member.metadata.annotations[v1::kDataDirSubpathAnnotation] = bad;
+    EXPECT_EQ(data_dir_of(member), "/var/lib/etcd") << bad;
+  }
+  for (const char* good : {"a", "0", "default.etcd", "A_b-c.d", "a."}) {
+    member.metadata.annotations[v1::kDataDirSubpathAnnotation] = good;
+    EXPECT_EQ(data_dir_of(member), std::string("/var/lib/etcd/") + good);
+  }
 }
 
 TEST(MemberEndpoint, ItIsWhereTheMembersOwnPodRunsAndWhoMustAnswerThere) {
@@ -16,7 +60,9 @@ TEST(MemberEndpoint, ItIsWhereTheMembersOwnPodRunsAndWhoMustAnswerThere) {
   cluster.status.cluster_id = "00000000000000c1";
   api::v1alpha2::EtcdMember member;
   member.metadata.name = "db-x1";
+  member.metadata.ns = "prod";
   member.metadata.uid = "m-1";
+  member.spec.cluster_name = "db";
   kube::Pod pod;
   pod.metadata.owner_references.emplace_back().uid = "m-1";
   pod.status.phase = "Running";

@@ -1,0 +1,403 @@
+// The operator comes upon clusters as the reference leaves them (test/takeover/fixtures): nothing
+// is restarted, no spec changes but where a line here says so; then it manages them, and leaves
+// them so that the reference could go on.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "operator/shared/owner.h"
+#include "sim/scenarios/scenario.h"
+
+namespace etcdop::sim {
+namespace {
+
+constexpr const char* kFixtures = "test/takeover/fixtures/";  // From the tree's root.
+
+const std::vector<api::Resource>& all_kinds() {
+  static const std::vector<api::Resource> all{v1::EtcdCluster::resource,
+                                              kube::Service::resource,
+                                              kube::PodDisruptionBudget::resource,
+                                              v1::EtcdMember::resource,
+                                              kube::PersistentVolumeClaim::resource,
+                                              kube::Pod::resource};
+  return all;
+}
+
+const api::Resource& kind_of(const Json& object) {
+  return *std::ranges::find_if(all_kinds(),
+                               [&](const auto& r) { return object.at("kind") == r.kind; });
+}
+
+std::string text(const Json& value) { return std::string(value.as_string()); }
+std::string name_of(const Json& object) { return text(object.at("metadata").at("name")); }
+
+Json read_file(const std::string& path) {
+  std::ifstream file(path);
+  const std::string all((std::istreambuf_iterator<char>(file)), {});
+  boost::system::error_code failed;
+  Json out = json::parse(all, failed);
+  check(!failed, ("the fixture " + path + " is JSON").c_str());
+  return out;
+}
+
+/// A member that etcd has, as etcd.json says.
+struct Listed {
+  std::string name, id, peer_url;
+  bool learner = false, started = false;
+};
+
+class TakeOver : public Scenario {
+ protected:
+  TakeOver() {
+    world.server().on_change([this](const api::Resource& r, const ApiServer::Object& before,
+                                    const ApiServer::Object& after) {
+      if (watching_) note(r, before, after);
+    });
+  }
+
+  // --- how it begins
+
+  /// The fixture's objects, and an etcd that is as they say. UIDs and etcd's ids become those of
+  /// this world, everywhere.
+  void load(const std::string& name) {
+    const Json objects = read_file(kFixtures + name + "/objects.json");
+    const Json etcd = read_file(kFixtures + name + "/etcd.json");
+    for (const Json& object : objects.at("items").as_array())
+      if (!(kind_of(object) == kube::Pod::resource)) put(object);
+    for (const Json& entry : etcd.at("members").as_array())
+      ASSERT_NO_FATAL_FAILURE(form(objects, etcd, entry));
+    for (const Listed& member : formed_)
+      if (member.started && !pod_in(objects, member.name)) {
+        (void)world.server().remove(kube::Pod::resource, {kKey.ns, member.name});
+        ASSERT_TRUE(
+            world.run_until([&] { return !read<kube::Pod>({kKey.ns, member.name}); }, 1min));
+      }
+    for (const Json& object : objects.at("items").as_array()) settle(object);
+    world.run_for(10s);
+    for (const auto& r : all_kinds())
+      for (const auto& object : world.server().look_all(r)) uids_.insert(uid_of(*object));
+    watching_ = true;
+    world.start_clients(4);
+    (void)world.start_operator();
+  }
+  void kill_operator() {
+    world.kill(world.life(0), std::nullopt);
+    world.run_for(1s);
+  }
+  /// As the reference's definitions store it: without the fields of status that only we know.
+  void prune() {
+    (void)world.server().change(v1::EtcdCluster::resource, kKey, [](json::object& cluster) {
+      for (const char* ours : {"pendingMembers", "lastSequence", "updatedMembers"})
+        cluster["status"].as_object().erase(ours);
+    });
+  }
+
+  // --- what is so
+
+  /// What changed since the operator came: "pods prod/db-x: made", "...: spec.initialCluster".
+  /// Status, resourceVersion and generation change freely; what the kubelet writes does not count.
+  std::set<std::string> changes() { return std::exchange(changes_, {}); }
+  /// Whether everything that was there at the beginning is there still.
+  bool all_kept() {
+    std::set<std::string> now;
+    for (const auto& r : all_kinds())
+      for (const auto& object : world.server().look_all(r)) now.insert(uid_of(*object));
+    return std::ranges::includes(now, uids_);
+  }
+  /// What the reference would miss if it came back now; empty: nothing. All of it is in fields that
+  /// it knows.
+  std::string missed_by_the_reference() {
+    const auto cluster = read<v1::EtcdCluster>(kKey);
+    const auto& status = cluster->status;
+    if (!status.observed || status.observed->replicas != cluster->spec.replicas ||
+        status.observed->version != cluster->spec.version ||
+        !(status.observed->storage == cluster->spec.storage))
+      return "status.observed is not the spec";
+    if (status.cluster_id != to_hex(etcd_id()) || status.cluster_token.empty())
+      return "status.clusterID or clusterToken";
+    for (const api::ObjectKey& key : world.members_of(kKey)) {
+      const auto member = read<v1::EtcdMember>(key);
+      if (const std::string what = missed(*cluster, *member); !what.empty())
+        return key.name + ": " + what;
+    }
+    return "";
+  }
+
+ private:
+  static std::string uid_of(const Json& object) { return text(object.at("metadata").at("uid")); }
+  std::string missed(const v1::EtcdCluster& cluster, const v1::EtcdMember& member) {
+    const std::string& name = member.metadata.name;
+    if (!member.metadata.controller() || member.metadata.controller()->uid != cluster.metadata.uid)
+      return "its owner";
+    if (std::ranges::count(member.metadata.finalizers, v1::kMemberFinalizer) != 1)
+      return "the finalizer";
+    const auto component = member.metadata.labels.find(v1::kAppComponentLabel);
+    if (component == member.metadata.labels.end() || component->second != name)
+      return "the label component";
+    if (member.spec.initial_cluster.empty()) return "spec.initialCluster";
+    if (member.spec.cluster_token != cluster.status.cluster_token) return "spec.clusterToken";
+    const auto all = members();
+    const auto listed = std::ranges::find(all, name, &EtcdNet::Member::name);
+    if (listed == all.end()) return "etcd";
+    if (member.status.member_id != to_hex(listed->id)) return "status.memberID";
+    if (member.status.is_voter == listed->learner) return "status.isVoter";
+    const bool on_disk = member.spec.storage.medium == v1::Medium::Disk;
+    const auto claim = read<kube::PersistentVolumeClaim>({kKey.ns, "data-" + name});
+    if (on_disk && (!claim || !owned_by(claim->metadata, member.metadata.uid))) return "the volume";
+    const auto pod = read<kube::Pod>(member.metadata.key());
+    if (member.spec.dormant) return pod ? "a Pod although it sleeps" : "";
+    if (!pod || !owned_by(pod->metadata, member.metadata.uid)) return "the Pod";
+    if (member.status.pod_uid != pod->metadata.uid) return "status.podUID";
+    if (pod->metadata.labels.contains(v1::kRoleLabel) == listed->learner) return "the role";
+    return "";
+  }
+
+  /// In the words of this world.
+  Json here(const Json& object) {
+    std::string words = json::serialize(object);
+    for (const auto& [there, ours] : renamed_)
+      for (std::size_t at = words.find(there); at != std::string::npos;
+           at = words.find(there, at + ours.size()))
+        words.replace(at, there.size(), ours);
+    return json::parse(words);
+  }
+  Json put(Json object) {
+    const Json* uid = object.at("metadata").as_object().if_contains("uid");
+    const std::string there = uid ? text(*uid) : "";
+    object = here(object);
+    if (kind_of(object) == v1::EtcdCluster::resource)
+      object.at("status").as_object().erase("clusterID");  // Until etcd has told it.
+    Json made = world.server().put(kind_of(object), object);
+    if (!there.empty()) renamed_[there] = uid_of(made);
+    return made;
+  }
+  static const Json* pod_in(const Json& objects, const std::string& name) {
+    for (const Json& object : objects.at("items").as_array())
+      if (object.at("kind") == "Pod" && name_of(object) == name) return &object;
+    return nullptr;
+  }
+  /// One member joins etcd, as it did when the reference made it. The first one founds it.
+  void form(const Json& objects, const Json& etcd, const Json& entry) {
+    const Listed member{text(entry.at("name")), text(entry.at("id")), text(entry.at("peerURL")),
+                        entry.at("learner").as_bool(), entry.at("started").as_bool()};
+    const std::string first = formed_.empty() ? "" : process_of(formed_[0].name).address;
+    if (!first.empty())
+      by_hand([&] {
+        while (!at(first)->add_learner(member.peer_url)) (void)world.time().sleep(1s);
+      });
+    formed_.push_back(member);
+    if (!member.started) return;
+    std::string list;
+    for (const Listed& one : formed_)
+      list += (list.empty() ? "" : ",") + one.name + "=" + one.peer_url;
+    const std::string version = text(etcd.at("version"));
+    Json boot =
+        pod_in(objects, member.name) ? *pod_in(objects, member.name) : any_pod(member, version);
+    boot.at("spec").at("containers").as_array().at(0).as_object()["command"] =
+        json::array{"etcd",
+                    "--name=" + member.name,
+                    "--listen-peer-urls=http://0.0.0.0:2380",
+                    "--initial-advertise-peer-urls=" + member.peer_url,
+                    "--initial-cluster=" + list,
+                    "--initial-cluster-token=" + text(etcd.at("token")),
+                    std::string("--initial-cluster-state=") + (first.empty() ? "new" : "existing")};
+    (void)put(boot);
+    ASSERT_TRUE(world.run_until([&] { return process_of(member.name).serves; }, 2min));
+    const auto process = process_of(member.name);
+    if (!first.empty() && !member.learner)
+      by_hand([&] {
+        while (!at(first)->promote(process.member)) (void)world.time().sleep(1s);
+      });
+    renamed_[text(etcd.at("clusterID"))] = to_hex(process.cluster);
+    renamed_[member.id] = to_hex(process.member);
+  }
+  /// Of one that sleeps, and so has none: it only fills the volume.
+  static Json any_pod(const Listed& member, const std::string& version) {
+    const std::string host = member.peer_url.substr(member.peer_url.find('.') + 1);
+    return json::object{
+        {"kind", "Pod"},
+        {"metadata", {{"name", member.name}, {"namespace", kKey.ns}}},
+        {"spec",
+         {{"hostname", member.name},
+          {"subdomain", host.substr(0, host.find('.'))},
+          {"containers", json::array{{{"name", "etcd"}, {"image", "etcd:v" + version}}}},
+          {"volumes",
+           json::array{{{"name", "data"},
+                        {"persistentVolumeClaim", {{"claimName", "data-" + member.name}}}}}}}}};
+  }
+  /// What could be told only when etcd was there.
+  void settle(const Json& fixture) {
+    const Json object = here(fixture);
+    const api::ObjectKey key{kKey.ns, name_of(object)};
+    (void)world.server().change(kind_of(object), key, [&](json::object& now) {
+      if (const Json* status = object.as_object().if_contains("status")) now["status"] = *status;
+      if (kind_of(object) == kube::Pod::resource)
+        now["spec"].at("containers") = object.at("spec").at("containers");
+    });
+  }
+
+  void note(const api::Resource& r, const ApiServer::Object& before,
+            const ApiServer::Object& after) {
+    if (std::ranges::count(all_kinds(), r) == 0) return;
+    const std::string what = std::string(r.plural) + " " + name_of(after ? *after : *before);
+    if (!before || !after) {
+      changes_.insert(what + (after ? ": made" : ": gone"));
+      return;
+    }
+    for (const char* part : {"metadata", "spec"}) {
+      const json::object& was = before->at(part).as_object();
+      const json::object& is = after->at(part).as_object();
+      for (const auto* fields : {&was, &is})
+        for (const auto& [field, value] : *fields) {
+          const bool free = field == "resourceVersion" || field == "generation" ||
+                            field == "managedFields" || field == "nodeName";
+          const Json* then = was.if_contains(field);
+          const Json* now = is.if_contains(field);
+          if (!free && !(then && now && *then == *now))
+            changes_.insert(what + ": " + part + "." + std::string(field));
+        }
+    }
+  }
+
+  std::map<std::string, std::string> renamed_;
+  std::vector<Listed> formed_;
+  std::set<std::string> changes_, uids_;
+  bool watching_ = false;
+};
+
+const std::string kBudgetPolicy = "poddisruptionbudgets db: spec.unhealthyPodEvictionPolicy";
+using Changes = std::set<std::string>;
+
+TEST_F(TakeOver, APlainClusterIsTakenOverAndManaged) {
+  load("plain");
+  const auto id = etcd_id();
+  world.run_for(10min);
+  EXPECT_EQ(changes(), Changes{kBudgetPolicy});
+  EXPECT_EQ(world.missing(), "");
+  EXPECT_EQ(missed_by_the_reference(), "");
+  world.scale(kKey, 5);
+  world.must_converge(5min);
+  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_TRUE(all_kept()) << "growing restarts nobody";
+  world.scale(kKey, 3);
+  world.must_converge(5min);
+  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+/// And what only our definitions have is lost meanwhile.
+TEST_F(TakeOver, AClusterIsHandedBackAndTakenOverAgain) {
+  load("plain");
+  world.scale(kKey, 5);
+  world.must_converge(5min);
+  kill_operator();
+  prune();
+  (void)changes();
+  (void)world.start_operator();
+  world.run_for(10min);
+  EXPECT_EQ(changes(), Changes{});
+  world.scale(kKey, 3);
+  world.must_converge(5min);
+  EXPECT_EQ(missed_by_the_reference(), "");
+}
+
+TEST_F(TakeOver, APausedClusterSleepsOnAndWakesAsTheSameCluster) {
+  load("paused");
+  const auto id = etcd_id();
+  const auto sleeper = members().at(0);
+  world.run_for(10min);
+  EXPECT_EQ(changes(), Changes{});
+  EXPECT_EQ(says(v1::kAvailable), "False/Paused");
+  EXPECT_EQ(missed_by_the_reference(), "");
+  world.scale(kKey, 3);
+  world.must_converge(5min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(std::ranges::count(members(), sleeper.id, &EtcdNet::Member::id), 1);
+  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+/// The reference tells who votes only when all are there: until then a voter has no label.
+const Changes kGrown{"etcdmembers db-vw9pc: spec.initialCluster",
+                     "etcdmembers db-vw9pc: metadata.labels",
+                     "persistentvolumeclaims data-db-vw9pc: made",
+                     "pods db-vw9pc: made",
+                     "pods db-vw9pc: metadata.labels",
+                     "pods db-m4hzt: metadata.labels",
+                     "poddisruptionbudgets db: made"};
+
+TEST_F(TakeOver, AMemberThatEtcdDoesNotKnowYetIsAdded) {
+  load("half-grown");
+  world.must_converge(5min);
+  EXPECT_EQ(changes(), kGrown);
+  EXPECT_TRUE(all_kept());
+  EXPECT_EQ(missed_by_the_reference(), "");
+}
+
+TEST_F(TakeOver, AMemberThatWasAddedAndNotToldTheListIsStarted) {
+  load("half-grown-added");
+  ASSERT_EQ(learners(), 1U);
+  world.must_converge(5min);
+  EXPECT_EQ(changes(), kGrown);
+  EXPECT_TRUE(all_kept());
+  EXPECT_EQ(missed_by_the_reference(), "");
+}
+
+TEST_F(TakeOver, ALearnerIsPromoted) {
+  load("half-grown-learner");
+  ASSERT_EQ(learners(), 1U);
+  world.must_converge(5min);
+  EXPECT_EQ(changes(),
+            (Changes{"pods db-vw9pc: metadata.labels", "poddisruptionbudgets db: made"}));
+  EXPECT_TRUE(all_kept());
+  EXPECT_EQ(missed_by_the_reference(), "");
+}
+
+/// Its Pods are its data: whatever this release can do with such a cluster, they stay.
+TEST_F(TakeOver, AMemoryClusterKeepsItsPods) {
+  load("memory");
+  world.run_for(10min);
+  EXPECT_EQ(changes(), Changes{kBudgetPolicy});
+  EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy");
+  EXPECT_EQ(missed_by_the_reference(), "");
+}
+
+/// By etcd-migrate: nobody founded it, its members live at another Service.
+TEST_F(TakeOver, AnAdoptedClusterIsManagedAndItsMembersStayWhereTheyLive) {
+  load("adopted");
+  const auto id = etcd_id();
+  world.run_for(10min);
+  EXPECT_EQ(changes(), (Changes{"services db-client: made", "poddisruptionbudgets db: made"}));
+  EXPECT_EQ(world.missing(), "");
+  EXPECT_EQ(missed_by_the_reference(), "");
+  world.delete_object(kube::Pod::resource, {kKey.ns, "db-1"});
+  world.must_converge(5min);
+  const auto pod = read<kube::Pod>({kKey.ns, "db-1"});
+  const auto& command = pod->spec.containers.at(0).command;
+  EXPECT_EQ(std::ranges::count(command, "--data-dir=/var/lib/etcd/default.etcd"), 1);
+  EXPECT_EQ(std::ranges::count(
+                command, "--initial-advertise-peer-urls=http://db-1.db-headless.prod.svc:2380"),
+            1);
+  EXPECT_EQ(std::ranges::count(command, "--initial-cluster-state=existing"), 1);
+  for (const int size : {5, 3, 0, 1}) {
+    world.scale(kKey, size);
+    world.must_converge(5min);
+    EXPECT_EQ(missed_by_the_reference(), "") << size;
+  }
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+/// No fixture is left unread.
+TEST_F(TakeOver, EveryFixtureHasATest) {
+  std::set<std::string> there;
+  for (const auto& entry : std::filesystem::directory_iterator(kFixtures))
+    there.insert(entry.path().filename());
+  EXPECT_EQ(there, (std::set<std::string>{"adopted", "half-grown", "half-grown-added",
+                                          "half-grown-learner", "memory", "paused", "plain"}));
+}
+
+}  // namespace
+}  // namespace etcdop::sim
