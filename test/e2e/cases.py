@@ -5,10 +5,14 @@ import collections
 import json
 import os
 import sys
+import threading
 import time
 import traceback
 
-from soak import Writer, soak_round
+import faults
+import healing
+from history import Writer
+from soak import soak_round
 from world import Audit, Cluster, Failed, condition, get, kubectl, operator_pods, until
 
 VERSIONS = os.environ.get("ETCD_TEST_VERSIONS", "3.5.35 3.6.16 3.7.3").split()
@@ -85,9 +89,10 @@ def soak(cluster, rounds, seed):
     writer = Writer(cluster)
     try:
         for n in range(rounds):
-            soak_round(cluster, writer, f"{seed}-{n}")
+            soak_round(cluster, writer, f"{seed}-{n}", with_node=n % 2 == 1)
     finally:
         writer.stop()
+        faults.start_nodes()
 
 
 def bad_input():
@@ -170,10 +175,22 @@ def main():
     if alive:
         case("scale 5, 1, 3", scale, alive[1 if len(alive) > 1 else 0])
     case("bad input: unknown storage class", bad_input)
-    case("bad input: quota", quota)
     for version, cluster in clusters.items():
         if cluster:
             case(f"deletion of etcd {version} leaves nothing", deletion, cluster)
+    healed = case("healing: three members under clients", lambda: healing.Living(Cluster("db", "e2e-healing", "3.6.16")))
+    waiting = threading.Thread(target=case, args=("bad input: quota", quota))  # For a minute; meanwhile others are healed.
+    waiting.start()
+    if healed:
+        case("healing: each member's data wiped in turn", healing.data_wiped, healed)
+        case("healing: each member deleted in turn", healing.members_deleted, healed)
+    waiting.join()
+    if healed:
+        case("healing: a node killed, and returned", healing.node_killed, healed)
+        case("healing: every node drained", healing.nodes_drained, healed)
+        case("healing: deletion under clients leaves nothing", healed.end)
+    case("memory: each Pod deleted in turn", healing.memory_pods_deleted)
+    case("memory: a sole member loses its container, then its Pod", healing.memory_alone)
     soaked = Cluster("db", "e2e-soak", "3.6.16", replicas=1)
 
     def soak_case():

@@ -1,96 +1,100 @@
 #!/usr/bin/env python3
-"""Rounds of 1 -> 3 -> 5 -> 3 -> 1 under kills of the operator and of an etcd. Usage: soak.py --rounds N [--seed TEXT] [--version V]
+"""Rounds of 1 -> 3 -> 5 -> 3 -> 1 while Pods, members, nodes, data and the operator are killed. Usage: soak.py --rounds N
+[--seed TEXT] [--version V]
 
-After each step: exactly the wanted voters, no orphan member, Pod or volume, and every acknowledged write is there.
+After each step: exactly the wanted voters, no orphan member, Pod or volume, one cluster id, and the clients' history holds.
 """
 import argparse
 import json
 import random
-import subprocess
 import sys
-import threading
 import time
 
-from world import Cluster, Failed, kill_container, kubectl, operator_pods, until
+import faults
+from history import Writer
+from world import Cluster, Failed, condition, kill_container, kubectl, operator_pods, until
 
 
-class Writer:
-    """Puts one key after another through the client Service and remembers which were acknowledged."""
+def kill_operator(*_):
+    for pod in operator_pods():
+        kill_container(pod, "manager")
+        # A new Pod at once: after some kills the kubelet would wait five minutes before it starts this one again.
+        kubectl("delete", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"], "--wait=false")
 
-    def __init__(self, cluster):
-        self.cluster, self.acknowledged, self.attempts = cluster, {}, 0
-        self.stopping = threading.Event()
-        self.endpoint = cluster.address()
-        self.thread = threading.Thread(target=self.write, daemon=True)
-        self.thread.start()
 
-    def write(self):
-        while not self.stopping.is_set():
-            self.attempts += 1
-            key, value = f"soak/{self.attempts:08d}", str(time.time_ns())
-            try:
-                self.cluster.etcdctl("put", key, value, timeout=3, endpoint=self.endpoint)
-                self.acknowledged[key] = value
-            except (Failed, subprocess.TimeoutExpired):
-                pass  # Not acknowledged: it may be there or not.
-            self.stopping.wait(0.05)
-
-    def check(self):
-        expected = dict(self.acknowledged)
-
-        def read():
-            text = self.cluster.etcdctl("get", "--prefix", "soak/", timeout=10, endpoint=self.endpoint)
-            lines = text.splitlines()
-            return dict(zip(lines[::2], lines[1::2])) or None
-        found = until(30, "the keys are read", read) if expected else {}
-        lost = [k for k, v in expected.items() if found.get(k) != v]
-        if lost:
-            raise Failed(f"{len(lost)} of {len(expected)} acknowledged writes are lost: {lost[:5]}")
-        return len(expected)
-
-    def stop(self):
-        self.stopping.set()
-        self.thread.join()
+def running(cluster):
+    """Pods whose etcd runs and that are not leaving."""
+    return sorted((p for p in cluster.pods() if p["status"].get("phase") == "Running"
+                   and "deletionTimestamp" not in p["metadata"]), key=lambda p: p["metadata"]["name"])
 
 
 def kill_an_etcd(cluster, rng):
-    """Of those that are not leaving. One that has ended by itself since it was listed is looked for anew."""
+    """One that has ended by itself since it was listed is looked for anew."""
     def killed():
-        running = [p for p in cluster.pods()
-                   if p["status"].get("phase") == "Running" and "deletionTimestamp" not in p["metadata"]]
-        if running:
-            kill_container(rng.choice(sorted(running, key=lambda p: p["metadata"]["name"])), "etcd")
-        return running
+        pods = running(cluster)
+        if pods:
+            kill_container(rng.choice(pods), "etcd")
+        return pods
     until(10, "an etcd runs that can be killed", killed)
 
 
-def soak_round(cluster, writer, seed):
+def delete_a_pod(cluster, rng):
+    """Sometimes without a word to etcd."""
+    pod = rng.choice(running(cluster))["metadata"]["name"]
+    grace = rng.choice([[], ["--grace-period=0", "--force"]])
+    kubectl("delete", "pod", pod, "-n", cluster.namespace, "--wait=false", "--ignore-not-found", *grace)
+
+
+def delete_a_member(cluster, rng):
+    name = rng.choice(sorted(m["metadata"]["name"] for m in cluster.members()))
+    kubectl("delete", "etcdmembers.etcd-operator.cozystack.io", name, "-n", cluster.namespace, "--wait=false",
+            "--ignore-not-found")
+
+
+def wipe_a_member(cluster, rng):
+    faults.wipe(cluster, rng.choice([p["metadata"]["name"] for p in running(cluster)]))
+
+
+def kill_a_node(cluster, rng):
+    """And start it again, half a minute later at most."""
+    node = rng.choice(faults.nodes())
+    faults.kill_node(node)
+    time.sleep(rng.uniform(0, 15))
+    faults.start_nodes()
+    return node
+
+
+KILLS = {"operator": kill_operator, "etcd": kill_an_etcd, "pod": delete_a_pod, "node": kill_a_node}
+LOSSES = {"member": delete_a_member, "wipe": wipe_a_member}  # Each takes one member's data for good.
+
+
+def plan(rng, with_node):
+    """For each step of a round what is done when. Data is taken where three members have it, and one member's a step, so that
+    a quorum keeps it: then all must go on. A sole member's Pod may be killed as long as its data stays."""
+    steps = [[3, []], [5, []], [3, []], [1, []]]
+    for kill in sorted(KILLS.keys() - (set() if with_node else {"node"})):
+        steps[rng.randrange(len(steps))][1].append((rng.uniform(0, 6), kill))
+    steps[1 + rng.randrange(2)][1].append((rng.uniform(0, 6), rng.choice(sorted(LOSSES))))
+    return steps
+
+
+def soak_round(cluster, writer, seed, with_node):
+    """A killed node costs half a minute: not every round has one."""
     rng = random.Random(seed)
-    steps = [3, 5, 3, 1]
-    kill_operator_at, kill_etcd_at = rng.randrange(4), rng.randrange(3)  # A sole member's kill is a plain restart.
-    for i, replicas in enumerate(steps):
+    for replicas, events in plan(rng, with_node):
         start = time.monotonic()
         cluster.scale(replicas)
-        events = []
-        if i == kill_operator_at:
-            events.append((rng.uniform(0, 6), "operator"))
-        if i == kill_etcd_at:
-            events.append((rng.uniform(0, 6), "etcd"))
         for when, what in sorted(events):
             time.sleep(max(0.0, start + when - time.monotonic()))
-            if what == "operator":
-                for pod in operator_pods():
-                    kill_container(pod, "manager")
-                    # A new Pod at once: after some kills the kubelet would wait five minutes before it starts this one again.
-                    kubectl("delete", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"], "--wait=false")
-            else:
-                kill_an_etcd(cluster, rng)
-            print(f"    {when:.1f} s after scale to {replicas}: SIGKILL {what}", flush=True)
-        cluster.wait_settled(replicas, 180)
+            print(f"    {time.monotonic() - start:.1f} s after scale to {replicas}: {what}", flush=True)
+            {**KILLS, **LOSSES}[what](cluster, rng)
+        cluster.wait_settled(replicas, 240)
         cluster.check_exact(replicas)
+        until(60, "its conditions say so", lambda: [
+            condition(cluster.object(), "Available").get(k) for k in ("status", "reason")] == ["True", "QuorumHealthy"])
         keys = writer.check()
-        print(f"  {seed}: {replicas} members after {time.monotonic() - start:.1f} s, {keys} acknowledged writes are there",
-              flush=True)
+        print(f"  {seed}: {replicas} members after {time.monotonic() - start:.1f} s, {keys} acknowledged writes are there; writers "
+              f"waited {writer.longest_silence():.1f} s at most", flush=True)
 
 
 def main():
@@ -108,9 +112,10 @@ def main():
     start = time.monotonic()
     try:
         for n in range(options.rounds):
-            soak_round(cluster, writer, f"{options.seed}-{n}")
+            soak_round(cluster, writer, f"{options.seed}-{n}", with_node=n % 2 == 1)
     finally:
         writer.stop()
+        faults.start_nodes()
     cluster.delete()
     print(json.dumps({"rounds": options.rounds, "seed": options.seed, "writes": len(writer.acknowledged),
                       "seconds": round(time.monotonic() - start)}))

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source=../../tools/cluster/env.sh
 . ../../tools/cluster/env.sh
-ETCDCTL=$(built "etcd-$ETCD_VERSION")/etcdctl
-export ETCDCTL
+ETCDCTL=$(built "etcd-$ETCD_VERSION")/etcdctl CLUSTER_STATE=$STATE
+export ETCDCTL CLUSTER_STATE NODE_NET API_IP SERVICE_CIDR
 ./install.sh
 /usr/bin/python3 soak.py "$@"

@@ -109,6 +109,10 @@ class Cluster:
         voters = sorted(m.get("name", "") for m in members if not m.get("isLearner"))
         return voters, sorted(m.get("name", "") for m in members if m.get("isLearner"))
 
+    def etcd_ids(self):
+        """The id of each member, as etcd lists them."""
+        return {m.get("name", ""): m["ID"] for m in json.loads(self.etcdctl("member", "list", "-w", "json"))["members"]}
+
     def leader(self):
         """The Pod that leads."""
         for pod in self.pods():
@@ -147,7 +151,7 @@ class Cluster:
                 out.append(f"etcd has {voters} and learners {learners}, EtcdMembers are {names}")
             if pods != names:
                 out.append(f"Pods {pods}, EtcdMembers {names}")
-            if volumes != [f"data-{n}" for n in names]:
+            if volumes != ([] if self.spec["storage"].get("medium") == "Memory" else [f"data-{n}" for n in names]):
                 out.append(f"volumes {volumes}, EtcdMembers {names}")
             return out
         last = []

@@ -21,6 +21,8 @@ if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 else
   for c in /sys/fs/cgroup/*/; do mkdir -p "$c/k8s-$name"; done
 fi
+# A machine that boots has no cgroups of its containers before; the kubelet would look at each of them for seconds.
+find /sys/fs/cgroup/{,*/}"k8s-$name" -mindepth 1 -depth -type d -exec rmdir {} + 2>/dev/null || true
 echo 1 >/proc/sys/net/ipv4/ip_forward
 
 mkdir -p /etc/cni/net.d

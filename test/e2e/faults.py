@@ -1,0 +1,100 @@
+"""What is done to the local cluster from outside Kubernetes: disks emptied, nodes killed and started again, nodes drained.
+
+Needs CLUSTER_STATE, the local cluster's folder, and its addresses NODE_NET, API_IP and SERVICE_CIDR, besides what world.py needs.
+"""
+import json
+import os
+import shutil
+import signal
+import time
+
+from world import Failed, container_process, get, kubectl, operator_pods, run, until
+
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "cluster")
+
+
+def data_folder(cluster, member):
+    """Where this machine has what is in the member's volume: a folder of the node it lies on."""
+    claim = get("persistentvolumeclaims", cluster.namespace, f"data-{member}")
+    volume = json.loads(kubectl("get", "persistentvolume", claim["spec"]["volumeName"], "-o", "json"))
+    term = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]["matchExpressions"][0]
+    return f"{os.environ['CLUSTER_STATE']}/{term['values'][0]}{volume['spec']['local']['path']}"
+
+
+def wipe(cluster, member):
+    """All that etcd has written is gone at one moment, and etcd is killed the next, as when a disk is lost."""
+    folder = data_folder(cluster, member)
+    process = container_process(get("pods", cluster.namespace, member), "etcd")
+    lost = f"{folder}.lost"
+    os.mkdir(lost)
+    for name in os.listdir(folder):
+        os.rename(f"{folder}/{name}", f"{lost}/{name}")
+    os.kill(process, signal.SIGKILL)
+    if "member" not in os.listdir(lost):
+        raise Failed(f"{member} had no data in {folder}: {os.listdir(lost)}")
+    shutil.rmtree(lost)
+
+
+def nodes():
+    return sorted(n["metadata"]["name"] for n in json.loads(kubectl("get", "nodes", "-o", "json"))["items"])
+
+
+def node_of(pod):
+    return pod["spec"].get("nodeName", "")
+
+
+def nodes_needed_elsewhere():
+    """Where the operator and the cluster's DNS run, of which there is one each."""
+    dns = get("pods", "kube-system", selector="k8s-app=kube-dns")
+    return {node_of(p) for p in operator_pods() + dns}
+
+
+def route_services(through):
+    """This machine reaches Services by one node, which must be alive (up.sh: by the first)."""
+    node = f"{os.environ['NODE_NET']}.{10 + int(through.removeprefix('node'))}"
+    run("ip", "route", "replace", os.environ["SERVICE_CIDR"], "via", node, "src", os.environ["API_IP"])
+
+
+def kill_node(name):
+    """As if its plug were pulled: everything on it ends at once. What is on its disk stays."""
+    if name == "node1":
+        route_services("node2")
+    with open(f"{os.environ['CLUSTER_STATE']}/run/{name}.pid", encoding="ascii") as f:
+        pid = f.read().split()[0]
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        os.kill(int(f.read().split()[0]), signal.SIGKILL)
+    until(10, f"{name} has ended", lambda: not os.path.exists(f"/proc/{pid}"))
+
+
+def start_nodes():
+    """Those that do not run."""
+    run(f"{TOOLS}/up.sh", timeout=180)
+
+
+def drain(node, seconds=90):
+    """All Pods evicted, as far as budgets let them; until uncordon() nothing new comes."""
+    start = time.monotonic()
+    kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", f"--timeout={seconds}s", timeout=seconds + 10)
+    return time.monotonic() - start
+
+
+def uncordon(node):
+    kubectl("uncordon", node)
+
+
+def is_evicted(pod):
+    """Asks for it once; False where a budget forbids it."""
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    try:
+        kubectl("create", "--raw", f"/api/v1/namespaces/{namespace}/pods/{name}/eviction", "-f", "-", stdin=json.dumps({
+            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}))
+    except Failed as e:
+        if "disruption budget" in str(e):
+            return False
+        raise
+    return True
+
+
+def until_operator_runs(seconds=60):
+    until(seconds, "the operator runs",
+          lambda: any(c.get("ready") for p in operator_pods() for c in p["status"].get("containerStatuses", [])))

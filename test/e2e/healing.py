@@ -1,0 +1,184 @@
+"""A cluster on real nodes that loses members, data and nodes, one after the other, under clients whose history is checked."""
+import calendar
+import time
+
+import faults
+from history import Writer
+from world import Cluster, Failed, condition, kill_container, kubectl, until
+
+BOUND = 120  # In seconds, for each repair; what it took is printed.
+
+
+class Living:
+    """A cluster of three with its clients, and who it is: the ids that must stay."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        cluster.create_namespace()
+        cluster.create()
+        cluster.wait_settled(3, BOUND)
+        self.writer = Writer(cluster)
+        self.cluster_id = cluster.object()["status"]["clusterID"]
+        self.ids = cluster.etcd_ids()
+
+    def names(self):
+        """The members', the one that founded the cluster first, if it is still there."""
+        members = sorted(self.cluster.members(), key=lambda m: not m["spec"].get("bootstrap"))
+        return [m["metadata"]["name"] for m in members]
+
+    def pod(self, name):
+        return next((p for p in self.cluster.pods() if p["metadata"]["name"] == name), None)
+
+    def serves(self, gone=None):
+        """Whether there are three voters, each of which answers, and `gone` is none of them."""
+        voters, learners = self.cluster.etcd_members()
+        if gone in voters or len(voters) != 3 or learners:
+            return False
+        pods = {p["metadata"]["name"]: p["status"].get("podIP") for p in self.cluster.pods()}
+        for name in voters:
+            self.cluster.etcdctl("endpoint", "health", endpoint=f"http://{pods.get(name)}:2379", timeout=2)
+        return True
+
+    def whole_again(self, gone=None):
+        """Waits for three healthy voters, and then for all that must hold; seconds to the former."""
+        start = time.monotonic()
+        until(BOUND, f"three voters without {gone}", lambda: self.serves(gone))
+        now, seconds = time.time(), time.monotonic() - start
+        self.ran_for = min((now - began for p in self.cluster.pods() if (began := started(p)) is not None
+                            and p["metadata"]["name"] not in self.ids), default=0.0)
+        until(BOUND, f"{self.cluster.namespace} says that it is whole",
+              lambda: condition(self.cluster.object(), "Available").get("reason") == "QuorumHealthy")
+        self.cluster.wait_settled(3, BOUND)
+        self.check(gone)
+        return seconds
+
+    def check(self, gone=None):
+        cluster, ids = self.cluster, self.cluster.etcd_ids()
+        cluster.check_exact(3)
+        said = condition(cluster.object(), "Available")
+        if (said.get("status"), said.get("reason")) != ("True", "QuorumHealthy"):
+            raise Failed(f"Available is {said}")
+        found = cluster.object()["status"]["clusterID"]
+        if found != self.cluster_id or int(self.writer.cluster_id) != int(self.cluster_id, 16):
+            raise Failed(f"the cluster's id is {found}, clients saw {self.writer.cluster_id}, it was {self.cluster_id}")
+        changed = [n for n, i in self.ids.items() if n != gone and ids.get(n) != i]
+        if changed or (gone and ids.keys() & {gone}) or set(ids.values()) & {self.ids.get(gone)}:
+            raise Failed(f"members are {ids}, they were {self.ids}, and {gone} went")
+        self.ids = ids
+        self.keys = self.writer.check()
+
+    def end(self):
+        self.writer.stop()
+        self.cluster.delete()
+
+
+def started(pod):
+    """When its etcd did, in seconds since 1970; whole ones, as Kubernetes says no better."""
+    for status in pod["status"].get("containerStatuses", []):
+        if "running" in status.get("state", {}):
+            return calendar.timegm(time.strptime(status["state"]["running"]["startedAt"], "%Y-%m-%dT%H:%M:%SZ"))
+    return None
+
+
+def replaced(living, what, lose):
+    """Each member of now is lost in turn, and another takes its place."""
+    names = living.names()
+    for name in names:
+        living.writer.longest_silence()
+        lose(name)
+        seconds = living.whole_again(gone=name)
+        print(f"  {what} {name}: three healthy voters after {seconds:.1f} s, the new one ran for {living.ran_for:.0f} s; "
+              f"writers waited {living.writer.longest_silence():.1f} s at most; {living.keys} writes are there", flush=True)
+
+
+def members_deleted(living):
+    def lose(name):
+        kubectl("delete", "etcdmembers.etcd-operator.cozystack.io", name, "-n", living.cluster.namespace, "--wait=false")
+    replaced(living, "deleted", lose)
+
+
+def data_wiped(living):
+    """The volume of each, emptied; the founder's, too, which must not found another cluster."""
+    replaced(living, "wiped", lambda name: faults.wipe(living.cluster, name))
+
+
+def node_killed(living):
+    """Its member is neither replaced nor does it lose anything."""
+    needed = faults.nodes_needed_elsewhere()
+    node = next((n for n in map(faults.node_of, living.cluster.pods()) if n not in needed), None)
+    if not node:
+        raise Failed(f"no node has a member and neither operator nor DNS: {needed}")
+    living.writer.longest_silence()
+    start = time.monotonic()
+    faults.kill_node(node)
+    until(90, "the cluster says that a member is away", lambda: [
+        condition(living.cluster.object(), "Available").get(k) for k in ("status", "reason")] == ["True", "QuorumAvailable"])
+    said = time.monotonic() - start
+    back = time.monotonic()
+    faults.start_nodes()
+    living.whole_again()
+    print(f"  {node} killed: told after {said:.1f} s; whole {time.monotonic() - back:.1f} s after its start; writers waited "
+          f"{living.writer.longest_silence():.1f} s at most; {living.keys} writes are there", flush=True)
+
+
+def nodes_drained(living):
+    """The budget lets one member go at a time; who is drained comes back with its data when its node takes Pods again."""
+    for node in faults.nodes():
+        living.writer.longest_silence()
+        here = [p["metadata"]["name"] for p in living.cluster.pods() if faults.node_of(p) == node]
+        try:
+            took = faults.drain(node)
+            until(30, f"{node} is empty of members",
+                  lambda: not any(faults.node_of(p) == node for p in living.cluster.pods()))
+            others = [p for p in living.cluster.pods() if p["metadata"]["name"] not in here]
+            if here and faults.is_evicted(others[0]):
+                raise Failed(f"{others[0]['metadata']['name']} could be evicted while {here} were away")
+        finally:
+            faults.uncordon(node)
+        faults.until_operator_runs()
+        living.whole_again()
+        print(f"  {node} with {', '.join(here)} drained in {took:.1f} s; writers waited "
+              f"{living.writer.longest_silence():.1f} s at most; {living.keys} writes are there", flush=True)
+
+
+IN_MEMORY = {"storage": {"size": "256Mi", "medium": "Memory"}}
+
+
+def memory_pods_deleted():
+    """With data in memory a deleted Pod is a lost member."""
+    living = Living(Cluster("db", "e2e-memory", "3.6.16", spec=IN_MEMORY))
+    try:
+        replaced(living, "Pod deleted of", lambda name: kubectl(
+            "delete", "pod", name, "-n", living.cluster.namespace, "--wait=false"))
+    finally:
+        living.end()
+
+
+def memory_alone():
+    """A sole member in memory outlives its container, and not its Pod; then nobody founds another cluster in its place."""
+    cluster = Cluster("db", "e2e-memory-alone", "3.6.16", replicas=1, spec=IN_MEMORY)
+    cluster.create_namespace()
+    cluster.create()
+    cluster.wait_settled(1, 60)
+    cluster.etcdctl("put", "greeting", "hello")
+    ids, before = cluster.etcd_ids(), cluster.object()["status"]["clusterID"]
+    pod = cluster.pods()[0]
+    start = time.monotonic()
+    kill_container(pod, "etcd")
+    until(60, "the container runs again", lambda: cluster.pods()[0]["status"]["containerStatuses"][0]["restartCount"] == 1
+          and "hello" in cluster.etcdctl("get", "greeting", timeout=2))
+    print(f"  its container killed: serves with its data after {time.monotonic() - start:.1f} s")
+    cluster.wait_settled(1, 60)
+    if cluster.etcd_ids() != ids or cluster.pods()[0]["metadata"]["uid"] != pod["metadata"]["uid"]:
+        raise Failed(f"the member is {cluster.etcd_ids()}, it was {ids}")
+    start = time.monotonic()
+    kubectl("delete", "pod", pod["metadata"]["name"], "-n", cluster.namespace)
+    until(60, "the cluster says that its data is lost", lambda: [
+        condition(cluster.object(), "Available").get(k) for k in ("status", "reason")] == ["False", "DataLost"])
+    print(f"  its Pod deleted: DataLost after {time.monotonic() - start:.1f} s: "
+          f"{condition(cluster.members()[0], 'Ready').get('message')}")
+    time.sleep(10)
+    now = cluster.object()["status"]
+    if cluster.pods() or len(cluster.members()) != 1 or now["clusterID"] != before:
+        raise Failed(f"something was made in its place: {cluster.pods()}, {cluster.members()}, {now}")
+    cluster.delete()

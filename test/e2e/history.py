@@ -1,0 +1,122 @@
+"""Clients that write and read all the time, and what must be true of what they were told.
+
+Each key is written once, so the history is checked in full: an acknowledged key is there with its value at the revision that was
+acknowledged, at once for everybody who reads with a quorum and for good; revisions of one writer grow; all answers are of one
+etcd cluster. A key whose write was not acknowledged may be there or not; no other key is.
+"""
+import base64
+import http.client
+import json
+import socket
+import threading
+import time
+
+from world import Failed, until
+
+PREFIX = "history/"
+
+
+def coded(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def decoded(text):
+    return base64.b64decode(text).decode()
+
+
+class Writer:
+    """One thread that writes and one that reads, through the client Service by etcd's JSON gateway."""
+
+    def __init__(self, cluster):
+        self.endpoint = cluster.address().removeprefix("http://")
+        self.acknowledged, self.values, self.problems = {}, {}, []
+        self.cluster_id, self.latest = None, None  # The key that was acknowledged last.
+        self.silence, self.heard = 0.0, time.monotonic()
+        self.stopping = threading.Event()
+        self.threads = [threading.Thread(target=self.repeat, args=(each,), daemon=True) for each in (self.write, self.read)]
+        for thread in self.threads:
+            thread.start()
+
+    def call(self, path, body, timeout=3):
+        """The answer, or None where there is none that says what happened."""
+        connection = http.client.HTTPConnection(self.endpoint, timeout=timeout)
+        try:
+            connection.request("POST", path, json.dumps(body))
+            response = connection.getresponse()
+            text = response.read()
+            return json.loads(text) if response.status == 200 else None
+        except (OSError, http.client.HTTPException, ValueError, socket.timeout):
+            return None
+        finally:
+            connection.close()
+
+    def repeat(self, each):
+        while not self.stopping.is_set():
+            try:
+                each()
+            except Exception as e:  # noqa: BLE001: a thread that ends unheard would check nothing.
+                self.problems.append(f"the client itself failed: {e!r}")
+                return
+            self.stopping.wait(0.05)
+
+    def is_of_this_cluster(self, answer):
+        found = answer["header"]["cluster_id"]
+        self.cluster_id = self.cluster_id or found
+        if found != self.cluster_id:
+            self.problems.append(f"an answer of cluster {int(found):x}, it was {int(self.cluster_id):x}")
+
+    def write(self):
+        key, value = f"{PREFIX}{len(self.values) + 1:08d}", str(time.time_ns())
+        self.values[key] = value
+        answer = self.call("/v3/kv/put", {"key": coded(key), "value": coded(value)})
+        if answer is None:
+            return
+        self.is_of_this_cluster(answer)
+        revision = int(answer["header"]["revision"])
+        if self.latest and revision <= self.acknowledged[self.latest]:
+            self.problems.append(f"{key} was acknowledged at revision {revision}, {self.latest} before it at "
+                                 f"{self.acknowledged[self.latest]}")
+        self.acknowledged[key], self.latest = revision, key
+        now = time.monotonic()
+        self.silence, self.heard = max(self.silence, now - self.heard), now
+
+    def read(self):
+        """The key that was acknowledged last must be found by a read that begins after that."""
+        key = self.latest
+        answer = key and self.call("/v3/kv/range", {"key": coded(key)})
+        if not answer:
+            return
+        self.is_of_this_cluster(answer)
+        found = answer.get("kvs", [])
+        if len(found) != 1 or decoded(found[0]["value"]) != self.values[key]:
+            self.problems.append(f"{key} was acknowledged, and a read after that finds {found}")
+
+    def longest_silence(self):
+        """In seconds, between two acknowledged writes, since this was last asked."""
+        now = time.monotonic()
+        out, self.silence = max(self.silence, now - self.heard), 0.0
+        return out
+
+    def check(self):
+        """The whole history against a linearizable read of everything; the number of acknowledged writes."""
+        expected = dict(self.acknowledged)
+        answer = until(30, "the keys are read", lambda: self.call(
+            "/v3/kv/range", {"key": coded(PREFIX), "range_end": coded(PREFIX[:-1] + "0")}, timeout=10))
+        self.is_of_this_cluster(answer)
+        found = {decoded(kv["key"]): kv for kv in answer.get("kvs", [])}
+        lost = [k for k in expected if k not in found]
+        if lost:
+            self.problems.append(f"{len(lost)} of {len(expected)} acknowledged writes are lost: {lost[:5]}")
+        for key, kv in found.items():
+            if decoded(kv["value"]) != self.values.get(key) or kv.get("version") != "1":
+                self.problems.append(f"{key} is {kv}, {self.values.get(key)} was written once")
+            if key in expected and int(kv["mod_revision"]) != expected[key]:
+                self.problems.append(f"{key} is of revision {kv['mod_revision']}, acknowledged was {expected[key]}")
+        if self.problems:
+            raise Failed(f"{len(self.problems)} faults in the clients' history: {'; '.join(self.problems[:5])}")
+        return len(expected)
+
+    def stop(self):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join()
