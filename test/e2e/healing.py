@@ -87,8 +87,10 @@ def replaced(living, what, lose):
         living.writer.longest_silence()
         lose(name)
         seconds = living.whole_again(gone=name)
-        print(f"  {what} {name}: three healthy voters after {seconds:.1f} s, the new one ran for {living.ran_for:.0f} s; "
-              f"writers waited {living.writer.longest_silence():.1f} s at most; {living.keys} writes are there", flush=True)
+        spread = len({faults.node_of(p) for p in living.cluster.pods()})
+        print(f"  {what} {name}: three healthy voters after {seconds:.1f} s, on {spread} nodes, the new one ran for "
+              f"{living.ran_for:.0f} s; writers waited {living.writer.longest_silence():.1f} s at most; {living.keys} writes are there",
+              flush=True)
 
 
 def members_deleted(living):
