@@ -89,8 +89,8 @@ def replaced(living, what, lose):
         seconds = living.whole_again(gone=name)
         spread = len({faults.node_of(p) for p in living.cluster.pods()})
         print(f"  {what} {name}: three healthy voters after {seconds:.1f} s, on {spread} nodes, the new one ran for "
-              f"{living.ran_for:.0f} s; writers waited {living.writer.longest_silence():.1f} s at most; {living.keys} writes are there",
-              flush=True)
+              f"{living.ran_for:.0f} s; writers waited {living.writer.longest_silence():.1f} s at most; "
+              f"{living.keys} writes are there", flush=True)
 
 
 def members_deleted(living):
