@@ -57,10 +57,16 @@ std::optional<Verdict> complaint(const v1::EtcdMember& member, const kube::Pod& 
   return std::nullopt;
 }
 
-/// What etcd said of its data when it last ended, unless it serves now.
+/// What etcd said of its data when it last ended, unless it serves now. While it runs that may be
+/// of long ago, even of before it had data, and its not being ready now of something else: then
+/// only what has been told is told on.
 std::optional<Verdict> last_words(const v1::EtcdMember& member, const kube::Pod& pod) {
   const auto* etcd = etcd_container(pod);
   if (!etcd) return std::nullopt;
+  const bool runs = !etcd->state.terminated && !etcd->state.waiting;
+  const auto* told = runtime::find_condition(member.status.conditions, v1::kReady);
+  if (runs && !(told && (told->reason == v1::kDataLost || told->reason == v1::kDataCorrupt)))
+    return std::nullopt;
   const auto& ended = etcd->state.terminated ? etcd->state.terminated : etcd->last_state.terminated;
   if (!ended) return std::nullopt;
   switch (etcd::verdict_of(ended->message, !member.status.member_id.empty())) {

@@ -512,6 +512,22 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
   }
 }
 
+/// Its leader is away, so it is not ready; what it said before it first started is still there.
+TEST(MemberStatus, WhatEtcdSaidLongAgoIsNoLossOfAMemberThatRuns) {
+  Observation seen = whole();
+  seen.member.status.member_id = "1";
+  wait_for(*seen.pod, "CrashLoopBackOff");
+  kube::ContainerStatus& etcd = seen.pod->status.container_statuses[0];
+  etcd.last_state.terminated = {1, "Error", kNoLog};
+  const Plan waiting = plan(seen);
+  EXPECT_EQ(ready(waiting).reason, v1::kDataLost);
+
+  etcd.state.waiting.reset();
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kPodNotReady);
+  seen.member.status = waiting.status;
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kDataLost) << "each try to start would be told";
+}
+
 TEST(MemberStatus, ANewMemberIsNotReportedBeforeThereIsSomethingToTell) {
   Observation seen = whole();
   seen.pod.reset();
