@@ -36,8 +36,10 @@ class Api:
         self.local = threading.local()
 
     def send(self, method, path, body=None, content="application/json", accepted=(200,)):
-        if not hasattr(self.local, "connection"):
-            self.local.connection = http.client.HTTPSConnection(self.host, context=self.tls)
+        idle = time.monotonic() - getattr(self.local, "used", 0)
+        if not hasattr(self.local, "connection") or idle > 20:  # The server closes those that rest.
+            self.local.connection = http.client.HTTPSConnection(self.host, context=self.tls, timeout=60)
+        self.local.used = time.monotonic()
         self.local.connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": content})
         answer = self.local.connection.getresponse()
         text = answer.read()

@@ -15,8 +15,9 @@ from bench import GROUP, Api, Manager, namespaces
 
 PER_NAMESPACE = 100
 MEMBERS = 3
-GROW_LIMIT = 1800  # seconds until all clusters must have grown
+GROW_GRACE = 120  # seconds for those that were begun within --grow
 QUIET_LIMIT = 600  # and until nothing is written any more
+WAVE = 12  # Clusters that grow side by side. More, and an API server on two cores times out where it gives Services addresses.
 QUIET = 70  # A pass over everything takes place in any such time.
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 RSS_AIMS = {0: 10, 100: 14, 1000: 40}
@@ -25,9 +26,9 @@ RSS_AIMS = {0: 10, 100: 14, 1000: 40}
 class Hollow:
     """The process that plays Pods and their etcds."""
 
-    def __init__(self, standin, kubeconfig, folder):
+    def __init__(self, standin, kubeconfig, folder, logs):
         control = os.path.join(folder, "control")
-        self.log = open(os.path.join(folder, "hollow.log"), "w", encoding="utf-8")
+        self.log = open(os.path.join(logs, "hollow.log"), "w", encoding="utf-8")
         self.process = subprocess.Popen([standin, "hollow", "--kubeconfig", kubeconfig, "--control", control],
                                         stdout=self.log, stderr=self.log)
         for _ in range(200):
@@ -119,14 +120,20 @@ def note(text):
 
 class Bench:
     def __init__(self, options, folder):
-        self.options, self.folder = options, folder
+        self.options, self.folder = options, options.logs or folder
         self.api = Api(options.kubeconfig)
-        self.hollow = Hollow(options.standin, options.kubeconfig, folder)
-        self.have, self.table = 0, Table()
+        self.hollow = Hollow(options.standin, options.kubeconfig, folder, self.folder)
+        self.have, self.table, self.latest = 0, Table(), None
 
     def manager(self):
-        return Manager(self.options.manager, self.options.kubeconfig, with_metrics=True,
+        self.latest = Manager(self.options.manager, self.options.kubeconfig, with_metrics=True,
                        log=os.path.join(self.folder, f"manager-{self.have}-{time.time():.0f}.log"))
+        return self.latest
+
+    def stop(self):
+        if self.latest and self.latest.process.poll() is None:
+            self.latest.stop()
+        self.hollow.stop()
 
     def etcd_cluster(self, namespace, name):
         return (f"/apis/{GROUP}/v1alpha2/namespaces/{namespace}/etcdclusters",
@@ -155,18 +162,25 @@ class Bench:
         self.api.post_all(namespaces(sorted({n for n, _ in names})))
         manager = self.manager()
         began = time.monotonic()
-        self.api.post_all([self.etcd_cluster(*name) for name in names])
+        asked, limit = self.have, began + self.options.grow
         while (grown := self.grown()) < to:
-            if time.monotonic() - began > GROW_LIMIT:
+            now = time.monotonic()
+            if now > limit + GROW_GRACE:
                 raise RuntimeError(f"only {grown} of {to} clusters have grown")
-            note(f"{grown} of {to} clusters have grown")
-            time.sleep(1 + 0.005 * to)
-        self.table.add(f"{to} clusters: the last {len(names)} grown by the operator in", time.monotonic() - began, "s")
-        scrape = Scrape(manager)
-        self.table.add(f"{to} clusters: writes for each cluster that grew", scrape.writes() / len(names), "")
-        self.table.add(f"{to} clusters: VmHWM while they grew", manager.status_mb("VmHWM"), "MB")
+            if now > limit and to > asked:
+                note(f"no more than {asked} clusters in {self.options.grow} s")
+                to = asked
+            more = max(asked, min(to, grown + WAVE))
+            self.api.post_all([self.etcd_cluster(*name) for name in names[asked - self.have:more - self.have]])
+            if more // 50 > asked // 50:
+                note(f"{grown} of {to} clusters have grown")
+            asked = more
+            time.sleep(0.3 + 0.001 * to)
+        what = f"growing to {to} clusters"
+        self.table.add(f"{what}: each in", 1000 * (time.monotonic() - began) / (to - self.have), "ms")
+        self.table.add(f"{what}: writes for each", Scrape(manager).writes() / (to - self.have), "")
+        self.table.add(f"{what}: VmHWM", manager.status_mb("VmHWM"), "MB")
         self.have = to
-        self.until_quiet(manager)
         manager.stop()
 
     def until_quiet(self, manager):
@@ -192,6 +206,7 @@ class Bench:
         end = time.monotonic() + 120
         while self.have and self.hollow.calls()["clusters"] < self.have and time.monotonic() < end:
             time.sleep(0.05)
+        self.table.add(f"{what}: VmRSS once all were asked, metrics not yet read", manager.status_mb("VmRSS"), "MB")
         while True:
             scrape = Scrape(manager)
             done = (scrape.passes("etcdcluster") >= self.have and
@@ -209,7 +224,7 @@ class Bench:
             self.table.add(f"{what}: writes until then", scrape.writes(), "")
         return manager
 
-    def rest(self, manager):
+    def rest(self, manager, size):
         what = f"{self.have} clusters, at rest"
         self.table.add(f"{what} after", self.until_quiet(manager), "s")
         self.hollow.ask("/calls/reset", "POST")
@@ -219,14 +234,16 @@ class Bench:
         calls = self.hollow.calls()
         minutes = (after.at - before.at) / 60
         passes = {c: after.passes(c) - before.passes(c) for c in ("etcdcluster", "etcdmember")}
-        self.table.add(f"{what}: VmRSS", manager.status_mb("VmRSS"), "MB", RSS_AIMS.get(self.have))
+        self.table.add(f"{what}: VmRSS", manager.status_mb("VmRSS"), "MB", RSS_AIMS.get(size))
+        self.table.add(f"{what}: of this the program and its constants (RssFile)", manager.status_mb("RssFile"), "MB")
         self.table.add(f"{what}: VmHWM since the start", manager.status_mb("VmHWM"), "MB")
         cpu = after.cpu - before.cpu_after
         self.table.add(f"{what}: CPU a minute", 1000 * cpu / minutes, "ms")
         for controller, count in passes.items():
             self.table.add(f"{what}: passes a minute of {controller}", count / minutes, "")
         if self.have:
-            self.table.add(f"{what}: CPU for each cluster's pass and its members'", 1000 * cpu / max(passes["etcdcluster"], 1), "ms")
+            self.table.add(f"{what}: CPU for each cluster's pass and its members'",
+                           1000 * cpu / max(passes["etcdcluster"], 1), "ms")
             p99 = quantile(0.99, before.buckets("etcdcluster"), after.buckets("etcdcluster"))
             self.table.add(f"{what}: p99 of passes", p99, "ms", 50)
         begun, ended = before.requests(), after.requests()
@@ -240,7 +257,7 @@ class Bench:
             note(f"to {size} clusters")
             self.grow(size, lambda i: f"bench-{i // PER_NAMESPACE}")
             manager = self.restarted()
-            self.rest(manager)
+            self.rest(manager, size)
             manager.stop()
 
     def served(self, manager_lives, value):
@@ -290,18 +307,20 @@ def main():
     parser.add_argument("--standin", required=True)
     parser.add_argument("--sizes", default="0,100,1000", type=lambda t: [int(n) for n in t.split(",") if n])
     parser.add_argument("--rest", type=int, default=120, help="seconds that rest is measured for")
-    parser.add_argument("--holes", type=int, default=0, help="instead of sizes: how many clusters are black holes beside a healthy one")
+    parser.add_argument("--grow", type=int, default=1800, help="seconds for a size; then it is as large as it has become")
+    parser.add_argument("--holes", type=int, default=0,
+                        help="instead of sizes: how many clusters are black holes beside a healthy one")
     parser.add_argument("--logs", help="a folder to keep logs in")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        bench = Bench(options, options.logs or temporary)
+        bench = Bench(options, temporary)
         try:
             if options.holes:
                 bench.isolation()
             else:
                 bench.sizes()
         finally:
-            bench.hollow.stop()
+            bench.stop()
             bench.table.show()
     return 1 if bench.table.over else 0
 
