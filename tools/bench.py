@@ -35,14 +35,26 @@ class Api:
             self.tls.load_cert_chain(pem.name)
         self.local = threading.local()
 
-    def post(self, path, body):
-        if not hasattr(self.local, "connection"):
-            self.local.connection = http.client.HTTPSConnection(self.host, context=self.tls)
-        self.local.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+    def send(self, method, path, body=None, content="application/json", accepted=(200,)):
+        idle = time.monotonic() - getattr(self.local, "used", 0)
+        if not hasattr(self.local, "connection") or idle > 20:  # The server closes those that rest.
+            self.local.connection = http.client.HTTPSConnection(self.host, context=self.tls, timeout=60)
+        self.local.used = time.monotonic()
+        self.local.connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": content})
         answer = self.local.connection.getresponse()
         text = answer.read()
-        if answer.status not in (200, 201, 409):
-            raise RuntimeError(f"{path}: {answer.status} {text[:300]}")
+        if answer.status not in accepted:
+            raise RuntimeError(f"{method} {path}: {answer.status} {text[:300]}")
+        return json.loads(text)
+
+    def get(self, path):
+        return self.send("GET", path)
+
+    def patch(self, path, body):
+        return self.send("PATCH", path, body, "application/merge-patch+json")
+
+    def post(self, path, body):
+        self.send("POST", path, body, accepted=(200, 201, 409))
 
     def post_all(self, calls):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -76,21 +88,23 @@ def free_port():
 class Manager:
     """The release binary under measurement."""
 
-    def __init__(self, binary, kubeconfig):
-        self.probes = free_port()
-        started = time.monotonic()
-        self.process = subprocess.Popen(
-            [binary, "--kubeconfig", kubeconfig, "--metrics-bind-address=0",
-             f"--health-probe-bind-address=127.0.0.1:{self.probes}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def __init__(self, binary, kubeconfig, with_metrics=False, log=os.devnull):
+        self.probes, self.metrics = free_port(), free_port() if with_metrics else 0
+        self.started, self.started_wall = time.monotonic(), time.time()
+        with open(log, "a", encoding="utf-8") as out:
+            self.process = subprocess.Popen(
+                [binary, "--kubeconfig", kubeconfig,
+                 f"--metrics-bind-address={f'127.0.0.1:{self.metrics}' if with_metrics else 0}",
+                 f"--health-probe-bind-address=127.0.0.1:{self.probes}"], stdout=out, stderr=out)
         while True:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{self.probes}/readyz", timeout=1)
                 break
             except OSError:
-                if self.process.poll() is not None or time.monotonic() - started > 60:
+                if self.process.poll() is not None or time.monotonic() - self.started > 60:
                     raise RuntimeError("the manager did not become ready") from None
                 time.sleep(0.005)
-        self.ready_seconds = time.monotonic() - started
+        self.ready_seconds = time.monotonic() - self.started
 
     def status_mb(self, field):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:

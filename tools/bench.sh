@@ -1,13 +1,47 @@
 #!/bin/bash
-# bench.sh [--idle SECONDS]: memory, CPU, start time and sizes against their budgets, in an API-only world. Started by ./dev bench.
+# bench.sh [idle | clusters | holes] [FLAG...]: the manager against its budgets, in an API-only world; all three by default.
+# Started by ./dev bench. docs/benchmarks.md says what the numbers are.
+#   idle      sizes, start time, memory beside foreign Pods and paused clusters (bench.py; --idle SECONDS)
+#   clusters  0, 100, 1,000 three-member clusters with hollow members (bench_clusters.py; --sizes N,N --rest SECONDS)
+#   holes     a healthy cluster beside 100 whose etcd is a black hole (bench_clusters.py)
+# ETCDOP_MANAGER: another binary than out/release/manager.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=cluster/env.sh
 . tools/cluster/env.sh
+parts="idle clusters holes"
+case ${1:-} in idle | clusters | holes)
+  parts=$1
+  shift
+  ;;
+esac
 tools/cluster/build.sh k8s "etcd-$ETCD_VERSION" >&2
-./dev image >&2
+manager=${ETCDOP_MANAGER:-}
+if [ -z "$manager" ]; then
+  ./dev image >&2
+  manager=out/release/manager
+fi
+logs=$PWD/out/test/bench
+mkdir -p "$logs"
+(cd test/integration/standin && go build -o "$logs/standin" .)
 dir=$(mktemp -d)
-trap 'tools/cluster/apionly.sh down "$dir" || true; rm -rf "$dir"' EXIT
-tools/cluster/apionly.sh up "$dir" charts/etcd-operator/files/crds/*.yaml >/dev/null
-PATH=$(built k8s):$PATH /usr/bin/python3 tools/bench.py --kubeconfig "$dir/admin.kubeconfig" --manager out/release/manager \
-  --image out/image/etcd-operator.tar "$@"
+trap 'tools/cluster/apionly.sh down "$dir/world" || true; rm -rf "$dir"' EXIT
+PATH=$(built k8s):$PATH
+over=0
+
+# in_a_world COMMAND...: runs it with the kubeconfig of a new API server, which it has for itself.
+in_a_world() {
+  tools/cluster/apionly.sh up "$dir/world" charts/etcd-operator/files/crds/*.yaml >/dev/null
+  "$@" --kubeconfig "$dir/world/admin.kubeconfig" --manager "$manager" || over=1
+  tools/cluster/apionly.sh down "$dir/world"
+}
+
+for part in $parts; do
+  echo "== $part" >&2
+  case $part in
+  idle) in_a_world /usr/bin/python3 tools/bench.py --image out/image/etcd-operator.tar "$@" ;;
+  clusters) in_a_world /usr/bin/python3 tools/bench_clusters.py --standin "$logs/standin" --logs "$logs" "$@" ;;
+  holes) in_a_world /usr/bin/python3 tools/bench_clusters.py --standin "$logs/standin" --logs "$logs" --holes 100 "$@" ;;
+  esac
+done
+exit "$over"

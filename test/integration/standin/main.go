@@ -22,6 +22,7 @@ type command struct {
 var commands = []command{
 	{"serve", "play Pods until interrupted; a control interface takes instances of the operator and faults", serve},
 	{"plans", "run the scenarios, and kill the operator at each write of each flow that was recorded", runPlans},
+	{"hollow", "play thousands of Pods whose etcd answers and keeps nothing (for tools/bench.sh)", runHollow},
 }
 
 func usage() int {
