@@ -19,7 +19,7 @@ import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 60
 COMMAND_SECONDS = 150
 CLUSTER = "my-etcd"
 MEMBERS = "etcdmembers.etcd-operator.cozystack.io"
