@@ -149,6 +149,20 @@ TEST(DefragPlan, WhatStopsARunThatHasNotBegun) {
   }
 }
 
+TEST(DefragPlan, WhoLeadsIsKnownWhenAllSayTheSame) {
+  Observation seen = whole();
+  ASSERT_TRUE(leader_of(seen));
+  EXPECT_EQ(leader_of(seen)->name, "db-b");
+  for (auto& m : seen.members) m.answer->leader = {};
+  EXPECT_EQ(leader_of(seen), nullptr) << "all know none";
+  seen.members[0].answer.reset();
+  EXPECT_EQ(leader_of(seen), nullptr);
+  seen.members.clear();
+  EXPECT_EQ(leader_of(seen), nullptr);
+  seen.cluster.reset();
+  EXPECT_EQ(not_healthy_by_objects(seen), "the cluster does not exist");
+}
+
 TEST(DefragPlan, AMemberThatIsAFewEntriesBehindIsThere) {
   Observation seen = whole();
   seen.members[1].answer->applied = 5000;
@@ -465,6 +479,19 @@ TEST(DefragRule, WhichMembersAreWorthIt) {
   }
   EXPECT_EQ(not_worth_it(std::nullopt, {{1}, 500, 400, 0}, 1000 * kMiB),
             "100 bytes are free, not more than 209715200");
+}
+
+/// The schema does not let them in; an older one may have.
+TEST(DefragRule, AShareThatIsNoneIsTheWholeQuota) {
+  v1::DefragRule rule;
+  MemberAnswer answer;
+  answer.db_size = 2000 * kMiB;
+  for (const char* share : {"0%", "x%", "1234%", "100%"}) {
+    rule.quota_usage_above = share;
+    EXPECT_NE(not_worth_it(rule, answer, 2048 * kMiB), "") << share;
+  }
+  rule.quota_usage_above = "90%";
+  EXPECT_EQ(not_worth_it(rule, answer, 2048 * kMiB), "");
 }
 
 }  // namespace
