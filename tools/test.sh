@@ -60,7 +60,8 @@ on_cluster() {
 real_nodes() {
   local ended=0 was_up=
   [ ! -e "$STATE/admin.kubeconfig" ] || was_up=1
-  ./dev e2e || ended=$?
+  # The healing cases take 5 minutes: by hand, ./dev e2e, until CI has the time (docs/roadmap.md).
+  ./dev e2e --skip healing || ended=$?
   [ -n "$was_up" ] || ./dev down
   return "$ended"
 }

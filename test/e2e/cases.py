@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cases on real nodes, one function each; run.sh sets the stage. Usage: cases.py [--only NAME] [--rest SECONDS]"""
+"""The cases on real nodes, one function each; see run.sh. Usage: cases.py [--only NAME] [--skip NAME] [--rest SECONDS]"""
 import argparse
 import collections
 import json
@@ -140,6 +140,7 @@ def deletion(cluster):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
+    parser.add_argument("--skip", default="")
     parser.add_argument("--rest", type=int, default=REST_SECONDS)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seed", default=str(int(time.time())))
@@ -149,7 +150,7 @@ def main():
 
     def case(name, body, *args):
         nonlocal passed, failed
-        if options.only and options.only not in name:
+        if options.only not in name or (options.skip and options.skip in name):
             return None
         start = time.monotonic()
         print(f"--- {name}", flush=True)
