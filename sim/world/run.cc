@@ -28,8 +28,10 @@ Outcome run(const Run& wanted) {
     constexpr int kDeadlines[] = {30, 120, 600};
     const int deadline = kDeadlines[dice.below(3)];
     const int size = 1 + 2 * static_cast<int>(dice.below(3));
-    world.create_cluster({"prod", "db-" + std::to_string(i)}, size,
-                         kVersions[dice.below(std::size(kVersions))], deadline, dice.one_in(6));
+    // One draw a statement: in what order arguments are made, each compiler decides.
+    const char* version = kVersions[dice.below(std::size(kVersions))];
+    const bool in_memory = dice.one_in(6);
+    world.create_cluster({"prod", "db-" + std::to_string(i)}, size, version, deadline, in_memory);
   }
   world.start_clients(kClients);
   world.start_faults();
