@@ -253,20 +253,25 @@ bool Nodes::schedule(Run& run) {
     if (!n.down && !n.cordoned && (!local_volumes_ || volume.node.empty() || volume.node == n.name))
       fit.push_back(&n);
   if (fit.empty()) return refuse("no node fits");
-  run.node = fit[dice_.below(fit.size())]->name;
-  volume.node = run.node;
   volume.attached = run.uid;
   if (!volume.dir) volume.dir = empty_data_dir();
   run.dir = volume.dir;
   if (text_at(*claim, {"status", "phase"}) != "Bound")
     (void)server_.change(kube::PersistentVolumeClaim::resource, {run.key.ns, run.claim},
                          [](json::object& c) { c["status"] = json::object{{"phase", "Bound"}}; });
+  bind(run, fit);
+  volume.node = run.node;
+  return true;
+}
+
+/// Gives it one of those nodes.
+void Nodes::bind(Run& run, const std::vector<Node*>& fit) {
+  run.node = fit[dice_.below(fit.size())]->name;
   (void)server_.change(kube::Pod::resource, run.key, [&](json::object& pod) {
     pod["spec"].as_object()["nodeName"] = run.node;
     pod["status"].as_object()["conditions"] =
         json::array{condition("PodScheduled", "True", "", "")};
   });
-  return true;
 }
 
 /// True once nobody holds it back any more, and it has a node.
@@ -279,13 +284,8 @@ bool Nodes::schedule_in_memory(Run& run) {
   for (Node& n : nodes_)
     if (!n.down && !n.cordoned) fit.push_back(&n);
   if (fit.empty()) return false;
-  run.node = fit[dice_.below(fit.size())]->name;
+  bind(run, fit);
   run.dir = empty_data_dir();
-  (void)server_.change(kube::Pod::resource, run.key, [&](json::object& object) {
-    object["spec"].as_object()["nodeName"] = run.node;
-    object["status"] =
-        json::object{{"conditions", json::array{condition("PodScheduled", "True", "", "")}}};
-  });
   return true;
 }
 

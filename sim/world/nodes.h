@@ -84,6 +84,7 @@ class Nodes {
   void run_pod(const std::shared_ptr<Run>&);
   bool schedule(Run&);
   bool schedule_in_memory(Run&);
+  void bind(Run&, const std::vector<Node*>& fit);
   std::vector<std::string> command_of(const Run&) const;
   bool pull(Run&);
   void start(Run&);

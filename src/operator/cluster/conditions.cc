@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/v1alpha2/names.h"
+#include "base/joined.h"
 #include "operator/cluster/plan.h"
 #include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
@@ -32,12 +33,6 @@ struct Conditions {
 
 std::string ready_of(const Census& census) {
   return std::to_string(census.ready) + "/" + std::to_string(census.want) + " members ready";
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
 }
 
 /// The first thing that keeps a member from being ready, for people; empty if there is none to

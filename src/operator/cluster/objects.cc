@@ -21,9 +21,9 @@ constexpr const char* kEvictionPolicy = "IfHealthyBudget";
 
 json::object labels(const v1::EtcdCluster& cluster) {
   json::object out;
-  out["app.kubernetes.io/name"] = "etcd";
-  out["app.kubernetes.io/instance"] = cluster.metadata.name;
-  out["app.kubernetes.io/managed-by"] = "etcd-operator";
+  out[v1::kAppNameLabel] = "etcd";
+  out[v1::kAppInstanceLabel] = cluster.metadata.name;
+  out[v1::kAppManagedByLabel] = "etcd-operator";
   out[v1::kClusterLabel] = cluster.metadata.name;
   return out;
 }
@@ -168,7 +168,7 @@ Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
   if (step.seed) spec.initial_cluster = step.name + "=" + step.peer_url;
 
   json::object meta = metadata(cluster, step.name);
-  meta["labels"].as_object()["app.kubernetes.io/component"] = step.name;
+  meta["labels"].as_object()[v1::kAppComponentLabel] = step.name;
   meta["finalizers"] = json::array({v1::kMemberFinalizer});
   return manifest(cluster, std::move(meta), api::encode(spec).as_object());
 }

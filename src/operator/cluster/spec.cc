@@ -3,6 +3,7 @@
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
 #include "base/fnv.h"
+#include "base/joined.h"
 #include "base/quantity.h"
 #include "operator/cluster/version_change.h"
 #include "operator/shared/asked_for.h"
@@ -13,12 +14,6 @@ namespace etcdop::cluster {
 namespace {
 
 namespace v1 = api::v1alpha2;
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
 
 constexpr std::int32_t kReplicasMax = 64;  // As many as are asked; more than raft is good for.
 

@@ -14,15 +14,14 @@ namespace etcdop::member {
 namespace {
 
 namespace v1 = api::v1alpha2;
-constexpr const char* kDataDir = "/var/lib/etcd";
 
 json::object labels(const v1::EtcdMember& member) {
   json::object out;
-  out["app.kubernetes.io/name"] = "etcd";
-  out["app.kubernetes.io/instance"] = member.spec.cluster_name;
-  out["app.kubernetes.io/managed-by"] = "etcd-operator";
+  out[v1::kAppNameLabel] = "etcd";
+  out[v1::kAppInstanceLabel] = member.spec.cluster_name;
+  out[v1::kAppManagedByLabel] = "etcd-operator";
   out[v1::kClusterLabel] = member.spec.cluster_name;
-  out["app.kubernetes.io/component"] = member.metadata.name;
+  out[v1::kAppComponentLabel] = member.metadata.name;
   return out;
 }
 
@@ -146,7 +145,7 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
        {{"allowPrivilegeEscalation", false},
         {"readOnlyRootFilesystem", true},
         {"capabilities", {{"drop", json::array{"ALL"}}}}}},
-      {"volumeMounts", json::array{{{"name", v1::kDataVolume}, {"mountPath", kDataDir}},
+      {"volumeMounts", json::array{{{"name", v1::kDataVolume}, {"mountPath", kVolumeRoot}},
                                    {{"name", "tmp"}, {"mountPath", "/tmp"}}}}};
   add_probes(out, facts);
   if (founds && in_memory(member)) out["env"] = initial_state_by_annotation();

@@ -97,16 +97,17 @@ Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
   seen.rejected = refusals_.why(key);
   if (!data_lost(seen)) return seen;
   // Before that is believed: what has lost our label is not in the cache.
-  if (in_memory(member)) {
-    auto pod = with_.api.get<kube::Pod>(key);
-    if (pod) seen.pod = std::move(*pod);
-    else if (!pod.failed_with(Code::NotFound)) return Error(pod.error()).during("find the Pod");
-    return seen;
-  }
-  auto volume = with_.api.get<kube::PersistentVolumeClaim>({key.ns, volume_name(key.name)});
-  if (volume) seen.volume = std::move(*volume);
-  else if (!volume.failed_with(Code::NotFound))
-    return Error(volume.error()).during("find the volume");
+  const auto ask = [&]<class T>(std::optional<T>& child, const api::ObjectKey& of,
+                                const char* what) -> Result<Done> {
+    auto there = with_.api.get<T>(of);
+    if (there) child = std::move(*there);
+    else if (!there.failed_with(Code::NotFound)) return Error(there.error()).during(what);
+    return Done{};
+  };
+  const auto asked = in_memory(member)
+                         ? ask(seen.pod, key, "find the Pod")
+                         : ask(seen.volume, {key.ns, volume_name(key.name)}, "find the volume");
+  if (!asked) return asked.error();
   return seen;
 }
 

@@ -11,7 +11,6 @@ namespace {
 namespace v1 = api::v1alpha2;
 
 constexpr std::size_t kLabelMax = 63;  // Of a name in DNS.
-constexpr const char* kVolumeRoot = "/var/lib/etcd";
 
 std::string annotation(const v1::EtcdMember& member, const char* key) {
   const auto found = member.metadata.annotations.find(key);

@@ -10,6 +10,9 @@
 
 namespace etcdop {
 
+/// Where the data volume is mounted in an etcd container.
+inline constexpr const char* kVolumeRoot = "/var/lib/etcd";
+
 /// The headless Service of a member's URLs: its cluster's, or what the annotation
 /// headless-service-name says of one that was adopted. One that cannot name a Service says nothing.
 std::string service_of(const api::v1alpha2::EtcdMember& member);

@@ -8,6 +8,7 @@
 #include "api/v1alpha2/names.h"
 #include "etcd/flags.h"
 #include "etcd/version_facts.h"
+#include "operator/shared/member_endpoint.h"
 
 namespace etcdop {
 namespace {
@@ -16,7 +17,6 @@ namespace v1 = api::v1alpha2;
 
 using Names = std::initializer_list<std::string_view>;
 
-constexpr std::string_view kDataDir = "/var/lib/etcd";
 constexpr const char* kIsOurs = " is the operator's to set; remove it";
 
 /// Lists of core/v1 that are merged by a key of their elements (its patchMergeKey).
@@ -106,7 +106,7 @@ std::string why_not_etcd(const json::object& etcd, const std::string& path) {
     if (const std::string name = text_of(variable.as_object(), "name"); name.starts_with("ETCD_"))
       return path + ".env[" + name + "]: etcd takes it for a flag; use extraArgs";
   for (const Json& mount : list_in(etcd, "volumeMounts"))
-    if (const std::string at = text_of(mount.as_object(), "mountPath"); at.starts_with(kDataDir))
+    if (const std::string at = text_of(mount.as_object(), "mountPath"); at.starts_with(kVolumeRoot))
       return path + ".volumeMounts[" + at + "]" + kIsOurs;
   return "";
 }
