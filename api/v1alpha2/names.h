@@ -13,6 +13,8 @@ inline constexpr const char* kVersion = "v1alpha2";
 inline constexpr const char* kReservedPrefix = "etcd-operator.cozystack.io/";
 inline constexpr const char* kClusterLabel = "etcd-operator.cozystack.io/cluster";
 inline constexpr const char* kRoleLabel = "etcd-operator.cozystack.io/role";
+/// On Pods whose member is to go: who comes in its place may come to its node.
+inline constexpr const char* kLeavingLabel = "etcd-operator.cozystack.io/leaving";
 inline constexpr const char* kVoter = "voter";  ///< kRoleLabel's only value; absent on learners.
 inline constexpr const char* kAppNameLabel = "app.kubernetes.io/name";
 inline constexpr const char* kAppInstanceLabel = "app.kubernetes.io/instance";
@@ -111,6 +113,7 @@ inline constexpr const char* kPodTemplateConflict = "PodTemplateConflict";
 inline constexpr const char* kClusterLost = "ClusterLost";
 inline constexpr const char* kForeignMember = "ForeignMember";
 inline constexpr const char* kMemberReplacing = "MemberReplacing";
+inline constexpr const char* kObjectRejected = "ObjectRejected";
 inline constexpr const char* kSplitBrain = "SplitBrain";
 // EtcdDefrag; the first two are the reference's.
 inline constexpr const char* kClusterNotHealthy = "ClusterNotHealthy";

@@ -230,6 +230,46 @@ TEST_F(ScenarioOfOperators, S15_TheOperatorIsKilledFiveSecondsAfterItBeginsToLea
   EXPECT_EQ(made(v1::EtcdMember::resource), 5U);
 }
 
+/// What has no operator serves on, and is found again as it is; what went meanwhile is made again.
+TEST_F(ScenarioOfOperators, S40_TheOperatorIsInstalledAgainADayLater) {
+  settled_cluster(3);
+  const auto before = members();
+  world.kill(world.life(0), std::nullopt);
+  world.run_for(12h);
+  world.checker().struck();
+  world.delete_object(kube::Pod::resource, {"prod", before.at(0).name});
+  world.delete_object(kube::Service::resource, {"prod", "db-client"});
+  world.run_for(12h);
+  EXPECT_EQ(voters(), 3U);
+  (void)world.start_operator();
+  world.must_converge(3min);
+  EXPECT_EQ(members(), before);
+  EXPECT_EQ(gone(v1::EtcdMember::resource), 0U);
+  EXPECT_EQ(gone(kube::PersistentVolumeClaim::resource), 0U);
+}
+
+/// Nobody may list EtcdClusters, as if there had never been any: to an operator that works, and to
+/// one that starts.
+TEST_F(ScenarioOfOperators, S40_TheDefinitionOfClustersIsAwayForAnHour) {
+  settled_cluster(3);
+  const auto before = members();
+  const Instant end = world.time().now() + 1h;
+  instead = [&, end](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
+    if (!(call.resource == v1::EtcdCluster::resource) || world.time().now() > end) return {};
+    return Result<Json>(Error{Code::NotFound, "the server could not find the requested resource"});
+  };
+  for (const std::string& kind : world.life(0).api().watched())
+    world.life(0).api().line(kind).silent_until(world.time().now() + 5min);
+  world.run_for(20min);
+  world.kill(world.life(0), 1s);
+  world.run_for(41min);
+  EXPECT_EQ(members(), before);
+  EXPECT_EQ(gone(v1::EtcdMember::resource) + gone(kube::Pod::resource), 1U) << "the founder's Pod";
+  world.scale(kKey, 2);
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 2U);
+}
+
 TEST_F(ScenarioOfOperators, S52_AnOperatorStartsWithAThousandClusters) {
   constexpr int kClusters = 1000, kWithEtcd = 100;  // The others never had a member.
   (void)world.start_operator();

@@ -323,6 +323,38 @@ TEST_F(ScenarioOfPeople, S38_ANameIsUsedAgainAtOnceWhileTheOldOneEnds) {
       EXPECT_FALSE(old.contains(std::string(object->at("metadata").at("uid").as_string())));
 }
 
+/// The namespace goes: the server takes nothing new into it, and deletes what there is, kind after
+/// kind, in an order that nobody promises.
+class ScenarioOfNamespaces : public ScenarioOfPeople, public ::testing::WithParamInterface<int> {};
+
+TEST_P(ScenarioOfNamespaces, S39_ANamespaceEnds) {
+  settled_cluster(3);
+  world.scale(kKey, 5);
+  world.run_for(GetParam() * 3s);  // In the middle of its growth, or later.
+  instead = [](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
+    if (call.verb != kube::Verb::Create || call.ns != "prod") return {};
+    return Result<Json>(Error{Code::Denied,
+                              "unable to create new content in namespace prod because it is being "
+                              "terminated"});
+  };
+  std::vector<api::Resource> kinds = children();
+  kinds.push_back(v1::EtcdCluster::resource);
+  std::ranges::rotate(kinds, kinds.begin() + GetParam());
+  const Instant begin = world.time().now();
+  world.checker().fate_took("prod", "db");
+  for (const auto& r : kinds) {
+    for (const auto& object : world.server().look_all(r)) {
+      const api::ObjectKey key{"prod", std::string(object->at("metadata").at("name").as_string())};
+      world.delete_object(r, key);
+    }
+    world.run_for(1s);
+  }
+  EXPECT_TRUE(world.run_until([&] { return left_over() == 0; }, 1min)) << left_over();
+  EXPECT_EQ(count(v1::EtcdCluster::resource), 0U);
+  EXPECT_LE(busiest_minute(begin), 20U);  // Most of them tell what goes.
+}
+INSTANTIATE_TEST_SUITE_P(From, ScenarioOfNamespaces, ::testing::Range(0, 6));
+
 TEST_F(ScenarioOfPeople, S41_SomebodyDeletesServicesPodsAndAMember) {
   settled_cluster(3);
   const auto before_it = members();

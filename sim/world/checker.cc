@@ -174,14 +174,15 @@ void Checker::after_change(const std::string& who, std::string_view path, const 
   if (!quorate(before.cluster, now) && quorate(before.cluster, before.members))
     violated("I1", who + " takes the quorum by " + std::string(path));
   if (!path.ends_with("/MemberAdd")) return;
-  // I3: no more learners than voters are missing.
+  // I3: no more learners of ours than voters are missing. What a person adds is that person's.
   for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
     const api::ObjectKey key{text_at(*object, {"metadata", "namespace"}),
                              text_at(*object, {"metadata", "name"})};
     if (etcd_of(key) != before.cluster) continue;
+    const std::string ours = "." + key.name + "." + key.ns + ".svc:2380";
     int staying = 0, learners = 0;
     for (const EtcdNet::Member& member : now) {
-      if (member.learner) ++learners;
+      if (member.learner && member.peer_url.ends_with(ours)) ++learners;
       const auto known = server_.look(v1::EtcdMember::resource, {key.ns, member.name});
       if (!member.learner && known && !at(*known, {"metadata", "deletionTimestamp"})) ++staying;
     }

@@ -13,13 +13,11 @@ namespace v1 = api::v1alpha2;
 
 /// Reasons that somebody should look at.
 constexpr std::string_view kTroubles[] = {
-    v1::kBootstrapFailed, v1::kClusterUnreachable, v1::kCrashLooping,
-    v1::kDataLost,        v1::kDeadlineExceeded,   v1::kForeignMember,
-    v1::kImagePullFailed, v1::kMembersUnhealthy,   v1::kNotImplemented,
-    v1::kPodConflict,     v1::kPodRejected,        v1::kPodTemplateConflict,
-    v1::kQuorumLost,      v1::kSplitBrain,         v1::kUnschedulable,
-    v1::kUnsupportedFlag, v1::kUnsupportedVersion, v1::kVersionMismatch,
-    v1::kVolumeConflict};
+    v1::kBootstrapFailed,     v1::kClusterUnreachable, v1::kCrashLooping,    v1::kDataLost,
+    v1::kDeadlineExceeded,    v1::kForeignMember,      v1::kImagePullFailed, v1::kMembersUnhealthy,
+    v1::kNotImplemented,      v1::kObjectRejected,     v1::kPodConflict,     v1::kPodRejected,
+    v1::kPodTemplateConflict, v1::kQuorumLost,         v1::kSplitBrain,      v1::kUnschedulable,
+    v1::kUnsupportedFlag,     v1::kUnsupportedVersion, v1::kVersionMismatch, v1::kVolumeConflict};
 
 bool is_trouble(std::string_view reason) {
   return std::ranges::find(kTroubles, reason) != std::end(kTroubles);

@@ -4,6 +4,7 @@ import argparse
 import collections
 import json
 import os
+import subprocess
 import sys
 import time
 import traceback
@@ -137,6 +138,17 @@ def deletion(cluster):
     cluster.delete()
 
 
+def recipes():
+    """Those that need containers, too; a row that does not hold is printed."""
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recipes", "recipes.py")
+    done = subprocess.run([program, "--nodes", "--namespace", "e2e-recipes", "--version", "3.6.16"],
+                          capture_output=True, text=True, timeout=1200, check=False)
+    print("".join(f"  {line}\n" for line in done.stdout.splitlines() if not line.startswith("waits")), end="", flush=True)
+    if done.returncode != 0:
+        raise Failed(done.stderr.strip() or "rows failed")
+    kubectl("delete", "namespace", "e2e-recipes", "--wait=false")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
@@ -181,14 +193,16 @@ def main():
             case(f"deletion of etcd {version} leaves nothing", deletion, cluster)
     healed = case("healing: three members under clients", lambda: healing.Living(Cluster("db", "e2e-healing", "3.6.16")))
     if healed:
-        # These first, while there is a member on each node; who takes another's place may land beside a third.
-        case("healing: every node drained", healing.nodes_drained, healed)
+        case("healing: every member defragmented, the leader last", healing.defragmented, healed)
         case("healing: a node killed, and returned", healing.node_killed, healed)
         case("healing: each member's data wiped in turn", healing.data_wiped, healed)
         case("healing: each member deleted in turn", healing.members_deleted, healed)
+        # After those, so that it is seen whether who took another's place stands alone on its node: else it cannot be drained.
+        case("healing: every node drained", healing.nodes_drained, healed)
         case("healing: deletion under clients leaves nothing", healed.end)
     case("memory: each Pod deleted in turn", healing.memory_pods_deleted)
     case("memory: a sole member loses its container, then its Pod", healing.memory_alone)
+    case("recipes: the commands of the operations guide", recipes)
     soaked = Cluster("db", "e2e-soak", "3.6.16", replicas=1)
 
     def soak_case():

@@ -1,10 +1,11 @@
-"""A cluster on real nodes that loses members, data and nodes, one after the other, under clients whose history is checked."""
+"""A cluster on real nodes that is edited, defragmented, and loses members, data and nodes, one after the other, under clients whose history is checked."""
 import calendar
+import json
 import time
 
 import faults
 from history import Writer
-from world import Cluster, Failed, condition, kill_container, kubectl, until
+from world import Cluster, Failed, condition, get, kill_container, kubectl, until
 
 BOUND = 120  # In seconds, for each repair; what it took is printed.
 
@@ -88,15 +89,67 @@ def replaced(living, what, lose):
         lose(name)
         seconds = living.whole_again(gone=name)
         spread = len({faults.node_of(p) for p in living.cluster.pods()})
+        if spread != len(faults.nodes()):
+            raise Failed(f"{name} was replaced beside another member: three are on {spread} nodes")
         print(f"  {what} {name}: three healthy voters after {seconds:.1f} s, on {spread} nodes, the new one ran for "
               f"{living.ran_for:.0f} s; writers waited {living.writer.longest_silence():.1f} s at most; "
               f"{living.keys} writes are there", flush=True)
 
 
+EDIT = {"extraArgs": {"max-txn-ops": "256"}, "priorityClassName": "system-cluster-critical",
+        "tolerations": [{"key": "storage", "operator": "Exists"}], "additionalMetadata": {"labels": {"team": "data"}},
+        "podTemplate": {"metadata": {"annotations": {"edited": "yes"}}, "spec": {"terminationGracePeriodSeconds": 20}}}
+
+
+def is_edited(pod):
+    spec, etcd = pod["spec"], next(c for c in pod["spec"]["containers"] if c["name"] == "etcd")
+    return (any("--max-txn-ops=256" in word for word in etcd["command"] + etcd.get("args", []))
+            and spec["priorityClassName"] == "system-cluster-critical" and spec["terminationGracePeriodSeconds"] == 20
+            and any(t.get("key") == "storage" for t in spec["tolerations"])
+            and pod["metadata"]["labels"].get("team") == "data" and pod["metadata"]["annotations"].get("edited") == "yes")
+
+
 def members_deleted(living):
+    """Of a cluster whose spec has been edited: who comes is as the spec is now."""
+    cluster = living.cluster
+    kubectl("patch", "etcdclusters.etcd-operator.cozystack.io", cluster.name, "-n", cluster.namespace, "--type=merge",
+            "-p", json.dumps({"spec": EDIT}))
+    until(30, "none of the members is told to be as the spec is", lambda: cluster.object()["status"]["updatedMembers"] == 0)
+    if any(is_edited(pod) for pod in cluster.pods()):
+        raise Failed("a Pod that runs was edited")
+
     def lose(name):
-        kubectl("delete", "etcdmembers.etcd-operator.cozystack.io", name, "-n", living.cluster.namespace, "--wait=false")
+        kubectl("delete", "etcdmembers.etcd-operator.cozystack.io", name, "-n", cluster.namespace, "--wait=false")
     replaced(living, "deleted", lose)
+    until(30, "all members are told to be as the spec is", lambda: cluster.object()["status"]["updatedMembers"] == 3)
+    if not all(is_edited(pod) for pod in cluster.pods()):
+        raise Failed(f"a Pod is not as the spec is: {json.dumps([pod['spec'] for pod in cluster.pods()])}")
+
+
+def defragmented(living):
+    """Each member's file shrinks, the leader's last and not while it leads."""
+    cluster = living.cluster
+    value = "x" * 65536
+    for n in range(200):
+        cluster.etcdctl("put", f"bulk/{n}", value)
+    cluster.etcdctl("del", "--prefix", "bulk/")
+    revision = json.loads(cluster.etcdctl("get", "none", "-w", "json"))["header"]["revision"]
+    cluster.etcdctl("compact", str(revision), "--physical")
+    leader = cluster.leader()["metadata"]["name"]
+    living.writer.longest_silence()
+    kubectl("apply", "-f", "-", stdin=json.dumps({
+        "apiVersion": "etcd-operator.cozystack.io/v1alpha2", "kind": "EtcdDefrag",
+        "metadata": {"name": "now", "namespace": cluster.namespace},
+        "spec": {"clusterRef": {"name": cluster.name}, "rule": {"freeSpaceAbove": "1Mi"}}}))
+    run = until(90, "the run is complete", lambda: next(
+        (d for d in get("etcddefrags.etcd-operator.cozystack.io", cluster.namespace) if d["status"].get("phase") == "Complete"),
+        None))
+    done = run["status"]["members"]
+    if len(done) != 3 or done[-1]["name"] != leader or any(m["reclaimedBytes"] < 8 << 20 for m in done):
+        raise Failed(f"{leader} led; the run did {done}")
+    living.whole_again()
+    print(f"  {[m['reclaimedBytes'] >> 20 for m in done]} MiB given back; writers waited "
+          f"{living.writer.longest_silence():.1f} s at most; {living.keys} writes are there", flush=True)
 
 
 def data_wiped(living):

@@ -84,7 +84,7 @@ class Story:
     def run(self, row):
         end = time.monotonic() + row.get("within", LIMIT_SECONDS)
         self.look()
-        again = "stdin" not in row and not row.get("want") in ("patched", "deleted")
+        again = "stdin" not in row and not row.get("want") in ("patched", "deleted", "another")
         while (why := self.once(row)) and again and time.monotonic() < end:
             time.sleep(1)
         return why

@@ -252,8 +252,19 @@ def metrics_explained(tree):
         yield f"{page}:{rows[name]}: there is no metric {name}"
 
 
+def tests_are_there(tree):
+    """Each test that docs/safety.md names for a weakness (a row that begins with W or P) is in the tests."""
+    page = "docs/safety.md"
+    tests = "".join(tree.text[f] for f in tree.text if f.startswith(("sim/scenarios/", "test/")))
+    for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):
+        if re.match(r"\| [WP]\d", line):
+            for name in re.findall("`([^`]+)`", line):
+                if name not in tests:
+                    yield f"{page}:{number}: no test is named {name}"
+
+
 RULES = (columns, real_world, coroutines, distributions, unordered, granted, upward_includes, named_by_cmake,
-         heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained)
+         heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained, tests_are_there)
 
 
 def unproven_headers(tree):

@@ -136,6 +136,12 @@ class Tidy(unittest.TestCase):
         self.assertIn("no row for the metric etcd_operator_n", violations(**files)[0])
         self.assertEqual(violations(**page), ["docs/operations.md:1: there is no metric etcd_operator_n"])
 
+    def test_a_test_that_the_page_of_weaknesses_names_must_be_there(self):
+        files = {"sim/scenarios/a.txt": "TEST(A, W1_x)\n", "test/e2e/cases.py": 'case("nodes: y")\n'}
+        self.assertEqual(violations(**files, **{"docs/safety.md": "| W1 | `W1_x` | `nodes: y` |\n| I1 | `f` |\n"}), [])
+        self.assertEqual(violations(**files, **{"docs/safety.md": "| P2 | `gone` |\n"}),
+                         ["docs/safety.md:1: no test is named gone"])
+
     def test_a_header_is_unproven_until_a_source_includes_it_first(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["git", "init", "-q", folder], check=True)

@@ -111,6 +111,8 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     out.set(v1::kDegraded, "True", v1::kForeignMember,
             "etcd has members that no EtcdMember stands for: " + joined(foreign) +
                 "; remove them with etcdctl if they are not wanted");
+  else if (!seen.rejected.empty() && is_complete(seen, census))
+    out.set(v1::kDegraded, "True", v1::kObjectRejected, seen.rejected);
   else if (seen.linearizable && census.ready >= census.want)
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (seen.linearizable)

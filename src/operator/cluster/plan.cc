@@ -304,12 +304,12 @@ Step Rules::create() {
 
 /// One after the other: an etcd that joins resolves the names of all members and asks each for its
 /// version before it serves. It waits for one that has no address yet (30 s), and two that start at
-/// the same moment wait for each other (15 s, measured).
+/// the same moment wait for each other (15 s, measured). For who is not ours it may wait for ever.
 Step Rules::add() {
   for (const Seat* seat : census.joiners) {
     if (seat->listed) continue;
     for (const Seat* other : census.learners)
-      if (unstarted(*other))
+      if (unstarted(*other) && other->object)
         return wait(other->name + " to start before " + seat->name + " is added");
     if (census.learners.size() >= learner_limit())
       return wait("a learner to vote before " + seat->name + " is added");

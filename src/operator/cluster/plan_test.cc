@@ -199,6 +199,7 @@ TEST(ClusterPlan, Table) {
       {3, "a:V* b:V+ c:V+ y:X+", "none", "a foreign voter is a person's to remove"},
       {3, "a:V* b:V+ y:x", "create-member #1", "a foreign learner takes one of eight places"},
       {3, "a:V*o b:V+o y:x", "none", "or the only one"},
+      {3, "a:V* b:N c:N y:x", "add-learner b", "W11: and is not waited for"},
   };
   for (const Row& row : rows)
     EXPECT_EQ(step_of(observe(row.replicas, row.seats)), row.step)
@@ -1019,6 +1020,13 @@ TEST(ClusterPlan, ConditionsTable) {
        "True QuorumAvailable: 2/3 members ready",
        "True MembersUnhealthy: 2/3 members ready; exceeded quota",
        "True MemberReplacing: 3 of 3 members vote; exceeded quota"},
+      {"a:V* b:V+ c:V+", [](auto& o) { o.rejected = "Service db-client belongs to somebody else"; },
+       "True QuorumHealthy: All members are ready",
+       "True ObjectRejected: Service db-client belongs to somebody else",
+       "False Reconciled: the cluster is as its spec wants it"},
+      {"a:V* b:V+ c:V+ d:L+", [](auto& o) { o.rejected = "not yet"; },
+       "True QuorumHealthy: All members are ready", "False QuorumHealthy: All members are ready",
+       "True MemberReplacing: 3 of 3 members vote; not yet"},
       {"a:V* b:V+ c:V+!", nothing, "True QuorumHealthy: All members are ready",
        "False QuorumHealthy: All members are ready",
        "True MemberReplacing: 2 of 3 members vote, 1 leaving"},

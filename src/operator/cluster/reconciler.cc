@@ -176,6 +176,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
     memory_.erase(key);
     refusals_.forget(key);
     budget_refusals_.forget(key);
+    service_refusals_.forget(key);
     contested_.forget(key);
     breaker_.forget(key);
     if (with_.flight) with_.flight->gone(v1::EtcdCluster::resource.kind, key);
@@ -259,6 +260,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
       seen.taken_names.push_back(volume->metadata.name.substr(5));
   observe_children(seen);
   seen.rejected = refusals_.why(key);
+  if (seen.rejected.empty()) seen.rejected = service_refusals_.why(key);
   if (seen.rejected.empty()) seen.rejected = budget_refusals_.why(key);
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
@@ -486,8 +488,7 @@ Result<Done> Reconciler::put_right(kube::Store<T>& store, const Observation& see
   return Done{};
 }
 
-/// Services and the budget. What somebody undoes again and again is done less and less often. A
-/// budget that is refused is told of, and holds up nothing: members are replaced all the same.
+/// Services and the budget. What somebody undoes again and again is done less and less often.
 Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
   v1::EtcdCluster reported = seen.cluster;  // With the target that this pass may have adopted.
   reported.status = plan.status;
@@ -502,27 +503,38 @@ Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
     if (done) contested_.did(key, what, now);
     return done;
   };
+  /// Told of, and holds up nothing: members are replaced all the same.
+  const auto try_to = [&](Refusals& refusals, auto& store, const std::string& what,
+                          const Json& wanted) -> Result<Done> {
+    if (const Duration wait = refusals.wait(key, what, now); wait > Duration(0)) {
+      plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(wait));
+      return Done{};
+    }
+    auto done = put(store, what, wanted);
+    if (refusals.note(key, what, done, now))
+      with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
+    if (!refused(done)) return done;
+    plan.again = std::min(plan.again, kAgainSoon);  // There is something to report.
+    return Done{};
+  };
   Stores& stores = with_.stores;
+  const bool born = !plan.status.cluster_id.empty();
   Result<Done> done = Done{};
   if (plan.make_headless_service)
     done = put(stores.services, "headless service", headless_service(reported));
-  if (done && plan.make_client_service)
+  if (done && plan.make_client_service && !born)
     done = put(stores.services, "client service", client_service(reported));
+  else if (done && plan.make_client_service)
+    done = try_to(service_refusals_, stores.services, "client service", client_service(reported));
+  else if (done) service_refusals_.forget(key);
   if (done && plan.drop_budget) done = drop_budget(key);
   if (!done || !plan.budget) return done;
   const std::string what = "budget " + std::to_string(*plan.budget);
-  if (const Duration wait = budget_refusals_.wait(key, what, now); wait > Duration(0)) {
-    plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(wait));
-    return done;
-  }
   const bool news = contested_.wait(key, what, now) == Duration(0);
-  done = put(stores.budgets, what, budget(reported, *plan.budget));
-  if (done && news && *plan.budget == 0) tell_not_redundant(seen);
-  if (budget_refusals_.note(key, what, done, now))
-    with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
-  if (!refused(done)) return done;
-  plan.again = std::min(plan.again, kAgainSoon);  // There is something to report.
-  return Done{};
+  done = try_to(budget_refusals_, stores.budgets, what, budget(reported, *plan.budget));
+  const bool made = done && budget_refusals_.why(key).empty();
+  if (made && news && *plan.budget == 0) tell_not_redundant(seen);
+  return done;
 }
 
 namespace {

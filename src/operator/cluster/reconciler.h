@@ -81,7 +81,7 @@ class Reconciler {
     Proof joiner;
   };
   std::map<api::ObjectKey, Memory> memory_;
-  Refusals refusals_, budget_refusals_;
+  Refusals refusals_, service_refusals_, budget_refusals_;
   Contested contested_;
   Breaker breaker_;
 };

@@ -153,11 +153,11 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
 }
 
 json::object apart_by(const v1::EtcdMember& member, const char* topology, int weight) {
-  json::object of_cluster;
-  of_cluster[v1::kClusterLabel] = member.spec.cluster_name;
+  json::object who_stay{{"matchExpressions",
+                         json::array{{{"key", v1::kLeavingLabel}, {"operator", "DoesNotExist"}}}}};
+  who_stay["matchLabels"].emplace_object()[v1::kClusterLabel] = member.spec.cluster_name;
   return {{"weight", weight},
-          {"podAffinityTerm",
-           {{"topologyKey", topology}, {"labelSelector", {{"matchLabels", of_cluster}}}}}};
+          {"podAffinityTerm", {{"topologyKey", topology}, {"labelSelector", who_stay}}}};
 }
 
 /// For who says nothing about it: a node that is lost should cost one member, and a zone as few as

@@ -129,10 +129,14 @@ TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
     "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
       {"weight": 100, "podAffinityTerm": {
         "topologyKey": "kubernetes.io/hostname",
-        "labelSelector": {"matchLabels": {"etcd-operator.cozystack.io/cluster": "db"}}}},
+        "labelSelector": {"matchLabels": {"etcd-operator.cozystack.io/cluster": "db"},
+          "matchExpressions": [
+            {"key": "etcd-operator.cozystack.io/leaving", "operator": "DoesNotExist"}]}}},
       {"weight": 50, "podAffinityTerm": {
         "topologyKey": "topology.kubernetes.io/zone",
-        "labelSelector": {"matchLabels": {"etcd-operator.cozystack.io/cluster": "db"}}}}
+        "labelSelector": {"matchLabels": {"etcd-operator.cozystack.io/cluster": "db"},
+          "matchExpressions": [
+            {"key": "etcd-operator.cozystack.io/leaving", "operator": "DoesNotExist"}]}}}
     ]}},
     "volumes": [
       {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-x1"}},

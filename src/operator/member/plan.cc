@@ -74,6 +74,13 @@ Step pod_step(const Observation& seen) {
   return NoStep{};
 }
 
+/// Else who takes its place would be kept from its node, and come to where another one is.
+bool leaves_unmarked(const Observation& seen) {
+  return seen.member.metadata.terminating() && seen.pod &&
+         is_ours(seen.pod->metadata, seen.member) && !seen.pod->metadata.terminating() &&
+         !seen.pod->metadata.labels.contains(v1::kLeavingLabel);
+}
+
 Step next(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   if (!seen.cluster)  // Gone or going: so is its data, and etcd need not be asked.
@@ -82,6 +89,7 @@ Step next(const Observation& seen) {
                : Step(NoStep{});
   if (!has_our_finalizer(member.metadata))
     return member.metadata.terminating() ? Step(NoStep{}) : Step(AddFinalizer{});
+  if (leaves_unmarked(seen)) return MarkLeaving{seen.pod->metadata.uid};
   if (member.spec.dormant) {
     const bool sleeps =
         !seen.pod || !is_ours(seen.pod->metadata, member) || seen.pod->metadata.terminating();
@@ -123,6 +131,7 @@ std::string to_string(const Step& step) {
       return s.founds ? "create-pod new" : "create-pod existing";
     }
     std::string operator()(const DeletePod& s) const { return "delete-pod: " + s.why; }
+    std::string operator()(const MarkLeaving&) const { return "mark-leaving"; }
     std::string operator()(const AdmitPod&) const { return "admit-pod"; }
     std::string operator()(const EndFounding&) const { return "end-founding"; }
     std::string operator()(const SetRole& s) const {

@@ -62,6 +62,17 @@ struct SetRole {
                                                      api::sparse("voter", &S::voter, "")});
   }
 };
+/// Labels the Pod of a member that is to go: the others' places are chosen as if it were gone.
+struct MarkLeaving {
+  static constexpr const char* word = "mark-leaving";
+  std::string pod_uid;
+  bool operator==(const MarkLeaving&) const = default;
+
+  static auto describe() {
+    using S = MarkLeaving;
+    return api::object("Labels the Pod.", std::tuple{api::sparse("podUID", &S::pod_uid, "")});
+  }
+};
 /// Lets a Pod that keeps its data in memory run: its UID is recorded, no other ever will.
 struct AdmitPod {
   static constexpr const char* word = "admit-pod";
@@ -83,7 +94,7 @@ struct EndFounding {
   }
 };
 using Step = std::variant<NoStep, ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod,
-                          DeletePod, SetRole, AdmitPod, EndFounding>;
+                          DeletePod, SetRole, MarkLeaving, AdmitPod, EndFounding>;
 
 struct Plan {
   api::v1alpha2::EtcdMemberStatus

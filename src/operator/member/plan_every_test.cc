@@ -104,6 +104,10 @@ struct Judge {
     const bool may_go = member.spec.dormant ? cluster() && has_finalizer() : useless && wanted();
     return world.pod == Child::Ours && step.uid == world.seen.pod->metadata.uid && may_go;
   }
+  bool operator()(const MarkLeaving& step) const {
+    return world.pod == Child::Ours && step.pod_uid == world.seen.pod->metadata.uid &&
+           member.metadata.terminating() && cluster();
+  }
   bool operator()(const AdmitPod&) const { return false; }     // No Pod here waits.
   bool operator()(const EndFounding&) const { return false; }  // No data here is in memory.
   bool operator()(const SetRole& step) const {                 // I13

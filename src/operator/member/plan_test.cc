@@ -233,8 +233,29 @@ TEST(MemberPlan, Table) {
          o.member.metadata.deletion_timestamp = "t";
        },
        "none", "others' finalizers are others'"},
-      {[](auto& o) { o.member.metadata.deletion_timestamp = "t"; }, "none",
-       "etcd has it still: it goes on serving"},
+      {[](auto& o) { o.member.metadata.deletion_timestamp = "t"; }, "mark-leaving",
+       "its node is free for who takes its place"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.pod->metadata.labels[v1::kLeavingLabel] = "true";
+       },
+       "none", "etcd has it still: it goes on serving"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.pod->metadata.deletion_timestamp = "t";
+       },
+       "none", "it goes by itself"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.pod->metadata.owner_references[0].uid = "other";
+       },
+       "none", "I6: somebody else's Pod"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.volume.reset();
+         o.member.status.pvc_name = "data-db-x1";
+       },
+       "mark-leaving", "its data is gone, and its Pod still holds a place"},
       {[](auto& o) {
          o.member.metadata.deletion_timestamp = "t";
          o.pod.reset();

@@ -27,8 +27,9 @@ bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
 /// which object. Else empty.
 std::string contested_write(const Observation& seen, const Step& step) {
   if (std::holds_alternative<AddFinalizer>(step)) return to_string(step);
-  const bool told =
-      std::holds_alternative<SetRole>(step) || std::holds_alternative<EndFounding>(step);
+  const bool told = std::holds_alternative<SetRole>(step) ||
+                    std::holds_alternative<MarkLeaving>(step) ||
+                    std::holds_alternative<EndFounding>(step);
   return told ? to_string(step) + " " + seen.pod->metadata.uid : "";
 }
 
@@ -251,6 +252,13 @@ struct Actor {
   Result<Done> operator()(const SetRole& step) const {
     json::object label;
     label[v1::kRoleLabel] = step.voter ? Json(v1::kVoter) : Json(nullptr);
+    return change_pod({{"metadata", {{"uid", step.pod_uid}, {"labels", std::move(label)}}}},
+                      "label");
+  }
+
+  Result<Done> operator()(const MarkLeaving& step) const {
+    json::object label;
+    label[v1::kLeavingLabel] = "true";
     return change_pod({{"metadata", {{"uid", step.pod_uid}, {"labels", std::move(label)}}}},
                       "label");
   }

@@ -1,0 +1,348 @@
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"etcdop.test/standin/kube"
+)
+
+// What hurts in the reference (design, section 9), on a real API server and real etcds. docs/safety.md lists where each is tested.
+
+// says waits until a condition of the cluster is one of those.
+func (e *Env) says(ctx context.Context, kind string, wanted ...string) error {
+	return e.Until(ctx, e.Namespace, converge, func() error {
+		if cluster := e.cluster(); cluster != nil && slices.Contains(wanted, cluster.Condition(kind)) {
+			return nil
+		}
+		return fmt.Errorf("condition %s is not %v", kind, wanted)
+	})
+}
+
+// same complains when members or volumes are not those of before, by UID.
+func (e *Env) same() func() error {
+	look := func() []string {
+		var list []string
+		for _, member := range e.Members.In(e.Namespace) {
+			list = append(list, "EtcdMember "+member.Metadata.UID)
+		}
+		for _, claim := range e.Kubelet.PVCs.In(e.Namespace) {
+			list = append(list, "PVC "+claim.Metadata.UID)
+		}
+		slices.Sort(list)
+		return list
+	}
+	before := look()
+	return func() error {
+		if now := look(); !slices.Equal(before, now) {
+			return fmt.Errorf("there were %v and are %v", before, now)
+		}
+		return nil
+	}
+}
+
+// allCrash ends every etcd more often than the reference waits for before it deletes members.
+func allCrash(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	same := e.same()
+	for range 6 {
+		for _, pod := range e.pods() {
+			e.Kubelet.Signal(e.Namespace, pod.Metadata.Name, syscall.SIGKILL)
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+		if err := same(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(e.Settled(ctx, 3), same())
+}
+
+// statusFollows freezes two of three: the status says so, and later that all is well.
+func statusFollows(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	same := e.same()
+	frozen := names(e.pods())[:2]
+	for _, name := range frozen {
+		e.Kubelet.Signal(e.Namespace, name, syscall.SIGSTOP)
+	}
+	err := errors.Join(
+		e.says(ctx, "Available", "False/QuorumLost", "Unknown/ClusterUnreachable"),
+		e.says(ctx, "Degraded", "True/QuorumLost"),
+		e.Until(ctx, e.Namespace, converge, func() error {
+			if ready := e.cluster().Status.ReadyMembers; ready > 1 {
+				return fmt.Errorf("%d members are told ready", ready)
+			}
+			return nil
+		}))
+	for _, name := range frozen {
+		e.Kubelet.Signal(e.Namespace, name, syscall.SIGCONT)
+	}
+	return errors.Join(err, e.Settled(ctx, 3), same())
+}
+
+// budgetAtOnce looks at the budget as soon as there is a member at all.
+func budgetAtOnce(ctx context.Context, e *Env) error {
+	if err := e.Create(ctx, 3, nil); err != nil {
+		return err
+	}
+	err := e.Until(ctx, e.Namespace, converge, func() error {
+		if len(e.Members.In(e.Namespace)) == 0 {
+			return errors.New("there is no EtcdMember")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, write := range e.Guard().Writes() {
+		switch {
+		case strings.HasPrefix(write.Kind(), "POST poddisruptionbudgets/"):
+			return e.Settled(ctx, 3)
+		case strings.HasPrefix(write.Kind(), "POST etcdmembers/"):
+			return errors.New("the EtcdMember was made before its budget")
+		}
+	}
+	return errors.New("no budget was made")
+}
+
+// endedPod says of a Pod that it has failed, as a kubelet does that evicts it.
+func endedPod(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	same := e.same()
+	pod := e.pods()[0].Metadata
+	failed := map[string]any{"status": map[string]any{"phase": "Failed", "reason": "Evicted"}}
+	if err := e.Client.Patch(ctx, pod.Path(kube.Pods, "status"), failed); err != nil {
+		return err
+	}
+	err := e.Until(ctx, e.Namespace, converge, func() error {
+		if now := e.Kubelet.Pods.Get(e.Namespace, pod.Name); now == nil || now.Metadata.UID == pod.UID {
+			return errors.New("the Pod that failed is still there")
+		}
+		return nil
+	})
+	return errors.Join(err, e.Settled(ctx, 3), same())
+}
+
+// bornLate has an image only after the deadline of the cluster's birth.
+func bornLate(ctx context.Context, e *Env) error {
+	e.Version = "3.6.14"
+	e.Kubelet.SetImage(e.Version, false)
+	defer e.Kubelet.SetImage(e.Version, true)
+	if err := e.Create(ctx, 1, func(spec map[string]any) { spec["progressDeadlineSeconds"] = 10 }); err != nil {
+		return err
+	}
+	if err := e.says(ctx, "Progressing", "False/BootstrapFailed"); err != nil {
+		return err
+	}
+	if err := e.Client.Patch(ctx, kube.Namespaced(kube.EtcdClusters, e.Namespace, clusterName),
+		map[string]any{"metadata": map[string]any{"annotations": map[string]any{"looked": "at"}}}); err != nil {
+		return err
+	}
+	if e.cluster().Condition("Available") != "False/BootstrapFailed" {
+		return errors.New("it is not told that the cluster is not there")
+	}
+	e.Kubelet.SetImage(e.Version, true)
+	return e.Settled(ctx, 1)
+}
+
+// ghost adds a learner that nobody starts, and grows beside it.
+func ghost(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 1); err != nil {
+		return err
+	}
+	ip := e.pods()[0].Status.PodIP
+	var added struct{ Member etcdMember }
+	request := map[string]any{"peerURLs": []string{"http://192.0.2.1:2380"}, "isLearner": true}
+	if err := call(ctx, ip, "cluster/member/add", request, &added); err != nil {
+		return err
+	}
+	if err := e.Scale(ctx, 3); err != nil {
+		return err
+	}
+	err := errors.Join(
+		e.Until(ctx, e.Namespace, converge, func() error { return e.allReady(3) }),
+		e.says(ctx, "Degraded", "True/ForeignMember"))
+	if err != nil {
+		return err
+	}
+	if err := call(ctx, ip, "cluster/member/remove", map[string]any{"ID": added.Member.ID}, &memberList{}); err != nil {
+		return fmt.Errorf("it did not stay for a person to remove: %w", err)
+	}
+	return e.Settled(ctx, 3)
+}
+
+// restFor is how long a cluster is left alone to see what that costs: a minute and a half has a look at it, at least.
+const restFor = 90 * time.Second
+
+func nothingAtRest(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	e.Guard().Begin("rest", nil)
+	if err := pause(ctx, restFor); err != nil {
+		return err
+	}
+	if writes := e.Guard().Writes(); len(writes) > 0 {
+		return fmt.Errorf("%d writes at rest, the last: %s", len(writes), lastWrite(writes))
+	}
+	return nil
+}
+
+// foreignService has a Service of our name that is not ours.
+func foreignService(ctx context.Context, e *Env) error {
+	name := clusterName + "-client"
+	service := map[string]any{
+		"metadata": map[string]any{"name": name},
+		"spec":     map[string]any{"selector": map[string]any{"app": "theirs"}, "ports": []any{map[string]any{"port": 80}}},
+	}
+	if err := e.Client.Create(ctx, kube.Namespaced(kube.Services, e.Namespace), service); err != nil {
+		return err
+	}
+	if err := e.Create(ctx, 1, nil); err != nil {
+		return err
+	}
+	words := "Service " + name + " belongs to somebody else"
+	err := e.Until(ctx, e.Namespace, converge, func() error {
+		cluster := e.cluster()
+		if cluster == nil || !slices.ContainsFunc(cluster.Status.Conditions,
+			func(c kube.Condition) bool { return strings.Contains(c.Message, words) }) {
+			return fmt.Errorf("no condition says %q", words)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if members := e.Members.In(e.Namespace); len(members) > 0 {
+		return fmt.Errorf("%v was made all the same", names(members))
+	}
+	path := kube.Namespaced(kube.Services, e.Namespace, name)
+	var now struct {
+		Spec struct{ Selector map[string]string }
+	}
+	if err := e.Client.Get(ctx, path, &now); err != nil {
+		return err
+	}
+	if now.Spec.Selector["app"] != "theirs" || len(now.Spec.Selector) != 1 {
+		return fmt.Errorf("its selector is %v now", now.Spec.Selector)
+	}
+	if err := e.Client.Delete(ctx, path, nil); err != nil {
+		return err
+	}
+	return e.Settled(ctx, 1)
+}
+
+// full fills the database: Pods stay ready, and so clients can read, and compact, by the Service.
+func full(ctx context.Context, e *Env) error {
+	err := e.Create(ctx, 1, func(spec map[string]any) {
+		spec["options"] = map[string]any{"quotaBackendBytes": 1 << 20}
+	})
+	if err != nil {
+		return err
+	}
+	if err := e.Settled(ctx, 1); err != nil {
+		return err
+	}
+	e.writer.end()
+	pod := e.pods()[0]
+	value := strings.Repeat("A", 1<<17)
+	isFull := func() error {
+		var answer struct{}
+		for i := range 40 {
+			key := fmt.Sprintf("a2V5%04d", i) // base64, of any key
+			err := call(ctx, pod.Status.PodIP, "kv/put", map[string]any{"key": key, "value": value}, &answer)
+			if err != nil && strings.Contains(err.Error(), "database space exceeded") {
+				return nil
+			}
+		}
+		return errors.New("40 values of 96 kB do not fill a megabyte")
+	}
+	if err := isFull(); err != nil {
+		return err
+	}
+	for range 10 {
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+		now := e.Kubelet.Pods.Get(e.Namespace, pod.Metadata.Name)
+		if now == nil || now.Metadata.UID != pod.Metadata.UID || !isReady(now) {
+			return errors.New("the Pod of a full etcd is not ready, or not the same")
+		}
+	}
+	if got := e.cluster().Condition("Available"); !strings.HasPrefix(got, "True/") {
+		return fmt.Errorf("Available is %s", got)
+	}
+	return nil
+}
+
+// lateAndServing cannot grow in time, for a quota: it serves, and what is amiss is put right.
+func lateAndServing(ctx context.Context, e *Env) error {
+	err := e.Create(ctx, 1, func(spec map[string]any) { spec["progressDeadlineSeconds"] = 10 })
+	if err == nil {
+		err = e.Settled(ctx, 1)
+	}
+	if err != nil {
+		return err
+	}
+	path := kube.Namespaced("/api/v1/resourcequotas", e.Namespace)
+	one := map[string]any{"metadata": map[string]any{"name": "one"}, "spec": map[string]any{"hard": map[string]any{"pods": "1"}}}
+	if err := errors.Join(e.Client.Create(ctx, path, one), e.Scale(ctx, 3)); err != nil {
+		return err
+	}
+	if err := e.says(ctx, "Progressing", "False/DeadlineExceeded"); err != nil {
+		return err
+	}
+	if got := e.cluster().Condition("Available"); !strings.HasPrefix(got, "True/") {
+		return fmt.Errorf("Available is %s", got)
+	}
+	budget := kube.Namespaced(kube.PDBs, e.Namespace, clusterName)
+	if err := e.Client.Delete(ctx, budget, nil); err != nil {
+		return err
+	}
+	err = e.Until(ctx, e.Namespace, converge, func() error {
+		if e.PDBs.Get(e.Namespace, clusterName) == nil {
+			return errors.New("the budget is not there again")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := e.Client.Delete(ctx, path+"/one", nil); err != nil {
+		return err
+	}
+	return e.Settled(ctx, 3)
+}
+
+// namespaceEnds deletes the namespace: the server takes nothing new into it and deletes all there is, in an order of its own.
+func namespaceEnds(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 3); err != nil {
+		return err
+	}
+	e.writer.end()
+	path := "/api/v1/namespaces/" + e.Namespace
+	if err := e.Client.Delete(ctx, path, nil); err != nil {
+		return err
+	}
+	return e.Until(ctx, e.Namespace, converge, func() error {
+		var namespace struct{ Status struct{ Conditions []kube.Condition } }
+		err := e.Client.Get(ctx, path, &namespace)
+		if kube.Code(err) == 404 {
+			return nil
+		}
+		return errors.Join(err, fmt.Errorf("the namespace is still there: %v", namespace.Status.Conditions))
+	})
+}
