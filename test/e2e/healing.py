@@ -1,4 +1,4 @@
-"""A cluster on real nodes that is edited, defragmented, and loses members, data and nodes, one after the other, under clients whose history is checked."""
+"""A cluster on real nodes that is edited, defragmented, and loses members, data and nodes in turn; clients' history is checked."""
 import calendar
 import json
 import time
