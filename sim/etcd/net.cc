@@ -159,7 +159,9 @@ bool EtcdNet::ready(const Address& address) const {
   const Applied& applied = process->dir->applied;
   const bool learner = applied.learns(process->id());
   const bool has_data = learner || applied.votes(process->id());
-  const bool reads = process->facts.livez_and_readyz ? world_->reads(*process) : healthy(address);
+  const bool intact = !any(applied.alarms, AlarmKind::Corrupt);
+  const bool reads =
+      process->facts.livez_and_readyz ? intact && world_->reads(*process) : healthy(address);
   return has_data && reads && !(learner && process->facts.readyz_fails_on_learners);
 }
 
