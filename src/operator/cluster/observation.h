@@ -132,6 +132,9 @@ struct Seat {
   std::optional<Listed> listed;  ///< Of a linearizable list of this pass; absent: there was none.
   std::optional<Answer> answer;
   std::optional<Hash> hash;  ///< Asked for only while a CORRUPT alarm is raised.
+  /// Seconds in which this process, looking all the time, has seen neither an answer nor a ready
+  /// Pod; only where there is a policy about it.
+  std::int64_t away_s = 0;
   bool operator==(const Seat&) const = default;
 
   static auto describe() {
@@ -141,7 +144,7 @@ struct Seat {
         std::tuple{api::required("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
                    api::optional("object", &S::object, ""), api::optional("pod", &S::pod, ""),
                    api::optional("listed", &S::listed, ""), api::optional("answer", &S::answer, ""),
-                   api::optional("hash", &S::hash, "")});
+                   api::optional("hash", &S::hash, ""), api::sparse("away", &S::away_s, "")});
   }
 };
 
@@ -178,6 +181,8 @@ struct Observation {
   bool alarms_hidden = false;       ///< A member told of one, and etcd did not list them.
   std::string rejected;  ///< What was refused in the last pass; empty if nothing worth telling.
   bool split = false;    ///< Members answered with different cluster ids.
+  std::int64_t replace_away_s = 0;  ///< AwayPolicy::after_s,
+  std::string policy_error;         ///< and its error.
   /// Of the other clusters, looked at only where a member is to be replaced: how many have been
   /// born, and how many of these are not available.
   std::int64_t others = 0, others_away = 0;
@@ -198,7 +203,9 @@ struct Observation {
             api::sparse("etcdError", &S::etcd_error, ""), api::sparse("alarms", &S::alarms, ""),
             api::sparse("alarmsHidden", &S::alarms_hidden, ""),
             api::sparse("rejected", &S::rejected, ""), api::sparse("split", &S::split, ""),
-            api::sparse("others", &S::others, ""), api::sparse("othersAway", &S::others_away, ""),
+            api::sparse("replaceAway", &S::replace_away_s, ""),
+            api::sparse("policyError", &S::policy_error, ""), api::sparse("others", &S::others, ""),
+            api::sparse("othersAway", &S::others_away, ""),
             api::sparse("clientService", &S::client_service, ""),
             api::sparse("headlessService", &S::headless_service, ""),
             api::sparse("budget", &S::budget, ""), api::sparse("budgetMin", &S::budget_min, "")});

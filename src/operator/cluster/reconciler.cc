@@ -267,9 +267,33 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
     seen.rejected = memory.put_off;
   ask_unless_silent(seen, endpoints);
-  if (std::ranges::any_of(seen.seats, lost) || suspicion_of(seen).who) observe_others(seen);
+  note_away(seen);
+  const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
+  if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
   std::ranges::sort(seen.seats, {}, &Seat::name);
   return seen;
+}
+
+/// Who has neither answered nor a ready Pod, and since when: it takes both, for the one is our
+/// network's word and the other the API server's.
+void Reconciler::note_away(Observation& seen) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  Memory& memory = memory_[key];
+  const AwayPolicy policy = away_policy(seen.cluster);
+  seen.replace_away_s = policy.after_s;
+  seen.policy_error = policy.error;
+  if (std::exchange(memory.policy_error, policy.error) != policy.error && !policy.error.empty())
+    with_.log.warn("ignored", {{"cluster", to_string(key)}, {"error", policy.error}});
+  std::set<std::string> unseen;
+  for (const Seat& seat : seen.seats) {
+    if (policy.after_s == 0 || !seat.object || seat.answer) continue;
+    const auto pod = with_.stores.pods.get({key.ns, seat.name});
+    if (!pod || !pod->ready()) unseen.insert(seat.object->uid);
+  }
+  const Instant now = with_.executor.now();
+  memory.away.note(unseen, now);
+  for (Seat& seat : seen.seats)
+    if (seat.object) seat.away_s = memory.away.seconds(seat.object->uid, now);
 }
 
 void Reconciler::observe_children(Observation& seen) const {

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/wall_time.h"
 #include "etcd/client.h"
+#include "operator/cluster/away.h"
 #include "operator/cluster/breaker.h"
 #include "operator/cluster/cluster_metrics.h"
 #include "operator/cluster/plan.h"
@@ -59,6 +60,7 @@ class Reconciler {
   using Answers = std::vector<std::pair<Seat*, Result<etcd::Status>>>;
   Answers ask_status(Observation& seen, const Endpoints& endpoints);
   void list_alarms(Observation& seen, etcd::Client& source, Answers& answers);
+  void note_away(Observation& seen);
   void compare_data(Observation& seen, const Endpoints& endpoints);
   std::map<std::string, etcd::KeyHash> ask_hashes(const std::vector<std::string>& whom,
                                                   const Endpoints& endpoints,
@@ -92,12 +94,14 @@ class Reconciler {
     Instant asked{};
   };
   /// No decision depends on it but by what an observation has of it: what the log said last, what
-  /// etcd puts off, for the next report, and hashes.
+  /// etcd puts off, for the next report, hashes, and who is away.
   struct Memory {
     std::string planned, said, put_off;
     Instant put_off_since{};
     Proof joiner;
     Hashes hashes;
+    Away away;
+    std::string policy_error;
   };
   std::map<api::ObjectKey, Memory> memory_;
   Refusals refusals_, budget_refusals_;
