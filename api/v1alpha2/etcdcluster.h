@@ -312,6 +312,7 @@ struct MemberReport {
   std::string version;  ///< As etcd last said.
   std::string db_size;  ///< Quantity; likewise. Empty: it never said.
   bool lagging = false;
+  std::string alarm;  ///< kNoSpace or kCorrupt; empty: it has raised none that we know of.
   bool operator==(const MemberReport&) const = default;
 
   static auto describe() {
@@ -328,7 +329,10 @@ struct MemberReport {
             sparse<Quantity>("dbSize", &S::db_size,
                              "Size of its database file when it last answered, in whole Mi."),
             sparse("lagging", &S::lagging,
-                   "Whether it lacks more than 5000 entries of the raft log.")});
+                   "Whether it lacks more than 5000 entries of the raft log."),
+            sparse("alarm", &S::alarm,
+                   "NoSpace or Corrupt: an alarm that etcd has raised for it and nobody has "
+                   "disarmed.")});
   }
 };
 

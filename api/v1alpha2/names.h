@@ -36,6 +36,10 @@ inline constexpr const char* kDataDirSubpathAnnotation =
     "etcd-operator.cozystack.io/data-dir-subpath";
 /// On EtcdClusters that came from elsewhere, "true": peers use certificates of their own making.
 inline constexpr const char* kPeerAutoTlsAnnotation = "etcd-operator.cozystack.io/peer-auto-tls";
+/// On EtcdClusters, a duration as Go writes it ("15m"): a voter that has not been seen for so long
+/// is replaced, and its volume is given up.
+inline constexpr const char* kReplaceUnreachableAnnotation =
+    "etcd-operator.cozystack.io/replace-unreachable-members-after";
 
 // The member's Pod.
 inline constexpr const char* kEtcdContainer = "etcd";
@@ -49,6 +53,8 @@ inline constexpr std::int64_t kUserId = 65532;      ///< Also group and fsGroup.
 inline constexpr const char* kAvailable = "Available";
 inline constexpr const char* kDegraded = "Degraded";
 inline constexpr const char* kProgressing = "Progressing";
+/// Whether etcd has raised an alarm; absent as long as it never has.
+inline constexpr const char* kAlarmed = "Alarmed";
 inline constexpr const char* kReady = "Ready";
 inline constexpr const char* kVersionDrifted = "VersionDrifted";
 /// Of EtcdDefrag: whether it may go on, and in the end whether it did what it was for.
@@ -67,6 +73,7 @@ inline constexpr const char* kPhaseUnreachable = "Unreachable";
 inline constexpr const char* kPhaseQuorumLost = "QuorumLost";
 inline constexpr const char* kPhaseDataLost = "DataLost";
 inline constexpr const char* kPhaseSplitBrain = "SplitBrain";
+inline constexpr const char* kPhaseCorrupt = "Corrupt";
 // status.members[].role.
 inline constexpr const char* kLeader = "Leader";
 inline constexpr const char* kFollower = "Follower";
@@ -115,6 +122,9 @@ inline constexpr const char* kForeignMember = "ForeignMember";
 inline constexpr const char* kMemberReplacing = "MemberReplacing";
 inline constexpr const char* kObjectRejected = "ObjectRejected";
 inline constexpr const char* kSplitBrain = "SplitBrain";
+inline constexpr const char* kNoSpace = "NoSpace";
+inline constexpr const char* kCorrupt = "Corrupt";
+inline constexpr const char* kDisarmed = "Disarmed";
 // EtcdDefrag; the first two are the reference's.
 inline constexpr const char* kClusterNotHealthy = "ClusterNotHealthy";
 inline constexpr const char* kClusterNotFound = "ClusterNotFound";

@@ -39,7 +39,8 @@ Result<Done> DataRequest::put(const std::string& key, std::uint64_t value) {
   bool done = until(end, [&] { return outcome->known; });
   if (done && outcome->refusal.code != 0) done = fail(outcome->refusal);
   if (done && pause(200us, 1ms)) return Done{};
-  if (!leader) return unavailable();
+  const bool refused_everywhere = outcome->known && outcome->refusal.code == kDataLoss;
+  if (!leader || refused_everywhere) return unavailable();
   return Error{Code::Lost, error_.message};
 }
 

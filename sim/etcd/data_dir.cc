@@ -171,6 +171,7 @@ void wipe(DataDir& dir) {
 }
 
 void corrupt(DataDir& dir) { dir.corrupt = true; }
+void falsify(DataDir& dir, const std::string& key) { dir.applied.store.falsify(key); }
 
 std::optional<std::pair<etcd::ClusterId, etcd::MemberId>> EtcdNet::owner_of(const DataDir& dir) {
   if (!dir.owner) return std::nullopt;

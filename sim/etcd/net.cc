@@ -159,7 +159,9 @@ bool EtcdNet::ready(const Address& address) const {
   const Applied& applied = process->dir->applied;
   const bool learner = applied.learns(process->id());
   const bool has_data = learner || applied.votes(process->id());
-  const bool reads = process->facts.livez_and_readyz ? world_->reads(*process) : healthy(address);
+  const bool intact = !any(applied.alarms, AlarmKind::Corrupt);
+  const bool reads =
+      process->facts.livez_and_readyz ? intact && world_->reads(*process) : healthy(address);
   return has_data && reads && !(learner && process->facts.readyz_fails_on_learners);
 }
 
@@ -241,6 +243,8 @@ std::string EtcdNet::self_check() const {
         if (a->flags.max_learners != b->flags.max_learners) continue;
         if (a->dir->applied.members != b->dir->applied.members)
           said += a->address + " and " + b->address + " applied the same, members differ\n";
+        // Where a fault made them differ, etcd says so.
+        if (any(a->dir->applied.alarms, AlarmKind::Corrupt)) continue;
         if (a->dir->applied.store != b->dir->applied.store)
           said += a->address + " and " + b->address + " applied the same, keys differ\n";
         if (a->dir->applied.users != b->dir->applied.users)

@@ -29,6 +29,8 @@ std::shared_ptr<DataDir> copy(const DataDir&);
 void wipe(DataDir&);
 /// The next start fails, as on a damaged log: exit 1.
 void corrupt(DataDir&);
+/// That key's newest value is another one, and nobody notices, as by a bit that fell over.
+void falsify(DataDir&, const std::string& key);
 
 /// Processes by address. Names are resolved as peers resolve them: through `Options::resolve`.
 ///

@@ -45,6 +45,8 @@ class Store {
   std::int64_t file_bytes() const { return file_bytes_; }
 
   void put(const std::string& key, std::string value);
+  /// A fault: the newest version of that key says something else from now on, on this member.
+  void falsify(const std::string& key) { keys_.at(key).back().value += "?"; }
   /// Of [key, end), or of `key` alone if `end` is empty. How many there were.
   std::int64_t erase(const std::string& key, const std::string& end);
   Refusal compact(std::int64_t revision);

@@ -20,6 +20,11 @@ class ScenarioOfDefrag : public Scenario {
   void until_run_says(const std::string& words) {
     ASSERT_TRUE(world.run_until([&] { return run_says() == words; }, 10min)) << run_says();
   }
+  bool put_by_hand() {
+    bool done = false;
+    by_hand([&] { done = bool(world.net().put(world.time(), leader().address, "by-hand", 1)); });
+    return done;
+  }
   /// Addresses that were defragmented, in order; "moved" where the leader handed over.
   std::vector<std::string> done() {
     std::vector<std::string> out;
@@ -117,6 +122,35 @@ TEST_F(ScenarioOfDefrag, S28_AFullDatabaseIsWhatARunIsFor) {
   defragment();
   until_run_says("Complete True/Defragmented");
   EXPECT_EQ(done().size(), 4U);
+}
+
+/// J3, P7: it is read all the time, and takes writes again once a run has made room.
+TEST_F(ScenarioOfDefrag, S28_AFullDatabaseIsReadAndTakesWritesAfterARun) {
+  settled_cluster(3);
+  const std::vector<EtcdNet::Member> before = members();
+  for (const auto& member : before)
+    by_hand([&] {
+      raise_alarm(world.time(), world.net(), leader().address,
+                  {etcd::AlarmKind::NoSpace, member.id});
+    });
+  ASSERT_TRUE(world.run_until([&] { return says(v1::kAlarmed) == "True/NoSpace"; }, 3min));
+  EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy") << "it is read";
+  EXPECT_EQ(says(v1::kDegraded), "True/NoSpace");
+  EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.phase, v1::kPhaseDegraded);
+  for (const auto& pod : world.members_of(kKey))
+    EXPECT_TRUE(read<kube::Pod>(pod)->ready()) << "the client Service keeps its endpoints";
+  world.run_for(10s);  // The Events of it.
+  const std::uint64_t writes = world.writes();
+  world.run_for(3min);
+  EXPECT_EQ(world.writes(), writes) << "it is told once, and nothing is done";
+  EXPECT_EQ(members(), before);
+  EXPECT_FALSE(put_by_hand());
+  defragment();
+  until_run_says("Complete True/Defragmented");
+  EXPECT_TRUE(put_by_hand());
+  ASSERT_TRUE(world.run_until([&] { return says(v1::kAlarmed) == "False/Disarmed"; }, 3min));
+  EXPECT_EQ(tried("Alarm at "), 3U) << "one by one";
+  world.must_converge(3min);
 }
 
 TEST_F(ScenarioOfDefrag, AnswersThatAreLostCostNothingWhereTheFileIsSmaller) {

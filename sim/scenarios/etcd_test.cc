@@ -51,6 +51,112 @@ TEST_F(Scenario, S04_SomebodyHasRemovedThatMemberJustBefore) {
   EXPECT_EQ(tried("MemberRemove"), 1U);
 }
 
+/// ST26: etcd's word alone convicts nobody.
+class ScenarioOfAlarms : public Scenario {
+ protected:
+  /// Three members with a key that nobody else writes.
+  void settled_with_a_key() {
+    settled_cluster(3);
+    by_hand([&] { EXPECT_TRUE(world.net().put(world.time(), leader().address, "rot", 1)); });
+    world.run_for(5s);
+  }
+  std::string follower() {
+    for (const auto& m : members())
+      if (m.id != leader().member) return m.name;
+    return "";
+  }
+  void damage(const std::string& member) {
+    falsify(*world.nodes().data_of_member({"prod", member}), "rot");
+  }
+  void accuse(const std::string& member) {
+    const etcd::Alarm alarm{etcd::AlarmKind::Corrupt, process_of(member).member};
+    by_hand([&] { raise_alarm(world.time(), world.net(), leader().address, alarm); });
+    raised_.push_back(alarm);
+  }
+  void disarm() {
+    for (const etcd::Alarm& alarm : raised_)
+      by_hand([&] { EXPECT_TRUE(at(leader().address)->disarm(alarm)); });
+  }
+  bool is_gone(const std::string& member) {
+    return uid_of(v1::EtcdMember::resource, {"prod", member}).empty();
+  }
+  void nobody_is_touched() {
+    const auto before = members();
+    const std::size_t changes = tried("Member");
+    ASSERT_TRUE(world.run_until([&] { return says(v1::kAvailable) == "False/Corrupt"; }, 3min));
+    EXPECT_EQ(says(v1::kAlarmed), "True/Corrupt");
+    world.run_for(2min);
+    const Instant begin = world.time().now();
+    world.run_for(10min);
+    EXPECT_EQ(members(), before);
+    EXPECT_EQ(tried("Member"), changes);
+    EXPECT_LE(busiest_minute(begin), 2U);
+  }
+
+ private:
+  std::vector<etcd::Alarm> raised_;
+};
+
+TEST_F(ScenarioOfAlarms, S29_ADamagedMemberIsReplacedAndAPersonDisarms) {
+  settled_with_a_key();
+  const auto id = etcd_id();
+  const std::string name = follower();
+  accuse(name);
+  damage(name);
+  ASSERT_TRUE(world.run_until([&] { return is_gone(name) && voters() == 3; }, 5min));
+  EXPECT_EQ(etcd_id(), id);
+  world.run_for(1min);
+  EXPECT_EQ(says(v1::kAlarmed), "True/Corrupt") << "never disarmed by us";
+  EXPECT_EQ(says(v1::kAvailable), "False/Corrupt") << "etcd takes no write";
+  EXPECT_EQ(learners(), 0U);
+  disarm();
+  world.must_converge(5min);
+  EXPECT_EQ(says(v1::kAlarmed), "False/Disarmed");
+  EXPECT_EQ(tried("MemberRemove"), 1U);
+}
+
+TEST_F(ScenarioOfAlarms, S29_ADamagedLeaderHandsOverBeforeAnybodyJoins) {
+  settled_with_a_key();
+  const std::string name = leader().name;
+  accuse(name);
+  damage(name);
+  ASSERT_TRUE(world.run_until([&] { return is_gone(name) && voters() == 3; }, 5min));
+  EXPECT_EQ(tried("MoveLeader"), 1U);
+  disarm();
+  world.must_converge(5min);
+}
+
+TEST_F(ScenarioOfAlarms, S29_TheWrongOneIsAccused) {
+  settled_with_a_key();
+  const std::string name = follower(), wrong = leader().name;
+  accuse(wrong);
+  damage(name);
+  nobody_is_touched();
+  accuse(name);  // Of two, which?
+  nobody_is_touched();
+}
+
+TEST_F(ScenarioOfAlarms, S29_WithoutAMajorityNobodyIsTouched) {
+  settled_with_a_key();
+  const auto all = members();
+  accuse(all[2].name);
+  damage(all[1].name);
+  for (int i = 0; i < 2; ++i) damage(all[2].name);
+  nobody_is_touched();
+}
+
+TEST_F(ScenarioOfAlarms, S29_NobodyIsAddedWhileItIsNotKnownWhoseDataIsRight) {
+  settled_with_a_key();
+  world.checker().struck();
+  accuse(follower());
+  world.scale(kKey, 5);
+  nobody_is_touched();
+  EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
+  disarm();
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 5U);
+}
+
 TEST_F(Scenario, S05_TheAnswerToPromoteIsLost) {
   settled_cluster(1);
   lose_answer("MemberPromote");

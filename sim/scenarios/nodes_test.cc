@@ -83,6 +83,102 @@ TEST_F(ScenarioOfNodes, S24_AMemberIsDeletedAndTheSizeCutWhileANodeIsLost) {
   EXPECT_EQ(voters(), 2U);
 }
 
+/// A node is lost with one member; the cluster's owner has said how long that is waited for.
+class ScenarioOfALostNode : public ScenarioOfNodes {
+ protected:
+  void lose_node(const char* policy) {
+    world.nodes().local_volumes(false);
+    settled_cluster(3);
+    if (policy)
+      (void)world.server().change(v1::EtcdCluster::resource, kKey, [&](json::object& object) {
+        object["metadata"].as_object()["annotations"] =
+            json::object{{v1::kReplaceUnreachableAnnotation, policy}};
+      });
+    name = follower();
+    for (int i = 0; i < 20 && pods_on(node_of(name)).size() > 1; ++i) {  // Until it has its own.
+      world.delete_object(kube::Pod::resource, {"prod", name});
+      world.must_converge(2min);
+    }
+    node = node_of(name);
+    ASSERT_EQ(pods_on(node).size(), 1U);
+    before = members();
+    world.checker().struck();
+    world.nodes().node_down(node, true);
+  }
+  bool is_there() { return !uid_of(v1::EtcdMember::resource, {"prod", name}).empty(); }
+
+  std::string name;
+  std::size_t node = 0;
+  std::vector<EtcdNet::Member> before;
+};
+
+TEST_F(ScenarioOfALostNode, S24_ANodeIsLostForGoodAndThePolicyReplacesItsMember) {
+  lose_node("15m");
+  for (int i = 0; i < 14 * 60; ++i) {
+    world.run_for(1s);
+    ASSERT_EQ(members(), before);
+  }
+  ASSERT_TRUE(world.run_until([&] { return !is_there(); }, 5min));
+  EXPECT_EQ(voters(), 3U);
+  ASSERT_TRUE(world.run_until([&] { return says(v1::kProgressing) == "False/Reconciled"; }, 2min));
+  EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy");
+  world.run_for(20min);
+  EXPECT_EQ(made(v1::EtcdMember::resource), 4U) << "one for one";
+  EXPECT_EQ(tried("MemberRemove"), 1U);
+  EXPECT_TRUE(read<kube::Pod>({"prod", name})) << "its node would have to say that it has ended";
+  world.nodes().node_down(node, false);
+  world.must_converge(5min);
+  EXPECT_FALSE(read<kube::Pod>({"prod", name}));
+}
+
+TEST_F(ScenarioOfALostNode, S24_ItsClusterCanBeDeletedAllTheSame) {
+  lose_node("2m");
+  ASSERT_TRUE(world.run_until([&] { return !is_there(); }, 6min));
+  world.delete_cluster(kKey);
+  world.run_for(2min);
+  EXPECT_EQ(count(v1::EtcdCluster::resource), 0U);
+  EXPECT_EQ(count(v1::EtcdMember::resource), 0U);
+  EXPECT_EQ(count(kube::Pod::resource), 1U) << "Kubernetes' own";
+}
+
+TEST_F(ScenarioOfALostNode, S24_WithoutThePolicyItIsWaitedFor) {
+  lose_node(nullptr);
+  world.run_for(40min);
+  EXPECT_EQ(members(), before);
+  world.nodes().node_down(node, false);
+  world.must_converge(5min);
+  EXPECT_EQ(members(), before);
+}
+
+TEST_F(ScenarioOfALostNode, S24_APolicyThatCannotBeReadIsNone) {
+  lose_node("15");
+  world.run_for(30min);
+  EXPECT_EQ(members(), before);
+  EXPECT_EQ(told("is not a duration of 1m or more"), 1U) << "in the log, once";
+}
+
+TEST_F(ScenarioOfALostNode, S24_ItComesBackBeforeItsTimeIsOver) {
+  lose_node("15m");
+  world.run_for(14min);
+  world.nodes().node_down(node, false);
+  world.must_converge(5min);
+  EXPECT_EQ(members(), before);
+  world.checker().struck();
+  world.nodes().node_down(node, true);
+  world.run_for(14min);
+  EXPECT_EQ(members(), before) << "the time begins anew";
+}
+
+/// S12: a restart, and a date that jumps, never shorten it.
+TEST_F(ScenarioOfALostNode, S24_ARestartOfTheOperatorBeginsTheCountAnew) {
+  lose_node("15m");
+  world.run_for(14min);
+  world.kill(world.life(0), 1s);
+  world.run_for(14min);
+  EXPECT_EQ(members(), before);
+  ASSERT_TRUE(world.run_until([&] { return !is_there(); }, 6min));
+}
+
 TEST_F(ScenarioOfNodes, S25_AVotersVolumeIsDeleted) {
   settled_cluster(3);
   const std::string name = follower();

@@ -43,4 +43,15 @@ std::shared_ptr<etcd::Client> etcdctl(Executor& person, EtcdNet& net,
                                                            .member = std::nullopt});
 }
 
+void raise_alarm(Executor& person, EtcdNet& net, const EtcdNet::Address& address,
+                 const etcd::Alarm& alarm) {
+  std::string question{0x08, 0x01, 0x10};  // AlarmRequest: ACTIVATE; memberID is a varint.
+  std::uint64_t rest = alarm.member.value;
+  for (; rest >= 0x80; rest >>= 7U) question += static_cast<char>((rest & 0x7fU) | 0x80U);
+  question += {static_cast<char>(rest), 0x18, static_cast<char>(alarm.kind)};
+  http::GrpcStatus status;
+  (void)net.unary(person, address, {"/etcdserverpb.Maintenance/Alarm", question, Secret("")},
+                  status);
+}
+
 }  // namespace etcdop::sim

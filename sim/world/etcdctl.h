@@ -12,4 +12,7 @@ namespace etcdop::sim {
 /// `person`, and both outlive it.
 std::shared_ptr<etcd::Client> etcdctl(Executor& person, EtcdNet&, const EtcdNet::Address&);
 
+/// As etcd does for a member whose data it found to differ, or that is full; likewise on a fiber.
+void raise_alarm(Executor& person, EtcdNet&, const EtcdNet::Address&, const etcd::Alarm&);
+
 }  // namespace etcdop::sim

@@ -13,11 +13,14 @@ namespace v1 = api::v1alpha2;
 
 /// Reasons that somebody should look at.
 constexpr std::string_view kTroubles[] = {
-    v1::kBootstrapFailed,     v1::kClusterUnreachable, v1::kCrashLooping,    v1::kDataLost,
-    v1::kDeadlineExceeded,    v1::kForeignMember,      v1::kImagePullFailed, v1::kMembersUnhealthy,
-    v1::kNotImplemented,      v1::kObjectRejected,     v1::kPodConflict,     v1::kPodRejected,
-    v1::kPodTemplateConflict, v1::kQuorumLost,         v1::kSplitBrain,      v1::kUnschedulable,
-    v1::kUnsupportedFlag,     v1::kUnsupportedVersion, v1::kVersionMismatch, v1::kVolumeConflict};
+    v1::kBootstrapFailed, v1::kClusterUnreachable, v1::kCorrupt,
+    v1::kCrashLooping,    v1::kDataLost,           v1::kDeadlineExceeded,
+    v1::kForeignMember,   v1::kImagePullFailed,    v1::kMembersUnhealthy,
+    v1::kNoSpace,         v1::kNotImplemented,     v1::kObjectRejected,
+    v1::kPodConflict,     v1::kPodRejected,        v1::kPodTemplateConflict,
+    v1::kQuorumLost,      v1::kSplitBrain,         v1::kUnschedulable,
+    v1::kUnsupportedFlag, v1::kUnsupportedVersion, v1::kVersionMismatch,
+    v1::kVolumeConflict};
 
 bool is_trouble(std::string_view reason) {
   return std::ranges::find(kTroubles, reason) != std::end(kTroubles);
@@ -39,6 +42,10 @@ struct Conditions {
 /// What is told by another condition, or is as it should be on the way to somewhere.
 bool goes_without_saying(const api::Condition& now, Conditions before, Conditions after) {
   if (now.type != v1::kDegraded) return false;
+  // Of an alarm Alarmed tells, and of its end.
+  for (const char* alarm : {v1::kNoSpace, v1::kCorrupt})
+    if (now.reason == alarm || (now.status == "False" && before.has_reason(v1::kDegraded, alarm)))
+      return true;
   const bool moves = after.is(v1::kProgressing, "True");
   if (now.reason == v1::kMembersUnhealthy) return moves;
   if (now.status == "True") return false;

@@ -152,6 +152,88 @@ TEST_F(EtcdData, ACorruptMemberStopsAllThatChangesKeys) {
   });
 }
 
+// What the operator looks for in each Status before it asks for the list: the word "alarm:".
+TEST_F(EtcdData, AnAlarmIsInEveryMembersStatusUntilItIsDisarmed) {
+  run([&] {
+    bootstrap(3);
+    const auto says = [&](std::size_t node) {
+      std::string out;
+      auto status = at(node)->status();
+      EXPECT_TRUE(status) << status.error().message;
+      for (const std::string& error : status ? status->errors : std::vector<std::string>{})
+        if (error.find("alarm:") != std::string::npos) out += error + "\n";
+      return out;
+    };
+    const auto eventually_says = [&](std::size_t node, const char* kind, MemberId id) {
+      return eventually([&] {
+        const std::string said = says(node);
+        return said.find(std::string("alarm:") + kind) != said.npos &&
+               said.find("memberID:" + std::to_string(id.value)) != said.npos;
+      });
+    };
+    for (const std::size_t node : {0U, 1U, 2U}) EXPECT_EQ(says(node), "");
+    const Alarm full{.kind = AlarmKind::NoSpace, .member = id_of(1)};
+    const Alarm damaged{.kind = AlarmKind::Corrupt, .member = id_of(2)};
+    for (const Alarm& alarm : {full, damaged}) EXPECT_TRUE(keys(0).raise(alarm));
+    for (const std::size_t node : {0U, 1U, 2U}) {
+      EXPECT_TRUE(eventually_says(node, "NOSPACE", full.member)) << node;
+      EXPECT_TRUE(eventually_says(node, "CORRUPT", damaged.member)) << node;
+    }
+    etcds_->kill(1);
+    start(1, list_of(3), "new");
+    await_leader(1);
+    EXPECT_TRUE(eventually_says(1, "CORRUPT", damaged.member)) << "it is on the disk";
+    for (const Alarm& alarm : {full, damaged}) EXPECT_TRUE(at(0)->disarm(alarm));
+    for (const std::size_t node : {0U, 1U, 2U})
+      EXPECT_TRUE(eventually([&] { return says(node).empty(); })) << node;
+  });
+}
+
+// So a damaged member can be replaced; and nobody takes clients until somebody disarms the alarm,
+// which outlives its member.
+TEST_F(EtcdData, UnderCorruptTheMembershipChangesAndNobodyIsReady) {
+  run([&] {
+    bootstrap(3);
+    EXPECT_TRUE(keys(0).put("a", "1"));
+    const std::size_t led = leader(), victim = led == 2 ? 1 : 2, asked = led;
+    const Alarm alarm{.kind = AlarmKind::Corrupt, .member = id_of(victim)};
+    EXPECT_TRUE(keys(asked).raise(alarm));
+    for (const std::size_t node : {0U, 1U, 2U}) {
+      EXPECT_TRUE(eventually([&] { return etcds_->probe(node, "/readyz") == 503; })) << node;
+      EXPECT_EQ(etcds_->probe(node, "/livez"), 200) << node;
+    }
+    EXPECT_TRUE(at(asked)->member_list(true));
+    EXPECT_EQ(keys(asked).get({.key = "a"})->size(), 1U) << "of a quorum, all the same";
+    EXPECT_EQ(*at(asked)->hash_kv(0), *at(victim)->hash_kv(0));
+    EXPECT_TRUE(eventually([&] { return bool(at(asked)->remove(alarm.member)); }));
+    EXPECT_EQ(alarms(asked), std::vector{alarm}) << "of who is no member any more";
+    plan_nodes(1);
+    MemberId joined;
+    EXPECT_TRUE(eventually([&] {
+      auto added = at(asked)->add_learner(nodes_[3].peer_url);
+      if (added) joined = *added;
+      return bool(added);
+    }));
+    std::string list;
+    for (const std::size_t node : {0U, 1U, 2U, 3U})
+      if (node != victim)
+        list += (list.empty() ? "" : ",") + nodes_[node].name + "=" + nodes_[node].peer_url;
+    start(3, list, "existing");
+    await_leader(3);
+    EXPECT_TRUE(eventually([&] { return bool(at(asked)->promote(joined)); }));
+    EXPECT_TRUE(eventually([&] {  // It may not know yet that it votes.
+      auto all = at(3)->alarms();
+      return all && *all == std::vector{alarm};
+    }));
+    const std::string corrupt = "etcdserver: corrupt cluster";
+    EXPECT_TRUE(refused(keys(3).put("a", "2"), Code::Corrupt, corrupt));
+    EXPECT_TRUE(at(asked)->disarm(alarm));
+    EXPECT_TRUE(alarms(3).empty());
+    EXPECT_TRUE(keys(3).put("a", "2"));
+    EXPECT_TRUE(eventually([&] { return etcds_->probe(3, "/readyz") == 200; }));
+  });
+}
+
 TEST_F(EtcdData, HashesAreEqualWhereTheHistoryIs) {
   run([&] {
     bootstrap(3);

@@ -94,6 +94,14 @@ void ClusterMetrics::saw(const Observation& seen, const api::v1alpha2::EtcdClust
   out.quorum = seen.linearizable;
   if (out.quorum) out.quorum_seen = seen.now;
   out.phase = status.phase;
+  const bool alarms_known = seen.linearizable && !seen.alarms_hidden;
+  if (alarms_known) out.alarms.clear();  // Else they are as they were: only somebody disarms them.
+  for (const RaisedAlarm& alarm : seen.alarms) {
+    const auto of = std::ranges::find_if(
+        seen.seats, [&](const Seat& s) { return s.listed && s.listed->id == alarm.member; });
+    out.alarms.emplace_back(of == seen.seats.end() ? to_hex(alarm.member) : of->name,
+                            alarm.corrupt ? "CORRUPT" : "NOSPACE");
+  }
   out.each.clear();
   for (const Seat& seat : seen.seats) {
     Member& member = out.each.emplace_back();
@@ -121,6 +129,14 @@ void ClusterMetrics::show_in(Metrics& metrics) const {
           if (const auto value = of(member))
             line(with(labels_of(key), "member", member.name), *value);
     });
+  metrics.gauges("etcd_operator_member_alarm",
+                 "Always 1: etcd has raised the alarm in the label type for it, and nobody has "
+                 "disarmed it.",
+                 [this](const Metrics::Line& line) {
+                   for (const auto& [key, cluster] : clusters_)
+                     for (const auto& [member, type] : cluster.alarms)
+                       line(with(with(labels_of(key), "member", member), "type", type), 1);
+                 });
   metrics.gauges("etcd_operator_cluster_phase",
                  "Always 1; the label phase says how the cluster is, as status.phase does.",
                  [this](const Metrics::Line& line) {

@@ -85,6 +85,25 @@ member_up{member="c",name="db",namespace="prod"} 0
 )");
 }
 
+TEST(ClusterMetrics, AlarmsAreThereUntilEtcdSaysThatTheyAreNot) {
+  Scraped it;
+  Observation seen = seen_of("db");
+  seen.alarms = {{{9}, true}, {{1}, false}};
+  it.clusters.saw(seen, status_of(v1::kPhaseCorrupt));
+  const std::string raised =
+      "member_alarm{member=\"0000000000000009\",name=\"db\",namespace=\"prod\",type=\"CORRUPT\"} "
+      "1\n"
+      "member_alarm{member=\"a\",name=\"db\",namespace=\"prod\",type=\"NOSPACE\"} 1\n";
+  EXPECT_EQ(it.lines("member_alarm"), raised);
+  seen.alarms.clear();
+  seen.alarms_hidden = true;
+  it.clusters.saw(seen, status_of(v1::kPhaseCorrupt));
+  EXPECT_EQ(it.lines("member_alarm"), raised);
+  seen.alarms_hidden = false;
+  it.clusters.saw(seen, status_of(v1::kPhaseReady));
+  EXPECT_EQ(it.lines("member_alarm"), "");
+}
+
 TEST(ClusterMetrics, WhatIsNotKnownHasNoLine) {
   Scraped it;
   Observation seen = seen_of("db");

@@ -4,6 +4,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
+#include "operator/cluster/alarms.h"
 #include "operator/cluster/plan.h"
 #include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
@@ -49,6 +50,11 @@ std::string with(std::string text, const std::string& detail) {
   return detail.empty() ? text : text + "; " + detail;
 }
 
+/// As a part of another message.
+std::string read_only(const Observation& seen) {
+  return has_alarm(seen, false) ? "read-only, as the database is full" : "";
+}
+
 bool quorum_lost(const Observation& seen) {
   return std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
 }
@@ -81,15 +87,23 @@ void report_available(const Observation& seen, const Census& census, Conditions&
   if (seen.split)
     out.set(v1::kAvailable, "Unknown", v1::kSplitBrain,
             "members answer with different cluster ids: " + seen.etcd_error);
+  else if (seen.linearizable && has_alarm(seen, true))
+    // Reads of a quorum succeed, but nobody may rely on them: etcd takes no write, and its /readyz
+    // fails everywhere, so that the client Service has no endpoint.
+    out.set(v1::kAvailable, "False", v1::kCorrupt,
+            "etcd refuses to serve: it has raised CORRUPT for " + raised_for(seen, true));
   else if (seen.linearizable && (latched_now || is_news(seen, out) ||
                                  (out.reason_of(v1::kAvailable) == v1::kClusterDiscovered &&
                                   census.voters.size() == 1 && census.want > 1)))
     out.set(v1::kAvailable, "True", v1::kClusterDiscovered,
             "etcd cluster " + out.status.cluster_id + " discovered");
   else if (seen.linearizable && census.ready >= census.want)
-    out.set(v1::kAvailable, "True", v1::kQuorumHealthy, "All members are ready");
+    // A full database is read as ever, by a quorum and through the client Service: that is what
+    // Available says. That nothing can be put is Alarmed's and Degraded's to tell.
+    out.set(v1::kAvailable, "True", v1::kQuorumHealthy,
+            with("All members are ready", read_only(seen)));
   else if (seen.linearizable)
-    out.set(v1::kAvailable, "True", v1::kQuorumAvailable, ready_of(census));
+    out.set(v1::kAvailable, "True", v1::kQuorumAvailable, with(ready_of(census), read_only(seen)));
   else if (all_is_lost(seen)) out.set(v1::kAvailable, "False", v1::kDataLost, kNothingIsLeft);
   else if (quorum_lost(seen))
     out.set(v1::kAvailable, "False", v1::kQuorumLost, ready_of(census) + ", quorum lost");
@@ -111,16 +125,47 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     out.set(v1::kDegraded, "True", v1::kForeignMember,
             "etcd has members that no EtcdMember stands for: " + joined(foreign) +
                 "; remove them with etcdctl if they are not wanted");
+  else if (seen.linearizable && has_alarm(seen, true))
+    out.set(v1::kDegraded, "True", v1::kCorrupt, ready_of(census) + "; see Alarmed");
+  else if (seen.linearizable && census.ready < census.want)
+    out.set(v1::kDegraded, "True", v1::kMembersUnhealthy,
+            with(with(ready_of(census), trouble(seen)), seen.policy_error));
+  else if (seen.linearizable && has_alarm(seen, false))
+    out.set(v1::kDegraded, "True", v1::kNoSpace, "the database is full; see Alarmed");
   else if (!seen.rejected.empty() && is_complete(seen, census))
     out.set(v1::kDegraded, "True", v1::kObjectRejected, seen.rejected);
-  else if (seen.linearizable && census.ready >= census.want)
-    out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (seen.linearizable)
-    out.set(v1::kDegraded, "True", v1::kMembersUnhealthy, with(ready_of(census), trouble(seen)));
+    out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (all_is_lost(seen)) out.set(v1::kDegraded, "True", v1::kDataLost, kNothingIsLeft);
   else
     out.set(v1::kDegraded, "True", v1::kQuorumLost,
             with(ready_of(census) + ", quorum lost", trouble(seen)));
+}
+
+std::string about_corruption(const Observation& seen) {
+  const std::string who = "etcd has raised CORRUPT for " + raised_for(seen, true) + ": ";
+  const Suspicion suspicion = suspicion_of(seen);
+  if (suspicion.what == Corruption::Convicted)
+    return who + "its data differs from that of a majority; another takes its place";
+  if (suspicion.what == Corruption::Removed)
+    return who +
+           "it is no member any more, and a majority has the same data; etcd serves again "
+           "when somebody disarms the alarm";
+  return who + suspicion.why + "; nothing is changed until somebody decides";
+}
+
+/// What etcd does not tell now is left as it was told: alarms outlive elections and restarts. One
+/// that was never raised has no condition, which a cluster at rest would have to be told of.
+void report_alarms(const Observation& seen, Conditions& out) {
+  if (!seen.linearizable || seen.alarms_hidden) return;
+  if (has_alarm(seen, true)) out.set(v1::kAlarmed, "True", v1::kCorrupt, about_corruption(seen));
+  else if (has_alarm(seen, false))
+    out.set(v1::kAlarmed, "True", v1::kNoSpace,
+            "etcd has raised NOSPACE for " + raised_for(seen, false) +
+                ": it takes no more writes; delete or compact, then let an EtcdDefrag run, which "
+                "disarms it");
+  else if (runtime::find_condition(out.status.conditions, v1::kAlarmed))
+    out.set(v1::kAlarmed, "False", v1::kDisarmed, "no alarm is raised");
 }
 
 /// What the way to the target waits for, in words that change only when something was achieved.
@@ -198,6 +243,7 @@ void report(const Observation& seen, const Census& census, const std::optional<R
     report_available(seen, census, out);
     report_degraded(seen, census, out);
   }
+  report_alarms(seen, out);
   if (!refused) report_progressing(seen, census, out);
   else
     out.set(v1::kProgressing, "False", refused->reason,

@@ -5,6 +5,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "base/quantity.h"
+#include "operator/cluster/alarms.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -47,6 +48,8 @@ v1::MemberReport report_of(const Observation& seen, const Census& census, const 
   out.role = role_of(seen, census, seat);
   const auto last = std::ranges::find(told, seat.name, &v1::MemberReport::name);
   const bool same = last != told.end() && last->member_id == out.member_id;
+  const bool known = seen.linearizable && !seen.alarms_hidden;
+  out.alarm = known ? alarm_of(seen, seat) : same ? last->alarm : "";
   if (seat.answer) {
     out.version = seat.answer->version;
     out.db_size = in_mi(seat.answer->db_size);
@@ -97,7 +100,7 @@ bool worth_a_write(const v1::EtcdClusterStatus& told, const std::string& leader,
 /// What is wrong with a cluster that does not serve, by the reason of Available.
 std::string unavailable(const api::Condition& available) {
   for (const char* word : {v1::kPhasePaused, v1::kPhaseQuorumLost, v1::kPhaseDataLost,
-                           v1::kPhaseSplitBrain})  // The reason itself.
+                           v1::kPhaseSplitBrain, v1::kPhaseCorrupt})  // The reason itself.
     if (available.reason == word) return word;
   return available.reason == v1::kBootstrapFailed ? v1::kPhaseFailed : v1::kPhaseUnreachable;
 }

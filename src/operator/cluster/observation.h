@@ -102,18 +102,39 @@ struct SeatAnswer {
   }
 };
 
+/// Of its keys and their history up to one revision. Members that were compacted at the same one
+/// have equal hashes, or not the same data.
+struct SeatHash {
+  std::uint64_t hash = 0;
+  std::int64_t revision = 0, compacted = 0;
+  bool operator==(const SeatHash&) const = default;
+
+  static auto describe() {
+    using S = SeatHash;
+    return api::object(
+        "What its data is, in a number.",
+        std::tuple{api::sparse("hash", &S::hash, ""), api::sparse("revision", &S::revision, ""),
+                   api::sparse("compacted", &S::compacted, "")});
+  }
+};
+
 /// One member, as its EtcdMember, its Pod and etcd's own list say. At least one of them knows it.
 struct Seat {
   using Object = SeatObject;
   using Pod = SeatPod;
   using Listed = SeatListed;
   using Answer = SeatAnswer;
+  using Hash = SeatHash;
   std::string name;  ///< Of EtcdMember, Pod and etcd member; for a ghost what etcd or its URL says.
   std::string peer_url;          ///< As etcd lists it; while it does not, as it is to be added.
   std::optional<Object> object;  ///< Absent for one that only etcd knows (a ghost).
   std::optional<Pod> pod;
   std::optional<Listed> listed;  ///< Of a linearizable list of this pass; absent: there was none.
   std::optional<Answer> answer;
+  std::optional<Hash> hash;  ///< Asked for only while a CORRUPT alarm is raised.
+  /// Seconds in which this process, looking all the time, has seen neither an answer nor a ready
+  /// Pod; only where there is a policy about it.
+  std::int64_t away_s = 0;
   bool operator==(const Seat&) const = default;
 
   static auto describe() {
@@ -122,8 +143,21 @@ struct Seat {
         "One member.",
         std::tuple{api::required("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
                    api::optional("object", &S::object, ""), api::optional("pod", &S::pod, ""),
-                   api::optional("listed", &S::listed, ""),
-                   api::optional("answer", &S::answer, "")});
+                   api::optional("listed", &S::listed, ""), api::optional("answer", &S::answer, ""),
+                   api::optional("hash", &S::hash, ""), api::sparse("away", &S::away_s, "")});
+  }
+};
+
+/// What etcd has raised and nobody has disarmed: NOSPACE, or CORRUPT.
+struct RaisedAlarm {
+  etcd::MemberId member;  ///< For whom; may be 0, or no member any more.
+  bool corrupt = false;
+  bool operator==(const RaisedAlarm&) const = default;
+
+  static auto describe() {
+    using S = RaisedAlarm;
+    return api::object("An alarm of etcd.", std::tuple{api::sparse("member", &S::member, ""),
+                                                       api::sparse("corrupt", &S::corrupt, "")});
   }
 };
 
@@ -143,8 +177,12 @@ struct Observation {
   std::optional<etcd::ClusterId> cluster_id;  ///< That all who answered agree on.
   bool linearizable = false;  ///< `seats[].listed` is etcd's answer with quorum, of this pass.
   std::string etcd_error;     ///< Why not, if somebody was asked.
+  std::vector<RaisedAlarm> alarms;  ///< By etcd's list of them, of this pass; needs `linearizable`.
+  bool alarms_hidden = false;       ///< A member told of one, and etcd did not list them.
   std::string rejected;  ///< What was refused in the last pass; empty if nothing worth telling.
   bool split = false;    ///< Members answered with different cluster ids.
+  std::int64_t replace_away_s = 0;  ///< AwayPolicy::after_s,
+  std::string policy_error;         ///< and its error.
   /// Of the other clusters, looked at only where a member is to be replaced: how many have been
   /// born, and how many of these are not available.
   std::int64_t others = 0, others_away = 0;
@@ -162,8 +200,11 @@ struct Observation {
             api::sparse("seats", &S::seats, ""), api::sparse("takenNames", &S::taken_names, ""),
             api::optional("clusterID", &S::cluster_id, ""),
             api::sparse("linearizable", &S::linearizable, ""),
-            api::sparse("etcdError", &S::etcd_error, ""), api::sparse("rejected", &S::rejected, ""),
-            api::sparse("split", &S::split, ""), api::sparse("others", &S::others, ""),
+            api::sparse("etcdError", &S::etcd_error, ""), api::sparse("alarms", &S::alarms, ""),
+            api::sparse("alarmsHidden", &S::alarms_hidden, ""),
+            api::sparse("rejected", &S::rejected, ""), api::sparse("split", &S::split, ""),
+            api::sparse("replaceAway", &S::replace_away_s, ""),
+            api::sparse("policyError", &S::policy_error, ""), api::sparse("others", &S::others, ""),
             api::sparse("othersAway", &S::others_away, ""),
             api::sparse("clientService", &S::client_service, ""),
             api::sparse("headlessService", &S::headless_service, ""),

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "api/v1alpha2/names.h"
+#include "operator/cluster/alarms.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/conditions.h"
 #include "operator/cluster/member_report.h"
@@ -386,23 +387,40 @@ bool is_asleep(const Observation& seen, const Census& census) {
   return census.pause && !seen.seats.empty() && std::ranges::all_of(seen.seats, sleeps);
 }
 
+/// In their order: the first that has a step takes it.
+using Order = std::vector<Step (Rules::*)()>;
+
+/// What a person asked for, and nothing else.
+Order only_what_was_asked() { return {&Rules::release, &Rules::remove_leaving}; }
+
+/// While a CORRUPT alarm is raised, nobody is added or votes: the data would come from a leader
+/// that may have the damaged one. It is the convicted one that goes first. Once it is no member,
+/// another takes its place, though the alarm stays until a person disarms it.
+Order rules_under(Corruption corruption) {
+  if (corruption == Corruption::Open) return only_what_was_asked();
+  if (corruption == Corruption::Convicted)
+    return {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost, &Rules::remove_leaving,
+            &Rules::replace};
+  // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
+  return {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost, &Rules::remove_leaving,
+          &Rules::replace, &Rules::create,      &Rules::add,        &Rules::publish,
+          &Rules::promote, &Rules::shrink,      &Rules::pause};
+}
+
 /// A cluster that exists in etcd: grows, shrinks, replaces.
 Step tend(Rules& rules) {
   if (rules.seen.split) return rules.wait("members that agree on one cluster");
   if (!rules.seen.linearizable) return rules.wait("etcd to answer with quorum");
-  if (cannot_make_members(rules.seen.cluster)) {  // What a person asked for, and nothing else.
-    const Step step = rules.release();
-    return acts(step) ? step : rules.remove_leaving();
-  }
-  // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
-  for (const auto rule : {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost,
-                          &Rules::remove_leaving, &Rules::replace, &Rules::create, &Rules::add,
-                          &Rules::publish, &Rules::promote, &Rules::shrink, &Rules::pause})
+  if (rules.seen.alarms_hidden) return rules.wait("etcd to list its alarms");
+  const Corruption corruption = suspicion_of(rules.seen).what;
+  const bool free = !cannot_make_members(rules.seen.cluster);
+  for (const auto rule : free ? rules_under(corruption) : only_what_was_asked())
     if (const Step step = (rules.*rule)(); acts(step)) {
       rules.waiting_for.clear();
       return step;
     }
-  if (rules.waiting_for.empty() && !is_complete(rules.seen, rules.census))
+  if (corruption == Corruption::Open) return rules.wait("somebody to settle the CORRUPT alarm");
+  if (free && rules.waiting_for.empty() && !is_complete(rules.seen, rules.census))
     return rules.wait("members to become ready");
   return NoStep{};
 }
@@ -514,8 +532,9 @@ Plan decide(const Observation& seen) {
 }  // namespace
 
 Plan plan(const Observation& seen) {
-  Plan out = decide(seen);
-  report_members(seen, out.status);
+  const Observation judged = with_verdicts(seen);
+  Plan out = decide(judged);
+  report_members(judged, out.status);
   return out;
 }
 

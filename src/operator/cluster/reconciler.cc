@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
+#include "operator/cluster/alarms.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/log_words.h"
 #include "operator/cluster/objects.h"
@@ -30,6 +31,8 @@ constexpr std::chrono::milliseconds kAgainSoon{200};
 constexpr auto kRefusalsExpected = 15s;       // For 5 s after each change; longer is worth telling.
 constexpr auto kProofHolds = 3s;              // Its watch told nothing else meanwhile.
 constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
+constexpr auto kHashLimit = 20s;              // Some 6 GB; a pass has 60 s, and may ask twice.
+constexpr auto kHashesAgain = 60s;            // Where not all voters have told.
 
 Seat::Object object_of(const v1::EtcdMember& member) {
   Seat::Object out;
@@ -265,10 +268,34 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
     seen.rejected = memory.put_off;
-  if (std::ranges::any_of(seen.seats, lost)) observe_others(seen);
   ask_unless_silent(seen, endpoints);
+  note_away(seen);
+  const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
+  if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
   std::ranges::sort(seen.seats, {}, &Seat::name);
   return seen;
+}
+
+/// Who has neither answered nor a ready Pod, and since when: it takes both, for the one is our
+/// network's word and the other the API server's.
+void Reconciler::note_away(Observation& seen) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  Memory& memory = memory_[key];
+  const AwayPolicy policy = away_policy(seen.cluster);
+  seen.replace_away_s = policy.after_s;
+  seen.policy_error = policy.error;
+  if (std::exchange(memory.policy_error, policy.error) != policy.error && !policy.error.empty())
+    with_.log.warn("ignored", {{"cluster", to_string(key)}, {"error", policy.error}});
+  std::set<std::string> unseen;
+  for (const Seat& seat : seen.seats) {
+    if (policy.after_s == 0 || !seat.object || seat.answer) continue;
+    const auto pod = with_.stores.pods.get({key.ns, seat.name});
+    if (!pod || !pod->ready()) unseen.insert(seat.object->uid);
+  }
+  const Instant now = with_.executor.now();
+  memory.away.note(unseen, now);
+  for (Seat& seat : seen.seats)
+    if (seat.object) seat.away_s = memory.away.seconds(seat.object->uid, now);
 }
 
 void Reconciler::observe_children(Observation& seen) const {
@@ -326,10 +353,8 @@ void Reconciler::ask_unless_silent(Observation& seen, const Endpoints& endpoints
   breaker_.note(key, whom, began, with_.executor.now(), answered ? "" : seen.etcd_error);
 }
 
-/// Status of every member side by side, then one linearizable list from whoever leads, or else from
-/// a voter.
-void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
-  std::vector<std::pair<Seat*, Result<etcd::Status>>> answers;
+Reconciler::Answers Reconciler::ask_status(Observation& seen, const Endpoints& endpoints) {
+  Answers answers;
   std::vector<std::shared_ptr<Fiber>> asking;
   for (Seat& seat : seen.seats)
     if (endpoints.contains(seat.name) && answers.size() < kMembersAskedMax)
@@ -344,6 +369,92 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
         with_.executor);  // They write to our stack, and each has its own deadline.
     for (const auto& fiber : asking) (void)fiber->join();
   }
+  return answers;
+}
+
+/// Status tells in words that a member knows of an alarm: then, and only then, one call more has
+/// them all, agreed on by a quorum.
+void Reconciler::list_alarms(Observation& seen, etcd::Client& source, Answers& answers) {
+  const auto is_alarm = [](const std::string& error) {
+    return error.find("alarm:") != std::string::npos;
+  };
+  bool told = false;
+  for (auto& [seat, answer] : answers)
+    told |= answer && std::ranges::any_of(answer->errors, is_alarm);
+  if (!told) return;
+  auto alarms = source.alarms();
+  seen.alarms_hidden = !alarms;
+  if (!alarms) return;
+  for (const etcd::Alarm& alarm : *alarms)
+    seen.alarms.push_back({alarm.member, alarm.kind == etcd::AlarmKind::Corrupt});
+}
+
+/// Of those who say it in time.
+std::map<std::string, etcd::KeyHash> Reconciler::ask_hashes(const std::vector<std::string>& whom,
+                                                            const Endpoints& endpoints,
+                                                            std::int64_t revision) {
+  std::vector<std::pair<std::string, Result<etcd::KeyHash>>> answers;
+  for (const std::string& name : whom)
+    answers.emplace_back(name, Error{Code::Unavailable, "not asked"});
+  std::vector<std::shared_ptr<Fiber>> asking;
+  for (auto& answer : answers)
+    asking.push_back(with_.executor.spawn(
+        [this, &answer, revision, client = with_.etcd.at(endpoints.at(answer.first))] {
+          const Within limit(with_.executor, kHashLimit);
+          answer.second = client->hash_kv(revision);
+        }));
+  {
+    Shield until_all_answered(with_.executor);
+    for (const auto& fiber : asking) (void)fiber->join();
+  }
+  std::map<std::string, etcd::KeyHash> out;
+  for (auto& [name, answer] : answers)
+    if (answer) out.emplace(name, *answer);
+  return out;
+}
+
+/// What the voters have for data, at the newest revision that all of them know.
+void Reconciler::compare_data(Observation& seen, const Endpoints& endpoints) {
+  if (seen.alarms_hidden) return;
+  Hashes& hashes = memory_[seen.cluster.metadata.key()].hashes;
+  if (!has_alarm(seen, true)) {
+    hashes = {};
+    return;
+  }
+  std::vector<etcd::MemberId> voters;
+  std::vector<std::string> whom;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.listed || seat.listed->learner) continue;
+    voters.push_back(seat.listed->id);
+    if (seat.answer && endpoints.contains(seat.name)) whom.push_back(seat.name);
+  }
+  const Instant now = with_.executor.now();
+  const bool news = hashes.alarms != seen.alarms || hashes.voters != voters;
+  if (news || (hashes.known.size() < voters.size() && now - hashes.asked >= kHashesAgain)) {
+    hashes = {seen.alarms, voters, {}, now};
+    auto told = ask_hashes(whom, endpoints, 0);
+    std::int64_t common = 0;
+    for (const auto& [name, hash] : told)
+      common = common == 0 ? hash.revision : std::min(common, hash.revision);
+    std::vector<std::string> ahead;
+    for (const auto& [name, hash] : told)
+      if (hash.revision != common) ahead.push_back(name);
+    for (const std::string& name : ahead) told.erase(name);
+    told.merge(ask_hashes(ahead, endpoints, common));
+    for (const Seat& seat : seen.seats)
+      if (const auto hash = told.find(seat.name); hash != told.end())
+        hashes.known[seat.listed->id] = {hash->second.hash, common, hash->second.compacted};
+  }
+  for (Seat& seat : seen.seats)  // Of who does not answer now it is of no use.
+    if (const auto known = seat.listed ? hashes.known.find(seat.listed->id) : hashes.known.end();
+        seat.answer && known != hashes.known.end())
+      seat.hash = known->second;
+}
+
+/// Status of every member side by side, then one linearizable list from whoever leads, or else from
+/// a voter.
+void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
+  Answers answers = ask_status(seen, endpoints);
   std::set<etcd::ClusterId> clusters;
   std::map<std::string, etcd::MemberId> ids;  // That they answered with.
   std::vector<const Seat*> sources;           // The leader first.
@@ -387,6 +498,8 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) {
     if (const auto id = ids.find(seat.name);
         id != ids.end() && seat.listed && id->second != seat.listed->id)
       seat.answer.reset();
+  list_alarms(seen, *client, answers);
+  compare_data(seen, endpoints);
 }
 
 /// Status before action, under the version that the plan was made from: an operator with an older

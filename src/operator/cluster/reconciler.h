@@ -4,10 +4,13 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/wall_time.h"
 #include "etcd/client.h"
+#include "operator/cluster/away.h"
 #include "operator/cluster/breaker.h"
 #include "operator/cluster/cluster_metrics.h"
 #include "operator/cluster/plan.h"
@@ -53,6 +56,15 @@ class Reconciler {
   Observation observe(const api::v1alpha2::EtcdCluster& cluster, Endpoints& endpoints);
   void ask_etcd(Observation& seen, const Endpoints& endpoints);
   void ask_unless_silent(Observation& seen, const Endpoints& endpoints);
+  /// What etcd answered to Status, with whom it was asked of.
+  using Answers = std::vector<std::pair<Seat*, Result<etcd::Status>>>;
+  Answers ask_status(Observation& seen, const Endpoints& endpoints);
+  void list_alarms(Observation& seen, etcd::Client& source, Answers& answers);
+  void note_away(Observation& seen);
+  void compare_data(Observation& seen, const Endpoints& endpoints);
+  std::map<std::string, etcd::KeyHash> ask_hashes(const std::vector<std::string>& whom,
+                                                  const Endpoints& endpoints,
+                                                  std::int64_t revision);
   bool lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat);
   Result<Done> report(const Observation& seen, Plan& plan);
   void tell_transitions(const Observation& seen, const Plan& plan);
@@ -73,12 +85,23 @@ class Reconciler {
   void remember_delay(const api::ObjectKey& key, const Result<Done>& acted);
 
   Collaborators with_;
-  /// No decision depends on it: what the log said last, and what etcd puts off, for the next
-  /// report.
+  /// A hash costs a member a look at all of its data, so it is not asked for in each pass. While
+  /// CORRUPT is raised nothing is written, so it stays what it is.
+  struct Hashes {
+    std::vector<RaisedAlarm> alarms;     ///< That they were asked for,
+    std::vector<etcd::MemberId> voters;  ///< and of whom.
+    std::map<etcd::MemberId, Seat::Hash> known;
+    Instant asked{};
+  };
+  /// No decision depends on it but by what an observation has of it: what the log said last, what
+  /// etcd puts off, for the next report, hashes, and who is away.
   struct Memory {
     std::string planned, said, put_off;
     Instant put_off_since{};
     Proof joiner;
+    Hashes hashes;
+    Away away;
+    std::string policy_error;
   };
   std::map<api::ObjectKey, Memory> memory_;
   Refusals refusals_, service_refusals_, budget_refusals_;

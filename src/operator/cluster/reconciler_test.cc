@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "api/describe.h"
@@ -51,6 +52,7 @@ struct Etcd final : etcd::Clients {
       out.db_size = 4096;
       out.db_size_in_use = 2048;
       out.learner = all_.learners.find(address_.back()) != std::string::npos;
+      out.errors = all_.errors;
       return out;
     }
     Result<etcd::MemberList> member_list(bool linearizable) override {
@@ -77,10 +79,21 @@ struct Etcd final : etcd::Clients {
       return all_.remove_fails;
     }
     Result<Done> move_leader(etcd::MemberId) override { return Done{}; }
-    Result<std::vector<etcd::Alarm>> alarms() override { return kNotScripted; }
+    Result<std::vector<etcd::Alarm>> alarms() override {
+      ++all_.alarm_lists;
+      if (all_.hides_alarms) return Error{Code::TimedOut, "etcdserver: request timed out"};
+      return all_.raised;
+    }
     Result<Done> disarm(const etcd::Alarm&) override { return kNotScripted; }
     Result<Done> defragment() override { return kNotScripted; }
-    Result<etcd::KeyHash> hash_kv(std::int64_t) override { return kNotScripted; }
+    Result<etcd::KeyHash> hash_kv(std::int64_t revision) override {
+      all_.hashed += std::string(1, address_.back()) + "@" + std::to_string(revision) + " ";
+      const std::uint64_t me = id().value;
+      if (all_.no_hash_of == me) return Error{Code::TimedOut, "hash: no answer"};
+      const std::int64_t newest = me == all_.ahead ? 101 : 100;
+      const bool at_100 = revision == 100 || newest == 100;
+      return etcd::KeyHash{me == all_.damaged ? 8U : at_100 ? 7U : 9U, newest, 40};
+    }
     Result<std::uint64_t> snapshot(const etcd::SnapshotSink&) override { return kNotScripted; }
     Result<Done> user_add(const std::string&, const Secret&) override { return kNotScripted; }
     Result<Done> user_grant_role(const std::string&, const std::string&) override {
@@ -108,6 +121,12 @@ struct Etcd final : etcd::Clients {
   std::optional<Error> add_fails, promote_fails;
   Error remove_fails{Code::Unavailable, "etcdserver: unhealthy cluster"};
   std::optional<etcd::ClusterId> list_of;
+  std::vector<std::string> errors;  // Of each Status.
+  std::vector<etcd::Alarm> raised;
+  bool hides_alarms = false;
+  int alarm_lists = 0;
+  std::string hashed;                                    // Whom, and at which revision.
+  std::uint64_t damaged = 0, ahead = 0, no_hash_of = 0;  // Ids.
   Executor* takes_a_second = nullptr;
   bool mute = false;                      // Nobody says anything.
   std::ptrdiff_t answers_at_most = 1000;  // Each of them.
@@ -332,6 +351,94 @@ class ReconcilerTest : public ::testing::Test {
   runtime::EventRecorder events{api, world, clock, random, log, "op-1"};
   Reconciler reconciler{{world, api, stores, etcd, clock, log, &events, &flight}};
 };
+
+TEST_F(ReconcilerTest, AlarmsAreListedOnlyWhereAMemberTellsOfOne) {
+  want(3);
+  (void)take_away("db-d");
+  etcd.raised = {{etcd::AlarmKind::NoSpace, {1}}};
+  etcd.errors = {"etcdserver: no leader"};
+  pass();
+  EXPECT_EQ(etcd.alarm_lists, 0);
+  etcd.errors = {"memberID:1 alarm:NOSPACE "};
+  pass();
+  EXPECT_EQ(etcd.alarm_lists, 1);
+  EXPECT_EQ(etcd.hashed, "");
+  const auto status = stores.clusters.get(kKey)->status;
+  EXPECT_EQ(runtime::find_condition(status.conditions, v1::kAlarmed)->reason, v1::kNoSpace);
+  etcd.hides_alarms = true;
+  etcd.errors = {"memberID:1 alarm:CORRUPT "};
+  pass();
+  EXPECT_EQ(etcd.alarm_lists, 2);
+  EXPECT_EQ(etcd.asked, "") << "nothing is done";
+}
+
+/// Who is ahead is asked for the common past, too.
+TEST_F(ReconcilerTest, HashesAreAskedForOnceAndAtOneRevision) {
+  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
+  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  etcd.damaged = 3;
+  etcd.ahead = 1;
+  want(3);
+  (void)take_away("db-d");
+  pass();
+  std::vector<std::string> asked;
+  std::istringstream words(etcd.hashed);
+  for (std::string word; words >> word;) asked.push_back(word);
+  std::ranges::sort(asked);
+  EXPECT_EQ(asked, (std::vector<std::string>{"1@0", "1@100", "2@0", "3@0"}));
+  EXPECT_EQ(api.requests("delete"), 1) << "it is convicted";
+  etcd.hashed.clear();
+  for (int i = 0; i < 3; ++i) {
+    pass();
+    world.run_until(world.now() + 100s);
+  }
+  EXPECT_EQ(etcd.hashed, "") << "it reads all data there is";
+}
+
+TEST_F(ReconcilerTest, WhoDidNotTellItsHashIsAskedAgainAfterAMinute) {
+  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
+  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  etcd.no_hash_of = 3;
+  want(3);
+  (void)take_away("db-d");
+  pass();
+  EXPECT_EQ(etcd.hashed.size(), 12U);
+  pass();
+  EXPECT_EQ(etcd.hashed.size(), 12U);
+  world.run_until(world.now() + 61s);
+  pass();
+  EXPECT_EQ(etcd.hashed.size(), 24U);
+  etcd.raised.push_back({etcd::AlarmKind::Corrupt, {2}});
+  pass();
+  EXPECT_EQ(etcd.hashed.size(), 36U) << "another alarm";
+}
+
+/// W27. Neither its etcd nor its Pod has been seen, and there is a word about how long.
+TEST_F(ReconcilerTest, WhoIsAwayIsCountedWhereThereIsAPolicy) {
+  want(3);
+  (void)take_away("db-d");
+  const auto annotate = [&](const char* text) {
+    v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+    cluster.metadata.annotations[v1::kReplaceUnreachableAnnotation] = text;
+    stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+    cluster = *stores.clusters.get(kKey);
+    cluster.metadata.annotations[v1::kReplaceUnreachableAnnotation] = text;
+    stores.clusters.replace({cluster}, stores.clusters.mark(), world.now());
+  };
+  annotate("soon");
+  pass();
+  annotate("soon");
+  pass();
+  EXPECT_EQ(log.count("ignored"), 1);
+  edit_pod("db-c", [](kube::Pod& pod) { pod.status.pod_ip.clear(); });
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(api.requests("delete"), 0) << i;
+    annotate("2m");
+    pass();
+    world.run_until(world.now() + 60s);
+  }
+  EXPECT_EQ(api.requests("delete"), 1);
+}
 
 TEST_F(ReconcilerTest, WhatHappenedIsToldInEvents) {
   EXPECT_EQ(told_in_a_pass(),

@@ -74,9 +74,12 @@ struct Observation {
   std::string ahead;  ///< The run of the same cluster whose turn it is; empty: it is ours.
   std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Of the name that the run has.
   std::vector<MemberSeen> members;                    ///< Ordered by name.
-  bool linearizable = false;           ///< `members[].id` are of a list of this pass.
-  std::vector<std::string> strangers;  ///< In etcd's list, without an EtcdMember.
-  std::optional<bool> corrupt;         ///< A CORRUPT alarm is raised; absent: etcd did not tell.
+  bool linearizable = false;             ///< `members[].id` are of a list of this pass.
+  std::vector<std::string> strangers;    ///< In etcd's list, without an EtcdMember.
+  std::optional<bool> corrupt;           ///< A CORRUPT alarm is raised; absent: etcd did not tell.
+  std::vector<etcd::MemberId> no_space;  ///< For whom NOSPACE is raised, as etcd tells.
+  bool was_full = false;     ///< It was raised in an earlier pass over this run, of this process.
+  std::int32_t disarms = 0;  ///< How often this process has tried to disarm it.
   std::optional<Tried> tried;
   std::int32_t moved = 0;  ///< Of status.leaderMoves, the last one that this process has made.
   bool operator==(const Observation&) const = default;
@@ -85,13 +88,15 @@ struct Observation {
     using S = Observation;
     return api::object(
         "What one pass saw.",
-        std::tuple{api::required("now", &S::now, ""), api::required("run", &S::run, ""),
-                   api::sparse("ahead", &S::ahead, ""), api::optional("cluster", &S::cluster, ""),
-                   api::sparse("members", &S::members, ""),
-                   api::sparse("linearizable", &S::linearizable, ""),
-                   api::sparse("strangers", &S::strangers, ""),
-                   api::optional("corrupt", &S::corrupt, ""), api::optional("tried", &S::tried, ""),
-                   api::sparse("moved", &S::moved, "")});
+        std::tuple{
+            api::required("now", &S::now, ""), api::required("run", &S::run, ""),
+            api::sparse("ahead", &S::ahead, ""), api::optional("cluster", &S::cluster, ""),
+            api::sparse("members", &S::members, ""),
+            api::sparse("linearizable", &S::linearizable, ""),
+            api::sparse("strangers", &S::strangers, ""), api::optional("corrupt", &S::corrupt, ""),
+            api::sparse("noSpace", &S::no_space, ""), api::sparse("wasFull", &S::was_full, ""),
+            api::sparse("disarms", &S::disarms, ""), api::optional("tried", &S::tried, ""),
+            api::sparse("moved", &S::moved, "")});
   }
 };
 

@@ -17,6 +17,7 @@ constexpr milliseconds kLookAgain{30s};  // A run that waits; changes of the clu
 constexpr milliseconds kRecheck{5s};     // Between members, while the cluster is not healthy.
 constexpr milliseconds kFollowUp{1s};    // After a step.
 constexpr milliseconds kTimerMax{1h};    // The date may jump.
+constexpr std::int64_t kRoomBelow = 90;  // Percent of the quota, of each member.
 
 struct Verdict {
   const char* status;
@@ -100,7 +101,7 @@ class Run {
     if (leader_failed()) return;
     const std::string ill = not_healthy(seen_);
     if (ill.empty()) skip();
-    if (std::ranges::none_of(status().members, is_open)) return complete();
+    if (std::ranges::none_of(status().members, is_open)) return finish(ill);
     if (overdue())
       return end(v1::kDefragFailed,
                  {"False", v1::kDefragTimedOut, "it was not done within 30 minutes"});
@@ -171,6 +172,33 @@ class Run {
     return false;
   }
 
+  /// Of whom etcd would raise NOSPACE again with one of the next puts; null: there is room.
+  const MemberSeen* without_room() const {
+    for (const MemberSeen& member : seen_.members)
+      if (member.answer && member.answer->db_size > member.quota / 100 * kRoomBelow) return &member;
+    return nullptr;
+  }
+
+  /// Nobody is left to be defragmented. A full database takes writes again once somebody disarms
+  /// it; without room that would be for a moment only, over and over.
+  void finish(const std::string& ill) {
+    const bool may = !overdue() && seen_.disarms < kDisarmsMax;
+    if (!ill.empty() && seen_.was_full && may) return wait({"False", v1::kClusterNotHealthy, ill});
+    if (!ill.empty() || seen_.no_space.empty() || !may || without_room()) return complete();
+    say({"True", v1::kClusterHealthy, "there is room again: NOSPACE is being disarmed"});
+    out_.again = kFollowUp;
+    out_.step = Disarm{leader_of(seen_)->name, seen_.no_space};
+  }
+
+  /// What became of NOSPACE, as a part of the message.
+  std::string about_space() const {
+    if (seen_.no_space.empty()) return seen_.disarms > 0 ? "; NOSPACE was disarmed" : "";
+    const MemberSeen* full = without_room();
+    return "; NOSPACE stays raised: " + (full ? "member " + full->name + " uses more than " +
+                                                    std::to_string(kRoomBelow) + "% of its quota"
+                                              : std::string("etcd could not be told to disarm it"));
+  }
+
   void complete() {
     std::int64_t skipped = 0, failed = 0, bytes = 0;
     for (const v1::DefragMemberStatus& one : status().members) {
@@ -180,7 +208,7 @@ class Run {
     }
     const std::string told = count(status().defragmented, "member") + " defragmented, " +
                              std::to_string(skipped) + " skipped, " + std::to_string(failed) +
-                             " failed; " + count(bytes, "byte") + " given back";
+                             " failed; " + count(bytes, "byte") + " given back" + about_space();
     end(v1::kDefragComplete,
         {failed ? "False" : "True", failed ? v1::kDefragmentedInPart : v1::kDefragmented, told});
   }
@@ -211,7 +239,7 @@ class Run {
     const bool again = seen_.moved != status().leader_moves;  // A crash: that one may not be made.
     if (!again && status().leader_moves >= kLeaderMovesMax) {
       close(from, v1::kDefragFailed, "it leads, whoever else was asked to");
-      if (!leader_failed() && std::ranges::none_of(status().members, is_open)) complete();
+      if (!leader_failed() && std::ranges::none_of(status().members, is_open)) finish("");
       return;
     }
     const MemberSeen* to = nullptr;
@@ -244,6 +272,7 @@ std::string to_string(const Step& step) {
     std::string operator()(const MoveLeader& s) const {
       return "move-leader from " + s.from + " to " + s.to;
     }
+    std::string operator()(const Disarm& s) const { return "disarm at " + s.at; }
     std::string operator()(const DeleteRun&) const { return "delete-run"; }
   };
   return std::visit(Words{}, step);

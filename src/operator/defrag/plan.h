@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "operator/defrag/observation.h"
 
@@ -12,6 +13,7 @@ namespace etcdop::defrag {
 inline constexpr std::chrono::minutes kRunMax{30};  ///< From its start; then it has failed.
 inline constexpr std::int32_t kAttemptsMax = 3;     ///< Of one member.
 inline constexpr std::int32_t kLeaderMovesMax = 3;  ///< Of one run.
+inline constexpr std::int32_t kDisarmsMax = 3;      ///< Likewise.
 
 struct NoStep {
   static constexpr const char* word = "none";
@@ -44,12 +46,25 @@ struct MoveLeader {
                                   api::sparse("toID", &S::to_id, "")});
   }
 };
+/// Takes back NOSPACE: there is room again, and etcd does not see that by itself.
+struct Disarm {
+  static constexpr const char* word = "disarm";
+  std::string at;  ///< Whom to ask.
+  std::vector<etcd::MemberId> alarms;
+  bool operator==(const Disarm&) const = default;
+
+  static auto describe() {
+    using S = Disarm;
+    return api::object("Takes back NOSPACE.", std::tuple{api::sparse("at", &S::at, ""),
+                                                         api::sparse("alarms", &S::alarms, "")});
+  }
+};
 /// The run has ended and its time is over.
 struct DeleteRun {
   static constexpr const char* word = "delete-run";
   bool operator==(const DeleteRun&) const = default;
 };
-using Step = std::variant<NoStep, Defragment, MoveLeader, DeleteRun>;
+using Step = std::variant<NoStep, Defragment, MoveLeader, Disarm, DeleteRun>;
 
 struct Plan {
   api::v1alpha2::EtcdDefragStatus status;  ///< As it should be.

@@ -387,6 +387,49 @@ TEST(DefragPlan, AMoveIsCountedBeforeItIsMade) {
   EXPECT_EQ(plan(seen).status.leader_moves, 2) << "it was, and came back";
 }
 
+/// All three are done, and NOSPACE was raised for two.
+Observation done_while_full() {
+  Observation seen = running({1, 1, 1});
+  for (auto& one : seen.run.status.members) one.outcome = v1::kDefragDefragmented;
+  seen.no_space = {{1}, {3}};
+  seen.was_full = true;
+  return seen;
+}
+
+TEST(DefragPlan, WhereThereIsRoomAgainTheAlarmIsDisarmed) {
+  Observation seen = done_while_full();
+  EXPECT_EQ(told(plan(seen)), "Running; disarm at db-b; True/ClusterHealthy");
+  EXPECT_EQ(std::get<Disarm>(plan(seen).step).alarms, seen.no_space);
+  seen.disarms = 1;
+  EXPECT_EQ(to_string(plan(seen).step), "disarm at db-b") << "it is still raised";
+  seen.no_space.clear();
+  EXPECT_EQ(told(plan(seen)), "Complete; none; True/Defragmented");
+  EXPECT_TRUE(checked(plan(seen).status).message.ends_with("; NOSPACE was disarmed"));
+}
+
+TEST(DefragPlan, WithoutRoomTheAlarmStays) {
+  Observation seen = done_while_full();
+  seen.members[2].answer->db_size = 1900 * kMiB;
+  EXPECT_EQ(told(plan(seen)), "Complete; none; True/Defragmented");
+  EXPECT_TRUE(checked(plan(seen).status)
+                  .message.ends_with(
+                      "; NOSPACE stays raised: member db-c uses more than 90% of its quota"));
+  seen.members[2].answer->db_size = 1800 * kMiB;
+  EXPECT_EQ(to_string(plan(seen).step), "disarm at db-b");
+}
+
+TEST(DefragPlan, TheAlarmOfAFullDatabaseIsWaitedForUntilTheRunIsOver) {
+  Observation seen = done_while_full();
+  seen.no_space.clear();
+  seen.members[1].answer.reset();
+  EXPECT_EQ(told(plan(seen)), "Running; none; False/ClusterNotHealthy");
+  seen.now = kNow + kRunMax;
+  EXPECT_EQ(told(plan(seen)), "Complete; none; True/Defragmented");
+  seen.now = kNow + 1min;
+  seen.was_full = false;
+  EXPECT_EQ(told(plan(seen)), "Complete; none; True/Defragmented");
+}
+
 TEST(DefragPlan, WhatWasGivenBackIsTold) {
   Observation seen = running({1});
   seen.members[0].answer->db_size = 110 * kMiB;

@@ -58,7 +58,8 @@ MemberSeen seen_as(const v1::EtcdMember& member) {
 }
 
 bool asks_etcd(const Step& step) {
-  return std::holds_alternative<Defragment>(step) || std::holds_alternative<MoveLeader>(step);
+  return std::holds_alternative<Defragment>(step) || std::holds_alternative<MoveLeader>(step) ||
+         std::holds_alternative<Disarm>(step);
 }
 
 /// For its scope no other pass asks the etcd of that cluster.
@@ -85,7 +86,10 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
     return runtime::Requeue{};
   }
   Memory& memory = memory_[key];
-  if (memory.uid != run->metadata.uid) memory = {run->metadata.uid, "", std::nullopt, 0, Instant{}};
+  if (memory.uid != run->metadata.uid) {
+    memory = Memory{};
+    memory.uid = run->metadata.uid;
+  }
   // Our own writes bring the run back at once.
   if (const Duration rest = memory.rests_until - with_.executor.now(); rest > Duration(0))
     return runtime::Requeue{rest};
@@ -94,6 +98,8 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   seen.run = *run;
   seen.tried = memory.tried;
   seen.moved = memory.moved;
+  seen.disarms = memory.disarms;
+  seen.was_full = memory.was_full;
   if (run->status.finished()) return pass(*run, std::move(seen));
   seen.ahead = run_ahead(with_.stores, *run);
   if (!seen.ahead.empty()) return pass(*run, std::move(seen));
@@ -106,6 +112,8 @@ Result<runtime::Requeue> Reconciler::pass(const v1::EtcdDefrag& run, Observation
   const api::ObjectKey key = run.metadata.key();
   Endpoints endpoints;
   if (!run.status.finished() && seen.ahead.empty()) observe_cluster(seen, endpoints);
+  if (!seen.no_space.empty())
+    if (Memory* memory = memory_of(seen)) memory->was_full = true;
   const Instant looked = with_.executor.now();
   const Plan todo = plan(seen);
   if (with_.flight)
@@ -152,6 +160,7 @@ void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) const 
   seen.strangers.clear();
   seen.cluster.reset();
   seen.corrupt.reset();
+  seen.no_space.clear();
   seen.linearizable = false;
   endpoints.clear();
   const api::ObjectKey key = cluster_key(seen.run);
@@ -217,6 +226,8 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) const {
   if (!alarms) return;
   seen.corrupt = std::ranges::any_of(
       *alarms, [](const etcd::Alarm& a) { return a.kind == etcd::AlarmKind::Corrupt; });
+  for (const etcd::Alarm& alarm : *alarms)
+    if (alarm.kind == etcd::AlarmKind::NoSpace) seen.no_space.push_back(alarm.member);
 }
 
 /// Status before action, under the version that the plan was made from: an operator with an older
@@ -255,6 +266,7 @@ Result<Done> Reconciler::act(const Observation& seen, const Endpoints& endpoints
     return defragment(seen, endpoints, *step);
   if (const auto* step = std::get_if<MoveLeader>(&plan.step))
     return move_leader(seen, endpoints, *step, plan.status.leader_moves);
+  if (const auto* step = std::get_if<Disarm>(&plan.step)) return disarm(seen, endpoints, *step);
   if (!std::holds_alternative<DeleteRun>(plan.step)) return Done{};
   const api::ObjectMeta& meta = seen.run.metadata;
   auto going = with_.api.remove<v1::EtcdDefrag>(meta.key(), meta.uid);
@@ -300,6 +312,18 @@ Result<Done> Reconciler::move_leader(const Observation& seen, const Endpoints& e
          .reason = v1::kLeaderMoved,
          .action = "Defragment",
          .note = step.from + " is to be defragmented, " + step.to + " leads"});
+  return Done{};
+}
+
+Result<Done> Reconciler::disarm(const Observation& seen, const Endpoints& endpoints,
+                                const Disarm& step) {
+  if (Memory* memory = memory_of(seen)) ++memory->disarms;
+  const auto client = with_.etcd.at(endpoints.at(step.at));
+  for (const etcd::MemberId member : step.alarms)
+    if (auto done = client->disarm({etcd::AlarmKind::NoSpace, member}); !done)
+      return Error(done.error()).during(to_string(step));
+  with_.log.info("etcd alarm disarmed",
+                 {{"run", to_string(seen.run.metadata.key())}, {"alarm", "NOSPACE"}});
   return Done{};
 }
 

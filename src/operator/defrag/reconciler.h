@@ -46,7 +46,8 @@ class Reconciler {
   struct Memory {
     std::string uid, planned;
     std::optional<Tried> tried;
-    std::int32_t moved = 0;
+    std::int32_t moved = 0, disarms = 0;
+    bool was_full = false;  ///< etcd had raised NOSPACE.
     Instant rests_until{};  ///< What was just done to etcd, or refused, is not done again at once.
   };
   /// Where the members of this pass answer.
@@ -62,6 +63,7 @@ class Reconciler {
                           const Defragment& step);
   Result<Done> move_leader(const Observation& seen, const Endpoints& endpoints,
                            const MoveLeader& step, std::int32_t nth);
+  Result<Done> disarm(const Observation& seen, const Endpoints& endpoints, const Disarm& step);
   void tell(const Observation& seen, const Plan& plan) const;
   void log_plan(const Observation& seen, const Plan& plan);
   Memory* memory_of(const Observation& seen);

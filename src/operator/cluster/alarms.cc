@@ -1,0 +1,127 @@
+#include "operator/cluster/alarms.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/v1alpha2/names.h"
+#include "base/joined.h"
+#include "operator/cluster/census.h"
+#include "operator/cluster/plan.h"
+
+namespace etcdop::cluster {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+bool votes(const Seat& seat) { return seat.listed && !seat.listed->learner; }
+
+/// What the voters who answer have for data, against what more than half of all voters have.
+struct Comparison {
+  int voters = 0, told = 0;
+  const SeatHash* majority = nullptr;  ///< Null: there is none.
+
+  explicit Comparison(const Observation& seen) {
+    for (const Seat& seat : seen.seats) {
+      if (!votes(seat)) continue;
+      ++voters;
+      told += seat.hash.has_value();
+    }
+    for (const Seat& one : seen.seats) {
+      const auto same = std::ranges::count_if(seen.seats, [&](const Seat& other) {
+        return votes(other) && healthy(other) && other.hash && other.hash == one.hash;
+      });
+      if (one.hash && same >= quorum(voters)) majority = &*one.hash;
+    }
+  }
+  /// Surely: hashes of what was compacted otherwise do not compare.
+  bool differs(const Seat& seat) const {
+    return majority && votes(seat) && seat.hash && seat.hash->revision == majority->revision &&
+           seat.hash->compacted == majority->compacted && seat.hash->hash != majority->hash;
+  }
+};
+
+const Seat* seat_of(const Observation& seen, etcd::MemberId id) {
+  const auto found = std::ranges::find_if(
+      seen.seats, [&](const Seat& s) { return s.listed && s.listed->id == id; });
+  return found == seen.seats.end() ? nullptr : &*found;
+}
+
+std::string in_words(const Observation& seen, etcd::MemberId id) {
+  if (id == etcd::MemberId{}) return "a member that etcd cannot tell";
+  const Seat* seat = seat_of(seen, id);
+  return seat ? seat->name + " (" + to_hex(id) + ")" : to_hex(id);
+}
+
+Suspicion open(std::string why) { return {Corruption::Open, nullptr, std::move(why)}; }
+
+}  // namespace
+
+bool has_alarm(const Observation& seen, bool corrupt) {
+  return std::ranges::any_of(seen.alarms, [&](const auto& a) { return a.corrupt == corrupt; });
+}
+
+std::string raised_for(const Observation& seen, bool corrupt) {
+  std::set<std::string> names;
+  for (const RaisedAlarm& alarm : seen.alarms)
+    if (alarm.corrupt == corrupt) names.insert(in_words(seen, alarm.member));
+  return joined(std::vector<std::string>(names.begin(), names.end()));
+}
+
+std::string alarm_of(const Observation& seen, const Seat& seat) {
+  std::string out;
+  for (const RaisedAlarm& alarm : seen.alarms)
+    if (seat.listed && seat.listed->id == alarm.member && out != v1::kCorrupt)
+      out = alarm.corrupt ? v1::kCorrupt : v1::kNoSpace;
+  return out;
+}
+
+Suspicion suspicion_of(const Observation& seen) {
+  if (!has_alarm(seen, true)) return {};
+  std::set<etcd::MemberId> accused;
+  bool gone = true;  // Whoever was accused is no member.
+  for (const RaisedAlarm& alarm : seen.alarms) {
+    if (!alarm.corrupt) continue;
+    accused.insert(alarm.member);
+    if (alarm.member == etcd::MemberId{} || seat_of(seen, alarm.member)) gone = false;
+  }
+  const Comparison data(seen);
+  const bool all_alike = std::ranges::none_of(seen.seats, [&](auto& s) { return data.differs(s); });
+  const std::string unsure = data.told < data.voters
+                                 ? "not all voters tell what data they have"
+                                 : "no majority of the voters has the same data";
+  if (gone) {
+    if (data.majority && all_alike) return {Corruption::Removed, nullptr, ""};
+    return open(data.majority ? "others differ, too" : unsure);
+  }
+  std::erase_if(accused, [&](auto id) { return id != etcd::MemberId{} && !seat_of(seen, id); });
+  if (accused.size() > 1) return open("more than one member is accused");
+  const Seat* who = seat_of(seen, *accused.begin());
+  if (!who || !votes(*who) || !who->object) return open("that is no voter of ours");
+  if (!data.majority) return open(unsure);
+  if (!data.differs(*who))
+    return open(who->hash == *data.majority ? "its data is that of the majority" : unsure);
+  for (const Seat& other : seen.seats)
+    if (&other != who && data.differs(other)) return open("others differ, too");
+  return {Corruption::Convicted, who, ""};
+}
+
+bool given_up(const Observation& seen, const Seat& seat) {
+  return seen.linearizable && seen.replace_away_s > 0 && seat.away_s >= seen.replace_away_s &&
+         votes(seat) && seat.object && !seat.answer && !seat.object->ready;
+}
+
+Observation with_verdicts(Observation seen) {
+  const Seat* convicted = suspicion_of(seen).who;
+  for (Seat& seat : seen.seats) {
+    const bool condemned =
+        alarm_of(seen, seat) == v1::kCorrupt && seat.object && seat.object->terminating;
+    if (&seat == convicted || condemned) seat.object->lost = true;
+    if (!given_up(seen, seat)) continue;
+    seat.object->lost = true;
+    if (seat.object->trouble.empty())
+      seat.object->trouble = "it is away for longer than replace-unreachable-members-after";
+  }
+  return seen;
+}
+
+}  // namespace etcdop::cluster
