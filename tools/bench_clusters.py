@@ -316,7 +316,7 @@ class Bench:
         value = self.quota
         path = f"/apis/{GROUP}/v1alpha2/namespaces/healthy/etcdclusters/c-{self.have - 1}"
         began = time.monotonic()
-        self.api.patch(path, {"spec": {"options": {"quotaBackendBytes": str(value)}}})
+        self.api.patch(path, {"spec": {"options": {"quotaBackendBytes": value}}})
         while time.monotonic() - began < 60 and self.latest.process.poll() is None:
             status = self.api.get(path).get("status", {})
             if str(status.get("observed", {}).get("options", {}).get("quotaBackendBytes")) == str(value):
