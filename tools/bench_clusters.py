@@ -208,7 +208,7 @@ class Bench:
             time.sleep(1)
         took = time.monotonic() - began
         self.table.add(f"{len(names)} copies of a cluster that the operator grew: each in", 1000 * took / len(names), "ms")
-        self.copies, self.have = len(names), to
+        self.copies, self.have = self.copies + len(names), to
 
     def serving(self):
         """How many Pods are ready."""

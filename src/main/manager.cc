@@ -32,8 +32,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStopLimit = 8s;  // The kubelet waits for ten.
-/// Much is free once everything has been listed; later it costs more to look than is found.
-constexpr Duration kGiveBackMin = 5s, kGiveBackMax = 10min;
+/// Much is free once everything has been listed; later, passes leave their traces.
+constexpr Duration kGiveBackMin = 5s, kGiveBackMax = 1min;
 constexpr int kExitFailed = 1, kExitUsage = 2;
 constexpr std::size_t kScrapersMax = 16;  // Each may have a review under way.
 constexpr auto kScrapeLimit = 10s;        // As long as Prometheus waits.
