@@ -2,7 +2,7 @@
 """W13 and P5: clusters whose etcd is a black hole hold up nobody, asked of the kube-apiserver that KUBECONFIG names.
 
     holes.py STANDIN MANAGER LOGS     100 clusters with hollow members (standin/hollow) and a healthy one beside them, whose
-                                      spec is edited; each edit must be in its status within a second and a half
+                                      spec is edited; each edit must be in its status within five seconds
 
 The last line is "N passed, N failed"; exit 1 if any failed. TLS that stalls: not applicable, as nothing here dials etcd by TLS yet.
 """
@@ -18,7 +18,7 @@ from bench_clusters import Bench  # noqa: E402
 
 CLUSTERS = 100
 EDITS = 5
-LIMIT = 1.5  # seconds; ./dev bench holes wants one, of the release and on a machine that does nothing else
+LIMIT = 5  # seconds, also of a build without optimisation on a busy machine; ./dev bench holes wants one
 CASES = {"answers": "P5_AHundredClustersBesideAHealthyOne", "silent": "W13_EtcdsTakeConnectionsAndSayNothing",
          "drops": "W13_EtcdsDropSYNs", "refuses": "W13_EtcdsAreNotThere"}
 
