@@ -12,14 +12,19 @@ import time
 import urllib.request
 
 from bench import GROUP, Api, Manager, namespaces
+from bench_copies import LABEL, Copies
 
 PER_NAMESPACE = 100
 MEMBERS = 3
 GROW_GRACE = 120  # seconds for those that were begun within --grow
 QUIET_LIMIT = 600  # and until nothing is written any more
+COPIED_LIMIT = 1800  # until copies look as what was copied
 WAVE = 12  # Clusters that grow side by side. More, and an API server on two cores times out where it gives Services addresses.
 QUIET = 70  # A pass over everything takes place in any such time.
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
+EDITS = 20
+HOLES = {"answers": "answers", "silent": "takes connections and says nothing", "drops": "drops SYNs",
+         "refuses": "is not there"}
 RSS_AIMS = {0: 10, 100: 14, 1000: 40}
 
 
@@ -123,7 +128,8 @@ class Bench:
         self.options, self.folder = options, options.logs or folder
         self.api = Api(options.kubeconfig)
         self.hollow = Hollow(options.standin, options.kubeconfig, folder, self.folder)
-        self.have, self.table, self.latest = 0, Table(), None
+        self.have, self.copies, self.table, self.latest = 0, 0, Table(), None
+        self.quota = 2 << 30  # What an edit changes.
 
     def manager(self):
         self.latest = Manager(self.options.manager, self.options.kubeconfig, with_metrics=True,
@@ -181,6 +187,49 @@ class Bench:
         self.table.add(f"{what}: writes for each", Scrape(manager).writes() / (to - self.have), "")
         self.table.add(f"{what}: VmHWM", manager.status_mb("VmHWM"), "MB")
         self.have = to
+        manager.stop()
+
+    def copy(self, to, namespace_of):
+        """The operator grows the first cluster; the others are copies, which it then sees for the first time."""
+        if to <= self.have:
+            return
+        self.grow(1, namespace_of)
+        self.hollow.ask("/adopt", "POST")
+        names = [(namespace_of(i), f"c-{i}") for i in range(self.have, to)]
+        if not names:
+            return
+        self.api.post_all(namespaces(sorted({n for n, _ in names})))
+        began = time.monotonic()
+        for done in Copies(self.api, namespace_of(0), "c-0").make_all(names):
+            note(f"{done} of {len(names)} copies")
+        while (serving := self.serving()) < MEMBERS * to:
+            if time.monotonic() - began > COPIED_LIMIT:
+                raise RuntimeError(f"only {serving} members of {to} clusters serve")
+            time.sleep(1)
+        took = time.monotonic() - began
+        self.table.add(f"{len(names)} copies of a cluster that the operator grew: each in", 1000 * took / len(names), "ms")
+        self.copies, self.have = self.copies + len(names), to
+
+    def serving(self):
+        """How many Pods are ready."""
+        count, more = 0, ""
+        while True:
+            page = self.api.get(f"/api/v1/pods?limit=500&labelSelector={LABEL}{more}")
+            count += sum({"type": "Ready", "status": "True"}.items() <= c.items()
+                         for pod in page["items"] for c in pod.get("status", {}).get("conditions", []))
+            if not page["metadata"].get("continue"):
+                return count
+            more = "&continue=" + page["metadata"]["continue"]
+
+    def settle(self):
+        """The operator sees the copies for the first time. That it finds next to nothing to do proves that they are good."""
+        if not self.copies:
+            return
+        manager = self.manager()
+        self.table.add(f"{self.copies} copies: the last write of the operator after", self.until_quiet(manager), "s")
+        writes = Scrape(manager).writes() / self.copies
+        self.table.add(f"{self.copies} copies: its writes for each (who leads, above all)", writes, "")
+        self.copies = 0
         manager.stop()
 
     def until_quiet(self, manager):
@@ -255,17 +304,20 @@ class Bench:
     def sizes(self):
         for size in self.options.sizes:
             note(f"to {size} clusters")
-            self.grow(size, lambda i: f"bench-{i // PER_NAMESPACE}")
+            (self.grow if self.options.grown else self.copy)(size, lambda i: f"bench-{i // PER_NAMESPACE}")
+            self.settle()
             manager = self.restarted()
             self.rest(manager, size)
             manager.stop()
 
-    def served(self, manager_lives, value):
+    def served(self):
         """Seconds from an edit of the healthy cluster to its status."""
+        self.quota += 1 << 20
+        value = self.quota
         path = f"/apis/{GROUP}/v1alpha2/namespaces/healthy/etcdclusters/c-{self.have - 1}"
         began = time.monotonic()
-        self.api.patch(path, {"spec": {"options": {"quotaBackendBytes": str(value)}}})
-        while time.monotonic() - began < 60 and manager_lives():
+        self.api.patch(path, {"spec": {"options": {"quotaBackendBytes": value}}})
+        while time.monotonic() - began < 60 and self.latest.process.poll() is None:
             status = self.api.get(path).get("status", {})
             if str(status.get("observed", {}).get("options", {}).get("quotaBackendBytes")) == str(value):
                 return time.monotonic() - began
@@ -275,29 +327,32 @@ class Bench:
     def isolation(self):
         """A healthy cluster beside black holes: how long an edit of its spec takes to reach its status."""
         holes = self.options.holes
-        self.grow(holes, lambda i: "holes")
-        self.grow(holes + 1, lambda i: "healthy")
-        value = 2 << 30
-        manager = self.manager()
-        lives = lambda: manager.process.poll() is None
+        make = self.grow if self.options.grown else self.copy
+        make(holes, lambda i: "holes")
+        make(holes + 1, lambda i: "healthy" if i == holes else "holes")
+        self.settle()
+        self.manager()
         time.sleep(5)
-        for how in ("answers", "silent", "drops", "refuses"):
-            note(f"etcds of {holes} clusters: {how}")
-            self.hollow.ask(f"/members/holes/{how}", "POST")
-            took = []
-            for _ in range(20):  # While the first dials hang, and afterwards.
-                time.sleep(1)
-                value += 1 << 20
-                took.append(self.served(lives, value))
-            what = f"beside {holes} clusters whose etcd {how}"
-            self.table.add(f"{what}: an edit is served within (slowest of 20)", max(took), "s", 1)
-            self.table.add(f"{what}: median", sorted(took)[10], "s")
+        for how, does in HOLES.items():
+            took = self.beside(how, EDITS)
+            what = f"beside {holes} clusters whose etcd {does}"
+            self.table.add(f"{what}: an edit is served within (slowest of {EDITS})", max(took), "s", 1)
+            self.table.add(f"{what}: median", sorted(took)[EDITS // 2], "s")
             if how != "answers":
-                manager.stop()
+                self.latest.stop()
                 manager = self.manager()
-                value += 1 << 20
-                self.table.add(f"{what}: from the start of the operator", manager.ready_seconds + self.served(lives, value), "s")
-        manager.stop()
+                self.table.add(f"{what}: from the start of the operator", manager.ready_seconds + self.served(), "s")
+        self.latest.stop()
+
+    def beside(self, how, edits):
+        """Seconds until each of some edits of the healthy cluster was served, while the etcds of all others are so."""
+        note(f"etcds of {self.have - 1} clusters: {HOLES[how]}")
+        self.hollow.ask(f"/members/holes/{how}", "POST")
+        took = []
+        for _ in range(edits):  # While the first dials hang, and afterwards.
+            time.sleep(1)
+            took.append(self.served())
+        return took
 
 
 def main():
@@ -308,6 +363,8 @@ def main():
     parser.add_argument("--sizes", default="0,100,1000", type=lambda t: [int(n) for n in t.split(",") if n])
     parser.add_argument("--rest", type=int, default=120, help="seconds that rest is measured for")
     parser.add_argument("--grow", type=int, default=1800, help="seconds for a size; then it is as large as it has become")
+    parser.add_argument("--grown", action="store_true",
+                        help="the operator grows all clusters, instead of one, of which the others are copies")
     parser.add_argument("--holes", type=int, default=0,
                         help="instead of sizes: how many clusters are black holes beside a healthy one")
     parser.add_argument("--logs", help="a folder to keep logs in")

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kDialLimit = 2s;
-constexpr Duration kIdleMax = 5min;
+constexpr Duration kIdleMax = 5min, kIdleMin = 1s;
 constexpr Duration kSilenceMax = 1s;
 constexpr Duration kFailureKeptMin = 100ms, kFailureKeptMax = 4s;
 
@@ -69,8 +69,7 @@ class GrpcConnection final : public Connection {
 }  // namespace
 
 struct Pool::State : std::enable_shared_from_this<State> {
-  State(Executor& e, Dial d, std::size_t max)
-      : executor(e), dial(std::move(d)), connections_max(max) {}
+  State(Executor& e, Dial d, Limits l) : executor(e), dial(std::move(d)), limits(l) {}
 
   std::shared_ptr<Link> link_to(const Endpoint& place);
   bool make_room();
@@ -79,10 +78,11 @@ struct Pool::State : std::enable_shared_from_this<State> {
 
   Executor& executor;
   const Dial dial;
-  const std::size_t connections_max;
+  const Limits limits;
   std::map<Endpoint, std::weak_ptr<Link>> links;  // Those that somebody holds, or that are open.
   std::list<std::shared_ptr<Link>> open;          // Longest unused first.
   std::shared_ptr<Fiber> sweeper;
+  Wait* resting = nullptr;  // The sweeper's.
   bool closed = false;
 };
 
@@ -166,8 +166,8 @@ void Pool::Link::start_dialing() {
 
 Pool::Link::Outcome Pool::Link::dial() {
   if (!state_->make_room())
-    return Error{Code::Unavailable,
-                 "dial: all " + std::to_string(state_->connections_max) + " connections are busy"};
+    return Error{Code::Unavailable, "dial: all " + std::to_string(state_->limits.connections) +
+                                        " connections are busy"};
   const Within limit(state_->executor, kDialLimit);
   auto stream = state_->dial(place_);
   if (!stream) {
@@ -211,7 +211,7 @@ std::shared_ptr<Pool::Link> Pool::State::link_to(const Endpoint& place) {
 
 /// False if every connection that could give way has a call running. May suspend.
 bool Pool::State::make_room() {
-  while (open.size() >= connections_max) {
+  while (open.size() >= limits.connections) {
     const auto victim = std::ranges::find_if(open, [](const auto& link) { return link->idle(); });
     if (victim == open.end()) return false;
     (*victim)->hang_up();
@@ -221,24 +221,33 @@ bool Pool::State::make_room() {
 
 void Pool::State::sweep_later() {
   if (!sweeper) sweeper = executor.spawn([self = shared_from_this()] { self->sweep(); });
+  else if (resting && open.size() > limits.unused) (void)resting->notify();
 }
 
 /// Runs while connections are open.
 void Pool::State::sweep() {
   while (!open.empty() && !closed) {
-    const auto link = open.front();
-    const Instant due = link->used() + kIdleMax;
-    if (executor.now() < due) {
-      if (executor.sleep_until(due) != Woken::Ready) break;
-    } else {
+    const auto unused = std::ranges::find_if(open, [](const auto& link) { return link->idle(); });
+    const Duration kept = open.size() > limits.unused ? kIdleMin : kIdleMax;
+    const Instant due = unused == open.end() ? executor.now() + kIdleMin : (*unused)->used() + kept;
+    if (executor.now() >= due) {
+      const auto link = *unused;
       link->hang_up();
+      continue;
     }
+    Wait until_due(executor);
+    resting = &until_due;
+    const Woken woken = until_due.until(due);
+    resting = nullptr;
+    if (woken == Woken::Cancelled) break;
   }
   sweeper.reset();
 }
 
-Pool::Pool(Executor& executor, Dial dial, std::size_t connections_max)
-    : state_(std::make_shared<State>(executor, std::move(dial), connections_max)) {}
+Pool::Pool(Executor& executor, Dial dial) : Pool(executor, std::move(dial), Limits()) {}
+
+Pool::Pool(Executor& executor, Dial dial, Limits limits)
+    : state_(std::make_shared<State>(executor, std::move(dial), limits)) {}
 
 Pool::~Pool() { close(); }
 

@@ -17,9 +17,9 @@ using Dial = std::function<Result<std::unique_ptr<Stream>>(const Endpoint&)>;
 /// client.
 ///
 /// Expected flow: the first call dials; calls that come meanwhile wait for the same dial; the
-/// connection stays until it ends, was idle for 5 minutes, or its place is needed by another. The
-/// next call dials again. A dial belongs to nobody's fiber: a caller that is cancelled meanwhile
-/// costs the others nothing.
+/// connection stays until it ends, was not used for 5 minutes (or for a second, while more are open
+/// than Limits::unused), or its place is needed by another. The next call dials again. A dial
+/// belongs to nobody's fiber: a caller that is cancelled meanwhile costs the others nothing.
 ///
 /// A dial that fails is answered from memory for twice the time that it took (0.1–4 s), so that
 /// many calls to a black hole pay once, and a member that just starts is not kept waiting.
@@ -28,9 +28,15 @@ using Dial = std::function<Result<std::unique_ptr<Stream>>(const Endpoint&)>;
 /// used again; a call that was cancelled says nothing about its connection.
 class Pool final : public Clients {
  public:
-  static constexpr std::size_t kConnectionsMax = 8192;  // About 100 KB each while busy.
+  struct Limits {
+    std::size_t connections = 8192;  ///< About 100 KB each while busy.
+    /// So many clusters of three are spoken to over connections that stay: 30 KB each. Where there
+    /// are more, each look once a minute dials, which takes a member a millisecond.
+    std::size_t unused = 48;
+  };
   /// The executor outlives the pool. `dial` may be called by several fibers at once.
-  Pool(Executor&, Dial dial, std::size_t connections_max = kConnectionsMax);
+  Pool(Executor&, Dial dial);
+  Pool(Executor&, Dial dial, Limits);
   /// Calls close().
   ~Pool() override;
   std::shared_ptr<Client> at(const Endpoint&) override;

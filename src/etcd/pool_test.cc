@@ -66,7 +66,7 @@ class PoolTest : public ::testing::Test {
   Duration dial_takes_ = 10ms, answer_takes_ = 0s;
   bool reachable_ = true, silent_ = false;
   int served_ = 0;
-  Pool pool_{world_, [this](const Endpoint& to) { return dial(to); }, 3};
+  Pool pool_{world_, [this](const Endpoint& to) { return dial(to); }, {.connections = 3}};
 };
 
 TEST_F(PoolTest, DialsOnTheFirstCallAndKeepsTheConnection) {
@@ -215,6 +215,27 @@ TEST_F(PoolTest, AnIdleConnectionIsClosed) {
     EXPECT_EQ(pool_.open(), 0U);
     EXPECT_TRUE(used->status());
     EXPECT_EQ(dialled_.size(), 3U);
+  });
+}
+
+TEST_F(PoolTest, OfManyConnectionsFewStayUnused) {
+  Pool pool(world_, [this](const Endpoint& to) { return dial(to); }, {.unused = 2});
+  run([&] {
+    for (const char* address : {"1", "2"}) EXPECT_TRUE(pool.at(at(address))->status());
+    (void)world_.sleep(1min);
+    EXPECT_EQ(pool.open(), 2U);
+    for (const char* address : {"3", "4"}) EXPECT_TRUE(pool.at(at(address))->status());
+    EXPECT_TRUE(pool.at(at("1"))->status());
+    (void)world_.sleep(1ms);
+    EXPECT_EQ(pool.open(), 3U) << "those that were not used for a second are closed at once";
+    (void)world_.sleep(1s);
+    EXPECT_EQ(pool.open(), 2U);
+    dialled_.clear();
+    for (const char* address : {"1", "4"}) EXPECT_TRUE(pool.at(at(address))->status());
+    EXPECT_TRUE(dialled_.empty()) << "those that were used last are kept";
+    (void)world_.sleep(4min);
+    EXPECT_EQ(pool.open(), 2U);
+    pool.close();
   });
 }
 

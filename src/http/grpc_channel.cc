@@ -17,7 +17,7 @@ namespace {
 constexpr std::int32_t kWindow = 256 << 10;  // What may lie unread in one call, and so its memory.
 constexpr std::size_t kMessageLimit = 16 << 20;
 constexpr std::size_t kHeaderLimit = 64 << 10;
-constexpr std::size_t kPiece = 16 << 10;
+constexpr std::size_t kPiece = 2 << 10, kPieceMax = 16 << 10;  // What is read at once.
 constexpr Duration kWriteLimit = std::chrono::seconds(5);  // Who takes nothing for so long is gone.
 constexpr Duration kLastWords = std::chrono::seconds(1);   // To read why the server left.
 
@@ -290,18 +290,19 @@ void GrpcChannel::Connection::close(std::int32_t id, bool refused) {
 
 /// The reading fiber: feeds nghttp2 until the connection ends.
 void GrpcChannel::Connection::read() {
-  const auto space = std::make_unique<char[]>(kPiece);
+  std::vector<char> space(kPiece);  // Mostly nothing comes for minutes, and then little.
   while (!ended_) {
-    auto n = stream_->read({space.get(), kPiece});
+    auto n = stream_->read(space);
     if (!n) return end(n.error());
     if (*n == 0) return end({Code::Unavailable, "the server closed the connection"});
     const auto taken =
-        nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(space.get()), *n);
+        nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(space.data()), *n);
     if (taken < 0)
       return end(
           {Code::Unavailable, std::string("HTTP/2: ") + nghttp2_strerror(static_cast<int>(taken))});
     flush();  // Answers to settings and pings.
     end_if_over();
+    if (*n == space.size() && *n < kPieceMax) space.resize(kPieceMax);
   }
 }
 

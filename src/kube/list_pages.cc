@@ -6,7 +6,7 @@
 namespace etcdop::kube {
 namespace {
 
-constexpr const char* kPageSize = "500";
+constexpr const char* kPageSize = "200";  ///< A megabyte of Pods.
 constexpr int kPagesMax = 2000;  ///< A million objects; a server that never ends is broken.
 
 /// One page's metadata.

@@ -16,7 +16,7 @@ class ScriptedApi final : public Api {
   Result<Json> call(const Call& call) override {
     const auto token = call.query.find("continue");
     seen.push_back(token == call.query.end() ? "-" : token->second);
-    EXPECT_EQ(call.query.at("limit"), "500");
+    EXPECT_EQ(call.query.at("limit"), "200");
     if (answers.empty()) return Error{Code::NotFound, "no more answers"};
     auto answer = std::move(answers.front());
     answers.pop_front();

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMessageMax = 1024;  ///< Validation errors of a CRD repeat the whole value.
 constexpr std::size_t kQuoteMax = 200;
+constexpr std::size_t kFirstBlock = 128 << 10;
 constexpr std::size_t kNameMax = 253;  ///< The longest name that Kubernetes knows (DNS sub-domain).
 
 /// What apimachinery's IsValidPathSegmentName refuses, and what is too long to be a name.
@@ -167,6 +168,13 @@ Code to_code(const Call& call, int http, const Status& status, bool from_server)
   }
 }
 
+/// A list becomes one block of memory that goes back to the system as one: pieces of it would lie
+/// about in the heap, among what is kept.
+json::storage_ptr storage_for(const Call& call) {
+  if (call.verb != Verb::List) return {};
+  return json::make_shared_resource<json::monotonic_resource>(kFirstBlock);
+}
+
 }  // namespace
 
 std::string percent_encoded(std::string_view text) {
@@ -212,7 +220,7 @@ Result<Json> to_answer(const Call& call, const http::Response& response) {
   if (response.status < 200 || response.status > 299)
     return to_error(call, response.status, response.body);
   boost::system::error_code not_json;
-  Json parsed = json::parse(response.body, not_json);
+  Json parsed = json::parse(response.body, not_json, storage_for(call));
   if (not_json)
     return Error{Code::Corrupt, "HTTP " + std::to_string(response.status) +
                                     " with a body that is not JSON: " + quoted(response.body)};

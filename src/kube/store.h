@@ -15,6 +15,7 @@
 
 #include "api/meta.h"
 #include "base/fiber.h"
+#include "kube/kept.h"
 
 namespace etcdop::kube {
 
@@ -65,18 +66,18 @@ class Store {
 
   Pointer get(const ObjectKey& key) const {
     const auto found = objects_.find(key);
-    return found == objects_.end() ? nullptr : found->second;
+    return found == objects_.end() ? nullptr : found->second.get(latest_);
   }
   /// Ordered by name.
   std::vector<Pointer> in_group(const ObjectKey& group) const {
     std::vector<Pointer> out;
     if (const auto found = groups_.find(group); found != groups_.end())
-      for (const ObjectKey& key : found->second) out.push_back(objects_.at(key));
+      for (const ObjectKey& key : found->second) out.push_back(objects_.at(key).get(latest_));
     return out;
   }
   std::vector<Pointer> all() const {
     std::vector<Pointer> out;
-    for (const auto& [key, object] : objects_) out.push_back(object);
+    for (const auto& [key, object] : objects_) out.push_back(object.get(latest_));
     return out;
   }
   std::size_t size() const { return objects_.size(); }
@@ -119,6 +120,10 @@ class Store {
     return scope.empty() || key.ns == scope;
   }
   std::optional<Instant> oldest() const;
+  bool has(const ObjectKey& key, const std::string& version) const {
+    const auto found = objects_.find(key);
+    return found != objects_.end() && found->second.version() == version;
+  }
   void put(T object);
   void drop(const ObjectKey& key);
   void leave(const std::optional<ObjectKey>& group, const ObjectKey& key);
@@ -129,7 +134,8 @@ class Store {
 
   Group group_;
   std::vector<Changed> changed_;
-  std::map<ObjectKey, Pointer> objects_;
+  std::map<ObjectKey, Kept<T>> objects_;
+  mutable Latest<T> latest_;
   std::map<ObjectKey, std::set<ObjectKey>> groups_;
   std::map<ObjectKey, Awaited> awaited_;
   std::map<std::string, std::optional<Instant>> heard_;  // By scope.
@@ -161,12 +167,12 @@ void Store<T>::put(T object) {
   const ObjectKey key = object.metadata.key();
   const auto group = group_(object);
   std::optional<ObjectKey> left;
-  Pointer& place = objects_[key];
-  if (place) {
-    past_versions_.add(place->metadata.resource_version);
-    left = group_(*place);
+  const auto [place, is_new] = objects_.try_emplace(key);
+  if (!is_new) {
+    past_versions_.add(place->second.version());
+    left = group_(*place->second.get(latest_));
   }
-  place = std::make_shared<const T>(std::move(object));
+  place->second.put(std::move(object), latest_);
   if (left != group) leave(left, key);
   if (group) groups_[*group].insert(key);
   if (left != group) tell(left);
@@ -176,7 +182,7 @@ void Store<T>::put(T object) {
 template <class T>
 void Store<T>::drop(const ObjectKey& key) {
   const auto found = objects_.find(key);
-  const Pointer object = found->second;
+  const Pointer object = found->second.get(latest_);
   past_versions_.add(object->metadata.resource_version);
   past_uids_.add(object->metadata.uid);
   const auto group = group_(*object);
@@ -190,8 +196,7 @@ template <class T>
 void Store<T>::wrote(T object) {
   const ObjectKey key = object.metadata.key();
   const std::string version = object.metadata.resource_version;
-  const Pointer known = get(key);
-  const bool known_already = known && known->metadata.resource_version == version;
+  const bool known_already = has(key, version);
   const bool overtaken =
       past_versions_.contains(version) || past_uids_.contains(object.metadata.uid);
   // Also a write that changed nothing: it has no event of its own, so none may be awaited.
@@ -211,7 +216,7 @@ void Store<T>::saw(T object) {
     }
     awaited_.erase(awaited);
   }
-  if (const Pointer known = get(key); known && known->metadata.resource_version == version) return;
+  if (has(key, version)) return;
   past_uids_.forget(object.metadata.uid);  // It only had lost its label.
   put(std::move(object));
 }

@@ -8,7 +8,13 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Thing {
+  static constexpr api::Resource resource{"", "v1", "things", "Thing"};
   api::ObjectMeta metadata;
+  bool operator==(const Thing&) const = default;
+
+  static auto describe() {
+    return api::object("A thing.", std::tuple{api::required("metadata", &Thing::metadata, "")});
+  }
 };
 
 Thing thing(std::string name, std::string version, std::string uid = "u1",
@@ -47,6 +53,28 @@ class StoreTest : public ::testing::Test {
   std::string told;
   const Instant now = Instant(100s);
 };
+
+TEST_F(StoreTest, WhatWasNotLookedAtForLongIsThereAsItWas) {
+  std::vector<Thing> things;
+  for (int i = 0; i < 200; ++i)
+    things.push_back(thing("thing-" + std::to_string(i), std::to_string(i)));
+  things[7].metadata.annotations["a"] = "text with \"quotes\" and \n";
+  things[7].metadata.finalizers = {"f"};
+  things[7].metadata.deletion_timestamp = "";
+  store.replace(things, store.mark(), now);
+  const auto held = store.get({"prod", "thing-7"});
+  EXPECT_EQ(store.get({"prod", "thing-7"}), held) << "who holds it, and who asks, have the same";
+  std::size_t known = 0;
+  for (const Thing& wanted : things) {
+    const auto found = store.get(wanted.metadata.key());
+    ASSERT_TRUE(found);
+    known += *found == wanted;
+  }
+  EXPECT_EQ(known, things.size());
+  EXPECT_EQ(store.all().size(), things.size());
+  store.saw_deleted(things[3]);
+  EXPECT_FALSE(store.get({"prod", "thing-3"}));
+}
 
 TEST_F(StoreTest, EventsFillIt) {
   store.replace({thing("b", "1"), thing("a", "2")}, store.mark(), now);

@@ -1,5 +1,6 @@
 // The operator's process: builds everything there is and passes it down. Only this file knows the
 // real world.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -31,6 +32,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStopLimit = 8s;  // The kubelet waits for ten.
+/// Much is free once everything has been listed; later, passes leave their traces.
+constexpr Duration kGiveBackMin = 5s, kGiveBackMax = 1min;
 constexpr int kExitFailed = 1, kExitUsage = 2;
 constexpr std::size_t kScrapersMax = 16;  // Each may have a review under way.
 constexpr auto kScrapeLimit = 10s;        // As long as Prometheus waits.
@@ -102,6 +105,11 @@ class Manager {
     // A debugging aid keeps nobody from working: another process may have the port.
     (void)serve("flight recorder", flights_, flags_.flight_recorder_bind_address);
     background([this] { heartbeat_.beat(); });
+    background([this] {
+      for (Duration rest = kGiveBackMin; loop_.sleep(rest) == Woken::Ready;
+           rest = std::min(2 * rest, kGiveBackMax))
+        give_back_heap();
+    });
     background([this] {
       if (loop_.wait_for_termination() != Woken::Ready) return;
       log_.info("asked to end");
@@ -218,6 +226,7 @@ class Manager {
 };
 
 int run(const Flags& flags) {
+  keep_heap_small();
   LogWriter log({.json = flags.log_as_json, .level = flags.log_level, .sink = {}});
   auto config = kube::load_config(config_sources(flags), read_file);
   if (!config) {

@@ -2,7 +2,24 @@
 
 #include <utility>
 
+#include "base/fnv.h"
+
 namespace etcdop::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kSpreadFrom = 30s;  // What is looked at sooner is in a hurry.
+
+/// Less up to an eighth, always the same for a key: many keys that came at once, as they do at the
+/// start, are not looked at in the same instants for ever.
+Duration spread(const ObjectKey& key, Duration after) {
+  if (after < kSpreadFrom) return after;
+  const auto share = static_cast<std::int64_t>(fnv1a(to_string(key)) >> 38U & 1023U);
+  return after - after / 8192 * share;
+}
+
+}  // namespace
 
 Controller::Controller(Executor& executor, Random& random, Log& log, Options options,
                        Reconcile reconcile)
@@ -73,7 +90,7 @@ void Controller::settle(const ObjectKey& key, Result<Requeue> result) {
   if (complaints_.erase(key) > 0)
     log_.info("reconcile works again",
               {{"controller", options_.name}, {"namespace", key.ns}, {"name", key.name}});
-  if (result->after) queue_.again_after(key, *result->after);
+  if (result->after) queue_.again_after(key, spread(key, *result->after));
   else queue_.done(key);
 }
 

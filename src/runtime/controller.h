@@ -13,7 +13,8 @@
 
 namespace etcdop::runtime {
 
-/// When to look at the key again if nothing is heard about it before; nullopt: only then.
+/// When to look at the key again if nothing is heard about it before; nullopt: only then. From half
+/// a minute on it is up to an eighth sooner, so that not all keys come at once.
 struct Requeue {
   std::optional<Duration> after;
 };

@@ -81,6 +81,29 @@ TEST(Controller, LooksAgainWhenThePassSaysSo) {
   EXPECT_EQ(trace, "a0 b0 a5 a10 ");
 }
 
+TEST(Controller, KeysThatCameAtOnceAreNotLookedAtInTheSameInstantsForEver) {
+  World w;
+  std::map<int, int> in_second;
+  std::map<ObjectKey, std::vector<Instant>> seen;
+  w.run(
+      [&](const ObjectKey& key) -> Result<Requeue> {
+        ++in_second[int(w.time.now().time_since_epoch() / 1s)];
+        seen[key].push_back(w.time.now());
+        return Requeue{60s};
+      },
+      [&] {
+        for (int i = 0; i < 1000; ++i) w.queue().add({"ns", "c-" + std::to_string(i)});
+        (void)w.time.sleep(5min);
+      });
+  EXPECT_EQ(in_second[0], 1000);
+  for (int second = 1; second < 300; ++second) EXPECT_LE(in_second[second], 250) << second;
+  for (const auto& [key, instants] : seen)
+    for (std::size_t i = 1; i < instants.size(); ++i) {
+      EXPECT_GE(instants[i] - instants[i - 1], 52s) << to_string(key);
+      EXPECT_LE(instants[i] - instants[i - 1], 60s) << to_string(key);
+    }
+}
+
 TEST(Controller, LogsAFailureOncePerMessageAndItsEnd) {
   World w;
   int pass = 0;

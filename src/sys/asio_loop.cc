@@ -8,8 +8,11 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <charconv>
 #include <csignal>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace etcdop {
 namespace {
@@ -121,6 +124,38 @@ class TcpListener final : public Listener {
   tcp::acceptor acceptor_;
 };
 
+/// `host` and `port`, if they are numbers.
+std::optional<tcp::endpoint> numeric(const std::string& host, const std::string& port) {
+  error_code no_address;
+  const auto address = asio::ip::make_address(host, no_address);
+  std::uint16_t number = 0;
+  const char* const end = port.data() + port.size();
+  const auto [stopped, bad] = std::from_chars(port.data(), end, number);
+  if (no_address || bad != std::errc() || stopped != end) return std::nullopt;
+  return tcp::endpoint(address, number);
+}
+
+/// Asio has one thread that resolves: who has an address does not wait behind those who have none.
+Result<std::vector<tcp::endpoint>> addresses_of(Executor& loop, asio::io_context& io,
+                                                const std::string& host, const std::string& port,
+                                                const std::string& doing) {
+  if (const auto one = numeric(host, port)) return std::vector{*one};
+  tcp::resolver resolver(io);
+  std::vector<tcp::endpoint> out;
+  auto found = await(
+      loop, doing.c_str(),
+      [&](Completion& done) {
+        resolver.async_resolve(host, port,
+                               [&](const error_code& ec, const tcp::resolver::results_type& all) {
+                                 for (const auto& one : all) out.push_back(one.endpoint());
+                                 done.finish(ec, 0);
+                               });
+      },
+      [&] { resolver.cancel(); });
+  if (!found) return found.error();
+  return out;
+}
+
 }  // namespace
 
 struct AsioLoop::Io {
@@ -160,24 +195,13 @@ void AsioLoop::run() {
 Result<std::unique_ptr<Stream>> AsioLoop::connect(const std::string& host,
                                                   const std::string& port) {
   const std::string doing = "connect to " + host + ":" + port;
-  tcp::resolver resolver(io_->io);
-  tcp::resolver::results_type addresses;
-  auto found = await(
-      *this, doing.c_str(),
-      [&](Completion& done) {
-        resolver.async_resolve(host, port,
-                               [&](const error_code& ec, tcp::resolver::results_type results) {
-                                 addresses = std::move(results);
-                                 done.finish(ec, 0);
-                               });
-      },
-      [&] { resolver.cancel(); });
-  if (!found) return found.error();
+  auto addresses = addresses_of(*this, io_->io, host, port, doing);
+  if (!addresses) return addresses.error();
   tcp::socket socket(io_->io);
   auto connected = await(
       *this, doing.c_str(),
       [&](Completion& done) {
-        asio::async_connect(socket, addresses, [&](const error_code& ec, const tcp::endpoint&) {
+        asio::async_connect(socket, *addresses, [&](const error_code& ec, const tcp::endpoint&) {
           done.finish(ec, 0);
         });
       },

@@ -25,8 +25,8 @@ class AsioLoop final : public Executor {
   Instant now() const override { return now_; }
   /// Returns when the last fiber has ended.
   void run();
-  /// Resolves (on Asio's one helper thread) and tries each address in turn. Unavailable: nothing
-  /// was sent.
+  /// Tries each address of a name in turn, which Asio's one helper thread finds; an address that is
+  /// given does not wait for that. Unavailable: nothing was sent.
   Result<std::unique_ptr<Stream>> connect(const std::string& host, const std::string& port);
   /// `address` is an IP, or empty for all addresses; port 0: any free one. Invalid, or Unavailable
   /// if it is taken.

@@ -22,7 +22,7 @@ namespace etcdop::detail {
 namespace context = boost::context::detail;
 namespace {
 constexpr unsigned char kPaintByte = 0xAB;
-constexpr std::size_t kKeepWarm = 64;
+constexpr std::size_t kKeepWarm = 16;
 thread_local std::vector<Stack> spare;
 const std::size_t kPage = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }  // namespace

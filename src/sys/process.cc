@@ -1,5 +1,6 @@
 #include "sys/process.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,5 +28,18 @@ ProcessUsage process_usage() {
     out.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   return out;
 }
+
+#ifdef __GLIBC__
+void keep_heap_small() {
+  constexpr int kLarge = 64 << 10;  // Set, it is no longer raised to the largest that was freed.
+  (void)mallopt(M_MMAP_THRESHOLD, kLarge);
+  (void)mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
+  (void)mallopt(M_ARENA_MAX, 1);
+}
+void give_back_heap() { (void)malloc_trim(0); }
+#else
+void keep_heap_small() {}
+void give_back_heap() {}
+#endif
 
 }  // namespace etcdop

@@ -10,4 +10,10 @@ struct ProcessUsage {
 };
 ProcessUsage process_usage();
 
+/// Before anything large is allocated: from now on what is large goes back to the system as soon as
+/// it is free, instead of becoming part of the heap, and threads share one heap.
+void keep_heap_small();
+/// Gives pages of the heap that are free back to the system. Takes milliseconds.
+void give_back_heap();
+
 }  // namespace etcdop

@@ -1,9 +1,10 @@
 #!/bin/bash
 # run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it (samples.py), and
 # their rule about names (names.py); the operator with what the chart gives it (installed.py); the recipes of operations
-# (test/recipes); real etcd processes for Pods, and the operator killed at each of its writes. A third of the kill plans by
-# default, chosen by a seed that is printed; --all runs them all. Other flags go to `standin plans` (main.go and plans.go there).
-# Logs and recordings stay in out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
+# (test/recipes); a healthy cluster beside a hundred black holes (holes.py); real etcd processes for Pods, and the operator
+# killed at each of its writes. A third of the kill plans by default, chosen by a seed that is printed; --all runs them all.
+# Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends
+# with the line "N passed, N failed" and leaves no process.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
@@ -70,6 +71,9 @@ counted installed test/integration/installed.py "$manager"
 
 # The commands and log lines of the reference's operations guide.
 counted recipes test/recipes/api_only.sh "$out/standin" "$manager" "$out/recipes"
+
+# A hundred black holes hold up nobody.
+counted holes test/integration/holes.py "$out/standin" "$manager" "$out/holes"
 
 # The operator has the rights that the chart gives it, and no others.
 user=operator-under-test

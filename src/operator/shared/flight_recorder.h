@@ -3,7 +3,7 @@
 // may have put anything there.
 #pragma once
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,7 +25,7 @@ class FlightRecorder {
   struct Limits {
     std::size_t pairs = 256;              ///< Of one object.
     std::size_t object_bytes = 64 << 10;  ///< Of one object; a larger pair is not kept.
-    std::size_t total_bytes = 8 << 20;    ///< The pair that is oldest of all goes first.
+    std::size_t total_bytes = 1 << 20;    ///< The pair that is oldest of all goes first.
   };
   FlightRecorder() = default;
   explicit FlightRecorder(Limits limits) : limits_(limits) {}
@@ -48,7 +48,7 @@ class FlightRecorder {
     WallTime until;
   };
   struct Ring {
-    std::deque<Pair> pairs;  ///< Oldest first. Empty: others needed the room.
+    std::list<Pair> pairs;   ///< Oldest first. Empty: others needed the room.
     std::uint64_t last = 0;  ///< Hash of the newest pair ever, without what changes all the time.
     std::size_t bytes = 0;
     bool gone = false;

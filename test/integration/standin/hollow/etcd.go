@@ -58,6 +58,15 @@ func idOf(parts ...string) uint64 {
 	return hash.Sum64() | 1
 }
 
+// adopt puts a voter into the list, as if it had been added and promoted long ago.
+func (e *etcd) adopt(peerURL string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !slices.ContainsFunc(e.members, func(m *member) bool { return m.peerURL == peerURL }) {
+		e.members = append(e.members, &member{id: idOf(peerURL, "adopted"), peerURL: peerURL})
+	}
+}
+
 // start lets a member of that peer URL run: one that was added, one that comes back, or, in an etcd without members, the founder.
 // votes is called when it is promoted; the answer says whether it votes already.
 func (e *etcd) start(peerURL, name, version string, votes func()) (*member, bool, error) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"etcdop.test/standin/kube"
@@ -36,6 +37,8 @@ type World struct {
 	etcds map[string]*etcd // by namespace and cluster
 	pods  map[string]*pod  // by UID
 	bound map[string]bool  // volumes, by UID
+
+	adopts atomic.Bool // Pods of members that no etcd knows are voters
 }
 
 type pod struct {
@@ -181,6 +184,9 @@ func (w *World) play(p *pod, seen *kube.Pod) {
 	}
 	promoted := make(chan struct{}, 1)
 	cluster := w.etcdOf(&p.meta)
+	if w.adopts.Load() {
+		cluster.adopt(peerURL)
+	}
 	me, votes, err := cluster.start(peerURL, p.meta.Name, version, func() { promoted <- struct{}{} })
 	if err != nil {
 		slog.Error("start", "pod", p.meta.Key(), "error", err)
@@ -257,7 +263,8 @@ func (w *World) behave(namespace, how string) (int, error) {
 	return len(meant), nil
 }
 
-// Control is the HTTP interface to the world: GET /calls, POST /calls/reset, POST /members/{namespace}/{answers|silent|drops|refuses}.
+// Control is the HTTP interface to the world: GET /calls, POST /calls/reset, POST /adopt (from now on Pods are copies: their members
+// are voters, with ids that follow from their peer URLs), POST /members/{namespace}/{answers|silent|drops|refuses}.
 func (w *World) Control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /calls", func(rw http.ResponseWriter, _ *http.Request) {
@@ -270,6 +277,7 @@ func (w *World) Control() http.Handler {
 		})
 	})
 	mux.HandleFunc("POST /calls/reset", func(http.ResponseWriter, *http.Request) { w.calls.reset() })
+	mux.HandleFunc("POST /adopt", func(http.ResponseWriter, *http.Request) { w.adopts.Store(true) })
 	mux.HandleFunc("POST /members/{namespace}/{how}", func(rw http.ResponseWriter, r *http.Request) {
 		how := r.PathValue("how")
 		if !slices.Contains([]string{answers, silent, drops, refuses}, how) {

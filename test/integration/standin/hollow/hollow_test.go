@@ -52,6 +52,17 @@ func TestAnAddedLearnerVotesOncePromoted(t *testing.T) {
 	}
 }
 
+func TestACopyVotesAtOnce(t *testing.T) {
+	e := &etcd{id: 7}
+	for _, url := range []string{"http://a:2380", "http://b:2380", "http://b:2380"} {
+		e.adopt(url)
+	}
+	first, votes, err := e.start("http://b:2380", "b", "3.6.16", nil)
+	if err != nil || !votes || first.id != idOf("http://b:2380", "adopted") || len(e.members) != 2 {
+		t.Error("it is no voter of a list of two", first, votes, err)
+	}
+}
+
 func TestWhoWasNotAddedDoesNotStart(t *testing.T) {
 	e, _, _ := grown(t, nil)
 	if _, _, err := e.start("http://c:2380", "c", "3.6.16", nil); err == nil {

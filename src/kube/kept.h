@@ -1,0 +1,62 @@
+// Objects of which there may be thousands, and which are looked at once a minute.
+#pragma once
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "api/describe.h"
+#include "base/check.h"
+
+namespace etcdop::kube {
+
+/// The objects that were looked at last, so that they need not be read again.
+template <class T>
+class Latest {
+ public:
+  void add(std::shared_ptr<const T> object) {
+    objects_.push_back(std::move(object));
+    if (objects_.size() > kObjects) objects_.pop_front();
+  }
+
+ private:
+  static constexpr std::size_t kObjects = 64;
+  std::deque<std::shared_ptr<const T>> objects_;
+};
+
+/// One object, as text: a third of the memory. It is whole while somebody holds what get() gave.
+/// What is not described (api/describe.h) is not kept, as it was not read either.
+template <class T>
+class Kept {
+ public:
+  using Pointer = std::shared_ptr<const T>;
+
+  void put(T object, Latest<T>& latest) {
+    version_ = object.metadata.resource_version;
+    text_ = serialize(api::encode(object));
+    text_.shrink_to_fit();
+    // Not make_shared: its memory would live as long as `whole_`.
+    const Pointer whole(new T(std::move(object)));
+    whole_ = whole;
+    latest.add(whole);
+  }
+  Pointer get(Latest<T>& latest) const {
+    Pointer whole = whole_.lock();
+    if (!whole) {
+      auto read = std::make_unique<T>();
+      const auto ok = api::decode(json::parse(text_), *read, T::resource.kind);
+      check(bool(ok), "what was written can be read");
+      whole = Pointer(std::move(read));
+      whole_ = whole;
+    }
+    latest.add(whole);
+    return whole;
+  }
+  const std::string& version() const { return version_; }
+
+ private:
+  std::string version_, text_;
+  mutable std::weak_ptr<const T> whole_;
+};
+
+}  // namespace etcdop::kube
