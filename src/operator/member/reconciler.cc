@@ -250,17 +250,18 @@ struct Actor {
   }
 
   Result<Done> operator()(const SetRole& step) const {
-    json::object label;
-    label[v1::kRoleLabel] = step.voter ? Json(v1::kVoter) : Json(nullptr);
-    return change_pod({{"metadata", {{"uid", step.pod_uid}, {"labels", std::move(label)}}}},
-                      "label");
+    return label_pod(step.pod_uid, v1::kRoleLabel, step.voter ? Json(v1::kVoter) : Json(nullptr));
   }
 
   Result<Done> operator()(const MarkLeaving& step) const {
+    return label_pod(step.pod_uid, v1::kLeavingLabel, "true");
+  }
+
+  /// null: without it.
+  Result<Done> label_pod(const std::string& uid, const char* key, Json value) const {
     json::object label;
-    label[v1::kLeavingLabel] = "true";
-    return change_pod({{"metadata", {{"uid", step.pod_uid}, {"labels", std::move(label)}}}},
-                      "label");
+    label[key] = std::move(value);
+    return change_pod({{"metadata", {{"uid", uid}, {"labels", std::move(label)}}}}, "label");
   }
 
   /// One that is gone needs it no more.
