@@ -255,7 +255,7 @@ TEST_F(Scenario, S18_NoMemberAnswers) {
   const std::uint64_t calls = world.etcd_calls();
   world.run_for(1h);
   EXPECT_EQ(world.writes(), writes);
-  EXPECT_LE(world.etcd_calls() - calls, 3U * 69U);  // Once a minute each, or a little sooner.
+  EXPECT_LE(world.etcd_calls() - calls, 3U * 61U);  // Once a minute each.
   for (const auto& p : world.net().processes()) world.life(0).etcd().black_hole(p.address, false);
   world.must_converge(3min);
 }

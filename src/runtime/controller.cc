@@ -9,14 +9,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Duration kStarting = 30s;
 constexpr Duration kSpreadFrom = 30s;  // What is looked at sooner is in a hurry.
 
-/// Less up to an eighth, always the same for a key: many keys that came at once, as they do at the
-/// start, are not looked at in the same instants for ever.
+/// Between a half and all of it, always the same for a key.
 Duration spread(const ObjectKey& key, Duration after) {
-  if (after < kSpreadFrom) return after;
   const auto share = static_cast<std::int64_t>(fnv1a(to_string(key)) >> 38U & 1023U);
-  return after - after / 8192 * share;
+  return after - after / 2048 * share;
 }
 
 }  // namespace
@@ -38,6 +37,7 @@ Controller::~Controller() {
 
 void Controller::start() {
   check(!dispatcher_, "a controller is started once");
+  started_ = executor_.now();
   dispatcher_ = executor_.spawn([this] { dispatch(); });
 }
 
@@ -90,8 +90,10 @@ void Controller::settle(const ObjectKey& key, Result<Requeue> result) {
   if (complaints_.erase(key) > 0)
     log_.info("reconcile works again",
               {{"controller", options_.name}, {"namespace", key.ns}, {"name", key.name}});
-  if (result->after) queue_.again_after(key, spread(key, *result->after));
-  else queue_.done(key);
+  if (!result->after) return queue_.done(key);
+  // Keys that came at once, as at the start, would be looked at in the same instants for ever.
+  const bool together = executor_.now() - started_ < kStarting && *result->after >= kSpreadFrom;
+  queue_.again_after(key, together ? spread(key, *result->after) : *result->after);
 }
 
 /// Once for each change of what is wrong. A conflict is not wrong: somebody else was first, and the

@@ -13,8 +13,8 @@
 
 namespace etcdop::runtime {
 
-/// When to look at the key again if nothing is heard about it before; nullopt: only then. From half
-/// a minute on it is up to an eighth sooner, so that not all keys come at once.
+/// When to look at the key again if nothing is heard about it before; nullopt: only then. In the
+/// first half minute of a controller it may be sooner, so that not all keys stay together.
 struct Requeue {
   std::optional<Duration> after;
 };
@@ -64,6 +64,7 @@ class Controller {
   std::map<ObjectKey, std::shared_ptr<Fiber>> passes_;
   std::map<ObjectKey, std::string>
       complaints_;  // The last one logged about a key that still fails.
+  Instant started_{};
   bool stopping_ = false;
 };
 
