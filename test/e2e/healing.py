@@ -109,19 +109,23 @@ def is_edited(pod):
             and pod["metadata"]["labels"].get("team") == "data" and pod["metadata"]["annotations"].get("edited") == "yes")
 
 
+def updated(cluster):
+    return cluster.object()["status"].get("updatedMembers", 0)
+
+
 def members_deleted(living):
     """Of a cluster whose spec has been edited: who comes is as the spec is now."""
     cluster = living.cluster
     kubectl("patch", "etcdclusters.etcd-operator.cozystack.io", cluster.name, "-n", cluster.namespace, "--type=merge",
             "-p", json.dumps({"spec": EDIT}))
-    until(30, "none of the members is told to be as the spec is", lambda: cluster.object()["status"]["updatedMembers"] == 0)
+    until(30, "none of the members is told to be as the spec is", lambda: updated(cluster) == 0)
     if any(is_edited(pod) for pod in cluster.pods()):
         raise Failed("a Pod that runs was edited")
 
     def lose(name):
         kubectl("delete", "etcdmembers.etcd-operator.cozystack.io", name, "-n", cluster.namespace, "--wait=false")
     replaced(living, "deleted", lose)
-    until(30, "all members are told to be as the spec is", lambda: cluster.object()["status"]["updatedMembers"] == 3)
+    until(30, "all members are told to be as the spec is", lambda: updated(cluster) == 3)
     if not all(is_edited(pod) for pod in cluster.pods()):
         raise Failed(f"a Pod is not as the spec is: {json.dumps([pod['spec'] for pod in cluster.pods()])}")
 
@@ -144,7 +148,7 @@ def defragmented(living):
     run = until(90, "the run is complete", lambda: next(
         (d for d in get("etcddefrags.etcd-operator.cozystack.io", cluster.namespace) if d["status"].get("phase") == "Complete"),
         None))
-    done = run["status"]["members"]
+    done = sorted(run["status"]["members"], key=lambda m: m["finishedAt"])
     if len(done) != 3 or done[-1]["name"] != leader or any(m["reclaimedBytes"] < 8 << 20 for m in done):
         raise Failed(f"{leader} led; the run did {done}")
     living.whole_again()
