@@ -138,6 +138,48 @@ TEST_F(ScenarioOfVersions, S51_OrByDeletingOneMemberAfterTheOther) {
   EXPECT_EQ(running("3.6.16"), 3U);
 }
 
+/// On the way back to the older minor, the size is cut: whoever of that minor is left stays, as no
+/// other of it could join a cluster of the newer one.
+TEST_F(ScenarioOfVersions, Found_TheWayBackKeepsAMemberOfTheOlderMinor) {
+  settled_at("3.6.16");
+  world.set_version(kKey, "3.7.3");
+  world.scale(kKey, 5);
+  world.must_converge(10min);
+  ASSERT_EQ(running("3.7.3"), 2U);
+  by_hand([&] {
+    for (const auto& p : world.net().processes())
+      if (p.cluster == etcd_id() && p.version == "3.7.3")
+        (void)at(leader().address)->move_leader(p.member);
+  });
+  ASSERT_EQ(leader().version, "3.7.3");
+  world.set_version(kKey, "3.6.15");
+  world.scale(kKey, 1);
+  world.must_converge(10min);
+  EXPECT_EQ(running("3.7.3"), 0U);
+  world.scale(kKey, 3);
+  world.must_converge(10min);
+}
+
+/// All of the older minor went before anybody of it came: it is said, and no member is made in
+/// vain.
+TEST_F(ScenarioOfVersions, Found_AVersionThatWasOutrunIsRefusedThoughItWasTakenUp) {
+  settled_at("3.7.3");
+  (void)world.server().change(v1::EtcdCluster::resource, kKey, [](json::object& cluster) {
+    cluster["spec"].as_object()["version"] = "3.6.15";
+    cluster["status"].as_object()["observed"].as_object()["version"] = "3.6.15";
+  });
+  EXPECT_TRUE(
+      world.run_until([&] { return says(v1::kProgressing) == "False/UnsupportedVersion"; }, 2min));
+  const std::size_t before = made(v1::EtcdMember::resource);
+  world.scale(kKey, 5);
+  world.run_for(10min);
+  EXPECT_EQ(made(v1::EtcdMember::resource), before);
+  EXPECT_EQ(voters(), 3U);
+  world.set_version(kKey, "3.7.3");
+  world.must_converge(10min);
+  EXPECT_EQ(voters(), 5U);
+}
+
 TEST_F(ScenarioOfVersions, S51_TwoMinorsAtOnceAndStepsBackAreRefused) {
   settled_at("3.6.16");
   refuses("3.5.35");

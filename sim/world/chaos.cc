@@ -321,7 +321,12 @@ void World::take_back_version(const api::ObjectKey& key) {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster) return;
   const auto& observed = cluster->status.observed;
-  const std::string version = observed ? observed->version : "3.6.16";
+  std::string version = observed ? observed->version : "3.6.16";
+  const auto* progressing = runtime::find_condition(cluster->status.conditions, v1::kProgressing);
+  const bool refused = progressing && progressing->reason == v1::kUnsupportedVersion;
+  if (refused && cluster->spec.version == version)  // What it works towards has been outrun.
+    for (const auto& process : net_.processes())
+      if (process.cluster == etcd_of(key) && process.leads) version = process.version;
   if (cluster->spec.version != version) set_version(key, version);
 }
 
@@ -330,7 +335,8 @@ void World::take_back_version(const api::ObjectKey& key) {
 void World::mend_by_hand() {
   spawn([this] {
     while (time_.sleep(20s) == Woken::Ready) {
-      for (const auto& key : clusters())
+      for (const auto& key : clusters()) {
+        take_back_version(key);
         for (const auto& name : members_of(key)) {
           const auto member = read<v1::EtcdMember>(name);
           if (!member || member->metadata.terminating()) continue;
@@ -340,6 +346,7 @@ void World::mend_by_hand() {
           if (hopeless && can_lose_data(key, name) && net_.has_quorum(etcd_of(key)))
             delete_object(v1::EtcdMember::resource, name);
         }
+      }
     }
   });
 }

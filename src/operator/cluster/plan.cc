@@ -11,6 +11,7 @@
 #include "operator/cluster/conditions.h"
 #include "operator/cluster/member_report.h"
 #include "operator/cluster/spec.h"
+#include "operator/cluster/version_change.h"
 #include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
 
@@ -144,6 +145,10 @@ struct Rules {
   Step wait(std::string why) {
     if (waiting_for.empty()) waiting_for = std::move(why);
     return NoStep{};
+  }
+  bool recorded(const Seat& seat) const {
+    return std::ranges::any_of(status.pending_members,
+                               [&](const auto& p) { return p.peer_url == seat.peer_url; });
   }
   int voters() const { return static_cast<int>(census.voters.size()); }
   int staying() const { return static_cast<int>(census.staying.size()); }
@@ -305,12 +310,13 @@ Step Rules::create() {
 
 /// One after the other: an etcd that joins resolves the names of all members and asks each for its
 /// version before it serves. It waits for one that has no address yet (30 s), and two that start at
-/// the same moment wait for each other (15 s, measured). For who is not ours it may wait for ever.
+/// the same moment wait for each other (15 s, measured). A person's learner may never start; ours
+/// that has lost its EtcdMember takes a place until its time is over (I3).
 Step Rules::add() {
   for (const Seat* seat : census.joiners) {
     if (seat->listed) continue;
     for (const Seat* other : census.learners)
-      if (unstarted(*other) && other->object)
+      if (unstarted(*other) && (other->object || recorded(*other)))
         return wait(other->name + " to start before " + seat->name + " is added");
     if (census.learners.size() >= learner_limit())
       return wait("a learner to vote before " + seat->name + " is added");
@@ -339,9 +345,11 @@ Step Rules::publish() {
   return NoStep{};
 }
 
-/// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; then those
-/// that are as the spec was before, so that scaling up and down again makes all as it is; among the
-/// others a follower, where most members share a node, the newest of them.
+/// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; then, on
+/// the way back to an older minor, the newer ones: without an older voter none of its minor could
+/// join any more; then those that are as the spec was before, so that scaling up and down again
+/// makes all as it is; among the others a follower, where most members share a node, the newest of
+/// them.
 Step Rules::shrink() {
   const bool replaceable = census.broken_staying() && too_many();
   if ((staying() <= census.want && !replaceable) || !census.leaving.empty()) return NoStep{};
@@ -351,14 +359,15 @@ Step Rules::shrink() {
     });
   };
   const std::string wanted = template_of(*status.observed);
-  const Seat& victim =
-      **std::ranges::min_element(census.staying, [&](const Seat* a, const Seat* b) {
-        const auto cost = [&](const Seat* s) {
-          const bool is_current = s->object->made_as == wanted;
-          return std::tuple(healthy(*s), is_current, s == census.leader, -neighbours(s));
-        };
-        return cost(a) != cost(b) ? cost(a) < cost(b) : newer(a, b);
-      });
+  const Seat& victim = **std::ranges::min_element(census.staying, [&](const Seat* a,
+                                                                      const Seat* b) {
+    const auto cost = [&](const Seat* s) {
+      const bool is_current = s->object->made_as == wanted;
+      const bool stays_back = !is_newer_minor(*s, status.observed->version);
+      return std::tuple(healthy(*s), stays_back, is_current, s == census.leader, -neighbours(s));
+    };
+    return cost(a) != cost(b) ? cost(a) < cost(b) : newer(a, b);
+  });
   return DeleteMember{victim.name, victim.object->uid};
 }
 
@@ -413,13 +422,15 @@ Step tend(Rules& rules) {
   if (!rules.seen.linearizable) return rules.wait("etcd to answer with quorum");
   if (rules.seen.alarms_hidden) return rules.wait("etcd to list its alarms");
   const Corruption corruption = suspicion_of(rules.seen).what;
-  const bool free = !cannot_make_members(rules.seen.cluster);
+  const std::string outrun = why_none_can_join(rules.seen);
+  const bool free = !cannot_make_members(rules.seen.cluster) && outrun.empty();
   for (const auto rule : free ? rules_under(corruption) : only_what_was_asked())
     if (const Step step = (rules.*rule)(); acts(step)) {
       rules.waiting_for.clear();
       return step;
     }
   if (corruption == Corruption::Open) return rules.wait("somebody to settle the CORRUPT alarm");
+  if (!outrun.empty()) return rules.wait("another version than " + outrun);
   if (free && rules.waiting_for.empty() && !is_complete(rules.seen, rules.census))
     return rules.wait("members to become ready");
   return NoStep{};

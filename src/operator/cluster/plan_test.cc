@@ -698,6 +698,33 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsNotStarted) {
   }
 }
 
+/// Ours that lost its EtcdMember has a place until its time is over; a stranger's has none.
+TEST(ClusterPlan, WhoIsAddedWaitsForLearnersOfOursAlone) {
+  for (const bool ours : {false, true}) {
+    Observation seen = observe(3, "a:V* b:N c:N y:x");
+    if (ours)
+      seen.cluster.status.pending_members.push_back(
+          {9, "y", peer_url({"prod", "db"}, "y"), to_rfc3339(kNow)});
+    EXPECT_EQ(step_of(seen), ours ? "none" : "add-learner b");
+  }
+}
+
+/// The way back to an older minor: who runs the newer one goes, leader or not.
+TEST(ClusterPlan, TheLastOfTheOlderMinorStays) {
+  Observation seen = observe(1, "a:V+ b:V*");
+  seat(seen, "b").answer->version = "3.7.3";
+  EXPECT_EQ(step_of(seen), "delete-member b");
+}
+
+/// Nobody of the target's minor votes any more.
+TEST(ClusterPlan, NobodyIsMadeWhoCouldNotJoin) {
+  Observation seen = observe(3, "a:V* b:V+");
+  for (const char* name : {"a", "b"}) seat(seen, name).answer->version = "3.7.3";
+  const Plan out = plan(seen);
+  EXPECT_EQ(to_string(out.step), "none");
+  EXPECT_EQ(condition(out, v1::kProgressing).reason, v1::kUnsupportedVersion);
+}
+
 TEST(ClusterPlan, WhatTheApiServerRefusedIsTold) {
   Observation seen;
   seen.now = kNow;

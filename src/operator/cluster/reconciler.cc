@@ -225,7 +225,7 @@ Result<runtime::Requeue> Reconciler::carry_out(const Observation& seen, const En
     done = act(seen, endpoints, plan);
     say(key, words_after(plan.step, done), plan.step);
   }
-  if (leaves_doubt(done))
+  if (leaves_doubt(done) || done.failed_with(Code::NotFound))
     if (const Seat* seat = seat_of(seen, plan.step))
       look_again(with_.api, with_.stores.members, {key.ns, seat->name}, seat->object->uid);
   if (refusals_.note(key, doing, by_api ? done : Done{}, now))
@@ -641,6 +641,7 @@ Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
     done = try_to(service_refusals_, stores.services, "client service", client_service(reported));
   else if (done) service_refusals_.forget(key);
   if (done && plan.drop_budget) done = drop_budget(key);
+  if (done && !plan.budget) budget_refusals_.forget(key);
   if (!done || !plan.budget) return done;
   const std::string what = "budget " + std::to_string(*plan.budget);
   const bool news = contested_.wait(key, what, now) == Duration(0);

@@ -889,6 +889,27 @@ TEST_F(ReconcilerTest, ABudgetOfSomebodyElseIsToldAndHoldsUpNothing) {
   EXPECT_EQ(api.requests("patch etcdclusters/status"), told);
 }
 
+/// The other operator has made it meanwhile.
+TEST_F(ReconcilerTest, WhatWasRefusedOnceIsToldNoMoreWhenItIsThere) {
+  pass();
+  const Json ours = *api.find(kube::PodDisruptionBudget::resource, kKey);
+  const auto there = *stores.budgets.get(kKey);
+  api.erase(kube::PodDisruptionBudget::resource, kKey);
+  stores.budgets.saw_deleted(there);
+  (void)stored<kube::PodDisruptionBudget>(
+      {{"metadata", owned(meta("db"), "somebody")}, {"spec", {{"maxUnavailable", 1}}}});
+  for (int i = 0; i < 2; ++i) {
+    world.run_until(world.now() + 61s);
+    pass();
+  }
+  ASSERT_NE(progress().find("belongs to somebody else"), std::string::npos) << progress();
+  api.erase(kube::PodDisruptionBudget::resource, kKey);
+  api.put(kube::PodDisruptionBudget::resource, ours);
+  see_children();
+  for (int i = 0; i < 3; ++i) pass();
+  EXPECT_EQ(progress().find("belongs to somebody else"), std::string::npos) << progress();
+}
+
 TEST_F(ReconcilerTest, WhatSomebodyEditedIsPutRightAndTheRestIsKept) {
   pass();
   const auto edit = [&](const api::Resource& kind, const char* name, auto change) {
@@ -1028,6 +1049,14 @@ TEST_F(ReconcilerTest, AListIsPublishedToTheMemberThatWasSeenAndAsItWasSeen) {
   pass();
   EXPECT_EQ(member_now("db-d").at("spec").at("initialCluster"), "newer");
   EXPECT_EQ(api.requests("patch etcdmembers prod/db-d"), 2);
+
+  (void)take_away("db-d");
+  put_joiner("db-d");
+  before("patch etcdmembers prod/db-d",
+         [&] { api.erase(v1::EtcdMember::resource, {kKey.ns, "db-d"}); });
+  world.spawn([&] { EXPECT_TRUE(reconciler.reconcile(kKey).failed_with(Code::NotFound)); });
+  world.run();
+  EXPECT_EQ(stores.members.get({kKey.ns, "db-d"}), nullptr) << "or it would be added once more";
 }
 
 /// The reference gives its pending members this label together with their list.

@@ -76,12 +76,41 @@ bool has_unseen(const Observation& seen) {
          !(status.cluster_id.empty() && status.pending_members.empty());
 }
 
+/// The oldest of those who vote, by their own word; nullopt: there is none.
+std::optional<Runs> oldest_voter(const Observation& seen) {
+  std::optional<Runs> out;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.answer || !seat.listed || seat.listed->learner) continue;
+    const auto version = etcd::parse_version(seat.answer->version);
+    if (version && (!out || *version < out->version)) out = Runs{seat.name, *version};
+  }
+  return out;
+}
+
 }  // namespace
+
+bool is_newer_minor(const Seat& seat, const std::string& version) {
+  const auto runs = seat.answer ? etcd::parse_version(seat.answer->version) : std::nullopt;
+  const auto wanted = etcd::parse_version(version);
+  return runs && wanted && runs->minor > wanted->minor;
+}
+
+std::string why_none_can_join(const Observation& seen) {
+  const auto& observed = seen.cluster.status.observed;
+  const auto target = observed ? etcd::parse_version(observed->version) : std::nullopt;
+  const auto oldest = oldest_voter(seen);
+  if (!target || !oldest || !seen.linearizable || target->minor >= oldest->version.minor) return "";
+  return "etcd " + observed->version + ": " + runs(*oldest) +
+         ", and etcd takes no member of an older minor";
+}
 
 std::string why_not_version(const Observation& seen) {
   const std::string& wanted = seen.cluster.spec.version;
   const auto& observed = seen.cluster.status.observed;
-  if (observed && observed->version == wanted) return "";
+  if (observed && observed->version == wanted) {
+    const std::string why = why_none_can_join(seen);
+    return why.empty() ? "" : "spec.version: " + why;
+  }
   const auto target = etcd::parse_version(wanted);
   if (!target || !etcd::facts_of(*target).supported)
     return "spec.version " + wanted + " is not an etcd that this release runs (3.5, 3.6, 3.7)";

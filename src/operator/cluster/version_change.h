@@ -13,4 +13,11 @@ namespace etcdop::cluster {
 /// members in sight. A patch may change at any time: it may be what mends them.
 std::string why_not_version(const Observation& seen);
 
+/// Why no member as the target wants it could join, for people; empty: it could, as far as is
+/// known. It was taken up while somebody of its minor voted, who has gone since.
+std::string why_none_can_join(const Observation& seen);
+
+/// Whether it runs a newer minor than that version's.
+bool is_newer_minor(const Seat& seat, const std::string& version);
+
 }  // namespace etcdop::cluster
