@@ -138,7 +138,7 @@ func endedPod(ctx context.Context, e *Env) error {
 
 // bornLate has an image only after the deadline of the cluster's birth.
 func bornLate(ctx context.Context, e *Env) error {
-	e.Version = "3.6.14"
+	e.Version = "3.5.35"
 	e.Kubelet.SetImage(e.Version, false)
 	defer e.Kubelet.SetImage(e.Version, true)
 	if err := e.Create(ctx, 1, func(spec map[string]any) { spec["progressDeadlineSeconds"] = 10 }); err != nil {
