@@ -231,8 +231,7 @@ void Pool::State::sweep() {
     const Duration kept = open.size() > limits.unused ? kIdleMin : kIdleMax;
     const Instant due = unused == open.end() ? executor.now() + kIdleMin : (*unused)->used() + kept;
     if (executor.now() >= due) {
-      const auto link = *unused;
-      link->hang_up();
+      std::shared_ptr<Link>(*unused)->hang_up();  // Held: it leaves the list.
       continue;
     }
     Wait until_due(executor);

@@ -338,7 +338,9 @@ func namespaceEnds(ctx context.Context, e *Env) error {
 		return err
 	}
 	return e.Until(ctx, e.Namespace, converge, func() error {
-		var namespace struct{ Status struct{ Conditions []kube.Condition } }
+		var namespace struct {
+			Status struct{ Conditions []kube.Condition }
+		}
 		err := e.Client.Get(ctx, path, &namespace)
 		if kube.Code(err) == 404 {
 			return nil
