@@ -102,23 +102,8 @@ TEST_F(ScenarioOfDefrag, S49_LeadershipThatChangesInTheMiddleIsFollowed) {
 }
 
 TEST_F(ScenarioOfDefrag, S28_AFullDatabaseIsWhatARunIsFor) {
-  (void)world.start_operator();
-  (void)world.server().put(
-      v1::EtcdCluster::resource,
-      {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}},
-       {"spec",
-        {{"replicas", 3}, {"version", "3.6.16"}, {"options", {{"quotaBackendBytes", 3000}}}}}});
-  rest();
-  world.start_clients(4);
-  std::vector<etcd::Alarm> raised;
-  for (int i = 0; i < 60 && raised.empty(); ++i) {
-    world.run_for(10s);
-    by_hand([&] {
-      if (auto all = at(leader().address)->alarms()) raised = *all;
-    });
-  }
-  ASSERT_FALSE(raised.empty()) << "the database has become full";
-  EXPECT_EQ(raised.front().kind, etcd::AlarmKind::NoSpace);
+  small_cluster();
+  fill();
   defragment();
   until_run_says("Complete True/Defragmented");
   EXPECT_EQ(done().size(), 4U);

@@ -60,11 +60,6 @@ class ScenarioOfAlarms : public Scenario {
     by_hand([&] { EXPECT_TRUE(world.net().put(world.time(), leader().address, "rot", 1)); });
     world.run_for(5s);
   }
-  std::string follower() {
-    for (const auto& m : members())
-      if (m.id != leader().member) return m.name;
-    return "";
-  }
   void damage(const std::string& member) {
     falsify(*world.nodes().data_of_member({"prod", member}), "rot");
   }

@@ -11,22 +11,6 @@ class ScenarioOfNodes : public Scenario {
   std::string claim_uid(const std::string& member) {
     return uid_of(kube::PersistentVolumeClaim::resource, claim_of(member));
   }
-  /// A member that does not lead.
-  std::string follower() {
-    for (const auto& m : members())
-      if (m.id != leader().member && !m.learner) return m.name;
-    return "";
-  }
-  std::size_t node_of(const std::string& pod) {
-    const auto object = read<kube::Pod>({"prod", pod});
-    return object ? static_cast<std::size_t>(std::stoi(object->spec.node_name.substr(5))) : 99;
-  }
-  std::vector<std::string> pods_on(std::size_t node) {
-    std::vector<std::string> out;
-    for (const auto& key : world.members_of(kKey))
-      if (node_of(key.name) == node) out.push_back(key.name);
-    return out;
-  }
 };
 
 TEST_F(ScenarioOfNodes, S24_ANodeIsLostForEightMinutes) {
@@ -59,12 +43,7 @@ TEST_F(ScenarioOfNodes, S24_AMemberIsDeletedAndTheSizeCutWhileANodeIsLost) {
   settled_cluster(3);
   const auto before = members();
   const std::string lost = follower();
-  for (int i = 0; i < 20 && pods_on(node_of(lost)).size() > 1; ++i) {  // Until it has its own.
-    world.delete_object(kube::Pod::resource, {"prod", lost});
-    world.must_converge(2min);
-  }
-  const std::size_t node = node_of(lost);
-  ASSERT_EQ(pods_on(node).size(), 1U);
+  const std::size_t node = alone_on_a_node(lost);
   world.checker().struck();
   world.nodes().node_down(node, true);
   world.run_for(30s);
@@ -95,12 +74,7 @@ class ScenarioOfALostNode : public ScenarioOfNodes {
             json::object{{v1::kReplaceUnreachableAnnotation, policy}};
       });
     name = follower();
-    for (int i = 0; i < 20 && pods_on(node_of(name)).size() > 1; ++i) {  // Until it has its own.
-      world.delete_object(kube::Pod::resource, {"prod", name});
-      world.must_converge(2min);
-    }
-    node = node_of(name);
-    ASSERT_EQ(pods_on(node).size(), 1U);
+    node = alone_on_a_node(name);
     before = members();
     world.checker().struck();
     world.nodes().node_down(node, true);

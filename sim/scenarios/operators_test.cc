@@ -258,8 +258,7 @@ TEST_F(ScenarioOfOperators, S40_TheDefinitionOfClustersIsAwayForAnHour) {
     if (!(call.resource == v1::EtcdCluster::resource) || world.time().now() > end) return {};
     return Result<Json>(Error{Code::NotFound, "the server could not find the requested resource"});
   };
-  for (const std::string& kind : world.life(0).api().watched())
-    world.life(0).api().line(kind).silent_until(world.time().now() + 5min);
+  silence(world.life(0), 5min);
   world.run_for(20min);
   world.kill(world.life(0), 1s);
   world.run_for(41min);

@@ -62,6 +62,30 @@ class Scenario : public ::testing::Test {
     world.run_for(10s);
   }
 
+  /// Of three, with room for little.
+  void small_cluster() {
+    (void)world.start_operator();
+    (void)world.server().put(
+        v1::EtcdCluster::resource,
+        {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}},
+         {"spec",
+          {{"replicas", 3}, {"version", "3.6.16"}, {"options", {{"quotaBackendBytes", 3000}}}}}});
+    rest();
+  }
+  /// Clients write until its database is full.
+  void fill() {
+    world.start_clients(4);
+    std::vector<etcd::Alarm> raised;
+    for (int i = 0; i < 60 && raised.empty(); ++i) {
+      world.run_for(10s);
+      by_hand([&] {
+        if (auto all = at(leader().address)->alarms()) raised = *all;
+      });
+    }
+    ASSERT_FALSE(raised.empty()) << "the database has become full";
+    EXPECT_EQ(raised.front().kind, etcd::AlarmKind::NoSpace);
+  }
+
   // --- what goes wrong
 
   /// The next writes whose name begins so are carried out, and their answers lost.
@@ -110,6 +134,33 @@ class Scenario : public ::testing::Test {
     for (auto& p : world.net().processes())
       if (p.leads && p.cluster == etcd_id()) return p;
     return {};
+  }
+  /// A voter that does not lead.
+  std::string follower() {
+    for (const auto& m : members())
+      if (m.id != leader().member && !m.learner) return m.name;
+    return "";
+  }
+  /// Of a Pod; 99: it has none, or is not there.
+  std::size_t node_of(const std::string& pod) {
+    const auto object = read<kube::Pod>({"prod", pod});
+    const std::string name = object ? object->spec.node_name : "";
+    return name.empty() ? 99 : static_cast<std::size_t>(std::stoi(name.substr(5)));
+  }
+  std::vector<std::string> pods_on(std::size_t node) {
+    std::vector<std::string> out;
+    for (const auto& key : world.members_of(kKey))
+      if (node_of(key.name) == node) out.push_back(key.name);
+    return out;
+  }
+  /// Its Pod is deleted until it has a node for itself; returns which. Needs volumes that move.
+  std::size_t alone_on_a_node(const std::string& member) {
+    for (int i = 0; i < 20 && pods_on(node_of(member)).size() > 1; ++i) {
+      world.delete_object(kube::Pod::resource, {"prod", member});
+      world.must_converge(2min);
+    }
+    EXPECT_EQ(pods_on(node_of(member)).size(), 1U);
+    return node_of(member);
   }
   template <class T>
   std::optional<T> read(const api::ObjectKey& key) {

@@ -23,11 +23,6 @@ class Weakness : public Scenario {
       out.emplace_back(object->at("metadata").at("uid").as_string());
     return out;
   }
-  std::string follower() {
-    for (const auto& m : members())
-      if (m.id != leader().member && !m.learner) return m.name;
-    return "";
-  }
   void cut_off_all(bool on) {
     for (const auto& p : world.net().processes()) world.life(0).etcd().black_hole(p.address, on);
   }
@@ -69,9 +64,7 @@ TEST_F(Weakness, W2_TheStatusFollowsALossOfTheQuorum) {
   std::size_t down = 0;
   for (const auto& m : before_it)
     if (m.id != leader().member) {
-      const auto pod = read<kube::Pod>({"prod", m.name});
-      world.nodes().node_down(static_cast<std::size_t>(std::stoi(pod->spec.node_name.substr(5))),
-                              true);
+      world.nodes().node_down(node_of(m.name), true);
       ++down;
     }
   ASSERT_EQ(down, 2U);
@@ -330,24 +323,9 @@ TEST_F(Weakness, W21_GrowthMeetsNoRefusalOfTheApiServerAndWaitsForEtcdNoLongerTh
 
 /// The database is full: clients read on, by the Service; liveness and readiness do not fall.
 TEST_F(Weakness, W22_P7_AClusterThatIsFullKeepsItsPodsReady) {
-  (void)world.start_operator();
-  (void)world.server().put(
-      v1::EtcdCluster::resource,
-      {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}},
-       {"spec",
-        {{"replicas", 3}, {"version", "3.6.16"}, {"options", {{"quotaBackendBytes", 3000}}}}}});
-  rest();
+  small_cluster();
   const auto pods = uids(kube::Pod::resource);
-  world.start_clients(4);
-  bool full = false;
-  for (int i = 0; i < 60 && !full; ++i) {
-    world.run_for(10s);
-    by_hand([&] {
-      auto raised = at(leader().address)->alarms();
-      full = raised && !raised->empty();
-    });
-  }
-  ASSERT_TRUE(full);
+  fill();
   world.run_for(5min);
   EXPECT_EQ(ready(), 3);
   EXPECT_TRUE(says(v1::kAvailable).starts_with("True"));
@@ -388,22 +366,9 @@ TEST_F(Weakness, W26_AClusterPastItsDeadlineServesAndIsLookedAfter) {
 TEST_F(Weakness, W27_APodThatCannotEndIsNotCountedAsReady) {
   world.nodes().local_volumes(false);
   settled_cluster(3);
-  const auto node_of = [&](const std::string& pod) {
-    return read<kube::Pod>({"prod", pod})->spec.node_name;
-  };
-  const auto neighbours = [&](const std::string& name) {
-    return std::ranges::count_if(members(), [&](const auto& m) {
-      return m.name != name && node_of(m.name) == node_of(name);
-    });
-  };
   const std::string name = follower();
-  for (int i = 0; i < 20 && neighbours(name) > 0; ++i) {  // Until it has a node for itself.
-    world.delete_object(kube::Pod::resource, {"prod", name});
-    world.must_converge(2min);
-  }
-  ASSERT_EQ(neighbours(name), 0);
+  const std::size_t node = alone_on_a_node(name);
   world.checker().struck();
-  const auto node = static_cast<std::size_t>(std::stoi(node_of(name).substr(5)));
   world.nodes().node_down(node, true);
   world.delete_object(kube::Pod::resource, {"prod", name});
   EXPECT_TRUE(world.run_until([&] { return ready() < 3; }, 2min));

@@ -1,6 +1,7 @@
 #include "sim/world/etcdctl.h"
 
 #include "etcd/grpc_client.h"
+#include "etcd/rpc.pb.h"
 
 namespace etcdop::sim {
 
@@ -45,12 +46,13 @@ std::shared_ptr<etcd::Client> etcdctl(Executor& person, EtcdNet& net,
 
 void raise_alarm(Executor& person, EtcdNet& net, const EtcdNet::Address& address,
                  const etcd::Alarm& alarm) {
-  std::string question{0x08, 0x01, 0x10};  // AlarmRequest: ACTIVATE; memberID is a varint.
-  std::uint64_t rest = alarm.member.value;
-  for (; rest >= 0x80; rest >>= 7U) question += static_cast<char>((rest & 0x7fU) | 0x80U);
-  question += {static_cast<char>(rest), 0x18, static_cast<char>(alarm.kind)};
+  etcdserverpb::AlarmRequest question;
+  question.set_action(etcdserverpb::AlarmRequest::ACTIVATE);
+  question.set_memberid(alarm.member.value);
+  question.set_alarm(static_cast<etcdserverpb::AlarmType>(alarm.kind));
   http::GrpcStatus status;
-  (void)net.unary(person, address, {"/etcdserverpb.Maintenance/Alarm", question, Secret("")},
+  (void)net.unary(person, address,
+                  {"/etcdserverpb.Maintenance/Alarm", question.SerializeAsString(), Secret("")},
                   status);
 }
 

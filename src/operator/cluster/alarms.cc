@@ -40,12 +40,6 @@ struct Comparison {
   }
 };
 
-const Seat* seat_of(const Observation& seen, etcd::MemberId id) {
-  const auto found = std::ranges::find_if(
-      seen.seats, [&](const Seat& s) { return s.listed && s.listed->id == id; });
-  return found == seen.seats.end() ? nullptr : &*found;
-}
-
 std::string in_words(const Observation& seen, etcd::MemberId id) {
   if (id == etcd::MemberId{}) return "a member that etcd cannot tell";
   const Seat* seat = seat_of(seen, id);
@@ -55,6 +49,14 @@ std::string in_words(const Observation& seen, etcd::MemberId id) {
 Suspicion open(std::string why) { return {Corruption::Open, nullptr, std::move(why)}; }
 
 }  // namespace
+
+bool knows_alarms(const Observation& seen) { return seen.linearizable && !seen.alarms_hidden; }
+
+const Seat* seat_of(const Observation& seen, etcd::MemberId id) {
+  const auto found = std::ranges::find_if(
+      seen.seats, [&](const Seat& s) { return s.listed && s.listed->id == id; });
+  return found == seen.seats.end() ? nullptr : &*found;
+}
 
 bool has_alarm(const Observation& seen, bool corrupt) {
   return std::ranges::any_of(seen.alarms, [&](const auto& a) { return a.corrupt == corrupt; });

@@ -14,8 +14,8 @@ namespace etcdop::cluster {
 
 /// The annotation replace-unreachable-members-after.
 struct AwayPolicy {
-  std::int64_t after_s =
-      0;              ///< Seconds, 60 at least; 0: members are waited for as long as it takes.
+  /// Seconds, 60 at least; 0: members are waited for as long as it takes.
+  std::int64_t after_s = 0;
   std::string error;  ///< Why it is as if there were none, for people.
 };
 AwayPolicy away_policy(const api::v1alpha2::EtcdCluster&);

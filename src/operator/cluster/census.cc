@@ -54,4 +54,9 @@ bool Census::broken_staying() const {
   return std::ranges::any_of(staying, [](const Seat* seat) { return !healthy(*seat); });
 }
 
+bool recorded(const api::v1alpha2::EtcdClusterStatus& status, const Seat& seat) {
+  return std::ranges::find(status.pending_members, seat.peer_url,
+                           &api::v1alpha2::PendingMember::peer_url) != status.pending_members.end();
+}
+
 }  // namespace etcdop::cluster

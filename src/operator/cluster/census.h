@@ -34,5 +34,7 @@ bool lost(const Seat& seat);
 bool healthy(const Seat& seat);
 /// In etcd's list, but never started.
 bool unstarted(const Seat& seat);
+/// The status records it by its URL: it is ours, though it may have lost its EtcdMember.
+bool recorded(const api::v1alpha2::EtcdClusterStatus& status, const Seat& seat);
 
 }  // namespace etcdop::cluster

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "api/v1alpha2/names.h"
+#include "operator/cluster/alarms.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/member_report.h"
 
@@ -94,12 +95,10 @@ void ClusterMetrics::saw(const Observation& seen, const api::v1alpha2::EtcdClust
   out.quorum = seen.linearizable;
   if (out.quorum) out.quorum_seen = seen.now;
   out.phase = status.phase;
-  const bool alarms_known = seen.linearizable && !seen.alarms_hidden;
-  if (alarms_known) out.alarms.clear();  // Else they are as they were: only somebody disarms them.
+  if (knows_alarms(seen)) out.alarms.clear();
   for (const RaisedAlarm& alarm : seen.alarms) {
-    const auto of = std::ranges::find_if(
-        seen.seats, [&](const Seat& s) { return s.listed && s.listed->id == alarm.member; });
-    out.alarms.emplace_back(of == seen.seats.end() ? to_hex(alarm.member) : of->name,
+    const Seat* of = seat_of(seen, alarm.member);
+    out.alarms.emplace_back(of ? of->name : to_hex(alarm.member),
                             alarm.corrupt ? "CORRUPT" : "NOSPACE");
   }
   out.each.clear();

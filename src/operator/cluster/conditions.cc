@@ -115,8 +115,7 @@ void report_available(const Observation& seen, const Census& census, Conditions&
 void report_degraded(const Observation& seen, const Census& census, Conditions& out) {
   std::vector<std::string> foreign;
   for (const Seat* ghost : census.ghosts)
-    if (std::ranges::none_of(out.status.pending_members,
-                             [&](const auto& p) { return p.peer_url == ghost->peer_url; }))
+    if (!recorded(out.status, *ghost))
       foreign.push_back(ghost->name + " (" + to_hex(ghost->listed->id) + ")");
   if (seen.split)
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
@@ -154,10 +153,9 @@ std::string about_corruption(const Observation& seen) {
   return who + suspicion.why + "; nothing is changed until somebody decides";
 }
 
-/// What etcd does not tell now is left as it was told: alarms outlive elections and restarts. One
-/// that was never raised has no condition, which a cluster at rest would have to be told of.
+/// One that was never raised has no condition, which a cluster at rest would have to be told of.
 void report_alarms(const Observation& seen, Conditions& out) {
-  if (!seen.linearizable || seen.alarms_hidden) return;
+  if (!knows_alarms(seen)) return;
   if (has_alarm(seen, true)) out.set(v1::kAlarmed, "True", v1::kCorrupt, about_corruption(seen));
   else if (has_alarm(seen, false))
     out.set(v1::kAlarmed, "True", v1::kNoSpace,

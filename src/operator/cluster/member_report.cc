@@ -48,8 +48,7 @@ v1::MemberReport report_of(const Observation& seen, const Census& census, const 
   out.role = role_of(seen, census, seat);
   const auto last = std::ranges::find(told, seat.name, &v1::MemberReport::name);
   const bool same = last != told.end() && last->member_id == out.member_id;
-  const bool known = seen.linearizable && !seen.alarms_hidden;
-  out.alarm = known ? alarm_of(seen, seat) : same ? last->alarm : "";
+  out.alarm = knows_alarms(seen) ? alarm_of(seen, seat) : same ? last->alarm : "";
   if (seat.answer) {
     out.version = seat.answer->version;
     out.db_size = in_mi(seat.answer->db_size);

@@ -111,9 +111,8 @@ std::optional<std::int64_t> sequence_of(const Observation& seen, const EtcdClust
 /// removed once their time is over.
 void remember_orphans(const Observation& seen, EtcdClusterStatus& status) {
   for (const Seat& seat : seen.seats) {
-    const auto recorded = [&](const PendingMember& p) { return p.peer_url == seat.peer_url; };
     if (seat.object || !seat.listed || !seat.listed->learner || seat.listed->started ||
-        std::ranges::any_of(status.pending_members, recorded))
+        recorded(status, seat))
       continue;
     if (const auto sequence = sequence_of(seen, status, seat))
       status.pending_members.push_back({*sequence, seat.name, seat.peer_url, to_rfc3339(seen.now)});
@@ -145,10 +144,6 @@ struct Rules {
   Step wait(std::string why) {
     if (waiting_for.empty()) waiting_for = std::move(why);
     return NoStep{};
-  }
-  bool recorded(const Seat& seat) const {
-    return std::ranges::any_of(status.pending_members,
-                               [&](const auto& p) { return p.peer_url == seat.peer_url; });
   }
   int voters() const { return static_cast<int>(census.voters.size()); }
   int staying() const { return static_cast<int>(census.staying.size()); }
@@ -316,7 +311,7 @@ Step Rules::add() {
   for (const Seat* seat : census.joiners) {
     if (seat->listed) continue;
     for (const Seat* other : census.learners)
-      if (unstarted(*other) && (other->object || recorded(*other)))
+      if (unstarted(*other) && (other->object || recorded(status, *other)))
         return wait(other->name + " to start before " + seat->name + " is added");
     if (census.learners.size() >= learner_limit())
       return wait("a learner to vote before " + seat->name + " is added");

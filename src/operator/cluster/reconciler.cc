@@ -635,14 +635,18 @@ Result<Done> Reconciler::make_children(const Observation& seen, Plan& plan) {
   Result<Done> done = Done{};
   if (plan.make_headless_service)
     done = put(stores.services, "headless service", headless_service(reported));
-  if (done && plan.make_client_service && !born)
-    done = put(stores.services, "client service", client_service(reported));
-  else if (done && plan.make_client_service)
-    done = try_to(service_refusals_, stores.services, "client service", client_service(reported));
-  else if (done) service_refusals_.forget(key);
+  if (done && plan.make_client_service) {
+    const Json wanted = client_service(reported);
+    done = born ? try_to(service_refusals_, stores.services, "client service", wanted)
+                : put(stores.services, "client service", wanted);
+  }
   if (done && plan.drop_budget) done = drop_budget(key);
-  if (done && !plan.budget) budget_refusals_.forget(key);
-  if (!done || !plan.budget) return done;
+  if (!done) return done;
+  if (!plan.make_client_service) service_refusals_.forget(key);
+  if (!plan.budget) {
+    budget_refusals_.forget(key);
+    return done;
+  }
   const std::string what = "budget " + std::to_string(*plan.budget);
   const bool news = contested_.wait(key, what, now) == Duration(0);
   done = try_to(budget_refusals_, stores.budgets, what, budget(reported, *plan.budget));

@@ -147,10 +147,6 @@ func bornLate(ctx context.Context, e *Env) error {
 	if err := e.says(ctx, "Progressing", "False/BootstrapFailed"); err != nil {
 		return err
 	}
-	if err := e.Client.Patch(ctx, kube.Namespaced(kube.EtcdClusters, e.Namespace, clusterName),
-		map[string]any{"metadata": map[string]any{"annotations": map[string]any{"looked": "at"}}}); err != nil {
-		return err
-	}
 	if e.cluster().Condition("Available") != "False/BootstrapFailed" {
 		return errors.New("it is not told that the cluster is not there")
 	}
