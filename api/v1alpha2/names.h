@@ -26,6 +26,10 @@ inline constexpr const char* kAppManagedBy = "etcd-operator";
 /// "existing"; its etcd is told with each start of the container.
 inline constexpr const char* kInitialStateAnnotation =
     "etcd-operator.cozystack.io/initial-cluster-state";
+/// On the Pod of a later member with its data in memory, until its etcd has started: what it joins
+/// with. Without it an etcd on an empty data directory does not start.
+inline constexpr const char* kInitialClusterAnnotation =
+    "etcd-operator.cozystack.io/initial-cluster";
 /// Scheduling gate of a Pod with data in memory, until its UID is recorded in its EtcdMember.
 inline constexpr const char* kRecordGate = "etcd-operator.cozystack.io/record";
 inline constexpr const char* kMemberFinalizer = "etcd-operator.cozystack.io/member-cleanup";

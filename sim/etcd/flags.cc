@@ -115,6 +115,7 @@ Result<Flags> parse_flags(const std::vector<std::string>& command,
     auto taken = take(flags, word.substr(0, equals), value, facts);
     if (!taken) return taken.error();
   }
+  if (flags.initial_cluster.empty()) flags.initial_cluster = {{flags.name, flags.peer_urls}};
   return flags;
 }
 

@@ -402,6 +402,36 @@ TEST_F(ScenarioOfMemory, S50_AnEvictedPodIsNotFilledAgain) {
   world.must_converge(5min);
 }
 
+/// Seed 443817324: with the list that it had joined with, which was etcd's still, it came back
+/// empty under its own id and voted. There is another term meanwhile, as the leader would have
+/// noticed.
+TEST_F(ScenarioOfMemory, Found_WhoLostItsMemoryUnderItsPodDoesNotJoinTwice) {
+  settled_in_memory(3);
+  std::string last;  // It joined with a list of all three, and has a node for itself.
+  const auto find = [&] {
+    for (const auto& m : members())
+      if (std::ranges::count(read<v1::EtcdMember>({"prod", m.name})->spec.initial_cluster, '=') ==
+          3)
+        last = m.name;
+    return pods_on(node_of(last)).size() == 1;
+  };
+  for (int i = 0; i < 20 && !find(); ++i) {
+    lose_pod(last);
+    world.must_converge(5min);
+  }
+  ASSERT_TRUE(find());
+  const std::size_t node = node_of(last);
+  const auto id = process_of(last).member;
+  world.nodes().node_down(node, true);
+  ASSERT_TRUE(world.run_until([&] { return !leader().name.empty(); }, 1min));
+  world.nodes().kill_etcd({"prod", leader().name});
+  ASSERT_TRUE(world.run_until([&] { return leader().name.empty(); }, 1min));
+  ASSERT_TRUE(world.run_until([&] { return !leader().name.empty(); }, 1min));
+  world.nodes().node_down(node, false);
+  world.must_converge(5min);
+  for (const auto& m : members()) EXPECT_NE(m.id, id) << "another one has come in its place";
+}
+
 TEST_F(ScenarioOfMemory, S50_TwoOfThreeAreLostAndNobodyPretends) {
   settled_in_memory(3);
   const auto before = members();

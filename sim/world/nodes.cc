@@ -53,13 +53,22 @@ bool is_in_memory(const Json& pod) {
          });
 }
 
-/// The annotation whose value is the only variable that a container here has.
-std::string state_from(const Json& container) {
+/// The only variable that a container here may have: etcd's flag of the same name, as that is
+/// written, and the annotation that says it.
+struct FromAnnotation {
+  std::string flag, annotation;
+};
+std::optional<FromAnnotation> variable_of(const Json& container) {
   const Json* env = container.as_object().if_contains("env");
-  if (!env) return "";
-  std::string path = text_at(env->as_array().at(0), {"valueFrom", "fieldRef", "fieldPath"});
+  if (!env) return std::nullopt;
+  const Json& variable = env->as_array().at(0);
+  std::string flag = text_at(variable, {"name"});
+  check(flag.starts_with("ETCD_") && env->as_array().size() == 1, "one variable, for etcd");
+  flag = "--" + flag.substr(5) + "=";
+  for (char& c : flag) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  const std::string path = text_at(variable, {"valueFrom", "fieldRef", "fieldPath"});
   const std::size_t begin = path.find('\'') + 1;
-  return path.substr(begin, path.rfind('\'') - begin);
+  return FromAnnotation{std::move(flag), path.substr(begin, path.rfind('\'') - begin)};
 }
 
 std::string host_of(const Json& pod) {
@@ -97,7 +106,7 @@ struct Nodes::Run {
   Json last_state = json::object();  // How the container ended before, as its status has it.
   bool tells_words = false;          // terminationMessagePolicy: FallbackToLogsOnError
   bool in_memory = false;            // Its data, in a tmpfs that ends with it.
-  std::string state_from;            // The annotation that says its initial-cluster-state.
+  std::optional<FromAnnotation> variable;
   int restarts = 0;
   Instant started{};
   Instant node_lost = Instant::max();
@@ -181,7 +190,7 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
     const std::string image = text_at(container, {"image"});
     run->version = image.substr(image.rfind(":v") + 2);
     run->in_memory = is_in_memory(*after);
-    run->state_from = state_from(container);
+    run->variable = variable_of(container);
     run->tells_words = text_at(container, {"terminationMessagePolicy"}) == "FallbackToLogsOnError";
     runs_.emplace(run->uid, run);
     world_.spawn([this, run] { run_pod(run); });
@@ -292,12 +301,13 @@ bool Nodes::schedule_in_memory(Run& run) {
 /// What its container is started with, now: a variable follows its annotation.
 std::vector<std::string> Nodes::command_of(const Run& run) const {
   std::vector<std::string> out = run.command;
-  if (run.state_from.empty()) return out;
+  if (!run.variable) return out;
   const auto pod = server_.look(kube::Pod::resource, run.key);
   const Json* annotations =
       pod ? pod->at("metadata").as_object().if_contains("annotations") : nullptr;
-  const Json* state = annotations ? annotations->as_object().if_contains(run.state_from) : nullptr;
-  if (state) out.push_back("--initial-cluster-state=" + std::string(state->as_string()));
+  const Json* value =
+      annotations ? annotations->as_object().if_contains(run.variable->annotation) : nullptr;
+  if (value) out.push_back(run.variable->flag + std::string(value->as_string()));
   return out;
 }
 

@@ -200,7 +200,7 @@ def main():
         # After those, so that it is seen whether who took another's place stands alone on its node: else it cannot be drained.
         case("healing: every node drained", healing.nodes_drained, healed)
         case("healing: deletion under clients leaves nothing", healed.end)
-    case("memory: each Pod deleted in turn", healing.memory_pods_deleted)
+    case("memory: each member's memory lost, and each Pod deleted, in turn", healing.memory_lost)
     case("memory: a sole member loses its container, then its Pod", healing.memory_alone)
     case("recipes: the commands of the operations guide", recipes)
     soaked = Cluster("db", "e2e-soak", "3.6.16", replicas=1)

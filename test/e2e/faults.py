@@ -35,6 +35,14 @@ def wipe(cluster, member):
     shutil.rmtree(lost)
 
 
+def wipe_memory(cluster, member):
+    """The same of one in memory, as by a restart of its node: its Pod goes on, and starts etcd again."""
+    process = container_process(get("pods", cluster.namespace, member), "etcd")
+    folder = f"/proc/{process}/root/var/lib/etcd"
+    os.rename(f"{folder}/member", f"{folder}/lost")
+    os.kill(process, signal.SIGKILL)
+
+
 def nodes():
     return sorted(n["metadata"]["name"] for n in json.loads(kubectl("get", "nodes", "-o", "json"))["items"])
 

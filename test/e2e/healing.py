@@ -203,10 +203,11 @@ def nodes_drained(living):
 IN_MEMORY = {"storage": {"size": "256Mi", "medium": "Memory"}}
 
 
-def memory_pods_deleted():
-    """With data in memory a deleted Pod is a lost member."""
+def memory_lost():
+    """With data in memory a deleted Pod is a lost member, and so is one whose memory was lost under it."""
     living = Living(Cluster("db", "e2e-memory", "3.6.16", spec=IN_MEMORY))
     try:
+        replaced(living, "memory lost under", lambda name: faults.wipe_memory(living.cluster, name))
         replaced(living, "Pod deleted of", lambda name: kubectl(
             "delete", "pod", name, "-n", living.cluster.namespace, "--wait=false"))
     finally:

@@ -56,13 +56,15 @@ struct SeatPod {
   std::string node;            ///< Empty until scheduled.
   bool many_learners = false;  ///< Its command carries --max-learners.
   bool founds = false;         ///< On an empty volume its etcd would found a cluster.
+  bool may_join = false;       ///< On an empty one in memory its etcd would join once more.
   bool operator==(const SeatPod&) const = default;
 
   static auto describe() {
     using S = SeatPod;
     return api::object("Its Pod.", std::tuple{api::sparse("node", &S::node, ""),
                                               api::sparse("manyLearners", &S::many_learners, ""),
-                                              api::sparse("founds", &S::founds, "")});
+                                              api::sparse("founds", &S::founds, ""),
+                                              api::sparse("mayJoin", &S::may_join, "")});
   }
 };
 

@@ -272,12 +272,14 @@ Step Rules::replace() {
 }
 
 /// With a quorum, one more healthy voter never costs it. Who has caught up furthest goes first, and
-/// of equals the oldest: one that lags holds up nobody.
+/// of equals the oldest: one that lags holds up nobody. Who could still join anew must not vote:
+/// its memory lost, it would vote again without what it has promised.
 Step Rules::promote() {
   if (staying() >= census.want) return NoStep{};
   const Seat* best = nullptr;
   for (const Seat* seat : census.joiners) {
     if (!seat->listed || !seat->listed->started || !healthy(*seat)) continue;
+    if (seat->pod && seat->pod->may_join) continue;
     const bool level = best && seat->answer->applied == best->answer->applied;
     if (!best || (level ? newer(best, seat) : seat->answer->applied > best->answer->applied))
       best = seat;

@@ -1138,6 +1138,16 @@ TEST(ClusterPlan, ABootstrapThatFailedIsTriedOnForEver) {
   }
 }
 
+TEST(ClusterPlan, WhoCouldJoinAnewIsNotPromoted) {
+  Observation seen = observe(4, "a:V* b:V+ c:L+ d:L+");
+  seat(seen, "c").answer->applied = 9;
+  EXPECT_EQ(step_of(seen), "promote c");
+  seat(seen, "c").pod.emplace().may_join = true;
+  EXPECT_EQ(step_of(seen), "promote d");
+  seat(seen, "d").pod.emplace().may_join = true;
+  EXPECT_NE(step_of(seen).substr(0, 7), "promote");
+}
+
 TEST(ClusterPlan, ALearnerThatKnowsNoLeaderIsNotPromoted) {
   Observation seen = observe(3, "a:V* b:V+ c:L+");
   seat(seen, "c").answer->leader = {};

@@ -250,7 +250,8 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
     seat.peer_url = peer_url_of(*member);
     seat.object = object_of(*member);
     if (const auto pod = with_.stores.pods.get({key.ns, seat.name})) {
-      seat.pod = Seat::Pod{pod->spec.node_name, takes_many_learners(*pod), founds_a_cluster(*pod)};
+      seat.pod = Seat::Pod{pod->spec.node_name, takes_many_learners(*pod), founds_a_cluster(*pod),
+                           may_join(*pod)};
       if (auto endpoint = endpoint_of(cluster, *member, *pod))
         endpoints.emplace(seat.name, std::move(*endpoint));
     }

@@ -58,6 +58,26 @@ void add_options(json::array& command, const v1::EtcdOptions& options) {
   if (options.snapshot_count) flag("snapshot-count", std::to_string(*options.snapshot_count));
 }
 
+struct ToldByAnnotation {
+  std::string_view flag;
+  const char* variable;
+  const char* annotation;
+  std::string value;
+};
+
+/// What an etcd with its data in memory is told not by the flag, which would win, but by a variable
+/// that the kubelet takes from an annotation whenever it starts the container. The first start
+/// needs it; a later one, whose memory was lost under a running Pod as by a restart of its node,
+/// must not have it: it would found a second cluster, or vote as a member that has forgotten.
+std::optional<ToldByAnnotation> told_by_annotation(const v1::EtcdMember& member, bool founds) {
+  if (!in_memory(member)) return std::nullopt;
+  if (founds)
+    return ToldByAnnotation{kInitialStateFlag, "ETCD_INITIAL_CLUSTER_STATE",
+                            v1::kInitialStateAnnotation, "new"};
+  return ToldByAnnotation{kInitialClusterFlag, "ETCD_INITIAL_CLUSTER",
+                          v1::kInitialClusterAnnotation, member.spec.initial_cluster};
+}
+
 json::array command(const v1::EtcdMember& member, bool founds, const etcd::VersionFacts& facts) {
   const std::string& name = member.metadata.name;
   const std::string host = member_host(member);
@@ -67,10 +87,12 @@ json::array command(const v1::EtcdMember& member, bool founds, const etcd::Versi
                   "--listen-peer-urls=http://0.0.0.0:2380",
                   "--listen-client-urls=http://0.0.0.0:2379",
                   "--advertise-client-urls=http://" + host + ":2379",
-                  "--initial-advertise-peer-urls=http://" + host + ":2380",
-                  std::string(kInitialClusterFlag) + member.spec.initial_cluster,
-                  "--initial-cluster-token=" + member.spec.cluster_token};
-  if (!founds || !in_memory(member))
+                  "--initial-advertise-peer-urls=http://" + host + ":2380"};
+  const auto told = told_by_annotation(member, founds);
+  if (!told || told->flag != kInitialClusterFlag)
+    out.emplace_back(std::string(kInitialClusterFlag) + member.spec.initial_cluster);
+  out.emplace_back("--initial-cluster-token=" + member.spec.cluster_token);
+  if (!told || told->flag != kInitialStateFlag)
     out.emplace_back(std::string(kInitialStateFlag) + (founds ? "new" : "existing"));
   out.emplace_back("--listen-metrics-urls=http://0.0.0.0:2381");
   if (member.spec.options) add_options(out, *member.spec.options);
@@ -111,13 +133,10 @@ Json resources(const v1::EtcdMember& member) {
   return json::object{{"requests", {{"cpu", "100m"}, {"memory", "128Mi"}}}};
 }
 
-/// Looked up by the kubelet whenever it starts the container: once the cluster is founded, an etcd
-/// whose memory was lost under a running Pod, as by a restart of its node, founds none beside it.
-json::array initial_state_by_annotation() {
-  const std::string path =
-      std::string("metadata.annotations['") + v1::kInitialStateAnnotation + "']";
-  return {json::object{{"name", "ETCD_INITIAL_CLUSTER_STATE"},
-                       {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}}};
+json::array from_annotation(const ToldByAnnotation& told) {
+  const std::string path = std::string("metadata.annotations['") + told.annotation + "']";
+  return {
+      json::object{{"name", told.variable}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}}};
 }
 
 json::object data_volume(const v1::EtcdMember& member) {
@@ -148,7 +167,7 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
       {"volumeMounts", json::array{{{"name", v1::kDataVolume}, {"mountPath", kVolumeRoot}},
                                    {{"name", "tmp"}, {"mountPath", "/tmp"}}}}};
   add_probes(out, facts);
-  if (founds && in_memory(member)) out["env"] = initial_state_by_annotation();
+  if (const auto told = told_by_annotation(member, founds)) out["env"] = from_annotation(*told);
   return out;
 }
 
@@ -223,13 +242,11 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
     spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});
   }
   json::object meta = metadata(member, member.metadata.name, member.status.is_voter);
-  if (in_memory(member)) {
+  if (const auto told = told_by_annotation(member, founds)) {
     spec["schedulingGates"] = json::array{json::object{{"name", v1::kRecordGate}}};
-    if (founds) {
-      Json& annotations = meta["annotations"];
-      if (!annotations.is_object()) annotations = json::object();
-      annotations.as_object()[v1::kInitialStateAnnotation] = "new";
-    }
+    Json& annotations = meta["annotations"];
+    if (!annotations.is_object()) annotations = json::object();
+    annotations.as_object()[told->annotation] = told->value;
   }
   json::object made{{"metadata", std::move(meta)}, {"spec", std::move(spec)}};
   if (added) merge_template(made, *added);

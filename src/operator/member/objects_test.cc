@@ -200,17 +200,26 @@ TEST(MemberObjects, DataInMemoryIsInAPodThatWaitsToBeRecorded) {
     "name": "data", "emptyDir": {"medium": "Memory", "sizeLimit": "512Mi"}})"));
   EXPECT_EQ(spec.at("schedulingGates").at(0).at("name"), v1::kRecordGate);
   EXPECT_NE(words(joiner).find("--initial-cluster-state=existing "), std::string::npos);
-  EXPECT_FALSE(spec.at("containers").at(0).as_object().contains("env"));
+  EXPECT_EQ(words(joiner).find("--initial-cluster="), std::string::npos)
+      << "the flag would win over the variable";
+  EXPECT_EQ(spec.at("containers").at(0).at("env"), json::parse(R"([{
+    "name": "ETCD_INITIAL_CLUSTER",
+    "valueFrom": {"fieldRef": {"fieldPath":
+        "metadata.annotations['etcd-operator.cozystack.io/initial-cluster']"}}}])"));
+  EXPECT_EQ(joiner.at("metadata").at("annotations").at(v1::kInitialClusterAnnotation),
+            Json(m.spec.initial_cluster));
 
   const Json founder = *pod(m, true, {});
-  EXPECT_EQ(words(founder).find("--initial-cluster-state"), std::string::npos)
-      << "the flag would win over the variable";
+  EXPECT_EQ(words(founder).find("--initial-cluster-state"), std::string::npos);
+  EXPECT_NE(words(founder).find("--initial-cluster=" + m.spec.initial_cluster), std::string::npos);
   EXPECT_EQ(founder.at("spec").at("containers").at(0).at("env"), json::parse(R"([{
     "name": "ETCD_INITIAL_CLUSTER_STATE",
     "valueFrom": {"fieldRef": {"fieldPath":
         "metadata.annotations['etcd-operator.cozystack.io/initial-cluster-state']"}}}])"));
   EXPECT_EQ(founder.at("metadata").at("annotations").at(v1::kInitialStateAnnotation), "new");
-  EXPECT_FALSE(pod(member("3.6.16"), true, {})->at("spec").as_object().contains("schedulingGates"));
+  const Json on_a_volume = *pod(member("3.6.16"), false, {});
+  EXPECT_FALSE(on_a_volume.at("spec").as_object().contains("schedulingGates"));
+  EXPECT_FALSE(on_a_volume.at("spec").at("containers").at(0).as_object().contains("env"));
 }
 
 TEST(MemberObjects, WhoSaysHowMembersAreSpreadIsTakenAtTheirWord) {

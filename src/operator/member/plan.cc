@@ -68,6 +68,7 @@ Step pod_step(const Observation& seen) {
                              : Step(DeletePod{uid, "the cluster has been founded"});
   if (list_is_stale(seen)) return DeletePod{uid, "etcd's members changed before it started"};
   if (waits_to_be_recorded(pod)) return AdmitPod{uid};  // The status of this pass records it.
+  if (may_join(pod) && !never_started(member)) return EndJoining{uid};
   const auto role = pod.metadata.labels.find(v1::kRoleLabel);
   const bool labelled = role != pod.metadata.labels.end() && role->second == v1::kVoter;
   if (labelled != member.status.is_voter) return SetRole{uid, member.status.is_voter};
@@ -134,6 +135,7 @@ std::string to_string(const Step& step) {
     std::string operator()(const MarkLeaving&) const { return "mark-leaving"; }
     std::string operator()(const AdmitPod&) const { return "admit-pod"; }
     std::string operator()(const EndFounding&) const { return "end-founding"; }
+    std::string operator()(const EndJoining&) const { return "end-joining"; }
     std::string operator()(const SetRole& s) const {
       return s.voter ? "set-role voter" : "set-role none";
     }

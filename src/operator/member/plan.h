@@ -93,8 +93,18 @@ struct EndFounding {
     return api::object("Ends the founding.", std::tuple{api::sparse("uid", &EndFounding::uid, "")});
   }
 };
+/// Takes from a Pod with data in memory what its etcd has joined with: it does not join again.
+struct EndJoining {
+  static constexpr const char* word = "end-joining";
+  std::string uid;
+  bool operator==(const EndJoining&) const = default;
+
+  static auto describe() {
+    return api::object("Ends the joining.", std::tuple{api::sparse("uid", &EndJoining::uid, "")});
+  }
+};
 using Step = std::variant<NoStep, ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod,
-                          DeletePod, SetRole, MarkLeaving, AdmitPod, EndFounding>;
+                          DeletePod, SetRole, MarkLeaving, AdmitPod, EndFounding, EndJoining>;
 
 struct Plan {
   api::v1alpha2::EtcdMemberStatus

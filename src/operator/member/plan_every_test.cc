@@ -110,7 +110,8 @@ struct Judge {
   }
   bool operator()(const AdmitPod&) const { return false; }     // No Pod here waits.
   bool operator()(const EndFounding&) const { return false; }  // No data here is in memory.
-  bool operator()(const SetRole& step) const {                 // I13
+  bool operator()(const EndJoining&) const { return false; }
+  bool operator()(const SetRole& step) const {  // I13
     return world.pod == Child::Ours && step.voter == member.status.is_voter;
   }
   bool wanted() const {

@@ -347,6 +347,21 @@ TEST(MemberPlan, S50_OfDataInMemoryThereIsOnePodAndNeverASecond) {
          o.pod->metadata.annotations[v1::kInitialStateAnnotation] = "existing";
        },
        "none", "it is told already"},
+      {[](auto& o) {
+         o.pod->metadata.annotations[v1::kInitialClusterAnnotation] = o.member.spec.initial_cluster;
+       },
+       "end-joining", "it has started"},
+      {[](auto& o) {
+         o.member.status.member_id.clear();
+         o.pod->metadata.annotations[v1::kInitialClusterAnnotation] = o.member.spec.initial_cluster;
+       },
+       "none", "it has yet to start"},
+      {[](auto& o) {
+         o.member.status.member_id.clear();
+         o.pod->spec.containers[0].command = {"etcd"};
+         o.pod->metadata.annotations[v1::kInitialClusterAnnotation] = "another=list";
+       },
+       "delete-pod: etcd's members changed before it started", ""},
   };
   for (const Row& row : rows) {
     Observation seen = in_memory();

@@ -243,10 +243,11 @@ struct Actor {
   }
 
   Result<Done> operator()(const EndFounding& step) const {
-    json::object annotation;
-    annotation[v1::kInitialStateAnnotation] = "existing";
-    return change_pod({{"metadata", {{"uid", step.uid}, {"annotations", std::move(annotation)}}}},
-                      "annotate");
+    return annotate_pod(step.uid, v1::kInitialStateAnnotation, "existing");
+  }
+
+  Result<Done> operator()(const EndJoining& step) const {
+    return annotate_pod(step.uid, v1::kInitialClusterAnnotation, nullptr);
   }
 
   Result<Done> operator()(const SetRole& step) const {
@@ -255,6 +256,14 @@ struct Actor {
 
   Result<Done> operator()(const MarkLeaving& step) const {
     return label_pod(step.pod_uid, v1::kLeavingLabel, "true");
+  }
+
+  /// null: without it.
+  Result<Done> annotate_pod(const std::string& uid, const char* key, Json value) const {
+    json::object annotation;
+    annotation[key] = std::move(value);
+    return change_pod({{"metadata", {{"uid", uid}, {"annotations", std::move(annotation)}}}},
+                      "annotate");
   }
 
   /// null: without it.

@@ -21,7 +21,12 @@ std::optional<std::string> argument(const kube::Pod& pod, std::string_view flag)
 }  // namespace
 
 std::string initial_cluster_of(const kube::Pod& pod) {
-  return argument(pod, kInitialClusterFlag).value_or("");
+  if (const auto list = argument(pod, kInitialClusterFlag)) return *list;
+  return may_join(pod) ? pod.metadata.annotations.at(api::v1alpha2::kInitialClusterAnnotation) : "";
+}
+
+bool may_join(const kube::Pod& pod) {
+  return pod.metadata.annotations.contains(api::v1alpha2::kInitialClusterAnnotation);
 }
 
 bool founds_a_cluster(const kube::Pod& pod) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/v1alpha2/names.h"
+
 namespace etcdop {
 namespace {
 
@@ -25,6 +27,16 @@ TEST(EtcdPod, TellsByTheEtcdContainersCommandAlone) {
   EXPECT_FALSE(takes_many_learners(pod));
   pod.spec.containers.back().command.emplace_back("--max-learners=8");
   EXPECT_TRUE(takes_many_learners(pod));
+}
+
+TEST(EtcdPod, WhatItJoinsWithMayBeAnAnnotation) {
+  kube::Pod pod;
+  pod.spec.containers = {container("etcd", {"etcd"})};
+  EXPECT_FALSE(may_join(pod));
+  pod.metadata.annotations[api::v1alpha2::kInitialClusterAnnotation] = "a=b";
+  EXPECT_TRUE(may_join(pod));
+  EXPECT_EQ(initial_cluster_of(pod), "a=b");
+  EXPECT_FALSE(founds_a_cluster(pod));
 }
 
 }  // namespace
