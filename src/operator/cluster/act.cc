@@ -1,0 +1,222 @@
+// Each step of a plan, and what is asked once more before it.
+#include "operator/cluster/act.h"
+
+#include <algorithm>
+
+#include "api/v1alpha2/names.h"
+#include "operator/cluster/census.h"
+#include "operator/cluster/news.h"
+#include "operator/cluster/objects.h"
+#include "operator/shared/finalizer.h"
+#include "operator/shared/owner.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+constexpr auto kProofHolds = 3s;  // Its watch told nothing else meanwhile.
+
+struct Actor {
+  const Collaborators& with;
+  const Observation& seen;
+  const Plan& plan;
+  const Endpoints& endpoints;
+  Proof& joiner;
+
+  const std::string& ns() const { return seen.cluster.metadata.ns; }
+
+  /// Whom a change of the membership may be asked of: the healthy voters, the leader first. Nobody
+  /// is asked to remove itself, as long as another one leads.
+  std::vector<const Seat*> changers(const std::string& victim) const {
+    const Census census(seen);
+    std::vector<const Seat*> out;
+    for (const Seat* voter : census.voters) {
+      const bool leads = voter == census.leader;
+      if (healthy(*voter) && (leads || voter->name != victim) && endpoints.contains(voter->name))
+        out.insert(leads ? out.begin() : out.end(), voter);
+    }
+    return out;
+  }
+  /// A change of the membership, for an Event.
+  struct What {
+    const char* reason;
+    const std::string& member;
+    std::string note;
+  };
+  /// Each etcd judges by its own connections whether the cluster is healthy enough for a change,
+  /// and one of them may believe for ever that a peer which restarted is inactive (etcd's issue
+  /// 14523; seen after one restart in four). So where one refuses, the next is asked: Unavailable
+  /// says that nothing was done.
+  template <class Change>
+  Result<Done> change(const What& what, Change change, const std::string& victim = "") const {
+    Result<Done> done = Error{Code::Unavailable, "no member leads"};
+    for (const Seat* voter : changers(victim)) {
+      done = change(*with.etcd.at(endpoints.at(voter->name)));
+      if (!done.failed_with(Code::Unavailable)) break;
+    }
+    if (!done) return Error(done.error()).during(to_string(plan.step));
+    with.log.info("etcd membership changed", {{"cluster", to_string(seen.cluster.metadata.key())},
+                                              {"step", to_string(plan.step)}});
+    tell(what);
+    return done;
+  }
+  void tell(const What& what) const {
+    if (!with.events) return;
+    with.events->record(
+        {.regarding = object_of(seen),
+         .related = runtime::Happening::Object{v1::EtcdMember::resource, {ns(), what.member}, ""},
+         .warning = false,
+         .reason = what.reason,
+         .action = "ChangeMembership",
+         .note = what.note});
+  }
+
+  Result<Done> operator()(const NoStep&) const { return Done{}; }
+
+  Result<Done> operator()(const CreateMember& step) const {
+    v1::EtcdCluster reported = seen.cluster;
+    reported.status = plan.status;
+    auto made = with.api.create<v1::EtcdMember>(ns(), member(reported, step));
+    if (made.failed_with(Code::AlreadyExists))
+      made = with.api.get<v1::EtcdMember>({ns(), step.name});
+    if (!made) return Error(made.error()).during("create EtcdMember " + step.name);
+    if (!is_ours(made->metadata, seen.cluster))
+      return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to somebody else"};
+    with.stores.members.wrote(std::move(*made));
+    return Done{};
+  }
+
+  /// What we know of the joiner may be old: nobody adds it once its EtcdMember is gone or going.
+  /// While etcd refuses it four times a second, the API server is asked less often.
+  Result<Done> still_joins(const std::string& name) const {
+    const std::string& uid = std::ranges::find(seen.seats, name, &Seat::name)->object->uid;
+    const Instant now = with.executor.now();
+    if (joiner.uid == uid && now - joiner.at < kProofHolds) return Done{};
+    auto member = with.api.get<v1::EtcdMember>({ns(), name});
+    if (member.failed_with(Code::NotFound)) with.stores.members.saw_deleted({ns(), name}, uid);
+    else if (!member) return Error(member.error()).during("find EtcdMember " + name);
+    const bool joins = member && member->metadata.uid == uid && !member->metadata.terminating();
+    if (member) with.stores.members.wrote(std::move(*member));
+    if (!joins) return Error{Code::Conflict, "EtcdMember " + name + " is going"};
+    joiner = {uid, now};
+    return Done{};
+  }
+  /// The same of what is wanted, unless the status was just written under the version we saw.
+  Result<Done> still_wanted_so() const {
+    if (!(plan.status == seen.cluster.status)) return Done{};
+    const api::ObjectMeta& meta = seen.cluster.metadata;
+    auto cluster = with.api.get<v1::EtcdCluster>(meta.key());
+    if (!cluster) return Error(cluster.error()).during("find EtcdCluster " + meta.name);
+    if (cluster->metadata.resource_version == meta.resource_version) return Done{};
+    with.stores.clusters.wrote(std::move(*cluster));
+    return Error{Code::Conflict, "EtcdCluster " + meta.name + " has changed"};
+  }
+
+  Result<Done> operator()(const AddLearner& step) const {
+    if (auto joins = still_joins(step.name); !joins) return joins;
+    const auto add = [&](etcd::Client& client) -> Result<Done> {
+      auto added = client.add_learner(step.peer_url);
+      if (!added && !added.failed_with(Code::AlreadyExists)) return added.error();
+      return Done{};
+    };
+    return change({v1::kLearnerAdded, step.name, step.name + " was added to etcd as a learner"},
+                  add);
+  }
+
+  Result<Done> operator()(const Publish& step) const {
+    const Seat::Object& seen_as = *std::ranges::find(seen.seats, step.name, &Seat::name)->object;
+    json::array patch{
+        json::object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", seen_as.uid}},
+        json::object{
+            {"op", "test"}, {"path", "/spec/initialCluster"}, {"value", seen_as.initial_cluster}},
+        json::object{
+            {"op", "replace"}, {"path", "/spec/initialCluster"}, {"value", step.initial_cluster}}};
+    // One that the reference made has this label only from now on.
+    if (const auto known = with.stores.members.get({ns(), step.name});
+        known && !known->metadata.labels.empty() &&
+        !known->metadata.labels.contains(v1::kAppComponentLabel))
+      patch.push_back(json::object{{"op", "add"},
+                                   {"path", "/metadata/labels/app.kubernetes.io~1component"},
+                                   {"value", step.name}});
+    auto written = with.api.json_patch<v1::EtcdMember>({ns(), step.name}, std::move(patch));
+    if (!written) return Error(written.error()).during("publish the member list to " + step.name);
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+
+  /// It answered in this pass; but another member may have been waited for since then, and a vote
+  /// for one that has died may cost the quorum.
+  Result<Done> still_answers(const std::string& name, etcd::MemberId id) const {
+    const auto at = endpoints.find(name);
+    if (at == endpoints.end()) return Error{Code::Unavailable, name + " has no address"};
+    auto status = with.etcd.at(at->second)->status();
+    if (status && status->header.member == id && status->leader != etcd::MemberId{}) return Done{};
+    return Error{Code::Unavailable, name + " does not answer any more"};
+  }
+
+  Result<Done> operator()(const Promote& step) const {
+    if (auto answers = still_answers(step.name, step.id); !answers) return answers;
+    return change({v1::kMemberPromoted, step.name, step.name + " was promoted and votes"},
+                  [&](etcd::Client& client) -> Result<Done> {
+                    auto promoted = client.promote(step.id);
+                    if (promoted.failed_with(Code::AlreadyExists)) return Done{};  // By whomever.
+                    return promoted;
+                  });
+  }
+
+  Result<Done> operator()(const MoveLeader& step) const {
+    return change({v1::kLeaderMoved, step.name, step.from + " leaves, " + step.name + " leads"},
+                  [&](etcd::Client& client) { return client.move_leader(step.to); });
+  }
+
+  Result<Done> operator()(const DeleteMember& step) const {
+    if (auto wanted = still_wanted_so(); !wanted) return wanted;
+    auto going = with.api.remove<v1::EtcdMember>({ns(), step.name}, step.uid);
+    if (!going) return Error(going.error()).during("delete EtcdMember " + step.name);
+    if (*going) with.stores.members.wrote(std::move(**going));
+    else with.stores.members.saw_deleted({ns(), step.name}, step.uid);
+    return Done{};
+  }
+
+  Result<Done> operator()(const RemoveFromEtcd& step) const {
+    const auto remove = [&](etcd::Client& client) -> Result<Done> {
+      auto removed = client.remove(step.id);
+      if (removed.failed_with(Code::NotFound)) return Done{};
+      return removed;
+    };
+    return change({v1::kMemberRemoved, step.name, step.name + " was removed from etcd"}, remove,
+                  step.name);
+  }
+
+  /// The Pod comes and goes with it.
+  Result<Done> set_dormant(const std::string& name, const std::string& uid, bool dormant) const {
+    if (auto wanted = still_wanted_so(); !wanted) return wanted;
+    auto written = with.api.merge_patch<v1::EtcdMember>(
+        {ns(), name}, {{"metadata", {{"uid", uid}}}, {"spec", {{"dormant", dormant}}}});
+    if (!written)
+      return Error(written.error()).during((dormant ? "pause " : "wake ") + ("EtcdMember " + name));
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+  Result<Done> operator()(const PauseMember& step) const {
+    return set_dormant(step.name, step.uid, true);
+  }
+  Result<Done> operator()(const WakeMember& step) const {
+    return set_dormant(step.name, step.uid, false);
+  }
+
+  Result<Done> operator()(const ReleaseMember& step) const {
+    return release_finalizer(with.api, with.stores, {ns(), step.name}, step.uid);
+  }
+};
+
+}  // namespace
+
+Result<Done> act(const Collaborators& with, const Observation& seen, const Plan& plan,
+                 const Endpoints& endpoints, Proof& joiner) {
+  return std::visit(Actor{with, seen, plan, endpoints, joiner}, plan.step);
+}
+
+}  // namespace etcdop::cluster

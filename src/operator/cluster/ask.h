@@ -1,0 +1,67 @@
+// What etcd says: the part of an observation that is asked of the members.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "etcd/client.h"
+#include "operator/cluster/breaker.h"
+#include "operator/cluster/observation.h"
+
+namespace etcdop::cluster {
+
+/// Where the members of a pass answer, by name.
+using Endpoints = std::map<std::string, etcd::Endpoint>;
+
+/// Remembers who is silent, and hashes. No decision depends on that but by what an observation has
+/// of it.
+class Questions {
+ public:
+  Questions(Executor& executor, etcd::Clients& etcd) : executor_(executor), etcd_(etcd) {}
+  /// Adds what etcd says; what costs each pass seconds of waiting, for nothing, is not asked in
+  /// each. Suspends; every call has a deadline.
+  void ask(Observation& seen, const Endpoints& endpoints);
+  void forget(const api::ObjectKey& key) {
+    breaker_.forget(key);
+    hashes_.erase(key);
+  }
+
+ private:
+  /// What etcd answered to Status, with whom it was asked of.
+  using Answers = std::vector<std::pair<Seat*, Result<etcd::Status>>>;
+  /// What they answered with: all clusters, the member ids by name, and whom to ask for the list,
+  /// the leader first.
+  struct Told {
+    std::set<etcd::ClusterId> clusters;
+    std::map<std::string, etcd::MemberId> ids;
+    std::vector<const Seat*> sources;
+  };
+  void ask_all(Observation& seen, const Endpoints& endpoints);
+  Answers ask_status(Observation& seen, const Endpoints& endpoints);
+  void list_alarms(Observation& seen, etcd::Client& source, Answers& answers);
+  Told note_answers(Observation& seen, const Endpoints& endpoints, Answers& answers);
+  void compare_data(Observation& seen, const Endpoints& endpoints);
+  std::map<std::string, etcd::KeyHash> ask_hashes(const std::vector<std::string>& whom,
+                                                  const Endpoints& endpoints,
+                                                  std::int64_t revision);
+  std::map<std::string, etcd::KeyHash> ask_common_hashes(const std::vector<std::string>& whom,
+                                                         const Endpoints& endpoints);
+  bool lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat);
+
+  Executor& executor_;
+  etcd::Clients& etcd_;
+  /// A hash costs a member a look at all of its data, so it is not asked for in each pass. While
+  /// CORRUPT is raised nothing is written, so it stays what it is.
+  struct Hashes {
+    std::vector<RaisedAlarm> alarms;     ///< That they were asked for,
+    std::vector<etcd::MemberId> voters;  ///< and of whom.
+    std::map<etcd::MemberId, Seat::Hash> known;
+    Instant asked{};
+  };
+  std::map<api::ObjectKey, Hashes> hashes_;
+  Breaker breaker_;
+};
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,149 @@
+#include "operator/cluster/children.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "operator/cluster/news.h"
+#include "operator/cluster/objects.h"
+#include "operator/shared/owner.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using api::v1alpha2::EtcdCluster;
+
+constexpr std::chrono::milliseconds kAgainSoon{200};
+
+void come_back(Plan& plan, Duration after) {
+  plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(after));
+}
+
+}  // namespace
+
+std::string Children::why(const api::ObjectKey& key) const {
+  const std::string service = service_refusals_.why(key);
+  return service.empty() ? budget_refusals_.why(key) : service;
+}
+
+void Children::forget(const api::ObjectKey& key) {
+  service_refusals_.forget(key);
+  budget_refusals_.forget(key);
+  contested_.forget(key);
+}
+
+Result<Done> Children::drop_budget(const api::ObjectKey& key) {
+  const auto there = with_.stores.budgets.get(key);
+  if (!there) return Done{};
+  auto gone = with_.api.remove<kube::PodDisruptionBudget>(key, there->metadata.uid);
+  if (!gone) return Error(gone.error()).during("delete PodDisruptionBudget " + key.name);
+  if (*gone) with_.stores.budgets.wrote(std::move(**gone));
+  else with_.stores.budgets.saw_deleted(key, there->metadata.uid);
+  return Done{};
+}
+
+template <class T>
+Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
+                                 const Json& wanted) {
+  const std::string name(wanted.at("metadata").at("name").as_string());
+  const api::ObjectKey key{seen.cluster.metadata.ns, name};
+  const auto there = store.get(key);
+  if (there && is_ours(there->metadata, seen.cluster)) {
+    auto written = with_.api.merge_patch<T>(
+        key,
+        {{"metadata",
+          {{"uid", there->metadata.uid}, {"resourceVersion", there->metadata.resource_version}}},
+         {"spec", mended(*there, wanted)}});
+    if (written.failed_with(Code::Conflict))  // Ours is old, perhaps by an answer that was lost.
+      if (auto now = with_.api.get<T>(key)) store.wrote(std::move(*now));
+    if (!written)
+      return Error(written.error())
+          .during(std::string("put right ") + T::resource.kind + " " + name);
+    store.wrote(std::move(*written));
+    return Done{};
+  }
+  auto made = with_.api.create<T>(key.ns, wanted);
+  if (made.failed_with(Code::AlreadyExists)) made = with_.api.get<T>(key);
+  if (!made)
+    return Error(made.error()).during(std::string("create ") + T::resource.kind + " " + name);
+  if (!is_ours(made->metadata, seen.cluster))
+    return Error{Code::AlreadyExists, std::string(T::resource.kind) + " " + name +
+                                          " belongs to somebody else: rename it or the cluster"};
+  store.wrote(std::move(*made));
+  return Done{};
+}
+
+/// What somebody undoes again and again is done less and less often.
+template <class T>
+Result<Done> Children::put(const Wanted<T>& child, const Observation& seen, Plan& plan) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  const Instant now = with_.executor.now();
+  if (const Duration wait = contested_.wait(key, child.what, now); wait > Duration(0)) {
+    come_back(plan, wait);
+    return Done{};
+  }
+  auto done = put_right(child.store, seen, child.object);
+  if (done) contested_.did(key, child.what, now);
+  return done;
+}
+
+/// Told of, and holds up nothing: members are replaced all the same.
+template <class T>
+Result<Done> Children::try_to_put(Refusals& refusals, const Wanted<T>& child,
+                                  const Observation& seen, Plan& plan) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  const Instant now = with_.executor.now();
+  if (const Duration wait = refusals.wait(key, child.what, now); wait > Duration(0)) {
+    come_back(plan, wait);
+    return Done{};
+  }
+  auto done = put(child, seen, plan);
+  if (refusals.note(key, child.what, done, now))
+    with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
+  if (!refused(done)) return done;
+  come_back(plan, kAgainSoon);  // There is something to report.
+  return Done{};
+}
+
+Result<Done> Children::make(const Observation& seen, Plan& plan) {
+  api::v1alpha2::EtcdCluster reported = seen.cluster;  // With the target that this pass may adopt.
+  reported.status = plan.status;
+  auto done = make_services(reported, seen, plan);
+  if (done && plan.drop_budget) done = drop_budget(seen.cluster.metadata.key());
+  return done ? make_budget(reported, seen, plan) : done;
+}
+
+Result<Done> Children::make_services(const EtcdCluster& reported, const Observation& seen,
+                                     Plan& plan) {
+  auto& services = with_.stores.services;
+  const bool born = !plan.status.cluster_id.empty();
+  Result<Done> done = Done{};
+  if (plan.make_headless_service)
+    done =
+        put<kube::Service>({services, "headless service", headless_service(reported)}, seen, plan);
+  if (!plan.make_client_service) {
+    service_refusals_.forget(seen.cluster.metadata.key());
+    return done;
+  }
+  const Wanted<kube::Service> service{services, "client service", client_service(reported)};
+  if (!done) return done;
+  return born ? try_to_put(service_refusals_, service, seen, plan) : put(service, seen, plan);
+}
+
+Result<Done> Children::make_budget(const EtcdCluster& reported, const Observation& seen,
+                                   Plan& plan) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  if (!plan.budget) {
+    budget_refusals_.forget(key);
+    return Done{};
+  }
+  const Wanted<kube::PodDisruptionBudget> wanted{with_.stores.budgets,
+                                                 "budget " + std::to_string(*plan.budget),
+                                                 budget(reported, *plan.budget)};
+  const bool news = contested_.wait(key, wanted.what, with_.executor.now()) == Duration(0);
+  const auto done = try_to_put(budget_refusals_, wanted, seen, plan);
+  const bool made = done && budget_refusals_.why(key).empty();
+  if (made && news && *plan.budget == 0 && with_.events) with_.events->record(not_redundant(seen));
+  return done;
+}
+
+}  // namespace etcdop::cluster

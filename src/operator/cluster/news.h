@@ -1,0 +1,19 @@
+// What a pass has to tell as Events. Pure.
+#pragma once
+#include <vector>
+
+#include "operator/cluster/observation.h"
+#include "runtime/events.h"
+
+namespace etcdop::cluster {
+
+/// The cluster, as an Event names it.
+runtime::Happening::Object object_of(const Observation&);
+/// What the new status tells that is some member's news: the first one is waited for; another one
+/// leads.
+std::vector<runtime::Happening> turns_of_members(const Observation&,
+                                                 const api::v1alpha2::EtcdClusterStatus& now);
+/// The only member may go with its node.
+runtime::Happening not_redundant(const Observation&);
+
+}  // namespace etcdop::cluster
