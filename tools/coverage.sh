@@ -15,7 +15,7 @@ for planner in cluster member defrag; do
   LLVM_PROFILE_FILE=$out/$planner.raw "$test" >"$out/$planner.log"
   llvm-profdata-19 merge -o "$out/$planner.profile" "$out/$planner.raw"
   files=()
-  for name in plan census conditions spec health rule; do
+  for name in plan census conditions spec version_change alarms away health rule; do
     [ ! -e "$folder/$name.cc" ] || files+=("$folder/$name.cc")
   done
   llvm-cov-19 export -instr-profile="$out/$planner.profile" "$test" "${files[@]}" >"$out/$planner.json"
