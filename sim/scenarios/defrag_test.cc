@@ -62,8 +62,7 @@ TEST_F(ScenarioOfDefrag, S49_TheLeaderIsTheLastAndDoesNotLeadThen) {
 
 TEST_F(ScenarioOfDefrag, S49_WhereAMemberIsDownNoneIsTouchedUntilItIsBack) {
   settled_cluster(3);
-  const auto pod = read<kube::Pod>({"prod", members().front().name});
-  const auto node = static_cast<std::size_t>(std::stoi(pod->spec.node_name.substr(5)));
+  const std::size_t node = node_of(members().front().name);
   world.checker().struck();
   world.nodes().node_down(node, true);
   world.run_for(3s);

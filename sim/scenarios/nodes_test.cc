@@ -462,9 +462,7 @@ TEST_F(ScenarioOfMemory, S50_AllNodesRestartAndNoneFoundsAnother) {
 TEST_F(ScenarioOfMemory, S50_TheOnlyMemberIsLostAndSaysSo) {
   settled_in_memory(1);
   world.checker().fate_took("prod", "db");
-  const api::ObjectKey node_of_it{"prod", members().front().name};
-  const auto pod = read<kube::Pod>(node_of_it);
-  const auto node = static_cast<std::size_t>(std::stoi(pod->spec.node_name.substr(5)));
+  const std::size_t node = node_of(members().front().name);
   world.nodes().node_down(node, true);
   world.run_for(10s);
   world.nodes().node_down(node, false);

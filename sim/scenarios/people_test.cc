@@ -208,8 +208,7 @@ TEST_F(ScenarioOfVersions, S51_ST9_OnlyASafePatchGoesToTheNextMinor) {
 
 TEST_F(ScenarioOfVersions, S51_WhileAMemberIsDownNoStepIsTakenToTheNextMinor) {
   settled_at("3.5.35");
-  const auto pod = read<kube::Pod>({"prod", members().at(0).name});
-  const auto node = static_cast<std::size_t>(std::stoi(pod->spec.node_name.substr(5)));
+  const std::size_t node = node_of(members().at(0).name);
   world.checker().struck();
   world.nodes().node_down(node, true);
   world.run_for(10s);

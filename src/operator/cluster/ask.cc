@@ -2,18 +2,19 @@
 #include "operator/cluster/ask.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "operator/cluster/alarms.h"
+#include "operator/shared/side_by_side.h"
 
 namespace etcdop::cluster {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
-constexpr auto kHashLimit = 20s;              // Some 6 GB; a pass has 60 s, and may ask twice.
-constexpr auto kHashesAgain = 60s;            // Where not all voters have told.
+constexpr auto kHashLimit = 20s;    // Some 6 GB; a pass has 60 s, and may ask twice.
+constexpr auto kHashesAgain = 60s;  // Where not all voters have told.
 
 std::string url_of(const etcd::Member& member) {
   return member.peer_urls.empty() ? "" : member.peer_urls.front();
@@ -81,20 +82,15 @@ bool Questions::lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat) {
 
 Questions::Answers Questions::ask_status(Observation& seen, const Endpoints& endpoints) {
   Answers answers;
-  std::vector<std::shared_ptr<Fiber>> asking;
+  std::vector<std::function<void()>> calls;
   for (Seat& seat : seen.seats)
     if (endpoints.contains(seat.name) && answers.size() < kMembersAskedMax)
       answers.emplace_back(&seat, Error{Code::Unavailable, "not asked"});
   for (auto& answer : answers)
-    asking.push_back(
-        executor_.spawn([&answer, client = etcd_.at(endpoints.at(answer.first->name))] {
-          answer.second = client->status();
-        }));
-  {
-    Shield until_all_answered(
-        executor_);  // They write to our stack, and each has its own deadline.
-    for (const auto& fiber : asking) (void)fiber->join();
-  }
+    calls.emplace_back([&answer, client = etcd_.at(endpoints.at(answer.first->name))] {
+      answer.second = client->status();
+    });
+  side_by_side(executor_, calls);
   return answers;
 }
 
@@ -122,17 +118,13 @@ std::map<std::string, etcd::KeyHash> Questions::ask_hashes(const std::vector<std
   std::vector<std::pair<std::string, Result<etcd::KeyHash>>> answers;
   for (const std::string& name : whom)
     answers.emplace_back(name, Error{Code::Unavailable, "not asked"});
-  std::vector<std::shared_ptr<Fiber>> asking;
+  std::vector<std::function<void()>> calls;
   for (auto& answer : answers)
-    asking.push_back(
-        executor_.spawn([this, &answer, revision, client = etcd_.at(endpoints.at(answer.first))] {
-          const Within limit(executor_, kHashLimit);
-          answer.second = client->hash_kv(revision);
-        }));
-  {
-    Shield until_all_answered(executor_);
-    for (const auto& fiber : asking) (void)fiber->join();
-  }
+    calls.emplace_back([this, &answer, revision, client = etcd_.at(endpoints.at(answer.first))] {
+      const Within limit(executor_, kHashLimit);
+      answer.second = client->hash_kv(revision);
+    });
+  side_by_side(executor_, calls);
   std::map<std::string, etcd::KeyHash> out;
   for (auto& [name, answer] : answers)
     if (answer) out.emplace(name, *answer);

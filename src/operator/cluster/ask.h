@@ -9,11 +9,9 @@
 #include "etcd/client.h"
 #include "operator/cluster/breaker.h"
 #include "operator/cluster/observation.h"
+#include "operator/shared/member_endpoint.h"
 
 namespace etcdop::cluster {
-
-/// Where the members of a pass answer, by name.
-using Endpoints = std::map<std::string, etcd::Endpoint>;
 
 /// Remembers who is silent, and hashes. No decision depends on that but by what an observation has
 /// of it.

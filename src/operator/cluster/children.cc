@@ -12,8 +12,6 @@ namespace {
 
 using api::v1alpha2::EtcdCluster;
 
-constexpr std::chrono::milliseconds kAgainSoon{200};
-
 void come_back(Plan& plan, Duration after) {
   plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(after));
 }
@@ -116,16 +114,15 @@ Result<Done> Children::make_services(const EtcdCluster& reported, const Observat
                                      Plan& plan) {
   auto& services = with_.stores.services;
   const bool born = !plan.status.cluster_id.empty();
-  Result<Done> done = Done{};
-  if (plan.make_headless_service)
-    done =
-        put<kube::Service>({services, "headless service", headless_service(reported)}, seen, plan);
+  if (plan.make_headless_service) {
+    const Wanted<kube::Service> wanted{services, "headless service", headless_service(reported)};
+    if (auto done = put(wanted, seen, plan); !done) return done;
+  }
   if (!plan.make_client_service) {
     service_refusals_.forget(seen.cluster.metadata.key());
-    return done;
+    return Done{};
   }
   const Wanted<kube::Service> service{services, "client service", client_service(reported)};
-  if (!done) return done;
   return born ? try_to_put(service_refusals_, service, seen, plan) : put(service, seen, plan);
 }
 

@@ -11,9 +11,9 @@ namespace etcdop::cluster {
 class Children {
  public:
   explicit Children(Collaborators with) : with_(with) {}
-  /// Makes what the plan says, or mends what is there of it and ours. An error holds up the step: a
-  /// budget that cannot be made, or the client Service of a cluster that is born, is told by `why`.
-  /// Suspends.
+  /// Makes what the plan says, or mends what is there of it and ours. An error holds up the step.
+  /// That a budget, or the client Service of a cluster that is born, cannot be made is none: `why`
+  /// tells it. Suspends.
   Result<Done> make(const Observation& seen, Plan& plan);
   /// Why one that holds up nothing is not made; empty: there is none.
   std::string why(const api::ObjectKey&) const;

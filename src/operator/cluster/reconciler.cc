@@ -27,7 +27,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-constexpr std::chrono::milliseconds kAgainSoon{200};
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is worth telling.
 
 Seat::Object object_of(const v1::EtcdMember& member) {

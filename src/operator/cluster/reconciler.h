@@ -15,7 +15,6 @@ namespace etcdop::cluster {
 
 class Reconciler {
  public:
-  using Collaborators = cluster::Collaborators;
   explicit Reconciler(Collaborators with)
       : with_(with), questions_(with.executor, with.etcd), children_(with) {}
   /// Safe to call at any time, any number of times; at most one change of membership per call.

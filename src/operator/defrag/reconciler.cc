@@ -2,14 +2,15 @@
 #include "operator/defrag/reconciler.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 #include <utility>
 
 #include "api/v1alpha2/names.h"
 #include "operator/defrag/health.h"
 #include "operator/shared/look_again.h"
-#include "operator/shared/member_endpoint.h"
 #include "operator/shared/owner.h"
+#include "operator/shared/side_by_side.h"
 #include "operator/shared/status_patch.h"
 #include "runtime/conditions.h"
 
@@ -19,10 +20,9 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-constexpr auto kRetry = 5s;                   // Another pass is at this cluster, or etcd refused.
-constexpr auto kPause = 1s;                   // After each step, for etcd to settle.
-constexpr auto kLookHolds = 2s;               // What was seen of etcd is that young when we act.
-constexpr std::size_t kMembersAskedMax = 64;  // More than etcd can sensibly have.
+constexpr auto kRetry = 5s;      // Another pass is at this cluster, or etcd refused.
+constexpr auto kPause = 1s;      // After each step, for etcd to settle.
+constexpr auto kLookHolds = 2s;  // What was seen of etcd is that young when we act.
 constexpr std::int64_t kQuotaDefault = 2LL << 30;  // etcd's own.
 
 api::ObjectKey cluster_key(const v1::EtcdDefrag& run) {
@@ -182,17 +182,12 @@ void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) const 
 /// quorum: the list and the alarms.
 void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) const {
   std::map<std::string, Result<etcd::Status>> answers;
-  std::vector<std::shared_ptr<Fiber>> asking;
+  std::vector<std::function<void()>> calls;
   for (const auto& [name, endpoint] : endpoints) {
     auto& answer = answers.try_emplace(name, Error{Code::Unavailable, "not asked"}).first->second;
-    asking.push_back(with_.executor.spawn(
-        [&answer, client = with_.etcd.at(endpoint)] { answer = client->status(); }));
+    calls.emplace_back([&answer, client = with_.etcd.at(endpoint)] { answer = client->status(); });
   }
-  {
-    Shield until_all_answered(
-        with_.executor);  // They write to our stack, and each has its own deadline.
-    for (const auto& fiber : asking) (void)fiber->join();
-  }
+  side_by_side(with_.executor, calls);
   std::string source;
   std::map<std::string, etcd::MemberId> ids;
   for (MemberSeen& member : seen.members) {

@@ -11,6 +11,7 @@
 #include "operator/defrag/plan.h"
 #include "operator/defrag/wire.h"
 #include "operator/shared/flight_recorder.h"
+#include "operator/shared/member_endpoint.h"
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
@@ -50,9 +51,6 @@ class Reconciler {
     bool was_full = false;  ///< etcd had raised NOSPACE.
     Instant rests_until{};  ///< What was just done to etcd, or refused, is not done again at once.
   };
-  /// Where the members of this pass answer.
-  using Endpoints = std::map<std::string, etcd::Endpoint>;
-
   Result<runtime::Requeue> pass(const api::v1alpha2::EtcdDefrag& run, Observation seen);
   bool still_so(const Observation& seen, Endpoints& endpoints) const;
   void observe_cluster(Observation& seen, Endpoints& endpoints) const;

@@ -258,19 +258,18 @@ struct Actor {
     return label_pod(step.pod_uid, v1::kLeavingLabel, "true");
   }
 
-  /// null: without it.
   Result<Done> annotate_pod(const std::string& uid, const char* key, Json value) const {
-    json::object annotation;
-    annotation[key] = std::move(value);
-    return change_pod({{"metadata", {{"uid", uid}, {"annotations", std::move(annotation)}}}},
-                      "annotate");
+    return mark_pod("annotations", uid, key, std::move(value), "annotate");
   }
-
-  /// null: without it.
   Result<Done> label_pod(const std::string& uid, const char* key, Json value) const {
-    json::object label;
-    label[key] = std::move(value);
-    return change_pod({{"metadata", {{"uid", uid}, {"labels", std::move(label)}}}}, "label");
+    return mark_pod("labels", uid, key, std::move(value), "label");
+  }
+  /// null: without it.
+  Result<Done> mark_pod(const char* field, const std::string& uid, const char* key, Json value,
+                        const char* doing) const {
+    json::object patch{{"metadata", {{"uid", uid}}}};
+    patch["metadata"].as_object()[field].emplace_object()[key] = std::move(value);
+    return change_pod(std::move(patch), doing);
   }
 
   /// One that is gone needs it no more.

@@ -1,5 +1,7 @@
 // Where a member's etcd answers, and who must answer there; where its data lies. Pure.
 #pragma once
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -26,6 +28,10 @@ std::string peer_url_of(const api::v1alpha2::EtcdMember& member);
 /// The folder of its data: its volume's root, or below that what the annotation data-dir-subpath
 /// says of one that was adopted. A path that leaves the volume says nothing.
 std::string data_dir_of(const api::v1alpha2::EtcdMember& member);
+
+/// Where the members of a pass answer, by name.
+using Endpoints = std::map<std::string, etcd::Endpoint>;
+inline constexpr std::size_t kMembersAskedMax = 64;  ///< More than etcd can sensibly have.
 
 /// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
 std::optional<etcd::Endpoint> endpoint_of(const api::v1alpha2::EtcdCluster& cluster,
