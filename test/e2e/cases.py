@@ -199,6 +199,7 @@ def main():
         case("healing: each member deleted in turn", healing.members_deleted, healed)
         # After those, so that it is seen whether who took another's place stands alone on its node: else it cannot be drained.
         case("healing: every node drained", healing.nodes_drained, healed)
+        case("healing: a node lost for good", healing.node_lost, healed)
         case("healing: deletion under clients leaves nothing", healed.end)
     case("memory: each member's memory lost, and each Pod deleted, in turn", healing.memory_lost)
     case("memory: a sole member loses its container, then its Pod", healing.memory_alone)

@@ -161,12 +161,18 @@ def data_wiped(living):
     replaced(living, "wiped", lambda name: faults.wipe(living.cluster, name))
 
 
+def member_to_lose(cluster):
+    """A Pod on a node that has neither the operator nor the cluster's DNS."""
+    needed = faults.nodes_needed_elsewhere()
+    pod = next((p for p in cluster.pods() if faults.node_of(p) not in needed), None)
+    if not pod:
+        raise Failed(f"no node has a member and neither operator nor DNS: {needed}")
+    return pod
+
+
 def node_killed(living):
     """Its member is neither replaced nor does it lose anything."""
-    needed = faults.nodes_needed_elsewhere()
-    node = next((n for n in map(faults.node_of, living.cluster.pods()) if n not in needed), None)
-    if not node:
-        raise Failed(f"no node has a member and neither operator nor DNS: {needed}")
+    node = faults.node_of(member_to_lose(living.cluster))
     living.writer.longest_silence()
     start = time.monotonic()
     faults.kill_node(node)
@@ -178,6 +184,33 @@ def node_killed(living):
     living.whole_again()
     print(f"  {node} killed: told after {said:.1f} s; whole {time.monotonic() - back:.1f} s after its start; writers waited "
           f"{living.writer.longest_silence():.1f} s at most; {living.keys} writes are there", flush=True)
+
+
+REPLACE_AFTER = 60  # In seconds: the least that the operator takes.
+
+
+def node_lost(living):
+    """Its member is replaced, as somebody asked for that beforehand, and not before the time they said."""
+    cluster, pod = living.cluster, member_to_lose(living.cluster)
+    name, node = pod["metadata"]["name"], faults.node_of(pod)
+    kubectl("annotate", "etcdclusters.etcd-operator.cozystack.io", cluster.name, "-n", cluster.namespace,
+            f"etcd-operator.cozystack.io/replace-unreachable-members-after={REPLACE_AFTER}s")
+    living.writer.longest_silence()
+    start = time.monotonic()
+    faults.kill_node(node)
+    try:
+        until(REPLACE_AFTER + BOUND, f"three voters without {name}", lambda: living.serves(name))
+        took = time.monotonic() - start
+        if took < REPLACE_AFTER:
+            raise Failed(f"{name} was given up after {took:.1f} s")
+        if not living.pod(name):
+            raise Failed(f"the Pod of {name} is gone, and nobody can know that it has ended")
+    finally:
+        faults.start_nodes()
+    living.whole_again(gone=name)
+    print(f"  {node} killed for good: three healthy voters after {took:.1f} s, {REPLACE_AFTER} of which were asked for; nothing "
+          f"of {name} is left when its node is back; writers waited {living.writer.longest_silence():.1f} s at most; "
+          f"{living.keys} writes are there", flush=True)
 
 
 def nodes_drained(living):
