@@ -10,6 +10,7 @@
 
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
+#include "operator/cluster/objects.h"
 #include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
@@ -630,6 +631,33 @@ TEST_F(ReconcilerTest, WhoIsTooManyIsDeletedForASpecThatIsStillTheSame) {
   EXPECT_EQ(api.requests("delete etcdmembers prod/db-e"), 1);
 }
 
+TEST_F(ReconcilerTest, NobodyIsPutToSleepForASpecThatHasChanged) {
+  for (const char* gone : {"db-b", "db-c", "db-d"}) (void)take_away(gone);
+  etcd.members.resize(1);
+  etcd.leads = 1;
+  want(0);
+  const auto sleeps = [&] {
+    return bool(member_now("db-a").at("spec").as_object().contains("dormant"));
+  };
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.subresource.empty() && call.resource.plural == v1::EtcdMember::resource.plural)
+      return Error{Code::Unavailable, "busy"};
+    return std::nullopt;
+  });
+  (void)failed_pass();  // What there is to report is reported.
+  api.before({});
+  const auto replicas = [](int n) {
+    return [n](json::object& cluster) { cluster["spec"].as_object()["replicas"] = n; };
+  };
+  api.change(v1::EtcdCluster::resource, kKey, replicas(1));
+  pass();
+  EXPECT_FALSE(sleeps());
+  EXPECT_EQ(stores.clusters.get(kKey)->spec.replicas, 1) << "the cache knows it now";
+  want(0);
+  pass();
+  EXPECT_TRUE(sleeps());
+}
+
 TEST_F(ReconcilerTest, WhyAMemberIsNotReadyIsToldOfTheClusterUnlessThatPasses) {
   const auto say = [&](const char* reason) {
     v1::EtcdMember ill = *stores.members.get({kKey.ns, "db-c"});
@@ -842,6 +870,17 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
       }
       world.run_until(world.now() + 61s);
     }
+}
+
+TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAlsoIfItDoesWhatOursWould) {
+  Json theirs = headless_service(*stores.clusters.get(kKey));
+  theirs.at("metadata") = foreign_service("db").at("metadata");
+  stores.services.saw(stored<kube::Service>(std::move(theirs)));
+  pass();
+  EXPECT_EQ(etcd.asked, "");
+  pass();
+  EXPECT_TRUE(progress().ends_with("Service db belongs to somebody else: rename it or the cluster"))
+      << progress();
 }
 
 TEST_F(ReconcilerTest, ServicesAreMadeOnceAndThoseUnseenAreSeen) {

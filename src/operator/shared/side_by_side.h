@@ -1,7 +1,6 @@
 // Several calls at once.
 #pragma once
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "base/fiber.h"
@@ -11,11 +10,6 @@ namespace etcdop {
 /// Makes all of these calls at once, each on a fiber of its own. Returns when all have ended, also
 /// if the caller is cancelled: they write to its stack. So each needs a deadline of its own.
 /// Suspends.
-inline void side_by_side(Executor& executor, const std::vector<std::function<void()>>& calls) {
-  std::vector<std::shared_ptr<Fiber>> fibers;
-  for (const auto& call : calls) fibers.push_back(executor.spawn(call));
-  Shield until_all_ended(executor);
-  for (const auto& fiber : fibers) (void)fiber->join();
-}
+void side_by_side(Executor& executor, const std::vector<std::function<void()>>& calls);
 
 }  // namespace etcdop
