@@ -51,10 +51,24 @@ def node_of(pod):
     return pod["spec"].get("nodeName", "")
 
 
-def nodes_needed_elsewhere():
-    """Where the operator and the cluster's DNS run, of which there is one each."""
-    dns = get("pods", "kube-system", selector="k8s-app=kube-dns")
-    return {node_of(p) for p in operator_pods() + dns}
+def needed_pods():
+    """Of which there is one each: the operator, the cluster's DNS, and who makes volumes."""
+    return (operator_pods() + get("pods", "kube-system", selector="k8s-app=kube-dns")
+            + get("pods", "local-path-storage", selector="app=local-path-provisioner"))
+
+
+def move_needed_from(node):
+    """If the node ended with them, it would take Kubernetes minutes to start them elsewhere."""
+    kubectl("cordon", node)
+    try:
+        for pod in needed_pods():
+            if node_of(pod) == node:
+                kubectl("delete", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"])
+        until(60, f"operator, DNS and provisioner are elsewhere than on {node}", lambda: sum(
+            node_of(p) != node and all(c.get("ready") for c in p["status"].get("containerStatuses", [{}]))
+            for p in needed_pods()) == 3)
+    finally:
+        uncordon(node)
 
 
 def route_services(through):

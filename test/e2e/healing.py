@@ -161,18 +161,10 @@ def data_wiped(living):
     replaced(living, "wiped", lambda name: faults.wipe(living.cluster, name))
 
 
-def member_to_lose(cluster):
-    """A Pod on a node that has neither the operator nor the cluster's DNS."""
-    needed = faults.nodes_needed_elsewhere()
-    pod = next((p for p in cluster.pods() if faults.node_of(p) not in needed), None)
-    if not pod:
-        raise Failed(f"no node has a member and neither operator nor DNS: {needed}")
-    return pod
-
-
 def node_killed(living):
     """Its member is neither replaced nor does it lose anything."""
-    node = faults.node_of(member_to_lose(living.cluster))
+    node = faults.node_of(living.cluster.pods()[0])
+    faults.move_needed_from(node)
     living.writer.longest_silence()
     start = time.monotonic()
     faults.kill_node(node)
@@ -191,8 +183,9 @@ REPLACE_AFTER = 60  # In seconds: the least that the operator takes.
 
 def node_lost(living):
     """Its member is replaced, as somebody asked for that beforehand, and not before the time they said."""
-    cluster, pod = living.cluster, member_to_lose(living.cluster)
+    cluster, pod = living.cluster, living.cluster.pods()[0]
     name, node = pod["metadata"]["name"], faults.node_of(pod)
+    faults.move_needed_from(node)
     kubectl("annotate", "etcdclusters.etcd-operator.cozystack.io", cluster.name, "-n", cluster.namespace,
             f"etcd-operator.cozystack.io/replace-unreachable-members-after={REPLACE_AFTER}s")
     living.writer.longest_silence()
