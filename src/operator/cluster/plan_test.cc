@@ -1120,6 +1120,14 @@ TEST(ClusterPlan, DiscoveryIsToldWithTheClustersId) {
   EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kQuorumLost) << "not for ever";
 }
 
+TEST(ClusterPlan, ASoleMemberIsDiscoveredOnceAndThenHealthy) {
+  Observation seen = observe(1, "a:V*");
+  const api::ObjectMeta& meta = seen.cluster.metadata;
+  seen.seats[0].name = member_name(meta.name, meta.uid, seen.cluster.status.last_sequence);
+  seen.cluster.status = plan(seen).status;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kQuorumHealthy);
+}
+
 TEST(ClusterPlan, ABootstrapThatFailedIsTriedOnForEver) {
   Observation seen;
   seen.now = kNow;

@@ -59,6 +59,7 @@ TEST(VersionChange, S51_Table) {
       {"-3.5.35 3.6.16", "3.6.16", "3.5.35", ""},
       {"3.5.26 3.5.25", "3.5.26", "3.6.16", "b runs 3.5.25, and 3.5 goes with 3.6 from 3.5.26 on"},
       {"3.5.26 3.5.26", "3.5.25", "3.6.0", ""},
+      {"3.5.20 3.5.20", "3.5.20", "3.5.25", ""},  // Of one minor, old patches go with each other.
       {"3.5.35 3.6.16", "3.6.16", "3.5.25", "b runs 3.6.16, and this patch does not go with it"},
       {"3.6.16 n3.7.99", "3.7.99", "3.6.16", ""},  // A version that no registry has.
       {"3.6.16 n3.7.99", "3.7.99", "3.7.3", ""},

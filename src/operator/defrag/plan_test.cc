@@ -76,6 +76,11 @@ Observation running(const std::vector<std::int32_t>& attempts) {
   return seen;
 }
 
+TEST(DefragPlan, AfterAStepItIsLookedAtInASecond) {
+  EXPECT_NE(to_string(plan(running({})).step), "none");
+  EXPECT_EQ(plan(running({})).again, 1s);
+}
+
 TEST(DefragPlan, WhatStopsARunThatHasNotBegun) {
   struct Row {
     std::function<void(Observation&)> edit;
@@ -528,11 +533,14 @@ TEST(DefragRule, WhichMembersAreWorthIt) {
 TEST(DefragRule, AShareThatIsNoneIsTheWholeQuota) {
   v1::DefragRule rule;
   MemberAnswer answer;
-  answer.db_size = 2000 * kMiB;
-  for (const char* share : {"0%", "x%", "1234%", "100%"}) {
+  for (const char* share : {"0%", "x%", "101%", "1234%", "100%"}) {
     rule.quota_usage_above = share;
+    answer.db_size = 2000 * kMiB;
     EXPECT_NE(not_worth_it(rule, answer, 2048 * kMiB), "") << share;
+    answer.db_size = 2049 * kMiB;
+    EXPECT_EQ(not_worth_it(rule, answer, 2048 * kMiB), "") << share;
   }
+  answer.db_size = 2000 * kMiB;
   rule.quota_usage_above = "90%";
   EXPECT_EQ(not_worth_it(rule, answer, 2048 * kMiB), "");
 }

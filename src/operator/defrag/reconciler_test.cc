@@ -255,6 +255,20 @@ TEST_F(DefragReconciler, ALostAnswerIsMadeUpForByALook) {
   EXPECT_EQ(run_now().status.members[0].outcome, "Defragmented");
 }
 
+TEST_F(DefragReconciler, AStatusWhoseAnswerIsLostIsLookedAtBeforeItIsWrittenAgain) {
+  put_run("nightly");
+  api.after([](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb == kube::Verb::Patch) return Error{Code::Lost, "connection cut"};
+    return std::nullopt;
+  });
+  EXPECT_FALSE(pass());
+  EXPECT_EQ(api.requests("get etcddefrags"), 1);
+  EXPECT_EQ(etcd.did, "");
+  api.after(nullptr);
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(etcd.did, "d1 ");
+}
+
 TEST_F(DefragReconciler, ACrashCostsNothingThatCanBeSeen) {
   put_run("nightly");
   for (int i = 0; i < 20 && !run_now().status.finished(); ++i) {

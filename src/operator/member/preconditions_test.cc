@@ -331,6 +331,24 @@ TEST_F(Preconditions, APodThatIsGoingIsKnownToBeGoing) {
   EXPECT_EQ(server.requests("delete pods"), 1);
 }
 
+TEST_F(Preconditions, NoPodGoesForAPauseThatIsOver) {
+  const auto replicas = [](int n) {
+    return [n](json::object& c) { c["spec"].as_object()["replicas"] = n; };
+  };
+  put_pod(uid, "x");
+  change<v1::EtcdMember>(kKey, [](json::object& m) { m["spec"].as_object()["dormant"] = true; });
+  change<v1::EtcdCluster>(kCluster, replicas(0));
+  see();
+  change<v1::EtcdCluster>(kCluster, replicas(3));
+  (void)pass();
+  EXPECT_EQ(server.requests("delete pods"), 0);
+  change<v1::EtcdCluster>(kCluster, replicas(0));
+  see();
+  world.advance_to(world.now() + 61s);
+  (void)pass();
+  EXPECT_EQ(server.requests("delete pods"), 1);
+}
+
 TEST_F(Preconditions, APodThatIsGoneMeanwhileIsNoError) {
   put_pod(uid, "x");
   change<v1::EtcdMember>(kKey, [](json::object& m) {

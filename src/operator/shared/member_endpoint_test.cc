@@ -43,11 +43,15 @@ TEST(MemberEndpoint, AnAnnotationThatCannotBeMeantSaysNothing) {
   EXPECT_EQ(service_of(member), "db");
   member.metadata.annotations[v1::kHeadlessServiceAnnotation] = std::string(63, 'a');
   EXPECT_EQ(service_of(member), std::string(63, 'a'));
+  for (const char* good : {"a", "z", "0", "9", "az-09"}) {
+    member.metadata.annotations[v1::kHeadlessServiceAnnotation] = good;
+    EXPECT_EQ(service_of(member), good);
+  }
   for (const char* bad : {"", "..", "a/b", "/etc", ".etcd", "-x", "_x", "a..b", "a b", "a\nb"}) {
     member.metadata.annotations[v1::kDataDirSubpathAnnotation] = bad;
     EXPECT_EQ(data_dir_of(member), "/var/lib/etcd") << bad;
   }
-  for (const char* good : {"a", "0", "default.etcd", "A_b-c.d", "a."}) {
+  for (const char* good : {"a", "0", "9", "z", "A", "Z", "default.etcd", "A_b-c.d", "a."}) {
     member.metadata.annotations[v1::kDataDirSubpathAnnotation] = good;
     EXPECT_EQ(data_dir_of(member), std::string("/var/lib/etcd/") + good);
   }
