@@ -1,5 +1,6 @@
 #include "runtime/controller.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fnv.h"
@@ -9,6 +10,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Duration kSlow = 500ms;
+constexpr Duration kLookForSlow = 100ms;  // While there is no room.
+constexpr std::size_t kSlowFactor = 3;    // Who counts no more: so many times as many, at most.
 constexpr Duration kStarting = 30s;
 constexpr Duration kSpreadFrom = 30s;  // What is looked at sooner is in a hurry.
 
@@ -46,11 +50,11 @@ Result<Done> Controller::stop() {
   queue_.stop();
   if (!dispatcher_) return Done{};
   dispatcher_->cancel();  // It may wait for a permit.
-  for (const auto& [key, fiber] : passes_) fiber->cancel();
+  for (const auto& [key, pass] : passes_) pass.fiber->cancel();
   const std::string doing = "stop controller " + options_.name;
   if (auto ended = to_result(dispatcher_->join(), doing.c_str()); !ended) return ended;
   while (!passes_.empty()) {
-    const std::shared_ptr<Fiber> fiber = passes_.begin()->second;
+    const std::shared_ptr<Fiber> fiber = passes_.begin()->second.fiber;
     if (auto ended = to_result(fiber->join(), doing.c_str()); !ended) return ended;
   }
   return Done{};
@@ -59,14 +63,40 @@ Result<Done> Controller::stop() {
 /// Takes a key only when there is a fiber's worth of room for it: what waits, waits in the queue,
 /// where equal keys merge.
 void Controller::dispatch() {
-  while (permits_.acquire() == Woken::Ready) {
+  while (wait_for_room()) {
     const auto key = queue_.take();
     if (!key) return;
-    passes_[*key] = executor_.spawn([this, key = *key] {
+    Pass& started = passes_[*key];
+    started.began = executor_.now();
+    started.fiber = executor_.spawn([this, key = *key] {
       pass(key);
+      const bool counted = passes_.at(key).counts;
       passes_.erase(key);
-      permits_.release();
+      if (counted) permits_.release();
     });
+  }
+}
+
+/// With a permit; false: the controller stops.
+bool Controller::wait_for_room() {
+  for (;;) {
+    const Within patience(executor_, kLookForSlow);
+    const Woken woken = permits_.acquire();
+    if (woken != Woken::Deadline) return woken == Woken::Ready;
+    count_out_the_slow();
+  }
+}
+
+void Controller::count_out_the_slow() {
+  const auto counts = [](const auto& pass) { return pass.second.counts; };
+  std::size_t slow =
+      passes_.size() - static_cast<std::size_t>(std::ranges::count_if(passes_, counts));
+  for (auto& [key, pass] : passes_) {
+    if (slow >= kSlowFactor * options_.concurrency) return;
+    if (!pass.counts || executor_.now() - pass.began < kSlow) continue;
+    pass.counts = false;
+    ++slow;
+    permits_.release();
   }
 }
 

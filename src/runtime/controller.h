@@ -24,6 +24,9 @@ class Controller {
   using Reconcile = std::function<Result<Requeue>(const ObjectKey&)>;
   struct Options {
     std::string name;  ///< In logs and metrics: "etcdcluster".
+    /// Passes side by side. One that takes longer than half a second counts no more: it waits for
+    /// an etcd that does not answer, and a few dozens of these would hold up everybody. Up to four
+    /// times as many.
     std::size_t concurrency = 64;
     Duration pass_limit = std::chrono::seconds(60);  ///< Deadline of the fiber of one pass.
     Queue::Limits backoff;
@@ -49,7 +52,15 @@ class Controller {
   Result<Done> stop();
 
  private:
+  /// One that is under way.
+  struct Pass {
+    std::shared_ptr<Fiber> fiber;
+    Instant began;
+    bool counts = true;  ///< It holds a permit.
+  };
   void dispatch();
+  bool wait_for_room();
+  void count_out_the_slow();
   void pass(const ObjectKey&);
   void settle(const ObjectKey&, Result<Requeue>);
   void complain(const ObjectKey&, const Error&, Duration retry);
@@ -61,7 +72,7 @@ class Controller {
   Queue queue_;
   Semaphore permits_;
   std::shared_ptr<Fiber> dispatcher_;
-  std::map<ObjectKey, std::shared_ptr<Fiber>> passes_;
+  std::map<ObjectKey, Pass> passes_;
   std::map<ObjectKey, std::string>
       complaints_;  // The last one logged about a key that still fails.
   Instant started_{};

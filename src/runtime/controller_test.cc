@@ -51,7 +51,7 @@ TEST(Controller, RunsKeysSideBySideUpToItsLimitAndNoKeyTwice) {
         EXPECT_EQ(++running[key], 1);
         most = std::max(most, ++now);
         w.queue().add(key);  // Nobody may take it before this pass is over.
-        (void)w.time.sleep(1s);
+        (void)w.time.sleep(100ms);
         --now;
         --running[key];
         ++passes;
@@ -59,10 +59,38 @@ TEST(Controller, RunsKeysSideBySideUpToItsLimitAndNoKeyTwice) {
       },
       [&] {
         for (int i = 0; i < 10; ++i) w.queue().add({"ns", std::to_string(i)});
-        (void)w.time.sleep(10s - 1ns);
+        (void)w.time.sleep(1s - 1ns);
       });
   EXPECT_EQ(most, 4);
   EXPECT_GE(passes, 36);
+}
+
+/// P5, W13: etcds that do not answer, more than there is room for.
+TEST(Controller, WhoIsSlowMakesRoomForOthersUpToABound) {
+  World w;
+  w.options.concurrency = 4;
+  std::size_t most = 0;
+  std::map<std::string, Duration> served;
+  const auto begin = w.time.now();
+  w.run(
+      [&](const ObjectKey& key) -> Result<Requeue> {
+        most = std::max(most, w.controller->active());
+        served[key.name] = w.time.now() - begin;
+        if (key.name.starts_with("hangs")) (void)w.time.sleep(5s);
+        return Requeue{};
+      },
+      [&] {
+        for (int i = 10; i < 22; ++i) w.queue().add({"ns", "hangs" + std::to_string(i)});
+        w.queue().add({"ns", "well"});
+        (void)w.time.sleep(2s);
+        EXPECT_EQ(w.controller->active(), 12U) << "who is served makes room at once";
+        for (int i = 30; i < 40; ++i) w.queue().add({"ns", "hangs" + std::to_string(i)});
+        (void)w.time.sleep(12s);
+      });
+  EXPECT_EQ(served.at("hangs10"), 0s);
+  EXPECT_LE(served.at("well"), 1500ms) << "twelve, four at a time";
+  EXPECT_GT(served.at("hangs39"), 5s);
+  EXPECT_EQ(most, 16U);
 }
 
 TEST(Controller, LooksAgainWhenThePassSaysSo) {
