@@ -118,6 +118,11 @@ TEST(ClusterObjects, WhatLeadsElsewhereIsDrift) {
       [](auto& s) { s.ports[1].protocol = "UDP"; },
       [](auto& s) { s.ports[0].name = "other"; },
       [](auto& s) { s.ports.pop_back(); },
+      [](auto& s) {  // The server would refuse two of one number.
+        s.ports[0].port = 1;
+        s.ports.insert(s.ports.begin() + 1,
+                       {"more", 2379, 2379, "TCP", std::nullopt, std::nullopt});
+      },
   };
   for (const auto& edit : edits) {
     auto service = decoded<kube::Service>(made);
@@ -130,6 +135,7 @@ TEST(ClusterObjects, WhatLeadsElsewhereIsDrift) {
     spec.at("selector").as_object().erase("app");
     service.spec = decoded<kube::ServiceSpec>(spec);
     EXPECT_TRUE(is_as_made(service, made));
+    EXPECT_EQ(service.spec.ports.size(), 2U);
   }
 }
 

@@ -1128,6 +1128,16 @@ TEST(ClusterPlan, ASoleMemberIsDiscoveredOnceAndThenHealthy) {
   EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kQuorumHealthy);
 }
 
+TEST(ClusterPlan, ASplitIsToldOfASoleMemberToo) {
+  Observation seen = observe(3, "a:V*");
+  const api::ObjectMeta& meta = seen.cluster.metadata;
+  seen.seats[0].name = member_name(meta.name, meta.uid, seen.cluster.status.last_sequence);
+  seen.seats[0].listed.reset();
+  seen.linearizable = false;
+  seen.split = true;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kSplitBrain);
+}
+
 TEST(ClusterPlan, ABootstrapThatFailedIsTriedOnForEver) {
   Observation seen;
   seen.now = kNow;

@@ -396,6 +396,16 @@ TEST_F(ReconcilerTest, HashesAreAskedForOnceAndAtOneRevision) {
   EXPECT_EQ(etcd.hashed, "") << "it reads all data there is";
 }
 
+TEST_F(ReconcilerTest, HashesAreAskedOfVotersOnly) {
+  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
+  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  put_learner();
+  put_joiner("db-e");
+  pass();
+  EXPECT_NE(etcd.hashed.find("3@"), std::string::npos);
+  EXPECT_EQ(etcd.hashed.find("4@"), std::string::npos) << etcd.hashed;
+}
+
 TEST_F(ReconcilerTest, WhoDidNotTellItsHashIsAskedAgainAfterAMinute) {
   etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
   etcd.errors = {"memberID:3 alarm:CORRUPT "};

@@ -85,6 +85,12 @@ TEST(VersionChange, TheNextMinorNeedsAQuorumThatAnswers) {
             "begins with all in sight");
 }
 
+TEST(VersionChange, WhatAMemberSaysItselfCounts) {
+  Observation seen = of("3.5.35", "3.5.35", "3.6.16");
+  seen.seats[0].object->version = "3.7.3";
+  EXPECT_EQ(why_not_version(seen), "");
+}
+
 /// One that was recorded may be there already, as another operator knows.
 TEST(VersionChange, WhoWasRecordedIsAsTheTargetWas) {
   Observation seen = of("", "3.5.35", "3.7.3");

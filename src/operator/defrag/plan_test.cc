@@ -443,6 +443,25 @@ TEST(DefragPlan, WhatWasGivenBackIsTold) {
   EXPECT_EQ(one.db_size_after, 110 * kMiB);
   EXPECT_EQ(one.reclaimed_bytes, 390 * kMiB);
   EXPECT_EQ(one.finished_at, to_rfc3339(seen.now));
+  seen.members[0].answer->db_size = 510 * kMiB;  // Written to meanwhile.
+  seen.tried = Tried{"db-a", 1, ""};
+  EXPECT_EQ(plan(seen).status.members[0].reclaimed_bytes, 0);
+}
+
+TEST(DefragPlan, OfTwoTheLeaderHandsOverToo) {
+  Observation seen = whole();
+  seen.members.pop_back();
+  seen.cluster->spec.replicas = seen.cluster->status.observed->replicas = 2;
+  seen.run.status = plan(seen).status;
+  seen.members[0].answer->db_size = 110 * kMiB;
+  EXPECT_EQ(to_string(plan(seen).step), "move-leader from db-b to db-a");
+}
+
+TEST(DefragPlan, HowManyWereSkippedIsTold) {
+  Observation seen = running({0});
+  for (auto& m : seen.members) m.answer->db_size_in_use = m.answer->db_size;
+  EXPECT_EQ(checked(plan(seen).status).message,
+            "0 members defragmented, 3 skipped, 0 failed; 0 bytes given back");
 }
 
 TEST(DefragPlan, ARunThatHasEndedStaysSoAndGoesWhenItsTimeIsOver) {
@@ -453,6 +472,8 @@ TEST(DefragPlan, ARunThatHasEndedStaysSoAndGoesWhenItsTimeIsOver) {
     EXPECT_EQ(plan(seen), (Plan{seen.run.status, NoStep{}, 0ms})) << "kept";
     seen.run.spec.ttl_seconds_after_finished = 90;
     EXPECT_EQ(plan(seen), (Plan{seen.run.status, NoStep{}, 30s}));
+    seen.now = kNow + 89s;
+    EXPECT_EQ(plan(seen), (Plan{seen.run.status, NoStep{}, 1s}));
     seen.now = kNow + 90s;
     EXPECT_EQ(to_string(plan(seen).step), "delete-run");
     seen.now = kNow + -48h;

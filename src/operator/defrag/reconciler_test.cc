@@ -269,6 +269,14 @@ TEST_F(DefragReconciler, AStatusWhoseAnswerIsLostIsLookedAtBeforeItIsWrittenAgai
   EXPECT_EQ(etcd.did, "d1 ");
 }
 
+TEST_F(DefragReconciler, WhoIsInEtcdWithoutAnEtcdMemberIsWaitedFor) {
+  etcd.listed[4] = "db-x";
+  put_run("nightly");
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(reason(), "Pending False/ClusterNotHealthy");
+  EXPECT_EQ(etcd.did, "");
+}
+
 TEST_F(DefragReconciler, ACrashCostsNothingThatCanBeSeen) {
   put_run("nightly");
   for (int i = 0; i < 20 && !run_now().status.finished(); ++i) {

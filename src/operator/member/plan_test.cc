@@ -158,6 +158,18 @@ TEST(MemberPlan, Table) {
          o.cluster->spec.replicas = 0;
        },
        "delete-pod: the cluster is paused", ""},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.cluster->spec.replicas = 0;
+         o.pod->metadata.owner_references = {owner("EtcdMember", "db-x1", "m-0")};
+       },
+       "none", "it is somebody else's"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.cluster->spec.replicas = 0;
+         o.pod->metadata.deletion_timestamp = "t";
+       },
+       "none", "it is going"},
       {[](auto& o) { o.member.spec.dormant = true; }, "none", "it is about to be woken"},
       {[](auto& o) { founded(o, 1); }, "delete-pod: the cluster has been founded",
        "on an empty volume it would found it again"},
