@@ -27,6 +27,7 @@ TEST(AwayPolicy, IsADurationOfAMinuteAtLeast) {
   EXPECT_EQ(policy("90s"), 90);
   EXPECT_EQ(policy("60000ms"), 60);
   EXPECT_EQ(policy("1m"), 60);
+  EXPECT_EQ(policy("0h90s"), 90);
   for (const char* bad : {"", "15", "m", "15 m", "-15m", "15m ", "59s", "15x", "1e3m", "nan",
                           "9999999999h", "15m5", ".5h", "+15m"})
     EXPECT_EQ(policy(bad), 0) << bad;

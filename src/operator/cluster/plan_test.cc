@@ -1138,6 +1138,12 @@ TEST(ClusterPlan, ASplitIsToldOfASoleMemberToo) {
   EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kSplitBrain);
 }
 
+TEST(ClusterPlan, WhereAllDataIsLostBothConditionsSaySo) {
+  const Plan p = without_quorum("a:V-e b:V-e c:V-e");
+  EXPECT_EQ(condition(p, v1::kAvailable).reason, v1::kDataLost);
+  EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kDataLost);
+}
+
 TEST(ClusterPlan, ABootstrapThatFailedIsTriedOnForEver) {
   Observation seen;
   seen.now = kNow;

@@ -396,6 +396,21 @@ TEST_F(ReconcilerTest, HashesAreAskedForOnceAndAtOneRevision) {
   EXPECT_EQ(etcd.hashed, "") << "it reads all data there is";
 }
 
+TEST_F(ReconcilerTest, WhatWasToldOfTheDataHoldsWhileAlarmsAreNotTold) {
+  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
+  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  want(3);
+  (void)take_away("db-d");
+  pass();
+  EXPECT_NE(etcd.hashed, "");
+  etcd.hashed.clear();
+  for (const bool hidden : {true, false}) {
+    etcd.hides_alarms = hidden;
+    pass();
+  }
+  EXPECT_EQ(etcd.hashed, "");
+}
+
 TEST_F(ReconcilerTest, HashesAreAskedOfVotersOnly) {
   etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
   etcd.errors = {"memberID:3 alarm:CORRUPT "};
@@ -545,6 +560,12 @@ TEST_F(ReconcilerTest, TheRecorderHearsThatAClusterIsGone) {
   stores.clusters.saw_deleted(*stores.clusters.get(kKey));
   reconcile();
   EXPECT_EQ(full.bytes(), 0U);
+}
+
+TEST_F(ReconcilerTest, NothingIsLoggedWithoutWords) {
+  for (int i = 0; i < 3; ++i) pass();
+  EXPECT_GT(log.lines().size(), 0U);
+  for (const std::string& line : log.lines()) EXPECT_FALSE(line.starts_with("info  ")) << line;
 }
 
 TEST_F(ReconcilerTest, AsksTheLeaderForAChange) {

@@ -476,6 +476,7 @@ TEST(DefragPlan, ARunThatHasEndedStaysSoAndGoesWhenItsTimeIsOver) {
     EXPECT_EQ(plan(seen), (Plan{seen.run.status, NoStep{}, 1s}));
     seen.now = kNow + 90s;
     EXPECT_EQ(to_string(plan(seen).step), "delete-run");
+    EXPECT_EQ(plan(seen).again, 30s);
     seen.now = kNow + -48h;
     EXPECT_EQ(plan(seen).again, 1h) << "the date may come back";
   }
@@ -564,6 +565,10 @@ TEST(DefragRule, AShareThatIsNoneIsTheWholeQuota) {
   answer.db_size = 2000 * kMiB;
   rule.quota_usage_above = "90%";
   EXPECT_EQ(not_worth_it(rule, answer, 2048 * kMiB), "");
+  rule.quota_usage_above = "99%";
+  EXPECT_EQ(
+      not_worth_it(rule, answer, 2048 * kMiB),
+      "2097152000 bytes are free; the database has 2097152000, not more than 99% of its quota");
 }
 
 }  // namespace
