@@ -251,14 +251,17 @@ class ReconcilerTest : public ::testing::Test {
     stores.members.saw_deleted(*stores.members.get({kKey.ns, name}));
     return spec;
   }
-  /// Of each seat: its id in etcd's list, and what is the matter with it.
-  std::map<std::string, std::string> seats_of_last_pass() {
-    std::map<std::string, std::string> out;
+  Observation seen_in_last_pass() {
     const std::string newest_first = flight.text();
     auto pair = FlightReader().read(newest_first.substr(0, newest_first.find('\n')));
     Observation seen;
     EXPECT_TRUE(pair && api::decode(pair->observation, seen, "observation"));
-    for (const Seat& seat : seen.seats)
+    return seen;
+  }
+  /// Of each seat: its id in etcd's list, and what is the matter with it.
+  std::map<std::string, std::string> seats_of_last_pass() {
+    std::map<std::string, std::string> out;
+    for (const Seat& seat : seen_in_last_pass().seats)
       out[seat.name] = (seat.listed ? std::to_string(seat.listed->id.value) : "not listed") +
                        (seat.listed && !seat.listed->started ? " unstarted" : "") +
                        (seat.object ? "" : " ghost") + (seat.answer ? "" : " silent");
@@ -409,6 +412,20 @@ TEST_F(ReconcilerTest, WhatWasToldOfTheDataHoldsWhileAlarmsAreNotTold) {
     pass();
   }
   EXPECT_EQ(etcd.hashed, "");
+}
+
+TEST_F(ReconcilerTest, AClusterIsNoneOfTheOthers) {
+  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
+  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  etcd.damaged = 3;
+  want(3);
+  (void)take_away("db-d");
+  v1::EtcdCluster other = *stores.clusters.get(kKey);
+  other.metadata.name = "other";
+  other.metadata.uid = "other-uid";
+  stores.clusters.saw(other);
+  pass();
+  EXPECT_EQ(seen_in_last_pass().others, 1);
 }
 
 TEST_F(ReconcilerTest, HashesAreAskedOfVotersOnly) {

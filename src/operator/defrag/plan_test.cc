@@ -457,6 +457,13 @@ TEST(DefragPlan, OfTwoTheLeaderHandsOverToo) {
   EXPECT_EQ(to_string(plan(seen).step), "move-leader from db-b to db-a");
 }
 
+TEST(DefragPlan, TheLeaderHandsOverToOneThatIsDone) {
+  Observation seen = running({1, 0, 1});
+  for (auto& m : seen.members) m.answer->leader = {1};
+  seen.members[2].answer->db_size = 110 * kMiB;
+  EXPECT_EQ(to_string(plan(seen).step), "move-leader from db-a to db-c");
+}
+
 TEST(DefragPlan, HowManyWereSkippedIsTold) {
   Observation seen = running({0});
   for (auto& m : seen.members) m.answer->db_size_in_use = m.answer->db_size;
