@@ -1,6 +1,5 @@
 #include "runtime/controller.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/fnv.h"
@@ -12,7 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kSlow = 500ms;
 constexpr Duration kLookForSlow = 100ms;  // While there is no room.
-constexpr std::size_t kSlowFactor = 3;    // Who counts no more: so many times as many, at most.
+constexpr std::size_t kMostFactor = 4;    // Of those that count, with who counts no more.
 constexpr Duration kStarting = 30s;
 constexpr Duration kSpreadFrom = 30s;  // What is looked at sooner is in a hurry.
 
@@ -88,14 +87,12 @@ bool Controller::wait_for_room() {
 }
 
 void Controller::count_out_the_slow() {
-  const auto counts = [](const auto& pass) { return pass.second.counts; };
-  std::size_t slow =
-      passes_.size() - static_cast<std::size_t>(std::ranges::count_if(passes_, counts));
+  std::size_t room = kMostFactor * options_.concurrency - passes_.size();
   for (auto& [key, pass] : passes_) {
-    if (slow >= kSlowFactor * options_.concurrency) return;
+    if (room == 0) return;
     if (!pass.counts || executor_.now() - pass.began < kSlow) continue;
     pass.counts = false;
-    ++slow;
+    --room;
     permits_.release();
   }
 }

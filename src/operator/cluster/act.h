@@ -1,7 +1,5 @@
 // The steps of a plan, carried out.
 #pragma once
-#include <chrono>
-
 #include "base/log.h"
 #include "base/wall_time.h"
 #include "operator/cluster/ask.h"
@@ -26,9 +24,6 @@ struct Collaborators {
   FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
   ClusterMetrics* metrics = nullptr;         ///< Null: nothing is measured.
 };
-
-/// After a pass whose outcome is yet to be told in the status.
-inline constexpr std::chrono::milliseconds kAgainSoon{200};
 
 /// The API server itself had the object of this UID, and it was not going.
 struct Proof {

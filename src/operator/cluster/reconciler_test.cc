@@ -228,6 +228,17 @@ class ReconcilerTest : public ::testing::Test {
     cluster.spec.replicas = cluster.status.observed->replicas = replicas;
     stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
   }
+  /// Of damaged data: db-c.
+  void accuse_the_third() {
+    etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
+    etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  }
+  /// Somebody edits the spec, and we have not seen it.
+  void edit_replicas(int replicas) {
+    api.change(v1::EtcdCluster::resource, kKey, [replicas](json::object& cluster) {
+      cluster["spec"].as_object()["replicas"] = replicas;
+    });
+  }
   /// Somebody has deleted its EtcdMember.
   void leave(const std::string& name) {
     v1::EtcdMember leaving = *stores.members.get({kKey.ns, name});
@@ -378,8 +389,7 @@ TEST_F(ReconcilerTest, AlarmsAreListedOnlyWhereAMemberTellsOfOne) {
 
 /// Who is ahead is asked for the common past, too.
 TEST_F(ReconcilerTest, HashesAreAskedForOnceAndAtOneRevision) {
-  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
-  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  accuse_the_third();
   etcd.damaged = 3;
   etcd.ahead = 1;
   want(3);
@@ -400,8 +410,7 @@ TEST_F(ReconcilerTest, HashesAreAskedForOnceAndAtOneRevision) {
 }
 
 TEST_F(ReconcilerTest, WhatWasToldOfTheDataHoldsWhileAlarmsAreNotTold) {
-  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
-  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  accuse_the_third();
   want(3);
   (void)take_away("db-d");
   pass();
@@ -415,8 +424,7 @@ TEST_F(ReconcilerTest, WhatWasToldOfTheDataHoldsWhileAlarmsAreNotTold) {
 }
 
 TEST_F(ReconcilerTest, AClusterIsNoneOfTheOthers) {
-  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
-  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  accuse_the_third();
   etcd.damaged = 3;
   want(3);
   (void)take_away("db-d");
@@ -429,8 +437,7 @@ TEST_F(ReconcilerTest, AClusterIsNoneOfTheOthers) {
 }
 
 TEST_F(ReconcilerTest, HashesAreAskedOfVotersOnly) {
-  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
-  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  accuse_the_third();
   put_learner();
   put_joiner("db-e");
   pass();
@@ -439,8 +446,7 @@ TEST_F(ReconcilerTest, HashesAreAskedOfVotersOnly) {
 }
 
 TEST_F(ReconcilerTest, WhoDidNotTellItsHashIsAskedAgainAfterAMinute) {
-  etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
-  etcd.errors = {"memberID:3 alarm:CORRUPT "};
+  accuse_the_third();
   etcd.no_hash_of = 3;
   want(3);
   (void)take_away("db-d");
@@ -660,8 +666,7 @@ TEST_F(ReconcilerTest, NobodyIsAddedWhoseEtcdMemberIsGone) {
 TEST_F(ReconcilerTest, NobodyIsDeletedForASpecThatHasChanged) {
   want(3);
   pass();  // What there is to report is reported.
-  api.change(v1::EtcdCluster::resource, kKey,
-             [](json::object& cluster) { cluster["spec"].as_object()["replicas"] = 4; });
+  edit_replicas(4);
   const auto deleted = api.requests("delete");
   put_joiner("db-e");
   pass();
@@ -694,10 +699,7 @@ TEST_F(ReconcilerTest, NobodyIsPutToSleepForASpecThatHasChanged) {
   });
   (void)failed_pass();  // What there is to report is reported.
   api.before({});
-  const auto replicas = [](int n) {
-    return [n](json::object& cluster) { cluster["spec"].as_object()["replicas"] = n; };
-  };
-  api.change(v1::EtcdCluster::resource, kKey, replicas(1));
+  edit_replicas(1);
   pass();
   EXPECT_FALSE(sleeps());
   EXPECT_EQ(stores.clusters.get(kKey)->spec.replicas, 1) << "the cache knows it now";
@@ -1046,10 +1048,7 @@ TEST_F(ReconcilerTest, WhoFightsUsForAServiceCostsLittle) {
 // What changes between a look and a write.
 
 TEST_F(ReconcilerTest, AStatusThatChangedMeanwhileIsReadAgainFirst) {
-  before("patch etcdclusters/status", [&] {
-    api.change(v1::EtcdCluster::resource, kKey,
-               [](json::object& c) { c["spec"].as_object()["replicas"] = 3; });
-  });
+  before("patch etcdclusters/status", [&] { edit_replicas(3); });
   EXPECT_TRUE(failed_pass().failed_with(Code::Conflict)) << "and is tried less and less often";
   EXPECT_EQ(etcd.asked, "") << "what it was decided on is not recorded";
   EXPECT_EQ(stores.clusters.get(kKey)->spec.replicas, 3) << "the watch may be late";

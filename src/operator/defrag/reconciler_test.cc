@@ -172,6 +172,13 @@ class DefragReconciler : public ::testing::Test {
     const auto* c = runtime::find_condition(run.status.conditions, v1::kDefragChecked);
     return c ? run.status.phase + " " + c->status + "/" + c->reason : run.status.phase;
   }
+  /// No patch succeeds.
+  static FakeApi::Fault no_patch(Code code) {
+    return [code](const kube::Call& call) -> std::optional<Error> {
+      if (call.verb == kube::Verb::Patch) return Error{code, "so it is"};
+      return std::nullopt;
+    };
+  }
   void crash() {
     reconciler = std::make_unique<Reconciler>(
         Reconciler::Collaborators{world, api, stores, etcd, clock, log});
@@ -224,10 +231,7 @@ TEST_F(DefragReconciler, AnAlarmThatCannotBeDisarmedIsTriedThreeTimesAndTold) {
 
 TEST_F(DefragReconciler, NothingIsDoneThatTheStatusDoesNotSayFirst) {
   put_run("nightly");
-  api.before([](const kube::Call& call) -> std::optional<Error> {
-    if (call.verb == kube::Verb::Patch) return Error{Code::Conflict, "it was modified"};
-    return std::nullopt;
-  });
+  api.before(no_patch(Code::Conflict));
   EXPECT_FALSE(pass());
   EXPECT_EQ(etcd.did, "");
   api.before(nullptr);
@@ -257,10 +261,7 @@ TEST_F(DefragReconciler, ALostAnswerIsMadeUpForByALook) {
 
 TEST_F(DefragReconciler, AStatusWhoseAnswerIsLostIsLookedAtBeforeItIsWrittenAgain) {
   put_run("nightly");
-  api.after([](const kube::Call& call) -> std::optional<Error> {
-    if (call.verb == kube::Verb::Patch) return Error{Code::Lost, "connection cut"};
-    return std::nullopt;
-  });
+  api.after(no_patch(Code::Lost));
   EXPECT_FALSE(pass());
   EXPECT_EQ(api.requests("get etcddefrags"), 1);
   EXPECT_EQ(etcd.did, "");

@@ -13,8 +13,6 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-constexpr auto kAgainSoon = std::chrono::milliseconds(200);
-
 /// The cluster that owns the member, by UID; null if it is gone, being deleted, or another one of
 /// that name.
 template <class Cluster>

@@ -1,5 +1,6 @@
 // Writes that the API server refused: told in the object's status, and not tried again at once.
 #pragma once
+#include <chrono>
 #include <map>
 #include <string>
 
@@ -7,6 +8,9 @@
 #include "base/fiber.h"
 
 namespace etcdop {
+
+/// After a pass whose outcome is yet to be told in the status.
+inline constexpr std::chrono::milliseconds kAgainSoon{200};
 
 /// Whether the API server has refused for a reason that time alone does not mend: rights, a quota,
 /// a policy, a name that is somebody else's.
