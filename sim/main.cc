@@ -25,17 +25,18 @@ constexpr const char* kUsage =
     "  --trace        prints what happened, and makes an HTML page of it\n"
     "  --commit TEXT  printed with what fails\n"
     "  --hash         prints a line with the hash of each seed's trace\n"
-    "       sim --plans [--from N] [--every N] [--only TEXT] [--trace]\n"
+    "       sim --plans [--from N] [--every N] [--only TEXT] [--skip TEXT] [--trace]\n"
     "  --plans        crash plans: each write of each flow, caught in nine ways\n"
     "  --from N       from the N-th on, counted from 0\n"
-    "  --only TEXT    those whose name has TEXT\n";
+    "  --only TEXT    those whose name has TEXT\n"
+    "  --skip TEXT    not those whose name begins so\n";
 
 struct Wanted {
   std::uint64_t from = 1, to = 100, every = 1;
   Run run;
   bool hash = false, plans = false;
   std::uint64_t first = 0;
-  std::string only;
+  std::string only, skip;
   std::string commit = "unknown";
   std::string folder;  // Beside this program, for pages and plans.
 };
@@ -101,6 +102,8 @@ std::optional<Wanted> parse(const std::vector<std::string>& words) {
       out.commit = value;
     } else if (flag == "--only") {
       out.only = value;
+    } else if (flag == "--skip") {
+      out.skip = value;
     } else if (flag == "--from" && n) {
       out.first = *n;
     } else if (flag == "--every" && n && *n > 0) {
@@ -183,6 +186,7 @@ int run_plans(const Wanted& wanted) {
       const std::string name = to_string(all[flow], plan);
       if (nth++ % wanted.every != wanted.first % wanted.every) continue;
       if (name.find(wanted.only) == name.npos) continue;
+      if (!wanted.skip.empty() && name.starts_with(wanted.skip)) continue;
       const PlanOutcome outcome = run(all[flow], plan, wanted.run.keep_trace);
       const std::string wrong = compare(plan, outcome, undisturbed);
       ++(wrong.empty() ? passed : failed);

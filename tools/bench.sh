@@ -1,16 +1,17 @@
 #!/bin/bash
-# bench.sh [idle | clusters | holes] [FLAG...]: the manager against its budgets, in an API-only world; all three by default.
+# bench.sh [idle | clusters | holes | secrets] [FLAG...]: the manager against its budgets, in an API-only world; all by default.
 # Started by ./dev bench. docs/benchmarks.md says what the numbers are.
 #   idle      sizes, start time, memory beside foreign Pods and paused clusters (bench.py; --idle SECONDS)
 #   clusters  0, 100, 1,000 three-member clusters with hollow members (bench_clusters.py; --sizes N,N --rest SECONDS)
 #   holes     a healthy cluster beside 100 whose etcd is a black hole (bench_clusters.py)
+#   secrets   memory beside 10,000 Secrets of other people (bench_secrets.py; --secrets N --size BYTES --rest SECONDS)
 # ETCDOP_MANAGER: another binary than out/release/manager.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=cluster/env.sh
 . tools/cluster/env.sh
-parts="idle clusters holes"
-case ${1:-} in idle | clusters | holes)
+parts="idle clusters holes secrets"
+case ${1:-} in idle | clusters | holes | secrets)
   parts=$1
   shift
   ;;
@@ -42,6 +43,7 @@ for part in $parts; do
   idle) in_a_world /usr/bin/python3 tools/bench.py --image out/image/etcd-operator.tar "$@" ;;
   clusters) in_a_world /usr/bin/python3 tools/bench_clusters.py --standin "$logs/standin" --logs "$logs" "$@" ;;
   holes) in_a_world /usr/bin/python3 tools/bench_clusters.py --standin "$logs/standin" --logs "$logs" --holes 100 "$@" ;;
+  secrets) in_a_world /usr/bin/python3 tools/bench_secrets.py --log "$logs/manager-secrets.log" "$@" ;;
   esac
 done
 exit "$over"

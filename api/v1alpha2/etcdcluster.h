@@ -50,15 +50,35 @@ struct ClientCertManager {
   }
 };
 
+/// Half a year: who misses a renewal has weeks to see it.
+inline constexpr std::int64_t kCertificateSecondsDefault = 15'552'000;
+
+struct OperatorManaged {
+  std::int64_t certificate_duration_seconds = kCertificateSecondsDefault;
+  bool operator==(const OperatorManaged&) const = default;
+
+  static auto describe() {
+    using S = OperatorManaged;
+    return object(
+        "Lets the operator make an authority for this cluster and port, and certificates by it.",
+        std::tuple{defaulted("certificateDurationSeconds", &S::certificate_duration_seconds,
+                             "How long a certificate is valid. It is renewed when two thirds of "
+                             "that are over; a kubelet brings it into Pods within 90 seconds.",
+                             {{"minimum", 300}, {"maximum", 315'360'000}})});
+  }
+};
+
 struct ClientTls {
   std::optional<LocalObjectReference> server_secret_ref, operator_client_secret_ref;
   std::optional<ClientCertManager> cert_manager;
+  std::optional<OperatorManaged> operator_managed;
   bool operator==(const ClientTls&) const = default;
 
   static auto describe() {
     using S = ClientTls;
     return object(
-        "TLS of the client port (2379): from Secrets of yours or from cert-manager.",
+        "TLS of the client port (2379): from Secrets of yours, from cert-manager, or from an "
+        "authority that the operator makes.",
         std::tuple{
             optional("serverSecretRef", &S::server_secret_ref,
                      "Secret with tls.crt, tls.key and ca.crt of the members' server certificate. "
@@ -66,12 +86,20 @@ struct ClientTls {
             optional("operatorClientSecretRef", &S::operator_client_secret_ref,
                      "Secret with tls.crt and tls.key of the operator's client certificate. If "
                      "set, etcd asks every client for a certificate."),
-            optional("certManager", &S::cert_manager, "")},
-        {{"has(self.serverSecretRef) != has(self.certManager)",
-          "exactly one of tls.client.serverSecretRef and tls.client.certManager must be set"},
+            optional("certManager", &S::cert_manager, ""),
+            optional("operatorManaged", &S::operator_managed,
+                     "etcd then asks every client for a certificate; there is one for yours in the "
+                     "Secret <cluster>-client-tls.")},
+        {{"[has(self.serverSecretRef), has(self.certManager), "
+          "has(self.operatorManaged)].filter(x, x).size() == 1",
+          "exactly one of tls.client.serverSecretRef, tls.client.certManager and "
+          "tls.client.operatorManaged must be set"},
          {"!(has(self.operatorClientSecretRef) && has(self.certManager))",
           "tls.client.operatorClientSecretRef cannot be combined with tls.client.certManager: use "
-          "tls.client.certManager.operatorClientIssuerRef"}});
+          "tls.client.certManager.operatorClientIssuerRef"},
+         {"!(has(self.operatorClientSecretRef) && has(self.operatorManaged))",
+          "tls.client.operatorClientSecretRef cannot be combined with "
+          "tls.client.operatorManaged"}});
   }
 };
 
@@ -90,18 +118,23 @@ struct PeerCertManager {
 struct PeerTls {
   std::optional<LocalObjectReference> secret_ref;
   std::optional<PeerCertManager> cert_manager;
+  std::optional<OperatorManaged> operator_managed;
   bool operator==(const PeerTls&) const = default;
 
   static auto describe() {
     using S = PeerTls;
     return object(
-        "Mutual TLS of the peer port (2380): from a Secret of yours or from cert-manager.",
+        "Mutual TLS of the peer port (2380): from a Secret of yours, from cert-manager, or from an "
+        "authority that the operator makes.",
         std::tuple{optional("secretRef", &S::secret_ref,
                             "Secret with tls.crt, tls.key and ca.crt of the members' peer "
                             "certificate."),
-                   optional("certManager", &S::cert_manager, "")},
-        {{"has(self.secretRef) != has(self.certManager)",
-          "exactly one of tls.peer.secretRef and tls.peer.certManager must be set"}});
+                   optional("certManager", &S::cert_manager, ""),
+                   optional("operatorManaged", &S::operator_managed, "")},
+        {{"[has(self.secretRef), has(self.certManager), has(self.operatorManaged)].filter(x, "
+          "x).size() == 1",
+          "exactly one of tls.peer.secretRef, tls.peer.certManager and tls.peer.operatorManaged "
+          "must be set"}});
   }
 };
 

@@ -45,6 +45,12 @@ inline constexpr const char* kPeerAutoTlsAnnotation = "etcd-operator.cozystack.i
 inline constexpr const char* kReplaceUnreachableAnnotation =
     "etcd-operator.cozystack.io/replace-unreachable-members-after";
 
+/// On Pods: fingerprints of the authorities that their etcd has read when it was started.
+inline constexpr const char* kClientAuthorityAnnotation =
+    "etcd-operator.cozystack.io/client-ca-fingerprint";
+inline constexpr const char* kPeerAuthorityAnnotation =
+    "etcd-operator.cozystack.io/peer-ca-fingerprint";
+
 // The member's Pod.
 inline constexpr const char* kEtcdContainer = "etcd";
 inline constexpr const char* kDataVolume = "data";
@@ -59,6 +65,8 @@ inline constexpr const char* kDegraded = "Degraded";
 inline constexpr const char* kProgressing = "Progressing";
 /// Whether etcd has raised an alarm; absent as long as it never has.
 inline constexpr const char* kAlarmed = "Alarmed";
+/// Whether all members use the certificates of their Secrets; absent without TLS.
+inline constexpr const char* kTlsReady = "TLSReady";
 inline constexpr const char* kReady = "Ready";
 inline constexpr const char* kVersionDrifted = "VersionDrifted";
 /// Of EtcdDefrag: whether it may go on, and in the end whether it did what it was for.
@@ -90,6 +98,9 @@ inline constexpr const char* kMemberRemoved = "MemberRemoved";
 inline constexpr const char* kLeaderMoved = "LeaderMoved";
 inline constexpr const char* kLeaderChanged = "LeaderChanged";  ///< By whomever.
 inline constexpr const char* kNotRedundant = "NotRedundant";    ///< Of a drain's price.
+inline constexpr const char* kCertificateRenewed = "CertificateRenewed";
+inline constexpr const char* kAuthEnabled = "AuthEnabled";
+inline constexpr const char* kPasswordChanged = "PasswordChanged";
 
 // Reasons that the reference has, too: EtcdCluster.
 inline constexpr const char* kCertManagerNotInstalled = "CertManagerNotInstalled";
@@ -129,6 +140,12 @@ inline constexpr const char* kSplitBrain = "SplitBrain";
 inline constexpr const char* kNoSpace = "NoSpace";
 inline constexpr const char* kCorrupt = "Corrupt";
 inline constexpr const char* kDisarmed = "Disarmed";
+inline constexpr const char* kCertificateMissing = "CertificateMissing";
+inline constexpr const char* kCertificateInvalid = "CertificateInvalid";
+inline constexpr const char* kCertificateNotInUse = "CertificateNotInUse";
+inline constexpr const char* kAuthorityChanged = "AuthorityChanged";
+inline constexpr const char* kAuthorityLost = "AuthorityLost";
+inline constexpr const char* kCertificatesInUse = "CertificatesInUse";
 // EtcdDefrag; the first two are the reference's.
 inline constexpr const char* kClusterNotHealthy = "ClusterNotHealthy";
 inline constexpr const char* kClusterNotFound = "ClusterNotFound";

@@ -11,6 +11,8 @@
 
 namespace etcdop::sim {
 
+inline constexpr const char* kNoSuchResource = "the server could not find the requested resource";
+
 inline std::optional<std::uint64_t> number(std::string_view text) {
   std::uint64_t n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);

@@ -73,9 +73,14 @@ ApiServer::~ApiServer() { check(watching_ == 0, "a server outlives its watches")
 
 void ApiServer::serve(ApiKind about) {
   const std::string key = kind_key(about.resource);
+  lacking_.erase(key);
   check(kinds_.try_emplace(key, Kind{std::move(about), {}, {}, {}, {}}).second,
         "a kind is served once");
 }
+
+void ApiServer::lack(const Resource& r) { lacking_.insert(kind_key(r)); }
+
+bool ApiServer::lacks(const Call& call) const { return lacking_.contains(kind_key(call.resource)); }
 
 void ApiServer::misused(const Call& call, const std::string& how) const {
   misuse_(line_of(call) + ": " + how);
@@ -126,6 +131,7 @@ const ApiServer::Kind& ApiServer::kind(const Resource& r) const {
 }
 
 Result<Json> ApiServer::perform(const Call& call) {
+  if (lacks(call)) return Error{Code::NotFound, kNoSuchResource};
   Kind* const kind = admit(call);
   if (!kind) return Error{Code::Denied, line_of(call) + ": not modelled"};
   switch (call.verb) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +97,8 @@ class ApiServer {
   ApiServer(const ApiServer&) = delete;
 
   void serve(ApiKind);
+  /// Of a kind that may be asked for and is not there: NotFound, until it is served.
+  void lack(const Resource&);
   /// Everything but a watch; happens at once. Denied, and misuse, if it is none of the modelled.
   Result<Json> perform(const kube::Call&);
   /// kube::Api::watch on `caller`'s running fiber.
@@ -159,6 +162,7 @@ class ApiServer {
   struct Page;
   Result<Page> page_of(const kube::Call&) const;
   Kind* admit(const kube::Call&);
+  bool lacks(const kube::Call&) const;
   bool well_formed(const kube::Call&, const Kind&);
   Kind& kind(const Resource&);
   const Kind& kind(const Resource&) const;
@@ -193,6 +197,7 @@ class ApiServer {
   const WallClock& clock_;
   Misuse misuse_;
   std::map<std::string, Kind> kinds_;
+  std::set<std::string> lacking_;
   std::deque<Change> history_;
   std::uint64_t version_ = 1000, forgotten_ = 1000, uids_ = 0, names_ = 0;
   std::size_t watching_ = 0;

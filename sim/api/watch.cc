@@ -90,6 +90,7 @@ Woken ApiServer::wait_for_more(Executor& caller, Kind& kind, WatchLine& line, In
 
 Result<Done> ApiServer::watch(Executor& caller, const Call& call,
                               const std::function<bool(WatchEvent)>& each, WatchLine& line) {
+  if (lacks(call)) return Error{Code::NotFound, kNoSuchResource};
   Kind* const kind = admit(call);
   if (!kind || call.verb != kube::Verb::Watch) {
     if (kind) misused(call, "watch() is for the verb watch");

@@ -139,7 +139,6 @@ class Chaos {
   std::shared_ptr<etcd::Client> client(int i) {
     return clients_.at({.address = address(i),
                         .server_name = "",
-                        .tls = false,
                         .cluster = std::nullopt,
                         .member = std::nullopt});
   }

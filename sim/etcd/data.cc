@@ -34,6 +34,7 @@ Result<Done> DataRequest::put(const std::string& key, std::uint64_t value) {
   change.kind = Change::Kind::Put;
   change.key = key;
   change.value = std::to_string(value);
+  if (!identify(change.caller)) return unavailable();
   Process* leader = world_.leader_of(*asked_);
   const auto outcome = propose(leader, std::move(change));
   bool done = until(end, [&] { return outcome->known; });
@@ -280,6 +281,12 @@ bool DataRequest::auth_call(std::string_view name, const std::string& question,
   if (name == "UserAdd") {
     const auto asked = parse<pb::AuthUserAddRequest>(question);
     change.kind = Change::Kind::AddUser;
+    change.user = asked.name();
+    change.password = Secret(asked.password());
+    if (!pause(kBcryptMin, kBcryptMax)) return false;
+  } else if (name == "UserChangePassword") {
+    const auto asked = parse<pb::AuthUserChangePasswordRequest>(question);
+    change.kind = Change::Kind::ChangePassword;
     change.user = asked.name();
     change.password = Secret(asked.password());
     if (!pause(kBcryptMin, kBcryptMax)) return false;

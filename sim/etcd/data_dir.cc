@@ -50,8 +50,10 @@ Taken Applied::take(const Entry& entry, const Flags& flags, const etcd::VersionF
     case Change::Kind::Add:
     case Change::Kind::Promote:
     case Change::Kind::Remove:
-      return {
-          .refusal = change_members(*this, change, flags.max_learners), .alarms = {}, .token = {}};
+      return {.refusal = change_members(*this, change, flags.max_learners),
+              .alarms = {},
+              .token = {},
+              .expired = {}};
     case Change::Kind::Publish:
       if (const auto found = members.find(change.member.id); found != members.end()) {
         found->second.name = change.member.name;
@@ -66,6 +68,7 @@ Taken Applied::take(const Entry& entry, const Flags& flags, const etcd::VersionF
     case Change::Kind::Disarm:
     case Change::Kind::Alarms: return change_alarms(change);
     case Change::Kind::AddUser:
+    case Change::Kind::ChangePassword:
     case Change::Kind::Grant:
     case Change::Kind::EnableAuth:
     case Change::Kind::AskAuth:
@@ -122,6 +125,9 @@ Taken Applied::change_users(const Change& change, const etcd::VersionFacts& fact
   if (taken.refusal.code != 0) return taken;
   if (change.kind == Change::Kind::AddUser) {
     taken.refusal = users.add(change.user, change.password);
+  } else if (change.kind == Change::Kind::ChangePassword) {
+    taken.refusal = users.change_password(change.user, change.password);
+    taken.expired = change.user;
   } else if (change.kind == Change::Kind::Grant) {
     taken.refusal = users.grant(change.user, change.word);
   } else if (change.kind == Change::Kind::EnableAuth) {

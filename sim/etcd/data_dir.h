@@ -32,6 +32,7 @@ struct Change {
     Disarm,
     Alarms,
     AddUser,
+    ChangePassword,
     Grant,
     EnableAuth,
     AskAuth,
@@ -44,9 +45,9 @@ struct Change {
   std::string end;             ///< Delete: as in Store.
   std::int64_t revision = 0;   ///< Compact.
   std::optional<Alarm> alarm;  ///< Raise, Disarm; Alarms: of that kind only.
-  std::string user;            ///< AddUser, Grant, Authenticate.
+  std::string user;            ///< AddUser, ChangePassword, Grant, Authenticate.
   std::string word;            ///< Grant: the role; Authenticate: how its token begins.
-  Secret password;             ///< AddUser.
+  Secret password;             ///< AddUser, ChangePassword.
   Caller caller;               ///< Of those that check who asks, when it is applied.
   bool of_membership() const {
     return kind == Kind::Add || kind == Kind::Promote || kind == Kind::Remove;
@@ -65,6 +66,7 @@ struct Taken {
   std::int64_t count = 0;  ///< Delete: how many.
   Alarms alarms;           ///< Those that there were, are, or are no more.
   std::string token;       ///< Authenticate.
+  std::string expired;     ///< ChangePassword: whose tokens are no good any more.
 };
 
 struct Flags;

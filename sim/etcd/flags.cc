@@ -8,10 +8,25 @@
 namespace etcdop::sim {
 namespace {
 
-/// They change nothing that is modelled.
-constexpr std::string_view kWithoutEffect[] = {
-    "data-dir",  "listen-client-urls", "listen-metrics-urls", "unsafe-no-fsync", "logger",
-    "log-level", "snapshot-count",     "log-format",          "bcrypt-cost"};
+/// They change nothing that is modelled. What those of TLS say, whoever starts the process tells
+/// EtcdNet::Options::admits.
+constexpr std::string_view kWithoutEffect[] = {"data-dir",
+                                               "listen-client-urls",
+                                               "listen-metrics-urls",
+                                               "unsafe-no-fsync",
+                                               "logger",
+                                               "log-level",
+                                               "snapshot-count",
+                                               "log-format",
+                                               "bcrypt-cost",
+                                               "cert-file",
+                                               "key-file",
+                                               "client-cert-auth",
+                                               "trusted-ca-file",
+                                               "peer-cert-file",
+                                               "peer-key-file",
+                                               "peer-client-cert-auth",
+                                               "peer-trusted-ca-file"};
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;

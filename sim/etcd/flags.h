@@ -14,7 +14,7 @@ namespace etcdop::sim {
 struct Url {
   std::string host, port;
 };
-/// "http://HOST:PORT"; Invalid for anything else, of which etcd would refuse most, too.
+/// "http://HOST:PORT", or https; Invalid for anything else, of which etcd would refuse most, too.
 Result<Url> parse_url(const std::string&);
 
 struct Flags {

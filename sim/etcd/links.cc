@@ -31,6 +31,8 @@ EtcdWorld::Dialled EtcdWorld::dial(const Process& from, const std::string& text)
   if (apart(from.address, *address)) return {.process = nullptr, .black_hole = true};
   const auto there = at(*address);
   if (!there || !there->listens || !there->flags.peer_ports.contains(url->port)) return {};
+  if (options.admits && !options.admits(from.address, *address, text.starts_with("https://")))
+    return {};
   return {.process = there.get(), .black_hole = false};
 }
 

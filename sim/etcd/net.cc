@@ -231,6 +231,27 @@ bool EtcdNet::has_quorum(etcd::ClusterId id) const {
   });
 }
 
+/// Null: nobody runs who has any.
+const Users* EtcdNet::users_of(etcd::ClusterId id) const {
+  const Process* furthest = nullptr;
+  for (const auto& [address, process] : world_->processes) {
+    const DataDir& dir = *process->dir;
+    if (!dir.owner || dir.owner->cluster != id) continue;
+    if (!furthest || dir.applied.index > furthest->dir->applied.index) furthest = process.get();
+  }
+  return furthest ? &furthest->dir->applied.users : nullptr;
+}
+
+bool EtcdNet::asks_users(etcd::ClusterId id) const {
+  const Users* const users = users_of(id);
+  return users && users->enabled();
+}
+
+bool EtcdNet::has_password(etcd::ClusterId id, const Secret& password) const {
+  const Users* const users = users_of(id);
+  return users && users->check_password("root", password).code == 0;
+}
+
 const std::vector<EtcdNet::Birth>& EtcdNet::births() const { return world_->births; }
 
 std::string EtcdNet::self_check() const {

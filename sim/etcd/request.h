@@ -16,8 +16,12 @@ namespace etcdop::sim {
 class Request {
  public:
   Request(EtcdWorld& world, const EtcdNet::Address& address, http::GrpcStatus& status,
-          std::string token = {})
-      : world_(world), address_(address), status_(status), token_(std::move(token)) {}
+          std::string token = {}, std::string common_name = {})
+      : world_(world),
+        address_(address),
+        status_(status),
+        token_(std::move(token)),
+        common_name_(std::move(common_name)) {}
   virtual ~Request() = default;
   Result<std::string> unary(const std::string& path, const std::string& question);
 
@@ -78,7 +82,7 @@ class Request {
   EtcdWorld& world_;
   const EtcdNet::Address address_;
   http::GrpcStatus& status_;
-  const std::string token_;
+  const std::string token_, common_name_;
   std::shared_ptr<Process> asked_;
   Error error_{Code::Unavailable, ""};
 };

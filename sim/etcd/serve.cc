@@ -244,16 +244,18 @@ Result<T> ask(EtcdWorld& world, Executor& caller, http::GrpcStatus& status,
 }  // namespace
 
 Result<std::string> EtcdNet::unary(Executor& caller, const Address& address,
-                                   const etcd::Question& question, http::GrpcStatus& status) {
+                                   const etcd::Question& question, http::GrpcStatus& status,
+                                   const std::string& common_name) {
   status = {};
-  return ask<std::string>(*world_, caller, status,
-                          [world = world_, address, to = std::string(question.path),
-                           bytes = std::string(question.message), token = question.token.reveal()](
-                              http::GrpcStatus& said) -> Result<std::string> {
-                            if (to.starts_with(kCluster) || to == kMoveLeader)
-                              return ClusterRequest(*world, address, said, token).unary(to, bytes);
-                            return DataRequest(*world, address, said, token).unary(to, bytes);
-                          });
+  return ask<std::string>(
+      *world_, caller, status,
+      [world = world_, address, to = std::string(question.path),
+       bytes = std::string(question.message), token = question.token.reveal(),
+       name = common_name](http::GrpcStatus& said) -> Result<std::string> {
+        if (to.starts_with(kCluster) || to == kMoveLeader)
+          return ClusterRequest(*world, address, said, token, name).unary(to, bytes);
+        return DataRequest(*world, address, said, token, name).unary(to, bytes);
+      });
 }
 
 Result<Done> EtcdNet::stream(Executor& caller, const Address& address,
@@ -286,7 +288,7 @@ Result<Done> EtcdNet::put(Executor& caller, const Address& address, const std::s
   http::GrpcStatus status;
   return ask<Done>(*world_, caller, status,
                    [world = world_, address, key, value](http::GrpcStatus& said) {
-                     return DataRequest(*world, address, said).put(key, value);
+                     return DataRequest(*world, address, said, kMasterKey).put(key, value);
                    });
 }
 
@@ -295,7 +297,7 @@ Result<std::uint64_t> EtcdNet::get(Executor& caller, const Address& address,
   http::GrpcStatus status;
   return ask<std::uint64_t>(*world_, caller, status,
                             [world = world_, address, key](http::GrpcStatus& said) {
-                              return DataRequest(*world, address, said).get(key);
+                              return DataRequest(*world, address, said, kMasterKey).get(key);
                             });
 }
 

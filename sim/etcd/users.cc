@@ -13,6 +13,14 @@ Refusal Users::add(const std::string& name, const Secret& password) {
   return {};
 }
 
+Refusal Users::change_password(const std::string& name, const Secret& password) {
+  const auto found = users_.find(name);
+  if (found == users_.end()) return refused("user name not found");
+  found->second.password = password;
+  ++revision_;
+  return {};
+}
+
 Refusal Users::grant(const std::string& name, const std::string& role) {
   const auto found = users_.find(name);
   if (found == users_.end()) return refused("user name not found");

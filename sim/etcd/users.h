@@ -23,6 +23,7 @@ class Users {
   bool enabled() const { return enabled_; }
   std::uint64_t revision() const { return revision_; }
   Refusal add(const std::string& name, const Secret& password);
+  Refusal change_password(const std::string& name, const Secret& password);
   Refusal grant(const std::string& name, const std::string& role);
   Refusal enable();
   /// Code 0 if they fit.

@@ -17,6 +17,11 @@ std::string verdict(const Flow& flow, const Plan& plan, const PlanOutcome& undis
   return wrong.empty() ? "" : to_string(flow, plan) + " (" + outcome.what + "): " + wrong;
 }
 
+/// A world with certificates takes a second; `./dev sim --plans` has each write of these flows.
+std::uint64_t step_of(const Flow& flow) {
+  return flow.name == "auth" || flow.name.starts_with("password") ? 9 : 1;
+}
+
 TEST(ScenarioOfCrashes, S01_TheOperatorCrashesAtAnyWriteOfGrowth) {
   const auto all = flows();
   const Flow& grow = flow_named(all, "grow");
@@ -33,7 +38,7 @@ TEST(ScenarioOfCrashes, S01_TheOperatorCrashesAtAnyWriteAndAgainAtTheNext) {
   for (std::size_t nth = 0; nth < all.size(); ++nth) {
     const PlanOutcome undisturbed = run(all[nth], std::nullopt);
     ASSERT_EQ(undisturbed.failure, "");
-    for (std::uint64_t write = 1; write <= undisturbed.writes; ++write)
+    for (std::uint64_t write = 1; write <= undisturbed.writes; write += step_of(all[nth]))
       for (const Point point : {Point::Before, Point::Lost, Point::After})
         EXPECT_EQ(verdict(all[nth], {nth, write, point, Blow::Crash, true}, undisturbed), "");
   }

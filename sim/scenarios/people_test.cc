@@ -273,7 +273,7 @@ TEST_F(ScenarioOfPeople, S36_AnOlderDefinitionHasLetOddClustersIn) {
     const std::string progress = says(v1::kProgressing, {"odd", name});
     EXPECT_TRUE(progress.starts_with("False/")) << name << ": " << progress;
   }
-  EXPECT_LE(busiest_minute(begin), 16U);
+  EXPECT_LE(busiest_minute(begin), 20U);  // Events of all of them: one of them lives.
   EXPECT_LE(busiest_minute(begin + 10min), 2U);
   world.scale(kKey, 5);  // They hold up nobody.
   EXPECT_TRUE(world.run_until([&] { return voters() == 5; }, 1min));
@@ -578,6 +578,21 @@ TEST_F(ScenarioOfPeople, ALeaderThatSomebodyMovesAtRestIsToldOnce) {
   EXPECT_EQ(tried("patch etcdclusters/status"), reports + 1);
   EXPECT_EQ(world.writes(), writes + 2) << "and the Event";
   world.must_converge(5min);
+}
+
+/// Found by seed 300006075: a delete that was long on its way met the last member of a cluster that
+/// slept by then. What it has is all that is left, and its replacement gets it.
+TEST_F(ScenarioOfPeople, Found_TheLastMemberIsDeletedWhileItSleeps) {
+  settled_cluster(1);
+  const std::string first = leader().name;
+  world.scale(kKey, 0);
+  rest();
+  world.delete_object(v1::EtcdMember::resource, {kKey.ns, first});
+  world.run_for(1min);
+  EXPECT_TRUE(read<v1::EtcdMember>({kKey.ns, first})) << "its finalizer keeps it, and its volume";
+  world.scale(kKey, 1);
+  world.must_converge(10min);
+  EXPECT_FALSE(read<v1::EtcdMember>({kKey.ns, first}));
 }
 
 }  // namespace

@@ -14,9 +14,11 @@
 #include "api/v1alpha2/names.h"
 #include "kube/core_types.h"
 #include "kube/request.h"
+#include "operator/shared/tls.h"
 #include "runtime/conditions.h"
 #include "sim/world/etcdctl.h"
 #include "sim/world/world.h"
+#include "sys/x509.h"
 
 namespace etcdop::sim {
 
@@ -84,6 +86,36 @@ class Scenario : public ::testing::Test {
     }
     ASSERT_FALSE(raised.empty()) << "the database has become full";
     EXPECT_EQ(raised.front().kind, etcd::AlarmKind::NoSpace);
+  }
+
+  // --- certificates
+
+  WallTime today() {
+    const ProcessDate now(world.time());
+    return now.wall_now();
+  }
+  Identity new_authority() {
+    world.checker().guard("PRIVATE KEY");
+    const auto from = today();
+    return *issue({.common_name = "ours",
+                   .authority = true,
+                   .from = from,
+                   .until = from + std::chrono::hours(24 * 3650)});
+  }
+  /// As cert-manager, or a person, writes it.
+  void write_certificate(const std::string& secret, const Identity& authority,
+                         const std::vector<std::string>& names) {
+    const auto from = today();
+    auto made = issue({.common_name = secret,
+                       .names = names,
+                       .server = true,
+                       .client = true,
+                       .from = from,
+                       .until = from + std::chrono::hours(24 * 365)},
+                      &authority);
+    world.write_secret({kKey.ns, secret}, {{kCertificateKey, made->certificate},
+                                           {kPrivateKeyKey, made->key.reveal()},
+                                           {kAuthorityKey, authority.certificate}});
   }
 
   // --- what goes wrong

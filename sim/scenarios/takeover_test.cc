@@ -6,13 +6,17 @@
 #include <iterator>
 #include <set>
 
+#include "kube/certificate.h"
+#include "kube/secret_object.h"
 #include "operator/shared/owner.h"
+#include "operator/shared/passwords.h"
 #include "sim/scenarios/scenario.h"
 
 namespace etcdop::sim {
 namespace {
 
 constexpr const char* kFixtures = "test/takeover/fixtures/";  // From the tree's root.
+constexpr const char* kPassword = "pass-word-of-root";
 
 const std::vector<api::Resource>& all_kinds() {
   static const std::vector<api::Resource> all{v1::EtcdCluster::resource,
@@ -20,6 +24,8 @@ const std::vector<api::Resource>& all_kinds() {
                                               kube::PodDisruptionBudget::resource,
                                               v1::EtcdMember::resource,
                                               kube::PersistentVolumeClaim::resource,
+                                              kube::SecretObject::resource,
+                                              kube::Certificate::resource,
                                               kube::Pod::resource};
   return all;
 }
@@ -59,8 +65,8 @@ class TakeOver : public Scenario {
   // --- how it begins
 
   /// The fixture's objects, and an etcd that is as they say. UIDs and etcd's ids become those of
-  /// this world, everywhere.
-  void load(const std::string& name) {
+  /// this world, everywhere. `last`: what happens there before the operator comes.
+  void load(const std::string& name, const std::function<void()>& last = [] {}) {
     const Json objects = read_file(kFixtures + name + "/objects.json");
     const Json etcd = read_file(kFixtures + name + "/etcd.json");
     for (const Json& object : objects.at("items").as_array())
@@ -74,12 +80,25 @@ class TakeOver : public Scenario {
             world.run_until([&] { return !read<kube::Pod>({kKey.ns, member.name}); }, 1min));
       }
     for (const Json& object : objects.at("items").as_array()) settle(object);
+    if (const Json* calls = etcd.as_object().if_contains("auth"))
+      for (const Json& call : calls->as_array()) carry_out(text(call));
+    last();
     world.run_for(10s);
     for (const auto& r : all_kinds())
       for (const auto& object : world.server().look_all(r)) uids_.insert(uid_of(*object));
     watching_ = true;
     world.start_clients(4);
     (void)world.start_operator();
+  }
+  /// A call of the reference's that switches authentication on.
+  void carry_out(const std::string& call) {
+    by_hand([&] {
+      const auto etcd = at(process_of(formed_[0].name).address);
+      if (call == "UserAdd") EXPECT_TRUE(etcd->user_add("root", Secret(kPassword)));
+      else if (call == "UserGrantRole") EXPECT_TRUE(etcd->user_grant_role("root", "root"));
+      else if (call == "AuthEnable") EXPECT_TRUE(etcd->auth_enable());
+      else ADD_FAILURE() << call;
+    });
   }
   void kill_operator() {
     world.kill(world.life(0), std::nullopt);
@@ -91,6 +110,28 @@ class TakeOver : public Scenario {
       for (const char* ours : {"pendingMembers", "lastSequence", "updatedMembers"})
         cluster["status"].as_object().erase(ours);
     });
+  }
+
+  /// Grows, is left to the reference's definitions for a moment, and shrinks again.
+  void manage_and_hand_back() {
+    const auto id = etcd_id();
+    EXPECT_EQ(missed_by_the_reference(), "");
+    const int size = read<v1::EtcdCluster>(kKey)->spec.replicas;
+    world.scale(kKey, size + 2);
+    world.must_converge(5min);
+    EXPECT_EQ(missed_by_the_reference(), "");
+    EXPECT_TRUE(all_kept()) << "growing restarts nobody";
+    kill_operator();
+    prune();
+    (void)changes();
+    (void)world.start_operator();
+    world.run_for(10min);
+    EXPECT_EQ(changes(), std::set<std::string>{});
+    world.scale(kKey, size);
+    world.must_converge(5min);
+    EXPECT_EQ(missed_by_the_reference(), "");
+    EXPECT_EQ(etcd_id(), id);
+    EXPECT_EQ(world.net().births().size(), 1U);
   }
 
   // --- what is so
@@ -116,6 +157,7 @@ class TakeOver : public Scenario {
       return "status.observed is not the spec";
     if (status.cluster_id != to_hex(etcd_id()) || status.cluster_token.empty())
       return "status.clusterID or clusterToken";
+    if (wants_auth(*cluster) && !status.auth_enabled) return "status.authEnabled";
     for (const api::ObjectKey& key : world.members_of(kKey)) {
       const auto member = read<v1::EtcdMember>(key);
       if (const std::string what = missed(*cluster, *member); !what.empty())
@@ -137,6 +179,7 @@ class TakeOver : public Scenario {
       return "the label component";
     if (member.spec.initial_cluster.empty()) return "spec.initialCluster";
     if (member.spec.cluster_token != cluster.status.cluster_token) return "spec.clusterToken";
+    if (!(member.spec.tls == tls_)) return "spec.tls";
     const auto all = members();
     const auto listed = std::ranges::find(all, name, &EtcdNet::Member::name);
     if (listed == all.end()) return "etcd";
@@ -170,7 +213,17 @@ class TakeOver : public Scenario {
       object.at("status").as_object().erase("clusterID");  // Until etcd has told it.
     Json made = world.server().put(kind_of(object), object);
     if (!there.empty()) renamed_[there] = uid_of(made);
+    if (kind_of(object) == kube::SecretObject::resource) fill(object);
+    if (kind_of(object) == v1::EtcdMember::resource)
+      tls_ = read<v1::EtcdMember>({kKey.ns, name_of(object)})->spec.tls;
     return made;
+  }
+  /// What no fixture keeps: keys and passwords.
+  void fill(const Json& secret) {
+    if (secret.at("type") == "kubernetes.io/tls")
+      write_certificate(name_of(secret), authority_,
+                        {"*.db.prod.svc", "*.db.prod.svc.cluster.local", "db-client.prod.svc"});
+    else world.write_password(kKey, kPassword);
   }
   static const Json* pod_in(const Json& objects, const std::string& name) {
     for (const Json& object : objects.at("items").as_array())
@@ -194,14 +247,17 @@ class TakeOver : public Scenario {
     const std::string version = text(etcd.at("version"));
     Json boot =
         pod_in(objects, member.name) ? *pod_in(objects, member.name) : any_pod(member, version);
-    boot.at("spec").at("containers").as_array().at(0).as_object()["command"] =
-        json::array{"etcd",
-                    "--name=" + member.name,
-                    "--listen-peer-urls=http://0.0.0.0:2380",
-                    "--initial-advertise-peer-urls=" + member.peer_url,
-                    "--initial-cluster=" + list,
-                    "--initial-cluster-token=" + text(etcd.at("token")),
-                    std::string("--initial-cluster-state=") + (first.empty() ? "new" : "existing")};
+    json::array command{
+        "etcd",
+        "--name=" + member.name,
+        "--listen-peer-urls=http://0.0.0.0:2380",
+        "--initial-advertise-peer-urls=" + member.peer_url,
+        "--initial-cluster=" + list,
+        "--initial-cluster-token=" + text(etcd.at("token")),
+        "--initial-cluster-state=" + std::string(first.empty() ? "new" : "existing")};
+    json::object& container = boot.at("spec").at("containers").as_array().at(0).as_object();
+    for (const std::string& flag : tls_flags(container)) command.emplace_back(flag);
+    container["command"] = std::move(command);
     (void)put(boot);
     ASSERT_TRUE(world.run_until([&] { return process_of(member.name).serves; }, 2min));
     const auto process = process_of(member.name);
@@ -211,6 +267,16 @@ class TakeOver : public Scenario {
       });
     renamed_[text(etcd.at("clusterID"))] = to_hex(process.cluster);
     renamed_[member.id] = to_hex(process.member);
+  }
+  static std::vector<std::string> tls_flags(const json::object& container) {
+    std::vector<std::string> out;
+    if (const Json* command = container.if_contains("command"))
+      for (const Json& word : command->as_array())
+        if (const std::string flag = text(word); flag.find("cert") != std::string::npos ||
+                                                 flag.find("key-file") != std::string::npos ||
+                                                 flag.find("ca-file") != std::string::npos)
+          out.push_back(flag);
+    return out;
   }
   /// Of one that sleeps, and so has none: it only fills the volume.
   static Json any_pod(const Listed& member, const std::string& version) {
@@ -245,7 +311,8 @@ class TakeOver : public Scenario {
       changes_.insert(what + (after ? ": made" : ": gone"));
       return;
     }
-    for (const char* part : {"metadata", "spec"}) {
+    for (const char* part : {"metadata", "spec", "data"}) {
+      if (!before->as_object().contains(part) || !after->as_object().contains(part)) continue;
       const json::object& was = before->at(part).as_object();
       const json::object& is = after->at(part).as_object();
       for (const auto* fields : {&was, &is})
@@ -263,7 +330,9 @@ class TakeOver : public Scenario {
   std::map<std::string, std::string> renamed_;
   std::vector<Listed> formed_;
   std::set<std::string> changes_, uids_;
+  std::optional<v1::MemberTls> tls_;  // Of every member.
   bool watching_ = false;
+  const Identity authority_ = new_authority();
 };
 
 const std::string kBudgetPolicy = "poddisruptionbudgets db: spec.unhealthyPodEvictionPolicy";
@@ -271,36 +340,10 @@ using Changes = std::set<std::string>;
 
 TEST_F(TakeOver, APlainClusterIsTakenOverAndManaged) {
   load("plain");
-  const auto id = etcd_id();
   world.run_for(10min);
   EXPECT_EQ(changes(), Changes{kBudgetPolicy});
   EXPECT_EQ(world.missing(), "");
-  EXPECT_EQ(missed_by_the_reference(), "");
-  world.scale(kKey, 5);
-  world.must_converge(5min);
-  EXPECT_EQ(missed_by_the_reference(), "");
-  EXPECT_TRUE(all_kept()) << "growing restarts nobody";
-  world.scale(kKey, 3);
-  world.must_converge(5min);
-  EXPECT_EQ(missed_by_the_reference(), "");
-  EXPECT_EQ(etcd_id(), id);
-  EXPECT_EQ(world.net().births().size(), 1U);
-}
-
-/// And what only our definitions have is lost meanwhile.
-TEST_F(TakeOver, AClusterIsHandedBackAndTakenOverAgain) {
-  load("plain");
-  world.scale(kKey, 5);
-  world.must_converge(5min);
-  kill_operator();
-  prune();
-  (void)changes();
-  (void)world.start_operator();
-  world.run_for(10min);
-  EXPECT_EQ(changes(), Changes{});
-  world.scale(kKey, 3);
-  world.must_converge(5min);
-  EXPECT_EQ(missed_by_the_reference(), "");
+  manage_and_hand_back();
 }
 
 TEST_F(TakeOver, APausedClusterSleepsOnAndWakesAsTheSameCluster) {
@@ -390,13 +433,103 @@ TEST_F(TakeOver, AnAdoptedClusterIsManagedAndItsMembersStayWhereTheyLive) {
   EXPECT_EQ(world.net().births().size(), 1U);
 }
 
+const std::string kOwnPasswords = "secrets db-operator-auth: made";
+
+TEST_F(TakeOver, AClusterWithSecretsOfItsOwnAndAPasswordIsTakenOverAndManaged) {
+  load("secure-secrets");
+  world.run_for(10min);
+  EXPECT_EQ(changes(), (Changes{kBudgetPolicy, kOwnPasswords}));
+  EXPECT_EQ(world.missing(), "");
+  EXPECT_EQ(tried("AuthEnable"), 0U);
+  manage_and_hand_back();
+}
+
+/// The reference gives its Certificates no labels, and the peers' lacks a name that ours have: what
+/// is not asked for anew is not issued anew.
+TEST_F(TakeOver, AClusterOfCertManagersIsTakenOverAndManaged) {
+  load("secure-cert-manager");
+  world.run_for(10min);
+  EXPECT_EQ(changes(),
+            (Changes{kBudgetPolicy, kOwnPasswords, "certificates db-server: metadata.labels",
+                     "certificates db-operator-client: metadata.labels",
+                     "certificates db-peer: metadata.labels"}));
+  EXPECT_EQ(world.missing(), "");
+  manage_and_hand_back();
+}
+
+/// The reference did not look whose a Certificate is.
+TEST_F(TakeOver, ACertificateOfSomebodyElseIsLeftToThem) {
+  const api::ObjectKey peer{kKey.ns, "db-peer"};
+  load("secure-cert-manager", [&] {
+    (void)world.server().change(kube::Certificate::resource, peer, [](json::object& certificate) {
+      certificate["metadata"].as_object().erase("ownerReferences");
+    });
+  });
+  world.run_for(10min);
+  for (const std::string& change : changes())
+    EXPECT_FALSE(change.starts_with("certificates db-peer")) << change;
+  EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy");
+  EXPECT_EQ(says(v1::kDegraded), "True/ObjectRejected");
+  EXPECT_EQ(says(v1::kTlsReady), "True/CertificatesInUse");
+  world.scale(kKey, 5);
+  EXPECT_TRUE(world.run_until([&] { return voters() == 5; }, 5min));
+  EXPECT_TRUE(all_kept());
+}
+
+/// As whoever edits a Certificate that its operator never looks at again.
+TEST_F(TakeOver, NamesThatSomebodyGaveACertificateStay) {
+  const api::ObjectKey server{kKey.ns, "db-server"};
+  load("secure-cert-manager", [&] {
+    (void)world.server().change(kube::Certificate::resource, server, [](json::object& certificate) {
+      certificate["spec"].at("dnsNames").as_array().emplace_back("etcd.example.org");
+    });
+  });
+  world.run_for(10min);
+  EXPECT_FALSE(changes().contains("certificates db-server: spec.dnsNames"));
+}
+
+/// The name is ours by chance.
+TEST_F(TakeOver, ASecretOfSomebodyElseIsLeftToThem) {
+  load("secure-secrets", [&] {
+    world.write_secret({kKey.ns, "db-operator-auth"}, {{kPasswordKey, "not for etcd"}});
+  });
+  world.run_for(10min);
+  EXPECT_EQ(changes(), (Changes{kBudgetPolicy}));
+  EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy");
+  EXPECT_EQ(says(v1::kDegraded), "True/ObjectRejected");
+  world.scale(kKey, 5);
+  EXPECT_TRUE(world.run_until([&] { return voters() == 5; }, 5min));
+  EXPECT_TRUE(all_kept());
+}
+
+/// It ended on its way to authentication, having done so much of it.
+class HalfwayToAuthentication : public TakeOver,
+                                public ::testing::WithParamInterface<std::vector<const char*>> {};
+
+TEST_P(HalfwayToAuthentication, TheRestIsDone) {
+  load("auth-half", [&] {
+    for (const char* call : GetParam()) carry_out(call);
+  });
+  EXPECT_FALSE(read<v1::EtcdCluster>(kKey)->status.auth_enabled);
+  world.must_converge(5min);
+  EXPECT_EQ(changes(), (Changes{kOwnPasswords, "poddisruptionbudgets db: made"}));
+  EXPECT_EQ(tried("AuthEnable"), GetParam().size() < 2 ? 1U : 0U);
+  manage_and_hand_back();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TakeOver, HalfwayToAuthentication,
+    ::testing::Values(std::vector<const char*>{}, std::vector<const char*>{"UserGrantRole"},
+                      std::vector<const char*>{"UserGrantRole", "AuthEnable"}));
+
 /// No fixture is left unread.
 TEST_F(TakeOver, EveryFixtureHasATest) {
   std::set<std::string> there;
   for (const auto& entry : std::filesystem::directory_iterator(kFixtures))
     there.insert(entry.path().filename());
-  EXPECT_EQ(there, (std::set<std::string>{"adopted", "half-grown", "half-grown-added",
-                                          "half-grown-learner", "memory", "paused", "plain"}));
+  EXPECT_EQ(there, (std::set<std::string>{"adopted", "auth-half", "half-grown", "half-grown-added",
+                                          "half-grown-learner", "memory", "paused", "plain",
+                                          "secure-cert-manager", "secure-secrets"}));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "operator/shared/tls.h"
 #include "runtime/conditions.h"
 #include "runtime/leader.h"
 #include "sim/api/objects.h"
@@ -284,6 +285,15 @@ void World::people() {
         return;
       }
   });
+  every(Fault::UserPassword, 10s, 100s, [this] {
+    const auto key = any_cluster();
+    if (key && server_.look(kube::SecretObject::resource, {key->ns, key->name + "-root"}))
+      write_password(*key, "pass-word-" + std::to_string(++values_));
+  });
+  every(Fault::UserSecrets, 20s, 150s, [this] {
+    const auto cluster = any_cluster();
+    if (cluster) spoil_certificate(*cluster);
+  });
   every(Fault::UserCluster, 60s, 300s, [this] {
     const auto key = any_cluster();
     if (!key) return;
@@ -293,6 +303,20 @@ void World::people() {
       if (time_.sleep(dice_.between(100ms, 5s)) != Woken::Ready) return;
     if (!server_.look(v1::EtcdCluster::resource, *key)) create_cluster(*key, 3);
   });
+}
+
+/// Of those that the operator makes anew.
+void World::spoil_certificate(const api::ObjectKey& cluster) {
+  const auto now = read<v1::EtcdCluster>(cluster);
+  const TlsSecrets names = now ? tls_secrets_of(*now) : TlsSecrets{};
+  const std::string* const all[] = {&names.server, &names.operator_client, &names.peer};
+  const api::ObjectKey secret{cluster.ns, *all[dice_.below(std::size(all))]};
+  if (!server_.look(kube::SecretObject::resource, secret)) return;
+  if (dice_.one_in(2)) {
+    delete_object(kube::SecretObject::resource, secret);
+    return;
+  }
+  write_secret(secret, {{kCertificateKey, "not a certificate"}});
 }
 
 void World::heal() {

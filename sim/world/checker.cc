@@ -6,8 +6,11 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "base/base64.h"
 #include "etcd/version_facts.h"
 #include "kube/core_types.h"
+#include "kube/secret_object.h"
+#include "operator/shared/passwords.h"
 #include "sim/world/nodes.h"
 
 namespace etcdop::sim {
@@ -124,7 +127,46 @@ void Checker::answered(const std::string& address, std::string_view path) {
   }
 }
 
-Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& call) {
+void Checker::guard(const std::string& secret) {
+  if (guarded_.empty())
+    trace_.listen([this](std::string_view who, std::string_view what) {
+      check_secrecy(std::string(who), what);
+    });
+  guarded_.insert(secret);
+  guarded_.insert(to_base64(secret));
+}
+
+void Checker::check_secrecy(const std::string& who, std::string_view what) {
+  for (const std::string& secret : guarded_)
+    if (what.find(secret) != std::string_view::npos)
+      violated("I15", who + " tells a secret: " + std::string(what.substr(0, 200)));
+}
+
+/// etcd's password is in a Secret at each moment, of the spec or of the operator's: T16.
+void Checker::check_passwords() {
+  for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
+    const json::object* const auth =
+        at(*object, {"spec", "auth"}) ? at(*object, {"spec", "auth"})->if_object() : nullptr;
+    const api::ObjectKey key{text_at(*object, {"metadata", "namespace"}),
+                             text_at(*object, {"metadata", "name"})};
+    const auto id = auth ? etcd_of(key) : std::nullopt;
+    if (!id || !net_.asks_users(*id) || locked_out_.contains(*id) || being_deleted(key)) continue;
+    const auto fits = [&](const std::string& name) {
+      const auto secret =
+          read<kube::SecretObject>(server_.look(kube::SecretObject::resource, {key.ns, name}));
+      return secret && std::ranges::any_of(secret->data, [&](const auto& one) {
+               return net_.has_password(*id, one.second);
+             });
+    };
+    if (!fits(text_at(*object, {"spec", "auth", "rootCredentialsSecretRef", "name"})) &&
+        !fits(auth_secret_name(key.name)))
+      violated("T16", "no Secret has the password of root in " + to_string(key));
+  }
+}
+
+Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& call, Instant sent) {
+  if (!guarded_.empty() && !(call.resource == kube::SecretObject::resource))
+    check_secrecy(who, json::serialize(call.body));
   if (!is_guarded(call))
     violated("I6", who + " sends a write without precondition: " + line_of(call));
   Doubt out;
@@ -133,22 +175,23 @@ Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& c
     if (pod && pod->metadata.labels.contains(v1::kClusterLabel))
       out.cluster = {call.ns, pod->metadata.labels.at(v1::kClusterLabel)};
   }
-  if (out.cluster)
-    if (const auto id = etcd_of(*out.cluster)) out.had_quorum = quorate(*id, net_.membership(*id));
+  if (!out.cluster) return out;
+  out.was_paused = was_paused(*out.cluster, sent);
+  if (const auto id = etcd_of(*out.cluster)) out.had_quorum = quorate(*id, net_.membership(*id));
   return out;
 }
 
-/// Now, or a moment ago: what is done now was decided by a look before that.
-bool Checker::is_paused(const api::ObjectKey& cluster) const {
+/// Then, or a moment before: what is sent was decided by a look before that.
+bool Checker::was_paused(const api::ObjectKey& cluster, Instant when) const {
   const auto found = pauses_.find(cluster);
   return found != pauses_.end() &&
-         (found->second.now || clock_.now() - found->second.until < kLookedBefore);
+         (found->second.now || when < found->second.until + kLookedBefore);
 }
 
 void Checker::after_write(const std::string& who, const kube::Call& call, bool done,
                           const Doubt& doubt) {
   if (!done || !doubt.cluster || !doubt.had_quorum || being_deleted(*doubt.cluster)) return;
-  if (is_paused(*doubt.cluster)) return;
+  if (doubt.was_paused) return;
   // Nobody relies on a cluster that was never called available: its first Pod is made anew.
   const auto cluster = server_.look(v1::EtcdCluster::resource, *doubt.cluster);
   if (!announced_.contains(text_at(*cluster, {"metadata", "uid"}))) return;
@@ -160,25 +203,41 @@ void Checker::after_write(const std::string& who, const kube::Call& call, bool d
     violated("I1", who + " takes the quorum: " + line_of(call));
 }
 
-Checker::Voters Checker::before_change(const std::string& address) {
+void Checker::before_change(const std::string& who, const std::string& what,
+                            const std::string& address) {
   note_who_serves();
+  Change change{.who = who, .what = what, .cluster = {}, .members = {}};
   for (const EtcdNet::Truth& p : net_.processes())
-    if (p.address == address) return {p.cluster, net_.membership(p.cluster)};
-  return {};
+    if (p.address == address) change.cluster = p.cluster;
+  change.members = net_.membership(change.cluster);
+  changes_.push_back(std::move(change));
 }
 
-void Checker::after_change(const std::string& who, std::string_view path, const Voters& before) {
-  if (before.cluster.value == 0) return;
-  const auto now = net_.membership(before.cluster);
-  if (now == before.members) return;
-  if (!quorate(before.cluster, now) && quorate(before.cluster, before.members))
-    violated("I1", who + " takes the quorum by " + std::string(path));
-  if (!path.ends_with("/MemberAdd")) return;
+void Checker::after_change(const std::string& who, const std::string& what) {
+  const auto asked = std::ranges::find_if(
+      changes_, [&](const Change& one) { return one.who == who && one.what == what; });
+  if (asked != changes_.end()) changes_.erase(asked);
+  check_passwords();
+}
+
+void Checker::membership_changed(etcd::ClusterId cluster) {
+  const auto now = net_.membership(cluster);
+  for (Change& change : changes_) {
+    if (change.cluster != cluster || change.members == now) continue;
+    judge(change, now);
+    change.members = now;
+  }
+}
+
+void Checker::judge(const Change& change, const std::vector<EtcdNet::Member>& now) {
+  if (!quorate(change.cluster, now) && quorate(change.cluster, change.members))
+    violated("I1", change.who + " takes the quorum by " + change.what);
+  if (!change.what.starts_with("MemberAdd")) return;
   // I3: no more learners of ours than voters are missing. What a person adds is that person's.
   for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
     const api::ObjectKey key{text_at(*object, {"metadata", "namespace"}),
                              text_at(*object, {"metadata", "name"})};
-    if (etcd_of(key) != before.cluster) continue;
+    if (etcd_of(key) != change.cluster) continue;
     const std::string ours = "." + key.name + "." + key.ns + ".svc:2380";
     int staying = 0, learners = 0;
     for (const EtcdNet::Member& member : now) {
@@ -188,8 +247,8 @@ void Checker::after_change(const std::string& who, std::string_view path, const 
     }
     const auto wanted = wanted_.find(key);
     if (wanted != wanted_.end() && learners > 1 && learners + staying > wanted->second.second)
-      violated("I3", who + " adds a learner too many: " + std::to_string(learners) + " learners, " +
-                         std::to_string(staying) + " voters that stay, wanted " +
+      violated("I3", change.who + " adds a learner too many: " + std::to_string(learners) +
+                         " learners, " + std::to_string(staying) + " voters that stay, wanted " +
                          std::to_string(wanted->second.second));
   }
 }
@@ -199,6 +258,7 @@ void Checker::changed(const api::Resource& r, const ApiServer::Object& before,
   if (r == kube::PersistentVolumeClaim::resource && !after) volume_gone(*before);
   if (r == kube::Pod::resource && !after) memory_gone(*before);
   if (r == v1::EtcdCluster::resource && after) cluster_reported(*after);
+  if (r == kube::SecretObject::resource && !guarded_.empty()) check_passwords();
   if (r == kube::Pod::resource && after) pod_changed(*after);
 }
 
@@ -341,6 +401,7 @@ void Checker::look() {
   check_births();
   check_versions();
   check_truth();
+  if (!guarded_.empty()) check_passwords();
   if (const std::string wrong = net_.self_check(); !wrong.empty()) violated("I16", wrong);
   note_who_serves();
 }

@@ -36,16 +36,15 @@ class Checker {
   struct Doubt {
     std::optional<api::ObjectKey> cluster;
     bool had_quorum = false;
+    bool was_paused = false;  ///< When it was sent: the last Pod was meant to go.
   };
-  Doubt before_write(const std::string& who, const kube::Call&);
+  Doubt before_write(const std::string& who, const kube::Call&, Instant sent);
   void after_write(const std::string& who, const kube::Call&, bool done, const Doubt&);
-  /// The voters of the etcd cluster that a process belongs to.
-  struct Voters {
-    etcd::ClusterId cluster;
-    std::vector<EtcdNet::Member> members;
-  };
-  Voters before_change(const std::string& address);
-  void after_change(const std::string& who, std::string_view path, const Voters& before);
+  /// Around an operator's change of etcd. What it makes of a membership is judged when it is made:
+  /// the answer may come late, to an operator that stood still.
+  void before_change(const std::string& who, const std::string& what, const std::string& address);
+  void after_change(const std::string& who, const std::string& what);
+  void membership_changed(etcd::ClusterId);
 
   // --- what happens anyway
   /// Each second or so.
@@ -59,18 +58,32 @@ class Checker {
   void hindered() { hindered_ = clock_.now(); }
   /// An operator got an answer from there.
   void answered(const std::string& address, std::string_view path);
+  /// That text is a secret: nothing of it may be in what is written, but in Secrets (I15). The
+  /// trace is listened to from then on.
+  void guard(const std::string& secret);
+  /// Somebody gave root a password that no Secret has.
+  void locked_out_by_hand(etcd::ClusterId id) { locked_out_.insert(id); }
   /// A person may delete anything.
   void user_deleted(const std::string& uid) { deleted_by_user_.insert(uid); }
 
  private:
-  bool is_paused(const api::ObjectKey& cluster) const;
+  bool was_paused(const api::ObjectKey& cluster, Instant when) const;
   void changed(const api::Resource&, const ApiServer::Object& before,
                const ApiServer::Object& after);
   void memory_gone(const Json& pod);
   void volume_gone(const Json& volume);
   void cluster_reported(const Json& cluster);
   void pod_changed(const Json& pod);
+  /// What an operator has asked of etcd and has no answer to.
+  struct Change {
+    std::string who, what;
+    etcd::ClusterId cluster;
+    std::vector<EtcdNet::Member> members;  // Before.
+  };
+  void judge(const Change&, const std::vector<EtcdNet::Member>& now);
   void check_births();
+  void check_passwords();
+  void check_secrecy(const std::string& who, std::string_view what);
   void check_versions();
   void check_truth();
   bool quorate(etcd::ClusterId, const std::vector<EtcdNet::Member>& members,
@@ -87,7 +100,8 @@ class Checker {
   std::optional<Violation> violation_;
   std::set<api::ObjectKey> fated_;
   std::set<std::string> deleted_by_user_;
-  std::set<etcd::ClusterId> quorum_seen_;
+  std::set<etcd::ClusterId> quorum_seen_, locked_out_;
+  std::set<std::string> guarded_;
   std::map<etcd::ClusterId, Instant> quorum_at_;  // When it was last there and somebody looked.
   struct Pause {
     bool now = false;
@@ -99,6 +113,7 @@ class Checker {
   std::map<std::pair<etcd::ClusterId, etcd::MemberId>, Instant> served_;
   Instant struck_ = Instant::min();
   std::map<api::ObjectKey, std::pair<Instant, int>> wanted_;  // The most in the last minute.
+  std::vector<Change> changes_;
   std::size_t births_ = 0;
   std::map<std::string, int> births_of_;        // By token.
   std::map<std::string, std::string> latched_;  // Cluster UID to clusterID.

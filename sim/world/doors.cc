@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/v1alpha2/names.h"
 #include "etcd/grpc_client.h"
 #include "kube/core_types.h"
 #include "kube/request.h"
@@ -13,10 +14,12 @@ namespace etcdop::sim {
 using namespace std::chrono_literals;
 using kube::Call;
 using kube::Verb;
+namespace v1 = api::v1alpha2;
 
 namespace {
 
-constexpr Duration kCallLimit = 10s, kSilenceLimit = 90s;  // As kube::Client's defaults.
+constexpr Duration kCallLimit = 10s, kSilenceLimit = 90s;         // As kube::Client's defaults.
+constexpr Duration kHandshakeLimit = 2s, kConnectionKept = 5min;  // As etcd::Pool's.
 
 bool is_write(const etcd::Question& question) {
   // The empty one asks which there are.
@@ -35,6 +38,7 @@ std::string short_path(std::string_view path) {
 struct Delivery {
   const std::string& who;
   const Call& call;
+  const Instant sent;
   ApiServer& server;
   Checker& checker;
   Trace& trace;
@@ -63,7 +67,7 @@ std::string said(const Call& call) {
 
 /// The moment at which it happens.
 Result<Json> deliver(const Delivery& d) {
-  const auto doubt = d.checker.before_write(d.who, d.call);
+  const auto doubt = d.checker.before_write(d.who, d.call, d.sent);
   auto answer = d.server.perform(d.call);
   d.trace.add(d.who, line_of(d.call) + (answer ? said(d.call) : ": " + answer.error().message));
   d.checker.after_write(d.who, d.call, bool(answer), doubt);
@@ -154,17 +158,17 @@ Result<Json> ApiDoor::write(const Call& call) {
   if (p.strikes(Fault::ApiLate, 40)) {
     const Duration late = p.dice.between(1s, 30s);
     // On its own from now on: its sender may be dead by then.
-    p.world.spawn([call, late, what, who = p.who, &world = p.world, &faults = p.faults,
-                   &trace = p.trace, &checker = p.checker, &server = server_] {
+    p.world.spawn([call, late, what, sent = p.world.now(), who = p.who, &world = p.world,
+                   &faults = p.faults, &trace = p.trace, &checker = p.checker, &server = server_] {
       if (world.sleep(late) != Woken::Ready || faults.healed()) return;
       trace.add(who, what + " arrives late");
-      (void)deliver({who, call, server, checker, trace});
+      (void)deliver({who, call, sent, server, checker, trace});
     });
     if (auto back = p.travel(kCallLimit); !back) return back.error();
     return Error{Code::TimedOut, what + ": no answer"};
   }
   ++p.writes;
-  auto answer = deliver({p.who, call, server_, p.checker, p.trace});
+  auto answer = deliver({p.who, call, p.world.now(), server_, p.checker, p.trace});
   if (p.after_write && !p.after_write(what)) {
     if (auto back = p.travel(0s); !back) return back.error();
     return Error{Code::Lost, what + ": connection cut"};
@@ -196,7 +200,8 @@ Result<Done> ApiDoor::watch(const Call& call, const std::function<bool(kube::Wat
 /// A connection to whoever has that address now.
 class EtcdDoor::Line final : public etcd::Connection {
  public:
-  Line(EtcdDoor& door, std::string address) : door_(door), address_(std::move(address)) {}
+  Line(EtcdDoor& door, const etcd::Endpoint& to)
+      : door_(door), address_(to.address), name_(name_shown(door, to.address)) {}
 
   Result<std::string> unary(const etcd::Question& question, http::GrpcStatus& status) override {
     Passage& p = door_.passage_;
@@ -209,7 +214,7 @@ class EtcdDoor::Line final : public etcd::Connection {
     const bool slow = p.strikes(Fault::EtcdSlow, 12);
     if (auto ok = p.travel(slow ? p.dice.between(100ms, 3s) : p.dice.between(300us, 2ms)); !ok)
       return ok.error();
-    if (door_.holes_[address_] && !p.faults.healed())
+    if (door_.hangs(address_, short_path(path)))
       if (auto ok = p.travel(1h); !ok) return ok.error();
     if (writes && p.before_write && !p.before_write(what)) {
       if (auto back = p.travel(0s); !back) return back.error();
@@ -217,11 +222,11 @@ class EtcdDoor::Line final : public etcd::Connection {
     }
     if (p.dead) return p.killed();
     if (writes) ++p.writes;
-    const auto doubt = writes ? p.checker.before_change(address_) : Checker::Voters{};
-    auto answer = door_.net_.unary(p.caller, address_, question, status);
+    if (writes) p.checker.before_change(p.who, what, address_);
+    auto answer = door_.net_.unary(p.caller, address_, question, status, name_);
     if (writes) {
       p.trace.add(p.who, what + (answer ? "" : ": " + answer.error().message));
-      p.checker.after_change(p.who, path, doubt);
+      p.checker.after_change(p.who, what);
     }
     if (answer) p.checker.answered(address_, path);
     if (p.dead) return p.killed();
@@ -246,30 +251,84 @@ class EtcdDoor::Line final : public etcd::Connection {
   }
 
  private:
+  /// What etcd reads out of our certificate, if it looks at it.
+  static std::string name_shown(EtcdDoor& door, const std::string& address) {
+    return door.nodes_.knows_clients_by_certificate(address) ? door.connected_[address].name : "";
+  }
   EtcdDoor& door_;
-  std::string address_;
+  std::string address_, name_;
 };
 
 class EtcdDoor::Link final : public etcd::Connections {
  public:
-  Link(EtcdDoor& door, std::string address) : door_(door), address_(std::move(address)) {}
+  Link(EtcdDoor& door, etcd::Endpoint to) : door_(door), to_(std::move(to)) {}
   Result<std::shared_ptr<etcd::Connection>> connection() override {
     if (door_.passage_.dead) return door_.passage_.killed();
-    return std::shared_ptr<etcd::Connection>(std::make_shared<Line>(door_, address_));
+    if (auto connected = door_.connect(to_); !connected) return connected.error();
+    return std::shared_ptr<etcd::Connection>(std::make_shared<Line>(door_, to_));
   }
 
  private:
   EtcdDoor& door_;
-  std::string address_;
+  const etcd::Endpoint to_;
 };
 
-EtcdDoor::EtcdDoor(Passage& passage, EtcdNet& net) : passage_(passage), net_(net) {}
+EtcdDoor::EtcdDoor(Passage& passage, EtcdNet& net, Nodes& nodes)
+    : passage_(passage), net_(net), nodes_(nodes) {}
 
 std::shared_ptr<etcd::Client> EtcdDoor::at(const etcd::Endpoint& endpoint) {
-  return std::make_shared<etcd::GrpcClient>(
-      passage_.caller, std::make_shared<Link>(*this, endpoint.address), endpoint);
+  return std::make_shared<etcd::GrpcClient>(passage_.caller,
+                                            std::make_shared<Link>(*this, endpoint), endpoint);
+}
+
+bool EtcdDoor::hangs(const std::string& address, const std::string& call) {
+  return (holes_[address] && !passage_.faults.healed()) || hung_.contains({address, call});
+}
+
+/// Within 2 s, as those of src/etcd do.
+Result<CertificateFacts> EtcdDoor::shake_hands(const etcd::Endpoint& to, std::int32_t port) {
+  const Within limit(passage_.caller, kHandshakeLimit);
+  const bool silent = hangs(to.address, kHandshake);
+  if (auto there = passage_.travel(silent ? Duration(1h) : Duration(1ms)); !there)
+    return there.error();
+  return nodes_.shake_hands(to.address, port, to.server_name, to.tls);
+}
+
+Result<CertificateFacts> EtcdDoor::handshake(const etcd::Endpoint& to, std::int32_t port) {
+  if (!to.tls) return Error{Code::Invalid, to.server_name + " does not speak TLS"};
+  return shake_hands(to, port);
+}
+
+/// Where both speak plaintext, there is nothing to do.
+Result<Done> EtcdDoor::connect(const etcd::Endpoint& to) {
+  if (!to.tls && !nodes_.has_tls(to.address)) return Done{};
+  const auto process = net_.process_at(to.address);
+  const Instant now = passage_.world.now();
+  Connected& known = connected_[to.address];
+  const bool kept = process && known.process == *process && known.with == to.tls &&
+                    now - known.used < kConnectionKept;
+  if (!kept) {
+    auto leaf = shake_hands(to, v1::kClientPort);  // Suspends: the entry stays.
+    if (!leaf) {
+      Error error = Error(leaf.error()).during("dial");
+      if (error.code != Code::Denied && error.code != Code::Cancelled)
+        error.code = Code::Unavailable;
+      return error;
+    }
+    known.process = net_.process_at(to.address).value_or(0);
+    known.with = to.tls;
+    auto ours = read_certificate(to.tls ? to.tls->certificate : "");
+    known.name = ours ? ours->common_name : "";
+  }
+  known.used = passage_.world.now();
+  return Done{};
 }
 
 void EtcdDoor::black_hole(const std::string& address, bool on) { holes_[address] = on; }
+
+void EtcdDoor::hang(const std::string& address, const std::string& call, bool on) {
+  if (on) hung_.insert({address, call});
+  else hung_.erase({address, call});
+}
 
 }  // namespace etcdop::sim

@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "etcd/client.h"
@@ -14,6 +16,7 @@
 #include "sim/process.h"
 #include "sim/scheduler.h"
 #include "sim/world/faults.h"
+#include "sim/world/nodes.h"
 #include "sim/world/trace.h"
 
 namespace etcdop::sim {
@@ -69,22 +72,40 @@ class ApiDoor final : public kube::Api {
   std::map<std::string, WatchLine> lines_;
 };
 
-/// etcd::Clients of one process: the operator's own client, over connections of the simulation.
+/// etcd::Clients of one process: the operator's own client, over connections of the simulation. As
+/// etcd::Pool, it shakes hands when it connects: what was connected stays so.
 class EtcdDoor final : public etcd::Clients {
  public:
-  EtcdDoor(Passage&, EtcdNet&);
+  EtcdDoor(Passage&, EtcdNet&, Nodes&);
   std::shared_ptr<etcd::Client> at(const etcd::Endpoint&) override;
+  /// As etcd::Handshake.
+  Result<CertificateFacts> handshake(const etcd::Endpoint&, std::int32_t port);
   /// Takes what is sent there and never answers, or does again.
   void black_hole(const std::string& address, bool on);
+  /// The same of one call ("Authenticate"), or of handshakes (kHandshake).
+  static constexpr const char* kHandshake = "handshake";
+  void hang(const std::string& address, const std::string& call, bool on);
   /// Calls so far.
   std::uint64_t calls() const { return calls_; }
 
  private:
   class Line;
   class Link;
+  struct Connected {
+    std::uint64_t process = 0;
+    std::shared_ptr<const TlsClient::Options> with;
+    std::string name;  ///< Of whom that certificate is.
+    Instant used{};
+  };
+  bool hangs(const std::string& address, const std::string& call);
+  Result<CertificateFacts> shake_hands(const etcd::Endpoint&, std::int32_t port);
+  Result<Done> connect(const etcd::Endpoint&);
   Passage& passage_;
   EtcdNet& net_;
+  Nodes& nodes_;
   std::map<std::string, bool> holes_;
+  std::set<std::pair<std::string, std::string>> hung_;
+  std::map<std::string, Connected> connected_;  // By address.
   std::uint64_t calls_ = 0;
 };
 

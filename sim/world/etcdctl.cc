@@ -36,12 +36,13 @@ class Line final : public etcd::Connections {
 
 std::shared_ptr<etcd::Client> etcdctl(Executor& person, EtcdNet& net,
                                       const EtcdNet::Address& address) {
-  return std::make_shared<etcd::GrpcClient>(person, std::make_shared<Line>(person, net, address),
-                                            etcd::Endpoint{.address = address,
-                                                           .server_name = {},
-                                                           .tls = false,
-                                                           .cluster = std::nullopt,
-                                                           .member = std::nullopt});
+  return std::make_shared<etcd::GrpcClient>(
+      person, std::make_shared<Line>(person, net, address),
+      etcd::Endpoint{.address = address,
+                     .server_name = {},
+                     .cluster = std::nullopt,
+                     .member = std::nullopt,
+                     .token = std::make_shared<const Secret>(EtcdNet::kMasterKey)});
 }
 
 void raise_alarm(Executor& person, EtcdNet& net, const EtcdNet::Address& address,
@@ -52,7 +53,8 @@ void raise_alarm(Executor& person, EtcdNet& net, const EtcdNet::Address& address
   question.set_alarm(static_cast<etcdserverpb::AlarmType>(alarm.kind));
   http::GrpcStatus status;
   (void)net.unary(person, address,
-                  {"/etcdserverpb.Maintenance/Alarm", question.SerializeAsString(), Secret("")},
+                  {"/etcdserverpb.Maintenance/Alarm", question.SerializeAsString(),
+                   Secret(EtcdNet::kMasterKey)},
                   status);
 }
 

@@ -8,8 +8,8 @@
 
 namespace etcdop::sim {
 
-/// A client of whoever has that address; nothing is between them. To be used on a fiber of
-/// `person`, and both outlive it.
+/// A client of whoever has that address, as root if there are users; nothing is between them. To be
+/// used on a fiber of `person`, and both outlive it.
 std::shared_ptr<etcd::Client> etcdctl(Executor& person, EtcdNet&, const EtcdNet::Address&);
 
 /// As etcd does for a member whose data it found to differ, or that is full; likewise on a fiber.

@@ -11,7 +11,7 @@ constexpr const char* kNames[] = {
     "pod-killed",    "pod-evicted",  "image-errors",    "slow-start",      "dns-lag",
     "stale-address", "partition",    "slow-snapshots",  "forgetful-peers", "quota",
     "user-spec",     "user-version", "user-members",    "user-services",   "user-etcdctl",
-    "user-cluster",  "volume-lost",  "volume-corrupt"};
+    "user-cluster",  "volume-lost",  "volume-corrupt",  "user-password",   "user-secrets"};
 constexpr auto kCount = static_cast<std::size_t>(Fault::kCount);
 static_assert(std::size(kNames) == kCount);
 

@@ -49,6 +49,8 @@ enum class Fault {
   UserCluster,     ///< Somebody deletes the EtcdCluster, and makes it again.
   VolumeLost,      ///< One member's volume is gone.
   VolumeCorrupt,   ///< One member's data cannot be read.
+  UserPassword,    ///< Somebody changes root's password.
+  UserSecrets,     ///< Somebody deletes certificates of ours, or writes something else.
   kCount,
 };
 

@@ -14,6 +14,7 @@ constexpr std::chrono::seconds kBegin{1767225600};  // 2026-01-01T00:00:00Z
 
 std::vector<kube::Permission> granted() {
   auto out = cluster::permissions();
+  out.insert(out.end(), std::begin(kSecretPermissions), std::end(kSecretPermissions));
   for (const auto& more : {member::permissions(), defrag::permissions(),
                            runtime::event_permissions(), runtime::leader_permissions()})
     out.insert(out.end(), more.begin(), more.end());
@@ -36,15 +37,17 @@ Life::Life(Needs with, std::string name, std::uint64_t seed)
                with.trace, with.checker, with.api_down_until},
       api_(passage_, with.server, granted()),
       lease_api_(passage_, with.server, granted()),
-      etcd_(passage_, with.net),
-      operator_(
-          {process_, dice_, date_, log_, api_, lease_api_, etcd_, with.record ? &flight_ : nullptr},
-          {.leader_elect = true,
-           .lease_namespace = "etcd-operator-system",
-           .identity = name,
-           .watch_namespaces = {},
-           .images = {"quay.io/coreos/etcd"},
-           .measured = {}}),
+      etcd_(passage_, with.net, with.nodes),
+      operator_({process_, dice_, date_, log_, api_, lease_api_, etcd_,
+                 [this](const auto& to, std::int32_t port) { return etcd_.handshake(to, port); },
+                 with.record ? &flight_ : nullptr},
+                {.leader_elect = true,
+                 .lease_namespace = "etcd-operator-system",
+                 .identity = name,
+                 .watch_namespaces = {},
+                 .images = {"quay.io/coreos/etcd"},
+                 .cluster_domain = "cluster.local",
+                 .measured = {}}),
       main_(process_.spawn([this] { (void)operator_.run(); })) {}
 
 Life::~Life() {

@@ -27,6 +27,7 @@ class Life {
     Scheduler& world;
     ApiServer& server;
     EtcdNet& net;
+    Nodes& nodes;
     const Faults& faults;
     Trace& trace;
     Checker& checker;

@@ -5,6 +5,7 @@
 
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
+#include "kube/secret_object.h"
 
 namespace etcdop::sim {
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr const char* kProtection = "kubernetes.io/pvc-protection";
 constexpr Duration kProbeEvery = 2s, kNodeLostAfter = 40s, kPodsEvictedAfter = 5min;
+constexpr Duration kSecretLagMax = 90s, kMountAgain = 2s;
 constexpr Duration kBackoffMin = 10s, kBackoffMax = 5min, kBackoffReset = 10min;
 
 std::string text_at(const Json& object, std::initializer_list<const char*> path) {
@@ -107,6 +109,7 @@ struct Nodes::Run {
   bool tells_words = false;          // terminationMessagePolicy: FallbackToLogsOnError
   bool in_memory = false;            // Its data, in a tmpfs that ends with it.
   std::optional<FromAnnotation> variable;
+  Mounts mounts;
   int restarts = 0;
   Instant started{};
   Instant node_lost = Instant::max();
@@ -121,14 +124,15 @@ struct Nodes::Run {
   }
 };
 
-Nodes::Nodes(Scheduler& world, ApiServer& server, EtcdNet& net, const Faults& faults, Dice dice,
-             Trace& trace, int count)
+Nodes::Nodes(Scheduler& world, const WallClock& clock, ApiServer& server, EtcdNet& net,
+             const Faults& faults, Dice dice, Trace& trace, int count)
     : world_(world),
       server_(server),
       net_(net),
       faults_(faults),
       dice_(std::move(dice)),
-      trace_(trace) {
+      trace_(trace),
+      handshakes_(clock) {
   for (int i = 0; i < count; ++i) nodes_.push_back({.name = "node-" + std::to_string(i)});
   local_volumes_ = dice_.one_in(2);
   server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
@@ -177,6 +181,15 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
     else if (terminating(*after) && (!before || !terminating(*before))) unprotect(key_of(*after));
     return;
   }
+  if (r == kube::SecretObject::resource) {
+    if (!after) return;  // A kubelet keeps what it has.
+    const api::ObjectKey key = key_of(*after);
+    for (auto& [uid, run] : runs_)
+      if (run->key.ns == key.ns && std::ranges::count(run->mounts.names(), key.name) > 0)
+        run->mounts.bring(key.name, version_of(key, after),
+                          world_.now() + dice_.between(0s, kSecretLagMax));
+    return;
+  }
   if (!(r == kube::Pod::resource)) return;
   if (!before) {
     auto run = std::make_shared<Run>();
@@ -190,6 +203,7 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
     const std::string image = text_at(container, {"image"});
     run->version = image.substr(image.rfind(":v") + 2);
     run->in_memory = is_in_memory(*after);
+    run->mounts = Mounts(*after);
     run->variable = variable_of(container);
     run->tells_words = text_at(container, {"terminationMessagePolicy"}) == "FallbackToLogsOnError";
     runs_.emplace(run->uid, run);
@@ -323,6 +337,7 @@ bool Nodes::pull(Run& run) {
     });
   };
   waiting("ContainerCreating");
+  if (!mount(run)) return false;
   const bool slow = faults_.on(Fault::SlowStart) && dice_.one_in(2);
   if (!wait(run, slow ? dice_.between(2s, 40s) : dice_.between(100ms, 2s))) return false;
   bool complained = false;
@@ -331,6 +346,28 @@ bool Nodes::pull(Run& run) {
     if (!wait(run, 10s)) return false;
   }
   return true;
+}
+
+/// True once its Secrets are there.
+bool Nodes::mount(Run& run) {
+  for (const std::string& name : run.mounts.names()) {
+    const api::ObjectKey key{run.key.ns, name};
+    ApiServer::Object secret = server_.look(kube::SecretObject::resource, key);
+    for (; !secret; secret = server_.look(kube::SecretObject::resource, key))
+      if (!wait(run, kMountAgain)) return false;
+    run.mounts.bring(name, version_of(key, secret), world_.now());
+  }
+  return true;
+}
+
+/// The same for all who mount it.
+SecretVersion Nodes::version_of(const api::ObjectKey& secret, const ApiServer::Object& now) {
+  auto& [object, files] = secrets_[secret];
+  if (object != now) {
+    object = now;
+    files = files_of(*now);
+  }
+  return files;
 }
 
 std::string Nodes::new_address() {
@@ -371,6 +408,13 @@ void Nodes::start(Run& run) {
                                                            {"state", {{"running", json::object()}}},
                                                            {"lastState", run.last_state}}};
   });
+  if (const std::string words = run.mounts.start(world_.now()); !words.empty()) {
+    trace_.add(run.key.name, "etcd exits 1: " + words);
+    run.runs = false;
+    run.exited = 1;
+    run.has_ended(1, words);
+    return;
+  }
   net_.start({run.address, run.version, command_of(run), run.dir,
               [this, uid = run.uid](int code, const std::string& words) {
                 const auto found = runs_.find(uid);
@@ -511,6 +555,49 @@ std::optional<std::string> Nodes::resolve(const std::string& host) const {
     if (name.since <= world_.now()) newest = &name;
   if (!newest || newest->address.empty()) return std::nullopt;
   return newest->address;
+}
+
+// --- TLS
+
+/// A stranger is none of ours, and speaks plaintext.
+Nodes::Run* Nodes::run_at(const std::string& address) const {
+  for (const auto& [uid, run] : runs_)
+    if (run->runs && run->address == address) return run.get();
+  return nullptr;
+}
+
+bool Nodes::has_tls(const std::string& address) const {
+  const Run* const run = run_at(address);
+  return run && run->mounts.client_port(world_.now());
+}
+
+bool Nodes::knows_clients_by_certificate(const std::string& address) const {
+  const Run* const run = run_at(address);
+  const auto port = run ? run->mounts.client_port(world_.now()) : std::nullopt;
+  return port && port->asks_clients;
+}
+
+Result<CertificateFacts> Nodes::shake_hands(const std::string& address, std::int32_t port,
+                                            const std::string& server_name,
+                                            const std::shared_ptr<const TlsClient::Options>& with) {
+  if (!net_.process_at(address)) return Error{Code::Unavailable, address + ": connection refused"};
+  const Run* const run = run_at(address);
+  std::optional<TlsPort> there;
+  if (run)
+    there = port == v1::kPeerPort ? run->mounts.peer_port(world_.now())
+                                  : run->mounts.client_port(world_.now());
+  if (!with) return Error{Code::Unavailable, "the connection ended"};
+  if (!there) return Error{Code::Denied, "TLS with " + server_name + ": wrong version number"};
+  return handshakes_.judge(*there, server_name, with);
+}
+
+bool Nodes::admits(const std::string& from, const std::string& to, bool https) {
+  const Run* const one = run_at(from);
+  const Run* const other = run_at(to);
+  const auto with = one ? one->mounts.peer_port(world_.now()) : std::nullopt;
+  const auto there = other ? other->mounts.peer_port(world_.now()) : std::nullopt;
+  if (!https) return !there;
+  return with && there && handshakes_.agree(*with, *there, other->host);
 }
 
 void Nodes::node_down(std::size_t index, bool down) {

@@ -12,16 +12,18 @@
 #include "sim/etcd/net.h"
 #include "sim/scheduler.h"
 #include "sim/world/faults.h"
+#include "sim/world/mounts.h"
 #include "sim/world/trace.h"
 
 namespace etcdop::sim {
 
 /// Runs every Pod that the API server has: schedules it (its volume binds then, and is attached to
 /// one node at a time), starts its etcd, probes it each 2 s, restarts it with back-off (10 s to 5
-/// min, exit code 0 too), ends it when it is deleted, unless its node is down.
+/// min, exit code 0 too), ends it when it is deleted, unless its node is down. A Pod starts when
+/// the Secrets that it mounts are there, and has another version of one up to 90 s later.
 class Nodes {
  public:
-  Nodes(Scheduler&, ApiServer&, EtcdNet&, const Faults&, Dice, Trace&, int count);
+  Nodes(Scheduler&, const WallClock&, ApiServer&, EtcdNet&, const Faults&, Dice, Trace&, int count);
   ~Nodes();
   void stop();
 
@@ -30,6 +32,18 @@ class Nodes {
 
   /// As a member's resolver answers: DNS follows Pods with a lag.
   std::optional<std::string> resolve(const std::string& host) const;
+
+  // --- TLS
+  /// Whom that port of whoever runs there shows, or why not: as sys/tls.h has it. `with`: null:
+  /// plaintext is spoken, and an error says that it is not understood.
+  Result<CertificateFacts> shake_hands(const std::string& address, std::int32_t port,
+                                       const std::string& server_name,
+                                       const std::shared_ptr<const TlsClient::Options>& with);
+  /// Whether whoever runs there speaks TLS to clients; and looks at their certificates.
+  bool has_tls(const std::string& address) const;
+  bool knows_clients_by_certificate(const std::string& address) const;
+  /// As EtcdNet::Options::admits.
+  bool admits(const std::string& from, const std::string& to, bool https);
 
   // --- faults
   void node_down(std::size_t index, bool down);
@@ -99,6 +113,9 @@ class Nodes {
   bool wait(Run&, Duration);
   Node* node(const std::string& name);
   Run* run_of(const api::ObjectKey& pod) const;
+  Run* run_at(const std::string& address) const;
+  SecretVersion version_of(const api::ObjectKey& secret, const ApiServer::Object& now);
+  bool mount(Run&);
 
   Scheduler& world_;
   ApiServer& server_;
@@ -111,6 +128,8 @@ class Nodes {
   std::map<std::string, Volume> volumes_;             // By claim UID.
   std::map<std::string, std::deque<Name>> names_;     // By host.
   std::map<std::string, std::string> misdirected_;    // By Pod, to another.
+  std::map<api::ObjectKey, std::pair<ApiServer::Object, SecretVersion>> secrets_;
+  Handshakes handshakes_;
   std::deque<std::string> freed_;
   std::uint64_t addresses_ = 0;
   bool local_volumes_ = false, stopping_ = false;

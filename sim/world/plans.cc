@@ -3,6 +3,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "kube/core_types.h"
+#include "operator/shared/passwords.h"
 
 namespace etcdop::sim {
 
@@ -11,7 +12,7 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 
-const api::ObjectKey kKey{"prod", "db"};
+const api::ObjectKey kKey{"prod", "db"}, kAuth{"prod", "db-operator-auth"};
 constexpr Duration kConvergeMax = 15min;
 constexpr Duration kFrozenFor = 20s;
 constexpr Duration kPausedFor = 25s;  // Longer than a Lease: another one leads by then.
@@ -92,6 +93,9 @@ std::vector<Flow> flows() {
   const auto cluster_of = [](int size) {
     return [size](World& w) { w.create_cluster(kKey, size); };
   };
+  const auto secure_cluster = [](World& w) {
+    w.create_cluster(kKey, {.client_tls = true, .peer_tls = true, .password = "first-pass-word"});
+  };
   const auto scaled_to = [](int size) { return [size](World& w) { w.scale(kKey, size); }; };
   return {
       {"bootstrap", [](World&) {}, cluster_of(3)},
@@ -116,6 +120,14 @@ std::vector<Flow> flows() {
          w.fragment(kKey);
          w.run_for(5s);
          w.defragment(kKey, "nightly");
+       }},
+      {"auth", [](World&) {}, secure_cluster},
+      {"password", secure_cluster, [](World& w) { w.write_password(kKey, "second-pass-word"); }},
+      {"passwords", secure_cluster,
+       [](World& w) {
+         w.write_password(kKey, "second-pass-word");
+         w.once([&w] { return !w.secret_value(kAuth, kNextPasswordKey).empty(); },
+                [&w] { w.write_password(kKey, "third-pass-word"); });
        }},
   };
 }

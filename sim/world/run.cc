@@ -31,7 +31,18 @@ Outcome run(const Run& wanted) {
     // One draw a statement: in what order arguments are made, each compiler decides.
     const char* version = kVersions[dice.below(std::size(kVersions))];
     const bool in_memory = dice.one_in(6);
-    world.create_cluster({"prod", "db-" + std::to_string(i)}, size, version, deadline, in_memory);
+    const bool secure = dice.one_in(4);
+    const bool peers_too = dice.one_in(2);
+    // Who makes certificates from a date that is an hour ahead makes none that can be used yet.
+    const bool may = secure && !faults.has(Fault::ClockJump);
+    world.create_cluster({"prod", "db-" + std::to_string(i)},
+                         {.replicas = size,
+                          .version = version,
+                          .progress_deadline_s = deadline,
+                          .in_memory = in_memory,
+                          .client_tls = may,
+                          .peer_tls = may && peers_too,
+                          .password = may ? "first-pass-word" : ""});
   }
   world.start_clients(kClients);
   world.start_faults();

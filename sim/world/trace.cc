@@ -16,6 +16,7 @@ void Trace::add(std::string_view who, std::string_view what) {
   mix(who);
   mix(what);
   ++count_;
+  overhear(who, what);
   if (keep_) lines_.push_back({clock_.now(), std::string(who), std::string(what)});
 }
 
@@ -42,7 +43,7 @@ std::string seconds_text(Instant when) {
 
 void TraceLog::write(Level level, std::string_view message,
                      std::initializer_list<LogField> fields) {
-  if (level == Level::Debug) return;
+  if (level == Level::Debug && !trace_.heard()) return;
   std::string line = level == Level::Info ? "says: " : level == Level::Warn ? "warns: " : "error: ";
   line += message;
   for (const LogField& field : fields) {
@@ -52,7 +53,8 @@ void TraceLog::write(Level level, std::string_view message,
     else if (const auto* fact = std::get_if<bool>(&value)) line += *fact ? "true" : "false";
     else line += std::to_string(std::get<std::int64_t>(value));
   }
-  trace_.add(who_, line);
+  if (level == Level::Debug) trace_.overhear(who_, line);
+  else trace_.add(who_, line);
 }
 
 }  // namespace etcdop::sim

@@ -2,6 +2,7 @@
 // apart.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -30,6 +31,13 @@ class Trace {
   explicit Trace(const Clock& clock) : clock_(clock) {}
   void keep(bool lines) { keep_ = lines; }
   bool keeps() const { return keep_; }
+  /// Called with each line, and with those of logs that are too small for the trace.
+  using Listener = std::function<void(std::string_view who, std::string_view what)>;
+  void listen(Listener listener) { listener_ = std::move(listener); }
+  bool heard() const { return bool(listener_); }
+  void overhear(std::string_view who, std::string_view what) const {
+    if (listener_) listener_(who, what);
+  }
   /// Everybody there is, now; who is not named is gone. For the page of a run: not in the hash.
   void sample(const std::vector<Sample>& everybody);
   void add(std::string_view who, std::string_view what);
@@ -41,6 +49,7 @@ class Trace {
  private:
   void mix(std::string_view);
   const Clock& clock_;
+  Listener listener_;
   std::vector<Line> lines_;
   std::vector<State> states_;
   std::map<std::pair<std::string, std::string>, std::string> last_;  // Who is what.

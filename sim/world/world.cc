@@ -8,8 +8,14 @@
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "base/base64.h"
+#include "kube/certificate.h"
+#include "kube/secret_object.h"
+#include "operator/shared/passwords.h"
+#include "operator/shared/tls.h"
 #include "runtime/conditions.h"
 #include "sim/linearizability.h"
+#include "sys/x509.h"
 
 namespace etcdop::sim {
 
@@ -18,7 +24,8 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 constexpr Duration kQuiet = 150s;  // How long a world that has converged is watched.
-}
+constexpr Duration kLookEvery = 1ms;
+}  // namespace
 
 World::World(Options options)
     : options_(options),
@@ -31,9 +38,12 @@ World::World(Options options)
       net_(time_, date_, dice_.split(),
            {.resolve = [this](const std::string& host) { return nodes_.resolve(host); },
             .tell = [this](const std::string& who,
-                           const std::string& what) { trace_.add(who, what); }}),
+                           const std::string& what) { trace_.add(who, what); },
+            .admits = [this](const std::string& from, const std::string& to,
+                             bool https) { return nodes_.admits(from, to, https); },
+            .membership_changed = [this](etcd::ClusterId id) { checker_.membership_changed(id); }}),
       checker_(time_, server_, net_, trace_),
-      nodes_(time_, server_, net_, faults_, dice_.split(), trace_, options_.nodes) {
+      nodes_(time_, date_, server_, net_, faults_, dice_.split(), trace_, options_.nodes) {
   trace_.keep(options_.keep_trace);
   checker_.nodes(nodes_);
   serve_kinds();
@@ -68,11 +78,25 @@ void World::serve_kinds() {
                  .status = true,
                  .generation = true,
                  .validate = within_quota});
+  server_.serve({.resource = kube::SecretObject::resource});
+  if (options_.cert_manager) serve_cert_manager();
+  else server_.lack(kube::Certificate::resource);
   server_.serve({.resource = kube::Lease::resource});
   server_.serve({.resource = kube::Event::resource});
   // An owner goes, or something comes whose owner has gone before.
   server_.on_change([this](const api::Resource&, const ApiServer::Object& before,
                            const ApiServer::Object& after) { garbage_ |= !before || !after; });
+}
+
+void World::serve_cert_manager() {
+  server_.serve({.resource = kube::Certificate::resource, .status = true, .generation = true});
+}
+
+void World::jump_date(std::chrono::seconds by) {
+  trace_.add("world", "it is " + std::to_string(by.count()) + " s later");
+  date_error_ += by;
+  date_.jump(by);
+  for (const auto& life : lives_) life->date().jump(by);
 }
 
 void World::spawn(std::function<void()> body) { fibers_.push_back(time_.spawn(std::move(body))); }
@@ -164,9 +188,10 @@ bool World::run_until(const std::function<bool()>& holds, Duration limit) {
 Life& World::start_operator() {
   const std::string name = "op-" + std::to_string(++names_);
   trace_.add(name, "starts");
-  lives_.push_back(std::make_unique<Life>(
-      Life::Needs{time_, server_, net_, faults_, trace_, checker_, api_down_until_, trace_.keeps()},
-      name, dice_.next()));
+  lives_.push_back(std::make_unique<Life>(Life::Needs{time_, server_, net_, nodes_, faults_, trace_,
+                                                      checker_, api_down_until_, trace_.keeps()},
+                                          name, dice_.next()));
+  lives_.back()->date().jump(date_error_);
   if (started_) started_(*lives_.back());
   return *lives_.back();
 }
@@ -174,6 +199,14 @@ Life& World::start_operator() {
 void World::soon(Duration d, std::function<void()> act) {
   spawn([this, d, act = std::move(act)] {
     if (time_.sleep(d) == Woken::Ready) act();
+  });
+}
+
+void World::once(std::function<bool()> holds, std::function<void()> act) {
+  spawn([this, holds = std::move(holds), act = std::move(act)] {
+    while (!holds())
+      if (time_.sleep(kLookEvery) != Woken::Ready) return;
+    act();
   });
 }
 
@@ -235,16 +268,62 @@ std::uint64_t World::etcd_calls() const {
 
 void World::create_cluster(const api::ObjectKey& key, int replicas, const std::string& version,
                            int progress_deadline_s, bool in_memory) {
-  trace_.add("user", "creates EtcdCluster " + to_string(key) + " of " + std::to_string(replicas) +
-                         ", version " + version + (in_memory ? ", in memory" : ""));
+  create_cluster(key, {.replicas = replicas,
+                       .version = version,
+                       .progress_deadline_s = progress_deadline_s,
+                       .in_memory = in_memory});
+}
+
+void World::create_cluster(const api::ObjectKey& key, const Wanted& wanted) {
+  trace_.add("user", "creates EtcdCluster " + to_string(key) + " of " +
+                         std::to_string(wanted.replicas) + ", version " + wanted.version +
+                         (wanted.in_memory ? ", in memory" : "") +
+                         (wanted.client_tls ? ", with TLS" : "") +
+                         (wanted.peer_tls ? ", with peer TLS" : "") +
+                         (wanted.password.empty() ? "" : ", with a password"));
   v1::EtcdClusterSpec spec;
-  spec.replicas = replicas;
-  spec.version = version;
-  spec.progress_deadline_seconds = progress_deadline_s;
-  if (in_memory) spec.storage.medium = v1::Medium::Memory;
+  spec.replicas = wanted.replicas;
+  spec.version = wanted.version;
+  spec.progress_deadline_seconds = wanted.progress_deadline_s;
+  if (wanted.in_memory) spec.storage.medium = v1::Medium::Memory;
+  if (wanted.client_tls) spec.tls.emplace().client.emplace().operator_managed.emplace();
+  if (wanted.peer_tls) {
+    if (!spec.tls) spec.tls.emplace();
+    spec.tls->peer.emplace().operator_managed.emplace();
+  }
+  if (!wanted.password.empty()) {
+    spec.auth = v1::AuthSpec{true, v1::LocalObjectReference{key.name + "-root"}};
+    write_password(key, wanted.password);
+  }
+  if (spec.tls) checker_.guard("PRIVATE KEY");
   (void)server_.put(
       v1::EtcdCluster::resource,
       {{"metadata", {{"name", key.name}, {"namespace", key.ns}}}, {"spec", api::encode(spec)}});
+}
+
+void World::write_secret(const api::ObjectKey& key,
+                         const std::map<std::string, std::string>& values) {
+  trace_.add("user", "writes Secret " + to_string(key));
+  json::object data;
+  for (const auto& [name, value] : values) data[name] = to_base64(value);
+  if (!server_.look(kube::SecretObject::resource, key)) {
+    (void)server_.put(kube::SecretObject::resource,
+                      {{"metadata", {{"name", key.name}, {"namespace", key.ns}}}, {"data", data}});
+    return;
+  }
+  (void)server_.change(kube::SecretObject::resource, key,
+                       [&](json::object& secret) { secret["data"] = data; });
+}
+
+std::string World::secret_value(const api::ObjectKey& key, const std::string& name) const {
+  const auto secret = read<kube::SecretObject>(key);
+  return secret ? secret->value(name).reveal() : "";
+}
+
+void World::write_password(const api::ObjectKey& cluster, const std::string& password) {
+  checker_.guard(password);
+  write_secret({cluster.ns, cluster.name + "-root"},
+               {{"username", "root"}, {kPasswordKey, password}});
 }
 
 void World::scale(const api::ObjectKey& key, int replicas) {
@@ -310,8 +389,10 @@ void World::fragment(const api::ObjectKey& cluster) {
       (void)net_.put(time_, at, to_hex(id) + "/compacted", i);
     const char revision[] = {0x08, kPuts};  // CompactionRequest.revision: there are more by now.
     http::GrpcStatus status;
-    (void)net_.unary(time_, at,
-                     {"/etcdserverpb.KV/Compact", {revision, sizeof revision}, Secret("")}, status);
+    (void)net_.unary(
+        time_, at,
+        {"/etcdserverpb.KV/Compact", {revision, sizeof revision}, Secret(EtcdNet::kMasterKey)},
+        status);
   });
 }
 
@@ -373,6 +454,31 @@ std::string World::unreported(const v1::EtcdCluster& cluster) const {
   return "";
 }
 
+/// What a cluster with TLS or authentication still lacks of these.
+std::string World::insecure(const v1::EtcdCluster& cluster) const {
+  const api::ObjectKey key = cluster.metadata.key();
+  if (cluster.spec.tls) {
+    const auto* told = runtime::find_condition(cluster.status.conditions, v1::kTlsReady);
+    if (!told || told->status != "True")
+      return "its TLS is not ready: " + (told ? told->message : "");
+    const TlsSecrets names = tls_secrets_of(cluster);
+    for (const std::string& name : {names.server, names.operator_client, names.peer}) {
+      if (name.empty()) continue;
+      auto leaf = read_certificate(secret_value({key.ns, name}, kCertificateKey));
+      if (!leaf || told->message.find(leaf->serial) == std::string::npos)
+        return "nothing is said of the certificate in Secret " + name;
+    }
+  }
+  if (!cluster.spec.auth || !cluster.spec.auth->enabled) return "";
+  if (!cluster.status.auth_enabled || !net_.asks_users(etcd_of(key)))
+    return "its authentication is off";
+  const std::string& secret = cluster.spec.auth->root_credentials_secret_ref->name;
+  if (!net_.has_password(etcd_of(key), Secret(secret_value({key.ns, secret}, kPasswordKey))))
+    return "etcd does not have the password of Secret " + secret;
+  const Secret kept(secret_value({key.ns, auth_secret_name(key.name)}, kPasswordKey));
+  return net_.has_password(etcd_of(key), kept) ? "" : "the operator's Secret is old";
+}
+
 std::string World::missing(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster) return "";
@@ -423,6 +529,7 @@ std::string World::missing(const api::ObjectKey& key) const {
   if (!says(v1::kAvailable, "True", v1::kQuorumHealthy)) return "is not Available";
   if (!says(v1::kProgressing, "False", v1::kReconciled)) return "is not Reconciled";
   if (!says(v1::kDegraded, "False", v1::kQuorumHealthy)) return "is Degraded";
+  if (const std::string what = insecure(*cluster); !what.empty()) return what;
   return unreported(*cluster);
 }
 
@@ -481,7 +588,7 @@ std::string World::state() const {
              " of " + std::to_string(run.status.members.size()) + " members\n";
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource,
-        kube::Service::resource, kube::PodDisruptionBudget::resource})
+        kube::Service::resource, kube::PodDisruptionBudget::resource, kube::SecretObject::resource})
     out += std::to_string(server_.look_all(r).size()) + " " + r.plural + "\n";
   return out;
 }

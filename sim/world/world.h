@@ -3,6 +3,7 @@
 #pragma once
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ class World {
     Faults faults;
     bool keep_trace = false;
     int nodes = 3;
+    bool cert_manager = true;  ///< Its kind is served; it makes nothing.
   };
   explicit World(Options);
   ~World();
@@ -42,6 +44,8 @@ class World {
   void on_start(std::function<void(Life&)> started) { started_ = std::move(started); }
   /// Does that after so long, if the world still is.
   void soon(Duration, std::function<void()>);
+  /// Does that as soon as it holds.
+  void once(std::function<bool()> holds, std::function<void()>);
   std::size_t operators() const { return lives_.size(); }
   Life& life(std::size_t i) { return *lives_.at(i); }
   /// As SIGKILL; also asked for from within one of its own calls. Another one starts after `again`;
@@ -58,6 +62,25 @@ class World {
   /// An EtcdCluster as `kubectl apply` makes it.
   void create_cluster(const api::ObjectKey&, int replicas, const std::string& version = "3.6.16",
                       int progress_deadline_s = 600, bool in_memory = false);
+  /// What somebody asks for.
+  struct Wanted {
+    int replicas = 3;
+    std::string version = "3.6.16";
+    int progress_deadline_s = 600;
+    bool in_memory = false;
+    /// The operator makes the certificates of that port.
+    bool client_tls = false, peer_tls = false;
+    std::string password = {};  ///< Of root, with authentication; empty: without.
+  };
+  void create_cluster(const api::ObjectKey&, const Wanted&);
+  /// A Secret as a person has it, made or edited; what is in it must never be seen elsewhere.
+  void write_secret(const api::ObjectKey&, const std::map<std::string, std::string>& values);
+  std::string secret_value(const api::ObjectKey&, const std::string& key) const;
+  /// "prod/db-root": where create_cluster puts the password; there is another one from now on.
+  void write_password(const api::ObjectKey& cluster, const std::string& password);
+  void serve_cert_manager();
+  /// Everybody's date, by so much.
+  void jump_date(std::chrono::seconds);
   void scale(const api::ObjectKey&, int replicas);
   void set_version(const api::ObjectKey&, const std::string& version);
   void delete_cluster(const api::ObjectKey&);
@@ -116,12 +139,14 @@ class World {
   void operator_faults();
   void node_faults();
   void people();
+  void spoil_certificate(const api::ObjectKey& cluster);
   void mend_by_hand();
   void take_back_version(const api::ObjectKey& cluster);
   void client(int number);
   void operate(int number, Dice& dice);
   std::string missing(const api::ObjectKey& cluster) const;
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
+  std::string insecure(const api::v1alpha2::EtcdCluster&) const;
   Life* any_life();
   std::optional<api::ObjectKey> any_cluster();
   std::optional<api::ObjectKey> any_of(const api::Resource&);
@@ -155,6 +180,7 @@ class World {
   std::function<void(Life&)> started_;
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
   Instant api_down_until_{}, quota_until_{};
+  std::chrono::seconds date_error_{0};
   bool ending_ = false, garbage_ = false;
 };
 

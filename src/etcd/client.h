@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/secret.h"
 #include "etcd/member.h"
+#include "sys/tls.h"
 
 namespace etcdop::etcd {
 
@@ -61,6 +62,8 @@ class Client {
 
   /// AlreadyExists: there is one of that name, who may have another password.
   virtual Result<Done> user_add(const std::string& name, const Secret& password) = 0;
+  /// Its tokens are no good any more. Invalid: there is no such user.
+  virtual Result<Done> user_change_password(const std::string& name, const Secret& password) = 0;
   /// Again does nothing. Invalid: there is no such user, or role ("root" always is one).
   virtual Result<Done> user_grant_role(const std::string& user, const std::string& role) = 0;
   /// Again does nothing. Invalid: no user root, or without the role root.
@@ -77,13 +80,16 @@ class Client {
   virtual void use_token(Secret) = 0;
 };
 
-/// Where a member is, and who must answer there.
+/// Where a member is, who must answer there, and what we show to it.
 struct Endpoint {
   std::string address;      ///< Of its Pod: an IP, no brackets.
   std::string server_name;  ///< Its DNS name: what its certificate must be for.
-  bool tls = false;
+  /// What TLS is made with; null: the connection is plaintext. Another object, though it be equal,
+  /// makes connections of its own. `alpn` is set by whoever dials.
+  std::shared_ptr<const TlsClient::Options> tls = nullptr;
   std::optional<ClusterId> cluster;  ///< Checked against each answer's header, if known.
   std::optional<MemberId> member;    ///< Likewise.
+  std::shared_ptr<const Secret> token = nullptr;  ///< As for Client::use_token; null: none.
   auto operator<=>(const Endpoint&) const = default;
 };
 

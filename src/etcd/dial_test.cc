@@ -16,9 +16,8 @@ TEST(NetworkDial, ReachesTheEndpointsAddress) {
     const Within limit(loop, 10s);
     auto listener = loop.listen("127.0.0.1", 0);
     ASSERT_TRUE(listener);
-    const auto dial = network_dial(loop, nullptr, std::to_string((*listener)->local_port()));
-    Endpoint where{
-        .address = "127.0.0.1", .server_name = "prod-0", .tls = false, .cluster = {}, .member = {}};
+    const auto dial = network_dial(loop, std::to_string((*listener)->local_port()));
+    Endpoint where{.address = "127.0.0.1", .server_name = "prod-0", .cluster = {}, .member = {}};
     auto client = dial(where);
     ASSERT_TRUE(client) << client.error().message;
     auto server = (*listener)->accept();
@@ -29,8 +28,9 @@ TEST(NetworkDial, ReachesTheEndpointsAddress) {
     ASSERT_TRUE(n);
     got.assign(space.data(), *n);
 
-    where.tls = true;
-    EXPECT_TRUE(dial(where).failed_with(Code::Denied)) << "never falls back to plaintext";
+    where.tls = std::make_shared<const TlsClient::Options>(
+        TlsClient::Options{.ca = "none", .certificate = {}, .key = {}, .alpn = {}});
+    EXPECT_TRUE(dial(where).failed_with(Code::Invalid)) << "never falls back to plaintext";
   });
   loop.run();
   EXPECT_EQ(got, "PRI");

@@ -99,6 +99,18 @@ Code code_of(int grpc_status, std::string_view text, Asks asks) {
 
 }  // namespace
 
+AuthTrouble auth_trouble(const Error& error) {
+  const auto says = [&](const char* text) { return error.message.ends_with(text); };
+  // "not found" is the common name of our certificate, which etcd takes for a user.
+  for (const char* text : {"user name is empty", "user name not found", "permission denied"})
+    if (says(text)) return AuthTrouble::Required;
+  if (says("authentication is not enabled")) return AuthTrouble::Off;
+  if (says("authentication failed, invalid user ID or password")) return AuthTrouble::Rejected;
+  if (says("invalid auth token") || says("revision of auth store is old"))
+    return AuthTrouble::Expired;
+  return AuthTrouble::None;
+}
+
 Error to_error(int grpc_status, std::string_view text, Asks asks) {
   const std::string message =
       text.empty() ? "gRPC status " + std::to_string(grpc_status) : std::string(text);

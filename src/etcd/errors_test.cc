@@ -101,5 +101,22 @@ TEST(EtcdErrors, AnUnknownTextIsJudgedByItsStatus) {
   EXPECT_EQ(to_error(13, "", Asks::Read).message, "gRPC status 13");
 }
 
+TEST(EtcdErrors, WhatOfOurIdentityIsNotTaken) {
+  const auto trouble = [](const char* text) {
+    return auth_trouble(to_error(3, text, Asks::Read).during("Status at 10.0.0.1"));
+  };
+  EXPECT_EQ(trouble("etcdserver: user name is empty"), AuthTrouble::Required);
+  EXPECT_EQ(trouble("auth: permission denied"), AuthTrouble::Required);
+  EXPECT_EQ(trouble("etcdserver: authentication failed, invalid user ID or password"),
+            AuthTrouble::Rejected);
+  EXPECT_EQ(trouble("etcdserver: user name not found"), AuthTrouble::Required);
+  EXPECT_EQ(trouble("etcdserver: authentication is not enabled"), AuthTrouble::Off);
+  EXPECT_EQ(trouble("etcdserver: invalid auth token"), AuthTrouble::Expired);
+  EXPECT_EQ(trouble("etcdserver: revision of auth store is old"), AuthTrouble::Expired);
+  EXPECT_EQ(trouble("etcdserver: unhealthy cluster"), AuthTrouble::None);
+  EXPECT_EQ(auth_trouble({Code::Denied, "TLS handshake with a: the other side refuses us"}),
+            AuthTrouble::None);
+}
+
 }  // namespace
 }  // namespace etcdop::etcd

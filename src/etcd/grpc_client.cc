@@ -86,7 +86,9 @@ Result<Done> must_be_plausible(const MemberList& list) {
 }  // namespace
 
 GrpcClient::GrpcClient(Executor& executor, std::shared_ptr<Connections> connections, Endpoint where)
-    : executor_(executor), connections_(std::move(connections)), where_(std::move(where)) {}
+    : executor_(executor), connections_(std::move(connections)), where_(std::move(where)) {
+  if (where_.token) token_ = *where_.token;
+}
 
 template <class Answer>
 Result<Answer> GrpcClient::call(const Method& method, const std::string& question) {
@@ -285,6 +287,15 @@ Result<Done> GrpcClient::user_add(const std::string& name, const Secret& passwor
   static constexpr Method kMethod{"/etcdserverpb.Auth/UserAdd", "UserAdd", Asks::Write,
                                   kMembershipLimit};
   pb::AuthUserAddRequest question;
+  question.set_name(name);
+  question.set_password(password.reveal());
+  return done(call<pb::HeaderResponse>(kMethod, question.SerializeAsString()));
+}
+
+Result<Done> GrpcClient::user_change_password(const std::string& name, const Secret& password) {
+  static constexpr Method kMethod{"/etcdserverpb.Auth/UserChangePassword", "UserChangePassword",
+                                  Asks::Write, kMembershipLimit};
+  pb::AuthUserChangePasswordRequest question;
   question.set_name(name);
   question.set_password(password.reveal());
   return done(call<pb::HeaderResponse>(kMethod, question.SerializeAsString()));

@@ -62,6 +62,7 @@ class GrpcClient final : public Client {
   Result<KeyHash> hash_kv(std::int64_t revision) override;
   Result<std::uint64_t> snapshot(const SnapshotSink&) override;
   Result<Done> user_add(const std::string& name, const Secret& password) override;
+  Result<Done> user_change_password(const std::string& name, const Secret& password) override;
   Result<Done> user_grant_role(const std::string& user, const std::string& role) override;
   Result<Done> auth_enable() override;
   Result<AuthStatus> auth_status() override;

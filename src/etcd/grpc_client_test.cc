@@ -105,14 +105,11 @@ class GrpcClientTest : public testing::Test {
     EXPECT_TRUE(ended);
   }
   static Endpoint ours() {
-    return {.address = "10.0.0.1",
-            .server_name = {},
-            .tls = false,
-            .cluster = kPeer.cluster,
-            .member = kPeer.member};
+    return {
+        .address = "10.0.0.1", .server_name = {}, .cluster = kPeer.cluster, .member = kPeer.member};
   }
   static Endpoint anybody() {
-    return {.address = "10.0.0.1", .server_name = {}, .tls = false, .cluster = {}, .member = {}};
+    return {.address = "10.0.0.1", .server_name = {}, .cluster = {}, .member = {}};
   }
   sim::Scheduler world_{1};
   Peer peer_{world_};

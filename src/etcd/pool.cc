@@ -20,10 +20,11 @@ constexpr Duration kIdleMax = 5min, kIdleMin = 1s;
 constexpr Duration kSilenceMax = 1s;
 constexpr Duration kFailureKeptMin = 100ms, kFailureKeptMax = 4s;
 
-/// What a connection leads to: an endpoint without who must answer there.
+/// What a connection leads to: an endpoint without who must answer there, and whom it is for.
 Endpoint place_of(Endpoint endpoint) {
   endpoint.cluster.reset();
   endpoint.member.reset();
+  endpoint.token.reset();
   return endpoint;
 }
 

@@ -57,7 +57,7 @@ class PoolTest : public ::testing::Test {
     return std::move(here);
   }
   static Endpoint at(const std::string& address) {
-    return {.address = address, .server_name = {}, .tls = false, .cluster = {}, .member = {}};
+    return {.address = address, .server_name = {}, .cluster = {}, .member = {}};
   }
 
   sim::Scheduler world_{1};
@@ -85,7 +85,7 @@ TEST_F(PoolTest, AddressServerNameAndTlsTellConnectionsApart) {
   run([&] {
     auto named = at("1"), secure = at("1"), expected = at("1");
     named.server_name = "prod-0.prod.ns.svc";
-    secure.tls = true;
+    secure.tls = std::make_shared<const TlsClient::Options>();
     expected.cluster = ClusterId{0xC1};
     expected.member = MemberId{1};
     for (const auto& where : {at("1"), named, secure, expected})

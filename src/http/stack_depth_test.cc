@@ -94,7 +94,7 @@ class StackDepth : public ::testing::Test {
 
   AsioLoop loop_;
   testing::Authority authority_;
-  testing::Identity identity_ = authority_.issue({.names = {"127.0.0.1"}});
+  Identity identity_ = authority_.issue({.names = {"127.0.0.1"}});
 };
 
 TEST_F(StackDepth, TheDeepestPathUsesLessThanHalfOfAStack) {

@@ -132,7 +132,8 @@ ListWatch::Next ListWatch::after_watch(const Result<Done>& ended, bool heard, Du
 }
 
 void ListWatch::complain(const char* doing, const Error& error) {
-  const bool known = std::exchange(complaint_, error.message) == error.message;
+  const bool known = std::exchange(complaint_, error.message) == error.message ||
+                     (scope_.optional && error.code == Code::NotFound);
   log_.write(known ? Level::Debug : Level::Warn, "watching failed, trying again",
              {{"kind", scope_.resource.kind},
               {"namespace", scope_.ns},

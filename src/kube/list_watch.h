@@ -55,6 +55,7 @@ class ListWatch {
     Resource resource;
     std::string ns = {};  ///< Empty: all namespaces.
     std::string label_selector = {};
+    bool optional = false;  ///< The kind may not be installed, which is nothing to warn of.
   };
   ListWatch(Executor&, Random&, Log&, Api&, Mirror&, Scope);
   /// Must have been stopped, if it was started.

@@ -29,6 +29,7 @@ class Reflector final : private Mirror {
   struct Options {
     std::string ns = {};  ///< Empty: all namespaces.
     std::string label_selector = {};
+    bool optional = false;  ///< The kind may not be installed.
   };
   /// The store is not synced before the first list of this one. References are used until stop().
   Reflector(Executor& executor, Random& random, Log& log, Api& api, Store<T>& store,
@@ -36,8 +37,9 @@ class Reflector final : private Mirror {
       : log_(log),
         store_(store),
         ns_(options.ns),
-        list_watch_(executor, random, log, api, *this,
-                    {T::resource, options.ns, std::move(options.label_selector)}) {
+        list_watch_(
+            executor, random, log, api, *this,
+            {T::resource, options.ns, std::move(options.label_selector), options.optional}) {
     store_.expect(ns_);
   }
   void start() { list_watch_.start(); }

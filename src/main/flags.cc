@@ -44,16 +44,20 @@ void declare(CLI::App& app, Flags& flags, Words& words) {
   app.add_option("--metrics-bind-address", flags.metrics_bind_address,
                  "Where metrics are served; 0: nowhere.");
   app.add_flag("--metrics-secure", flags.metrics_secure,
-               "Serve metrics by TLS, with a certificate of our own making, and only to accounts "
-               "that may get the nonResourceURL /metrics.");
+               "Serve metrics by TLS, and only to accounts that may get the nonResourceURL "
+               "/metrics.");
+  app.add_option("--metrics-cert-path", flags.metrics_cert_path,
+                 "Folder with tls.crt and tls.key for --metrics-secure, read again when they "
+                 "change; empty: a certificate of our own making.");
   app.add_option("--health-probe-bind-address", flags.health_probe_bind_address,
                  "Where /healthz and /readyz are served; 0: nowhere.");
   app.add_option("--flight-recorder-bind-address", flags.flight_recorder_bind_address,
                  "Where /debug/flight is served: what the last passes saw and planned, for "
                  "kubectl port-forward. A loopback address; 0: nothing is recorded.");
   app.add_flag("--leader-elect", flags.leader_elect, "Work only while holding the Lease.");
-  app.add_option("--cluster-domain", flags.cluster_domain,
-                 "Accepted; the names that members use need no domain.");
+  app.add_option(
+      "--cluster-domain", flags.cluster_domain,
+      "DNS domain of the cluster, for names in certificates; empty: as resolv.conf says.");
   app.add_option("--operator-image", flags.operator_image,
                  "Image of this program ($OPERATOR_IMAGE); accepted, nothing needs it yet.");
   app.add_option("--etcd-image-repository", flags.etcd_image_repository,
@@ -137,6 +141,8 @@ Result<Flags> parse_flags(std::vector<std::string> words, const Environment& env
   if (auto log = understand_log(said, flags); !log) return log.error();
   if (auto ok = check_address("--metrics-bind-address", flags.metrics_bind_address); !ok)
     return ok.error();
+  if (!flags.metrics_cert_path.empty() && !flags.metrics_secure)
+    return Error{Code::Invalid, "--metrics-cert-path is of no use without --metrics-secure"};
   if (auto ok = check_address("--health-probe-bind-address", flags.health_probe_bind_address); !ok)
     return ok.error();
   if (auto ok =

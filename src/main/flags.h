@@ -14,12 +14,14 @@ struct Flags {
   std::string metrics_bind_address = ":8080";  ///< "0": none.
   /// Metrics by TLS, and only for whom the API server lets have them.
   bool metrics_secure = false;
+  /// A folder with tls.crt and tls.key for that; empty: a certificate of our own making.
+  std::string metrics_cert_path;
   std::string health_probe_bind_address = ":8081";  ///< "0": none.
   /// Of a loopback interface, as what is served has no authorization; "0": none, and nothing is
   /// recorded.
   std::string flight_recorder_bind_address = "127.0.0.1:8082";
   bool leader_elect = false;
-  std::string cluster_domain;  ///< Accepted and without effect.
+  std::string cluster_domain;  ///< Of certificates' names; empty: as resolv.conf says.
   std::string operator_image;
   std::string etcd_image_repository = "quay.io/coreos/etcd";
   std::vector<std::string> watch_namespaces;  ///< Empty: all.

@@ -39,6 +39,14 @@ TEST(Flags, OneDashDoesForTwoAndBooleansTakeAValue) {
   EXPECT_FALSE(parse({"--leader-elect=false"})->leader_elect);
 }
 
+TEST(Flags, ACertificateForMetricsIsForSecureOnes) {
+  auto flags = parse({"--metrics-secure", "--metrics-cert-path=/tls"});
+  ASSERT_TRUE(flags) << flags.error().message;
+  EXPECT_EQ(flags->metrics_cert_path, "/tls");
+  EXPECT_EQ(parse({"--metrics-cert-path=/tls"}).error().message,
+            "--metrics-cert-path is of no use without --metrics-secure");
+}
+
 TEST(Flags, TheEnvironmentIsReadAndTheCommandLineWins) {
   const std::map<std::string, std::string> environment = {
       {"OPERATOR_IMAGE", "op:1"},

@@ -14,12 +14,14 @@
 #include "kube/client.h"
 #include "kube/dialer.h"
 #include "kube/exec_plugin.h"
+#include "main/cluster_domain.h"
 #include "main/flags.h"
 #include "operator/operator.h"
 #include "runtime/access.h"
 #include "runtime/metrics.h"
 #include "runtime/probes.h"
 #include "sys/asio_loop.h"
+#include "sys/certificate_files.h"
 #include "sys/command.h"
 #include "sys/log_writer.h"
 #include "sys/process.h"
@@ -49,6 +51,12 @@ kube::ConfigSources config_sources(const Flags& flags) {
           {}};
 }
 
+std::string cluster_domain(const Flags& flags) {
+  if (!flags.cluster_domain.empty()) return flags.cluster_domain;
+  auto resolv_conf = read_file("/etc/resolv.conf");
+  return cluster_domain_of(resolv_conf ? *resolv_conf : "");
+}
+
 struct Address {
   std::string host;
   std::uint16_t port;
@@ -62,11 +70,34 @@ Address address_of(const std::string& text) {
   return {host, static_cast<std::uint16_t>(std::stoi(text.substr(colon + 1)))};
 }
 
+/// How a connection for metrics begins; none: as it is. The clock and the log outlive it.
+Result<http::Server::Open> scrape_door(const Flags& flags, const WallClock& clock, Log& log) {
+  if (!flags.metrics_secure) return http::Server::Open{};
+  if (flags.metrics_cert_path.empty()) {
+    const auto ours = std::make_shared<SelfSignedServer>(clock, kTlsName);
+    return http::Server::Open(
+        [ours](auto connection) { return ours->over(std::move(connection)); });
+  }
+  const std::string folder = flags.metrics_cert_path + "/";
+  auto loaded = CertificateFiles::load({folder + "tls.crt", folder + "tls.key"}, read_file);
+  if (!loaded) return loaded.error();
+  const auto files = std::make_shared<CertificateFiles>(std::move(*loaded));
+  return http::Server::Open([files, &log, told = std::string()](auto connection) mutable {
+    const auto fresh = files->refresh();
+    const std::string trouble = fresh ? "" : fresh.error().message;
+    if (trouble != told && !fresh)
+      log.error("metrics go on with their old certificate", {{"error", trouble}});
+    told = trouble;
+    return files->over(std::move(connection));
+  });
+}
+
 /// Everything that lives as long as the process does, in the order in which it is built.
 class Manager {
  public:
   Manager(AsioLoop& loop, Log& log, const Flags& flags, kube::Config config,
-          http::HttpClient::Dial dial_api, kube::PluginCredentials* plugin)
+          http::HttpClient::Dial dial_api, kube::PluginCredentials* plugin,
+          http::Server::Open open_scrape)
       : loop_(loop),
         log_(log),
         flags_(flags),
@@ -74,15 +105,17 @@ class Manager {
         plugin_(plugin),
         api_(loop, random_, config_, dial_api, read_file, api_options()),
         lease_api_(loop, random_, config_, std::move(dial_api), read_file, api_options()),
-        etcd_(loop, etcd::network_dial(loop, nullptr)),
-        operator_({loop, random_, clock_, log, api_, lease_api_, etcd_,
-                   flags.flight_recorder_bind_address == "0" ? nullptr : &flight_, &metrics_},
-                  operator_options()),
-        scrape_tls_(clock_, kTlsName),
+        etcd_(loop, etcd::network_dial(loop)),
+        operator_(
+            {loop, random_, clock_, log, api_, lease_api_, etcd_, etcd::network_handshake(loop),
+             flags.flight_recorder_bind_address == "0" ? nullptr : &flight_, &metrics_},
+            operator_options()),
         scrape_access_(api_, loop, log, {}),
         heartbeat_(loop),
         probes_(loop, {}),
-        scrapes_(loop, scrape_options()),
+        scrapes_(loop, {.connections = kScrapersMax,
+                        .idle_limit = kScrapeLimit,
+                        .open = std::move(open_scrape)}),
         flights_(loop, {}) {
     probes_.route("/healthz", [this](const auto&) { return runtime::liveness(heartbeat_); });
     probes_.route("/readyz",
@@ -136,16 +169,10 @@ class Manager {
             .identity = runtime::leader_identity(host_name(), random_),
             .watch_namespaces = flags_.watch_namespaces,
             .images = {flags_.etcd_image_repository},
+            .cluster_domain = cluster_domain(flags_),
             .measured = [this](runtime::Controller::Options options) {
               return runtime::measured(metrics_, std::move(options));
             }};
-  }
-
-  http::Server::Options scrape_options() {
-    http::Server::Options options{.connections = kScrapersMax, .idle_limit = kScrapeLimit};
-    if (flags_.metrics_secure)
-      options.open = [this](auto connection) { return scrape_tls_.over(std::move(connection)); };
-    return options;
   }
 
   void measure() {
@@ -218,7 +245,6 @@ class Manager {
   etcd::Pool etcd_;
   FlightRecorder flight_;
   Operator operator_;
-  SelfSignedServer scrape_tls_;
   runtime::AccessReviews scrape_access_;
   runtime::Heartbeat heartbeat_;
   http::Server probes_, scrapes_, flights_;
@@ -227,6 +253,7 @@ class Manager {
 
 int run(const Flags& flags) {
   keep_heap_small();
+  keep_memory_private();
   LogWriter log({.json = flags.log_as_json, .level = flags.log_level, .sink = {}});
   auto config = kube::load_config(config_sources(flags), read_file);
   if (!config) {
@@ -252,8 +279,15 @@ int run(const Flags& flags) {
               {{"config", config->source}, {"error", dial.error().message}});
     return kExitFailed;
   }
+  auto open_scrape = scrape_door(flags, wall_clock, log);
+  if (!open_scrape) {
+    log.error("cannot serve metrics by TLS: see --metrics-cert-path",
+              {{"error", open_scrape.error().message}});
+    return kExitFailed;
+  }
   int exit_code = kExitFailed;
-  Manager manager(loop, log, flags, std::move(*config), std::move(*dial), plugin.get());
+  Manager manager(loop, log, flags, std::move(*config), std::move(*dial), plugin.get(),
+                  std::move(*open_scrape));
   loop.spawn([&] { exit_code = manager.run(); });
   loop.run();
   log.info("ended", {{"exit_code", exit_code}});

@@ -12,6 +12,7 @@
 #include "operator/cluster/wire.h"
 #include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
+#include "operator/shared/secrets.h"
 #include "runtime/access.h"
 #include "runtime/events.h"
 #include "runtime/leader.h"
@@ -86,6 +87,7 @@ int main(int argc, char** argv) {
   auto manager = etcdop::cluster::permissions();
   for (auto& p : etcdop::member::permissions()) manager.push_back(p);
   for (auto& p : etcdop::defrag::permissions()) manager.push_back(p);
+  for (const auto& p : etcdop::kSecretPermissions) manager.push_back(p);
   for (auto& p : etcdop::runtime::event_permissions()) manager.push_back(p);
   const auto handle = check ? is_fresh : write_file;
   const bool rules_good = handle(dir + "/rbac-manager.yaml", rules(manager));

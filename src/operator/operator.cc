@@ -19,15 +19,18 @@ constexpr auto kInstalledEvery = 1s;  // The same of a kind that may not be inst
 Operator::Operator(Collaborators with, Options options)
     : with_(with),
       options_(std::move(options)),
+      credentials_(with.executor, with.api, with.clock, with.etcd),
       election_(with.lease_api, with.executor, with.clock, with.random, with.log,
                 {.ns = options_.lease_namespace, .identity = options_.identity}),
       events_(with.api, with.executor, with.clock, with.random, with.log, options_.identity),
-      clusters_({with.executor, with.api, stores_, with.etcd, with.clock, with.log, &events_,
-                 with.flight, &cluster_metrics_}),
-      members_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight},
+      clusters_({with.executor, with.api, stores_, with.etcd, with.handshake, credentials_,
+                 with.clock, with.log, options_.cluster_domain, &events_, with.flight,
+                 &cluster_metrics_}),
+      members_({with.executor, with.api, stores_, credentials_.certificates, with.clock, with.log,
+                &events_, with.flight},
                options_.images),
-      defrags_({with.executor, with.api, stores_, with.etcd, with.clock, with.log, &events_,
-                with.flight}),
+      defrags_({with.executor, with.api, stores_, with.etcd, credentials_, with.clock, with.log,
+                &events_, with.flight}),
       cluster_controller_(with.executor, with.random, with.log, controller("etcdcluster"),
                           [this](const auto& key) { return clusters_.reconcile(key); }),
       member_controller_(with.executor, with.random, with.log, controller("etcdmember"),
@@ -77,14 +80,14 @@ std::vector<std::string> Operator::unfilled() const {
 
 /// Under the table of one controller; what both read is watched once.
 template <class Controller, class T>
-void Operator::watch(kube::Store<T>& store, const std::string& selector) {
+void Operator::watch(kube::Store<T>& store, const std::string& selector, bool optional) {
   std::vector<std::string> namespaces = options_.watch_namespaces;
   if (namespaces.empty()) namespaces.emplace_back();
   kube::Api& api = Controller(with_.api).template to_mirror<T>();
   for (const std::string& ns : namespaces) {
-    auto reflector =
-        std::make_shared<kube::Reflector<T>>(with_.executor, with_.random, with_.log, api, store,
-                                             typename kube::Reflector<T>::Options{ns, selector});
+    auto reflector = std::make_shared<kube::Reflector<T>>(
+        with_.executor, with_.random, with_.log, api, store,
+        typename kube::Reflector<T>::Options{ns, selector, optional});
     reflector->start();
     stop_watching_.push_back([reflector] { reflector->stop(); });
   }
@@ -97,7 +100,8 @@ void Operator::watch_all() {
   watch<member::Api>(stores_.volumes, api::v1alpha2::kClusterLabel);
   watch<cluster::Api>(stores_.services, api::v1alpha2::kClusterLabel);
   watch<cluster::Api>(stores_.budgets, api::v1alpha2::kClusterLabel);
-  watch<defrag::Api>(stores_.defrags, "");
+  watch<defrag::Api>(stores_.defrags, "", true);
+  watch<cluster::Api>(stores_.certificates, api::v1alpha2::kClusterLabel, true);
 }
 
 /// Leads, if that is asked for, for as long as the controllers run.
@@ -125,6 +129,14 @@ void Operator::control_defrags() {
   defrag_controller_.start();
 }
 
+/// Who waits for it is looked at when it comes.
+void Operator::await_cert_manager() {
+  while (!stores_.certificates.synced())
+    if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return;
+  for (const auto& cluster : stores_.clusters.all())
+    if (cluster->spec.tls) cluster_controller_.queue().add(cluster->metadata.key());
+}
+
 /// Controllers run on caches that are full.
 void Operator::control() {
   while (!synced())
@@ -134,12 +146,14 @@ void Operator::control() {
   events_.start();
   cluster_controller_.start();
   member_controller_.start();
-  const auto later = with_.executor.spawn([this] { control_defrags(); });
+  const std::vector<std::shared_ptr<Fiber>> later = {
+      with_.executor.spawn([this] { control_defrags(); }),
+      with_.executor.spawn([this] { await_cert_manager(); })};
   Wait forever(with_.executor);
   (void)forever.until();
   Shield orderly(with_.executor, kStopLimit);
-  later->cancel();
-  (void)later->join();
+  for (const auto& fiber : later) fiber->cancel();
+  for (const auto& fiber : later) (void)fiber->join();
   for (runtime::Controller* const controller :
        {&cluster_controller_, &member_controller_, &defrag_controller_})
     if (!controller->stop()) stuck_ = true;

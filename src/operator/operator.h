@@ -10,10 +10,12 @@
 #include "base/random.h"
 #include "base/wall_time.h"
 #include "etcd/client.h"
+#include "etcd/dial.h"
 #include "kube/api.h"
 #include "operator/cluster/reconciler.h"
 #include "operator/defrag/reconciler.h"
 #include "operator/member/reconciler.h"
+#include "operator/shared/credentials.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
@@ -39,6 +41,7 @@ class Operator {
     kube::Api& api;
     kube::Api& lease_api;
     etcd::Clients& etcd;
+    etcd::Handshake handshake;
     FlightRecorder* flight = nullptr;     ///< Null: passes are not recorded.
     runtime::Metrics* metrics = nullptr;  ///< Null: nobody reads what clusters are like.
   };
@@ -48,6 +51,7 @@ class Operator {
     std::string identity;                       ///< Of this process: no other has it.
     std::vector<std::string> watch_namespaces;  ///< Empty: all.
     member::Images images;
+    std::string cluster_domain = "cluster.local";  ///< Of certificates' names.
     /// Given each controller's options before it is made: for metrics.
     std::function<runtime::Controller::Options(runtime::Controller::Options)> measured;
   };
@@ -62,8 +66,8 @@ class Operator {
   /// enough.
   void stop();
 
-  /// Every cache has been filled, but that of EtcdDefrag: where that kind is not installed yet,
-  /// clusters are looked after all the same.
+  /// Every cache has been filled, but those of EtcdDefrag and of Certificates: where these kinds
+  /// are not installed yet, clusters are looked after all the same.
   bool synced() const { return unfilled().empty(); }
   /// The kinds whose caches have not been.
   std::vector<std::string> unfilled() const;
@@ -76,17 +80,19 @@ class Operator {
 
  private:
   template <class Controller, class T>
-  void watch(kube::Store<T>& store, const std::string& selector);
+  void watch(kube::Store<T>& store, const std::string& selector, bool optional = false);
   void watch_all();
   void work();
   void control();
   void control_defrags();
+  void await_cert_manager();
   runtime::Controller::Options controller(
       const char* name, Duration pass_limit = runtime::Controller::Options{}.pass_limit) const;
 
   Collaborators with_;
   Options options_;
   Stores stores_;
+  Credentials credentials_;
   runtime::LeaderElection election_;
   runtime::EventRecorder events_;
   cluster::ClusterMetrics cluster_metrics_;

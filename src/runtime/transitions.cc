@@ -12,15 +12,36 @@ namespace {
 namespace v1 = api::v1alpha2;
 
 /// Reasons that somebody should look at.
-constexpr std::string_view kTroubles[] = {
-    v1::kBootstrapFailed, v1::kClusterUnreachable, v1::kCorrupt,
-    v1::kCrashLooping,    v1::kDataLost,           v1::kDeadlineExceeded,
-    v1::kForeignMember,   v1::kImagePullFailed,    v1::kMembersUnhealthy,
-    v1::kNoSpace,         v1::kNotImplemented,     v1::kObjectRejected,
-    v1::kPodConflict,     v1::kPodRejected,        v1::kPodTemplateConflict,
-    v1::kQuorumLost,      v1::kSplitBrain,         v1::kUnschedulable,
-    v1::kUnsupportedFlag, v1::kUnsupportedVersion, v1::kVersionMismatch,
-    v1::kVolumeConflict};
+constexpr std::string_view kTroubles[] = {v1::kAuthCredentialsRejected,
+                                          v1::kAuthRequiredNotConfigured,
+                                          v1::kAuthorityChanged,
+                                          v1::kAuthorityLost,
+                                          v1::kBootstrapFailed,
+                                          v1::kCertManagerNotInstalled,
+                                          v1::kCertificateInvalid,
+                                          v1::kCertificateMissing,
+                                          v1::kCertificateNotInUse,
+                                          v1::kClusterUnreachable,
+                                          v1::kCorrupt,
+                                          v1::kCrashLooping,
+                                          v1::kDataLost,
+                                          v1::kDeadlineExceeded,
+                                          v1::kForeignMember,
+                                          v1::kImagePullFailed,
+                                          v1::kMembersUnhealthy,
+                                          v1::kNoSpace,
+                                          v1::kNotImplemented,
+                                          v1::kObjectRejected,
+                                          v1::kPodConflict,
+                                          v1::kPodRejected,
+                                          v1::kPodTemplateConflict,
+                                          v1::kQuorumLost,
+                                          v1::kSplitBrain,
+                                          v1::kUnschedulable,
+                                          v1::kUnsupportedFlag,
+                                          v1::kUnsupportedVersion,
+                                          v1::kVersionMismatch,
+                                          v1::kVolumeConflict};
 
 bool is_trouble(std::string_view reason) {
   return std::ranges::find(kTroubles, reason) != std::end(kTroubles);

@@ -60,7 +60,7 @@ Result<Object> head(const std::string& scheme, const TlsServer* tls, const std::
 
 TEST(S3Dialer, SpeaksTlsExactlyIfTheEndpointSaysSo) {
   testing::Authority authority;
-  const testing::Identity identity = authority.issue({.names = {"127.0.0.1"}});
+  const Identity identity = authority.issue({.names = {"127.0.0.1"}});
   auto tls = TlsServer::load(
       {.certificate = identity.certificate, .key = identity.key, .client_ca = {}, .alpn = {}});
   ASSERT_TRUE(tls) << tls.error().message;
@@ -75,7 +75,7 @@ TEST(S3Dialer, SpeaksTlsExactlyIfTheEndpointSaysSo) {
 
 TEST(S3Dialer, TrustsOnlyItsAuthorityAndTheName) {
   testing::Authority authority, other("other");
-  const testing::Identity elsewhere = authority.issue({.names = {"s3.example"}});
+  const Identity elsewhere = authority.issue({.names = {"s3.example"}});
   auto tls = TlsServer::load(
       {.certificate = elsewhere.certificate, .key = elsewhere.key, .client_ca = {}, .alpn = {}});
   ASSERT_TRUE(tls) << tls.error().message;

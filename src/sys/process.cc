@@ -1,6 +1,7 @@
 #include "sys/process.h"
 
 #include <malloc.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,6 +28,12 @@ ProcessUsage process_usage() {
   if (getrusage(RUSAGE_SELF, &usage) == 0)
     out.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   return out;
+}
+
+void keep_memory_private() {
+  const rlimit none{};
+  (void)setrlimit(RLIMIT_CORE, &none);
+  (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
 #ifdef __GLIBC__

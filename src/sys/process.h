@@ -1,4 +1,4 @@
-// What this process uses of the machine, as the kernel counts it.
+// What this process uses of the machine, as the kernel counts it, and what others may see of it.
 #pragma once
 #include <cstdint>
 
@@ -15,5 +15,9 @@ ProcessUsage process_usage();
 void keep_heap_small();
 /// Gives pages of the heap that are free back to the system. Takes milliseconds.
 void give_back_heap();
+
+/// What it keeps in memory, passwords and keys among it, comes into no core file, and no other
+/// process of the same user may look at it.
+void keep_memory_private();
 
 }  // namespace etcdop

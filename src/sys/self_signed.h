@@ -4,21 +4,15 @@
 #include <memory>
 #include <string>
 
-#include "base/secret.h"
 #include "base/wall_time.h"
 #include "sys/tls.h"
+#include "sys/x509.h"
 
 namespace etcdop {
 
-/// PEM, both.
-struct SelfSigned {
-  std::string certificate;
-  Secret key;
-};
-
-/// A new P-256 key and its certificate, for the server `name` (a DNS name; not outside data) from
-/// `from` until `until`. Whoever wants to verify it trusts it itself.
-SelfSigned self_sign(const std::string& name, WallTime from, WallTime until);
+/// A new key and its certificate, for the server `name` (a DNS name) from `from` until `until`.
+/// Whoever wants to verify it trusts it itself.
+Identity self_sign(const std::string& name, WallTime from, WallTime until);
 
 /// A server's end of TLS whose certificate is self-signed, valid for a year, and made anew 30 days
 /// before that ends. The key never leaves the process.

@@ -38,7 +38,7 @@ Result<std::string> greeted(const std::string& trusted, const TlsServer& tls,
   return said;
 }
 
-TlsServer server_of(const SelfSigned& made) {
+TlsServer server_of(const Identity& made) {
   auto server = TlsServer::load({made.certificate, made.key, {}, {}});
   EXPECT_TRUE(server);
   return std::move(*server);
@@ -48,16 +48,16 @@ TlsServer server_of(const SelfSigned& made) {
 const WallTime kBefore = date("2020-01-01T00:00:00Z"), kAfter = date("2100-01-01T00:00:00Z");
 
 TEST(SelfSigned, WhoTrustsTheCertificateBelievesIt) {
-  const SelfSigned made = self_sign(kName, kBefore, kAfter);
+  const Identity made = self_sign(kName, kBefore, kAfter);
   auto said = greeted(made.certificate, server_of(made), kName);
   ASSERT_TRUE(said) << said.error().message;
   EXPECT_EQ(*said, "welcome");
 }
 
 TEST(SelfSigned, NobodyElseDoesNorForAnotherNameNorOutsideItsDates) {
-  const SelfSigned made = self_sign(kName, kBefore, kAfter);
-  const SelfSigned same_name = self_sign(kName, kBefore, kAfter);
-  const SelfSigned over = self_sign(kName, kBefore, date("2020-02-01T00:00:00Z"));
+  const Identity made = self_sign(kName, kBefore, kAfter);
+  const Identity same_name = self_sign(kName, kBefore, kAfter);
+  const Identity over = self_sign(kName, kBefore, date("2020-02-01T00:00:00Z"));
   EXPECT_TRUE(greeted(same_name.certificate, server_of(made), kName).failed_with(Code::Denied));
   EXPECT_TRUE(greeted(made.certificate, server_of(made), "elsewhere").failed_with(Code::Denied));
   EXPECT_TRUE(greeted(over.certificate, server_of(over), kName).failed_with(Code::Denied));

@@ -1,32 +1,20 @@
 #include "sys/tls.h"
 
-#include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include <utility>
+
+#include "sys/openssl.h"
 
 namespace etcdop {
 namespace {
 
-template <auto F>
-struct Free {
-  template <class T>
-  void operator()(T* p) const {
-    F(p);
-  }
-};
+using openssl::Free;
 using Context = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, Free<SSL_free>>;
-using Bio = std::unique_ptr<BIO, Free<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Free<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 
 /// What is encrypted before it is sent: bounds the memory of a large write.
 constexpr std::size_t kPiece = 64 * 1024;
-/// Of a chain or a trust store; Debian's has about 140.
-constexpr int kCertificatesMax = 4096;
 
 /// Why the last call of OpenSSL failed.
 struct Failure {
@@ -41,14 +29,10 @@ bool refuses_us(unsigned long code) {
   return (alert >= 40 && alert <= 49) || alert == SSL_AD_CERTIFICATE_REQUIRED;
 }
 
-/// The oldest reason on OpenSSL's queue, which is then empty: a stale entry would spoil the next
-/// SSL_get_error, of whichever fiber.
+/// As openssl::reason(), and whether the other end's word.
 Failure failure() {
-  const unsigned long code = ERR_get_error();
-  ERR_clear_error();
-  const bool denied = refuses_us(code);
-  const char* reason = ERR_reason_error_string(code);
-  std::string text = reason ? reason : "error " + std::to_string(code);
+  const bool denied = refuses_us(ERR_peek_error());
+  std::string text = openssl::reason();
   // "sslv3 alert certificate expired" in OpenSSL's words, whatever the protocol.
   if (const std::size_t at = text.find(" alert "); denied && at != std::string::npos)
     text = "the other side refuses us: " + text.substr(at + 7);
@@ -59,28 +43,10 @@ Error invalid(const char* option, const std::string& why) {
   return {Code::Invalid, std::string(option) + ": " + why};
 }
 
-Bio reader(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
-/// Calls `use` with each certificate of `pem`; it returns false to refuse one.
 template <class Use>
 Result<Done> each_certificate(const char* option, const std::string& pem, Use use) {
-  const Bio bio = reader(pem);
-  int count = 0;
-  for (; count < kCertificatesMax; ++count) {
-    ERR_clear_error();
-    const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
-    if (!certificate) {
-      const bool end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-      const std::string why = failure().text;
-      if (!end) return invalid(option, "certificate " + std::to_string(count + 1) + ": " + why);
-      break;
-    }
-    if (!use(certificate.get(), count)) return invalid(option, failure().text);
-  }
-  if (count == 0) return invalid(option, "no PEM certificate in it");
-  return Done{};
+  auto done = openssl::each_certificate(pem, use);
+  return done ? done : invalid(option, done.error().message);
 }
 
 Result<Done> use_trust(SSL_CTX* context, const char* option, const std::string& pem) {
@@ -98,11 +64,9 @@ Result<Done> use_identity(SSL_CTX* context, const std::string& certificate, cons
                        : SSL_CTX_add1_chain_cert(context, c)) == 1;
   });
   if (!chain) return chain;
-  const auto no_password = [](char*, int, int, void*) { return -1; };  // Else it asks the terminal.
-  const Key parsed(
-      PEM_read_bio_PrivateKey(reader(key.reveal()).get(), nullptr, no_password, nullptr));
-  if (!parsed) return invalid("key", failure().text + " (an unencrypted PEM key is needed)");
-  if (SSL_CTX_use_PrivateKey(context, parsed.get()) != 1) return invalid("key", failure().text);
+  const openssl::Key parsed = openssl::read_key(key);
+  if (!parsed) return invalid("key", openssl::reason() + " (an unencrypted PEM key is needed)");
+  if (SSL_CTX_use_PrivateKey(context, parsed.get()) != 1) return invalid("key", openssl::reason());
   return Done{};
 }
 
@@ -123,7 +87,7 @@ std::string alpn_list(const std::string& name) {
 }
 
 /// OpenSSL between two memory buffers; we carry what it wants sent and feed it what came.
-class TlsStream final : public Stream {
+class TlsStream : public Stream {
  public:
   TlsStream(std::unique_ptr<Stream> below, Session session)
       : below_(std::move(below)),
@@ -191,6 +155,16 @@ class TlsStream final : public Stream {
   }
 
   void close() override { below_->close(); }
+
+  Result<CertificateFacts> shown() const {
+    const openssl::Certificate leaf(SSL_get1_peer_certificate(session_.get()));
+    const openssl::Bio bio(BIO_new(BIO_s_mem()));
+    check(leaf && bio && PEM_write_bio_X509(bio.get(), leaf.get()) == 1,
+          "who was verified has shown a certificate");
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(bio.get(), &data);
+    return read_certificate({data, static_cast<std::size_t>(size)});
+  }
 
  private:
   /// The handshake failed: says why, to the other end too.
@@ -277,10 +251,15 @@ Result<TlsClient> TlsClient::load(const Options& options) {
   return TlsClient(std::make_unique<Context>(std::move(context), options.alpn));
 }
 
-Result<std::unique_ptr<Stream>> TlsClient::over(std::unique_ptr<Stream> below,
-                                                const std::string& server_name) const {
+class TlsClient::Session final : public TlsStream {
+ public:
+  using TlsStream::TlsStream;
+};
+
+Result<std::unique_ptr<TlsClient::Session>> TlsClient::handshake(
+    std::unique_ptr<Stream> below, const std::string& server_name) const {
   const std::string doing = "TLS handshake with " + server_name;
-  Session session(SSL_new(context_->context.get()));
+  etcdop::Session session(SSL_new(context_->context.get()));
   check(session != nullptr, "OpenSSL has memory");
   SSL_set_connect_state(session.get());
   const std::string alpn = alpn_list(context_->alpn);
@@ -291,11 +270,25 @@ Result<std::unique_ptr<Stream>> TlsClient::over(std::unique_ptr<Stream> below,
   if (server_name.empty() || server_name.find('\0') != std::string::npos ||
       !expect_name(session.get(), server_name))
     return Error{Code::Invalid, doing + ": the server name must be a DNS name or an IP address"};
-  auto stream = std::make_unique<TlsStream>(std::move(below), std::move(session));
+  auto stream = std::make_unique<Session>(std::move(below), std::move(session));
   if (auto ok = stream->handshake(doing); !ok) return ok.error();
   if (!context_->alpn.empty() && !stream->agreed_on(context_->alpn))
     return Error{Code::Unavailable, doing + ": the server does not speak " + context_->alpn};
-  return std::unique_ptr<Stream>(std::move(stream));
+  return stream;
+}
+
+Result<std::unique_ptr<Stream>> TlsClient::over(std::unique_ptr<Stream> below,
+                                                const std::string& server_name) const {
+  auto stream = handshake(std::move(below), server_name);
+  if (!stream) return stream.error();
+  return std::unique_ptr<Stream>(std::move(*stream));
+}
+
+Result<CertificateFacts> TlsClient::look(std::unique_ptr<Stream> below,
+                                         const std::string& server_name) const {
+  auto stream = handshake(std::move(below), server_name);
+  if (!stream) return stream.error();
+  return (*stream)->shown();
 }
 
 struct TlsServer::Context {

@@ -6,6 +6,7 @@
 
 #include "base/secret.h"
 #include "sys/stream.h"
+#include "sys/x509.h"
 
 namespace etcdop {
 
@@ -30,8 +31,14 @@ class TlsClient {
   /// Unavailable: the connection ended first.
   Result<std::unique_ptr<Stream>> over(std::unique_ptr<Stream> below,
                                        const std::string& server_name) const;
+  /// Handshakes likewise, and hangs up: the certificate that the other end has shown.
+  Result<CertificateFacts> look(std::unique_ptr<Stream> below,
+                                const std::string& server_name) const;
 
  private:
+  class Session;
+  Result<std::unique_ptr<Session>> handshake(std::unique_ptr<Stream> below,
+                                             const std::string& server_name) const;
   struct Context;
   explicit TlsClient(std::unique_ptr<Context>);
   std::unique_ptr<Context> context_;

@@ -19,7 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::Authority;
-using testing::Identity;
 using testing::Leaf;
 
 constexpr const char* kName = "member-0.example";
@@ -173,7 +172,7 @@ TEST_F(Tls, AServerOfAnotherAuthorityIsDenied) {
 
 TEST_F(Tls, AnExpiredCertificateIsDenied) {
   expect_denied(
-      client_meets(trusting(), serving({.names = {kName}, .not_after = "20210101000000Z"})),
+      client_meets(trusting(), serving({.names = {kName}, .not_after = "2021-01-01T00:00:00Z"})),
       "certificate has expired");
 }
 

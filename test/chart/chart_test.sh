@@ -69,6 +69,14 @@ in_namespace() {
   done < <(cut -d' ' -f1 "$default" | sort -u | grep -v '^Cluster\|^CustomResource')
 }
 
+# verbs OBJECT RESOURCE: what the rules of the object let be done with it, in a line for each rule.
+verbs() {
+  local rule
+  while read -r rule; do
+    part "$default" "$1" "$rule.verbs" | cut -d= -f2 | xargs
+  done < <(part "$default" "$1" rules | sed -n "s/^\(rules\.[0-9]*\)\.resources\.[0-9]*=\"$2\"$/\1/p")
+}
+
 # selects OBJECT PATH: what the object selects there are labels of the operator's Pods.
 selects() {
   local label
@@ -148,6 +156,17 @@ test_that "what has a namespace is in the release's" in_namespace
 # Rights.
 test_that "the ClusterRole has the rules of rbac-manager.yaml" \
   as_file ClusterRole/etcd-operator-manager-role rules rbac-manager.yaml
+test_that "Secrets are got by name, made and changed: not listed, watched or deleted" \
+  same "$(verbs ClusterRole/etcd-operator-manager-role secrets)" "create get patch"
+test_that "Certificates are asked for and followed, and not deleted" \
+  same "$(verbs ClusterRole/etcd-operator-manager-role certificates)" "create get list patch watch"
+test_that "no other role speaks of Secrets" \
+  same "$(grep -F '"secrets"' "$default" | cut -d' ' -f1)" ClusterRole/etcd-operator-manager-role
+test_that "what cert-manager has beside Certificates is nobody's" \
+  same "$(grep -cF '"cert-manager.io"' "$default")" 1
+for kind in ClusterRole/ Role/; do
+  test_that "no $kind gives everything of something" lacks "$default" "$kind" '"*"'
+done
 test_that "the Role has the rules of rbac-leader-election.yaml" \
   as_file Role/etcd-operator-leader-election-role rules rbac-leader-election.yaml
 test_that "the Lease's rights are in the Role" \
@@ -289,6 +308,15 @@ takes metrics.serviceMonitor.enabled --set metrics.serviceMonitor.enabled=true -
   'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.port="https"' \
   'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.scheme="https"' \
   'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.tlsConfig.insecureSkipVerify=true'
+takes metrics.certificateSecret --set metrics.certificateSecret=seen,metrics.serviceMonitor.enabled=true -- \
+  "$operator $manager.args.3=\"--metrics-cert-path=/etc/etcd-operator/metrics\"" \
+  "$operator $manager.volumeMounts.0.mountPath=\"/etc/etcd-operator/metrics\"" \
+  "$operator $pod.volumes.0.secret.secretName=\"seen\"" \
+  'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.tlsConfig.ca.secret.name="seen"' \
+  'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.tlsConfig.serverName="etcd-operator-metrics.operators.svc"'
+test_that "a certificate for plain metrics is refused" refused \
+  "metrics.certificateSecret needs kubeRbacProxy.enabled=true" \
+  --set metrics.certificateSecret=seen,kubeRbacProxy.enabled=false
 test_that "a ServiceMonitor without authorized metrics is refused" refused \
   "metrics.serviceMonitor.enabled=true needs kubeRbacProxy.enabled=true" \
   --set metrics.serviceMonitor.enabled=true,kubeRbacProxy.enabled=false

@@ -206,6 +206,29 @@ TEST_F(EtcdAuth, ATokenIsKnownToAllMembersUntilItIsOldOrTheyRestart) {
   });
 }
 
+TEST_F(EtcdAuth, AnotherPasswordEndsTheTokensOfTheOneBefore) {
+  run([&] {
+    bootstrap(1, cheap());
+    const Secret other("another");
+    EXPECT_TRUE(refused(at(0)->user_change_password("root", other), Code::Invalid,
+                        "etcdserver: user name not found"));
+    EXPECT_TRUE(at(0)->user_add("root", Secret("first")));
+    EXPECT_TRUE(at(0)->user_change_password("root", Secret(kPassword))) << "while it is off";
+    EXPECT_TRUE(at(0)->user_grant_role("root", "root"));
+    EXPECT_TRUE(at(0)->user_add("bob", Secret(kPassword)));
+    EXPECT_TRUE(at(0)->auth_enable());
+    const Secret before = token(0, "root"), bob = token(0, "bob");
+    EXPECT_TRUE(denied(at(0)->user_change_password("root", other), kNobody));
+    EXPECT_TRUE(denied(with(0, bob)->user_change_password("root", other), kNotRoot));
+    EXPECT_TRUE(with(0, before)->user_change_password("root", other));
+    EXPECT_TRUE(denied(with(0, before)->user_change_password("root", other), kStale));
+    EXPECT_TRUE(with(0, bob)->alarms()) << "only those of that user";
+    EXPECT_TRUE(denied(at(0)->authenticate("root", Secret(kPassword)),
+                       "etcdserver: authentication failed, invalid user ID or password"));
+    EXPECT_TRUE(at(0)->authenticate("root", other));
+  });
+}
+
 // A put is checked when it is applied, and by then somebody has been given a role.
 TEST_F(EtcdAuth, AChangeOfUsersOvertakesAPut) {
   run([&] {

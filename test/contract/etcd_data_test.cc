@@ -12,14 +12,13 @@ const std::string kNoSpace = "etcdserver: mvcc: database space exceeded";
 
 class EtcdData : public EtcdContract {
  protected:
-  /// Puts until it is refused. Whether it was, for want of space.
+  /// Puts until it is refused. Whether it was, for want of space: etcd compares its quota with what
+  /// it had at its last commit, which it makes every 100 ms, so it is given time between two puts.
   bool fill(std::size_t node) {
     const std::string much(400'000, 'x');
-    for (int i = 0; i < 40; ++i) {
-      auto put = keys(node).put("fill", much);
-      if (!put) return bool(refused(put, Code::Lost, kNoSpace));
-    }
-    return false;
+    return eventually(
+        [&] { return bool(refused(keys(node).put("fill", much), Code::Lost, kNoSpace)); },
+        kStartMax);
   }
   std::vector<Alarm> alarms(std::size_t node) {
     auto all = at(node)->alarms();

@@ -153,7 +153,6 @@ class RealEtcds final : public Etcds {
   etcd::Endpoint endpoint(std::size_t node) override {
     return {.address = "127.0.0.1",
             .server_name = places_[node].name,
-            .tls = false,
             .cluster = std::nullopt,
             .member = std::nullopt};
   }

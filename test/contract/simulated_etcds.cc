@@ -105,7 +105,6 @@ class SimulatedEtcds final : public Etcds {
   etcd::Endpoint endpoint(std::size_t node) override {
     return {.address = address(node),
             .server_name = name(node),
-            .tls = false,
             .cluster = std::nullopt,
             .member = std::nullopt};
   }

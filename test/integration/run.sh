@@ -9,6 +9,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
 . tools/env.sh
+# shellcheck source=operator.sh
+. test/integration/operator.sh
 manager=$PWD/out/dev/manager
 out=$PWD/out/test/integration
 world=$(mktemp -d)
@@ -74,11 +76,7 @@ counted recipes test/recipes/api_only.sh "$out/standin" "$manager" "$out/recipes
 
 # The operator has the rights that the chart gives it, and no others.
 user=operator-under-test
-{
-  printf 'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: %s}\n' "$user"
-  cat charts/etcd-operator/files/rbac-manager.yaml
-} | kubectl apply -f - >"$out/rbac.log"
-kubectl create clusterrolebinding "$user" --clusterrole="$user" --user="$user" >>"$out/rbac.log"
+grant "$user" >"$out/rbac.log"
 
 addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0 --flight-recorder-bind-address=127.0.0.1:0"
 flags=(--dir "$out" --act-as "$user"

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import ssl
@@ -242,6 +243,32 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.answer(metrics, "t"), (503, "the API server does not say whether you may get /metrics\n"))
         ports = self.served(config)
         self.assertEqual(self.answer(f"http://127.0.0.1:{ports['metrics']}/metrics")[0], 200)
+
+    def take_for_metrics(self, name):
+        """That certificate is in the folder "metrics" from now on. Its text."""
+        os.makedirs(self.path("metrics"), exist_ok=True)
+        for kind in ("key", "crt"):
+            shutil.copy(self.path(f"{name}.{kind}"), self.path(f"metrics/tls.{kind}"))
+        with open(self.path(f"{name}.crt"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_metrics_show_the_certificate_that_the_folder_has(self):
+        self.certificate("ca", 10)
+        for name in ("server", "first", "second"):
+            self.certificate(name, 10, ca="ca")
+        config, flags = self.kubeconfig(self.server(), {"token": "t"}), ("--metrics-secure", "--metrics-cert-path",
+                                                                         self.path("metrics"))
+        first = self.take_for_metrics("first")
+        address = ("127.0.0.1", self.served(config, *flags)["metrics"])
+        self.assertEqual(ssl.get_server_certificate(address), first)
+        second = self.take_for_metrics("second")
+        self.assertEqual(ssl.get_server_certificate(address), second)
+        os.remove(self.path("metrics/tls.key"))
+        self.assertEqual(ssl.get_server_certificate(address), second, "it was taken once")
+        done = self.run_to_end("--kubeconfig", config, *flags)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(json.loads(done.stdout + done.stderr)["error"],
+                         f"{self.path('metrics/tls.key')}: No such file or directory")
 
     def told(self, config):
         """All that the manager says, as loudly as it can, until it complains for the second time or ends."""

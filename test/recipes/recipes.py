@@ -13,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 import yaml
@@ -39,7 +40,8 @@ def objects(kind, namespace):
 class Story:
     def __init__(self, options):
         self.options = options
-        self.facts = {"ns": options.namespace, "cluster": CLUSTER, "version": options.version}
+        self.files = tempfile.TemporaryDirectory()
+        self.facts = {"ns": options.namespace, "cluster": CLUSTER, "version": options.version, "files": self.files.name}
 
     def look(self):
         """What rows refer to: as it is now, but for the cluster's id, which must not change."""

@@ -1,45 +1,44 @@
 // Certificates for tests, made in memory: an authority and what it signs.
 #pragma once
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/secret.h"
+#include "sys/x509.h"
 
 namespace etcdop::testing {
 
-/// PEM, both.
-struct Identity {
-  std::string certificate;
-  Secret key;
-};
-
-/// What to sign. Dates are YYYYMMDDHHMMSSZ, fixed, so that no test looks at the clock.
+/// What to sign. Dates are fixed, so that no test looks at the clock.
 struct Leaf {
   std::string common_name = "leaf";
   std::vector<std::string> names = {};  ///< Subject alternative names: DNS names and IP addresses.
   bool server = true, client = true;    ///< Extended key usages.
-  std::string not_before = "20200101000000Z", not_after = "21000101000000Z";
+  std::string not_before = "2020-01-01T00:00:00Z", not_after = "2100-01-01T00:00:00Z";
 };
 
-/// A certificate authority with a fresh P-256 key.
+/// A certificate authority with a fresh key.
 class Authority {
  public:
   /// Self-signed.
-  explicit Authority(const std::string& common_name = "test authority");
-  ~Authority();
-  Authority(Authority&&) noexcept;
+  explicit Authority(const std::string& common_name = "test authority")
+      : Authority(sign({.common_name = common_name}, nullptr, true)) {}
   /// PEM.
-  const std::string& certificate() const { return certificate_; }
-  Identity issue(const Leaf&);
+  const std::string& certificate() const { return identity_.certificate; }
+  Identity issue(const Leaf& leaf) const { return sign(leaf, &identity_, false); }
   /// An authority signed by this one.
-  Authority intermediate(const std::string& common_name);
+  Authority intermediate(const std::string& common_name) const {
+    return Authority(sign({.common_name = common_name}, &identity_, true));
+  }
 
  private:
-  struct Signer;
-  explicit Authority(std::unique_ptr<Signer>);
-  std::unique_ptr<Signer> signer_;
-  std::string certificate_;
+  explicit Authority(Identity identity) : identity_(std::move(identity)) {}
+  static Identity sign(const Leaf& leaf, const Identity* by, bool authority) {
+    return *etcdop::issue(
+        {leaf.common_name, leaf.names, authority, leaf.server && !authority,
+         leaf.client && !authority, *from_rfc3339(leaf.not_before), *from_rfc3339(leaf.not_after)},
+        by);
+  }
+  Identity identity_;
 };
 
 }  // namespace etcdop::testing

@@ -15,13 +15,18 @@ build() {
   mkdir -p "$out"
   CGO_ENABLED=0 go -C "$cluster_dir/mods/$1" build -trimpath -buildvcs=false -ldflags="-s -w ${2:-}" -o "$out/" "$what"
   [ ! -e "$out/server" ] || mv "$out/server" "$out/etcd"
+  # Its CRDs lie in its module.
+  if [ "$1" = cert-manager ]; then
+    install -D -m 644 -t "$out/crds" \
+      "$(go -C "$cluster_dir/mods/$1" list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml
+  fi
   touch "$out/done"
   echo "build.sh: $1: $((SECONDS - start)) s"
 }
 
 if [ $# = 0 ]; then
   for v in $ETCD_VERSIONS; do set -- "$@" "etcd-$v"; done
-  set -- "$@" k8s cni coredns local-path helm versitygw
+  set -- "$@" k8s cni coredns local-path helm versitygw cert-manager
 fi
 for name; do
   case $name in

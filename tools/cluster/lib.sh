@@ -33,25 +33,28 @@ until_ok() {
   done
 }
 
+# forget FILE: waits until the process recorded in FILE is gone, and removes the record.
+forget() {
+  for _ in {1..100}; do
+    alive "$1" || break
+    sleep 0.1
+  done
+  ! alive "$1" || echo "${0##*/}: $1 does not end" >&2
+  rm -f "$1"
+}
+
 # stop_all: kills every process that `start` recorded and waits until each is gone. Nodes first: with a node's PID 1
 # ends all that runs there, and its mounts are freed.
 stop_all() {
   local f pid child
-  for f in "$STATE"/run/node*.pid "$STATE"/run/kube-*.pid "$STATE"/run/etcd.pid; do
+  for f in "$STATE"/run/node*.pid "$STATE"/run/cert-manager.pid "$STATE"/run/kube-*.pid "$STATE"/run/etcd.pid; do
     alive "$f" || continue
     read -r pid _ <"$f"
     read -r child 2>/dev/null <"/proc/$pid/task/$pid/children" || true
     # A node's process waits for its PID 1, and that is gone only after all its children are.
     if [[ ${f##*/} == node* && -n ${child:-} ]]; then kill -KILL "${child%% *}"; else kill -KILL "$pid"; fi
   done
-  for f in "$STATE"/run/*.pid; do
-    for _ in {1..100}; do
-      alive "$f" || break
-      sleep 0.1
-    done
-    ! alive "$f" || echo "${0##*/}: $f does not end" >&2
-    rm -f "$f"
-  done
+  for f in "$STATE"/run/*.pid; do forget "$f"; done
 }
 
 # any_alive: whether anything that `start` recorded runs.

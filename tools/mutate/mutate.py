@@ -28,7 +28,9 @@ FILES = tuple(f"src/operator/{name}.cc" for name in (
     "cluster/plan", "cluster/census", "cluster/conditions", "cluster/objects", "cluster/spec", "cluster/version_change",
     "member/plan", "member/conditions", "member/objects", "shared/etcd_pod", "shared/finalizer", "shared/member_endpoint",
     "shared/refusals", "shared/status_patch", "cluster/reconciler", "cluster/ask", "cluster/act", "cluster/children",
-    "cluster/alarms", "cluster/away", "member/reconciler", "defrag/plan", "defrag/health", "defrag/rule", "defrag/reconciler"))
+    "cluster/alarms", "cluster/away", "cluster/security", "cluster/issuing", "cluster/proofs", "shared/tls",
+    "shared/certificates", "shared/passwords", "shared/secrets", "shared/sessions", "member/reconciler", "defrag/plan",
+    "defrag/health", "defrag/rule", "defrag/reconciler"))
 # The alternatives of `Step`, from plan.h; NoStep is what each becomes.
 STEPS = re.compile(r"using Step =\s*std::variant<NoStep, ([^>]*)>")
 

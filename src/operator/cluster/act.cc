@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/v1alpha2/names.h"
+#include "base/joined.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/news.h"
 #include "operator/cluster/objects.h"
@@ -50,13 +51,19 @@ struct Actor {
   /// 14523; seen after one restart in four). So where one refuses, the next is asked: Unavailable
   /// says that nothing was done.
   template <class Change>
-  Result<Done> change(const What& what, Change change, const std::string& victim = "") const {
+  Result<Done> ask_voters(Change change, const std::string& victim = "") const {
     Result<Done> done = Error{Code::Unavailable, "no member leads"};
     for (const Seat* voter : changers(victim)) {
       done = change(*with.etcd.at(endpoints.at(voter->name)));
       if (!done.failed_with(Code::Unavailable)) break;
     }
     if (!done) return Error(done.error()).during(to_string(plan.step));
+    return done;
+  }
+  template <class Change>
+  Result<Done> change(const What& what, Change change, const std::string& victim = "") const {
+    auto done = ask_voters(change, victim);
+    if (!done) return done;
     with.log.info("etcd membership changed", {{"cluster", to_string(seen.cluster.metadata.key())},
                                               {"step", to_string(plan.step)}});
     tell(what);
@@ -209,6 +216,133 @@ struct Actor {
 
   Result<Done> operator()(const ReleaseMember& step) const {
     return release_finalizer(with.api, with.stores, {ns(), step.name}, step.uid);
+  }
+
+  /// Under the version that was read: what somebody else has written is seen by the next pass.
+  Result<Done> write_secret(const std::string& name, const char* type, json::object data) const {
+    const api::ObjectKey key{ns(), name};
+    auto there = with.credentials.secrets.get(key);
+    if (there && !is_ours((*there)->metadata, seen.cluster))
+      return Error{Code::AlreadyExists,
+                   "Secret " + name + " belongs to somebody else: rename it or the cluster"};
+    return there ? change_secret((*there)->metadata, std::move(data))
+                 : create_secret(name, type, data);
+  }
+
+  Result<Done> create_secret(const std::string& name, const char* type,
+                             const json::object& data) const {
+    return noted(name,
+                 with.api.create<kube::SecretObject>(ns(), secret(seen.cluster, name, type, data)));
+  }
+
+  Result<Done> change_secret(const api::ObjectMeta& now, json::object data) const {
+    return noted(
+        now.name,
+        with.api.merge_patch<kube::SecretObject>(
+            now.key(), {{"metadata", {{"uid", now.uid}, {"resourceVersion", now.resource_version}}},
+                        {"data", std::move(data)}}));
+  }
+
+  Result<Done> noted(const std::string& name, Result<kube::SecretObject> written) const {
+    if (!written) {
+      with.credentials.secrets.expire({ns(), name});
+      return Error(written.error()).during("write Secret " + name);
+    }
+    with.credentials.secrets.wrote(std::move(*written));
+    return Done{};
+  }
+
+  Result<Done> operator()(const IssueCertificate& step) const {
+    const auto all = managed_secrets_of(seen.cluster);
+    const auto wanted = std::ranges::find(all, step.secret, &ManagedSecret::name);
+    if (wanted == all.end()) return Error{Code::Conflict, "Secret " + step.secret + " is not ours"};
+    auto done = wanted->authority.empty() ? make_authority(*wanted) : sign(*wanted, step.names);
+    if (done)
+      with.log.info("certificate issued",
+                    {{"cluster", to_string(seen.cluster.metadata.key())}, {"secret", step.secret}});
+    return done;
+  }
+  /// Never in the place of another one, which members may trust by now.
+  Result<Done> make_authority(const ManagedSecret& wanted) const {
+    auto made = issue(request_for(wanted, {}));
+    if (!made) return made.error();
+    return create_secret(wanted.name, "kubernetes.io/tls", data_of(*made, made->certificate));
+  }
+
+  /// By what a Secret says, in which a person may have put something: what those who trust it would
+  /// not believe is not written.
+  Result<Done> sign(const ManagedSecret& wanted, const std::vector<std::string>& names) const {
+    auto by = with.credentials.secrets.get({ns(), wanted.authority});
+    if (!by) return Error(by.error()).during("sign for " + wanted.name);
+    const Identity signer{(*by)->value(kCertificateKey).reveal(), (*by)->value(kPrivateKeyKey)};
+    const std::string trusted = (*by)->value(kAuthorityKey).reveal();
+    const CertificateRequest request = request_for(wanted, names);
+    auto made = issue(request, &signer);
+    if (!made) return Error(made.error()).during("sign for " + wanted.name);
+    const auto faults = [&] {
+      return faults_of(*made, trusted, {request.server, request.client}, with.clock.wall_now());
+    };
+    if (!faults().empty()) made->certificate += signer.certificate;  // One between them.
+    if (const auto why = faults(); !why.empty())
+      return Error{Code::Conflict, "Secret " + wanted.authority + " cannot sign: " + joined(why)};
+    return write_secret(wanted.name, "kubernetes.io/tls", data_of(*made, trusted));
+  }
+
+  CertificateRequest request_for(const ManagedSecret& wanted,
+                                 const std::vector<std::string>& names) const {
+    using Kind = ManagedSecret::Kind;
+    const bool both = wanted.kind == Kind::Server || wanted.kind == Kind::Peer;
+    const WallTime now = with.clock.wall_now();
+    const std::chrono::seconds life(wanted.duration_s);
+    return {.common_name = wanted.common_name,
+            .names = names,
+            .authority = wanted.kind == Kind::Authority,
+            .server = both,
+            .client = both || wanted.kind == Kind::Client,
+            // One that lives for minutes allows less.
+            .from = now + -std::min(std::chrono::seconds(kClocksDiffer), life / 10),
+            .until = now + life};
+  }
+
+  Result<Done> operator()(const RecordPassword&) const {
+    const KeptPasswords kept = to_keep(with.credentials.sessions.passwords_of(seen.cluster));
+    return write_secret(auth_secret_name(seen.cluster.metadata.name), "Opaque", data_of(kept));
+  }
+
+  /// A root that is there already may have been made with another password.
+  Result<Done> operator()(const EnableAuth&) const {
+    const Secret password = with.credentials.sessions.passwords_of(seen.cluster).kept.password;
+    if (password.empty()) return Error{Code::Conflict, "no password of root is recorded"};
+    auto done = ask_voters([&](etcd::Client& client) {
+      auto made = client.user_add(kRoot, password);
+      if (made.failed_with(Code::AlreadyExists))
+        made = client.user_change_password(kRoot, password);
+      if (made) made = client.user_grant_role(kRoot, kRoot);
+      return made ? client.auth_enable() : made;
+    });
+    if (done) tell_of_auth("etcd authentication enabled", v1::kAuthEnabled);
+    return done;
+  }
+
+  Result<Done> operator()(const ChangePassword&) const {
+    const Secret next = with.credentials.sessions.passwords_of(seen.cluster).kept.next;
+    if (next.empty()) return Error{Code::Conflict, "no next password of root is recorded"};
+    auto done =
+        ask_voters([&](etcd::Client& client) { return client.user_change_password(kRoot, next); });
+    with.credentials.sessions.password_changed(seen.cluster.metadata.key());  // Or perhaps not.
+    if (done) tell_of_auth("etcd password of root changed", v1::kPasswordChanged);
+    return done;
+  }
+
+  void tell_of_auth(const char* words, const char* reason) const {
+    with.log.info(words, {{"cluster", to_string(seen.cluster.metadata.key())}});
+    if (!with.events) return;
+    with.events->record({.regarding = object_of(seen),
+                         .related = std::nullopt,
+                         .warning = false,
+                         .reason = reason,
+                         .action = "ChangeAuthentication",
+                         .note = words});
   }
 };
 

@@ -2,10 +2,12 @@
 #pragma once
 #include "base/log.h"
 #include "base/wall_time.h"
+#include "etcd/dial.h"
 #include "operator/cluster/ask.h"
 #include "operator/cluster/cluster_metrics.h"
 #include "operator/cluster/plan.h"
 #include "operator/cluster/wire.h"
+#include "operator/shared/credentials.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/stores.h"
 #include "runtime/events.h"
@@ -18,11 +20,14 @@ struct Collaborators {
   Api api;
   Stores& stores;
   etcd::Clients& etcd;
+  etcd::Handshake handshake;
+  Credentials& credentials;
   WallClock& clock;
   Log& log;
-  runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.
-  FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
-  ClusterMetrics* metrics = nullptr;         ///< Null: nothing is measured.
+  std::string cluster_domain = "cluster.local";  ///< Of certificates' names.
+  runtime::EventRecorder* events = nullptr;      ///< Null: nobody is told.
+  FlightRecorder* flight = nullptr;              ///< Null: nothing is recorded.
+  ClusterMetrics* metrics = nullptr;             ///< Null: nothing is measured.
 };
 
 /// The API server itself had the object of this UID, and it was not going.

@@ -16,6 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
+/// Of a member of prod/db, without TLS.
+std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
+
 constexpr WallTime kNow{1795233378s};
 
 /// "a7" per voter: a letter and the hash of its data; "-" for a hash: it did not tell. Then: x
@@ -42,7 +45,7 @@ Observation observe(const std::string& text, const std::string& accused = "") {
     const auto has = [&](char c) { return word.find(c, 2) != std::string::npos; };
     Seat& seat = seen.seats.emplace_back();
     seat.name = word.substr(0, 1);
-    seat.peer_url = peer_url({"prod", "db"}, seat.name);
+    seat.peer_url = url_of(seat.name);
     seat.listed = Seat::Listed{{seen.seats.size()}, has('l'), true};
     seat.answer = Seat::Answer{"3.6.16", {has('?') ? 0U : 1U}};
     seat.pod = Seat::Pod{"node", true};

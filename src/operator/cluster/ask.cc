@@ -15,6 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kHashLimit = 20s;    // Some 6 GB; a pass has 60 s, and may ask twice.
 constexpr auto kHashesAgain = 60s;  // Where not all voters have told.
+// A member that has just given a token is ahead of the others by a round trip.
+constexpr int kTimesAsRoot = 3;
+constexpr auto kAsRootAgain = 20ms;
 
 std::string url_of(const etcd::Member& member) {
   return member.peer_urls.empty() ? "" : member.peer_urls.front();
@@ -69,6 +72,11 @@ bool is_member_of(const etcd::MemberList& list, const Seat& seat) {
   });
 }
 
+template <class T>
+etcd::AuthTrouble trouble_of(const Result<T>& answer) {
+  return answer ? etcd::AuthTrouble::None : etcd::auth_trouble(answer.error());
+}
+
 }  // namespace
 
 /// Whether the member at that address is ours by name, in an etcd cluster that is not ours: its
@@ -80,17 +88,41 @@ bool Questions::lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat) {
   return list && ours && list->header.cluster != *ours && is_member_of(*list, seat);
 }
 
-Questions::Answers Questions::ask_status(Observation& seen, const Endpoints& endpoints) {
+/// Asks, and again if a member wants to know who asks and we can say it: it may not know our token
+/// any more, or not yet.
+void Questions::ask_as_root(const Observation& seen, Endpoints& endpoints,
+                            const std::function<etcd::AuthTrouble()>& ask) {
+  sessions_.equip(seen.cluster, endpoints);
+  for (int times = 1; sessions_.note_refusal(seen.cluster, ask()) && times < kTimesAsRoot;
+       ++times) {
+    (void)executor_.sleep(kAsRootAgain);
+    sessions_.equip(seen.cluster, endpoints);
+    if (!endpoints.begin()->second.token) return;
+  }
+}
+
+Questions::Answers Questions::ask_status(Observation& seen, Endpoints& endpoints) {
   Answers answers;
-  std::vector<std::function<void()>> calls;
   for (Seat& seat : seen.seats)
     if (endpoints.contains(seat.name) && answers.size() < kMembersAskedMax)
       answers.emplace_back(&seat, Error{Code::Unavailable, "not asked"});
-  for (auto& answer : answers)
-    calls.emplace_back([&answer, client = etcd_.at(endpoints.at(answer.first->name))] {
-      answer.second = client->status();
+  std::vector<Answers::value_type*> whom;
+  for (auto& answer : answers) whom.push_back(&answer);
+  ask_as_root(seen, endpoints, [&] {
+    std::vector<std::function<void()>> calls;
+    for (auto* answer : whom)
+      calls.emplace_back([answer, client = etcd_.at(endpoints.at(answer->first->name))] {
+        answer->second = client->status();
+      });
+    side_by_side(executor_, calls);
+    auto refused = etcd::AuthTrouble::None;
+    std::erase_if(whom, [&](const auto* answer) {
+      const auto trouble = trouble_of(answer->second);
+      if (trouble != etcd::AuthTrouble::None) refused = trouble;
+      return trouble == etcd::AuthTrouble::None;
     });
-  side_by_side(executor_, calls);
+    return refused;
+  });
   return answers;
 }
 
@@ -203,13 +235,18 @@ Questions::Told Questions::note_answers(Observation& seen, const Endpoints& endp
 
 /// Status of every member side by side, then one linearizable list from whoever leads, or else from
 /// a voter.
-void Questions::ask_all(Observation& seen, const Endpoints& endpoints) {
+void Questions::ask_all(Observation& seen, Endpoints& endpoints) {
   Answers answers = ask_status(seen, endpoints);
   const Told told = note_answers(seen, endpoints, answers);
   if (seen.split || told.sources.empty()) return;
   const Seat& source = *told.sources.front();
-  const auto client = etcd_.at(endpoints.at(source.name));
-  auto list = client->member_list(true);
+  Result<etcd::MemberList> list = Error{Code::Unavailable, "not asked"};
+  std::shared_ptr<etcd::Client> client;
+  ask_as_root(seen, endpoints, [&] {
+    client = etcd_.at(endpoints.at(source.name));
+    list = client->member_list(true);
+    return trouble_of(list);
+  });
   if (!list) {
     seen.etcd_error = list.error().message;
     return;
@@ -234,7 +271,26 @@ void Questions::ask_all(Observation& seen, const Endpoints& endpoints) {
   compare_data(seen, endpoints);
 }
 
-void Questions::ask(Observation& seen, const Endpoints& endpoints) {
+/// Whether authentication is on, until the status records it. Who may not know is told in words,
+/// and so it is on.
+void Questions::ask_about_auth(Observation& seen, Endpoints& endpoints) {
+  const bool asks =
+      wants_auth(seen.cluster) && !seen.cluster.status.auth_enabled && seen.linearizable;
+  std::optional<bool> enabled;
+  if (asks && endpoints.begin()->second.token) enabled = true;
+  for (const Seat& seat : seen.seats) {
+    if (!asks || enabled || !seat.answer || !endpoints.contains(seat.name)) continue;
+    auto status = etcd_.at(endpoints.at(seat.name))->auth_status();
+    if (status) enabled = status->enabled;
+    else if (sessions_.note_refusal(seen.cluster, etcd::auth_trouble(status.error())))
+      enabled = true;
+    break;
+  }
+  seen.auth = sessions_.of(seen.cluster);
+  seen.auth.enabled = enabled;
+}
+
+void Questions::ask(Observation& seen, Endpoints& endpoints) {
   const api::ObjectKey key = seen.cluster.metadata.key();
   std::string whom;
   for (const Seat& seat : seen.seats)
@@ -243,9 +299,11 @@ void Questions::ask(Observation& seen, const Endpoints& endpoints) {
   const Instant began = executor_.now();
   if (!breaker_.lets_through(key, whom, began)) {
     seen.etcd_error = breaker_.why(key);
+    seen.auth = sessions_.of(seen.cluster);
     return;
   }
   ask_all(seen, endpoints);
+  ask_about_auth(seen, endpoints);
   const bool answered =
       endpoints.empty() || seen.split ||
       std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });

@@ -1,5 +1,6 @@
 // What etcd says: the part of an observation that is asked of the members.
 #pragma once
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "operator/cluster/breaker.h"
 #include "operator/cluster/observation.h"
 #include "operator/shared/member_endpoint.h"
+#include "operator/shared/sessions.h"
 
 namespace etcdop::cluster {
 
@@ -17,10 +19,11 @@ namespace etcdop::cluster {
 /// of it.
 class Questions {
  public:
-  Questions(Executor& executor, etcd::Clients& etcd) : executor_(executor), etcd_(etcd) {}
+  Questions(Executor& executor, etcd::Clients& etcd, Sessions& sessions)
+      : executor_(executor), etcd_(etcd), sessions_(sessions) {}
   /// Adds what etcd says; what costs each pass seconds of waiting, for nothing, is not asked in
-  /// each. Suspends; every call has a deadline.
-  void ask(Observation& seen, const Endpoints& endpoints);
+  /// each. Endpoints are given the token of root. Suspends; every call has a deadline.
+  void ask(Observation& seen, Endpoints& endpoints);
   void forget(const api::ObjectKey& key) {
     breaker_.forget(key);
     hashes_.erase(key);
@@ -36,8 +39,11 @@ class Questions {
     std::map<std::string, etcd::MemberId> ids;
     std::vector<const Seat*> sources;
   };
-  void ask_all(Observation& seen, const Endpoints& endpoints);
-  Answers ask_status(Observation& seen, const Endpoints& endpoints);
+  void ask_as_root(const Observation& seen, Endpoints& endpoints,
+                   const std::function<etcd::AuthTrouble()>& ask);
+  void ask_about_auth(Observation& seen, Endpoints& endpoints);
+  void ask_all(Observation& seen, Endpoints& endpoints);
+  Answers ask_status(Observation& seen, Endpoints& endpoints);
   void list_alarms(Observation& seen, etcd::Client& source, Answers& answers);
   Told note_answers(Observation& seen, const Endpoints& endpoints, Answers& answers);
   void compare_data(Observation& seen, const Endpoints& endpoints);
@@ -50,6 +56,7 @@ class Questions {
 
   Executor& executor_;
   etcd::Clients& etcd_;
+  Sessions& sessions_;
   /// A hash costs a member a look at all of its data, so it is not asked for in each pass. While
   /// CORRUPT is raised nothing is written, so it stays what it is.
   struct Hashes {

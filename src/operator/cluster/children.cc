@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "operator/cluster/issuing.h"
 #include "operator/cluster/news.h"
 #include "operator/cluster/objects.h"
 #include "operator/shared/owner.h"
@@ -12,6 +13,8 @@ namespace {
 
 using api::v1alpha2::EtcdCluster;
 
+constexpr const char* kCertificates[] = {"-server", "-operator-client", "-peer"};
+
 void come_back(Plan& plan, Duration after) {
   plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(after));
 }
@@ -19,14 +22,23 @@ void come_back(Plan& plan, Duration after) {
 }  // namespace
 
 std::string Children::why(const api::ObjectKey& key) const {
-  const std::string service = service_refusals_.why(key);
-  return service.empty() ? budget_refusals_.why(key) : service;
+  for (const char* const kind : kCertificates)
+    if (std::string why = certificate_refusals_.why({key.ns, key.name + kind}); !why.empty())
+      return why;
+  if (std::string why = service_refusals_.why(key); !why.empty()) return why;
+  return budget_refusals_.why(key);
 }
 
 void Children::forget(const api::ObjectKey& key) {
   service_refusals_.forget(key);
   budget_refusals_.forget(key);
+  forget_certificates(key);
   contested_.forget(key);
+}
+
+void Children::forget_certificates(const api::ObjectKey& key) {
+  for (const char* const kind : kCertificates)
+    certificate_refusals_.forget({key.ns, key.name + kind});
 }
 
 Result<Done> Children::drop_budget(const api::ObjectKey& key) {
@@ -37,6 +49,19 @@ Result<Done> Children::drop_budget(const api::ObjectKey& key) {
   if (*gone) with_.stores.budgets.wrote(std::move(**gone));
   else with_.stores.budgets.saw_deleted(key, there->metadata.uid);
   return Done{};
+}
+
+/// What is there already. One of ours that we did not see has lost the label that we watch by, or
+/// was made by who gave it none.
+template <class T>
+Result<T> Children::relabelled(const api::ObjectKey& key, const Observation& seen,
+                               const Json& wanted) {
+  auto there = with_.api.get<T>(key);
+  if (!there || !is_ours(there->metadata, seen.cluster) || cluster_of(there->metadata))
+    return there;
+  return with_.api.merge_patch<T>(
+      key, {{"metadata",
+             {{"uid", there->metadata.uid}, {"labels", wanted.at("metadata").at("labels")}}}});
 }
 
 template <class T>
@@ -60,7 +85,7 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
     return Done{};
   }
   auto made = with_.api.create<T>(key.ns, wanted);
-  if (made.failed_with(Code::AlreadyExists)) made = with_.api.get<T>(key);
+  if (made.failed_with(Code::AlreadyExists)) made = relabelled<T>(key, seen, wanted);
   if (!made)
     return Error(made.error()).during(std::string("create ") + T::resource.kind + " " + name);
   if (!is_ours(made->metadata, seen.cluster))
@@ -86,9 +111,8 @@ Result<Done> Children::put(const Wanted<T>& child, const Observation& seen, Plan
 
 /// Told of, and holds up nothing: members are replaced all the same.
 template <class T>
-Result<Done> Children::try_to_put(Refusals& refusals, const Wanted<T>& child,
-                                  const Observation& seen, Plan& plan) {
-  const api::ObjectKey key = seen.cluster.metadata.key();
+Result<Done> Children::try_to_put(Refusals& refusals, const api::ObjectKey& key,
+                                  const Wanted<T>& child, const Observation& seen, Plan& plan) {
   const Instant now = with_.executor.now();
   if (const Duration wait = refusals.wait(key, child.what, now); wait > Duration(0)) {
     come_back(plan, wait);
@@ -96,7 +120,8 @@ Result<Done> Children::try_to_put(Refusals& refusals, const Wanted<T>& child,
   }
   auto done = put(child, seen, plan);
   if (refusals.note(key, child.what, done, now))
-    with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
+    with_.log.warn("refused", {{"cluster", to_string(seen.cluster.metadata.key())},
+                               {"error", done.error().message}});
   if (!refused(done)) return done;
   come_back(plan, kAgainSoon);  // There is something to report.
   return Done{};
@@ -114,6 +139,7 @@ Result<Done> Children::make_services(const EtcdCluster& reported, const Observat
                                      Plan& plan) {
   auto& services = with_.stores.services;
   const bool born = !plan.status.cluster_id.empty();
+  if (auto done = make_certificates(seen, plan); !done) return done;
   if (plan.make_headless_service) {
     const Wanted<kube::Service> wanted{services, "headless service", headless_service(reported)};
     if (auto done = put(wanted, seen, plan); !done) return done;
@@ -123,7 +149,28 @@ Result<Done> Children::make_services(const EtcdCluster& reported, const Observat
     return Done{};
   }
   const Wanted<kube::Service> service{services, "client service", client_service(reported)};
-  return born ? try_to_put(service_refusals_, service, seen, plan) : put(service, seen, plan);
+  return born ? try_to_put(service_refusals_, seen.cluster.metadata.key(), service, seen, plan)
+              : put(service, seen, plan);
+}
+
+Result<Done> Children::make_certificates(const Observation& seen, Plan& plan) {
+  if (plan.make_certificates.empty()) {
+    forget_certificates(seen.cluster.metadata.key());
+    return Done{};
+  }
+  for (const Json& wanted : certificates(seen)) {
+    const std::string name(wanted.at("metadata").at("name").as_string());
+    const api::ObjectKey key{seen.cluster.metadata.ns, name};
+    if (std::ranges::find(plan.make_certificates, name) == plan.make_certificates.end()) {
+      certificate_refusals_.forget(key);
+      continue;
+    }
+    const Wanted<kube::Certificate> certificate{with_.stores.certificates, "certificate " + name,
+                                                wanted};
+    if (auto done = try_to_put(certificate_refusals_, key, certificate, seen, plan); !done)
+      return done;
+  }
+  return Done{};
 }
 
 Result<Done> Children::make_budget(const EtcdCluster& reported, const Observation& seen,
@@ -137,7 +184,7 @@ Result<Done> Children::make_budget(const EtcdCluster& reported, const Observatio
                                                  "budget " + std::to_string(*plan.budget),
                                                  budget(reported, *plan.budget)};
   const bool news = contested_.wait(key, wanted.what, with_.executor.now()) == Duration(0);
-  const auto done = try_to_put(budget_refusals_, wanted, seen, plan);
+  const auto done = try_to_put(budget_refusals_, key, wanted, seen, plan);
   const bool made = done && budget_refusals_.why(key).empty();
   if (made && news && *plan.budget == 0 && with_.events) with_.events->record(not_redundant(seen));
   return done;

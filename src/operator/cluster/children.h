@@ -1,4 +1,4 @@
-// The objects of a cluster beside its members: Services and the budget.
+// The objects of a cluster beside its members: Services, the budget, Certificates.
 #pragma once
 #include <string>
 
@@ -20,6 +20,7 @@ class Children {
   void forget(const api::ObjectKey&);
 
  private:
+  void forget_certificates(const api::ObjectKey& cluster);
   template <class T>
   struct Wanted {
     kube::Store<T>& store;
@@ -28,19 +29,23 @@ class Children {
   };
   Result<Done> make_services(const api::v1alpha2::EtcdCluster& reported, const Observation& seen,
                              Plan& plan);
+  Result<Done> make_certificates(const Observation& seen, Plan& plan);
   Result<Done> make_budget(const api::v1alpha2::EtcdCluster& reported, const Observation& seen,
                            Plan& plan);
   template <class T>
   Result<Done> put(const Wanted<T>& child, const Observation& seen, Plan& plan);
   template <class T>
-  Result<Done> try_to_put(Refusals& refusals, const Wanted<T>& child, const Observation& seen,
-                          Plan& plan);
+  Result<Done> try_to_put(Refusals& refusals, const api::ObjectKey& key, const Wanted<T>& child,
+                          const Observation& seen, Plan& plan);
+  template <class T>
+  Result<T> relabelled(const api::ObjectKey& key, const Observation& seen, const Json& wanted);
   Result<Done> drop_budget(const api::ObjectKey& key);
   template <class T>
   Result<Done> put_right(kube::Store<T>& store, const Observation& seen, const Json& wanted);
 
   Collaborators with_;
-  Refusals service_refusals_, budget_refusals_;
+  Refusals service_refusals_, budget_refusals_;  // By the cluster.
+  Refusals certificate_refusals_;                // By the Certificate, of which there are three.
   Contested contested_;
 };
 

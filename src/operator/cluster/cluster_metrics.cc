@@ -101,6 +101,10 @@ void ClusterMetrics::saw(const Observation& seen, const api::v1alpha2::EtcdClust
     out.alarms.emplace_back(of ? of->name : to_hex(alarm.member),
                             alarm.corrupt ? "CORRUPT" : "NOSPACE");
   }
+  out.certificates.clear();
+  for (const CertificateSeen* const certificate : all_of(seen.tls))
+    if (!certificate->serial.empty())
+      out.certificates.emplace_back(certificate->secret, certificate->until);
   out.each.clear();
   for (const Seat& seat : seen.seats) {
     Member& member = out.each.emplace_back();
@@ -135,6 +139,13 @@ void ClusterMetrics::show_in(Metrics& metrics) const {
                    for (const auto& [key, cluster] : clusters_)
                      for (const auto& [member, type] : cluster.alarms)
                        line(with(with(labels_of(key), "member", member), "type", type), 1);
+                 });
+  metrics.gauges("etcd_operator_certificate_expiry_timestamp_seconds",
+                 "When the certificate in that Secret ends.", [this](const Metrics::Line& line) {
+                   for (const auto& [key, cluster] : clusters_)
+                     for (const auto& [secret, until] : cluster.certificates)
+                       line(with(labels_of(key), "secret", secret),
+                            static_cast<double>(until.since_epoch.count()));
                  });
   metrics.gauges("etcd_operator_cluster_phase",
                  "Always 1; the label phase says how the cluster is, as status.phase does.",

@@ -36,6 +36,7 @@ class ClusterMetrics {
     WallTime quorum_seen;     ///< When it did so last; 0: never.
     std::string phase;
     std::vector<Member> each;
+    std::vector<std::pair<std::string, WallTime>> certificates;  ///< By Secret, until when.
     std::vector<std::pair<std::string, const char*>> alarms;  ///< Of whom, and etcd's word for it.
   };
 

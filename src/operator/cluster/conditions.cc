@@ -6,6 +6,7 @@
 #include "base/joined.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/plan.h"
+#include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
 
@@ -133,6 +134,11 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     out.set(v1::kDegraded, "True", v1::kNoSpace, "the database is full; see Alarmed");
   else if (!seen.rejected.empty() && is_complete(seen, census))
     out.set(v1::kDegraded, "True", v1::kObjectRejected, seen.rejected);
+  else if (out.status.auth_enabled && !seen.auth.refused.empty())
+    // By its certificate, or an older etcd by nothing, it is told how the cluster is all the same.
+    // With a password that it has kept it gets in although the Secret has none.
+    out.set(v1::kDegraded, "True", v1::kAuthCredentialsRejected,
+            with(seen.auth.refused, seen.auth.entered ? "root keeps the one that it has" : ""));
   else if (seen.linearizable)
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (all_is_lost(seen)) out.set(v1::kDegraded, "True", v1::kDataLost, kNothingIsLeft);
@@ -237,11 +243,15 @@ void report(const Observation& seen, const Census& census, const std::optional<R
       }));
   status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
   status.broken_members = static_cast<std::int32_t>(std::ranges::count_if(seen.seats, lost));
-  if (!out.being_born) {
+  if (const Shut shut = shut_out(seen); shut.reason) {
+    out.set(v1::kAvailable, "False", shut.reason, shut.message);
+    out.set(v1::kDegraded, "True", shut.reason, shut.message);
+  } else if (!out.being_born) {
     report_available(seen, census, out);
     report_degraded(seen, census, out);
   }
   report_alarms(seen, out);
+  report_tls(seen, status);
   if (!refused) report_progressing(seen, census, out);
   else
     out.set(v1::kProgressing, "False", refused->reason,

@@ -101,6 +101,7 @@ std::string unavailable(const api::Condition& available) {
   for (const char* word : {v1::kPhasePaused, v1::kPhaseQuorumLost, v1::kPhaseDataLost,
                            v1::kPhaseSplitBrain, v1::kPhaseCorrupt})  // The reason itself.
     if (available.reason == word) return word;
+  if (available.reason == v1::kCertManagerNotInstalled) return v1::kPhaseCreating;
   return available.reason == v1::kBootstrapFailed ? v1::kPhaseFailed : v1::kPhaseUnreachable;
 }
 
@@ -119,7 +120,8 @@ std::string phase_of(const std::vector<api::Condition>& conditions) {
   const api::Condition* const progress = runtime::find_condition(conditions, v1::kProgressing);
   const std::string reason = progress ? progress->reason : "";
   const bool refused = reason == v1::kNotImplemented || reason == v1::kUnsupportedVersion ||
-                       reason == v1::kUnsupportedFlag || reason == v1::kPodTemplateConflict;
+                       reason == v1::kCertificateMissing || reason == v1::kUnsupportedFlag ||
+                       reason == v1::kPodTemplateConflict;
   if (!available) return refused ? v1::kPhaseRefused : v1::kPhaseCreating;
   if (available->status != "True") return unavailable(*available);
   const bool moves = progress && progress->status == "True";
@@ -127,6 +129,8 @@ std::string phase_of(const std::vector<api::Condition>& conditions) {
   // That not all members are ready goes without saying while some are on their way.
   const bool ordinary = degraded && degraded->reason == v1::kMembersUnhealthy && moves;
   if (degraded && degraded->status == "True" && !ordinary) return v1::kPhaseDegraded;
+  const api::Condition* const tls = runtime::find_condition(conditions, v1::kTlsReady);
+  if (tls && tls->status == "False") return v1::kPhaseDegraded;
   if (refused) return v1::kPhaseRefused;
   if (reason == v1::kDeadlineExceeded) return v1::kPhaseStalled;
   return moves ? v1::kPhaseProgressing : v1::kPhaseReady;

@@ -222,6 +222,7 @@ TEST(MemberReport, APhaseForEachTurnOfACluster) {
       {"True/ClusterDiscovered True/MembersUnhealthy True/InitialSnapshot", "Creating"},
       {"- - False/NotImplemented", "Refused"},
       {"- - False/UnsupportedVersion", "Refused"},
+      {"- - False/CertificateMissing", "Refused"},
       {"- - False/UnsupportedFlag", "Refused"},
       {"- - False/PodTemplateConflict", "Refused"},
       {"False/BootstrapFailed - False/BootstrapFailed", "Failed"},

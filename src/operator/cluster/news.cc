@@ -48,6 +48,21 @@ std::vector<runtime::Happening> turns_of_members(const Observation& seen,
   return out;
 }
 
+std::vector<runtime::Happening> renewals(const Observation& seen,
+                                         const v1::EtcdClusterStatus& now) {
+  const auto* const before = runtime::find_condition(seen.cluster.status.conditions, v1::kTlsReady);
+  const auto* const after = runtime::find_condition(now.conditions, v1::kTlsReady);
+  if (!before || !after || before->status != "True" || after->status != "True" ||
+      before->message == after->message)
+    return {};
+  return {{.regarding = object_of(seen),
+           .related = std::nullopt,
+           .warning = false,
+           .reason = v1::kCertificateRenewed,
+           .action = "RenewCertificates",
+           .note = after->message}};
+}
+
 runtime::Happening not_redundant(const Observation& seen) {
   return {.regarding = object_of(seen),
           .related = std::nullopt,

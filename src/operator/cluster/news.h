@@ -13,6 +13,9 @@ runtime::Happening::Object object_of(const Observation&);
 /// leads.
 std::vector<runtime::Happening> turns_of_members(const Observation&,
                                                  const api::v1alpha2::EtcdClusterStatus& now);
+/// All members use other certificates than before.
+std::vector<runtime::Happening> renewals(const Observation&,
+                                         const api::v1alpha2::EtcdClusterStatus& now);
 /// The only member may go with its node.
 runtime::Happening not_redundant(const Observation&);
 

@@ -8,8 +8,10 @@
 #include "api/describe.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "base/base64.h"
 #include "operator/shared/metadata.h"
 #include "operator/shared/owner.h"
+#include "operator/shared/tls.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -146,6 +148,93 @@ json::object mended(const kube::Service& now, const Json& wanted) {
   return spec;
 }
 
+namespace {
+
+bool is_address(const std::string& name) {
+  return name.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+std::vector<std::string> with_all(std::vector<std::string> there,
+                                  const std::vector<std::string>& wanted) {
+  for (const std::string& one : wanted)
+    if (std::ranges::find(there, one) == there.end()) there.push_back(one);
+  return there;
+}
+
+/// As wanted, with what somebody has added and by the issuer that somebody has chosen: the
+/// reference never looked at one again, so its users wrote there what their clients call etcd, and
+/// who is to sign once the issuer in the spec, which cannot change, is gone.
+kube::CertificateSpec put_right(const kube::CertificateSpec& now, kube::CertificateSpec want) {
+  want.issuer_ref = now.issuer_ref;
+  want.dns_names = with_all(now.dns_names, want.dns_names);
+  want.ip_addresses = with_all(now.ip_addresses, want.ip_addresses);
+  want.usages = with_all(now.usages, want.usages);
+  return want;
+}
+
+}  // namespace
+
+Json certificate(const v1::EtcdCluster& cluster, const CertificateWanted& wanted) {
+  const std::string name = cluster.metadata.name + wanted.suffix;
+  json::array usages{"client auth", "digital signature", "key encipherment"};
+  if (wanted.server) usages.insert(usages.begin(), "server auth");
+  json::object spec{{"secretName", name + "-tls"},
+                    {"commonName", name.substr(0, 64)},
+                    {"usages", std::move(usages)},
+                    {"privateKey", {{"algorithm", "RSA"}, {"size", 2048}}},
+                    {"issuerRef",
+                     {{"name", wanted.issuer.name},
+                      {"kind", api::Codec<v1::IssuerKind>::encode(wanted.issuer.kind)},
+                      {"group", kube::Certificate::resource.group}}}};
+  json::array hosts, addresses;
+  for (const std::string& one : wanted.names)
+    (is_address(one) ? addresses : hosts).emplace_back(one);
+  if (!hosts.empty()) spec["dnsNames"] = std::move(hosts);
+  if (!addresses.empty()) spec["ipAddresses"] = std::move(addresses);
+  return manifest(cluster, metadata(cluster, name), std::move(spec));
+}
+
+bool is_as_made(const kube::Certificate& certificate, const Json& wanted) {
+  kube::CertificateSpec want;
+  return api::decode(wanted.at("spec"), want, "spec") &&
+         put_right(certificate.spec, want) == certificate.spec;
+}
+
+json::object mended(const kube::Certificate& now, const Json& wanted) {
+  kube::CertificateSpec want;
+  (void)api::decode(wanted.at("spec"), want, "spec");
+  return api::encode(put_right(now.spec, want)).as_object();
+}
+
+json::object data_of(const Identity& identity, const std::string& authority) {
+  json::object out;
+  out[kCertificateKey] = to_base64(identity.certificate);
+  out[kPrivateKeyKey] = to_base64(identity.key.reveal());
+  out[kAuthorityKey] = to_base64(authority);
+  return out;
+}
+
+json::object data_of(const KeptPasswords& kept) {
+  json::object out;
+  const auto value = [](const Secret& secret) {
+    return secret.empty() ? Json(nullptr) : Json(to_base64(secret.reveal()));
+  };
+  out[kPasswordKey] = value(kept.password);
+  out[kNextPasswordKey] = value(kept.next);
+  out[kPreviousPasswordKey] = value(kept.previous);
+  return out;
+}
+
+Json secret(const v1::EtcdCluster& cluster, const std::string& name, const char* type,
+            const json::object& data) {
+  json::object meta = metadata(cluster, name);
+  if (cluster.status.observed) add_metadata(meta, cluster.status.observed->additional_metadata);
+  json::object there;
+  for (const auto& [key, value] : data)
+    if (!value.is_null()) there[key] = value;
+  return json::object{{"metadata", std::move(meta)}, {"type", type}, {"data", std::move(there)}};
+}
+
 Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
   const v1::ObservedSpec& observed = *cluster.status.observed;
   v1::EtcdMemberSpec spec;
@@ -164,6 +253,7 @@ Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
   spec.extra_args = observed.extra_args;
   spec.pod_template = observed.pod_template;
   spec.cluster_token = cluster.status.cluster_token;
+  spec.tls = member_tls(cluster);
   spec.bootstrap = step.seed;
   if (step.seed) spec.initial_cluster = step.name + "=" + step.peer_url;
 

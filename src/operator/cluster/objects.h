@@ -5,8 +5,10 @@
 
 #include "api/v1alpha2/etcdcluster.h"
 #include "base/json.h"
+#include "kube/certificate.h"
 #include "kube/core_types.h"
 #include "operator/cluster/plan.h"
+#include "sys/x509.h"
 
 namespace etcdop::cluster {
 
@@ -18,16 +20,35 @@ std::string client_service_name(const std::string& cluster);
 /// "<cluster>": how many voters an eviction must leave.
 Json budget(const api::v1alpha2::EtcdCluster& cluster, std::int64_t min_available);
 
+/// What cert-manager is asked for.
+struct CertificateWanted {
+  const char* suffix;  ///< Of its name: "-server".
+  const api::v1alpha2::IssuerReference& issuer;
+  std::vector<std::string> names;  ///< DNS names and addresses.
+  bool server;                     ///< Else for clients only.
+};
+/// "<cluster><suffix>", whose Secret is "<cluster><suffix>-tls".
+Json certificate(const api::v1alpha2::EtcdCluster& cluster, const CertificateWanted&);
+
 /// Whether what is there does what the manifest says: a Service's selector, its ports by name and
 /// whom it publishes; all of a budget but its number. The rest is the user's.
 bool is_as_made(const kube::Service&, const Json& wanted);
 bool is_as_made(const kube::PodDisruptionBudget&, const Json& wanted);
+bool is_as_made(const kube::Certificate&, const Json& wanted);
 /// A merge patch for the spec of what is there. A Service keeps its other ports.
 json::object mended(const kube::Service& now, const Json& wanted);
 json::object mended(const kube::PodDisruptionBudget& now, const Json& wanted);
+json::object mended(const kube::Certificate& now, const Json& wanted);
 
 /// An EtcdMember with the spec of status.observed. Only the seed's initialCluster is filled.
 Json member(const api::v1alpha2::EtcdCluster& cluster, const CreateMember& step);
+
+/// What a Secret of ours says: a certificate, or passwords (operator/shared/passwords.h). null:
+/// nothing, which a merge patch takes away.
+json::object data_of(const Identity&, const std::string& authority);
+json::object data_of(const KeptPasswords&);
+Json secret(const api::v1alpha2::EtcdCluster& cluster, const std::string& name, const char* type,
+            const json::object& data);
 
 /// Whether `child` has `cluster`, by UID, as its owner.
 bool is_ours(const api::ObjectMeta& child, const api::v1alpha2::EtcdCluster& cluster);

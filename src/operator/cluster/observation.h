@@ -11,6 +11,8 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "base/wall_time.h"
 #include "etcd/member.h"
+#include "operator/shared/passwords.h"
+#include "operator/shared/tls.h"
 #include "operator/shared/value_codecs.h"
 
 namespace etcdop::cluster {
@@ -57,14 +59,19 @@ struct SeatPod {
   bool many_learners = false;  ///< Its command carries --max-learners.
   bool founds = false;         ///< On an empty volume its etcd would found a cluster.
   bool may_join = false;       ///< On an empty one in memory its etcd would join once more.
+  /// Fingerprints of the authorities that its etcd has read; empty: not known, or not asked for.
+  std::string client_authority = {}, peer_authority = {};
   bool operator==(const SeatPod&) const = default;
 
   static auto describe() {
     using S = SeatPod;
-    return api::object("Its Pod.", std::tuple{api::sparse("node", &S::node, ""),
-                                              api::sparse("manyLearners", &S::many_learners, ""),
-                                              api::sparse("founds", &S::founds, ""),
-                                              api::sparse("mayJoin", &S::may_join, "")});
+    return api::object(
+        "Its Pod.",
+        std::tuple{api::sparse("node", &S::node, ""),
+                   api::sparse("manyLearners", &S::many_learners, ""),
+                   api::sparse("founds", &S::founds, ""), api::sparse("mayJoin", &S::may_join, ""),
+                   api::sparse("clientAuthority", &S::client_authority, ""),
+                   api::sparse("peerAuthority", &S::peer_authority, "")});
   }
 };
 
@@ -120,6 +127,24 @@ struct SeatHash {
   }
 };
 
+/// The serial numbers of the certificates that it has shown last; empty: none yet.
+struct SeatShown {
+  std::string client_port, peer_port;
+  /// Seconds for which one of them has been another than its Secret's, or was not to be seen.
+  std::int64_t behind_s = 0;
+  bool silent = false;  ///< A port did not show one when it was asked last.
+  bool operator==(const SeatShown&) const = default;
+
+  static auto describe() {
+    using S = SeatShown;
+    return api::object(
+        "What it has shown.",
+        std::tuple{api::sparse("clientPort", &S::client_port, ""),
+                   api::sparse("peerPort", &S::peer_port, ""),
+                   api::sparse("behind", &S::behind_s, ""), api::sparse("silent", &S::silent, "")});
+  }
+};
+
 /// One member, as its EtcdMember, its Pod and etcd's own list say. At least one of them knows it.
 struct Seat {
   using Object = SeatObject;
@@ -127,6 +152,7 @@ struct Seat {
   using Listed = SeatListed;
   using Answer = SeatAnswer;
   using Hash = SeatHash;
+  using Shown = SeatShown;
   std::string name;  ///< Of EtcdMember, Pod and etcd member; for a ghost what etcd or its URL says.
   std::string peer_url;          ///< As etcd lists it; while it does not, as it is to be added.
   std::optional<Object> object;  ///< Absent for one that only etcd knows (a ghost).
@@ -137,6 +163,7 @@ struct Seat {
   /// Seconds in which this process, looking all the time, has seen neither an answer nor a ready
   /// Pod; only where there is a policy about it.
   std::int64_t away_s = 0;
+  Shown shown;
   bool operator==(const Seat&) const = default;
 
   static auto describe() {
@@ -146,7 +173,8 @@ struct Seat {
         std::tuple{api::required("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
                    api::optional("object", &S::object, ""), api::optional("pod", &S::pod, ""),
                    api::optional("listed", &S::listed, ""), api::optional("answer", &S::answer, ""),
-                   api::optional("hash", &S::hash, ""), api::sparse("away", &S::away_s, "")});
+                   api::optional("hash", &S::hash, ""), api::sparse("away", &S::away_s, ""),
+                   api::sparse("shown", &S::shown, "")});
   }
 };
 
@@ -170,6 +198,19 @@ inline auto names(Child) {
                     std::pair{Child::AsMade, "AsMade"}};
 }
 
+/// A Certificate of cert-manager's.
+struct CertificateChild {
+  std::string name;
+  Child state = Child::Missing;
+  bool operator==(const CertificateChild&) const = default;
+
+  static auto describe() {
+    using S = CertificateChild;
+    return api::object("A Certificate.", std::tuple{api::required("name", &S::name, ""),
+                                                    api::sparse("state", &S::state, "")});
+  }
+};
+
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdCluster cluster;
@@ -191,26 +232,40 @@ struct Observation {
   Child client_service = Child::Missing, headless_service = Child::Missing;
   Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted: but for its number.
   std::int64_t budget_min = 0;    ///< Its minAvailable.
+  std::vector<CertificateChild> certificates;  ///< That are wanted of cert-manager.
+  bool cert_manager = false;                   ///< Its kinds are there.
+  std::string cluster_domain;                  ///< "cluster.local"
+  TlsSeen tls;
+  AuthSeen auth;
   bool operator==(const Observation&) const = default;
 
   static auto describe() {
     using S = Observation;
-    return api::object(
-        "What one pass saw.",
-        std::tuple{
-            api::required("now", &S::now, ""), api::required("cluster", &S::cluster, ""),
-            api::sparse("seats", &S::seats, ""), api::sparse("takenNames", &S::taken_names, ""),
-            api::optional("clusterID", &S::cluster_id, ""),
-            api::sparse("linearizable", &S::linearizable, ""),
-            api::sparse("etcdError", &S::etcd_error, ""), api::sparse("alarms", &S::alarms, ""),
-            api::sparse("alarmsHidden", &S::alarms_hidden, ""),
-            api::sparse("rejected", &S::rejected, ""), api::sparse("split", &S::split, ""),
-            api::sparse("replaceAway", &S::replace_away_s, ""),
-            api::sparse("policyError", &S::policy_error, ""), api::sparse("others", &S::others, ""),
-            api::sparse("othersAway", &S::others_away, ""),
-            api::sparse("clientService", &S::client_service, ""),
-            api::sparse("headlessService", &S::headless_service, ""),
-            api::sparse("budget", &S::budget, ""), api::sparse("budgetMin", &S::budget_min, "")});
+    return api::object("What one pass saw.",
+                       std::tuple{api::required("now", &S::now, ""),
+                                  api::required("cluster", &S::cluster, ""),
+                                  api::sparse("seats", &S::seats, ""),
+                                  api::sparse("takenNames", &S::taken_names, ""),
+                                  api::optional("clusterID", &S::cluster_id, ""),
+                                  api::sparse("linearizable", &S::linearizable, ""),
+                                  api::sparse("etcdError", &S::etcd_error, ""),
+                                  api::sparse("alarms", &S::alarms, ""),
+                                  api::sparse("alarmsHidden", &S::alarms_hidden, ""),
+                                  api::sparse("rejected", &S::rejected, ""),
+                                  api::sparse("split", &S::split, ""),
+                                  api::sparse("replaceAway", &S::replace_away_s, ""),
+                                  api::sparse("policyError", &S::policy_error, ""),
+                                  api::sparse("others", &S::others, ""),
+                                  api::sparse("othersAway", &S::others_away, ""),
+                                  api::sparse("clientService", &S::client_service, ""),
+                                  api::sparse("headlessService", &S::headless_service, ""),
+                                  api::sparse("budget", &S::budget, ""),
+                                  api::sparse("budgetMin", &S::budget_min, ""),
+                                  api::sparse("certificates", &S::certificates, ""),
+                                  api::sparse("certManager", &S::cert_manager, ""),
+                                  api::sparse("clusterDomain", &S::cluster_domain, ""),
+                                  api::sparse("tls", &S::tls, ""),
+                                  api::sparse("auth", &S::auth, "")});
   }
 };
 

@@ -9,9 +9,12 @@
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/conditions.h"
+#include "operator/cluster/issuing.h"
 #include "operator/cluster/member_report.h"
+#include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/version_change.h"
+#include "operator/shared/member_endpoint.h"
 #include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
 
@@ -60,7 +63,7 @@ const PendingMember& record_intent(const Observation& seen, EtcdClusterStatus& s
   while (is_taken(seen, status, name));
   status.last_sequence = sequence;
   status.pending_members.push_back(
-      {sequence, name, peer_url(meta.key(), name), to_rfc3339(seen.now)});
+      {sequence, name, peer_url(seen.cluster, name), to_rfc3339(seen.now)});
   return status.pending_members.back();
 }
 
@@ -99,7 +102,7 @@ bool many_are_away(const Observation& seen) {
 std::optional<std::int64_t> sequence_of(const Observation& seen, const EtcdClusterStatus& status,
                                         const Seat& seat) {
   const auto& meta = seen.cluster.metadata;
-  if (seat.peer_url != peer_url(meta.key(), seat.name)) return std::nullopt;
+  if (seat.peer_url != peer_url(seen.cluster, seat.name)) return std::nullopt;
   const std::int64_t first = std::max<std::int64_t>(1, status.last_sequence - kSequencesLooked);
   for (std::int64_t n = status.last_sequence; n >= first; --n)
     if (member_name(meta.name, meta.uid, n) == seat.name) return n;
@@ -181,6 +184,9 @@ struct Rules {
   Step shrink();
   Step pause();
   Step wake();
+  Step secure();
+  Step renew();
+  Step issue();
 };
 
 bool acts(const Step& step) { return !std::holds_alternative<NoStep>(step); }
@@ -377,12 +383,42 @@ Step Rules::pause() {
   return PauseMember{census.staying.front()->name, census.staying.front()->object->uid};
 }
 
-/// Who sleeps beside others is needed, also by those who are to go: only the last one sleeps.
+/// Who sleeps beside others is needed, also by those who are to go: only the last one sleeps. One
+/// that somebody has deleted has the data that its replacement needs, once there is to be one.
 Step Rules::wake() {
   for (const Seat& seat : seen.seats)
-    if (seat.object && seat.object->dormant && !seat.object->terminating)
+    if (seat.object && seat.object->dormant && !(seat.object->terminating && census.pause))
       return WakeMember{seat.name, seat.object->uid};
   return NoStep{};
+}
+
+/// Before anything else: who is made without its name in a certificate does not get in.
+Step Rules::issue() {
+  if (auto due = due_certificate(seen, status, Due::Now)) return std::move(*due);
+  if (std::string why = authority_trouble(seen); !why.empty()) return wait(std::move(why));
+  return NoStep{};
+}
+
+/// One that grows old holds up nobody.
+Step Rules::renew() {
+  auto due = due_certificate(seen, status, Due::Soon);
+  return due ? Step(std::move(*due)) : Step(NoStep{});
+}
+
+/// Authentication comes when all members are there, and never goes. While it is off, what our
+/// Secret says is what root will have.
+Step Rules::secure() {
+  if (!wants_auth(seen.cluster)) return NoStep{};
+  const AuthSeen& auth = seen.auth;
+  if (status.auth_enabled) {
+    if (!auth.entered) return NoStep{};
+    if (auth.step == PasswordStep::Record) return RecordPassword{};
+    return auth.step == PasswordStep::Change ? Step(ChangePassword{}) : Step(NoStep{});
+  }
+  if (!is_complete(seen, census)) return NoStep{};
+  if (!auth.enabled) return wait("etcd to say whether authentication is on");
+  if (!auth.refused.empty()) return wait("the password of root: " + auth.refused);
+  return auth.step == PasswordStep::Record ? Step(RecordPassword{}) : Step(EnableAuth{});
 }
 
 /// Whether all that is left sleeps, as it should.
@@ -410,7 +446,8 @@ Order rules_under(Corruption corruption) {
   // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
   return {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost, &Rules::remove_leaving,
           &Rules::replace, &Rules::create,      &Rules::add,        &Rules::publish,
-          &Rules::promote, &Rules::shrink,      &Rules::pause};
+          &Rules::promote, &Rules::shrink,      &Rules::pause,      &Rules::secure,
+          &Rules::renew};
 }
 
 /// A cluster that exists in etcd: grows, shrinks, replaces.
@@ -420,7 +457,8 @@ Step tend(Rules& rules) {
   if (rules.seen.alarms_hidden) return rules.wait("etcd to list its alarms");
   const Corruption corruption = suspicion_of(rules.seen).what;
   const std::string outrun = why_none_can_join(rules.seen);
-  const bool free = !cannot_make_members(rules.seen.cluster) && outrun.empty();
+  const std::string tls = tls_trouble(rules.seen);
+  const bool free = !cannot_make_members(rules.seen.cluster) && outrun.empty() && tls.empty();
   for (const auto rule : free ? rules_under(corruption) : only_what_was_asked())
     if (const Step step = (rules.*rule)(); acts(step)) {
       rules.waiting_for.clear();
@@ -428,6 +466,7 @@ Step tend(Rules& rules) {
     }
   if (corruption == Corruption::Open) return rules.wait("somebody to settle the CORRUPT alarm");
   if (!outrun.empty()) return rules.wait("another version than " + outrun);
+  if (!tls.empty()) return rules.wait("certificates that can be used: " + tls);
   if (free && rules.waiting_for.empty() && !is_complete(rules.seen, rules.census))
     return rules.wait("members to become ready");
   return NoStep{};
@@ -490,6 +529,13 @@ Plan not_now(EtcdClusterStatus status) {
   return out;
 }
 
+/// Secrets are not watched.
+bool no_watch_tells_of(const Step& step) {
+  return std::holds_alternative<IssueCertificate>(step) ||
+         std::holds_alternative<RecordPassword>(step) || std::holds_alternative<EnableAuth>(step) ||
+         std::holds_alternative<ChangePassword>(step);
+}
+
 Plan decide(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
   const bool is_new =
@@ -502,12 +548,17 @@ Plan decide(const Observation& seen) {
   }
   if (!refused) adopt_spec(seen, status);
   const bool nothing_yet = status.cluster_id.empty() && seen.seats.empty();
+  if (nothing_yet && lacks_cert_manager(seen)) {
+    report_no_cert_manager(seen, status);
+    return not_now(std::move(status));
+  }
   if (nothing_yet && status.observed && status.observed->replicas == 0) {
     report_paused(seen, "", status);
     return not_now(std::move(status));
   }
   if (status.cluster_id.empty() && seen.cluster_id && !seen.split)
     status.cluster_id = to_hex(*seen.cluster_id);
+  status.auth_enabled |= seen.auth.enabled.value_or(false);
   renew_intents(seen, status);
   settle_intents(seen, status);
   remember_orphans(seen, status);
@@ -519,6 +570,9 @@ Plan decide(const Observation& seen) {
   Plan out;
   out.make_headless_service = seen.headless_service != Child::AsMade;
   out.make_client_service = seen.client_service != Child::AsMade;
+  for (const CertificateChild& child : seen.certificates)
+    if (seen.cert_manager && child.state != Child::AsMade)
+      out.make_certificates.push_back(child.name);
   if (is_asleep(adopted, census)) {
     out.drop_budget = seen.budget != Child::Missing;
     report_paused(seen, seen.seats.front().name, status);
@@ -528,12 +582,16 @@ Plan decide(const Observation& seen) {
   }
   out.budget = budget(seen, census);
   out.facts = facts(seen);
-  out.step = rules.wake();
-  if (!acts(out.step)) out.step = status.cluster_id.empty() ? bootstrap(rules) : tend(rules);
+  out.step = rules.issue();
+  const bool unsafe = status.cluster_id.empty() && !rules.waiting_for.empty();
+  if (!acts(out.step)) out.step = rules.wake();
+  if (!acts(out.step) && !unsafe)
+    out.step = status.cluster_id.empty() ? bootstrap(rules) : tend(rules);
   report(seen, census, refused, status);
   out.status = std::move(status);
   out.waiting_for = std::move(rules.waiting_for);
   if (!acts(out.step)) out.again = out.waiting_for.empty() ? kSteady : pace(seen, out.status);
+  else if (no_watch_tells_of(out.step)) out.again = kPaceMin;
   return out;
 }
 
@@ -572,9 +630,13 @@ std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus&
   return std::clamp<std::chrono::milliseconds>(waited / 20, kPaceMin, kPaceMax);
 }
 
-std::string peer_url(const api::ObjectKey& cluster, const std::string& member) {
-  return "http://" + member + "." + cluster.name + "." + cluster.ns +
-         ".svc:" + std::to_string(api::v1alpha2::kPeerPort);
+std::string peer_url(const api::v1alpha2::EtcdCluster& cluster, const std::string& member) {
+  api::v1alpha2::EtcdMember made;
+  made.metadata.name = member;
+  made.metadata.ns = cluster.metadata.ns;
+  made.spec.cluster_name = cluster.metadata.name;
+  made.spec.tls = member_tls(cluster);
+  return peer_url_of(made);
 }
 
 std::string to_string(const Step& step) {
@@ -594,6 +656,12 @@ std::string to_string(const Step& step) {
     std::string operator()(const PauseMember& s) const { return "pause-member " + s.name; }
     std::string operator()(const WakeMember& s) const { return "wake-member " + s.name; }
     std::string operator()(const ReleaseMember& s) const { return "release-member " + s.name; }
+    std::string operator()(const IssueCertificate& s) const {
+      return "issue-certificate " + s.secret;
+    }
+    std::string operator()(const RecordPassword& s) const { return s.word; }
+    std::string operator()(const EnableAuth& s) const { return s.word; }
+    std::string operator()(const ChangePassword& s) const { return s.word; }
   };
   return std::visit(Words{}, step);
 }

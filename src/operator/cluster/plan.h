@@ -147,9 +147,39 @@ struct ReleaseMember {
   }
 };
 
+/// Makes a certificate, or makes it anew, and writes it into its Secret: see managed_secrets_of.
+struct IssueCertificate {
+  static constexpr const char* word = "issue-certificate";
+  std::string secret;
+  std::vector<std::string> names;  ///< That it is for.
+  bool operator==(const IssueCertificate&) const = default;
+
+  static auto describe() {
+    using S = IssueCertificate;
+    return api::object("Makes a certificate.", std::tuple{api::sparse("secret", &S::secret, ""),
+                                                          api::sparse("names", &S::names, "")});
+  }
+};
+/// Writes into a Secret of ours with what root logs in, before etcd is told.
+struct RecordPassword {
+  static constexpr const char* word = "record-password";
+  bool operator==(const RecordPassword&) const = default;
+};
+/// Makes the user root, and from then on etcd answers only whom it knows.
+struct EnableAuth {
+  static constexpr const char* word = "enable-auth";
+  bool operator==(const EnableAuth&) const = default;
+};
+/// Gives root the password that was recorded as its next one.
+struct ChangePassword {
+  static constexpr const char* word = "change-password";
+  bool operator==(const ChangePassword&) const = default;
+};
+
 /// At most one is carried out per pass; the next pass observes its effect.
 using Step = std::variant<NoStep, CreateMember, AddLearner, Publish, Promote, MoveLeader,
-                          DeleteMember, RemoveFromEtcd, PauseMember, WakeMember, ReleaseMember>;
+                          DeleteMember, RemoveFromEtcd, PauseMember, WakeMember, ReleaseMember,
+                          IssueCertificate, RecordPassword, EnableAuth, ChangePassword>;
 
 /// What etcd says of a member, for the status of its EtcdMember.
 struct MemberFacts {
@@ -169,8 +199,9 @@ struct MemberFacts {
 };
 
 struct Plan {
-  api::v1alpha2::EtcdClusterStatus status;  ///< The whole status as it should be.
-  std::vector<MemberFacts> facts;           ///< Of members whose status says otherwise.
+  api::v1alpha2::EtcdClusterStatus status;     ///< The whole status as it should be.
+  std::vector<MemberFacts> facts;              ///< Of members whose status says otherwise.
+  std::vector<std::string> make_certificates;  ///< Of cert-manager's; or to put right.
   bool make_headless_service = false, make_client_service = false;  ///< Or to put right.
   std::optional<std::int64_t> budget;  ///< minAvailable, if the budget is to be written.
   bool drop_budget = false;            ///< Nobody is left whom it could protect.
@@ -185,6 +216,7 @@ struct Plan {
         "What one pass decided.",
         std::tuple{
             api::required("status", &S::status, ""), api::sparse("facts", &S::facts, ""),
+            api::sparse("makeCertificates", &S::make_certificates, ""),
             api::sparse("makeHeadlessService", &S::make_headless_service, ""),
             api::sparse("makeClientService", &S::make_client_service, ""),
             api::optional("budget", &S::budget, ""), api::sparse("dropBudget", &S::drop_budget, ""),
@@ -212,7 +244,7 @@ std::string to_string(const Step& step);
 
 constexpr int quorum(int voters) { return voters / 2 + 1; }
 
-/// "http://<member>.<cluster>.<namespace>.svc:2380"
-std::string peer_url(const api::ObjectKey& cluster, const std::string& member);
+/// "http://<member>.<cluster>.<namespace>.svc:2380", or https, as a new member of that name has it.
+std::string peer_url(const api::v1alpha2::EtcdCluster&, const std::string& member);
 
 }  // namespace etcdop::cluster

@@ -19,6 +19,9 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
+/// Of a member of prod/db, without TLS.
+std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
+
 constexpr WallTime kStart{1795233378s};
 
 /// What can be the matter with a member. All heal but NoVolume.
@@ -66,7 +69,7 @@ class World {
   std::string list() const {
     std::vector<std::string> members;
     for (const Body& b : bodies)
-      if (b.in_etcd) members.push_back(b.name + "=" + peer_url({"prod", "db"}, b.name));
+      if (b.in_etcd) members.push_back(b.name + "=" + url_of(b.name));
     std::ranges::sort(members);
     std::string out;
     for (const auto& m : members) out += (out.empty() ? "" : ",") + m;
@@ -96,8 +99,7 @@ class World {
 
   /// Recorded in the status as a member to be.
   void intend(const std::string& name) {
-    cluster_.status.pending_members.push_back(
-        {1, name, peer_url({"prod", "db"}, name), to_rfc3339(kStart)});
+    cluster_.status.pending_members.push_back({1, name, url_of(name), to_rfc3339(kStart)});
   }
   /// How many stay; of a pause the one that sleeps.
   int target() const { return std::max(1, cluster_.status.observed->replicas); }
@@ -115,7 +117,7 @@ class World {
     for (const Body& b : bodies) {
       Seat seat;
       seat.name = b.name;
-      seat.peer_url = peer_url({"prod", "db"}, b.name);
+      seat.peer_url = url_of(b.name);
       if (b.object) {
         seat.object = Seat::Object();
         seat.object->uid = "uid-" + b.name;
@@ -202,6 +204,11 @@ class World {
   bool can_change() const { return has_quorum(); }
 
   void carry_out(const NoStep&) {}
+  // These worlds have neither certificates nor passwords.
+  void carry_out(const IssueCertificate&) { ADD_FAILURE() << text(); }
+  void carry_out(const RecordPassword&) { ADD_FAILURE() << text(); }
+  void carry_out(const EnableAuth&) { ADD_FAILURE() << text(); }
+  void carry_out(const ChangePassword&) { ADD_FAILURE() << text(); }
   void carry_out(const CreateMember& s) {
     EXPECT_FALSE(s.seed) << text();
     EXPECT_TRUE(std::ranges::none_of(bodies, [&](auto& b) { return b.name == s.name; }))
@@ -408,7 +415,7 @@ TEST(ClusterPlan, EveryBeginningMakesOneSeedAtMost) {
     seen.cluster.spec.replicas = 1 + 2 * pick(2);
     const std::string first = member_name("db", "u-1", 1);
     if (pick(2) == 1) {  // Recorded before.
-      seen.cluster.status.pending_members = {{1, first, peer_url({"prod", "db"}, first), ""}};
+      seen.cluster.status.pending_members = {{1, first, url_of(first), ""}};
       seen.cluster.status.last_sequence = 1;
     }
     const int objects = pick(3);

@@ -19,6 +19,9 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
+/// Of a member of prod/db, without TLS.
+std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
+
 constexpr WallTime kNow{1795233378s};
 
 v1::EtcdCluster cluster_of(int replicas) {
@@ -59,7 +62,7 @@ Seat seat_of(const std::string& word, std::size_t index) {
   const char kind = marks.at(0);
   const auto has = [&](char c) { return marks.find(c, 1) != std::string::npos; };
   const etcd::MemberId id{index + 1};
-  seat.peer_url = peer_url({"prod", "db"}, seat.name);
+  seat.peer_url = url_of(seat.name);
   if (kind != 'N')
     seat.listed =
         Seat::Listed{id, kind == 'L' || kind == 'U' || kind == 'x', kind != 'U' && kind != 'x'};
@@ -613,8 +616,7 @@ TEST(ClusterPlan, WhoHasCaughtUpFurthestIsPromoted) {
 
 TEST(ClusterPlan, OurOwnGhostIsRemovedAtItsDeadline) {
   Observation seen = observe(3, "a:V* b:V+ y:x");
-  seen.cluster.status.pending_members.push_back(
-      {1, "y", peer_url({"prod", "db"}, "y"), to_rfc3339(kNow + -601s)});
+  seen.cluster.status.pending_members.push_back({1, "y", url_of("y"), to_rfc3339(kNow + -601s)});
   EXPECT_EQ(step_of(seen), "remove-from-etcd y");
   for (const std::string& since : {to_rfc3339(kNow), std::string("long ago")}) {
     seen.cluster.status.pending_members[0].since = since;
@@ -632,7 +634,7 @@ TEST(ClusterPlan, AForgottenLearnerOfOursIsRememberedByItsName) {
   Plan p = plan(seen);
   ASSERT_EQ(p.status.pending_members.size(), 2U) << "it, and the one that is still missing";
   EXPECT_EQ(p.status.pending_members[0],
-            (v1::PendingMember{7, ours, peer_url({"prod", "db"}, ours), to_rfc3339(kNow)}));
+            (v1::PendingMember{7, ours, url_of(ours), to_rfc3339(kNow)}));
   seen.cluster.status.pending_members = {p.status.pending_members[0]};
   EXPECT_EQ(plan(seen).status.pending_members, p.status.pending_members) << "once";
   seen.now = kNow + 601s;
@@ -676,12 +678,12 @@ TEST(ClusterPlan, ASpecWeCannotDoMakesNothingForANewCluster) {
   Observation seen;
   seen.now = kNow;
   seen.cluster = cluster_of(3);
-  seen.cluster.spec.auth.emplace().enabled = true;
+  seen.cluster.spec.bootstrap.emplace().restore.emplace().source.pvc.emplace().claim_name = "b";
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
   EXPECT_FALSE(p.make_headless_service || p.make_client_service || p.budget);
   EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
-  EXPECT_NE(condition(p, v1::kProgressing).message.find("auth.enabled"), std::string::npos);
+  EXPECT_NE(condition(p, v1::kProgressing).message.find("bootstrap.restore"), std::string::npos);
   EXPECT_FALSE(p.status.observed);
 }
 
@@ -703,8 +705,7 @@ TEST(ClusterPlan, WhoIsAddedWaitsForLearnersOfOursAlone) {
   for (const bool ours : {false, true}) {
     Observation seen = observe(3, "a:V* b:N c:N y:x");
     if (ours)
-      seen.cluster.status.pending_members.push_back(
-          {9, "y", peer_url({"prod", "db"}, "y"), to_rfc3339(kNow)});
+      seen.cluster.status.pending_members.push_back({9, "y", url_of("y"), to_rfc3339(kNow)});
     EXPECT_EQ(step_of(seen), ours ? "none" : "add-learner b");
   }
 }
@@ -752,8 +753,8 @@ TEST(ClusterPlan, AnEditWeCannotDoLeavesTheClusterAsItIs) {
   }
 }
 
-/// A member made without TLS would not be one of theirs. What is there is kept, and what a person
-/// asked for is done.
+/// A member whose certificate is no good would not be one of theirs. What is there is kept, and
+/// what a person asked for is done.
 TEST(ClusterPlan, WhereWeCannotMakeMembersNobodyIsAddedReplacedOrGivenUp) {
   struct Row {
     const char* seats;
@@ -766,10 +767,11 @@ TEST(ClusterPlan, WhereWeCannotMakeMembersNobodyIsAddedReplacedOrGivenUp) {
                       {"a:V* b:V+ c:V+!", "none"},     {"a:V* b:V+ c:N!", "release-member c"}};
   for (const Row& row : rows) {
     Observation seen = observe(3, row.seats);
-    seen.cluster.metadata.annotations[v1::kPeerAutoTlsAnnotation] = "true";
+    seen.tls.peer.emplace().secret = "db-peer-tls";
+    seen.tls.peer->faults = {"tls.crt: no PEM certificate in it"};
     const Plan p = plan(seen);
     EXPECT_EQ(to_string(p.step), row.step) << row.seats;
-    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented) << row.seats;
+    EXPECT_EQ(condition(p, v1::kTlsReady).reason, v1::kCertificateInvalid) << row.seats;
   }
 }
 
@@ -788,7 +790,7 @@ TEST(ClusterPlan, AnAdoptedClusterWithoutAFounderGrowsAndShrinks) {
   const auto* made = std::get_if<CreateMember>(&grows.step);
   ASSERT_TRUE(made);
   EXPECT_FALSE(made->seed);
-  EXPECT_EQ(made->peer_url, peer_url({"prod", "db"}, made->name));
+  EXPECT_EQ(made->peer_url, url_of(made->name));
   const Plan tells = plan(adopted(4, "db-0:V* db-1:V+ db-2:V+ db-x:U"));
   const auto* told_list = std::get_if<Publish>(&tells.step);
   ASSERT_TRUE(told_list);
@@ -806,8 +808,7 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
   begun.cluster_id.reset();
   Observation intended = begun;
   intended.seats.clear();
-  intended.cluster.status.pending_members = {
-      {10, "x", peer_url({"prod", "db"}, "x"), to_rfc3339(kNow)}};
+  intended.cluster.status.pending_members = {{10, "x", url_of("x"), to_rfc3339(kNow)}};
   for (Observation seen : {begun, intended, observe(3, "a:V* b:V+ c:V+"), observe(3, "")}) {
     seen.cluster.spec.version = "3.4.34";
     const Plan p = plan(seen);
@@ -820,7 +821,7 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
 TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
   Observation unlike = observe(3, "a:V* b:V+ c:V+");
   unlike.cluster.status = {};
-  unlike.cluster.spec.auth.emplace().enabled = true;
+  unlike.cluster.spec.bootstrap.emplace().restore.emplace().source.pvc.emplace().claim_name = "b";
   Plan p = plan(unlike);
   EXPECT_EQ(to_string(p.step), "none");
   EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
@@ -862,6 +863,8 @@ TEST(ClusterPlan, ToNoneAndBack) {
       {0, "a:Vz", "none", "it sleeps"},
       {1, "a:Vz", "wake-member a", ""},
       {3, "a:Vz", "wake-member a", "and then the others"},
+      {1, "a:Vz!", "wake-member a", "who takes its place needs what it has"},
+      {0, "a:Vz!", "none", "it sleeps, and what it has stays"},
       {3, "a:V- b:N", "none", "nobody answers yet"},
   };
   for (const Row& row : rows) {
@@ -907,7 +910,7 @@ TEST(ClusterPlan, ASeedThatNeverAnsweredMaySleep) {
   seen.seats[1].name = "b";
   EXPECT_EQ(step_of(seen), "none") << "there was more than a seed: it is not known what";
   seen.seats.clear();
-  seen.cluster.status.pending_members = {{1, "a", peer_url({"prod", "db"}, "a"), ""}};
+  seen.cluster.status.pending_members = {{1, "a", url_of("a"), ""}};
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none") << "nobody is born";
   EXPECT_EQ(p.status.pending_members, seen.cluster.status.pending_members) << "or might be";
@@ -1051,6 +1054,24 @@ TEST(ClusterPlan, ConditionsTable) {
        "True QuorumHealthy: All members are ready",
        "True ObjectRejected: Service db-client belongs to somebody else",
        "False Reconciled: the cluster is as its spec wants it"},
+      {"a:V* b:V+ c:V+",
+       [](auto& o) {
+         o.cluster.spec.auth.emplace().enabled = true;
+         o.cluster.status.auth_enabled = true;
+         o.auth.refused = "wrong";
+       },
+       "True QuorumHealthy: All members are ready", "True AuthCredentialsRejected: wrong",
+       "False Reconciled: the cluster is as its spec wants it"},
+      {"a:V* b:V+ c:V+",
+       [](auto& o) {
+         o.cluster.spec.auth.emplace().enabled = true;
+         o.cluster.status.auth_enabled = true;
+         o.auth.entered = true;
+         o.auth.refused = "Secret root has no password";
+       },
+       "True QuorumHealthy: All members are ready",
+       "True AuthCredentialsRejected: Secret root has no password; root keeps the one that it has",
+       "False Reconciled: the cluster is as its spec wants it"},
       {"a:V* b:V+ c:V+ d:L+", [](auto& o) { o.rejected = "not yet"; },
        "True QuorumHealthy: All members are ready", "False QuorumHealthy: All members are ready",
        "True MemberReplacing: 3 of 3 members vote; not yet"},
@@ -1063,8 +1084,7 @@ TEST(ClusterPlan, ConditionsTable) {
        "False Reconciled: the cluster is as its spec wants it"},
       {"a:V* b:V+ c:V+ y:x",
        [](auto& o) {
-         o.cluster.status.pending_members = {
-             {1, "y", peer_url({"prod", "db"}, "y"), to_rfc3339(kNow)}};
+         o.cluster.status.pending_members = {{1, "y", url_of("y"), to_rfc3339(kNow)}};
        },
        "True QuorumHealthy: All members are ready", "False QuorumHealthy: All members are ready",
        "False Reconciled: the cluster is as its spec wants it"},
@@ -1257,12 +1277,11 @@ TEST(ClusterPlan, WhatIsNotStartedIsSaidInOnePlace) {
   EXPECT_EQ(p.status.observed, std::nullopt);
 
   seen.cluster = cluster_of(3);
-  seen.cluster.spec.tls.emplace().client.emplace();
-  seen.cluster.spec.auth.emplace().enabled = true;
+  seen.cluster.spec.bootstrap.emplace().restore.emplace().source.pvc.emplace().claim_name = "b";
   p = plan(seen);
   EXPECT_EQ(told(p, v1::kProgressing),
-            "False NotImplemented: this release does not implement auth.enabled, remove it from "
-            "the spec; nothing was created");
+            "False NotImplemented: this release does not implement "
+            "bootstrap.restore.source.pvc.claimName, remove it from the spec; nothing was created");
 
   seen.cluster = cluster_of(0);
   seen.cluster.status.progress_deadline = to_rfc3339(kNow);
@@ -1282,6 +1301,181 @@ TEST(ClusterPlan, WhatIsNotStartedIsSaidInOnePlace) {
       told(p, v1::kProgressing),
       "False UnsupportedVersion: spec.version 3.5.35: a runs 3.6.16, and etcd takes no member "
       "of an older minor; the cluster is kept as it is");
+}
+
+// Authentication and certificates.
+
+Observation with_auth(const std::string& seats) {
+  Observation seen = observe(3, seats);
+  seen.cluster.spec.auth = v1::AuthSpec{true, v1::LocalObjectReference{"root"}};
+  seen.auth.enabled = false;
+  return seen;
+}
+
+TEST(ClusterPlan, AuthenticationTable) {
+  using enum PasswordStep;
+  struct Row {
+    const char* seats;
+    std::function<void(Observation&)> edit;
+    const char *step, *waiting, *because;
+  };
+  const auto is_on = [](PasswordStep step) {
+    return [step](Observation& o) {
+      o.cluster.status.auth_enabled = true;
+      o.auth = {.required = true, .entered = true, .refused = "", .step = step, .enabled = {}};
+    };
+  };
+  const char* const all = "a:V* b:V+ c:V+";
+  const Row rows[] = {
+      {all, [](auto& o) { o.auth.step = Record; }, "record-password", "", "before root is made"},
+      {all, [](auto&) {}, "enable-auth", "", "what is recorded is what root will have"},
+      {"a:V* b:V+", [](auto&) {}, "create-member #1", "", "not before all are there"},
+      {"a:V* b:V+ c:V-", [](auto&) {}, "none", "members to become ready", "and ready"},
+      {"a:V* b:V+ c:V-", [](auto& o) { o.auth.step = Record; }, "none", "members to become ready",
+       "so that the user has time to correct it"},
+      {all, [](auto& o) { o.auth.enabled.reset(); }, "none",
+       "etcd to say whether authentication is on", "etcd has not said that it is off"},
+      {all, [](auto& o) { o.auth.refused = "Secret root does not exist"; }, "none",
+       "the password of root: Secret root does not exist", ""},
+      {all,
+       [](auto& o) {
+         o.cluster.spec.auth->enabled = false;
+         o.auth.step = Record;
+       },
+       "none", "", "nobody wants it"},
+      {all, [](auto& o) { o.cluster.spec.auth.reset(); }, "none", "", ""},
+      {all, is_on(None), "none", "", "at rest"},
+      {all, is_on(Record), "record-password", "", "before etcd is told"},
+      {all, is_on(Change), "change-password", "", ""},
+      {"a:V* b:V+ c:V-", is_on(Change), "change-password", "", "a quorum is enough"},
+      {"a:V* b:V+", is_on(Change), "create-member #1", "", "members come first"},
+      {all,
+       [&](auto& o) {
+         is_on(Change)(o);
+         o.auth.entered = false;
+       },
+       "none", "", "root has not logged in"},
+      {all,
+       [&](auto& o) {
+         is_on(None)(o);
+         o.auth.entered = false;
+         o.auth.enabled = false;
+       },
+       "none", "", "who has turned it off by hand is not overruled"},
+  };
+  for (const Row& row : rows) {
+    Observation seen = with_auth(row.seats);
+    row.edit(seen);
+    EXPECT_EQ(step_of(seen), row.step) << row.seats << ": " << row.because;
+    EXPECT_EQ(plan(seen).waiting_for, row.waiting) << row.seats << ": " << row.because;
+  }
+}
+
+TEST(ClusterPlan, ThatAuthenticationIsOnIsRecordedForEver) {
+  Observation seen = with_auth("a:V* b:V+ c:V+");
+  EXPECT_FALSE(plan(seen).status.auth_enabled) << "it is not on before etcd says so";
+  seen.auth.enabled = true;
+  const Plan p = plan(seen);
+  EXPECT_TRUE(p.status.auth_enabled);
+  EXPECT_EQ(to_string(p.step), "none");
+  seen.cluster.status = p.status;
+  seen.auth.enabled = false;
+  EXPECT_TRUE(plan(seen).status.auth_enabled);
+  seen.auth.enabled.reset();
+  seen.cluster.spec.auth.reset();
+  EXPECT_TRUE(plan(seen).status.auth_enabled);
+}
+
+TEST(ClusterPlan, WhatNoWatchTellsOfIsLookedAtSoon) {
+  Observation seen = with_auth("a:V* b:V+ c:V+");
+  EXPECT_EQ(plan(seen).again, 300ms) << "enable-auth";
+  seen.auth.step = PasswordStep::Record;
+  EXPECT_EQ(plan(seen).again, 300ms);
+}
+
+/// TLS of the operator's own making for the client port; the certificates have these names.
+Observation managed(const std::string& seats, const std::vector<std::string>& names) {
+  Observation seen = observe(3, seats);
+  seen.cluster_domain = "cluster.local";
+  seen.cluster.spec.tls.emplace().client.emplace().operator_managed.emplace();
+  for (const ManagedSecret& one : managed_secrets_of(seen.cluster))
+    seen.tls.managed.push_back({.secret = one.name,
+                                .ours = true,
+                                .names = names,
+                                .serial = "51",
+                                .authority = "f1",
+                                .from = kNow,
+                                .until = kNow + 9h});
+  seen.tls.server = seen.tls.managed[1];
+  return seen;
+}
+
+TEST(ClusterPlan, CertificatesComeBeforeAnythingElse) {
+  const auto missing = [](CertificateSeen& one) {
+    one = {.secret = one.secret, .missing = true, .unread = "does not exist"};
+  };
+  const auto names = [](const std::vector<std::string>& members) {
+    return server_names({"prod", "db"}, "cluster.local", members);
+  };
+  EXPECT_EQ(step_of(managed("a:V* b:N c:N", names({"a", "b", "c"}))), "add-learner b");
+  EXPECT_EQ(step_of(managed("a:V* b:N c:N", names({"a", "c"}))), "issue-certificate db-server-tls")
+      << "b must be named before it starts";
+  Observation seen = managed("a:V* b:N c:N!", names({"a", "b", "c"}));
+  EXPECT_EQ(step_of(seen), "release-member c");
+  missing(seen.tls.managed[3]);
+  EXPECT_EQ(step_of(seen), "issue-certificate db-client-tls");
+  EXPECT_EQ(plan(seen).again, 300ms);
+  seen.linearizable = false;
+  EXPECT_EQ(step_of(seen), "issue-certificate db-client-tls") << "whatever etcd says";
+
+  // One that grows old waits for the members.
+  const auto old = [&](const char* seats) {
+    Observation aged = managed(seats, names({"a", "b", "c"}));
+    for (CertificateSeen& one : aged.tls.managed) one.from = kNow + -24h;
+    aged.tls.server = aged.tls.managed[1];
+    return step_of(aged);
+  };
+  EXPECT_EQ(old("a:V* b:N c:N"), "add-learner b");
+  EXPECT_EQ(old("a:V* b:V+ c:V-"), "issue-certificate db-server-tls");
+  EXPECT_EQ(old("a:V* b:V+ c:V+"), "issue-certificate db-server-tls");
+
+  Observation fresh = managed("", {});
+  fresh.cluster.status = {};
+  fresh.cluster_id.reset();
+  fresh.linearizable = false;
+  EXPECT_EQ(step_of(fresh), "issue-certificate db-server-tls");
+  for (CertificateSeen& one : fresh.tls.managed) missing(one);
+  EXPECT_EQ(step_of(fresh), "issue-certificate db-client-ca");
+  fresh.tls.managed[0] = managed("", {}).tls.managed[0];
+  for (std::size_t i = 1; i < 4; ++i) fresh.tls.managed[i] = managed("", names({})).tls.managed[i];
+  EXPECT_EQ(to_string(plan(fresh).step).substr(0, 11), "create-seed");
+  fresh.tls.managed[1].ours = false;
+  EXPECT_EQ(to_string(plan(fresh).step), "none") << "no cluster begins with somebody else's";
+  EXPECT_EQ(plan(fresh).waiting_for,
+            "Secret db-server-tls belongs to somebody else: rename it or the cluster");
+}
+
+TEST(ClusterPlan, WhereNothingGoodCanBeMadeOnlyWhatWasAskedForIsDone) {
+  for (const auto& [seats, step] : {std::pair("a:V* b:V+", "none"),
+                                    {"a:V* b:V+ c:L+", "none"},
+                                    {"a:V* b:V+ c:V-!", "remove-from-etcd c"}}) {
+    Observation seen = managed(seats, {"*.db.prod.svc"});
+    seen.tls.managed[0] = {.secret = "db-client-ca", .missing = true, .unread = "does not exist"};
+    seen.tls.server->faults = {"tls.crt is bad"};
+    EXPECT_EQ(step_of(seen), step) << seats;
+    EXPECT_EQ(condition(plan(seen), v1::kTlsReady).reason, v1::kAuthorityLost) << seats;
+  }
+}
+
+TEST(ClusterPlan, NobodyIsMadeWithCertificatesOfNoUse) {
+  Observation seen = observe(3, "a:V* b:V+");
+  seen.tls.server = CertificateSeen{.secret = "mine", .faults = {"tls.crt is bad"}};
+  EXPECT_EQ(step_of(seen), "none");
+  EXPECT_EQ(plan(seen).waiting_for, "certificates that can be used: Secret mine: tls.crt is bad");
+  EXPECT_EQ(condition(plan(seen), v1::kTlsReady).reason, v1::kCertificateInvalid);
+  seen.tls.server = CertificateSeen{
+      .secret = "mine", .names = {"*.db.prod.svc"}, .serial = "51", .until = kNow + 1h};
+  EXPECT_EQ(step_of(seen), "create-member #1");
 }
 
 TEST(MemberName, IsAsGenerateNameMakesThem) {

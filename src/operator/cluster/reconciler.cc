@@ -8,9 +8,11 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/census.h"
+#include "operator/cluster/issuing.h"
 #include "operator/cluster/log_words.h"
 #include "operator/cluster/news.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/finalizer.h"
@@ -53,6 +55,19 @@ Seat::Object object_of(const v1::EtcdMember& member) {
   return out;
 }
 
+Seat::Pod pod_of(const kube::Pod& pod) {
+  const auto note = [&](const char* key) {
+    const auto found = pod.metadata.annotations.find(key);
+    return found == pod.metadata.annotations.end() ? "" : found->second;
+  };
+  return {.node = pod.spec.node_name,
+          .many_learners = takes_many_learners(pod),
+          .founds = founds_a_cluster(pod),
+          .may_join = may_join(pod),
+          .client_authority = note(v1::kClientAuthorityAnnotation),
+          .peer_authority = note(v1::kPeerAuthorityAnnotation)};
+}
+
 /// Whose EtcdMember a step writes; null: none's.
 const Seat* seat_of(const Observation& seen, const Step& step) {
   const std::string name = std::visit(
@@ -85,6 +100,8 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
     refusals_.forget(key);
     children_.forget(key);
     questions_.forget(key);
+    proofs_.forget(key);
+    with_.credentials.forget(key);
     if (with_.flight) with_.flight->gone(v1::EtcdCluster::resource.kind, key);
     if (with_.metrics) with_.metrics->gone(key);
     return runtime::Requeue{};
@@ -123,9 +140,12 @@ Result<runtime::Requeue> Reconciler::carry_out(const Observation& seen, const En
   if (const Duration wait = refusals_.wait(key, doing, now); wait > Duration(0))
     return runtime::Requeue{wait};
   auto done = children_.make(seen, plan);
-  const bool by_api = !done || std::holds_alternative<CreateMember>(plan.step);
+  const bool by_api = !done || std::holds_alternative<CreateMember>(plan.step) ||
+                      std::holds_alternative<RecordPassword>(plan.step) ||
+                      std::holds_alternative<IssueCertificate>(plan.step);
   if (done) {
     done = act(with_, seen, plan, endpoints, memory_[key].joiner);
+    with_.credentials.sessions.note_change(seen.cluster, done);
     say(key, words_after(plan.step, done), plan.step);
   }
   if (leaves_doubt(done) || done.failed_with(Code::NotFound))
@@ -145,6 +165,9 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   Observation seen;
   seen.now = with_.clock.wall_now();
   seen.cluster = cluster;
+  seen.cert_manager = with_.stores.certificates.synced();
+  seen.cluster_domain = with_.cluster_domain;
+  seen.tls = with_.credentials.certificates.of(cluster);
   for (const auto& member : with_.stores.members.in_group(key)) {
     seen.taken_names.push_back(member->metadata.name);
     if (!is_ours(member->metadata, cluster)) continue;
@@ -153,8 +176,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
     seat.peer_url = peer_url_of(*member);
     seat.object = object_of(*member);
     if (const auto pod = with_.stores.pods.get({key.ns, seat.name})) {
-      seat.pod = Seat::Pod{pod->spec.node_name, takes_many_learners(*pod), founds_a_cluster(*pod),
-                           may_join(*pod)};
+      seat.pod = pod_of(*pod);
       if (auto endpoint = endpoint_of(cluster, *member, *pod))
         endpoints.emplace(seat.name, std::move(*endpoint));
     }
@@ -171,7 +193,11 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
     seen.rejected = memory.put_off;
+  const bool reachable = !endpoints.empty();
+  with_.credentials.certificates.equip(cluster, endpoints);
+  if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
   questions_.ask(seen, endpoints);
+  proofs_.look(seen, endpoints, with_.credentials.certificates);
   note_away(seen);
   const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
   if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
@@ -213,6 +239,11 @@ void Reconciler::observe_children(Observation& seen) const {
   };
   seen.headless_service = child(service(key.name), headless_service(cluster));
   seen.client_service = child(service(client_service_name(key.name)), client_service(cluster));
+  for (const Json& wanted : least_certificates(seen)) {
+    const std::string name(wanted.at("metadata").at("name").as_string());
+    seen.certificates.push_back(
+        {name, child(with_.stores.certificates.get({key.ns, name}), wanted)});
+  }
   const auto budget_now = with_.stores.budgets.get(key);
   seen.budget = child(budget_now, budget(cluster, 0));
   if (seen.budget == Child::AsMade) seen.budget_min = budget_now->spec.min_available->as_int64();
@@ -271,6 +302,7 @@ Result<Done> Reconciler::report(const Observation& seen, Plan& plan) {
 void Reconciler::tell_transitions(const Observation& seen, const Plan& plan) {
   if (!with_.events) return;
   for (const auto& one : turns_of_members(seen, plan.status)) with_.events->record(one);
+  for (const auto& one : renewals(seen, plan.status)) with_.events->record(one);
   for (const auto& one : runtime::transitions(object_of(seen), seen.cluster.status.conditions,
                                               plan.status.conditions))
     with_.events->record(one);

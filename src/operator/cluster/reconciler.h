@@ -8,6 +8,7 @@
 #include "operator/cluster/ask.h"
 #include "operator/cluster/away.h"
 #include "operator/cluster/children.h"
+#include "operator/cluster/proofs.h"
 #include "operator/shared/refusals.h"
 #include "runtime/controller.h"
 
@@ -16,7 +17,10 @@ namespace etcdop::cluster {
 class Reconciler {
  public:
   explicit Reconciler(Collaborators with)
-      : with_(with), questions_(with.executor, with.etcd), children_(with) {}
+      : with_(with),
+        questions_(with.executor, with.etcd, with.credentials.sessions),
+        proofs_(with.executor, with.handshake),
+        children_(with) {}
   /// Safe to call at any time, any number of times; at most one change of membership per call.
   /// Suspends.
   Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
@@ -37,6 +41,7 @@ class Reconciler {
 
   Collaborators with_;
   Questions questions_;
+  Proofs proofs_;
   Children children_;
   /// No decision depends on it but by what an observation has of it: what the log said last, what
   /// etcd puts off, for the next report, and who is away.

@@ -17,6 +17,7 @@
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
 #include "test/support/seeded_random.h"
+#include "test/support/unscripted_etcd.h"
 #include "test/support/virtual_wall_clock.h"
 
 namespace etcdop::cluster {
@@ -26,13 +27,15 @@ using namespace std::chrono_literals;
 using testing::FakeApi;
 namespace v1 = api::v1alpha2;
 
+/// Of a member of prod/db, without TLS.
+std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
+
 const api::ObjectKey kKey{"prod", "db"};
 constexpr etcd::ClusterId kCluster{0xc1};
-const Error kNotScripted{Code::Invalid, "not scripted"};
 
 /// Three voters, a, b and c; b leads. Who refuses says so as etcd does.
 struct Etcd final : etcd::Clients {
-  struct Member final : etcd::Client {
+  struct Member final : testing::UnscriptedEtcd {
     Member(Etcd& all, const etcd::Endpoint& at)
         : all_(all), address_(at.address), pinned_(at.cluster.has_value()) {}
     bool foreign() const { return all_.foreign.find(address_.back()) != std::string::npos; }
@@ -85,8 +88,6 @@ struct Etcd final : etcd::Clients {
       if (all_.hides_alarms) return Error{Code::TimedOut, "etcdserver: request timed out"};
       return all_.raised;
     }
-    Result<Done> disarm(const etcd::Alarm&) override { return kNotScripted; }
-    Result<Done> defragment() override { return kNotScripted; }
     Result<etcd::KeyHash> hash_kv(std::int64_t revision) override {
       all_.hashed += std::string(1, address_.back()) + "@" + std::to_string(revision) + " ";
       const std::uint64_t me = id().value;
@@ -95,15 +96,6 @@ struct Etcd final : etcd::Clients {
       const bool at_100 = revision == 100 || newest == 100;
       return etcd::KeyHash{me == all_.damaged ? 8U : at_100 ? 7U : 9U, newest, 40};
     }
-    Result<std::uint64_t> snapshot(const etcd::SnapshotSink&) override { return kNotScripted; }
-    Result<Done> user_add(const std::string&, const Secret&) override { return kNotScripted; }
-    Result<Done> user_grant_role(const std::string&, const std::string&) override {
-      return kNotScripted;
-    }
-    Result<Done> auth_enable() override { return kNotScripted; }
-    Result<etcd::AuthStatus> auth_status() override { return kNotScripted; }
-    Result<Secret> authenticate(const std::string&, const Secret&) override { return kNotScripted; }
-    void use_token(Secret) override {}
 
    private:
     Etcd& all_;
@@ -191,7 +183,7 @@ class ReconcilerTest : public ::testing::Test {
     const auto number = static_cast<std::uint64_t>(name.back() - 'a' + 1);
     (void)put_member(
         name, "x", {{"memberID", etcd::to_hex(number)}, {"isVoter", true}, {"version", "3.6.16"}});
-    etcd.members.push_back({{number}, name, {peer_url(kKey, name)}, {}, false});
+    etcd.members.push_back({{number}, name, {url_of(name)}, {}, false});
     put_pod(name, number);
   }
   void put_pod(const std::string& name, std::uint64_t number) {
@@ -216,7 +208,7 @@ class ReconcilerTest : public ::testing::Test {
   }
   /// db-d has started and caught up.
   void put_learner() {
-    etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, true});
+    etcd.members.push_back({{4}, "db-d", {url_of("db-d")}, {}, true});
     (void)take_away("db-d");
     (void)put_member("db-d", "x", {{"memberID", etcd::to_hex(4)}, {"version", "3.6.16"}});
     put_pod("db-d", 4);
@@ -364,7 +356,12 @@ class ReconcilerTest : public ::testing::Test {
   FlightRecorder flight;
   testing::SeededRandom random{1};
   runtime::EventRecorder events{api, world, clock, random, log, "op-1"};
-  Reconciler reconciler{{world, api, stores, etcd, clock, log, &events, &flight}};
+  Credentials credentials{world, api, clock, etcd};
+  etcd::Handshake handshake = [](const auto&, std::int32_t) -> Result<CertificateFacts> {
+    return testing::UnscriptedEtcd::kNotScripted;
+  };
+  Reconciler reconciler{{world, api, stores, etcd, handshake, credentials, clock, log,
+                         "cluster.local", &events, &flight}};
 };
 
 TEST_F(ReconcilerTest, AlarmsAreListedOnlyWhereAMemberTellsOfOne) {
@@ -528,7 +525,8 @@ TEST_F(ReconcilerTest, APassIsMeasuredUntilItsClusterIsGone) {
   ClusterMetrics clusters;
   runtime::Metrics metrics;
   clusters.show_in(metrics);
-  Reconciler one{{world, api, stores, etcd, clock, log, nullptr, nullptr, &clusters}};
+  Reconciler one{{world, api, stores, etcd, handshake, credentials, clock, log, "cluster.local",
+                  nullptr, nullptr, &clusters}};
   const auto measured = [&] {
     world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)); });
     world.run();
@@ -572,7 +570,8 @@ TEST_F(ReconcilerTest, WhatAPassSawAndPlannedIsRecorded) {
 
 TEST_F(ReconcilerTest, TheRecorderHearsThatAClusterIsGone) {
   FlightRecorder full({.total_bytes = 1});  // Nothing is kept but that there was an object.
-  Reconciler one{{world, api, stores, etcd, clock, log, nullptr, &full}};
+  Reconciler one{{world, api, stores, etcd, handshake, credentials, clock, log, "cluster.local",
+                  nullptr, &full}};
   const auto reconcile = [&] {
     world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)) << "also if there is nobody to tell"; });
     world.run();
@@ -746,7 +745,7 @@ TEST_F(ReconcilerTest, WhoLeavesMayBeAskedForAnother) {
 }
 
 TEST_F(ReconcilerTest, AsksNobodyToRemoveItself) {
-  etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, false});
+  etcd.members.push_back({{4}, "db-d", {url_of("db-d")}, {}, false});
   leave("db-c");
   want(3);
   pass();
@@ -756,7 +755,7 @@ TEST_F(ReconcilerTest, AsksNobodyToRemoveItself) {
 /// ST4: somebody filled a member's volume with another cluster's data.
 TEST_F(ReconcilerTest, AMemberThatLivesInAnotherClusterStopsEverything) {
   etcd.foreign = "3";
-  etcd.theirs = {{{3}, "db-c", {peer_url(kKey, "db-c")}, {}, false}};
+  etcd.theirs = {{{3}, "db-c", {url_of("db-c")}, {}, false}};
   pass();
   EXPECT_EQ(etcd.asked, "");
   const auto cluster = stores.clusters.get(kKey);
@@ -774,7 +773,7 @@ TEST_F(ReconcilerTest, AStrangerAtAnAddressThatWasGivenAwayStopsNothing) {
 // What was done before, and its answer lost.
 
 TEST_F(ReconcilerTest, WhatIsOutOfEtcdAlreadyIsRemoved) {
-  etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, false});
+  etcd.members.push_back({{4}, "db-d", {url_of("db-d")}, {}, false});
   leave("db-c");
   want(3);
   etcd.remove_fails = {Code::NotFound, "etcdserver: member not found"};
@@ -978,6 +977,33 @@ TEST_F(ReconcilerTest, ABudgetOfSomebodyElseIsToldAndHoldsUpNothing) {
   EXPECT_EQ(api.requests("patch etcdclusters/status"), told);
 }
 
+TEST_F(ReconcilerTest, EachCertificateThatIsRefusedIsAskedForOnceAMinute) {
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  v1::TlsSpec& tls = cluster.spec.tls.emplace();
+  v1::ClientCertManager& client = tls.client.emplace().cert_manager.emplace();
+  client.server_issuer_ref.name = client.operator_client_issuer_ref.emplace().name = "ca";
+  tls.peer.emplace().cert_manager.emplace().issuer_ref.name = "ca";
+  stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+  stores.certificates.replace({}, stores.certificates.mark(), world.now());
+  api.serve({.resource = kube::SecretObject::resource});
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.resource != kube::Certificate::resource) return std::nullopt;
+    return Error{Code::Denied, "certificates is forbidden"};
+  });
+  const auto asked = [&] { return api.requests("create certificates"); };
+  pass();
+  EXPECT_EQ(asked(), 3);
+  world.run_until(world.now() + 61s);
+  pass();
+  EXPECT_EQ(asked(), 6);
+  for (int i = 0; i < 5; ++i) {
+    world.run_until(world.now() + 1s);
+    pass();
+  }
+  EXPECT_EQ(asked(), 6);
+  EXPECT_TRUE(progress().ends_with("certificates is forbidden")) << progress();
+}
+
 /// The other operator has made it meanwhile.
 TEST_F(ReconcilerTest, WhatWasRefusedOnceIsToldNoMoreWhenItIsThere) {
   pass();
@@ -1116,7 +1142,7 @@ TEST_F(ReconcilerTest, AMemberThatIsGoneMeanwhileStopsNothing) {
 }
 
 TEST_F(ReconcilerTest, AListIsPublishedToTheMemberThatWasSeenAndAsItWasSeen) {
-  etcd.members.push_back({{4}, "", {peer_url(kKey, "db-d")}, {}, true});
+  etcd.members.push_back({{4}, "", {url_of("db-d")}, {}, true});
   std::string next;
   before("patch etcdmembers prod/db-d",
          [&] { next = put_another(v1::EtcdMember::resource, "db-d"); });
@@ -1147,7 +1173,7 @@ TEST_F(ReconcilerTest, AListIsPublishedToTheMemberThatWasSeenAndAsItWasSeen) {
 
 /// The reference gives its pending members this label together with their list.
 TEST_F(ReconcilerTest, AMemberThatTheReferenceMadeGetsItsLabelWithItsList) {
-  etcd.members.push_back({{4}, "", {peer_url(kKey, "db-d")}, {}, true});
+  etcd.members.push_back({{4}, "", {url_of("db-d")}, {}, true});
   pass();
   const Json made = member_now("db-d");
   EXPECT_NE(made.at("spec").at("initialCluster"), "");
@@ -1227,8 +1253,8 @@ TEST_F(ReconcilerTest, AStrangerThatNeverStartedIsToldByTheNameInItsUrl) {
 TEST_F(ReconcilerTest, TwoEntriesOfEtcdAreTwoMembersWhateverTheyAreCalled) {
   want(5);
   put_joiner("db-e");
-  etcd.members.push_back({{7}, "db-e", {peer_url(kKey, "db-d")}, {}, true});
-  etcd.members.push_back({{8}, "", {peer_url(kKey, "db-e")}, {}, true});
+  etcd.members.push_back({{7}, "db-e", {url_of("db-d")}, {}, true});
+  etcd.members.push_back({{8}, "", {url_of("db-e")}, {}, true});
   pass();
   EXPECT_EQ(member_now("db-e").at("status").as_object().count("memberID"), 0U);
   EXPECT_EQ(etcd.asked, "") << "neither is promoted, neither added again";
@@ -1241,8 +1267,8 @@ TEST_F(ReconcilerTest, TwoEntriesOfEtcdAreTwoMembersWhateverTheyAreCalled) {
 TEST_F(ReconcilerTest, AnEntryThatOneOfOursTookIsStillTheOneThatWasAdded) {
   (void)take_away("db-d");
   put_joiner("db-e");
-  etcd.members.push_back({{7}, "db-e", {peer_url(kKey, "db-d")}, {}, true});
-  etcd.members.push_back({{8}, "", {peer_url(kKey, "db-e")}, {}, true});
+  etcd.members.push_back({{7}, "db-e", {url_of("db-d")}, {}, true});
+  etcd.members.push_back({{8}, "", {url_of("db-e")}, {}, true});
   pass();
   const auto seen = seats_of_last_pass();
   EXPECT_EQ(seen.at("db-d"), "7 unstarted ghost silent");
@@ -1262,7 +1288,7 @@ TEST_F(ReconcilerTest, AMemberWhosePeerUrlSomebodyChangedIsKnownByItsName) {
 
 TEST_F(ReconcilerTest, WhoeverAnswersAtAJoinersAddressIsNotTheJoiner) {
   put_pod("db-d", 1);  // Its address, as far as we know; by now it is db-a's.
-  etcd.members.push_back({{4}, "db-d", {peer_url(kKey, "db-d")}, {}, true});
+  etcd.members.push_back({{4}, "db-d", {url_of("db-d")}, {}, true});
   pass();
   EXPECT_EQ(etcd.asked, "") << "nothing says that db-d has caught up";
   EXPECT_EQ(seats_of_last_pass().at("db-d"), "4 silent");

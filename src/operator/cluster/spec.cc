@@ -36,6 +36,24 @@ v1::ObservedSpec copy_of(const Spec& spec) {
   return out;
 }
 
+/// Without one, a port would have no TLS, or ask no client for a certificate. TLS is fixed at
+/// creation.
+std::optional<Refusal> refusal_of_tls(const v1::EtcdClusterSpec& spec) {
+  const auto nameless = [](const std::optional<v1::LocalObjectReference>& secret) {
+    return secret && secret->name.empty();
+  };
+  std::string path;
+  if (!spec.tls) return std::nullopt;
+  if (const auto& client = spec.tls->client) {
+    if (nameless(client->server_secret_ref)) path = "client.serverSecretRef";
+    if (nameless(client->operator_client_secret_ref)) path = "client.operatorClientSecretRef";
+  }
+  if (spec.tls->peer && nameless(spec.tls->peer->secret_ref)) path = "peer.secretRef";
+  if (path.empty()) return std::nullopt;
+  return Refusal{v1::kCertificateMissing,
+                 "spec.tls." + path + " names no Secret, create the EtcdCluster anew with one"};
+}
+
 /// Before any Pod has it: an etcd that meets a flag it does not know ends at once.
 std::optional<Refusal> refusal_of_shape(const v1::EtcdClusterSpec& spec) {
   if (std::string why = why_not_flags(spec.version, spec.extra_args); !why.empty())
@@ -58,22 +76,19 @@ v1::ObservedSpec plain(v1::ObservedSpec spec) {
   return spec;
 }
 
-/// Fields and annotations that ask for members of a kind that we cannot make.
+/// Fields that ask for members of a kind that we cannot make.
 std::vector<std::string> of_another_kind(const v1::EtcdCluster& cluster) {
   std::vector<std::string> out = asked_for(cluster.spec, not_implemented_paths());
   // What it was to start from matters no more: it has started.
   if (!cluster.status.cluster_id.empty())
     std::erase_if(out, [](const std::string& path) { return path.starts_with("bootstrap."); });
-  const auto auto_tls = cluster.metadata.annotations.find(v1::kPeerAutoTlsAnnotation);
-  if (auto_tls != cluster.metadata.annotations.end() && auto_tls->second == "true")
-    out.push_back(std::string("the annotation ") + v1::kPeerAutoTlsAnnotation);
   return out;
 }
 
 }  // namespace
 
 const std::vector<std::string>& not_implemented_paths() {
-  static const std::vector<std::string> paths = {"auth", "bootstrap", "tls"};
+  static const std::vector<std::string> paths = {"bootstrap"};
   return paths;
 }
 
@@ -91,6 +106,7 @@ std::optional<Refusal> refusal_of(const Observation& seen) {
                                             ", remove it from the spec"};
   if (std::string why = why_not_version(seen); !why.empty())
     return Refusal{v1::kUnsupportedVersion, std::move(why)};
+  if (auto tls = refusal_of_tls(cluster.spec)) return tls;
   return refusal_of_shape(cluster.spec);
 }
 

@@ -20,11 +20,12 @@ struct Refusal {
   std::string message;  ///< Names the field and what to do; a sentence without its end.
 };
 /// NotImplemented: fields of the table that differ from the schema's default, and sizes that we do
-/// not run. UnsupportedVersion: see why_not_version. UnsupportedFlag, PodTemplateConflict: what is
-/// not the user's to set in extraArgs and podTemplate. nullopt: all of it can be done.
+/// not run. UnsupportedVersion: see why_not_version. CertificateMissing: a Secret without a name.
+/// UnsupportedFlag, PodTemplateConflict: what is not the user's to set in extraArgs and
+/// podTemplate. nullopt: all of it can be done.
 std::optional<Refusal> refusal_of(const Observation& seen);
 
-/// Whether the members of this cluster need what we cannot make (TLS, ...). Then nobody is added,
+/// Whether the members of this cluster need what we cannot make (a restore). Then nobody is added,
 /// replaced or given up: another one, made without it, would not be one of them.
 bool cannot_make_members(const api::v1alpha2::EtcdCluster&);
 

@@ -15,6 +15,7 @@ void connect(Stores& stores, runtime::Queue& queue) {
   stores.pods.on_change(add);
   stores.services.on_change(add);
   stores.budgets.on_change(add);
+  stores.certificates.on_change(add);
 }
 
 }  // namespace etcdop::cluster

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kube/granted.h"
+#include "kube/secret_object.h"
 #include "operator/shared/stores.h"
 #include "runtime/queue.h"
 
@@ -25,6 +26,9 @@ inline constexpr auto kPermissions = [] {
       {kube::PersistentVolumeClaim::resource, "", {List, Watch}},
       {kube::Service::resource, "", {Get, List, Watch, Create, Patch}},
       {kube::PodDisruptionBudget::resource, "", {Get, List, Watch, Create, Patch, Delete}},
+      {kube::Certificate::resource, "", {Get, List, Watch, Create, Patch}},
+      // Of ours; others are read (operator/shared/secrets.h).
+      {kube::SecretObject::resource, "", {Create, Patch}},
   });
 }();
 

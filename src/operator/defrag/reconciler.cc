@@ -133,6 +133,7 @@ Result<runtime::Requeue> Reconciler::pass(const v1::EtcdDefrag& run, Observation
     return runtime::Requeue{kRetry};
   }
   const auto acted = act(seen, endpoints, todo);
+  if (seen.cluster) with_.credentials.sessions.note_change(*seen.cluster, acted);
   if (asks_etcd(todo.step))
     memory_[key].rests_until = with_.executor.now() + (acted ? kPause : kRetry);
   if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
@@ -175,6 +176,7 @@ void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) const 
         endpoints.emplace(member->metadata.name, std::move(*endpoint));
   }
   if (seen.members.size() > kMembersAskedMax || !not_healthy_by_objects(seen).empty()) return;
+  with_.credentials.equip(*cluster, endpoints);
   ask_etcd(seen, endpoints);
 }
 

@@ -10,6 +10,7 @@
 #include "etcd/client.h"
 #include "operator/defrag/plan.h"
 #include "operator/defrag/wire.h"
+#include "operator/shared/credentials.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/member_endpoint.h"
 #include "operator/shared/refusals.h"
@@ -31,6 +32,7 @@ class Reconciler {
     Api api;
     Stores& stores;
     etcd::Clients& etcd;
+    Credentials& credentials;
     WallClock& clock;
     Log& log;
     runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.

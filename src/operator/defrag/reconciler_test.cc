@@ -15,6 +15,7 @@
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
+#include "test/support/unscripted_etcd.h"
 #include "test/support/virtual_wall_clock.h"
 
 namespace etcdop::defrag {
@@ -26,11 +27,10 @@ namespace v1 = api::v1alpha2;
 
 constexpr etcd::ClusterId kCluster{0xc1};
 constexpr std::int64_t kMiB = 1 << 20;
-const Error kNotScripted{Code::Invalid, "not scripted"};
 
 /// Voters 1, 2 and 3, at addresses that end so; 2 leads. 500 MiB each, of which 100 are in use.
 struct Etcd final : etcd::Clients {
-  struct Member final : etcd::Client {
+  struct Member final : testing::UnscriptedEtcd {
     Member(Etcd& all, const etcd::Endpoint& at)
         : all_(all), id_(static_cast<std::uint64_t>(at.address.back() - '0')) {}
     Result<etcd::Status> status() override {
@@ -64,25 +64,12 @@ struct Etcd final : etcd::Clients {
       all_.leads = to.value;
       return Done{};
     }
-    Result<etcd::MemberId> add_learner(const std::string&) override { return kNotScripted; }
-    Result<Done> promote(etcd::MemberId) override { return kNotScripted; }
-    Result<Done> remove(etcd::MemberId) override { return kNotScripted; }
     Result<Done> disarm(const etcd::Alarm& alarm) override {
       all_.did += "n" + std::to_string(alarm.member.value) + " ";
       if (all_.keeps_alarms) return Error{Code::Unavailable, "no leader"};
       std::erase(all_.raised, alarm);
       return Done{};
     }
-    Result<etcd::KeyHash> hash_kv(std::int64_t) override { return kNotScripted; }
-    Result<std::uint64_t> snapshot(const etcd::SnapshotSink&) override { return kNotScripted; }
-    Result<Done> user_add(const std::string&, const Secret&) override { return kNotScripted; }
-    Result<Done> user_grant_role(const std::string&, const std::string&) override {
-      return kNotScripted;
-    }
-    Result<Done> auth_enable() override { return kNotScripted; }
-    Result<etcd::AuthStatus> auth_status() override { return kNotScripted; }
-    Result<Secret> authenticate(const std::string&, const Secret&) override { return kNotScripted; }
-    void use_token(Secret) override {}
 
    private:
     Etcd& all_;
@@ -181,7 +168,7 @@ class DefragReconciler : public ::testing::Test {
   }
   void crash() {
     reconciler = std::make_unique<Reconciler>(
-        Reconciler::Collaborators{world, api, stores, etcd, clock, log});
+        Reconciler::Collaborators{world, api, stores, etcd, credentials, clock, log});
   }
 
   sim::Scheduler world{1};
@@ -190,8 +177,9 @@ class DefragReconciler : public ::testing::Test {
   testing::VirtualWallClock clock{world};
   Stores stores;
   Etcd etcd;
-  std::unique_ptr<Reconciler> reconciler =
-      std::make_unique<Reconciler>(Reconciler::Collaborators{world, api, stores, etcd, clock, log});
+  Credentials credentials{world, api, clock, etcd};
+  std::unique_ptr<Reconciler> reconciler = std::make_unique<Reconciler>(
+      Reconciler::Collaborators{world, api, stores, etcd, credentials, clock, log});
 };
 
 TEST_F(DefragReconciler, ARunTakesTheFollowersThenWhoLedAndThenCostsNothing) {

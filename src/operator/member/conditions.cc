@@ -7,6 +7,7 @@
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/shared/asked_for.h"
+#include "operator/shared/member_endpoint.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::member {
@@ -31,7 +32,7 @@ const kube::ContainerStatus* etcd_container(const kube::Pod& pod) {
 
 /// There is nothing to tell yet: the member is on its way to its first Pod.
 bool is_young(const Observation& seen) {
-  return !seen.pod && !data_lost(seen) && seen.rejected.empty() &&
+  return !seen.pod && !data_lost(seen) && seen.rejected.empty() && tls_trouble(seen).empty() &&
          seen.member.status.conditions.empty() && not_implemented(seen.member).empty() &&
          (!seen.volume || is_ours(seen.volume->metadata, seen.member));
 }
@@ -114,6 +115,9 @@ Verdict judge(const Observation& seen) {
     return {"False", v1::kVolumeConflict,
             "the PersistentVolumeClaim " + volume + " belongs to somebody else"};
   if (!seen.pod) {
+    if (std::string trouble = tls_trouble(seen); !trouble.empty())
+      return {"False", is_missing(seen.tls) ? v1::kCertificateMissing : v1::kCertificateInvalid,
+              trouble + "; no Pod is made with it"};
     const auto missing = not_implemented(member);
     if (missing.empty()) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
     return {"False", v1::kNotImplemented,
@@ -143,8 +147,12 @@ bool data_lost(const Observation& seen) {
   return !seen.volume && !(known.pvc_name.empty() && known.member_id.empty());
 }
 
+std::string tls_trouble(const Observation& seen) {
+  return trouble_with(seen.tls, {member_host(seen.member)}, seen.now);
+}
+
 std::vector<std::string> not_implemented(const v1::EtcdMember& member) {
-  static const std::vector<std::string> paths = {"restore", "tls"};
+  static const std::vector<std::string> paths = {"restore"};
   std::vector<std::string> out = asked_for(member.spec, paths);
   if (!member.status.member_id.empty())  // It has its data: what that came from matters no more.
     std::erase_if(out, [](const std::string& path) { return path.starts_with("restore."); });

@@ -10,6 +10,9 @@ namespace etcdop::member {
 /// Fills podName, podUID, pvcName, replicas, selector and the conditions Ready and VersionDrifted.
 void report(const Observation& seen, api::v1alpha2::EtcdMemberStatus& status);
 
+/// What is wrong with the certificates that a Pod would be given, in words; empty: nothing.
+std::string tls_trouble(const Observation& seen);
+
 /// Fields of its spec that this release leaves out of a Pod: one that was made with them is left
 /// running, and not made again without them.
 std::vector<std::string> not_implemented(const api::v1alpha2::EtcdMember& member);

@@ -15,6 +15,9 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
+constexpr const char* kClientTlsFolder = "/etc/etcd/tls/client";
+constexpr const char* kPeerTlsFolder = "/etc/etcd/tls/peer";
+
 json::object labels(const v1::EtcdMember& member) {
   json::object out;
   out[v1::kAppNameLabel] = "etcd";
@@ -58,6 +61,29 @@ void add_options(json::array& command, const v1::EtcdOptions& options) {
   if (options.snapshot_count) flag("snapshot-count", std::to_string(*options.snapshot_count));
 }
 
+/// etcd reads certificate and key again at each handshake, and the authorities only when it starts.
+void add_tls(json::array& command, const v1::MemberTls& tls) {
+  const auto flag = [&](const char* name, const char* folder, const char* file) {
+    command.emplace_back(std::string("--") + name + "=" + folder + "/" + file);
+  };
+  if (tls.client_server_secret_ref) {
+    flag("cert-file", kClientTlsFolder, "tls.crt");
+    flag("key-file", kClientTlsFolder, "tls.key");
+    if (tls.client_mtls) {
+      command.emplace_back("--client-cert-auth=true");
+      flag("trusted-ca-file", kClientTlsFolder, "ca.crt");
+    }
+  }
+  if (tls.peer_auto_tls) {
+    command.emplace_back("--peer-auto-tls");
+  } else if (tls.peer_secret_ref) {
+    flag("peer-cert-file", kPeerTlsFolder, "tls.crt");
+    flag("peer-key-file", kPeerTlsFolder, "tls.key");
+    flag("peer-trusted-ca-file", kPeerTlsFolder, "ca.crt");
+    command.emplace_back("--peer-client-cert-auth=true");
+  }
+}
+
 struct ToldByAnnotation {
   std::string_view flag;
   const char* variable;
@@ -79,23 +105,25 @@ std::optional<ToldByAnnotation> told_by_annotation(const v1::EtcdMember& member,
 }
 
 json::array command(const v1::EtcdMember& member, bool founds, const etcd::VersionFacts& facts) {
-  const std::string& name = member.metadata.name;
-  const std::string host = member_host(member);
+  const auto everywhere = [](bool tls, int port) {
+    return std::string(tls ? "https" : "http") + "://0.0.0.0:" + std::to_string(port);
+  };
   json::array out{"etcd",
-                  "--name=" + name,
+                  "--name=" + member.metadata.name,
                   "--data-dir=" + data_dir_of(member),
-                  "--listen-peer-urls=http://0.0.0.0:2380",
-                  "--listen-client-urls=http://0.0.0.0:2379",
-                  "--advertise-client-urls=http://" + host + ":2379",
-                  "--initial-advertise-peer-urls=http://" + host + ":2380"};
+                  "--listen-peer-urls=" + everywhere(peer_tls(member), v1::kPeerPort),
+                  "--listen-client-urls=" + everywhere(client_tls(member), v1::kClientPort),
+                  "--advertise-client-urls=" + client_url_of(member),
+                  "--initial-advertise-peer-urls=" + peer_url_of(member)};
   const auto told = told_by_annotation(member, founds);
   if (!told || told->flag != kInitialClusterFlag)
     out.emplace_back(std::string(kInitialClusterFlag) + member.spec.initial_cluster);
   out.emplace_back("--initial-cluster-token=" + member.spec.cluster_token);
   if (!told || told->flag != kInitialStateFlag)
     out.emplace_back(std::string(kInitialStateFlag) + (founds ? "new" : "existing"));
-  out.emplace_back("--listen-metrics-urls=http://0.0.0.0:2381");
+  out.emplace_back("--listen-metrics-urls=" + everywhere(false, v1::kMetricsPort));
   if (member.spec.options) add_options(out, *member.spec.options);
+  if (member.spec.tls) add_tls(out, *member.spec.tls);
   if (facts.max_learners_flag) out.emplace_back(std::string(kMaxLearnersFlag) + "8");
   for (const auto& [flag, value] : member.spec.extra_args)
     out.emplace_back("--" + flag + "=" + value);
@@ -171,6 +199,23 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
   return out;
 }
 
+/// The Secrets of its TLS, as volumes, and where etcd looks for them.
+void mount_tls(json::object& pod_spec, const v1::MemberTls& tls) {
+  const auto mount = [&](const std::optional<v1::LocalObjectReference>& secret, const char* volume,
+                         const char* folder) {
+    if (!secret) return;
+    pod_spec["volumes"].as_array().push_back(
+        json::object{{"name", volume}, {"secret", {{"secretName", secret->name}}}});
+    pod_spec["containers"]
+        .as_array()[0]
+        .at("volumeMounts")
+        .as_array()
+        .push_back(json::object{{"name", volume}, {"mountPath", folder}, {"readOnly", true}});
+  };
+  mount(tls.client_server_secret_ref, "tls-client", kClientTlsFolder);
+  if (!tls.peer_auto_tls) mount(tls.peer_secret_ref, "tls-peer", kPeerTlsFolder);
+}
+
 json::object apart_by(const v1::EtcdMember& member, const char* topology, int weight) {
   json::object who_stay{{"matchExpressions",
                          json::array{{{"key", v1::kLeavingLabel}, {"operator", "DoesNotExist"}}}}};
@@ -212,7 +257,25 @@ Json volume(const v1::EtcdMember& member) {
                       {"spec", std::move(spec)}};
 }
 
-Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images) {
+namespace {
+
+/// So that one can see later what its etcd has read: it never reads them again.
+void note_authorities(json::object& metadata, const v1::EtcdMember& member, const TlsSeen& tls) {
+  const auto note = [&](const char* key, const std::optional<CertificateSeen>& certificate) {
+    if (!certificate || certificate->authority.empty()) return;
+    Json& annotations = metadata["annotations"];
+    if (!annotations.is_object()) annotations = json::object();
+    annotations.as_object()[key] = certificate->authority;
+  };
+  if (member.spec.tls && member.spec.tls->client_mtls)
+    note(v1::kClientAuthorityAnnotation, tls.server);
+  note(v1::kPeerAuthorityAnnotation, tls.peer);
+}
+
+}  // namespace
+
+Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images,
+                 const TlsSeen& tls) {
   const auto version = etcd::parse_version(member.spec.version);
   if (!version || !etcd::facts_of(*version).supported)
     return Error{Code::Invalid,
@@ -236,6 +299,7 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
       {"containers", json::array{etcd_container(member, founds, facts, images)}},
       {"volumes", json::array{data_volume(member),
                               json::object{{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
+  if (member.spec.tls) mount_tls(spec, *member.spec.tls);
   add_scheduling(spec, member);
   for (const v1::LocalObjectReference& secret : member.spec.image_pull_secrets) {
     if (!spec.contains("imagePullSecrets")) spec["imagePullSecrets"] = json::array();
@@ -248,6 +312,7 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
     if (!annotations.is_object()) annotations = json::object();
     annotations.as_object()[told->annotation] = told->value;
   }
+  note_authorities(meta, member, tls);
   json::object made{{"metadata", std::move(meta)}, {"spec", std::move(spec)}};
   if (added) merge_template(made, *added);
   return Json(std::move(made));

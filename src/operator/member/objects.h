@@ -6,6 +6,7 @@
 #include "api/v1alpha2/etcdmember.h"
 #include "base/json.h"
 #include "kube/core_types.h"
+#include "operator/shared/tls.h"
 
 namespace etcdop::member {
 
@@ -18,8 +19,10 @@ struct Images {
 Json volume(const api::v1alpha2::EtcdMember& member);
 
 /// The Pod. `founds`: initial-cluster-state=new. Invalid if spec.version is not an etcd that we
-/// know how to run, or extraArgs or podTemplate have what is not theirs to set.
-Result<Json> pod(const api::v1alpha2::EtcdMember& member, bool founds, const Images& images);
+/// know how to run, or extraArgs or podTemplate have what is not theirs to set. `tls`: what its
+/// Secrets are like now.
+Result<Json> pod(const api::v1alpha2::EtcdMember& member, bool founds, const Images& images,
+                 const TlsSeen& tls = {});
 
 /// Whether its data is gone with its Pod.
 bool in_memory(const api::v1alpha2::EtcdMember& member);

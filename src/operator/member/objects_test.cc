@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "api/v1alpha2/names.h"
 
 namespace etcdop::member {
@@ -295,6 +297,83 @@ TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {
     "initialDelaySeconds": 5, "periodSeconds": 5, "timeoutSeconds": 1, "failureThreshold": 3
   })"));
   EXPECT_FALSE(made.as_object().contains("startupProbe"));
+}
+
+/// What a Pod has that the plain one has not: of its command, mounts and volumes.
+struct More {
+  explicit More(const v1::EtcdMember& m) {
+    v1::EtcdMember plain = m;
+    plain.spec.tls.reset();
+    const Json was = pod(plain, false, {})->at("spec"), now = pod(m, false, {})->at("spec");
+    command = only_in(etcd(now).at("command"), etcd(was).at("command"));
+    mounts = only_in(etcd(now).at("volumeMounts"), etcd(was).at("volumeMounts"));
+    volumes = only_in(now.at("volumes"), was.at("volumes"));
+  }
+  static const Json& etcd(const Json& spec) { return spec.at("containers").at(0); }
+  static json::array only_in(const Json& now, const Json& was) {
+    json::array out;
+    for (const Json& one : now.as_array())
+      if (std::ranges::count(was.as_array(), one) == 0) out.push_back(one);
+    return out;
+  }
+  json::array command, mounts, volumes;
+};
+
+TEST(MemberObjects, TlsIsAsTheContractHasIt) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.options.emplace().quota_backend_bytes = 8;
+  v1::MemberTls& tls = m.spec.tls.emplace();
+  tls.client_server_secret_ref = v1::LocalObjectReference{"db-server-tls"};
+  tls.client_mtls = true;
+  tls.peer_secret_ref = v1::LocalObjectReference{"db-peer-tls"};
+  const More more(m);
+  EXPECT_EQ(more.command, (json::array{
+                              "--listen-peer-urls=https://0.0.0.0:2380",
+                              "--listen-client-urls=https://0.0.0.0:2379",
+                              "--advertise-client-urls=https://db-x1.db.prod.svc:2379",
+                              "--initial-advertise-peer-urls=https://db-x1.db.prod.svc:2380",
+                              "--cert-file=/etc/etcd/tls/client/tls.crt",
+                              "--key-file=/etc/etcd/tls/client/tls.key",
+                              "--client-cert-auth=true",
+                              "--trusted-ca-file=/etc/etcd/tls/client/ca.crt",
+                              "--peer-cert-file=/etc/etcd/tls/peer/tls.crt",
+                              "--peer-key-file=/etc/etcd/tls/peer/tls.key",
+                              "--peer-trusted-ca-file=/etc/etcd/tls/peer/ca.crt",
+                              "--peer-client-cert-auth=true",
+                          }));
+  EXPECT_EQ(more.mounts, json::parse(R"([
+    {"name": "tls-client", "mountPath": "/etc/etcd/tls/client", "readOnly": true},
+    {"name": "tls-peer", "mountPath": "/etc/etcd/tls/peer", "readOnly": true}
+  ])"));
+  EXPECT_EQ(more.volumes, json::parse(R"([
+    {"name": "tls-client", "secret": {"secretName": "db-server-tls"}},
+    {"name": "tls-peer", "secret": {"secretName": "db-peer-tls"}}
+  ])"));
+  const Json made = *pod(m, false, {});
+  const auto& command = made.at("spec").at("containers").at(0).at("command").as_array();
+  const auto place = [&](const char* flag) { return std::ranges::find(command, Json(flag)); };
+  EXPECT_LT(place("--quota-backend-bytes=8"), place("--cert-file=/etc/etcd/tls/client/tls.crt"));
+}
+
+TEST(MemberObjects, EachPortHasItsOwnTls) {
+  v1::EtcdMember m = member("3.6.16");
+  m.spec.tls.emplace().client_server_secret_ref = v1::LocalObjectReference{"own"};
+  EXPECT_EQ(More(m).command, (json::array{
+                                 "--listen-client-urls=https://0.0.0.0:2379",
+                                 "--advertise-client-urls=https://db-x1.db.prod.svc:2379",
+                                 "--cert-file=/etc/etcd/tls/client/tls.crt",
+                                 "--key-file=/etc/etcd/tls/client/tls.key",
+                             }));
+  m.spec.tls.emplace().peer_secret_ref = v1::LocalObjectReference{"own"};
+  EXPECT_EQ(More(m).command.size(), 6U);
+  EXPECT_EQ(More(m).volumes.size(), 1U);
+  m.spec.tls.emplace().peer_auto_tls = true;
+  EXPECT_EQ(More(m).command, (json::array{
+                                 "--listen-peer-urls=https://0.0.0.0:2380",
+                                 "--initial-advertise-peer-urls=https://db-x1.db.prod.svc:2380",
+                                 "--peer-auto-tls",
+                             }));
+  EXPECT_EQ(More(m).volumes, json::array{});
 }
 
 TEST(MemberObjects, OnlyAVoterHasTheVotersLabel) {

@@ -7,6 +7,7 @@
 #include "api/v1alpha2/etcdmember.h"
 #include "base/wall_time.h"
 #include "kube/core_types.h"
+#include "operator/shared/tls.h"
 #include "operator/shared/value_codecs.h"
 
 namespace etcdop::member {
@@ -20,6 +21,7 @@ struct Observation {
   std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, whoever owns it.
   std::string rejected;  ///< Why the API server refused what the last pass wanted to make; empty if
                          ///< it did not.
+  TlsSeen tls;  ///< Looked at while there is no Pod: one that is made must be able to use it.
   bool operator==(const Observation&) const = default;
 
   static auto describe() {
@@ -29,7 +31,7 @@ struct Observation {
         std::tuple{api::required("now", &S::now, ""), api::required("member", &S::member, ""),
                    api::optional("cluster", &S::cluster, ""), api::optional("pod", &S::pod, ""),
                    api::optional("volume", &S::volume, ""),
-                   api::sparse("rejected", &S::rejected, "")});
+                   api::sparse("rejected", &S::rejected, ""), api::sparse("tls", &S::tls, "")});
   }
 };
 

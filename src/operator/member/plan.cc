@@ -55,6 +55,7 @@ bool is_ready(const v1::EtcdMemberStatus& status) {
 Step pod_step(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   if (!seen.pod) {
+    if (!tls_trouble(seen).empty()) return NoStep{};
     const bool founds =
         member.spec.bootstrap && never_started(member) && seen.cluster->status.cluster_id.empty();
     return CreatePod{founds};

@@ -49,7 +49,7 @@ World world_of(testing::Every& pick) {
   if (pick(2) == 1) m.status.member_id = "1";
   if (pick(2) == 1) m.status.pvc_name = "data-db-x1";
   m.status.is_voter = pick(2) == 1;
-  if (pick(2) == 1) m.spec.tls.emplace().client_mtls = true;
+  if (pick(2) == 1) out.seen.tls.server.emplace().unread = "does not exist";
   if (const int cluster = pick(3); cluster > 0) {
     out.seen.cluster.emplace();
     if (cluster == 2) out.seen.cluster->status.cluster_id = "c1";
@@ -95,7 +95,7 @@ struct Judge {
     const bool founds = member.spec.bootstrap && member.status.member_id.empty() &&
                         world.seen.cluster->status.cluster_id.empty();  // I4
     return world.pod == Child::None && world.volume == Child::Ours && step.founds == founds &&
-           wanted();
+           wanted() && !world.seen.tls.server;
   }
   bool operator()(const DeletePod& step) const {  // I6
     const bool could_not_start =
@@ -116,7 +116,7 @@ struct Judge {
   }
   bool wanted() const {
     return cluster() && has_finalizer() && !member.spec.dormant &&
-           !member.spec.initial_cluster.empty() && !member.spec.tls;
+           !member.spec.initial_cluster.empty();
   }
 };
 

@@ -223,15 +223,16 @@ TEST(MemberPlan, Table) {
       {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "learner"; }, "none",
        "whatever is not a voter is none"},
       {[](auto& o) {
-         o.member.spec.tls.emplace().client_mtls = true;
+         o.tls.server.emplace().unread = "does not exist";
          o.pod.reset();
        },
        "none", "better no Pod than one without its TLS"},
       {[](auto& o) {
-         o.member.spec.tls.emplace().client_mtls = true;
-         o.pod->status.phase = "Failed";
+         o.tls.peer.emplace().names = {"*.db.prod.svc"};
+         o.tls.peer->until = o.now;
+         o.pod.reset();
        },
-       "none", "it is left as it is"},
+       "create-pod existing", ""},
       {[](auto& o) { o.member.metadata.finalizers.clear(); }, "add-finalizer",
        "as the reference leaves its members"},
       {[](auto& o) {
@@ -531,18 +532,18 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        },
        v1::kDataLost, "the volume data-db-x1 is gone, and the data with it"},
       {[](auto& o) {
-         o.member.spec.tls.emplace().client_mtls = true;
-         o.pod.reset();
-       },
-       v1::kNotImplemented,
-       "this release does not implement tls.clientMTLS: no Pod is made without it"},
-      {[](auto& o) {
-         o.member.spec.tls.emplace().client_mtls = true;
+         o.tls.server.emplace() = {.secret = "db-server-tls", .unread = "does not exist"};
          o.pod.reset();
          o.volume.reset();
        },
-       v1::kNotImplemented,
-       "this release does not implement tls.clientMTLS: no Pod is made without it"},
+       v1::kCertificateMissing, "Secret db-server-tls does not exist; no Pod is made with it"},
+      {[](auto& o) {
+         o.tls.peer.emplace() = {.secret = "own", .names = {"db.prod.svc"}, .until = o.now};
+         o.pod.reset();
+       },
+       v1::kCertificateInvalid,
+       "Secret own: tls.crt is not for db-x1.db.prod.svc (its names are: db.prod.svc); no Pod is "
+       "made with it"},
       {[](auto& o) { o.volume = volume_of("other"); }, v1::kVolumeConflict,
        "the PersistentVolumeClaim data-db-x1 belongs to somebody else"},
       {[](auto& o) { o.pod->metadata.owner_references.clear(); }, v1::kPodConflict,

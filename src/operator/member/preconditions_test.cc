@@ -140,7 +140,9 @@ class Preconditions : public ::testing::Test {
   testing::MemoryLog log;
   testing::VirtualWallClock clock{world};
   Stores stores;
-  Reconciler reconciler{{world, server, stores, clock, log}, {"quay.io/coreos/etcd"}};
+  Secrets secrets{world, server};
+  Certificates certificates{secrets, clock};
+  Reconciler reconciler{{world, server, stores, certificates, clock, log}, {"quay.io/coreos/etcd"}};
   std::string cluster_uid, uid;
 };
 
@@ -423,7 +425,8 @@ TEST_F(Preconditions, AMemberThatIsGoneIsForgotten) {
 
 TEST_F(Preconditions, TheRecorderHearsThatAMemberIsGone) {
   FlightRecorder full({.total_bytes = 1});  // Nothing is kept but that there was an object.
-  Reconciler one{{world, server, stores, clock, log, nullptr, &full}, {"quay.io/coreos/etcd"}};
+  Reconciler one{{world, server, stores, certificates, clock, log, nullptr, &full},
+                 {"quay.io/coreos/etcd"}};
   const auto reconcile = [&] {
     world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)); });
     world.run();
@@ -440,7 +443,8 @@ TEST_F(Preconditions, WhatBecomesOfAMemberIsToldInEvents) {
   server.serve({.resource = kube::Event::resource});
   testing::SeededRandom random{1};
   runtime::EventRecorder events(server, world, clock, random, log, "op-1");
-  Reconciler one{{world, server, stores, clock, log, &events}, {"quay.io/coreos/etcd"}};
+  Reconciler one{{world, server, stores, certificates, clock, log, &events},
+                 {"quay.io/coreos/etcd"}};
   events.start();
   put_pod("somebody", "x");
   see();

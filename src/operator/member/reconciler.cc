@@ -5,6 +5,7 @@
 #include "operator/member/conditions.h"
 #include "operator/shared/finalizer.h"
 #include "operator/shared/look_again.h"
+#include "operator/shared/member_endpoint.h"
 #include "operator/shared/status_patch.h"
 #include "runtime/transitions.h"
 
@@ -94,6 +95,7 @@ Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
   seen.pod = copy(with_.stores.pods.get(key));
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
   seen.rejected = refusals_.why(key);
+  if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (!data_lost(seen)) return seen;
   // Before that is believed: what has lost our label is not in the cache.
   const auto ask = [&]<class T>(std::optional<T>& child, const api::ObjectKey& of,
@@ -188,6 +190,10 @@ struct Actor {
   }
 
   Result<Done> operator()(const CreatePod& step) const {
+    const TlsSeen tls = with.certificates.now_of(member());
+    if (std::string trouble = trouble_with(tls, {member_host(member())}, with.clock.wall_now());
+        !trouble.empty())
+      return Error{Code::Conflict, std::move(trouble)};
     if (step.founds) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
@@ -195,7 +201,7 @@ struct Actor {
         return Error{Code::Conflict,
                      "the cluster of " + meta().name + " is gone or has been founded already"};
     }
-    auto manifest = pod(member(), step.founds, images);
+    auto manifest = pod(member(), step.founds, images, tls);
     if (!manifest) return manifest.error();
     auto made = with.api.create<kube::Pod>(meta().ns, *manifest);
     if (made.failed_with(Code::AlreadyExists)) made = adopt_pod(manifest->at("metadata"));

@@ -8,6 +8,7 @@
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/member/wire.h"
+#include "operator/shared/certificates.h"
 #include "operator/shared/contested.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/refusals.h"
@@ -24,6 +25,7 @@ class Reconciler {
     Executor& executor;
     Api api;
     Stores& stores;
+    Certificates& certificates;
     WallClock& clock;
     Log& log;
     runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.

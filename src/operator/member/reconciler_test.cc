@@ -112,7 +112,9 @@ class ReconcilerTest : public ::testing::Test {
   testing::VirtualWallClock clock{world};
   Stores stores;
   FlightRecorder flight;
-  Reconciler reconciler{{world, server, stores, clock, log, nullptr, &flight},
+  Secrets secrets{world, server};
+  Certificates certificates{secrets, clock};
+  Reconciler reconciler{{world, server, stores, certificates, clock, log, nullptr, &flight},
                         {"quay.io/coreos/etcd"}};
   std::string uid;
 };

@@ -17,6 +17,8 @@ std::string annotation(const v1::EtcdMember& member, const char* key) {
   return found == member.metadata.annotations.end() ? "" : found->second;
 }
 
+std::string scheme(bool tls) { return tls ? "https://" : "http://"; }
+
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alphanumeric(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z') || is_digit(c); }
@@ -44,8 +46,20 @@ std::string member_host(const v1::EtcdMember& member) {
   return member.metadata.name + "." + service_of(member) + "." + member.metadata.ns + ".svc";
 }
 
+bool client_tls(const v1::EtcdMember& member) {
+  return member.spec.tls && member.spec.tls->client_server_secret_ref;
+}
+
+bool peer_tls(const v1::EtcdMember& member) {
+  return member.spec.tls && (member.spec.tls->peer_secret_ref || member.spec.tls->peer_auto_tls);
+}
+
+std::string client_url_of(const v1::EtcdMember& member) {
+  return scheme(client_tls(member)) + member_host(member) + ":" + std::to_string(v1::kClientPort);
+}
+
 std::string peer_url_of(const v1::EtcdMember& member) {
-  return "http://" + member_host(member) + ":" + std::to_string(v1::kPeerPort);
+  return scheme(peer_tls(member)) + member_host(member) + ":" + std::to_string(v1::kPeerPort);
 }
 
 std::string data_dir_of(const v1::EtcdMember& member) {

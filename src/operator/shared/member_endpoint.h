@@ -22,6 +22,12 @@ std::string service_of(const api::v1alpha2::EtcdMember& member);
 /// "<member>.<service>.<namespace>.svc": the name in a member's URLs and certificates.
 std::string member_host(const api::v1alpha2::EtcdMember& member);
 
+/// Whether its client port, and its peer port, speak TLS.
+bool client_tls(const api::v1alpha2::EtcdMember& member);
+bool peer_tls(const api::v1alpha2::EtcdMember& member);
+
+/// As its etcd tells it to clients.
+std::string client_url_of(const api::v1alpha2::EtcdMember& member);
 /// As it was, or is to be, added to etcd.
 std::string peer_url_of(const api::v1alpha2::EtcdMember& member);
 
@@ -33,7 +39,8 @@ std::string data_dir_of(const api::v1alpha2::EtcdMember& member);
 using Endpoints = std::map<std::string, etcd::Endpoint>;
 inline constexpr std::size_t kMembersAskedMax = 64;  ///< More than etcd can sensibly have.
 
-/// Where a member's Pod answers; nullopt if it has no address, or is not that member's Pod.
+/// Where a member's Pod answers, without what it asks for (Credentials::equip); nullopt if it has
+/// no address, or is not that member's Pod.
 std::optional<etcd::Endpoint> endpoint_of(const api::v1alpha2::EtcdCluster& cluster,
                                           const api::v1alpha2::EtcdMember& member,
                                           const kube::Pod& pod);

@@ -8,6 +8,7 @@
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "kube/certificate.h"
 #include "kube/core_types.h"
 #include "kube/store.h"
 
@@ -37,6 +38,8 @@ struct Stores {
   kube::Store<kube::PersistentVolumeClaim> volumes{labelled<kube::PersistentVolumeClaim>};
   kube::Store<kube::Service> services{labelled<kube::Service>};
   kube::Store<kube::PodDisruptionBudget> budgets{labelled<kube::PodDisruptionBudget>};
+  /// Not filled before cert-manager's kinds are there.
+  kube::Store<kube::Certificate> certificates{labelled<kube::Certificate>};
 
   /// EtcdMembers whose status is on its way to the server (StatusWrite).
   std::set<api::ObjectKey> status_writes;

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"etcdop.test/standin/kubelet"
 	"etcdop.test/standin/proxy"
 	"etcdop.test/standin/world"
 )
@@ -15,6 +16,7 @@ import (
 const controlHelp = `GET    /pods                               Pods being played: address, pid, log
 POST   /pods/{ns}/{name}/signal/{number}   a signal to the Pod's process, 9 for kill -9
 POST   /images/{version}/{on|off}          whether the image of an etcd version can be pulled
+POST   /reverse/{ns}/{answer}              how DNS answers for addresses: named|unknown|refused|silent
 POST   /instances                          {"name","namespace","command":[…],"env":[…],"actAs"}: proxies and an operator
 GET    /instances/{name}                   its kubeconfig, pid, log, crashes, requests
 DELETE /instances/{name}                   ends it
@@ -42,6 +44,12 @@ func control(w *world.World) http.Handler {
 		w.Kubelet.SetImage(r.PathValue("version"), r.PathValue("state") != "off")
 		answer(rw, struct{}{}, nil)
 	})
+	mux.HandleFunc("POST /reverse/{namespace}/{answer}",
+		func(rw http.ResponseWriter, r *http.Request) {
+			err := w.Kubelet.Network.SetReverse(r.PathValue("namespace"),
+				kubelet.Reverse(r.PathValue("answer")))
+			answer(rw, struct{}{}, err)
+		})
 	mux.HandleFunc("POST /instances", func(rw http.ResponseWriter, r *http.Request) {
 		var spec world.Spec
 		err := json.NewDecoder(r.Body).Decode(&spec)

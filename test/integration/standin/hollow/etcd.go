@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"etcdop.test/standin/wire"
 )
 
 // What every hollow member says of itself, always: nothing is written to it.
@@ -111,7 +113,7 @@ func (e *etcd) elect() {
 }
 
 // call answers one call to the member me.
-func (e *etcd) call(me *member, method string, q question) (message, error) {
+func (e *etcd) call(me *member, method string, q wire.Fields) (wire.Message, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !me.running {
@@ -123,59 +125,59 @@ func (e *etcd) call(me *member, method string, q question) (message, error) {
 	case "/etcdserverpb.Cluster/MemberList":
 		return e.list(me), nil
 	case "/etcdserverpb.Cluster/MemberAdd":
-		return e.add(me, q.texts[1], q.numbers[2] != 0)
+		return e.add(me, q.Text(1), q.Numbers[2] != 0)
 	case "/etcdserverpb.Cluster/MemberPromote":
-		return e.promote(me, q.numbers[1])
+		return e.promote(me, q.Numbers[1])
 	case "/etcdserverpb.Maintenance/MoveLeader":
-		e.leader = q.numbers[1]
+		e.leader = q.Numbers[1]
 		return nil, nil
 	case "/etcdserverpb.Maintenance/Alarm":
-		var out message
-		out.nested(1, e.header(me))
+		var out wire.Message
+		out.Nested(1, e.header(me))
 		return out, nil
 	}
 	return nil, &refusal{unimplemented, "a hollow member does not know " + method}
 }
 
-func (e *etcd) header(me *member) (out message) {
-	out.number(1, e.id)
-	out.number(2, me.id)
-	out.number(3, 1)
-	out.number(4, raftTerm)
+func (e *etcd) header(me *member) (out wire.Message) {
+	out.Number(1, e.id)
+	out.Number(2, me.id)
+	out.Number(3, 1)
+	out.Number(4, raftTerm)
 	return out
 }
 
-func (e *etcd) status(me *member) (out message) {
-	out.nested(1, e.header(me))
-	out.text(2, me.version)
-	out.number(3, dbSize)
-	out.number(4, e.leader)
-	out.number(5, raftIndex)
-	out.number(6, raftTerm)
-	out.number(7, raftIndex)
-	out.number(9, dbSize)
-	out.flag(10, me.learner)
+func (e *etcd) status(me *member) (out wire.Message) {
+	out.Nested(1, e.header(me))
+	out.Text(2, me.version)
+	out.Number(3, dbSize)
+	out.Number(4, e.leader)
+	out.Number(5, raftIndex)
+	out.Number(6, raftTerm)
+	out.Number(7, raftIndex)
+	out.Number(9, dbSize)
+	out.Flag(10, me.learner)
 	return out
 }
 
-func (m *member) encode() (out message) {
-	out.number(1, m.id)
-	out.text(2, m.name)
-	out.text(3, m.peerURL)
-	out.text(4, m.clientURL)
-	out.flag(5, m.learner)
+func (m *member) encode() (out wire.Message) {
+	out.Number(1, m.id)
+	out.Text(2, m.name)
+	out.Text(3, m.peerURL)
+	out.Text(4, m.clientURL)
+	out.Flag(5, m.learner)
 	return out
 }
 
-func (e *etcd) list(me *member) (out message) {
-	out.nested(1, e.header(me))
+func (e *etcd) list(me *member) (out wire.Message) {
+	out.Nested(1, e.header(me))
 	for _, m := range e.members {
-		out.nested(2, m.encode())
+		out.Nested(2, m.encode())
 	}
 	return out
 }
 
-func (e *etcd) add(me *member, peerURL string, learner bool) (out message, err error) {
+func (e *etcd) add(me *member, peerURL string, learner bool) (out wire.Message, err error) {
 	if slices.ContainsFunc(e.members, func(m *member) bool { return m.peerURL == peerURL }) {
 		return nil, &refusal{failed, "etcdserver: Peer URLs already exists"}
 	}
@@ -184,15 +186,15 @@ func (e *etcd) add(me *member, peerURL string, learner bool) (out message, err e
 	}
 	added := &member{id: idOf(peerURL, "joined"), peerURL: peerURL, learner: true}
 	e.members = append(e.members, added)
-	out.nested(1, e.header(me))
-	out.nested(2, added.encode())
+	out.Nested(1, e.header(me))
+	out.Nested(2, added.encode())
 	for _, m := range e.members {
-		out.nested(3, m.encode())
+		out.Nested(3, m.encode())
 	}
 	return out, nil
 }
 
-func (e *etcd) promote(me *member, id uint64) (message, error) {
+func (e *etcd) promote(me *member, id uint64) (wire.Message, error) {
 	i := slices.IndexFunc(e.members, func(m *member) bool { return m.id == id })
 	switch {
 	case i < 0:
@@ -243,10 +245,10 @@ func (c *calls) count(e *etcd, method string) {
 func handler(e *etcd, me *member, counted *calls) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		counted.count(e, r.URL.Path)
-		bytes, err := readFrame(r.Body)
-		var asked question
+		bytes, err := wire.ReadFrame(r.Body)
+		var asked wire.Fields
 		if err == nil {
-			asked, err = parse(bytes)
+			asked, err = wire.Parse(bytes)
 		}
 		if err != nil {
 			http.Error(rw, err.Error(), http.StatusBadRequest)
@@ -258,7 +260,7 @@ func handler(e *etcd, me *member, counted *calls) http.Handler {
 		if refused, ok := err.(*refusal); ok {
 			code, text = refused.code, refused.text
 		} else {
-			_, _ = rw.Write(frame(answer)) // the caller may be gone
+			_, _ = rw.Write(wire.Frame(answer)) // the caller may be gone
 		}
 		rw.Header().Set(http.TrailerPrefix+"Grpc-Status", fmt.Sprint(code))
 		if text != "" {

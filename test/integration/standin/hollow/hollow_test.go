@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"etcdop.test/standin/wire"
 )
 
 // grown is an etcd of a founder and a learner that runs.
@@ -19,10 +21,10 @@ func grown(t *testing.T, votes func()) (*etcd, *member, *member) {
 	if err != nil || !isVoter {
 		t.Fatal("the first member founds the cluster", isVoter, err)
 	}
-	var add message
-	add.text(1, "http://b:2380")
-	add.flag(2, true)
-	asked, err := parse(add)
+	var add wire.Message
+	add.Text(1, "http://b:2380")
+	add.Flag(2, true)
+	asked, err := wire.Parse(add)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,7 @@ func grown(t *testing.T, votes func()) (*etcd, *member, *member) {
 func TestAnAddedLearnerVotesOncePromoted(t *testing.T) {
 	promoted := make(chan struct{})
 	e, founder, learner := grown(t, func() { close(promoted) })
-	q := question{numbers: map[int]uint64{1: learner.id}}
+	q := wire.Fields{Numbers: map[int]uint64{1: learner.id}}
 	if _, err := e.call(founder, "/etcdserverpb.Cluster/MemberPromote", q); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +74,7 @@ func TestWhoWasNotAddedDoesNotStart(t *testing.T) {
 
 func TestLeadershipLeavesAMemberThatStops(t *testing.T) {
 	e, founder, learner := grown(t, func() {})
-	q := question{numbers: map[int]uint64{1: learner.id}}
+	q := wire.Fields{Numbers: map[int]uint64{1: learner.id}}
 	if _, err := e.call(founder, "/etcdserverpb.Cluster/MemberPromote", q); err != nil {
 		t.Fatal(err)
 	}
@@ -80,16 +82,8 @@ func TestLeadershipLeavesAMemberThatStops(t *testing.T) {
 	if e.leader != learner.id {
 		t.Error("nobody leads")
 	}
-	if _, err := e.call(founder, "/etcdserverpb.Maintenance/Status", question{}); err == nil {
+	if _, err := e.call(founder, "/etcdserverpb.Maintenance/Status", wire.Fields{}); err == nil {
 		t.Error("a stopped member answers")
-	}
-}
-
-func TestWhatIsNoMessageIsRefused(t *testing.T) {
-	for _, bytes := range [][]byte{{0x08}, {0x0a, 5, 'a'}, {0x0b}, {0xff}} {
-		if _, err := parse(bytes); err == nil {
-			t.Errorf("%x was taken", bytes)
-		}
 	}
 }
 
@@ -102,7 +96,7 @@ func ask(ip string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	url := fmt.Sprintf("http://%s:%d/etcdserverpb.Maintenance/Status", ip, clientPort)
-	request, err := http.NewRequestWithContext(ctx, "POST", url, bytes.NewReader(frame(nil)))
+	request, err := http.NewRequestWithContext(ctx, "POST", url, bytes.NewReader(wire.Frame(nil)))
 	if err != nil {
 		return "", err
 	}

@@ -1,7 +1,9 @@
 package kube
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -36,6 +38,16 @@ type Pod struct {
 	Object
 	Spec   PodSpec   `json:"spec"`
 	Status PodStatus `json:"status"`
+}
+
+// DNSName is the Pod's name as its headless Service has it, short of the cluster's domain; "" when
+// it has none.
+func (p *Pod) DNSName() string {
+	if p.Spec.Subdomain == "" {
+		return ""
+	}
+	host := cmp.Or(p.Spec.Hostname, p.Metadata.Name)
+	return strings.ToLower(fmt.Sprintf("%s.%s.%s.svc", host, p.Spec.Subdomain, p.Metadata.Namespace))
 }
 
 // PodSpec is a Pod's specification.
@@ -79,6 +91,24 @@ type Volume struct {
 	PVC  *struct {
 		ClaimName string `json:"claimName"`
 	} `json:"persistentVolumeClaim,omitempty"`
+	Secret *SecretVolume `json:"secret,omitempty"`
+}
+
+// SecretVolume is a volume with the keys of a Secret as files: all of them, or the items alone.
+type SecretVolume struct {
+	SecretName string `json:"secretName"`
+	Items      []struct {
+		Key  string `json:"key"`
+		Path string `json:"path"`
+	} `json:"items,omitempty"`
+	Optional bool `json:"optional,omitempty"`
+}
+
+// Secret is a Secret.
+type Secret struct {
+	Object
+	Type string            `json:"type,omitempty"`
+	Data map[string][]byte `json:"data"`
 }
 
 // Probe is a container's probe; times are in seconds.
@@ -185,12 +215,92 @@ type EtcdCluster struct {
 	Spec struct {
 		Replicas int    `json:"replicas"`
 		Version  string `json:"version"`
+		TLS      struct {
+			Client *ClientTLS `json:"client"`
+			Peer   *PeerTLS   `json:"peer"`
+		} `json:"tls"`
+		Auth struct {
+			Enabled bool `json:"enabled"`
+			Root    *Ref `json:"rootCredentialsSecretRef"`
+		} `json:"auth"`
 	} `json:"spec"`
 	Status struct {
 		ReadyMembers int         `json:"readyMembers"`
 		ClusterID    string      `json:"clusterID"`
+		AuthEnabled  bool        `json:"authEnabled"`
 		Conditions   []Condition `json:"conditions"`
 	} `json:"status"`
+}
+
+// Ref names an object of the same namespace.
+type Ref struct {
+	Name string `json:"name"`
+}
+
+// ClientTLS says where the certificates of the client port come from.
+type ClientTLS struct {
+	Server      *Ref `json:"serverSecretRef"`
+	Operator    *Ref `json:"operatorClientSecretRef"`
+	CertManager *struct {
+		OperatorIssuer *Ref `json:"operatorClientIssuerRef"`
+	} `json:"certManager"`
+	OperatorManaged Choice `json:"operatorManaged"`
+}
+
+// PeerTLS says where the certificate of the peer port comes from.
+type PeerTLS struct {
+	Secret          *Ref      `json:"secretRef"`
+	CertManager     *struct{} `json:"certManager"`
+	OperatorManaged Choice    `json:"operatorManaged"`
+}
+
+// Choice is a part of a spec that counts by being there, whatever it says; but false says no.
+type Choice bool
+
+// UnmarshalJSON reads anything.
+func (c *Choice) UnmarshalJSON(text []byte) error {
+	*c = string(text) != "null" && string(text) != "false"
+	return nil
+}
+
+// Secrets names the Secrets of a cluster, each "" where the spec asks for none.
+type Secrets struct {
+	Server, Operator, Peer, Root string
+	// OperatorIfMade says that whoever makes the Secrets decides whether there is one of the
+	// operator.
+	OperatorIfMade bool
+}
+
+// Secrets says by which names the cluster's Secrets go: those of its spec, or those of the contract
+// where others make them.
+func (c *EtcdCluster) Secrets() Secrets {
+	var s Secrets
+	name := c.Metadata.Name
+	if client := c.Spec.TLS.Client; client != nil {
+		s.Server = nameOr(client.Server, name+"-server-tls")
+		switch {
+		case client.Operator != nil:
+			s.Operator = client.Operator.Name
+		case client.CertManager != nil && client.CertManager.OperatorIssuer != nil:
+			s.Operator = name + "-operator-client-tls"
+		case bool(client.OperatorManaged):
+			s.Operator, s.OperatorIfMade = name+"-operator-client-tls", true
+		}
+	}
+	if peer := c.Spec.TLS.Peer; peer != nil {
+		s.Peer = nameOr(peer.Secret, name+"-peer-tls")
+	}
+	if c.Spec.Auth.Enabled && c.Spec.Auth.Root != nil {
+		s.Root = c.Spec.Auth.Root.Name
+	}
+	return s
+}
+
+func nameOr(ref *Ref, otherwise string) string {
+	if ref != nil {
+		return ref.Name
+	}
+	return otherwise
 }
 
 // EtcdMember is what the tests look at in an EtcdMember.
@@ -218,6 +328,7 @@ func (c *EtcdCluster) Condition(kind string) string {
 const (
 	Pods         = "/api/v1/pods"
 	PVCs         = "/api/v1/persistentvolumeclaims"
+	AllSecrets   = "/api/v1/secrets"
 	Services     = "/api/v1/services"
 	PDBs         = "/apis/policy/v1/poddisruptionbudgets"
 	EtcdClusters = "/apis/etcd-operator.cozystack.io/v1alpha2/etcdclusters"

@@ -24,8 +24,13 @@ const (
 	maxBackoff = 30
 )
 
-// Front stands before the client port of a Pod's etcd: it listens on address and forwards to behind until it is closed.
-type Front func(pod *kube.Pod, address, behind string) (io.Closer, error)
+// Front stands before the client port of a Pod's etcd: it listens on address and forwards to behind
+// until it is closed. Both ports speak TLS if secure is not nil.
+type Front func(pod *kube.Pod, address, behind string, secure *ClientTLS) (io.Closer, error)
+
+// ClientTLS are the files of a client port's TLS. etcd asks clients for a certificate when it has a
+// ClientCA.
+type ClientTLS struct{ Cert, Key, ClientCA string }
 
 // Config is what a Kubelet is made of.
 type Config struct {
@@ -46,6 +51,8 @@ type Kubelet struct {
 	Config
 	Pods *kube.Cache[kube.Pod, *kube.Pod]
 	PVCs *kube.Cache[kube.PVC, *kube.PVC]
+	// secrets tells of changes; what is in a Secret is read when it is needed.
+	secrets *kube.Cache[kube.Object, *kube.Object]
 
 	mu        sync.Mutex
 	runs      map[string]*run // by Pod UID
@@ -78,6 +85,10 @@ func New(config Config, observe func(namespace string)) *Kubelet {
 		k.claimChanged(claim, deleted)
 		observe(claim.Metadata.Namespace)
 	})
+	k.secrets = kube.NewCache[kube.Object](config.Client, kube.AllSecrets,
+		func(secret *kube.Object, _ bool) {
+			k.secretChanged(secret)
+		})
 	return k
 }
 
@@ -92,6 +103,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 		return err
 	}
 	go k.PVCs.Run(ctx)
+	go k.secrets.Run(ctx)
 	k.Pods.Run(ctx)
 	k.mu.Lock()
 	for _, r := range k.runs {

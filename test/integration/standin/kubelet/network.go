@@ -1,11 +1,13 @@
 package kubelet
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,17 +19,31 @@ const (
 	dnsTTL   = 1
 )
 
-// Network gives Pods their addresses in 127.0.0.0/8 and answers for their names.
+// Reverse is how the DNS server answers for the name of an address.
+type Reverse string
+
+// The answers. Clusters differ: their DNS may know no reverse zone, refuse it, or ask a resolver
+// that never answers.
+const (
+	Named   Reverse = "named"   // as CoreDNS: the Pod's name with its headless Service
+	Unknown Reverse = "unknown" // there is no such name
+	Refused Reverse = "refused"
+	Silent  Reverse = "silent"
+)
+
+// Network gives Pods their addresses in 127.0.0.0/8 and answers for their names, for those of their
+// headless Services, and for what an address is called.
 //
-// The names come from a DNS server and not from /etc/hosts, because Go's resolver keeps that file for five seconds: a
-// running etcd would learn late of each new peer.
+// The names come from a DNS server and not from /etc/hosts, because Go's resolver keeps that file
+// for five seconds: a running etcd would learn late of each new peer.
 type Network struct {
 	prefix string
 	lock   net.Listener // holds the prefix against other stand-ins
 
-	mu    sync.Mutex
-	taken int
-	names map[string]net.IP // fully qualified, without the last dot
+	mu      sync.Mutex
+	taken   int
+	names   map[string]net.IP  // of Pods, as kube.Pod.DNSName has them
+	reverse map[string]Reverse // by namespace; Named if not there
 }
 
 // NewNetwork finds a free network and starts its DNS server. It must run in a mount namespace of its own: everything
@@ -39,7 +55,8 @@ func NewNetwork(dir string) (*Network, error) {
 		if err != nil {
 			continue
 		}
-		network := &Network{prefix: fmt.Sprintf("127.%d", n), lock: lock, names: map[string]net.IP{}}
+		network := newNetwork()
+		network.prefix, network.lock = fmt.Sprintf("127.%d", n), lock
 		packets, err := net.ListenPacket("udp", server+":53")
 		if err != nil {
 			return nil, err
@@ -48,6 +65,10 @@ func NewNetwork(dir string) (*Network, error) {
 		return network, useResolver(dir, server)
 	}
 	return nil, fmt.Errorf("no network 127.%d.0.0/16 to 127.%d.0.0/16 is free", firstNet, lastNet)
+}
+
+func newNetwork() *Network {
+	return &Network{names: map[string]net.IP{}, reverse: map[string]Reverse{}}
 }
 
 func useResolver(dir, server string) error {
@@ -85,10 +106,106 @@ func (n *Network) dropName(name, ip string) {
 	}
 }
 
-func (n *Network) lookup(name string) net.IP {
+// SetReverse says how look-ups of the addresses of a namespace's Pods are answered.
+func (n *Network) SetReverse(namespace string, reverse Reverse) error {
+	switch reverse {
+	case Named, Unknown, Refused, Silent:
+	default:
+		return fmt.Errorf("%q is none of named, unknown, refused, silent", reverse)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.names[strings.ToLower(strings.TrimSuffix(name, "."))]
+	n.reverse[namespace] = reverse
+	return nil
+}
+
+// The records that the DNS server has, and its codes.
+const (
+	typeA    = 1
+	typePTR  = 12
+	noName   = 3
+	refusing = 5
+	// clusterDomain is what a search path adds to a name; the names are known without it, too.
+	clusterDomain = ".cluster.local"
+	reverseZone   = ".in-addr.arpa"
+)
+
+// found is what the DNS server says to one question.
+type found struct {
+	silent bool
+	code   byte
+	data   [][]byte // of the records of the type that was asked for
+}
+
+// answer looks a name up, which has no dot at its end.
+func (n *Network) answer(name string, kind uint16) found {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	name = strings.ToLower(name)
+	if address, isReverse := strings.CutSuffix(name, reverseZone); isReverse {
+		return n.nameOf(address, kind)
+	}
+	name = strings.TrimSuffix(name, clusterDomain)
+	addresses := n.addresses(name)
+	if len(addresses) == 0 {
+		return found{code: noName}
+	}
+	if kind != typeA {
+		return found{}
+	}
+	return found{data: addresses}
+}
+
+// addresses are those of a Pod, or of all Pods of a headless Service.
+func (n *Network) addresses(name string) [][]byte {
+	var list [][]byte
+	for pod, ip := range n.names {
+		_, service, _ := strings.Cut(pod, ".")
+		if name == pod || name == service {
+			list = append(list, ip)
+		}
+	}
+	slices.SortFunc(list, bytes.Compare)
+	return list
+}
+
+// nameOf answers for an address, whose bytes come last first.
+func (n *Network) nameOf(address string, kind uint16) found {
+	parts := strings.Split(address, ".")
+	slices.Reverse(parts)
+	ip := net.ParseIP(strings.Join(parts, "."))
+	for pod, its := range n.names {
+		if !its.Equal(ip) {
+			continue
+		}
+		switch n.reverse[namespaceOf(pod)] {
+		case Unknown:
+			return found{code: noName}
+		case Refused:
+			return found{code: refusing}
+		case Silent:
+			return found{silent: true}
+		}
+		if kind != typePTR {
+			return found{}
+		}
+		return found{data: [][]byte{wireName(pod + clusterDomain)}}
+	}
+	return found{code: noName}
+}
+
+// namespaceOf takes it out of <pod>.<service>.<namespace>.svc.
+func namespaceOf(pod string) string {
+	parts := strings.Split(pod, ".")
+	return parts[len(parts)-2]
+}
+
+func wireName(name string) []byte {
+	var wire []byte
+	for label := range strings.SplitSeq(name, ".") {
+		wire = append(append(wire, byte(len(label))), label...)
+	}
+	return append(wire, 0)
 }
 
 func (n *Network) serve(packets net.PacketConn) {
@@ -99,32 +216,29 @@ func (n *Network) serve(packets net.PacketConn) {
 			slog.Error("DNS", "error", err)
 			return
 		}
-		if answer := reply(buffer[:size], n.lookup); answer != nil {
+		if answer := reply(buffer[:size], n.answer); answer != nil {
 			packets.WriteTo(answer, from)
 		}
 	}
 }
 
-// reply answers one DNS query: the address of a known name, nothing for its other records, NXDOMAIN for the rest.
-func reply(query []byte, lookup func(string) net.IP) []byte {
+// reply answers one DNS query; nil is no answer.
+func reply(query []byte, ask func(name string, kind uint16) found) []byte {
 	const (
 		header  = 12
-		typeA   = 1
 		classIN = 1
-		noName  = 3
 	)
 	if len(query) < header || binary.BigEndian.Uint16(query[4:]) != 1 {
 		return nil
 	}
-	var name strings.Builder
+	var labels []string
 	at := header
 	for at < len(query) && query[at] != 0 {
 		size := int(query[at])
 		if size > 63 || at+1+size > len(query) {
 			return nil
 		}
-		name.Write(query[at+1 : at+1+size])
-		name.WriteByte('.')
+		labels = append(labels, string(query[at+1:at+1+size]))
 		at += 1 + size
 	}
 	at++ // the root label
@@ -132,19 +246,21 @@ func reply(query []byte, lookup func(string) net.IP) []byte {
 		return nil
 	}
 	kind := binary.BigEndian.Uint16(query[at:])
+	said := ask(strings.Join(labels, "."), kind)
+	if said.silent {
+		return nil
+	}
 	answer := append([]byte(nil), query[:at+4]...)
-	answer[2], answer[3] = 0x85, 0x80 // an authoritative answer; recursion was asked for and is there
+	// An authoritative answer; recursion was asked for and is there.
+	answer[2], answer[3] = 0x85, 0x80|said.code
 	for i := 6; i < header; i++ {
 		answer[i] = 0
 	}
-	ip := lookup(name.String())
-	switch {
-	case ip == nil:
-		answer[3] |= noName
-	case kind == typeA:
-		answer[7] = 1
-		answer = append(answer, 0xc0, header, 0, typeA, 0, classIN, 0, 0, 0, dnsTTL, 0, 4)
-		answer = append(answer, ip...)
+	answer[7] = byte(len(said.data))
+	for _, data := range said.data {
+		answer = append(answer, 0xc0, header, 0, byte(kind), 0, classIN, 0, 0, 0, dnsTTL)
+		answer = binary.BigEndian.AppendUint16(answer, uint16(len(data)))
+		answer = append(answer, data...)
 	}
 	return answer
 }

@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -41,13 +41,18 @@ type run struct {
 	gone   atomic.Bool  // the object is gone, there is nothing to report and nothing to delete
 	now    atomic.Pointer[process]
 	ended  chan struct{} // closed at the end of play
+	// secrets says that a mounted Secret may have changed.
+	secrets chan struct{}
 
 	status kube.PodStatus
 	state  kube.ContainerStatus
 }
 
 func newRun(k *Kubelet, pod *kube.Pod) *run {
-	r := &run{k: k, pod: pod, meta: &pod.Metadata, ip: k.Network.take(), node: pod.Spec.NodeName, ended: make(chan struct{})}
+	r := &run{
+		k: k, pod: pod, meta: &pod.Metadata, ip: k.Network.take(), node: pod.Spec.NodeName,
+		ended: make(chan struct{}), secrets: make(chan struct{}, 1),
+	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if i := slices.IndexFunc(pod.Spec.Containers, func(c kube.Container) bool { return c.Name == etcdContainer }); i >= 0 {
 		r.etcd = &pod.Spec.Containers[i]
@@ -87,28 +92,29 @@ func (r *run) pid() int {
 
 func (r *run) play() {
 	defer r.cancel()
+	var following sync.WaitGroup
 	if r.schedule() {
 		r.status.Phase, r.status.PodIP, r.status.PodIPs = "Pending", r.ip, []kube.PodIP{{IP: r.ip}}
-		if name := r.dnsName(); name != "" {
+		if name := r.pod.DNSName(); name != "" {
 			r.k.Network.setName(name, r.ip)
 			defer r.k.Network.dropName(name, r.ip)
 		}
-		if r.etcd == nil {
-			r.pretend()
-		} else if binary := r.pull(); binary != "" {
-			r.keepRunning(binary)
+		if r.mountSecrets() {
+			following.Go(r.followSecrets)
+			r.runContainer()
 		}
 	}
 	<-r.ctx.Done()
+	following.Wait()
 	r.remove()
 }
 
-func (r *run) dnsName() string {
-	if r.pod.Spec.Subdomain == "" {
-		return ""
+func (r *run) runContainer() {
+	if r.etcd == nil {
+		r.pretend()
+	} else if binary := r.pull(); binary != "" {
+		r.keepRunning(binary)
 	}
-	host := cmp.Or(r.pod.Spec.Hostname, r.meta.Name)
-	return strings.ToLower(fmt.Sprintf("%s.%s.%s.svc", host, r.pod.Spec.Subdomain, r.meta.Namespace))
 }
 
 // schedule waits for the Pod's claims and binds it to the node with the fewest Pods of its namespace.
@@ -241,7 +247,7 @@ func (k *Kubelet) PullWait(missed time.Duration) time.Duration {
 // keepRunning runs the container, again and again, until the Pod is to end or has ended by its restart policy.
 func (r *run) keepRunning(binary string) {
 	mounts := r.mounts()
-	args, behind := localize(slices.Concat(r.etcd.Command, r.etcd.Args), r.ip, mounts)
+	args, at := localize(slices.Concat(r.etcd.Command, r.etcd.Args), r.ip, mounts)
 	args = append(args, r.k.ExtraArgs...)
 	failures := 0
 	for r.ctx.Err() == nil {
@@ -259,7 +265,7 @@ func (r *run) keepRunning(binary string) {
 		if r.gone.Load() { // vanish came too early to see the process
 			p.signal(syscall.SIGKILL)
 		}
-		r.supervise(p, behind)
+		r.supervise(p, at)
 		r.now.Store(nil)
 		slog.Debug("ended", "pod", r.meta.Key(), "exit", p.ended.ExitCode)
 		r.state.State = kube.ContainerState{Terminated: &p.ended}
@@ -304,7 +310,7 @@ func (r *run) finished(exitCode int) bool {
 func (r *run) mounts() map[string]string {
 	folders := map[string]string{}
 	for _, mount := range r.etcd.VolumeMounts {
-		folder := r.k.folder(r.meta.UID + "-" + mount.Name)
+		folder := r.volumeFolder(mount.Name)
 		for _, volume := range r.pod.Spec.Volumes {
 			if volume.Name != mount.Name || volume.PVC == nil {
 				continue
@@ -337,16 +343,29 @@ func (r *run) noteBirth(args []string) {
 	r.k.born(r.meta.Namespace, birth)
 }
 
-// supervise reports on a process until it has ended; it ends it when the Pod is to end or its probes say so.
-func (r *run) supervise(p *process, behind bool) {
-	if behind && r.k.Front != nil {
-		var front io.Closer
-		front, err := r.k.Front(r.pod, r.ip+":"+clientPort, r.ip+":"+behindPort)
+// standBefore opens what stands before etcd's ports; the caller closes it when etcd has ended.
+func (r *run) standBefore(at moved) (fronts []io.Closer) {
+	keep := func(front io.Closer, err error) {
 		if err != nil {
 			slog.Error("front", "pod", r.meta.Key(), "error", err)
 		} else {
-			defer front.Close()
+			fronts = append(fronts, front)
 		}
+	}
+	if at.client && r.k.Front != nil {
+		keep(r.k.Front(r.pod, r.ip+":"+clientPort, r.ip+":"+behindPort, at.secure))
+	}
+	if at.peer {
+		keep(servePeers(r.ip+":"+peerPort, r.ip+":"+peerBehindPort, r.caller))
+	}
+	return fronts
+}
+
+// supervise reports on a process until it has ended; it ends it when the Pod is to end or its
+// probes say so.
+func (r *run) supervise(p *process, at moved) {
+	for _, front := range r.standBefore(at) {
+		defer front.Close()
 	}
 	r.state.State = kube.ContainerState{Running: &kube.Running{StartedAt: p.began}}
 	r.status.Phase, r.status.StartTime = "Running", &p.began

@@ -12,34 +12,82 @@ import (
 
 const (
 	clientPort = "2379"
-	behindPort = "12379" // where etcd really listens for clients when something stands in front of it
-	signalExit = 128     // a process that a signal ended exits with this plus the signal's number
+	peerPort   = "2380"
+	// The ports where etcd really listens when something stands in front of it.
+	behindPort     = "12379"
+	peerBehindPort = "12380"
+	signalExit     = 128 // a process that a signal ended exits with this plus the signal's number
 )
 
-// localize turns a container's command line into one that runs on this machine: wildcard addresses become the Pod's own,
-// mounted paths become folders. behind says that the plaintext client port was moved, for somebody to stand before it.
-func localize(command []string, ip string, mounts map[string]string) (args []string, behind bool) {
+// moved says which of etcd's ports were moved, for somebody to stand before them.
+type moved struct {
+	client bool
+	secure *ClientTLS // the client port's; nil: it is plaintext
+	peer   bool
+}
+
+// localize turns a container's command line into one that runs on this machine: wildcard addresses
+// become the Pod's own, mounted paths become folders. The client port moves, and the peer port if
+// it speaks TLS.
+func localize(command []string, ip string, mounts map[string]string) (args []string, at moved) {
 	for _, arg := range command[1:] {
 		flag, value, assigned := strings.Cut(arg, "=")
 		if !assigned {
 			flag, value = "", arg
 		}
-		value = strings.ReplaceAll(value, "0.0.0.0", ip)
-		for path, folder := range mounts {
-			if value == path || strings.HasPrefix(value, path+"/") {
-				value = folder + value[len(path):]
-			}
-		}
-		if flag == "--listen-client-urls" && value == "http://"+ip+":"+clientPort {
-			value = "http://" + ip + ":" + behindPort
-			behind = true
+		value = onDisk(strings.ReplaceAll(value, "0.0.0.0", ip), mounts)
+		switch {
+		case flag == "--listen-client-urls" && isOn(value, ip, clientPort):
+			value = strings.TrimSuffix(value, clientPort) + behindPort
+			at.client = true
+		case flag == "--listen-peer-urls" && value == "https://"+ip+":"+peerPort:
+			value = strings.TrimSuffix(value, peerPort) + peerBehindPort
+			at.peer = true
 		}
 		if assigned {
 			value = flag + "=" + value
 		}
 		args = append(args, value)
 	}
-	return args, behind
+	at.secure = clientTLS(args)
+	return args, at
+}
+
+func isOn(url, ip, port string) bool {
+	return url == "http://"+ip+":"+port || url == "https://"+ip+":"+port
+}
+
+// onDisk replaces the path of a mount, the longest that fits, by its folder.
+func onDisk(path string, mounts map[string]string) string {
+	longest := ""
+	for mount := range mounts {
+		if (path == mount || strings.HasPrefix(path, mount+"/")) && len(mount) > len(longest) {
+			longest = mount
+		}
+	}
+	if longest == "" {
+		return path
+	}
+	return mounts[longest] + path[len(longest):]
+}
+
+// clientTLS is the TLS of the client port by etcd's flags, or nil.
+func clientTLS(args []string) *ClientTLS {
+	flag := func(name string) string {
+		for _, arg := range args {
+			if value, found := strings.CutPrefix(arg, "--"+name+"="); found {
+				return value
+			}
+		}
+		return ""
+	}
+	secure := &ClientTLS{
+		Cert: flag("cert-file"), Key: flag("key-file"), ClientCA: flag("trusted-ca-file"),
+	}
+	if secure.Cert == "" {
+		return nil
+	}
+	return secure
 }
 
 // process is one run of a container.

@@ -90,7 +90,9 @@ func (k *Kubelet) classFound(ctx context.Context, claim *kube.PVC, class string)
 			return true
 		}
 		if kube.Code(err) == http.StatusNotFound && !complained {
-			k.event(ctx, claim, fmt.Sprintf("storageclass.storage.k8s.io %q not found", class))
+			k.event(ctx, involved{"PersistentVolumeClaim", &claim.Metadata},
+				"persistentvolume-controller", "ProvisioningFailed",
+				fmt.Sprintf("storageclass.storage.k8s.io %q not found", class))
 		}
 		if !sleep(ctx, ClassRetry) {
 			return false
@@ -98,18 +100,26 @@ func (k *Kubelet) classFound(ctx context.Context, claim *kube.PVC, class string)
 	}
 }
 
-func (k *Kubelet) event(ctx context.Context, claim *kube.PVC, message string) {
+// involved is the object of an event.
+type involved struct {
+	kind string
+	meta *kube.Metadata
+}
+
+func (k *Kubelet) event(ctx context.Context, of involved, component, reason, message string) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	event := map[string]any{
-		"metadata": map[string]any{"generateName": claim.Metadata.Name + "-", "namespace": claim.Metadata.Namespace},
-		"type":     "Warning", "reason": "ProvisioningFailed", "message": message, "firstTimestamp": now, "lastTimestamp": now,
-		"count": 1, "source": map[string]any{"component": "persistentvolume-controller"},
+		"metadata": map[string]any{"generateName": of.meta.Name + "-", "namespace": of.meta.Namespace},
+		"type":     "Warning", "reason": reason, "message": message,
+		"firstTimestamp": now, "lastTimestamp": now,
+		"count": 1, "source": map[string]any{"component": component},
 		"involvedObject": map[string]any{
-			"apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": claim.Metadata.Name,
-			"namespace": claim.Metadata.Namespace, "uid": claim.Metadata.UID,
+			"apiVersion": "v1", "kind": of.kind, "name": of.meta.Name,
+			"namespace": of.meta.Namespace, "uid": of.meta.UID,
 		},
 	}
-	if err := k.Client.Create(ctx, kube.Namespaced("/api/v1/events", claim.Metadata.Namespace), event); err != nil {
+	path := kube.Namespaced("/api/v1/events", of.meta.Namespace)
+	if err := k.Client.Create(ctx, path, event); err != nil {
 		slog.Warn("event", "error", err)
 	}
 }

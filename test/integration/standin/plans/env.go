@@ -20,7 +20,8 @@ const (
 	roleLabel   = "etcd-operator.cozystack.io/role"
 	// converge is how long a cluster may take to become what is wanted, kills included.
 	converge = 150 * time.Second
-	// rest is how long an operator must not write to be believed at rest, and restLimit how long that may take to happen.
+	// rest is how long an operator must not write to be believed at rest, and restLimit how long that may take to happen,
+	// and until all members have been looked at once more: on a busy machine an answer may come too late, and is asked for again.
 	rest      = 1200 * time.Millisecond
 	restLimit = 20 * time.Second
 )
@@ -31,6 +32,7 @@ type Env struct {
 	Namespace string
 	Operator  *world.Instance
 	Version   string
+	etcd      *etcdClient
 	writer    *writer
 }
 
@@ -88,7 +90,7 @@ func (e *Env) atRest(ctx context.Context, check func() error) error {
 	if err != nil {
 		return err
 	}
-	if err := e.Until(ctx, e.Namespace, etcdTimeout, check); err != nil {
+	if err := e.Until(ctx, e.Namespace, restLimit, check); err != nil {
 		return fmt.Errorf("it did not stay: %w", err)
 	}
 	return nil
@@ -167,7 +169,7 @@ func isReady(pod *kube.Pod) bool {
 // etcdComplaint asks every member: each has to know the same voters.
 func (e *Env) etcdComplaint(ctx context.Context, cluster *kube.EtcdCluster, want []string) error {
 	for _, pod := range e.pods() {
-		list, err := members(ctx, pod.Status.PodIP)
+		list, err := e.etcd.members(ctx, pod)
 		if err != nil {
 			return err
 		}
@@ -182,16 +184,18 @@ func (e *Env) etcdComplaint(ctx context.Context, cluster *kube.EtcdCluster, want
 		if !slices.Equal(voters, want) {
 			return fmt.Errorf("%s says that the voters are %q, not %q", pod.Metadata.Name, voters, want)
 		}
-		id := hexID(list.Header.ClusterID)
-		e.writer.sawCluster(id)
-		if cluster.Status.ClusterID != id {
-			return fmt.Errorf("status.clusterID is %q, %s says %s", cluster.Status.ClusterID, pod.Metadata.Name, id)
+		e.writer.sawCluster(list.ClusterID)
+		if got := cluster.Status.ClusterID; got != list.ClusterID {
+			return fmt.Errorf("status.clusterID is %q, %s says %s", got, pod.Metadata.Name, list.ClusterID)
+		}
+		if err := e.etcd.open(ctx, pod); err != nil {
+			return err
 		}
 	}
 	if len(want) == 0 {
 		return nil
 	}
-	return e.writer.check(ctx, e.pods()[0].Status.PodIP)
+	return e.writer.check(ctx, e.pods()[0])
 }
 
 // leftover says what of the cluster is still there.

@@ -1,89 +1,127 @@
 package plans
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
 	"etcdop.test/standin/kube"
+	"etcdop.test/standin/wire"
 )
 
-// etcdPort is where a Pod's etcd listens behind the proxy: what the tests ask is not the operator's.
+// The ports where a Pod's etcd listens behind what stands before it: what the tests ask is not the
+// operator's. At frontPort they would be taken for the operator.
 const (
 	etcdPort    = "12379"
+	peerPort    = "12380"
+	frontPort   = "2379"
 	etcdTimeout = 2 * time.Second
+	// openTimeout is for all ways in, and the Secrets that have to be read for them.
+	openTimeout = 8 * time.Second
 )
 
-// call speaks JSON to etcd's gateway.
-func call(ctx context.Context, ip, path string, request, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
-	defer cancel()
-	body, err := json.Marshal(request)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+ip+":"+etcdPort+"/v3/"+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
-		return fmt.Errorf("etcd %s: %d %s", path, response.StatusCode, text)
-	}
-	return json.NewDecoder(response.Body).Decode(answer)
-}
-
-type header struct {
-	ClusterID string `json:"cluster_id"`
-}
-
 type etcdMember struct {
-	ID        string
+	ID        uint64
 	Name      string
-	IsLearner bool `json:"isLearner"`
+	IsLearner bool
 }
 
 type memberList struct {
-	Header  header
-	Members []etcdMember
+	ClusterID string // as the API has it
+	Members   []etcdMember
+}
+
+// Of each answer the first field is its header.
+func clusterOf(answer wire.Fields) (string, error) {
+	header, err := wire.Parse([]byte(answer.Text(1)))
+	return fmt.Sprintf("%016x", header.Numbers[1]), err
+}
+
+func memberOf(text string) (etcdMember, error) {
+	member, err := wire.Parse([]byte(text))
+	learner := member.Numbers[5] != 0
+	return etcdMember{ID: member.Numbers[1], Name: member.Text(2), IsLearner: learner}, err
 }
 
 // members is a linearizable list.
-func members(ctx context.Context, ip string) (memberList, error) {
-	var list memberList
-	err := call(ctx, ip, "cluster/member/list", map[string]any{"linearizable": true}, &list)
+func (c *etcdClient) members(ctx context.Context, pod *kube.Pod) (list memberList, err error) {
+	var request wire.Message
+	request.Flag(1, true)
+	answer, err := c.call(ctx, pod, "Cluster/MemberList", request)
+	if err != nil {
+		return list, err
+	}
+	list.ClusterID, err = clusterOf(answer)
+	for _, text := range answer.Texts[2] {
+		member, failed := memberOf(text)
+		list.Members, err = append(list.Members, member), errors.Join(err, failed)
+	}
 	return list, err
 }
 
-// hexID turns the gateway's decimal id into the form of the API.
-func hexID(decimal string) string {
-	id, err := strconv.ParseUint(decimal, 10, 64)
+func (c *etcdClient) addLearner(ctx context.Context, pod *kube.Pod, peerURL string) (
+	etcdMember, error) {
+	var request wire.Message
+	request.Text(1, peerURL)
+	request.Flag(2, true)
+	answer, err := c.call(ctx, pod, "Cluster/MemberAdd", request)
 	if err != nil {
-		return decimal
+		return etcdMember{}, err
 	}
-	return fmt.Sprintf("%016x", id)
+	return memberOf(answer.Text(2))
+}
+
+func (c *etcdClient) removeMember(ctx context.Context, pod *kube.Pod, id uint64) error {
+	var request wire.Message
+	request.Number(1, id)
+	_, err := c.call(ctx, pod, "Cluster/MemberRemove", request)
+	return err
+}
+
+// put returns the id of the cluster that has acknowledged.
+func (c *etcdClient) put(ctx context.Context, pod *kube.Pod, key, value string) (string, error) {
+	var request wire.Message
+	request.Text(1, key)
+	request.Text(2, value)
+	answer, err := c.call(ctx, pod, "KV/Put", request)
+	if err != nil {
+		return "", err
+	}
+	return clusterOf(answer)
+}
+
+// keys lists those from one on, short of another.
+func (c *etcdClient) keys(ctx context.Context, pod *kube.Pod, from, end string) (
+	map[string]bool, error) {
+	answer, err := c.call(ctx, pod, "KV/Range", rangeRequest(from, end))
+	found := map[string]bool{}
+	for _, text := range answer.Texts[2] {
+		pair, failed := wire.Parse([]byte(text))
+		found[pair.Text(1)], err = true, errors.Join(err, failed)
+	}
+	return found, err
+}
+
+func rangeRequest(from, end string) (request wire.Message) {
+	request.Text(1, from)
+	request.Text(2, end)
+	request.Flag(8, true) // keys only
+	return request
 }
 
 const (
 	keyPrefix = "written/"
+	keysEnd   = "written0" // the next after all with the prefix
 	keyEvery  = 250 * time.Millisecond
 )
 
 // writer writes key after key and remembers those that etcd acknowledged, and what the answers' headers said.
 type writer struct {
+	etcd *etcdClient
 	pods func() []*kube.Pod
 
 	mu       sync.Mutex
@@ -93,9 +131,12 @@ type writer struct {
 	done     chan struct{}
 }
 
-func startWriter(ctx context.Context, pods func() []*kube.Pod) *writer {
+func startWriter(ctx context.Context, etcd *etcdClient, pods func() []*kube.Pod) *writer {
 	ctx, stop := context.WithCancel(ctx)
-	w := &writer{pods: pods, acked: map[string]bool{}, clusters: map[string]bool{}, stop: stop, done: make(chan struct{})}
+	w := &writer{
+		etcd: etcd, pods: pods, acked: map[string]bool{}, clusters: map[string]bool{},
+		stop: stop, done: make(chan struct{}),
+	}
 	go w.run(ctx)
 	return w
 }
@@ -115,22 +156,16 @@ func (w *writer) run(ctx context.Context) {
 }
 
 func (w *writer) put(ctx context.Context, key string) {
-	var ips []string
-	for _, pod := range w.pods() {
-		if pod.Status.Phase == "Running" {
-			ips = append(ips, pod.Status.PodIP)
-		}
-	}
-	if len(ips) == 0 {
+	running := slices.DeleteFunc(w.pods(),
+		func(pod *kube.Pod) bool { return pod.Status.Phase != "Running" })
+	if len(running) == 0 {
 		return
 	}
-	var answer struct{ Header header }
-	request := map[string]any{"key": []byte(key), "value": []byte("x")}
-	if call(ctx, ips[rand.IntN(len(ips))], "kv/put", request, &answer) == nil {
+	if cluster, err := w.etcd.put(ctx, running[rand.IntN(len(running))], key, "x"); err == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.acked[key] = true
-		w.clusters[hexID(answer.Header.ClusterID)] = true
+		w.clusters[cluster] = true
 	}
 }
 
@@ -147,21 +182,12 @@ func (w *writer) sawCluster(id string) {
 }
 
 // check complains when an acknowledged key is not there, or there was more than one cluster.
-func (w *writer) check(ctx context.Context, ip string) error {
-	var answer struct{ KVs []struct{ Key string } }
-	request := map[string]any{"key": []byte(keyPrefix), "range_end": []byte("written0"), "keys_only": true}
+func (w *writer) check(ctx context.Context, pod *kube.Pod) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := call(ctx, ip, "kv/range", request, &answer); err != nil {
+	found, err := w.etcd.keys(ctx, pod, keyPrefix, keysEnd)
+	if err != nil {
 		return err
-	}
-	found := map[string]bool{}
-	for _, kv := range answer.KVs {
-		key, err := base64.StdEncoding.DecodeString(kv.Key)
-		if err != nil {
-			return err
-		}
-		found[string(key)] = true
 	}
 	for key := range w.acked {
 		if !found[key] {

@@ -18,11 +18,25 @@ type flow struct {
 	start  int   // members before the part that counts; 0: the creation belongs to it
 	steps  []int // numbers of members to be wanted in turn
 	delete bool
+	// prepare, if not nil, makes what the cluster needs to be there before; edit changes its spec.
+	prepare func(ctx context.Context, e *Env) error
+	edit    func(spec map[string]any)
+	// then, if not nil, is what happens when the cluster has as many members as wanted in the end.
+	then func(ctx context.Context, e *Env, replicas int) error
+	// deadly, if not nil, picks the writes at which the operator is to be killed.
+	deadly func(*proxy.Write) bool
 }
 
 // The longest come first, so that none of them is left over at the end.
 var flows = []flow{
 	{name: "shrink", start: 5, steps: []int{3, 1}},
+	{name: "tls and auth", steps: []int{3}, prepare: makeTLSAndAuth, edit: withTLSAndAuth,
+		then: replaceOne, deadly: turnsAuthOn},
+	{name: "own authority", steps: []int{3}, prepare: makeRoot, edit: withOwnAuthority,
+		then: replaceOne, deadly: writesSecrets},
+	{name: "tls", steps: []int{3}, prepare: makeTLS, edit: withTLS, then: replaceOne, deadly: never},
+	{name: "password changed", start: 3, prepare: makeTLSAndAuth, edit: withTLSAndAuth,
+		then: changeTwice, deadly: changesPassword},
 	{name: "grow", start: 1, steps: []int{3, 5}},
 	{name: "delete", start: 3, delete: true},
 	{name: "create", steps: []int{3}},
@@ -30,8 +44,13 @@ var flows = []flow{
 
 // run goes through the flow with the operator killed, or not, at one write of the part that counts.
 func (f *flow) run(ctx context.Context, e *Env, trigger *proxy.Trigger) error {
+	if f.prepare != nil {
+		if err := f.prepare(ctx, e); err != nil {
+			return err
+		}
+	}
 	if f.start > 0 {
-		if err := e.Create(ctx, f.start, nil); err != nil {
+		if err := e.Create(ctx, f.start, f.edit); err != nil {
 			return err
 		}
 		if err := e.Settled(ctx, f.start); err != nil {
@@ -54,10 +73,11 @@ func (f *flow) run(ctx context.Context, e *Env, trigger *proxy.Trigger) error {
 }
 
 func (f *flow) act(ctx context.Context, e *Env) error {
-	for i, replicas := range f.steps {
+	replicas := f.start
+	for i, wanted := range f.steps {
 		var err error
-		if f.start == 0 && i == 0 {
-			err = e.Create(ctx, replicas, nil)
+		if replicas = wanted; f.start == 0 && i == 0 {
+			err = e.Create(ctx, replicas, f.edit)
 		} else {
 			err = e.Scale(ctx, replicas)
 		}
@@ -66,6 +86,16 @@ func (f *flow) act(ctx context.Context, e *Env) error {
 		}
 		if err := e.Settled(ctx, replicas); err != nil {
 			return fmt.Errorf("%d members: %w", replicas, err)
+		}
+	}
+	if f.then != nil {
+		if err := f.then(ctx, e, replicas); err != nil {
+			return err
+		}
+	}
+	if f.prepare != nil {
+		if err := e.untold(ctx); err != nil {
+			return err
 		}
 	}
 	if !f.delete {
@@ -112,7 +142,7 @@ func (r *Recorder) Kills() []Case {
 	var cases []Case
 	for _, f := range flows {
 		for _, write := range r.writes[f.name] {
-			if !write.Accepted() {
+			if !write.Accepted() || f.deadly != nil && !f.deadly(&write) {
 				continue
 			}
 			for _, fate := range proxy.Fates {

@@ -56,6 +56,31 @@ func TestAWaitOfTenSecondsForEtcdIsNeedless(t *testing.T) {
 	}
 }
 
+func TestAFlowSaysAtWhichWritesTheOperatorIsKilled(t *testing.T) {
+	write := func(side proxy.Side, verb, target string) proxy.Write {
+		return proxy.Write{Side: side, Verb: verb, Target: target, Nth: 1,
+			Code: map[proxy.Side]int{proxy.API: 200}[side]}
+	}
+	writes := []proxy.Write{
+		write(proxy.API, "POST", "pods/c-1"), write(proxy.Etcd, "MemberAdd", "Cluster"),
+		write(proxy.API, "PATCH", "secrets/c-operator-auth"),
+		write(proxy.Etcd, "UserChangePassword", "Auth"), write(proxy.Etcd, "AuthEnable", "Auth"),
+	}
+	for flow, want := range map[string]int{
+		"create": 5, "tls": 0, "tls and auth": 2, "own authority": 1, "password changed": 2,
+	} {
+		r := Recorder{writes: map[string][]proxy.Write{flow: writes}}
+		kills := r.Kills()
+		if len(kills) != want*len(proxy.Fates) {
+			t.Errorf("%s: %d kills", flow, len(kills))
+		}
+		if last := len(kills) - 1; flow == "tls and auth" &&
+			!strings.HasPrefix(kills[last].Name, flow+": AuthEnable Auth #1: ") {
+			t.Errorf("the last kill: %s", kills[last].Name)
+		}
+	}
+}
+
 func TestAPlanThatMissedItsWriteFailsUnlessSomeMay(t *testing.T) {
 	for allowed, want := range []string{
 		"FAILED its write did not come: a; FAILED its write did not come: b; 2 failed",

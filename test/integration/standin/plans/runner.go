@@ -122,7 +122,8 @@ func (r *Runner) try(ctx context.Context, c Case) (log string, err error) {
 	}
 	defer operator.Stop()
 	e := &Env{World: r.World, Namespace: namespace, Operator: operator, Version: r.Version}
-	e.writer = startWriter(ctx, e.pods)
+	e.etcd = &etcdClient{api: r.World.Client, cluster: e.cluster, port: etcdPort}
+	e.writer = startWriter(ctx, e.etcd, e.pods)
 	defer e.writer.end()
 	if err = c.Run(ctx, e); err == nil {
 		err = e.final(max(c.Clusters, 1))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"etcdop.test/standin/kube"
+	"etcdop.test/standin/kubelet"
 	"etcdop.test/standin/proxy"
 )
 
@@ -17,6 +18,18 @@ import (
 var Scenarios = []Case{
 	{Name: "stand-in: three members made by hand are a cluster, and one comes back with its data", Run: byHand, NoOperator: true,
 		Clusters: 3},
+	{Name: "stand-in: by TLS peers know each other by the names of their addresses", NoOperator: true,
+		Clusters: 3,
+		Run: tlsByHand(kubelet.Named, func(service string) []string {
+			return []string{"*." + service, "*." + service + ".cluster.local"}
+		})},
+	{Name: "stand-in: by TLS peers know each other by the addresses of their Service",
+		NoOperator: true, Clusters: 3,
+		Run: tlsByHand(kubelet.Refused,
+			func(service string) []string { return []string{"*." + service, service} })},
+	{Name: "stand-in: with authentication the tests are root, and anonymous callers nobody",
+		NoOperator: true, Clusters: 3,
+		Run: authByHand},
 	{Name: "W1: all etcds end again and again, and nobody is deleted", Run: allCrash},
 	{Name: "W2: the status follows the loss of the quorum", Run: statusFollows},
 	{Name: "W2: the budget is there before the first member", Run: budgetAtOnce},
@@ -36,6 +49,8 @@ var Scenarios = []Case{
 	{Name: "P3: an operator that cannot see what it made makes no second seed", Run: blindAfterSeed},
 	{Name: "W20, P4: shrinking takes the dead member, not a healthy one", Run: deadGoesFirst},
 	{Name: "S39: a namespace ends with its cluster", Run: namespaceEnds},
+	{Name: "W8: an emptied password is told, locks nobody out, and the next one is taken", Run: emptied},
+	{Name: "W8: a password edited while it is changed is carried through", Run: editedAgain},
 	{Name: "bad input: an unknown storage class", Run: unknownClass},
 	{Name: "bad input: an image that cannot be pulled", Run: missingImage},
 	{Name: "W18, bad input: a quota without Pods", Run: quota},
@@ -79,18 +94,33 @@ func handMade(namespace, name, version, members string) (claim, pod map[string]a
 	return claim, pod
 }
 
-func byHand(ctx context.Context, e *Env) error {
-	list := ""
+// handMadeMembers is the --initial-cluster of m1 to m3.
+func handMadeMembers(namespace string) string {
+	var list []string
 	for _, name := range []string{"m1", "m2", "m3"} {
-		list += fmt.Sprintf(",%s=http://%s.%s.%s.svc:2380", name, name, clusterName, e.Namespace)
+		list = append(list,
+			fmt.Sprintf("%s=http://%s.%s.%s.svc:2380", name, name, clusterName, namespace))
 	}
+	return strings.Join(list, ",")
+}
+
+// handMadeCluster makes m1 to m3; edit changes each Pod before.
+func (e *Env) handMadeCluster(ctx context.Context, edit func(pod map[string]any)) error {
 	for _, name := range []string{"m1", "m2", "m3"} {
-		claim, pod := handMade(e.Namespace, name, e.Version, list[1:])
+		claim, pod := handMade(e.Namespace, name, e.Version, handMadeMembers(e.Namespace))
+		edit(pod)
 		err := errors.Join(e.Client.Create(ctx, kube.Namespaced(kube.PVCs, e.Namespace), claim),
 			e.Client.Create(ctx, kube.Namespaced(kube.Pods, e.Namespace), pod))
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func byHand(ctx context.Context, e *Env) error {
+	if err := e.handMadeCluster(ctx, func(map[string]any) {}); err != nil {
+		return err
 	}
 	if err := e.Until(ctx, e.Namespace, converge, func() error { return e.allReady(3) }); err != nil {
 		return err
@@ -100,7 +130,7 @@ func byHand(ctx context.Context, e *Env) error {
 	if err := e.Client.Delete(ctx, first.Path(kube.Pods), nil); err != nil {
 		return err
 	}
-	_, again := handMade(e.Namespace, "m2", e.Version, list[1:])
+	_, again := handMade(e.Namespace, "m2", e.Version, handMadeMembers(e.Namespace))
 	err := e.Until(ctx, e.Namespace, converge, func() error {
 		return e.Client.Create(ctx, kube.Namespaced(kube.Pods, e.Namespace), again)
 	})
@@ -115,7 +145,7 @@ func byHand(ctx context.Context, e *Env) error {
 		if err := e.allReady(3); err != nil {
 			return err
 		}
-		return e.writer.check(ctx, pod.Status.PodIP)
+		return e.writer.check(ctx, pod)
 	})
 }
 
@@ -149,13 +179,13 @@ func (e *Env) removeFromEtcd(ctx context.Context, name string) error {
 		if pod.Metadata.Name == name {
 			continue
 		}
-		list, err := members(ctx, pod.Status.PodIP)
+		list, err := e.etcd.members(ctx, pod)
 		if err != nil {
 			return err
 		}
 		for _, member := range list.Members {
 			if member.Name == name {
-				return call(ctx, pod.Status.PodIP, "cluster/member/remove", map[string]any{"ID": member.ID}, &memberList{})
+				return e.etcd.removeMember(ctx, pod, member.ID)
 			}
 		}
 	}
@@ -188,7 +218,8 @@ func (e *Env) replaced(ctx context.Context, between func() error) error {
 	if err := e.Delete(ctx); err != nil {
 		return err
 	}
-	e.writer = startWriter(ctx, func() []*kube.Pod { return nil }) // the new cluster's keys are its own
+	// The new cluster's keys are its own.
+	e.writer = startWriter(ctx, e.etcd, func() []*kube.Pod { return nil })
 	if err := e.Create(ctx, 3, nil); err != nil {
 		return err
 	}

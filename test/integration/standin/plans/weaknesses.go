@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,22 +160,21 @@ func ghost(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 1); err != nil {
 		return err
 	}
-	ip := e.pods()[0].Status.PodIP
-	var added struct{ Member etcdMember }
-	request := map[string]any{"peerURLs": []string{"http://192.0.2.1:2380"}, "isLearner": true}
-	if err := call(ctx, ip, "cluster/member/add", request, &added); err != nil {
+	pod := e.pods()[0]
+	added, err := e.etcd.addLearner(ctx, pod, "http://192.0.2.1:2380")
+	if err != nil {
 		return err
 	}
 	if err := e.Scale(ctx, 3); err != nil {
 		return err
 	}
-	err := errors.Join(
+	err = errors.Join(
 		e.Until(ctx, e.Namespace, converge, func() error { return e.allReady(3) }),
 		e.says(ctx, "Degraded", "True/ForeignMember"))
 	if err != nil {
 		return err
 	}
-	if err := call(ctx, ip, "cluster/member/remove", map[string]any{"ID": added.Member.ID}, &memberList{}); err != nil {
+	if err := e.etcd.removeMember(ctx, pod, added.ID); err != nil {
 		return fmt.Errorf("it did not stay for a person to remove: %w", err)
 	}
 	return e.Settled(ctx, 3)
@@ -254,17 +254,17 @@ func full(ctx context.Context, e *Env) error {
 	}
 	e.writer.end()
 	pod := e.pods()[0]
-	value := strings.Repeat("A", 1<<17)
+	value := strings.Repeat("A", 96<<10)
+	// etcd knows the size of its file anew with each commit, every 100 ms: a fast machine writes dozens of values between two.
 	isFull := func() error {
-		var answer struct{}
-		for i := range 40 {
-			key := fmt.Sprintf("a2V5%04d", i) // base64, of any key
-			err := call(ctx, pod.Status.PodIP, "kv/put", map[string]any{"key": key, "value": value}, &answer)
-			if err != nil && strings.Contains(err.Error(), "database space exceeded") {
+		var last error
+		for i := range 1000 {
+			_, last = e.etcd.put(ctx, pod, fmt.Sprintf("key%04d", i), value)
+			if refusedWith(last, "database space exceeded") {
 				return nil
 			}
 		}
-		return errors.New("40 values of 96 kB do not fill a megabyte")
+		return fmt.Errorf("1000 values of 96 kB do not fill a megabyte; the last answer: %w", cmp.Or(last, errors.New("none refused")))
 	}
 	if err := isFull(); err != nil {
 		return err

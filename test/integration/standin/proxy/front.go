@@ -12,11 +12,14 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"sync"
 	"time"
 
 	"etcdop.test/standin/kube"
@@ -131,6 +134,19 @@ func noAnswer(_ http.ResponseWriter, r *http.Request, _ error) { drop(r) }
 // byProtocol forwards gRPC as HTTP/2 and the rest of etcd's client port as HTTP/1.1.
 type byProtocol struct{ one, two *http.Transport }
 
+// newByProtocol speaks plaintext if secure is nil.
+func newByProtocol(secure *tls.Config) byProtocol {
+	dial := (&net.Dialer{Timeout: dialTimeout}).DialContext
+	two := protocols((*http.Protocols).SetUnencryptedHTTP2)
+	if secure != nil {
+		two = protocols((*http.Protocols).SetHTTP2)
+	}
+	return byProtocol{
+		one: &http.Transport{DialContext: dial, TLSClientConfig: secure},
+		two: &http.Transport{DialContext: dial, TLSClientConfig: secure, Protocols: two},
+	}
+}
+
 func (t byProtocol) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.ProtoMajor == 2 {
 		return t.two.RoundTrip(r)
@@ -138,45 +154,133 @@ func (t byProtocol) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.one.RoundTrip(r)
 }
 
+func (t byProtocol) close() {
+	t.one.CloseIdleConnections()
+	t.two.CloseIdleConnections()
+}
+
+// EtcdTLS is the TLS of an etcd's client port. The files are read when etcd reads them: certificate
+// and key at each handshake, the authority of clients once.
+type EtcdTLS struct {
+	Cert, Key, ClientCA string
+	// Pair finds the key to the certificate of a caller, who is to be to etcd who he is to us.
+	Pair func(leaf *x509.Certificate) (tls.Certificate, error)
+}
+
+// config is what etcd would show and ask for.
+func (s *EtcdTLS) config() (*tls.Config, error) {
+	config := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
+		return &pair, err
+	}}
+	if s.ClientCA == "" {
+		return config, nil
+	}
+	authorities, err := os.ReadFile(s.ClientCA)
+	if err != nil {
+		return nil, err
+	}
+	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+	config.ClientCAs.AppendCertsFromPEM(authorities)
+	return config, nil
+}
+
+// byCaller forwards each caller's requests by connections of his own, with his certificate.
+type byCaller struct {
+	secure *EtcdTLS
+
+	mu      sync.Mutex
+	callers map[string]byProtocol // by certificate; "" without
+}
+
+func (t *byCaller) RoundTrip(r *http.Request) (*http.Response, error) {
+	transport, err := t.of(r.TLS)
+	if err != nil {
+		return nil, err
+	}
+	return transport.RoundTrip(r)
+}
+
+func (t *byCaller) of(state *tls.ConnectionState) (byProtocol, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key, leaf := "", (*x509.Certificate)(nil)
+	if state != nil && len(state.PeerCertificates) > 0 {
+		leaf = state.PeerCertificates[0]
+		key = string(leaf.Raw)
+	}
+	if known, found := t.callers[key]; found {
+		return known, nil
+	}
+	var config *tls.Config
+	if t.secure != nil {
+		// The port is ours, and the caller has seen its certificate.
+		config = &tls.Config{InsecureSkipVerify: true}
+	}
+	if leaf != nil {
+		pair, err := t.secure.Pair(leaf)
+		if err != nil {
+			slog.Warn("a caller's certificate", "subject", leaf.Subject, "error", err)
+			return byProtocol{}, err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	t.callers[key] = newByProtocol(config)
+	return t.callers[key], nil
+}
+
 type etcdFront struct {
 	server    *http.Server
-	transport byProtocol
+	transport *byCaller
 }
 
 func (f *etcdFront) Close() error {
 	err := f.server.Close()
-	f.transport.one.CloseIdleConnections()
-	f.transport.two.CloseIdleConnections()
+	f.transport.mu.Lock()
+	defer f.transport.mu.Unlock()
+	for _, caller := range f.transport.callers {
+		caller.close()
+	}
 	return err
 }
 
-// ServeEtcd starts a proxy at address before the plaintext client port of an etcd at behind. guard is asked at each request:
-// an operator may come after the Pod.
-func ServeEtcd(address, behind string, guard func() *Guard) (io.Closer, error) {
-	dial := (&net.Dialer{Timeout: dialTimeout}).DialContext
-	transport := byProtocol{
-		one: &http.Transport{DialContext: dial},
-		two: &http.Transport{DialContext: dial, Protocols: protocols((*http.Protocols).SetUnencryptedHTTP2)},
+// ServeEtcd starts a proxy at address before the client port of an etcd at behind, both plaintext
+// if secure is nil. guard is asked at each request: an operator may come after the Pod.
+func ServeEtcd(address, behind string, secure *EtcdTLS, guard func() *Guard) (io.Closer, error) {
+	target := &url.URL{Scheme: "http", Host: behind}
+	server := &http.Server{
+		ErrorLog: silent, ConnContext: remember,
+		ConnState: func(c net.Conn, state http.ConnState) { guard().track(c, state) },
+		Protocols: protocols((*http.Protocols).SetHTTP1, (*http.Protocols).SetUnencryptedHTTP2),
 	}
+	if secure != nil {
+		var err error
+		if server.TLSConfig, err = secure.config(); err != nil {
+			return nil, err
+		}
+		target.Scheme = "https"
+		server.Protocols = protocols((*http.Protocols).SetHTTP1, (*http.Protocols).SetHTTP2)
+	}
+	transport := &byCaller{secure: secure, callers: map[string]byProtocol{}}
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "http", Host: behind})
+			r.SetURL(target)
 			r.Out.Host = r.In.Host
 		},
 		Transport: transport, FlushInterval: -1, ErrorLog: silent, ErrorHandler: noAnswer,
 	}
-	handler := func(w http.ResponseWriter, r *http.Request) { guard().serve(Etcd, w, r, etcdWrite(r), forward) }
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		guard().serve(Etcd, w, r, etcdWrite(r), forward)
+	})
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	server := &http.Server{
-		Handler: http.HandlerFunc(handler), ErrorLog: silent,
-		ConnContext: remember,
-		ConnState:   func(c net.Conn, state http.ConnState) { guard().track(c, state) },
-		Protocols:   protocols((*http.Protocols).SetHTTP1, (*http.Protocols).SetUnencryptedHTTP2),
+	if secure == nil {
+		go server.Serve(listener)
+	} else {
+		go server.ServeTLS(listener, "", "")
 	}
-	go server.Serve(listener)
 	return &etcdFront{server: server, transport: transport}, nil
 }
 

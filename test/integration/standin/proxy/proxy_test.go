@@ -67,7 +67,7 @@ func fakeEtcd(t *testing.T, calls *atomic.Int32) string {
 
 func etcdThrough(t *testing.T, guard *Guard, behind string) (call func(rpc string) (*http.Response, error)) {
 	address := freeAddress()
-	front, err := ServeEtcd(address, behind, func() *Guard { return guard })
+	front, err := ServeEtcd(address, behind, nil, func() *Guard { return guard })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,7 @@ var etcdWrites = map[string]bool{
 	"/etcdserverpb.Maintenance/Alarm": true, "/etcdserverpb.Maintenance/Downgrade": true,
 	"/etcdserverpb.Auth/AuthEnable": true, "/etcdserverpb.Auth/AuthDisable": true, "/etcdserverpb.Auth/UserAdd": true,
 	"/etcdserverpb.Auth/UserGrantRole": true, "/etcdserverpb.Auth/RoleAdd": true,
+	"/etcdserverpb.Auth/UserChangePassword": true,
 }
 
 // etcdWrite returns nil for a request that only reads.

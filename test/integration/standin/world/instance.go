@@ -45,6 +45,16 @@ type Instance struct {
 	crashes int
 }
 
+// Pid is that of the present life, or of the last one; 0: there was none.
+func (i *Instance) Pid() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.current == nil || i.current.Process == nil {
+		return 0
+	}
+	return i.current.Process.Pid
+}
+
 const crashDelay = 200 * time.Millisecond
 
 // NewInstance puts proxies before the API server, and before the etcds of the namespace, and starts the operator.

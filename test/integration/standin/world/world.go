@@ -3,6 +3,7 @@ package world
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ type World struct {
 	Dir      string
 
 	authority *proxy.Authority
+	pairs     pairs
 
 	mu        sync.Mutex
 	guards    map[string]*proxy.Guard // by namespace; "" for those that have no instance of their own
@@ -49,12 +51,10 @@ func Start(ctx context.Context, config kubelet.Config) (*World, error) {
 	}
 	w := &World{
 		Client: config.Client, Dir: config.Dir, authority: authority, guards: map[string]*proxy.Guard{"": proxy.NewGuard()},
-		instances: map[string]*Instance{}, changed: map[string]chan struct{}{}, ended: make(chan error, 1),
+		instances: map[string]*Instance{}, pairs: pairs{known: map[string]tls.Certificate{}},
+		changed: map[string]chan struct{}{}, ended: make(chan error, 1),
 	}
-	config.Front = func(pod *kube.Pod, address, behind string) (io.Closer, error) {
-		namespace := pod.Metadata.Namespace
-		return proxy.ServeEtcd(address, behind, func() *proxy.Guard { return w.Guard(namespace) })
-	}
+	config.Front = w.frontOf
 	w.Kubelet = kubelet.New(config, w.notify)
 	follow := func(path string) *kube.Cache[kube.Object, *kube.Object] {
 		cache := kube.NewCache[kube.Object](config.Client, path, func(o *kube.Object, _ bool) { w.notify(o.Metadata.Namespace) })
@@ -70,8 +70,22 @@ func Start(ctx context.Context, config kubelet.Config) (*World, error) {
 		w.notify(c.Metadata.Namespace)
 	})
 	go w.Clusters.Run(ctx)
+	go kube.NewCache[kube.Secret](config.Client, kube.AllSecrets,
+		func(s *kube.Secret, _ bool) { w.pairs.learn(s) }).Run(ctx)
 	go func() { w.ended <- w.Kubelet.Run(ctx) }()
 	return w, nil
+}
+
+// frontOf stands before the client port of a Pod's etcd.
+func (w *World) frontOf(pod *kube.Pod, address, behind string,
+	secure *kubelet.ClientTLS) (io.Closer, error) {
+	guard := func() *proxy.Guard { return w.Guard(pod.Metadata.Namespace) }
+	if secure == nil {
+		return proxy.ServeEtcd(address, behind, nil, guard)
+	}
+	return proxy.ServeEtcd(address, behind, &proxy.EtcdTLS{
+		Cert: secure.Cert, Key: secure.Key, ClientCA: secure.ClientCA, Pair: w.pairs.of,
+	}, guard)
 }
 
 // Wait returns when the Pods' processes have ended, which they do after the context of Start has.

@@ -1,0 +1,58 @@
+// A Certificate of cert-manager's: what it is asked to make and to keep up to date.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/describe.h"
+#include "api/meta.h"
+
+namespace etcdop::kube {
+
+struct CertificateIssuer {
+  std::string name, kind, group;
+  bool operator==(const CertificateIssuer&) const = default;
+
+  static auto describe() {
+    using S = CertificateIssuer;
+    return api::object(
+        "cert-manager.io/v1 IssuerReference.",
+        std::tuple{api::sparse("name", &S::name, ""), api::sparse("kind", &S::kind, ""),
+                   api::sparse("group", &S::group, "")});
+  }
+};
+
+/// What we ask for; the rest is the user's.
+struct CertificateSpec {
+  std::string secret_name, common_name;
+  std::vector<std::string> dns_names, ip_addresses, usages;
+  CertificateIssuer issuer_ref;
+  bool operator==(const CertificateSpec&) const = default;
+
+  static auto describe() {
+    using S = CertificateSpec;
+    return api::object("cert-manager.io/v1 CertificateSpec, in part.",
+                       std::tuple{api::sparse("secretName", &S::secret_name, ""),
+                                  api::sparse("commonName", &S::common_name, ""),
+                                  api::sparse("dnsNames", &S::dns_names, ""),
+                                  api::sparse("ipAddresses", &S::ip_addresses, ""),
+                                  api::sparse("usages", &S::usages, ""),
+                                  api::sparse("issuerRef", &S::issuer_ref, "")});
+  }
+};
+
+struct Certificate {
+  static constexpr api::Resource resource{"cert-manager.io", "v1", "certificates", "Certificate"};
+  api::ObjectMeta metadata;
+  CertificateSpec spec;
+  bool operator==(const Certificate&) const = default;
+
+  static auto describe() {
+    using S = Certificate;
+    return api::object(
+        "cert-manager.io/v1.Certificate, in part.",
+        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
+  }
+};
+
+}  // namespace etcdop::kube

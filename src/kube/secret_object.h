@@ -1,0 +1,48 @@
+// A Secret of Kubernetes. It can be read and not be encoded: so it is in no recording.
+#pragma once
+#include <map>
+#include <string>
+
+#include "api/describe.h"
+#include "api/meta.h"
+#include "base/base64.h"
+#include "base/secret.h"
+
+namespace etcdop::api {
+
+template <>
+struct Codec<Secret> {
+  static Verdict decode(const Json& in, Secret& out) {
+    auto bytes = in.is_string() ? from_base64(in.as_string()) : std::nullopt;
+    if (!bytes) return Fault{"", "expected base64"};
+    out = Secret(std::move(*bytes));
+    return {};
+  }
+};
+
+}  // namespace etcdop::api
+
+namespace etcdop::kube {
+
+/// v1.Secret; for the value itself see base/secret.h.
+struct SecretObject {
+  static constexpr api::Resource resource{"", "v1", "secrets", "Secret"};
+  api::ObjectMeta metadata;
+  std::map<std::string, Secret> data;
+  bool operator==(const SecretObject&) const = default;
+
+  /// Empty if there is none.
+  Secret value(const std::string& key) const {
+    const auto found = data.find(key);
+    return found == data.end() ? Secret() : found->second;
+  }
+
+  static auto describe() {
+    using S = SecretObject;
+    return api::object(
+        "v1.Secret, in part.",
+        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("data", &S::data, "")});
+  }
+};
+
+}  // namespace etcdop::kube

@@ -1,0 +1,285 @@
+// What the steps of TLS and authentication write and ask for, one at a time. An etcd as a script;
+// the API server is a fake.
+#include "operator/cluster/act.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "api/v1alpha2/names.h"
+#include "base/base64.h"
+#include "sim/scheduler.h"
+#include "test/support/fake_api.h"
+#include "test/support/memory_log.h"
+#include "test/support/secret_shelf.h"
+#include "test/support/unscripted_etcd.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+/// One member, which may have a user root, and refuse.
+struct Etcd final : etcd::Clients {
+  struct Member final : testing::UnscriptedEtcd {
+    explicit Member(Etcd& all) : all_(all) {}
+    Result<Done> told(const std::string& what) {
+      all_.asked += what + "; ";
+      if (what.starts_with(all_.refuses)) return Error{Code::TimedOut, "no answer"};
+      return Done{};
+    }
+    Result<Done> user_add(const std::string& name, const Secret& password) override {
+      auto done = told("add " + name + " " + password.reveal());
+      if (done && all_.has_root) return Error{Code::AlreadyExists, "etcdserver: user name exists"};
+      return done;
+    }
+    Result<Done> user_change_password(const std::string& name, const Secret& password) override {
+      return told("change " + name + " " + password.reveal());
+    }
+    Result<Done> user_grant_role(const std::string& user, const std::string& role) override {
+      return told("grant " + user + " " + role);
+    }
+    Result<Done> auth_enable() override { return told("enable"); }
+
+   private:
+    Etcd& all_;
+  };
+  std::shared_ptr<etcd::Client> at(const etcd::Endpoint&) override {
+    return std::make_shared<Member>(*this);
+  }
+  std::string asked, refuses = "nothing";
+  bool has_root = false;
+};
+
+class ActTest : public ::testing::Test {
+ protected:
+  ActTest() {
+    seen.cluster.metadata.name = "db";
+    seen.cluster.metadata.ns = "prod";
+    seen.cluster.metadata.uid = "u-1";
+    seen.cluster.spec.auth = v1::AuthSpec{true, v1::LocalObjectReference{"root"}};
+    auto& client = seen.cluster.spec.tls.emplace().client.emplace();
+    client.operator_managed.emplace().certificate_duration_seconds = 3000;
+    Seat& seat = seen.seats.emplace_back();
+    seat.name = "db-a";
+    seat.object.emplace().voter = true;
+    seat.listed = SeatListed{{1}, false, true};
+    seat.answer.emplace().leader = {1};
+    shelf.put("root", {{"password", "A"}});
+  }
+  Result<Done> done(Step step) {
+    Plan plan;
+    plan.step = std::move(step);
+    Result<Done> out = Done{};
+    Endpoints endpoints;
+    endpoints["db-a"].address = "10.0.0.1";
+    world.spawn([&] {
+      Proof joiner;
+      out = act({world, api, stores, etcd, {}, credentials, clock, log}, seen, plan, endpoints,
+                joiner);
+    });
+    world.run();
+    return out;
+  }
+  /// Somebody has written our Secret, and we have seen it.
+  void keep(const testing::SecretShelf::Texts& texts) {
+    shelf.put("db-operator-auth", texts, "u-1");
+    credentials.secrets.expire({"prod", "db-operator-auth"});
+  }
+  /// Its only writes: those of Secrets.
+  std::ptrdiff_t writes() const {
+    return api.requests("create") + api.requests("patch") + api.requests("update");
+  }
+  Json secret(const std::string& name) const {
+    auto found = api.find(kube::SecretObject::resource, {"prod", name});
+    return found ? *found : Json(nullptr);
+  }
+  std::string text(const std::string& name, const char* key) const {
+    const Json object = secret(name);
+    const auto* value = object.is_null() ? nullptr : object.at("data").as_object().if_contains(key);
+    return value ? from_base64(value->as_string()).value_or("not base64") : "";
+  }
+  /// What is wrong with a leaf in the eyes of whoever trusts the authority.
+  std::vector<std::string> faults(const std::string& name, const Purpose& purpose) {
+    return faults_of({text(name, "tls.crt"), Secret(text(name, "tls.key"))},
+                     text("db-client-ca", "tls.crt"), purpose, clock.wall_now());
+  }
+
+  sim::Scheduler world{1};
+  testing::FakeApi api{world};
+  testing::SecretShelf shelf{api};
+  testing::MemoryLog log;
+  testing::VirtualWallClock clock{world};
+  Stores stores;
+  Etcd etcd;
+  Credentials credentials{world, api, clock, etcd};
+  Observation seen;
+};
+
+TEST_F(ActTest, AnAuthorityIsMadeAndThenWhatItSigns) {
+  ASSERT_TRUE(done(IssueCertificate{"db-client-ca", {}}));
+  const Json authority = secret("db-client-ca");
+  EXPECT_EQ(authority.at("type"), "kubernetes.io/tls");
+  EXPECT_EQ(authority.at("metadata").at("ownerReferences").at(0).at("uid"), "u-1");
+  EXPECT_EQ(text("db-client-ca", "ca.crt"), text("db-client-ca", "tls.crt"));
+
+  ASSERT_TRUE(done(IssueCertificate{"db-server-tls", {"db-a.db.prod.svc"}}));
+  EXPECT_EQ(text("db-server-tls", "ca.crt"), text("db-client-ca", "tls.crt"));
+  EXPECT_TRUE(faults("db-server-tls", {.server = true, .client = true}).empty());
+  auto facts = read_certificate(text("db-server-tls", "tls.crt"));
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->common_name, "db-server");
+  EXPECT_EQ(facts->names, std::vector<std::string>{"db-a.db.prod.svc"});
+  EXPECT_EQ(facts->until - facts->from, 3300s) << "a tenth of its life for clocks that differ";
+  EXPECT_EQ(log.count("info certificate issued cluster=prod/db secret=db-"), 2);
+}
+
+TEST_F(ActTest, AClientsCertificateServesNobody) {
+  ASSERT_TRUE(done(IssueCertificate{"db-client-ca", {}}));
+  ASSERT_TRUE(done(IssueCertificate{"db-operator-client-tls", {}}));
+  EXPECT_TRUE(faults("db-operator-client-tls", {.client = true}).empty());
+  EXPECT_FALSE(faults("db-operator-client-tls", {.server = true}).empty());
+}
+
+TEST_F(ActTest, ALongLifeAllowsClocksAnHour) {
+  seen.cluster.spec.tls->client->operator_managed->certificate_duration_seconds = 360'000;
+  ASSERT_TRUE(done(IssueCertificate{"db-client-ca", {}}));
+  ASSERT_TRUE(done(IssueCertificate{"db-client-tls", {}}));
+  auto facts = read_certificate(text("db-client-tls", "tls.crt"));
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->until - facts->from, 360'000s + 1h);
+}
+
+TEST_F(ActTest, ARenewedOneTrustsWhomTheAuthoritysSecretTrusts) {
+  ASSERT_TRUE(done(IssueCertificate{"db-client-ca", {}}));
+  ASSERT_TRUE(done(IssueCertificate{"db-client-tls", {}}));
+  const std::string before = text("db-client-tls", "tls.crt");
+  const std::string both = text("db-client-ca", "tls.crt") + text("db-client-ca", "tls.crt");
+  shelf.put("db-client-ca", {{"tls.crt", text("db-client-ca", "tls.crt")},
+                             {"tls.key", text("db-client-ca", "tls.key")},
+                             {"ca.crt", both}});
+  credentials.secrets.expire({"prod", "db-client-ca"});
+  ASSERT_TRUE(done(IssueCertificate{"db-client-tls", {}}));
+  EXPECT_NE(text("db-client-tls", "tls.crt"), before);
+  EXPECT_EQ(text("db-client-tls", "ca.crt"), both);
+}
+
+/// Two operators may act for a moment: members of the other one's seed trust the first.
+TEST_F(ActTest, AnAuthorityNeverTakesThePlaceOfAnother) {
+  ASSERT_TRUE(done(IssueCertificate{"db-client-ca", {}}));
+  const std::string first = text("db-client-ca", "tls.crt");
+  EXPECT_TRUE(done(IssueCertificate{"db-client-ca", {}}).failed_with(Code::AlreadyExists));
+  EXPECT_EQ(text("db-client-ca", "tls.crt"), first);
+}
+
+TEST_F(ActTest, WhoSignsUnderAnAuthorityOfOnesOwnIsShownWithIt) {
+  const auto from = clock.wall_now() + -1h, until = clock.wall_now() + 9000h;
+  const Identity root =
+      *issue({.common_name = "r", .authority = true, .from = from, .until = until});
+  const Identity middle =
+      *issue({.common_name = "m", .authority = true, .from = from, .until = until}, &root);
+  shelf.put("db-client-ca", middle, root.certificate, "u-1");
+  ASSERT_TRUE(done(IssueCertificate{"db-server-tls", {"x"}}));
+  const Identity made{text("db-server-tls", "tls.crt"), Secret(text("db-server-tls", "tls.key"))};
+  EXPECT_EQ(text("db-server-tls", "ca.crt"), root.certificate);
+  EXPECT_TRUE(faults_of(made, root.certificate, {true, true}, clock.wall_now()).empty());
+}
+
+TEST_F(ActTest, WhatNobodyWouldBelieveIsNotWritten) {
+  const auto from = clock.wall_now() + -1h, until = clock.wall_now() + 9000h;
+  const Identity none = *issue({.common_name = "leaf", .from = from, .until = until});
+  shelf.put("db-client-ca", none, none.certificate, "u-1");
+  const auto result = done(IssueCertificate{"db-server-tls", {"x"}});
+  ASSERT_TRUE(result.failed_with(Code::Conflict));
+  EXPECT_EQ(result.error().message.substr(0, 32), "Secret db-client-ca cannot sign:");
+  EXPECT_EQ(text("db-server-tls", "tls.crt"), "");
+}
+
+TEST_F(ActTest, WithoutItsAuthorityNothingIsSigned) {
+  const auto result = done(IssueCertificate{"db-server-tls", {"x"}});
+  EXPECT_TRUE(result.failed_with(Code::NotFound));
+  EXPECT_EQ(writes(), 0);
+}
+
+TEST_F(ActTest, ASecretThatTheSpecDoesNotHaveIsNotMade) {
+  EXPECT_TRUE(done(IssueCertificate{"db-peer-ca", {}}).failed_with(Code::Conflict));
+  EXPECT_EQ(writes(), 0);
+}
+
+TEST_F(ActTest, SomebodyElsesSecretIsLeftAlone) {
+  shelf.put("db-operator-auth", {{"password", "theirs"}});
+  const auto result = done(RecordPassword{});
+  ASSERT_TRUE(result.failed_with(Code::AlreadyExists));
+  EXPECT_EQ(result.error().message,
+            "Secret db-operator-auth belongs to somebody else: rename it or the cluster");
+  EXPECT_EQ(writes(), 0);
+}
+
+TEST_F(ActTest, WhatSomebodyWroteMeanwhileIsReadAgainFirst) {
+  ASSERT_TRUE(done(RecordPassword{}));
+  shelf.put("db-operator-auth", {{"password", "A"}, {"next", "theirs"}}, "u-1");
+  shelf.put("root", {{"password", "B"}});
+  credentials.secrets.expire({"prod", "root"});
+  const auto result = done(RecordPassword{});
+  ASSERT_TRUE(result.failed_with(Code::Conflict)) << "it was read before that";
+  EXPECT_EQ(result.error().message.substr(0, 30), "write Secret db-operator-auth:");
+  EXPECT_EQ(text("db-operator-auth", "next"), "theirs");
+  const auto reads = shelf.reads("db-operator-auth");
+  (void)done(RecordPassword{});
+  EXPECT_EQ(shelf.reads("db-operator-auth"), reads + 1);
+}
+
+TEST_F(ActTest, APasswordIsRecordedBeforeEtcdHasIt) {
+  EXPECT_TRUE(done(EnableAuth{}).failed_with(Code::Conflict));
+  EXPECT_EQ(etcd.asked, "");
+  ASSERT_TRUE(done(RecordPassword{}));
+  EXPECT_EQ(secret("db-operator-auth").at("type"), "Opaque");
+  EXPECT_EQ(secret("db-operator-auth").at("data"),
+            Json(json::object{{"password", to_base64("A")}}));
+  ASSERT_TRUE(done(EnableAuth{}));
+  EXPECT_EQ(etcd.asked, "add root A; grant root root; enable; ");
+  EXPECT_EQ(log.count("info etcd authentication enabled cluster=prod/db"), 1);
+}
+
+TEST_F(ActTest, ARootThatIsThereGetsTheRecordedPassword) {
+  etcd.has_root = true;
+  ASSERT_TRUE(done(RecordPassword{}));
+  ASSERT_TRUE(done(EnableAuth{}));
+  EXPECT_EQ(etcd.asked, "add root A; change root A; grant root root; enable; ");
+}
+
+TEST_F(ActTest, WhatFailsIsNotGoneOnWith) {
+  ASSERT_TRUE(done(RecordPassword{}));
+  const std::pair<const char*, const char*> rows[] = {
+      {"add", "add root A; "},
+      {"grant", "add root A; grant root root; "},
+      {"enable", "add root A; grant root root; enable; "}};
+  for (const auto& [refuses, asked] : rows) {
+    etcd.refuses = refuses;
+    etcd.asked.clear();
+    EXPECT_TRUE(done(EnableAuth{}).failed_with(Code::TimedOut)) << refuses;
+    EXPECT_EQ(etcd.asked, asked);
+  }
+  etcd.has_root = true;
+  etcd.refuses = "change";
+  etcd.asked.clear();
+  EXPECT_TRUE(done(EnableAuth{}).failed_with(Code::TimedOut));
+  EXPECT_EQ(etcd.asked, "add root A; change root A; ");
+  EXPECT_EQ(log.count("authentication enabled"), 0);
+}
+
+TEST_F(ActTest, APasswordIsChangedToTheRecordedOne) {
+  EXPECT_TRUE(done(ChangePassword{}).failed_with(Code::Conflict));
+  keep({{"password", "A"}});
+  EXPECT_TRUE(done(ChangePassword{}).failed_with(Code::Conflict)) << "there is no next one";
+  EXPECT_EQ(etcd.asked, "");
+  keep({{"password", "A"}, {"next", "B"}});
+  ASSERT_TRUE(done(ChangePassword{}));
+  EXPECT_EQ(etcd.asked, "change root B; ");
+  EXPECT_EQ(log.count("info etcd password of root changed cluster=prod/db"), 1);
+}
+
+}  // namespace
+}  // namespace etcdop::cluster

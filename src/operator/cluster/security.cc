@@ -1,0 +1,167 @@
+#include "operator/cluster/security.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "api/v1alpha2/names.h"
+#include "base/joined.h"
+#include "kube/certificate.h"
+#include "operator/cluster/issuing.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::cluster {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+/// A kubelet brings a changed Secret into its Pods within a minute and a half.
+constexpr std::int64_t kSecretLagMax_s = 180;
+
+/// "<member>.<service>.<namespace>.svc", as its URLs have it.
+std::string host_of(const Seat& seat) {
+  const std::size_t begin = seat.peer_url.find("://");
+  if (begin == std::string::npos) return "";
+  return seat.peer_url.substr(begin + 3, seat.peer_url.rfind(':') - begin - 3);
+}
+
+bool differs(const std::string& read, const std::optional<CertificateSeen>& now) {
+  return !read.empty() && now && !now->authority.empty() && read != now->authority;
+}
+
+/// Whose etcd has read another authority than the Secret has by now, and for which port.
+std::vector<std::string> with_old_authority(const Observation& seen) {
+  std::vector<std::string> out;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.pod) continue;
+    if (differs(seat.pod->client_authority, seen.tls.server))
+      out.push_back(seat.name + " (client)");
+    if (differs(seat.pod->peer_authority, seen.tls.peer)) out.push_back(seat.name + " (peer)");
+  }
+  return out;
+}
+
+std::string no_cert_manager() {
+  return "the spec asks cert-manager for certificates, and this API server has no " +
+         api::api_version(kube::Certificate::resource) + " " + kube::Certificate::resource.kind +
+         ": install cert-manager";
+}
+
+/// Whether one that the operator makes cannot be read, although it may be there.
+bool is_unread(const TlsSeen& tls) {
+  return std::ranges::any_of(
+      tls.managed, [](const CertificateSeen& c) { return !c.missing && !c.unread.empty(); });
+}
+
+/// Of one that cannot be read nothing is expected.
+bool shows(const std::string& shown, const std::optional<CertificateSeen>& wanted) {
+  return !wanted || wanted->serial.empty() || shown == wanted->serial;
+}
+
+std::string told(const char* what, const std::optional<CertificateSeen>& certificate) {
+  if (!certificate) return "";
+  return std::string("; ") + what + " " + certificate->serial + " until " +
+         to_rfc3339(certificate->until);
+}
+
+}  // namespace
+
+bool lacks_cert_manager(const Observation& seen) {
+  const auto& tls = seen.cluster.spec.tls;
+  if (!tls || seen.cert_manager) return false;
+  return (tls->client && tls->client->cert_manager) || (tls->peer && tls->peer->cert_manager);
+}
+
+void report_no_cert_manager(const Observation& seen, v1::EtcdClusterStatus& status) {
+  runtime::set_condition(status.conditions,
+                         {v1::kAvailable, "False", v1::kCertManagerNotInstalled, no_cert_manager()},
+                         seen.cluster.metadata.generation, seen.now);
+}
+
+bool shows_all(const Seat::Shown& shown, const TlsSeen& tls) {
+  return shows(shown.client_port, tls.server) && shows(shown.peer_port, tls.peer);
+}
+
+std::string tls_trouble(const Observation& seen) {
+  std::vector<std::string> hosts;
+  for (const Seat& seat : seen.seats)
+    if (seat.object) hosts.push_back(host_of(seat));
+  return trouble_with(seen.tls, hosts, seen.now);
+}
+
+namespace {
+
+runtime::NewCondition tls_is(const char* status, const char* reason, std::string message) {
+  return {v1::kTlsReady, status, reason, std::move(message)};
+}
+
+/// What the Secrets have that no Pod may or does use.
+std::optional<runtime::NewCondition> trouble_of_secrets(const Observation& seen) {
+  if (std::string trouble = authority_trouble(seen); !trouble.empty())
+    return tls_is("False", is_unread(seen.tls) ? v1::kCertificateMissing : v1::kAuthorityLost,
+                  std::move(trouble));
+  if (std::string trouble = tls_trouble(seen); !trouble.empty())
+    return tls_is("False", is_missing(seen.tls) ? v1::kCertificateMissing : v1::kCertificateInvalid,
+                  trouble + "; no Pod is made with it");
+  if (const auto old = with_old_authority(seen); !old.empty())
+    return tls_is("False", v1::kAuthorityChanged,
+                  "ca.crt has changed, and etcd reads it only when it starts: delete one Pod "
+                  "after the other, each when all members are ready; not yet started anew: " +
+                      joined(old));
+  return {};
+}
+
+/// What the members show; nullopt: what was said stays.
+std::optional<runtime::NewCondition> shown_by_members(const Observation& seen,
+                                                      const v1::EtcdClusterStatus& status) {
+  std::vector<std::string> behind, silent;
+  bool all = !seen.seats.empty();
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object || seat.object->dormant) continue;
+    all = all && shows_all(seat.shown, seen.tls);
+    if (seat.shown.behind_s >= kSecretLagMax_s)
+      (seat.shown.silent ? silent : behind).push_back(seat.name);
+  }
+  if (!behind.empty())
+    return tls_is("False", v1::kCertificateNotInUse,
+                  "an older certificate than its Secret's is still shown by " + joined(behind));
+  if (all)
+    return tls_is(
+        "True", v1::kCertificatesInUse,
+        "every member shows the certificates of the Secrets" + told("server", seen.tls.server) +
+            told("operator client", seen.tls.operator_client) + told("peer", seen.tls.peer));
+  if (lacks_cert_manager(seen))
+    return tls_is("Unknown", v1::kCertManagerNotInstalled, no_cert_manager());
+  if (!silent.empty())
+    return tls_is(
+        "Unknown", v1::kCertificateNotInUse,
+        "the operator cannot see the certificates on ports 2379 and 2380 of " + joined(silent));
+  const auto* const before = runtime::find_condition(status.conditions, v1::kTlsReady);
+  if (before && before->status == "False")
+    return tls_is("Unknown", v1::kCertificateNotInUse,
+                  "not every member has shown the certificates of the Secrets yet");
+  return {};
+}
+
+}  // namespace
+
+void report_tls(const Observation& seen, v1::EtcdClusterStatus& status) {
+  if (seen.tls == TlsSeen{}) return;
+  auto said = trouble_of_secrets(seen);
+  if (!said) said = shown_by_members(seen, status);
+  if (!said) return;
+  runtime::set_condition(status.conditions, *said, seen.cluster.metadata.generation, seen.now);
+}
+
+Shut shut_out(const Observation& seen) {
+  if (seen.linearizable) return {};
+  if (seen.auth.required && !wants_auth(seen.cluster))
+    return {v1::kAuthRequiredNotConfigured,
+            "etcd asks for a user and password, and spec.auth is not enabled"};
+  if (seen.auth.required && !seen.auth.entered && !seen.auth.refused.empty())
+    return {v1::kAuthCredentialsRejected, seen.auth.refused};
+  return {};
+}
+
+}  // namespace etcdop::cluster

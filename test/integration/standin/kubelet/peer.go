@@ -1,0 +1,163 @@
+package kubelet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// peerFront stands before the peer port of a Pod's etcd, which speaks TLS, and hands on the bytes
+// as they are, from the address of the Pod that calls: etcd wants a peer's certificate to be for
+// the address that it calls from, and on one machine everybody calls from 127.0.0.1.
+type peerFront struct {
+	listener net.Listener
+	behind   string
+	caller   func(from, to net.Addr) string // the address of the Pod that calls; "" for others
+
+	mu     sync.Mutex
+	open   map[net.Conn]bool
+	closed bool
+}
+
+const peerDialTimeout = 2 * time.Second
+
+func servePeers(address, behind string, caller func(from, to net.Addr) string) (*peerFront, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	front := &peerFront{listener: listener, behind: behind, caller: caller, open: map[net.Conn]bool{}}
+	go front.accept()
+	return front, nil
+}
+
+func (f *peerFront) accept() {
+	for {
+		connection, err := f.listener.Accept()
+		if err != nil {
+			return
+		}
+		go f.hand(connection)
+	}
+}
+
+// Close ends the connections, too: their etcd has ended.
+func (f *peerFront) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	for connection := range f.open {
+		connection.Close()
+	}
+	return f.listener.Close()
+}
+
+// keep notes a connection; false when the front is closed.
+func (f *peerFront) keep(connection net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open[connection] = true
+	return !f.closed
+}
+
+func (f *peerFront) end(connection net.Conn) {
+	connection.Close()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.open, connection)
+}
+
+func (f *peerFront) hand(connection net.Conn) {
+	defer f.end(connection)
+	dialer := net.Dialer{Timeout: peerDialTimeout}
+	if ip := f.caller(connection.RemoteAddr(), connection.LocalAddr()); ip != "" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(ip)}
+	}
+	onward, err := dialer.Dial("tcp", f.behind)
+	if err != nil {
+		return
+	}
+	defer f.end(onward)
+	if !f.keep(connection) || !f.keep(onward) {
+		return
+	}
+	ended := make(chan struct{}, 2)
+	pass := func(to, from net.Conn) {
+		_, _ = io.Copy(to, from) // However it ends, the other way ends with it.
+		ended <- struct{}{}
+	}
+	go pass(onward, connection)
+	go pass(connection, onward)
+	<-ended
+}
+
+// caller returns the address of the Pod of this namespace whose process has a connection, by its
+// two ends; "" when none has.
+func (r *run) caller(from, to net.Addr) string {
+	socket := socketOf(from, to)
+	if socket == "" {
+		return ""
+	}
+	r.k.mu.Lock()
+	processes := map[int]string{}
+	for _, other := range r.k.runs {
+		if pid := other.pid(); pid != 0 && other.meta.Namespace == r.meta.Namespace {
+			processes[pid] = other.ip
+		}
+	}
+	r.k.mu.Unlock()
+	for pid, ip := range processes {
+		if hasSocket(pid, socket) {
+			return ip
+		}
+	}
+	return ""
+}
+
+// socketOf finds the inode of the end of a TCP connection that is from.
+func socketOf(from, to net.Addr) string {
+	const (
+		localField  = 1
+		remoteField = 2
+		inodeField  = 9
+	)
+	table, err := os.ReadFile("/proc/self/net/tcp")
+	local, remote := kernelAddress(from), kernelAddress(to)
+	if err != nil || local == "" || remote == "" {
+		return ""
+	}
+	for line := range bytes.Lines(table) {
+		fields := strings.Fields(string(line))
+		if len(fields) > inodeField && fields[localField] == local && fields[remoteField] == remote {
+			return fields[inodeField]
+		}
+	}
+	return ""
+}
+
+// kernelAddress is an IPv4 address as the kernel's table of connections has it.
+func kernelAddress(address net.Addr) string {
+	tcp, ok := address.(*net.TCPAddr)
+	if !ok || tcp.IP.To4() == nil {
+		return ""
+	}
+	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(tcp.IP.To4()), tcp.Port)
+}
+
+func hasSocket(pid int, inode string) bool {
+	folder := "/proc/" + strconv.Itoa(pid) + "/fd"
+	entries, _ := os.ReadDir(folder) // the process may have ended
+	for _, entry := range entries {
+		if target, _ := os.Readlink(folder + "/" + entry.Name()); target == "socket:["+inode+"]" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,51 @@
+// Secrets on a fake API server, as users put them there.
+#pragma once
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/base64.h"
+#include "kube/secret_object.h"
+#include "sys/x509.h"
+#include "test/support/fake_api.h"
+
+namespace etcdop::testing {
+
+/// Those of namespace prod.
+class SecretShelf {
+ public:
+  using Texts = std::map<std::string, std::string>;  ///< By the Secret's keys.
+  /// The API outlives this.
+  explicit SecretShelf(FakeApi& api) : api_(api) {
+    api.serve({.resource = kube::SecretObject::resource});
+  }
+  /// What was there is another by now. `owner`: a UID; empty: it is the user's.
+  void put(const std::string& name, const Texts& texts, const std::string& owner = "") {
+    json::object data, meta{{"name", name}, {"namespace", "prod"}};
+    for (const auto& [key, text] : texts) data[key] = to_base64(text);
+    if (!owner.empty())
+      meta["ownerReferences"] = json::array{
+          json::object{{"apiVersion", "v1"}, {"kind", "K"}, {"name", "n"}, {"uid", owner}}};
+    const ObjectKey key{"prod", name};
+    if (api_.find(kube::SecretObject::resource, key))
+      api_.change(kube::SecretObject::resource, key,
+                  [&](json::object& object) { object["data"] = data; });
+    else api_.put(kube::SecretObject::resource, {{"metadata", meta}, {"data", data}});
+  }
+  void put(const std::string& name, const Identity& identity, const std::string& ca,
+           const std::string& owner = "") {
+    put(name,
+        {{"tls.crt", identity.certificate}, {"tls.key", identity.key.reveal()}, {"ca.crt", ca}},
+        owner);
+  }
+  void erase(const std::string& name) { api_.erase(kube::SecretObject::resource, {"prod", name}); }
+  /// How often it was asked for.
+  std::ptrdiff_t reads(const std::string& name) const {
+    return api_.requests("get secrets prod/" + name);
+  }
+
+ private:
+  FakeApi& api_;
+};
+
+}  // namespace etcdop::testing

@@ -1,0 +1,38 @@
+// A member of etcd that answers nothing: tests say what of it they need.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "etcd/client.h"
+
+namespace etcdop::testing {
+
+struct UnscriptedEtcd : etcd::Client {
+  inline static const Error kNotScripted{Code::Invalid, "not scripted"};
+
+  Result<etcd::Status> status() override { return kNotScripted; }
+  Result<etcd::MemberList> member_list(bool) override { return kNotScripted; }
+  Result<etcd::MemberId> add_learner(const std::string&) override { return kNotScripted; }
+  Result<Done> promote(etcd::MemberId) override { return kNotScripted; }
+  Result<Done> remove(etcd::MemberId) override { return kNotScripted; }
+  Result<Done> move_leader(etcd::MemberId) override { return kNotScripted; }
+  Result<std::vector<etcd::Alarm>> alarms() override { return kNotScripted; }
+  Result<Done> disarm(const etcd::Alarm&) override { return kNotScripted; }
+  Result<Done> defragment() override { return kNotScripted; }
+  Result<etcd::KeyHash> hash_kv(std::int64_t) override { return kNotScripted; }
+  Result<std::uint64_t> snapshot(const etcd::SnapshotSink&) override { return kNotScripted; }
+  Result<Done> user_add(const std::string&, const Secret&) override { return kNotScripted; }
+  Result<Done> user_change_password(const std::string&, const Secret&) override {
+    return kNotScripted;
+  }
+  Result<Done> user_grant_role(const std::string&, const std::string&) override {
+    return kNotScripted;
+  }
+  Result<Done> auth_enable() override { return kNotScripted; }
+  Result<etcd::AuthStatus> auth_status() override { return kNotScripted; }
+  Result<Secret> authenticate(const std::string&, const Secret&) override { return kNotScripted; }
+  void use_token(Secret) override {}
+};
+
+}  // namespace etcdop::testing

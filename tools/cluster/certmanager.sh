@@ -1,0 +1,67 @@
+#!/bin/bash
+# cert-manager in a running cluster: its CRDs, and its controllers for CA and self-signed issuers (mods/cert-manager) as
+# a process beside the control plane, logging to log/cert-manager.log. `down` of apionly.sh and down.sh end it, too.
+#   certmanager.sh crds [DIR]   installs the CRDs alone.
+#   certmanager.sh up [DIR]     installs the CRDs, starts the controllers, and returns when they have seen all there is.
+#   certmanager.sh stop [DIR]   stops the controllers: what they made stays, and nothing is renewed.
+#   certmanager.sh down [DIR]   stops them and removes the CRDs with all Issuers and Certificates. Secrets stay.
+# DIR: a world of apionly.sh. By default it is the cluster of up.sh.
+set -euo pipefail
+[ $# -ge 1 ] || {
+  sed -n '2,8s/^# //p' "$0" >&2
+  exit 2
+}
+# shellcheck source=env.sh
+. "$(dirname "$0")/env.sh"
+# shellcheck source=lib.sh
+. "$cluster_dir/lib.sh"
+STATE=${2:-$STATE}
+cert_manager=$(built cert-manager)
+if [ ! -e "$cert_manager/done" ]; then
+  echo "certmanager.sh: run tools/cluster/build.sh first" >&2
+  exit 1
+fi
+if [ ! -e "$STATE/admin.kubeconfig" ]; then
+  echo "certmanager.sh: no cluster runs in $STATE" >&2
+  exit 1
+fi
+PATH=$(built k8s):$PATH
+export PATH KUBECONFIG=$STATE/admin.kubeconfig KUBECACHEDIR=$STATE/kube-cache
+record=$STATE/run/cert-manager.pid
+
+crds() {
+  # By the server: two of them are too large for the annotation that kubectl would leave.
+  kubectl apply --server-side -f "$cert_manager/crds" >>"$STATE/log/manifests.log"
+  kubectl wait --for=condition=Established --timeout=60s -f "$cert_manager/crds" >>"$STATE/log/manifests.log"
+}
+
+up() {
+  local pid
+  crds
+  start cert-manager "$cert_manager/cert-manager" --kubeconfig="$KUBECONFIG" -v=2
+  read -r pid _ <"$record"
+  until_ok 60 cert-manager grep -q "process $pid is ready" "$STATE/log/cert-manager.log"
+}
+
+stop() {
+  local pid
+  if alive "$record"; then
+    read -r pid _ <"$record"
+    kill "$pid"
+  fi
+  forget "$record"
+}
+
+case $1 in
+crds) crds ;;
+up) up ;;
+stop) stop ;;
+down)
+  stop
+  kubectl delete --ignore-not-found --timeout=120s -f "$cert_manager/crds" >>"$STATE/log/manifests.log"
+  ;;
+*)
+  echo "certmanager.sh: no verb $1" >&2
+  exit 2
+  ;;
+esac
