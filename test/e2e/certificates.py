@@ -42,7 +42,7 @@ def cert_manager_stop():
 
 def cert_manager_down():
     """As if it had never been there: Certificates and Issuers are gone with their CRDs; the Secrets stay."""
-    run(CERT_MANAGER, "down", os.environ["CLUSTER_STATE"], timeout=180)
+    run(CERT_MANAGER, "down", os.environ["CLUSTER_STATE"], timeout=600)
 
 
 def apply(namespace, kind, name, spec):
