@@ -66,11 +66,28 @@ type Container struct {
 	Image          string        `json:"image"`
 	Command        []string      `json:"command,omitempty"`
 	Args           []string      `json:"args,omitempty"`
+	Env            []Variable    `json:"env,omitempty"`
 	Ports          []Port        `json:"ports,omitempty"`
 	VolumeMounts   []VolumeMount `json:"volumeMounts,omitempty"`
 	StartupProbe   *Probe        `json:"startupProbe,omitempty"`
 	ReadinessProbe *Probe        `json:"readinessProbe,omitempty"`
 	LivenessProbe  *Probe        `json:"livenessProbe,omitempty"`
+}
+
+// Variable is an environment variable of a container, with a value of its own or that of a Secret's key.
+type Variable struct {
+	Name      string `json:"name"`
+	Value     string `json:"value,omitempty"`
+	ValueFrom *struct {
+		Secret *SecretKey `json:"secretKeyRef,omitempty"`
+	} `json:"valueFrom,omitempty"`
+}
+
+// SecretKey names a key of a Secret of the same namespace.
+type SecretKey struct {
+	Name     string `json:"name"`
+	Key      string `json:"key"`
+	Optional bool   `json:"optional,omitempty"`
 }
 
 // Port is a container's named port.
@@ -191,6 +208,7 @@ type Terminated struct {
 	ExitCode   int       `json:"exitCode"`
 	Signal     int       `json:"signal,omitempty"`
 	Reason     string    `json:"reason"`
+	Message    string    `json:"message,omitempty"`
 	StartedAt  time.Time `json:"startedAt"`
 	FinishedAt time.Time `json:"finishedAt"`
 }
