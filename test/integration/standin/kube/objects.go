@@ -332,6 +332,19 @@ type EtcdMember struct {
 	} `json:"status"`
 }
 
+// EtcdSnapshot is what the tests look at in an EtcdSnapshot.
+type EtcdSnapshot struct {
+	Object
+	Status struct {
+		Phase    string `json:"phase"`
+		Artifact struct {
+			Size     int64  `json:"sizeBytes"`
+			Checksum string `json:"checksum"`
+		} `json:"artifact"`
+		Conditions []Condition `json:"conditions"`
+	} `json:"status"`
+}
+
 // Condition returns the status and reason of a condition, as "True/QuorumHealthy", or "" when it is not there.
 func (c *EtcdCluster) Condition(kind string) string {
 	for _, condition := range c.Status.Conditions {
@@ -351,6 +364,9 @@ const (
 	PDBs         = "/apis/policy/v1/poddisruptionbudgets"
 	EtcdClusters = "/apis/etcd-operator.cozystack.io/v1alpha2/etcdclusters"
 	EtcdMembers  = "/apis/etcd-operator.cozystack.io/v1alpha2/etcdmembers"
+
+	EtcdSnapshots = "/apis/etcd-operator.cozystack.io/v1alpha2/etcdsnapshots"
+	Jobs          = "/apis/batch/v1/jobs"
 )
 
 // ClusterLabel names the EtcdCluster an object belongs to.
