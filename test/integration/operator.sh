@@ -12,8 +12,8 @@ grant() {
 }
 
 # play STANDIN MANAGER DIR NAMESPACE [USER]: the stand-in plays Pods with real etcd processes, and those of Jobs, until
-# finish_play, and runs the operator for that namespace, as that user. DIR/control has the address of its control interface, DIR/operator the
-# operator's log, by name; the instance is called as the namespace.
+# finish_play, and runs the operator for that namespace, as that user. DIR/control has the address of its control interface,
+# DIR/operator the operator's log, by name; the instance is called as the namespace.
 play() {
   local dir=$3
   rm -rf "$dir"

@@ -1,10 +1,10 @@
 #!/bin/bash
-# run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it (samples.py), and
-# their rule about names (names.py); the operator with what the chart gives it (installed.py); the recipes of operations
+# run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it (samples.py),
+# and their rule about names (names.py); the operator with what the chart gives it (installed.py); the recipes of operations
 # (test/recipes); snapshots (snapshots.py); real etcd processes for Pods, and the operator killed at each of its writes; a
 # healthy cluster beside a hundred black holes (holes.py). A third of the kill plans by default, chosen by a seed that is
-# printed; --all runs them all. Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends
-# with the line "N passed, N failed" and leaves no process.
+# printed; --all runs them all. Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in
+# out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
