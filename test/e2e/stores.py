@@ -1,6 +1,6 @@
 """An object store on this machine, and what has to be true of a snapshot that is stored.
 
-Needs ETCDUTL, an etcdutl of 3.6 or later, and VERSITYGW, the program of an S3 gateway before a folder.
+Needs ETCDUTL, an etcdutl of 3.6 or later (older ones have no hashkv), and VERSITYGW, the program of an S3 gateway before a folder.
 """
 import hashlib
 import json
