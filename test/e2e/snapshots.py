@@ -1,10 +1,11 @@
 """Snapshots on real nodes: of a cluster with TLS and passwords that clients write to, into a volume and into an S3 store on this
-machine. Needs what stores.py and certificates.py need, and what faults.data_folder needs."""
+machine. Needs what stores.py, certificates.py and faults.py need."""
 import json
 import os
 import threading
 import time
 
+import faults
 import secure
 import stores
 from world import GROUP, Failed, condition, get, kubectl, until
@@ -34,13 +35,6 @@ class Seen:
         return self.pods
 
 
-def folder_of(claim):
-    """Where this machine has what is in the claim's volume."""
-    volume = json.loads(kubectl("get", "persistentvolume", claim["spec"]["volumeName"], "-o", "json"))
-    term = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]["matchExpressions"][0]
-    return f"{os.environ['CLUSTER_STATE']}/{term['values'][0]}{volume['spec']['local']['path']}"
-
-
 def make(cluster, name, destination):
     kubectl("create", "-f", "-", stdin=json.dumps({
         "apiVersion": f"{GROUP}/v1alpha2", "kind": "EtcdSnapshot", "metadata": {"name": name, "namespace": cluster.namespace},
@@ -56,7 +50,8 @@ def complete(cluster, name):
     if done["status"]["phase"] != "Complete":
         raise Failed(f"{name} is {done['status']['phase']}: {condition(done, 'Ready')}")
     told = done["status"]["artifact"]
-    print(f"  {name}: {told['sizeBytes']} bytes at revision {told.get('revision')} after {time.monotonic() - start:.1f} s", flush=True)
+    seconds = time.monotonic() - start
+    print(f"  {name}: {told['sizeBytes']} bytes at revision {told['revision']}, after {seconds:.1f} s", flush=True)
     return done
 
 
@@ -92,7 +87,7 @@ def snapshots(version):
         cluster.begin()
         claimed(cluster)
         done = while_written(cluster, store)
-        volume = folder_of(get("persistentvolumeclaims", cluster.namespace, CLAIM))
+        volume = faults.folder_of(get("persistentvolumeclaims", cluster.namespace, CLAIM))
         stores.check_stored(f"{volume}/daily/to-volume.db", done["to-volume"])
         stores.check_stored(f"{bucket}/db/to-store.db", done["to-store"])
         # What stays when they go is what they stored.

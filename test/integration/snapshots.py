@@ -262,15 +262,16 @@ def a_store_that_goes_away(world):
     """In the middle of an upload: nothing is stored by then, and later all."""
     cut = stores.Cut(world.store.port, 300_000)
     try:
-        world.make("broken", world.s3(endpoint=cut.url(), key="cut"))
+        folder = world.store.bucket("cut")  # Of its own: the store was away when the upload was to be given up.
+        world.make("broken", world.s3(endpoint=cut.url(), bucket="cut"))
         code, reason = world.first_failure("broken")
         if code != 1 or reason not in ("DestinationUnreachable", "DestinationFailed"):
             raise Failed(f"it ended with {code}, {reason}")
         same("cuts", cut.cuts > 0, True)
-        same("stored by then", os.path.exists(f"{world.bucket}/cut/broken.db"), False)
+        same("stored by then", os.path.exists(f"{folder}/broken.db"), False)
         cut.gone = False
         done = world.ended("broken", "Complete", "SnapshotStored")
-        stores.check_stored(f"{world.bucket}/cut/broken.db", done)
+        stores.check_stored(f"{folder}/broken.db", done)
     finally:
         cut.stop()
 

@@ -72,6 +72,8 @@ type Container struct {
 	StartupProbe   *Probe        `json:"startupProbe,omitempty"`
 	ReadinessProbe *Probe        `json:"readinessProbe,omitempty"`
 	LivenessProbe  *Probe        `json:"livenessProbe,omitempty"`
+
+	TerminationMessagePolicy string `json:"terminationMessagePolicy,omitempty"`
 }
 
 // Variable is an environment variable of a container, with a value of its own or that of a Secret's key.

@@ -286,7 +286,7 @@ func (r *run) keepRunning(binary string) {
 		r.supervise(p, at)
 		r.now.Store(nil)
 		slog.Debug("ended", "pod", r.meta.Key(), "exit", p.ended.ExitCode)
-		p.ended.Message = lastWords(r.termination())
+		p.ended.Message = r.lastWords(p.ended.ExitCode != 0)
 		r.state.State = kube.ContainerState{Terminated: &p.ended}
 		r.state.Ready, r.state.Started = false, false
 		if r.finished(p.ended.ExitCode) || r.ctx.Err() != nil {

@@ -16,6 +16,7 @@ const (
 	// terminationVariable tells a program of ours where its last words go: it has no /dev/termination-log of its own here.
 	terminationVariable = "TERMINATION_LOG_PATH"
 	terminationMax      = 4096 // bytes that a kubelet reads of them
+	terminationLogMax   = 2048 // bytes of a log
 )
 
 // variables are a container's environment, and nothing of the stand-in's own; it waits until the Secrets that it names are
@@ -27,7 +28,8 @@ func (r *run) variables(mounts map[string]string) ([]string, bool) {
 			err = os.WriteFile(r.termination(), nil, 0o644)
 		}
 		if err == nil {
-			return append(list, "PATH=/usr/bin:/bin", "HOME=/", terminationVariable+"="+r.termination()), true
+			// Here an object store is at a loopback address.
+			return append(list, "PATH=/usr/bin:/bin", "HOME=/", "S3_ALLOW_LOCAL=true", terminationVariable+"="+r.termination()), true
 		}
 		if err.Error() != last {
 			last = err.Error()
@@ -99,10 +101,20 @@ func expand(text string, values map[string]string) string {
 // termination is the file where a container says how it ended.
 func (r *run) termination() string { return r.log() + ".termination" }
 
-func lastWords(file string) string {
+// lastWords are the beginning of the termination message. A container that failed without one may have its log's end instead.
+func (r *run) lastWords(failed bool) string {
+	text := read(r.termination())
+	if len(text) > 0 || !failed || r.container.TerminationMessagePolicy != "FallbackToLogsOnError" {
+		return string(text[:min(len(text), terminationMax)])
+	}
+	text = read(r.log())
+	return string(text[max(0, len(text)-terminationLogMax):])
+}
+
+func read(file string) []byte {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		slog.Warn("termination message", "error", err)
 	}
-	return string(text[:min(len(text), terminationMax)])
+	return text
 }

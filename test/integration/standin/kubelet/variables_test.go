@@ -72,17 +72,30 @@ func TestAProcessHasItsVariablesAndNoOthers(t *testing.T) {
 }
 
 func TestLastWordsAreReadAsFarAsAKubeletDoes(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "words")
-	for size, want := range map[int]int{0: 0, terminationMax: terminationMax, terminationMax + 1: terminationMax} {
-		if err := os.WriteFile(file, make([]byte, size), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if got := lastWords(file); len(got) != want {
-			t.Errorf("%d bytes of %d, want %d", len(got), size, want)
-		}
-	}
-	if got := lastWords(file + ".none"); got != "" {
+	r := &run{k: &Kubelet{Config: Config{Dir: t.TempDir()}}, meta: &kube.Metadata{Namespace: "ns", Name: "p"}, container: &kube.Container{}}
+	if got := r.lastWords(true); got != "" {
 		t.Errorf("without a file: %q", got)
+	}
+	log := strings.Repeat("1", terminationLogMax) + strings.Repeat("2", terminationLogMax)
+	err := errors.Join(os.Mkdir(filepath.Dir(r.log()), 0o755), os.WriteFile(r.log(), []byte(log), 0o644))
+	for _, c := range []struct {
+		policy string
+		failed bool
+		size   int
+		want   string
+	}{
+		{"", true, 0, ""},
+		{"FallbackToLogsOnError", false, 0, ""},
+		{"FallbackToLogsOnError", true, 0, log[terminationLogMax:]},
+		{"FallbackToLogsOnError", true, 1, "x"},
+		{"", true, terminationMax, strings.Repeat("x", terminationMax)},
+		{"", false, terminationMax + 1, strings.Repeat("x", terminationMax)},
+	} {
+		r.container.TerminationMessagePolicy = c.policy
+		err = errors.Join(err, os.WriteFile(r.termination(), []byte(strings.Repeat("x", c.size)), 0o644))
+		if got := r.lastWords(c.failed); err != nil || got != c.want {
+			t.Errorf("%v: %q of %d bytes, failed %v: %q", err, c.policy, c.size, c.failed, got)
+		}
 	}
 }
 
