@@ -97,4 +97,4 @@ def snapshots(version):
         kubectl("delete", "persistentvolumeclaim", CLAIM, "-n", cluster.namespace)
         cluster.delete()
     finally:
-        store.stop()
+        store.end()

@@ -5,7 +5,7 @@ Needs ETCDUTL, an etcdutl of 3.6 or later (older ones have no hashkv), and VERSI
 import hashlib
 import json
 import os
-import signal
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -65,10 +65,11 @@ class Gateway:
         """Of uploads that did not end."""
         return [f"{at}/{name}" for at, _, names in os.walk(f"{self.bucket(bucket)}/.sgwtmp") for name in names]
 
-    def stop(self):
+    def end(self):
         if self.process:
-            self.process.send_signal(signal.SIGKILL)
+            self.process.kill()
             self.process.wait()
+        shutil.rmtree(self.folder)
 
 
 class Cut:

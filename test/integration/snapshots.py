@@ -203,7 +203,7 @@ class World:
         kubectl("delete", "etcdclusters", "--all", "-n", NAMESPACE, "--wait=false")
         until(LIMIT, "nothing of the clusters is left", lambda: not (self.plain.pods() or self.locked.pods()))
         self.api.stop()
-        self.store.stop()
+        self.store.end()
 
 
 def plain_into_a_volume(world):
@@ -255,7 +255,7 @@ def a_store_that_is_not_there_yet(world):
         store.start()
         world.ended("early", "Complete", "SnapshotStored")
     finally:
-        store.stop()
+        store.end()
 
 
 def a_store_that_goes_away(world):
