@@ -34,8 +34,6 @@ class S3Destination final : public Destination {
   Side side() const override { return Side::Store; }
 
  private:
-  enum class Outcome { Stored, Absent, OtherAttempt };
-
   template <class Call>
   auto repeated(const char* doing, Call call) -> decltype(call());
   Result<Done> pause(int tries);
@@ -46,7 +44,8 @@ class S3Destination final : public Destination {
   Result<s3::Tag> upload_part(int number, const std::string& md5);
   Result<s3::Tag> store(bool only_if_absent);
   Result<Done> settle();
-  Result<Outcome> verify();
+  bool may_store_again(const Result<Done>& seen, bool refused);
+  Result<Done> verify();
   Result<Done> write_manifest(const std::string& text);
   s3::Metadata metadata() const;
 
@@ -55,12 +54,12 @@ class S3Destination final : public Destination {
   s3::Store& store_;
   const Options options_;
   const std::string manifest_key_;
-  bool replaces_ = false;      // There is an unfinished object of this uid.
-  bool conditions_ = true;     // The store knows If-None-Match, as far as we know.
-  bool tags_are_md5_ = false;  // A part's tag was its MD5.
-  std::size_t part_bytes_ = 0;
-  std::string buffer_;       // The part that comes.
-  std::uint64_t bytes_ = 0;  // In all.
+  bool replaces_ = false;            // There is an unfinished object of this uid.
+  bool outdated_manifest_ = false;  // There is a manifest of this uid.
+  bool conditions_ = true;  // The store knows If-None-Match, as far as we know.
+  bool md5_tags_ = false, opaque_tags_ = false;  // What its tags are, once known.
+  std::uint64_t bytes_expected_ = 0, bytes_ = 0;
+  std::string buffer_;  // The part that comes.
   std::optional<s3::Upload> upload_;
   std::vector<s3::Part> parts_;
 };
