@@ -1,5 +1,5 @@
-"""agent_test.py MANAGER: `manager snapshot-agent` as a Job runs it, against servers of ours on 127.0.0.1 (fakes.py): what it leaves in
-folders and buckets, its exit codes, its words, its memory, and how it ends when it is asked to."""
+"""agent_test.py MANAGER: `manager snapshot-agent` as a Job runs it, against servers of ours on 127.0.0.1 (fakes.py): what it
+leaves in folders and buckets, its exit codes, its words, its memory, and how it ends when it is asked to."""
 import hashlib
 import json
 import os
@@ -54,7 +54,8 @@ class Agent(unittest.TestCase):
                 "AWS_SECRET_ACCESS_KEY": SECRET, **more}
 
     def start(self, environment):
-        process = subprocess.Popen([MANAGER, "snapshot-agent"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        process = subprocess.Popen([MANAGER, "snapshot-agent"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=environment)
         watchdog = threading.Timer(LIMIT_SECONDS, process.kill)
         watchdog.start()
         self.addCleanup(watchdog.cancel)

@@ -32,8 +32,8 @@ HEADER = (1, message((1, CLUSTER), (2, MEMBER), (3, REVISION), (4, 2)))
 
 
 class Etcd:
-    """Answers the agent's questions in their order: Status, MemberList, HashKV, AuthStatus, Snapshot. `pieces`: the snapshot's, without
-    its sum. `silent_at`: from this question on it says nothing. `wrong_sum`: the snapshot was damaged."""
+    """Answers the agent's questions in their order: Status, MemberList, HashKV, AuthStatus, Snapshot. `pieces`: the snapshot's,
+    without its sum. `silent_at`: from this question on it says nothing. `wrong_sum`: the snapshot was damaged."""
 
     def __init__(self, pieces=(), silent_at=99, wrong_sum=False):
         self.pieces, self.silent_at, self.wrong_sum = pieces, silent_at, wrong_sum
@@ -132,8 +132,8 @@ class Etcd:
 
 
 class Bucket:
-    """Objects by path, each (bytes, metadata), of one store. `refuses`: a function of method and path that gives a status, headers and a
-    body instead, or None."""
+    """Objects by path, each (bytes, metadata), of one store. `refuses`: a function of method and path that gives a status,
+    headers and a body instead, or None."""
 
     def __init__(self, refuses=lambda method, path: None):
         self.objects, self.uploads, self.requests, self.refuses = {}, {}, [], refuses
