@@ -240,6 +240,7 @@ TEST_F(S3DestinationTest, APartThatIsCutIsSentAgain) {
       expect_whole(data);
       EXPECT_EQ(store_.unfinished("b"), 0u);
     }
+    store_.heal();
   }
   store_.strike(StoreFault::Reset, {.one_in = 1, .part = 2});
   store_.remove_bucket("b");
@@ -361,7 +362,7 @@ TEST_F(S3DestinationTest, CancelledItLeavesNoUpload) {
       EXPECT_TRUE(written.failed_with(Code::Cancelled));
       to.abandon();
     });
-    (void)world_.sleep(1s);
+    (void)world_.sleep(100ms);
     EXPECT_EQ(store_.unfinished("b"), 1u);
     work->cancel();
     (void)work->join();
@@ -372,7 +373,7 @@ TEST_F(S3DestinationTest, CancelledItLeavesNoUpload) {
 
 TEST_F(S3DestinationTest, WhateverAStoreDoesNothingWrongCountsAsFinished) {
   int whole = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     sim::ObjectStore store(world_, sim::Dice(seed), [](const std::string& how) { FAIL() << how; });
     store.make_bucket("b");
     store.draw_faults();
@@ -394,7 +395,7 @@ TEST_F(S3DestinationTest, WhateverAStoreDoesNothingWrongCountsAsFinished) {
       }
     });
   }
-  EXPECT_GT(whole, 50) << "and often it is stored all the same";
+  EXPECT_GT(whole, 20) << "and often it is stored all the same";
 }
 
 }  // namespace
