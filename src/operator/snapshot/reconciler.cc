@@ -115,12 +115,13 @@ Result<Done> Reconciler::observe(Observation& seen) {
   return Done{};
 }
 
-/// One that was made in the same moment as the snapshot may not have been heard of yet.
+/// One that was made in the same moment as the snapshot may not have been heard of yet. Once there
+/// is a Job nothing depends on the cluster's being there.
 Result<Done> Reconciler::observe_cluster(Observation& seen) {
   const api::ObjectKey key = cluster_key(seen.snapshot);
   if (const auto known = with_.stores.clusters.get(key)) {
     seen.cluster = *known;
-  } else {
+  } else if (seen.snapshot.status.job_uid.empty()) {
     auto there = with_.api.get<v1::EtcdCluster>(key);
     if (!there && !there.failed_with(Code::NotFound))
       return Error(there.error()).during("look for EtcdCluster " + to_string(key));
@@ -138,7 +139,7 @@ void Reconciler::observe_password(Observation& seen) {
   const auto& theirs = cluster.spec.auth->root_credentials_secret_ref;
   if (theirs) seen.password_secret = theirs->name;
   const std::string name = auth_secret_name(cluster.metadata.name);
-  const auto ours = with_.secrets.get({cluster.metadata.ns, name});
+  auto ours = with_.secrets.get({cluster.metadata.ns, name});
   if (!ours || !owned_by((*ours)->metadata, cluster.metadata.uid)) return;
   const Secret password = (*ours)->value(kPasswordKey), next = (*ours)->value(kNextPasswordKey);
   if (password.empty()) return;
@@ -163,6 +164,19 @@ Result<Done> Reconciler::observe_job(Observation& seen) {
   const std::string uid = seen.job && seen.job->ours ? seen.job->uid : seen.snapshot.status.job_uid;
   for (const auto& pod : with_.stores.agents.in_group(seen.snapshot.metadata.key()))
     if (!uid.empty() && owned_by(pod->metadata, uid)) seen.pods.push_back(*pod);
+  const bool ended = seen.job && seen.job->ours &&
+                     (seen.job->status.is("Failed") || seen.job->status.is("Complete"));
+  return ended && !stored(seen.pods) ? list_pods(seen) : Done{};
+}
+
+/// A Job's end may be known before that of its Pods: each has its watch. What decides what the Job
+/// came to is asked for.
+Result<Done> Reconciler::list_pods(Observation& seen) {
+  const api::ObjectMeta& of = seen.snapshot.metadata;
+  auto all = with_.api.list<kube::Pod>(of.ns, std::string(v1::kSnapshotLabel) + "=" + of.name);
+  if (!all) return Error(all.error()).during("list the Pods of Job " + job_name(of.name));
+  std::erase_if(*all, [&](const auto& pod) { return !owned_by(pod.metadata, seen.job->uid); });
+  seen.pods = std::move(*all);
   return Done{};
 }
 
