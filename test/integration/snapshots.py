@@ -244,10 +244,21 @@ def a_store_that_is_not_there_yet(world):
         store.bucket(BUCKET)
         world.make("early", world.s3(endpoint=store.url()))
         same("how the first Pod ended", world.first_failure("early"), (1, "DestinationUnreachable"))
+        until(LIMIT, "it says why it tries again", lambda: "DestinationUnreachable" in
+              condition(world.snapshot("early"), "Ready")["message"])
         store.start()
         world.ended("early", "Complete", "SnapshotStored")
     finally:
         store.end()
+
+
+def credentials_that_come_late(world):
+    world.make("late", world.s3(credentialsSecretRef={"name": "late"}))
+    until(LIMIT, "its Pod waits", lambda: any(
+        "CreateContainerConfigError" in json.dumps(pod["status"]) for pod in world.pods_of("late")))
+    secret("late", AWS_ACCESS_KEY_ID=stores.KEY_ID, AWS_SECRET_ACCESS_KEY=stores.SECRET)
+    world.ended("late", "Complete", "SnapshotStored")
+    same("Pods", len(world.pods_of("late")), 1)
 
 
 def a_store_that_goes_away(world):
@@ -270,7 +281,7 @@ def a_store_that_goes_away(world):
 
 CASES = (
     plain_into_a_volume, plain_into_a_store, locked_into_a_volume, locked_into_a_store, a_store_that_is_not_there_yet,
-    a_store_that_goes_away,
+    a_store_that_goes_away, credentials_that_come_late,
     refused("guessed", "DestinationCredentialsRejected", lambda w: w.s3(credentialsSecretRef={"name": "guessed"})),
     refused("unknown", "DestinationCredentialsRejected", lambda w: w.s3(credentialsSecretRef={"name": "unknown"})),
     refused("stranger", "DestinationAccessDenied", lambda w: w.s3(credentialsSecretRef={"name": "stranger"})),
