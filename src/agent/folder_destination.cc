@@ -69,10 +69,10 @@ Result<std::optional<AgentReport>> FolderDestination::look() {
     if (*size && !*ours)
       return Error{Code::AlreadyExists,
                    "the volume has " + name + " already, which is not of this EtcdSnapshot"};
-    if (*size) replaces_ = true;
   }
   auto size = folder_->size_of(options_.file_name);
   if (!size) return size.error();
+  replaces_ = size->has_value();
   if (!*size) return std::optional<AgentReport>();
   return finished(**size);
 }
