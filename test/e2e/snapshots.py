@@ -12,6 +12,7 @@ from world import GROUP, Failed, condition, get, kubectl, until
 
 BOUND = 120
 BUCKET = "backups"
+MEGABYTES = 30  # Some parts of an upload, and time for clients to write meanwhile.
 CLAIM = "backups"
 
 
@@ -86,6 +87,7 @@ def snapshots(version):
         bucket = store.bucket(BUCKET)
         cluster.begin()
         claimed(cluster)
+        stores.fill(cluster, MEGABYTES)
         done = while_written(cluster, store)
         volume = faults.folder_of(get("persistentvolumeclaims", cluster.namespace, CLAIM))
         stores.check_stored(f"{volume}/daily/to-volume.db", done["to-volume"])

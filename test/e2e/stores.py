@@ -14,6 +14,7 @@ import threading
 from world import Failed, run, until
 
 KEY_ID, SECRET = "snapshots-of-tests", "a secret that nobody tells"
+TXN_KEYS, VALUE_BYTES = 100, 10_000  # etcd takes 128 operations, and 1.5 MiB, at a time.
 STRANGER = "stranger"  # An account without any permission, with the same secret.
 
 
@@ -115,6 +116,16 @@ class Cut:
 
     def stop(self):
         self.listener.close()
+
+
+def fill(cluster, rounds):
+    """So many times TXN_KEYS keys, a megabyte together, at one revision each time."""
+    words = cluster.etcdctl_words("txn")
+    for n in range(rounds):
+        puts = [f"put bulk/{n:03d}/{i:03d} {os.urandom(VALUE_BYTES // 2).hex()}" for i in range(TXN_KEYS)]
+        said = run(*words, stdin="\n" + "\n".join(puts) + "\n\n\n")
+        if "SUCCESS" not in said:
+            raise Failed(f"etcd says {said[:200]}")
 
 
 def sha256(path):

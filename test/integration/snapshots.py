@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import secure  # noqa: E402
 import stores  # noqa: E402
 from stores import same  # noqa: E402
-from world import GROUP, Cluster, Failed, condition, get, kubectl, run, until  # noqa: E402
+from world import GROUP, Cluster, Failed, condition, get, kubectl, until  # noqa: E402
 
 NAMESPACE = "snapshots"
 BUCKET = "backups"
@@ -29,7 +29,6 @@ LIMIT = 60  # seconds; a Job tries again after 10, and then after 20
 SNAPSHOTS = f"/apis/{GROUP}/v1alpha2/namespaces/{NAMESPACE}/etcdsnapshots"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
-TXN_KEYS, VALUE_BYTES = 100, 10_000  # etcd takes 128 operations, and 1.5 MiB, at a time
 
 
 class Api:
@@ -82,16 +81,6 @@ class Locked(secure.OwnSecrets):
         return self.pods()[0]["metadata"]["name"]
 
 
-def fill(cluster, rounds):
-    """So many times TXN_KEYS keys, at one revision each time. Nobody else writes."""
-    words = cluster.etcdctl_words("txn")
-    for n in range(rounds):
-        puts = [f"put bulk/{n:03d}/{i:03d} {os.urandom(VALUE_BYTES // 2).hex()}" for i in range(TXN_KEYS)]
-        said = run(*words, stdin="\n" + "\n".join(puts) + "\n\n\n")
-        if "SUCCESS" not in said:
-            raise Failed(f"etcd says {said[:200]}")
-
-
 def secret(name, **data):
     kubectl("apply", "-f", "-", stdin=json.dumps({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": NAMESPACE}, "stringData": data}))
@@ -117,7 +106,7 @@ class World:
                 begun.result()
         self.rounds = {"plain": 9, "locked": 1}
         for cluster in (self.plain, self.locked):
-            fill(cluster, self.rounds[cluster.name])
+            stores.fill(cluster, self.rounds[cluster.name])  # Nobody else writes.
 
     def volume(self):
         uid = get("persistentvolumeclaims", NAMESPACE, "backups")["metadata"]["uid"]
@@ -179,7 +168,8 @@ class World:
         asked = {"plain": self.plain, "locked": self.locked}[cluster]
         same("cluster id", told["clusterID"], asked.object()["status"]["clusterID"])
         same("revision", told["revision"], 1 + self.rounds[cluster])
-        same("keys", told.get("keys", TXN_KEYS * self.rounds[cluster]), TXN_KEYS * self.rounds[cluster])
+        keys = stores.TXN_KEYS * self.rounds[cluster]
+        same("keys", told.get("keys", keys), keys)
         same("authentication", told["authEnabled"], cluster == "locked")
         same("version", told["etcdVersion"], asked.version)
         stores.check_stored(path, done)
@@ -254,10 +244,21 @@ def a_store_that_is_not_there_yet(world):
         store.bucket(BUCKET)
         world.make("early", world.s3(endpoint=store.url()))
         same("how the first Pod ended", world.first_failure("early"), (1, "DestinationUnreachable"))
+        until(LIMIT, "it says why it tries again", lambda: "DestinationUnreachable" in
+              condition(world.snapshot("early"), "Ready")["message"])
         store.start()
         world.ended("early", "Complete", "SnapshotStored")
     finally:
         store.end()
+
+
+def credentials_that_come_late(world):
+    world.make("late", world.s3(credentialsSecretRef={"name": "late"}))
+    until(LIMIT, "its Pod waits", lambda: any(
+        "CreateContainerConfigError" in json.dumps(pod["status"]) for pod in world.pods_of("late")))
+    secret("late", AWS_ACCESS_KEY_ID=stores.KEY_ID, AWS_SECRET_ACCESS_KEY=stores.SECRET)
+    world.ended("late", "Complete", "SnapshotStored")
+    same("Pods", len(world.pods_of("late")), 1)
 
 
 def a_store_that_goes_away(world):
@@ -280,7 +281,7 @@ def a_store_that_goes_away(world):
 
 CASES = (
     plain_into_a_volume, plain_into_a_store, locked_into_a_volume, locked_into_a_store, a_store_that_is_not_there_yet,
-    a_store_that_goes_away,
+    a_store_that_goes_away, credentials_that_come_late,
     refused("guessed", "DestinationCredentialsRejected", lambda w: w.s3(credentialsSecretRef={"name": "guessed"})),
     refused("unknown", "DestinationCredentialsRejected", lambda w: w.s3(credentialsSecretRef={"name": "unknown"})),
     refused("stranger", "DestinationAccessDenied", lambda w: w.s3(credentialsSecretRef={"name": "stranger"})),
