@@ -169,6 +169,7 @@ class Manager {
             .identity = runtime::leader_identity(host_name(), random_),
             .watch_namespaces = flags_.watch_namespaces,
             .images = {flags_.etcd_image_repository},
+            .operator_image = flags_.operator_image,
             .cluster_domain = cluster_domain(flags_),
             .measured = [this](runtime::Controller::Options options) {
               return runtime::measured(metrics_, std::move(options));
@@ -179,6 +180,7 @@ class Manager {
     runtime::measure(metrics_, operator_.clusters());
     runtime::measure(metrics_, operator_.members());
     runtime::measure(metrics_, operator_.defrags());
+    runtime::measure(metrics_, operator_.snapshots());
     metrics_.on_scrape(
         [this,
          leads = &metrics_.gauge("leader_election_master_status",

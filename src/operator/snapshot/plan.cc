@@ -1,0 +1,244 @@
+#include "operator/snapshot/plan.h"
+
+#include <algorithm>
+
+#include "operator/shared/passwords.h"
+#include "operator/snapshot/conditions.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::snapshot {
+namespace {
+
+namespace v1 = api::v1alpha2;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookAgain{10s};  // While it waits, or its Job runs; changes wake it, too.
+constexpr milliseconds kFollowUp{1s};    // After a step.
+// A Job's end may be seen before that of its Pod: two watches tell of them.
+constexpr auto kPodsBehind = 5s;
+
+/// The snapshot as this pass sees it, while its status is being written.
+class Taking {
+ public:
+  explicit Taking(const Observation& seen) : seen_(seen) { out_.status = seen.snapshot.status; }
+
+  Plan plan() && {
+    if (status().finished()) return std::move(out_);
+    if (status().phase == v1::kSnapshotStarted) {
+      go_on();
+    } else if (status().phase != v1::kSnapshotPending) {
+      status().phase = v1::kSnapshotPending;
+      out_.again = kFollowUp;
+    } else if (may_begin()) {
+      begin();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  v1::EtcdSnapshotStatus& status() { return out_.status; }
+  std::string job() const { return "Job " + job_name(seen_.snapshot.metadata.name); }
+
+  void say(const Verdict& v) {
+    runtime::set_condition(status().conditions, {v1::kReady, v.status, v.reason, v.message},
+                           seen_.snapshot.metadata.generation, seen_.now);
+  }
+  /// False, as what waits may not begin.
+  bool wait(const char* reason, std::string why) {
+    say({"False", reason, std::move(why)});
+    out_.again = kLookAgain;
+    return false;
+  }
+  bool fail(const Verdict& why) {
+    status().phase = v1::kSnapshotFailed;
+    say(why);
+    return false;
+  }
+  bool overdue() const {
+    const auto since = from_rfc3339(seen_.snapshot.metadata.creation_timestamp);
+    return !since || seen_.now - *since >= kWaitMax;
+  }
+
+  // --- Before it begins --------------------------------------------------------------------------
+
+  bool may_begin() {
+    if (!seen_.has_image)
+      return fail({"False", v1::kOperatorImageNotConfigured,
+                   "the operator was started without --operator-image, which the Job would run"});
+    if (!cluster_is_there()) return false;
+    if (seen_.cluster->spec.replicas == 0)
+      return fail({"False", v1::kClusterPaused,
+                   "EtcdCluster " + seen_.cluster->metadata.name + " is paused: nobody serves"});
+    return has_quorum() && authentication_is_known() && is_its_turn();
+  }
+
+  bool cluster_is_there() {
+    const std::string& name = seen_.snapshot.spec.cluster_ref.name;
+    if (!seen_.cluster)
+      return fail({"False", v1::kClusterNotFound, "there is no EtcdCluster " + name});
+    if (seen_.cluster->metadata.terminating())
+      return fail({"False", v1::kClusterNotFound, "EtcdCluster " + name + " is being deleted"});
+    return true;
+  }
+
+  /// An election must not cost a nightly backup, and a cluster that is on its way may be waited for
+  /// longer.
+  bool has_quorum() {
+    const auto* available =
+        runtime::find_condition(seen_.cluster->status.conditions, v1::kAvailable);
+    if (available && available->status == "True" && !seen_.endpoints.empty()) return true;
+    const std::string why = available ? available->message : "nothing is known of it yet";
+    const bool on_its_way = !available || seen_.cluster->status.cluster_id.empty() ||
+                            available->status == "True" || available->reason == v1::kPaused;
+    if (overdue() || (!on_its_way && lost_for_long(*available)))
+      return fail({"False", v1::kQuorumLost, "the cluster has no quorum: " + why});
+    return wait(v1::kClusterNotHealthy, "waiting for the cluster's quorum: " + why);
+  }
+  bool lost_for_long(const api::Condition& available) const {
+    const auto lost = from_rfc3339(available.last_transition_time);
+    const auto made = from_rfc3339(seen_.snapshot.metadata.creation_timestamp);
+    return lost && made && seen_.now - std::max(*lost, *made) > kQuorumLossMax;
+  }
+
+  bool authentication_is_known() {
+    if (wants_auth(*seen_.cluster) && !seen_.cluster->status.auth_enabled) {
+      if (!overdue()) return wait(v1::kClusterNotHealthy, "waiting for authentication to be on");
+      return fail({"False", v1::kAuthLatchTimeout,
+                   "authentication was not turned on within 15 minutes: see the EtcdCluster"});
+    }
+    if (seen_.password_changing && !overdue())
+      return wait(v1::kClusterNotHealthy, "waiting for a change of root's password");
+    return true;
+  }
+
+  bool is_its_turn() {
+    if (seen_.run_before.empty() || (overdue() && !seen_.run_under_way)) return true;
+    return wait(v1::kAnotherRunFirst, "EtcdDefrag " + seen_.run_before + " goes first");
+  }
+
+  void begin() {
+    status().phase = v1::kSnapshotStarted;
+    status().attempts = 1;
+    say({"False", v1::kJobCreated, job() + " is being made"});
+    create();
+  }
+
+  // --- Its Job -----------------------------------------------------------------------------------
+
+  void create() {
+    out_.step = CreateJob{status().attempts};
+    out_.again = kFollowUp;
+  }
+
+  void go_on() {
+    if (const auto report = stored(seen_.pods)) return complete(*report);
+    if (!seen_.job) return no_job();
+    if (!seen_.job->ours) return not_ours();
+    if (seen_.job->attempt < status().attempts) return clear_away();
+    status().job_uid = seen_.job->uid;
+    if (const auto* failed = seen_.job->status.is("Failed")) return failed_with(*failed);
+    if (const auto* done = seen_.job->status.is("Complete")) return ended_well(*done);
+    say(progress(seen_));
+    out_.again = kLookAgain;
+  }
+
+  void complete(const AgentReport& report) {
+    v1::SnapshotArtifact& artifact = status().artifact.emplace();
+    artifact.uri = report.uri;
+    artifact.size_bytes = report.size_bytes;
+    artifact.checksum = report.checksum;
+    artifact.etcd_version = report.etcd_version;
+    artifact.cluster_id = report.cluster_id;
+    artifact.member_id = report.member_id;
+    artifact.revision = report.revision;
+    artifact.compact_revision = report.compact_revision;
+    artifact.hash_kv = report.hash_kv;
+    artifact.keys = report.keys;
+    artifact.auth_enabled = report.auth_enabled;
+    status().phase = v1::kSnapshotComplete;
+    say({"True", v1::kSnapshotStored,
+         "stored as " + report.uri + ", " + std::to_string(report.size_bytes) + " bytes"});
+  }
+
+  /// One that was seen and is gone was deleted by somebody; else it is yet to be made.
+  void no_job() {
+    if (!status().job_uid.empty())
+      return void(fail({"False", v1::kSnapshotJobLost,
+                        job() + " was deleted before it told what became of the snapshot"}));
+    if (!cluster_is_there()) return;
+    status().attempts = std::max(status().attempts, 1);
+    if (!seen_.rejected.empty() && overdue())
+      return void(fail({"False", v1::kObjectRejected, seen_.rejected}));
+    if (!seen_.rejected.empty()) say({"False", v1::kObjectRejected, seen_.rejected});
+    create();
+  }
+
+  /// Never taken over, and never deleted. Of an EtcdSnapshot that had this name before, it is about
+  /// to go.
+  void not_ours() {
+    if (!status().job_uid.empty())
+      return void(fail({"False", v1::kSnapshotJobLost, job() + " is another one now"}));
+    if (!seen_.job->of_namesake || overdue())
+      return void(fail({"False", v1::kObjectRejected, job() + " belongs to somebody else"}));
+    (void)wait(v1::kObjectRejected, job() + " is of an EtcdSnapshot before, and about to go");
+  }
+
+  void clear_away() {
+    if (!seen_.job->terminating) out_.step = DeleteJob{seen_.job->uid};
+    out_.again = kFollowUp;
+  }
+
+  void repeat(const std::string& why) {
+    ++status().attempts;
+    status().job_uid.clear();
+    say({"False", v1::kJobCreated, job() + " is being made again: " + why});
+    clear_away();
+  }
+
+  /// Whether what its Pod said may not be known yet.
+  bool pods_may_be_behind(const kube::JobCondition& end) {
+    const auto since = from_rfc3339(end.last_transition_time);
+    if (!since || seen_.now - *since >= kPodsBehind) return false;
+    out_.again = kFollowUp;
+    return true;
+  }
+
+  void failed_with(const kube::JobCondition& failed) {
+    if (pods_may_be_behind(failed)) return;
+    const auto* before = runtime::find_condition(status().conditions, v1::kReady);
+    const Verdict why = why_failed(
+        seen_, failed, before && before->reason == v1::kJobRunning ? before->message : "");
+    if (why.reason == v1::kEtcdCredentialsRejected && status().attempts < kAttemptsMax)
+      return repeat("etcd did not take root's password, which may just have been changed");
+    (void)fail(why);
+  }
+
+  void ended_well(const kube::JobCondition& done) {
+    if (pods_may_be_behind(done)) return;
+    if (status().attempts < kAttemptsMax)
+      return repeat("it ended well, but its Pod is gone and with it what it had to tell");
+    (void)fail({"False", v1::kSnapshotJobLost,
+                job() + " ended well twice, and both times its Pod was gone before it was read"});
+  }
+
+  const Observation& seen_;
+  Plan out_;
+};
+
+}  // namespace
+
+Plan plan(const Observation& seen) { return Taking(seen).plan(); }
+
+std::string to_string(const Step& step) {
+  struct Words {
+    std::string operator()(const NoStep&) const { return "none"; }
+    std::string operator()(const CreateJob& s) const {
+      return "create-job, attempt " + std::to_string(s.attempt);
+    }
+    std::string operator()(const DeleteJob& s) const { return "delete-job " + s.uid; }
+  };
+  return std::visit(Words{}, step);
+}
+
+}  // namespace etcdop::snapshot
