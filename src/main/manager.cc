@@ -14,6 +14,7 @@
 #include "kube/client.h"
 #include "kube/dialer.h"
 #include "kube/exec_plugin.h"
+#include "main/agent.h"
 #include "main/cluster_domain.h"
 #include "main/flags.h"
 #include "operator/operator.h"
@@ -301,7 +302,8 @@ int run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  for (const char* later : {"snapshot-agent", "restore-agent", "install-tools"})
+  if (!words.empty() && words[0] == "snapshot-agent") return etcdop::run_snapshot_agent();
+  for (const char* later : {"restore-agent", "install-tools"})
     if (!words.empty() && words[0] == later) {
       std::fprintf(stderr, "%s failed: this release does not implement it\n", later);
       return etcdop::kExitFailed;

@@ -7,7 +7,8 @@
 
 namespace etcdop::s3 {
 
-Result<http::HttpClient::Dial> dialer(AsioLoop& loop, const Place& place, const std::string& ca) {
+Result<http::HttpClient::Dial> dialer(AsioLoop& loop, const Place& place, const std::string& ca,
+                                      Reach reach) {
   std::shared_ptr<const TlsClient> tls;
   if (place.tls) {
     auto loaded = TlsClient::load({.ca = ca, .certificate = {}, .key = {}, .alpn = {}});
@@ -15,8 +16,9 @@ Result<http::HttpClient::Dial> dialer(AsioLoop& loop, const Place& place, const 
     tls = std::make_shared<const TlsClient>(std::move(*loaded));
   }
   return http::HttpClient::Dial(
-      [&loop, tls, host = place.host, port = place.port]() -> Result<std::unique_ptr<Stream>> {
-        auto tcp = loop.connect(host, port);
+      [&loop, tls, reach, host = place.host,
+       port = place.port]() -> Result<std::unique_ptr<Stream>> {
+        auto tcp = loop.connect(host, port, reach);
         if (!tcp || !tls) return tcp;
         return tls->over(std::move(*tcp), host);
       });

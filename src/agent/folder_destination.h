@@ -1,0 +1,50 @@
+// A snapshot as a file in a folder of a volume.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/destination.h"
+#include "agent/task.h"
+#include "sys/folder.h"
+
+namespace etcdop::agent {
+
+/// Under a temporary name until it is whole and on the disk. <name>.db.uid says whose it is; it is
+/// there before the file, so that no crash leaves one that nobody may replace. Symbolic links below
+/// the mount are not followed.
+class FolderDestination final : public Destination {
+ public:
+  struct Options {
+    FolderTarget target;
+    std::string file_name;  ///< "<name>.db".
+    Storer storer;
+  };
+  explicit FolderDestination(const Options&);
+  Result<std::optional<AgentReport>> look() override;
+  Result<Done> begin(std::uint64_t bytes_expected) override;
+  Result<Done> write(std::string_view bytes) override;
+  Result<Done> finish(Manifest) override;
+  void abandon() override;
+  std::string uri() const override;
+  Side side() const override { return Side::Folder; }
+
+ private:
+  std::string temporary_prefix() const { return ".etcd-snapshot-" + options_.storer.uid + "-"; }
+  std::string temporary() const { return temporary_prefix() + options_.storer.attempt + ".db.tmp"; }
+  std::string uid_file() const { return options_.file_name + ".uid"; }
+  std::string manifest_file() const { return options_.file_name + kManifestSuffix; }
+  Result<Done> open();
+  Result<bool> is_ours();
+  Result<std::optional<AgentReport>> finished(std::uint64_t size);
+  Result<Done> sweep();
+  /// Whole or not at all.
+  Result<Done> write_small(const std::string& name, const std::string& text);
+
+  const Options options_;
+  std::optional<Folder> folder_;
+  std::optional<NewFile> file_;  // Under the temporary name.
+  bool replaces_ = false;        // There is an unfinished file of this uid.
+};
+
+}  // namespace etcdop::agent
