@@ -46,6 +46,7 @@ Life::Life(Needs with, std::string name, std::uint64_t seed)
                  .identity = name,
                  .watch_namespaces = {},
                  .images = {"quay.io/coreos/etcd"},
+                 .operator_image = "etcd-operator:1",
                  .cluster_domain = "cluster.local",
                  .measured = {}}),
       main_(process_.spawn([this] { (void)operator_.run(); })) {}
