@@ -65,8 +65,7 @@ Result<std::size_t> choose(const std::vector<Seen>& seen) {
   std::optional<Status> best_status;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     Result<Status> status = seen[i].status;
-    const std::string why =
-        status ? unfit(*status, applied_max) : seen[i].status.error().message;
+    const std::string why = status ? unfit(*status, applied_max) : seen[i].status.error().message;
     if (!why.empty()) tell(words, seen[i].host, why);
     else if (!best || is_better(*status, *best_status)) {
       best = i;

@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 using s3::Trouble;
 
 constexpr int kTriesMax = 4;
-constexpr Duration kPauseMin = 1s;          // Doubled after each try.
-constexpr Duration kAbandonLimit = 6s;      // The kubelet waits for 30.
+constexpr Duration kPauseMin = 1s;      // Doubled after each try.
+constexpr Duration kAbandonLimit = 6s;  // The kubelet waits for 30.
 constexpr const char* kUidKey = "etcd-snapshot-uid";
 constexpr const char* kAttemptKey = "etcd-snapshot-attempt";
 constexpr std::size_t kManifestBytesMax = 64 << 10;
@@ -53,8 +53,7 @@ std::size_t part_bytes(std::uint64_t bytes_expected, int number) {
   return number <= kPlannedParts ? planned : planned * kGrowth;
 }
 
-S3Destination::S3Destination(Executor& executor, Log& log, s3::Store& store,
-                             const Options& options)
+S3Destination::S3Destination(Executor& executor, Log& log, s3::Store& store, const Options& options)
     : executor_(executor),
       log_(log),
       store_(store),
@@ -164,9 +163,8 @@ Result<Done> S3Destination::write(std::string_view bytes) {
 /// What is in the buffer.
 Result<Done> S3Destination::upload_part() {
   if (!upload_) {
-    auto upload = repeated("CreateMultipartUpload", [&] {
-      return store_.create_multipart(options_.key, metadata());
-    });
+    auto upload = repeated("CreateMultipartUpload",
+                           [&] { return store_.create_multipart(options_.key, metadata()); });
     if (!upload) return upload.error();
     upload_ = std::move(*upload);
   }

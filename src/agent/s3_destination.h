@@ -54,9 +54,9 @@ class S3Destination final : public Destination {
   s3::Store& store_;
   const Options options_;
   const std::string manifest_key_;
-  bool replaces_ = false;            // There is an unfinished object of this uid.
+  bool replaces_ = false;           // There is an unfinished object of this uid.
   bool outdated_manifest_ = false;  // There is a manifest of this uid.
-  bool conditions_ = true;  // The store knows If-None-Match, as far as we know.
+  bool conditions_ = true;          // The store knows If-None-Match, as far as we know.
   bool md5_tags_ = false, opaque_tags_ = false;  // What its tags are, once known.
   std::uint64_t bytes_expected_ = 0, bytes_ = 0;
   std::string buffer_;  // The part that comes.

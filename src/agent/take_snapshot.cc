@@ -73,8 +73,7 @@ class Search {
   Result<Done> enter(std::vector<Seen>& seen) {
     if (access_.username.empty() || token_ || no_authentication_) return Done{};
     for (const Seen& one : seen) {
-      const bool answers =
-          one.status || trouble(one.status.error()) != etcd::AuthTrouble::None;
+      const bool answers = one.status || trouble(one.status.error()) != etcd::AuthTrouble::None;
       if (!answers) continue;
       auto token = with_.clients.at(at(one.host))->authenticate(access_.username, access_.password);
       no_authentication_ = !token && trouble(token.error()) == etcd::AuthTrouble::Off;

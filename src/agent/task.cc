@@ -55,8 +55,9 @@ Result<Done> check_name(const std::string& name) {
 }
 
 Result<Done> check_uid(const std::string& uid) {
-  const bool good = !uid.empty() && uid.size() <= kUidBytesMax &&
-                    std::ranges::all_of(uid, [](char c) { return is_letter_or_digit(c) || c == '-'; });
+  const bool good =
+      !uid.empty() && uid.size() <= kUidBytesMax &&
+      std::ranges::all_of(uid, [](char c) { return is_letter_or_digit(c) || c == '-'; });
   if (good) return Done{};
   return invalid("SNAPSHOT_UID", "must have 1 to 64 letters, digits and hyphens");
 }
@@ -124,7 +125,8 @@ Result<s3::Credentials> to_credentials(const Variables& variables) {
     return invalid("AWS_ACCESS_KEY_ID", "must be set, to one line");
   if (out.secret.empty() || !one_line(out.secret.reveal()))
     return invalid("AWS_SECRET_ACCESS_KEY", "must be set, to one line");
-  if (!one_line(out.session_token.reveal())) return invalid("AWS_SESSION_TOKEN", "must be one line");
+  if (!one_line(out.session_token.reveal()))
+    return invalid("AWS_SESSION_TOKEN", "must be one line");
   return out;
 }
 

@@ -104,13 +104,12 @@ class Agent {
     if (!tls) return failure(Reason::EtcdCredentialsRejected, tls.error().message);
     if (auto made = make_destination(); !made)
       return failure(reason_of(agent::Side::Store, made.error()), made.error().message);
-    const AgentReport report =
-        agent::take_snapshot(task_, {.executor = loop_,
-                                     .clock = clock_,
-                                     .log = log_,
-                                     .clients = etcd_,
-                                     .destination = *destination_,
-                                     .tls = std::move(*tls)});
+    const AgentReport report = agent::take_snapshot(task_, {.executor = loop_,
+                                                            .clock = clock_,
+                                                            .log = log_,
+                                                            .clients = etcd_,
+                                                            .destination = *destination_,
+                                                            .tls = std::move(*tls)});
     etcd_.close();
     return report;
   }

@@ -82,7 +82,8 @@ std::string quoted(std::string_view text) {
 std::string host_of(const std::string& url) {
   const std::size_t scheme = url.find("://");
   if (scheme == url.npos) return {};
-  const std::string host = url.substr(scheme + 3, url.find_first_of("/?#", scheme + 3) - scheme - 3);
+  const std::string host =
+      url.substr(scheme + 3, url.find_first_of("/?#", scheme + 3) - scheme - 3);
   return quoted(host.substr(host.find('@') + 1));
 }
 
@@ -224,8 +225,8 @@ Trouble trouble_of(const Error& error) {
   if (at == std::string::npos) return Trouble::None;
   const std::string_view rest = std::string_view(error.message).substr(at + 2);
   const bool numbered = rest.size() >= 3 && std::ranges::all_of(rest.substr(0, 3), [](char c) {
-    return c >= '0' && c <= '9';
-  });
+                          return c >= '0' && c <= '9';
+                        });
   if (!numbered) return Trouble::None;
   std::string_view code = rest.substr(std::min<std::size_t>(4, rest.size()));
   code = code.substr(0, code.find_first_of(" :"));

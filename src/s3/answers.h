@@ -21,9 +21,9 @@ struct Asked {
 /// A status other than 2xx, or an error inside a 200.
 struct Refusal {
   int status = 0;
-  std::string code = {};     ///< "NoSuchKey"; empty if there was none, as after HEAD.
-  std::string message = {};  ///< The store's own.
-  std::string region = {};   ///< Where the bucket is, if the store says so.
+  std::string code = {};      ///< "NoSuchKey"; empty if there was none, as after HEAD.
+  std::string message = {};   ///< The store's own.
+  std::string region = {};    ///< Where the bucket is, if the store says so.
   std::string location = {};  ///< Of a redirect: the other host.
 };
 

@@ -15,13 +15,12 @@ Result<http::HttpClient::Dial> dialer(AsioLoop& loop, const Place& place, const 
     if (!loaded) return loaded.error();
     tls = std::make_shared<const TlsClient>(std::move(*loaded));
   }
-  return http::HttpClient::Dial(
-      [&loop, tls, reach, host = place.host,
-       port = place.port]() -> Result<std::unique_ptr<Stream>> {
-        auto tcp = loop.connect(host, port, reach);
-        if (!tcp || !tls) return tcp;
-        return tls->over(std::move(*tcp), host);
-      });
+  return http::HttpClient::Dial([&loop, tls, reach, host = place.host,
+                                 port = place.port]() -> Result<std::unique_ptr<Stream>> {
+    auto tcp = loop.connect(host, port, reach);
+    if (!tcp || !tls) return tcp;
+    return tls->over(std::move(*tcp), host);
+  });
 }
 
 }  // namespace etcdop::s3

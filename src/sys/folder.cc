@@ -98,7 +98,7 @@ Result<std::string> Folder::read(const std::string& name) const {
     return openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   }));
   if (file.get() < 0) return failure(path_of(name), errno);
-  struct stat facts {};
+  struct stat facts{};
   if (fstat(file.get(), &facts) < 0) return failure(path_of(name), errno);
   if (!S_ISREG(facts.st_mode)) return not_plain(path_of(name));
   std::string out(kReadMax + 1, 0);
@@ -113,7 +113,7 @@ Result<std::string> Folder::read(const std::string& name) const {
 }
 
 Result<std::optional<std::uint64_t>> Folder::size_of(const std::string& name) const {
-  struct stat facts {};
+  struct stat facts{};
   if (fstatat(folder_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) < 0) {
     if (errno == ENOENT) return std::optional<std::uint64_t>();
     return failure(path_of(name), errno);
@@ -125,15 +125,14 @@ Result<std::optional<std::uint64_t>> Folder::size_of(const std::string& name) co
 
 Result<NewFile> Folder::create(const std::string& name, unsigned mode) const {
   Descriptor file(uninterrupted([&] {
-    return openat(folder_.get(), name.c_str(),
-                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    return openat(folder_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  mode);
   }));
   if (file.get() < 0) return failure(path_of(name), errno);
   return NewFile(std::move(file), path_of(name));
 }
 
-Result<Done> Folder::rename(const std::string& from, const std::string& to,
-                            Replace replace) const {
+Result<Done> Folder::rename(const std::string& from, const std::string& to, Replace replace) const {
   const int at = folder_.get();
   if (replace == Replace::No) {
     if (renameat2(at, from.c_str(), at, to.c_str(), RENAME_NOREPLACE) == 0) return Done{};

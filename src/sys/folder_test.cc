@@ -54,7 +54,7 @@ TEST_F(FolderTest, WritesAFileWholeAndRenamesIt) {
   auto names = folder.names();
   ASSERT_TRUE(names);
   EXPECT_EQ(*names, std::vector<std::string>{"a"});
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(stat((root_ + "/a").c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777, 0600u);
   EXPECT_TRUE(folder.remove("a"));

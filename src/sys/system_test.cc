@@ -103,8 +103,8 @@ TEST(AsioLoop, WhoMayNotReachItselfDoesNot) {
     auto listener = loop.listen("127.0.0.1", 0);
     ASSERT_TRUE(listener);
     const std::string port = std::to_string((*listener)->local_port());
-    for (const char* host : {"localhost", "127.0.0.1", "127.9.9.9", "::1", "0.0.0.0", "::",
-                             "::ffff:127.0.0.1", "169.254.169.254", "fe80::1"})
+    for (const char* host : {"localhost", "127.0.0.1", "127.9.9.9", "::1", "0.0.0.0",
+                             "::", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1"})
       EXPECT_TRUE(loop.connect(host, port, Reach::Beyond).failed_with(Code::Invalid)) << host;
     EXPECT_TRUE(loop.connect("127.0.0.1", port));
   });
