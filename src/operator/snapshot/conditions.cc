@@ -53,7 +53,7 @@ struct Failure {
 };
 Failure failure_of(const kube::Pod& pod) {
   const kube::ContainerTerminated& end = *end_of(pod);
-  const auto report = to_agent_report(end.message);
+  auto report = to_agent_report(end.message);
   if (report && std::ranges::find(kAgentReasons, report->reason) != kAgentReasons.end())
     return {report->reason, report->message};
   const std::string how = end.reason == "OOMKilled"
