@@ -89,7 +89,7 @@ std::string SnapshotChecker::wrong_object(const v1::EtcdSnapshot& snapshot,
   auto manifest = agent::to_manifest(beside->bytes);
   if (!manifest || manifest->snapshot_uid != snapshot.metadata.uid)
     return "its manifest is of something else";
-  kept_[key] = s3::sha256_hex(object->bytes);
+  kept_[key] = object->tag;
   return wrong_bytes(*snapshot.status.artifact, object->bytes, began->second);
 }
 
@@ -126,9 +126,9 @@ void SnapshotChecker::look() {
     if (!uid.empty() && !first)
       checker_.violated("snapshot", uid + " has two objects: " + other->second + ", " + key);
   }
-  for (const auto& [key, sum] : kept_) {
+  for (const auto& [key, tag] : kept_) {
     const StoredObject* const object = store_.look(kBucket, key);
-    if (!object || s3::sha256_hex(object->bytes) != sum)
+    if (!object || object->tag != tag)
       checker_.violated("snapshot", key + " is another one than it was");
   }
 }
@@ -136,8 +136,7 @@ void SnapshotChecker::look() {
 void SnapshotChecker::touched(const std::string& key) {
   touched_.insert(key);
   kept_.erase(key);
-  if (const StoredObject* const object = store_.look(kBucket, key))
-    kept_[key] = s3::sha256_hex(object->bytes);
+  if (const StoredObject* const object = store_.look(kBucket, key)) kept_[key] = object->tag;
 }
 
 }  // namespace etcdop::sim

@@ -45,8 +45,8 @@ class SnapshotChecker {
   ObjectStore& store_;
   const History& history_;
   Checker& checker_;
-  std::map<std::string, Began> began_;       // By UID of the EtcdSnapshot.
-  std::map<std::string, std::string> kept_;  // Sums of the bytes that must not change, by key.
+  std::map<std::string, Began> began_;   // By UID of the EtcdSnapshot.
+  std::map<std::string, s3::Tag> kept_;  // Of objects that must not change, by key.
   std::set<std::string> touched_;
 };
 
