@@ -132,15 +132,26 @@ class Taking {
   }
 
   void go_on() {
-    if (const auto report = stored(seen_.pods)) return complete(*report);
+    if (const auto report = stored(seen_.pods)) return is_stored(*report);
     if (!seen_.job) return no_job();
     if (!seen_.job->ours) return not_ours();
+    status().attempts = std::max(status().attempts, seen_.job->attempt);
     if (seen_.job->attempt < status().attempts) return clear_away();
     status().job_uid = seen_.job->uid;
     if (const auto* failed = seen_.job->status.is("Failed")) return failed_with(*failed);
     if (const auto* done = seen_.job->status.is("Complete")) return ended_well(*done);
     say(progress(seen_));
     out_.again = kLookAgain;
+  }
+
+  /// Without TLS a name in DNS is all that an agent knows its etcd by, and an address is soon
+  /// somebody else's.
+  void is_stored(const AgentReport& report) {
+    const std::string wanted = seen_.cluster ? seen_.cluster->status.cluster_id : "";
+    if (wanted.empty() || report.cluster_id == wanted) return complete(report);
+    (void)fail({"False", v1::kClusterReplaced,
+                "what was stored as " + report.uri + " is of the etcd cluster " +
+                    report.cluster_id + ", and this one is " + wanted});
   }
 
   void complete(const AgentReport& report) {
@@ -161,11 +172,13 @@ class Taking {
          "stored as " + report.uri + ", " + std::to_string(report.size_bytes) + " bytes"});
   }
 
-  /// One that was seen and is gone was deleted by somebody; else it is yet to be made.
+  /// One that was seen and is gone may have ended well: its time to live was over while no operator
+  /// looked, or somebody deleted it.
   void no_job() {
-    if (!status().job_uid.empty())
+    if (!status().job_uid.empty() && status().attempts >= kAttemptsMax)
       return void(fail({"False", v1::kSnapshotJobLost,
                         job() + " was deleted before it told what became of the snapshot"}));
+    if (!status().job_uid.empty()) count_attempt("it is gone, and with it what it had to tell");
     if (!cluster_is_there()) return;
     status().attempts = std::max(status().attempts, 1);
     if (!seen_.rejected.empty() && overdue())
@@ -189,10 +202,13 @@ class Taking {
     out_.again = kFollowUp;
   }
 
-  void repeat(const std::string& why) {
+  void count_attempt(const std::string& why) {
     ++status().attempts;
     status().job_uid.clear();
     say({"False", v1::kJobCreated, job() + " is being made again: " + why});
+  }
+  void repeat(const std::string& why) {
+    count_attempt(why);
     clear_away();
   }
 

@@ -15,9 +15,9 @@ namespace etcdop::snapshot {
 inline constexpr std::chrono::seconds kQuorumLossMax{60};
 /// From its creation, until it begins.
 inline constexpr std::chrono::minutes kWaitMax{15};
-/// The second is made if the first stored the snapshot and could not say so (the agent finds the
-/// object of this snapshot's UID, and reports it without storing it again), and if etcd did not
-/// take a password that was being changed.
+/// The second is made if the first is gone with what it had to tell (the agent finds an object of
+/// this snapshot's UID, and reports it without storing it again), and if etcd did not take a
+/// password, which may just have been changed.
 inline constexpr std::int32_t kAttemptsMax = 2;
 
 struct NoStep {

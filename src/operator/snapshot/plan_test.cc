@@ -364,8 +364,17 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
       {[](auto& o) { o.job.reset(), o.rejected = "exceeded quota", o.now = kMade + 15min; },
        "Failed; none; False/ObjectRejected", "exceeded quota"},
       {[](auto& o) { o.job.reset(), o.snapshot.status.job_uid = "j-1"; },
+       "Started; create-job, attempt 2; False/JobCreated",
+       "Job nightly-snapshot is being made again: it is gone, and with it what it had to tell"},
+      {[](auto& o) {
+         o.job.reset(), o.snapshot.status.job_uid = "j-2", o.snapshot.status.attempts = 2;
+       },
        "Failed; none; False/SnapshotJobLost",
        "Job nightly-snapshot was deleted before it told what became of the snapshot"},
+      {[](auto& o) { add_end(o, "p", 0, success()), o.cluster->status.cluster_id = "c2"; },
+       "Failed; none; False/ClusterReplaced",
+       "what was stored as s3://backups/nightly.db is of the etcd cluster 00000000000000c1, and "
+       "this one is c2"},
       {[](auto& o) { o.job->ours = false; }, "Failed; none; False/ObjectRejected",
        "Job nightly-snapshot belongs to somebody else"},
       {[](auto& o) { o.job->ours = false, o.job->of_namesake = true; },

@@ -138,7 +138,7 @@ void Reconciler::observe_password(Observation& seen) {
   const auto& theirs = cluster.spec.auth->root_credentials_secret_ref;
   if (theirs) seen.password_secret = theirs->name;
   const std::string name = auth_secret_name(cluster.metadata.name);
-  const auto ours = with_.secrets.get({cluster.metadata.ns, name});
+  auto ours = with_.secrets.get({cluster.metadata.ns, name});
   if (!ours || !owned_by((*ours)->metadata, cluster.metadata.uid)) return;
   const Secret password = (*ours)->value(kPasswordKey), next = (*ours)->value(kNextPasswordKey);
   if (password.empty()) return;

@@ -331,8 +331,14 @@ TEST_F(SnapshotReconciler, AJobThatIsGoneIsLookedForBeforeItIsLost) {
   EXPECT_EQ(told(), "Started False/JobRunning");
   api.before(nullptr);
   ASSERT_TRUE(later());
+  EXPECT_EQ(told(), "Started False/JobCreated");
+  EXPECT_EQ(now().status.attempts, 2) << "what it stored is found by the snapshot's UID";
+  ASSERT_TRUE(later());
+  stores.jobs.saw_deleted(*job());
+  api.erase(kube::Job::resource, {"prod", "nightly-snapshot"});
+  ASSERT_TRUE(later());
   EXPECT_EQ(told(), "Failed False/SnapshotJobLost");
-  EXPECT_EQ(api.requests("create jobs"), 1) << "who deleted it wanted none";
+  EXPECT_EQ(api.requests("create jobs"), 2);
 }
 
 TEST_F(SnapshotReconciler, WhatAnAgentStoredIsKnownThoughItsJobIsGone) {
@@ -464,7 +470,7 @@ TEST_F(SnapshotReconciler, WithoutASecretOfOursThePasswordIsTheUsers) {
   cluster.status.auth_enabled = true;
   cluster.metadata.resource_version = "2";
   stores.clusters.saw(cluster);
-  shelf.put("db-operator-auth", {{"password", "of a cluster before"}}, "c-0");
+  shelf.put("db-operator-auth", testing::SecretShelf::Texts{{"password", "other"}}, "c-0");
   start();
   const auto made = api.find(kube::Job::resource, {"prod", "nightly-snapshot"});
   const Json env = made->at("spec").at("template").at("spec").at("containers").at(0).at("env");
