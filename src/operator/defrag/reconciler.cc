@@ -119,7 +119,7 @@ Result<runtime::Requeue> Reconciler::pass(const v1::EtcdDefrag& run, Observation
   if (!run.status.finished() && seen.ahead.empty()) {
     observe_cluster(seen, endpoints);
     // Last: nothing suspends between this and the write which says that the run begins.
-    seen.snapshot = snapshot_before(with_.stores, run);
+    seen.snapshot = snapshot_before(with_.stores, run, seen.now);
   }
   if (!seen.no_space.empty())
     if (Memory* memory = memory_of(seen)) memory->was_full = true;

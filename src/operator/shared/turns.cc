@@ -37,12 +37,15 @@ std::string run_before(const Stores& stores, const v1::EtcdSnapshot& snapshot) {
   return "";
 }
 
-std::string snapshot_before(const Stores& stores, const v1::EtcdDefrag& run) {
+std::string snapshot_before(const Stores& stores, const v1::EtcdDefrag& run, WallTime now) {
   const bool running = run.status.phase == v1::kDefragRunning;
   for (const auto& snapshot :
        stores.snapshots.in_group({run.metadata.ns, run.spec.cluster_ref.name})) {
     if (snapshot->status.finished() || snapshot->metadata.terminating()) continue;
-    const bool older = snapshot->metadata.creation_timestamp <= run.metadata.creation_timestamp;
+    const std::string& made = snapshot->metadata.creation_timestamp;
+    const auto since = from_rfc3339(made);
+    const bool older =
+        made <= run.metadata.creation_timestamp && since && now - *since < kPendingMax;
     if (snapshot->status.phase == v1::kSnapshotStarted || (!running && older))
       return snapshot->metadata.name;
   }

@@ -10,18 +10,24 @@
 // Who waits for whom follows age and phase, so nobody waits in a circle; who waits is passed by
 // none that is younger.
 #pragma once
+#include <chrono>
 #include <string>
 
+#include "base/wall_time.h"
 #include "operator/shared/stores.h"
 
 namespace etcdop {
+
+/// One that is Pending for longer is looked after by nobody: it waits for a run of half an hour and
+/// for a cluster's quarter.
+inline constexpr std::chrono::minutes kPendingMax{60};
 
 /// The EtcdDefrag that goes before this snapshot; empty: none.
 std::string run_before(const Stores&, const api::v1alpha2::EtcdSnapshot&);
 /// Of these, one that is Running: it is waited for, however long.
 std::string run_under_way(const Stores&, const api::v1alpha2::EtcdSnapshot&);
 /// The EtcdSnapshot that goes before this run; empty: none.
-std::string snapshot_before(const Stores&, const api::v1alpha2::EtcdDefrag&);
+std::string snapshot_before(const Stores&, const api::v1alpha2::EtcdDefrag&, WallTime now);
 
 /// For its scope one of both writes that it begins at that cluster. Who finds that somebody does
 /// looks again later: no two begin in the same moment.

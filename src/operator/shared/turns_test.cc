@@ -35,12 +35,14 @@ v1::EtcdDefrag run(const char* phase, int second, const char* reason = "") {
 }
 
 /// "s d": the snapshot before the run, and the run before the snapshot; "-": nobody.
-std::string turns(const v1::EtcdSnapshot& a, const v1::EtcdDefrag& b) {
+std::string turns(const v1::EtcdSnapshot& a, const v1::EtcdDefrag& b,
+                  std::chrono::seconds later = std::chrono::seconds(0)) {
   Stores stores;
   stores.snapshots.saw(a);
   stores.defrags.saw(b);
   const auto or_nobody = [](const std::string& name) { return name.empty() ? "-" : name; };
-  return or_nobody(snapshot_before(stores, b)) + " " + or_nobody(run_before(stores, a));
+  const WallTime now = *from_rfc3339("2026-11-21T03:56:05Z") + later;
+  return or_nobody(snapshot_before(stores, b, now)) + " " + or_nobody(run_before(stores, a));
 }
 
 TEST(Turns, WhoGoesFirst) {
@@ -57,6 +59,9 @@ TEST(Turns, WhoGoesFirst) {
       << "younger ones do not pass who stands in line";
   EXPECT_EQ(turns(snapshot("Pending", 5), run("Pending", 1, v1::kClusterNotHealthy)), "- -")
       << "for what is ill a snapshot need not be";
+  EXPECT_EQ(turns(snapshot("Pending", 5), run("Pending", 5), kPendingMax), "- -")
+      << "nobody looks after it";
+  EXPECT_EQ(turns(snapshot("Started", 5), run("Pending", 5), kPendingMax), "s -");
 }
 
 TEST(Turns, WhatHasEndedOrIsGoingOrIsOfAnotherClusterIsNotWaitedFor) {

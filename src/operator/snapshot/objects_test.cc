@@ -31,7 +31,8 @@ Json agent(const Json& job) { return pod_spec(job).at("containers").at(0); }
 /// "NAME=value", or "NAME<secret.key"; "?" behind it: there need not be one.
 std::string env(const Json& job) {
   std::string out;
-  for (const Json& one : agent(job).at("env").as_array()) {
+  const Json container = agent(job);
+  for (const Json& one : container.at("env").as_array()) {
     out += std::string(one.at("name").as_string());
     if (const Json* value = one.as_object().if_contains("value")) {
       out += "=" + std::string(value->as_string()) + "\n";

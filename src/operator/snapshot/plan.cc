@@ -135,8 +135,9 @@ class Taking {
     if (const auto report = stored(seen_.pods)) return is_stored(*report);
     if (!seen_.job) return no_job();
     if (!seen_.job->ours) return not_ours();
-    status().attempts = std::max(status().attempts, seen_.job->attempt);
-    if (seen_.job->attempt < status().attempts) return clear_away();
+    const std::int32_t nth = std::max(seen_.job->attempt, 1);
+    status().attempts = std::max(status().attempts, nth);
+    if (nth < status().attempts) return clear_away();
     status().job_uid = seen_.job->uid;
     if (const auto* failed = seen_.job->status.is("Failed")) return failed_with(*failed);
     if (const auto* done = seen_.job->status.is("Complete")) return ended_well(*done);

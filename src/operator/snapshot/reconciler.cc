@@ -115,12 +115,13 @@ Result<Done> Reconciler::observe(Observation& seen) {
   return Done{};
 }
 
-/// One that was made in the same moment as the snapshot may not have been heard of yet.
+/// One that was made in the same moment as the snapshot may not have been heard of yet. Once there
+/// is a Job nothing depends on the cluster's being there.
 Result<Done> Reconciler::observe_cluster(Observation& seen) {
   const api::ObjectKey key = cluster_key(seen.snapshot);
   if (const auto known = with_.stores.clusters.get(key)) {
     seen.cluster = *known;
-  } else {
+  } else if (seen.snapshot.status.job_uid.empty()) {
     auto there = with_.api.get<v1::EtcdCluster>(key);
     if (!there && !there.failed_with(Code::NotFound))
       return Error(there.error()).during("look for EtcdCluster " + to_string(key));

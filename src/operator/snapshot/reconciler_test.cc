@@ -98,6 +98,7 @@ class SnapshotReconciler : public ::testing::Test {
   }
   /// What Kubernetes' own controllers do to the Job; the watch tells of it.
   void end_job(const char* type, const char* reason = "") {
+    if (const auto made = job()) stores.jobs.saw(*made);
     api.change(kube::Job::resource, {"prod", "nightly-snapshot"}, [&](json::object& object) {
       object["status"] = {
           {"conditions", json::array{{{"type", type},
