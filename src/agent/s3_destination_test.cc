@@ -41,6 +41,83 @@ Manifest manifest_of(const std::string& data) {
           .report = report};
 }
 
+/// Passes on what it is asked.
+class Wrapped : public s3::Store {
+ public:
+  explicit Wrapped(s3::Store& below) : below_(below) {}
+  Result<s3::Object> head(const std::string& key) override { return below_.head(key); }
+  Result<s3::Object> get(const std::string& key, const s3::GetOptions& options,
+                         const Sink& sink) override {
+    return below_.get(key, options, sink);
+  }
+  Result<s3::Tag> put(const std::string& key, std::string_view data,
+                      const s3::PutOptions& options) override {
+    return below_.put(key, data, options);
+  }
+  Result<s3::Upload> create_multipart(const std::string& key, const s3::Metadata& data) override {
+    return below_.create_multipart(key, data);
+  }
+  Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
+                              std::string_view data) override {
+    return below_.upload_part(upload, number, data);
+  }
+  Result<s3::Tag> complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
+                           bool only_if_absent) override {
+    return below_.complete(upload, parts, only_if_absent);
+  }
+  Result<Done> abort(const s3::Upload& upload) override { return below_.abort(upload); }
+  Result<s3::Page> list(const s3::ListOptions& options) override { return below_.list(options); }
+  Result<std::vector<s3::Upload>> uploads(const std::string& prefix) override {
+    return below_.uploads(prefix);
+  }
+  Result<Done> remove(const std::string& key) override { return below_.remove(key); }
+
+ protected:
+  s3::Store& below_;
+};
+
+/// Part 2 is cut at first: before it was stored, or after it.
+class CutsAtFirst final : public Wrapped {
+ public:
+  CutsAtFirst(s3::Store& below, int times, bool stored)
+      : Wrapped(below), left_(times), stored_(stored) {}
+  Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
+                              std::string_view data) override {
+    const bool cut = number == 2 && left_ > 0;
+    if (cut) --left_;
+    if (cut && !stored_) return Error{Code::Lost, "connection closed"};
+    auto tag = below_.upload_part(upload, number, data);
+    if (cut) return Error{Code::Lost, "connection closed"};
+    return tag;
+  }
+
+ private:
+  int left_;
+  const bool stored_;
+};
+
+/// Does not know HTTP's conditions.
+class WithoutConditions final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<s3::Tag> put(const std::string& key, std::string_view data,
+                      const s3::PutOptions& options) override {
+    if (options.only_if_absent) return refusal("PutObject", key);
+    return below_.put(key, data, options);
+  }
+  Result<s3::Tag> complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
+                           bool only_if_absent) override {
+    if (only_if_absent) return refusal("CompleteMultipartUpload", upload.key);
+    return below_.complete(upload, parts, false);
+  }
+
+ private:
+  static Error refusal(const char* call, const std::string& key) {
+    return s3::to_error(s3::Asked{.call = call, .writes = true, .bucket = "b", .key = key},
+                        s3::Refusal{.status = 501, .code = "NotImplemented"});
+  }
+};
+
 class S3DestinationTest : public ::testing::Test {
  protected:
   S3DestinationTest() { store_.make_bucket("b"); }
@@ -94,7 +171,6 @@ class S3DestinationTest : public ::testing::Test {
     const sim::StoredObject* const object = store_.look("b", kKey);
     EXPECT_EQ(object->metadata.at("etcd-snapshot-uid"), "uid-1");
     EXPECT_EQ(object->metadata.at("etcd-snapshot-attempt"), manifest->attempt);
-    EXPECT_EQ(store_.unfinished("b"), 0u);
   }
   /// What counts as a finished snapshot: an object and a manifest of it.
   bool finished() {
@@ -137,6 +213,7 @@ TEST_F(S3DestinationTest, StoresWhateverTheSize) {
     auto report = upload(data);
     ASSERT_TRUE(report) << size << ": " << report.error().message;
     expect_whole(data);
+    EXPECT_EQ(store_.unfinished("b"), 0u);
   }
 }
 
@@ -230,19 +307,24 @@ TEST_F(S3DestinationTest, SaysWhatIsWrong) {
 
 TEST_F(S3DestinationTest, APartThatIsCutIsSentAgain) {
   const std::string data = bytes(3 * kPart);
-  for (const StoreFault fault : {StoreFault::Reset, StoreFault::AnswerLost}) {
-    store_.remove_bucket("b");
-    store_.make_bucket("b");
-    store_.strike(fault, {.one_in = 2, .part = 2});
-    auto report = upload(data);
-    ASSERT_TRUE(report) << report.error().message;
-    expect_whole(data);
-  }
-  store_.strike(StoreFault::Reset, {.one_in = 1, .part = 2});
-  store_.remove_bucket("b");
-  store_.make_bucket("b");
-  EXPECT_EQ(reason(upload(data)), Reason::DestinationUnreachable);
-  EXPECT_EQ(store_.unfinished("b"), 0u);
+  for (const bool stored : {false, true})
+    for (const int times : {1, 3, 4}) {
+      store_.remove_bucket("b");
+      store_.make_bucket("b");
+      run([&] {
+        const auto door = store_.as({}, "b");
+        CutsAtFirst cut(*door, times, stored);
+        S3Destination to(world_, log_, cut,
+                         {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "1"}});
+        auto report = upload_to(to, data);
+        EXPECT_EQ(bool(report), times < 4) << times;
+        if (!report) { EXPECT_EQ(reason(report), Reason::DestinationUnreachable); }
+        to.abandon();
+      });
+      if (times < 4) expect_whole(data);
+      else EXPECT_EQ(store_.keys("b").size(), 0u);
+      EXPECT_EQ(store_.unfinished("b"), 0u);
+    }
 }
 
 TEST_F(S3DestinationTest, AnETagOfOtherBytesIsNotBelieved) {
@@ -286,47 +368,6 @@ TEST_F(S3DestinationTest, NothingCountsThatAStoreHasNotKept) {
     }
 }
 
-/// Of a real store beneath: what it does not know of HTTP's conditions.
-class WithoutConditions final : public s3::Store {
- public:
-  explicit WithoutConditions(s3::Store& below) : below_(below) {}
-  Result<s3::Object> head(const std::string& key) override { return below_.head(key); }
-  Result<s3::Object> get(const std::string& key, const s3::GetOptions& options,
-                         const Sink& sink) override {
-    return below_.get(key, options, sink);
-  }
-  Result<s3::Tag> put(const std::string& key, std::string_view data,
-                      const s3::PutOptions& options) override {
-    if (options.only_if_absent) return refusal("PutObject", key);
-    return below_.put(key, data, options);
-  }
-  Result<s3::Upload> create_multipart(const std::string& key, const s3::Metadata& data) override {
-    return below_.create_multipart(key, data);
-  }
-  Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
-                              std::string_view data) override {
-    return below_.upload_part(upload, number, data);
-  }
-  Result<s3::Tag> complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
-                           bool only_if_absent) override {
-    if (only_if_absent) return refusal("CompleteMultipartUpload", upload.key);
-    return below_.complete(upload, parts, false);
-  }
-  Result<Done> abort(const s3::Upload& upload) override { return below_.abort(upload); }
-  Result<s3::Page> list(const s3::ListOptions& options) override { return below_.list(options); }
-  Result<std::vector<s3::Upload>> uploads(const std::string& prefix) override {
-    return below_.uploads(prefix);
-  }
-  Result<Done> remove(const std::string& key) override { return below_.remove(key); }
-
- private:
-  static Error refusal(const char* call, const std::string& key) {
-    return s3::to_error(s3::Asked{.call = call, .writes = true, .bucket = "b", .key = key},
-                        s3::Refusal{.status = 501, .code = "NotImplemented"});
-  }
-  s3::Store& below_;
-};
-
 TEST_F(S3DestinationTest, AStoreMayNotKnowConditions) {
   for (const std::size_t size : {std::size_t{100}, kPart + 1}) {
     store_.remove_bucket("b");
@@ -358,7 +399,7 @@ TEST_F(S3DestinationTest, CancelledItLeavesNoUpload) {
       EXPECT_TRUE(written.failed_with(Code::Cancelled));
       to.abandon();
     });
-    (void)world_.sleep(1s);
+    (void)world_.sleep(100ms);
     EXPECT_EQ(store_.unfinished("b"), 1u);
     work->cancel();
     (void)work->join();
@@ -369,7 +410,7 @@ TEST_F(S3DestinationTest, CancelledItLeavesNoUpload) {
 
 TEST_F(S3DestinationTest, WhateverAStoreDoesNothingWrongCountsAsFinished) {
   int whole = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     sim::ObjectStore store(world_, sim::Dice(seed), [](const std::string& how) { FAIL() << how; });
     store.make_bucket("b");
     store.draw_faults();
@@ -391,7 +432,7 @@ TEST_F(S3DestinationTest, WhateverAStoreDoesNothingWrongCountsAsFinished) {
       }
     });
   }
-  EXPECT_GT(whole, 50) << "and often it is stored all the same";
+  EXPECT_GT(whole, 20) << "and often it is stored all the same";
 }
 
 }  // namespace

@@ -136,11 +136,11 @@ class Agent(unittest.TestCase):
                 peak.append(int(re.search(r"VmHWM:\s*(\d+) kB", file.read())[1]))
 
         bucket = self.bucket(refuses=sample)
-        etcd = self.etcd(pieces=(page for _ in range(160) for page in PAGES))
+        etcd = self.etcd(pieces=(page for _ in range(80) for page in PAGES))
         process = self.start(self.to_bucket(etcd.url, bucket.url))
         code, report = self.end(process)
         self.assertEqual(code, 0, report)
-        self.assertEqual(report["sizeBytes"], 160 * sum(map(len, PAGES)) + 32)
+        self.assertEqual(report["sizeBytes"], 80 * sum(map(len, PAGES)) + 32)
         print(f"peak of {report['sizeBytes'] >> 20} MiB uploaded: {peak[-1]} KiB", file=sys.stderr)
         self.assertLess(peak[-1], RSS_MAX_KIB * SLACK)
 

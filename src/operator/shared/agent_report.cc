@@ -13,6 +13,7 @@ constexpr std::size_t kChecksumBytes = kChecksumPrefix.size() + 64;
 constexpr std::size_t kIdDigits = 16;
 constexpr std::size_t kReasonBytesMax = 64;
 constexpr std::string_view kCut = "...";
+constexpr std::size_t kEscapedBytesMax = 6;  // "\u0000"
 
 Error corrupt(const std::string& what) { return {Code::Corrupt, "the agent's report: " + what}; }
 
@@ -63,12 +64,11 @@ std::size_t cut_at(std::string_view text, std::size_t size) {
 std::string to_text(const AgentReport& report) {
   std::string text = serialize(api::Codec<AgentReport>::encode(report));
   AgentReport cut = report;
-  // Each round takes away as much as is too much, so that escapes do not matter.
-  while (text.size() > kAgentReportBytesMax && !cut.message.empty()) {
-    const std::size_t excess = text.size() - kAgentReportBytesMax + kCut.size();
-    const std::size_t left = cut.message.size() - std::min(excess, cut.message.size());
-    cut.message.resize(cut_at(cut.message, left));
-    if (!cut.message.empty()) cut.message += kCut;
+  // Little by little, as a byte of the message may have become six.
+  for (std::size_t left = report.message.size(); text.size() > kAgentReportBytesMax && left > 0;) {
+    const std::size_t excess = text.size() - kAgentReportBytesMax;
+    left = cut_at(report.message, left - std::min(left, excess / kEscapedBytesMax + kCut.size()));
+    cut.message = report.message.substr(0, left) + std::string(kCut);
     text = serialize(api::Codec<AgentReport>::encode(cut));
   }
   return text;
