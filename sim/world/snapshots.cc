@@ -58,10 +58,16 @@ void SnapshotChecker::job_made(const Json& job) {
   for (const auto& object : server_.look_all(v1::EtcdSnapshot::resource)) {
     const auto snapshot = read<v1::EtcdSnapshot>(object);
     if (!snapshot || snapshot->metadata.uid != owner) continue;
-    const auto cluster = read<v1::EtcdCluster>(server_.look(
-        v1::EtcdCluster::resource, {snapshot->metadata.ns, snapshot->spec.cluster_ref.name}));
-    began_.try_emplace(owner, Began{clock_.now(), cluster ? cluster->status.cluster_id : ""});
+    began_.try_emplace(owner, Began{clock_.now(), {}})
+        .first->second.cluster_ids.insert(cluster_id_of(*snapshot));
   }
+}
+
+/// As its status has it; empty: it has none yet, or is not there.
+std::string SnapshotChecker::cluster_id_of(const v1::EtcdSnapshot& snapshot) const {
+  const auto cluster = read<v1::EtcdCluster>(server_.look(
+      v1::EtcdCluster::resource, {snapshot.metadata.ns, snapshot.spec.cluster_ref.name}));
+  return cluster ? cluster->status.cluster_id : "";
 }
 
 void SnapshotChecker::completed(const v1::EtcdSnapshot& snapshot) {
@@ -90,6 +96,9 @@ std::string SnapshotChecker::wrong_object(const v1::EtcdSnapshot& snapshot,
   if (!manifest || manifest->snapshot_uid != snapshot.metadata.uid)
     return "its manifest is of something else";
   kept_[key] = object->tag;
+  const std::string& of = snapshot.status.artifact->cluster_id;
+  if (of != cluster_id_of(snapshot) && !began->second.cluster_ids.contains(of))
+    return "is of cluster " + of + ", which never bore the name";
   return wrong_bytes(*snapshot.status.artifact, object->bytes, began->second);
 }
 
@@ -99,8 +108,6 @@ std::string SnapshotChecker::wrong_bytes(const v1::SnapshotArtifact& said, const
   if (said.checksum != "sha256:" + s3::sha256_hex(bytes)) return "has another sum";
   auto image = Store::from_image(bytes);
   if (!image) return "is no database";
-  if (!began.cluster_id.empty() && said.cluster_id != began.cluster_id)
-    return "is said to be of cluster " + said.cluster_id + ", not of " + began.cluster_id;
   const std::string own = said.cluster_id + "/";
   for (const Store::Found& one : image->range(kToTheEnd, kToTheEnd, 0))
     if (const std::size_t slash = one.key.find('/');

@@ -30,11 +30,12 @@ class SnapshotChecker {
  private:
   struct Began {
     Instant when;
-    std::string cluster_id;  // As its status had it.
+    std::set<std::string> cluster_ids;  // Of who bore its cluster's name whenever a Job was made.
   };
   void changed(const api::Resource&, const ApiServer::Object& before,
                const ApiServer::Object& after);
   void job_made(const Json& job);
+  std::string cluster_id_of(const api::v1alpha2::EtcdSnapshot&) const;
   void completed(const api::v1alpha2::EtcdSnapshot&);
   std::string wrong_object(const api::v1alpha2::EtcdSnapshot&, const std::string& key);
   std::string wrong_bytes(const api::v1alpha2::SnapshotArtifact&, const std::string& bytes,
