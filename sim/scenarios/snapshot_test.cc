@@ -382,6 +382,24 @@ TEST_F(ScenarioOfSnapshots, S49_ADefragmentationAndASnapshotGoOneAfterTheOther) 
   EXPECT_FALSE(together);
 }
 
+TEST_F(ScenarioOfSnapshots, W5_NoServiceSelectsTheAgentOfASnapshot) {
+  settled_cluster(3);
+  snapshot();
+  ASSERT_TRUE(world.run_until([&] { return pods().size() == 1; }, 1min));
+  const auto labels = read<kube::Pod>(pods()[0])->metadata.labels;
+  std::size_t selecting = 0;
+  for (const auto& object : world.server().look_all(kube::Service::resource)) {
+    kube::Service service;
+    ASSERT_TRUE(api::decode(*object, service, "Service"));
+    ++selecting;
+    EXPECT_FALSE(std::ranges::all_of(service.spec.selector, [&](const auto& wanted) {
+      const auto found = labels.find(wanted.first);
+      return found != labels.end() && found->second == wanted.second;
+    })) << service.metadata.name;
+  }
+  EXPECT_EQ(selecting, 2U);
+}
+
 TEST_F(ScenarioOfSnapshots, W24_OfAClusterThatIsPausedThereIsNone) {
   settled_cluster(1);
   world.scale(kKey, 0);
