@@ -47,8 +47,7 @@ struct DeleteJob {
 
   static auto describe() {
     using S = DeleteJob;
-    return api::object("Deletes the Job.",
-                       std::tuple{api::sparse("uid", &S::uid, "")});
+    return api::object("Deletes the Job.", std::tuple{api::sparse("uid", &S::uid, "")});
   }
 };
 using Step = std::variant<NoStep, CreateJob, DeleteJob>;
