@@ -20,8 +20,8 @@ inline constexpr const char* kSnapshotStarted = "Started";
 inline constexpr const char* kSnapshotComplete = "Complete";
 inline constexpr const char* kSnapshotFailed = "Failed";
 
-/// Not fixed by rules of the schema: users of the reference apply edited manifests over snapshots
-/// that ended long ago, and those would be refused. An edit is simply too late once a Job was made.
+/// Not fixed for ever: users of the reference apply edited manifests over snapshots that ended long
+/// ago, and those would be refused.
 struct EtcdSnapshotSpec {
   LocalObjectReference cluster_ref;
   SnapshotLocation destination;
@@ -30,8 +30,8 @@ struct EtcdSnapshotSpec {
   static auto describe() {
     using S = EtcdSnapshotSpec;
     return object(
-        "The cluster, and where its snapshot is to be stored. What is edited after the "
-        "snapshot has started changes nothing.",
+        "The cluster, and where its snapshot is to be stored. It cannot change while "
+        "the snapshot is being taken, and changes nothing afterwards.",
         std::tuple{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
                    required("destination", &S::destination, "")});
   }
@@ -74,6 +74,7 @@ struct EtcdSnapshotStatus {
   std::string phase;  ///< Empty: nobody has looked yet.
   std::optional<SnapshotArtifact> artifact;
   std::vector<Condition> conditions;
+  std::string cluster_id;     ///< As the EtcdCluster had it when the snapshot began.
   std::int32_t attempts = 0;  ///< Written before each Job is made.
   std::string job_uid;        ///< Of the Job that was seen; empty: none of this attempt was.
   bool operator==(const EtcdSnapshotStatus&) const = default;
@@ -86,6 +87,8 @@ struct EtcdSnapshotStatus {
         "What became of the snapshot.",
         std::tuple{sparse("phase", &S::phase, "Pending, Started, Complete or Failed."),
                    optional("artifact", &S::artifact, ""), sparse("conditions", &S::conditions, ""),
+                   sparse("clusterID", &S::cluster_id,
+                          "etcd's id of the cluster that it is to be of, in hex."),
                    sparse("attempts", &S::attempts,
                           "How many Jobs were to be made for it, one after the other."),
                    sparse("jobUID", &S::job_uid, "UID of the Job of this attempt.")});
@@ -117,7 +120,11 @@ struct EtcdSnapshot {
         // One that has a status is older than the rule and must stay writable.
         {{"has(self.status) || size(self.metadata.name) <= 54",
           "metadata.name must have at most 54 characters: its Job is called <name>-snapshot, and "
-          "labels of Pods have at most 63"}});
+          "labels of Pods have at most 63"},
+         {"!has(oldSelf.status) || !has(oldSelf.status.phase) || "
+          "oldSelf.status.phase != 'Started' || (has(self.spec) == has(oldSelf.spec) && "
+          "(!has(self.spec) || self.spec == oldSelf.spec))",
+          "spec cannot change while the snapshot is being taken"}});
   }
 };
 

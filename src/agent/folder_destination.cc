@@ -59,18 +59,26 @@ Result<std::optional<AgentReport>> FolderDestination::finished(std::uint64_t siz
   return std::optional(manifest->report);
 }
 
-Result<std::optional<AgentReport>> FolderDestination::look() {
-  if (auto opened = open(); !opened) return opened.error();
+/// AlreadyExists: the name is somebody else's. Looks what is there of ours.
+Result<Done> FolderDestination::must_be_free() {
   auto ours = is_ours();
   if (!ours) return ours.error();
-  for (const std::string& name : {options_.file_name, manifest_file()}) {
+  marked_ = *ours;
+  for (const auto& [name, there] : {std::pair{options_.file_name, &data_is_there_},
+                                    std::pair{manifest_file(), &manifest_is_there_}}) {
     auto size = folder_->size_of(name);
     if (!size) return size.error();
-    if (*size && !*ours)
+    *there = size->has_value();
+    if (*there && !marked_)
       return Error{Code::AlreadyExists,
                    "the volume has " + name + " already, which is not of this EtcdSnapshot"};
-    if (*size) replaces_ = true;
   }
+  return Done{};
+}
+
+Result<std::optional<AgentReport>> FolderDestination::look() {
+  if (auto opened = open(); !opened) return opened.error();
+  if (auto free = must_be_free(); !free) return free.error();
   auto size = folder_->size_of(options_.file_name);
   if (!size) return size.error();
   if (!*size) return std::optional<AgentReport>();
@@ -109,14 +117,19 @@ Result<Done> FolderDestination::write_small(const std::string& name, const std::
   return folder_->sync();
 }
 
+/// The name was free when it began; that was long ago.
 Result<Done> FolderDestination::finish(Manifest manifest) {
   if (auto on_disk = file_->finish(); !on_disk) return on_disk;
-  if (auto removed = folder_->remove(manifest_file()); !removed) return removed;
-  if (auto marked = write_small(uid_file(), options_.storer.uid); !marked) return marked;
-  const auto replace = replaces_ ? Folder::Replace::Yes : Folder::Replace::No;
+  if (auto free = must_be_free(); !free) return free;
+  if (manifest_is_there_)
+    if (auto removed = folder_->remove(manifest_file()); !removed) return removed;
+  const bool marks = !marked_;
+  if (marks)
+    if (auto marked = write_small(uid_file(), options_.storer.uid); !marked) return marked;
+  const auto replace = data_is_there_ ? Folder::Replace::Yes : Folder::Replace::No;
   if (auto named = folder_->rename(temporary(), options_.file_name, replace); !named) {
     // Somebody was faster: what is there is not to become ours.
-    if (named.failed_with(Code::AlreadyExists)) (void)folder_->remove(uid_file());
+    if (marks && named.failed_with(Code::AlreadyExists)) (void)folder_->remove(uid_file());
     return named;
   }
   if (auto on_disk = folder_->sync(); !on_disk) return on_disk;

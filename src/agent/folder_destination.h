@@ -36,6 +36,7 @@ class FolderDestination final : public Destination {
   std::string manifest_file() const { return options_.file_name + kManifestSuffix; }
   Result<Done> open();
   Result<bool> is_ours();
+  Result<Done> must_be_free();
   Result<std::optional<AgentReport>> finished(std::uint64_t size);
   Result<Done> sweep();
   /// Whole or not at all.
@@ -43,8 +44,9 @@ class FolderDestination final : public Destination {
 
   const Options options_;
   std::optional<Folder> folder_;
-  std::optional<NewFile> file_;  // Under the temporary name.
-  bool replaces_ = false;        // There is an unfinished file of this uid.
+  std::optional<NewFile> file_;                             // Under the temporary name.
+  bool marked_ = false;                                     // The name is this uid's.
+  bool data_is_there_ = false, manifest_is_there_ = false;  // Not whole, if this goes on.
 };
 
 }  // namespace etcdop::agent

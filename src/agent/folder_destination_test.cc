@@ -138,6 +138,28 @@ TEST_F(FolderDestinationTest, LeavesAloneWhatComesMeanwhile) {
   EXPECT_EQ(text("nightly.db"), "foreign");
 }
 
+TEST_F(FolderDestinationTest, LeavesAloneAWholeSnapshotThatComesMeanwhile) {
+  FolderDestination to = destination();
+  ASSERT_TRUE(to.look());
+  ASSERT_TRUE(to.begin(0));
+  ASSERT_TRUE(to.write("data"));
+  FolderDestination other = destination("uid-2");
+  ASSERT_TRUE(store_to(other, "other data"));
+  const std::string manifest = text("nightly.db.json");
+  EXPECT_TRUE(to.finish(manifest_of(to, "data")).failed_with(Code::AlreadyExists));
+  to.abandon();
+  EXPECT_EQ(files(), whole_);
+  EXPECT_EQ(text("nightly.db"), "other data");
+  EXPECT_EQ(text("nightly.db.uid"), "uid-2");
+  EXPECT_EQ(text("nightly.db.json"), manifest);
+}
+
+TEST_F(FolderDestinationTest, AMarkWithoutAFileIsNobodys) {
+  put("nightly.db.uid", "uid-2");
+  ASSERT_TRUE(store("data"));
+  EXPECT_EQ(text("nightly.db.uid"), "uid-1");
+}
+
 TEST_F(FolderDestinationTest, WhatAnEarlierRunHasStoredIsTheResult) {
   auto first = store("data");
   ASSERT_TRUE(first);

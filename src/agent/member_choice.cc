@@ -37,9 +37,9 @@ void tell(std::string& words, const std::string& host, const std::string& why) {
 }
 
 Error nobody(const std::vector<Seen>& seen) {
-  Error error{Code::Unavailable, ""};
+  Error error{Code::Denied, ""};
   for (const Seen& one : seen) {
-    if (one.status.failed_with(Code::Denied)) error.code = Code::Denied;
+    if (!one.status.failed_with(Code::Denied)) error.code = Code::Unavailable;
     tell(error.message, one.host, one.status.error().message);
   }
   return error;

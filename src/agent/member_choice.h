@@ -16,7 +16,8 @@ struct Seen {
 };
 
 /// The index of one that votes, knows a leader, complains of nothing and is not far behind; a
-/// follower if there is such a one. Denied, or Unavailable: nobody answers. Conflict: nobody is
+/// follower if there is such a one. Unavailable: nobody answers;
+/// Denied: because none of them wants us. Conflict: nobody is
 /// fit, or they are not one cluster. The message tells of each host why.
 Result<std::size_t> choose(const std::vector<Seen>&);
 

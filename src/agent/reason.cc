@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
+#include "etcd/errors.h"
 #include "s3/answers.h"
 
 namespace etcdop::agent {
@@ -30,15 +32,19 @@ constexpr Exit kExits[] = {
     {Reason::DestinationFailed, kExitFailed},
 };
 
+/// What a text tells beyond the code, where somebody knows how to read it.
+using Trouble = std::variant<std::monostate, etcd::AuthTrouble, s3::Trouble>;
+
 /// What is nullopt does not matter.
 struct Row {
   Side side;
-  std::optional<s3::Trouble> trouble;
+  std::optional<Trouble> trouble;
   std::optional<Code> code;
   Reason reason;
 };
 /// The first that fits.
 constexpr Row kRows[] = {
+    {Side::Etcd, etcd::AuthTrouble::Expired, {}, Reason::EtcdUnhealthy},
     {Side::Etcd, {}, Code::Denied, Reason::EtcdCredentialsRejected},
     {Side::Etcd, {}, Code::Unavailable, Reason::EtcdUnreachable},
     {Side::Etcd, {}, Code::TimedOut, Reason::EtcdUnreachable},
@@ -46,6 +52,7 @@ constexpr Row kRows[] = {
     {Side::Etcd, {}, Code::Cancelled, Reason::EtcdUnreachable},
     {Side::Etcd, {}, {}, Reason::EtcdUnhealthy},
 
+    {Side::Snapshot, etcd::AuthTrouble::Expired, {}, Reason::EtcdUnhealthy},
     {Side::Snapshot, {}, Code::Denied, Reason::EtcdCredentialsRejected},
     {Side::Snapshot, {}, Code::Corrupt, Reason::SnapshotBroken},
     {Side::Snapshot, {}, Code::Invalid, Reason::EtcdUnhealthy},
@@ -71,6 +78,16 @@ constexpr Row kRows[] = {
     {Side::Folder, {}, {}, Reason::DestinationFailed},
 };
 
+Trouble trouble_of(Side side, const Error& error) {
+  switch (side) {
+    case Side::Etcd:
+    case Side::Snapshot: return etcd::auth_trouble(error);
+    case Side::Store: return s3::trouble_of(error);
+    case Side::Folder: break;
+  }
+  return std::monostate();
+}
+
 }  // namespace
 
 const char* to_string(Reason reason) {
@@ -81,7 +98,7 @@ const char* to_string(Reason reason) {
 }
 
 Reason reason_of(Side side, const Error& error) {
-  const s3::Trouble trouble = side == Side::Store ? s3::trouble_of(error) : s3::Trouble::None;
+  const Trouble trouble = trouble_of(side, error);
   const auto* const row = std::ranges::find_if(kRows, [&](const Row& one) {
     return one.side == side && one.trouble.value_or(trouble) == trouble &&
            one.code.value_or(error.code) == error.code;

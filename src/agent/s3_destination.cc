@@ -32,6 +32,11 @@ std::string value_of(const s3::Metadata& metadata, const char* key) {
 /// The tag of bytes where tags are MD5s: in quotes.
 bool is_tag_of(const s3::Tag& tag, const std::string& md5) { return tag.text == '"' + md5 + '"'; }
 
+std::string without_quotes(std::string text) {
+  std::erase(text, '"');
+  return text;
+}
+
 std::string md5_of(std::string_view bytes) {
   Digest md5(Digest::Kind::Md5);
   md5.add(bytes);
@@ -98,25 +103,41 @@ Error S3Destination::explained(const Error& of_head) {
   return told ? got.error() : of_head;
 }
 
-Result<std::optional<AgentReport>> S3Destination::look() {
-  const std::optional<AgentReport> nothing;
+/// AlreadyExists: the key is somebody else's. Else what is there of this uid.
+Result<std::optional<s3::Object>> S3Destination::ours() {
   auto object = head();
+  if (object.failed_with(Code::NotFound)) return std::optional<s3::Object>();
   if (!object && (object.failed_with(Code::Denied) || object.failed_with(Code::Invalid)))
     return explained(object.error());
-  if (!object && !object.failed_with(Code::NotFound)) return object.error();
-  const bool there{object};
-  if (there && value_of(object->metadata, kUidKey) != options_.storer.uid)
+  if (!object) return object.error();
+  if (value_of(object->metadata, kUidKey) != options_.storer.uid)
     return Error{Code::AlreadyExists, uri() + " is there and is not of this EtcdSnapshot"};
+  return std::optional(std::move(*object));
+}
+
+Result<std::optional<AgentReport>> S3Destination::look() {
+  const std::optional<AgentReport> nothing;
+  auto object = ours();
+  if (!object) return object.error();
   auto known = manifest();
   if (!known) return known.error();
-  replaces_ = there;
-  if (!there || !*known) return nothing;
+  if (*object) replaced_ = value_of((*object)->metadata, kAttemptKey);
+  if (!*object || !*known) return nothing;
   const Manifest& is = **known;
-  const bool whole = is.report.uri == uri() &&
-                     is.attempt == value_of(object->metadata, kAttemptKey) &&
-                     static_cast<std::uint64_t>(is.report.size_bytes) == object->size;
+  const bool whole = is.report.uri == uri() && is.attempt == *replaced_ &&
+                     static_cast<std::uint64_t>(is.report.size_bytes) == (*object)->size;
   if (!whole) return nothing;
   return std::optional(is.report);
+}
+
+/// look() was long ago: what is there now, beside what it saw, stays.
+Result<Done> S3Destination::must_be_as_seen() {
+  auto object = ours();
+  if (!object) return object.error();
+  if (!*object) replaced_.reset();
+  if (*object && replaced_ != value_of((*object)->metadata, kAttemptKey))
+    return Error{Code::Conflict, uri() + " was stored by another run of this agent meanwhile"};
+  return Done{};
 }
 
 /// nullopt: there is none, or what is there of ours is not whole. AlreadyExists: it is another's.
@@ -203,32 +224,57 @@ Result<s3::Tag> S3Destination::store(bool only_if_absent) {
                     {.metadata = metadata(), .only_if_absent = only_if_absent});
 }
 
-/// NotFound: there is nothing. AlreadyExists: it is somebody else's. Conflict: another run's.
-/// Corrupt: it is of another size than it should be.
-Result<Done> S3Destination::verify() {
-  auto object = head();
+/// What is there is what was to be stored, which `tag`, if it is known, stands for. NotFound: there
+/// is nothing yet, or what was to be replaced. AlreadyExists: it is somebody else's. Conflict:
+/// another run's. Corrupt: it is ours and other bytes.
+Result<Done> S3Destination::verify(const std::optional<s3::Tag>& tag) {
+  auto object = ours();
   if (!object) return object.error();
-  if (value_of(object->metadata, kUidKey) != options_.storer.uid)
-    return Error{Code::AlreadyExists, uri() + " was stored by somebody else meanwhile"};
-  if (value_of(object->metadata, kAttemptKey) != options_.storer.attempt)
-    return Error{Code::Conflict, uri() + " is of another run of this agent"};
-  if (object->size != bytes_)
-    return Error{Code::Corrupt, uri() + " has " + std::to_string(object->size) +
+  if (!*object) return Error{Code::NotFound, uri() + " is not there after it was stored"};
+  const std::string attempt = value_of((*object)->metadata, kAttemptKey);
+  if (attempt != options_.storer.attempt)
+    return Error{attempt == replaced_ ? Code::NotFound : Code::Conflict,
+                 uri() + " is of another run of this agent"};
+  if ((*object)->size != bytes_) {
+    (void)store_.remove(options_.key);  // It is ours, and of no use.
+    return Error{Code::Corrupt, uri() + " has " + std::to_string((*object)->size) +
                                     " bytes instead of " + std::to_string(bytes_)};
+  }
+  if (!upload_) return read_back();
+  if (tag && without_quotes(tag->text) != without_quotes((*object)->tag.text))
+    return Error{Code::Corrupt, uri() + " has another ETag than when it was stored"};
   return Done{};
+}
+
+/// Of an object that was not made of parts, and so is in memory.
+Result<Done> S3Destination::read_back() {
+  bool same = true;
+  std::size_t at = 0;
+  auto read = repeated("GET", [&] {
+    same = true;
+    at = 0;
+    return store_.get(options_.key, {}, [&](std::string_view piece) {
+      same = same && std::string_view(buffer_).substr(at, piece.size()) == piece;
+      at += piece.size();
+      return same;
+    });
+  });
+  if (!read) return read.error();
+  if (same && at == buffer_.size()) return Done{};
+  return Error{Code::Corrupt, uri() + " has other bytes than were stored"};
 }
 
 /// Until it is there, and only that. After an answer that says nothing, a look tells.
 Result<Done> S3Destination::settle() {
+  if (auto free = must_be_as_seen(); !free) return free;
   for (int tries = 0;; ++tries) {
-    auto stored = store(conditions_ && !replaces_);
-    const bool unsupported =
-        !stored && conditions_ && s3::trouble_of(stored.error()) == Trouble::Unsupported;
+    auto stored = store(conditions_ && !replaced_);
+    const bool unsupported = !stored && is_unsupported(stored.error());
     Result<Done> seen = Error{Code::NotFound, ""};
-    if (stored || unsupported || is_open(stored.error())) seen = verify();
+    if (stored) seen = verify(*stored);
+    else if (unsupported || is_open(stored.error())) seen = verify(std::nullopt);
     else if (!transient(stored.error().code)) return stored.error();
-    if (!may_store_again(seen, stored.failed_with(Code::AlreadyExists))) return seen;
-    if (unsupported) conditions_ = false;
+    if (!seen.failed_with(Code::NotFound)) return seen;
     const Error error = stored ? seen.error() : stored.error();
     const bool lost_parts = upload_ && stored.failed_with(Code::NotFound);
     if (lost_parts || tries + 1 == kTriesMax) return error;
@@ -237,11 +283,11 @@ Result<Done> S3Destination::settle() {
   }
 }
 
-/// After what verify() has seen. `refused`: because something was there.
-bool S3Destination::may_store_again(const Result<Done>& seen, bool refused) {
-  if (seen.failed_with(Code::Corrupt)) (void)store_.remove(options_.key);  // Ours, and of no use.
-  if (seen.failed_with(Code::Conflict)) return !refused;
-  return seen.failed_with(Code::NotFound);
+/// The store does not know If-None-Match: from now on it is not asked for that.
+bool S3Destination::is_unsupported(const Error& error) {
+  const bool unsupported = conditions_ && s3::trouble_of(error) == Trouble::Unsupported;
+  if (unsupported) conditions_ = false;
+  return unsupported;
 }
 
 Result<Done> S3Destination::finish(Manifest manifest) {
@@ -260,24 +306,23 @@ Result<Done> S3Destination::finish(Manifest manifest) {
 
 /// And reads it back: until then nothing counts as stored.
 Result<Done> S3Destination::write_manifest(const std::string& text) {
-  const auto write_once = [&]() -> Result<Done> {
-    auto put = store_.put(manifest_key_, text, {.metadata = metadata()});
+  return repeated("storing the manifest", [&]() -> Result<Done> {
+    const bool only_if_absent = conditions_ && !outdated_manifest_;
+    auto put =
+        store_.put(manifest_key_, text, {.metadata = metadata(), .only_if_absent = only_if_absent});
+    if (put) outdated_manifest_ = true;  // What is there is ours, should it be wrong.
+    if (!put && is_unsupported(put.error())) return Error{Code::Unavailable, put.error().message};
     if (!put && !is_open(put.error())) return put.error();
     std::string read;
     auto got = store_.get(manifest_key_, {}, [&](std::string_view piece) {
       read += piece;
       return read.size() <= text.size();
     });
-    if (!got) return put ? got.error() : put.error();
+    // A store that forgets what it was told: again.
+    if (got.failed_with(Code::NotFound)) return Error{Code::Unavailable, got.error().message};
+    if (!got) return got.error();
     if (read == text) return Done{};
     return Error{Code::Conflict, uri() + kManifestSuffix + " is not what was written"};
-  };
-  return repeated("storing the manifest", [&] {
-    auto written = write_once();
-    // A store that forgets what it was told: again.
-    if (written.failed_with(Code::NotFound))
-      return Result<Done>(Error{Code::Unavailable, written.error().message});
-    return written;
   });
 }
 
@@ -286,7 +331,8 @@ void S3Destination::abandon() {
   const Shield shield(executor_, kAbandonLimit);
   auto aborted = repeated("AbortMultipartUpload", [&] { return store_.abort(*upload_); });
   if (!aborted && !aborted.failed_with(Code::NotFound))
-    log_.warn("an unfinished upload is left", {{"uri", uri()}, {"error", aborted.error().message}});
+    log_.warn("an unfinished upload is left",
+              {{"uri", uri()}, {"upload", upload_->id}, {"error", aborted.error().message}});
   upload_.reset();
 }
 

@@ -39,13 +39,16 @@ class S3Destination final : public Destination {
   Result<Done> pause(int tries);
   Result<s3::Object> head();
   Error explained(const Error& of_head);
+  Result<std::optional<s3::Object>> ours();
+  Result<Done> must_be_as_seen();
   Result<std::optional<Manifest>> manifest();
   Result<Done> upload_part();
   Result<s3::Tag> upload_part(int number, const std::string& md5);
   Result<s3::Tag> store(bool only_if_absent);
   Result<Done> settle();
-  bool may_store_again(const Result<Done>& seen, bool refused);
-  Result<Done> verify();
+  Result<Done> verify(const std::optional<s3::Tag>& tag);
+  Result<Done> read_back();
+  bool is_unsupported(const Error&);
   Result<Done> write_manifest(const std::string& text);
   s3::Metadata metadata() const;
 
@@ -54,9 +57,9 @@ class S3Destination final : public Destination {
   s3::Store& store_;
   const Options options_;
   const std::string manifest_key_;
-  bool replaces_ = false;           // There is an unfinished object of this uid.
-  bool outdated_manifest_ = false;  // There is a manifest of this uid.
-  bool conditions_ = true;          // The store knows If-None-Match, as far as we know.
+  std::optional<std::string> replaced_;  // Attempt of the unfinished object of this uid.
+  bool outdated_manifest_ = false;       // There is a manifest of this uid.
+  bool conditions_ = true;               // The store knows If-None-Match, as far as we know.
   bool md5_tags_ = false, opaque_tags_ = false;  // What its tags are, once known.
   std::uint64_t bytes_expected_ = 0, bytes_ = 0;
   std::string buffer_;  // The part that comes.

@@ -37,9 +37,8 @@ class Search {
   Result<Source> run() {
     for (int round = 0;; ++round) {
       auto source = once();
-      const bool again = !source && (!source.failed_with(Code::Denied) ||
-                                     trouble(source.error()) == etcd::AuthTrouble::Expired);
-      if (!again || round + 1 == kRoundsMax) return source;
+      if (source || is_final(source.error()) || round + 1 == kRoundsMax) return source;
+      if (trouble(source.error()) == etcd::AuthTrouble::Expired) token_.reset();
       with_.log.warn("no member to take a snapshot of", {{"error", source.error().message}});
       const Woken woken = with_.executor.sleep(kRoundPause);
       if (auto slept = to_result(woken, "looking for a member"); !slept) return slept.error();
@@ -49,6 +48,11 @@ class Search {
 
  private:
   static etcd::AuthTrouble trouble(const Error& error) { return etcd::auth_trouble(error); }
+  /// What a restart, or a certificate that is being renewed, does not explain.
+  static bool is_final(const Error& error) {
+    return trouble(error) == etcd::AuthTrouble::Rejected ||
+           trouble(error) == etcd::AuthTrouble::Required || error.code == Code::Cancelled;
+  }
 
   etcd::Endpoint at(const std::string& host) const {
     return {.address = host,

@@ -7,7 +7,7 @@
 namespace etcdop::agent {
 namespace {
 
-constexpr std::size_t kHostsMax = 16, kNameBytesMax = 253, kUidBytesMax = 64, kPathBytesMax = 900;
+constexpr std::size_t kHostsMax = 16, kNameBytesMax = 240, kUidBytesMax = 64, kPathBytesMax = 900;
 
 Error invalid(const std::string& variable, const std::string& what) {
   return {Code::Invalid, variable + ": " + what};
@@ -38,6 +38,7 @@ Result<Done> check_path(const char* variable, const std::string& path) {
   if (path.size() > kPathBytesMax) return invalid(variable, "must have at most 900 bytes");
   if (std::ranges::any_of(path, is_control))
     return invalid(variable, "must have no control characters");
+  if (path.find('"') != path.npos) return invalid(variable, "must have no quotes");
   for (const std::string& segment : split(path, '/'))
     if (segment.empty() || segment == "." || segment == "..")
       return invalid(variable, "must not have empty segments, . or .. between slashes");
@@ -51,7 +52,7 @@ Result<Done> check_name(const std::string& name) {
                       return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_';
                     });
   if (good) return Done{};
-  return invalid("SNAPSHOT_NAME", "must have 1 to 253 letters, digits, hyphens and dots");
+  return invalid("SNAPSHOT_NAME", "must have 1 to 240 letters, digits, hyphens and dots");
 }
 
 Result<Done> check_uid(const std::string& uid) {

@@ -132,6 +132,8 @@ TEST(SnapshotTask, NamesTheVariableThatIsAtFault) {
       {true, "S3_KEY", "prod/../db"},
       {true, "S3_KEY", "."},
       {true, "S3_KEY", "a\tb"},
+      {true, "S3_KEY", "a\"b"},
+      {true, "SNAPSHOT_NAME", std::string(241, 'n')},
       {true, "S3_KEY", std::string(1000, 'k')},
       {true, "AWS_ACCESS_KEY_ID", ""},
       {true, "AWS_ACCESS_KEY_ID", "a\nb"},

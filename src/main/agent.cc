@@ -45,7 +45,7 @@ AgentReport failure(Reason reason, const std::string& message) {
 int exit_code_of(const AgentReport& report) {
   for (const auto& [reason, text] : names(Reason{}))
     if (report.reason == text) return agent::exit_code(reason);
-  return agent::kExitStored;
+  return report.failed() ? agent::kExitFailed : agent::kExitStored;
 }
 
 std::string one_line(std::string text) {
@@ -152,7 +152,7 @@ AgentReport take(const SnapshotTask& task) {
   LogWriter log({.json = true, .level = Level::Info, .sink = {}});
   AsioLoop loop;
   Agent agent(loop, log, task);
-  AgentReport report;
+  AgentReport report = failure(Reason::DestinationFailed, "it did not run");
   const auto work = loop.spawn([&] { report = agent.run(); });
   const auto watch = loop.spawn([&] {
     if (loop.wait_for_termination() != Woken::Ready) return;

@@ -134,16 +134,20 @@ void Operator::work() {
 
 /// A queue of its own: a member may be busy for minutes.
 void Operator::control_defrags() {
-  while (!stores_.defrags.synced())
-    if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return;
-  defrag_controller_.start();
+  if (await_turns()) defrag_controller_.start();
 }
 
-/// What a snapshot's Job is known to be is full, too.
 void Operator::control_snapshots() {
-  while (!stores_.snapshots.synced() || !stores_.jobs.synced() || !stores_.agents.synced())
-    if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return;
-  snapshot_controller_.start();
+  if (await_turns()) snapshot_controller_.start();
+}
+
+/// Runs and snapshots wait for each other (shared/turns.h): who does not know the others begins
+/// nothing. False: it is over before that.
+bool Operator::await_turns() {
+  while (!stores_.defrags.synced() || !stores_.snapshots.synced() || !stores_.jobs.synced() ||
+         !stores_.agents.synced())
+    if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return false;
+  return true;
 }
 
 /// Who waits for it is looked at when it comes.

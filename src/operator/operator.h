@@ -89,6 +89,7 @@ class Operator {
   void control();
   void control_defrags();
   void control_snapshots();
+  bool await_turns();
   void await_cert_manager();
   runtime::Controller::Options controller(
       const char* name, Duration pass_limit = runtime::Controller::Options{}.pass_limit) const;

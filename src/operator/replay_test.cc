@@ -132,6 +132,7 @@ TEST(Replay, TheSamePlanIsTheSame) {
   snapshot::Observation snapshot;
   snapshot.snapshot.status.phase = api::v1alpha2::kSnapshotStarted;
   snapshot.cluster.emplace();
+  snapshot.endpoints = {"http://db-a.db.prod.svc:2379"};
   auto of_snapshot = replay(recorded("EtcdSnapshot", snapshot));
   ASSERT_TRUE(of_snapshot) << of_snapshot.error().message;
   EXPECT_EQ(of_snapshot->step, "create-job, attempt 1");

@@ -209,6 +209,24 @@ Error to_error(const Asked& asked, const Refusal& refusal) {
   return {meaning.code, std::move(text)};
 }
 
+namespace {
+
+/// From the status on, where to_error() put it: "HEAD s3://bucket/key: 403 AccessDenied (...". Keys
+/// may have ": " in them, too. Empty: there is no status.
+std::string_view answer_in(std::string_view message) {
+  const auto is_status = [](std::string_view text) {
+    const bool ends = text.size() == 3 || (text.size() > 3 && (text[3] == ' ' || text[3] == ':'));
+    return ends && text.substr(0, 3).find_first_not_of("0123456789") == text.npos;
+  };
+  for (std::size_t at = message.find(" s3://"); at != message.npos;) {
+    at = message.find(": ", at + 1);
+    if (at != message.npos && is_status(message.substr(at + 2))) return message.substr(at + 2);
+  }
+  return {};
+}
+
+}  // namespace
+
 Trouble trouble_of(const Error& error) {
   static constexpr std::pair<std::string_view, Trouble> known[] = {
       {"NoSuchBucket", Trouble::Bucket},
@@ -218,20 +236,12 @@ Trouble trouble_of(const Error& error) {
       {"InvalidToken", Trouble::Credentials},
       {"RequestTimeTooSkewed", Trouble::Clock},
       {"NotImplemented", Trouble::Unsupported}};
-  // "HEAD s3://bucket/key: 403 AccessDenied (...": status and code stand where to_error() put them.
-  static constexpr std::string_view kStart = " s3://";
-  const std::size_t start = error.message.find(kStart);
-  const std::size_t at = start == std::string::npos ? start : error.message.find(": ", start);
-  if (at == std::string::npos) return Trouble::None;
-  const std::string_view rest = std::string_view(error.message).substr(at + 2);
-  const bool numbered = rest.size() >= 3 && std::ranges::all_of(rest.substr(0, 3), [](char c) {
-                          return c >= '0' && c <= '9';
-                        });
-  if (!numbered) return Trouble::None;
+  const std::string_view rest = answer_in(error.message);
   std::string_view code = rest.substr(std::min<std::size_t>(4, rest.size()));
   code = code.substr(0, code.find_first_of(" :"));
   for (const auto& [text, trouble] : known)
     if (code == text) return trouble;
+  if (rest.empty()) return Trouble::None;
   if (rest.starts_with("501")) return Trouble::Unsupported;
   return rest.starts_with("403") ? Trouble::Permission : Trouble::Other;
 }

@@ -205,6 +205,8 @@ TEST(Answers, TellWhatTheStoreDidNotTake) {
     const Error error = to_error(plain, Refusal{.status = row.status, .code = row.code});
     EXPECT_EQ(trouble_of(error), row.trouble) << error.message;
   }
+  const Asked odd{.call = "HEAD", .bucket = "b", .key = "team: a/k: 12345"};
+  EXPECT_EQ(trouble_of(to_error(odd, Refusal{.status = 403})), Trouble::Permission);
   for (const char* text : {"", "connect to s3.test:443: Host not found", "403 AccessDenied",
                            "PutObject s3://b/k: 40", "TLS: certificate has expired"})
     EXPECT_EQ(trouble_of({Code::Unavailable, text}), Trouble::None) << text;

@@ -2,8 +2,6 @@
 
 #include <openssl/evp.h>
 
-#include <array>
-
 #include "base/check.h"
 
 namespace etcdop {
@@ -19,14 +17,20 @@ void Digest::add(std::string_view bytes) {
   EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
 }
 
-std::string Digest::hex() {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
+std::string Digest::bytes() {
+  std::string sum(EVP_MAX_MD_SIZE, 0);
   unsigned size = 0;
-  EVP_DigestFinal_ex(context_.get(), sum.data(), &size);
+  EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(sum.data()), &size);
+  sum.resize(size);
+  return sum;
+}
+
+std::string Digest::hex() {
   std::string out;
-  for (unsigned i = 0; i < size; ++i) {
-    out += "0123456789abcdef"[sum.at(i) >> 4];
-    out += "0123456789abcdef"[sum.at(i) & 15];
+  for (const char c : bytes()) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
   }
   return out;
 }

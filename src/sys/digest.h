@@ -13,7 +13,9 @@ class Digest {
   enum class Kind { Sha256, Md5 };
   explicit Digest(Kind);
   void add(std::string_view bytes);
-  /// Of all so far: hex digits in lower case. Nothing may be added any more.
+  /// Of all so far. Nothing may be added any more.
+  std::string bytes();
+  /// Likewise, as hex digits in lower case.
   std::string hex();
 
  private:

@@ -45,6 +45,9 @@ class Agent(unittest.TestCase):
     def common(self, etcd):
         return {"ETCD_ENDPOINTS": etcd, "SNAPSHOT_NAME": "nightly", "SNAPSHOT_UID": "uid-1", "TERMINATION_LOG_PATH": self.log}
 
+    def as_root(self, environment):
+        return {**environment, "ETCD_USERNAME": "root", "ETCD_PASSWORD": SECRET}
+
     def to_folder(self, etcd, **more):
         return {**self.common(etcd), "SNAPSHOT_DEST_KIND": "pvc", "PVC_MOUNT_PATH": self.data, "PVC_SUBPATH": "prod", **more}
 
@@ -191,14 +194,14 @@ class Agent(unittest.TestCase):
         self.assertEqual(bucket.requests, [])
 
     def test_no_etcd(self):
-        self.fails(self.to_folder("http://127.0.0.1:1"), 1, "EtcdUnreachable", "refused")
+        self.fails(self.as_root(self.to_folder("http://127.0.0.1:1")), 1, "EtcdUnreachable", "refused")
         silent = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(silent.close)
         self.fails(self.to_folder(f"http://127.0.0.1:{silent.getsockname()[1]}"), 1, "EtcdUnreachable")
         self.assertEqual(os.listdir(os.path.join(self.data, "prod")), [])
 
     def test_bad_environments(self):
-        good = self.to_folder("http://127.0.0.1:1")
+        good = self.as_root(self.to_folder("http://127.0.0.1:1"))
         for name, value in (("PVC_SUBPATH", "../etc"), ("PVC_SUBPATH", "/etc"), ("SNAPSHOT_NAME", "../x"), ("ETCD_ENDPOINTS", ""),
                             ("SNAPSHOT_DEST_KIND", "nfs"), ("SNAPSHOT_UID", "")):
             self.fails({**good, name: value}, 3, "DestinationInvalid", name)

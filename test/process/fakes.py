@@ -40,7 +40,6 @@ class Etcd:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.changed = threading.Condition()
-        self.sum = hashlib.sha256()
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -123,12 +122,11 @@ class Etcd:
         elif count == 3:
             yield message(HEADER, (3, 1))
         else:
+            total = hashlib.sha256()
             for piece in self.pieces:
-                self.sum.update(piece)
+                total.update(piece)
                 yield message((3, piece))
-            digest = b"0" * 32 if self.wrong_sum else self.sum.digest()
-            self.sum.update(digest)
-            yield message((3, digest))
+            yield message((3, b"0" * 32 if self.wrong_sum else total.digest()))
 
 
 class Bucket:

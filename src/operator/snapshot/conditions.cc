@@ -77,8 +77,8 @@ std::string waits_for(const kube::Pod& pod) {
     return "the operator's image cannot be pulled";
   if (waiting.reason == "CreateContainerConfigError" || waiting.reason == "CreateContainerError")
     return "its container cannot be created: " + waiting.message;
-  return "its volumes are not there: does each Secret and PersistentVolumeClaim exist that the "
-         "snapshot and its cluster name?";
+  return "its container is not created yet: is a Secret or PersistentVolumeClaim missing that the "
+         "snapshot or its cluster names? See kubectl describe pod";
 }
 
 bool is_old(const std::string& created, WallTime now) {

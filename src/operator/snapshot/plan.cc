@@ -15,8 +15,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLookAgain{10s};  // While it waits, or its Job runs; changes wake it, too.
 constexpr milliseconds kFollowUp{1s};    // After a step.
-// A Job's end may be seen before that of its Pod: two watches tell of them.
-constexpr auto kPodsBehind = 5s;
+constexpr auto kEnding =
+    120s;  // That a Job waits for its Pods after it was decided that it failed.
 
 /// The snapshot as this pass sees it, while its status is being written.
 class Taking {
@@ -55,10 +55,13 @@ class Taking {
     say(why);
     return false;
   }
-  bool overdue() const {
-    const auto since = from_rfc3339(seen_.snapshot.metadata.creation_timestamp);
-    return !since || seen_.now - *since >= kWaitMax;
+  /// When it was first told of, which it is in each pass that has to wait: Ready has been False
+  /// since then. No operator may have looked for long before that.
+  WallTime told_since() const {
+    const auto* told = runtime::find_condition(seen_.snapshot.status.conditions, v1::kReady);
+    return (told ? from_rfc3339(told->last_transition_time) : std::nullopt).value_or(seen_.now);
   }
+  bool overdue() const { return seen_.now - told_since() >= kWaitMax; }
 
   // --- Before it begins --------------------------------------------------------------------------
 
@@ -91,19 +94,20 @@ class Taking {
     const std::string why = available ? available->message : "nothing is known of it yet";
     const bool on_its_way = !available || seen_.cluster->status.cluster_id.empty() ||
                             available->status == "True" || available->reason == v1::kPaused;
-    if (overdue() || (!on_its_way && lost_for_long(*available)))
+    if (on_its_way ? overdue() : lost_for_long(*available))
       return fail({"False", v1::kQuorumLost, "the cluster has no quorum: " + why});
     return wait(v1::kClusterNotHealthy, "waiting for the cluster's quorum: " + why);
   }
   bool lost_for_long(const api::Condition& available) const {
     const auto lost = from_rfc3339(available.last_transition_time);
-    const auto made = from_rfc3339(seen_.snapshot.metadata.creation_timestamp);
-    return lost && made && seen_.now - std::max(*lost, *made) > kQuorumLossMax;
+    return lost && seen_.now - std::max(*lost, told_since()) > kQuorumLossMax;
   }
 
   bool authentication_is_known() {
     if (wants_auth(*seen_.cluster) && !seen_.cluster->status.auth_enabled) {
-      if (!overdue()) return wait(v1::kClusterNotHealthy, "waiting for authentication to be on");
+      const auto made = from_rfc3339(seen_.snapshot.metadata.creation_timestamp);
+      if (made && seen_.now - *made < kWaitMax)
+        return wait(v1::kClusterNotHealthy, "waiting for authentication to be on");
       return fail({"False", v1::kAuthLatchTimeout,
                    "authentication was not turned on within 15 minutes: see the EtcdCluster"});
     }
@@ -120,6 +124,7 @@ class Taking {
   void begin() {
     status().phase = v1::kSnapshotStarted;
     status().attempts = 1;
+    status().cluster_id = seen_.cluster->status.cluster_id;
     say({"False", v1::kJobCreated, job() + " is being made"});
     create();
   }
@@ -140,19 +145,36 @@ class Taking {
     if (nth < status().attempts) return clear_away();
     status().job_uid = seen_.job->uid;
     if (const auto* failed = seen_.job->status.is("Failed")) return failed_with(*failed);
-    if (const auto* done = seen_.job->status.is("Complete")) return ended_well(*done);
+    if (seen_.job->status.is("Complete")) return ended_well();
+    if (does_not_end()) return give_up();
     say(progress(seen_));
     out_.again = kLookAgain;
   }
 
+  bool does_not_end() const {
+    if (seen_.now - seen_.job->made >= kJobMax) return true;
+    const auto* ending = seen_.job->status.is("FailureTarget");
+    const auto since = ending ? from_rfc3339(ending->last_transition_time) : std::nullopt;
+    return since && seen_.now - *since >= kEnding;
+  }
+  void give_up() {
+    if (status().attempts < kAttemptsMax)
+      return repeat("it does not end: is the node of its Pod lost, or is it suspended?");
+    (void)fail({"False", v1::kJobFailed,
+                job() + " does not end, nor did one before: is it " +
+                    "suspended, or are the nodes of its Pods lost?"});
+    out_.step = DeleteJob{seen_.job->uid};
+  }
+  bool lasts_too_long() const { return seen_.now - told_since() >= kStartedMax; }
+
   /// Without TLS a name in DNS is all that an agent knows its etcd by, and an address is soon
   /// somebody else's.
   void is_stored(const AgentReport& report) {
-    const std::string wanted = seen_.cluster ? seen_.cluster->status.cluster_id : "";
+    const std::string& wanted = status().cluster_id;
     if (wanted.empty() || report.cluster_id == wanted) return complete(report);
     (void)fail({"False", v1::kClusterReplaced,
                 "what was stored as " + report.uri + " is of the etcd cluster " +
-                    report.cluster_id + ", and this one is " + wanted});
+                    report.cluster_id + ", and this one was " + wanted});
   }
 
   void complete(const AgentReport& report) {
@@ -180,12 +202,30 @@ class Taking {
       return void(fail({"False", v1::kSnapshotJobLost,
                         job() + " was deleted before it told what became of the snapshot"}));
     if (!status().job_uid.empty()) count_attempt("it is gone, and with it what it had to tell");
-    if (!cluster_is_there()) return;
+    if (!cluster_is_there() || !can_be_asked()) return;
     status().attempts = std::max(status().attempts, 1);
-    if (!seen_.rejected.empty() && overdue())
-      return void(fail({"False", v1::kObjectRejected, seen_.rejected}));
-    if (!seen_.rejected.empty()) say({"False", v1::kObjectRejected, seen_.rejected});
+    if (!seen_.rejected.empty()) {
+      if (gives_up()) return void(fail({"False", v1::kObjectRejected, seen_.rejected}));
+      say({"False", v1::kObjectRejected, seen_.rejected});
+    }
     create();
+  }
+
+  /// The second Job may find all stored, and is worth a longer wait.
+  bool gives_up() const {
+    return lasts_too_long() || (overdue() && out_.status.attempts < kAttemptsMax);
+  }
+
+  /// An agent without anybody to ask would fail for good.
+  bool can_be_asked() {
+    if (!seen_.endpoints.empty() && (!seen_.password_changing || gives_up())) return true;
+    if (!seen_.endpoints.empty())
+      return wait(v1::kClusterNotHealthy, "waiting for a change of root's password");
+    const bool paused = seen_.cluster->spec.replicas == 0;
+    if (gives_up())
+      return fail({"False", paused ? v1::kClusterPaused : v1::kQuorumLost,
+                   "the cluster has no member that could be asked"});
+    return wait(v1::kClusterNotHealthy, "waiting for a member that can be asked");
   }
 
   /// Never taken over, and never deleted. Of an EtcdSnapshot that had this name before, it is about
@@ -198,9 +238,12 @@ class Taking {
     (void)wait(v1::kObjectRejected, job() + " is of an EtcdSnapshot before, and about to go");
   }
 
+  /// A finalizer of somebody else may keep it.
   void clear_away() {
+    if (lasts_too_long())
+      return void(fail({"False", v1::kSnapshotJobLost, job() + " of an attempt before stays"}));
     if (!seen_.job->terminating) out_.step = DeleteJob{seen_.job->uid};
-    out_.again = kFollowUp;
+    out_.again = seen_.job->terminating ? kLookAgain : kFollowUp;
   }
 
   void count_attempt(const std::string& why) {
@@ -213,16 +256,7 @@ class Taking {
     clear_away();
   }
 
-  /// Whether what its Pod said may not be known yet.
-  bool pods_may_be_behind(const kube::JobCondition& end) {
-    const auto since = from_rfc3339(end.last_transition_time);
-    if (!since || seen_.now - *since >= kPodsBehind) return false;
-    out_.again = kFollowUp;
-    return true;
-  }
-
   void failed_with(const kube::JobCondition& failed) {
-    if (pods_may_be_behind(failed)) return;
     const auto* before = runtime::find_condition(status().conditions, v1::kReady);
     const Verdict why = why_failed(
         seen_, failed, before && before->reason == v1::kJobRunning ? before->message : "");
@@ -231,12 +265,11 @@ class Taking {
     (void)fail(why);
   }
 
-  void ended_well(const kube::JobCondition& done) {
-    if (pods_may_be_behind(done)) return;
+  void ended_well() {
     if (status().attempts < kAttemptsMax)
-      return repeat("it ended well, but its Pod is gone and with it what it had to tell");
+      return repeat("it ended well, and what it had to tell is gone or cannot be read");
     (void)fail({"False", v1::kSnapshotJobLost,
-                job() + " ended well twice, and both times its Pod was gone before it was read"});
+                job() + " ended well, and what it had to tell is gone or cannot be read, twice"});
   }
 
   const Observation& seen_;

@@ -13,8 +13,13 @@ namespace etcdop::snapshot {
 
 /// For a cluster without quorum: a leader is elected in seconds.
 inline constexpr std::chrono::seconds kQuorumLossMax{60};
-/// From its creation, until it begins.
+/// That something is waited for in vain: a cluster on its way, a Job that is refused.
 inline constexpr std::chrono::minutes kWaitMax{15};
+/// Of one Job. Kubernetes ends it after 30 minutes, unless a node is lost under its Pod (it waits
+/// for that one to end) or somebody has suspended it.
+inline constexpr std::chrono::minutes kJobMax{35};
+/// From when it was first told of, whatever keeps it from its end.
+inline constexpr std::chrono::minutes kStartedMax{120};
 /// The second is made if the first is gone with what it had to tell (the agent finds an object of
 /// this snapshot's UID, and reports it without storing it again), and if etcd did not take a
 /// password, which may just have been changed.
@@ -34,7 +39,7 @@ struct CreateJob {
     return api::object("Makes the Job.", std::tuple{api::sparse("attempt", &S::attempt, "")});
   }
 };
-/// Of an attempt before, which has ended.
+/// Of an attempt before, or one that does not end.
 struct DeleteJob {
   static constexpr const char* word = "delete-job";
   std::string uid;
@@ -42,8 +47,7 @@ struct DeleteJob {
 
   static auto describe() {
     using S = DeleteJob;
-    return api::object("Deletes the Job of an attempt before.",
-                       std::tuple{api::sparse("uid", &S::uid, "")});
+    return api::object("Deletes the Job.", std::tuple{api::sparse("uid", &S::uid, "")});
   }
 };
 using Step = std::variant<NoStep, CreateJob, DeleteJob>;

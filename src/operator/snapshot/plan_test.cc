@@ -24,7 +24,7 @@ constexpr const char* kSum =
 
 std::string at(std::chrono::seconds after) { return to_rfc3339(kMade + after); }
 
-/// Pending since a moment, of a cluster of three that is well.
+/// Pending, and told so, since a moment; of a cluster of three that is well.
 Observation pending() {
   Observation seen;
   seen.now = kMade + 1s;
@@ -35,6 +35,8 @@ Observation pending() {
   seen.snapshot.metadata.creation_timestamp = at(0s);
   seen.snapshot.spec.cluster_ref.name = "db";
   seen.snapshot.status.phase = v1::kSnapshotPending;
+  seen.snapshot.status.conditions.push_back(
+      {v1::kReady, "False", v1::kClusterNotHealthy, "before", at(0s), 1});
   seen.has_image = true;
   v1::EtcdCluster& cluster = seen.cluster.emplace();
   cluster.metadata.name = "db";
@@ -131,7 +133,7 @@ std::string told(const Plan& plan) {
 
 TEST(SnapshotPlan, OneThatNobodyHasLookedAtIsPending) {
   Observation seen = pending();
-  seen.snapshot.status.phase = "";
+  seen.snapshot.status = {};
   EXPECT_EQ(told(plan(seen)), "Pending; none; /");
   EXPECT_GT(plan(seen).again, 0s);
 }
@@ -141,6 +143,7 @@ TEST(SnapshotPlan, ItBeginsByRecordingItsJob) {
   EXPECT_EQ(told(out), "Started; create-job, attempt 1; False/JobCreated");
   EXPECT_EQ(out.status.attempts, 1);
   EXPECT_EQ(out.status.job_uid, "");
+  EXPECT_EQ(out.status.cluster_id, "00000000000000c1");
 }
 
 TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
@@ -172,8 +175,14 @@ TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
        "waiting for the cluster's quorum: 1 of 3 members are ready"},
       {[](auto& o) { o.now = kMade + 500s, lose_quorum(o, 61s); }, "Failed; none; False/QuorumLost",
        "the cluster has no quorum: 1 of 3 members are ready"},
-      {[](auto& o) { o.now = kMade + 15min, lose_quorum(o, 1s); }, "Failed; none; False/QuorumLost",
-       "the cluster has no quorum: 1 of 3 members are ready"},
+      {[](auto& o) { o.now = kMade + 15min, lose_quorum(o, 1s); },
+       "Pending; none; False/ClusterNotHealthy",
+       "waiting for the cluster's quorum: 1 of 3 members are ready"},
+      {[](auto& o) {  // No operator was there, and what the cluster says may be of before.
+         o.snapshot.status.conditions.clear(), o.now = kMade + 1h, lose_quorum(o, 3600s);
+       },
+       "Pending; none; False/ClusterNotHealthy",
+       "waiting for the cluster's quorum: 1 of 3 members are ready"},
       // On its way: founded, or woken.
       {[](auto& o) { o.now = kMade + 899s, o.cluster->status = {}; },
        "Pending; none; False/ClusterNotHealthy",
@@ -271,8 +280,9 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
              "ContainerCreating", ""};
        },
        "Started; none; False/JobRunning",
-       "Pod p waits: its volumes are not there: does each Secret and PersistentVolumeClaim exist "
-       "that the snapshot and its cluster name?"},
+       "Pod p waits: its container is not created yet: is a Secret or PersistentVolumeClaim "
+       "missing "
+       "that the snapshot or its cluster names? See kubectl describe pod"},
       {[](auto& o) {
          add_end(o, "p", 1, failure(v1::kDestinationUnreachable, "no route to s3.example.com"));
        },
@@ -331,28 +341,48 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Failed; none; False/EtcdCredentialsRejected",
        "wrong password; Job nightly-snapshot failed (PodFailurePolicy)"},
       {[](auto& o) { end_job(o, "Complete"); }, "Started; delete-job j-1; False/JobCreated",
-       "Job nightly-snapshot is being made again: it ended well, but its Pod is gone and with it "
-       "what it had to tell"},
+       "Job nightly-snapshot is being made again: it ended well, and what it had to tell is gone "
+       "or "
+       "cannot be read"},
       {[](auto& o) {
          o.snapshot.status.attempts = o.job->attempt = 2;
          end_job(o, "Complete");
        },
        "Failed; none; False/SnapshotJobLost",
-       "Job nightly-snapshot ended well twice, and both times its Pod was gone before it was "
-       "read"},
+       "Job nightly-snapshot ended well, and what it had to tell is gone or cannot be read, "
+       "twice"},
       {[](auto& o) {
          o.job->attempt = 0;
          o.snapshot.status.attempts = 0;
          end_job(o, "Complete");
        },
        "Started; delete-job j-1; False/JobCreated",
-       "Job nightly-snapshot is being made again: it ended well, but its Pod is gone and with it "
-       "what it had to tell"},
+       "Job nightly-snapshot is being made again: it ended well, and what it had to tell is gone "
+       "or "
+       "cannot be read"},
+      // It does not end.
+      {[](auto& o) { o.now = kMade + 35min, add_pod(o, "p", "Running"); },
+       "Started; none; False/JobRunning", "Job nightly-snapshot is running"},
+      {[](auto& o) { o.now = kMade + 1s + 35min; }, "Started; delete-job j-1; False/JobCreated",
+       "Job nightly-snapshot is being made again: it does not end: is the node of its Pod lost, or "
+       "is it suspended?"},
+      {[](auto& o) { o.now = kMade + 1s + 35min, o.snapshot.status.attempts = o.job->attempt = 2; },
+       "Failed; delete-job j-1; False/JobFailed",
+       "Job nightly-snapshot does not end, nor did one before: is it suspended, or are the nodes "
+       "of "
+       "its Pods lost?"},
       {[](auto& o) {
-         o.now = kMade + 84s;
-         end_job(o, "Complete");
+         o.now = kMade + 199s, add_pod(o, "p", "Running");
+         end_job(o, "FailureTarget", "DeadlineExceeded");
        },
-       "Started; none; False/JobCreated", "Job nightly-snapshot is being made"},
+       "Started; none; False/JobRunning", "Job nightly-snapshot is running"},
+      {[](auto& o) {
+         o.now = kMade + 200s, add_pod(o, "p", "Running");
+         end_job(o, "FailureTarget", "DeadlineExceeded");
+       },
+       "Started; delete-job j-1; False/JobCreated",
+       "Job nightly-snapshot is being made again: it does not end: is the node of its Pod lost, or "
+       "is it suspended?"},
       // Not there, or somebody else's.
       {[](auto& o) { o.job.reset(); }, "Started; create-job, attempt 1; False/JobCreated",
        "Job nightly-snapshot is being made"},
@@ -364,6 +394,28 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Started; create-job, attempt 1; False/ObjectRejected", "exceeded quota"},
       {[](auto& o) { o.job.reset(), o.rejected = "exceeded quota", o.now = kMade + 15min; },
        "Failed; none; False/ObjectRejected", "exceeded quota"},
+      {[](auto& o) {
+         o.job.reset(), o.rejected = "exceeded quota", o.now = kMade + 119min;
+         o.snapshot.status.attempts = 2;
+       },
+       "Started; create-job, attempt 2; False/ObjectRejected", "exceeded quota"},
+      {[](auto& o) {
+         o.job.reset(), o.rejected = "exceeded quota", o.now = kMade + 2h;
+         o.snapshot.status.attempts = 2;
+       },
+       "Failed; none; False/ObjectRejected", "exceeded quota"},
+      {[](auto& o) { o.job.reset(), o.endpoints.clear(); },
+       "Started; none; False/ClusterNotHealthy", "waiting for a member that can be asked"},
+      {[](auto& o) { o.job.reset(), o.endpoints.clear(), o.now = kMade + 15min; },
+       "Failed; none; False/QuorumLost", "the cluster has no member that could be asked"},
+      {[](auto& o) {
+         o.job.reset(), o.endpoints.clear(), o.now = kMade + 15min, o.cluster->spec.replicas = 0;
+       },
+       "Failed; none; False/ClusterPaused", "the cluster has no member that could be asked"},
+      {[](auto& o) { o.job.reset(), o.password_changing = true; },
+       "Started; none; False/ClusterNotHealthy", "waiting for a change of root's password"},
+      {[](auto& o) { o.job.reset(), o.password_changing = true, o.now = kMade + 15min; },
+       "Started; create-job, attempt 1; False/JobCreated", "Job nightly-snapshot is being made"},
       {[](auto& o) { o.job.reset(), o.snapshot.status.job_uid = "j-1"; },
        "Started; create-job, attempt 2; False/JobCreated",
        "Job nightly-snapshot is being made again: it is gone, and with it what it had to tell"},
@@ -372,10 +424,10 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        },
        "Failed; none; False/SnapshotJobLost",
        "Job nightly-snapshot was deleted before it told what became of the snapshot"},
-      {[](auto& o) { add_end(o, "p", 0, success()), o.cluster->status.cluster_id = "c2"; },
+      {[](auto& o) { add_end(o, "p", 0, success()), o.snapshot.status.cluster_id = "c2"; },
        "Failed; none; False/ClusterReplaced",
        "what was stored as s3://backups/nightly.db is of the etcd cluster 00000000000000c1, and "
-       "this one is c2"},
+       "this one was c2"},
       {[](auto& o) { o.job->ours = false; }, "Failed; none; False/ObjectRejected",
        "Job nightly-snapshot belongs to somebody else"},
       {[](auto& o) { o.job->ours = false, o.job->of_namesake = true; },
@@ -390,6 +442,10 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Job nightly-snapshot is being made"},
       {[](auto& o) { o.snapshot.status.attempts = 2, o.job->terminating = true; },
        "Started; none; False/JobCreated", "Job nightly-snapshot is being made"},
+      {[](auto& o) {
+         o.snapshot.status.attempts = 2, o.job->terminating = true, o.now = kMade + 2h;
+       },
+       "Failed; none; False/SnapshotJobLost", "Job nightly-snapshot of an attempt before stays"},
   };
   for (const Row& row : rows) {
     Observation seen = started();
@@ -455,9 +511,11 @@ TEST(SnapshotPlan, EveryObservationLeadsToASafeStep) {
     status.phase = kPhases[pick(5)];
     status.attempts = pick(3);
     status.job_uid = pick(2) == 1 ? "j-1" : "";
-    seen.now = pick(2) == 1 ? kMade + 1h : kMade + 10s;
+    constexpr std::chrono::seconds kAges[] = {10s, 1h, 3h};
+    seen.now = kMade + kAges[pick(3)];
     if (pick(2) == 1) lose_quorum(seen, 3600s);
-    if (pick(2) == 1) seen.cluster.reset();
+    if (const int there = pick(3); there == 1) seen.cluster.reset();
+    else if (there == 2) seen.endpoints.clear();
     if (const int other = pick(3); other == 1) seen.run_before = "weekly";
     else if (other == 2) seen.rejected = "exceeded quota";
     if (const int job = pick(4); job == 0) seen.job.reset();
@@ -473,14 +531,14 @@ TEST(SnapshotPlan, EveryObservationLeadsToASafeStep) {
       ++steps;
       ASSERT_EQ(create->attempt, out.status.attempts);
       ASSERT_EQ(out.status.phase, v1::kSnapshotStarted);
-      ASSERT_TRUE(seen.cluster);
+      ASSERT_TRUE(seen.cluster && !seen.endpoints.empty());
       ASSERT_TRUE(status.phase == v1::kSnapshotPending || !seen.job);
       ASSERT_LE(create->attempt, kAttemptsMax);
     }
     if (const auto* gone = std::get_if<DeleteJob>(&out.step)) {
       ++steps;
       ASSERT_TRUE(seen.job && seen.job->ours && seen.job->uid == gone->uid);
-      ASSERT_LT(std::max(seen.job->attempt, 1), out.status.attempts);
+      ASSERT_TRUE(std::max(seen.job->attempt, 1) < out.status.attempts || out.status.finished());
     }
     ASSERT_EQ(out.status.finished(), out.again == 0ms);
     if (status.finished()) ASSERT_EQ(out.status, status);

@@ -164,6 +164,19 @@ Result<Done> Reconciler::observe_job(Observation& seen) {
   const std::string uid = seen.job && seen.job->ours ? seen.job->uid : seen.snapshot.status.job_uid;
   for (const auto& pod : with_.stores.agents.in_group(seen.snapshot.metadata.key()))
     if (!uid.empty() && owned_by(pod->metadata, uid)) seen.pods.push_back(*pod);
+  const bool ended = seen.job && seen.job->ours &&
+                     (seen.job->status.is("Failed") || seen.job->status.is("Complete"));
+  return ended && !stored(seen.pods) ? list_pods(seen) : Done{};
+}
+
+/// A Job's end may be known before that of its Pods: each has its watch. What decides what the Job
+/// came to is asked for.
+Result<Done> Reconciler::list_pods(Observation& seen) {
+  const api::ObjectMeta& of = seen.snapshot.metadata;
+  auto all = with_.api.list<kube::Pod>(of.ns, std::string(v1::kSnapshotLabel) + "=" + of.name);
+  if (!all) return Error(all.error()).during("list the Pods of Job " + job_name(of.name));
+  std::erase_if(*all, [&](const auto& pod) { return !owned_by(pod.metadata, seen.job->uid); });
+  seen.pods = std::move(*all);
   return Done{};
 }
 

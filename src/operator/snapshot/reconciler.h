@@ -39,6 +39,7 @@ class Reconciler {
   Result<Done> observe(Observation& seen);
   Result<Done> observe_cluster(Observation& seen);
   Result<Done> observe_job(Observation& seen);
+  Result<Done> list_pods(Observation& seen);
   void observe_password(Observation& seen);
   Result<runtime::Requeue> pass(const Observation& seen);
   Result<Done> report(const Observation& seen, const Plan& plan);
