@@ -96,6 +96,45 @@ class CutsAtFirst final : public Wrapped {
   const bool stored_;
 };
 
+/// Takes HTTP's conditions for nothing.
+class IgnoresConditions final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<s3::Tag> put(const std::string& key, std::string_view data,
+                      const s3::PutOptions& options) override {
+    return below_.put(key, data, {.metadata = options.metadata});
+  }
+  Result<s3::Tag> complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
+                           bool) override {
+    return below_.complete(upload, parts, false);
+  }
+};
+
+/// From the second on, HEAD has no sensible answer.
+class GarblesHead final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<s3::Object> head(const std::string& key) override {
+    if (heads_++ == 0) return below_.head(key);
+    return Error{Code::Corrupt, "the answer has no ETag: is this endpoint an S3 store?"};
+  }
+
+ private:
+  int heads_ = 0;
+};
+
+/// Has other bytes of the same number in one object that it gives.
+class SwapsBytes final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<s3::Object> get(const std::string& key, const s3::GetOptions& options,
+                         const Sink& sink) override {
+    return below_.get(key, options, [&](std::string_view piece) {
+      return sink(key == kKey ? std::string(piece.size(), '?') : std::string(piece));
+    });
+  }
+};
+
 /// Does not know HTTP's conditions.
 class WithoutConditions final : public Wrapped {
  public:
@@ -258,6 +297,61 @@ TEST_F(S3DestinationTest, LeavesAloneWhatComesWhileItUploads) {
     EXPECT_EQ(stored(kManifest), "nothing");
     EXPECT_EQ(store_.unfinished("b"), 0u);
   }
+}
+
+TEST_F(S3DestinationTest, LooksOnceMoreBeforeItStores) {
+  for (const std::size_t size : {std::size_t{100}, kPart + 1})
+    for (const auto& [uid, why] : {std::pair{"uid-2", Reason::DestinationExists},
+                                   std::pair{"uid-1", Reason::DestinationFailed}}) {
+      store_.remove_bucket("b");
+      store_.make_bucket("b");
+      run([&] {
+        const auto door = store_.as({}, "b");
+        IgnoresConditions careless(*door);
+        S3Destination to(world_, log_, careless,
+                         {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "1"}});
+        ASSERT_TRUE(to.look());
+        ASSERT_TRUE(to.begin(size));
+        ASSERT_TRUE(to.write(bytes(size)));
+        S3Destination other(world_, log_, *door,
+                            {.bucket = "b", .key = kKey, .storer = {.uid = uid, .attempt = "2"}});
+        ASSERT_TRUE(upload_to(other, bytes(300)));
+        auto finished = to.finish(manifest_of(bytes(size)));
+        ASSERT_FALSE(finished);
+        EXPECT_EQ(reason_of(Side::Store, finished.error()), why);
+        to.abandon();
+      });
+      EXPECT_TRUE(stored(kKey) == bytes(300)) << uid;
+      EXPECT_TRUE(finished()) << uid;
+    }
+}
+
+TEST_F(S3DestinationTest, RemovesNothingItHasNotSeenToBeItsOwn) {
+  run([&] {
+    const auto door = store_.as({}, "b");
+    GarblesHead garbled(*door);
+    S3Destination to(world_, log_, garbled,
+                     {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "1"}});
+    ASSERT_TRUE(to.look());
+    ASSERT_TRUE(to.begin(3));
+    ASSERT_TRUE(to.write("abc"));
+    ASSERT_TRUE(door->put(kKey, "foreign", {}));
+    auto finished = to.finish(manifest_of("abc"));
+    EXPECT_EQ(reason_of(Side::Store, finished.error()), Reason::DestinationFailed);
+  });
+  EXPECT_EQ(stored(kKey), "foreign");
+}
+
+TEST_F(S3DestinationTest, ReadsBackWhatHasNoParts) {
+  run([&] {
+    const auto door = store_.as({}, "b");
+    SwapsBytes swaps(*door);
+    S3Destination to(world_, log_, swaps,
+                     {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "1"}});
+    auto report = upload_to(to, bytes(100'000));
+    EXPECT_EQ(reason(report), Reason::DestinationFailed);
+  });
+  EXPECT_FALSE(finished());
 }
 
 TEST_F(S3DestinationTest, WhatAnEarlierRunHasStoredIsTheResult) {

@@ -28,7 +28,8 @@ const std::string kSum = "sha256:41e52f9b31a346a894b86ed7d033a6fa2d199b06f43e403
 struct Script {
   Result<Status> status = Error{Code::Unavailable, "connection refused"};
   std::optional<Error> list, hash, snapshot;
-  bool auth = false;  ///< It speaks only to whom has a token.
+  bool auth = false;     ///< It speaks only to whom has a token.
+  bool forgets = false;  ///< The token that it gave first.
   int passwords = 0, snapshots = 0;
   etcd::Endpoint asked_as = {};  ///< For the snapshot.
 };
@@ -54,7 +55,8 @@ class Member final : public testing::UnscriptedEtcd {
   Result<Secret> authenticate(const std::string& name, const Secret& password) override {
     ++script_.passwords;
     if (!script_.auth) return Error{Code::Invalid, "etcdserver: authentication is not enabled"};
-    if (name == "root" && password == Secret("right")) return Secret("token");
+    const bool good = !script_.forgets || script_.passwords > 1;
+    if (name == "root" && password == Secret("right")) return Secret(good ? "token" : "forgotten");
     return Error{Code::Denied, "etcdserver: authentication failed, invalid user ID or password"};
   }
   Result<std::uint64_t> snapshot(const etcd::SnapshotSink& sink) override {
@@ -71,6 +73,8 @@ class Member final : public testing::UnscriptedEtcd {
  private:
   std::optional<Error> refusal() const {
     const bool known = endpoint_.token && *endpoint_.token == Secret("token");
+    if (script_.auth && endpoint_.token && !known)
+      return Error{Code::Denied, "etcdserver: invalid auth token"};
     if (script_.auth && !known) return Error{Code::Denied, "etcdserver: user name is empty"};
     return std::nullopt;
   }
@@ -238,6 +242,24 @@ TEST_F(TakeSnapshotTest, NobodyButOneGetsThePassword) {
   EXPECT_FALSE(report.failed()) << report.message;
   EXPECT_EQ(report.auth_enabled, true);
   EXPECT_EQ(members_["db-0"].passwords + members_["db-1"].passwords, 1);
+}
+
+TEST_F(TakeSnapshotTest, LogsInAgainWhereATokenWasForgotten) {
+  authentication(true);
+  task_.etcd.hosts = {"db-0"};
+  members_["db-0"].forgets = true;
+  const AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(members_["db-0"].passwords, 2);
+}
+
+TEST_F(TakeSnapshotTest, ACertificateThatIsRenewedIsWaitedFor) {
+  for (auto& [host, script] : members_) script.status = Error{Code::Denied, "TLS: expired"};
+  const AgentReport report = take([&](Fiber&) {
+    (void)world_.sleep(3s);
+    members_["db-1"].status = up(2);
+  });
+  EXPECT_FALSE(report.failed()) << report.message;
 }
 
 TEST_F(TakeSnapshotTest, APasswordIsNotNeededWhereNobodyIsAsked) {

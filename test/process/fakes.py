@@ -191,7 +191,7 @@ class Bucket:
             return 412, {}, self.xml("Error", Code="PreconditionFailed")
         if method == "POST":
             parts, metadata = self.uploads.pop(query["uploadId"])
-            self.objects[path] = b"".join(parts[number] for number in sorted(parts)), metadata
+            self.objects[path] = b"".join(parts[number] for number in sorted(parts)), {**metadata, "etag": '"parts"'}
             return 200, {}, self.xml("CompleteMultipartUploadResult", ETag='"parts"')
         if method == "PUT":
             self.objects[path] = body, metadata
