@@ -110,9 +110,10 @@ class Cut:
             pass  # The other direction has ended.
         for end in (source, target):
             try:
-                end.shutdown(socket.SHUT_RDWR)
+                end.shutdown(socket.SHUT_RDWR)  # The other direction wakes up.
             except OSError:
                 pass
+            end.close()  # What comes after this is refused, not kept.
 
     def stop(self):
         self.listener.close()
