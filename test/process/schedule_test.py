@@ -189,8 +189,10 @@ class Schedule(unittest.TestCase):
         self.assertGreater(found, len(questions) / 4, "too few of these expressions run at all")
 
     def test_a_rare_day_is_found(self):
-        for text, start, day in (("0 0 29 2 *", at(2028, 3, 1), (2032, 2, 29)), ("0 0 29 2 *", at(2096, 3, 1), (2104, 2, 29)),
-                                 ("@yearly", at(2026, 1, 1), (2027, 1, 1)), ("59 23 31 12 ?", at(2026, 1, 1), (2026, 12, 31, 23, 59))):
+        for text, start, day in (("0 0 29 2 *", at(2028, 3, 1), (2032, 2, 29)),
+                                 ("0 0 29 2 *", at(2096, 3, 1), (2104, 2, 29)),
+                                 ("@yearly", at(2026, 1, 1), (2027, 1, 1)),
+                                 ("59 23 31 12 ?", at(2026, 1, 1), (2026, 12, 31, 23, 59))):
             self.assertEqual(ask([("runs", "UTC", start, start * 2, 1, text)]), [[str(at(*day))]], text)
         leap = [y for y in range(2027, 2127) if calendar.isleap(y)]
         answer = ask([("runs", "UTC", at(2026, 3, 1), at(2126, 3, 1), 100, "30 12 29 FEB *")])[0]
