@@ -37,8 +37,10 @@ struct Window {
 
 /// The first whole minute later than `after` at which the zone's clocks show a time that matches.
 /// So, as with CronJob: a time that clocks skip when they are put forward has no run that day, and
-/// one that they show twice has two. (robfig/cron leaves out whole days in some zones that skip
-/// midnight; this does not.) Nothing within nine years: nullopt.
+/// one that they show twice has two. Other than CronJob where robfig/cron loses count: in zones
+/// that skip midnight (Havana, Cairo) it runs on the day of the change though it is not taken,
+/// and where clocks move at a part of an hour (Chatham, Lord Howe) it leaves out runs.
+/// Nothing within nine years: nullopt.
 std::optional<WallTime> next_run(const Cron&, const TimeZone&, WallTime after);
 
 /// The oldest runs in the window, at most so many.

@@ -41,6 +41,7 @@ TEST(Cron, SaysTheSameInManyWays) {
       {"5-30/20 * * * *", "5,25 * * * *"},
       {"007 00-00 * * *", "7 0 * * *"},
       {"*/1 * * * *", "* * * * *"},
+      {"0 0 *,13 * fri", "0 0 * * fri"},
       {"30/2000000000 * * * *", "30 * * * *"},
   };
   for (const auto& row : rows) EXPECT_EQ(cron(row.one), cron(row.other)) << row.one;
