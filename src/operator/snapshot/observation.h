@@ -36,6 +36,20 @@ struct JobSeen {
   }
 };
 
+/// Why no Job could be made, and since when: of this process, so that one that was away tries
+/// first.
+struct Rejection {
+  std::string why;
+  WallTime since;
+  bool operator==(const Rejection&) const = default;
+
+  static auto describe() {
+    using S = Rejection;
+    return api::object("Why there is no Job.", std::tuple{api::required("why", &S::why, ""),
+                                                          api::required("since", &S::since, "")});
+  }
+};
+
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdSnapshot snapshot;
@@ -48,8 +62,8 @@ struct Observation {
   std::string run_before;          ///< The EtcdDefrag whose turn it is.
   bool run_under_way = false;      ///< It is Running.
   std::optional<JobSeen> job;
-  std::vector<kube::Pod> pods;  ///< Of that Job, or of the one that the status names.
-  std::string rejected;         ///< Why the API server did not take the Job.
+  std::vector<kube::Pod> pods;        ///< Of that Job, or of the one that the status names.
+  std::optional<Rejection> rejected;  ///< Of the Job that is to be made.
   bool operator==(const Observation&) const = default;
 
   static auto describe() {
@@ -64,7 +78,7 @@ struct Observation {
             api::sparse("passwordChanging", &S::password_changing, ""),
             api::sparse("runBefore", &S::run_before, ""),
             api::sparse("runUnderWay", &S::run_under_way, ""), api::optional("job", &S::job, ""),
-            api::sparse("pods", &S::pods, ""), api::sparse("rejected", &S::rejected, "")});
+            api::sparse("pods", &S::pods, ""), api::optional("rejected", &S::rejected, "")});
   }
 };
 

@@ -167,10 +167,17 @@ class Taking {
   }
   bool lasts_too_long() const { return seen_.now - told_since() >= kStartedMax; }
 
+  /// The one that it began with. A status of before may not say, nor one whose field the API server
+  /// drops: then the cluster's own.
+  std::string wanted_cluster_id() const {
+    const std::string& begun_with = seen_.snapshot.status.cluster_id;
+    return begun_with.empty() && seen_.cluster ? seen_.cluster->status.cluster_id : begun_with;
+  }
+
   /// Without TLS a name in DNS is all that an agent knows its etcd by, and an address is soon
   /// somebody else's.
   void is_stored(const AgentReport& report) {
-    const std::string& wanted = status().cluster_id;
+    const std::string wanted = wanted_cluster_id();
     if (wanted.empty() || report.cluster_id == wanted) return complete(report);
     (void)fail({"False", v1::kClusterReplaced,
                 "what was stored as " + report.uri + " is of the etcd cluster " +
@@ -204,25 +211,33 @@ class Taking {
     if (!status().job_uid.empty()) count_attempt("it is gone, and with it what it had to tell");
     if (!cluster_is_there() || !can_be_asked()) return;
     status().attempts = std::max(status().attempts, 1);
-    if (!seen_.rejected.empty()) {
-      if (gives_up()) return void(fail({"False", v1::kObjectRejected, seen_.rejected}));
-      say({"False", v1::kObjectRejected, seen_.rejected});
+    status().cluster_id = wanted_cluster_id();
+    if (seen_.rejected) {
+      const Verdict why{"False", v1::kObjectRejected, seen_.rejected->why};
+      if (cannot_be_made(*seen_.rejected)) return void(fail(why));
+      say(why);
     }
     create();
   }
 
   /// The second Job may find all stored, and is worth a longer wait.
-  bool gives_up() const {
-    return lasts_too_long() || (overdue() && out_.status.attempts < kAttemptsMax);
+  bool worth_waiting() const { return out_.status.attempts >= kAttemptsMax; }
+  /// Not counted from when it was first told of: it may have waited for its turn until now.
+  bool cannot_be_made(const Rejection& rejected) const {
+    const auto tried = seen_.now - rejected.since;
+    return lasts_too_long() ? tried >= kRefusedMin : tried >= kWaitMax && !worth_waiting();
   }
 
   /// An agent without anybody to ask would fail for good.
   bool can_be_asked() {
-    if (!seen_.endpoints.empty() && (!seen_.password_changing || gives_up())) return true;
-    if (!seen_.endpoints.empty())
-      return wait(v1::kClusterNotHealthy, "waiting for a change of root's password");
+    if (seen_.endpoints.empty()) return nobody_to_ask();
+    if (!seen_.password_changing || lasts_too_long() || (overdue() && !worth_waiting()))
+      return true;
+    return wait(v1::kClusterNotHealthy, "waiting for a change of root's password");
+  }
+  bool nobody_to_ask() {
     const bool paused = seen_.cluster->spec.replicas == 0;
-    if (gives_up())
+    if (lasts_too_long())
       return fail({"False", paused ? v1::kClusterPaused : v1::kQuorumLost,
                    "the cluster has no member that could be asked"});
     return wait(v1::kClusterNotHealthy, "waiting for a member that can be asked");
@@ -238,12 +253,16 @@ class Taking {
     (void)wait(v1::kObjectRejected, job() + " is of an EtcdSnapshot before, and about to go");
   }
 
-  /// A finalizer of somebody else may keep it.
-  void clear_away() {
-    if (lasts_too_long())
-      return void(fail({"False", v1::kSnapshotJobLost, job() + " of an attempt before stays"}));
+  void delete_job() {
     if (!seen_.job->terminating) out_.step = DeleteJob{seen_.job->uid};
     out_.again = seen_.job->terminating ? kLookAgain : kFollowUp;
+  }
+  /// A finalizer of somebody else may keep it.
+  void clear_away() {
+    delete_job();
+    if (!lasts_too_long()) return;
+    (void)fail({"False", v1::kSnapshotJobLost, job() + " of an attempt before stays"});
+    out_.again = 0ms;
   }
 
   void count_attempt(const std::string& why) {
@@ -253,7 +272,7 @@ class Taking {
   }
   void repeat(const std::string& why) {
     count_attempt(why);
-    clear_away();
+    delete_job();
   }
 
   void failed_with(const kube::JobCondition& failed) {

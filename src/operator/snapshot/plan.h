@@ -15,6 +15,8 @@ namespace etcdop::snapshot {
 inline constexpr std::chrono::seconds kQuorumLossMax{60};
 /// That something is waited for in vain: a cluster on its way, a Job that is refused.
 inline constexpr std::chrono::minutes kWaitMax{15};
+/// However late it is by then, a Job that cannot be made is tried for so long.
+inline constexpr std::chrono::seconds kRefusedMin{60};
 /// Of one Job. Kubernetes ends it after 30 minutes, unless a node is lost under its Pod (it waits
 /// for that one to end) or somebody has suspended it.
 inline constexpr std::chrono::minutes kJobMax{35};

@@ -115,6 +115,12 @@ std::string failure(const char* reason, const char* message) {
   return to_text(out);
 }
 
+/// Its Job cannot be made, since then.
+void reject(Observation& seen, std::chrono::seconds since) {
+  seen.job.reset();
+  seen.rejected = {"exceeded quota", kMade + since};
+}
+
 void end_job(Observation& seen, const char* type, const char* reason = "") {
   seen.job->status.conditions.push_back({type, "True", reason, "", at(80s)});
 }
@@ -390,26 +396,27 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Started; create-job, attempt 1; False/JobCreated", "Job nightly-snapshot is being made"},
       {[](auto& o) { o.job.reset(), o.cluster.reset(); }, "Failed; none; False/ClusterNotFound",
        "there is no EtcdCluster db"},
-      {[](auto& o) { o.job.reset(), o.rejected = "exceeded quota"; },
+      {[](auto& o) { reject(o, 1s); }, "Started; create-job, attempt 1; False/ObjectRejected",
+       "exceeded quota"},
+      {[](auto& o) { reject(o, 1s), o.now = kMade + 15min + 1s; },
+       "Failed; none; False/ObjectRejected", "exceeded quota"},
+      // It had waited before, and what it is refused for may pass.
+      {[](auto& o) { reject(o, 1h), o.now = kMade + 1h + 899s; },
        "Started; create-job, attempt 1; False/ObjectRejected", "exceeded quota"},
-      {[](auto& o) { o.job.reset(), o.rejected = "exceeded quota", o.now = kMade + 15min; },
+      {[](auto& o) { reject(o, 3h), o.now = kMade + 3h + 59s; },
+       "Started; create-job, attempt 1; False/ObjectRejected", "exceeded quota"},
+      {[](auto& o) { reject(o, 3h), o.now = kMade + 3h + 60s; },
        "Failed; none; False/ObjectRejected", "exceeded quota"},
-      {[](auto& o) {
-         o.job.reset(), o.rejected = "exceeded quota", o.now = kMade + 119min;
-         o.snapshot.status.attempts = 2;
-       },
+      {[](auto& o) { reject(o, 1s), o.now = kMade + 119min, o.snapshot.status.attempts = 2; },
        "Started; create-job, attempt 2; False/ObjectRejected", "exceeded quota"},
-      {[](auto& o) {
-         o.job.reset(), o.rejected = "exceeded quota", o.now = kMade + 2h;
-         o.snapshot.status.attempts = 2;
-       },
+      {[](auto& o) { reject(o, 1s), o.now = kMade + 2h, o.snapshot.status.attempts = 2; },
        "Failed; none; False/ObjectRejected", "exceeded quota"},
-      {[](auto& o) { o.job.reset(), o.endpoints.clear(); },
+      {[](auto& o) { o.job.reset(), o.endpoints.clear(), o.now = kMade + 119min; },
        "Started; none; False/ClusterNotHealthy", "waiting for a member that can be asked"},
-      {[](auto& o) { o.job.reset(), o.endpoints.clear(), o.now = kMade + 15min; },
+      {[](auto& o) { o.job.reset(), o.endpoints.clear(), o.now = kMade + 2h; },
        "Failed; none; False/QuorumLost", "the cluster has no member that could be asked"},
       {[](auto& o) {
-         o.job.reset(), o.endpoints.clear(), o.now = kMade + 15min, o.cluster->spec.replicas = 0;
+         o.job.reset(), o.endpoints.clear(), o.now = kMade + 2h, o.cluster->spec.replicas = 0;
        },
        "Failed; none; False/ClusterPaused", "the cluster has no member that could be asked"},
       {[](auto& o) { o.job.reset(), o.password_changing = true; },
@@ -425,6 +432,13 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Failed; none; False/SnapshotJobLost",
        "Job nightly-snapshot was deleted before it told what became of the snapshot"},
       {[](auto& o) { add_end(o, "p", 0, success()), o.snapshot.status.cluster_id = "c2"; },
+       "Failed; none; False/ClusterReplaced",
+       "what was stored as s3://backups/nightly.db is of the etcd cluster 00000000000000c1, and "
+       "this one was c2"},
+      {[](auto& o) {  // As an older operator began it.
+         add_end(o, "p", 0, success()), o.snapshot.status.cluster_id = "";
+         o.cluster->status.cluster_id = "c2";
+       },
        "Failed; none; False/ClusterReplaced",
        "what was stored as s3://backups/nightly.db is of the etcd cluster 00000000000000c1, and "
        "this one was c2"},
@@ -446,6 +460,17 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
          o.snapshot.status.attempts = 2, o.job->terminating = true, o.now = kMade + 2h;
        },
        "Failed; none; False/SnapshotJobLost", "Job nightly-snapshot of an attempt before stays"},
+      {[](auto& o) { o.snapshot.status.attempts = 2, o.now = kMade + 2h; },
+       "Failed; delete-job j-1; False/SnapshotJobLost",
+       "Job nightly-snapshot of an attempt before stays"},
+      {[](auto& o) {  // It has to be made again, and nobody has tried to delete it yet.
+         o.now = kMade + 2h;
+         add_end(o, "p", 3, failure(v1::kEtcdCredentialsRejected, "wrong password"));
+         end_job(o, "Failed", "PodFailurePolicy");
+       },
+       "Started; delete-job j-1; False/JobCreated",
+       "Job nightly-snapshot is being made again: etcd did not take root's password, which may "
+       "just have been changed"},
   };
   for (const Row& row : rows) {
     Observation seen = started();
@@ -484,6 +509,23 @@ TEST(SnapshotPlan, AReportOfAnAgentThatFailedIsNoArtifact) {
   EXPECT_EQ(plan(seen).status.artifact, std::nullopt);
 }
 
+TEST(SnapshotPlan, OneThatWasTakenOverIsOfTheClusterThatItsJobIsMadeFor) {
+  Observation seen = started();
+  seen.job.reset();
+  seen.snapshot.status.cluster_id = "";
+  EXPECT_EQ(plan(seen).status.cluster_id, "00000000000000c1");
+  seen.snapshot.status.cluster_id = "c2";
+  EXPECT_EQ(plan(seen).status.cluster_id, "c2") << "it began with that one";
+}
+
+TEST(SnapshotPlan, WhatIsStoredIsBelievedWhereNobodyKnowsOfWhichClusterItIs) {
+  Observation seen = started();
+  add_end(seen, "p", 0, success());
+  seen.snapshot.status.cluster_id = "";
+  seen.cluster.reset();
+  EXPECT_EQ(told(plan(seen)), "Complete; none; True/SnapshotStored");
+}
+
 TEST(SnapshotPlan, TheJobThatIsSeenIsRecorded) { EXPECT_EQ(plan(started()).status.job_uid, "j-1"); }
 
 TEST(SnapshotPlan, WhatHasEndedStaysAsItIs) {
@@ -517,7 +559,7 @@ TEST(SnapshotPlan, EveryObservationLeadsToASafeStep) {
     if (const int there = pick(3); there == 1) seen.cluster.reset();
     else if (there == 2) seen.endpoints.clear();
     if (const int other = pick(3); other == 1) seen.run_before = "weekly";
-    else if (other == 2) seen.rejected = "exceeded quota";
+    else if (other == 2) seen.rejected = {"exceeded quota", kMade};
     if (const int job = pick(4); job == 0) seen.job.reset();
     else seen.job->ours = job != 1, seen.job->terminating = job == 3;
     if (seen.job) seen.job->attempt = pick(3);

@@ -89,7 +89,7 @@ Result<runtime::Requeue> Reconciler::pass(const Observation& seen) {
   if (const Duration wait = jobs_.wait(key, kJobWrite, with_.executor.now()); wait > Duration(0))
     return runtime::Requeue{wait};
   const auto acted = act(seen, todo);
-  if (jobs_.note(key, kJobWrite, acted, with_.executor.now())) return runtime::Requeue{kAgainSoon};
+  if (note_job(seen, todo, acted)) return runtime::Requeue{kAgainSoon};
   if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
   if (!acted) {
     with_.log.warn("snapshot has to try again", {{"snapshot", to_string(key)},
@@ -109,7 +109,7 @@ Result<Done> Reconciler::observe(Observation& seen) {
   observe_password(seen);
   if (seen.snapshot.status.phase == v1::kSnapshotStarted)
     if (auto ok = observe_job(seen); !ok) return ok;
-  seen.rejected = jobs_.why(seen.snapshot.metadata.key());
+  observe_rejection(seen);
   seen.run_before = run_before(with_.stores, seen.snapshot);
   seen.run_under_way = !run_under_way(with_.stores, seen.snapshot).empty();
   return Done{};
@@ -145,6 +145,14 @@ void Reconciler::observe_password(Observation& seen) {
   if (password.empty()) return;
   seen.password_secret = name;
   seen.password_changing = !next.empty() && next != password;
+}
+
+/// A Job that is there was made, whatever the answer was.
+void Reconciler::observe_rejection(Observation& seen) {
+  const auto known = rejected_.find(seen.snapshot.metadata.key());
+  if (known == rejected_.end()) return;
+  if (seen.job) rejected_.erase(known);
+  else seen.rejected = known->second;
 }
 
 /// The watch may be behind, and does not tell of a Job of somebody else: what it does not know is
@@ -246,6 +254,21 @@ Result<Done> Reconciler::delete_job(const Observation& seen, const DeleteJob& st
   return Done{};
 }
 
+/// Whatever keeps a Job from being made is told: a webhook that is down refuses nothing, and may
+/// stay down. Its words may change with each try; a refusal's are worth more. True if it is news.
+bool Reconciler::note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted) {
+  const api::ObjectKey key = seen.snapshot.metadata.key();
+  if (std::holds_alternative<CreateJob>(plan.step) && !acted.failed_with(Code::Cancelled)) {
+    if (acted) {
+      rejected_.erase(key);
+    } else {
+      const auto [known, first] = rejected_.try_emplace(key, Rejection{"", seen.now});
+      if (first || refused(acted)) known->second.why = acted.error().message;
+    }
+  }
+  return jobs_.note(key, kJobWrite, acted, with_.executor.now());
+}
+
 void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
   const api::ObjectKey key = seen.snapshot.metadata.key();
   const std::string says = to_string(plan.step);
@@ -261,6 +284,7 @@ void Reconciler::forget_gone() {
     if (there && !there->status.finished()) return false;
     statuses_.forget(known.first);
     jobs_.forget(known.first);
+    rejected_.erase(known.first);
     if (with_.flight) with_.flight->gone(v1::EtcdSnapshot::resource.kind, known.first);
     return true;
   });

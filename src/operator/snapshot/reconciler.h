@@ -41,11 +41,13 @@ class Reconciler {
   Result<Done> observe_job(Observation& seen);
   Result<Done> list_pods(Observation& seen);
   void observe_password(Observation& seen);
+  void observe_rejection(Observation& seen);
   Result<runtime::Requeue> pass(const Observation& seen);
   Result<Done> report(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Plan& plan);
   Result<Done> create_job(const Observation& seen, const CreateJob& step);
   Result<Done> delete_job(const Observation& seen, const DeleteJob& step);
+  bool note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted);
   void tell(const Observation& seen, const Plan& plan) const;
   void log_plan(const Observation& seen, const Plan& plan);
   void forget_gone();
@@ -54,6 +56,7 @@ class Reconciler {
   const std::string image_;
   std::map<api::ObjectKey, std::string> planned_;  ///< What the log said last of those not ended.
   Refusals statuses_, jobs_;                       ///< Of both kinds of writes.
+  std::map<api::ObjectKey, Rejection> rejected_;   ///< Whose Job cannot be made.
 };
 
 }  // namespace etcdop::snapshot

@@ -447,6 +447,63 @@ TEST_F(SnapshotReconciler, AJobThatIsRefusedIsToldAndTriedAgainAndThenNot) {
   EXPECT_EQ(told(), "Failed False/ObjectRejected");
 }
 
+TEST_F(SnapshotReconciler, AJobThatAWebhookWhichIsDownKeepsFromBeingMadeIsToldAndThenGivenUp) {
+  put_snapshot();
+  ASSERT_TRUE(pass());
+  int tries = 0;
+  api.before([&](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Create) return std::nullopt;
+    return Error{Code::Lost, "failed calling webhook, try " + std::to_string(++tries)};
+  });
+  ASSERT_TRUE(pass());
+  ASSERT_TRUE(later());
+  EXPECT_EQ(told(), "Started False/ObjectRejected");
+  EXPECT_EQ(message(), "create Job nightly-snapshot: failed calling webhook, try 1");
+  api.forget_requests();
+  for (int i = 0; i < 80; ++i) ASSERT_TRUE(later());
+  EXPECT_EQ(told(), "Started False/ObjectRejected");
+  EXPECT_EQ(api.requests("patch"), 0) << "words that change with each try are said once";
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(later());
+  EXPECT_EQ(told(), "Failed False/ObjectRejected");
+}
+
+TEST_F(SnapshotReconciler, OneThatWaitedForItsTurnIsNotGivenUpAtTheFirstRefusal) {
+  v1::EtcdDefrag run;
+  run.metadata.name = "weekly";
+  run.metadata.ns = "prod";
+  run.metadata.uid = "d-1";
+  run.spec.cluster_ref.name = "db";
+  run.status.phase = v1::kDefragRunning;
+  stores.defrags.saw(run);
+  put_snapshot();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
+  stores.defrags.saw_deleted(run);
+  api.before(fails(kube::Verb::Create, Code::Denied));
+  ASSERT_TRUE(later(20min));
+  ASSERT_TRUE(later(200ms));
+  EXPECT_EQ(told(), "Started False/ObjectRejected");
+  api.before(nullptr);
+  ASSERT_TRUE(later());
+  EXPECT_TRUE(job());
+}
+
+TEST_F(SnapshotReconciler, ARefusalIsForgottenOnceThereIsAJob) {
+  put_snapshot();
+  ASSERT_TRUE(pass());
+  api.after(fails(kube::Verb::Create, Code::Lost));
+  ASSERT_TRUE(pass());
+  ASSERT_TRUE(later());
+  EXPECT_EQ(told(), "Started False/JobRunning");
+  end_job("Complete");
+  api.after(nullptr);
+  ASSERT_TRUE(later(20min));
+  EXPECT_EQ(told(), "Started False/JobCreated");
+  ASSERT_TRUE(later());
+  EXPECT_EQ(told(), "Started False/JobCreated") << "what the first was told is not the second's";
+  EXPECT_TRUE(job());
+  EXPECT_EQ(now().status.attempts, 2);
+}
+
 TEST_F(SnapshotReconciler, AClusterThatWasMadeInTheSameMomentIsLookedFor) {
   stores.clusters.saw_deleted({"prod", "db"}, "c-1");
   api.put(v1::EtcdCluster::resource, {{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
