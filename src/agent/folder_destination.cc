@@ -37,39 +37,43 @@ Result<Done> FolderDestination::open() {
   return Done{};
 }
 
-/// Whether the name is this EtcdSnapshot's, if anything is there.
-Result<bool> FolderDestination::is_ours() {
+/// Whose the name is, if anything is there; nullopt: nobody's.
+Result<std::optional<std::string>> FolderDestination::read_owner() {
   auto uid = folder_->read(uid_file());
-  if (uid.failed_with(Code::NotFound)) return false;
+  if (uid.failed_with(Code::NotFound)) return std::optional<std::string>();
   if (!uid) return uid.error();
   while (uid->ends_with('\n')) uid->pop_back();
-  return *uid == options_.storer.uid;
+  return std::optional(std::move(*uid));
 }
 
-Result<std::optional<AgentReport>> FolderDestination::finished(std::uint64_t size) {
+/// What is there whole; nullopt: nothing.
+Result<std::optional<AgentReport>> FolderDestination::finished() {
   const std::optional<AgentReport> nothing;
+  auto size = folder_->size_of(options_.file_name);
+  if (!size) return size.error();
+  if (!*size) return nothing;
   auto text = folder_->read(manifest_file());
   if (text.failed_with(Code::NotFound)) return nothing;
   if (!text) return text.error();
   auto manifest = to_manifest(*text);
   const bool whole = manifest && manifest->snapshot_uid == options_.storer.uid &&
                      manifest->report.uri == uri() &&
-                     static_cast<std::uint64_t>(manifest->report.size_bytes) == size;
+                     static_cast<std::uint64_t>(manifest->report.size_bytes) == **size;
   if (!whole) return nothing;
   return std::optional(manifest->report);
 }
 
 /// AlreadyExists: the name is somebody else's. Looks what is there of ours.
 Result<Done> FolderDestination::must_be_free() {
-  auto ours = is_ours();
-  if (!ours) return ours.error();
-  marked_ = *ours;
+  auto owner = read_owner();
+  if (!owner) return owner.error();
+  owner_ = std::move(*owner);
   for (const auto& [name, there] : {std::pair{options_.file_name, &data_is_there_},
                                     std::pair{manifest_file(), &manifest_is_there_}}) {
     auto size = folder_->size_of(name);
     if (!size) return size.error();
     *there = size->has_value();
-    if (*there && !marked_)
+    if (*there && !is_ours())
       return Error{Code::AlreadyExists,
                    "the volume has " + name + " already, which is not of this EtcdSnapshot"};
   }
@@ -79,10 +83,18 @@ Result<Done> FolderDestination::must_be_free() {
 Result<std::optional<AgentReport>> FolderDestination::look() {
   if (auto opened = open(); !opened) return opened.error();
   if (auto free = must_be_free(); !free) return free.error();
-  auto size = folder_->size_of(options_.file_name);
-  if (!size) return size.error();
-  if (!*size) return std::optional<AgentReport>();
-  return finished(**size);
+  return finished();
+}
+
+/// look() was long ago: what was stored since then stays.
+Result<Done> FolderDestination::must_be_as_seen() {
+  const bool data_was_there = data_is_there_;
+  if (auto free = must_be_free(); !free) return free;
+  auto whole = finished();
+  if (!whole) return whole.error();
+  if (*whole || (data_is_there_ && !data_was_there))
+    return Error{Code::Conflict, uri() + " was stored by another run of this agent meanwhile"};
+  return Done{};
 }
 
 /// What earlier runs for this EtcdSnapshot have left.
@@ -105,36 +117,57 @@ Result<Done> FolderDestination::begin(std::uint64_t) {
 
 Result<Done> FolderDestination::write(std::string_view bytes) { return file_->write(bytes); }
 
-Result<Done> FolderDestination::write_small(const std::string& name, const std::string& text) {
+Result<Done> FolderDestination::write_small(const std::string& name, const std::string& text,
+                                            Folder::Replace replace) {
   const std::string temporary_name = temporary() + ".json";
   if (auto removed = folder_->remove(temporary_name); !removed) return removed;
   auto file = folder_->create(temporary_name, kFactsMode);
   if (!file) return file.error();
   if (auto written = file->write(text); !written) return written;
   if (auto on_disk = file->finish(); !on_disk) return on_disk;
-  if (auto named = folder_->rename(temporary_name, name, Folder::Replace::Yes); !named)
-    return named;
+  if (auto named = folder_->rename(temporary_name, name, replace); !named) return named;
   return folder_->sync();
 }
 
-/// The name was free when it began; that was long ago.
+/// Makes the name ours. Conflict: somebody else does that at the same time; who gets it, nobody
+/// knows yet.
+Result<Done> FolderDestination::mark() {
+  const Error conflict{Code::Conflict, uri() + " is being stored by somebody else as well"};
+  const auto replace = owner_ ? Folder::Replace::Yes : Folder::Replace::No;
+  auto marked = write_small(uid_file(), options_.storer.uid, replace);
+  if (marked.failed_with(Code::AlreadyExists)) return conflict;
+  if (!marked) return marked;
+  auto owner = read_owner();  // That took a while, if the disk is slow.
+  if (!owner) return owner.error();
+  return *owner == options_.storer.uid ? Result<Done>(Done{}) : conflict;
+}
+
+void FolderDestination::unmark() {
+  auto owner = read_owner();
+  if (owner && *owner == options_.storer.uid) (void)folder_->remove(uid_file());
+}
+
+/// What is written gets its name.
+Result<Done> FolderDestination::publish() {
+  const bool marks = !is_ours();
+  if (marks)
+    if (auto marked = mark(); !marked) return marked;
+  const auto replace = data_is_there_ ? Folder::Replace::Yes : Folder::Replace::No;
+  auto named = folder_->rename(temporary(), options_.file_name, replace);
+  // Somebody was faster: what is there is not to become ours.
+  if (marks && named.failed_with(Code::AlreadyExists)) unmark();
+  if (!named) return named;
+  return folder_->sync();
+}
+
 Result<Done> FolderDestination::finish(Manifest manifest) {
   if (auto on_disk = file_->finish(); !on_disk) return on_disk;
-  if (auto free = must_be_free(); !free) return free;
+  if (auto same = must_be_as_seen(); !same) return same;
   if (manifest_is_there_)
     if (auto removed = folder_->remove(manifest_file()); !removed) return removed;
-  const bool marks = !marked_;
-  if (marks)
-    if (auto marked = write_small(uid_file(), options_.storer.uid); !marked) return marked;
-  const auto replace = data_is_there_ ? Folder::Replace::Yes : Folder::Replace::No;
-  if (auto named = folder_->rename(temporary(), options_.file_name, replace); !named) {
-    // Somebody was faster: what is there is not to become ours.
-    if (marks && named.failed_with(Code::AlreadyExists)) (void)folder_->remove(uid_file());
-    return named;
-  }
-  if (auto on_disk = folder_->sync(); !on_disk) return on_disk;
+  if (auto published = publish(); !published) return published;
   manifest.attempt = options_.storer.attempt;
-  return write_small(manifest_file(), to_text(manifest));
+  return write_small(manifest_file(), to_text(manifest), Folder::Replace::Yes);
 }
 
 void FolderDestination::abandon() {

@@ -35,17 +35,22 @@ class FolderDestination final : public Destination {
   std::string uid_file() const { return options_.file_name + ".uid"; }
   std::string manifest_file() const { return options_.file_name + kManifestSuffix; }
   Result<Done> open();
-  Result<bool> is_ours();
+  Result<std::optional<std::string>> read_owner();
+  bool is_ours() const { return owner_ == options_.storer.uid; }
   Result<Done> must_be_free();
-  Result<std::optional<AgentReport>> finished(std::uint64_t size);
+  Result<Done> must_be_as_seen();
+  Result<std::optional<AgentReport>> finished();
   Result<Done> sweep();
   /// Whole or not at all.
-  Result<Done> write_small(const std::string& name, const std::string& text);
+  Result<Done> write_small(const std::string& name, const std::string& text, Folder::Replace);
+  Result<Done> mark();
+  void unmark();
+  Result<Done> publish();
 
   const Options options_;
   std::optional<Folder> folder_;
   std::optional<NewFile> file_;                             // Under the temporary name.
-  bool marked_ = false;                                     // The name is this uid's.
+  std::optional<std::string> owner_;                        // Uid whose the name is, when read.
   bool data_is_there_ = false, manifest_is_there_ = false;  // Not whole, if this goes on.
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,29 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
+
+namespace {
+/// For what others do while a FolderDestination waits for the disk: one for each fsync() that
+/// comes; an empty one does nothing.
+std::vector<std::function<void()>>& while_it_waits() {
+  static std::vector<std::function<void()>> out;
+  return out;
+}
+}  // namespace
+
+/// In place of the C library's.
+extern "C" int fsync(int file) {
+  auto& others = while_it_waits();
+  if (others.empty()) return static_cast<int>(syscall(SYS_fsync, file));
+  const std::function<void()> next = std::move(others.front());
+  others.erase(others.begin());
+  const auto later = std::exchange(others, {});  // Theirs are ordinary ones.
+  if (next) next();
+  others = later;
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
 
 namespace etcdop::agent {
 namespace {
@@ -152,6 +175,66 @@ TEST_F(FolderDestinationTest, LeavesAloneAWholeSnapshotThatComesMeanwhile) {
   EXPECT_EQ(text("nightly.db"), "other data");
   EXPECT_EQ(text("nightly.db.uid"), "uid-2");
   EXPECT_EQ(text("nightly.db.json"), manifest);
+}
+
+TEST_F(FolderDestinationTest, LeavesAloneWhatAnotherRunOfItsUidHasStoredMeanwhile) {
+  const auto expect_left = [&] {
+    FolderDestination to = destination(), other = destination();
+    ASSERT_TRUE(to.look());
+    ASSERT_TRUE(to.begin(0));
+    ASSERT_TRUE(to.write("data"));
+    ASSERT_TRUE(store_to(other, "other data"));
+    const std::string manifest = text("nightly.db.json");
+    EXPECT_TRUE(to.finish(manifest_of(to, "data")).failed_with(Code::Conflict));
+    to.abandon();
+    EXPECT_EQ(files(), whole_);
+    EXPECT_EQ(text("nightly.db"), "other data");
+    EXPECT_EQ(text("nightly.db.json"), manifest);
+  };
+  expect_left();
+  fs::remove(mount_ + "/nightly.db.json");
+  expect_left();
+}
+
+TEST_F(FolderDestinationTest, LeavesAloneDataOfAnotherRunThatHasNoManifestYet) {
+  FolderDestination to = destination();
+  ASSERT_TRUE(to.look());
+  ASSERT_TRUE(to.begin(0));
+  ASSERT_TRUE(to.write("data"));
+  put("nightly.db.uid", "uid-1");
+  put("nightly.db", "other data");
+  EXPECT_TRUE(to.finish(manifest_of(to, "data")).failed_with(Code::Conflict));
+  EXPECT_EQ(text("nightly.db"), "other data");
+}
+
+/// The disk is waited for: with the data, with the mark, and with its name.
+TEST_F(FolderDestinationTest, OfTwoThatFinishAtOnceOneHasAllOfIt) {
+  const auto other_stores = [&] { ASSERT_TRUE(store("other data", "uid-2")); };
+  for (const std::vector<std::function<void()>>& waits :
+       {std::vector<std::function<void()>>{other_stores},
+        {nullptr, other_stores},
+        {nullptr, nullptr, other_stores}}) {
+    while_it_waits() = waits;
+    EXPECT_FALSE(store("data")) << waits.size();
+    EXPECT_EQ(files(), whole_) << waits.size();
+    EXPECT_EQ(text("nightly.db"), "other data") << waits.size();
+    EXPECT_EQ(text("nightly.db.uid"), "uid-2") << waits.size();
+    for (const std::string& name : whole_) fs::remove(mount_ + "/" + name);
+  }
+}
+
+TEST_F(FolderDestinationTest, ANameThatSomebodyElseIsTakingIsLeftToThem) {
+  while_it_waits() = {nullptr, nullptr, [&] { put("nightly.db.uid", "uid-2"); }};
+  auto stored = store("data");
+  EXPECT_TRUE(stored.failed_with(Code::Conflict)) << "they may have been killed: again may help";
+  EXPECT_EQ(files(), std::vector<std::string>{"nightly.db.uid"});
+}
+
+TEST_F(FolderDestinationTest, AFileThatComesAfterItsMarkIsNotMarked) {
+  while_it_waits() = {nullptr, nullptr, [&] { put("nightly.db", "foreign"); }};
+  EXPECT_EQ(reason(store("data")), Reason::DestinationExists);
+  EXPECT_EQ(files(), std::vector<std::string>{"nightly.db"});
+  EXPECT_EQ(text("nightly.db"), "foreign");
 }
 
 TEST_F(FolderDestinationTest, AMarkWithoutAFileIsNobodys) {

@@ -130,14 +130,15 @@ Result<std::optional<AgentReport>> S3Destination::look() {
   return std::optional(is.report);
 }
 
-/// look() was long ago: what is there now, beside what it saw, stays.
+/// look() was long ago: what is there now, beside what it saw and what this run stored, stays.
 Result<Done> S3Destination::must_be_as_seen() {
   auto object = ours();
   if (!object) return object.error();
   if (!*object) replaced_.reset();
-  if (*object && replaced_ != value_of((*object)->metadata, kAttemptKey))
-    return Error{Code::Conflict, uri() + " was stored by another run of this agent meanwhile"};
-  return Done{};
+  if (!*object) return Done{};
+  const std::string attempt = value_of((*object)->metadata, kAttemptKey);
+  if (attempt == replaced_ || attempt == options_.storer.attempt) return Done{};
+  return Error{Code::Conflict, uri() + " was stored by another run of this agent meanwhile"};
 }
 
 /// nullopt: there is none, or what is there of ours is not whole. AlreadyExists: it is another's.
@@ -266,8 +267,8 @@ Result<Done> S3Destination::read_back() {
 
 /// Until it is there, and only that. After an answer that says nothing, a look tells.
 Result<Done> S3Destination::settle() {
-  if (auto free = must_be_as_seen(); !free) return free;
   for (int tries = 0;; ++tries) {
+    if (auto same = must_be_as_seen(); !same) return same;
     auto stored = store(conditions_ && !replaced_);
     const bool unsupported = !stored && is_unsupported(stored.error());
     Result<Done> seen = Error{Code::NotFound, ""};
@@ -290,13 +291,19 @@ bool S3Destination::is_unsupported(const Error& error) {
   return unsupported;
 }
 
+/// It is outdated only if nobody has stored its object anew meanwhile.
+Result<Done> S3Destination::remove_manifest() {
+  if (auto same = must_be_as_seen(); !same) return same;
+  auto removed = repeated("DeleteObject", [&] { return store_.remove(manifest_key_); });
+  if (removed) outdated_manifest_ = false;
+  return removed;
+}
+
 Result<Done> S3Destination::finish(Manifest manifest) {
   if (upload_ && !buffer_.empty())
     if (auto sent = upload_part(); !sent) return sent;
-  if (outdated_manifest_) {
-    auto removed = repeated("DeleteObject", [&] { return store_.remove(manifest_key_); });
-    if (!removed) return removed;
-  }
+  if (outdated_manifest_)
+    if (auto removed = remove_manifest(); !removed) return removed;
   if (auto settled = settle(); !settled) return settled;
   upload_.reset();
   buffer_ = {};

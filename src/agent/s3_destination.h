@@ -49,6 +49,7 @@ class S3Destination final : public Destination {
   Result<Done> verify(const std::optional<s3::Tag>& tag);
   Result<Done> read_back();
   bool is_unsupported(const Error&);
+  Result<Done> remove_manifest();
   Result<Done> write_manifest(const std::string& text);
   s3::Metadata metadata() const;
 

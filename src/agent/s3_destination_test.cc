@@ -157,6 +157,47 @@ class WithoutConditions final : public Wrapped {
   }
 };
 
+/// Is busy when the object is first stored without a condition, and `meanwhile` happens: before
+/// that, or after it was stored all the same.
+class BusyAtFirst final : public Wrapped {
+ public:
+  BusyAtFirst(s3::Store& below, bool stored, std::function<void()> meanwhile)
+      : Wrapped(below), stored_(stored), meanwhile_(std::move(meanwhile)) {}
+  Result<s3::Tag> put(const std::string& key, std::string_view data,
+                      const s3::PutOptions& options) override {
+    return answer(key == kKey && !options.only_if_absent,
+                  [&] { return below_.put(key, data, options); });
+  }
+  Result<s3::Tag> complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
+                           bool only_if_absent) override {
+    return answer(!only_if_absent, [&] { return below_.complete(upload, parts, only_if_absent); });
+  }
+
+ private:
+  Result<s3::Tag> answer(bool concerned, const std::function<Result<s3::Tag>()>& store) {
+    const auto meanwhile = concerned ? std::exchange(meanwhile_, nullptr) : nullptr;
+    if (!meanwhile) return store();
+    if (stored_) (void)store();
+    meanwhile();
+    return Error{Code::Unavailable, "busy"};
+  }
+
+  const bool stored_;
+  std::function<void()> meanwhile_;
+};
+
+/// Once the object is stored, another manifest comes.
+class ManifestComes final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<s3::Tag> put(const std::string& key, std::string_view data,
+                      const s3::PutOptions& options) override {
+    auto tag = below_.put(key, data, options);
+    if (key == kKey) (void)below_.put(kManifest, "another", {.metadata = options.metadata});
+    return tag;
+  }
+};
+
 class S3DestinationTest : public ::testing::Test {
  protected:
   S3DestinationTest() { store_.make_bucket("b"); }
@@ -324,6 +365,81 @@ TEST_F(S3DestinationTest, LooksOnceMoreBeforeItStores) {
       EXPECT_TRUE(stored(kKey) == bytes(300)) << uid;
       EXPECT_TRUE(finished()) << uid;
     }
+}
+
+TEST_F(S3DestinationTest, LooksOnceMoreBeforeItRemovesAManifest) {
+  ASSERT_TRUE(upload(bytes(100)));
+  run([&] {
+    const auto door = store_.as({}, "b");
+    ASSERT_TRUE(door->remove(kKey));
+    S3Destination to(world_, log_, *door,
+                     {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "a"}});
+    ASSERT_TRUE(to.look());
+    ASSERT_TRUE(to.begin(3));
+    ASSERT_TRUE(to.write("abc"));
+    S3Destination other(world_, log_, *door,
+                        {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "b"}});
+    ASSERT_TRUE(upload_to(other, bytes(300)));
+    EXPECT_TRUE(to.finish(manifest_of("abc")).failed_with(Code::Conflict));
+  });
+  expect_whole(bytes(300));
+  EXPECT_TRUE(finished());
+}
+
+TEST_F(S3DestinationTest, AfterItRemovedAManifestItReplacesNone) {
+  ASSERT_TRUE(upload(bytes(100)));
+  run([&] {
+    const auto door = store_.as({}, "b");
+    ASSERT_TRUE(door->remove(kKey));
+    ManifestComes comes(*door);
+    S3Destination to(world_, log_, comes,
+                     {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "a"}});
+    EXPECT_TRUE(upload_to(to, "abc").failed_with(Code::Conflict));
+  });
+  EXPECT_EQ(stored(kManifest), "another");
+}
+
+TEST_F(S3DestinationTest, LooksOnceMoreBeforeItTriesAgain) {
+  for (const std::size_t size : {std::size_t{100}, kPart + 1})
+    for (const bool unfinished : {true, false}) {
+      store_.remove_bucket("b");
+      store_.make_bucket("b");
+      if (unfinished) { ASSERT_TRUE(upload(bytes(200))); }
+      run([&] {
+        const auto door = store_.as({}, "b");
+        ASSERT_TRUE(door->remove(kManifest));
+        WithoutConditions old(*door);
+        BusyAtFirst busy(old, false, [&] {
+          S3Destination other(
+              world_, log_, *door,
+              {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "b"}});
+          ASSERT_TRUE(upload_to(other, bytes(300)));
+        });
+        S3Destination to(world_, log_, busy,
+                         {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "a"}});
+        EXPECT_TRUE(upload_to(to, bytes(size)).failed_with(Code::Conflict)) << size << unfinished;
+        to.abandon();
+      });
+      expect_whole(bytes(300));
+    }
+}
+
+TEST_F(S3DestinationTest, WhatItStoredItselfIsNoReasonToStop) {
+  for (const std::size_t size : {std::size_t{100}, kPart + 1}) {
+    store_.remove_bucket("b");
+    store_.make_bucket("b");
+    ASSERT_TRUE(upload(bytes(200)));
+    run([&] {
+      const auto door = store_.as({}, "b");
+      ASSERT_TRUE(door->remove(kManifest));
+      BusyAtFirst busy(*door, true, [] {});
+      S3Destination to(world_, log_, busy,
+                       {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "a"}});
+      auto report = upload_to(to, bytes(size));
+      ASSERT_TRUE(report) << report.error().message;
+    });
+    expect_whole(bytes(size));
+  }
 }
 
 TEST_F(S3DestinationTest, RemovesNothingItHasNotSeenToBeItsOwn) {
