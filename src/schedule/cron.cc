@@ -47,10 +47,11 @@ constexpr struct {
 
 std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
+/// At each of the characters.
+std::vector<std::string_view> split(std::string_view text, std::string_view at) {
   std::vector<std::string_view> parts;
   for (;;) {
-    const std::size_t end = std::min(text.find(at), text.size());
+    const std::size_t end = std::min(text.find_first_of(at), text.size());
     parts.push_back(text.substr(0, end));
     if (end == text.size()) return parts;
     text.remove_prefix(end + 1);
@@ -58,7 +59,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words = split(text, ' ');
+  std::vector<std::string_view> words = split(text, " \t\n\v\f\r");
   std::erase(words, "");
   return words;
 }
@@ -96,7 +97,7 @@ struct Range {
 
 Result<Range> to_range(const Field& field, std::string_view text) {
   if (text == "*" || text == "?") return Range{field.min, field.max, true};
-  const std::vector<std::string_view> ends = split(text, '-');
+  const std::vector<std::string_view> ends = split(text, "-");
   if (ends.size() > 2) return Error{Code::Invalid, quoted(text) + " has too many hyphens"};
   auto low = to_value(field, ends.front());
   if (!low) return low.error();
@@ -108,7 +109,7 @@ Result<Range> to_range(const Field& field, std::string_view text) {
 
 /// One item of a list: a range and its step.
 Result<Values> to_item(const Field& field, std::string_view text) {
-  const std::vector<std::string_view> parts = split(text, '/');
+  const std::vector<std::string_view> parts = split(text, "/");
   if (parts.size() > 2) return Error{Code::Invalid, quoted(text) + " has too many slashes"};
   auto range = to_range(field, parts.front());
   if (!range) return range.error();
@@ -124,7 +125,7 @@ Result<Values> to_item(const Field& field, std::string_view text) {
 
 Result<Values> to_values(const Field& field, std::string_view text) {
   Values all;
-  for (const std::string_view item : split(text, ',')) {
+  for (const std::string_view item : split(text, ",")) {
     auto values = to_item(field, item);
     if (!values) return Error(values.error()).during(std::string(field.name) + " " + quoted(text));
     all.bits |= values->bits;

@@ -21,12 +21,14 @@ struct Cron {
   bool operator==(const Cron&) const = default;
 };
 
-/// "minute hour day-of-month month day-of-week", each `*`, `?`, a value, `a-b`, any of them with
-/// `/step` (`a/step`: from a on), or a list of these. Months and days of the week also by the first
-/// three letters of their English names; Sunday is 0 and not 7. Or @hourly, @daily (@midnight),
-/// @weekly, @monthly, @yearly (@annually).
+/// "minute hour day-of-month month day-of-week" with any blanks between them, each `*`, `?`, a
+/// value, `a-b`, any of them with `/step` (`a/step`: from a on), or a list of these. Months and
+/// days of the week also by the first three letters of their English names; Sunday is 0 and not 7.
+/// Or
+/// @hourly, @daily (@midnight), @weekly, @monthly, @yearly (@annually).
 /// Invalid, naming the field: anything else, @every, a time zone in front, and, other than
-/// CronJob, a day that none of its months has: that would never run.
+/// CronJob, a day that none of its months has: that would never run. Nor is taken what robfig/cron
+/// takes by accident: `+1`, `*-5` (as `*`), `1,,2`, blanks that are not ASCII.
 Result<Cron> to_cron(std::string_view text);
 
 /// Later than `after`, and not later than `upto`.

@@ -35,6 +35,7 @@ TEST(Cron, SaysTheSameInManyWays) {
       {"0 0 1 1 *", "@yearly"},
       {"@annually", "@yearly"},
       {"  0  0 * * ?  ", "0 0 ? * *"},
+      {"\t0\t3 \t* *\n*\r\n", "0 3 * * *"},
       {"0 0 * JAN,feb-Apr *", "0 0 * 1-4 *"},
       {"0 0 * * Mon-FRI", "0 0 * * 1-5"},
       {"5/20 * * * *", "5,25,45 * * * *"},

@@ -45,7 +45,9 @@ std::vector<std::string> expired(std::vector<StoredSnapshot> stored, const Reten
                                  const TimeZone& zone, WallTime now) {
   std::vector<std::string> gone;
   if (says_nothing(retention)) return gone;
-  std::erase_if(stored, [](const StoredSnapshot& one) { return one.proof == Proof::Unknown; });
+  std::erase_if(stored, [&](const StoredSnapshot& one) {
+    return one.proof == Proof::Unknown || one.taken_at > now;
+  });
   std::ranges::sort(stored, std::greater(),
                     [](const StoredSnapshot& one) { return std::tie(one.taken_at, one.name); });
   int last = std::max(retention.last.value_or(0), 1);  // The newest stays whatever is said.

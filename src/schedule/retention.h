@@ -31,7 +31,9 @@ struct Retention {
 };
 
 /// The names of those that go, the oldest first. Never: the newest that is complete, the newest
-/// that is verified, and what is unknown, which does not count as one of the kept either.
+/// that is verified, and what does not count as one of the kept either: what is unknown, and what
+/// was taken later than now. There a clock was wrong: counted, it would be the newest for years,
+/// and push out what is good.
 /// Of two that were taken in the same second, the one with the greater name is the newer.
 std::vector<std::string> expired(std::vector<StoredSnapshot>, const Retention&, const TimeZone&,
                                  WallTime now);

@@ -101,11 +101,27 @@ TEST(Retention, DoesNotDependOnTheOrder) {
   while (std::ranges::next_permutation(stored, {}, &StoredSnapshot::name).found);
 }
 
-TEST(Retention, KeepsWhatIsOfTheFuture) {
-  EXPECT_EQ(expired({complete("a", "2026-11-23T11:00:00Z"), complete("b", "2027-01-01T00:00:00Z"),
-                     complete("c", "2027-01-02T00:00:00Z")},
-                    {.time = std::chrono::minutes(1)}, zone("UTC"), kNow),
-            Names{"a"});
+TEST(Retention, KeepsWhatIsOfTheFutureAndDoesNotCountIt) {
+  const std::vector<StoredSnapshot> stored = {
+      complete("a", "2026-11-21T11:00:00Z"), verified("b", "2026-11-22T11:00:00Z"),
+      complete("c", "2026-11-23T12:00:00Z"), complete("d", "2026-11-23T12:00:01Z"),
+      verified("e", "2027-01-02T00:00:00Z")};
+  const struct {
+    Retention retention;
+    Names gone;
+    const char* because;
+  } rows[] = {
+      {{.last = 1}, {"a"}, "c is the newest, b the newest that is verified"},
+      {{.last = 3}, {}, "a, b and c are three"},
+      {{.time = std::chrono::minutes(1)}, {"a"}, "a second later than now is later"},
+      {{.days = 2}, {"a"}, "the 23rd and the 22nd, not those to come"},
+      {{.months = 1}, {"a"}, "November, not January"},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(expired(stored, row.retention, zone("UTC"), kNow), row.gone) << row.because;
+  EXPECT_EQ(expired({complete("e", "2027-01-02T00:00:00Z")}, {.last = 0}, zone("UTC"), kNow),
+            Names())
+      << "though there is no other";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Written by tools/zones.py from version 2025b of the IANA database; not by hand.
+// Written by tools/zones.py from version 2026f of the IANA database; not by hand.
 // clang-format off
 #include "schedule/zone_table.h"
 
@@ -6,35 +6,22 @@ namespace etcdop::schedule {
 namespace {
 
 constexpr ZoneChange kChanges1[] = {
-    {29453760, 60}, {29518680, 0}, {29569080, 60}, {30032760, 0}, {30083160, 60},
-    {30536760, 0}, {30597240, 60}, {31050840, 0}, {31101240, 60}, {31554840, 0},
-    {31615320, 60}, {32068920, 0}, {32119320, 60}, {32583000, 0}, {32633400, 60},
-    {33087000, 0}, {33147480, 60}, {33601080, 0}, {33651480, 60}, {34105080, 0},
-    {34165560, 60}, {34619160, 0}, {34679640, 60}, {35133240, 0}, {35183640, 60},
-    {35637240, 0}, {35697720, 60}, {36151320, 0}, {36201720, 60}, {36665400, 0},
-    {36715800, 60}, {37169400, 0}, {37229880, 60}, {37683480, 0}, {37733880, 60},
-    {38187480, 0}, {38247960, 60}, {38701560, 0}, {38762040, 60}, {39215640, 0},
-    {39266040, 60}, {39719640, 0}, {39780120, 60}, {40233720, 0}, {40284120, 60},
-    {40747800, 0}, {40798200, 60}, {41251800, 0}, {41312280, 60}, {41765880, 0},
-    {41816280, 60}, {42269880, 0}, {42330360, 60}, {42783960, 0}, {42844440, 60},
-    {43298040, 0}, {43348440, 60}, {43802040, 0}, {43862520, 60}, {44316120, 0},
-    {44366520, 60}, {44830200, 0}, {44880600, 60}, {45334200, 0}, {45394680, 60},
-    {45848280, 0}, {45898680, 60}, {46352280, 0}, {46412760, 60}, {46866360, 0},
-    {46926840, 60}, {47380440, 0}, {47430840, 60}, {47884440, 0}, {47944920, 60},
-    {48398520, 0}, {48448920, 60}, {48912600, 0}, {48963000, 60}, {49416600, 0},
-    {49477080, 60}, {49930680, 0}, {49981080, 60}, {50434680, 0}, {50495160, 60},
-    {50948760, 0}, {51009240, 60}, {51462840, 0}, {51513240, 60}, {51966840, 0},
-    {52027320, 60}, {52480920, 0}, {52531320, 60}, {52995000, 0}, {53045400, 60},
-    {53499000, 0}, {53559480, 60}, {54013080, 0}, {54063480, 60}, {54517080, 0},
-    {54577560, 60}, {55031160, 0}, {55091640, 60}, {55545240, 0}, {55595640, 60},
-    {56049240, 0}, {56109720, 60}, {56563320, 0}, {56613720, 60}, {57077400, 0},
-    {57127800, 60}, {57581400, 0}, {57641880, 60}, {58095480, 0}, {58145880, 60},
-    {58599480, 0}, {58659960, 60}, {59113560, 0}, {59163960, 60}, {59627640, 0},
-    {59678040, 60}, {60131640, 0}, {60192120, 60}, {60645720, 0}, {60696120, 60},
-    {61159800, 0}, {61210200, 60}, {61663800, 0}, {61724280, 60},
+    {29453760, 60}, {29518680, 0}, {29569080, 60}, {29831100, 0},
 };
 
 constexpr ZoneChange kChanges2[] = {
+    {29453760, -420}, {29549340, -360},
+};
+
+constexpr ZoneChange kChanges3[] = {
+    {29453760, -360}, {29549280, -300},
+};
+
+constexpr ZoneChange kChanges4[] = {
+    {29453760, -480}, {29549400, -420},
+};
+
+constexpr ZoneChange kChanges5[] = {
     {29453760, 120}, {29577600, 180}, {29879940, 120}, {30101760, 180}, {30414180, 120},
     {30625920, 180}, {30938340, 120}, {31150080, 180}, {31462500, 120}, {31684320, 180},
     {31986660, 120}, {32208480, 180}, {32510820, 120}, {32732640, 180}, {33045060, 120},
@@ -102,9 +89,9 @@ constexpr ZoneRow kRows[] = {
     // EET-2EEST,M4.5.5/0,M10.5.4/24
     {"Africa/Cairo Egypt",
      120, 180, {4, 5, 5, 0}, {10, 5, 4, 1440}, {}},
-    // <+01>-1
+    // <+00>0
     {"Africa/Casablanca Africa/El_Aaiun",
-     60, 60, {0, 0, 0, 0}, {0, 0, 0, 0}, kChanges1},
+     0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}, kChanges1},
     // CET-1CEST,M3.5.0,M10.5.0/3
     {"Africa/Ceuta Arctic/Longyearbyen Atlantic/Jan_Mayen CET Europe/Amsterdam Europe/Andorra "
      "Europe/Belgrade Europe/Berlin Europe/Bratislava Europe/Brussels Europe/Budapest "
@@ -166,16 +153,14 @@ constexpr ZoneRow kRows[] = {
      "America/Rio_Branco Brazil/Acre Etc/GMT+5",
      -300, -300, {0, 0, 0, 0}, {0, 0, 0, 0}, {}},
     // MST7MDT,M3.2.0,M11.1.0
-    {"America/Boise America/Cambridge_Bay America/Ciudad_Juarez America/Denver America/Edmonton "
-     "America/Inuvik America/Shiprock America/Yellowknife Canada/Mountain MST7MDT Navajo "
-     "US/Mountain",
+    {"America/Boise America/Cambridge_Bay America/Ciudad_Juarez America/Denver America/Shiprock "
+     "MST7MDT Navajo US/Mountain",
      -420, -360, {3, 2, 0, 120}, {11, 1, 0, 120}, {}},
     // CST6CDT,M3.2.0,M11.1.0
     {"America/Chicago America/Indiana/Knox America/Indiana/Tell_City America/Knox_IN "
      "America/Matamoros America/Menominee America/North_Dakota/Beulah "
      "America/North_Dakota/Center America/North_Dakota/New_Salem America/Ojinaga "
-     "America/Rainy_River America/Rankin_Inlet America/Resolute America/Winnipeg CST6CDT "
-     "Canada/Central US/Central US/Indiana-Starke",
+     "America/Rankin_Inlet America/Resolute CST6CDT US/Central US/Indiana-Starke",
      -360, -300, {3, 2, 0, 120}, {11, 1, 0, 120}, {}},
     // MST7
     {"America/Creston America/Dawson America/Dawson_Creek America/Fort_Nelson America/Hermosillo "
@@ -191,9 +176,12 @@ constexpr ZoneRow kRows[] = {
      "America/Port-au-Prince America/Thunder_Bay America/Toronto Canada/Eastern EST5EDT "
      "US/East-Indiana US/Eastern US/Michigan",
      -300, -240, {3, 2, 0, 120}, {11, 1, 0, 120}, {}},
+    // CST6
+    {"America/Edmonton America/Inuvik America/Yellowknife Canada/Mountain",
+     -360, -360, {0, 0, 0, 0}, {0, 0, 0, 0}, kChanges2},
     // PST8PDT,M3.2.0,M11.1.0
-    {"America/Ensenada America/Los_Angeles America/Santa_Isabel America/Tijuana "
-     "America/Vancouver Canada/Pacific Mexico/BajaNorte PST8PDT US/Pacific",
+    {"America/Ensenada America/Los_Angeles America/Santa_Isabel America/Tijuana Mexico/BajaNorte "
+     "PST8PDT US/Pacific",
      -480, -420, {3, 2, 0, 120}, {11, 1, 0, 120}, {}},
     // AST4ADT,M3.2.0,M11.1.0
     {"America/Glace_Bay America/Goose_Bay America/Halifax America/Moncton America/Thule "
@@ -211,12 +199,18 @@ constexpr ZoneRow kRows[] = {
     // <-02>2
     {"America/Noronha Atlantic/South_Georgia Brazil/DeNoronha Etc/GMT+2",
      -120, -120, {0, 0, 0, 0}, {0, 0, 0, 0}, {}},
+    // EST5
+    {"America/Rainy_River America/Winnipeg Canada/Central",
+     -300, -300, {0, 0, 0, 0}, {0, 0, 0, 0}, kChanges3},
     // <-04>4<-03>,M9.1.6/24,M4.1.6/24
     {"America/Santiago Chile/Continental",
      -240, -180, {9, 1, 6, 1440}, {4, 1, 6, 1440}, {}},
     // NST3:30NDT,M3.2.0,M11.1.0
     {"America/St_Johns Canada/Newfoundland",
      -210, -150, {3, 2, 0, 120}, {11, 1, 0, 120}, {}},
+    // MST7
+    {"America/Vancouver Canada/Pacific",
+     -420, -420, {0, 0, 0, 0}, {0, 0, 0, 0}, kChanges4},
     // <+08>-8
     {"Antarctica/Casey Asia/Brunei Asia/Choibalsan Asia/Irkutsk Asia/Kuala_Lumpur Asia/Kuching "
      "Asia/Singapore Asia/Ulaanbaatar Asia/Ulan_Bator Etc/GMT-8 Singapore",
@@ -279,13 +273,14 @@ constexpr ZoneRow kRows[] = {
     {"Asia/Colombo",
      330, 330, {0, 0, 0, 0}, {0, 0, 0, 0}, {}},
     // EET-2EEST,M3.5.0/3,M10.5.0/4
-    {"Asia/Famagusta Asia/Nicosia EET Europe/Athens Europe/Bucharest Europe/Helsinki Europe/Kiev "
-     "Europe/Kyiv Europe/Mariehamn Europe/Nicosia Europe/Riga Europe/Sofia Europe/Tallinn "
-     "Europe/Uzhgorod Europe/Vilnius Europe/Zaporozhye",
+    {"Asia/Famagusta Asia/Nicosia EET Europe/Athens Europe/Bucharest Europe/Chisinau "
+     "Europe/Helsinki Europe/Kiev Europe/Kyiv Europe/Mariehamn Europe/Nicosia Europe/Riga "
+     "Europe/Sofia Europe/Tallinn Europe/Tiraspol Europe/Uzhgorod Europe/Vilnius "
+     "Europe/Zaporozhye",
      120, 180, {3, 5, 0, 180}, {10, 5, 0, 240}, {}},
     // EET-2EEST,M3.4.4/50,M10.4.4/50
     {"Asia/Gaza Asia/Hebron",
-     120, 180, {3, 4, 4, 3000}, {10, 4, 4, 3000}, kChanges2},
+     120, 180, {3, 4, 4, 3000}, {10, 4, 4, 3000}, kChanges5},
     // HKT-8
     {"Asia/Hong_Kong Hongkong",
      480, 480, {0, 0, 0, 0}, {0, 0, 0, 0}, {}},
@@ -402,9 +397,6 @@ constexpr ZoneRow kRows[] = {
     // GMT0BST,M3.5.0/1,M10.5.0
     {"Europe/Belfast Europe/Guernsey Europe/Isle_of_Man Europe/Jersey Europe/London GB GB-Eire",
      0, 60, {3, 5, 0, 60}, {10, 5, 0, 120}, {}},
-    // EET-2EEST,M3.5.0,M10.5.0/3
-    {"Europe/Chisinau Europe/Tiraspol",
-     120, 180, {3, 5, 0, 120}, {10, 5, 0, 180}, {}},
     // MSK-3
     {"Europe/Kirov Europe/Moscow Europe/Simferopol Europe/Volgograd W-SU",
      180, 180, {0, 0, 0, 0}, {0, 0, 0, 0}, {}},
@@ -435,6 +427,6 @@ constexpr ZoneRow kRows[] = {
 
 std::span<const ZoneRow> zone_rows() { return kRows; }
 
-std::string_view zone_version() { return "2025b"; }
+std::string_view zone_version() { return "2026f"; }
 
 }  // namespace etcdop::schedule
