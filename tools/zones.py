@@ -19,6 +19,7 @@ import zoneinfo
 DATABASE = pathlib.Path("/usr/share/zoneinfo")
 TABLE = pathlib.Path(__file__).parent.parent / "src/schedule/zone_table.cc"
 START = int(datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc).timestamp())
+STEP = 7 * 86400  # No clock is changed for less.
 NO_ZONES = {"Factory", "localtime", "posixrules"}
 OFFSET = r"([+-]?)(\d+)(?::(\d+))?"
 CHANGE = r",M(\d+)\.(\d)\.(\d)(?:/" + OFFSET + ")?"
@@ -66,7 +67,8 @@ def changes_beside(changes, rule):
     for time, east in changes:
         if time <= START or east == kept[-1][1]:
             continue
-        if east_at(zone, time - 1) != kept[-1][1]:
+        # A year in which a change that the rule tells is left out (Cuba, 2026) shows between two changes, too.
+        if any(east_at(zone, at) != kept[-1][1] for at in (*range(max(kept[-1][0], START), time, STEP), time - 1)):
             told = len(kept)
         kept.append((time, east))
         if east_at(zone, time) != east:

@@ -14,14 +14,18 @@ constexpr ZoneChange kChanges2[] = {
 };
 
 constexpr ZoneChange kChanges3[] = {
-    {29453760, -360}, {29549280, -300},
+    {29453760, -300}, {29549100, -240}, {30426060, -300},
 };
 
 constexpr ZoneChange kChanges4[] = {
-    {29453760, -480}, {29549400, -420},
+    {29453760, -360}, {29549280, -300},
 };
 
 constexpr ZoneChange kChanges5[] = {
+    {29453760, -480}, {29549400, -420},
+};
+
+constexpr ZoneChange kChanges6[] = {
     {29453760, 120}, {29577600, 180}, {29879940, 120}, {30101760, 180}, {30414180, 120},
     {30625920, 180}, {30938340, 120}, {31150080, 180}, {31462500, 120}, {31684320, 180},
     {31986660, 120}, {32208480, 180}, {32510820, 120}, {32732640, 180}, {33045060, 120},
@@ -192,7 +196,7 @@ constexpr ZoneRow kRows[] = {
      -120, -60, {3, 5, 0, -60}, {10, 5, 0, 0}, {}},
     // CST5CDT,M3.2.0/0,M11.1.0/1
     {"America/Havana Cuba",
-     -300, -240, {3, 2, 0, 0}, {11, 1, 0, 60}, {}},
+     -300, -240, {3, 2, 0, 0}, {11, 1, 0, 60}, kChanges3},
     // <-03>3<-02>,M3.2.0,M11.1.0
     {"America/Miquelon",
      -180, -120, {3, 2, 0, 120}, {11, 1, 0, 120}, {}},
@@ -201,7 +205,7 @@ constexpr ZoneRow kRows[] = {
      -120, -120, {0, 0, 0, 0}, {0, 0, 0, 0}, {}},
     // EST5
     {"America/Rainy_River America/Winnipeg Canada/Central",
-     -300, -300, {0, 0, 0, 0}, {0, 0, 0, 0}, kChanges3},
+     -300, -300, {0, 0, 0, 0}, {0, 0, 0, 0}, kChanges4},
     // <-04>4<-03>,M9.1.6/24,M4.1.6/24
     {"America/Santiago Chile/Continental",
      -240, -180, {9, 1, 6, 1440}, {4, 1, 6, 1440}, {}},
@@ -210,7 +214,7 @@ constexpr ZoneRow kRows[] = {
      -210, -150, {3, 2, 0, 120}, {11, 1, 0, 120}, {}},
     // MST7
     {"America/Vancouver Canada/Pacific",
-     -420, -420, {0, 0, 0, 0}, {0, 0, 0, 0}, kChanges4},
+     -420, -420, {0, 0, 0, 0}, {0, 0, 0, 0}, kChanges5},
     // <+08>-8
     {"Antarctica/Casey Asia/Brunei Asia/Choibalsan Asia/Irkutsk Asia/Kuala_Lumpur Asia/Kuching "
      "Asia/Singapore Asia/Ulaanbaatar Asia/Ulan_Bator Etc/GMT-8 Singapore",
@@ -280,7 +284,7 @@ constexpr ZoneRow kRows[] = {
      120, 180, {3, 5, 0, 180}, {10, 5, 0, 240}, {}},
     // EET-2EEST,M3.4.4/50,M10.4.4/50
     {"Asia/Gaza Asia/Hebron",
-     120, 180, {3, 4, 4, 3000}, {10, 4, 4, 3000}, kChanges5},
+     120, 180, {3, 4, 4, 3000}, {10, 4, 4, 3000}, kChanges6},
     // HKT-8
     {"Asia/Hong_Kong Hongkong",
      480, 480, {0, 0, 0, 0}, {0, 0, 0, 0}, {}},

@@ -272,7 +272,8 @@ class Taking {
   }
   void repeat(const std::string& why) {
     count_attempt(why);
-    delete_job();
+    if (seen_.job->terminating) clear_away();
+    else delete_job();
   }
 
   void failed_with(const kube::JobCondition& failed) {
