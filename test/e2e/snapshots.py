@@ -1,7 +1,9 @@
 """Snapshots on real nodes: of a cluster with TLS and passwords that clients write to, into a volume and into an S3 store on this
 machine. Needs what stores.py, certificates.py and faults.py need."""
+import contextlib
 import json
 import os
+import subprocess
 import threading
 import time
 
@@ -21,18 +23,36 @@ class Seen:
 
     def __init__(self, namespace, service):
         self.namespace, self.service, self.pods, self.stopping = namespace, service, set(), threading.Event()
-        self.thread = threading.Thread(target=self.look, daemon=True)
+        self.problem = None
+        self.thread = threading.Thread(target=self.work, daemon=True)
         self.thread.start()
 
-    def look(self):
+    def work(self):
+        missed = 0
         while not self.stopping.wait(0.1):
-            for part in get("endpointslices.discovery.k8s.io", self.namespace,
-                            selector=f"kubernetes.io/service-name={self.service}"):
-                self.pods |= {e["targetRef"]["name"] for e in part.get("endpoints") or []}
+            try:
+                self.look()
+                missed = 0
+            except Exception as e:  # noqa: BLE001: who did not look has seen nothing; end() tells it.
+                missed += 1
+                if missed > 1 or not isinstance(e, (Failed, subprocess.TimeoutExpired)):
+                    self.problem = e
+                    return
 
-    def end(self):
+    def look(self):
+        for part in get("endpointslices.discovery.k8s.io", self.namespace, selector=f"kubernetes.io/service-name={self.service}"):
+            self.pods |= {e["targetRef"]["name"] for e in part.get("endpoints") or []}
+
+    def stop(self):
         self.stopping.set()
         self.thread.join()
+
+    def end(self):
+        """What was seen until now, and now."""
+        self.stop()
+        if self.problem:
+            raise Failed(f"nobody looked at {self.service} to the end: {self.problem!r}")
+        self.look()
         return self.pods
 
 
@@ -66,14 +86,18 @@ def claimed(cluster):
 
 def while_written(cluster, store):
     """Both kinds at once; neither fails a call of a client, nor is its Pod ever behind the Service."""
-    load, seen = secure.Load(cluster), Seen(cluster.namespace, f"{cluster.name}-client")
-    make(cluster, "to-volume", {"pvc": {"claimName": CLAIM, "subPath": "daily"}})
-    make(cluster, "to-store", {"s3": {
-        "endpoint": store.url(), "bucket": BUCKET, "key": "db", "region": "us-east-1", "forcePathStyle": True,
-        "credentialsSecretRef": {"name": "store"}}})
-    done = {name: complete(cluster, name) for name in ("to-volume", "to-store")}
-    jobs = {p["metadata"]["name"] for p in get("pods", cluster.namespace, selector="batch.kubernetes.io/job-name")}
-    behind, put = seen.end(), load.end()
+    with contextlib.ExitStack() as stops:
+        load = secure.Load(cluster)
+        stops.callback(load.stop)
+        seen = Seen(cluster.namespace, f"{cluster.name}-client")
+        stops.callback(seen.stop)
+        make(cluster, "to-volume", {"pvc": {"claimName": CLAIM, "subPath": "daily"}})
+        make(cluster, "to-store", {"s3": {
+            "endpoint": store.url(), "bucket": BUCKET, "key": "db", "region": "us-east-1", "forcePathStyle": True,
+            "credentialsSecretRef": {"name": "store"}}})
+        done = {name: complete(cluster, name) for name in ("to-volume", "to-store")}
+        jobs = {p["metadata"]["name"] for p in get("pods", cluster.namespace, selector="batch.kubernetes.io/job-name")}
+        behind, put = seen.end(), load.end()
     if len(jobs) != 2 or not behind or jobs & behind:
         raise Failed(f"Pods of Jobs {jobs}; behind the Service there were {behind}")
     print(f"  {put} puts and one watch without a fault", flush=True)

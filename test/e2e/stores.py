@@ -45,16 +45,18 @@ class Gateway:
                 self.process = subprocess.Popen(
                     [os.environ["VERSITYGW"], "--access", KEY_ID, "--secret", SECRET, "--port", f"{self.address}:{port}",
                      "--iam-dir", f"{self.folder}/accounts", "posix", self.bucket()], stdout=log, stderr=log)
-            if until(20, "the object store listens or has ended", self.state) == "listens":
+            if until(60, "the object store listens or has ended", self.state) == "listens":
                 return self
             self.port = 0
         raise Failed(f"the object store does not start: {self.folder}/log")
 
     def state(self):
+        with socket.socket() as s:
+            listens = s.connect_ex((self.address, self.port)) == 0
+        # Asked last: at a port that another program has taken, ours ends.
         if self.process.poll() is not None:
             return "ended"
-        with socket.socket() as s:
-            return "listens" if s.connect_ex((self.address, self.port)) == 0 else ""
+        return "listens" if listens else ""
 
     def bucket(self, name=""):
         """Its folder."""

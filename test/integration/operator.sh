@@ -22,10 +22,15 @@ play() {
   etcd=$ETCD_VERSION=$(built "etcd-$ETCD_VERSION")
   "$1" serve --dir "$dir" --manager "$2" --etcd "$etcd" >"$dir/standin.log" 2>&1 &
   playing=$!
-  for ((i = 0; i < 100; ++i)); do
-    [ ! -s "$dir/control" ] || break
+  for ((i = 0; i < 600; ++i)); do
+    if [ -s "$dir/control" ] || ! kill -0 "$playing" 2>/dev/null; then break; fi
     sleep 0.2
   done
+  if [ ! -s "$dir/control" ]; then
+    echo "the stand-in does not answer:" >&2
+    cat "$dir/standin.log" >&2
+    return 1
+  fi
   /usr/bin/python3 - "$(cat "$dir/control")" "$2" "$dir" "$4" "${5:-}" <<'PYTHON'
 import json, sys, urllib.request
 control, manager, folder, namespace, user = sys.argv[1:]

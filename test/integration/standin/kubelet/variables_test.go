@@ -63,7 +63,7 @@ func TestAProcessHasItsVariablesAndNoOthers(t *testing.T) {
 	}
 	select {
 	case <-p.done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("it does not end")
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "THEIRS=1\n" {
