@@ -44,7 +44,8 @@ namespace fs = std::filesystem;
 class Nobody {
  public:
   Nobody() {
-    if (was_root_) EXPECT_EQ(seteuid(65534), 0);
+    if (!was_root_) return;
+    EXPECT_EQ(seteuid(65534), 0);
   }
   ~Nobody() {
     if (!was_root_) return;
