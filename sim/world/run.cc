@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr int kClients = 8;
-// Deadlines of joiners and back-offs of kubelets included; a snapshot may wait two hours for its Job.
+// Deadlines of joiners and back-offs of kubelets included; a snapshot may wait two hours.
 constexpr Duration kHealMax = 150min;
 constexpr const char* kVersions[] = {"3.5.35", "3.6.16", "3.6.16", "3.7.3"};
 
