@@ -440,6 +440,30 @@ TEST_F(ScenarioOfSnapshots, S37_AClusterThatIsDeletedInTheMiddleLeavesNothingBeh
   EXPECT_TRUE(pods().empty());
 }
 
+/// Found by seed 1336.
+TEST_F(ScenarioOfSnapshots, S37_OfAClusterThatIsReplacedAsItsJobIsMadeItIsTheOneThatWas) {
+  settled_cluster(3);
+  const std::string was = to_hex(etcd_id());
+  before("create jobs", [&](Life&) {
+    world.delete_cluster(kKey);
+    world.create_cluster(kKey, {.replicas = 1});
+  });
+  snapshot();
+  // Its members stay for a while: nobody can let them go.
+  instead = [&](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
+    if (!(call.resource == v1::EtcdMember::resource) || call.verb != kube::Verb::Patch) return {};
+    return Result<Json>(Error{Code::Unavailable, "the server is busy"});
+  };
+  ASSERT_TRUE(
+      world.run_until([&] { return pods().size() == 1 && phase(pods()[0]) == "Succeeded"; }, 1min));
+  instead = nullptr;
+  until_ended(kStored, 2min);
+  ASSERT_TRUE(status_of().artifact);
+  EXPECT_EQ(status_of().artifact->cluster_id, was);
+  world.must_converge(10min);
+  EXPECT_NE(to_hex(etcd_id()), was);
+}
+
 class ScenarioOfSecureSnapshots : public ScenarioOfSnapshots {
  protected:
   void settled_and_secure() {

@@ -43,8 +43,12 @@ SnapshotChecker::SnapshotChecker(const Clock& clock, ApiServer& server, ObjectSt
 void SnapshotChecker::changed(const api::Resource& r, const ApiServer::Object& before,
                               const ApiServer::Object& after) {
   if (r == kJobs && !before) job_made(*after);
+  if (r == v1::EtcdCluster::resource)
+    if (const auto was = read<v1::EtcdCluster>(before))
+      borne_[{was->metadata.key(), was->status.cluster_id}] = clock_.now();
   if (!(r == v1::EtcdSnapshot::resource) || !after) return;
   const auto was = read<v1::EtcdSnapshot>(before), is = read<v1::EtcdSnapshot>(after);
+  asked_.try_emplace(is->metadata.uid, clock_.now());
   if (was && was->status.finished()) {
     if (is->status != was->status)
       checker_.violated("snapshot", to_string(is->metadata.key()) + " changes after its end");
@@ -54,20 +58,16 @@ void SnapshotChecker::changed(const api::Resource& r, const ApiServer::Object& b
 }
 
 void SnapshotChecker::job_made(const Json& job) {
-  const std::string owner = controller_of(job);
-  for (const auto& object : server_.look_all(v1::EtcdSnapshot::resource)) {
-    const auto snapshot = read<v1::EtcdSnapshot>(object);
-    if (!snapshot || snapshot->metadata.uid != owner) continue;
-    began_.try_emplace(owner, Began{clock_.now(), {}})
-        .first->second.cluster_ids.insert(cluster_id_of(*snapshot));
-  }
+  began_.try_emplace(controller_of(job), clock_.now());
 }
 
-/// As its status has it; empty: it has none yet, or is not there.
-std::string SnapshotChecker::cluster_id_of(const v1::EtcdSnapshot& snapshot) const {
-  const auto cluster = read<v1::EtcdCluster>(server_.look(
-      v1::EtcdCluster::resource, {snapshot.metadata.ns, snapshot.spec.cluster_ref.name}));
-  return cluster ? cluster->status.cluster_id : "";
+bool SnapshotChecker::bore_the_name(const std::string& cluster_id,
+                                    const v1::EtcdSnapshot& snapshot) const {
+  const api::ObjectKey name{snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
+  const auto now = read<v1::EtcdCluster>(server_.look(v1::EtcdCluster::resource, name));
+  if (now && now->status.cluster_id == cluster_id) return true;
+  const auto last = borne_.find({name, cluster_id});
+  return last != borne_.end() && last->second >= asked_.at(snapshot.metadata.uid);
 }
 
 void SnapshotChecker::completed(const v1::EtcdSnapshot& snapshot) {
@@ -97,13 +97,12 @@ std::string SnapshotChecker::wrong_object(const v1::EtcdSnapshot& snapshot,
     return "its manifest is of something else";
   kept_[key] = object->tag;
   const std::string& of = snapshot.status.artifact->cluster_id;
-  if (of != cluster_id_of(snapshot) && !began->second.cluster_ids.contains(of))
-    return "is of cluster " + of + ", which never bore the name";
+  if (!bore_the_name(of, snapshot)) return "is of cluster " + of + ", which never bore the name";
   return wrong_bytes(*snapshot.status.artifact, object->bytes, began->second);
 }
 
 std::string SnapshotChecker::wrong_bytes(const v1::SnapshotArtifact& said, const std::string& bytes,
-                                         const Began& began) const {
+                                         Instant began) const {
   if (said.size_bytes != static_cast<std::int64_t>(bytes.size())) return "has another size";
   if (said.checksum != "sha256:" + s3::sha256_hex(bytes)) return "has another sum";
   auto image = Store::from_image(bytes);
@@ -117,7 +116,7 @@ std::string SnapshotChecker::wrong_bytes(const v1::SnapshotArtifact& said, const
   if (image->compacted() > 0) return "";  // What was written over may be gone.
   for (const Operation& op : history_.operations())
     if (op.kind == Operation::Kind::Put && op.outcome == Operation::Outcome::Ok &&
-        op.returned <= began.when && op.key.starts_with(own) &&
+        op.returned <= began && op.key.starts_with(own) &&
         !image->keeps(op.key, std::to_string(op.value)))
       return "lacks " + op.key + " = " + std::to_string(op.value) +
              ", which was acknowledged before";

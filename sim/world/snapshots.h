@@ -15,9 +15,10 @@
 
 namespace etcdop::sim {
 
-/// Of one that is Complete: its object is there, as its status says, a database of that cluster
-/// with each write that was acknowledged before its first Job was made. It never changes again, nor
-/// does its object. No EtcdSnapshot has two objects, and nobody else's object is written over.
+/// Of one that is Complete: its object is there, as its status says, a database of a cluster that
+/// bore the name after the EtcdSnapshot was made, with each write that was acknowledged before its
+/// first Job was. It never changes again, nor does its object. No EtcdSnapshot has two objects, and
+/// nobody else's object is written over.
 class SnapshotChecker {
  public:
   /// All outlive this.
@@ -28,25 +29,24 @@ class SnapshotChecker {
   void touched(const std::string& key);
 
  private:
-  struct Began {
-    Instant when;
-    std::set<std::string> cluster_ids;  // Of who bore its cluster's name whenever a Job was made.
-  };
   void changed(const api::Resource&, const ApiServer::Object& before,
                const ApiServer::Object& after);
   void job_made(const Json& job);
-  std::string cluster_id_of(const api::v1alpha2::EtcdSnapshot&) const;
+  bool bore_the_name(const std::string& cluster_id, const api::v1alpha2::EtcdSnapshot&) const;
   void completed(const api::v1alpha2::EtcdSnapshot&);
   std::string wrong_object(const api::v1alpha2::EtcdSnapshot&, const std::string& key);
   std::string wrong_bytes(const api::v1alpha2::SnapshotArtifact&, const std::string& bytes,
-                          const Began&) const;
+                          Instant began) const;
 
   const Clock& clock_;
   ApiServer& server_;
   ObjectStore& store_;
   const History& history_;
   Checker& checker_;
-  std::map<std::string, Began> began_;   // By UID of the EtcdSnapshot.
+  std::map<std::string, Instant> asked_;  // When the EtcdSnapshot was made, by its UID.
+  std::map<std::string, Instant> began_;  // When its first Job was, by the same.
+  /// When an EtcdCluster of that name last had that cluster ID in its status.
+  std::map<std::pair<api::ObjectKey, std::string>, Instant> borne_;
   std::map<std::string, s3::Tag> kept_;  // Of objects that must not change, by key.
   std::set<std::string> touched_;
 };
