@@ -143,22 +143,22 @@ bool write_file(const std::string& name, const std::string& text) {
 }
 
 /// Of a run that kept its trace: a page to look at, and what its operators saw and planned.
-void write_files(const Outcome& how, const std::string& folder) {
+void write_files(const RunOutcome& how, const std::string& folder) {
   const std::string name = folder + "seed-" + std::to_string(how.seed);
   if (write_file(name + ".html", page(how))) std::printf("  page:    %s.html\n", name.c_str());
   if (write_file(name + ".jsonl", how.flight))
     std::printf("  plans:   ./dev replay %s.jsonl\n", name.c_str());
 }
 
-void report(const Run& failing, const Outcome& how, const Wanted& wanted) {
+void report(const Run& failing, const RunOutcome& how, const Wanted& wanted) {
   std::printf("seed %llu: %s: %s\n  at %s s, faults: %s\n",
               static_cast<unsigned long long>(how.seed), how.violation->invariant.c_str(),
               how.violation->what.c_str(), seconds_text(how.violation->when).c_str(),
               how.faults.text().c_str());
   std::fflush(stdout);
-  Run small = shrink(failing, how, [](const Outcome&) {});
+  Run small = shrink(failing, how, [](const RunOutcome&) {});
   small.keep_trace = true;
-  const Outcome shrunk = run(small);
+  const RunOutcome shrunk = run(small);
   const long long trouble = small.trouble / std::chrono::seconds(1);
   if (shrunk.violation)
     std::printf("  smaller: %s: %s\n", shrunk.violation->invariant.c_str(),
@@ -214,7 +214,7 @@ int main(int argc, char** argv) {
   for (std::uint64_t seed = wanted->from; seed <= wanted->to; seed += wanted->every) {
     Run one = wanted->run;
     one.seed = running = seed;
-    const Outcome outcome = run(one);
+    const RunOutcome outcome = run(one);
     ++seeds;
     events += outcome.events;
     writes += outcome.writes;

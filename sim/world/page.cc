@@ -116,7 +116,7 @@ struct Mark {
 };
 
 /// What all of one group were, in order of their coming; the quorum comes first.
-std::vector<Row> rows_of(const Outcome& run, const std::string& group) {
+std::vector<Row> rows_of(const RunOutcome& run, const std::string& group) {
   const double end = std::chrono::duration<double>(run.lasted).count();
   std::vector<Row> rows;
   for (const Trace::State& state : run.states) {
@@ -144,7 +144,7 @@ std::size_t free_lane(std::vector<double>& busy_until, double from, double to) {
 /// be scrolled beside it.
 class Chart {
  public:
-  explicit Chart(const Outcome& run)
+  explicit Chart(const RunOutcome& run)
       : run_(run), width_(std::chrono::duration<double>(run.lasted).count() * kSecond + 20) {}
 
   std::string draw() {
@@ -271,13 +271,13 @@ class Chart {
              number(y_) + "\"/></g>";
   }
 
-  const Outcome& run_;
+  const RunOutcome& run_;
   const double width_;
   double y_ = 0;
   std::string names_, bars_, axis_, grid_;
 };
 
-std::string heading(const Outcome& run) {
+std::string heading(const RunOutcome& run) {
   const std::string seed = std::to_string(run.seed);
   std::string out = std::string(kHead) + "<title>seed " + seed +
                     "</title></head><body>\n<h1>Seed " + seed +
@@ -296,7 +296,7 @@ std::string heading(const Outcome& run) {
   return out + "<span class=\"faint\">hover for what it is; a mark leads to its line</span></p>\n";
 }
 
-std::string trace_of(const Outcome& run) {
+std::string trace_of(const RunOutcome& run) {
   std::set<std::string> who;
   const std::size_t first = run.trace.size() - std::min(run.trace.size(), kLinesMax);
   for (std::size_t i = first; i < run.trace.size(); ++i) who.insert(run.trace[i].who);
@@ -323,7 +323,7 @@ std::string trace_of(const Outcome& run) {
 
 }  // namespace
 
-std::string page(const Outcome& run) {
+std::string page(const RunOutcome& run) {
   return heading(run) + Chart(run).draw() + trace_of(run) + kScript + "</body></html>\n";
 }
 

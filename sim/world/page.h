@@ -7,6 +7,6 @@
 namespace etcdop::sim {
 
 /// One HTML file that needs nothing else. The outcome must have its trace.
-std::string page(const Outcome&);
+std::string page(const RunOutcome&);
 
 }  // namespace etcdop::sim

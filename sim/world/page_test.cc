@@ -9,8 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Outcome outcome() {
-  Outcome out;
+RunOutcome outcome() {
+  RunOutcome out;
   out.seed = 7;
   out.lasted = 60s;
   out.violation = Checker::Violation{"I8", "2 voters <wanted 3>", Instant(50s)};

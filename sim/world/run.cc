@@ -15,7 +15,7 @@ constexpr const char* kVersions[] = {"3.5.35", "3.6.16", "3.6.16", "3.7.3"};
 
 }  // namespace
 
-Outcome run(const Run& wanted) {
+RunOutcome run(const Run& wanted) {
   Dice dice(wanted.seed * 2654435761U + 1);
   const Faults faults = wanted.faults ? *wanted.faults : Faults::draw(dice);
   World world({.seed = dice.next(),

@@ -19,7 +19,7 @@ struct Run {
   Duration trouble = std::chrono::seconds(240);
 };
 
-struct Outcome {
+struct RunOutcome {
   std::uint64_t seed = 0;
   Faults faults;
   std::optional<Checker::Violation> violation;
@@ -32,6 +32,6 @@ struct Outcome {
 
 /// A few clusters live through the seed's faults, then everything heals: nothing may be violated on
 /// the way, and all must be as wanted in the end.
-Outcome run(const Run&);
+RunOutcome run(const Run&);
 
 }  // namespace etcdop::sim

@@ -4,10 +4,11 @@ namespace etcdop::sim {
 
 using namespace std::chrono_literals;
 
-Run shrink(Run failing, const Outcome& how, const std::function<void(const Outcome&)>& tried) {
+Run shrink(Run failing, const RunOutcome& how,
+           const std::function<void(const RunOutcome&)>& tried) {
   failing.faults = how.faults;
   const auto still_fails = [&](const Run& smaller) {
-    const Outcome outcome = run(smaller);
+    const RunOutcome outcome = run(smaller);
     tried(outcome);
     return outcome.violation && outcome.violation->invariant == how.violation->invariant;
   };

@@ -8,6 +8,6 @@ namespace etcdop::sim {
 
 /// Leaves out one fault after the other, then shortens the trouble, as long as the same invariant
 /// falls. `tried` hears of each attempt.
-Run shrink(Run failing, const Outcome& how, const std::function<void(const Outcome&)>& tried);
+Run shrink(Run failing, const RunOutcome& how, const std::function<void(const RunOutcome&)>& tried);
 
 }  // namespace etcdop::sim

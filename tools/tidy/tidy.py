@@ -23,6 +23,8 @@ COROUTINE = re.compile(r"\bco_(await|return|yield)\b")
 DISTRIBUTION = re.compile(r"\bstd::\w+_distribution\b")
 UNORDERED = re.compile(r"\bunordered_(multi)?(map|set)\b")
 UNGRANTED = re.compile(r"\bkube::(Api\b|(get|list|create|apply|merge_patch|json_patch|remove|Reflector|ListWatch)\s*[<(])")
+NAMESPACE = re.compile(r"(?:inline )?namespace ?([\w:]*) \{")
+TYPE = re.compile(r"(?:struct|class|union|enum|enum class) (\w+)(?: final)?(?: : [^;]*)? \{")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # third party -> how many files may include it, as its headers cost seconds each
 HEAVY = {"boost/asio": 1, "boost/beast": 2, "spdlog/": 1, "CLI/": 1}
@@ -138,6 +140,24 @@ def granted(tree):
              and not f.endswith("_test.cc") and not f.startswith("src/operator/operator.")]
     for name, number, word in matches(tree, names, UNGRANTED):
         yield f"{name}:{number}: {word}: take a kube::Granted, so that what has no row does not compile"
+
+
+def types_twice(tree):
+    """Two types of one name make one destructor, and a linker takes either: no compiler sees both."""
+    first = {}
+    for name in tree.cpp:
+        spaces = []
+        lines = zip(tree.code[name].split("\n"), tree.text[name].split("\n"))
+        for number, (line, with_comment) in enumerate(lines, 1):
+            if space := NAMESPACE.match(line):
+                spaces.append(space[1])
+            elif spaces and with_comment.startswith("}  // namespace"):
+                spaces.pop()
+            elif (found := TYPE.match(line)) and "" not in spaces:
+                full = "::".join(spaces + [found[1]])
+                if full in first:
+                    yield f"{name}:{number}: {full} is defined in {first[full]}, too; rename one of them"
+                first.setdefault(full, f"{name}:{number}")
 
 
 def upward_includes(tree):
@@ -263,7 +283,8 @@ def tests_are_there(tree):
                     yield f"{page}:{number}: no test is named {name}"
 
 
-RULES = (columns, real_world, coroutines, distributions, unordered, granted, upward_includes, named_by_cmake,
+RULES = (columns, real_world, coroutines, distributions, unordered, granted, types_twice, upward_includes,
+         named_by_cmake,
          heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained, tests_are_there)
 
 

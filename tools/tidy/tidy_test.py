@@ -81,6 +81,17 @@ class Tidy(unittest.TestCase):
         self.refused("src/operator/cluster/plan.cc", "auto pod = kube::get<Pod>(x, key);\n", "kube::get")
         self.assertEqual(violations(**{"src/operator/cluster/plan.cc": "void act(kube::Granted<kTable> api);\n"}), [])
 
+    def test_two_types_of_one_name_are_refused(self):
+        space = "namespace a::b {\nstruct S {\n};\n}  // namespace a::b\n"
+        other = '#include "sys/sys.h"\n'
+        with_first = {"src/base/base.h": "#pragma once\n" + space}
+        self.assertEqual(violations(**with_first, **{"src/sys/sys.cc": other + space}),
+                         ["src/sys/sys.cc:3: a::b::S is defined in src/base/base.h:3, too; rename one of them"])
+        for good in (space.replace("a::b", "a::c"), space.replace("S {", "S;//"), space.replace("S {", "T : U<int> {"),
+                     space.replace("struct", "namespace {\nclass").replace("};", "};\n}  // namespace")):
+            with self.subTest(good):
+                self.assertEqual(violations(**with_first, **{"src/sys/sys.cc": other + good}), [])
+
     def test_an_include_of_a_higher_layer_is_refused(self):
         self.refused("src/base/base.cc", '#include "base/base.h"\n#include "sys/sys.h"\n',
                      "base may not include src/sys/sys.h")
