@@ -43,6 +43,7 @@ step shell shell
 step build ./dev build dev
 step headers /usr/bin/python3 tools/lint/headers.py out/dev
 step generated generated
+step zones tools/zones.py --check
 step clang-tidy /usr/bin/python3 tools/lint/clang_tidy.py out/dev "$CACHE/clang-tidy"
 step g++ ./dev build gcc
 [ -z "$failed" ] || echo "lint: failed:$failed"

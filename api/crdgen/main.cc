@@ -12,6 +12,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdsnapshot.h"
 
 namespace etcdop::crdgen {
 namespace {
@@ -96,7 +97,7 @@ int run(bool only_check, const std::string& core_path, const std::string& dir,
   std::vector<Json> crds;
   for (const Json& crd :
        {api::crd<api::v1alpha2::EtcdCluster>(), api::crd<api::v1alpha2::EtcdMember>(),
-        api::crd<api::v1alpha2::EtcdDefrag>()}) {
+        api::crd<api::v1alpha2::EtcdDefrag>(), api::crd<api::v1alpha2::EtcdSnapshot>()}) {
     const json::string& plural = crd.at("spec").at("names").at("plural").as_string();
     const std::string path = dir + "/" + plural.c_str() + ".yaml";
     good = settle(only_check, path, document(resolver, crd)) && good;

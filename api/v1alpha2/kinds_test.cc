@@ -4,6 +4,7 @@
 
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdsnapshot.h"
 
 namespace etcdop::api::v1alpha2 {
 namespace {
@@ -82,6 +83,32 @@ TEST(EtcdMember, ASpecKeepsTheEmptyWordsThatTheSchemaRequires) {
   EtcdMember back;
   ASSERT_TRUE(decode(encode(member), back, "EtcdMember"));
   EXPECT_EQ(back, member);
+}
+
+TEST(EtcdSnapshot, AStatusOfTheReferenceIsReadAndWrittenBackUnchanged) {
+  const Json status = json::parse(R"({
+    "phase": "Complete",
+    "artifact": {"uri": "s3://backups/nightly.db", "sizeBytes": 20508704, "checksum": "sha256:0f"},
+    "conditions": [{"type": "Ready", "status": "True", "reason": "SnapshotStored",
+      "message": "stored", "lastTransitionTime": "2026-11-21T03:56:18Z",
+      "observedGeneration": 1}]})");
+  EtcdSnapshotStatus read;
+  ASSERT_TRUE(decode(status, read, "status"));
+  EXPECT_EQ(encode(read), status);
+  EXPECT_TRUE(read.finished());
+  EXPECT_EQ(read.artifact->keys, std::nullopt) << "not known is not none";
+}
+
+TEST(EtcdSnapshot, OnlyTheLastTwoPhasesAreForGood) {
+  EtcdSnapshotStatus status;
+  for (const char* phase : {"", kSnapshotPending, kSnapshotStarted}) {
+    status.phase = phase;
+    EXPECT_FALSE(status.finished()) << phase;
+  }
+  for (const char* phase : {kSnapshotComplete, kSnapshotFailed}) {
+    status.phase = phase;
+    EXPECT_TRUE(status.finished()) << phase;
+  }
 }
 
 }  // namespace

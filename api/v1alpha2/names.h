@@ -16,6 +16,9 @@ inline constexpr const char* kRoleLabel = "etcd-operator.cozystack.io/role";
 /// On Pods whose member is to go: who comes in its place may come to its node.
 inline constexpr const char* kLeavingLabel = "etcd-operator.cozystack.io/leaving";
 inline constexpr const char* kVoter = "voter";  ///< kRoleLabel's only value; absent on learners.
+/// On the Jobs of snapshots and on their Pods: the EtcdSnapshot. No Service selects by it, and
+/// these Pods have no kClusterLabel: nobody's connections to etcd may end there.
+inline constexpr const char* kSnapshotLabel = "etcd-operator.cozystack.io/snapshot";
 inline constexpr const char* kAppNameLabel = "app.kubernetes.io/name";
 inline constexpr const char* kAppInstanceLabel = "app.kubernetes.io/instance";
 inline constexpr const char* kAppManagedByLabel = "app.kubernetes.io/managed-by";
@@ -50,6 +53,12 @@ inline constexpr const char* kClientAuthorityAnnotation =
     "etcd-operator.cozystack.io/client-ca-fingerprint";
 inline constexpr const char* kPeerAuthorityAnnotation =
     "etcd-operator.cozystack.io/peer-ca-fingerprint";
+
+/// On the Job of a snapshot: the how manieth it is.
+inline constexpr const char* kAttemptAnnotation = "etcd-operator.cozystack.io/attempt";
+
+// The Pod of a snapshot's Job.
+inline constexpr const char* kAgentContainer = "snapshot-agent";
 
 // The member's Pod.
 inline constexpr const char* kEtcdContainer = "etcd";
@@ -127,6 +136,15 @@ inline constexpr const char* kPodReady = "PodReady";
 inline constexpr const char* kVersionMatched = "VersionMatched";
 inline constexpr const char* kVersionMismatch = "VersionMismatch";
 
+// EtcdSnapshot.
+inline constexpr const char* kJobCreated = "JobCreated";
+inline constexpr const char* kJobRunning = "JobRunning";
+inline constexpr const char* kSnapshotStored = "SnapshotStored";
+inline constexpr const char* kOperatorImageNotConfigured = "OperatorImageNotConfigured";
+inline constexpr const char* kAuthLatchTimeout = "AuthLatchTimeout";
+inline constexpr const char* kSnapshotJobLost = "SnapshotJobLost";
+inline constexpr const char* kJobFailed = "JobFailed";
+
 // Reasons of ours: EtcdCluster.
 inline constexpr const char* kNotImplemented = "NotImplemented";
 inline constexpr const char* kUnsupportedVersion = "UnsupportedVersion";
@@ -156,6 +174,22 @@ inline constexpr const char* kDefragmentedInPart = "DefragmentedInPart";
 inline constexpr const char* kLeaderNotDefragmented = "LeaderNotDefragmented";
 inline constexpr const char* kDefragTimedOut = "DefragTimedOut";
 inline constexpr const char* kClusterReplaced = "ClusterReplaced";
+inline constexpr const char* kSnapshotFirst = "SnapshotFirst";
+// EtcdSnapshot, as the operator sees it, then in the words of its agent.
+inline constexpr const char* kClusterPaused = "ClusterPaused";
+inline constexpr const char* kEtcdUnreachable = "EtcdUnreachable";
+inline constexpr const char* kEtcdCredentialsRejected = "EtcdCredentialsRejected";
+inline constexpr const char* kEtcdUnhealthy = "EtcdUnhealthy";
+inline constexpr const char* kSnapshotBroken = "SnapshotBroken";
+inline constexpr const char* kDestinationExists = "DestinationExists";
+inline constexpr const char* kDestinationInvalid = "DestinationInvalid";
+inline constexpr const char* kDestinationUnreachable = "DestinationUnreachable";
+inline constexpr const char* kDestinationUntrusted = "DestinationUntrusted";
+inline constexpr const char* kDestinationCredentialsRejected = "DestinationCredentialsRejected";
+inline constexpr const char* kDestinationAccessDenied = "DestinationAccessDenied";
+inline constexpr const char* kDestinationClockSkewed = "DestinationClockSkewed";
+inline constexpr const char* kDestinationFailed = "DestinationFailed";
+inline constexpr const char* kBucketNotFound = "BucketNotFound";
 // EtcdMember.
 inline constexpr const char* kCrashLooping = "CrashLooping";
 inline constexpr const char* kDataLost = "DataLost";

@@ -4,6 +4,7 @@
 
 #include "kube/request.h"
 #include "sim/api/budgets.h"
+#include "sim/api/jobs.h"
 #include "sim/api/objects.h"
 #include "sim/api/patches.h"
 #include "sim/api/server.h"
@@ -333,6 +334,8 @@ Result<Json> ApiServer::remove(const Call& call, Kind& kind) {
     if (field == "preconditions") continue;
     misused(call, "the fake does not know this option: " + std::string(field));
   }
+  if (call.resource == kJobs && !options.contains("propagationPolicy"))
+    misused(call, "the Pods of a Job stay, unless propagationPolicy says otherwise");
   if (const Json* conditions = options.if_contains("preconditions")) {
     constexpr std::array<std::array<const char*, 3>, 2> kConditions{
         {{"uid", "UID", ". The object might have been deleted and then recreated"},

@@ -95,6 +95,13 @@ std::vector<Store::Found> Store::range(const std::string& key, const std::string
   return found;
 }
 
+bool Store::keeps(const std::string& key, const std::string& value) const {
+  const auto found = keys_.find(key);
+  return found != keys_.end() && std::ranges::any_of(found->second, [&](const Version& version) {
+           return !version.gone && version.value == value;
+         });
+}
+
 std::uint32_t Store::hash(std::int64_t revision) const {
   std::uint32_t sum = 2166136261U;  // FNV-1a.
   const auto take = [&](const std::string& bytes) {

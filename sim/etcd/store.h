@@ -59,6 +59,8 @@ class Store {
   /// As they were then; 0: now. It was not compacted and is not of the future.
   std::vector<Found> range(const std::string& key, const std::string& end,
                            std::int64_t revision) const;
+  /// Whether a version that is still there says so.
+  bool keeps(const std::string& key, const std::string& value) const;
   /// Whether it can be asked for.
   Refusal must_have(std::int64_t revision) const;
   /// Of all that is kept of the versions up to that one. Equal in members that compacted alike.

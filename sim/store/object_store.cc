@@ -67,8 +67,8 @@ const char* to_string(StoreFault fault) {
 /// One user's way to one bucket.
 class ObjectStore::Door final : public Store {
  public:
-  Door(ObjectStore& store, StoreUser user, std::string bucket)
-      : store_(store), user_(std::move(user)), name_(std::move(bucket)) {}
+  Door(ObjectStore& store, Executor& executor, StoreUser user, std::string bucket)
+      : store_(store), executor_(executor), user_(std::move(user)), name_(std::move(bucket)) {}
 
   Result<s3::Object> head(const std::string& key) override;
   Result<s3::Object> get(const std::string& key, const s3::GetOptions&, const Sink&) override;
@@ -115,6 +115,7 @@ class ObjectStore::Door final : public Store {
   }
 
   ObjectStore& store_;
+  Executor& executor_;
   const StoreUser user_;
   const std::string name_;
 };
@@ -165,12 +166,12 @@ std::optional<Error> ObjectStore::Door::missing(const Call& call) const {
 }
 
 Result<ObjectStore::Bucket*> ObjectStore::Door::enter(const Call& call) {
-  Executor& executor = store_.executor_;
   Duration travel = kAnswerTime / 2;
   if (call.sent > 0 && strikes(StoreFault::Slow, call))
     travel += std::chrono::seconds(call.sent / kSlowBytesASecond);
-  if (strikes(StoreFault::Silent, call)) travel = Store::kCompleteLimit * 2;
-  if (auto slept = to_result(executor.sleep(travel), call.asked.call); !slept) return slept.error();
+  if (store_.away_ || strikes(StoreFault::Silent, call)) travel = Store::kCompleteLimit * 2;
+  if (auto slept = to_result(executor_.sleep(travel), call.asked.call); !slept)
+    return slept.error();
   if (strikes(StoreFault::Reset, call)) return ended(call);
   if (auto error = refusal(call)) return *error;
   if (strikes(StoreFault::SlowDown, call))
@@ -181,14 +182,14 @@ Result<ObjectStore::Bucket*> ObjectStore::Door::enter(const Call& call) {
 template <class T>
 Result<T> ObjectStore::Door::leave(const Call& call, T answer) {
   if (strikes(StoreFault::AnswerLost, call)) return ended(call);
-  const Woken woken = store_.executor_.sleep(kAnswerTime / 2);
+  const Woken woken = executor_.sleep(kAnswerTime / 2);
   if (auto slept = to_result(woken, call.asked.call); !slept) return slept.error();
   return answer;
 }
 
 Result<s3::Object> ObjectStore::Door::head(const std::string& key) {
   if (auto ok = check_key(key); !ok) return ok.error();
-  const Within limit(store_.executor_, kCallLimit);
+  const Within limit(executor_, kCallLimit);
   const Call call{.asked = asked("HEAD", false, key)};
   auto bucket = enter(call);
   if (!bucket) return bucket.error();
@@ -203,7 +204,7 @@ Result<s3::Object> ObjectStore::Door::get(const std::string& key, const s3::GetO
                                           const Sink& sink) {
   if (auto ok = check_key(key); !ok) return ok.error();
   check(!options.range || options.range->count > 0, "a range has bytes");
-  const Within limit(store_.executor_, kCallLimit);
+  const Within limit(executor_, kCallLimit);
   Call call{.asked = asked("GET", false, key)};
   if (options.only_if) call.asked.condition = Asked::Condition::SameTag;
   auto bucket = enter(call);
@@ -232,7 +233,7 @@ Result<Done> ObjectStore::Door::deliver(const Call& call, std::string_view bytes
   for (const std::size_t piece = slow ? kSlowBytesASecond : kPieceBytes; !bytes.empty();
        bytes.remove_prefix(std::min(piece, bytes.size()))) {
     const Duration pause = slow ? std::chrono::seconds(1) : Duration(0);
-    const Woken woken = store_.executor_.sleep(pause);
+    const Woken woken = executor_.sleep(pause);
     if (auto slept = to_result(woken, call.asked.call); !slept) return slept;
     if (!sink(bytes.substr(0, piece))) return Done{};
   }
@@ -244,7 +245,7 @@ Result<Tag> ObjectStore::Door::put(const std::string& key, std::string_view byte
                                    const s3::PutOptions& options) {
   if (auto ok = check_key(key); !ok) return ok.error();
   if (auto ok = s3::check_metadata(options.metadata); !ok) return ok.error();
-  const Within limit(store_.executor_, kCallLimit);
+  const Within limit(executor_, kCallLimit);
   Call call{.asked = asked("PutObject", true, key),
             .permission = Permission::Write,
             .sent = bytes.size()};
@@ -264,7 +265,7 @@ Result<s3::Upload> ObjectStore::Door::create_multipart(const std::string& key,
                                                        const s3::Metadata& metadata) {
   if (auto ok = check_key(key); !ok) return ok.error();
   if (auto ok = s3::check_metadata(metadata); !ok) return ok.error();
-  const Within limit(store_.executor_, kCallLimit);
+  const Within limit(executor_, kCallLimit);
   const Call call{.asked = asked("CreateMultipartUpload", true, key),
                   .permission = Permission::Write};
   auto bucket = enter(call);
@@ -285,7 +286,7 @@ Result<ObjectStore::Begun*> ObjectStore::Door::begun(const Call& call, Bucket& b
 Result<Tag> ObjectStore::Door::upload_part(const s3::Upload& upload, int number,
                                            std::string_view bytes) {
   check(number >= 1 && number <= kPartsMax, "a part's number is 1 to 10,000");
-  const Within limit(store_.executor_, kCallLimit);
+  const Within limit(executor_, kCallLimit);
   const Call call{.asked = asked("UploadPart", true, upload.key),
                   .permission = Permission::Write,
                   .sent = bytes.size(),
@@ -319,7 +320,7 @@ std::optional<Error> ObjectStore::Door::unfit(const Call& call, const Begun& upl
 
 Result<Tag> ObjectStore::Door::complete(const s3::Upload& upload,
                                         const std::vector<s3::Part>& parts, bool only_if_absent) {
-  const Within limit(store_.executor_, kCompleteLimit);
+  const Within limit(executor_, kCompleteLimit);
   Call call{.asked = asked("CompleteMultipartUpload", true, upload.key),
             .permission = Permission::Write};
   if (only_if_absent) call.asked.condition = Asked::Condition::Absent;
@@ -348,7 +349,7 @@ Result<Tag> ObjectStore::Door::complete(const s3::Upload& upload,
 }
 
 Result<Done> ObjectStore::Door::abort(const s3::Upload& upload) {
-  const Within limit(store_.executor_, kCallLimit);
+  const Within limit(executor_, kCallLimit);
   const Call call{.asked = asked("AbortMultipartUpload", true, upload.key),
                   .permission = Permission::Write};
   auto bucket = enter(call);
@@ -361,7 +362,7 @@ Result<Done> ObjectStore::Door::abort(const s3::Upload& upload) {
 Result<s3::Page> ObjectStore::Door::list(const s3::ListOptions& options) {
   if (options.count < 1 || options.count > s3::ListOptions::kCountMax)
     store_.misuse_("a page of " + std::to_string(options.count) + " objects: not modelled");
-  const Within limit(store_.executor_, kCallLimit);
+  const Within limit(executor_, kCallLimit);
   const Call call{.asked = asked("ListObjectsV2", false), .permission = Permission::List};
   auto bucket = enter(call);
   if (!bucket) return bucket.error();
@@ -381,7 +382,7 @@ Result<s3::Page> ObjectStore::Door::list(const s3::ListOptions& options) {
 }
 
 Result<std::vector<s3::Upload>> ObjectStore::Door::uploads(const std::string& prefix) {
-  const Within limit(store_.executor_, kCallLimit);
+  const Within limit(executor_, kCallLimit);
   const Call call{.asked = asked("ListMultipartUploads", false), .permission = Permission::List};
   auto bucket = enter(call);
   if (!bucket) return bucket.error();
@@ -396,7 +397,7 @@ Result<std::vector<s3::Upload>> ObjectStore::Door::uploads(const std::string& pr
 
 Result<Done> ObjectStore::Door::remove(const std::string& key) {
   if (auto ok = check_key(key); !ok) return ok.error();
-  const Within limit(store_.executor_, kCallLimit);
+  const Within limit(executor_, kCallLimit);
   const Call call{.asked = asked("DeleteObject", true, key), .permission = Permission::Delete};
   auto bucket = enter(call);
   if (!bucket) return bucket.error();
@@ -416,7 +417,12 @@ void ObjectStore::make_bucket(const std::string& name, const std::string& region
 void ObjectStore::remove_bucket(const std::string& name) { buckets_.erase(name); }
 
 std::unique_ptr<Store> ObjectStore::as(const StoreUser& user, const std::string& bucket) {
-  return std::make_unique<Door>(*this, user, bucket);
+  return as(user, bucket, executor_);
+}
+
+std::unique_ptr<Store> ObjectStore::as(const StoreUser& user, const std::string& bucket,
+                                       Executor& caller) {
+  return std::make_unique<Door>(*this, caller, user, bucket);
 }
 
 void ObjectStore::strike(StoreFault fault, StoreStrike when) {
@@ -448,6 +454,15 @@ StoredObject* ObjectStore::look(const std::string& bucket_name, const std::strin
   auto& objects = buckets_.at(bucket_name).objects;
   const auto it = objects.find(key);
   return it == objects.end() ? nullptr : &it->second;
+}
+
+void ObjectStore::put(const std::string& bucket_name, const std::string& key, StoredObject object) {
+  object.tag = tag_of(object.bytes);
+  buckets_.at(bucket_name).objects[key] = std::move(object);
+}
+
+void ObjectStore::remove(const std::string& bucket_name, const std::string& key) {
+  buckets_.at(bucket_name).objects.erase(key);
 }
 
 std::vector<std::string> ObjectStore::keys(const std::string& name) const {

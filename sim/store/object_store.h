@@ -67,6 +67,8 @@ class ObjectStore {
   void remove_bucket(const std::string& name);
   /// What that user's program calls; the store must outlive it. The bucket may be missing.
   std::unique_ptr<s3::Store> as(const StoreUser&, const std::string& bucket);
+  /// The same for a program whose fibers run on another executor.
+  std::unique_ptr<s3::Store> as(const StoreUser&, const std::string& bucket, Executor& caller);
 
   // Faults.
 
@@ -74,6 +76,8 @@ class ObjectStore {
   /// A subset: each seed has another one. Each strikes one call in 2 to 9.
   void draw_faults();
   void heal() { strikes_ = {}; }
+  /// Nobody gets an answer any more, or does again.
+  void be_away(bool on) { away_ = on; }
   /// How often it has struck.
   std::uint64_t struck(StoreFault fault) const { return struck_[static_cast<std::size_t>(fault)]; }
 
@@ -81,6 +85,9 @@ class ObjectStore {
 
   /// Null if there is none.
   StoredObject* look(const std::string& bucket, const std::string& key);
+  /// As a person writes there, whatever was there before; removes it likewise.
+  void put(const std::string& bucket, const std::string& key, StoredObject);
+  void remove(const std::string& bucket, const std::string& key);
   /// All keys, in order.
   std::vector<std::string> keys(const std::string& bucket) const;
   /// Uploads that were neither completed nor aborted.
@@ -113,6 +120,7 @@ class ObjectStore {
   std::array<StoreStrike, kFaults> strikes_{};
   std::array<std::uint64_t, kFaults> struck_{};
   std::uint64_t uploads_begun_ = 0;
+  bool away_ = false;
 };
 
 }  // namespace etcdop::sim

@@ -3,6 +3,7 @@
 
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/names.h"
 #include "operator/shared/tls.h"
 #include "runtime/conditions.h"
@@ -35,6 +36,7 @@ void World::start_faults() {
   operator_faults();
   node_faults();
   people();
+  snapshot_faults();
 }
 
 Life* World::any_life() {
@@ -181,6 +183,7 @@ void World::node_faults() {
     trace_.add("fault", pod->name + " is evicted");
     checker_.struck();
     nodes_.evict(*pod);
+    agents_.evict(*pod);
   });
   every(Fault::StaleAddress, 5s, 60s, [this] {
     const auto address = nodes_.freed_address();
@@ -305,6 +308,40 @@ void World::people() {
   });
 }
 
+void World::snapshot_faults() {
+  every(Fault::UserSnapshots, 10s, 100s, [this] {
+    if (dice_.one_in(5)) return delete_some_snapshot();
+    if (const auto key = any_cluster()) snapshot(*key, "snapshot-" + std::to_string(++values_));
+  });
+  every(Fault::UserJobs, 5s, 60s, [this] {
+    if (const auto job = any_of(kJobs); job && dice_.one_in(2)) delete_object(kJobs, *job);
+    std::vector<api::ObjectKey> pods;
+    for (const auto& agent : agents_.running()) pods.push_back({"prod", agent->name()});
+    if (!pods.empty()) delete_object(kube::Pod::resource, pods[dice_.below(pods.size())]);
+  });
+  every(Fault::UserObjects, 20s, 100s, [this] { spoil_object(); });
+  every(Fault::AgentKilled, 100ms, 5s, [this] {
+    const auto& all = agents_.running();
+    if (!all.empty() && dice_.one_in(4)) agents_.kill(*all[dice_.below(all.size())]);
+  });
+  if (faults_.has(Fault::StoreFaults)) store_.draw_faults();
+}
+
+void World::delete_some_snapshot() {
+  if (const auto key = any_of(v1::EtcdSnapshot::resource))
+    delete_object(v1::EtcdSnapshot::resource, *key);
+}
+
+/// Where a snapshot will be, or one that is stored, or its manifest.
+void World::spoil_object() {
+  const auto all = store_.keys(kBucket);
+  const auto snapshot = any_of(v1::EtcdSnapshot::resource);
+  const auto cluster = any_cluster();
+  if (dice_.one_in(2) && snapshot && cluster)
+    return write_object(key_of_snapshot(*cluster, snapshot->name), "of somebody else");
+  if (!all.empty()) remove_object(all[dice_.below(all.size())]);
+}
+
 /// Of those that the operator makes anew.
 void World::spoil_certificate(const api::ObjectKey& cluster) {
   const auto now = read<v1::EtcdCluster>(cluster);
@@ -326,6 +363,8 @@ void World::heal() {
   api_down_until_ = quota_until_ = now;
   net_.slow_snapshots(Duration(0));
   net_.forgetful_peers(0);
+  store_.heal();
+  store_.be_away(false);
   for (const auto& [one, other] : cuts_) net_.cut(one, other, false);
   for (std::size_t i = 0; i < nodes_.count(); ++i) nodes_.node_down(i, false);
   for (const auto& life : lives_) {

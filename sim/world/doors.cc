@@ -24,8 +24,8 @@ constexpr Duration kHandshakeLimit = 2s, kConnectionKept = 5min;  // As etcd::Po
 bool is_write(const etcd::Question& question) {
   // The empty one asks which there are.
   if (question.path.ends_with("/Alarm")) return !question.message.empty();
-  constexpr std::string_view kReads[] = {"/Status", "/MemberList", "/HashKV", "/AuthStatus",
-                                         "/Authenticate"};
+  constexpr std::string_view kReads[] = {"/Status",       "/MemberList", "/HashKV",  "/AuthStatus",
+                                         "/Authenticate", "/Range",      "/Snapshot"};
   return std::ranges::none_of(kReads,
                               [&](std::string_view read) { return question.path.ends_with(read); });
 }
@@ -33,6 +33,9 @@ bool is_write(const etcd::Question& question) {
 std::string short_path(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
+
+/// Not an IP.
+bool is_name(const std::string& address) { return address.find(".svc") != std::string::npos; }
 
 /// A write, apart from whoever sent it.
 struct Delivery {
@@ -208,19 +211,7 @@ class EtcdDoor::Line final : public etcd::Connection {
     const std::string_view path = question.path;
     const std::string what = short_path(path) + " at " + address_;
     const bool writes = is_write(question);
-    ++door_.calls_;
-    if (p.caller.running()->deadline() == Instant::max())
-      p.checker.violated("deadline", p.who + " sends " + what + " without one");
-    const bool slow = p.strikes(Fault::EtcdSlow, 12);
-    if (auto ok = p.travel(slow ? p.dice.between(100ms, 3s) : p.dice.between(300us, 2ms)); !ok)
-      return ok.error();
-    if (door_.hangs(address_, short_path(path)))
-      if (auto ok = p.travel(1h); !ok) return ok.error();
-    if (writes && p.before_write && !p.before_write(what)) {
-      if (auto back = p.travel(0s); !back) return back.error();
-      return Error{Code::Unavailable, what + ": connection refused"};
-    }
-    if (p.dead) return p.killed();
+    if (auto there = go(path, what, writes); !there) return there.error();
     if (writes) ++p.writes;
     if (writes) p.checker.before_change(p.who, what, address_);
     auto answer = door_.net_.unary(p.caller, address_, question, status, name_);
@@ -229,8 +220,63 @@ class EtcdDoor::Line final : public etcd::Connection {
       p.checker.after_change(p.who, what);
     }
     if (answer) p.checker.answered(address_, path);
+    if (auto back = come(what, writes, status); !back) return back.error();
+    return answer;
+  }
+
+  /// May be cut after its first piece.
+  Result<Done> stream(const etcd::Question& question, const http::GrpcChannel::Sink& sink,
+                      http::GrpcStatus& status) override {
+    Passage& p = door_.passage_;
+    const std::string what = short_path(question.path) + " at " + address_;
+    if (auto there = go(question.path, what, false); !there) return there.error();
+    const bool cut = p.strikes(Fault::EtcdLost, 16);
+    int pieces = 0;
+    auto ended = door_.net_.stream(
+        p.caller, address_, question,
+        [&](std::string_view piece) {
+          return !p.dead && (!cut || ++pieces == 1) && sink(piece) && !p.dead;
+        },
+        status);
+    p.trace.add(p.who, what + (ended ? "" : ": " + ended.error().message));
+    if (cut) {
+      status = {};
+      return Error{Code::Lost, what + ": connection cut"};
+    }
+    if (auto back = come(what, false, status); !back) return back.error();
+    return ended;
+  }
+
+ private:
+  /// What etcd reads out of our certificate, if it looks at it.
+  static std::string name_shown(EtcdDoor& door, const std::string& address) {
+    return door.nodes_.knows_clients_by_certificate(address) ? door.connected_[address].name : "";
+  }
+  bool is_told(bool writes) const { return writes || door_.passage_.tells_reads; }
+
+  /// From the process to the member; an error: it does not get there.
+  Result<Done> go(std::string_view path, const std::string& what, bool writes) {
+    Passage& p = door_.passage_;
+    ++door_.calls_;
+    if (p.caller.running()->deadline() == Instant::max())
+      p.checker.violated("deadline", p.who + " sends " + what + " without one");
+    const bool slow = p.strikes(Fault::EtcdSlow, 12);
+    if (auto ok = p.travel(slow ? p.dice.between(100ms, 3s) : p.dice.between(300us, 2ms)); !ok)
+      return ok.error();
+    if (door_.hangs(address_, short_path(path)))
+      if (auto ok = p.travel(1h); !ok) return ok.error();
+    if (is_told(writes) && p.before_write && !p.before_write(what)) {
+      if (auto back = p.travel(0s); !back) return back.error();
+      return Error{Code::Unavailable, what + ": connection refused"};
+    }
+    return p.dead ? Result<Done>(p.killed()) : Result<Done>(Done{});
+  }
+
+  /// The way back.
+  Result<Done> come(const std::string& what, bool writes, http::GrpcStatus& status) {
+    Passage& p = door_.passage_;
     if (p.dead) return p.killed();
-    if (writes && p.after_write && !p.after_write(what)) {
+    if (is_told(writes) && p.after_write && !p.after_write(what)) {
       status = {};
       if (auto back = p.travel(0s); !back) return back.error();
       return Error{Code::Lost, what + ": connection cut"};
@@ -239,22 +285,9 @@ class EtcdDoor::Line final : public etcd::Connection {
       status = {};
       return Error{Code::Lost, what + ": connection cut"};
     }
-    if (auto back = p.travel(p.dice.between(300us, 2ms)); !back) return back.error();
-    return answer;
+    return p.travel(p.dice.between(300us, 2ms));
   }
 
-  /// No operator asks for one yet: what can go wrong in the middle comes with the first who does.
-  Result<Done> stream(const etcd::Question& question, const http::GrpcChannel::Sink&,
-                      http::GrpcStatus&) override {
-    check(false, ("not modelled: the way of etcd's " + short_path(question.path)).c_str());
-    return Done{};
-  }
-
- private:
-  /// What etcd reads out of our certificate, if it looks at it.
-  static std::string name_shown(EtcdDoor& door, const std::string& address) {
-    return door.nodes_.knows_clients_by_certificate(address) ? door.connected_[address].name : "";
-  }
   EtcdDoor& door_;
   std::string address_, name_;
 };
@@ -264,8 +297,14 @@ class EtcdDoor::Link final : public etcd::Connections {
   Link(EtcdDoor& door, etcd::Endpoint to) : door_(door), to_(std::move(to)) {}
   Result<std::shared_ptr<etcd::Connection>> connection() override {
     if (door_.passage_.dead) return door_.passage_.killed();
-    if (auto connected = door_.connect(to_); !connected) return connected.error();
-    return std::shared_ptr<etcd::Connection>(std::make_shared<Line>(door_, to_));
+    etcd::Endpoint to = to_;
+    if (is_name(to.address)) {
+      const auto found = door_.nodes_.resolve(to.address);
+      if (!found) return Error{Code::Unavailable, to.address + ": no such host"};
+      to.address = *found;
+    }
+    if (auto connected = door_.connect(to); !connected) return connected.error();
+    return std::shared_ptr<etcd::Connection>(std::make_shared<Line>(door_, to));
   }
 
  private:
@@ -329,6 +368,78 @@ void EtcdDoor::black_hole(const std::string& address, bool on) { holes_[address]
 void EtcdDoor::hang(const std::string& address, const std::string& call, bool on) {
   if (on) hung_.insert({address, call});
   else hung_.erase({address, call});
+}
+
+// --- the object store ----------------------------------------------------------------------------
+
+StoreDoor::StoreDoor(Passage& passage, std::unique_ptr<s3::Store> store)
+    : passage_(passage), store_(std::move(store)) {}
+
+template <class Call>
+auto StoreDoor::through(const std::string& what, const Call& call) -> decltype(call()) {
+  Passage& p = passage_;
+  if (p.dead) return p.killed();
+  if (p.before_write && !p.before_write(what)) {
+    if (auto back = p.travel(0s); !back) return back.error();
+    return Error{Code::Unavailable, what + ": connection refused"};
+  }
+  auto answer = call();
+  p.trace.add(p.who, what + (answer ? "" : ": " + answer.error().message));
+  if (p.dead) return p.killed();
+  if (p.after_write && !p.after_write(what)) {
+    if (auto back = p.travel(0s); !back) return back.error();
+    return Error{Code::Lost, what + ": connection cut"};
+  }
+  return answer;
+}
+
+Result<s3::Object> StoreDoor::head(const std::string& key) {
+  return through("HEAD " + key, [&] { return store_->head(key); });
+}
+
+Result<s3::Object> StoreDoor::get(const std::string& key, const s3::GetOptions& options,
+                                  const Sink& sink) {
+  const auto alive = [&](std::string_view bytes) { return !passage_.dead && sink(bytes); };
+  return through("GET " + key, [&] { return store_->get(key, options, alive); });
+}
+
+Result<s3::Tag> StoreDoor::put(const std::string& key, std::string_view bytes,
+                               const s3::PutOptions& options) {
+  return through("PutObject " + key, [&] { return store_->put(key, bytes, options); });
+}
+
+Result<s3::Upload> StoreDoor::create_multipart(const std::string& key,
+                                               const s3::Metadata& metadata) {
+  return through("CreateMultipartUpload " + key,
+                 [&] { return store_->create_multipart(key, metadata); });
+}
+
+Result<s3::Tag> StoreDoor::upload_part(const s3::Upload& upload, int number,
+                                       std::string_view bytes) {
+  return through("UploadPart " + std::to_string(number) + " " + upload.key,
+                 [&] { return store_->upload_part(upload, number, bytes); });
+}
+
+Result<s3::Tag> StoreDoor::complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
+                                    bool only_if_absent) {
+  return through("CompleteMultipartUpload " + upload.key,
+                 [&] { return store_->complete(upload, parts, only_if_absent); });
+}
+
+Result<Done> StoreDoor::abort(const s3::Upload& upload) {
+  return through("AbortMultipartUpload " + upload.key, [&] { return store_->abort(upload); });
+}
+
+Result<s3::Page> StoreDoor::list(const s3::ListOptions& options) {
+  return through("ListObjectsV2 " + options.prefix, [&] { return store_->list(options); });
+}
+
+Result<std::vector<s3::Upload>> StoreDoor::uploads(const std::string& prefix) {
+  return through("ListMultipartUploads " + prefix, [&] { return store_->uploads(prefix); });
+}
+
+Result<Done> StoreDoor::remove(const std::string& key) {
+  return through("DeleteObject " + key, [&] { return store_->remove(key); });
 }
 
 }  // namespace etcdop::sim

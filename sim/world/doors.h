@@ -1,5 +1,5 @@
-// How the calls of one simulated operator travel to the API server and to etcd, and what happens to
-// them on the way.
+// How the calls of one simulated process travel to the API server, to etcd and to the object store,
+// and what happens to them on the way.
 #pragma once
 #include <functional>
 #include <map>
@@ -11,6 +11,7 @@
 
 #include "etcd/client.h"
 #include "kube/api.h"
+#include "s3/store.h"
 #include "sim/api/server.h"
 #include "sim/etcd/net.h"
 #include "sim/process.h"
@@ -41,6 +42,8 @@ struct Passage {
   /// Each write, by name, before it is sent: false, and it is not sent; after it was carried out:
   /// false, and its answer is lost. They may kill or freeze the process.
   std::function<bool(const std::string& what)> before_write = {}, after_write = {};
+  /// They are told of what etcd and the store are asked, too.
+  bool tells_reads = false;
   /// Each call and watch of the API: what it returns is the answer, and nothing is sent.
   std::function<std::optional<Result<Json>>(const kube::Call&)> instead = {};
 
@@ -73,7 +76,8 @@ class ApiDoor final : public kube::Api {
 };
 
 /// etcd::Clients of one process: the operator's own client, over connections of the simulation. As
-/// etcd::Pool, it shakes hands when it connects: what was connected stays so.
+/// etcd::Pool, it shakes hands when it connects: what was connected stays so. An endpoint that is a
+/// name is looked up then.
 class EtcdDoor final : public etcd::Clients {
  public:
   EtcdDoor(Passage&, EtcdNet&, Nodes&);
@@ -107,6 +111,29 @@ class EtcdDoor final : public etcd::Clients {
   std::set<std::pair<std::string, std::string>> hung_;
   std::map<std::string, Connected> connected_;  // By address.
   std::uint64_t calls_ = 0;
+};
+
+/// s3::Store of one process, over the store's own door.
+class StoreDoor final : public s3::Store {
+ public:
+  StoreDoor(Passage&, std::unique_ptr<s3::Store>);
+  Result<s3::Object> head(const std::string& key) override;
+  Result<s3::Object> get(const std::string& key, const s3::GetOptions&, const Sink&) override;
+  Result<s3::Tag> put(const std::string& key, std::string_view, const s3::PutOptions&) override;
+  Result<s3::Upload> create_multipart(const std::string& key, const s3::Metadata&) override;
+  Result<s3::Tag> upload_part(const s3::Upload&, int number, std::string_view) override;
+  Result<s3::Tag> complete(const s3::Upload&, const std::vector<s3::Part>&, bool) override;
+  Result<Done> abort(const s3::Upload&) override;
+  Result<s3::Page> list(const s3::ListOptions&) override;
+  Result<std::vector<s3::Upload>> uploads(const std::string& prefix) override;
+  Result<Done> remove(const std::string& key) override;
+
+ private:
+  /// The call, unless the process dies before it.
+  template <class Call>
+  auto through(const std::string& what, const Call& call) -> decltype(call());
+  Passage& passage_;
+  const std::unique_ptr<s3::Store> store_;
 };
 
 }  // namespace etcdop::sim

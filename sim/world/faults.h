@@ -51,6 +51,11 @@ enum class Fault {
   VolumeCorrupt,   ///< One member's data cannot be read.
   UserPassword,    ///< Somebody changes root's password.
   UserSecrets,     ///< Somebody deletes certificates of ours, or writes something else.
+  UserSnapshots,   ///< Somebody makes EtcdSnapshots, and deletes some.
+  UserJobs,        ///< Somebody deletes Jobs and their Pods.
+  UserObjects,     ///< Somebody writes into the bucket, or removes what is there.
+  AgentKilled,     ///< Agents end in the middle of their work.
+  StoreFaults,     ///< The object store is slow, busy, cut off, or lies; each seed has other ways.
   kCount,
 };
 

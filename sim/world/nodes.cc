@@ -192,12 +192,13 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
   }
   if (!(r == kube::Pod::resource)) return;
   if (!before) {
+    const Json& container = after->at("spec").at("containers").as_array().at(0);
+    if (text_at(container, {"name"}) != v1::kEtcdContainer) return;
     auto run = std::make_shared<Run>();
     run->key = key_of(*after);
     run->uid = uid_of(*after);
     run->host = host_of(*after);
     run->claim = claim_of(*after);
-    const Json& container = after->at("spec").at("containers").as_array().at(0);
     for (const Json& word : container.at("command").as_array())
       run->command.emplace_back(word.as_string());
     const std::string image = text_at(container, {"image"});
@@ -607,6 +608,20 @@ void Nodes::node_down(std::size_t index, bool down) {
   trace_.add(n.name, down ? "stops" : "is back");
   for (auto& [uid, run] : runs_)
     if (run->node == n.name) run->wake();
+  if (down && stops_) stops_(n.name);
+}
+
+bool Nodes::is_down(const std::string& name) const {
+  const auto found = std::ranges::find(nodes_, name, &Node::name);
+  return found != nodes_.end() && found->down;
+}
+
+std::optional<std::string> Nodes::any_up(Dice& dice) const {
+  std::vector<const Node*> fit;
+  for (const Node& n : nodes_)
+    if (!n.down && !n.cordoned) fit.push_back(&n);
+  if (fit.empty()) return std::nullopt;
+  return fit[dice.below(fit.size())]->name;
 }
 
 void Nodes::kill_etcd(const api::ObjectKey& pod) {

@@ -1,6 +1,7 @@
 // Nodes, their kubelets, the scheduler, volumes and DNS of a simulated world.
 #pragma once
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,10 +18,11 @@
 
 namespace etcdop::sim {
 
-/// Runs every Pod that the API server has: schedules it (its volume binds then, and is attached to
-/// one node at a time), starts its etcd, probes it each 2 s, restarts it with back-off (10 s to 5
-/// min, exit code 0 too), ends it when it is deleted, unless its node is down. A Pod starts when
-/// the Secrets that it mounts are there, and has another version of one up to 90 s later.
+/// Runs every Pod of etcd that the API server has: schedules it (its volume binds then, and is
+/// attached to one node at a time), starts its etcd, probes it each 2 s, restarts it with back-off
+/// (10 s to 5 min, exit code 0 too), ends it when it is deleted, unless its node is down. A Pod
+/// starts when the Secrets that it mounts are there, and has another version of one up to 90 s
+/// later.
 class Nodes {
  public:
   Nodes(Scheduler&, const WallClock&, ApiServer&, EtcdNet&, const Faults&, Dice, Trace&, int count);
@@ -44,6 +46,13 @@ class Nodes {
   bool knows_clients_by_certificate(const std::string& address) const;
   /// As EtcdNet::Options::admits.
   bool admits(const std::string& from, const std::string& to, bool https);
+
+  // --- for who runs other Pods than those of etcd
+  bool is_down(const std::string& node) const;
+  /// One that takes Pods; nullopt: none does.
+  std::optional<std::string> any_up(Dice&) const;
+  /// Called when one stops.
+  void on_down(std::function<void(const std::string& node)> stops) { stops_ = std::move(stops); }
 
   // --- faults
   void node_down(std::size_t index, bool down);
@@ -132,6 +141,7 @@ class Nodes {
   Handshakes handshakes_;
   std::deque<std::string> freed_;
   std::uint64_t addresses_ = 0;
+  std::function<void(const std::string& node)> stops_;
   bool local_volumes_ = false, stopping_ = false;
 };
 

@@ -121,6 +121,7 @@ std::vector<Flow> flows() {
          w.run_for(5s);
          w.defragment(kKey, "nightly");
        }},
+      {"snapshot", cluster_of(3), [](World& w) { w.snapshot(kKey, "nightly"); }},
       {"auth", [](World&) {}, secure_cluster},
       {"password", secure_cluster, [](World& w) { w.write_password(kKey, "second-pass-word"); }},
       {"passwords", secure_cluster,

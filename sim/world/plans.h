@@ -16,8 +16,8 @@ struct Flow {
   std::function<void(World&)> prepare;  ///< Then the world converges.
   std::function<void(World&)> act;      ///< Its writes are the plans' boundaries.
 };
-/// Bootstrap, growth, shrinking, replacement, a Pod lost, deletion, defragmentation;
-/// authentication, another password, and yet another one while etcd is given that.
+/// Bootstrap, growth, shrinking, replacement, a Pod lost, deletion, defragmentation,
+/// a snapshot; authentication, another password, and yet another one while etcd is given that.
 std::vector<Flow> flows();
 
 /// Where a write is caught.

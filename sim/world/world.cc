@@ -7,6 +7,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/names.h"
 #include "base/base64.h"
 #include "kube/certificate.h"
@@ -43,9 +44,16 @@ World::World(Options options)
                              bool https) { return nodes_.admits(from, to, https); },
             .membership_changed = [this](etcd::ClusterId id) { checker_.membership_changed(id); }}),
       checker_(time_, server_, net_, trace_),
-      nodes_(time_, date_, server_, net_, faults_, dice_.split(), trace_, options_.nodes) {
+      nodes_(time_, date_, server_, net_, faults_, dice_.split(), trace_, options_.nodes),
+      store_(time_, dice_.split(),
+             [this](const std::string& how) { checker_.violated("misuse", how); }),
+      jobs_(server_, date_),
+      agents_(time_, date_, server_, net_, nodes_, store_, faults_, trace_, checker_,
+              dice_.split()),
+      snapshots_(time_, server_, store_, history_, checker_) {
   trace_.keep(options_.keep_trace);
   checker_.nodes(nodes_);
+  store_.make_bucket(kBucket);
   serve_kinds();
   controllers();
 }
@@ -54,6 +62,7 @@ World::~World() {
   ending_ = true;
   lives_.clear();
   for (const auto& fiber : fibers_) fiber->cancel();
+  agents_.stop();
   nodes_.stop();
   net_.stop();
   time_.run();
@@ -73,6 +82,8 @@ void World::serve_kinds() {
   server_.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
   server_.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
   server_.serve({.resource = v1::EtcdDefrag::resource, .status = true, .generation = true});
+  server_.serve({.resource = v1::EtcdSnapshot::resource, .status = true, .generation = true});
+  server_.serve(job_kind());
   server_.serve({.resource = kube::Service::resource, .status = true, .validate = within_quota});
   server_.serve({.resource = kube::PodDisruptionBudget::resource,
                  .status = true,
@@ -107,11 +118,13 @@ void World::controllers() {
     while (time_.sleep(1s) == Woken::Ready) {
       if (std::exchange(garbage_, false)) (void)server_.collect_garbage();
       server_.update_budgets();
+      jobs_.run();
       const bool somebody = std::ranges::any_of(lives_, [](const auto& life) {
         return life->program().leading() && !life->process().frozen();
       });
       if (!somebody || time_.now() < api_down_until_) checker_.hindered();
       checker_.look();
+      snapshots_.look();
       if (trace_.keeps()) sample();
       for (const auto& life : lives_)
         if (life->ended() && !life->passage().dead) {
@@ -152,19 +165,22 @@ void World::sample() {
 /// One step of whoever is next. False: nobody is before `end`.
 bool World::step(Instant end) {
   Instant best = time_.next();
-  Life* who = nullptr;
-  for (const auto& life : lives_) {
-    const Instant at = life->process().next();
+  ProcessExecutor* who = nullptr;
+  const auto ask = [&](ProcessExecutor& process) {
+    const Instant at = process.next();
     if (at < best || (at == best && at != Instant::max() && dice_.one_in(2))) {
       best = at;
-      who = life.get();
+      who = &process;
     }
-  }
+  };
+  for (const auto& life : lives_) ask(life->process());
+  for (const auto& agent : agents_.running()) ask(agent->process());
   if (best > end || best == Instant::max()) return false;
   time_.advance_to(best);
-  if (who) who->process().step_next();
+  if (who) who->step_next();
   else time_.step_next();
   if (!doomed_.empty()) reap();
+  agents_.reap();
   return true;
 }
 
@@ -406,6 +422,37 @@ void World::defragment(const api::ObjectKey& cluster, const std::string& name) {
       {{"metadata", {{"name", name}, {"namespace", cluster.ns}}}, {"spec", api::encode(spec)}});
 }
 
+void World::snapshot(const api::ObjectKey& cluster, const std::string& name) {
+  const api::ObjectKey secret{cluster.ns, "backup-credentials"};
+  checker_.guard(kStoreSecret);
+  if (!server_.look(kube::SecretObject::resource, secret))
+    write_secret(secret,
+                 {{"AWS_ACCESS_KEY_ID", kStoreKeyId}, {"AWS_SECRET_ACCESS_KEY", kStoreSecret}});
+  trace_.add("user", "creates EtcdSnapshot " + name + " of " + to_string(cluster));
+  (void)server_.put(v1::EtcdSnapshot::resource,
+                    {{"metadata", {{"name", name}, {"namespace", cluster.ns}}},
+                     {"spec",
+                      {{"clusterRef", {{"name", cluster.name}}},
+                       {"destination",
+                        {{"s3",
+                          {{"endpoint", kStoreEndpoint},
+                           {"bucket", kBucket},
+                           {"key", cluster.name},
+                           {"credentialsSecretRef", {{"name", secret.name}}}}}}}}}});
+}
+
+void World::write_object(const std::string& key, const std::string& bytes) {
+  trace_.add("user", "writes " + key + " into the bucket");
+  store_.put(kBucket, key, {.bytes = bytes});
+  snapshots_.touched(key);
+}
+
+void World::remove_object(const std::string& key) {
+  trace_.add("user", "removes " + key + " from the bucket");
+  store_.remove(kBucket, key);
+  snapshots_.touched(key);
+}
+
 std::vector<api::ObjectKey> World::clusters() const {
   std::vector<api::ObjectKey> out;
   for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
@@ -540,6 +587,9 @@ std::string World::missing() const {
   for (const auto& object : server_.look_all(v1::EtcdDefrag::resource))
     if (v1::EtcdDefrag run; api::decode(*object, run, "run") && !run.status.finished())
       return "EtcdDefrag " + to_string(run.metadata.key()) + " has not ended";
+  for (const auto& object : server_.look_all(v1::EtcdSnapshot::resource))
+    if (v1::EtcdSnapshot one; api::decode(*object, one, "snapshot") && !one.status.finished())
+      return "EtcdSnapshot " + to_string(one.metadata.key()) + " has not ended";
   // I7: nobody without an owner.
   std::set<std::string> owners;
   std::set<std::string> names;
@@ -550,6 +600,13 @@ std::string World::missing() const {
     const Json* name = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
     return name && checker_.fated(std::string(meta.at("namespace").as_string()),
                                   std::string(name->as_string()));
+  };
+  // Those go with the Job's time to live.
+  const auto of_job = [](const Json& object) {
+    const Json* const owners = object.at("metadata").as_object().if_contains("ownerReferences");
+    return owners && std::ranges::any_of(owners->as_array(), [](const Json& owner) {
+             return owner.at("kind").as_string() == kJobs.kind;
+           });
   };
   std::size_t members = 0, running = 0, claims = 0;  // One that sleeps has no Pod.
   for (const api::ObjectKey& key : clusters())
@@ -562,7 +619,7 @@ std::string World::missing() const {
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource}) {
     std::size_t there = 0;
-    for (const auto& object : server_.look_all(r)) there += !fated(*object);
+    for (const auto& object : server_.look_all(r)) there += !fated(*object) && !of_job(*object);
     const std::size_t wanted = r == kube::Pod::resource        ? running
                                : r == v1::EtcdMember::resource ? members
                                                                : claims;
@@ -586,6 +643,9 @@ std::string World::state() const {
     if (v1::EtcdDefrag run; api::decode(*object, run, "run"))
       out += "EtcdDefrag " + run.status.phase + ", " + std::to_string(run.status.defragmented) +
              " of " + std::to_string(run.status.members.size()) + " members\n";
+  for (const auto& object : server_.look_all(v1::EtcdSnapshot::resource))
+    if (v1::EtcdSnapshot one; api::decode(*object, one, "snapshot"))
+      out += "EtcdSnapshot " + one.status.phase + "\n";
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource,
         kube::Service::resource, kube::PodDisruptionBudget::resource, kube::SecretObject::resource})

@@ -11,10 +11,14 @@
 
 #include "api/describe.h"
 #include "api/v1alpha2/etcdcluster.h"
+#include "sim/api/jobs.h"
 #include "sim/history.h"
+#include "sim/store/object_store.h"
+#include "sim/world/agents.h"
 #include "sim/world/checker.h"
 #include "sim/world/life.h"
 #include "sim/world/nodes.h"
+#include "sim/world/snapshots.h"
 
 namespace etcdop::sim {
 
@@ -88,6 +92,15 @@ class World {
   void fragment(const api::ObjectKey& cluster);
   /// An EtcdDefrag `name` of every member of that cluster, whatever they would give back.
   void defragment(const api::ObjectKey& cluster, const std::string& name);
+  /// An EtcdSnapshot `name` of that cluster, to the world's object store.
+  void snapshot(const api::ObjectKey& cluster, const std::string& name);
+  /// Where that is stored.
+  static std::string key_of_snapshot(const api::ObjectKey& cluster, const std::string& name) {
+    return cluster.name + "/" + name + ".db";
+  }
+  /// Writes an object into the bucket, or removes it.
+  void write_object(const std::string& key, const std::string& bytes);
+  void remove_object(const std::string& key);
   /// As `kubectl delete` does; whatever follows is the person's doing.
   void delete_object(const api::Resource&, const api::ObjectKey&);
   /// As `kubectl drain` asks for one Pod; an error: its budget does not allow it now.
@@ -120,6 +133,8 @@ class World {
   ApiServer& server() { return server_; }
   EtcdNet& net() { return net_; }
   Nodes& nodes() { return nodes_; }
+  ObjectStore& store() { return store_; }
+  Agents& agents() { return agents_; }
   Checker& checker() { return checker_; }
   Trace& trace() { return trace_; }
   Dice& dice() { return dice_; }
@@ -139,6 +154,9 @@ class World {
   void operator_faults();
   void node_faults();
   void people();
+  void snapshot_faults();
+  void delete_some_snapshot();
+  void spoil_object();
   void spoil_certificate(const api::ObjectKey& cluster);
   void mend_by_hand();
   void take_back_version(const api::ObjectKey& cluster);
@@ -169,14 +187,18 @@ class World {
   Trace trace_;
   ApiServer server_;
   EtcdNet net_;
+  History history_;
   Checker checker_;
   Nodes nodes_;
+  ObjectStore store_;
+  JobController jobs_;
+  Agents agents_;
+  SnapshotChecker snapshots_;
   std::vector<std::unique_ptr<Life>> lives_;
   std::vector<std::pair<Life*, std::optional<Duration>>> doomed_;
   std::deque<std::string> dead_flights_;
   std::vector<std::shared_ptr<Fiber>> fibers_;
   std::vector<std::pair<std::string, std::string>> cuts_;  // Every one there ever was.
-  History history_;
   std::function<void(Life&)> started_;
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
   Instant api_down_until_{}, quota_until_{};

@@ -184,6 +184,57 @@ struct Pod {
   }
 };
 
+/// A condition of a Job.
+struct JobCondition {
+  std::string type;    ///< "Complete" or "Failed", once it has ended...
+  std::string status;  ///< "True".
+  std::string reason;  ///< "DeadlineExceeded", "BackoffLimitExceeded", "PodFailurePolicy"...
+  std::string message;
+  std::string last_transition_time;  ///< RFC 3339
+  bool operator==(const JobCondition&) const = default;
+
+  static auto describe() {
+    using S = JobCondition;
+    return api::object(
+        "batch/v1.JobCondition, in part.",
+        std::tuple{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
+                   api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, ""),
+                   api::sparse("lastTransitionTime", &S::last_transition_time, "")});
+  }
+};
+
+struct JobStatus {
+  std::vector<JobCondition> conditions;
+  bool operator==(const JobStatus&) const = default;
+
+  /// Null if it is not (yet) so.
+  const JobCondition* is(const std::string& type) const {
+    for (const JobCondition& c : conditions)
+      if (c.type == type && c.status == "True") return &c;
+    return nullptr;
+  }
+
+  static auto describe() {
+    using S = JobStatus;
+    return api::object("batch/v1.JobStatus, in part.",
+                       std::tuple{api::sparse("conditions", &S::conditions, "")});
+  }
+};
+
+struct Job {
+  static constexpr Resource resource{"batch", "v1", "jobs", "Job"};
+  ObjectMeta metadata;
+  JobStatus status;
+  bool operator==(const Job&) const = default;
+
+  static auto describe() {
+    using S = Job;
+    return api::object("batch/v1.Job, in part.",
+                       std::tuple{api::required("metadata", &S::metadata, ""),
+                                  api::sparse("status", &S::status, "")});
+  }
+};
+
 struct PersistentVolumeClaimSpec {
   std::optional<std::string> storage_class_name;  ///< "" is none, absent the cluster's default.
   bool operator==(const PersistentVolumeClaimSpec&) const = default;

@@ -44,6 +44,19 @@ TEST(CoreTypes, APodThatWasJustMadeHasNoStatusYet) {
   EXPECT_EQ(pod.container("etcd"), nullptr);
 }
 
+TEST(CoreTypes, AJobHasEndedOnceAConditionOfItIsTrue) {
+  const Job job = read<Job>(R"({"metadata": {"name": "a"}, "spec": {"backoffLimit": 3},
+    "status": {"failed": 2, "conditions": [
+      {"type": "Complete", "status": "False"},
+      {"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "too long",
+       "lastTransitionTime": "2026-11-21T03:56:18Z"}]}})");
+  EXPECT_EQ(job.status.is("Complete"), nullptr);
+  EXPECT_EQ(job.status.is("Suspended"), nullptr);
+  ASSERT_NE(job.status.is("Failed"), nullptr);
+  EXPECT_EQ(job.status.is("Failed")->reason, "DeadlineExceeded");
+  EXPECT_EQ(job.status.is("Failed")->last_transition_time, "2026-11-21T03:56:18Z");
+}
+
 TEST(CoreTypes, AnEmptyStorageClassIsNotAnAbsentOne) {
   EXPECT_EQ(read<PersistentVolumeClaim>(R"({"metadata": {}, "spec": {"storageClassName": ""}})")
                 .spec.storage_class_name,

@@ -59,7 +59,7 @@ void declare(CLI::App& app, Flags& flags, Words& words) {
       "--cluster-domain", flags.cluster_domain,
       "DNS domain of the cluster, for names in certificates; empty: as resolv.conf says.");
   app.add_option("--operator-image", flags.operator_image,
-                 "Image of this program ($OPERATOR_IMAGE); accepted, nothing needs it yet.");
+                 "Image of this program, which takes snapshots ($OPERATOR_IMAGE).");
   app.add_option("--etcd-image-repository", flags.etcd_image_repository,
                  "Where etcd's images are ($ETCD_IMAGE_REPOSITORY).");
   app.add_option("--watch-namespace", words.watch_namespace,

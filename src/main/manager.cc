@@ -14,6 +14,7 @@
 #include "kube/client.h"
 #include "kube/dialer.h"
 #include "kube/exec_plugin.h"
+#include "main/agent.h"
 #include "main/cluster_domain.h"
 #include "main/flags.h"
 #include "operator/operator.h"
@@ -169,6 +170,7 @@ class Manager {
             .identity = runtime::leader_identity(host_name(), random_),
             .watch_namespaces = flags_.watch_namespaces,
             .images = {flags_.etcd_image_repository},
+            .operator_image = flags_.operator_image,
             .cluster_domain = cluster_domain(flags_),
             .measured = [this](runtime::Controller::Options options) {
               return runtime::measured(metrics_, std::move(options));
@@ -179,6 +181,7 @@ class Manager {
     runtime::measure(metrics_, operator_.clusters());
     runtime::measure(metrics_, operator_.members());
     runtime::measure(metrics_, operator_.defrags());
+    runtime::measure(metrics_, operator_.snapshots());
     metrics_.on_scrape(
         [this,
          leads = &metrics_.gauge("leader_election_master_status",
@@ -299,7 +302,8 @@ int run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  for (const char* later : {"snapshot-agent", "restore-agent", "install-tools"})
+  if (!words.empty() && words[0] == "snapshot-agent") return etcdop::run_snapshot_agent();
+  for (const char* later : {"restore-agent", "install-tools"})
     if (!words.empty() && words[0] == later) {
       std::fprintf(stderr, "%s failed: this release does not implement it\n", later);
       return etcdop::kExitFailed;

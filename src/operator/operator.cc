@@ -5,6 +5,7 @@
 #include "operator/cluster/wire.h"
 #include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
+#include "operator/snapshot/wire.h"
 
 namespace etcdop {
 
@@ -31,17 +32,23 @@ Operator::Operator(Collaborators with, Options options)
                options_.images),
       defrags_({with.executor, with.api, stores_, with.etcd, credentials_, with.clock, with.log,
                 &events_, with.flight}),
+      snapshots_({with.executor, with.api, stores_, credentials_.secrets, with.clock, with.log,
+                  &events_, with.flight},
+                 options_.operator_image),
       cluster_controller_(with.executor, with.random, with.log, controller("etcdcluster"),
                           [this](const auto& key) { return clusters_.reconcile(key); }),
       member_controller_(with.executor, with.random, with.log, controller("etcdmember"),
                          [this](const auto& key) { return members_.reconcile(key); }),
       defrag_controller_(with.executor, with.random, with.log,
                          controller("etcddefrag", defrag::kPassLimit),
-                         [this](const auto& key) { return defrags_.reconcile(key); }) {
+                         [this](const auto& key) { return defrags_.reconcile(key); }),
+      snapshot_controller_(with.executor, with.random, with.log, controller("etcdsnapshot"),
+                           [this](const auto& key) { return snapshots_.reconcile(key); }) {
   if (with.metrics) cluster_metrics_.show_in(*with.metrics);
   cluster::connect(stores_, cluster_controller_.queue());
   member::connect(stores_, member_controller_.queue());
   defrag::connect(stores_, defrag_controller_.queue());
+  snapshot::connect(stores_, snapshot_controller_.queue());
 }
 
 runtime::Controller::Options Operator::controller(const char* name, Duration pass_limit) const {
@@ -101,6 +108,9 @@ void Operator::watch_all() {
   watch<cluster::Api>(stores_.services, api::v1alpha2::kClusterLabel);
   watch<cluster::Api>(stores_.budgets, api::v1alpha2::kClusterLabel);
   watch<defrag::Api>(stores_.defrags, "", true);
+  watch<snapshot::Api>(stores_.snapshots, "", true);
+  watch<snapshot::Api>(stores_.jobs, api::v1alpha2::kClusterLabel, true);
+  watch<snapshot::Api>(stores_.agents, api::v1alpha2::kSnapshotLabel);
   watch<cluster::Api>(stores_.certificates, api::v1alpha2::kClusterLabel, true);
 }
 
@@ -124,9 +134,20 @@ void Operator::work() {
 
 /// A queue of its own: a member may be busy for minutes.
 void Operator::control_defrags() {
-  while (!stores_.defrags.synced())
-    if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return;
-  defrag_controller_.start();
+  if (await_turns()) defrag_controller_.start();
+}
+
+void Operator::control_snapshots() {
+  if (await_turns()) snapshot_controller_.start();
+}
+
+/// Runs and snapshots wait for each other (shared/turns.h): who does not know the others begins
+/// nothing. False: it is over before that.
+bool Operator::await_turns() {
+  while (!stores_.defrags.synced() || !stores_.snapshots.synced() || !stores_.jobs.synced() ||
+         !stores_.agents.synced())
+    if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return false;
+  return true;
 }
 
 /// Who waits for it is looked at when it comes.
@@ -148,6 +169,7 @@ void Operator::control() {
   member_controller_.start();
   const std::vector<std::shared_ptr<Fiber>> later = {
       with_.executor.spawn([this] { control_defrags(); }),
+      with_.executor.spawn([this] { control_snapshots(); }),
       with_.executor.spawn([this] { await_cert_manager(); })};
   Wait forever(with_.executor);
   (void)forever.until();
@@ -155,7 +177,7 @@ void Operator::control() {
   for (const auto& fiber : later) fiber->cancel();
   for (const auto& fiber : later) (void)fiber->join();
   for (runtime::Controller* const controller :
-       {&cluster_controller_, &member_controller_, &defrag_controller_})
+       {&cluster_controller_, &member_controller_, &defrag_controller_, &snapshot_controller_})
     if (!controller->stop()) stuck_ = true;
   events_.stop();
 }

@@ -18,6 +18,7 @@
 #include "operator/shared/credentials.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/stores.h"
+#include "operator/snapshot/reconciler.h"
 #include "runtime/controller.h"
 #include "runtime/events.h"
 #include "runtime/leader.h"
@@ -51,6 +52,7 @@ class Operator {
     std::string identity;                       ///< Of this process: no other has it.
     std::vector<std::string> watch_namespaces;  ///< Empty: all.
     member::Images images;
+    std::string operator_image;                    ///< This program's own; empty: not known.
     std::string cluster_domain = "cluster.local";  ///< Of certificates' names.
     /// Given each controller's options before it is made: for metrics.
     std::function<runtime::Controller::Options(runtime::Controller::Options)> measured;
@@ -66,8 +68,8 @@ class Operator {
   /// enough.
   void stop();
 
-  /// Every cache has been filled, but those of EtcdDefrag and of Certificates: where these kinds
-  /// are not installed yet, clusters are looked after all the same.
+  /// Every cache has been filled, but those of EtcdDefrag, EtcdSnapshot and Certificates: where
+  /// these kinds are not installed yet, clusters are looked after all the same.
   bool synced() const { return unfilled().empty(); }
   /// The kinds whose caches have not been.
   std::vector<std::string> unfilled() const;
@@ -77,6 +79,7 @@ class Operator {
   runtime::Controller& clusters() { return cluster_controller_; }
   runtime::Controller& members() { return member_controller_; }
   runtime::Controller& defrags() { return defrag_controller_; }
+  runtime::Controller& snapshots() { return snapshot_controller_; }
 
  private:
   template <class Controller, class T>
@@ -85,6 +88,8 @@ class Operator {
   void work();
   void control();
   void control_defrags();
+  void control_snapshots();
+  bool await_turns();
   void await_cert_manager();
   runtime::Controller::Options controller(
       const char* name, Duration pass_limit = runtime::Controller::Options{}.pass_limit) const;
@@ -99,7 +104,9 @@ class Operator {
   cluster::Reconciler clusters_;
   member::Reconciler members_;
   defrag::Reconciler defrags_;
-  runtime::Controller cluster_controller_, member_controller_, defrag_controller_;
+  snapshot::Reconciler snapshots_;
+  runtime::Controller cluster_controller_, member_controller_, defrag_controller_,
+      snapshot_controller_;
   std::vector<std::function<void()>> stop_watching_;
   std::shared_ptr<Fiber> working_;
   Result<Done> ended_ = Done{};

@@ -3,6 +3,7 @@
 #include "operator/cluster/plan.h"
 #include "operator/defrag/plan.h"
 #include "operator/member/plan.h"
+#include "operator/snapshot/plan.h"
 
 namespace etcdop {
 namespace {
@@ -58,6 +59,7 @@ Result<Replayed> replay(const FlightReader::Pair& pair) {
   if (pair.kind == api::v1alpha2::EtcdCluster::resource.kind) return run(pair, cluster::plan);
   if (pair.kind == api::v1alpha2::EtcdMember::resource.kind) return run(pair, member::plan);
   if (pair.kind == api::v1alpha2::EtcdDefrag::resource.kind) return run(pair, defrag::plan);
+  if (pair.kind == api::v1alpha2::EtcdSnapshot::resource.kind) return run(pair, snapshot::plan);
   return Error{Code::Invalid, "kind: \"" + pair.kind + "\" has no plan"};
 }
 

@@ -5,6 +5,7 @@
 
 #include "operator/cluster/plan.h"
 #include "operator/member/plan.h"
+#include "operator/snapshot/plan.h"
 #include "test/support/seeded_random.h"
 
 namespace etcdop {
@@ -91,6 +92,8 @@ TEST(Replay, WhatIsSeenAndPlannedIsWrittenWithoutLoss) {
   expect_round_trips<cluster::Plan>("cluster::Plan");
   expect_round_trips<member::Observation>("member::Observation");
   expect_round_trips<member::Plan>("member::Plan");
+  expect_round_trips<snapshot::Observation>("snapshot::Observation");
+  expect_round_trips<snapshot::Plan>("snapshot::Plan");
 }
 
 cluster::Observation new_cluster() {
@@ -125,6 +128,15 @@ TEST(Replay, TheSamePlanIsTheSame) {
   auto of_member = replay(recorded("EtcdMember", member));
   ASSERT_TRUE(of_member) << of_member.error().message;
   EXPECT_TRUE(of_member->differences.empty()) << of_member->differences[0];
+
+  snapshot::Observation snapshot;
+  snapshot.snapshot.status.phase = api::v1alpha2::kSnapshotStarted;
+  snapshot.cluster.emplace();
+  snapshot.endpoints = {"http://db-a.db.prod.svc:2379"};
+  auto of_snapshot = replay(recorded("EtcdSnapshot", snapshot));
+  ASSERT_TRUE(of_snapshot) << of_snapshot.error().message;
+  EXPECT_EQ(of_snapshot->step, "create-job, attempt 1");
+  EXPECT_TRUE(of_snapshot->differences.empty()) << of_snapshot->differences[0];
 }
 
 TEST(Replay, AnotherPlanIsSaidFieldByFieldAndConditionsByTheirType) {

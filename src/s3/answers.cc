@@ -78,6 +78,15 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
+/// Of a URL, with the port: without what may be secret in it, as a query.
+std::string host_of(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == url.npos) return {};
+  const std::string host =
+      url.substr(scheme + 3, url.find_first_of("/?#", scheme + 3) - scheme - 3);
+  return quoted(host.substr(host.find('@') + 1));
+}
+
 Refusal from_error_document(int status, const Element& document) {
   return {.status = status,
           .code = quoted(document.text_of("Code")),
@@ -89,6 +98,14 @@ struct Meaning {
   Code code;
   std::string advice;
 };
+
+Meaning meaning_of_redirect(const Refusal& refusal) {
+  if (!refusal.region.empty())
+    return {Code::Invalid, "the bucket is in another region: set region to " + refusal.region +
+                               " and the endpoint to that region's"};
+  const std::string to = refusal.location.empty() ? "" : " (to " + refusal.location + ")";
+  return {Code::Invalid, "redirects are not followed" + to + ": correct endpoint and region"};
+}
 
 Meaning meaning_of_status(const Asked& asked, const Refusal& refusal) {
   const bool head = refusal.code.empty();
@@ -110,11 +127,7 @@ Meaning meaning_of_status(const Asked& asked, const Refusal& refusal) {
       return {Code::Conflict, "the object is not the same any more"};
     default: break;
   }
-  if (refusal.status / 100 == 3)
-    return {Code::Invalid, refusal.region.empty()
-                               ? "redirects are not followed: correct endpoint and region"
-                               : "the bucket is in another region: set region to " +
-                                     refusal.region + " and the endpoint to that region's"};
+  if (refusal.status / 100 == 3) return meaning_of_redirect(refusal);
   if (refusal.status == 400 && head)
     return {Code::Invalid, refusal.region.empty()
                                ? "it has no reason with it: check region, credentials and clock"
@@ -181,6 +194,7 @@ Refusal to_refusal(const http::Response& response) {
     refusal = from_error_document(response.status, *document);
   if (const std::string region = header(response, "x-amz-bucket-region"); !region.empty())
     refusal.region = quoted(region);
+  if (response.status / 100 == 3) refusal.location = host_of(header(response, "location"));
   return refusal;
 }
 
@@ -193,6 +207,43 @@ Error to_error(const Asked& asked, const Refusal& refusal) {
   if (!refusal.message.empty()) text += " (" + refusal.message + ")";
   if (!meaning.advice.empty()) text += ": " + meaning.advice;
   return {meaning.code, std::move(text)};
+}
+
+namespace {
+
+/// From the status on, where to_error() put it: "HEAD s3://bucket/key: 403 AccessDenied (...". Keys
+/// may have ": " in them, too. Empty: there is no status.
+std::string_view answer_in(std::string_view message) {
+  const auto is_status = [](std::string_view text) {
+    const bool ends = text.size() == 3 || (text.size() > 3 && (text[3] == ' ' || text[3] == ':'));
+    return ends && text.substr(0, 3).find_first_not_of("0123456789") == text.npos;
+  };
+  for (std::size_t at = message.find(" s3://"); at != message.npos;) {
+    at = message.find(": ", at + 1);
+    if (at != message.npos && is_status(message.substr(at + 2))) return message.substr(at + 2);
+  }
+  return {};
+}
+
+}  // namespace
+
+Trouble trouble_of(const Error& error) {
+  static constexpr std::pair<std::string_view, Trouble> known[] = {
+      {"NoSuchBucket", Trouble::Bucket},
+      {"InvalidAccessKeyId", Trouble::Credentials},
+      {"SignatureDoesNotMatch", Trouble::Credentials},
+      {"ExpiredToken", Trouble::Credentials},
+      {"InvalidToken", Trouble::Credentials},
+      {"RequestTimeTooSkewed", Trouble::Clock},
+      {"NotImplemented", Trouble::Unsupported}};
+  const std::string_view rest = answer_in(error.message);
+  std::string_view code = rest.substr(std::min<std::size_t>(4, rest.size()));
+  code = code.substr(0, code.find_first_of(" :"));
+  for (const auto& [text, trouble] : known)
+    if (code == text) return trouble;
+  if (rest.empty()) return Trouble::None;
+  if (rest.starts_with("501")) return Trouble::Unsupported;
+  return rest.starts_with("403") ? Trouble::Permission : Trouble::Other;
 }
 
 Error to_error(const Asked& asked, const Error& error) {

@@ -21,9 +21,10 @@ struct Asked {
 /// A status other than 2xx, or an error inside a 200.
 struct Refusal {
   int status = 0;
-  std::string code = {};     ///< "NoSuchKey"; empty if there was none, as after HEAD.
-  std::string message = {};  ///< The store's own.
-  std::string region = {};   ///< Where the bucket is, if the store says so.
+  std::string code = {};      ///< "NoSuchKey"; empty if there was none, as after HEAD.
+  std::string message = {};   ///< The store's own.
+  std::string region = {};    ///< Where the bucket is, if the store says so.
+  std::string location = {};  ///< Of a redirect: the other host.
 };
 
 Refusal to_refusal(const http::Response&);
@@ -32,6 +33,19 @@ Error to_error(const Asked&, const Refusal&);
 /// What http::HttpClient says, in the codes of store.h: a read that was lost did not happen, and
 /// of a write whose answer makes no sense nothing is known.
 Error to_error(const Asked&, const Error&);
+
+/// What of us a store did not take, for who has to tell people; more than a Code says.
+enum class Trouble {
+  None,         ///< No store has answered.
+  Bucket,       ///< It is not there.
+  Credentials,  ///< Not known, not right, or expired.
+  Permission,   ///< May not do that.
+  Clock,        ///< Ours and the store's differ.
+  Unsupported,  ///< The store cannot do that.
+  Other
+};
+/// Of an error of a Store.
+Trouble trouble_of(const Error&);
 
 /// From headers. Corrupt: something is missing or no number.
 Result<Object> to_object(const http::Response&);

@@ -183,5 +183,47 @@ TEST(Answers, MetadataMustFitIntoHeaders) {
     EXPECT_TRUE(check_metadata(bad).failed_with(Code::Invalid));
 }
 
+TEST(Answers, TellWhatTheStoreDidNotTake) {
+  const Asked plain{.call = "HEAD", .bucket = "b", .key = "k"};
+  const struct {
+    int status;
+    const char* code;
+    Trouble trouble;
+  } rows[] = {{404, "NoSuchBucket", Trouble::Bucket},
+              {403, "InvalidAccessKeyId", Trouble::Credentials},
+              {403, "SignatureDoesNotMatch", Trouble::Credentials},
+              {400, "ExpiredToken", Trouble::Credentials},
+              {400, "InvalidToken", Trouble::Credentials},
+              {403, "RequestTimeTooSkewed", Trouble::Clock},
+              {403, "AccessDenied", Trouble::Permission},
+              {403, "", Trouble::Permission},
+              {501, "NotImplemented", Trouble::Unsupported},
+              {501, "", Trouble::Unsupported},
+              {503, "SlowDown", Trouble::Other},
+              {301, "", Trouble::Other}};
+  for (const auto& row : rows) {
+    const Error error = to_error(plain, Refusal{.status = row.status, .code = row.code});
+    EXPECT_EQ(trouble_of(error), row.trouble) << error.message;
+  }
+  const Asked odd{.call = "HEAD", .bucket = "b", .key = "team: a/k: 12345"};
+  EXPECT_EQ(trouble_of(to_error(odd, Refusal{.status = 403})), Trouble::Permission);
+  for (const char* text : {"", "connect to s3.test:443: Host not found", "403 AccessDenied",
+                           "PutObject s3://b/k: 40", "TLS: certificate has expired"})
+    EXPECT_EQ(trouble_of({Code::Unavailable, text}), Trouble::None) << text;
+}
+
+TEST(Answers, NameTheHostOfARedirect) {
+  const Asked asked{.call = "HEAD", .bucket = "b", .key = "k"};
+  const auto words = [&](const char* location) {
+    return to_error(asked, to_refusal({307, {{"location", location}}, ""})).message;
+  };
+  const std::string prefix = "HEAD s3://b/k: 307: redirects are not followed";
+  const std::string advice = ": correct endpoint and region";
+  EXPECT_EQ(words("https://other.test:9000/b/k?X-Amz-Signature=1"),
+            prefix + " (to other.test:9000)" + advice);
+  EXPECT_EQ(words("http://user:secret@other.test"), prefix + " (to other.test)" + advice);
+  EXPECT_EQ(words("/elsewhere"), prefix + advice);
+}
+
 }  // namespace
 }  // namespace etcdop::s3

@@ -44,6 +44,7 @@ class Client final : public Store {
 
  private:
   struct Ask;
+  static Ask with_md5(Ask);
   /// Signed and sent; a status other than 2xx is an error.
   Result<http::Response> send(const Ask&, const Sink* sink = nullptr);
   /// send() of what stores bytes; the tag that they got.

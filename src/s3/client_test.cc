@@ -110,7 +110,8 @@ TEST_F(S3Client, SignsWhatItSends) {
         "x-amz-content-sha256: "
         "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\r\n",
         "authorization: AWS4-HMAC-SHA256 Credential=id/20260101/us-east-1/s3/aws4_request, "
-        "SignedHeaders=host;if-none-match;x-amz-content-sha256;x-amz-date;x-amz-meta-uid, "})
+        "SignedHeaders=content-md5;host;if-none-match;x-amz-content-sha256;x-amz-date;x-amz-meta-"
+        "uid, "})
     EXPECT_TRUE(was_sent(header)) << header << requests_[0];
 }
 

@@ -9,7 +9,9 @@
 namespace etcdop::s3 {
 
 /// TCP, then TLS if the endpoint has it. `ca`: PEM; empty: the system's store. The loop must
-/// outlive the result, the Place need not. Invalid: the message says what is wrong with `ca`.
-Result<http::HttpClient::Dial> dialer(AsioLoop&, const Place&, const std::string& ca);
+/// outlive the result, the Place need not. Invalid: the message says what is wrong with `ca`. Of a
+/// dial, Invalid: `reach` does not allow where the endpoint is.
+Result<http::HttpClient::Dial> dialer(AsioLoop&, const Place&, const std::string& ca,
+                                      Reach reach = Reach::Anywhere);
 
 }  // namespace etcdop::s3

@@ -156,6 +156,16 @@ Result<std::vector<tcp::endpoint>> addresses_of(Executor& loop, asio::io_context
   return out;
 }
 
+/// This machine, its link, or no address at all.
+bool is_near(const asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return is_near(asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()));
+  if (address.is_loopback() || address.is_unspecified()) return true;
+  if (address.is_v6()) return address.to_v6().is_link_local();
+  const auto bytes = address.to_v4().to_bytes();
+  return bytes[0] == 127 || bytes[0] == 0 || (bytes[0] == 169 && bytes[1] == 254);
+}
+
 }  // namespace
 
 struct AsioLoop::Io {
@@ -192,11 +202,15 @@ void AsioLoop::run() {
   }
 }
 
-Result<std::unique_ptr<Stream>> AsioLoop::connect(const std::string& host,
-                                                  const std::string& port) {
+Result<std::unique_ptr<Stream>> AsioLoop::connect(const std::string& host, const std::string& port,
+                                                  Reach reach) {
   const std::string doing = "connect to " + host + ":" + port;
   auto addresses = addresses_of(*this, io_->io, host, port, doing);
   if (!addresses) return addresses.error();
+  if (reach == Reach::Beyond)
+    std::erase_if(*addresses, [](const tcp::endpoint& one) { return is_near(one.address()); });
+  if (addresses->empty())
+    return Error{Code::Invalid, doing + ": that is this machine, or its link"};
   tcp::socket socket(io_->io);
   auto connected = await(
       *this, doing.c_str(),

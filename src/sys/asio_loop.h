@@ -18,6 +18,14 @@ class Listener {
   virtual std::uint16_t local_port() const = 0;
 };
 
+/// Where a connection may lead to.
+enum class Reach {
+  Anywhere,
+  /// Neither to this machine nor to its link, where clouds answer what only a machine itself may
+  /// know.
+  Beyond
+};
+
 class AsioLoop final : public Executor {
  public:
   AsioLoop();
@@ -26,8 +34,10 @@ class AsioLoop final : public Executor {
   /// Returns when the last fiber has ended.
   void run();
   /// Tries each address of a name in turn, which Asio's one helper thread finds; an address that is
-  /// given does not wait for that. Unavailable: nothing was sent.
-  Result<std::unique_ptr<Stream>> connect(const std::string& host, const std::string& port);
+  /// given does not wait for that. Unavailable: nothing was sent. Invalid: of its addresses none is
+  /// allowed.
+  Result<std::unique_ptr<Stream>> connect(const std::string& host, const std::string& port,
+                                          Reach reach = Reach::Anywhere);
   /// `address` is an IP, or empty for all addresses; port 0: any free one. Invalid, or Unavailable
   /// if it is taken.
   Result<std::unique_ptr<Listener>> listen(const std::string& address, std::uint16_t port);

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "base/check.h"
 
@@ -42,6 +43,21 @@ Result<std::string> read_file(const std::string& path) {
   if (n < 0) return failure(path, number);
   if (out.size() > kFileMax) return Error{Code::Invalid, path + ": larger than 1 MiB"};
   return out;
+}
+
+Result<Done> write_file(const std::string& path, const std::string& text) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return failure(path, errno);
+  std::string_view rest = text;
+  int number = 0;
+  while (!rest.empty() && number == 0) {
+    const ssize_t n = write(file, rest.data(), rest.size());
+    if (n >= 0) rest.remove_prefix(static_cast<std::size_t>(n));
+    else if (errno != EINTR) number = errno;
+  }
+  if (close(file) < 0 && number == 0 && errno != EINTR) number = errno;
+  if (number != 0) return failure(path, number);
+  return Done{};
 }
 
 std::optional<std::string> environment(const std::string& name) {

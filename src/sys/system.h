@@ -13,6 +13,10 @@ namespace etcdop {
 /// with the path. Small local files only: it does not suspend.
 Result<std::string> read_file(const std::string& path);
 
+/// Replaces what was in it; makes it if it is missing. Errors as of read_file(). It does not
+/// suspend.
+Result<Done> write_file(const std::string& path, const std::string& text);
+
 /// nullopt if it is not set.
 std::optional<std::string> environment(const std::string& name);
 

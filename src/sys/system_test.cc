@@ -34,6 +34,19 @@ TEST(Environment, ToldApartFromEmpty) {
   EXPECT_EQ(environment("ETCDOP_TEST_ABSENT"), std::nullopt);
 }
 
+TEST(WriteFile, ReplacesWhatWasThere) {
+  const std::string path = ::testing::TempDir() + "written-" + std::to_string(getpid());
+  for (const char* text : {"a longer text", "short", ""}) {
+    EXPECT_TRUE(write_file(path, text));
+    auto read = read_file(path);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, text);
+  }
+  (void)std::remove(path.c_str());
+  EXPECT_TRUE(write_file("/none/such", "text").failed_with(Code::NotFound));
+  EXPECT_TRUE(write_file("/dev/full", "text").failed_with(Code::Invalid));
+}
+
 TEST(AsioLoop, TwoEndsTalkOverARealSocket) {
   AsioLoop loop;
   auto listener = loop.listen("127.0.0.1", 0);
@@ -81,6 +94,21 @@ TEST(AsioLoop, AnAddressThatIsTakenOrWrongIsSaid) {
   ASSERT_TRUE(first);
   EXPECT_TRUE(loop.listen("127.0.0.1", (*first)->local_port()).failed_with(Code::Unavailable));
   EXPECT_TRUE(loop.listen("nowhere", 1).failed_with(Code::Invalid));
+}
+
+TEST(AsioLoop, WhoMayNotReachItselfDoesNot) {
+  AsioLoop loop;
+  (void)loop.spawn([&] {
+    const Within limit(loop, 10s);
+    auto listener = loop.listen("127.0.0.1", 0);
+    ASSERT_TRUE(listener);
+    const std::string port = std::to_string((*listener)->local_port());
+    for (const char* host : {"localhost", "127.0.0.1", "127.9.9.9", "::1", "0.0.0.0",
+                             "::", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1"})
+      EXPECT_TRUE(loop.connect(host, port, Reach::Beyond).failed_with(Code::Invalid)) << host;
+    EXPECT_TRUE(loop.connect("127.0.0.1", port));
+  });
+  loop.run();
 }
 
 TEST(AsioLoop, SigtermIsAWaitLikeAnyOther) {

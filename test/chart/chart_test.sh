@@ -14,6 +14,7 @@ operator=Deployment/etcd-operator
 clusters=CustomResourceDefinition/etcdclusters.etcd-operator.cozystack.io
 members=CustomResourceDefinition/etcdmembers.etcd-operator.cozystack.io
 defrags=CustomResourceDefinition/etcddefrags.etcd-operator.cozystack.io
+snapshots=CustomResourceDefinition/etcdsnapshots.etcd-operator.cozystack.io
 keep='metadata.annotations.helm.sh/resource-policy="keep"'
 
 # test_that SENTENCE COMMAND...: counts whether the command succeeds.
@@ -146,6 +147,7 @@ ClusterRoleBinding/etcd-operator-proxy-rolebinding
 $clusters
 $defrags
 $members
+$snapshots
 $operator
 Role/etcd-operator-leader-election-role
 RoleBinding/etcd-operator-leader-election-rolebinding
@@ -193,10 +195,12 @@ done
 test_that "the Pod runs as that account" has "$default" "$operator $pod.serviceAccountName=\"etcd-operator\""
 
 # CRDs.
-test_that "the CRDs outlive the release" has "$default" "$clusters $keep" "$members $keep" "$defrags $keep"
+test_that "the CRDs outlive the release" has "$default" "$clusters $keep" "$members $keep" "$defrags $keep" \
+  "$snapshots $keep"
 test_that "the EtcdCluster's CRD is that of files/crds" as_file "$clusters" spec crds/etcdclusters.yaml
 test_that "the EtcdMember's CRD is that of files/crds" as_file "$members" spec crds/etcdmembers.yaml
 test_that "the EtcdDefrag's CRD is that of files/crds" as_file "$defrags" spec crds/etcddefrags.yaml
+test_that "the EtcdSnapshot's CRD is that of files/crds" as_file "$snapshots" spec crds/etcdsnapshots.yaml
 render --set crds.enabled=false >"$work/no-crds"
 echo crds.enabled >>"$work/tested"
 test_that "crds.enabled=false renders no CRD" lacks "$work/no-crds" "" CustomResourceDefinition

@@ -12,6 +12,7 @@ import traceback
 import faults
 import healing
 import secure
+import snapshots
 from history import Writer
 from soak import soak_round
 from world import Audit, Cluster, Failed, condition, get, kubectl, operator_pods, until
@@ -206,6 +207,7 @@ def main():
     case("memory: each member's memory lost, and each Pod deleted, in turn", healing.memory_lost)
     case("memory: a sole member loses its container, then its Pod", healing.memory_alone)
     case("recipes: the commands of the operations guide", recipes)
+    case("snapshots: into a volume and a store, under load", snapshots.snapshots, VERSIONS[-1])
     case("security: own Secrets, cert-manager, own authority", secure.secure, VERSIONS[-1], options.renewals)
     soaked = Cluster("db", "e2e-soak", "3.6.16", replicas=1)
 

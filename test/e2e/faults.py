@@ -14,8 +14,12 @@ TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "to
 
 
 def data_folder(cluster, member):
-    """Where this machine has what is in the member's volume: a folder of the node it lies on."""
-    claim = get("persistentvolumeclaims", cluster.namespace, f"data-{member}")
+    """Where this machine has what is in the member's volume."""
+    return folder_of(get("persistentvolumeclaims", cluster.namespace, f"data-{member}"))
+
+
+def folder_of(claim):
+    """Where this machine has what is in the claim's volume: a folder of the node it lies on."""
     volume = json.loads(kubectl("get", "persistentvolume", claim["spec"]["volumeName"], "-o", "json"))
     term = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]["matchExpressions"][0]
     return f"{os.environ['CLUSTER_STATE']}/{term['values'][0]}{volume['spec']['local']['path']}"

@@ -196,13 +196,19 @@ class Load:
                 self.faults.append(f"{time.strftime('%H:%M:%S')} {key}: {str(e)[-300:]}")
                 self.put += 1
 
+    def stop(self):
+        """Also where nobody asks what was seen."""
+        self.stopping.set()
+        self.thread.join()
+        self.watch.terminate()
+        self.watch.wait()
+
     def end(self):
         self.stopping.set()
         self.thread.join()
         time.sleep(2)
         lasted = self.watch.poll() is None
-        self.watch.terminate()
-        self.watch.wait()
+        self.stop()
         self.seen.seek(0)
         watched = [line.strip() for line in self.seen if line.startswith("load/")]
         wanted = [f"load/{n + 1:06d}" for n in range(self.put)]

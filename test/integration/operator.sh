@@ -11,24 +11,32 @@ grant() {
   kubectl create clusterrolebinding "$1" --clusterrole="$1" --user="$1"
 }
 
-# play STANDIN MANAGER DIR NAMESPACE [USER]: the stand-in plays Pods with real etcd processes until finish_play, and runs the
-# operator for that namespace, as that user. DIR/control has the address of its control interface, DIR/operator the
-# operator's log, by name; the instance is called as the namespace.
+# play STANDIN MANAGER DIR NAMESPACE [USER]: the stand-in plays Pods with real etcd processes, and those of Jobs, until
+# finish_play, and runs the operator for that namespace, as that user. DIR/control has the address of its control interface,
+# DIR/operator the operator's log, by name; the instance is called as the namespace.
 play() {
   local dir=$3
   rm -rf "$dir"
   mkdir -p "$dir"
-  "$1" serve --dir "$dir" --etcd "$ETCD_VERSION=$(built "etcd-$ETCD_VERSION")" >"$dir/standin.log" 2>&1 &
+  local etcd
+  etcd=$ETCD_VERSION=$(built "etcd-$ETCD_VERSION")
+  "$1" serve --dir "$dir" --manager "$2" --etcd "$etcd" >"$dir/standin.log" 2>&1 &
   playing=$!
-  for ((i = 0; i < 100; ++i)); do
-    [ ! -s "$dir/control" ] || break
+  for ((i = 0; i < 600; ++i)); do
+    if [ -s "$dir/control" ] || ! kill -0 "$playing" 2>/dev/null; then break; fi
     sleep 0.2
   done
+  if [ ! -s "$dir/control" ]; then
+    echo "the stand-in does not answer:" >&2
+    cat "$dir/standin.log" >&2
+    return 1
+  fi
   /usr/bin/python3 - "$(cat "$dir/control")" "$2" "$dir" "$4" "${5:-}" <<'PYTHON'
 import json, sys, urllib.request
 control, manager, folder, namespace, user = sys.argv[1:]
 flags = ["--kubeconfig", "{kubeconfig}"] + [f"--{what}-bind-address=127.0.0.1:0"
                                             for what in ("metrics", "health-probe", "flight-recorder")]
+flags.append("--operator-image=etcd-operator:under-test")
 body = json.dumps({"name": namespace, "namespace": namespace, "actAs": user,
                    "command": [manager, *flags, "--watch-namespace", "{namespace}"]}).encode()
 with urllib.request.urlopen(urllib.request.Request(f"http://{control}/instances", body), timeout=30) as answer:

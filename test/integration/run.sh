@@ -1,10 +1,10 @@
 #!/bin/bash
-# run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it (samples.py), and
-# their rule about names (names.py); the operator with what the chart gives it (installed.py); the recipes of operations
-# (test/recipes); real etcd processes for Pods, and the operator killed at each of its writes; a healthy cluster beside a
-# hundred black holes (holes.py). A third of the kill plans by default, chosen by a seed that is printed; --all runs them all.
-# Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends
-# with the line "N passed, N failed" and leaves no process.
+# run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it (samples.py),
+# and their rule about names (names.py); the operator with what the chart gives it (installed.py); the recipes of operations
+# (test/recipes); snapshots (snapshots.py); real etcd processes for Pods, and the operator killed at each of its writes; a
+# healthy cluster beside a hundred black holes (holes.py). A third of the kill plans by default, chosen by a seed that is
+# printed; --all runs them all. Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in
+# out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
@@ -45,7 +45,7 @@ if [ "$unit_ended" != 0 ]; then
   [ "$failed" != 0 ] || failed=1
 fi
 
-tools/cluster/build.sh k8s helm "etcd-$ETCD_VERSION"
+tools/cluster/build.sh k8s helm versitygw "etcd-$ETCD_VERSION"
 [ -x "$manager" ] || ./dev build dev
 tools/cluster/apionly.sh up "$world" charts/etcd-operator/files/crds/*.yaml
 PATH=$(built k8s):$(built helm):$PATH
@@ -78,9 +78,13 @@ counted recipes test/recipes/api_only.sh "$out/standin" "$manager" "$out/recipes
 user=operator-under-test
 grant "$user" >"$out/rbac.log"
 
+# Snapshots of clusters with and without secrets, into volumes and into an object store.
+counted snapshots test/integration/snapshots.sh "$out/standin" "$manager" "$out/snapshots" "$user"
+
 addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0 --flight-recorder-bind-address=127.0.0.1:0"
-flags=(--dir "$out" --act-as "$user"
-  --operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $addresses")
+image=--operator-image=etcd-operator:under-test
+flags=(--dir "$out" --act-as "$user" --manager "$manager"
+  --operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $image $addresses")
 for version in $ETCD_VERSIONS; do
   [ ! -e "$(built "etcd-$version")/done" ] || flags+=(--etcd "$version=$(built "etcd-$version")")
 done

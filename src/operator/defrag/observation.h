@@ -71,7 +71,8 @@ struct Tried {
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdDefrag run;
-  std::string ahead;  ///< The run of the same cluster whose turn it is; empty: it is ours.
+  std::string ahead;     ///< The run of the same cluster whose turn it is; empty: it is ours.
+  std::string snapshot;  ///< The EtcdSnapshot of the cluster whose turn it is; likewise.
   std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Of the name that the run has.
   std::vector<MemberSeen> members;                    ///< Ordered by name.
   bool linearizable = false;             ///< `members[].id` are of a list of this pass.
@@ -90,8 +91,8 @@ struct Observation {
         "What one pass saw.",
         std::tuple{
             api::required("now", &S::now, ""), api::required("run", &S::run, ""),
-            api::sparse("ahead", &S::ahead, ""), api::optional("cluster", &S::cluster, ""),
-            api::sparse("members", &S::members, ""),
+            api::sparse("ahead", &S::ahead, ""), api::sparse("snapshot", &S::snapshot, ""),
+            api::optional("cluster", &S::cluster, ""), api::sparse("members", &S::members, ""),
             api::sparse("linearizable", &S::linearizable, ""),
             api::sparse("strangers", &S::strangers, ""), api::optional("corrupt", &S::corrupt, ""),
             api::sparse("noSpace", &S::no_space, ""), api::sparse("wasFull", &S::was_full, ""),

@@ -55,6 +55,10 @@ class Run {
     say(why);
     out_.again = status().phase == v1::kDefragRunning ? kRecheck : kLookAgain;
   }
+  /// etcd cannot rewrite a database that is being read (shared/turns.h).
+  void wait_for_snapshot() {
+    wait({"False", v1::kSnapshotFirst, "EtcdSnapshot " + seen_.snapshot + " goes first"});
+  }
   void end(const char* phase, const Verdict& why) {
     status().phase = phase;
     status().completed_at = to_rfc3339(seen_.now);
@@ -78,6 +82,7 @@ class Run {
                    "there is no EtcdCluster " + seen_.run.spec.cluster_ref.name});
     if (std::string why = not_healthy(seen_); !why.empty())
       return wait({"False", v1::kClusterNotHealthy, std::move(why)});
+    if (!seen_.snapshot.empty()) return wait_for_snapshot();
     status().phase = v1::kDefragRunning;
     status().started_at = to_rfc3339(seen_.now);
     status().cluster_uid = seen_.cluster->metadata.uid;
@@ -106,6 +111,7 @@ class Run {
       return end(v1::kDefragFailed,
                  {"False", v1::kDefragTimedOut, "it was not done within 30 minutes"});
     if (!ill.empty()) return wait({"False", v1::kClusterNotHealthy, ill});
+    if (!seen_.snapshot.empty()) return wait_for_snapshot();
     say({"True", v1::kClusterHealthy, "every member is there: one may be defragmented"});
     next_step();
   }

@@ -81,6 +81,15 @@ TEST(DefragPlan, AfterAStepItIsLookedAtInASecond) {
   EXPECT_EQ(plan(running({})).again, 1s);
 }
 
+TEST(DefragPlan, ARunThatHasBegunWaitsBeforeEachMemberWhileASnapshotIsTaken) {
+  Observation seen = running({});
+  seen.snapshot = "nightly";
+  EXPECT_EQ(told(plan(seen)), "Running; none; False/SnapshotFirst");
+  EXPECT_EQ(plan(seen).again, 5s);
+  seen.snapshot = "";
+  EXPECT_EQ(told(plan(seen)), "Running; defragment db-a, attempt 1; True/ClusterHealthy");
+}
+
 TEST(DefragPlan, WhatStopsARunThatHasNotBegun) {
   struct Row {
     std::function<void(Observation&)> edit;
@@ -89,6 +98,10 @@ TEST(DefragPlan, WhatStopsARunThatHasNotBegun) {
   };
   const Row rows[] = {
       {[](auto& o) { o.ahead = "other"; }, v1::kAnotherRunFirst, "EtcdDefrag other goes first"},
+      {[](auto& o) { o.snapshot = "nightly"; }, v1::kSnapshotFirst,
+       "EtcdSnapshot nightly goes first"},
+      {[](auto& o) { o.snapshot = "nightly", o.members[1].answer.reset(); }, v1::kClusterNotHealthy,
+       "member db-b does not answer"},
       {[](auto& o) { o.cluster.reset(); }, v1::kClusterNotFound, "there is no EtcdCluster db"},
       {[](auto& o) { o.cluster->metadata.deletion_timestamp = "t"; }, v1::kClusterNotHealthy,
        "the cluster is being deleted"},

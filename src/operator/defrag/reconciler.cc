@@ -12,6 +12,7 @@
 #include "operator/shared/owner.h"
 #include "operator/shared/side_by_side.h"
 #include "operator/shared/status_patch.h"
+#include "operator/shared/turns.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::defrag {
@@ -60,6 +61,10 @@ MemberSeen seen_as(const v1::EtcdMember& member) {
 bool asks_etcd(const Step& step) {
   return std::holds_alternative<Defragment>(step) || std::holds_alternative<MoveLeader>(step) ||
          std::holds_alternative<Disarm>(step);
+}
+
+bool begins(const v1::EtcdDefrag& run, const Plan& plan) {
+  return plan.status.phase == v1::kDefragRunning && run.status.phase != v1::kDefragRunning;
 }
 
 /// For its scope no other pass asks the etcd of that cluster.
@@ -111,7 +116,11 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
 Result<runtime::Requeue> Reconciler::pass(const v1::EtcdDefrag& run, Observation seen) {
   const api::ObjectKey key = run.metadata.key();
   Endpoints endpoints;
-  if (!run.status.finished() && seen.ahead.empty()) observe_cluster(seen, endpoints);
+  if (!run.status.finished() && seen.ahead.empty()) {
+    observe_cluster(seen, endpoints);
+    // Last: nothing suspends between this and the write which says that the run begins.
+    seen.snapshot = snapshot_before(with_.stores, run, seen.now);
+  }
   if (!seen.no_space.empty())
     if (Memory* memory = memory_of(seen)) memory->was_full = true;
   const Instant looked = with_.executor.now();
@@ -123,7 +132,13 @@ Result<runtime::Requeue> Reconciler::pass(const v1::EtcdDefrag& run, Observation
   if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
       wait > Duration(0))
     return runtime::Requeue{wait};
+  std::optional<Beginning> beginning;
+  if (begins(run, todo)) {
+    if (with_.stores.beginnings.contains(cluster_key(run))) return runtime::Requeue{kRetry};
+    beginning.emplace(with_.stores, cluster_key(run));
+  }
   const auto reported = report(seen, todo);
+  beginning.reset();
   if (leaves_doubt(reported)) look_again(with_.api, with_.stores.defrags, key, run.metadata.uid);
   (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
@@ -251,7 +266,8 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) const {
   const api::ObjectMeta& meta = seen.run.metadata;
   with_.events->record({.regarding = {v1::EtcdDefrag::resource, meta.key(), meta.uid},
                         .related = std::nullopt,
-                        .warning = said->status != "True" && said->reason != v1::kAnotherRunFirst,
+                        .warning = said->status != "True" && said->reason != v1::kAnotherRunFirst &&
+                                   said->reason != v1::kSnapshotFirst,
                         .reason = said->reason,
                         .action = "Defragment",
                         .note = said->message});

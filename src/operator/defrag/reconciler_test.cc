@@ -11,6 +11,7 @@
 
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
+#include "operator/shared/turns.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
@@ -325,6 +326,30 @@ TEST_F(DefragReconciler, OfTwoRunsTheOlderGoesFirst) {
   pass_all("a-younger");
   EXPECT_EQ(reason("a-younger"), "Complete True/Defragmented");
   EXPECT_EQ(run_now("a-younger").status.members[0].outcome, "Skipped");
+}
+
+TEST_F(DefragReconciler, ASnapshotThatHasStartedIsWaitedForAndNoneBeginsInItsMoment) {
+  v1::EtcdSnapshot snapshot;
+  snapshot.metadata.name = "hourly";
+  snapshot.metadata.ns = "prod";
+  snapshot.metadata.uid = "s-1";
+  snapshot.spec.cluster_ref.name = "db";
+  snapshot.status.phase = v1::kSnapshotStarted;
+  stores.snapshots.saw(snapshot);
+  put_run("nightly");
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(reason(), "Pending False/SnapshotFirst");
+  snapshot.status.phase = v1::kSnapshotComplete;
+  snapshot.metadata.resource_version = "2";
+  stores.snapshots.saw(snapshot);
+  {
+    const Beginning other(stores, {"prod", "db"});
+    ASSERT_TRUE(later());
+    EXPECT_EQ(reason(), "Pending False/SnapshotFirst");
+    EXPECT_EQ(etcd.did, "");
+  }
+  pass_all();
+  EXPECT_EQ(reason(), "Complete True/Defragmented");
 }
 
 TEST_F(DefragReconciler, ARunThatSeemsToBeFirstWaitsForTheOneThatIsUnderWay) {

@@ -18,6 +18,7 @@ void connect(Stores& stores, runtime::Queue& queue) {
   };
   stores.clusters.on_change(add_open);
   stores.members.on_change(add_open);
+  stores.snapshots.on_change(add_open);
 }
 
 }  // namespace etcdop::defrag

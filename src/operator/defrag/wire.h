@@ -28,7 +28,7 @@ using Api = kube::Granted<kPermissions>;
 std::vector<kube::Permission> permissions();
 
 /// A change of a run adds all runs of its cluster, as it may be another one's turn; one of the
-/// cluster or its members those that have not ended. The queue outlives the stores.
+/// cluster, its members or snapshots those that have not ended. The queue outlives the stores.
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::defrag

@@ -7,6 +7,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/names.h"
 #include "kube/certificate.h"
 #include "kube/core_types.h"
@@ -22,6 +23,13 @@ inline std::optional<api::ObjectKey> cluster_of(const api::ObjectMeta& meta) {
   return api::ObjectKey{meta.ns, label->second};
 }
 
+/// The EtcdSnapshot that a Job is of, by its owner: the reference gave it no label that says so.
+inline std::optional<api::ObjectKey> snapshot_of(const kube::Job& job) {
+  const api::OwnerReference* owner = job.metadata.controller();
+  if (!owner || owner->kind != api::v1alpha2::EtcdSnapshot::resource.kind) return std::nullopt;
+  return api::ObjectKey{job.metadata.ns, owner->name};
+}
+
 struct Stores {
   template <class T>
   static std::optional<api::ObjectKey> labelled(const T& object) {
@@ -34,6 +42,19 @@ struct Stores {
   kube::Store<api::v1alpha2::EtcdDefrag> defrags{[](const auto& run) {
     return std::optional(api::ObjectKey{run.metadata.ns, run.spec.cluster_ref.name});
   }};
+  /// Likewise; those that have ended concern nobody: there may be a thousand of them.
+  kube::Store<api::v1alpha2::EtcdSnapshot> snapshots{[](const auto& snapshot) {
+    const api::ObjectKey cluster{snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
+    return snapshot.status.finished() ? std::nullopt : std::optional(cluster);
+  }};
+  /// By their EtcdSnapshot.
+  kube::Store<kube::Job> jobs{snapshot_of};
+  /// The Pods of these, by the EtcdSnapshot that their label names.
+  kube::Store<kube::Pod> agents{[](const kube::Pod& pod) -> std::optional<api::ObjectKey> {
+    const auto label = pod.metadata.labels.find(api::v1alpha2::kSnapshotLabel);
+    if (label == pod.metadata.labels.end()) return std::nullopt;
+    return api::ObjectKey{pod.metadata.ns, label->second};
+  }};
   kube::Store<kube::Pod> pods{labelled<kube::Pod>};
   kube::Store<kube::PersistentVolumeClaim> volumes{labelled<kube::PersistentVolumeClaim>};
   kube::Store<kube::Service> services{labelled<kube::Service>};
@@ -43,6 +64,8 @@ struct Stores {
 
   /// EtcdMembers whose status is on its way to the server (StatusWrite).
   std::set<api::ObjectKey> status_writes;
+  /// Clusters of which it is being written that a snapshot, or a defragmentation, begins (turns.h).
+  std::set<api::ObjectKey> beginnings;
 };
 
 /// For its scope, one of the two controllers writes the status of an EtcdMember, and the other one

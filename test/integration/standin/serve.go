@@ -18,11 +18,11 @@ import (
 
 // worldFlags are the flags of every command that plays a world.
 type worldFlags struct {
-	kubeconfig, dir string
-	etcd            pairs
-	probeSpeed      int
-	backoff         time.Duration
-	debug           bool
+	kubeconfig, dir, manager string
+	etcd                     pairs
+	probeSpeed               int
+	backoff                  time.Duration
+	debug                    bool
 }
 
 func (w *worldFlags) add(flags *flag.FlagSet) {
@@ -30,6 +30,7 @@ func (w *worldFlags) add(flags *flag.FlagSet) {
 	flags.StringVar(&w.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "`file` of an API server where we may do everything")
 	flags.StringVar(&w.dir, "dir", "", "`folder` for volumes, logs and recordings")
 	flags.Var(w.etcd, "etcd", "`VERSION=FOLDER` with the programs of an etcd version; once for each version")
+	flags.StringVar(&w.manager, "manager", "", "`program` that Pods run whose command is /manager, such as those of snapshot Jobs")
 	flags.IntVar(&w.probeSpeed, "probe-speed", 5, "startup and readiness probes run so many times as often as the Pods say")
 	flags.DurationVar(&w.backoff, "backoff", time.Second, "first wait before a container's restart or another pull of its image (a kubelet: 10s)")
 	flags.BoolVar(&w.debug, "debug", false, "log more")
@@ -53,7 +54,7 @@ func (w *worldFlags) start(ctx context.Context) (*world.World, error) {
 		binaries[version] = filepath.Join(folder, "etcd")
 	}
 	return world.Start(ctx, kubelet.Config{
-		Client: client, Dir: dir, Etcd: binaries, ExtraArgs: []string{"--unsafe-no-fsync"},
+		Client: client, Dir: dir, Etcd: binaries, Manager: w.manager, ExtraArgs: []string{"--unsafe-no-fsync"},
 		ProbeSpeed: w.probeSpeed, Backoff: w.backoff,
 	})
 }

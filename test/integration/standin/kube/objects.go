@@ -66,11 +66,30 @@ type Container struct {
 	Image          string        `json:"image"`
 	Command        []string      `json:"command,omitempty"`
 	Args           []string      `json:"args,omitempty"`
+	Env            []Variable    `json:"env,omitempty"`
 	Ports          []Port        `json:"ports,omitempty"`
 	VolumeMounts   []VolumeMount `json:"volumeMounts,omitempty"`
 	StartupProbe   *Probe        `json:"startupProbe,omitempty"`
 	ReadinessProbe *Probe        `json:"readinessProbe,omitempty"`
 	LivenessProbe  *Probe        `json:"livenessProbe,omitempty"`
+
+	TerminationMessagePolicy string `json:"terminationMessagePolicy,omitempty"`
+}
+
+// Variable is an environment variable of a container, with a value of its own or that of a Secret's key.
+type Variable struct {
+	Name      string `json:"name"`
+	Value     string `json:"value,omitempty"`
+	ValueFrom *struct {
+		Secret *SecretKey `json:"secretKeyRef,omitempty"`
+	} `json:"valueFrom,omitempty"`
+}
+
+// SecretKey names a key of a Secret of the same namespace.
+type SecretKey struct {
+	Name     string `json:"name"`
+	Key      string `json:"key"`
+	Optional bool   `json:"optional,omitempty"`
 }
 
 // Port is a container's named port.
@@ -191,6 +210,7 @@ type Terminated struct {
 	ExitCode   int       `json:"exitCode"`
 	Signal     int       `json:"signal,omitempty"`
 	Reason     string    `json:"reason"`
+	Message    string    `json:"message,omitempty"`
 	StartedAt  time.Time `json:"startedAt"`
 	FinishedAt time.Time `json:"finishedAt"`
 }
@@ -314,6 +334,19 @@ type EtcdMember struct {
 	} `json:"status"`
 }
 
+// EtcdSnapshot is what the tests look at in an EtcdSnapshot.
+type EtcdSnapshot struct {
+	Object
+	Status struct {
+		Phase    string `json:"phase"`
+		Artifact struct {
+			Size     int64  `json:"sizeBytes"`
+			Checksum string `json:"checksum"`
+		} `json:"artifact"`
+		Conditions []Condition `json:"conditions"`
+	} `json:"status"`
+}
+
 // Condition returns the status and reason of a condition, as "True/QuorumHealthy", or "" when it is not there.
 func (c *EtcdCluster) Condition(kind string) string {
 	for _, condition := range c.Status.Conditions {
@@ -333,6 +366,9 @@ const (
 	PDBs         = "/apis/policy/v1/poddisruptionbudgets"
 	EtcdClusters = "/apis/etcd-operator.cozystack.io/v1alpha2/etcdclusters"
 	EtcdMembers  = "/apis/etcd-operator.cozystack.io/v1alpha2/etcdmembers"
+
+	EtcdSnapshots = "/apis/etcd-operator.cozystack.io/v1alpha2/etcdsnapshots"
+	Jobs          = "/apis/batch/v1/jobs"
 )
 
 // ClusterLabel names the EtcdCluster an object belongs to.

@@ -1,5 +1,5 @@
 // Package kubelet plays scheduler, kubelet and volume provisioner over a real API server: each etcd Pod becomes a real
-// etcd process with an address and a name of its own, each PVC a folder.
+// etcd process with an address and a name of its own, each Pod that runs the operator's program that, each PVC a folder.
 package kubelet
 
 import (
@@ -37,6 +37,7 @@ type Config struct {
 	Client    *kube.Client
 	Dir       string            // volumes and logs are written below it
 	Etcd      map[string]string // binaries by version
+	Manager   string            // the program of the operator's image; "": the image cannot be pulled
 	ExtraArgs []string          // appended to each etcd's command line
 	// ProbeSpeed divides the periods of startup and readiness probes.
 	ProbeSpeed int
@@ -186,8 +187,12 @@ func (k *Kubelet) SetImage(version string, available bool) {
 	k.hidden[version] = !available
 }
 
-// binary returns the program behind an image, or "" when the image cannot be pulled.
-func (k *Kubelet) binary(image string) string {
+// binary returns the program that a container runs, or "" when its image cannot be pulled.
+func (k *Kubelet) binary(container *kube.Container) string {
+	if isManager(container) {
+		return k.Manager
+	}
+	image := container.Image
 	version := strings.TrimPrefix(image[strings.LastIndexByte(image, ':')+1:], "v")
 	k.mu.Lock()
 	defer k.mu.Unlock()

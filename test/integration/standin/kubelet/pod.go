@@ -21,9 +21,11 @@ import (
 const (
 	failing       = "/bin/false" // what a broken Pod runs
 	etcdContainer = "etcd"
-	reportRetry   = 300 * time.Millisecond
-	probeGrace    = 30 * time.Second // between SIGTERM and SIGKILL for a container that fails its probe
-	resetAfter    = 60               // times Backoff: a container that ran for so long starts again at once
+	// managerProgram is where the operator's image has its program, which Jobs run, too.
+	managerProgram = "/manager"
+	reportRetry    = 300 * time.Millisecond
+	probeGrace     = 30 * time.Second // between SIGTERM and SIGKILL for a container that fails its probe
+	resetAfter     = 60               // times Backoff: a container that ran for so long starts again at once
 )
 
 // run plays one Pod, from its scheduling to its end. All but the ways to end it belongs to its goroutine.
@@ -31,9 +33,10 @@ type run struct {
 	k    *Kubelet
 	pod  *kube.Pod
 	meta *kube.Metadata
-	etcd *kube.Container // nil for a Pod that is not one of ours; such a Pod is Ready without doing anything
-	ip   string
-	node string // guarded by k.mu
+	// container is the one that is run; nil for a Pod that is not one of ours: such a Pod is Ready without doing anything.
+	container *kube.Container
+	ip        string
+	node      string // guarded by k.mu
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -54,15 +57,21 @@ func newRun(k *Kubelet, pod *kube.Pod) *run {
 		ended: make(chan struct{}), secrets: make(chan struct{}, 1),
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	if i := slices.IndexFunc(pod.Spec.Containers, func(c kube.Container) bool { return c.Name == etcdContainer }); i >= 0 {
-		r.etcd = &pod.Spec.Containers[i]
-		r.state = kube.ContainerStatus{Name: etcdContainer, Image: r.etcd.Image}
+	if i := slices.IndexFunc(pod.Spec.Containers, isOurs); i >= 0 {
+		r.container = &pod.Spec.Containers[i]
+		r.state = kube.ContainerStatus{Name: r.container.Name, Image: r.container.Image}
 		if len(pod.Status.ContainerStatuses) > 0 { // An earlier stand-in played it; to the Pod that is a restart.
 			r.state.RestartCount = pod.Status.ContainerStatuses[0].RestartCount + 1
 		}
 	}
 	return r
 }
+
+// isOurs tells whether a container is one that the stand-in has a program for.
+func isOurs(c kube.Container) bool { return c.Name == etcdContainer || isManager(&c) }
+
+// isManager tells whether a container runs the operator's program.
+func isManager(c *kube.Container) bool { return len(c.Command) > 0 && c.Command[0] == managerProgram }
 
 // terminate ends the run as a kubelet ends a Pod that was deleted.
 func (r *run) terminate(grace time.Duration) {
@@ -110,7 +119,7 @@ func (r *run) play() {
 }
 
 func (r *run) runContainer() {
-	if r.etcd == nil {
+	if r.container == nil {
 		r.pretend()
 	} else if binary := r.pull(); binary != "" {
 		r.keepRunning(binary)
@@ -214,11 +223,11 @@ func (r *run) pretend() {
 // pull waits until the image can be had and returns the program in it.
 func (r *run) pull() string {
 	for tries := 0; ; tries++ {
-		if binary := r.k.binary(r.etcd.Image); binary != "" {
+		if binary := r.k.binary(r.container); binary != "" {
 			return binary
 		}
-		r.wait("ErrImagePull", fmt.Sprintf("failed to pull and unpack image %q: not found", r.etcd.Image))
-		r.wait("ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q", r.etcd.Image))
+		r.wait("ErrImagePull", fmt.Sprintf("failed to pull and unpack image %q: not found", r.container.Image))
+		r.wait("ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q", r.container.Image))
 		if !sleep(r.ctx, r.k.backoff(tries)) {
 			return ""
 		}
@@ -247,16 +256,25 @@ func (k *Kubelet) PullWait(missed time.Duration) time.Duration {
 // keepRunning runs the container, again and again, until the Pod is to end or has ended by its restart policy.
 func (r *run) keepRunning(binary string) {
 	mounts := r.mounts()
-	args, at := localize(slices.Concat(r.etcd.Command, r.etcd.Args), r.ip, mounts)
-	args = append(args, r.k.ExtraArgs...)
+	args, at := localize(slices.Concat(r.container.Command, r.container.Args), r.ip, mounts)
+	isEtcd := r.container.Name == etcdContainer
+	if isEtcd {
+		args = append(args, r.k.ExtraArgs...)
+	}
 	failures := 0
 	for r.ctx.Err() == nil {
-		r.noteBirth(args)
+		variables, known := r.variables(mounts)
+		if !known {
+			return
+		}
+		if isEtcd {
+			r.noteBirth(args)
+		}
 		program := binary
 		if r.k.isBroken(r.meta) {
 			program = failing
 		}
-		p, err := startProcess(program, args, r.log())
+		p, err := startProcess(program, args, variables, r.log())
 		if err != nil {
 			slog.Error("start", "pod", r.meta.Key(), "error", err)
 			return
@@ -268,9 +286,10 @@ func (r *run) keepRunning(binary string) {
 		r.supervise(p, at)
 		r.now.Store(nil)
 		slog.Debug("ended", "pod", r.meta.Key(), "exit", p.ended.ExitCode)
+		p.ended.Message = r.lastWords(p.ended.ExitCode != 0)
 		r.state.State = kube.ContainerState{Terminated: &p.ended}
 		r.state.Ready, r.state.Started = false, false
-		if r.ctx.Err() != nil || r.finished(p.ended.ExitCode) {
+		if r.finished(p.ended.ExitCode) || r.ctx.Err() != nil {
 			return
 		}
 		r.setReady(false)
@@ -281,7 +300,8 @@ func (r *run) keepRunning(binary string) {
 		r.state.LastState = r.state.State
 		if failures > 0 { // A kubelet restarts at once the first time.
 			delay := r.k.backoff(failures - 1)
-			r.wait("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=etcd pod=%s", delay, r.meta.Name))
+			r.wait("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", delay,
+				r.container.Name, r.meta.Name))
 			if !sleep(r.ctx, delay) {
 				return
 			}
@@ -291,7 +311,7 @@ func (r *run) keepRunning(binary string) {
 	}
 }
 
-// finished reports the end of a Pod that is not to be restarted.
+// finished reports the end of a Pod that is not to be restarted. A Job waits for it, also of a Pod that was deleted.
 func (r *run) finished(exitCode int) bool {
 	switch {
 	case r.pod.Spec.RestartPolicy == "Never" && exitCode != 0:
@@ -302,14 +322,14 @@ func (r *run) finished(exitCode int) bool {
 		return false
 	}
 	r.setReady(false)
-	r.report()
+	r.reportUntil(context.WithoutCancel(r.ctx))
 	return true
 }
 
 // mounts maps the container's mounted paths to folders: a claim's by the claim's UID, another volume's by the Pod's.
 func (r *run) mounts() map[string]string {
 	folders := map[string]string{}
-	for _, mount := range r.etcd.VolumeMounts {
+	for _, mount := range r.container.VolumeMounts {
 		folder := r.volumeFolder(mount.Name)
 		for _, volume := range r.pod.Spec.Volumes {
 			if volume.Name != mount.Name || volume.PVC == nil {
@@ -374,7 +394,7 @@ func (r *run) supervise(p *process, at moved) {
 	probing, stopProbing := context.WithCancel(r.ctx)
 	defer stopProbing()
 	events := make(chan health)
-	go watchHealth(probing, r.etcd, r.ip, r.k.ProbeSpeed, events)
+	go watchHealth(probing, r.container, r.ip, r.k.ProbeSpeed, events)
 	for {
 		select {
 		case <-p.done:
@@ -422,13 +442,15 @@ func (r *run) setCondition(kind, status, reason, message string) {
 }
 
 // report writes the Pod's status; it tries until it is written, the Pod is another one, or it is to end.
-func (r *run) report() {
-	if r.etcd != nil && r.status.PodIP != "" {
+func (r *run) report() { r.reportUntil(r.ctx) }
+
+func (r *run) reportUntil(ctx context.Context) {
+	if r.container != nil && r.status.PodIP != "" {
 		r.status.ContainerStatuses = []kube.ContainerStatus{r.state}
 	}
 	patch := map[string]any{"metadata": map[string]any{"uid": r.meta.UID}, "status": r.status}
 	for {
-		err := r.k.Client.Patch(r.ctx, r.meta.Path(kube.Pods, "status"), patch)
+		err := r.k.Client.Patch(ctx, r.meta.Path(kube.Pods, "status"), patch)
 		code := kube.Code(err)
 		if err == nil || code == http.StatusNotFound || code == http.StatusConflict || code == http.StatusUnprocessableEntity {
 			if code == http.StatusUnprocessableEntity {
@@ -436,7 +458,7 @@ func (r *run) report() {
 			}
 			return
 		}
-		if !sleep(r.ctx, reportRetry) {
+		if r.gone.Load() || !sleep(ctx, reportRetry) {
 			return
 		}
 	}

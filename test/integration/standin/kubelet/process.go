@@ -98,14 +98,15 @@ type process struct {
 	ended   kube.Terminated
 }
 
-func startProcess(binary string, args []string, log string) (*process, error) {
+// startProcess gives the process these variables and none of ours.
+func startProcess(binary string, args, variables []string, log string) (*process, error) {
 	output, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer output.Close()
 	p := &process{command: exec.Command(binary, args...), began: time.Now(), done: make(chan struct{})}
-	p.command.Stdout, p.command.Stderr = output, output
+	p.command.Stdout, p.command.Stderr, p.command.Env = output, output, variables
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.command.Start(); err != nil {
 		return nil, err

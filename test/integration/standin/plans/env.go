@@ -18,6 +18,7 @@ import (
 const (
 	clusterName = "c"
 	roleLabel   = "etcd-operator.cozystack.io/role"
+	jobLabel    = "batch.kubernetes.io/job-name"
 	// converge is how long a cluster may take to become what is wanted, kills included.
 	converge = 150 * time.Second
 	// rest is how long an operator must not write to be believed at rest, and restLimit how long that may take to happen,
@@ -36,7 +37,11 @@ type Env struct {
 	writer    *writer
 }
 
-func (e *Env) pods() []*kube.Pod { return e.Kubelet.Pods.In(e.Namespace) }
+// pods are those of members; a Job's are not.
+func (e *Env) pods() []*kube.Pod {
+	return slices.DeleteFunc(e.Kubelet.Pods.In(e.Namespace),
+		func(pod *kube.Pod) bool { return pod.Metadata.Labels[jobLabel] != "" })
+}
 
 func (e *Env) cluster() *kube.EtcdCluster { return e.Clusters.Get(e.Namespace, clusterName) }
 
@@ -132,6 +137,7 @@ func (e *Env) complaint(ctx context.Context, replicas int) error {
 		return fmt.Errorf("Pods %v for EtcdMembers %v", got, want)
 	}
 	claims := names(e.Kubelet.PVCs.In(e.Namespace))
+	claims = slices.DeleteFunc(claims, func(name string) bool { return name == snapshotClaim }) // a user's
 	for i := range claims {
 		claims[i] = strings.TrimPrefix(claims[i], "data-")
 	}

@@ -37,6 +37,7 @@ var flows = []flow{
 	{name: "tls", steps: []int{3}, prepare: makeTLS, edit: withTLS, then: replaceOne, deadly: never},
 	{name: "password changed", start: 3, prepare: makeTLSAndAuth, edit: withTLSAndAuth,
 		then: changeTwice, deadly: changesPassword},
+	{name: "snapshot", start: 1, then: takeSnapshot, deadly: writesSnapshots},
 	{name: "grow", start: 1, steps: []int{3, 5}},
 	{name: "delete", start: 3, delete: true},
 	{name: "create", steps: []int{3}},

@@ -65,9 +65,11 @@ func TestAFlowSaysAtWhichWritesTheOperatorIsKilled(t *testing.T) {
 		write(proxy.API, "POST", "pods/c-1"), write(proxy.Etcd, "MemberAdd", "Cluster"),
 		write(proxy.API, "PATCH", "secrets/c-operator-auth"),
 		write(proxy.Etcd, "UserChangePassword", "Auth"), write(proxy.Etcd, "AuthEnable", "Auth"),
+		write(proxy.API, "POST", "jobs/s-snapshot"), write(proxy.API, "PATCH", "etcdsnapshots/s/status"),
+		write(proxy.API, "POST", "events/s.*"),
 	}
 	for flow, want := range map[string]int{
-		"create": 5, "tls": 0, "tls and auth": 2, "own authority": 1, "password changed": 2,
+		"create": 8, "tls": 0, "tls and auth": 2, "own authority": 1, "password changed": 2, "snapshot": 2,
 	} {
 		r := Recorder{writes: map[string][]proxy.Write{flow: writes}}
 		kills := r.Kills()

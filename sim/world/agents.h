@@ -1,0 +1,76 @@
+// The Pods of snapshot Jobs in a simulated world, and in each an agent.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/api/server.h"
+#include "sim/scheduler.h"
+#include "sim/world/agent.h"
+
+namespace etcdop::sim {
+
+/// As kubelets do: a Pod whose container is snapshot-agent gets a node, waits for the Secrets that
+/// it needs, runs once, and ends as Succeeded or Failed with its termination message; one whose
+/// node stops ends with it. Agents are stepped by whoever steps the world.
+///
+/// Caveats: volumes other than Secrets do not exist, so nothing is stored in one; an agent that is
+/// to end gets no time for it.
+class Agents {
+ public:
+  /// All outlive this; the StoreUser is its own.
+  Agents(Scheduler&, const WallClock&, ApiServer&, EtcdNet&, Nodes&, ObjectStore&, const Faults&,
+         Trace&, Checker&, Dice);
+  ~Agents();
+  void stop();
+
+  const std::vector<std::unique_ptr<Agent>>& running() const { return running_; }
+  /// Takes note of who has ended or was killed. Between steps: on no agent's fiber.
+  void reap();
+  /// Called with each agent that starts from now on.
+  void on_start(std::function<void(Agent&)> started) { started_ = std::move(started); }
+
+  // --- what goes wrong
+  /// As SIGKILL; also asked for from within one of its own calls.
+  void kill(Agent&);
+  /// The kubelet ends the Pod for want of room: it has failed, by no fault of its own.
+  void evict(const api::ObjectKey& pod);
+  /// What the store makes of whoever has the right key.
+  StoreUser& user() { return user_; }
+
+ private:
+  struct Run;
+  void changed(const ApiServer::Object& before, const ApiServer::Object& after);
+  void run_pod(const std::shared_ptr<Run>&);
+  bool schedule(Run&);
+  bool start(Run&);
+  void watch_over(Run&);
+  bool outlives_node(Run&);
+  void finish(Run&, const Agent::End&);
+  void end(Run&);
+  bool wait(Run&, Duration);
+  void set_status(const Run&, const std::function<void(json::object&)>& edit);
+  void tell_waiting(const Run&, const char* reason);
+  std::optional<Agent::Texts> environment(const Run&) const;
+  std::optional<Agent::Texts> files(const Run&) const;
+  std::optional<std::string> secret_value(const std::string& ns, const std::string& secret,
+                                          const std::string& key) const;
+
+  Scheduler& world_;
+  ApiServer& server_;
+  Nodes& nodes_;
+  const Faults& faults_;
+  Trace& trace_;
+  Dice dice_;
+  StoreUser user_;
+  const Agent::Needs needs_;
+  std::map<std::string, std::shared_ptr<Run>> runs_;  // By Pod UID.
+  std::vector<std::unique_ptr<Agent>> running_;
+  std::function<void(Agent&)> started_;
+  bool stopping_ = false;
+};
+
+}  // namespace etcdop::sim

@@ -1,0 +1,148 @@
+#include "sim/world/snapshots.h"
+
+#include <charconv>
+
+#include "agent/manifest.h"
+#include "api/v1alpha2/etcdcluster.h"
+#include "s3/sigv4.h"
+#include "sim/api/budgets.h"
+#include "sim/api/jobs.h"
+#include "sim/etcd/store.h"
+#include "sim/world/agent.h"
+
+namespace etcdop::sim {
+
+namespace v1 = api::v1alpha2;
+
+namespace {
+
+constexpr const char* kUidKey = "etcd-snapshot-uid";
+const std::string kToTheEnd(1, '\0');
+
+template <class T>
+std::optional<T> read(const ApiServer::Object& object) {
+  T out;
+  if (!object || !api::decode(*object, out, T::resource.kind)) return std::nullopt;
+  return out;
+}
+
+std::string uid_in(const StoredObject& object) {
+  const auto found = object.metadata.find(kUidKey);
+  return found == object.metadata.end() ? "" : found->second;
+}
+
+}  // namespace
+
+SnapshotChecker::SnapshotChecker(const Clock& clock, ApiServer& server, ObjectStore& store,
+                                 const History& history, Checker& checker)
+    : clock_(clock), server_(server), store_(store), history_(history), checker_(checker) {
+  server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
+                           const ApiServer::Object& after) { changed(r, before, after); });
+}
+
+void SnapshotChecker::changed(const api::Resource& r, const ApiServer::Object& before,
+                              const ApiServer::Object& after) {
+  if (r == kJobs && !before) job_made(*after);
+  if (r == v1::EtcdCluster::resource)
+    if (const auto was = read<v1::EtcdCluster>(before))
+      borne_[{was->metadata.key(), was->status.cluster_id}] = clock_.now();
+  if (!(r == v1::EtcdSnapshot::resource) || !after) return;
+  const auto was = read<v1::EtcdSnapshot>(before), is = read<v1::EtcdSnapshot>(after);
+  asked_.try_emplace(is->metadata.uid, clock_.now());
+  if (was && was->status.finished()) {
+    if (is->status != was->status)
+      checker_.violated("snapshot", to_string(is->metadata.key()) + " changes after its end");
+    return;
+  }
+  if (is->status.phase == v1::kSnapshotComplete) completed(*is);
+}
+
+void SnapshotChecker::job_made(const Json& job) {
+  began_.try_emplace(controller_of(job), clock_.now());
+}
+
+bool SnapshotChecker::bore_the_name(const std::string& cluster_id,
+                                    const v1::EtcdSnapshot& snapshot) const {
+  const api::ObjectKey name{snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
+  const auto now = read<v1::EtcdCluster>(server_.look(v1::EtcdCluster::resource, name));
+  if (now && now->status.cluster_id == cluster_id) return true;
+  const auto last = borne_.find({name, cluster_id});
+  return last != borne_.end() && last->second >= asked_.at(snapshot.metadata.uid);
+}
+
+void SnapshotChecker::completed(const v1::EtcdSnapshot& snapshot) {
+  const std::string name = to_string(snapshot.metadata.key());
+  const std::string place = std::string("s3://") + kBucket + "/";
+  if (!snapshot.status.artifact || !snapshot.status.artifact->uri.starts_with(place)) {
+    checker_.violated("snapshot", name + " is Complete, and nowhere");
+    return;
+  }
+  const std::string key = snapshot.status.artifact->uri.substr(place.size());
+  if (touched_.contains(key) || touched_.contains(key + agent::kManifestSuffix)) return;
+  const std::string wrong = wrong_object(snapshot, key);
+  if (!wrong.empty()) checker_.violated("snapshot", name + " is Complete, and " + wrong);
+}
+
+/// What is wrong with what is stored; empty: nothing.
+std::string SnapshotChecker::wrong_object(const v1::EtcdSnapshot& snapshot,
+                                          const std::string& key) {
+  const auto began = began_.find(snapshot.metadata.uid);
+  if (began == began_.end()) return "no Job was ever made for it";
+  const StoredObject* const object = store_.look(kBucket, key);
+  const StoredObject* const beside = store_.look(kBucket, key + agent::kManifestSuffix);
+  if (!object || !beside) return key + " or its manifest is not there";
+  if (uid_in(*object) != snapshot.metadata.uid) return key + " is somebody else's";
+  auto manifest = agent::to_manifest(beside->bytes);
+  if (!manifest || manifest->snapshot_uid != snapshot.metadata.uid)
+    return "its manifest is of something else";
+  kept_[key] = object->tag;
+  const std::string& of = snapshot.status.artifact->cluster_id;
+  if (!bore_the_name(of, snapshot)) return "is of cluster " + of + ", which never bore the name";
+  return wrong_bytes(*snapshot.status.artifact, object->bytes, began->second);
+}
+
+std::string SnapshotChecker::wrong_bytes(const v1::SnapshotArtifact& said, const std::string& bytes,
+                                         Instant began) const {
+  if (said.size_bytes != static_cast<std::int64_t>(bytes.size())) return "has another size";
+  if (said.checksum != "sha256:" + s3::sha256_hex(bytes)) return "has another sum";
+  auto image = Store::from_image(bytes);
+  if (!image) return "is no database";
+  const std::string own = said.cluster_id + "/";
+  for (const Store::Found& one : image->range(kToTheEnd, kToTheEnd, 0))
+    if (const std::size_t slash = one.key.find('/');
+        slash == 16 && !one.key.starts_with(own))  // As clients of worlds name theirs.
+      return "has key " + one.key + " of another cluster";
+  if (said.revision && *said.revision > image->revision()) return "is older than it says";
+  if (image->compacted() > 0) return "";  // What was written over may be gone.
+  for (const Operation& op : history_.operations())
+    if (op.kind == Operation::Kind::Put && op.outcome == Operation::Outcome::Ok &&
+        op.returned <= began && op.key.starts_with(own) &&
+        !image->keeps(op.key, std::to_string(op.value)))
+      return "lacks " + op.key + " = " + std::to_string(op.value) +
+             ", which was acknowledged before";
+  return "";
+}
+
+void SnapshotChecker::look() {
+  std::map<std::string, std::string> keys;  // By UID.
+  for (const std::string& key : store_.keys(kBucket)) {
+    if (key.ends_with(agent::kManifestSuffix)) continue;
+    const std::string uid = uid_in(*store_.look(kBucket, key));
+    const auto [other, first] = keys.try_emplace(uid, key);
+    if (!uid.empty() && !first)
+      checker_.violated("snapshot", uid + " has two objects: " + other->second + ", " + key);
+  }
+  for (const auto& [key, tag] : kept_) {
+    const StoredObject* const object = store_.look(kBucket, key);
+    if (!object || object->tag != tag)
+      checker_.violated("snapshot", key + " is another one than it was");
+  }
+}
+
+void SnapshotChecker::touched(const std::string& key) {
+  touched_.insert(key);
+  kept_.erase(key);
+  if (const StoredObject* const object = store_.look(kBucket, key)) kept_[key] = object->tag;
+}
+
+}  // namespace etcdop::sim

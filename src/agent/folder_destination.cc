@@ -1,0 +1,179 @@
+#include "agent/folder_destination.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace etcdop::agent {
+namespace {
+
+constexpr unsigned kDataMode = 0600, kFactsMode = 0644;
+
+Error during(const Error& error, const char* doing) { return Error(error).during(doing); }
+
+}  // namespace
+
+FolderDestination::FolderDestination(const Options& options) : options_(options) {}
+
+std::string FolderDestination::uri() const {
+  const FolderTarget& target = options_.target;
+  const std::string sub_path = target.sub_path.empty() ? "" : "/" + target.sub_path;
+  return "file://" + target.mount_path + sub_path + "/" + options_.file_name;
+}
+
+/// Segment by segment, so that no symbolic link leads out.
+Result<Done> FolderDestination::open() {
+  auto folder = Folder::open(options_.target.mount_path);
+  if (!folder) return during(folder.error(), "the volume");
+  std::string_view rest = options_.target.sub_path;
+  while (!rest.empty()) {
+    const std::string segment(rest.substr(0, rest.find('/')));
+    rest.remove_prefix(std::min(segment.size() + 1, rest.size()));
+    auto inside = folder->inside(segment);
+    if (!inside) return during(inside.error(), "the folder");
+    *folder = std::move(*inside);
+  }
+  folder_ = std::move(*folder);
+  return Done{};
+}
+
+/// Whose the name is, if anything is there; nullopt: nobody's.
+Result<std::optional<std::string>> FolderDestination::read_owner() {
+  auto uid = folder_->read(uid_file());
+  if (uid.failed_with(Code::NotFound)) return std::optional<std::string>();
+  if (!uid) return uid.error();
+  while (uid->ends_with('\n')) uid->pop_back();
+  return std::optional(std::move(*uid));
+}
+
+/// What is there whole; nullopt: nothing.
+Result<std::optional<AgentReport>> FolderDestination::finished() {
+  const std::optional<AgentReport> nothing;
+  auto size = folder_->size_of(options_.file_name);
+  if (!size) return size.error();
+  if (!*size) return nothing;
+  auto text = folder_->read(manifest_file());
+  if (text.failed_with(Code::NotFound)) return nothing;
+  if (!text) return text.error();
+  auto manifest = to_manifest(*text);
+  const bool whole = manifest && manifest->snapshot_uid == options_.storer.uid &&
+                     manifest->report.uri == uri() &&
+                     static_cast<std::uint64_t>(manifest->report.size_bytes) == **size;
+  if (!whole) return nothing;
+  return std::optional(manifest->report);
+}
+
+/// AlreadyExists: the name is somebody else's. Looks what is there of ours.
+Result<Done> FolderDestination::must_be_free() {
+  auto owner = read_owner();
+  if (!owner) return owner.error();
+  owner_ = std::move(*owner);
+  for (const auto& [name, there] : {std::pair{options_.file_name, &data_is_there_},
+                                    std::pair{manifest_file(), &manifest_is_there_}}) {
+    auto size = folder_->size_of(name);
+    if (!size) return size.error();
+    *there = size->has_value();
+    if (*there && !is_ours())
+      return Error{Code::AlreadyExists,
+                   "the volume has " + name + " already, which is not of this EtcdSnapshot"};
+  }
+  return Done{};
+}
+
+Result<std::optional<AgentReport>> FolderDestination::look() {
+  if (auto opened = open(); !opened) return opened.error();
+  if (auto free = must_be_free(); !free) return free.error();
+  return finished();
+}
+
+/// look() was long ago: what was stored since then stays.
+Result<Done> FolderDestination::must_be_as_seen() {
+  const bool data_was_there = data_is_there_;
+  if (auto free = must_be_free(); !free) return free;
+  auto whole = finished();
+  if (!whole) return whole.error();
+  if (*whole || (data_is_there_ && !data_was_there))
+    return Error{Code::Conflict, uri() + " was stored by another run of this agent meanwhile"};
+  return Done{};
+}
+
+/// What earlier runs for this EtcdSnapshot have left.
+Result<Done> FolderDestination::sweep() {
+  auto names = folder_->names();
+  if (!names) return names.error();
+  for (const std::string& name : *names)
+    if (name.starts_with(temporary_prefix()))
+      if (auto removed = folder_->remove(name); !removed) return removed;
+  return Done{};
+}
+
+Result<Done> FolderDestination::begin(std::uint64_t) {
+  if (auto swept = sweep(); !swept) return swept;
+  auto file = folder_->create(temporary(), kDataMode);
+  if (!file) return file.error();
+  file_ = std::move(*file);
+  return Done{};
+}
+
+Result<Done> FolderDestination::write(std::string_view bytes) { return file_->write(bytes); }
+
+Result<Done> FolderDestination::write_small(const std::string& name, const std::string& text,
+                                            Folder::Replace replace) {
+  const std::string temporary_name = temporary() + ".json";
+  if (auto removed = folder_->remove(temporary_name); !removed) return removed;
+  auto file = folder_->create(temporary_name, kFactsMode);
+  if (!file) return file.error();
+  if (auto written = file->write(text); !written) return written;
+  if (auto on_disk = file->finish(); !on_disk) return on_disk;
+  if (auto named = folder_->rename(temporary_name, name, replace); !named) return named;
+  return folder_->sync();
+}
+
+/// Makes the name ours. Conflict: somebody else does that at the same time; who gets it, nobody
+/// knows yet.
+Result<Done> FolderDestination::mark() {
+  const Error conflict{Code::Conflict, uri() + " is being stored by somebody else as well"};
+  const auto replace = owner_ ? Folder::Replace::Yes : Folder::Replace::No;
+  auto marked = write_small(uid_file(), options_.storer.uid, replace);
+  if (marked.failed_with(Code::AlreadyExists)) return conflict;
+  if (!marked) return marked;
+  auto owner = read_owner();  // That took a while, if the disk is slow.
+  if (!owner) return owner.error();
+  return *owner == options_.storer.uid ? Result<Done>(Done{}) : conflict;
+}
+
+void FolderDestination::unmark() {
+  auto owner = read_owner();
+  if (owner && *owner == options_.storer.uid) (void)folder_->remove(uid_file());
+}
+
+/// What is written gets its name.
+Result<Done> FolderDestination::publish() {
+  const bool marks = !is_ours();
+  if (marks)
+    if (auto marked = mark(); !marked) return marked;
+  const auto replace = data_is_there_ ? Folder::Replace::Yes : Folder::Replace::No;
+  auto named = folder_->rename(temporary(), options_.file_name, replace);
+  // Somebody was faster: what is there is not to become ours.
+  if (marks && named.failed_with(Code::AlreadyExists)) unmark();
+  if (!named) return named;
+  return folder_->sync();
+}
+
+Result<Done> FolderDestination::finish(Manifest manifest) {
+  if (auto on_disk = file_->finish(); !on_disk) return on_disk;
+  if (auto same = must_be_as_seen(); !same) return same;
+  if (manifest_is_there_)
+    if (auto removed = folder_->remove(manifest_file()); !removed) return removed;
+  if (auto published = publish(); !published) return published;
+  manifest.attempt = options_.storer.attempt;
+  return write_small(manifest_file(), to_text(manifest), Folder::Replace::Yes);
+}
+
+void FolderDestination::abandon() {
+  file_.reset();
+  if (!folder_) return;
+  for (const std::string& name : {temporary(), temporary() + ".json"}) (void)folder_->remove(name);
+}
+
+}  // namespace etcdop::agent

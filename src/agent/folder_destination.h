@@ -1,0 +1,57 @@
+// A snapshot as a file in a folder of a volume.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/destination.h"
+#include "agent/task.h"
+#include "sys/folder.h"
+
+namespace etcdop::agent {
+
+/// Under a temporary name until it is whole and on the disk. <name>.db.uid says whose it is; it is
+/// there before the file, so that no crash leaves one that nobody may replace. Symbolic links below
+/// the mount are not followed.
+class FolderDestination final : public Destination {
+ public:
+  struct Options {
+    FolderTarget target;
+    std::string file_name;  ///< "<name>.db".
+    Storer storer;
+  };
+  explicit FolderDestination(const Options&);
+  Result<std::optional<AgentReport>> look() override;
+  Result<Done> begin(std::uint64_t bytes_expected) override;
+  Result<Done> write(std::string_view bytes) override;
+  Result<Done> finish(Manifest) override;
+  void abandon() override;
+  std::string uri() const override;
+  Side side() const override { return Side::Folder; }
+
+ private:
+  std::string temporary_prefix() const { return ".etcd-snapshot-" + options_.storer.uid + "-"; }
+  std::string temporary() const { return temporary_prefix() + options_.storer.attempt + ".db.tmp"; }
+  std::string uid_file() const { return options_.file_name + ".uid"; }
+  std::string manifest_file() const { return options_.file_name + kManifestSuffix; }
+  Result<Done> open();
+  Result<std::optional<std::string>> read_owner();
+  bool is_ours() const { return owner_ == options_.storer.uid; }
+  Result<Done> must_be_free();
+  Result<Done> must_be_as_seen();
+  Result<std::optional<AgentReport>> finished();
+  Result<Done> sweep();
+  /// Whole or not at all.
+  Result<Done> write_small(const std::string& name, const std::string& text, Folder::Replace);
+  Result<Done> mark();
+  void unmark();
+  Result<Done> publish();
+
+  const Options options_;
+  std::optional<Folder> folder_;
+  std::optional<NewFile> file_;                             // Under the temporary name.
+  std::optional<std::string> owner_;                        // Uid whose the name is, when read.
+  bool data_is_there_ = false, manifest_is_there_ = false;  // Not whole, if this goes on.
+};
+
+}  // namespace etcdop::agent

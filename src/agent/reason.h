@@ -1,0 +1,58 @@
+// Why an agent failed, in the words of a condition, and whether trying again may help.
+#pragma once
+#include <array>
+#include <utility>
+
+#include "base/result.h"
+
+namespace etcdop::agent {
+
+/// Explained one by one in docs/backup.md.
+enum class Reason {
+  EtcdUnreachable,
+  EtcdCredentialsRejected,
+  EtcdUnhealthy,
+  SnapshotBroken,
+  DestinationExists,
+  DestinationInvalid,
+  DestinationUnreachable,
+  DestinationUntrusted,
+  DestinationCredentialsRejected,
+  DestinationAccessDenied,
+  BucketNotFound,
+  NoSpace,
+  DestinationClockSkewed,
+  DestinationFailed
+};
+inline auto names(Reason) {
+  return std::array{
+      std::pair{Reason::EtcdUnreachable, "EtcdUnreachable"},
+      std::pair{Reason::EtcdCredentialsRejected, "EtcdCredentialsRejected"},
+      std::pair{Reason::EtcdUnhealthy, "EtcdUnhealthy"},
+      std::pair{Reason::SnapshotBroken, "SnapshotBroken"},
+      std::pair{Reason::DestinationExists, "DestinationExists"},
+      std::pair{Reason::DestinationInvalid, "DestinationInvalid"},
+      std::pair{Reason::DestinationUnreachable, "DestinationUnreachable"},
+      std::pair{Reason::DestinationUntrusted, "DestinationUntrusted"},
+      std::pair{Reason::DestinationCredentialsRejected, "DestinationCredentialsRejected"},
+      std::pair{Reason::DestinationAccessDenied, "DestinationAccessDenied"},
+      std::pair{Reason::BucketNotFound, "BucketNotFound"},
+      std::pair{Reason::NoSpace, "NoSpace"},
+      std::pair{Reason::DestinationClockSkewed, "DestinationClockSkewed"},
+      std::pair{Reason::DestinationFailed, "DestinationFailed"}};
+}
+const char* to_string(Reason);
+
+/// What an error came from.
+enum class Side {
+  Etcd,      ///< A question to a member.
+  Snapshot,  ///< The stream of one.
+  Store,     ///< An object store.
+  Folder     ///< A folder of a volume.
+};
+Reason reason_of(Side, const Error&);
+
+inline constexpr int kExitStored = 0, kExitFailed = 1, kExitFailedForGood = 3;
+int exit_code(Reason);
+
+}  // namespace etcdop::agent

@@ -1,0 +1,346 @@
+#include "agent/s3_destination.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "s3/answers.h"
+#include "sys/digest.h"
+
+namespace etcdop::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using s3::Trouble;
+
+constexpr int kTriesMax = 4;
+constexpr Duration kPauseMin = 1s;      // Doubled after each try.
+constexpr Duration kAbandonLimit = 6s;  // The kubelet waits for 30.
+constexpr const char* kUidKey = "etcd-snapshot-uid";
+constexpr const char* kAttemptKey = "etcd-snapshot-attempt";
+constexpr std::size_t kManifestBytesMax = 64 << 10;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr int kPlannedParts = 8'000;  // The rest is for databases that are larger than expected.
+constexpr std::uint64_t kPlannedPartBytesMax = 64 * kMiB;
+constexpr std::uint64_t kGrowth = 8;
+
+std::string value_of(const s3::Metadata& metadata, const char* key) {
+  const auto it = metadata.find(key);
+  return it == metadata.end() ? std::string() : it->second;
+}
+
+/// The tag of bytes where tags are MD5s: in quotes.
+bool is_tag_of(const s3::Tag& tag, const std::string& md5) { return tag.text == '"' + md5 + '"'; }
+
+std::string without_quotes(std::string text) {
+  std::erase(text, '"');
+  return text;
+}
+
+std::string md5_of(std::string_view bytes) {
+  Digest md5(Digest::Kind::Md5);
+  md5.add(bytes);
+  return md5.hex();
+}
+
+/// Nobody knows, without a look, whether the write was done.
+bool is_open(const Error& error) {
+  return error.code == Code::Lost || error.code == Code::TimedOut ||
+         error.code == Code::AlreadyExists || error.code == Code::NotFound ||
+         error.code == Code::Conflict;
+}
+
+}  // namespace
+
+std::size_t part_bytes(std::uint64_t bytes_expected, int number) {
+  const std::uint64_t even = (bytes_expected / kPlannedParts / kMiB + 1) * kMiB;
+  const std::uint64_t planned = std::clamp(even, s3::Store::kPartBytesMin, kPlannedPartBytesMax);
+  return number <= kPlannedParts ? planned : planned * kGrowth;
+}
+
+S3Destination::S3Destination(Executor& executor, Log& log, s3::Store& store, const Options& options)
+    : executor_(executor),
+      log_(log),
+      store_(store),
+      options_(options),
+      manifest_key_(options.key + kManifestSuffix) {}
+
+std::string S3Destination::uri() const { return "s3://" + options_.bucket + "/" + options_.key; }
+
+s3::Metadata S3Destination::metadata() const {
+  return {{kUidKey, options_.storer.uid}, {kAttemptKey, options_.storer.attempt}};
+}
+
+/// Waits before the next try, the longer the more there were.
+Result<Done> S3Destination::pause(int tries) {
+  return to_result(executor_.sleep(kPauseMin * (1 << tries)), "waiting to ask the store again");
+}
+
+/// Again after what may go away by itself.
+template <class Call>
+auto S3Destination::repeated(const char* doing, Call call) -> decltype(call()) {
+  for (int tries = 0;; ++tries) {
+    auto answer = call();
+    if (answer || !transient(answer.error().code) || tries + 1 == kTriesMax) return answer;
+    log_.warn("trying again", {{"what", doing}, {"error", answer.error().message}});
+    if (auto paused = pause(tries); !paused) return answer;
+  }
+}
+
+Result<s3::Object> S3Destination::head() {
+  return repeated("HEAD", [&] { return store_.head(options_.key); });
+}
+
+/// The answer to HEAD has no reason with it; that to GET has.
+Error S3Destination::explained(const Error& of_head) {
+  auto got = store_.get(options_.key, {.range = s3::GetOptions::Range{0, 1}, .only_if = {}},
+                        [](std::string_view) { return false; });
+  if (got) return of_head;
+  const Trouble trouble = s3::trouble_of(got.error());
+  const bool told = trouble == Trouble::Bucket || trouble == Trouble::Credentials ||
+                    trouble == Trouble::Clock ||
+                    (trouble == Trouble::Other && got.failed_with(Code::Invalid));
+  return told ? got.error() : of_head;
+}
+
+/// AlreadyExists: the key is somebody else's. Else what is there of this uid.
+Result<std::optional<s3::Object>> S3Destination::ours() {
+  auto object = head();
+  if (object.failed_with(Code::NotFound)) return std::optional<s3::Object>();
+  if (!object && (object.failed_with(Code::Denied) || object.failed_with(Code::Invalid)))
+    return explained(object.error());
+  if (!object) return object.error();
+  if (value_of(object->metadata, kUidKey) != options_.storer.uid)
+    return Error{Code::AlreadyExists, uri() + " is there and is not of this EtcdSnapshot"};
+  return std::optional(std::move(*object));
+}
+
+Result<std::optional<AgentReport>> S3Destination::look() {
+  const std::optional<AgentReport> nothing;
+  auto object = ours();
+  if (!object) return object.error();
+  auto known = manifest();
+  if (!known) return known.error();
+  if (*object) replaced_ = value_of((*object)->metadata, kAttemptKey);
+  if (!*object || !*known) return nothing;
+  const Manifest& is = **known;
+  const bool whole = is.report.uri == uri() && is.attempt == *replaced_ &&
+                     static_cast<std::uint64_t>(is.report.size_bytes) == (*object)->size;
+  if (!whole) return nothing;
+  return std::optional(is.report);
+}
+
+/// look() was long ago: what is there now, beside what it saw and what this run stored, stays.
+Result<Done> S3Destination::must_be_as_seen() {
+  auto object = ours();
+  if (!object) return object.error();
+  if (!*object) replaced_.reset();
+  if (!*object) return Done{};
+  const std::string attempt = value_of((*object)->metadata, kAttemptKey);
+  if (attempt == replaced_ || attempt == options_.storer.attempt) return Done{};
+  return Error{Code::Conflict, uri() + " was stored by another run of this agent meanwhile"};
+}
+
+/// nullopt: there is none, or what is there of ours is not whole. AlreadyExists: it is another's.
+Result<std::optional<Manifest>> S3Destination::manifest() {
+  const std::optional<Manifest> nothing;
+  std::string text;
+  auto object = repeated("GET", [&] {
+    text.clear();
+    return store_.get(manifest_key_, {}, [&](std::string_view piece) {
+      text += piece.substr(0, kManifestBytesMax - text.size());
+      return text.size() < kManifestBytesMax;
+    });
+  });
+  if (object.failed_with(Code::NotFound)) return nothing;
+  if (!object) return object.error();
+  if (value_of(object->metadata, kUidKey) != options_.storer.uid)
+    return Error{Code::AlreadyExists,
+                 uri() + kManifestSuffix + " is there and is not of this EtcdSnapshot"};
+  outdated_manifest_ = true;
+  auto read = to_manifest(text);
+  if (!read || read->snapshot_uid != options_.storer.uid) return nothing;
+  return std::optional(std::move(*read));
+}
+
+Result<Done> S3Destination::begin(std::uint64_t bytes_expected) {
+  bytes_expected_ = bytes_expected;
+  buffer_.reserve(part_bytes(bytes_expected_, 1));
+  return Done{};
+}
+
+Result<Done> S3Destination::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t size = part_bytes(bytes_expected_, static_cast<int>(parts_.size()) + 1);
+    const std::string_view piece = bytes.substr(0, size - buffer_.size());
+    buffer_ += piece;
+    bytes_ += piece.size();
+    bytes.remove_prefix(piece.size());
+    if (buffer_.size() < size) continue;
+    if (auto sent = upload_part(); !sent) return sent;
+  }
+  return Done{};
+}
+
+/// What is in the buffer.
+Result<Done> S3Destination::upload_part() {
+  if (!upload_) {
+    auto upload = repeated("CreateMultipartUpload",
+                           [&] { return store_.create_multipart(options_.key, metadata()); });
+    if (!upload) return upload.error();
+    upload_ = std::move(*upload);
+  }
+  const int number = static_cast<int>(parts_.size()) + 1;
+  if (number > s3::Store::kPartsMax)
+    return Error{Code::Corrupt, uri() + ": larger than an object can be"};
+  auto tag = upload_part(number, md5_of(buffer_));
+  if (!tag) return tag.error();
+  parts_.push_back({.number = number, .tag = std::move(*tag)});
+  buffer_.clear();
+  return Done{};
+}
+
+/// Where tags are MD5s, another one means that other bytes were stored. Where they are not, each of
+/// them is another one: that is believed once the same bytes got such a tag twice.
+Result<s3::Tag> S3Destination::upload_part(int number, const std::string& md5) {
+  const auto send = [&] {
+    return repeated("UploadPart", [&] { return store_.upload_part(*upload_, number, buffer_); });
+  };
+  auto tag = send();
+  if (!tag || opaque_tags_) return tag;
+  if (!is_tag_of(*tag, md5)) tag = send();
+  if (!tag) return tag;
+  const bool good = is_tag_of(*tag, md5);
+  if (!good && md5_tags_)
+    return Error{Code::Corrupt, "part " + std::to_string(number) + " of " + uri() +
+                                    " has another ETag than its bytes: the store is broken"};
+  (good ? md5_tags_ : opaque_tags_) = true;
+  return tag;
+}
+
+/// As one object, of parts or not.
+Result<s3::Tag> S3Destination::store(bool only_if_absent) {
+  if (upload_) return store_.complete(*upload_, parts_, only_if_absent);
+  return store_.put(options_.key, buffer_,
+                    {.metadata = metadata(), .only_if_absent = only_if_absent});
+}
+
+/// What is there is what was to be stored, which `tag`, if it is known, stands for. NotFound: there
+/// is nothing yet, or what was to be replaced. AlreadyExists: it is somebody else's. Conflict:
+/// another run's. Corrupt: it is ours and other bytes.
+Result<Done> S3Destination::verify(const std::optional<s3::Tag>& tag) {
+  auto object = ours();
+  if (!object) return object.error();
+  if (!*object) return Error{Code::NotFound, uri() + " is not there after it was stored"};
+  const std::string attempt = value_of((*object)->metadata, kAttemptKey);
+  if (attempt != options_.storer.attempt)
+    return Error{attempt == replaced_ ? Code::NotFound : Code::Conflict,
+                 uri() + " is of another run of this agent"};
+  if ((*object)->size != bytes_) {
+    (void)store_.remove(options_.key);  // It is ours, and of no use.
+    return Error{Code::Corrupt, uri() + " has " + std::to_string((*object)->size) +
+                                    " bytes instead of " + std::to_string(bytes_)};
+  }
+  if (!upload_) return read_back();
+  if (tag && without_quotes(tag->text) != without_quotes((*object)->tag.text))
+    return Error{Code::Corrupt, uri() + " has another ETag than when it was stored"};
+  return Done{};
+}
+
+/// Of an object that was not made of parts, and so is in memory.
+Result<Done> S3Destination::read_back() {
+  bool same = true;
+  std::size_t at = 0;
+  auto read = repeated("GET", [&] {
+    same = true;
+    at = 0;
+    return store_.get(options_.key, {}, [&](std::string_view piece) {
+      same = same && std::string_view(buffer_).substr(at, piece.size()) == piece;
+      at += piece.size();
+      return same;
+    });
+  });
+  if (!read) return read.error();
+  if (same && at == buffer_.size()) return Done{};
+  return Error{Code::Corrupt, uri() + " has other bytes than were stored"};
+}
+
+/// Until it is there, and only that. After an answer that says nothing, a look tells.
+Result<Done> S3Destination::settle() {
+  for (int tries = 0;; ++tries) {
+    if (auto same = must_be_as_seen(); !same) return same;
+    auto stored = store(conditions_ && !replaced_);
+    const bool unsupported = !stored && is_unsupported(stored.error());
+    Result<Done> seen = Error{Code::NotFound, ""};
+    if (stored) seen = verify(*stored);
+    else if (unsupported || is_open(stored.error())) seen = verify(std::nullopt);
+    else if (!transient(stored.error().code)) return stored.error();
+    if (!seen.failed_with(Code::NotFound)) return seen;
+    const Error error = stored ? seen.error() : stored.error();
+    const bool lost_parts = upload_ && stored.failed_with(Code::NotFound);
+    if (lost_parts || tries + 1 == kTriesMax) return error;
+    log_.warn("trying again", {{"what", "storing"}, {"error", error.message}});
+    if (auto paused = pause(tries); !paused) return error;
+  }
+}
+
+/// The store does not know If-None-Match: from now on it is not asked for that.
+bool S3Destination::is_unsupported(const Error& error) {
+  const bool unsupported = conditions_ && s3::trouble_of(error) == Trouble::Unsupported;
+  if (unsupported) conditions_ = false;
+  return unsupported;
+}
+
+/// It is outdated only if nobody has stored its object anew meanwhile.
+Result<Done> S3Destination::remove_manifest() {
+  if (auto same = must_be_as_seen(); !same) return same;
+  auto removed = repeated("DeleteObject", [&] { return store_.remove(manifest_key_); });
+  if (removed) outdated_manifest_ = false;
+  return removed;
+}
+
+Result<Done> S3Destination::finish(Manifest manifest) {
+  if (upload_ && !buffer_.empty())
+    if (auto sent = upload_part(); !sent) return sent;
+  if (outdated_manifest_)
+    if (auto removed = remove_manifest(); !removed) return removed;
+  if (auto settled = settle(); !settled) return settled;
+  upload_.reset();
+  buffer_ = {};
+  manifest.attempt = options_.storer.attempt;
+  return write_manifest(to_text(manifest));
+}
+
+/// And reads it back: until then nothing counts as stored.
+Result<Done> S3Destination::write_manifest(const std::string& text) {
+  return repeated("storing the manifest", [&]() -> Result<Done> {
+    const bool only_if_absent = conditions_ && !outdated_manifest_;
+    auto put =
+        store_.put(manifest_key_, text, {.metadata = metadata(), .only_if_absent = only_if_absent});
+    if (put) outdated_manifest_ = true;  // What is there is ours, should it be wrong.
+    if (!put && is_unsupported(put.error())) return Error{Code::Unavailable, put.error().message};
+    if (!put && !is_open(put.error())) return put.error();
+    std::string read;
+    auto got = store_.get(manifest_key_, {}, [&](std::string_view piece) {
+      read += piece;
+      return read.size() <= text.size();
+    });
+    // A store that forgets what it was told: again.
+    if (got.failed_with(Code::NotFound)) return Error{Code::Unavailable, got.error().message};
+    if (!got) return got.error();
+    if (read == text) return Done{};
+    return Error{Code::Conflict, uri() + kManifestSuffix + " is not what was written"};
+  });
+}
+
+void S3Destination::abandon() {
+  if (!upload_) return;
+  const Shield shield(executor_, kAbandonLimit);
+  auto aborted = repeated("AbortMultipartUpload", [&] { return store_.abort(*upload_); });
+  if (!aborted && !aborted.failed_with(Code::NotFound))
+    log_.warn("an unfinished upload is left",
+              {{"uri", uri()}, {"upload", upload_->id}, {"error", aborted.error().message}});
+  upload_.reset();
+}
+
+}  // namespace etcdop::agent

@@ -1,0 +1,75 @@
+// A snapshot as an object in a bucket.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/destination.h"
+#include "base/fiber.h"
+#include "base/log.h"
+#include "s3/store.h"
+
+namespace etcdop::agent {
+
+/// In parts of 5 MiB, of which one is in memory; of more than 5 MiB where an upload could not hold
+/// the database otherwise. Calls that may succeed later are repeated a few times.
+///
+/// Whose an object is, says its metadata: etcd-snapshot-uid, etcd-snapshot-attempt. An object of
+/// this uid without its manifest is not finished, and is written anew.
+class S3Destination final : public Destination {
+ public:
+  struct Options {
+    std::string bucket, key;  ///< For uri(); the key of the data.
+    Storer storer;
+  };
+  /// All outlive this.
+  S3Destination(Executor&, Log&, s3::Store&, const Options&);
+  Result<std::optional<AgentReport>> look() override;
+  Result<Done> begin(std::uint64_t bytes_expected) override;
+  Result<Done> write(std::string_view bytes) override;
+  Result<Done> finish(Manifest) override;
+  void abandon() override;
+  std::string uri() const override;
+  Side side() const override { return Side::Store; }
+
+ private:
+  template <class Call>
+  auto repeated(const char* doing, Call call) -> decltype(call());
+  Result<Done> pause(int tries);
+  Result<s3::Object> head();
+  Error explained(const Error& of_head);
+  Result<std::optional<s3::Object>> ours();
+  Result<Done> must_be_as_seen();
+  Result<std::optional<Manifest>> manifest();
+  Result<Done> upload_part();
+  Result<s3::Tag> upload_part(int number, const std::string& md5);
+  Result<s3::Tag> store(bool only_if_absent);
+  Result<Done> settle();
+  Result<Done> verify(const std::optional<s3::Tag>& tag);
+  Result<Done> read_back();
+  bool is_unsupported(const Error&);
+  Result<Done> remove_manifest();
+  Result<Done> write_manifest(const std::string& text);
+  s3::Metadata metadata() const;
+
+  Executor& executor_;
+  Log& log_;
+  s3::Store& store_;
+  const Options options_;
+  const std::string manifest_key_;
+  std::optional<std::string> replaced_;  // Attempt of the unfinished object of this uid.
+  bool outdated_manifest_ = false;       // There is a manifest of this uid.
+  bool conditions_ = true;               // The store knows If-None-Match, as far as we know.
+  bool md5_tags_ = false, opaque_tags_ = false;  // What its tags are, once known.
+  std::uint64_t bytes_expected_ = 0, bytes_ = 0;
+  std::string buffer_;  // The part that comes.
+  std::optional<s3::Upload> upload_;
+  std::vector<s3::Part> parts_;
+};
+
+/// How large part `number` is, if about `bytes_expected` come: so that kPartsMax of them are always
+/// enough, though many more should come.
+std::size_t part_bytes(std::uint64_t bytes_expected, int number);
+
+}  // namespace etcdop::agent

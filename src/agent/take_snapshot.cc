@@ -1,0 +1,210 @@
+#include "agent/take_snapshot.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "agent/member_choice.h"
+#include "etcd/errors.h"
+#include "sys/digest.h"
+
+namespace etcdop::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kRoundsMax = 5;  // Through all members, until one is fit.
+constexpr Duration kRoundPause = 2s;
+
+/// Why there is no snapshot.
+struct Failure {
+  Side side;
+  Error error;
+};
+
+/// The member that gives it.
+struct Source {
+  std::string host;
+  std::shared_ptr<etcd::Client> client;
+  etcd::Status status;
+};
+
+/// Finds the Source: asks the members, logs in, and sees that it has all that was acknowledged.
+class Search {
+ public:
+  Search(const EtcdAccess& access, const Collaborators& with) : access_(access), with_(with) {}
+
+  Result<Source> run() {
+    for (int round = 0;; ++round) {
+      auto source = once();
+      if (source || is_final(source.error()) || round + 1 == kRoundsMax) return source;
+      if (trouble(source.error()) == etcd::AuthTrouble::Expired) token_.reset();
+      with_.log.warn("no member to take a snapshot of", {{"error", source.error().message}});
+      const Woken woken = with_.executor.sleep(kRoundPause);
+      if (auto slept = to_result(woken, "looking for a member"); !slept) return slept.error();
+    }
+  }
+  bool logged_in() const { return token_ != nullptr; }
+
+ private:
+  static etcd::AuthTrouble trouble(const Error& error) { return etcd::auth_trouble(error); }
+  /// What a restart, or a certificate that is being renewed, does not explain.
+  static bool is_final(const Error& error) {
+    return trouble(error) == etcd::AuthTrouble::Rejected ||
+           trouble(error) == etcd::AuthTrouble::Required || error.code == Code::Cancelled;
+  }
+
+  etcd::Endpoint at(const std::string& host) const {
+    return {.address = host,
+            .server_name = host,
+            .tls = with_.tls,
+            .cluster = std::nullopt,
+            .member = std::nullopt,
+            .token = token_};
+  }
+
+  Result<Source> once() {
+    std::vector<Seen> seen;
+    for (const std::string& host : access_.hosts)
+      seen.push_back({host, with_.clients.at(at(host))->status()});
+    if (auto entered = enter(seen); !entered) return entered.error();
+    auto chosen = choose(seen);
+    if (!chosen) return chosen.error();
+    return settle_on(seen[*chosen]);
+  }
+
+  /// Logs in, if that is asked for, at the first that answers: nobody else gets the password.
+  Result<Done> enter(std::vector<Seen>& seen) {
+    if (access_.username.empty() || token_ || no_authentication_) return Done{};
+    for (const Seen& one : seen) {
+      const bool answers = one.status || trouble(one.status.error()) != etcd::AuthTrouble::None;
+      if (!answers) continue;
+      auto token = with_.clients.at(at(one.host))->authenticate(access_.username, access_.password);
+      no_authentication_ = !token && trouble(token.error()) == etcd::AuthTrouble::Off;
+      if (no_authentication_) return Done{};
+      if (!token) return token.error();
+      token_ = std::make_shared<const Secret>(std::move(*token));
+      break;
+    }
+    for (Seen& one : seen)
+      if (token_ && one.status.failed_with(Code::Denied))
+        one.status = with_.clients.at(at(one.host))->status();
+    return Done{};
+  }
+
+  /// A list that a quorum agrees on is answered once all before it is applied there.
+  Result<Source> settle_on(const Seen& seen) {
+    Result<etcd::Status> status = seen.status;
+    etcd::Endpoint endpoint = at(seen.host);
+    endpoint.cluster = status->header.cluster;
+    // A Service's name leads to one member, and after a broken connection to another one.
+    if (access_.hosts.size() > 1) endpoint.member = status->header.member;
+    auto client = with_.clients.at(endpoint);
+    auto list = client->member_list(true);
+    if (list) return Source{seen.host, std::move(client), std::move(*status)};
+    if (list.failed_with(Code::Denied) || list.failed_with(Code::Cancelled)) return list.error();
+    return Error{Code::Conflict, "no quorum: " + list.error().message};
+  }
+
+  const EtcdAccess& access_;
+  const Collaborators& with_;
+  std::shared_ptr<const Secret> token_;
+  bool no_authentication_ = false;
+};
+
+/// Takes one from its Source to its Destination.
+class Transfer {
+ public:
+  Transfer(const SnapshotTask& task, const Collaborators& with, Source source)
+      : task_(task), with_(with), source_(std::move(source)) {}
+
+  std::optional<Failure> run(bool logged_in, AgentReport& report) {
+    const WallTime taken_at = with_.clock.wall_now();
+    ask_facts(logged_in, report);
+    if (auto failure = stream(report)) return failure;
+    auto finished = with_.destination.finish({.snapshot_name = task_.name,
+                                              .snapshot_uid = task_.uid,
+                                              .taken_at = taken_at,
+                                              .attempt = {},
+                                              .report = report});
+    if (!finished) return Failure{with_.destination.side(), finished.error()};
+    return std::nullopt;
+  }
+
+ private:
+  /// What etcd does not tell is left out: a snapshot is good without it.
+  void ask_facts(bool logged_in, AgentReport& report) {
+    const etcd::Status& status = source_.status;
+    report.uri = with_.destination.uri();
+    report.etcd_version = status.version;
+    report.cluster_id = to_hex(status.header.cluster);
+    report.member_id = to_hex(status.header.member);
+    if (auto hash = source_.client->hash_kv(0)) {
+      report.revision = hash->revision;
+      report.compact_revision = hash->compacted;
+      report.hash_kv = hash->hash;
+    } else {
+      with_.log.warn("no hash of the keys", {{"error", hash.error().message}});
+    }
+    if (logged_in) report.auth_enabled = true;
+    else if (auto auth = source_.client->auth_status()) report.auth_enabled = auth->enabled;
+  }
+
+  std::optional<Failure> stream(AgentReport& report) {
+    Destination& to = with_.destination;
+    const auto expected = std::max<std::int64_t>(source_.status.db_size, 0);
+    if (auto begun = to.begin(static_cast<std::uint64_t>(expected)); !begun)
+      return Failure{to.side(), begun.error()};
+    Digest sum(Digest::Kind::Sha256);
+    std::optional<Error> not_stored;
+    auto taken = source_.client->snapshot([&](std::string_view piece) {
+      sum.add(piece);
+      auto written = to.write(piece);
+      if (!written) not_stored = written.error();
+      return written;
+    });
+    if (not_stored) return Failure{to.side(), *not_stored};
+    if (!taken) return Failure{Side::Snapshot, taken.error()};
+    report.size_bytes = static_cast<std::int64_t>(*taken);
+    report.checksum = "sha256:" + sum.hex();
+    return std::nullopt;
+  }
+
+  const SnapshotTask& task_;
+  const Collaborators& with_;
+  const Source source_;
+};
+
+AgentReport failed(const Failure& failure) {
+  AgentReport report;
+  report.reason = to_string(reason_of(failure.side, failure.error));
+  report.message = failure.error.message;
+  return report;
+}
+
+}  // namespace
+
+AgentReport take_snapshot(const SnapshotTask& task, const Collaborators& with) {
+  const Within limit(with.executor, kTakeLimit);
+  auto stored = with.destination.look();
+  if (!stored) return failed({with.destination.side(), stored.error()});
+  if (*stored) {
+    with.log.info("the snapshot is stored already", {{"uri", (*stored)->uri}});
+    return **stored;
+  }
+  Search search(task.etcd, with);
+  auto source = search.run();
+  if (!source) return failed({Side::Etcd, source.error()});
+  with.log.info("taking a snapshot", {{"endpoint", source->host},
+                                      {"member", to_hex(source->status.header.member)},
+                                      {"db_bytes", source->status.db_size}});
+  AgentReport report;
+  Transfer transfer(task, with, std::move(*source));
+  if (const auto failure = transfer.run(search.logged_in(), report)) {
+    with.destination.abandon();
+    return failed(*failure);
+  }
+  return report;
+}
+
+}  // namespace etcdop::agent

@@ -1,0 +1,375 @@
+#include "agent/take_snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/scheduler.h"
+#include "test/support/memory_log.h"
+#include "test/support/unscripted_etcd.h"
+#include "test/support/virtual_wall_clock.h"
+
+namespace etcdop::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using etcd::Status;
+
+const std::string kData = "keys and values";
+const std::string kSum = "sha256:41e52f9b31a346a894b86ed7d033a6fa2d199b06f43e40319fdf701cad966373";
+
+/// A member, and what of it is wrong.
+struct Script {
+  Result<Status> status = Error{Code::Unavailable, "connection refused"};
+  std::optional<Error> list, hash, snapshot;
+  bool auth = false;     ///< It speaks only to whom has a token.
+  bool forgets = false;  ///< The token that it gave first.
+  int passwords = 0, snapshots = 0;
+  etcd::Endpoint asked_as = {};  ///< For the snapshot.
+};
+
+class Member final : public testing::UnscriptedEtcd {
+ public:
+  Member(Executor& executor, Script& script, etcd::Endpoint endpoint)
+      : executor_(executor), script_(script), endpoint_(std::move(endpoint)) {}
+  Result<Status> status() override {
+    if (auto refused = refusal()) return *refused;
+    return script_.status;
+  }
+  Result<etcd::MemberList> member_list(bool linearizable) override {
+    EXPECT_TRUE(linearizable);
+    if (script_.list) return *script_.list;
+    return etcd::MemberList{};
+  }
+  Result<etcd::KeyHash> hash_kv(std::int64_t) override {
+    if (script_.hash) return *script_.hash;
+    return etcd::KeyHash{.hash = 11, .revision = 7, .compacted = 3};
+  }
+  Result<etcd::AuthStatus> auth_status() override { return etcd::AuthStatus{.enabled = false}; }
+  Result<Secret> authenticate(const std::string& name, const Secret& password) override {
+    ++script_.passwords;
+    if (!script_.auth) return Error{Code::Invalid, "etcdserver: authentication is not enabled"};
+    const bool good = !script_.forgets || script_.passwords > 1;
+    if (name == "root" && password == Secret("right")) return Secret(good ? "token" : "forgotten");
+    return Error{Code::Denied, "etcdserver: authentication failed, invalid user ID or password"};
+  }
+  Result<std::uint64_t> snapshot(const etcd::SnapshotSink& sink) override {
+    ++script_.snapshots;
+    script_.asked_as = endpoint_;
+    for (const std::string& piece : {kData.substr(0, 5), kData.substr(5)}) {
+      if (auto slept = to_result(executor_.sleep(1s), "Snapshot"); !slept) return slept.error();
+      if (auto taken = sink(piece); !taken) return taken.error();
+    }
+    if (script_.snapshot) return *script_.snapshot;
+    return kData.size();
+  }
+
+ private:
+  std::optional<Error> refusal() const {
+    const bool known = endpoint_.token && *endpoint_.token == Secret("token");
+    if (script_.auth && endpoint_.token && !known)
+      return Error{Code::Denied, "etcdserver: invalid auth token"};
+    if (script_.auth && !known) return Error{Code::Denied, "etcdserver: user name is empty"};
+    return std::nullopt;
+  }
+  Executor& executor_;
+  Script& script_;
+  const etcd::Endpoint endpoint_;
+};
+
+/// Keeps in memory what it is given, and fails where it is told to.
+struct MemoryDestination final : Destination {
+  Result<std::optional<AgentReport>> look() override {
+    if (fails_at == "look") return failure;
+    return known;
+  }
+  Result<Done> begin(std::uint64_t bytes) override {
+    expected = bytes;
+    return at("begin");
+  }
+  Result<Done> write(std::string_view piece) override {
+    data += piece;
+    return at("write");
+  }
+  Result<Done> finish(Manifest whole) override {
+    auto finished = at("finish");
+    if (finished) manifest = std::move(whole);
+    return finished;
+  }
+  void abandon() override { abandoned = true; }
+  std::string uri() const override { return "file:///db.db"; }
+  Side side() const override { return Side::Folder; }
+  Result<Done> at(const std::string& step) const {
+    if (fails_at == step) return failure;
+    return Done{};
+  }
+
+  std::optional<AgentReport> known;
+  std::string fails_at;
+  Error failure{Code::Unavailable, "no space left on device"};
+  std::uint64_t expected = 0;
+  std::string data;
+  std::optional<Manifest> manifest;
+  bool abandoned = false;
+};
+
+class TakeSnapshotTest : public ::testing::Test, private etcd::Clients {
+ public:  // Tables of what may go wrong change it, too.
+  TakeSnapshotTest() {
+    task_.name = "nightly";
+    task_.uid = "uid-1";
+    task_.etcd.hosts = {"db-0", "db-1"};
+    for (const std::uint64_t id : {1u, 2u})
+      members_["db-" + std::to_string(id - 1)].status = up(id);
+  }
+  /// Member 1 leads.
+  static Status up(std::uint64_t id) {
+    Status status;
+    status.header = {.cluster = {0xC1}, .member = {id}, .raft_term = 2};
+    status.version = "3.6.16";
+    status.leader = {1};
+    status.raft_index = status.raft_applied_index = 100;
+    status.db_size = 4096;
+    return status;
+  }
+  AgentReport take(const std::function<void(Fiber&)>& meanwhile = {}) {
+    AgentReport report;
+    (void)world_.spawn([&] {
+      const auto work = world_.spawn([&] {
+        report = take_snapshot(task_, {.executor = world_,
+                                       .clock = clock_,
+                                       .log = log_,
+                                       .clients = *this,
+                                       .destination = destination_});
+      });
+      if (meanwhile) meanwhile(*work);
+      (void)work->join();
+    });
+    world_.run();
+    EXPECT_EQ(world_.alive(), 0u);
+    if (report.failed()) { EXPECT_FALSE(destination_.manifest); }
+    return report;
+  }
+  etcd::Clients& clients() { return *this; }
+  void authentication(bool on) {
+    task_.etcd.username = "root";
+    task_.etcd.password = Secret("right");
+    for (auto& [host, script] : members_) script.auth = on;
+  }
+
+  sim::Scheduler world_{1};
+  testing::VirtualWallClock clock_{world_};
+  testing::MemoryLog log_;
+  SnapshotTask task_;
+  std::map<std::string, Script> members_;
+  MemoryDestination destination_;
+
+ private:
+  std::shared_ptr<etcd::Client> at(const etcd::Endpoint& endpoint) override {
+    EXPECT_EQ(endpoint.address, endpoint.server_name);
+    return std::make_shared<Member>(world_, members_.at(endpoint.address), endpoint);
+  }
+};
+
+TEST_F(TakeSnapshotTest, StoresWhatAFollowerGivesAndReportsIt) {
+  const AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(destination_.data, kData);
+  EXPECT_EQ(destination_.expected, 4096u);
+  EXPECT_FALSE(destination_.abandoned);
+  EXPECT_EQ(report.uri, "file:///db.db");
+  EXPECT_EQ(report.size_bytes, static_cast<std::int64_t>(kData.size()));
+  EXPECT_EQ(report.checksum, kSum);
+  EXPECT_EQ(report.etcd_version, "3.6.16");
+  EXPECT_EQ(report.cluster_id, "00000000000000c1");
+  EXPECT_EQ(report.member_id, "0000000000000002");
+  EXPECT_EQ(report.revision, 7);
+  EXPECT_EQ(report.compact_revision, 3);
+  EXPECT_EQ(report.hash_kv, 11);
+  EXPECT_EQ(report.auth_enabled, false);
+  ASSERT_TRUE(destination_.manifest);
+  EXPECT_EQ(destination_.manifest->report, report);
+  EXPECT_EQ(destination_.manifest->snapshot_name, "nightly");
+  EXPECT_EQ(destination_.manifest->snapshot_uid, "uid-1");
+  EXPECT_EQ(destination_.manifest->taken_at, clock_.wall_now() + -2s) << "when it began";
+  const Script& follower = members_["db-1"];
+  EXPECT_EQ(follower.asked_as.cluster, etcd::ClusterId{0xC1}) << "nobody else may answer";
+  EXPECT_EQ(follower.asked_as.member, etcd::MemberId{2});
+}
+
+TEST_F(TakeSnapshotTest, AServiceMayLeadToAnyMember) {
+  task_.etcd.hosts = {"db-0"};
+  EXPECT_FALSE(take().failed());
+  EXPECT_EQ(members_["db-0"].asked_as.member, std::nullopt);
+}
+
+TEST_F(TakeSnapshotTest, WhatIsStoredAlreadyIsTheResult) {
+  AgentReport known;
+  known.uri = "file:///db.db";
+  destination_.known = known;
+  EXPECT_EQ(take(), known);
+  EXPECT_EQ(members_["db-1"].snapshots, 0);
+}
+
+TEST_F(TakeSnapshotTest, WhatEtcdDoesNotTellIsLeftOut) {
+  members_["db-1"].hash = Error{Code::Unavailable, "busy"};
+  const AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(report.revision, std::nullopt);
+  EXPECT_EQ(report.hash_kv, std::nullopt);
+}
+
+TEST_F(TakeSnapshotTest, WaitsForAMemberThatIsFit) {
+  for (auto& [host, script] : members_) script.status = Error{Code::Unavailable, "starting"};
+  const AgentReport report = take([&](Fiber&) {
+    (void)world_.sleep(5s);
+    members_["db-0"].status = up(1);
+  });
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(members_["db-0"].snapshots, 1);
+}
+
+TEST_F(TakeSnapshotTest, NobodyButOneGetsThePassword) {
+  authentication(true);
+  members_["db-0"].status = Error{Code::Unavailable, "connection refused"};
+  const AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(report.auth_enabled, true);
+  EXPECT_EQ(members_["db-0"].passwords + members_["db-1"].passwords, 1);
+}
+
+TEST_F(TakeSnapshotTest, LogsInAgainWhereATokenWasForgotten) {
+  authentication(true);
+  task_.etcd.hosts = {"db-0"};
+  members_["db-0"].forgets = true;
+  const AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(members_["db-0"].passwords, 2);
+}
+
+TEST_F(TakeSnapshotTest, ACertificateThatIsRenewedIsWaitedFor) {
+  for (auto& [host, script] : members_) script.status = Error{Code::Denied, "TLS: expired"};
+  const AgentReport report = take([&](Fiber&) {
+    (void)world_.sleep(3s);
+    members_["db-1"].status = up(2);
+  });
+  EXPECT_FALSE(report.failed()) << report.message;
+}
+
+TEST_F(TakeSnapshotTest, APasswordIsNotNeededWhereNobodyIsAsked) {
+  authentication(false);
+  const AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(report.auth_enabled, false);
+}
+
+TEST_F(TakeSnapshotTest, SaysWhyItFailed) {
+  using Spoil = std::function<void(TakeSnapshotTest&)>;
+  const auto each = [](auto change) {
+    return [change](TakeSnapshotTest& t) {
+      for (auto& [host, script] : t.members_) change(script);
+    };
+  };
+  const auto fails_at = [](const char* step) {
+    return [step](TakeSnapshotTest& t) { t.destination_.fails_at = step; };
+  };
+  const Error down{Code::Unavailable, "connection refused"};
+  const Error no_quorum{Code::TimedOut, "etcdserver: request timed out"};
+  const Error broken{Code::Corrupt, "the snapshot does not have its sha256"};
+  const Error ended{Code::Unavailable, "connection closed"};
+  const Error untrusted{Code::Denied, "TLS: not trusted"};
+  const struct {
+    const char* what;
+    Spoil spoil;
+    const char* reason;
+  } rows[] = {
+      {"all are down", each([&](Script& s) { s.status = down; }), "EtcdUnreachable"},
+      {"TLS", each([&](Script& s) { s.status = untrusted; }), "EtcdCredentialsRejected"},
+      {"no leader", each([](Script& s) {
+         s.status = [] {
+           Status status = up(1);
+           status.leader = {0};
+           return status;
+         }();
+       }),
+       "EtcdUnhealthy"},
+      {"no quorum", each([&](Script& s) { s.list = no_quorum; }), "EtcdUnhealthy"},
+      {"no password", each([](Script& s) { s.auth = true; }), "EtcdCredentialsRejected"},
+      {"a wrong password",
+       [](TakeSnapshotTest& t) {
+         t.authentication(true);
+         t.task_.etcd.password = Secret("do-not-tell");
+       },
+       "EtcdCredentialsRejected"},
+      {"a wrong sum", each([&](Script& s) { s.snapshot = broken; }), "SnapshotBroken"},
+      {"a stream that ends", each([&](Script& s) { s.snapshot = ended; }), "EtcdUnreachable"},
+      {"look", fails_at("look"), "NoSpace"},
+      {"begin", fails_at("begin"), "NoSpace"},
+      {"write", fails_at("write"), "NoSpace"},
+      {"finish", fails_at("finish"), "NoSpace"},
+  };
+  for (const auto& row : rows) {
+    destination_ = MemoryDestination();
+    task_.etcd.username.clear();
+    task_.etcd.password = Secret();
+    members_.clear();
+    for (const std::uint64_t id : {1u, 2u})
+      members_["db-" + std::to_string(id - 1)].status = up(id);
+    row.spoil(*this);
+    const AgentReport report = take();
+    EXPECT_EQ(report.reason, row.reason) << row.what << ": " << report.message;
+    EXPECT_EQ(to_text(report).find("do-not-tell"), std::string::npos);
+    EXPECT_EQ(report.uri, "") << row.what;
+    const int snapshots = members_["db-0"].snapshots + members_["db-1"].snapshots;
+    EXPECT_EQ(destination_.abandoned, snapshots > 0 || destination_.fails_at == "begin")
+        << row.what;
+  }
+}
+
+TEST_F(TakeSnapshotTest, EndsAtItsDeadlineWhateverIsSlow) {
+  const Instant begin = world_.now();
+  struct Slow final : Destination {
+    Executor& executor;
+    explicit Slow(Executor& e) : executor(e) {}
+    Result<std::optional<AgentReport>> look() override { return std::optional<AgentReport>(); }
+    Result<Done> begin(std::uint64_t) override { return Done{}; }
+    Result<Done> write(std::string_view) override {
+      return to_result(executor.sleep(24h), "UploadPart");
+    }
+    Result<Done> finish(Manifest) override { return Done{}; }
+    void abandon() override { abandoned = true; }
+    std::string uri() const override { return "s3://b/k"; }
+    Side side() const override { return Side::Store; }
+    bool abandoned = false;
+  } slow(world_);
+  AgentReport report;
+  (void)world_.spawn([&] {
+    report = take_snapshot(task_, {.executor = world_,
+                                   .clock = clock_,
+                                   .log = log_,
+                                   .clients = clients(),
+                                   .destination = slow});
+  });
+  world_.run();
+  EXPECT_EQ(report.reason, "DestinationUnreachable");
+  EXPECT_TRUE(slow.abandoned);
+  EXPECT_EQ(world_.now() - begin, kTakeLimit);
+}
+
+TEST_F(TakeSnapshotTest, CancelledItCleansUp) {
+  const AgentReport report = take([&](Fiber& work) {
+    (void)world_.sleep(500ms);
+    work.cancel();
+  });
+  EXPECT_EQ(report.reason, "EtcdUnreachable");
+  EXPECT_TRUE(destination_.abandoned);
+}
+
+}  // namespace
+}  // namespace etcdop::agent

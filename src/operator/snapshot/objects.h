@@ -1,0 +1,19 @@
+// The Job that takes a snapshot. Pure.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "operator/snapshot/observation.h"
+
+namespace etcdop::snapshot {
+
+/// How its agent ends when trying again does not help (src/agent).
+inline constexpr int kExitForGood = 3;
+
+/// The manifest, of a snapshot whose cluster was seen. `image`: the operator's own.
+Json job(const Observation& seen, std::int32_t attempt, const std::string& image);
+
+/// What a pass looks at of a Job of that name.
+JobSeen seen_as(const kube::Job& job, const api::v1alpha2::EtcdSnapshot& snapshot);
+
+}  // namespace etcdop::snapshot

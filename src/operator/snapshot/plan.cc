@@ -1,0 +1,314 @@
+#include "operator/snapshot/plan.h"
+
+#include <algorithm>
+
+#include "operator/shared/passwords.h"
+#include "operator/snapshot/conditions.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::snapshot {
+namespace {
+
+namespace v1 = api::v1alpha2;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookAgain{10s};  // While it waits, or its Job runs; changes wake it, too.
+constexpr milliseconds kFollowUp{1s};    // After a step.
+constexpr auto kEnding =
+    120s;  // That a Job waits for its Pods after it was decided that it failed.
+
+/// The snapshot as this pass sees it, while its status is being written.
+class Taking {
+ public:
+  explicit Taking(const Observation& seen) : seen_(seen) { out_.status = seen.snapshot.status; }
+
+  Plan plan() && {
+    if (status().finished()) return std::move(out_);
+    if (status().phase == v1::kSnapshotStarted) {
+      go_on();
+    } else if (status().phase != v1::kSnapshotPending) {
+      status().phase = v1::kSnapshotPending;
+      out_.again = kFollowUp;
+    } else if (may_begin()) {
+      begin();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  v1::EtcdSnapshotStatus& status() { return out_.status; }
+  std::string job() const { return "Job " + job_name(seen_.snapshot.metadata.name); }
+
+  void say(const Verdict& v) {
+    runtime::set_condition(status().conditions, {v1::kReady, v.status, v.reason, v.message},
+                           seen_.snapshot.metadata.generation, seen_.now);
+  }
+  /// False, as what waits may not begin.
+  bool wait(const char* reason, std::string why) {
+    say({"False", reason, std::move(why)});
+    out_.again = kLookAgain;
+    return false;
+  }
+  bool fail(const Verdict& why) {
+    status().phase = v1::kSnapshotFailed;
+    say(why);
+    return false;
+  }
+  /// When it was first told of, which it is in each pass that has to wait: Ready has been False
+  /// since then. No operator may have looked for long before that.
+  WallTime told_since() const {
+    const auto* told = runtime::find_condition(seen_.snapshot.status.conditions, v1::kReady);
+    return (told ? from_rfc3339(told->last_transition_time) : std::nullopt).value_or(seen_.now);
+  }
+  bool overdue() const { return seen_.now - told_since() >= kWaitMax; }
+
+  // --- Before it begins --------------------------------------------------------------------------
+
+  bool may_begin() {
+    if (!seen_.has_image)
+      return fail({"False", v1::kOperatorImageNotConfigured,
+                   "the operator was started without --operator-image, which the Job would run"});
+    if (!cluster_is_there()) return false;
+    if (seen_.cluster->spec.replicas == 0)
+      return fail({"False", v1::kClusterPaused,
+                   "EtcdCluster " + seen_.cluster->metadata.name + " is paused: nobody serves"});
+    return has_quorum() && authentication_is_known() && is_its_turn();
+  }
+
+  bool cluster_is_there() {
+    const std::string& name = seen_.snapshot.spec.cluster_ref.name;
+    if (!seen_.cluster)
+      return fail({"False", v1::kClusterNotFound, "there is no EtcdCluster " + name});
+    if (seen_.cluster->metadata.terminating())
+      return fail({"False", v1::kClusterNotFound, "EtcdCluster " + name + " is being deleted"});
+    return true;
+  }
+
+  /// An election must not cost a nightly backup, and a cluster that is on its way may be waited for
+  /// longer.
+  bool has_quorum() {
+    const auto* available =
+        runtime::find_condition(seen_.cluster->status.conditions, v1::kAvailable);
+    if (available && available->status == "True" && !seen_.endpoints.empty()) return true;
+    const std::string why = available ? available->message : "nothing is known of it yet";
+    const bool on_its_way = !available || seen_.cluster->status.cluster_id.empty() ||
+                            available->status == "True" || available->reason == v1::kPaused;
+    if (on_its_way ? overdue() : lost_for_long(*available))
+      return fail({"False", v1::kQuorumLost, "the cluster has no quorum: " + why});
+    return wait(v1::kClusterNotHealthy, "waiting for the cluster's quorum: " + why);
+  }
+  bool lost_for_long(const api::Condition& available) const {
+    const auto lost = from_rfc3339(available.last_transition_time);
+    return lost && seen_.now - std::max(*lost, told_since()) > kQuorumLossMax;
+  }
+
+  bool authentication_is_known() {
+    if (wants_auth(*seen_.cluster) && !seen_.cluster->status.auth_enabled) {
+      const auto made = from_rfc3339(seen_.snapshot.metadata.creation_timestamp);
+      if (made && seen_.now - *made < kWaitMax)
+        return wait(v1::kClusterNotHealthy, "waiting for authentication to be on");
+      return fail({"False", v1::kAuthLatchTimeout,
+                   "authentication was not turned on within 15 minutes: see the EtcdCluster"});
+    }
+    if (seen_.password_changing && !overdue())
+      return wait(v1::kClusterNotHealthy, "waiting for a change of root's password");
+    return true;
+  }
+
+  bool is_its_turn() {
+    if (seen_.run_before.empty() || (overdue() && !seen_.run_under_way)) return true;
+    return wait(v1::kAnotherRunFirst, "EtcdDefrag " + seen_.run_before + " goes first");
+  }
+
+  void begin() {
+    status().phase = v1::kSnapshotStarted;
+    status().attempts = 1;
+    status().cluster_id = seen_.cluster->status.cluster_id;
+    say({"False", v1::kJobCreated, job() + " is being made"});
+    create();
+  }
+
+  // --- Its Job -----------------------------------------------------------------------------------
+
+  void create() {
+    out_.step = CreateJob{status().attempts};
+    out_.again = kFollowUp;
+  }
+
+  void go_on() {
+    if (const auto report = stored(seen_.pods)) return is_stored(*report);
+    if (!seen_.job) return no_job();
+    if (!seen_.job->ours) return not_ours();
+    const std::int32_t nth = std::max(seen_.job->attempt, 1);
+    status().attempts = std::max(status().attempts, nth);
+    if (nth < status().attempts) return clear_away();
+    status().job_uid = seen_.job->uid;
+    if (const auto* failed = seen_.job->status.is("Failed")) return failed_with(*failed);
+    if (seen_.job->status.is("Complete")) return ended_well();
+    if (does_not_end()) return give_up();
+    say(progress(seen_));
+    out_.again = kLookAgain;
+  }
+
+  bool does_not_end() const {
+    if (seen_.now - seen_.job->made >= kJobMax) return true;
+    const auto* ending = seen_.job->status.is("FailureTarget");
+    const auto since = ending ? from_rfc3339(ending->last_transition_time) : std::nullopt;
+    return since && seen_.now - *since >= kEnding;
+  }
+  void give_up() {
+    if (status().attempts < kAttemptsMax)
+      return repeat("it does not end: is the node of its Pod lost, or is it suspended?");
+    (void)fail({"False", v1::kJobFailed,
+                job() + " does not end, nor did one before: is it " +
+                    "suspended, or are the nodes of its Pods lost?"});
+    out_.step = DeleteJob{seen_.job->uid};
+  }
+  bool lasts_too_long() const { return seen_.now - told_since() >= kStartedMax; }
+
+  /// The one that it began with. A status of before may not say, nor one whose field the API server
+  /// drops: then the cluster's own.
+  std::string wanted_cluster_id() const {
+    const std::string& begun_with = seen_.snapshot.status.cluster_id;
+    return begun_with.empty() && seen_.cluster ? seen_.cluster->status.cluster_id : begun_with;
+  }
+
+  /// Without TLS a name in DNS is all that an agent knows its etcd by, and an address is soon
+  /// somebody else's.
+  void is_stored(const AgentReport& report) {
+    const std::string wanted = wanted_cluster_id();
+    if (wanted.empty() || report.cluster_id == wanted) return complete(report);
+    (void)fail({"False", v1::kClusterReplaced,
+                "what was stored as " + report.uri + " is of the etcd cluster " +
+                    report.cluster_id + ", and this one was " + wanted});
+  }
+
+  void complete(const AgentReport& report) {
+    v1::SnapshotArtifact& artifact = status().artifact.emplace();
+    artifact.uri = report.uri;
+    artifact.size_bytes = report.size_bytes;
+    artifact.checksum = report.checksum;
+    artifact.etcd_version = report.etcd_version;
+    artifact.cluster_id = report.cluster_id;
+    artifact.member_id = report.member_id;
+    artifact.revision = report.revision;
+    artifact.compact_revision = report.compact_revision;
+    artifact.hash_kv = report.hash_kv;
+    artifact.keys = report.keys;
+    artifact.auth_enabled = report.auth_enabled;
+    status().phase = v1::kSnapshotComplete;
+    say({"True", v1::kSnapshotStored,
+         "stored as " + report.uri + ", " + std::to_string(report.size_bytes) + " bytes"});
+  }
+
+  /// One that was seen and is gone may have ended well: its time to live was over while no operator
+  /// looked, or somebody deleted it.
+  void no_job() {
+    if (!status().job_uid.empty() && status().attempts >= kAttemptsMax)
+      return void(fail({"False", v1::kSnapshotJobLost,
+                        job() + " was deleted before it told what became of the snapshot"}));
+    if (!status().job_uid.empty()) count_attempt("it is gone, and with it what it had to tell");
+    if (!cluster_is_there() || !can_be_asked()) return;
+    status().attempts = std::max(status().attempts, 1);
+    status().cluster_id = wanted_cluster_id();
+    if (seen_.rejected) {
+      const Verdict why{"False", v1::kObjectRejected, seen_.rejected->why};
+      if (cannot_be_made(*seen_.rejected)) return void(fail(why));
+      say(why);
+    }
+    create();
+  }
+
+  /// The second Job may find all stored, and is worth a longer wait.
+  bool worth_waiting() const { return out_.status.attempts >= kAttemptsMax; }
+  /// Not counted from when it was first told of: it may have waited for its turn until now.
+  bool cannot_be_made(const Rejection& rejected) const {
+    const auto tried = seen_.now - rejected.since;
+    return lasts_too_long() ? tried >= kRefusedMin : tried >= kWaitMax && !worth_waiting();
+  }
+
+  /// An agent without anybody to ask would fail for good.
+  bool can_be_asked() {
+    if (seen_.endpoints.empty()) return nobody_to_ask();
+    if (!seen_.password_changing || lasts_too_long() || (overdue() && !worth_waiting()))
+      return true;
+    return wait(v1::kClusterNotHealthy, "waiting for a change of root's password");
+  }
+  bool nobody_to_ask() {
+    const bool paused = seen_.cluster->spec.replicas == 0;
+    if (lasts_too_long())
+      return fail({"False", paused ? v1::kClusterPaused : v1::kQuorumLost,
+                   "the cluster has no member that could be asked"});
+    return wait(v1::kClusterNotHealthy, "waiting for a member that can be asked");
+  }
+
+  /// Never taken over, and never deleted. Of an EtcdSnapshot that had this name before, it is about
+  /// to go.
+  void not_ours() {
+    if (!status().job_uid.empty())
+      return void(fail({"False", v1::kSnapshotJobLost, job() + " is another one now"}));
+    if (!seen_.job->of_namesake || overdue())
+      return void(fail({"False", v1::kObjectRejected, job() + " belongs to somebody else"}));
+    (void)wait(v1::kObjectRejected, job() + " is of an EtcdSnapshot before, and about to go");
+  }
+
+  void delete_job() {
+    if (!seen_.job->terminating) out_.step = DeleteJob{seen_.job->uid};
+    out_.again = seen_.job->terminating ? kLookAgain : kFollowUp;
+  }
+  /// A finalizer of somebody else may keep it.
+  void clear_away() {
+    delete_job();
+    if (!lasts_too_long()) return;
+    (void)fail({"False", v1::kSnapshotJobLost, job() + " of an attempt before stays"});
+    out_.again = 0ms;
+  }
+
+  void count_attempt(const std::string& why) {
+    ++status().attempts;
+    status().job_uid.clear();
+    say({"False", v1::kJobCreated, job() + " is being made again: " + why});
+  }
+  void repeat(const std::string& why) {
+    count_attempt(why);
+    if (seen_.job->terminating) clear_away();
+    else delete_job();
+  }
+
+  void failed_with(const kube::JobCondition& failed) {
+    const auto* before = runtime::find_condition(status().conditions, v1::kReady);
+    const Verdict why = why_failed(
+        seen_, failed, before && before->reason == v1::kJobRunning ? before->message : "");
+    if (why.reason == v1::kEtcdCredentialsRejected && status().attempts < kAttemptsMax)
+      return repeat("etcd did not take root's password, which may just have been changed");
+    (void)fail(why);
+  }
+
+  void ended_well() {
+    if (status().attempts < kAttemptsMax)
+      return repeat("it ended well, and what it had to tell is gone or cannot be read");
+    (void)fail({"False", v1::kSnapshotJobLost,
+                job() + " ended well, and what it had to tell is gone or cannot be read, twice"});
+  }
+
+  const Observation& seen_;
+  Plan out_;
+};
+
+}  // namespace
+
+Plan plan(const Observation& seen) { return Taking(seen).plan(); }
+
+std::string to_string(const Step& step) {
+  struct Words {
+    std::string operator()(const NoStep&) const { return "none"; }
+    std::string operator()(const CreateJob& s) const {
+      return "create-job, attempt " + std::to_string(s.attempt);
+    }
+    std::string operator()(const DeleteJob& s) const { return "delete-job " + s.uid; }
+  };
+  return std::visit(Words{}, step);
+}
+
+}  // namespace etcdop::snapshot

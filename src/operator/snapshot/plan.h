@@ -1,0 +1,74 @@
+// What to report and what to do next for one snapshot. Pure. Its Job is recorded in the status
+// before it is made, and made by a name that is the snapshot's alone: whoever finds that record
+// makes it, or finds it made.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "operator/snapshot/observation.h"
+
+namespace etcdop::snapshot {
+
+/// For a cluster without quorum: a leader is elected in seconds.
+inline constexpr std::chrono::seconds kQuorumLossMax{60};
+/// That something is waited for in vain: a cluster on its way, a Job that is refused.
+inline constexpr std::chrono::minutes kWaitMax{15};
+/// However late it is by then, a Job that cannot be made is tried for so long.
+inline constexpr std::chrono::seconds kRefusedMin{60};
+/// Of one Job. Kubernetes ends it after 30 minutes, unless a node is lost under its Pod (it waits
+/// for that one to end) or somebody has suspended it.
+inline constexpr std::chrono::minutes kJobMax{35};
+/// From when it was first told of, whatever keeps it from its end.
+inline constexpr std::chrono::minutes kStartedMax{120};
+/// The second is made if the first is gone with what it had to tell (the agent finds an object of
+/// this snapshot's UID, and reports it without storing it again), and if etcd did not take a
+/// password, which may just have been changed.
+inline constexpr std::int32_t kAttemptsMax = 2;
+
+struct NoStep {
+  static constexpr const char* word = "none";
+  bool operator==(const NoStep&) const = default;
+};
+struct CreateJob {
+  static constexpr const char* word = "create-job";
+  std::int32_t attempt = 0;
+  bool operator==(const CreateJob&) const = default;
+
+  static auto describe() {
+    using S = CreateJob;
+    return api::object("Makes the Job.", std::tuple{api::sparse("attempt", &S::attempt, "")});
+  }
+};
+/// Of an attempt before, or one that does not end.
+struct DeleteJob {
+  static constexpr const char* word = "delete-job";
+  std::string uid;
+  bool operator==(const DeleteJob&) const = default;
+
+  static auto describe() {
+    using S = DeleteJob;
+    return api::object("Deletes the Job.", std::tuple{api::sparse("uid", &S::uid, "")});
+  }
+};
+using Step = std::variant<NoStep, CreateJob, DeleteJob>;
+
+struct Plan {
+  api::v1alpha2::EtcdSnapshotStatus status;  ///< As it should be.
+  Step step;
+  std::chrono::milliseconds again{0};  ///< 0: only when something changes.
+  bool operator==(const Plan&) const = default;
+
+  static auto describe() {
+    using S = Plan;
+    return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
+                                                            api::sparse("step", &S::step, ""),
+                                                            api::sparse("again", &S::again, "")});
+  }
+};
+
+Plan plan(const Observation& seen);
+std::string to_string(const Step& step);
+
+}  // namespace etcdop::snapshot

@@ -1,0 +1,293 @@
+// One pass over an EtcdSnapshot, from top to bottom.
+#include "operator/snapshot/reconciler.h"
+
+#include <utility>
+
+#include "api/v1alpha2/names.h"
+#include "operator/shared/look_again.h"
+#include "operator/shared/member_endpoint.h"
+#include "operator/shared/owner.h"
+#include "operator/shared/passwords.h"
+#include "operator/shared/status_patch.h"
+#include "operator/shared/turns.h"
+#include "operator/snapshot/conditions.h"
+#include "operator/snapshot/objects.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::snapshot {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+constexpr auto kRetry = 5s;
+constexpr const char* kJobWrite = "job";
+
+api::ObjectKey cluster_key(const v1::EtcdSnapshot& snapshot) {
+  return {snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
+}
+
+api::ObjectKey job_key(const v1::EtcdSnapshot& snapshot) {
+  return {snapshot.metadata.ns, job_name(snapshot.metadata.name)};
+}
+
+/// Those of its voters; while nobody is known to vote, as in a cluster that the reference has
+/// grown, of all.
+std::vector<std::string> endpoints_of(const Stores& stores, const v1::EtcdCluster& cluster) {
+  std::vector<std::string> voters, all;
+  for (const auto& member : stores.members.in_group(cluster.metadata.key())) {
+    if (!owned_by(member->metadata, cluster.metadata.uid)) continue;
+    if (member->metadata.terminating() || member->spec.dormant) continue;
+    all.push_back(client_url_of(*member));
+    if (member->status.is_voter) voters.push_back(all.back());
+  }
+  return voters.empty() ? all : voters;
+}
+
+bool begins(const Observation& seen, const Plan& plan) {
+  return plan.status.phase == v1::kSnapshotStarted &&
+         seen.snapshot.status.phase != v1::kSnapshotStarted;
+}
+
+}  // namespace
+
+Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
+  forget_gone();
+  const auto snapshot = with_.stores.snapshots.get(key);
+  if (!snapshot || snapshot->metadata.terminating() || snapshot->status.finished())
+    return runtime::Requeue{};
+  planned_.try_emplace(key);
+  Observation seen;
+  seen.now = with_.clock.wall_now();
+  seen.snapshot = *snapshot;
+  if (auto ok = observe(seen); !ok) return ok.error();
+  return pass(seen);
+}
+
+Result<runtime::Requeue> Reconciler::pass(const Observation& seen) {
+  const api::ObjectKey key = seen.snapshot.metadata.key();
+  const Plan todo = plan(seen);
+  if (with_.flight)
+    with_.flight->record(v1::EtcdSnapshot::resource.kind, key, seen.now, api::encode(seen),
+                         api::encode(todo));
+  log_plan(seen, todo);
+  if (const Duration wait = statuses_.wait(key, Refusals::kStatus, with_.executor.now());
+      wait > Duration(0))
+    return runtime::Requeue{wait};
+  std::optional<Beginning> beginning;
+  if (begins(seen, todo)) {
+    if (with_.stores.beginnings.contains(cluster_key(seen.snapshot)))
+      return runtime::Requeue{kAgainSoon};
+    beginning.emplace(with_.stores, cluster_key(seen.snapshot));
+  }
+  const auto reported = report(seen, todo);
+  beginning.reset();
+  if (leaves_doubt(reported))
+    look_again(with_.api, with_.stores.snapshots, key, seen.snapshot.metadata.uid);
+  (void)statuses_.note(key, Refusals::kStatus, reported, with_.executor.now());
+  if (!reported) return reported.error();
+  if (const Duration wait = jobs_.wait(key, kJobWrite, with_.executor.now()); wait > Duration(0))
+    return runtime::Requeue{wait};
+  const auto acted = act(seen, todo);
+  if (note_job(seen, todo, acted)) return runtime::Requeue{kAgainSoon};
+  if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
+  if (!acted) {
+    with_.log.warn("snapshot has to try again", {{"snapshot", to_string(key)},
+                                                 {"step", to_string(todo.step)},
+                                                 {"error", acted.error().message}});
+    return runtime::Requeue{kRetry};
+  }
+  if (todo.again.count() == 0) return runtime::Requeue{};
+  return runtime::Requeue{todo.again};
+}
+
+/// What the plan needs to know while the snapshot has not begun, and for making its Job. Whose turn
+/// it is is looked at last: nothing suspends between that and the write which says that it begins.
+Result<Done> Reconciler::observe(Observation& seen) {
+  seen.has_image = !image_.empty();
+  if (auto ok = observe_cluster(seen); !ok) return ok;
+  observe_password(seen);
+  if (seen.snapshot.status.phase == v1::kSnapshotStarted)
+    if (auto ok = observe_job(seen); !ok) return ok;
+  observe_rejection(seen);
+  seen.run_before = run_before(with_.stores, seen.snapshot);
+  seen.run_under_way = !run_under_way(with_.stores, seen.snapshot).empty();
+  return Done{};
+}
+
+/// One that was made in the same moment as the snapshot may not have been heard of yet. Once there
+/// is a Job nothing depends on the cluster's being there.
+Result<Done> Reconciler::observe_cluster(Observation& seen) {
+  const api::ObjectKey key = cluster_key(seen.snapshot);
+  if (const auto known = with_.stores.clusters.get(key)) {
+    seen.cluster = *known;
+  } else if (seen.snapshot.status.job_uid.empty()) {
+    auto there = with_.api.get<v1::EtcdCluster>(key);
+    if (!there && !there.failed_with(Code::NotFound))
+      return Error(there.error()).during("look for EtcdCluster " + to_string(key));
+    if (there) seen.cluster = std::move(*there);
+  }
+  if (seen.cluster) seen.endpoints = endpoints_of(with_.stores, *seen.cluster);
+  return Done{};
+}
+
+/// Of two passwords etcd has the one that our Secret says (shared/passwords.h); the user's may be
+/// ahead of it.
+void Reconciler::observe_password(Observation& seen) {
+  if (!seen.cluster || !seen.cluster->status.auth_enabled || !wants_auth(*seen.cluster)) return;
+  const v1::EtcdCluster& cluster = *seen.cluster;
+  const auto& theirs = cluster.spec.auth->root_credentials_secret_ref;
+  if (theirs) seen.password_secret = theirs->name;
+  const std::string name = auth_secret_name(cluster.metadata.name);
+  auto ours = with_.secrets.get({cluster.metadata.ns, name});
+  if (!ours || !owned_by((*ours)->metadata, cluster.metadata.uid)) return;
+  const Secret password = (*ours)->value(kPasswordKey), next = (*ours)->value(kNextPasswordKey);
+  if (password.empty()) return;
+  seen.password_secret = name;
+  seen.password_changing = !next.empty() && next != password;
+}
+
+/// A Job that is there was made, whatever the answer was.
+void Reconciler::observe_rejection(Observation& seen) {
+  const auto known = rejected_.find(seen.snapshot.metadata.key());
+  if (known == rejected_.end()) return;
+  if (seen.job) rejected_.erase(known);
+  else seen.rejected = known->second;
+}
+
+/// The watch may be behind, and does not tell of a Job of somebody else: what it does not know is
+/// asked for.
+Result<Done> Reconciler::observe_job(Observation& seen) {
+  const api::ObjectKey key = job_key(seen.snapshot);
+  const auto known = with_.stores.jobs.get(key);
+  if (known && seen_as(*known, seen.snapshot).ours) {
+    seen.job = seen_as(*known, seen.snapshot);
+  } else {
+    auto there = with_.api.get<kube::Job>(key);
+    if (!there && !there.failed_with(Code::NotFound))
+      return Error(there.error()).during("look for Job " + to_string(key));
+    if (there) seen.job = seen_as(*there, seen.snapshot);
+    if (!there && known) with_.stores.jobs.saw_deleted(*known);
+  }
+  const std::string uid = seen.job && seen.job->ours ? seen.job->uid : seen.snapshot.status.job_uid;
+  for (const auto& pod : with_.stores.agents.in_group(seen.snapshot.metadata.key()))
+    if (!uid.empty() && owned_by(pod->metadata, uid)) seen.pods.push_back(*pod);
+  const bool ended = seen.job && seen.job->ours &&
+                     (seen.job->status.is("Failed") || seen.job->status.is("Complete"));
+  return ended && !stored(seen.pods) ? list_pods(seen) : Done{};
+}
+
+/// A Job's end may be known before that of its Pods: each has its watch. What decides what the Job
+/// came to is asked for.
+Result<Done> Reconciler::list_pods(Observation& seen) {
+  const api::ObjectMeta& of = seen.snapshot.metadata;
+  auto all = with_.api.list<kube::Pod>(of.ns, std::string(v1::kSnapshotLabel) + "=" + of.name);
+  if (!all) return Error(all.error()).during("list the Pods of Job " + job_name(of.name));
+  std::erase_if(*all, [&](const auto& pod) { return !owned_by(pod.metadata, seen.job->uid); });
+  seen.pods = std::move(*all);
+  return Done{};
+}
+
+/// Status before action, under the version that the plan was made from: an operator with an older
+/// view is refused here.
+Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
+  const api::ObjectMeta& meta = seen.snapshot.metadata;
+  json::object status = status_patch(api::encode(seen.snapshot.status), api::encode(plan.status));
+  if (status.empty()) return Done{};
+  json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
+  patch["status"] = std::move(status);
+  auto written =
+      with_.api.merge_patch<v1::EtcdSnapshot, kube::Part::Status>(meta.key(), std::move(patch));
+  if (!written)
+    return Error(written.error())
+        .during("write the status of EtcdSnapshot " + to_string(meta.key()));
+  with_.stores.snapshots.wrote(std::move(*written));
+  tell(seen, plan);
+  return Done{};
+}
+
+/// An Event for each phase that a snapshot comes to, in the words of its condition.
+void Reconciler::tell(const Observation& seen, const Plan& plan) const {
+  const auto* said = runtime::find_condition(plan.status.conditions, v1::kReady);
+  if (!said || plan.status.phase == seen.snapshot.status.phase) return;
+  const api::ObjectMeta& meta = seen.snapshot.metadata;
+  if (plan.status.finished())
+    with_.log.info("snapshot has ended", {{"snapshot", to_string(meta.key())},
+                                          {"phase", plan.status.phase},
+                                          {"reason", said->reason},
+                                          {"message", said->message}});
+  if (!with_.events) return;
+  with_.events->record({.regarding = {v1::EtcdSnapshot::resource, meta.key(), meta.uid},
+                        .related = std::nullopt,
+                        .warning = plan.status.phase == v1::kSnapshotFailed,
+                        .reason = said->reason,
+                        .action = "Snapshot",
+                        .note = said->message});
+}
+
+Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
+  if (const auto* step = std::get_if<CreateJob>(&plan.step)) return create_job(seen, *step);
+  if (const auto* step = std::get_if<DeleteJob>(&plan.step)) return delete_job(seen, *step);
+  return Done{};
+}
+
+/// One of that name that is there already is looked at by the next pass: it may be ours, of a pass
+/// whose answer was lost.
+Result<Done> Reconciler::create_job(const Observation& seen, const CreateJob& step) {
+  const api::ObjectKey key = job_key(seen.snapshot);
+  auto made = with_.api.create<kube::Job>(key.ns, job(seen, step.attempt, image_));
+  if (made.failed_with(Code::AlreadyExists)) return Done{};
+  if (!made) return Error(made.error()).during("create Job " + key.name);
+  with_.stores.jobs.wrote(std::move(*made));
+  with_.log.info("created snapshot job", {{"snapshot", to_string(seen.snapshot.metadata.key())},
+                                          {"job", key.name},
+                                          {"attempt", step.attempt}});
+  return Done{};
+}
+
+Result<Done> Reconciler::delete_job(const Observation& seen, const DeleteJob& step) {
+  const api::ObjectKey key = job_key(seen.snapshot);
+  auto going = with_.api.remove<kube::Job>(key, step.uid);
+  if (!going) return Error(going.error()).during("delete Job " + key.name);
+  if (*going) with_.stores.jobs.wrote(std::move(**going));
+  else with_.stores.jobs.saw_deleted(key, step.uid);
+  return Done{};
+}
+
+/// Whatever keeps a Job from being made is told: a webhook that is down refuses nothing, and may
+/// stay down. Its words may change with each try; a refusal's are worth more. True if it is news.
+bool Reconciler::note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted) {
+  const api::ObjectKey key = seen.snapshot.metadata.key();
+  if (std::holds_alternative<CreateJob>(plan.step) && !acted.failed_with(Code::Cancelled)) {
+    if (acted) {
+      rejected_.erase(key);
+    } else {
+      const auto [known, first] = rejected_.try_emplace(key, Rejection{"", seen.now});
+      if (first || refused(acted)) known->second.why = acted.error().message;
+    }
+  }
+  return jobs_.note(key, kJobWrite, acted, with_.executor.now());
+}
+
+void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
+  const api::ObjectKey key = seen.snapshot.metadata.key();
+  const std::string says = to_string(plan.step);
+  std::string& before = planned_[key];
+  if (std::exchange(before, says) != says && !std::holds_alternative<NoStep>(plan.step))
+    with_.log.info("planned", {{"snapshot", to_string(key)}, {"step", says}});
+}
+
+/// Those that are no more or have ended; a queue that has nothing of them any more does not say so.
+void Reconciler::forget_gone() {
+  std::erase_if(planned_, [this](const auto& known) {
+    const auto there = with_.stores.snapshots.get(known.first);
+    if (there && !there->status.finished()) return false;
+    statuses_.forget(known.first);
+    jobs_.forget(known.first);
+    rejected_.erase(known.first);
+    if (with_.flight) with_.flight->gone(v1::EtcdSnapshot::resource.kind, known.first);
+    return true;
+  });
+}
+
+}  // namespace etcdop::snapshot

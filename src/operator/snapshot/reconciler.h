@@ -1,0 +1,62 @@
+// One pass over an EtcdSnapshot: observe, plan, report, act.
+#pragma once
+#include <map>
+#include <string>
+
+#include "base/log.h"
+#include "base/wall_time.h"
+#include "operator/shared/flight_recorder.h"
+#include "operator/shared/refusals.h"
+#include "operator/shared/secrets.h"
+#include "operator/shared/stores.h"
+#include "operator/snapshot/plan.h"
+#include "operator/snapshot/wire.h"
+#include "runtime/controller.h"
+#include "runtime/events.h"
+
+namespace etcdop::snapshot {
+
+class Reconciler {
+ public:
+  /// All of them outlive this.
+  struct Collaborators {
+    Executor& executor;
+    Api api;
+    Stores& stores;
+    Secrets& secrets;
+    WallClock& clock;
+    Log& log;
+    runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.
+    FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
+  };
+  /// `image`: the operator's own; empty: not known.
+  Reconciler(Collaborators with, std::string image) : with_(with), image_(std::move(image)) {}
+  /// Safe to call at any time, any number of times; at most one Job is made or deleted per call.
+  /// Suspends. One that has ended costs no request.
+  Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
+
+ private:
+  Result<Done> observe(Observation& seen);
+  Result<Done> observe_cluster(Observation& seen);
+  Result<Done> observe_job(Observation& seen);
+  Result<Done> list_pods(Observation& seen);
+  void observe_password(Observation& seen);
+  void observe_rejection(Observation& seen);
+  Result<runtime::Requeue> pass(const Observation& seen);
+  Result<Done> report(const Observation& seen, const Plan& plan);
+  Result<Done> act(const Observation& seen, const Plan& plan);
+  Result<Done> create_job(const Observation& seen, const CreateJob& step);
+  Result<Done> delete_job(const Observation& seen, const DeleteJob& step);
+  bool note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted);
+  void tell(const Observation& seen, const Plan& plan) const;
+  void log_plan(const Observation& seen, const Plan& plan);
+  void forget_gone();
+
+  Collaborators with_;
+  const std::string image_;
+  std::map<api::ObjectKey, std::string> planned_;  ///< What the log said last of those not ended.
+  Refusals statuses_, jobs_;                       ///< Of both kinds of writes.
+  std::map<api::ObjectKey, Rejection> rejected_;   ///< Whose Job cannot be made.
+};
+
+}  // namespace etcdop::snapshot

@@ -1,0 +1,39 @@
+// What the clocks of a time zone show. Zones are in the program (docs/adr/0018): the image has no
+// files. Pure.
+#pragma once
+#include <chrono>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/wall_time.h"
+#include "schedule/zone_table.h"
+
+namespace etcdop::schedule {
+
+/// How far clocks are ahead of UTC, and the moment at which that ends.
+struct Offset {
+  std::chrono::seconds east{0};
+  WallTime until;
+  bool operator==(const Offset&) const = default;
+};
+
+/// Offset::until where no change is known: the end of the year 9999.
+inline constexpr WallTime kForever{std::chrono::seconds(253402300799)};
+
+class TimeZone {
+ public:
+  /// The row outlives it; those of zone_rows() do.
+  explicit TimeZone(const ZoneRow& row) : row_(&row) {}
+  /// Before 2026 this is a guess: the table does not know the past.
+  Offset offset_at(WallTime) const;
+  std::chrono::local_seconds local(WallTime) const;
+
+ private:
+  const ZoneRow* row_;
+};
+
+/// By its name in the IANA database, as "Europe/Berlin" or "UTC", upper and lower case as there.
+/// Invalid: there is none.
+Result<TimeZone> to_time_zone(std::string_view name);
+
+}  // namespace etcdop::schedule

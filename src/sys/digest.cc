@@ -1,0 +1,38 @@
+#include "sys/digest.h"
+
+#include <openssl/evp.h>
+
+#include "base/check.h"
+
+namespace etcdop {
+
+void Digest::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
+
+Digest::Digest(Kind kind) : context_(EVP_MD_CTX_new()) {
+  const EVP_MD* const method = kind == Kind::Sha256 ? EVP_sha256() : EVP_md5();
+  check(EVP_DigestInit_ex(context_.get(), method, nullptr) == 1, "OpenSSL has this sum");
+}
+
+void Digest::add(std::string_view bytes) {
+  EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
+}
+
+std::string Digest::bytes() {
+  std::string sum(EVP_MAX_MD_SIZE, 0);
+  unsigned size = 0;
+  EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(sum.data()), &size);
+  sum.resize(size);
+  return sum;
+}
+
+std::string Digest::hex() {
+  std::string out;
+  for (const char c : bytes()) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  return out;
+}
+
+}  // namespace etcdop

@@ -1,0 +1,212 @@
+"""Servers on 127.0.0.1 for tests of processes: an etcd that answers one snapshot, an object store. Both keep to what a client may
+expect: gRPC's flow control, signatures' headers, ETags."""
+import hashlib
+import http.server
+import socket
+import struct
+import threading
+import urllib.parse
+
+CLUSTER, MEMBER, REVISION = 0xC1, 0xA1, 7
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def message(*fields):
+    """Protobuf: (number, int or bytes) each."""
+    out = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        else:
+            out += varint(number << 3 | 2) + varint(len(value)) + value
+    return out
+
+
+HEADER = (1, message((1, CLUSTER), (2, MEMBER), (3, REVISION), (4, 2)))
+
+
+class Etcd:
+    """Answers the agent's questions in their order: Status, MemberList, HashKV, AuthStatus, Snapshot. `pieces`: the snapshot's,
+    without its sum. `silent_at`: from this question on it says nothing. `wrong_sum`: the snapshot was damaged."""
+
+    def __init__(self, pieces=(), silent_at=99, wrong_sum=False):
+        self.pieces, self.silent_at, self.wrong_sum = pieces, silent_at, wrong_sum
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.changed = threading.Condition()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                stream, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(stream,), daemon=True).start()
+
+    def serve(self, stream):
+        self.stream, self.windows, self.initial = stream, {0: 65535}, 65535
+        try:
+            self.read(24)  # The preface.
+            self.send(4, 0, 0)
+            count = 0
+            while True:
+                size, kind, flags, number = *struct.unpack(">I", b"\0" + self.read(3)), *struct.unpack(">BBI", self.read(6))
+                payload = self.read(size)
+                with self.changed:
+                    if kind == 4 and not flags & 1:
+                        for at in range(0, size, 6):
+                            name, value = struct.unpack(">HI", payload[at:at + 6])
+                            self.initial = value if name == 4 else self.initial
+                        self.send(4, 1, 0)
+                    elif kind == 8:
+                        self.windows[number] = self.windows.get(number, self.initial) + struct.unpack(">I", payload)[0]
+                        self.changed.notify_all()
+                    elif kind == 6 and not flags & 1:
+                        self.send(6, 1, 0, payload)
+                if kind == 1:
+                    threading.Thread(target=self.answer, args=(number, count), daemon=True).start()
+                    count += 1
+        except OSError:
+            stream.close()
+
+    def read(self, size):
+        out = b""
+        while len(out) < size:
+            piece = self.stream.recv(size - len(out))
+            if not piece:
+                raise OSError("closed")
+            out += piece
+        return out
+
+    def send(self, kind, flags, number, payload=b""):
+        self.stream.sendall(struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, number) + payload)
+
+    def answer(self, number, count):
+        if count >= self.silent_at:
+            return
+        try:
+            with self.changed:
+                self.send(1, 4, number, b"\x88\x0f\x10\x10application/grpc")
+            for part in self.messages(count):
+                self.data(number, b"\0" + struct.pack(">I", len(part)) + part)
+            with self.changed:
+                self.send(1, 5, number, b"\0\x0bgrpc-status\x010")
+        except OSError:
+            return
+
+    def data(self, number, payload):
+        while payload:
+            with self.changed:
+                self.windows.setdefault(number, self.initial)
+                self.changed.wait_for(lambda: min(self.windows[0], self.windows[number]) > 0)
+                piece = payload[:min(16384, self.windows[0], self.windows[number])]
+                self.windows[0] -= len(piece)
+                self.windows[number] -= len(piece)
+                self.send(0, 0, number, piece)
+            payload = payload[len(piece):]
+
+    def messages(self, count):
+        if count == 0:
+            yield message(HEADER, (2, b"3.6.16"), (3, 4096), (4, MEMBER), (5, 100), (6, 2), (7, 100))
+        elif count == 1:
+            yield message(HEADER, (2, message((1, MEMBER), (2, b"db-0"))))
+        elif count == 2:
+            yield message(HEADER, (2, 11), (3, 3))
+        elif count == 3:
+            yield message(HEADER, (3, 1))
+        else:
+            total = hashlib.sha256()
+            for piece in self.pieces:
+                total.update(piece)
+                yield message((3, piece))
+            yield message((3, b"0" * 32 if self.wrong_sum else total.digest()))
+
+
+class Bucket:
+    """Objects by path, each (bytes, metadata), of one store. `refuses`: a function of method and path that gives a status,
+    headers and a body instead, or None."""
+
+    def __init__(self, refuses=lambda method, path: None):
+        self.objects, self.uploads, self.requests, self.refuses = {}, {}, [], refuses
+        bucket = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do(self):
+                bucket.serve(self)
+
+            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = do
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def serve(self, to):
+        url = urllib.parse.urlparse(to.path)
+        path, query = urllib.parse.unquote(url.path), dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
+        body = to.rfile.read(int(to.headers.get("content-length", 0)))
+        self.requests.append(f"{to.command} {path}")
+        metadata = {name.lower(): value for name, value in to.headers.items() if name.lower().startswith("x-amz-meta-")}
+        status, headers, answer = self.refuses(to.command, path) or self.answer(
+            to.command, path, query, body, metadata, to.headers.get("if-none-match"))
+        to.send_response(status)
+        if "content-length" not in headers:
+            headers["content-length"] = str(len(answer))
+        for name, value in headers.items():
+            to.send_header(name, value)
+        to.end_headers()
+        if to.command != "HEAD":
+            to.wfile.write(answer)
+
+    def answer(self, method, path, query, body, metadata, condition):
+        tag = {"etag": '"' + hashlib.md5(body).hexdigest() + '"'}
+        if method == "POST" and "uploads" in query:
+            name = f"upload-{len(self.requests)}"
+            self.uploads[name] = ({}, metadata)
+            return 200, {}, self.xml("InitiateMultipartUploadResult", UploadId=name)
+        if "uploadId" in query and query["uploadId"] not in self.uploads:
+            return 404, {}, self.xml("Error", Code="NoSuchUpload")
+        if method == "PUT" and "uploadId" in query:
+            self.uploads[query["uploadId"]][0][int(query["partNumber"])] = body
+            return 200, tag, b""
+        if method == "DELETE" and "uploadId" in query:
+            del self.uploads[query["uploadId"]]
+            return 204, {}, b""
+        if method == "DELETE":
+            self.objects.pop(path, None)
+            return 204, {}, b""
+        if method in ("PUT", "POST") and condition and path in self.objects:
+            return 412, {}, self.xml("Error", Code="PreconditionFailed")
+        if method == "POST":
+            parts, metadata = self.uploads.pop(query["uploadId"])
+            self.objects[path] = b"".join(parts[number] for number in sorted(parts)), {**metadata, "etag": '"parts"'}
+            return 200, {}, self.xml("CompleteMultipartUploadResult", ETag='"parts"')
+        if method == "PUT":
+            self.objects[path] = body, metadata
+            return 200, tag, b""
+        if path not in self.objects:
+            return 404, {}, b"" if method == "HEAD" else self.xml("Error", Code="NoSuchKey")
+        stored, metadata = self.objects[path]
+        headers = {"etag": '"' + hashlib.md5(stored).hexdigest() + '"', **metadata}
+        return 200, {**headers, "content-length": str(len(stored))}, stored
+
+    @staticmethod
+    def xml(root, **children):
+        inside = "".join(f"<{name}>{value}</{name}>" for name, value in children.items())
+        return f"<{root}>{inside}</{root}>".encode()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
