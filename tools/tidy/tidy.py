@@ -155,9 +155,9 @@ def types_twice(tree):
                 spaces.pop()
             elif (found := TYPE.match(line)) and "" not in spaces:
                 full = "::".join(spaces + [found[1]])
-                if full in first:
-                    yield f"{name}:{number}: {full} is defined in {first[full]}, too; rename one of them"
-                first.setdefault(full, f"{name}:{number}")
+                here = f"{name}:{number}"
+                if (other := first.setdefault(full, here)) != here:
+                    yield f"{here}: {full} is defined in {other}, too; rename one of them"
 
 
 def upward_includes(tree):
@@ -284,8 +284,8 @@ def tests_are_there(tree):
 
 
 RULES = (columns, real_world, coroutines, distributions, unordered, granted, types_twice, upward_includes,
-         named_by_cmake,
-         heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained, tests_are_there)
+         named_by_cmake, heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained,
+         tests_are_there)
 
 
 def unproven_headers(tree):
