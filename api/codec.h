@@ -154,59 +154,13 @@ struct Codec<E> {
   }
 };
 
+/// Its members are not inline: the codecs of the kinds are made once, in a file codecs.cc, and
+/// every other file is spared the work (`extern template` beside the kind).
 template <Described T>
 struct Codec<T> {
-  static Json encode(const T& value) {
-    static const T initial{};
-    json::object out;
-    if constexpr (requires { T::resource; }) {
-      out["apiVersion"] = api_version(T::resource);
-      out["kind"] = T::resource.kind;
-    }
-    for_each_field<T>([&]<class F>(const F& field) {
-      const auto& member = value.*field.at;
-      if (field.presence == Presence::Sparse && member == initial.*field.at) return;
-      if constexpr (requires { member.has_value(); })
-        if (!member.has_value()) return;
-      out[field.name] = F::FieldCodec::encode(member);
-    });
-    return out;
-  }
-
-  static Verdict decode(const Json& in, T& out) {
-    if (!in.is_object()) return expected("an object", in);
-    const json::object& from = in.as_object();
-    Verdict bad;
-    for_each_field<T>([&]<class F>(const F& field) {
-      if (bad) return;
-      const Json* value = from.if_contains(field.name);
-      if (value && !value->is_null()) {
-        typename F::Member decoded{};
-        bad = F::FieldCodec::decode(*value, decoded);
-        out.*field.at = std::move(decoded);
-        if (bad) bad->where = "." + (field.name + bad->where);
-      } else if (field.presence == Presence::Required) {
-        bad = Fault{std::string(".") + field.name, "is required"};
-      }
-    });
-    return bad;
-  }
-
-  static json::object schema() {
-    const auto& described = description<T>();
-    json::object properties;
-    json::array required;
-    for_each_field<T>([&]<class F>(const F& field) {
-      properties[field.name] = property(field);
-      if (field.presence == Presence::Required) required.emplace_back(field.name);
-    });
-    json::object out{{"description", described.doc}, {"type", "object"}};
-    if (!required.empty()) out["required"] = std::move(required);
-    out["properties"] = std::move(properties);
-    for (const auto& [key, value] : described.extra) out[key] = value;
-    for (const auto& [key, value] : rules(described.rules)) out[key] = value;
-    return out;
-  }
+  static Json encode(const T& value);
+  static Verdict decode(const Json& in, T& out);
+  static json::object schema();
 
  private:
   template <class F>
@@ -220,6 +174,61 @@ struct Codec<T> {
     return out;
   }
 };
+
+template <Described T>
+Json Codec<T>::encode(const T& value) {
+  static const T initial{};
+  json::object out;
+  if constexpr (requires { T::resource; }) {
+    out["apiVersion"] = api_version(T::resource);
+    out["kind"] = T::resource.kind;
+  }
+  for_each_field<T>([&]<class F>(const F& field) {
+    const auto& member = value.*field.at;
+    if (field.presence == Presence::Sparse && member == initial.*field.at) return;
+    if constexpr (requires { member.has_value(); })
+      if (!member.has_value()) return;
+    out[field.name] = F::FieldCodec::encode(member);
+  });
+  return out;
+}
+
+template <Described T>
+Verdict Codec<T>::decode(const Json& in, T& out) {
+  if (!in.is_object()) return expected("an object", in);
+  const json::object& from = in.as_object();
+  Verdict bad;
+  for_each_field<T>([&]<class F>(const F& field) {
+    if (bad) return;
+    const Json* value = from.if_contains(field.name);
+    if (value && !value->is_null()) {
+      typename F::Member decoded{};
+      bad = F::FieldCodec::decode(*value, decoded);
+      out.*field.at = std::move(decoded);
+      if (bad) bad->where = "." + (field.name + bad->where);
+    } else if (field.presence == Presence::Required) {
+      bad = Fault{std::string(".") + field.name, "is required"};
+    }
+  });
+  return bad;
+}
+
+template <Described T>
+json::object Codec<T>::schema() {
+  const auto& described = description<T>();
+  json::object properties;
+  json::array required;
+  for_each_field<T>([&]<class F>(const F& field) {
+    properties[field.name] = property(field);
+    if (field.presence == Presence::Required) required.emplace_back(field.name);
+  });
+  json::object out{{"description", described.doc}, {"type", "object"}};
+  if (!required.empty()) out["required"] = std::move(required);
+  out["properties"] = std::move(properties);
+  for (const auto& [key, value] : described.extra) out[key] = value;
+  for (const auto& [key, value] : rules(described.rules)) out[key] = value;
+  return out;
+}
 
 template <class T>
 Json encode(const T& value) {

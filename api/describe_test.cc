@@ -19,8 +19,8 @@ struct Inside {
   std::string label = "x";
   std::optional<std::int64_t> weight;
   bool operator==(const Inside&) const = default;
+  template <class S = Inside>
   static auto describe() {
-    using S = Inside;
     return object("Inside.", std::tuple{defaulted("label", &S::label, "A label."),
                                         optional("weight", &S::weight, "", {{"minimum", 1}})});
   }
@@ -38,8 +38,8 @@ struct Thing {
   std::optional<Json> raw;
   std::int32_t shown = 0;
   bool operator==(const Thing&) const = default;
+  template <class S = Thing>
   static auto describe() {
-    using S = Thing;
     return object(
         "Thing.",
         std::tuple{required("name", &S::name, ""), defaulted<Quantity>("size", &S::size, ""),

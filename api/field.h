@@ -94,12 +94,16 @@ Object<First, F...> object(const char* doc, std::tuple<First, F...> fields,
 /// The `extra` of a field with rules of its own.
 json::object rules(const std::vector<Rule>& of_field);
 
+/// A struct that describes itself: `template <class S = This> static auto describe()`. Its fields
+/// are named by way of S, which makes all of it wait until somebody needs it: a compiler spends
+/// most of its time on these functions where each file that sees a struct has to look into them.
+/// (Nor may this concept ask for them.)
 template <class T>
-concept Described = requires { T::describe(); };
+concept Described = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T>;
 
 /// An enum with `names(E)`: pairs of enumerator and wire text, found by ADL.
 template <class T>
-concept Named = std::is_enum_v<T> && requires(T t) { names(t); };
+concept Named = std::is_enum_v<T> && requires { names(T{}); };
 
 /// T's description, made once.
 template <Described T>

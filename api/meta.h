@@ -43,8 +43,8 @@ struct OwnerReference {
   std::optional<bool> controller, block_owner_deletion;
   bool operator==(const OwnerReference&) const = default;
 
+  template <class S = OwnerReference>
   static auto describe() {
-    using S = OwnerReference;
     return object(
         "Whom the garbage collector asks.",
         std::tuple{required("apiVersion", &S::api_version, ""), required("kind", &S::kind, ""),
@@ -74,8 +74,8 @@ struct ObjectMeta {
     return nullptr;
   }
 
+  template <class S = ObjectMeta>
   static auto describe() {
-    using S = ObjectMeta;
     return object(
         "metav1.ObjectMeta, the part that we use.",
         std::tuple{sparse("name", &S::name, ""), sparse("namespace", &S::ns, ""),
@@ -95,8 +95,8 @@ struct Condition {
   std::int64_t observed_generation = 0;
   bool operator==(const Condition&) const = default;
 
+  template <class S = Condition>
   static auto describe() {
-    using S = Condition;
     return object(
         "metav1.Condition.",
         std::tuple{

@@ -1,17 +1,19 @@
 #!/bin/bash
-# bench.sh [idle | clusters | holes | secrets] [FLAG...]: the manager against its budgets, in an API-only world; all by default.
+# bench.sh [idle | clusters | holes | secrets | snapshots] [FLAG...]: the manager against its budgets, in an API-only world; all
+# by default.
 # Started by ./dev bench. docs/benchmarks.md says what the numbers are.
 #   idle      sizes, start time, memory beside foreign Pods and paused clusters (bench.py; --idle SECONDS)
 #   clusters  0, 100, 1,000 three-member clusters with hollow members (bench_clusters.py; --sizes N,N --rest SECONDS)
 #   holes     a healthy cluster beside 100 whose etcd is a black hole (bench_clusters.py)
 #   secrets   memory beside 10,000 Secrets of other people (bench_secrets.py; --secrets N --size BYTES --rest SECONDS)
+#   snapshots the agent's speed and memory beside etcdctl and boto3 (bench_snapshots.py; --megabytes N --runs N)
 # ETCDOP_MANAGER: another binary than out/release/manager.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=cluster/env.sh
 . tools/cluster/env.sh
-parts="idle clusters holes secrets"
-case ${1:-} in idle | clusters | holes | secrets)
+parts="idle clusters holes secrets snapshots"
+case ${1:-} in idle | clusters | holes | secrets | snapshots)
   parts=$1
   shift
   ;;
@@ -37,6 +39,20 @@ in_a_world() {
   tools/cluster/apionly.sh down "$dir/world"
 }
 
+# of_snapshots FLAG...: needs no API server, but another client of the store.
+of_snapshots() {
+  local boto3=$CACHE/boto3-1.44.5 etcd
+  etcd=$(built "etcd-$ETCD_VERSION")
+  if [ ! -e "$boto3" ]; then
+    /usr/bin/python3 -m pip install --quiet --no-compile --root-user-action=ignore --target "$boto3.new" \
+      boto3==1.44.5 botocore==1.44.5 >&2
+    mv "$boto3.new" "$boto3"
+  fi
+  tools/cluster/build.sh versitygw >&2
+  ETCD=$etcd/etcd ETCDCTL=$etcd/etcdctl VERSITYGW=$(built versitygw)/versitygw \
+    /usr/bin/python3 tools/bench_snapshots.py --manager "$PWD/$manager" --boto3 "$boto3" "$@" || over=1
+}
+
 for part in $parts; do
   echo "== $part" >&2
   case $part in
@@ -44,6 +60,7 @@ for part in $parts; do
   clusters) in_a_world /usr/bin/python3 tools/bench_clusters.py --standin "$logs/standin" --logs "$logs" "$@" ;;
   holes) in_a_world /usr/bin/python3 tools/bench_clusters.py --standin "$logs/standin" --logs "$logs" --holes 100 "$@" ;;
   secrets) in_a_world /usr/bin/python3 tools/bench_secrets.py --log "$logs/manager-secrets.log" "$@" ;;
+  snapshots) of_snapshots "$@" ;;
   esac
 done
 exit "$over"

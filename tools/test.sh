@@ -81,6 +81,7 @@ else
   stage contract on_cluster test/integration/etcd_contract.sh
   stage chart on_cluster test/chart/chart_test.sh
   stage s3-contract on_cluster test/integration/s3_contract.sh
+  stage restores on_cluster test/integration/restores.sh
   stage kube-contract on_cluster test/integration/kube_contract.sh
   stage api-only on_cluster test/integration/run.sh
   stage cert-manager on_cluster test/e2e/certmanager.sh --renewals 1

@@ -28,8 +28,8 @@ struct LocalObjectReference {
   std::string name;
   bool operator==(const LocalObjectReference&) const = default;
 
+  template <class S = LocalObjectReference>
   static auto describe() {
-    using S = LocalObjectReference;
     return object("An object of the same namespace, by name.",
                   std::tuple{defaulted("name", &S::name, "Name of the object.")}, {},
                   {{"x-kubernetes-map-type", "atomic"}});
@@ -47,8 +47,8 @@ struct StorageSpec {
   std::optional<std::string> storage_class_name;  ///< "" means: no dynamic provisioning.
   bool operator==(const StorageSpec&) const = default;
 
+  template <class S = StorageSpec>
   static auto describe() {
-    using S = StorageSpec;
     return object(
         "Where a member keeps its data.",
         std::tuple{
@@ -69,8 +69,8 @@ struct AdditionalMetadata {
   std::map<std::string, std::string> labels, annotations;
   bool operator==(const AdditionalMetadata&) const = default;
 
+  template <class S = AdditionalMetadata>
   static auto describe() {
-    using S = AdditionalMetadata;
     return object(
         "Labels and annotations put on everything that is made for the cluster. They cannot "
         "override the operator's own.",
@@ -92,8 +92,8 @@ struct EtcdOptions {
   std::optional<std::int64_t> snapshot_count;
   bool operator==(const EtcdOptions&) const = default;
 
+  template <class S = EtcdOptions>
   static auto describe() {
-    using S = EtcdOptions;
     return object(
         "Flags of etcd. What is absent is left to etcd's own default.",
         std::tuple{
@@ -114,18 +114,24 @@ struct EtcdOptions {
 
 struct S3Location {
   std::string endpoint, bucket, key, region;
-  LocalObjectReference credentials_secret_ref;
+  LocalObjectReference credentials_secret_ref;  ///< Without a name: what the Pod itself is given.
+  std::optional<LocalObjectReference> ca_secret_ref;
   bool force_path_style = false;
   bool operator==(const S3Location&) const = default;
 
+  template <class S = S3Location>
   static auto describe() {
-    using S = S3Location;
     return object(
         "A place in an S3-compatible object store.",
         std::tuple{required("endpoint", &S::endpoint, "URL of the store.", {{"minLength", 1}}),
                    required("bucket", &S::bucket, "Name of the bucket.", {{"minLength", 1}}),
                    required("credentialsSecretRef", &S::credentials_secret_ref,
-                            "Secret with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."),
+                            "Secret with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and "
+                            "AWS_SESSION_TOKEN if they are temporary ones. Empty: credentials that "
+                            "the Pod is given by its ServiceAccount."),
+                   optional("caSecretRef", &S::ca_secret_ref,
+                            "Secret whose key ca.crt has the authorities (PEM) that the store's "
+                            "certificate may be of. Absent: the well-known ones."),
                    sparse("key", &S::key,
                           "To store: prefix of the object's key. To restore: key of the object."),
                    sparse("region", &S::region, "Region of the bucket; us-east-1 if absent."),
@@ -138,8 +144,8 @@ struct PvcLocation {
   std::string claim_name, sub_path;
   bool operator==(const PvcLocation&) const = default;
 
+  template <class S = PvcLocation>
   static auto describe() {
-    using S = PvcLocation;
     return object(
         "A place in a PersistentVolumeClaim of the same namespace.",
         std::tuple{required("claimName", &S::claim_name, "Name of the PersistentVolumeClaim.",
@@ -149,28 +155,84 @@ struct PvcLocation {
   }
 };
 
+struct EncryptionSpec {
+  LocalObjectReference key_secret_ref;
+  bool operator==(const EncryptionSpec&) const = default;
+
+  template <class S = EncryptionSpec>
+  static auto describe() {
+    return object(
+        "Snapshots that only who has their key can read: AES-256-GCM, before they leave the Pod.",
+        std::tuple{required("keySecretRef", &S::key_secret_ref,
+                            "Secret whose entry `key` is what snapshots are encrypted with: 32 "
+                            "random bytes, as they are, as 64 hex digits or as base64. What was "
+                            "encrypted is read with whichever of its entries is the right one, so "
+                            "that old keys stay in it under other names.")},
+        {{"has(self.keySecretRef.name) && size(self.keySecretRef.name) > 0",
+          "encryption.keySecretRef.name must name the Secret"}});
+  }
+};
+
 struct SnapshotLocation {
   std::optional<S3Location> s3;
   std::optional<PvcLocation> pvc;
+  std::optional<EncryptionSpec> encryption;
   bool operator==(const SnapshotLocation&) const = default;
 
+  template <class S = SnapshotLocation>
   static auto describe() {
-    using S = SnapshotLocation;
     return object("Where a snapshot lies: exactly one of s3 and pvc.",
-                  std::tuple{optional("s3", &S::s3, ""), optional("pvc", &S::pvc, "")},
+                  std::tuple{optional("s3", &S::s3, ""), optional("pvc", &S::pvc, ""),
+                             optional("encryption", &S::encryption, "")},
                   {{"has(self.s3) != has(self.pvc)", "exactly one of s3 and pvc must be set"}});
+  }
+};
+
+/// Of the Pods of agents that take, check and delete stored snapshots.
+struct AgentPodSpec {
+  std::optional<Json> resources, affinity, tolerations;  ///< core/v1, as they are.
+  NodeSelector node_selector;
+  std::string priority_class_name, service_account_name;
+  bool operator==(const AgentPodSpec&) const = default;
+
+  template <class S = AgentPodSpec>
+  static auto describe() {
+    return object(
+        "Where and how the Pods run that do the work.",
+        std::tuple{
+            optional("resources", &S::resources,
+                     "Resources of each container. 64Mi of memory are enough for a snapshot of any "
+                     "size; one that is verified needs as much as an etcd with its data.",
+                     core("ResourceRequirements")),
+            sparse("nodeSelector", &S::node_selector, "Labels of the nodes that may run them.",
+                   atomic_map()),
+            optional("affinity", &S::affinity, "Their affinity.", core("Affinity")),
+            optional("tolerations", &S::tolerations, "Taints that they tolerate.",
+                     list_of_core("Toleration")),
+            sparse("priorityClassName", &S::priority_class_name, "Their PriorityClass."),
+            sparse("serviceAccountName", &S::service_account_name,
+                   "Their ServiceAccount; the namespace's default if absent. Its token is given to "
+                   "them only where the object store has no credentialsSecretRef.")});
   }
 };
 
 struct RestoreSpec {
   SnapshotLocation source;
+  std::optional<std::int64_t> bump_revision;
   bool operator==(const RestoreSpec&) const = default;
 
+  template <class S = RestoreSpec>
   static auto describe() {
-    using S = RestoreSpec;
     return object(
         "The snapshot that the first member starts from.",
-        std::tuple{required("source", &S::source, "")},
+        std::tuple{
+            required("source", &S::source, ""),
+            optional("bumpRevision", &S::bump_revision,
+                     "By how much the revision is raised, 1000000000 if absent; all revisions "
+                     "before that count as compacted, so that clients that watched the old cluster "
+                     "read anew and never see a revision twice. More than the old cluster wrote "
+                     "since the snapshot. 0: the revision stays as it is in the snapshot.",
+                     {{"minimum", 0}, {"maximum", 999999999999999999}})},
         {{"!has(self.source.s3) || (has(self.source.s3.key) && size(self.source.s3.key) > 0)",
           "restore.source.s3.key must be set: it names the object to restore"},
          {"!has(self.source.pvc) || (has(self.source.pvc.subPath) && "

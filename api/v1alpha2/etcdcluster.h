@@ -25,8 +25,8 @@ struct IssuerReference {
   IssuerKind kind = IssuerKind::Issuer;
   bool operator==(const IssuerReference&) const = default;
 
+  template <class S = IssuerReference>
   static auto describe() {
-    using S = IssuerReference;
     return object("An issuer of cert-manager.",
                   std::tuple{required("name", &S::name, "Name of the issuer.", {{"minLength", 1}}),
                              defaulted("kind", &S::kind,
@@ -39,8 +39,8 @@ struct ClientCertManager {
   std::optional<IssuerReference> operator_client_issuer_ref;
   bool operator==(const ClientCertManager&) const = default;
 
+  template <class S = ClientCertManager>
   static auto describe() {
-    using S = ClientCertManager;
     return object("Lets cert-manager make the certificates of the client port.",
                   std::tuple{required("serverIssuerRef", &S::server_issuer_ref,
                                       "Issuer of the members' server certificate."),
@@ -57,8 +57,8 @@ struct OperatorManaged {
   std::int64_t certificate_duration_seconds = kCertificateSecondsDefault;
   bool operator==(const OperatorManaged&) const = default;
 
+  template <class S = OperatorManaged>
   static auto describe() {
-    using S = OperatorManaged;
     return object(
         "Lets the operator make an authority for this cluster and port, and certificates by it.",
         std::tuple{defaulted("certificateDurationSeconds", &S::certificate_duration_seconds,
@@ -74,8 +74,8 @@ struct ClientTls {
   std::optional<OperatorManaged> operator_managed;
   bool operator==(const ClientTls&) const = default;
 
+  template <class S = ClientTls>
   static auto describe() {
-    using S = ClientTls;
     return object(
         "TLS of the client port (2379): from Secrets of yours, from cert-manager, or from an "
         "authority that the operator makes.",
@@ -107,8 +107,8 @@ struct PeerCertManager {
   IssuerReference issuer_ref;
   bool operator==(const PeerCertManager&) const = default;
 
+  template <class S = PeerCertManager>
   static auto describe() {
-    using S = PeerCertManager;
     return object("Lets cert-manager make the certificate of the peer port.",
                   std::tuple{required("issuerRef", &S::issuer_ref,
                                       "Issuer of the members' peer certificate.")});
@@ -121,8 +121,8 @@ struct PeerTls {
   std::optional<OperatorManaged> operator_managed;
   bool operator==(const PeerTls&) const = default;
 
+  template <class S = PeerTls>
   static auto describe() {
-    using S = PeerTls;
     return object(
         "Mutual TLS of the peer port (2380): from a Secret of yours, from cert-manager, or from an "
         "authority that the operator makes.",
@@ -143,8 +143,8 @@ struct TlsSpec {
   std::optional<PeerTls> peer;
   bool operator==(const TlsSpec&) const = default;
 
+  template <class S = TlsSpec>
   static auto describe() {
-    using S = TlsSpec;
     return object("TLS of the client and of the peer port.",
                   std::tuple{optional("client", &S::client, ""), optional("peer", &S::peer, "")});
   }
@@ -155,8 +155,8 @@ struct AuthSpec {
   std::optional<LocalObjectReference> root_credentials_secret_ref;
   bool operator==(const AuthSpec&) const = default;
 
+  template <class S = AuthSpec>
   static auto describe() {
-    using S = AuthSpec;
     return object("Authentication of etcd's clients by user and password.",
                   std::tuple{sparse("enabled", &S::enabled, "Turns authentication on."),
                              optional("rootCredentialsSecretRef", &S::root_credentials_secret_ref,
@@ -169,8 +169,8 @@ struct BootstrapSpec {
   std::optional<RestoreSpec> restore;
   bool operator==(const BootstrapSpec&) const = default;
 
+  template <class S = BootstrapSpec>
   static auto describe() {
-    using S = BootstrapSpec;
     return object("What a new cluster starts from.",
                   std::tuple{optional("restore", &S::restore, "")});
   }
@@ -231,8 +231,8 @@ struct EtcdClusterSpec {
     };
   }
 
+  template <class S = EtcdClusterSpec>
   static auto describe() {
-    using S = EtcdClusterSpec;
     return object(
         "The etcd cluster that is wanted.",
         std::tuple{
@@ -298,8 +298,8 @@ struct ObservedSpec {
   std::optional<PodTemplate> pod_template;
   bool operator==(const ObservedSpec&) const = default;
 
+  template <class S = ObservedSpec>
   static auto describe() {
-    using S = ObservedSpec;
     return object(
         "The copy of the spec that is being worked towards.",
         std::tuple{required("replicas", &S::replicas, "Number of voting members."),
@@ -326,8 +326,8 @@ struct PendingMember {
   std::string since;  ///< RFC 3339: when it was decided on.
   bool operator==(const PendingMember&) const = default;
 
+  template <class S = PendingMember>
   static auto describe() {
-    using S = PendingMember;
     return object("A member on its way into the cluster.",
                   std::tuple{required("sequence", &S::sequence, "Its number, never used twice."),
                              required("name", &S::name, "Name of its EtcdMember."),
@@ -348,8 +348,8 @@ struct MemberReport {
   std::string alarm;  ///< kNoSpace or kCorrupt; empty: it has raised none that we know of.
   bool operator==(const MemberReport&) const = default;
 
+  template <class S = MemberReport>
   static auto describe() {
-    using S = MemberReport;
     return object(
         "One member of etcd.",
         std::tuple{
@@ -386,8 +386,8 @@ struct EtcdClusterStatus {
   std::vector<Condition> conditions;
   bool operator==(const EtcdClusterStatus&) const = default;
 
+  template <class S = EtcdClusterStatus>
   static auto describe() {
-    using S = EtcdClusterStatus;
     return object(
         "What was last seen of the cluster.",
         std::tuple{
@@ -437,8 +437,8 @@ struct EtcdCluster {
   EtcdClusterStatus status;
   bool operator==(const EtcdCluster&) const = default;
 
+  template <class S = EtcdCluster>
   static auto describe() {
-    using S = EtcdCluster;
     return object(
         "An etcd cluster.",
         std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
@@ -454,3 +454,7 @@ struct EtcdCluster {
 };
 
 }  // namespace etcdop::api::v1alpha2
+
+namespace etcdop::api {
+extern template struct Codec<v1alpha2::EtcdCluster>;
+}  // namespace etcdop::api

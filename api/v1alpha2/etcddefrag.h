@@ -30,8 +30,8 @@ struct DefragRule {
   std::string free_space_above, quota_usage_above, min_reclaim;
   bool operator==(const DefragRule&) const = default;
 
+  template <class S = DefragRule>
   static auto describe() {
-    using S = DefragRule;
     return object(
         "Which members are worth it. A member is defragmented if one of the thresholds says so.",
         std::tuple{
@@ -69,8 +69,8 @@ struct EtcdDefragSpec {
   std::optional<std::int32_t> ttl_seconds_after_finished;
   bool operator==(const EtcdDefragSpec&) const = default;
 
+  template <class S = EtcdDefragSpec>
   static auto describe() {
-    using S = EtcdDefragSpec;
     return object(
         "The cluster, and which of its members are to be defragmented.",
         std::tuple{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
@@ -91,8 +91,8 @@ struct DefragMemberStatus {
   std::int32_t attempts = 0;               ///< Written before each.
   bool operator==(const DefragMemberStatus&) const = default;
 
+  template <class S = DefragMemberStatus>
   static auto describe() {
-    using S = DefragMemberStatus;
     return object(
         "One member.",
         std::tuple{
@@ -121,8 +121,8 @@ struct EtcdDefragStatus {
 
   bool finished() const { return phase == kDefragComplete || phase == kDefragFailed; }
 
+  template <class S = EtcdDefragStatus>
   static auto describe() {
-    using S = EtcdDefragStatus;
     return object(
         "What became of the run.",
         std::tuple{
@@ -154,8 +154,8 @@ struct EtcdDefrag {
   EtcdDefragStatus status;
   bool operator==(const EtcdDefrag&) const = default;
 
+  template <class S = EtcdDefrag>
   static auto describe() {
-    using S = EtcdDefrag;
     return object("One defragmentation of the members of an etcd cluster.",
                   std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
                              sparse("status", &S::status, "")});
@@ -163,3 +163,7 @@ struct EtcdDefrag {
 };
 
 }  // namespace etcdop::api::v1alpha2
+
+namespace etcdop::api {
+extern template struct Codec<v1alpha2::EtcdDefrag>;
+}  // namespace etcdop::api

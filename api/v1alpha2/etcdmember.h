@@ -19,8 +19,8 @@ struct MemberTls {
   bool client_mtls = false, peer_auto_tls = false;
   bool operator==(const MemberTls&) const = default;
 
+  template <class S = MemberTls>
   static auto describe() {
-    using S = MemberTls;
     return object(
         "TLS of the member's ports, with the names of Secrets resolved.",
         std::tuple{
@@ -55,8 +55,8 @@ struct EtcdMemberSpec {
   std::optional<PodTemplate> pod_template;
   bool operator==(const EtcdMemberSpec&) const = default;
 
+  template <class S = EtcdMemberSpec>
   static auto describe() {
-    using S = EtcdMemberSpec;
     return object(
         "One member of an etcd cluster. The operator writes it; edit the EtcdCluster instead.",
         std::tuple{
@@ -104,8 +104,8 @@ struct EtcdMemberStatus {
   std::vector<Condition> conditions;
   bool operator==(const EtcdMemberStatus&) const = default;
 
+  template <class S = EtcdMemberStatus>
   static auto describe() {
-    using S = EtcdMemberStatus;
     return object(
         "What was last seen of the member.",
         std::tuple{sparse("memberID", &S::member_id, "etcd's id of the member, in hex."),
@@ -136,8 +136,8 @@ struct EtcdMember {
   EtcdMemberStatus status;
   bool operator==(const EtcdMember&) const = default;
 
+  template <class S = EtcdMember>
   static auto describe() {
-    using S = EtcdMember;
     return object("One member of an etcd cluster, made and deleted by the operator.",
                   std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
                              sparse("status", &S::status, "")});
@@ -145,3 +145,7 @@ struct EtcdMember {
 };
 
 }  // namespace etcdop::api::v1alpha2
+
+namespace etcdop::api {
+extern template struct Codec<v1alpha2::EtcdMember>;
+}  // namespace etcdop::api

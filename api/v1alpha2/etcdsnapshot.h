@@ -20,20 +20,38 @@ inline constexpr const char* kSnapshotStarted = "Started";
 inline constexpr const char* kSnapshotComplete = "Complete";
 inline constexpr const char* kSnapshotFailed = "Failed";
 
+/// Condition type, beside kReady; also the reason of one that is True.
+inline constexpr const char* kVerified = "Verified";
+inline constexpr const char* kVerifying = "Verifying";
+inline constexpr const char* kVerificationFailed = "VerificationFailed";
+/// On an EtcdSnapshot, and then on the Job that does it: which verification is asked for. Another
+/// text asks once more. It leaves spec alone: an edited spec may be of another place.
+inline constexpr const char* kVerifyAnnotation = "etcd-operator.cozystack.io/verify";
+/// What spec.verify asks for.
+inline constexpr const char* kVerifyOnce = "once";
+/// In the Pod of a Job that verifies.
+inline constexpr const char* kVerifyContainer = "verify-agent";
+
 /// Not fixed for ever: users of the reference apply edited manifests over snapshots that ended long
 /// ago, and those would be refused.
 struct EtcdSnapshotSpec {
   LocalObjectReference cluster_ref;
   SnapshotLocation destination;
+  bool verify = false;
+  std::optional<AgentPodSpec> pod;
   bool operator==(const EtcdSnapshotSpec&) const = default;
 
+  template <class S = EtcdSnapshotSpec>
   static auto describe() {
-    using S = EtcdSnapshotSpec;
     return object(
         "The cluster, and where its snapshot is to be stored. It cannot change while "
         "the snapshot is being taken, and changes nothing afterwards.",
         std::tuple{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
-                   required("destination", &S::destination, "")});
+                   required("destination", &S::destination, ""),
+                   sparse("verify", &S::verify,
+                          "Whether the stored snapshot is restored into a scratch volume, and "
+                          "compared with what the cluster had; it may be set at any time."),
+                   optional("pod", &S::pod, "")});
   }
 };
 
@@ -42,13 +60,13 @@ struct EtcdSnapshotSpec {
 struct SnapshotArtifact {
   std::string uri;
   std::int64_t size_bytes = 0;
-  std::string checksum, etcd_version, cluster_id, member_id;
+  std::string checksum, etcd_version, cluster_id, member_id, digest, key_id;
   std::optional<std::int64_t> revision, compact_revision, hash_kv, keys;
   std::optional<bool> auth_enabled;
   bool operator==(const SnapshotArtifact&) const = default;
 
+  template <class S = SnapshotArtifact>
   static auto describe() {
-    using S = SnapshotArtifact;
     return object(
         "The stored snapshot.",
         std::tuple{
@@ -64,10 +82,52 @@ struct SnapshotArtifact {
             optional("compactRevision", &S::compact_revision,
                      "The revision up to which history was compacted; -1: never."),
             optional("hashKV", &S::hash_kv, "etcd's HashKV of that member at that revision."),
-            optional("keys", &S::keys, "Number of keys in it."),
+            optional("keys", &S::keys, "Number of keys that the cluster had at that revision."),
+            sparse(
+                "digest", &S::digest,
+                "sha256: and 64 hex digits, over all keys at that revision with their values and "
+                "revisions."),
+            sparse("encryptionKeyID", &S::key_id,
+                   "Which key it is encrypted with: 16 hex digits; absent: it is not."),
             optional("authEnabled", &S::auth_enabled,
                      "Whether authentication is on in it: a cluster that is restored from it needs "
                      "spec.auth.")});
+  }
+};
+
+/// What was found when the stored snapshot was restored and compared.
+struct SnapshotVerification {
+  std::string request;  ///< Which one was asked for (kVerifyAnnotation).
+  std::int32_t attempts = 0;
+  std::string job_uid;
+  std::optional<std::string> time;  ///< RFC 3339
+  std::optional<std::int64_t> revision, hash_kv, keys, duration_seconds;
+  std::optional<std::string> proven_time;  ///< RFC 3339; no finding about the object came after it.
+  std::string failure;                     ///< How the last one that ended did; empty: well.
+  bool operator==(const SnapshotVerification&) const = default;
+
+  template <class S = SnapshotVerification>
+  static auto describe() {
+    return object(
+        "What was found when the stored snapshot was restored and compared with what the cluster "
+        "had.",
+        std::tuple{sparse("request", &S::request, "What asked for it."),
+                   sparse("attempts", &S::attempts,
+                          "How many Jobs were to be made for it, one after the other."),
+                   sparse("jobUID", &S::job_uid, "UID of the Job of this attempt."),
+                   optional("time", &S::time, "When it ended.", {{"format", "date-time"}}),
+                   optional("revision", &S::revision, "The revision at which both were compared."),
+                   optional("hashKV", &S::hash_kv, "etcd's HashKV of what was restored."),
+                   optional("keys", &S::keys, "Number of keys in what was restored."),
+                   optional("durationSeconds", &S::duration_seconds, "How long restoring took."),
+                   optional("provenTime", &S::proven_time,
+                            "When it was last found to be what the cluster had. It stays when a "
+                            "later one could not be carried out, and goes when one found what is "
+                            "stored to be gone, broken or another.",
+                            {{"format", "date-time"}}),
+                   sparse("failure", &S::failure,
+                          "Reason and message of the last one that ended, if it ended badly: also "
+                          "while the next is under way.")});
   }
 };
 
@@ -78,12 +138,13 @@ struct EtcdSnapshotStatus {
   std::string cluster_id;     ///< As the EtcdCluster had it when the snapshot began.
   std::int32_t attempts = 0;  ///< Written before each Job is made.
   std::string job_uid;        ///< Of the Job that was seen; empty: none of this attempt was.
+  std::optional<SnapshotVerification> verification;
   bool operator==(const EtcdSnapshotStatus&) const = default;
 
   bool finished() const { return phase == kSnapshotComplete || phase == kSnapshotFailed; }
 
+  template <class S = EtcdSnapshotStatus>
   static auto describe() {
-    using S = EtcdSnapshotStatus;
     return object(
         "What became of the snapshot.",
         std::tuple{sparse("phase", &S::phase, "Pending, Started, Complete or Failed."),
@@ -92,7 +153,8 @@ struct EtcdSnapshotStatus {
                           "etcd's id of the cluster that it is to be of, in hex."),
                    sparse("attempts", &S::attempts,
                           "How many Jobs were to be made for it, one after the other."),
-                   sparse("jobUID", &S::job_uid, "UID of the Job of this attempt.")});
+                   sparse("jobUID", &S::job_uid, "UID of the Job of this attempt."),
+                   optional("verification", &S::verification, "")});
   }
 };
 
@@ -101,6 +163,7 @@ struct EtcdSnapshot {
   static constexpr std::array columns{
       Column{"Cluster", "string", ".spec.clusterRef.name"},
       Column{"Phase", "string", ".status.phase"},
+      Column{"Verified", "string", ".status.conditions[?(@.type==\"Verified\")].status"},
       Column{"Age", "date", ".metadata.creationTimestamp"},
       Column{"Reason", "string", ".status.conditions[?(@.type==\"Ready\")].reason", 1},
       Column{"URI", "string", ".status.artifact.uri", 1},
@@ -111,8 +174,24 @@ struct EtcdSnapshot {
   EtcdSnapshotStatus status;
   bool operator==(const EtcdSnapshot&) const = default;
 
+  /// Which verification is asked for; empty: none.
+  std::string asked() const {
+    const auto found = metadata.annotations.find(kVerifyAnnotation);
+    if (found != metadata.annotations.end() && !found->second.empty()) return found->second;
+    return spec.verify ? kVerifyOnce : "";
+  }
+  /// Whether a verification is under way, or yet to begin. What has begun ends, asked for or not.
+  bool verifying() const {
+    if (status.phase != kSnapshotComplete) return false;
+    const auto& last = status.verification;
+    if (last && !last->time) return true;
+    return !asked().empty() && (!last || last->request != asked());
+  }
+  /// Whether nothing is left to be done about it.
+  bool settled() const { return status.finished() && !verifying(); }
+
+  template <class S = EtcdSnapshot>
   static auto describe() {
-    using S = EtcdSnapshot;
     return object(
         "One snapshot of an etcd cluster. It is stored once; what is stored stays when this object "
         "is deleted.",
@@ -130,3 +209,7 @@ struct EtcdSnapshot {
 };
 
 }  // namespace etcdop::api::v1alpha2
+
+namespace etcdop::api {
+extern template struct Codec<v1alpha2::EtcdSnapshot>;
+}  // namespace etcdop::api

@@ -60,9 +60,11 @@ inline constexpr const char* kAttemptAnnotation = "etcd-operator.cozystack.io/at
 // The Pod of a snapshot's Job.
 inline constexpr const char* kAgentContainer = "snapshot-agent";
 
-// The member's Pod.
+// The member's Pod; the last two containers, before etcd, where it starts from a snapshot.
 inline constexpr const char* kEtcdContainer = "etcd";
 inline constexpr const char* kDataVolume = "data";
+inline constexpr const char* kInstallToolsContainer = "install-tools";
+inline constexpr const char* kRestoreContainer = "restore";
 inline constexpr std::int32_t kClientPort = 2379;
 inline constexpr std::int32_t kPeerPort = 2380;
 inline constexpr std::int32_t kMetricsPort = 2381;  ///< Also health; plain HTTP always.
@@ -110,6 +112,7 @@ inline constexpr const char* kNotRedundant = "NotRedundant";    ///< Of a drain'
 inline constexpr const char* kCertificateRenewed = "CertificateRenewed";
 inline constexpr const char* kAuthEnabled = "AuthEnabled";
 inline constexpr const char* kPasswordChanged = "PasswordChanged";
+inline constexpr const char* kRestored = "Restored";  ///< Of a first member, from a snapshot.
 
 // Reasons that the reference has, too: EtcdCluster.
 inline constexpr const char* kCertManagerNotInstalled = "CertManagerNotInstalled";
@@ -164,6 +167,8 @@ inline constexpr const char* kCertificateNotInUse = "CertificateNotInUse";
 inline constexpr const char* kAuthorityChanged = "AuthorityChanged";
 inline constexpr const char* kAuthorityLost = "AuthorityLost";
 inline constexpr const char* kCertificatesInUse = "CertificatesInUse";
+inline constexpr const char* kRestoring = "Restoring";
+inline constexpr const char* kRestoreFailed = "RestoreFailed";
 // EtcdDefrag; the first two are the reference's.
 inline constexpr const char* kClusterNotHealthy = "ClusterNotHealthy";
 inline constexpr const char* kClusterNotFound = "ClusterNotFound";
@@ -190,6 +195,7 @@ inline constexpr const char* kDestinationAccessDenied = "DestinationAccessDenied
 inline constexpr const char* kDestinationClockSkewed = "DestinationClockSkewed";
 inline constexpr const char* kDestinationFailed = "DestinationFailed";
 inline constexpr const char* kBucketNotFound = "BucketNotFound";
+inline constexpr const char* kEncryptionKeyInvalid = "EncryptionKeyInvalid";
 // EtcdMember.
 inline constexpr const char* kCrashLooping = "CrashLooping";
 inline constexpr const char* kDataLost = "DataLost";

@@ -70,8 +70,8 @@ struct PodTemplate {
   std::optional<Json> spec;  ///< Of core/v1 PodSpec, in part.
   bool operator==(const PodTemplate&) const = default;
 
+  template <class S = PodTemplate>
   static auto describe() {
-    using S = PodTemplate;
     return object(
         "What is merged into each Pod when it is made, as by kubectl patch --type=strategic: lists "
         "of "

@@ -31,6 +31,7 @@ class Boot {
     if (dir.corrupt) return "walpb: crc mismatch";
     Failure failure;
     if (!dir.owner) failure = process_.flags.existing ? join() : found();
+    else if (dir.restored && dir.entries.empty()) begin_restored();
     return failure ? failure : check_version();
   }
 
@@ -179,8 +180,19 @@ class Boot {
     for (const Member& member : remote.members)
       if (member.id == id && !member.client_urls.empty())
         return "member " + etcd::to_hex(id) + " has already been bootstrapped";
-    be_born(id);
+    const auto founders = listed();
+    std::set<etcd::MemberId> ids;
+    for (const auto& [founder, member] : founders) ids.insert(founder);
+    process_.dir->owner = {.cluster = cluster_id(ids), .member = id};
+    be_born(founders, process_.flags.token, process_.flags.name);
     return std::nullopt;
+  }
+
+  /// Its flags do not matter any more.
+  void begin_restored() {
+    const Restored& from = *process_.dir->restored;
+    process_.dir->applied.begin_with(from.image);
+    be_born(from.founders, from.token, from.name);
   }
 
   static Change add(const Member& member) {
@@ -190,19 +202,18 @@ class Boot {
     return change;
   }
 
-  void be_born(etcd::MemberId id) {
-    const auto founders = listed();
-    std::set<etcd::MemberId> ids;
-    for (const auto& [founder, member] : founders) ids.insert(founder);
+  void be_born(const std::map<etcd::MemberId, Member>& founders, const std::string& token,
+               const std::string& name) {
     DataDir& dir = *process_.dir;
-    dir.owner = {.cluster = cluster_id(ids), .member = id};
     Cluster& cluster = world_.cluster_of(process_);
     world_.births.push_back({.cluster = cluster.id,
-                             .token = process_.flags.token,
-                             .name = process_.flags.name,
-                             .when = world_.executor.now()});
-    world_.tell(process_, "is born, cluster " + etcd::to_hex(cluster.id));
-    if (cluster.written[id] > founders.size()) cluster.void_guarantees = true;
+                             .token = token,
+                             .name = name,
+                             .when = world_.executor.now(),
+                             .from = dir.restored});
+    world_.tell(process_, "is born, cluster " + etcd::to_hex(cluster.id) +
+                              (dir.restored ? ", restored" : ""));
+    if (cluster.written[dir.owner->member] > founders.size()) cluster.void_guarantees = true;
     const bool known = cluster.agreed.size() >= founders.size();
     std::size_t index = 0;
     for (const auto& [founder, member] : founders) {

@@ -165,7 +165,15 @@ bool DataRequest::range(const std::string& question, std::string& answer) {
   fill(found);
   const auto all = store.range(asked.key(), asked.range_end(), asked.revision());
   found.set_count(static_cast<std::int64_t>(all.size()));
+  if (asked.count_only()) {
+    answer = found.SerializeAsString();
+    return true;
+  }
   for (const auto& [key, version] : all) {
+    if (found.kvs_size() == asked.limit() && asked.limit() > 0) {
+      found.set_more(true);
+      break;
+    }
     auto* one = found.add_kvs();
     one->set_key(key);
     one->set_value(version->value);
@@ -266,7 +274,8 @@ bool DataRequest::hash_kv(const std::string& question, std::string& answer) {
 
 Result<std::string> DataRequest::snapshot() {
   if (!reach(Instant::max()) || !must_be_root_of_database()) return error_;
-  const std::string image = asked_->dir->applied.store.image();
+  const Applied& applied = asked_->dir->applied;
+  const std::string image = to_bytes({applied.store, applied.users, applied.alarms, applied.minor});
   if (!pause(1ms, 20ms)) return error_;
   status_.code = 0;
   return image;

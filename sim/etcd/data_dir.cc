@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/etcd/flags.h"
+#include "sim/etcd/ids.h"
 
 namespace etcdop::sim {
 namespace {
@@ -139,6 +140,13 @@ Taken Applied::change_users(const Change& change, const etcd::VersionFacts& fact
   return taken;
 }
 
+void Applied::begin_with(const Image& image) {
+  store = image.store;
+  users = image.users;
+  alarms = image.alarms;
+  minor = image.minor;
+}
+
 std::vector<etcd::MemberId> Applied::voters() const {
   std::vector<etcd::MemberId> ids;
   for (const auto& [id, member] : members)
@@ -174,6 +182,43 @@ std::shared_ptr<DataDir> copy(const DataDir& dir) {
 void wipe(DataDir& dir) {
   check(!dir.in_use, "no process runs on a volume that is wiped");
   dir = DataDir{};
+}
+
+Result<std::shared_ptr<DataDir>> rebuilt(std::string_view snapshot, const RestoreFlags& wanted) {
+  auto image = image_of(snapshot);
+  if (!image) return Error{Code::Corrupt, "expected sha256 [...], got [...]"};
+  auto flags =
+      parse_flags({"etcd", "--name=" + wanted.name, "--initial-cluster=" + wanted.initial_cluster,
+                   "--initial-cluster-token=" + wanted.token,
+                   "--initial-advertise-peer-urls=" + wanted.peer_urls},
+                  {});
+  auto made = std::make_shared<Restored>(Restored{
+      .image = std::move(*image), .founders = {}, .token = wanted.token, .name = wanted.name});
+  std::optional<etcd::MemberId> self;
+  std::set<etcd::MemberId> ids;
+  for (const Flags::Listed& one : flags->initial_cluster) {
+    const etcd::MemberId id = founding_id(one.peer_urls, wanted.token);
+    if (one.name == wanted.name && one.peer_urls == flags->peer_urls) self = id;
+    ids.insert(id);
+    made->founders[id] = {.id = id,
+                          .name = one.name,
+                          .peer_urls = one.peer_urls,
+                          .client_urls = {},
+                          .learner = false};
+  }
+  if (!self)
+    return Error{Code::Invalid, "couldn't find local name \"" + wanted.name +
+                                    "\" in the initial cluster configuration"};
+  if (wanted.bump_revision > 0) made->image.store.bump(wanted.bump_revision);
+  auto dir = empty_data_dir();
+  dir->owner = {.cluster = cluster_id(ids), .member = *self};
+  dir->restored = std::move(made);
+  return dir;
+}
+
+void move_into(DataDir& dir, const DataDir& from) {
+  check(!dir.in_use && !dir.owner, "nothing is moved over a member's data");
+  dir = from;
 }
 
 void corrupt(DataDir& dir) { dir.corrupt = true; }

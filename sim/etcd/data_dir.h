@@ -10,6 +10,7 @@
 
 #include "etcd/member.h"
 #include "etcd/version_facts.h"
+#include "sim/etcd/image.h"
 #include "sim/etcd/net.h"
 #include "sim/etcd/store.h"
 #include "sim/etcd/users.h"
@@ -86,6 +87,8 @@ struct Applied {
   Taken take(const Entry&, const Flags&, const etcd::VersionFacts&);
   /// Whether a put of so much fits. Source: storage/quota.go.
   bool has_room(const std::string& key, const std::string& value, const Flags&) const;
+  /// Before the first entry.
+  void begin_with(const Image&);
   std::vector<etcd::MemberId> voters() const;
   bool votes(etcd::MemberId) const;
   bool learns(etcd::MemberId) const;
@@ -94,6 +97,13 @@ struct Applied {
   Taken write(const Change&, const Flags&);
   Taken change_alarms(const Change&);
   Taken change_users(const Change&, const etcd::VersionFacts&);
+};
+
+/// What a data dir was rebuilt from, with whom it begins.
+struct Restored {
+  Image image;  ///< With the higher revision, if that was asked for.
+  std::map<etcd::MemberId, etcd::Member> founders;
+  std::string token, name;
 };
 
 struct DataDir {
@@ -105,6 +115,8 @@ struct DataDir {
   std::optional<Owner> owner;
   std::uint64_t term = 0, commit = 0;
   Entries entries;  ///< Index 1 is the first.
+  /// What was there before the first entry; null: nothing. Its first start is a birth.
+  std::shared_ptr<const Restored> restored;
   Applied applied;
   bool corrupt = false;  ///< The next start fails.
   bool copied = false;   ///< It may have forgotten what it promised: raft's guarantees are void.

@@ -22,6 +22,7 @@ namespace etcdop::sim {
 /// What one member keeps over restarts: its identity, its log, its copy of the membership. Belongs
 /// to a volume, which shares it with the process that runs on it.
 struct DataDir;
+struct Restored;
 struct EtcdWorld;
 class Users;
 std::shared_ptr<DataDir> empty_data_dir();
@@ -29,6 +30,17 @@ std::shared_ptr<DataDir> empty_data_dir();
 std::shared_ptr<DataDir> copy(const DataDir&);
 /// The volume is new again. No process may run on it.
 void wipe(DataDir&);
+/// What `etcdutl snapshot restore` is told.
+struct RestoreFlags {
+  std::string name, initial_cluster, token, peer_urls;
+  std::int64_t bump_revision = 0;  ///< With --mark-compacted; 0: neither.
+};
+/// The data that it makes of such a file: of a new cluster, with the keys, users and alarms of the
+/// old one, and nobody's member but the list's. Corrupt: the file is not whole, or none.
+/// Source: etcdutl/snapshot/v3_snapshot.go.
+Result<std::shared_ptr<DataDir>> rebuilt(std::string_view snapshot, const RestoreFlags&);
+/// A rename of `member/`. The volume has none.
+void move_into(DataDir&, const DataDir& from);
 /// The next start fails, as on a damaged log: exit 1.
 void corrupt(DataDir&);
 /// That key's newest value is another one, and nobody notices, as by a bit that fell over.
@@ -44,9 +56,8 @@ void falsify(DataDir&, const std::string& key);
 /// reconfiguration and the 5 s of health by version; a store of keys with their history (store.h
 /// says how its size is counted), compaction, defragmentation, the quota and both alarms.
 ///
-/// Not modelled, and ends the test where it is asked for: MemberUpdate, snapshots,
-/// downgrades, transactions, leases, watches, flags that no Pod of ours has. Of TLS, only what
-/// Options::admits says.
+/// Not modelled, and ends the test where it is asked for: MemberUpdate, downgrades, transactions,
+/// leases, watches, flags that no Pod of ours has. Of TLS, only what Options::admits says.
 ///
 /// Caveats, as in etcd: a process listens long before it serves, and what it is asked meanwhile
 /// waits; one that restarts serves only after its cluster has a leader. A joiner's name is in the
@@ -152,11 +163,13 @@ class EtcdNet {
   /// whether that is root's password.
   bool asks_users(etcd::ClusterId) const;
   bool has_password(etcd::ClusterId, const Secret&) const;
-  /// Every birth (a data dir that was started as `new`): cluster, token, address, in order.
+  /// Every birth: cluster, token, name, in order. A data dir was started as `new`, or for the first
+  /// time after it was rebuilt from a snapshot.
   struct Birth {
     etcd::ClusterId cluster;
     std::string token, name;
     Instant when;
+    std::shared_ptr<const Restored> from = nullptr;  ///< Null: from nothing.
   };
   const std::vector<Birth>& births() const;
   /// Whose data a dir holds; nullopt: none.

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/etcd/clients.h"
-#include "sim/etcd/store.h"
+#include "sim/etcd/image.h"
 #include "sim/scheduler.h"
 #include "test/support/virtual_wall_clock.h"
 
@@ -71,6 +71,25 @@ class Net : public ::testing::Test {
     for (int i = 0; i < count; ++i) names_[name(i)] = address(i);
     for (int i = 0; i < count; ++i) start(i, {.listed = count, .version = version});
     for (int i = 0; i < count; ++i) await(i);
+  }
+  /// Of the first member.
+  std::string image() {
+    std::string out;
+    auto taken = client(0)->snapshot([&](std::string_view piece) {
+      out += piece;
+      return Result<Done>(Done{});
+    });
+    EXPECT_TRUE(taken);
+    return out;
+  }
+  /// That member's data is from then on what is rebuilt from its own image.
+  void restore(int i, const RestoreFlags& flags) {
+    auto dir = rebuilt(image(), flags);
+    ASSERT_TRUE(dir);
+    net_.kill(address(i));
+    dirs_[i] = *dir;
+    start(i, {});
+    await(i);
   }
   /// As voters; the first member adds them.
   void join(int i, const std::string& version = "3.6.16") {
@@ -407,22 +426,71 @@ TEST_F(Net, AnImageSaysWhatItsMemberHad) {
     found(1);
     for (const std::uint64_t value : {1U, 2U, 3U})
       EXPECT_TRUE(net_.put(world_, address(0), value == 2 ? "b" : "a", value));
-    std::string image;
-    auto taken = client(0)->snapshot([&](std::string_view piece) {
-      image += piece;
-      return Result<Done>(Done{});
-    });
-    ASSERT_TRUE(taken);
+    std::string bytes = image();
     auto hash = client(0)->hash_kv(0);
-    auto held = Store::from_image(image);
+    auto held = image_of(bytes);
     ASSERT_TRUE(hash && held);
-    EXPECT_EQ(held->revision(), 4);
-    EXPECT_EQ(held->hash(4), hash->hash);
-    EXPECT_EQ(held->range("a", "", 0).front().version->value, "3");
-    EXPECT_EQ(held->image(), image) << "the same again";
-    image[100] ^= 1;
-    EXPECT_TRUE(Store::from_image(image).failed_with(Code::Corrupt));
+    EXPECT_EQ(held->store.revision(), 4);
+    EXPECT_EQ(held->store.hash(4), hash->hash);
+    EXPECT_EQ(held->store.range("a", "", 0).front().version->value, "3");
+    EXPECT_EQ(to_bytes(*held), bytes) << "the same again";
+    bytes[100] ^= 1;
+    EXPECT_TRUE(image_of(bytes).failed_with(Code::Corrupt));
   });
+}
+
+TEST_F(Net, WhatIsRebuiltFromAnImageIsANewClusterWithTheOldKeys) {
+  run([&] {
+    found(1);
+    for (const std::uint64_t value : {1U, 2U, 3U})
+      EXPECT_TRUE(net_.put(world_, address(0), value == 2 ? "b" : "a", value));
+    const auto before = truth(0);
+    restore(0, {.name = name(0),
+                .initial_cluster = list(1),
+                .token = "another",
+                .peer_urls = url(0),
+                .bump_revision = 1000});
+    EXPECT_NE(truth(0).cluster, before.cluster);
+    EXPECT_EQ(net_.births().size(), 2U);
+    EXPECT_TRUE(net_.births().back().from) << "that was a birth";
+    EXPECT_EQ(*net_.get(world_, address(0), "a"), 3U);
+    auto status = client(0)->hash_kv(0);
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->compacted, 1004);
+    EXPECT_EQ(image_of(image())->store.revision(), 1004);
+    // Whoever joins has all that, too; and who starts again is not born again.
+    join(1);
+    EXPECT_EQ(*net_.get(world_, address(1), "b"), 2U);
+    net_.kill(address(0));
+    start(0, {});
+    await(0);
+    EXPECT_EQ(net_.births().size(), 2U);
+  });
+}
+
+TEST_F(Net, ARestoreWithoutABumpKeepsTheRevisionAndTheHistory) {
+  run([&] {
+    found(1);
+    EXPECT_TRUE(net_.put(world_, address(0), "a", 1) && net_.put(world_, address(0), "a", 2));
+    auto before = client(0)->hash_kv(0);
+    restore(0, {.name = name(0), .initial_cluster = list(1), .token = "u", .peer_urls = url(0)});
+    auto after = client(0)->hash_kv(0);
+    ASSERT_TRUE(before && after);
+    EXPECT_EQ(after->hash, before->hash);
+    EXPECT_EQ(after->compacted, before->compacted);
+  });
+}
+
+TEST_F(Net, WhatCannotBeRebuiltIsSaid) {
+  const RestoreFlags good{
+      .name = "m0", .initial_cluster = list(1), .token = "t", .peer_urls = url(0)};
+  std::string bytes = to_bytes({});
+  EXPECT_TRUE(rebuilt(bytes, good));
+  RestoreFlags other = good;
+  other.name = "m1";
+  EXPECT_TRUE(rebuilt(bytes, other).failed_with(Code::Invalid));
+  bytes.pop_back();
+  EXPECT_TRUE(rebuilt(bytes, good).failed_with(Code::Corrupt));
 }
 
 TEST_F(Net, OfTwoVotersTheLeaderRemovesItself) {

@@ -22,6 +22,12 @@ void believe(Process& process, etcd::MemberId leader) {
   if (leader.value != 0) ++process.elections;
 }
 
+/// A member that has nothing gets what was there before the log, too.
+void take_base(DataDir& to, const DataDir& from) {
+  to.restored = from.restored;
+  to.applied.begin_with(from.restored->image);
+}
+
 }  // namespace
 
 /// What a candidate would get.
@@ -281,6 +287,7 @@ bool EtcdWorld::replicate(Cluster& cluster, Process& leader, Process& follower,
     if (!follower.data_at)
       follower.data_at = executor.now() + snapshot_takes + dice.between(5ms, 50ms);
     if (executor.now() < *follower.data_at) return true;
+    if (from.restored) take_base(to, from);
   }
   std::uint64_t& match = leader.match[follower.id()];
   const std::uint64_t same = to.shared_with(from);

@@ -1,11 +1,10 @@
 #include "sim/etcd/store.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <utility>
+
+#include "sim/etcd/words.h"
 
 namespace etcdop::sim {
 
@@ -116,77 +115,23 @@ std::uint32_t Store::hash(std::int64_t revision) const {
   return sum;
 }
 
-namespace {
-
-constexpr std::string_view kMagic = "simulated etcd 1\n";
-constexpr std::size_t kPage = 4096, kSum = 32;
-
-std::string sha256(std::string_view bytes) {
-  std::string sum(kSum, 0);
-  (void)EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(sum.data()),
-                   nullptr, EVP_sha256(), nullptr);
-  return sum;
-}
-
-/// Numbers and strings one after the other, each number ended by a blank.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : left_(bytes) {}
-  std::int64_t number() {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), value);
-    good_ = good_ && error == std::errc() && end != left_.data() + left_.size() && *end == ' ';
-    if (good_) left_.remove_prefix(static_cast<std::size_t>(end - left_.data()) + 1);
-    return good_ ? value : 0;
-  }
-  std::string string() {
-    const auto size = static_cast<std::size_t>(number());
-    good_ = good_ && size <= left_.size();
-    if (!good_) return {};
-    std::string value(left_.substr(0, size));
-    left_.remove_prefix(size);
-    return value;
-  }
-  bool good() const { return good_; }
-
- private:
-  std::string_view left_;
-  bool good_ = true;
-};
-
-void write(std::string& out, std::int64_t number) { out += std::to_string(number) + " "; }
-void write(std::string& out, const std::string& text) {
-  write(out, static_cast<std::int64_t>(text.size()));
-  out += text;
-}
-
-}  // namespace
-
-std::string Store::image() const {
-  std::string out(kMagic);
-  write(out, revision_);
-  write(out, compacted_);
-  write(out, static_cast<std::int64_t>(keys_.size()));
+void Store::write(std::string& out) const {
+  write_word(out, revision_);
+  write_word(out, compacted_);
+  write_word(out, static_cast<std::int64_t>(keys_.size()));
   for (const auto& [key, versions] : keys_) {
-    write(out, key);
-    write(out, static_cast<std::int64_t>(versions.size()));
+    write_word(out, key);
+    write_word(out, static_cast<std::int64_t>(versions.size()));
     for (const Version& version : versions) {
       for (const std::int64_t number :
            {version.revision, version.created, version.count, std::int64_t{version.gone}})
-        write(out, number);
-      write(out, version.value);
+        write_word(out, number);
+      write_word(out, version.value);
     }
   }
-  out.resize((out.size() + kPage - 1) / kPage * kPage, '\0');
-  return out + sha256(out);
 }
 
-Result<Store> Store::from_image(std::string_view bytes) {
-  const Error corrupt{Code::Corrupt, "no image of a simulated etcd, or not the whole"};
-  if (bytes.size() % 512 != kSum || !bytes.starts_with(kMagic)) return corrupt;
-  const std::string_view file = bytes.substr(0, bytes.size() - kSum);
-  if (sha256(file) != bytes.substr(file.size())) return corrupt;
-  Reader reader(file.substr(kMagic.size()));
+Store Store::read(WordReader& reader) {
   Store store;
   store.revision_ = reader.number();
   store.compacted_ = reader.number();
@@ -203,8 +148,18 @@ Result<Store> Store::from_image(std::string_view bytes) {
       store.add(key, versions, std::move(version));
     }
   }
-  if (!reader.good()) return corrupt;
   return store;
+}
+
+std::int64_t Store::newest_key() const {
+  std::int64_t newest = 0;
+  for (const auto& [key, versions] : keys_) newest = std::max(newest, versions.back().revision);
+  return newest;
+}
+
+void Store::bump(std::int64_t by) {
+  revision_ = newest_key() + by;
+  (void)compact(revision_);
 }
 
 bool Store::operator==(const Store& other) const {

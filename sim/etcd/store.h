@@ -14,6 +14,8 @@
 
 namespace etcdop::sim {
 
+class WordReader;
+
 /// Why etcd refuses, as gRPC has it; code 0: it does not.
 struct Refusal {
   int code = 0;
@@ -65,10 +67,14 @@ class Store {
   Refusal must_have(std::int64_t revision) const;
   /// Of all that is kept of the versions up to that one. Equal in members that compacted alike.
   std::uint32_t hash(std::int64_t revision) const;
-  /// A deterministic file of all that, with its sha256 at the end: its size % 512 is 32.
-  std::string image() const;
-  /// Corrupt: it is none, or not whole.
-  static Result<Store> from_image(std::string_view);
+  /// Of the versions that are kept; 0: there is none.
+  std::int64_t newest_key() const;
+  /// `etcdutl snapshot restore --bump-revision --mark-compacted`: the revision is higher by so
+  /// much than the newest key's, and all before that is compacted. Source:
+  /// etcdutl/snapshot/v3_snapshot.go.
+  void bump(std::int64_t by);
+  void write(std::string& out) const;
+  static Store read(WordReader&);
   /// Keys and history; not the file, which is each member's own.
   bool operator==(const Store&) const;
 

@@ -1,5 +1,7 @@
 #include "sim/etcd/users.h"
 
+#include "sim/etcd/words.h"
+
 namespace etcdop::sim {
 namespace {
 constexpr const char* kRoot = "root";  // The user's name and the role's.
@@ -57,6 +59,31 @@ Refusal Users::may_touch_keys(const Caller& caller) const {
   if (caller.revision < revision_)
     return refused("revision of auth store is old", kInvalidArgument);
   return may_administer(caller);
+}
+
+void Users::write(std::string& out) const {
+  write_word(out, std::int64_t{enabled_});
+  write_word(out, static_cast<std::int64_t>(revision_));
+  write_word(out, static_cast<std::int64_t>(users_.size()));
+  for (const auto& [name, user] : users_) {
+    write_word(out, name);
+    write_word(out, user.password.reveal());
+    write_word(out, static_cast<std::int64_t>(user.roles.size()));
+    for (const std::string& role : user.roles) write_word(out, role);
+  }
+}
+
+Users Users::read(WordReader& reader) {
+  Users out;
+  out.enabled_ = reader.number() != 0;
+  out.revision_ = static_cast<std::uint64_t>(reader.number());
+  for (std::int64_t left = reader.number(); reader.good() && left > 0; --left) {
+    User& user = out.users_[reader.string()];
+    user.password = Secret(reader.string());
+    for (std::int64_t roles = reader.number(); reader.good() && roles > 0; --roles)
+      user.roles.insert(reader.string());
+  }
+  return out;
 }
 
 bool Users::is_root(const std::string& name) const {

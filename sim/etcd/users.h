@@ -30,6 +30,9 @@ class Users {
   Refusal check_password(const std::string& name, const Secret& password) const;
   Refusal may_administer(const Caller&) const;
   Refusal may_touch_keys(const Caller&) const;
+  /// A real one keeps a hash of each password.
+  void write(std::string& out) const;
+  static Users read(WordReader&);
   bool operator==(const Users&) const = default;
 
  private:

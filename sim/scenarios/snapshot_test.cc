@@ -2,7 +2,7 @@
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "sim/api/jobs.h"
-#include "sim/etcd/store.h"
+#include "sim/etcd/image.h"
 #include "sim/scenarios/scenario.h"
 
 namespace etcdop::sim {
@@ -94,7 +94,7 @@ TEST_F(ScenarioOfSnapshots, OneIsStoredAndToldOf) {
   EXPECT_EQ(artifact->etcd_version, "3.6.16");
   EXPECT_EQ(artifact->cluster_id, to_hex(etcd_id()));
   EXPECT_NE(artifact->member_id, to_hex(leader().member)) << "a follower has the time";
-  EXPECT_EQ(Store::from_image(bytes())->hash(*artifact->revision), *artifact->hash_kv);
+  EXPECT_EQ(image_of(bytes())->store.hash(*artifact->revision), *artifact->hash_kv);
   EXPECT_EQ(made(kJobs), 1U);
   world.must_converge(2min);
   world.run_for(10min);

@@ -256,8 +256,7 @@ Result<Tag> ObjectStore::Door::put(const std::string& key, std::string_view byte
     return refuse(call, 412, "PreconditionFailed", "If-None-Match did not hold.");
   const Tag tag = tag_of(bytes);
   if (!strikes(StoreFault::Forgets, call))
-    (*bucket)->objects[key] = {
-        .bytes = kept(call, bytes), .tag = tag, .metadata = options.metadata};
+    store_.keep(name_, key, {.bytes = kept(call, bytes), .tag = tag, .metadata = options.metadata});
   return leave(call, told(call, tag));
 }
 
@@ -343,7 +342,7 @@ Result<Tag> ObjectStore::Door::complete(const s3::Upload& upload,
   (*bucket)->uploads.erase(upload.id);
   if (!strikes(StoreFault::Forgets, call)) {
     object.bytes = kept(call, object.bytes);
-    (*bucket)->objects[upload.key] = std::move(object);
+    store_.keep(name_, upload.key, std::move(object));
   }
   return leave(call, told(call, tag));
 }
@@ -458,7 +457,18 @@ StoredObject* ObjectStore::look(const std::string& bucket_name, const std::strin
 
 void ObjectStore::put(const std::string& bucket_name, const std::string& key, StoredObject object) {
   object.tag = tag_of(object.bytes);
+  keep(bucket_name, key, std::move(object));
+}
+
+void ObjectStore::keep(const std::string& bucket_name, const std::string& key,
+                       StoredObject object) {
+  ever_[{bucket_name, key}].push_back(object.bytes);
   buckets_.at(bucket_name).objects[key] = std::move(object);
+}
+
+const std::vector<std::string>& ObjectStore::ever(const std::string& bucket_name,
+                                                  const std::string& key) {
+  return ever_[{bucket_name, key}];
 }
 
 void ObjectStore::remove(const std::string& bucket_name, const std::string& key) {

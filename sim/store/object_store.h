@@ -85,6 +85,8 @@ class ObjectStore {
 
   /// Null if there is none.
   StoredObject* look(const std::string& bucket, const std::string& key);
+  /// What has been there at some time, the oldest first.
+  const std::vector<std::string>& ever(const std::string& bucket, const std::string& key);
   /// As a person writes there, whatever was there before; removes it likewise.
   void put(const std::string& bucket, const std::string& key, StoredObject);
   void remove(const std::string& bucket, const std::string& key);
@@ -111,12 +113,14 @@ class ObjectStore {
   };
   static constexpr auto kFaults = static_cast<std::size_t>(StoreFault::kCount);
   bool strikes(StoreFault, int part);
+  void keep(const std::string& bucket, const std::string& key, StoredObject);
   const Bucket& bucket(const std::string&) const;
 
   Executor& executor_;
   Dice dice_;
   const Misuse misuse_;
   std::map<std::string, Bucket> buckets_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> ever_;
   std::array<StoreStrike, kFaults> strikes_{};
   std::array<std::uint64_t, kFaults> struck_{};
   std::uint64_t uploads_begun_ = 0;

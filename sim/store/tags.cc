@@ -6,7 +6,8 @@
 #include <charconv>
 #include <string>
 
-#include "s3/sigv4.h"
+#include "base/check.h"
+#include "base/hex.h"
 
 namespace etcdop::sim {
 namespace {
@@ -16,7 +17,7 @@ std::string md5_hex(std::string_view bytes) {
   unsigned size = 0;
   check(EVP_Digest(bytes.data(), bytes.size(), sum.data(), &size, EVP_md5(), nullptr) == 1,
         "MD5 is there");
-  return s3::hex({reinterpret_cast<const char*>(sum.data()), size});
+  return hex_of_bytes({reinterpret_cast<const char*>(sum.data()), size});
 }
 
 /// The bytes of a tag of one part.

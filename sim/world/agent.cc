@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/delete_snapshot.h"
 #include "agent/reason.h"
+#include "agent/restore_snapshot.h"
 #include "agent/s3_destination.h"
+#include "agent/s3_source.h"
+#include "agent/s3_stored.h"
 #include "agent/take_snapshot.h"
 #include "agent/task.h"
+#include "agent/verify_snapshot.h"
 #include "operator/shared/agent_report.h"
+#include "sim/world/scratch_etcd.h"
 
 namespace etcdop::sim {
 namespace {
@@ -47,13 +53,16 @@ AgentReport failed(agent::Reason reason, const std::string& message) {
 Agent::Agent(const Needs& with, Start start, std::uint64_t seed)
     : start_(std::move(start)),
       clock_(with.clock),
+      trouble_(with.trouble),
       process_(with.world, seed),
       log_(with.trace, start_.name),
       passage_{start_.name, with.world, process_,     seed,  Dice(seed ^ 2),
                with.faults, with.trace, with.checker, never_},
       etcd_(passage_, with.net, with.nodes),
       store_(passage_, store(with)),
-      main_(process_.spawn([this] { work(); })) {
+      main_(process_.spawn([this] {
+        end_ = start_.scratch ? restore() : verifies() ? verify() : take_snapshot();
+      })) {
   passage_.tells_reads = true;
 }
 
@@ -73,14 +82,24 @@ std::unique_ptr<s3::Store> Agent::store(const Needs& with) {
   return with.store.as(user, text_in(start_.environment, "S3_BUCKET"), process_);
 }
 
-void Agent::work() {
-  const auto variable = [this](const std::string& name) -> std::optional<std::string> {
-    const auto found = start_.environment.find(name);
-    return found == start_.environment.end() ? std::nullopt : std::optional(found->second);
-  };
+std::optional<std::string> Agent::variable(const std::string& name) const {
+  const auto found = start_.environment.find(name);
+  return found == start_.environment.end() ? std::nullopt : std::optional(found->second);
+}
+
+Agent::End Agent::take_snapshot() {
   AgentReport report;
-  if (auto task = agent::to_snapshot_task(variable); !task) {
+  const auto variables = [this](const auto& name) { return variable(name); };
+  const bool deletes = !variable("ETCD_ENDPOINTS");
+  if (auto task = deletes ? agent::to_deletion_task(variables) : agent::to_snapshot_task(variables);
+      !task) {
     report = failed(agent::Reason::DestinationInvalid, task.error().message);
+  } else if (deletes) {
+    check(task->bucket.has_value(), "not modelled: a snapshot in a volume");
+    agent::S3Stored stored(
+        process_, log_, store_,
+        {.bucket = task->bucket->place.bucket, .key = task->key(), .uid = task->uid});
+    report = agent::delete_snapshot(process_, log_, stored);
   } else {
     check(task->bucket.has_value(), "not modelled: a snapshot in a volume");
     agent::S3Destination destination(process_, log_, store_,
@@ -94,7 +113,40 @@ void Agent::work() {
                                           .destination = destination,
                                           .tls = tls_of(task->etcd, start_.files)});
   }
-  end_ = End{exit_code_of(report), to_text(report)};
+  return {exit_code_of(report), to_text(report)};
+}
+
+Agent::End Agent::restore() {
+  RestoreReport report;
+  if (auto task = agent::to_restore_task([this](const auto& name) { return variable(name); });
+      !task) {
+    report = agent::restore_failure(agent::RestoreReason::SourceInvalid, task.error().message);
+  } else {
+    check(task->bucket.has_value(), "not modelled: a snapshot in a volume");
+    agent::S3Source source(process_, log_, store_,
+                           {.bucket = task->bucket->place.bucket, .key = task->bucket->prefix});
+    VolumeSite site(passage_, trouble_, *start_.dir, *start_.scratch);
+    report =
+        agent::restore(*task, {.executor = process_, .log = log_, .source = source, .site = site});
+  }
+  return {agent::exit_code(report), to_text(report)};
+}
+
+Agent::End Agent::verify() {
+  VerifyReport report;
+  if (auto task = agent::to_verify_task([this](const auto& name) { return variable(name); });
+      !task) {
+    report = agent::verify_failure(agent::RestoreReason::SourceInvalid, task.error().message);
+  } else {
+    check(task->bucket.has_value(), "not modelled: a snapshot in a volume");
+    agent::S3Source source(process_, log_, store_,
+                           {.bucket = task->bucket->place.bucket, .key = task->bucket->prefix});
+    VolumeSite site(passage_, trouble_, copy_dir_, copy_);
+    ScratchImage etcd(passage_, trouble_, copy_);
+    report = agent::verify(
+        *task, {.executor = process_, .log = log_, .source = source, .site = site, .etcd = etcd});
+  }
+  return {agent::exit_code(report), to_text(report)};
 }
 
 }  // namespace etcdop::sim

@@ -1,12 +1,15 @@
 #include "sim/world/agents.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "api/describe.h"
 #include "kube/core_types.h"
 #include "kube/secret_object.h"
 #include "sim/api/objects.h"
+#include "sim/world/checker.h"
 
 namespace etcdop::sim {
 
@@ -14,7 +17,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* kContainer = "snapshot-agent";
+constexpr auto kContainers =
+    std::to_array<std::string_view>({"snapshot-agent", "delete-agent", "verify-agent"});
 constexpr int kKilled = 137;
 constexpr Duration kLookEvery = 2s, kPodsEvictedAfter = 5min, kSecretAgain = 10s;
 constexpr std::size_t kWordsMax = 4096;  // What a kubelet keeps of a termination message.
@@ -79,6 +83,9 @@ struct Agents::Run {
   bool deleted = false, gone = false, over = false;
   Instant node_lost = Instant::max();
   Wait* waiting = nullptr;
+  std::string container() const {
+    return word_at(spec.at("containers").as_array().at(0), {"name"});
+  }
   void wake() {
     if (waiting) (void)waiting->notify();
   }
@@ -93,7 +100,7 @@ Agents::Agents(Scheduler& world, const WallClock& clock, ApiServer& server, Etcd
       faults_(faults),
       trace_(trace),
       dice_(std::move(dice)),
-      needs_{world, clock, net, nodes, store, user_, faults, trace, checker} {
+      needs_{world, clock, net, nodes, store, user_, faults, trace, checker, trouble_} {
   server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
                            const ApiServer::Object& after) {
     if (r == kube::Pod::resource) changed(before, after);
@@ -116,12 +123,16 @@ void Agents::stop() {
     run->agent = nullptr;
     run->wake();
   }
+  restores_.clear();
   running_.clear();
 }
 
 void Agents::changed(const ApiServer::Object& before, const ApiServer::Object& after) {
   if (stopping_) return;
-  if (!before && word_at(container_of(*after), {"name"}) == kContainer) {
+  const auto is_agent = [](const std::string& container) {
+    return std::ranges::find(kContainers, container) != kContainers.end();
+  };
+  if (!before && is_agent(word_at(container_of(*after), {"name"}))) {
     auto run = std::make_shared<Run>();
     run->key = key_of(*after);
     run->uid = uid_of(*after);
@@ -183,9 +194,10 @@ std::optional<std::string> Agents::secret_value(const std::string& ns, const std
 }
 
 /// nullopt: a Secret is missing, or what is wanted of it.
-std::optional<Agent::Texts> Agents::environment(const Run& run) const {
+std::optional<Agent::Texts> Agents::environment(const std::string& ns,
+                                                const Json& container) const {
   Agent::Texts out;
-  for (const Json& variable : list_at(run.spec.at("containers").as_array().at(0), {"env"})) {
+  for (const Json& variable : list_at(container, {"env"})) {
     const std::string name = word_at(variable, {"name"});
     const Json* const reference = at(variable, {"valueFrom", "secretKeyRef"});
     if (!reference) {
@@ -194,7 +206,7 @@ std::optional<Agent::Texts> Agents::environment(const Run& run) const {
     }
     const Json* const optional = at(*reference, {"optional"});
     const auto value =
-        secret_value(run.key.ns, word_at(*reference, {"name"}), word_at(*reference, {"key"}));
+        secret_value(ns, word_at(*reference, {"name"}), word_at(*reference, {"key"}));
     if (value) out[name] = *value;
     else if (!optional || *optional != true) return std::nullopt;
   }
@@ -223,7 +235,7 @@ std::optional<Agent::Texts> Agents::files(const Run& run) const {
 /// True once its container runs.
 bool Agents::start(Run& run) {
   if (nodes_.is_down(run.node)) return false;
-  auto variables = environment(run);
+  auto variables = environment(run.key.ns, run.spec.at("containers").as_array().at(0));
   auto mounted = files(run);
   if (!variables || !mounted) {
     tell_waiting(run, mounted ? "CreateContainerConfigError" : "ContainerCreating");
@@ -237,7 +249,7 @@ bool Agents::start(Run& run) {
   set_status(run, [&](json::object& status) {
     status["phase"] = "Running";
     status["containerStatuses"] =
-        json::array{json::object{{"name", kContainer},
+        json::array{json::object{{"name", run.container()},
                                  {"ready", true},
                                  {"restartCount", 0},
                                  {"state", {{"running", json::object()}}}}};
@@ -279,7 +291,7 @@ void Agents::finish(Run& run, const Agent::End& how) {
     if (!how.words.empty()) state["message"] = how.words.substr(0, kWordsMax);
     status["phase"] = how.code == 0 ? "Succeeded" : "Failed";
     status["containerStatuses"] =
-        json::array{json::object{{"name", kContainer},
+        json::array{json::object{{"name", run.container()},
                                  {"ready", false},
                                  {"restartCount", 0},
                                  {"state", {{"terminated", std::move(state)}}}}};
@@ -299,6 +311,10 @@ void Agents::reap() {
       ++i;
       continue;
     }
+    if (reap_restore(agent, ended)) {
+      i = 0;
+      continue;
+    }
     const auto found = runs_.find(agent.uid());
     const std::shared_ptr<Run> run = found == runs_.end() ? nullptr : found->second;
     const auto out = std::move(running_[i]);
@@ -307,6 +323,52 @@ void Agents::reap() {
     run->agent = nullptr;
     if (!nodes_.is_down(run->node)) finish(*run, ended.value_or(Agent::End{kKilled, ""}));
   }
+}
+
+// --- restores ------------------------------------------------------------------------------------
+
+bool Agents::start(const Nodes::Restores::Wanted& wanted) {
+  auto variables = environment(wanted.pod.ns, wanted.container);
+  if (!variables) return false;
+  running_.push_back(std::make_unique<Agent>(needs_,
+                                             Agent::Start{.name = wanted.pod.name,
+                                                          .uid = wanted.uid,
+                                                          .environment = std::move(*variables),
+                                                          .files = {},
+                                                          .dir = wanted.dir,
+                                                          .scratch = wanted.scratch},
+                                             dice_.next()));
+  restores_.insert_or_assign(wanted.uid, Restoring{running_.back().get(), wanted});
+  trace_.add(wanted.pod.name, "restore starts");
+  if (started_) started_(*running_.back());
+  return true;
+}
+
+void Agents::kill(const std::string& pod_uid) {
+  const auto found = restores_.find(pod_uid);
+  if (found == restores_.end()) return;
+  Agent& agent = *found->second.agent;
+  restores_.erase(found);
+  kill(agent);
+}
+
+/// False: it is none. Who ended by itself leaves nothing behind, unless it was killed before.
+bool Agents::reap_restore(const Agent& agent, const std::optional<Agent::End>& ended) {
+  if (!agent.restores()) return false;
+  const auto found = restores_.find(agent.uid());
+  std::optional<Nodes::Restores::Wanted> wanted;
+  if (found != restores_.end() && found->second.agent == &agent) {
+    wanted = std::move(found->second.wanted);
+    restores_.erase(found);
+  }
+  std::erase_if(running_, [&](const auto& one) { return one.get() == &agent; });
+  if (!wanted) return true;
+  const Agent::End how = ended.value_or(Agent::End{kKilled, ""});
+  trace_.add(wanted->pod.name, "restore exits " + std::to_string(how.code) + ": " + how.words);
+  if (ended && !wanted->scratch->is_clean())
+    needs_.checker.violated("restore", wanted->pod.name + " has left something behind");
+  wanted->ended(how.code, how.words.substr(0, kWordsMax));
+  return true;
 }
 
 void Agents::evict(const api::ObjectKey& pod) {
@@ -351,7 +413,7 @@ void Agents::set_status(const Run& run, const std::function<void(json::object&)>
 void Agents::tell_waiting(const Run& run, const char* reason) {
   set_status(run, [&](json::object& status) {
     status["containerStatuses"] =
-        json::array{json::object{{"name", kContainer},
+        json::array{json::object{{"name", run.container()},
                                  {"ready", false},
                                  {"restartCount", 0},
                                  {"state", {{"waiting", {{"reason", reason}}}}}}};

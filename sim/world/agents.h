@@ -1,4 +1,5 @@
-// The Pods of snapshot Jobs in a simulated world, and in each an agent.
+// The Pods of snapshot Jobs in a simulated world, and in each an agent; and the agents that restore
+// in the Pods of members.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,19 +14,23 @@
 
 namespace etcdop::sim {
 
-/// As kubelets do: a Pod whose container is snapshot-agent gets a node, waits for the Secrets that
-/// it needs, runs once, and ends as Succeeded or Failed with its termination message; one whose
-/// node stops ends with it. Agents are stepped by whoever steps the world.
+/// As kubelets do: a Pod whose container is snapshot-agent, delete-agent or verify-agent gets a
+/// node, waits for the Secrets that it needs, runs once, and ends as Succeeded or Failed with its
+/// termination message; one whose node stops ends with it. Agents are stepped by whoever steps the
+/// world.
 ///
 /// Caveats: volumes other than Secrets do not exist, so nothing is stored in one; an agent that is
 /// to end gets no time for it.
-class Agents {
+class Agents final : public Nodes::Restores {
  public:
   /// All outlive this; the StoreUser is its own.
   Agents(Scheduler&, const WallClock&, ApiServer&, EtcdNet&, Nodes&, ObjectStore&, const Faults&,
          Trace&, Checker&, Dice);
-  ~Agents();
+  ~Agents() override;
   void stop();
+
+  bool start(const Nodes::Restores::Wanted&) override;
+  void kill(const std::string& pod_uid) override;
 
   const std::vector<std::unique_ptr<Agent>>& running() const { return running_; }
   /// Takes note of who has ended or was killed. Between steps: on no agent's fiber.
@@ -40,6 +45,7 @@ class Agents {
   void evict(const api::ObjectKey& pod);
   /// What the store makes of whoever has the right key.
   StoreUser& user() { return user_; }
+  SiteTrouble& trouble() { return trouble_; }
 
  private:
   struct Run;
@@ -54,7 +60,8 @@ class Agents {
   bool wait(Run&, Duration);
   void set_status(const Run&, const std::function<void(json::object&)>& edit);
   void tell_waiting(const Run&, const char* reason);
-  std::optional<Agent::Texts> environment(const Run&) const;
+  std::optional<Agent::Texts> environment(const std::string& ns, const Json& container) const;
+  bool reap_restore(const Agent&, const std::optional<Agent::End>&);
   std::optional<Agent::Texts> files(const Run&) const;
   std::optional<std::string> secret_value(const std::string& ns, const std::string& secret,
                                           const std::string& key) const;
@@ -66,8 +73,14 @@ class Agents {
   Trace& trace_;
   Dice dice_;
   StoreUser user_;
+  SiteTrouble trouble_;
   const Agent::Needs needs_;
   std::map<std::string, std::shared_ptr<Run>> runs_;  // By Pod UID.
+  struct Restoring {
+    Agent* agent;
+    Nodes::Restores::Wanted wanted;
+  };
+  std::map<std::string, Restoring> restores_;  // Likewise.
   std::vector<std::unique_ptr<Agent>> running_;
   std::function<void(Agent&)> started_;
   bool stopping_ = false;

@@ -1,14 +1,18 @@
 // What goes wrong in a world, while it goes wrong; and how it is mended.
 #include <algorithm>
 
+#include "agent/manifest.h"
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/etcdsnapshotschedule.h"
 #include "api/v1alpha2/names.h"
+#include "kube/secret_object.h"
 #include "operator/shared/tls.h"
 #include "runtime/conditions.h"
 #include "runtime/leader.h"
 #include "sim/api/objects.h"
+#include "sim/etcd/image.h"
 #include "sim/world/etcdctl.h"
 #include "sim/world/world.h"
 
@@ -290,7 +294,11 @@ void World::people() {
   });
   every(Fault::UserPassword, 10s, 100s, [this] {
     const auto key = any_cluster();
-    if (key && server_.look(kube::SecretObject::resource, {key->ns, key->name + "-root"}))
+    if (!key || !server_.look(kube::SecretObject::resource, {key->ns, key->name + "-root"})) return;
+    // Of one that was restored it is the snapshot's until the operator has got in with it, as the
+    // manual says.
+    const auto cluster = read<v1::EtcdCluster>(*key);
+    if (!cluster->spec.bootstrap || cluster->status.auth_enabled)
       write_password(*key, "pass-word-" + std::to_string(++values_));
   });
   every(Fault::UserSecrets, 20s, 150s, [this] {
@@ -311,8 +319,23 @@ void World::people() {
 void World::snapshot_faults() {
   every(Fault::UserSnapshots, 10s, 100s, [this] {
     if (dice_.one_in(5)) return delete_some_snapshot();
-    if (const auto key = any_cluster()) snapshot(*key, "snapshot-" + std::to_string(++values_));
+    const auto known = any_of(v1::EtcdSnapshot::resource);
+    if (known && dice_.one_in(4)) {
+      trace_.add("user", "asks for a verification of " + to_string(*known));
+      (void)server_.change(v1::EtcdSnapshot::resource, *known, [&](json::object& snapshot) {
+        Json& texts = snapshot["metadata"].as_object()["annotations"];
+        if (!texts.is_object()) texts = json::object();
+        texts.as_object()[v1::kVerifyAnnotation] = std::to_string(++values_);
+      });
+      return;
+    }
+    const auto key = any_cluster();
+    if (key && dice_.one_in(4) && !any_of(v1::EtcdSnapshotSchedule::resource))
+      back_up(*key, "minutely", 1 + static_cast<int>(dice_.below(3)),
+              static_cast<int>(dice_.below(3)));
+    else if (key) snapshot(*key, "snapshot-" + std::to_string(++values_));
   });
+  every(Fault::UserRestores, 5s, 60s, [this] { restore_some_snapshot(); });
   every(Fault::UserJobs, 5s, 60s, [this] {
     if (const auto job = any_of(kJobs); job && dice_.one_in(2)) delete_object(kJobs, *job);
     std::vector<api::ObjectKey> pods;
@@ -332,6 +355,31 @@ void World::delete_some_snapshot() {
     delete_object(v1::EtcdSnapshot::resource, *key);
 }
 
+/// Into a cluster that can have it; some forget that it has a password. Where nothing is stored,
+/// somebody sees to that.
+void World::restore_some_snapshot() {
+  constexpr std::size_t kClustersMax = 4;
+  constexpr const char* kOfMinor[] = {"3.5.35", "3.6.16", "3.7.3"};
+  const auto all = store_.keys(kBucket);
+  if (clusters().size() >= kClustersMax) return;
+  if (const auto cluster = any_cluster(); all.empty() && cluster)
+    return snapshot(*cluster, "snapshot-" + std::to_string(++values_));
+  if (all.empty()) return;
+  const std::string& key = all[dice_.below(all.size())];
+  if (key.ends_with(agent::kManifestSuffix)) return;
+  auto image = image_of(store_.look(kBucket, key)->bytes);
+  Wanted wanted{.replicas = 1 + 2 * static_cast<int>(dice_.below(2)),
+                .progress_deadline_s = dice_.one_in(2) ? 60 : 600,
+                .restore = key};
+  const bool newer = dice_.one_in(3), forgets = dice_.one_in(4);
+  if (image && image->minor >= 5) wanted.version = kOfMinor[std::min(image->minor - 5 + newer, 2)];
+  if (image && image->users.enabled() && !forgets)
+    for (const std::string& password : passwords_)
+      if (image->users.check_password("root", Secret(password)).code == 0)
+        wanted.password = password;
+  create_cluster({"prod", "restored-" + std::to_string(++values_)}, wanted);
+}
+
 /// Where a snapshot will be, or one that is stored, or its manifest.
 void World::spoil_object() {
   const auto all = store_.keys(kBucket);
@@ -339,7 +387,10 @@ void World::spoil_object() {
   const auto cluster = any_cluster();
   if (dice_.one_in(2) && snapshot && cluster)
     return write_object(key_of_snapshot(*cluster, snapshot->name), "of somebody else");
-  if (!all.empty()) remove_object(all[dice_.below(all.size())]);
+  if (all.empty()) return;
+  const std::string& key = all[dice_.below(all.size())];
+  if (dice_.one_in(2)) spoil_object(key);
+  else remove_object(key);
 }
 
 /// Of those that the operator makes anew.
@@ -358,6 +409,8 @@ void World::spoil_certificate(const api::ObjectKey& cluster) {
 
 void World::heal() {
   trace_.add("fault", "everything heals");
+  while (const auto schedule = any_of(v1::EtcdSnapshotSchedule::resource))
+    delete_object(v1::EtcdSnapshotSchedule::resource, *schedule);  // Else it never rests.
   faults_.heal();
   const Instant now = time_.now();
   api_down_until_ = quota_until_ = now;
@@ -393,12 +446,23 @@ void World::take_back_version(const api::ObjectKey& key) {
   if (cluster->spec.version != version) set_version(key, version);
 }
 
+bool World::fails_to_restore(const api::ObjectKey& key) const {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  if (!cluster || cluster->metadata.terminating()) return false;
+  const auto* progressing = runtime::find_condition(cluster->status.conditions, v1::kProgressing);
+  return progressing && progressing->reason == v1::kRestoreFailed;
+}
+
 /// What the manual asks of a person: a member whose data is gone for good is deleted while the
-/// others have a quorum; a cluster that never began is made anew.
+/// others have a quorum; a cluster that cannot be restored is given up after five minutes.
 void World::mend_by_hand() {
   spawn([this] {
+    std::map<api::ObjectKey, Instant> fails;  // Since when.
     while (time_.sleep(20s) == Woken::Ready) {
       for (const auto& key : clusters()) {
+        if (!fails_to_restore(key)) fails.erase(key);
+        else if (time_.now() - fails.try_emplace(key, time_.now()).first->second >= 5min)
+          delete_cluster(key);
         take_back_version(key);
         for (const auto& name : members_of(key)) {
           const auto member = read<v1::EtcdMember>(name);

@@ -4,15 +4,16 @@ namespace etcdop::sim {
 namespace {
 
 constexpr const char* kNames[] = {
-    "api-slow",       "api-refused",  "api-lost",        "api-late",        "api-conflict",
-    "api-outage",     "watch-cut",    "watch-lag",       "watch-silent",    "watch-expired",
-    "etcd-slow",      "etcd-lost",    "etcd-black-hole", "operator-crash",  "operator-pause",
-    "clock-jump",     "clock-rate",   "lease-edited",    "node-down",       "etcd-killed",
-    "pod-killed",     "pod-evicted",  "image-errors",    "slow-start",      "dns-lag",
-    "stale-address",  "partition",    "slow-snapshots",  "forgetful-peers", "quota",
-    "user-spec",      "user-version", "user-members",    "user-services",   "user-etcdctl",
-    "user-cluster",   "volume-lost",  "volume-corrupt",  "user-password",   "user-secrets",
-    "user-snapshots", "user-jobs",    "user-objects",    "agent-killed",    "store-faults"};
+    "api-slow",       "api-refused",   "api-lost",        "api-late",        "api-conflict",
+    "api-outage",     "watch-cut",     "watch-lag",       "watch-silent",    "watch-expired",
+    "etcd-slow",      "etcd-lost",     "etcd-black-hole", "operator-crash",  "operator-pause",
+    "clock-jump",     "clock-rate",    "lease-edited",    "node-down",       "etcd-killed",
+    "pod-killed",     "pod-evicted",   "image-errors",    "slow-start",      "dns-lag",
+    "stale-address",  "partition",     "slow-snapshots",  "forgetful-peers", "quota",
+    "user-spec",      "user-version",  "user-members",    "user-services",   "user-etcdctl",
+    "user-cluster",   "volume-lost",   "volume-corrupt",  "user-password",   "user-secrets",
+    "user-snapshots", "user-restores", "user-jobs",       "user-objects",    "agent-killed",
+    "store-faults"};
 constexpr auto kCount = static_cast<std::size_t>(Fault::kCount);
 static_assert(std::size(kNames) == kCount);
 

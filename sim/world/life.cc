@@ -1,5 +1,6 @@
 #include "sim/world/life.h"
 
+#include "operator/backups/wire.h"
 #include "operator/cluster/wire.h"
 #include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
@@ -16,8 +17,9 @@ constexpr std::chrono::seconds kBegin{1767225600};  // 2026-01-01T00:00:00Z
 std::vector<kube::Permission> granted() {
   auto out = cluster::permissions();
   out.insert(out.end(), std::begin(kSecretPermissions), std::end(kSecretPermissions));
-  for (const auto& more : {member::permissions(), defrag::permissions(), snapshot::permissions(),
-                           runtime::event_permissions(), runtime::leader_permissions()})
+  for (const auto& more :
+       {member::permissions(), defrag::permissions(), snapshot::permissions(),
+        backups::permissions(), runtime::event_permissions(), runtime::leader_permissions()})
     out.insert(out.end(), more.begin(), more.end());
   return out;
 }
@@ -46,8 +48,7 @@ Life::Life(Needs with, std::string name, std::uint64_t seed)
                  .lease_namespace = "etcd-operator-system",
                  .identity = name,
                  .watch_namespaces = {},
-                 .images = {"quay.io/coreos/etcd"},
-                 .operator_image = "etcd-operator:1",
+                 .images = {"quay.io/coreos/etcd", "etcd-operator:1"},
                  .cluster_domain = "cluster.local",
                  .measured = {}}),
       main_(process_.spawn([this] { (void)operator_.run(); })) {}

@@ -6,6 +6,7 @@
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
 #include "kube/secret_object.h"
+#include "sim/world/volume_site.h"
 
 namespace etcdop::sim {
 
@@ -111,6 +112,32 @@ struct Nodes::Run {
   std::optional<FromAnnotation> variable;
   Mounts mounts;
   int restarts = 0;
+
+  // Of what runs before etcd.
+  struct Init {
+    Json container;
+    Json state = json::object{{"waiting", {{"reason", "PodInitializing"}}}};
+    Json last_state = json::object();
+    int restarts = 0;
+    bool done = false;
+    std::string name() const { return text_at(container, {"name"}); }
+  };
+  std::vector<Init> inits;
+  std::shared_ptr<Scratch> scratch;
+  bool has_tools = false, initialising = false, init_runs = false;
+  Instant init_at{};  // When the next one starts.
+  bool initialised() const { return std::ranges::all_of(inits, &Init::done); }
+  Init& next_init() { return *std::ranges::find(inits, false, &Init::done); }
+  Json init_statuses() const {
+    json::array out;
+    for (const Init& init : inits)
+      out.push_back(json::object{{"name", init.name()},
+                                 {"ready", init.done},
+                                 {"restartCount", init.restarts},
+                                 {"state", init.state},
+                                 {"lastState", init.last_state}});
+    return out;
+  }
   Instant started{};
   Instant node_lost = Instant::max();
   Wait* waiting = nullptr;
@@ -204,6 +231,8 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
     const std::string image = text_at(container, {"image"});
     run->version = image.substr(image.rfind(":v") + 2);
     run->in_memory = is_in_memory(*after);
+    if (const Json* const inits = after->at("spec").as_object().if_contains("initContainers"))
+      for (const Json& init : inits->as_array()) run->inits.push_back({.container = init});
     run->mounts = Mounts(*after);
     run->variable = variable_of(container);
     run->tells_words = text_at(container, {"terminationMessagePolicy"}) == "FallbackToLogsOnError";
@@ -233,7 +262,7 @@ void Nodes::run_pod(const std::shared_ptr<Run>& run) {
   bool alive = wait(*run, dice_.between(10ms, 300ms));
   while (alive && !schedule(*run)) alive = wait(*run, 1s);
   if (alive && pull(*run)) {
-    start(*run);
+    set_up(*run);
     watch_over(*run);
   }
   while (run->failed && !run->gone && !run->deleted) {  // It stays until somebody deletes it.
@@ -278,8 +307,12 @@ bool Nodes::schedule(Run& run) {
       fit.push_back(&n);
   if (fit.empty()) return refuse("no node fits");
   volume.attached = run.uid;
-  if (!volume.dir) volume.dir = empty_data_dir();
+  if (!volume.dir) {
+    volume.dir = empty_data_dir();
+    volume.scratch = std::make_shared<Scratch>();
+  }
   run.dir = volume.dir;
+  run.scratch = volume.scratch;
   if (text_at(*claim, {"status", "phase"}) != "Bound")
     (void)server_.change(kube::PersistentVolumeClaim::resource, {run.key.ns, run.claim},
                          [](json::object& c) { c["status"] = json::object{{"phase", "Bound"}}; });
@@ -330,11 +363,15 @@ std::vector<std::string> Nodes::command_of(const Run& run) const {
 bool Nodes::pull(Run& run) {
   const auto waiting = [&](const char* reason) {
     set_status(run, [&](json::object& status) {
-      status["containerStatuses"] =
-          json::array{json::object{{"name", v1::kEtcdContainer},
-                                   {"ready", false},
-                                   {"restartCount", 0},
-                                   {"state", {{"waiting", {{"reason", reason}}}}}}};
+      if (!run.inits.empty()) {  // The first of them is what is pulled.
+        run.inits[0].state = json::object{{"waiting", {{"reason", reason}}}};
+        status["initContainerStatuses"] = run.init_statuses();
+      }
+      status["containerStatuses"] = json::array{json::object{
+          {"name", v1::kEtcdContainer},
+          {"ready", false},
+          {"restartCount", 0},
+          {"state", {{"waiting", {{"reason", run.inits.empty() ? reason : "PodInitializing"}}}}}}};
     });
   };
   waiting("ContainerCreating");
@@ -390,13 +427,104 @@ std::optional<std::string> Nodes::freed_address() {
   return std::nullopt;
 }
 
-void Nodes::start(Run& run) {
-  if (run.address.empty()) {
-    run.address = new_address();
-    const bool late = faults_.on(Fault::DnsLag) && dice_.one_in(2);
-    const Duration lag = late ? dice_.between(1s, 60s) : dice_.between(1ms, 200ms);
-    names_[run.host].push_back({run.address, world_.now() + lag});
+void Nodes::give_address(Run& run) {
+  if (!run.address.empty()) return;
+  run.address = new_address();
+  const bool late = faults_.on(Fault::DnsLag) && dice_.one_in(2);
+  const Duration lag = late ? dice_.between(1s, 60s) : dice_.between(1ms, 200ms);
+  names_[run.host].push_back({run.address, world_.now() + lag});
+}
+
+/// The Pod has a sandbox, for the first time or again: its init containers first.
+void Nodes::set_up(Run& run) {
+  if (run.inits.empty()) return start(run);
+  for (Run::Init& init : run.inits) init.done = false;
+  run.initialising = true;
+  run.init_at = world_.now();
+  initialise(run);
+}
+
+/// What is to be done now.
+void Nodes::initialise(Run& run) {
+  while (!run.init_runs && world_.now() >= run.init_at) {
+    if (!run.initialised()) {
+      start_init(run);
+      continue;
+    }
+    run.initialising = false;
+    return start(run);
   }
+}
+
+void Nodes::start_init(Run& run) {
+  Run::Init& init = run.next_init();
+  const auto tell = [&](Json state) {
+    init.state = std::move(state);
+    set_status(run, [&](json::object& status) {
+      status["podIP"] = run.address;
+      status["initContainerStatuses"] = run.init_statuses();
+    });
+  };
+  give_address(run);
+  run.init_runs = true;
+  if (init.name() == v1::kInstallToolsContainer) {
+    tell(json::object{{"running", json::object()}});
+    run.has_tools = true;
+    world_.spawn([this, uid = run.uid, &init, takes = dice_.between(20ms, 500ms)] {
+      (void)world_.sleep(takes);
+      const auto found = runs_.find(uid);
+      if (found == runs_.end() || !found->second->init_runs) return;
+      if (!init.done) init_ended(*found->second, 0, "");
+    });
+    return;
+  }
+  check(init.name() == v1::kRestoreContainer && run.has_tools, "restore comes after its tools");
+  check(restores_ && run.scratch, "a restore is to a volume");
+  const bool started =
+      restores_->start({run.key, run.uid, init.container, run.dir, run.scratch,
+                        [this, uid = run.uid](int code, const std::string& words) {
+                          if (const auto found = runs_.find(uid); found != runs_.end())
+                            init_ended(*found->second, code, words);
+                        }});
+  if (started) {
+    ++restores_begun_;
+    return tell(json::object{{"running", json::object()}});
+  }
+  run.init_runs = false;
+  run.init_at = world_.now() + kBackoffMin;
+  tell(json::object{{"waiting", {{"reason", "CreateContainerConfigError"}}}});
+}
+
+void Nodes::init_ended(Run& run, int code, const std::string& words) {
+  if (!std::exchange(run.init_runs, false)) return;
+  Run::Init& init = run.next_init();
+  json::object how{{"exitCode", code}, {"reason", code == 0 ? "Completed" : "Error"}};
+  if (!words.empty()) how["message"] = words;
+  init.state = json::object{{"terminated", how}};
+  init.done = code == 0;
+  if (code != 0) {
+    init.last_state = init.state;
+    const int doublings = std::clamp(init.restarts - 1, 0, 6);
+    const Duration backoff = std::min(kBackoffMin * (1 << doublings), kBackoffMax);
+    if (++init.restarts > 1) {
+      run.init_at = world_.now() + backoff;
+      init.state = json::object{{"waiting", {{"reason", "CrashLoopBackOff"}}}};
+    }
+  }
+  set_status(run,
+             [&](json::object& status) { status["initContainerStatuses"] = run.init_statuses(); });
+  run.wake();
+}
+
+/// Of its processes, as SIGKILL.
+void Nodes::stop_all(Run& run) {
+  if (run.runs) net_.kill(run.address);
+  if (run.init_runs && restores_) restores_->kill(run.uid);
+  run.runs = run.init_runs = false;
+}
+
+void Nodes::start(Run& run) {
+  give_address(run);
   run.exited.reset();
   run.started = world_.now();
   run.runs = true;
@@ -445,10 +573,7 @@ void Nodes::watch_over(Run& run) {
   do {
     const Node& on = *node(run.node);
     if (on.down) {
-      if (run.runs) {
-        net_.kill(run.address);
-        run.runs = false;
-      }
+      stop_all(run);
       if (run.node_lost == Instant::max()) run.node_lost = world_.now();
       if (world_.now() - run.node_lost >= kNodeLostAfter) set_ready(run, false);
       if (world_.now() - run.node_lost >= kPodsEvictedAfter)
@@ -456,12 +581,15 @@ void Nodes::watch_over(Run& run) {
       continue;
     }
     if (std::exchange(run.node_lost, Instant::max()) != Instant::max()) {
-      freed_.push_back(std::exchange(run.address, ""));  // Another sandbox, another address.
+      // Another sandbox, another address.
+      if (!run.address.empty()) freed_.push_back(std::exchange(run.address, ""));
       if (run.in_memory) run.dir = empty_data_dir();
       ++run.restarts;
       run.ready = true;
       set_ready(run, false);
-      start(run);
+      set_up(run);
+    } else if (run.initialising) {
+      initialise(run);
     } else if (run.exited) {
       restart(run);
     } else if (world_.now() >= next_probe) {
@@ -496,6 +624,7 @@ void Nodes::restart(Run& run) {
 /// The Pod ends: its process, then the object, then what it held.
 void Nodes::end(Run& run) {
   Node* const on = node(run.node);
+  if (on && on->down) stop_all(run);
   while (on && on->down && !run.gone && !stopping_)  // Nobody there to end it.
     (void)world_.sleep(1s);
   if (run.runs) {
@@ -503,6 +632,7 @@ void Nodes::end(Run& run) {
     else net_.terminate(run.address);
     run.runs = false;
   }
+  stop_all(run);
   if (stopping_) return;
   if (!run.gone) (void)world_.sleep(dice_.between(20ms, 1500ms));
   if (!run.address.empty()) {
@@ -637,8 +767,7 @@ void Nodes::kill_etcd(const api::ObjectKey& pod) {
 void Nodes::evict(const api::ObjectKey& pod) {
   Run* const run = run_of(pod);
   if (!run || run->deleted || run->failed) return;
-  if (run->runs) net_.kill(run->address);
-  run->runs = false;
+  stop_all(*run);
   run->failed = true;
   run->ready = false;
   set_status(*run, [](json::object& status) {
@@ -646,6 +775,7 @@ void Nodes::evict(const api::ObjectKey& pod) {
     status["reason"] = "Evicted";
     status["conditions"] = json::array{condition("Ready", "False", "PodFailed", "")};
     status.erase("containerStatuses");
+    status.erase("initContainerStatuses");
   });
   free_volume(*run);
   run->wake();
@@ -672,6 +802,11 @@ void Nodes::corrupt_volume(const api::ObjectKey& claim) {
 std::shared_ptr<DataDir> Nodes::data_of(const std::string& claim_uid) const {
   const auto found = volumes_.find(claim_uid);
   return found == volumes_.end() || found->second.corrupt ? nullptr : found->second.dir;
+}
+
+std::shared_ptr<const Scratch> Nodes::scratch_of(const std::string& claim_uid) const {
+  const auto found = volumes_.find(claim_uid);
+  return found == volumes_.end() ? nullptr : found->second.scratch;
 }
 
 std::shared_ptr<DataDir> Nodes::memory_of(const api::ObjectKey& pod) const {

@@ -18,15 +18,38 @@
 
 namespace etcdop::sim {
 
+struct Scratch;
+
 /// Runs every Pod of etcd that the API server has: schedules it (its volume binds then, and is
 /// attached to one node at a time), starts its etcd, probes it each 2 s, restarts it with back-off
 /// (10 s to 5 min, exit code 0 too), ends it when it is deleted, unless its node is down. A Pod
 /// starts when the Secrets that it mounts are there, and has another version of one up to 90 s
-/// later.
+/// later. Init containers come first, one after the other, each again with back-off until it
+/// succeeds, and all of them anew when the node comes back: those of a restore are modelled.
 class Nodes {
  public:
+  /// Who runs the container `restore` of a Pod.
+  class Restores {
+   public:
+    struct Wanted {
+      api::ObjectKey pod;
+      std::string uid;
+      Json container;
+      std::shared_ptr<DataDir> dir;
+      std::shared_ptr<Scratch> scratch;
+      /// Called between steps, unless it is killed by kill().
+      std::function<void(int exit_code, const std::string& words)> ended;
+    };
+    virtual ~Restores() = default;
+    /// False: a Secret that it needs is not there.
+    virtual bool start(const Wanted&) = 0;
+    /// As SIGKILL, if it runs.
+    virtual void kill(const std::string& pod_uid) = 0;
+  };
   Nodes(Scheduler&, const WallClock&, ApiServer&, EtcdNet&, const Faults&, Dice, Trace&, int count);
   ~Nodes();
+  /// Before the first Pod that restores; outlives this.
+  void restored_by(Restores& restores) { restores_ = &restores; }
   void stop();
 
   /// The kinds that it needs, with the kubelet's and the volume controller's part of their making.
@@ -78,6 +101,10 @@ class Nodes {
   // --- ground truth
   /// The data of a claim, by its UID; null: there is none that can be read.
   std::shared_ptr<DataDir> data_of(const std::string& claim_uid) const;
+  /// What restores have left there; null: it has no data dir.
+  std::shared_ptr<const Scratch> scratch_of(const std::string& claim_uid) const;
+  /// How often a Pod's container `restore` was started.
+  std::uint64_t restores_begun() const { return restores_begun_; }
   /// The data that a Pod has in memory; null: none, or its node is down.
   std::shared_ptr<DataDir> memory_of(const api::ObjectKey& pod) const;
   /// What a member has, of either kind, unless it is about to go.
@@ -94,6 +121,7 @@ class Nodes {
   struct Run;
   struct Volume {
     std::shared_ptr<DataDir> dir;
+    std::shared_ptr<Scratch> scratch;
     std::string node;      // Where it was made, if it is local.
     std::string attached;  // UID of the Pod that has it.
     bool corrupt = false;
@@ -110,6 +138,12 @@ class Nodes {
   void bind(Run&, const std::vector<Node*>& fit);
   std::vector<std::string> command_of(const Run&) const;
   bool pull(Run&);
+  void set_up(Run&);
+  void initialise(Run&);
+  void start_init(Run&);
+  void init_ended(Run&, int code, const std::string& words);
+  void stop_all(Run&);
+  void give_address(Run&);
   void start(Run&);
   void watch_over(Run&);
   void restart(Run&);
@@ -142,6 +176,8 @@ class Nodes {
   std::deque<std::string> freed_;
   std::uint64_t addresses_ = 0;
   std::function<void(const std::string& node)> stops_;
+  Restores* restores_ = nullptr;
+  std::uint64_t restores_begun_ = 0;
   bool local_volumes_ = false, stopping_ = false;
 };
 

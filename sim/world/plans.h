@@ -16,8 +16,9 @@ struct Flow {
   std::function<void(World&)> prepare;  ///< Then the world converges.
   std::function<void(World&)> act;      ///< Its writes are the plans' boundaries.
 };
-/// Bootstrap, growth, shrinking, replacement, a Pod lost, deletion, defragmentation,
-/// a snapshot; authentication, another password, and yet another one while etcd is given that.
+/// Bootstrap, growth, shrinking, replacement, a Pod lost, deletion, defragmentation, a snapshot, a
+/// restore, a run of a schedule with its verification; authentication, another password, and yet
+/// another one while etcd is given that.
 std::vector<Flow> flows();
 
 /// Where a write is caught.

@@ -4,10 +4,11 @@
 
 #include "agent/manifest.h"
 #include "api/v1alpha2/etcdcluster.h"
+#include "runtime/conditions.h"
 #include "s3/sigv4.h"
 #include "sim/api/budgets.h"
 #include "sim/api/jobs.h"
-#include "sim/etcd/store.h"
+#include "sim/etcd/data_dir.h"
 #include "sim/world/agent.h"
 
 namespace etcdop::sim {
@@ -31,11 +32,29 @@ std::string uid_in(const StoredObject& object) {
   return found == object.metadata.end() ? "" : found->second;
 }
 
+/// Where it is stored, if that is in the bucket of worlds; else empty.
+std::string key_of_object(const v1::EtcdSnapshot& snapshot) {
+  const std::string place = std::string("s3://") + kBucket + "/";
+  const auto& artifact = snapshot.status.artifact;
+  return artifact && artifact->uri.starts_with(place) ? artifact->uri.substr(place.size()) : "";
+}
+
+v1::EtcdSnapshotStatus without_proof(v1::EtcdSnapshotStatus status) {
+  status.verification.reset();
+  std::erase_if(status.conditions, [](const auto& c) { return c.type == v1::kVerified; });
+  return status;
+}
+
 }  // namespace
 
 SnapshotChecker::SnapshotChecker(const Clock& clock, ApiServer& server, ObjectStore& store,
-                                 const History& history, Checker& checker)
-    : clock_(clock), server_(server), store_(store), history_(history), checker_(checker) {
+                                 const EtcdNet& net, const History& history, Checker& checker)
+    : clock_(clock),
+      server_(server),
+      store_(store),
+      net_(net),
+      history_(history),
+      checker_(checker) {
   server_.on_change([this](const api::Resource& r, const ApiServer::Object& before,
                            const ApiServer::Object& after) { changed(r, before, after); });
 }
@@ -50,15 +69,18 @@ void SnapshotChecker::changed(const api::Resource& r, const ApiServer::Object& b
   const auto was = read<v1::EtcdSnapshot>(before), is = read<v1::EtcdSnapshot>(after);
   asked_.try_emplace(is->metadata.uid, clock_.now());
   if (was && was->status.finished()) {
-    if (is->status != was->status)
+    if (without_proof(is->status) != without_proof(was->status))
       checker_.violated("snapshot", to_string(is->metadata.key()) + " changes after its end");
-    return;
+    return check_proof(*was, *is);
   }
   if (is->status.phase == v1::kSnapshotComplete) completed(*is);
 }
 
 void SnapshotChecker::job_made(const Json& job) {
-  began_.try_emplace(controller_of(job), clock_.now());
+  const std::string uid = controller_of(job);
+  const bool is_first = began_.try_emplace(uid, clock_.now()).second;
+  if (!is_first && job.at("metadata").at("name").as_string().ends_with("-delete"))
+    doomed_.insert(uid);
 }
 
 bool SnapshotChecker::bore_the_name(const std::string& cluster_id,
@@ -68,6 +90,41 @@ bool SnapshotChecker::bore_the_name(const std::string& cluster_id,
   if (now && now->status.cluster_id == cluster_id) return true;
   const auto last = borne_.find({name, cluster_id});
   return last != borne_.end() && last->second >= asked_.at(snapshot.metadata.uid);
+}
+
+void SnapshotChecker::check_proof(const v1::EtcdSnapshot& was, const v1::EtcdSnapshot& is) {
+  const auto& before = was.status.verification;
+  const auto& now = is.status.verification;
+  if (!now) return;
+  if (!before || before->request != now->request) proving_[is.metadata.uid] = clock_.now();
+  if (!now->time || (before && before->time == now->time)) return;
+  const auto* verdict = runtime::find_condition(is.status.conditions, v1::kVerified);
+  if (!verdict || verdict->status == "Unknown")
+    return checker_.violated("proof", to_string(is.metadata.key()) + " was verified, and how?");
+  if (verdict->status != "True") return;
+  const std::string wrong = wrong_proof(is);
+  if (!wrong.empty())
+    checker_.violated("proof", to_string(is.metadata.key()) + " is verified, and " + wrong);
+}
+
+/// What is wrong with what was found to be good; empty: nothing, or it was spoilt meanwhile.
+std::string SnapshotChecker::wrong_proof(const v1::EtcdSnapshot& snapshot) {
+  const std::string key = key_of_object(snapshot);
+  const auto touched = touched_at_.find(key);
+  if (touched != touched_at_.end() && touched->second >= proving_.at(snapshot.metadata.uid))
+    return "";
+  const v1::SnapshotArtifact& said = *snapshot.status.artifact;
+  const v1::SnapshotVerification& found = *snapshot.status.verification;
+  const StoredObject* const object = store_.look(kBucket, key);
+  if (!object) return key + " is not there";
+  if (said.checksum != "sha256:" + s3::sha256_hex(object->bytes)) return key + " was spoilt before";
+  auto image = image_of(object->bytes);
+  if (!image) return key + " is no database";
+  if (!found.revision || found.revision != said.revision) return "at another revision";
+  if (found.hash_kv != image->store.hash(*found.revision)) return "has another hash";
+  if (image->store.compacted() == said.compact_revision && found.hash_kv != said.hash_kv)
+    return "has another hash than its cluster had";
+  return "";
 }
 
 void SnapshotChecker::completed(const v1::EtcdSnapshot& snapshot) {
@@ -96,24 +153,36 @@ std::string SnapshotChecker::wrong_object(const v1::EtcdSnapshot& snapshot,
   if (!manifest || manifest->snapshot_uid != snapshot.metadata.uid)
     return "its manifest is of something else";
   kept_[key] = object->tag;
+  kept_of_[key] = snapshot.metadata.uid;
   const std::string& of = snapshot.status.artifact->cluster_id;
   if (!bore_the_name(of, snapshot)) return "is of cluster " + of + ", which never bore the name";
   return wrong_bytes(*snapshot.status.artifact, object->bytes, began->second);
+}
+
+/// The keys that cluster was restored with; null: none.
+const Store* SnapshotChecker::born_with(const std::string& cluster_id) const {
+  for (const EtcdNet::Birth& birth : net_.births())
+    if (birth.from && to_hex(birth.cluster) == cluster_id) return &birth.from->image.store;
+  return nullptr;
 }
 
 std::string SnapshotChecker::wrong_bytes(const v1::SnapshotArtifact& said, const std::string& bytes,
                                          Instant began) const {
   if (said.size_bytes != static_cast<std::int64_t>(bytes.size())) return "has another size";
   if (said.checksum != "sha256:" + s3::sha256_hex(bytes)) return "has another sum";
-  auto image = Store::from_image(bytes);
-  if (!image) return "is no database";
+  auto whole = image_of(bytes);
+  if (!whole) return "is no database";
+  const Store* const image = &whole->store;
   const std::string own = said.cluster_id + "/";
+  const Store* const first = born_with(said.cluster_id);
   for (const Store::Found& one : image->range(kToTheEnd, kToTheEnd, 0))
     if (const std::size_t slash = one.key.find('/');
-        slash == 16 && !one.key.starts_with(own))  // As clients of worlds name theirs.
+        slash == 16 && !one.key.starts_with(own) &&  // As clients of worlds name theirs.
+        (!first || first->range(one.key, "", 0).empty()))
       return "has key " + one.key + " of another cluster";
   if (said.revision && *said.revision > image->revision()) return "is older than it says";
-  if (image->compacted() > 0) return "";  // What was written over may be gone.
+  // What was written over may be gone.
+  if (image->compacted() > (first ? first->compacted() : 0)) return "";
   for (const Operation& op : history_.operations())
     if (op.kind == Operation::Kind::Put && op.outcome == Operation::Outcome::Ok &&
         op.returned <= began && op.key.starts_with(own) &&
@@ -134,15 +203,21 @@ void SnapshotChecker::look() {
   }
   for (const auto& [key, tag] : kept_) {
     const StoredObject* const object = store_.look(kBucket, key);
-    if (!object || object->tag != tag)
+    const bool goes = doomed_.contains(kept_of_[key]);
+    if (object ? object->tag != tag : !goes)
       checker_.violated("snapshot", key + " is another one than it was");
   }
 }
 
 void SnapshotChecker::touched(const std::string& key) {
   touched_.insert(key);
-  kept_.erase(key);
-  if (const StoredObject* const object = store_.look(kBucket, key)) kept_[key] = object->tag;
+  touched_at_[key] = clock_.now();
+  const bool was_kept = kept_.erase(key) > 0;  // Else an agent may still write over it.
+  const StoredObject* const object = store_.look(kBucket, key);
+  if (object && was_kept) kept_[key] = object->tag;
+  if (const auto of = kept_of_.find(key);
+      of != kept_of_.end() && (!object || uid_in(*object) != of->second))
+    kept_of_.erase(of);
 }
 
 }  // namespace etcdop::sim

@@ -8,6 +8,7 @@
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/etcdsnapshotschedule.h"
 #include "api/v1alpha2/names.h"
 #include "base/base64.h"
 #include "kube/certificate.h"
@@ -50,9 +51,11 @@ World::World(Options options)
       jobs_(server_, date_),
       agents_(time_, date_, server_, net_, nodes_, store_, faults_, trace_, checker_,
               dice_.split()),
-      snapshots_(time_, server_, store_, history_, checker_) {
+      snapshots_(time_, server_, store_, net_, history_, checker_),
+      restores_(server_, store_, net_, nodes_, snapshots_, checker_) {
   trace_.keep(options_.keep_trace);
   checker_.nodes(nodes_);
+  nodes_.restored_by(agents_);
   store_.make_bucket(kBucket);
   serve_kinds();
   controllers();
@@ -83,6 +86,8 @@ void World::serve_kinds() {
   server_.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
   server_.serve({.resource = v1::EtcdDefrag::resource, .status = true, .generation = true});
   server_.serve({.resource = v1::EtcdSnapshot::resource, .status = true, .generation = true});
+  server_.serve(
+      {.resource = v1::EtcdSnapshotSchedule::resource, .status = true, .generation = true});
   server_.serve(job_kind());
   server_.serve({.resource = kube::Service::resource, .status = true, .validate = within_quota});
   server_.serve({.resource = kube::PodDisruptionBudget::resource,
@@ -125,6 +130,7 @@ void World::controllers() {
       if (!somebody || time_.now() < api_down_until_) checker_.hindered();
       checker_.look();
       snapshots_.look();
+      restores_.look();
       if (trace_.keeps()) sample();
       for (const auto& life : lives_)
         if (life->ended() && !life->passage().dead) {
@@ -296,7 +302,8 @@ void World::create_cluster(const api::ObjectKey& key, const Wanted& wanted) {
                          (wanted.in_memory ? ", in memory" : "") +
                          (wanted.client_tls ? ", with TLS" : "") +
                          (wanted.peer_tls ? ", with peer TLS" : "") +
-                         (wanted.password.empty() ? "" : ", with a password"));
+                         (wanted.password.empty() ? "" : ", with a password") +
+                         (wanted.restore.empty() ? "" : ", restored from " + wanted.restore));
   v1::EtcdClusterSpec spec;
   spec.replicas = wanted.replicas;
   spec.version = wanted.version;
@@ -310,6 +317,17 @@ void World::create_cluster(const api::ObjectKey& key, const Wanted& wanted) {
   if (!wanted.password.empty()) {
     spec.auth = v1::AuthSpec{true, v1::LocalObjectReference{key.name + "-root"}};
     write_password(key, wanted.password);
+  }
+  if (!wanted.restore.empty()) {
+    const api::ObjectKey secret = store_credentials(key.ns);
+    v1::RestoreSpec& restore = spec.bootstrap.emplace().restore.emplace();
+    restore.bump_revision = wanted.bump_revision;
+    restore.source.s3 = v1::S3Location{.endpoint = kStoreEndpoint,
+                                       .bucket = kBucket,
+                                       .key = wanted.restore,
+                                       .region = {},
+                                       .credentials_secret_ref = {secret.name},
+                                       .ca_secret_ref = {}};
   }
   if (spec.tls) checker_.guard("PRIVATE KEY");
   (void)server_.put(
@@ -338,6 +356,7 @@ std::string World::secret_value(const api::ObjectKey& key, const std::string& na
 
 void World::write_password(const api::ObjectKey& cluster, const std::string& password) {
   checker_.guard(password);
+  passwords_.insert(password);
   write_secret({cluster.ns, cluster.name + "-root"},
                {{"username", "root"}, {kPasswordKey, password}});
 }
@@ -422,12 +441,35 @@ void World::defragment(const api::ObjectKey& cluster, const std::string& name) {
       {{"metadata", {{"name", name}, {"namespace", cluster.ns}}}, {"spec", api::encode(spec)}});
 }
 
-void World::snapshot(const api::ObjectKey& cluster, const std::string& name) {
-  const api::ObjectKey secret{cluster.ns, "backup-credentials"};
+api::ObjectKey World::store_credentials(const std::string& ns) {
+  const api::ObjectKey secret{ns, "backup-credentials"};
   checker_.guard(kStoreSecret);
   if (!server_.look(kube::SecretObject::resource, secret))
     write_secret(secret,
                  {{"AWS_ACCESS_KEY_ID", kStoreKeyId}, {"AWS_SECRET_ACCESS_KEY", kStoreSecret}});
+  return secret;
+}
+
+void World::back_up(const api::ObjectKey& cluster, const std::string& name, int keep_last,
+                    int verify_every) {
+  const api::ObjectKey secret = store_credentials(cluster.ns);
+  trace_.add("user", "creates EtcdSnapshotSchedule " + name + " of " + to_string(cluster));
+  json::object s3{{"endpoint", kStoreEndpoint},
+                  {"bucket", kBucket},
+                  {"key", cluster.name},
+                  {"credentialsSecretRef", {{"name", secret.name}}}};
+  json::object spec{{"clusterRef", {{"name", cluster.name}}},
+                    {"schedule", "* * * * *"},
+                    {"retention", {{"keepLast", keep_last}}},
+                    {"template", {{"destination", {{"s3", std::move(s3)}}}}}};
+  if (verify_every > 0) spec["verify"] = {{"every", verify_every}};
+  (void)server_.put(
+      v1::EtcdSnapshotSchedule::resource,
+      {{"metadata", {{"name", name}, {"namespace", cluster.ns}}}, {"spec", std::move(spec)}});
+}
+
+void World::snapshot(const api::ObjectKey& cluster, const std::string& name) {
+  const api::ObjectKey secret = store_credentials(cluster.ns);
   trace_.add("user", "creates EtcdSnapshot " + name + " of " + to_string(cluster));
   (void)server_.put(v1::EtcdSnapshot::resource,
                     {{"metadata", {{"name", name}, {"namespace", cluster.ns}}},
@@ -444,6 +486,16 @@ void World::snapshot(const api::ObjectKey& cluster, const std::string& name) {
 void World::write_object(const std::string& key, const std::string& bytes) {
   trace_.add("user", "writes " + key + " into the bucket");
   store_.put(kBucket, key, {.bytes = bytes});
+  snapshots_.touched(key);
+}
+
+void World::spoil_object(const std::string& key) {
+  const StoredObject* const object = store_.look(kBucket, key);
+  if (!object) return;
+  trace_.add("user", "spoils " + key + " in the bucket");
+  StoredObject other = *object;
+  other.bytes[other.bytes.size() / 2] ^= 1;
+  store_.put(kBucket, key, std::move(other));
   snapshots_.touched(key);
 }
 
@@ -588,8 +640,13 @@ std::string World::missing() const {
     if (v1::EtcdDefrag run; api::decode(*object, run, "run") && !run.status.finished())
       return "EtcdDefrag " + to_string(run.metadata.key()) + " has not ended";
   for (const auto& object : server_.look_all(v1::EtcdSnapshot::resource))
-    if (v1::EtcdSnapshot one; api::decode(*object, one, "snapshot") && !one.status.finished())
+    if (v1::EtcdSnapshot one; api::decode(*object, one, "snapshot") && !one.settled())
       return "EtcdSnapshot " + to_string(one.metadata.key()) + " has not ended";
+  for (const auto& object : server_.look_all(v1::EtcdSnapshotSchedule::resource))
+    if (v1::EtcdSnapshotSchedule one;
+        api::decode(*object, one, "schedule") &&
+        (!one.status.last_success || (one.spec.verify && !one.status.last_verified)))
+      return "EtcdSnapshotSchedule " + to_string(one.metadata.key()) + " has not had its run";
   // I7: nobody without an owner.
   std::set<std::string> owners;
   std::set<std::string> names;
@@ -645,7 +702,8 @@ std::string World::state() const {
              " of " + std::to_string(run.status.members.size()) + " members\n";
   for (const auto& object : server_.look_all(v1::EtcdSnapshot::resource))
     if (v1::EtcdSnapshot one; api::decode(*object, one, "snapshot"))
-      out += "EtcdSnapshot " + one.status.phase + "\n";
+      out +=
+          "EtcdSnapshot " + one.status.phase + (one.status.verification ? ", verified" : "") + "\n";
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource,
         kube::Service::resource, kube::PodDisruptionBudget::resource, kube::SecretObject::resource})

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "sim/world/checker.h"
 #include "sim/world/life.h"
 #include "sim/world/nodes.h"
+#include "sim/world/restores.h"
 #include "sim/world/snapshots.h"
 
 namespace etcdop::sim {
@@ -75,6 +77,8 @@ class World {
     /// The operator makes the certificates of that port.
     bool client_tls = false, peer_tls = false;
     std::string password = {};  ///< Of root, with authentication; empty: without.
+    std::string restore = {};   ///< Key of the object that it begins with; empty: with nothing.
+    std::optional<std::int64_t> bump_revision = {};
   };
   void create_cluster(const api::ObjectKey&, const Wanted&);
   /// A Secret as a person has it, made or edited; what is in it must never be seen elsewhere.
@@ -94,6 +98,12 @@ class World {
   void defragment(const api::ObjectKey& cluster, const std::string& name);
   /// An EtcdSnapshot `name` of that cluster, to the world's object store.
   void snapshot(const api::ObjectKey& cluster, const std::string& name);
+  /// An EtcdSnapshotSchedule `name` of that cluster: each minute one, of which so many are kept;
+  /// `verify_every` 0: nothing is verified.
+  void back_up(const api::ObjectKey& cluster, const std::string& name, int keep_last,
+               int verify_every = 0);
+  /// A byte of what is stored there is another one from now on; whose it is it still says.
+  void spoil_object(const std::string& key);
   /// Where that is stored.
   static std::string key_of_snapshot(const api::ObjectKey& cluster, const std::string& name) {
     return cluster.name + "/" + name + ".db";
@@ -156,9 +166,12 @@ class World {
   void people();
   void snapshot_faults();
   void delete_some_snapshot();
+  void restore_some_snapshot();
+  api::ObjectKey store_credentials(const std::string& ns);
   void spoil_object();
   void spoil_certificate(const api::ObjectKey& cluster);
   void mend_by_hand();
+  bool fails_to_restore(const api::ObjectKey& cluster) const;
   void take_back_version(const api::ObjectKey& cluster);
   void client(int number);
   void operate(int number, Dice& dice);
@@ -194,12 +207,14 @@ class World {
   JobController jobs_;
   Agents agents_;
   SnapshotChecker snapshots_;
+  RestoreChecker restores_;
   std::vector<std::unique_ptr<Life>> lives_;
   std::vector<std::pair<Life*, std::optional<Duration>>> doomed_;
   std::deque<std::string> dead_flights_;
   std::vector<std::shared_ptr<Fiber>> fibers_;
   std::vector<std::pair<std::string, std::string>> cuts_;  // Every one there ever was.
   std::function<void(Life&)> started_;
+  std::set<std::string> passwords_;  // That root ever had.
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
   Instant api_down_until_{}, quota_until_{};
   std::chrono::seconds date_error_{0};

@@ -15,20 +15,11 @@ Error during(const Error& error, const char* doing) { return Error(error).during
 
 FolderDestination::FolderDestination(const Options& options) : options_(options) {}
 
-std::string FolderDestination::uri() const {
-  const FolderTarget& target = options_.target;
-  const std::string sub_path = target.sub_path.empty() ? "" : "/" + target.sub_path;
-  return "file://" + target.mount_path + sub_path + "/" + options_.file_name;
-}
-
 /// Segment by segment, so that no symbolic link leads out.
 Result<Done> FolderDestination::open() {
   auto folder = Folder::open(options_.target.mount_path);
   if (!folder) return during(folder.error(), "the volume");
-  std::string_view rest = options_.target.sub_path;
-  while (!rest.empty()) {
-    const std::string segment(rest.substr(0, rest.find('/')));
-    rest.remove_prefix(std::min(segment.size() + 1, rest.size()));
+  for (const std::string& segment : segments(options_.target)) {
     auto inside = folder->inside(segment);
     if (!inside) return during(inside.error(), "the folder");
     *folder = std::move(*inside);
@@ -39,11 +30,7 @@ Result<Done> FolderDestination::open() {
 
 /// Whose the name is, if anything is there; nullopt: nobody's.
 Result<std::optional<std::string>> FolderDestination::read_owner() {
-  auto uid = folder_->read(uid_file());
-  if (uid.failed_with(Code::NotFound)) return std::optional<std::string>();
-  if (!uid) return uid.error();
-  while (uid->ends_with('\n')) uid->pop_back();
-  return std::optional(std::move(*uid));
+  return read_uid(*folder_, uid_file());
 }
 
 /// What is there whole; nullopt: nothing.

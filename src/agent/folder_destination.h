@@ -5,6 +5,7 @@
 #include <string>
 
 #include "agent/destination.h"
+#include "agent/folder_layout.h"
 #include "agent/task.h"
 #include "sys/folder.h"
 
@@ -26,13 +27,13 @@ class FolderDestination final : public Destination {
   Result<Done> write(std::string_view bytes) override;
   Result<Done> finish(Manifest) override;
   void abandon() override;
-  std::string uri() const override;
+  std::string uri() const override { return uri_of(options_.target, options_.file_name); }
   Side side() const override { return Side::Folder; }
 
  private:
-  std::string temporary_prefix() const { return ".etcd-snapshot-" + options_.storer.uid + "-"; }
+  std::string temporary_prefix() const { return temporary_prefix_of(options_.storer.uid); }
   std::string temporary() const { return temporary_prefix() + options_.storer.attempt + ".db.tmp"; }
-  std::string uid_file() const { return options_.file_name + ".uid"; }
+  std::string uid_file() const { return uid_file_of(options_.file_name); }
   std::string manifest_file() const { return options_.file_name + kManifestSuffix; }
   Result<Done> open();
   Result<std::optional<std::string>> read_owner();

@@ -1,7 +1,6 @@
 #include "agent/folder_destination.h"
 
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +12,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "test/support/nobody.h"
 
 namespace {
 /// For what others do while a FolderDestination waits for the disk: one for each fsync() that
@@ -39,26 +40,7 @@ namespace etcdop::agent {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Root may write anywhere: while this lives, it is somebody else.
-class Nobody {
- public:
-  Nobody() {
-    if (!was_root_) return;
-    EXPECT_EQ(seteuid(65534), 0);
-  }
-  ~Nobody() {
-    if (!was_root_) return;
-    EXPECT_EQ(seteuid(0), 0);
-    // The change of user took it away; where root may not trace all, leaks are not found without.
-    EXPECT_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
-  }
-  Nobody(const Nobody&) = delete;
-  Nobody& operator=(const Nobody&) = delete;
-
- private:
-  const bool was_root_ = geteuid() == 0;
-};
+using testing::Nobody;
 
 class FolderDestinationTest : public ::testing::Test {
  protected:

@@ -20,14 +20,15 @@ struct Frame {
   WallTime taken_at;
   bool operator==(const Frame&) const = default;
 
+  template <class S = Frame>
   static auto describe() {
     return api::object("Beside a report.",
-                       std::tuple{api::required("kind", &Frame::kind, ""),
-                                  api::required("formatVersion", &Frame::format_version, ""),
-                                  api::required("snapshotName", &Frame::name, ""),
-                                  api::required("snapshotUID", &Frame::uid, ""),
-                                  api::required("attempt", &Frame::attempt, ""),
-                                  api::required("takenAt", &Frame::taken_at, "")});
+                       std::tuple{api::required("kind", &S::kind, ""),
+                                  api::required("formatVersion", &S::format_version, ""),
+                                  api::required("snapshotName", &S::name, ""),
+                                  api::required("snapshotUID", &S::uid, ""),
+                                  api::required("attempt", &S::attempt, ""),
+                                  api::required("takenAt", &S::taken_at, "")});
   }
 };
 

@@ -30,6 +30,7 @@ constexpr Exit kExits[] = {
     {Reason::NoSpace, kExitFailedForGood},
     {Reason::DestinationClockSkewed, kExitFailed},
     {Reason::DestinationFailed, kExitFailed},
+    {Reason::EncryptionKeyInvalid, kExitFailedForGood},
 };
 
 /// What a text tells beyond the code, where somebody knows how to read it.

@@ -22,7 +22,8 @@ enum class Reason {
   BucketNotFound,
   NoSpace,
   DestinationClockSkewed,
-  DestinationFailed
+  DestinationFailed,
+  EncryptionKeyInvalid  ///< What the Secret has is no key.
 };
 inline auto names(Reason) {
   return std::array{
@@ -39,7 +40,8 @@ inline auto names(Reason) {
       std::pair{Reason::BucketNotFound, "BucketNotFound"},
       std::pair{Reason::NoSpace, "NoSpace"},
       std::pair{Reason::DestinationClockSkewed, "DestinationClockSkewed"},
-      std::pair{Reason::DestinationFailed, "DestinationFailed"}};
+      std::pair{Reason::DestinationFailed, "DestinationFailed"},
+      std::pair{Reason::EncryptionKeyInvalid, "EncryptionKeyInvalid"}};
 }
 const char* to_string(Reason);
 

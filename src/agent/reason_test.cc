@@ -89,10 +89,11 @@ TEST(Reason, SaysWhetherAgainMayHelp) {
     if (exit_code(reason) == kExitFailedForGood) for_good.insert(text);
     else EXPECT_EQ(exit_code(reason), kExitFailed) << text;
   }
-  EXPECT_EQ(for_good, (std::set<std::string>{
-                          "EtcdCredentialsRejected", "DestinationExists", "DestinationInvalid",
-                          "DestinationUntrusted", "DestinationCredentialsRejected",
-                          "DestinationAccessDenied", "BucketNotFound", "NoSpace"}));
+  EXPECT_EQ(for_good,
+            (std::set<std::string>{"EtcdCredentialsRejected", "DestinationExists",
+                                   "DestinationInvalid", "DestinationUntrusted",
+                                   "DestinationCredentialsRejected", "DestinationAccessDenied",
+                                   "BucketNotFound", "NoSpace", "EncryptionKeyInvalid"}));
 }
 
 }  // namespace

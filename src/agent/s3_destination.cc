@@ -10,24 +10,14 @@ namespace etcdop::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using s3::Trouble;
 
-constexpr int kTriesMax = 4;
-constexpr Duration kPauseMin = 1s;      // Doubled after each try.
 constexpr Duration kAbandonLimit = 6s;  // The kubelet waits for 30.
-constexpr const char* kUidKey = "etcd-snapshot-uid";
-constexpr const char* kAttemptKey = "etcd-snapshot-attempt";
-constexpr std::size_t kManifestBytesMax = 64 << 10;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr int kPlannedParts = 8'000;  // The rest is for databases that are larger than expected.
 constexpr std::uint64_t kPlannedPartBytesMax = 64 * kMiB;
 constexpr std::uint64_t kGrowth = 8;
-
-std::string value_of(const s3::Metadata& metadata, const char* key) {
-  const auto it = metadata.find(key);
-  return it == metadata.end() ? std::string() : it->second;
-}
+constexpr std::size_t kPartsInMemory = 2;
 
 /// The tag of bytes where tags are MD5s: in quotes.
 bool is_tag_of(const s3::Tag& tag, const std::string& md5) { return tag.text == '"' + md5 + '"'; }
@@ -61,6 +51,7 @@ std::size_t part_bytes(std::uint64_t bytes_expected, int number) {
 S3Destination::S3Destination(Executor& executor, Log& log, s3::Store& store, const Options& options)
     : executor_(executor),
       log_(log),
+      patience_(executor, log),
       store_(store),
       options_(options),
       manifest_key_(options.key + kManifestSuffix) {}
@@ -68,51 +59,15 @@ S3Destination::S3Destination(Executor& executor, Log& log, s3::Store& store, con
 std::string S3Destination::uri() const { return "s3://" + options_.bucket + "/" + options_.key; }
 
 s3::Metadata S3Destination::metadata() const {
-  return {{kUidKey, options_.storer.uid}, {kAttemptKey, options_.storer.attempt}};
-}
-
-/// Waits before the next try, the longer the more there were.
-Result<Done> S3Destination::pause(int tries) {
-  return to_result(executor_.sleep(kPauseMin * (1 << tries)), "waiting to ask the store again");
-}
-
-/// Again after what may go away by itself.
-template <class Call>
-auto S3Destination::repeated(const char* doing, Call call) -> decltype(call()) {
-  for (int tries = 0;; ++tries) {
-    auto answer = call();
-    if (answer || !transient(answer.error().code) || tries + 1 == kTriesMax) return answer;
-    log_.warn("trying again", {{"what", doing}, {"error", answer.error().message}});
-    if (auto paused = pause(tries); !paused) return answer;
-  }
-}
-
-Result<s3::Object> S3Destination::head() {
-  return repeated("HEAD", [&] { return store_.head(options_.key); });
-}
-
-/// The answer to HEAD has no reason with it; that to GET has.
-Error S3Destination::explained(const Error& of_head) {
-  auto got = store_.get(options_.key, {.range = s3::GetOptions::Range{0, 1}, .only_if = {}},
-                        [](std::string_view) { return false; });
-  if (got) return of_head;
-  const Trouble trouble = s3::trouble_of(got.error());
-  const bool told = trouble == Trouble::Bucket || trouble == Trouble::Credentials ||
-                    trouble == Trouble::Clock ||
-                    (trouble == Trouble::Other && got.failed_with(Code::Invalid));
-  return told ? got.error() : of_head;
+  return {{kUidMark, options_.storer.uid}, {kAttemptMark, options_.storer.attempt}};
 }
 
 /// AlreadyExists: the key is somebody else's. Else what is there of this uid.
 Result<std::optional<s3::Object>> S3Destination::ours() {
-  auto object = head();
-  if (object.failed_with(Code::NotFound)) return std::optional<s3::Object>();
-  if (!object && (object.failed_with(Code::Denied) || object.failed_with(Code::Invalid)))
-    return explained(object.error());
-  if (!object) return object.error();
-  if (value_of(object->metadata, kUidKey) != options_.storer.uid)
+  auto object = look_at(patience_, store_, options_.key);
+  if (object && *object && mark_of(**object, kUidMark) != options_.storer.uid)
     return Error{Code::AlreadyExists, uri() + " is there and is not of this EtcdSnapshot"};
-  return std::optional(std::move(*object));
+  return object;
 }
 
 Result<std::optional<AgentReport>> S3Destination::look() {
@@ -121,7 +76,7 @@ Result<std::optional<AgentReport>> S3Destination::look() {
   if (!object) return object.error();
   auto known = manifest();
   if (!known) return known.error();
-  if (*object) replaced_ = value_of((*object)->metadata, kAttemptKey);
+  if (*object) replaced_ = mark_of(**object, kAttemptMark);
   if (!*object || !*known) return nothing;
   const Manifest& is = **known;
   const bool whole = is.report.uri == uri() && is.attempt == *replaced_ &&
@@ -136,7 +91,7 @@ Result<Done> S3Destination::must_be_as_seen() {
   if (!object) return object.error();
   if (!*object) replaced_.reset();
   if (!*object) return Done{};
-  const std::string attempt = value_of((*object)->metadata, kAttemptKey);
+  const std::string attempt = mark_of(**object, kAttemptMark);
   if (attempt == replaced_ || attempt == options_.storer.attempt) return Done{};
   return Error{Code::Conflict, uri() + " was stored by another run of this agent meanwhile"};
 }
@@ -144,21 +99,14 @@ Result<Done> S3Destination::must_be_as_seen() {
 /// nullopt: there is none, or what is there of ours is not whole. AlreadyExists: it is another's.
 Result<std::optional<Manifest>> S3Destination::manifest() {
   const std::optional<Manifest> nothing;
-  std::string text;
-  auto object = repeated("GET", [&] {
-    text.clear();
-    return store_.get(manifest_key_, {}, [&](std::string_view piece) {
-      text += piece.substr(0, kManifestBytesMax - text.size());
-      return text.size() < kManifestBytesMax;
-    });
-  });
-  if (object.failed_with(Code::NotFound)) return nothing;
-  if (!object) return object.error();
-  if (value_of(object->metadata, kUidKey) != options_.storer.uid)
+  auto stored = read_small(patience_, store_, manifest_key_);
+  if (!stored) return stored.error();
+  if (!*stored) return nothing;
+  if (mark_of((*stored)->object, kUidMark) != options_.storer.uid)
     return Error{Code::AlreadyExists,
                  uri() + kManifestSuffix + " is there and is not of this EtcdSnapshot"};
   outdated_manifest_ = true;
-  auto read = to_manifest(text);
+  auto read = to_manifest((*stored)->text);
   if (!read || read->snapshot_uid != options_.storer.uid) return nothing;
   return std::optional(std::move(*read));
 }
@@ -171,48 +119,64 @@ Result<Done> S3Destination::begin(std::uint64_t bytes_expected) {
 
 Result<Done> S3Destination::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::size_t size = part_bytes(bytes_expected_, static_cast<int>(parts_.size()) + 1);
+    const std::size_t size = part_bytes(bytes_expected_, sent_ + 1);
     const std::string_view piece = bytes.substr(0, size - buffer_.size());
     buffer_ += piece;
     bytes_ += piece.size();
     bytes.remove_prefix(piece.size());
     if (buffer_.size() < size) continue;
-    if (auto sent = upload_part(); !sent) return sent;
+    if (auto sent = send_part(); !sent) return sent;
   }
   return Done{};
 }
 
-/// What is in the buffer.
-Result<Done> S3Destination::upload_part() {
+/// What is in the buffer is on its way, and there is a buffer for what comes next.
+Result<Done> S3Destination::send_part() {
   if (!upload_) {
-    auto upload = repeated("CreateMultipartUpload",
-                           [&] { return store_.create_multipart(options_.key, metadata()); });
+    auto upload = patience_.repeat(
+        "CreateMultipartUpload", [&] { return store_.create_multipart(options_.key, metadata()); });
     if (!upload) return upload.error();
     upload_ = std::move(*upload);
   }
-  const int number = static_cast<int>(parts_.size()) + 1;
-  if (number > s3::Store::kPartsMax)
+  if (++sent_ > s3::Store::kPartsMax)
     return Error{Code::Corrupt, uri() + ": larger than an object can be"};
-  auto tag = upload_part(number, md5_of(buffer_));
-  if (!tag) return tag.error();
-  parts_.push_back({.number = number, .tag = std::move(*tag)});
-  buffer_.clear();
+  Part& part = on_its_way_.emplace_back(
+      Part{sent_, std::exchange(buffer_, {}), Error{Code::Cancelled, "not uploaded"}, nullptr});
+  part.fiber = executor_.spawn([this, &part] { part.tag = upload(part); });
+  if (auto room = until_on_their_way(kPartsInMemory - 1); !room) return room;
+  buffer_.reserve(part_bytes(bytes_expected_, sent_ + 1));
+  return Done{};
+}
+
+/// Waits for the oldest until so many are left, and keeps a buffer that gets free.
+Result<Done> S3Destination::until_on_their_way(std::size_t count_max) {
+  while (on_its_way_.size() > count_max) {
+    Part& oldest = on_its_way_.front();
+    if (auto ended = to_result(oldest.fiber->join(), "uploading a part"); !ended) return ended;
+    if (!oldest.tag) return oldest.tag.error();
+    parts_.push_back({.number = oldest.number, .tag = std::move(*oldest.tag)});
+    buffer_ = std::move(oldest.bytes);
+    buffer_.clear();
+    on_its_way_.pop_front();
+  }
   return Done{};
 }
 
 /// Where tags are MD5s, another one means that other bytes were stored. Where they are not, each of
 /// them is another one: that is believed once the same bytes got such a tag twice.
-Result<s3::Tag> S3Destination::upload_part(int number, const std::string& md5) {
+Result<s3::Tag> S3Destination::upload(const Part& part) {
   const auto send = [&] {
-    return repeated("UploadPart", [&] { return store_.upload_part(*upload_, number, buffer_); });
+    return patience_.repeat("UploadPart",
+                            [&] { return store_.upload_part(*upload_, part.number, part.bytes); });
   };
+  const std::string md5 = md5_of(part.bytes);
   auto tag = send();
   if (!tag || opaque_tags_) return tag;
   if (!is_tag_of(*tag, md5)) tag = send();
   if (!tag) return tag;
   const bool good = is_tag_of(*tag, md5);
   if (!good && md5_tags_)
-    return Error{Code::Corrupt, "part " + std::to_string(number) + " of " + uri() +
+    return Error{Code::Corrupt, "part " + std::to_string(part.number) + " of " + uri() +
                                     " has another ETag than its bytes: the store is broken"};
   (good ? md5_tags_ : opaque_tags_) = true;
   return tag;
@@ -232,7 +196,7 @@ Result<Done> S3Destination::verify(const std::optional<s3::Tag>& tag) {
   auto object = ours();
   if (!object) return object.error();
   if (!*object) return Error{Code::NotFound, uri() + " is not there after it was stored"};
-  const std::string attempt = value_of((*object)->metadata, kAttemptKey);
+  const std::string attempt = mark_of(**object, kAttemptMark);
   if (attempt != options_.storer.attempt)
     return Error{attempt == replaced_ ? Code::NotFound : Code::Conflict,
                  uri() + " is of another run of this agent"};
@@ -251,7 +215,7 @@ Result<Done> S3Destination::verify(const std::optional<s3::Tag>& tag) {
 Result<Done> S3Destination::read_back() {
   bool same = true;
   std::size_t at = 0;
-  auto read = repeated("GET", [&] {
+  auto read = patience_.repeat("GET", [&] {
     same = true;
     at = 0;
     return store_.get(options_.key, {}, [&](std::string_view piece) {
@@ -278,15 +242,14 @@ Result<Done> S3Destination::settle() {
     if (!seen.failed_with(Code::NotFound)) return seen;
     const Error error = stored ? seen.error() : stored.error();
     const bool lost_parts = upload_ && stored.failed_with(Code::NotFound);
-    if (lost_parts || tries + 1 == kTriesMax) return error;
-    log_.warn("trying again", {{"what", "storing"}, {"error", error.message}});
-    if (auto paused = pause(tries); !paused) return error;
+    if (lost_parts || tries + 1 == Patience::kTriesMax) return error;
+    if (auto paused = patience_.pause("storing", tries, error); !paused) return error;
   }
 }
 
 /// The store does not know If-None-Match: from now on it is not asked for that.
 bool S3Destination::is_unsupported(const Error& error) {
-  const bool unsupported = conditions_ && s3::trouble_of(error) == Trouble::Unsupported;
+  const bool unsupported = conditions_ && s3::trouble_of(error) == s3::Trouble::Unsupported;
   if (unsupported) conditions_ = false;
   return unsupported;
 }
@@ -294,14 +257,15 @@ bool S3Destination::is_unsupported(const Error& error) {
 /// It is outdated only if nobody has stored its object anew meanwhile.
 Result<Done> S3Destination::remove_manifest() {
   if (auto same = must_be_as_seen(); !same) return same;
-  auto removed = repeated("DeleteObject", [&] { return store_.remove(manifest_key_); });
+  auto removed = patience_.repeat("DeleteObject", [&] { return store_.remove(manifest_key_); });
   if (removed) outdated_manifest_ = false;
   return removed;
 }
 
 Result<Done> S3Destination::finish(Manifest manifest) {
   if (upload_ && !buffer_.empty())
-    if (auto sent = upload_part(); !sent) return sent;
+    if (auto sent = send_part(); !sent) return sent;
+  if (auto ended = until_on_their_way(0); !ended) return ended;
   if (outdated_manifest_)
     if (auto removed = remove_manifest(); !removed) return removed;
   if (auto settled = settle(); !settled) return settled;
@@ -313,7 +277,7 @@ Result<Done> S3Destination::finish(Manifest manifest) {
 
 /// And reads it back: until then nothing counts as stored.
 Result<Done> S3Destination::write_manifest(const std::string& text) {
-  return repeated("storing the manifest", [&]() -> Result<Done> {
+  return patience_.repeat("storing the manifest", [&]() -> Result<Done> {
     const bool only_if_absent = conditions_ && !outdated_manifest_;
     auto put =
         store_.put(manifest_key_, text, {.metadata = metadata(), .only_if_absent = only_if_absent});
@@ -335,8 +299,12 @@ Result<Done> S3Destination::write_manifest(const std::string& text) {
 
 void S3Destination::abandon() {
   if (!upload_) return;
-  const Shield shield(executor_, kAbandonLimit);
-  auto aborted = repeated("AbortMultipartUpload", [&] { return store_.abort(*upload_); });
+  const Shield shield(executor_);
+  for (const Part& part : on_its_way_) part.fiber->cancel();
+  for (const Part& part : on_its_way_) (void)part.fiber->join();
+  on_its_way_.clear();
+  const Shield limited(executor_, kAbandonLimit);
+  auto aborted = patience_.repeat("AbortMultipartUpload", [&] { return store_.abort(*upload_); });
   if (!aborted && !aborted.failed_with(Code::NotFound))
     log_.warn("an unfinished upload is left",
               {{"uri", uri()}, {"upload", upload_->id}, {"error", aborted.error().message}});

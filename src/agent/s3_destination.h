@@ -1,19 +1,23 @@
 // A snapshot as an object in a bucket.
 #pragma once
 #include <cstdint>
+#include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "agent/destination.h"
+#include "agent/s3_calls.h"
 #include "base/fiber.h"
 #include "base/log.h"
 #include "s3/store.h"
 
 namespace etcdop::agent {
 
-/// In parts of 5 MiB, of which one is in memory; of more than 5 MiB where an upload could not hold
-/// the database otherwise. Calls that may succeed later are repeated a few times.
+/// In parts of 5 MiB, of which two are in memory: the one that comes, and the one before it on its
+/// way. Of more than 5 MiB where an upload could not hold the database otherwise. Calls that may
+/// succeed later are repeated a few times.
 ///
 /// Whose an object is, says its metadata: etcd-snapshot-uid, etcd-snapshot-attempt. An object of
 /// this uid without its manifest is not finished, and is written anew.
@@ -34,16 +38,19 @@ class S3Destination final : public Destination {
   Side side() const override { return Side::Store; }
 
  private:
-  template <class Call>
-  auto repeated(const char* doing, Call call) -> decltype(call());
-  Result<Done> pause(int tries);
-  Result<s3::Object> head();
-  Error explained(const Error& of_head);
   Result<std::optional<s3::Object>> ours();
   Result<Done> must_be_as_seen();
   Result<std::optional<Manifest>> manifest();
-  Result<Done> upload_part();
-  Result<s3::Tag> upload_part(int number, const std::string& md5);
+  /// A part that is uploaded by a fiber of its own.
+  struct Part {
+    int number;
+    std::string bytes;
+    Result<s3::Tag> tag;
+    std::shared_ptr<Fiber> fiber;
+  };
+  Result<Done> send_part();
+  Result<Done> until_on_their_way(std::size_t count_max);
+  Result<s3::Tag> upload(const Part&);
   Result<s3::Tag> store(bool only_if_absent);
   Result<Done> settle();
   Result<Done> verify(const std::optional<s3::Tag>& tag);
@@ -55,6 +62,7 @@ class S3Destination final : public Destination {
 
   Executor& executor_;
   Log& log_;
+  Patience patience_;
   s3::Store& store_;
   const Options options_;
   const std::string manifest_key_;
@@ -65,6 +73,8 @@ class S3Destination final : public Destination {
   std::uint64_t bytes_expected_ = 0, bytes_ = 0;
   std::string buffer_;  // The part that comes.
   std::optional<s3::Upload> upload_;
+  int sent_ = 0;                // Parts that were begun.
+  std::list<Part> on_its_way_;  // The oldest first.
   std::vector<s3::Part> parts_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,12 +13,14 @@
 #include "sim/scheduler.h"
 #include "sim/store/object_store.h"
 #include "test/support/memory_log.h"
+#include "test/support/wrapped_store.h"
 
 namespace etcdop::agent {
 namespace {
 
 using namespace std::chrono_literals;
 using sim::StoreFault;
+using testing::WrappedStore;
 
 constexpr std::size_t kPart = s3::Store::kPartBytesMin;
 const std::string kKey = "prod/nightly.db", kManifest = kKey + ".json";
@@ -41,46 +44,11 @@ Manifest manifest_of(const std::string& data) {
           .report = report};
 }
 
-/// Passes on what it is asked.
-class Wrapped : public s3::Store {
- public:
-  explicit Wrapped(s3::Store& below) : below_(below) {}
-  Result<s3::Object> head(const std::string& key) override { return below_.head(key); }
-  Result<s3::Object> get(const std::string& key, const s3::GetOptions& options,
-                         const Sink& sink) override {
-    return below_.get(key, options, sink);
-  }
-  Result<s3::Tag> put(const std::string& key, std::string_view data,
-                      const s3::PutOptions& options) override {
-    return below_.put(key, data, options);
-  }
-  Result<s3::Upload> create_multipart(const std::string& key, const s3::Metadata& data) override {
-    return below_.create_multipart(key, data);
-  }
-  Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
-                              std::string_view data) override {
-    return below_.upload_part(upload, number, data);
-  }
-  Result<s3::Tag> complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
-                           bool only_if_absent) override {
-    return below_.complete(upload, parts, only_if_absent);
-  }
-  Result<Done> abort(const s3::Upload& upload) override { return below_.abort(upload); }
-  Result<s3::Page> list(const s3::ListOptions& options) override { return below_.list(options); }
-  Result<std::vector<s3::Upload>> uploads(const std::string& prefix) override {
-    return below_.uploads(prefix);
-  }
-  Result<Done> remove(const std::string& key) override { return below_.remove(key); }
-
- protected:
-  s3::Store& below_;
-};
-
 /// Part 2 is cut at first: before it was stored, or after it.
-class CutsAtFirst final : public Wrapped {
+class CutsAtFirst final : public WrappedStore {
  public:
   CutsAtFirst(s3::Store& below, int times, bool stored)
-      : Wrapped(below), left_(times), stored_(stored) {}
+      : WrappedStore(below), left_(times), stored_(stored) {}
   Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
                               std::string_view data) override {
     const bool cut = number == 2 && left_ > 0;
@@ -97,9 +65,9 @@ class CutsAtFirst final : public Wrapped {
 };
 
 /// Takes HTTP's conditions for nothing.
-class IgnoresConditions final : public Wrapped {
+class IgnoresConditions final : public WrappedStore {
  public:
-  using Wrapped::Wrapped;
+  using WrappedStore::WrappedStore;
   Result<s3::Tag> put(const std::string& key, std::string_view data,
                       const s3::PutOptions& options) override {
     return below_.put(key, data, {.metadata = options.metadata});
@@ -111,9 +79,9 @@ class IgnoresConditions final : public Wrapped {
 };
 
 /// From the second on, HEAD has no sensible answer.
-class GarblesHead final : public Wrapped {
+class GarblesHead final : public WrappedStore {
  public:
-  using Wrapped::Wrapped;
+  using WrappedStore::WrappedStore;
   Result<s3::Object> head(const std::string& key) override {
     if (heads_++ == 0) return below_.head(key);
     return Error{Code::Corrupt, "the answer has no ETag: is this endpoint an S3 store?"};
@@ -124,9 +92,9 @@ class GarblesHead final : public Wrapped {
 };
 
 /// Has other bytes of the same number in one object that it gives.
-class SwapsBytes final : public Wrapped {
+class SwapsBytes final : public WrappedStore {
  public:
-  using Wrapped::Wrapped;
+  using WrappedStore::WrappedStore;
   Result<s3::Object> get(const std::string& key, const s3::GetOptions& options,
                          const Sink& sink) override {
     return below_.get(key, options, [&](std::string_view piece) {
@@ -136,9 +104,9 @@ class SwapsBytes final : public Wrapped {
 };
 
 /// Does not know HTTP's conditions.
-class WithoutConditions final : public Wrapped {
+class WithoutConditions final : public WrappedStore {
  public:
-  using Wrapped::Wrapped;
+  using WrappedStore::WrappedStore;
   Result<s3::Tag> put(const std::string& key, std::string_view data,
                       const s3::PutOptions& options) override {
     if (options.only_if_absent) return refusal("PutObject", key);
@@ -159,10 +127,10 @@ class WithoutConditions final : public Wrapped {
 
 /// Is busy when the object is first stored without a condition, and `meanwhile` happens: before
 /// that, or after it was stored all the same.
-class BusyAtFirst final : public Wrapped {
+class BusyAtFirst final : public WrappedStore {
  public:
   BusyAtFirst(s3::Store& below, bool stored, std::function<void()> meanwhile)
-      : Wrapped(below), stored_(stored), meanwhile_(std::move(meanwhile)) {}
+      : WrappedStore(below), stored_(stored), meanwhile_(std::move(meanwhile)) {}
   Result<s3::Tag> put(const std::string& key, std::string_view data,
                       const s3::PutOptions& options) override {
     return answer(key == kKey && !options.only_if_absent,
@@ -186,10 +154,29 @@ class BusyAtFirst final : public Wrapped {
   std::function<void()> meanwhile_;
 };
 
-/// Once the object is stored, another manifest comes.
-class ManifestComes final : public Wrapped {
+/// Takes a second for each part; the first ones take the longest.
+class SlowParts final : public WrappedStore {
  public:
-  using Wrapped::Wrapped;
+  SlowParts(s3::Store& below, Executor& executor) : WrappedStore(below), executor_(executor) {}
+  Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
+                              std::string_view data) override {
+    at_once_max = std::max(at_once_max, ++at_once_);
+    (void)executor_.sleep(1s + 100ms / number);
+    --at_once_;
+    return below_.upload_part(upload, number, data);
+  }
+
+  int at_once_max = 0;
+
+ private:
+  Executor& executor_;
+  int at_once_ = 0;
+};
+
+/// Once the object is stored, another manifest comes.
+class ManifestComes final : public WrappedStore {
+ public:
+  using WrappedStore::WrappedStore;
   Result<s3::Tag> put(const std::string& key, std::string_view data,
                       const s3::PutOptions& options) override {
     auto tag = below_.put(key, data, options);
@@ -535,6 +522,23 @@ TEST_F(S3DestinationTest, APartThatIsCutIsSentAgain) {
       else EXPECT_EQ(store_.keys("b").size(), 0u);
       EXPECT_EQ(store_.unfinished("b"), 0u);
     }
+}
+
+TEST_F(S3DestinationTest, WhileAPartIsOnItsWayTheNextOneComes) {
+  const std::string data = bytes(6 * kPart + 1'000);
+  Instant started, ended;
+  run([&] {
+    const auto door = store_.as({}, "b");
+    SlowParts slow(*door, world_);
+    S3Destination to(world_, log_, slow,
+                     {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "1"}});
+    started = world_.now();
+    ASSERT_TRUE(upload_to(to, data));
+    ended = world_.now();
+    EXPECT_EQ(slow.at_once_max, 2) << "and there is no memory for more";
+  });
+  EXPECT_LT(ended - started, 5s) << "seven parts of a second each";
+  expect_whole(data);
 }
 
 TEST_F(S3DestinationTest, AnETagOfOtherBytesIsNotBelieved) {

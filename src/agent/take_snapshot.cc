@@ -6,6 +6,7 @@
 
 #include "agent/member_choice.h"
 #include "etcd/errors.h"
+#include "etcd/key_digest.h"
 #include "sys/digest.h"
 
 namespace etcdop::agent {
@@ -15,6 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr int kRoundsMax = 5;  // Through all members, until one is fit.
 constexpr Duration kRoundPause = 2s;
+constexpr Duration kKeysLimit = 5min;  // A million small keys need less than one.
 
 /// Why there is no snapshot.
 struct Failure {
@@ -122,6 +124,7 @@ class Transfer {
     const WallTime taken_at = with_.clock.wall_now();
     ask_facts(logged_in, report);
     if (auto failure = stream(report)) return failure;
+    read_keys(report);
     auto finished = with_.destination.finish({.snapshot_name = task_.name,
                                               .snapshot_uid = task_.uid,
                                               .taken_at = taken_at,
@@ -157,17 +160,40 @@ class Transfer {
       return Failure{to.side(), begun.error()};
     Digest sum(Digest::Kind::Sha256);
     std::optional<Error> not_stored;
-    auto taken = source_.client->snapshot([&](std::string_view piece) {
+    const auto store = [&](std::string_view piece) {
       sum.add(piece);
+      report.size_bytes += static_cast<std::int64_t>(piece.size());
       auto written = to.write(piece);
       if (!written) not_stored = written.error();
       return written;
-    });
+    };
+    std::optional<Sealer> sealer;
+    if (with_.sealing) sealer.emplace(*with_.sealing, store);
+    auto taken = source_.client->snapshot(
+        [&](std::string_view piece) { return sealer ? sealer->add(piece) : store(piece); });
+    if (taken && sealer) (void)sealer->end();  // An error of it is not_stored, too.
     if (not_stored) return Failure{to.side(), *not_stored};
     if (!taken) return Failure{Side::Snapshot, taken.error()};
-    report.size_bytes = static_cast<std::int64_t>(*taken);
+    if (with_.sealing) report.key_id = with_.sealing->key.id;
     report.checksum = "sha256:" + sum.hex();
     return std::nullopt;
+  }
+
+  /// Of the revision that the hash is of, and the snapshot has: what one can compare with it where
+  /// hashes cannot be, as they depend on what was compacted. Left out likewise.
+  void read_keys(AgentReport& report) {
+    if (!report.revision) return;
+    const Within limit(with_.executor, kKeysLimit);
+    auto counted = source_.client->keys({.revision = *report.revision, .limit = 0});
+    if (!counted) return no_digest(counted.error());
+    report.keys = counted->count;
+    auto digest = etcd::digest_keys(with_.executor, *source_.client, *report.revision);
+    if (!digest) return no_digest(digest.error());
+    report.digest = std::move(*digest);
+  }
+
+  void no_digest(const Error& error) {
+    with_.log.warn("no digest of the keys", {{"error", error.message}});
   }
 
   const SnapshotTask& task_;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "agent/destination.h"
+#include "agent/sealed.h"
 #include "agent/task.h"
 #include "base/fiber.h"
 #include "base/log.h"
@@ -22,6 +23,7 @@ struct Collaborators {
   Destination& destination;
   /// What TLS with etcd is made with; null exactly if the task has none.
   std::shared_ptr<const TlsClient::Options> tls = nullptr;
+  const Sealing* sealing = nullptr;  ///< Null: it is stored as it is.
 };
 
 /// Stores one snapshot of one member, from memory of a bounded size, or finds that it is stored

@@ -27,7 +27,8 @@ const std::string kSum = "sha256:41e52f9b31a346a894b86ed7d033a6fa2d199b06f43e403
 /// A member, and what of it is wrong.
 struct Script {
   Result<Status> status = Error{Code::Unavailable, "connection refused"};
-  std::optional<Error> list, hash, snapshot;
+  std::optional<Error> list, hash, snapshot, count, page;
+  Duration page_takes{};
   bool auth = false;     ///< It speaks only to whom has a token.
   bool forgets = false;  ///< The token that it gave first.
   int passwords = 0, snapshots = 0;
@@ -50,6 +51,15 @@ class Member final : public testing::UnscriptedEtcd {
   Result<etcd::KeyHash> hash_kv(std::int64_t) override {
     if (script_.hash) return *script_.hash;
     return etcd::KeyHash{.hash = 11, .revision = 7, .compacted = 3};
+  }
+  Result<etcd::KeyPage> keys(const etcd::KeyQuestion& asked) override {
+    EXPECT_EQ(asked.revision, 7) << "what the hash is of";
+    EXPECT_EQ(script_.snapshots, 1) << "the stream comes first";
+    if (auto took = to_result(executor_.sleep(script_.page_takes), "Range"); !took)
+      return took.error();
+    const std::optional<Error>& error = asked.limit == 0 ? script_.count : script_.page;
+    if (error) return *error;
+    return etcd::KeyPage{.keys = {}, .count = 2, .more = false};
   }
   Result<etcd::AuthStatus> auth_status() override { return etcd::AuthStatus{.enabled = false}; }
   Result<Secret> authenticate(const std::string& name, const Secret& password) override {
@@ -146,7 +156,9 @@ class TakeSnapshotTest : public ::testing::Test, private etcd::Clients {
                                        .clock = clock_,
                                        .log = log_,
                                        .clients = *this,
-                                       .destination = destination_});
+                                       .destination = destination_,
+                                       .tls = nullptr,
+                                       .sealing = sealing_ ? &*sealing_ : nullptr});
       });
       if (meanwhile) meanwhile(*work);
       (void)work->join();
@@ -169,6 +181,7 @@ class TakeSnapshotTest : public ::testing::Test, private etcd::Clients {
   SnapshotTask task_;
   std::map<std::string, Script> members_;
   MemoryDestination destination_;
+  std::optional<Sealing> sealing_;
 
  private:
   std::shared_ptr<etcd::Client> at(const etcd::Endpoint& endpoint) override {
@@ -192,6 +205,9 @@ TEST_F(TakeSnapshotTest, StoresWhatAFollowerGivesAndReportsIt) {
   EXPECT_EQ(report.revision, 7);
   EXPECT_EQ(report.compact_revision, 3);
   EXPECT_EQ(report.hash_kv, 11);
+  EXPECT_EQ(report.keys, 2);
+  EXPECT_EQ(report.digest,
+            "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(report.auth_enabled, false);
   ASSERT_TRUE(destination_.manifest);
   EXPECT_EQ(destination_.manifest->report, report);
@@ -201,6 +217,32 @@ TEST_F(TakeSnapshotTest, StoresWhatAFollowerGivesAndReportsIt) {
   const Script& follower = members_["db-1"];
   EXPECT_EQ(follower.asked_as.cluster, etcd::ClusterId{0xC1}) << "nobody else may answer";
   EXPECT_EQ(follower.asked_as.member, etcd::MemberId{2});
+}
+
+TEST_F(TakeSnapshotTest, WithAKeyWhatIsStoredIsSealed) {
+  sealing_ = Sealing{*to_sealing_key(Secret(std::string(32, 'k'))), std::string(32, 's')};
+  const AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_TRUE(is_sealed(destination_.data));
+  EXPECT_EQ(destination_.data.find(kData), std::string::npos);
+  EXPECT_EQ(report.key_id, sealing_->key.id);
+  EXPECT_EQ(report.size_bytes, static_cast<std::int64_t>(destination_.data.size()));
+  EXPECT_NE(report.checksum, kSum) << "of the stored bytes";
+  std::string plain;
+  Opener opener({{sealing_->key.id, sealing_->key.key}}, [&](std::string_view bytes) {
+    plain += bytes;
+    return Done{};
+  });
+  EXPECT_TRUE(opener.add(destination_.data));
+  EXPECT_TRUE(opener.end());
+  EXPECT_EQ(plain, kData);
+}
+
+TEST_F(TakeSnapshotTest, SealedOrNotADestinationThatIsFullIsTheReason) {
+  sealing_ = Sealing{*to_sealing_key(Secret(std::string(32, 'k'))), std::string(32, 's')};
+  destination_.fails_at = "write";
+  EXPECT_EQ(take().reason, "NoSpace");
+  EXPECT_TRUE(destination_.abandoned);
 }
 
 TEST_F(TakeSnapshotTest, AServiceMayLeadToAnyMember) {
@@ -223,6 +265,30 @@ TEST_F(TakeSnapshotTest, WhatEtcdDoesNotTellIsLeftOut) {
   EXPECT_FALSE(report.failed()) << report.message;
   EXPECT_EQ(report.revision, std::nullopt);
   EXPECT_EQ(report.hash_kv, std::nullopt);
+}
+
+TEST_F(TakeSnapshotTest, ASnapshotIsGoodWithoutADigest) {
+  Script& member = members_["db-1"];
+  const Error compacted{Code::Invalid, "mvcc: required revision has been compacted"};
+  member.page = compacted;
+  AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(report.keys, 2);
+  EXPECT_EQ(report.digest, "");
+  EXPECT_EQ(log_.count("no digest of the keys"), 1);
+  member.snapshots = 0;
+  member.count = compacted;
+  destination_ = MemoryDestination();
+  report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(report.keys, std::nullopt);
+  member.snapshots = 0;
+  member.count.reset();
+  member.page_takes = 4min;
+  report = take();
+  EXPECT_FALSE(report.failed()) << "the time for it has a limit: " << report.message;
+  EXPECT_EQ(report.keys, 2);
+  EXPECT_EQ(report.digest, "");
 }
 
 TEST_F(TakeSnapshotTest, WaitsForAMemberThatIsFit) {

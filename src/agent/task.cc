@@ -1,13 +1,23 @@
 #include "agent/task.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
+#include <tuple>
 #include <utility>
+
+#include "agent/pod_identity.h"
+#include "etcd/version_facts.h"
+#include "operator/shared/report_text.h"
+#include "s3/answers.h"
 
 namespace etcdop::agent {
 namespace {
 
 constexpr std::size_t kHostsMax = 16, kNameBytesMax = 240, kUidBytesMax = 64, kPathBytesMax = 900;
+
+/// Of 64 bits it leaves room for the revisions themselves.
+constexpr std::int64_t kBumpRevisionMax = 999'999'999'999'999'999;
 
 Error invalid(const std::string& variable, const std::string& what) {
   return {Code::Invalid, variable + ": " + what};
@@ -55,12 +65,11 @@ Result<Done> check_name(const std::string& name) {
   return invalid("SNAPSHOT_NAME", "must have 1 to 240 letters, digits, hyphens and dots");
 }
 
-Result<Done> check_uid(const std::string& uid) {
-  const bool good =
-      !uid.empty() && uid.size() <= kUidBytesMax &&
-      std::ranges::all_of(uid, [](char c) { return is_letter_or_digit(c) || c == '-'; });
-  if (good) return Done{};
-  return invalid("SNAPSHOT_UID", "must have 1 to 64 letters, digits and hyphens");
+constexpr const char* kUidRule = "must have 1 to 64 letters, digits and hyphens";
+
+bool is_uid(const std::string& uid) {
+  return !uid.empty() && uid.size() <= kUidBytesMax &&
+         std::ranges::all_of(uid, [](char c) { return is_letter_or_digit(c) || c == '-'; });
 }
 
 /// "https://host:2379": as s3::to_place takes it apart, whose bucket then is in the path.
@@ -131,6 +140,21 @@ Result<s3::Credentials> to_credentials(const Variables& variables) {
   return out;
 }
 
+/// Keys, or who the Pod is.
+Result<Done> add_credentials(const Variables& variables, BucketTarget& out) {
+  if (value(variables, "AWS_ACCESS_KEY_ID").empty() &&
+      value(variables, "AWS_SECRET_ACCESS_KEY").empty()) {
+    auto identity = to_pod_identity(variables, out.place.region);
+    if (!identity) return identity.error();
+    out.identity = std::move(*identity);
+    return Done{};
+  }
+  auto credentials = to_credentials(variables);
+  if (!credentials) return credentials.error();
+  out.credentials = std::move(*credentials);
+  return Done{};
+}
+
 /// What to_place() says, in the words of the environment.
 Error in_variables(const Error& error) {
   for (const auto& [option, variable] :
@@ -141,6 +165,7 @@ Error in_variables(const Error& error) {
   return error;
 }
 
+/// But for its key.
 Result<BucketTarget> to_bucket(const Variables& variables) {
   BucketTarget out;
   out.place.endpoint = value(variables, "S3_ENDPOINT");
@@ -151,18 +176,15 @@ Result<BucketTarget> to_bucket(const Variables& variables) {
   if (!path_style) return path_style.error();
   out.place.path_style = *path_style;
   if (auto place = s3::to_place(out.place); !place) return in_variables(place.error());
-  auto prefix = to_path(variables, "S3_KEY");
-  if (!prefix) return prefix.error();
-  out.prefix = std::move(*prefix);
-  auto credentials = to_credentials(variables);
-  if (!credentials) return credentials.error();
-  out.credentials = std::move(*credentials);
+  if (auto added = add_credentials(variables, out); !added) return added.error();
+  out.ca_path = value(variables, "S3_CA_PATH");
   auto local = to_flag(variables, "S3_ALLOW_LOCAL");
   if (!local) return local.error();
   out.local = *local;
   return out;
 }
 
+/// But for the path below the mount.
 Result<FolderTarget> to_folder(const Variables& variables) {
   FolderTarget out{.mount_path = value(variables, "PVC_MOUNT_PATH"), .sub_path = {}};
   while (out.mount_path.ends_with('/')) out.mount_path.pop_back();
@@ -170,13 +192,15 @@ Result<FolderTarget> to_folder(const Variables& variables) {
     return invalid("PVC_MOUNT_PATH", "must be an absolute path, not /");
   if (auto good = check_path("PVC_MOUNT_PATH", out.mount_path.substr(1)); !good)
     return good.error();
-  auto sub_path = to_path(variables, "PVC_SUBPATH");
-  if (!sub_path) return sub_path.error();
-  out.sub_path = std::move(*sub_path);
   return out;
 }
 
-Result<Done> add_destination(const Variables& variables, SnapshotTask& task) {
+/// Where it is, without a key or path.
+template <class Task>
+Result<Done> add_place(const Variables& variables, Task& task) {
+  task.keys_path = value(variables, "SNAPSHOT_KEYS_PATH");
+  if (!task.keys_path.empty() && !task.keys_path.starts_with('/'))
+    return invalid("SNAPSHOT_KEYS_PATH", "must be an absolute path");
   const std::string kind = value(variables, "SNAPSHOT_DEST_KIND");
   if (kind == "s3") {
     auto bucket = to_bucket(variables);
@@ -188,6 +212,109 @@ Result<Done> add_destination(const Variables& variables, SnapshotTask& task) {
   auto folder = to_folder(variables);
   if (!folder) return folder.error();
   task.folder = std::move(*folder);
+  return Done{};
+}
+
+/// Whose snapshot it is, and where the result goes.
+Result<SnapshotTask> to_named_task(const Variables& variables) {
+  SnapshotTask task;
+  task.termination_log_path = termination_log_path(variables);
+  if (const auto name = variables("SNAPSHOT_NAME")) task.name = *name;
+  if (auto good = check_name(task.name); !good) return good.error();
+  task.uid = value(variables, "SNAPSHOT_UID");
+  if (!is_uid(task.uid)) return invalid("SNAPSHOT_UID", kUidRule);
+  return task;
+}
+
+Result<Done> add_destination(const Variables& variables, SnapshotTask& task) {
+  if (auto added = add_place(variables, task); !added) return added;
+  auto path = to_path(variables, task.bucket ? "S3_KEY" : "PVC_SUBPATH");
+  if (!path) return path.error();
+  (task.bucket ? task.bucket->prefix : task.folder->sub_path) = std::move(*path);
+  return Done{};
+}
+
+/// A key is whatever is stored under: also what no agent of ours would write.
+template <class Task>
+Result<Done> add_source(const Variables& variables, Task& task) {
+  if (auto added = add_place(variables, task); !added) return added;
+  if (task.bucket) {
+    task.bucket->prefix = value(variables, "S3_KEY");
+    auto good = s3::check_key(task.bucket->prefix);
+    return good ? good : invalid("S3_KEY", good.error().message);
+  }
+  auto path = to_path(variables, "PVC_SUBPATH");
+  if (!path) return path.error();
+  if (path->empty()) return invalid("PVC_SUBPATH", "must name the file to restore");
+  task.folder->sub_path = std::move(*path);
+  return Done{};
+}
+
+/// The words that etcdutl gets.
+Result<Done> add_member(const Variables& variables, RestoreTask& task) {
+  if (const std::string data_dir = value(variables, "ETCD_DATA_DIR"); !data_dir.empty())
+    task.data_dir = data_dir;
+  if (!task.data_dir.starts_with('/')) return invalid("ETCD_DATA_DIR", "must be an absolute path");
+  for (const auto& [name, out, needed] :
+       {std::tuple{"ETCD_MEMBER_NAME", &task.member_name, true},
+        std::tuple{"ETCD_INITIAL_CLUSTER", &task.initial_cluster, true},
+        std::tuple{"ETCD_INITIAL_CLUSTER_TOKEN", &task.initial_cluster_token, true},
+        std::tuple{"ETCD_PEER_URLS", &task.peer_urls, false}}) {
+    *out = value(variables, name);
+    if (needed && out->empty()) return invalid(name, "must be set");
+    if (std::ranges::any_of(*out, is_control))
+      return invalid(name, "must have no control characters");
+  }
+  return Done{};
+}
+
+template <class Task>
+Result<Done> add_version(const Variables& variables, Task& task) {
+  task.etcd_version = value(variables, "RESTORE_ETCD_VERSION");
+  if (task.etcd_version.empty() || etcd::parse_version(task.etcd_version)) return Done{};
+  return invalid("RESTORE_ETCD_VERSION", "must be a version such as 3.6.16");
+}
+
+/// nullopt: it is not set.
+Result<std::optional<std::int64_t>> to_number(const Variables& variables, const char* name) {
+  const std::string text = value(variables, name);
+  if (text.empty()) return std::optional<std::int64_t>();
+  std::int64_t out = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, out);
+  if (error != std::errc() || rest != end) return invalid(name, "must be a whole number");
+  return std::optional(out);
+}
+
+Result<Done> add_expected(const Variables& variables, Expected& expected) {
+  expected.uid = value(variables, "VERIFY_UID");
+  if (!expected.uid.empty() && !is_uid(expected.uid)) return invalid("VERIFY_UID", kUidRule);
+  for (const auto& [name, out] : {std::pair{"VERIFY_CHECKSUM", &expected.checksum},
+                                  std::pair{"VERIFY_DIGEST", &expected.digest}}) {
+    *out = value(variables, name);
+    if (!out->empty() && !is_report_checksum(*out))
+      return invalid(name, "must be sha256: and 64 hex digits");
+  }
+  for (const auto& [name, out] :
+       {std::pair{"VERIFY_REVISION", &expected.revision},
+        std::pair{"VERIFY_COMPACT_REVISION", &expected.compact_revision},
+        std::pair{"VERIFY_HASH_KV", &expected.hash_kv}, std::pair{"VERIFY_KEYS", &expected.keys}}) {
+    auto number = to_number(variables, name);
+    if (!number) return number.error();
+    *out = *number;
+  }
+  return Done{};
+}
+
+Result<Done> add_rules(const Variables& variables, RestoreTask& task) {
+  if (auto added = add_version(variables, task); !added) return added;
+  auto auth = to_flag(variables, "RESTORE_AUTH");
+  if (!auth) return auth.error();
+  task.auth = *auth;
+  auto bump = to_number(variables, "RESTORE_BUMP_REVISION");
+  if (bump && *bump) task.bump_revision = **bump;
+  if (!bump || task.bump_revision < 0 || task.bump_revision > kBumpRevisionMax)
+    return invalid("RESTORE_BUMP_REVISION", "must be a whole number, 0 or more, of 18 digits");
   return Done{};
 }
 
@@ -203,16 +330,47 @@ std::string termination_log_path(const Variables& variables) {
 }
 
 Result<SnapshotTask> to_snapshot_task(const Variables& variables) {
-  SnapshotTask task;
-  task.termination_log_path = termination_log_path(variables);
-  if (const auto name = variables("SNAPSHOT_NAME")) task.name = *name;
-  if (auto good = check_name(task.name); !good) return good.error();
-  task.uid = value(variables, "SNAPSHOT_UID");
-  if (auto good = check_uid(task.uid); !good) return good.error();
+  auto task = to_named_task(variables);
+  if (!task) return task;
   auto etcd = to_etcd_access(variables);
   if (!etcd) return etcd.error();
-  task.etcd = std::move(*etcd);
-  if (auto added = add_destination(variables, task); !added) return added.error();
+  task->etcd = std::move(*etcd);
+  if (auto added = add_destination(variables, *task); !added) return added.error();
+  return task;
+}
+
+Result<SnapshotTask> to_deletion_task(const Variables& variables) {
+  if (!variables("SNAPSHOT_NAME")) return invalid("SNAPSHOT_NAME", "must be set");
+  auto task = to_named_task(variables);
+  if (!task) return task;
+  if (auto added = add_destination(variables, *task); !added) return added.error();
+  return task;
+}
+
+Result<RestoreTask> to_restore_task(const Variables& variables) {
+  RestoreTask task;
+  task.termination_log_path = termination_log_path(variables);
+  task.etcdutl_path = value(variables, "ETCDUTL_PATH");
+  if (auto added = add_member(variables, task); !added) return added.error();
+  if (auto added = add_source(variables, task); !added) return added.error();
+  if (auto added = add_rules(variables, task); !added) return added.error();
+  return task;
+}
+
+Result<VerifyTask> to_verify_task(const Variables& variables) {
+  VerifyTask task;
+  task.termination_log_path = termination_log_path(variables);
+  task.scratch_dir = value(variables, "VERIFY_SCRATCH_DIR");
+  if (!task.scratch_dir.starts_with('/'))
+    return invalid("VERIFY_SCRATCH_DIR", "must be an absolute path");
+  task.etcdutl_path = value(variables, "ETCDUTL_PATH");
+  task.etcd_path = value(variables, "ETCD_PATH");
+  if (auto added = add_source(variables, task); !added) return added.error();
+  if (auto added = add_version(variables, task); !added) return added.error();
+  if (auto added = add_expected(variables, task.expected); !added) return added.error();
+  auto only_check = to_flag(variables, "VERIFY_ONLY_CHECK");
+  if (!only_check) return only_check.error();
+  task.only_check = *only_check;
   return task;
 }
 

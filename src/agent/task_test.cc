@@ -41,12 +41,16 @@ Environment to_folder() {
           {"PVC_SUBPATH", "prod/db"}};
 }
 
-Result<SnapshotTask> read(const Environment& environment) {
-  return to_snapshot_task([&](const std::string& name) -> std::optional<std::string> {
+Variables variables(const Environment& environment) {
+  return [&environment](const std::string& name) -> std::optional<std::string> {
     const auto it = environment.find(name);
     if (it == environment.end()) return std::nullopt;
     return it->second;
-  });
+  };
+}
+
+Result<SnapshotTask> read(const Environment& environment) {
+  return to_snapshot_task(variables(environment));
 }
 
 TEST(SnapshotTask, OfABucket) {
@@ -76,6 +80,30 @@ TEST(SnapshotTask, OfAFolder) {
   EXPECT_EQ(task->folder->mount_path, "/snapshot/data");
   EXPECT_EQ(task->folder->sub_path, "prod/db");
   EXPECT_FALSE(task->bucket);
+}
+
+TEST(SnapshotTask, OfADeletionNeedsNoEtcd) {
+  for (const Environment& whole : {to_bucket(), to_folder()}) {
+    Environment environment = whole;
+    environment["SNAPSHOT_NAME"] = "nightly";
+    std::erase_if(environment, [](const auto& one) { return one.first.starts_with("ETCD_"); });
+    auto task = to_deletion_task(variables(environment));
+    ASSERT_TRUE(task) << task.error().message;
+    auto snapshot = read(whole);
+    ASSERT_TRUE(snapshot);
+    EXPECT_EQ(task->file_name(), "nightly.db");
+    EXPECT_EQ(task->uid, snapshot->uid);
+    EXPECT_EQ(task->bucket.has_value(), snapshot->bucket.has_value());
+    EXPECT_EQ(task->folder.has_value(), snapshot->folder.has_value());
+    EXPECT_TRUE(task->etcd.hosts.empty());
+    for (const char* name : {"SNAPSHOT_NAME", "SNAPSHOT_UID", "SNAPSHOT_DEST_KIND"}) {
+      Environment without = environment;
+      without.erase(name);
+      auto bad = to_deletion_task(variables(without));
+      ASSERT_TRUE(bad.failed_with(Code::Invalid)) << name;
+      EXPECT_TRUE(bad.error().message.starts_with(name)) << bad.error().message;
+    }
+  }
 }
 
 TEST(SnapshotTask, NeedsNoPrefixRegionOrSubPath) {
@@ -160,6 +188,168 @@ TEST(SnapshotTask, NamesTheVariableThatIsAtFault) {
     EXPECT_TRUE(task.error().message.starts_with(std::string(row.variable) + ": "))
         << task.error().message;
     EXPECT_EQ(task.error().message.find(kSecret), std::string::npos);
+  }
+}
+
+Environment of_a_member(Environment environment) {
+  for (const char* of_a_snapshot : {"ETCD_ENDPOINTS", "SNAPSHOT_NAME", "SNAPSHOT_UID"})
+    environment.erase(of_a_snapshot);
+  environment["ETCD_MEMBER_NAME"] = "db-0";
+  environment["ETCD_INITIAL_CLUSTER"] = "db-0=https://db-0.db.prod.svc:2380";
+  environment["ETCD_INITIAL_CLUSTER_TOKEN"] = "token";
+  return environment;
+}
+
+Result<RestoreTask> read_restore(const Environment& environment) {
+  return to_restore_task([&](const std::string& name) -> std::optional<std::string> {
+    const auto it = environment.find(name);
+    if (it == environment.end()) return std::nullopt;
+    return it->second;
+  });
+}
+
+TEST(RestoreTask, OfABucket) {
+  Environment environment = of_a_member(to_bucket());
+  environment["S3_KEY"] = "/odd//\"key\".db/";  // Somebody else has stored it.
+  environment["ETCD_DATA_DIR"] = "/data";
+  environment["ETCD_PEER_URLS"] = "https://db-0.db.prod.svc:2380";
+  environment["ETCDUTL_PATH"] = "/etcdutl";
+  environment["RESTORE_ETCD_VERSION"] = "3.6.16";
+  environment["RESTORE_AUTH"] = "true";
+  environment["RESTORE_BUMP_REVISION"] = "7";
+  auto task = read_restore(environment);
+  ASSERT_TRUE(task) << task.error().message;
+  EXPECT_EQ(task->data_dir, "/data");
+  EXPECT_EQ(task->member_name, "db-0");
+  EXPECT_EQ(task->initial_cluster, "db-0=https://db-0.db.prod.svc:2380");
+  EXPECT_EQ(task->initial_cluster_token, "token");
+  EXPECT_EQ(task->peer_urls, "https://db-0.db.prod.svc:2380");
+  EXPECT_EQ(task->bucket->prefix, environment["S3_KEY"]) << "to the letter";
+  EXPECT_EQ(task->bucket->place.bucket, "backups");
+  EXPECT_EQ(task->etcd_version, "3.6.16");
+  EXPECT_TRUE(task->auth);
+  EXPECT_EQ(task->bump_revision, 7);
+  EXPECT_EQ(task->etcdutl_path, "/etcdutl");
+  EXPECT_FALSE(task->folder);
+}
+
+TEST(RestoreTask, NeedsNothingThatTheContractDoesNotHave) {
+  auto task = read_restore(of_a_member(to_folder()));
+  ASSERT_TRUE(task) << task.error().message;
+  EXPECT_EQ(task->data_dir, "/var/lib/etcd");
+  EXPECT_EQ(task->peer_urls, "");
+  EXPECT_EQ(task->folder->mount_path, "/snapshot/data");
+  EXPECT_EQ(task->folder->sub_path, "prod/db");
+  EXPECT_EQ(task->etcd_version, "");
+  EXPECT_FALSE(task->auth);
+  EXPECT_EQ(task->bump_revision, 1'000'000'000);
+  EXPECT_EQ(task->etcdutl_path, "");
+  EXPECT_EQ(task->termination_log_path, "/dev/termination-log");
+}
+
+TEST(RestoreTask, NamesTheVariableThatIsAtFault) {
+  const struct {
+    bool bucket;
+    const char* variable;
+    std::string value;
+  } rows[] = {
+      {true, "ETCD_DATA_DIR", "data"},
+      {true, "ETCD_MEMBER_NAME", ""},
+      {true, "ETCD_MEMBER_NAME", "a\nb"},
+      {true, "ETCD_INITIAL_CLUSTER", ""},
+      {true, "ETCD_INITIAL_CLUSTER_TOKEN", ""},
+      {true, "ETCD_PEER_URLS", std::string("a\0b", 3)},
+      {true, "SNAPSHOT_DEST_KIND", "nfs"},
+      {true, "S3_KEY", ""},
+      {true, "S3_KEY", "a/../b"},
+      {true, "S3_KEY", "a\nb"},
+      {true, "S3_ENDPOINT", ""},
+      {true, "AWS_SECRET_ACCESS_KEY", ""},
+      {true, "RESTORE_ETCD_VERSION", "3.6"},
+      {true, "RESTORE_AUTH", "yes"},
+      {true, "RESTORE_BUMP_REVISION", "-1"},
+      {true, "RESTORE_BUMP_REVISION", "1e9"},
+      {true, "RESTORE_BUMP_REVISION", "1000000000000000000"},
+      {false, "PVC_MOUNT_PATH", "restore"},
+      {false, "PVC_SUBPATH", ""},
+      {false, "PVC_SUBPATH", "/etc/passwd"},
+      {false, "PVC_SUBPATH", "../etc/passwd"},
+  };
+  for (const auto& row : rows) {
+    Environment environment = of_a_member(row.bucket ? to_bucket() : to_folder());
+    environment[row.variable] = row.value;
+    auto task = read_restore(environment);
+    ASSERT_TRUE(task.failed_with(Code::Invalid)) << row.variable << "=" << row.value;
+    EXPECT_TRUE(task.error().message.starts_with(std::string(row.variable) + ": "))
+        << task.error().message;
+    EXPECT_EQ(task.error().message.find(kSecret), std::string::npos);
+  }
+}
+
+Result<VerifyTask> read_verify(const Environment& environment) {
+  return to_verify_task([&](const std::string& name) -> std::optional<std::string> {
+    const auto it = environment.find(name);
+    if (it == environment.end()) return std::nullopt;
+    return it->second;
+  });
+}
+
+TEST(VerifyTask, OfABucketWithAllThatIsExpected) {
+  const std::string sum = "sha256:" + std::string(64, 'a');
+  Environment environment = to_bucket();
+  environment.merge(Environment{{"VERIFY_SCRATCH_DIR", "/scratch"},
+                                {"ETCDUTL_PATH", "/etcdutl"},
+                                {"ETCD_PATH", "/etcd"},
+                                {"RESTORE_ETCD_VERSION", "3.6.16"},
+                                {"VERIFY_UID", "uid-1"},
+                                {"VERIFY_CHECKSUM", sum},
+                                {"VERIFY_DIGEST", sum},
+                                {"VERIFY_REVISION", "7"},
+                                {"VERIFY_COMPACT_REVISION", "-1"},
+                                {"VERIFY_HASH_KV", "4294967295"},
+                                {"VERIFY_KEYS", "0"},
+                                {"VERIFY_ONLY_CHECK", "true"}});
+  environment["S3_KEY"] = "/odd/nightly.db";
+  auto task = read_verify(environment);
+  ASSERT_TRUE(task) << task.error().message;
+  EXPECT_EQ(task->scratch_dir, "/scratch");
+  EXPECT_EQ(task->bucket->prefix, "/odd/nightly.db");
+  EXPECT_EQ(task->etcdutl_path, "/etcdutl");
+  EXPECT_EQ(task->etcd_path, "/etcd");
+  EXPECT_EQ(task->etcd_version, "3.6.16");
+  EXPECT_TRUE(task->only_check);
+  EXPECT_EQ(task->expected, (Expected{.uid = "uid-1",
+                                      .checksum = sum,
+                                      .digest = sum,
+                                      .revision = 7,
+                                      .compact_revision = -1,
+                                      .hash_kv = 4'294'967'295,
+                                      .keys = 0}));
+}
+
+TEST(VerifyTask, ExpectsNothingByItself) {
+  Environment environment = to_folder();
+  environment["VERIFY_SCRATCH_DIR"] = "/scratch";
+  auto task = read_verify(environment);
+  ASSERT_TRUE(task) << task.error().message;
+  EXPECT_EQ(task->expected, Expected());
+  EXPECT_FALSE(task->only_check);
+}
+
+TEST(VerifyTask, NamesTheVariableThatIsAtFault) {
+  for (const auto& [variable, value] :
+       {std::pair{"VERIFY_SCRATCH_DIR", "scratch"}, std::pair{"VERIFY_SCRATCH_DIR", ""},
+        std::pair{"VERIFY_UID", "a/b"}, std::pair{"VERIFY_CHECKSUM", "sha256:"},
+        std::pair{"VERIFY_DIGEST", "none"}, std::pair{"VERIFY_REVISION", "7x"},
+        std::pair{"VERIFY_COMPACT_REVISION", "x"}, std::pair{"VERIFY_HASH_KV", " 7"},
+        std::pair{"VERIFY_KEYS", "99999999999999999999"}, std::pair{"VERIFY_ONLY_CHECK", "1"},
+        std::pair{"RESTORE_ETCD_VERSION", "x"}, std::pair{"PVC_SUBPATH", ""}}) {
+    Environment environment = to_folder();
+    environment["VERIFY_SCRATCH_DIR"] = "/scratch";
+    environment[variable] = value;
+    auto task = read_verify(environment);
+    ASSERT_TRUE(task.failed_with(Code::Invalid)) << variable;
+    EXPECT_TRUE(task.error().message.starts_with(variable)) << task.error().message;
   }
 }
 

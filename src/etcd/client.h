@@ -20,8 +20,8 @@ namespace etcdop::etcd {
 using SnapshotSink = std::function<Result<Done>(std::string_view)>;
 
 /// Calls to one member. Each may suspend the fiber and has its own deadline (Status and the
-/// serializable list 2 s; what reads with a quorum, 3 s; changes 7 s; defragmentation and a hash
-/// 2 min; a snapshot 1 h; a dial included) inside the fiber's.
+/// serializable list 2 s; what reads with a quorum, 3 s; changes 7 s; keys 30 s; defragmentation
+/// and a hash 2 min; a snapshot 1 h; a dial included) inside the fiber's.
 ///
 /// Errors (etcd's text is read in errors.cc only): Unavailable: it did not happen (`unhealthy
 /// cluster`, `no leader`, not connected); Lost, TimedOut: it was sent, and a change may have
@@ -54,6 +54,11 @@ class Client {
   /// at the same one (KeyHash::compacted) have equal hashes. Invalid: that revision was compacted,
   /// or is to come.
   virtual Result<KeyHash> hash_kv(std::int64_t revision) = 0;
+  /// What this member has, whatever the others do. Of one answer 16 MiB at most, or with a limit of
+  /// more than one 4 MiB; Corrupt: that is not enough. Invalid: that revision was compacted, or is
+  /// to come. The member walks over all keys from there on, however few are wanted: some 10 million
+  /// a second.
+  virtual Result<KeyPage> keys(const KeyQuestion&) = 0;
   /// This member's database as it is now, in pieces of at most 16 MiB (etcd's are 32 KiB), and at
   /// the end its sha256: the file that etcdutl restores. Its size in bytes; a learner gives one,
   /// too. An error of the sink ends it and is returned. Corrupt: it does not have that sha256. What

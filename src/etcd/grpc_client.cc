@@ -16,6 +16,7 @@ struct GrpcClient::Method {
   const char* name;
   Asks asks;
   Duration limit;
+  std::size_t answer_max = 1 << 20;  ///< Bytes.
 };
 
 namespace {
@@ -31,8 +32,9 @@ constexpr Duration kMembershipLimit = 7s;  // etcd's own limit: 5 s and two elec
 constexpr Duration kWholeLimit = 2min;  // 8 GiB, the largest quota, are read in half a minute.
 constexpr Duration kSnapshotLimit = 1h;
 
-constexpr std::size_t kAnswerMax = 1 << 20;  // Bytes.
-constexpr int kMembersMax = 128;             // Far more than raft is good for.
+constexpr Duration kKeysLimit = 30s;
+constexpr std::size_t kPageMax = 4 << 20, kKeyMax = 16 << 20;  // Bytes, of many and of one.
+constexpr int kMembersMax = 128;                               // Far more than raft is good for.
 constexpr int kAlarmsMax = 2 * kMembersMax;
 
 /// Of an answer that says nothing but that it was done.
@@ -116,7 +118,7 @@ Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
     return error;
   }
   Answer answer;
-  if (bytes->size() > kAnswerMax || !answer.ParseFromString(*bytes))
+  if (bytes->size() > method.answer_max || !answer.ParseFromString(*bytes))
     return Error{Code::Corrupt, "not the message it should be"};
   if constexpr (std::is_same_v<Answer, pb::HeaderResponse>)
     if (!answer.has_header()) return answer;  // MoveLeader's, ...; who is there was asked before.
@@ -249,6 +251,30 @@ Result<KeyHash> GrpcClient::hash_kv(std::int64_t revision) {
   return KeyHash{.hash = answer->hash(),
                  .revision = answer->header().revision(),
                  .compacted = answer->compact_revision()};
+}
+
+Result<KeyPage> GrpcClient::keys(const KeyQuestion& asked) {
+  static constexpr Method kPage{"/etcdserverpb.KV/Range", "Range", Asks::Read, kKeysLimit,
+                                kPageMax};
+  static constexpr Method kOne{"/etcdserverpb.KV/Range", "Range", Asks::Read, kKeysLimit, kKeyMax};
+  pb::RangeRequest question;
+  question.set_key(asked.from);
+  question.set_range_end(std::string(1, '\0'));  // To the end.
+  question.set_revision(asked.revision);
+  question.set_serializable(true);
+  question.set_limit(asked.limit);
+  question.set_count_only(asked.limit == 0);
+  auto answer =
+      call<pb::RangeResponse>(asked.limit == 1 ? kOne : kPage, question.SerializeAsString());
+  if (!answer) return answer.error();
+  KeyPage page{.keys = {}, .count = answer->count(), .more = answer->more()};
+  for (pb::KeyValue& one : *answer->mutable_kvs())
+    page.keys.push_back({.key = std::move(*one.mutable_key()),
+                         .value = std::move(*one.mutable_value()),
+                         .created = one.create_revision(),
+                         .modified = one.mod_revision(),
+                         .version = one.version()});
+  return page;
 }
 
 Result<std::uint64_t> GrpcClient::snapshot(const SnapshotSink& sink) {

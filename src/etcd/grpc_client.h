@@ -60,6 +60,7 @@ class GrpcClient final : public Client {
   Result<Done> disarm(const Alarm&) override;
   Result<Done> defragment() override;
   Result<KeyHash> hash_kv(std::int64_t revision) override;
+  Result<KeyPage> keys(const KeyQuestion&) override;
   Result<std::uint64_t> snapshot(const SnapshotSink&) override;
   Result<Done> user_add(const std::string& name, const Secret& password) override;
   Result<Done> user_change_password(const std::string& name, const Secret& password) override;

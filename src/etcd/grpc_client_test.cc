@@ -19,6 +19,7 @@ constexpr const char* kStatus = "/etcdserverpb.Maintenance/Status";
 constexpr const char* kList = "/etcdserverpb.Cluster/MemberList";
 constexpr const char* kAdd = "/etcdserverpb.Cluster/MemberAdd";
 constexpr const char* kAlarm = "/etcdserverpb.Maintenance/Alarm";
+constexpr const char* kRange = "/etcdserverpb.KV/Range";
 constexpr const char* kHash = "/etcdserverpb.Maintenance/HashKV";
 constexpr const char* kSnapshot = "/etcdserverpb.Maintenance/Snapshot";
 constexpr const char* kAuthenticate = "/etcdserverpb.Auth/Authenticate";
@@ -262,6 +263,56 @@ TEST_F(GrpcClientTest, HashesUpToARevision) {
   pb::HashKVRequest asked;
   ASSERT_TRUE(asked.ParseFromString(peer_.question));
   EXPECT_EQ(asked.revision(), 5);
+}
+
+TEST_F(GrpcClientTest, ReadsKeysOfARevision) {
+  auto said = from_peer<pb::RangeResponse>();
+  said.set_count(5);
+  said.set_more(true);
+  auto* one = said.add_kvs();
+  one->set_key("k");
+  one->set_value("v");
+  one->set_create_revision(2);
+  one->set_mod_revision(4);
+  one->set_version(3);
+  peer_.answer(kRange, said);
+  run([](Client& client) {
+    auto page = client.keys({.from = "j", .revision = 6, .limit = 10});
+    ASSERT_TRUE(page);
+    const KeyValue kept{.key = "k", .value = "v", .created = 2, .modified = 4, .version = 3};
+    EXPECT_EQ(page->keys, std::vector{kept});
+    EXPECT_EQ(page->count, 5);
+    EXPECT_TRUE(page->more);
+  });
+  pb::RangeRequest asked;
+  ASSERT_TRUE(asked.ParseFromString(peer_.question));
+  EXPECT_EQ(asked.key(), "j");
+  EXPECT_EQ(asked.range_end(), std::string(1, '\0'));
+  EXPECT_EQ(asked.revision(), 6);
+  EXPECT_EQ(asked.limit(), 10);
+  EXPECT_TRUE(asked.serializable()) << "of this member, with or without a quorum";
+  EXPECT_FALSE(asked.count_only());
+}
+
+TEST_F(GrpcClientTest, CountsKeysWithoutReadingThem) {
+  auto said = from_peer<pb::RangeResponse>();
+  said.set_count(5);
+  peer_.answer(kRange, said);
+  run([](Client& client) { EXPECT_EQ(client.keys({.revision = 6, .limit = 0})->count, 5); });
+  pb::RangeRequest asked;
+  ASSERT_TRUE(asked.ParseFromString(peer_.question));
+  EXPECT_TRUE(asked.count_only());
+  EXPECT_EQ(asked.key(), std::string(1, '\0')) << "from the first on";
+}
+
+TEST_F(GrpcClientTest, APageOfKeysMustNotBeTooLargeButOneKeyMayBe) {
+  auto said = from_peer<pb::RangeResponse>();
+  said.add_kvs()->set_value(std::string(5 << 20, 'v'));
+  peer_.answer(kRange, said);
+  run([](Client& client) {
+    EXPECT_TRUE(client.keys({.limit = 2}).failed_with(Code::Corrupt));
+    EXPECT_TRUE(client.keys({.limit = 1}));
+  });
 }
 
 /// The sha256 of 512 letters x.

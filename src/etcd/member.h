@@ -79,6 +79,28 @@ struct KeyHash {
   bool operator==(const KeyHash&) const = default;
 };
 
+/// Which keys, as they were at that revision.
+struct KeyQuestion {
+  std::string from = std::string(1, '\0');  ///< The least that is wanted; it is never empty.
+  std::int64_t revision = 0;                ///< 0: the newest.
+  std::int64_t limit = 1;                   ///< So many; 0: none, only their number.
+};
+
+/// Source: mvccpb.KeyValue.
+struct KeyValue {
+  std::string key, value;
+  std::int64_t created = 0, modified = 0;  ///< Revisions.
+  std::int64_t version = 0;                ///< How often it was written since it was created.
+  bool operator==(const KeyValue&) const = default;
+};
+
+/// Source: etcdserverpb.RangeResponse. In the order of keys.
+struct KeyPage {
+  std::vector<KeyValue> keys;
+  std::int64_t count = 0;  ///< From KeyQuestion::from on, whatever its limit.
+  bool more = false;       ///< Than these.
+};
+
 /// `revision` grows with each change of users and roles; tokens of an older one may be refused.
 struct AuthStatus {
   bool enabled = false;

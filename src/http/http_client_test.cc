@@ -169,6 +169,29 @@ TEST_P(HttpClientTest, InterimAnswersArePassedOverButNotForever) {
                "switches protocols");
 }
 
+TEST_P(HttpClientTest, AConnectionWhoseAnswerMadeNoSenseIsNotUsedAgain) {
+  std::string many;
+  for (int i = 0; i < 9; ++i) many += "HTTP/1.1 100 Continue\r\n\r\n";
+  for (const std::string& senseless :
+       {std::string("HTTP/1.1 101 Switching Protocols\r\n\r\n"), many}) {
+    dials = 0;
+    with_client(
+        [&](Peer& peer, int connection) {
+          (void)peer.request();
+          (void)peer.say(connection == 0 ? senseless : ok("made"));
+          (void)peer.request();
+        },
+        {"host"},
+        [&](HttpClient& client) {
+          EXPECT_TRUE(client.get("/x").failed_with(Code::Corrupt));
+          auto response = client.send({"POST", "/x", {}, {}, {}});
+          ASSERT_TRUE(response) << response.error().message;
+          EXPECT_EQ(response->body, "made");
+        });
+    EXPECT_EQ(dials, 2);
+  }
+}
+
 TEST_P(HttpClientTest, WhatIsNotHttpIsCorrupt) {
   for (const char* garbage :
        {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 2x0 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",

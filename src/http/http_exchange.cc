@@ -212,7 +212,9 @@ Exchanged exchange(Executor& executor, Stream& connection, std::string_view requ
                    const ExchangeOptions& options) {
   Exchange exchange(executor, connection, options);
   auto response = exchange.run(request);
-  return {std::move(response), exchange.answered(), exchange.reusable()};
+  // What made no sense may have been the end of HTTP on this connection: 101 is.
+  const bool reusable = response && exchange.reusable();
+  return {std::move(response), exchange.answered(), reusable};
 }
 
 }  // namespace etcdop::http

@@ -13,8 +13,8 @@ struct CertificateIssuer {
   std::string name, kind, group;
   bool operator==(const CertificateIssuer&) const = default;
 
+  template <class S = CertificateIssuer>
   static auto describe() {
-    using S = CertificateIssuer;
     return api::object(
         "cert-manager.io/v1 IssuerReference.",
         std::tuple{api::sparse("name", &S::name, ""), api::sparse("kind", &S::kind, ""),
@@ -29,8 +29,8 @@ struct CertificateSpec {
   CertificateIssuer issuer_ref;
   bool operator==(const CertificateSpec&) const = default;
 
+  template <class S = CertificateSpec>
   static auto describe() {
-    using S = CertificateSpec;
     return api::object("cert-manager.io/v1 CertificateSpec, in part.",
                        std::tuple{api::sparse("secretName", &S::secret_name, ""),
                                   api::sparse("commonName", &S::common_name, ""),
@@ -47,8 +47,8 @@ struct Certificate {
   CertificateSpec spec;
   bool operator==(const Certificate&) const = default;
 
+  template <class S = Certificate>
   static auto describe() {
-    using S = Certificate;
     return api::object(
         "cert-manager.io/v1.Certificate, in part.",
         std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
@@ -56,3 +56,7 @@ struct Certificate {
 };
 
 }  // namespace etcdop::kube
+
+namespace etcdop::api {
+extern template struct Codec<kube::Certificate>;
+}  // namespace etcdop::api

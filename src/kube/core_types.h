@@ -25,8 +25,8 @@ struct PodCondition {
   std::string reason, message;
   bool operator==(const PodCondition&) const = default;
 
+  template <class S = PodCondition>
   static auto describe() {
-    using S = PodCondition;
     return api::object(
         "v1.PodCondition, in part.",
         std::tuple{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
@@ -39,8 +39,8 @@ struct ContainerWaiting {
   std::string message;
   bool operator==(const ContainerWaiting&) const = default;
 
+  template <class S = ContainerWaiting>
   static auto describe() {
-    using S = ContainerWaiting;
     return api::object(
         "v1.ContainerStateWaiting.",
         std::tuple{api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, "")});
@@ -53,8 +53,8 @@ struct ContainerTerminated {
   std::string message;
   bool operator==(const ContainerTerminated&) const = default;
 
+  template <class S = ContainerTerminated>
   static auto describe() {
-    using S = ContainerTerminated;
     return api::object(
         "v1.ContainerStateTerminated, in part.",
         std::tuple{api::required("exitCode", &S::exit_code, ""),
@@ -68,8 +68,8 @@ struct ContainerState {
   std::optional<ContainerTerminated> terminated;
   bool operator==(const ContainerState&) const = default;
 
+  template <class S = ContainerState>
   static auto describe() {
-    using S = ContainerState;
     return api::object("v1.ContainerState, in part.",
                        std::tuple{api::optional("waiting", &S::waiting, ""),
                                   api::optional("terminated", &S::terminated, "")});
@@ -84,8 +84,8 @@ struct ContainerStatus {
   ContainerState last_state;  ///< How it ended before it was restarted.
   bool operator==(const ContainerStatus&) const = default;
 
+  template <class S = ContainerStatus>
   static auto describe() {
-    using S = ContainerStatus;
     return api::object(
         "v1.ContainerStatus, in part.",
         std::tuple{api::required("name", &S::name, ""), api::sparse("ready", &S::ready, ""),
@@ -100,8 +100,8 @@ struct Container {
   std::vector<std::string> command;
   bool operator==(const Container&) const = default;
 
+  template <class S = Container>
   static auto describe() {
-    using S = Container;
     return api::object(
         "v1.Container, in part.",
         std::tuple{api::required("name", &S::name, ""), api::sparse("command", &S::command, "")});
@@ -112,24 +112,25 @@ struct SchedulingGate {
   std::string name;
   bool operator==(const SchedulingGate&) const = default;
 
+  template <class S = SchedulingGate>
   static auto describe() {
-    return api::object("v1.PodSchedulingGate.",
-                       std::tuple{api::required("name", &SchedulingGate::name, "")});
+    return api::object("v1.PodSchedulingGate.", std::tuple{api::required("name", &S::name, "")});
   }
 };
 
 struct PodSpec {
   std::string node_name;                         ///< Empty until it is scheduled.
   std::vector<SchedulingGate> scheduling_gates;  ///< No node takes it before there are none.
-  std::vector<Container> containers;
+  std::vector<Container> containers, init_containers;
   bool operator==(const PodSpec&) const = default;
 
+  template <class S = PodSpec>
   static auto describe() {
-    using S = PodSpec;
     return api::object("v1.PodSpec, in part.",
                        std::tuple{api::sparse("nodeName", &S::node_name, ""),
                                   api::sparse("schedulingGates", &S::scheduling_gates, ""),
-                                  api::sparse("containers", &S::containers, "")});
+                                  api::sparse("containers", &S::containers, ""),
+                                  api::sparse("initContainers", &S::init_containers, "")});
   }
 };
 
@@ -138,17 +139,18 @@ struct PodStatus {
   std::string pod_ip;  ///< Empty until it has one.
   std::string reason;  ///< "Evicted", "NodeLost"...
   std::vector<PodCondition> conditions;
-  std::vector<ContainerStatus> container_statuses;
+  std::vector<ContainerStatus> container_statuses, init_container_statuses;
   bool operator==(const PodStatus&) const = default;
 
+  template <class S = PodStatus>
   static auto describe() {
-    using S = PodStatus;
     return api::object(
         "v1.PodStatus, in part.",
         std::tuple{api::sparse("phase", &S::phase, ""), api::sparse("podIP", &S::pod_ip, ""),
                    api::sparse("reason", &S::reason, ""),
                    api::sparse("conditions", &S::conditions, ""),
-                   api::sparse("containerStatuses", &S::container_statuses, "")});
+                   api::sparse("containerStatuses", &S::container_statuses, ""),
+                   api::sparse("initContainerStatuses", &S::init_container_statuses, "")});
   }
 };
 
@@ -171,16 +173,25 @@ struct Pod {
   }
   /// Null if the kubelet has not reported it (yet).
   const ContainerStatus* container(const std::string& name) const {
-    for (const ContainerStatus& c : status.container_statuses)
-      if (c.name == name) return &c;
-    return nullptr;
+    return find(status.container_statuses, name);
+  }
+  const ContainerStatus* init_container(const std::string& name) const {
+    return find(status.init_container_statuses, name);
   }
 
+  template <class S = Pod>
   static auto describe() {
-    using S = Pod;
     return api::object("v1.Pod, in part.", std::tuple{api::required("metadata", &S::metadata, ""),
                                                       api::sparse("spec", &S::spec, ""),
                                                       api::sparse("status", &S::status, "")});
+  }
+
+ private:
+  static const ContainerStatus* find(const std::vector<ContainerStatus>& among,
+                                     const std::string& name) {
+    for (const ContainerStatus& c : among)
+      if (c.name == name) return &c;
+    return nullptr;
   }
 };
 
@@ -193,8 +204,8 @@ struct JobCondition {
   std::string last_transition_time;  ///< RFC 3339
   bool operator==(const JobCondition&) const = default;
 
+  template <class S = JobCondition>
   static auto describe() {
-    using S = JobCondition;
     return api::object(
         "batch/v1.JobCondition, in part.",
         std::tuple{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
@@ -214,8 +225,8 @@ struct JobStatus {
     return nullptr;
   }
 
+  template <class S = JobStatus>
   static auto describe() {
-    using S = JobStatus;
     return api::object("batch/v1.JobStatus, in part.",
                        std::tuple{api::sparse("conditions", &S::conditions, "")});
   }
@@ -227,8 +238,8 @@ struct Job {
   JobStatus status;
   bool operator==(const Job&) const = default;
 
+  template <class S = Job>
   static auto describe() {
-    using S = Job;
     return api::object("batch/v1.Job, in part.",
                        std::tuple{api::required("metadata", &S::metadata, ""),
                                   api::sparse("status", &S::status, "")});
@@ -239,8 +250,8 @@ struct PersistentVolumeClaimSpec {
   std::optional<std::string> storage_class_name;  ///< "" is none, absent the cluster's default.
   bool operator==(const PersistentVolumeClaimSpec&) const = default;
 
+  template <class S = PersistentVolumeClaimSpec>
   static auto describe() {
-    using S = PersistentVolumeClaimSpec;
     return api::object("v1.PersistentVolumeClaimSpec, in part.",
                        std::tuple{api::optional("storageClassName", &S::storage_class_name, "")});
   }
@@ -250,8 +261,8 @@ struct PersistentVolumeClaimStatus {
   std::string phase;  ///< "Pending", "Bound" or "Lost".
   bool operator==(const PersistentVolumeClaimStatus&) const = default;
 
+  template <class S = PersistentVolumeClaimStatus>
   static auto describe() {
-    using S = PersistentVolumeClaimStatus;
     return api::object("v1.PersistentVolumeClaimStatus, in part.",
                        std::tuple{api::sparse("phase", &S::phase, "")});
   }
@@ -264,8 +275,8 @@ struct PersistentVolumeClaim {
   PersistentVolumeClaimStatus status;
   bool operator==(const PersistentVolumeClaim&) const = default;
 
+  template <class S = PersistentVolumeClaim>
   static auto describe() {
-    using S = PersistentVolumeClaim;
     return api::object(
         "v1.PersistentVolumeClaim, in part.",
         std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, ""),
@@ -283,8 +294,8 @@ struct ServicePort {
   std::optional<std::string> app_protocol;
   bool operator==(const ServicePort&) const = default;
 
+  template <class S = ServicePort>
   static auto describe() {
-    using S = ServicePort;
     return api::object(
         "v1.ServicePort.",
         std::tuple{api::sparse("name", &S::name, ""), api::required("port", &S::port, ""),
@@ -302,8 +313,8 @@ struct ServiceSpec {
   bool publish_not_ready_addresses = false;
   bool operator==(const ServiceSpec&) const = default;
 
+  template <class S = ServiceSpec>
   static auto describe() {
-    using S = ServiceSpec;
     return api::object(
         "v1.ServiceSpec, in part.",
         std::tuple{api::sparse("clusterIP", &S::cluster_ip, ""),
@@ -318,8 +329,8 @@ struct Service {
   ServiceSpec spec;
   bool operator==(const Service&) const = default;
 
+  template <class S = Service>
   static auto describe() {
-    using S = Service;
     return api::object(
         "v1.Service, in part.",
         std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
@@ -330,8 +341,8 @@ struct LabelSelector {
   std::map<std::string, std::string> match_labels;
   bool operator==(const LabelSelector&) const = default;
 
+  template <class S = LabelSelector>
   static auto describe() {
-    using S = LabelSelector;
     return api::object("meta/v1.LabelSelector, in part.",
                        std::tuple{api::sparse("matchLabels", &S::match_labels, "")});
   }
@@ -343,8 +354,8 @@ struct PodDisruptionBudgetSpec {
   std::string unhealthy_pod_eviction_policy;  ///< Absent: IfHealthyBudget.
   bool operator==(const PodDisruptionBudgetSpec&) const = default;
 
+  template <class S = PodDisruptionBudgetSpec>
   static auto describe() {
-    using S = PodDisruptionBudgetSpec;
     return api::object("policy/v1.PodDisruptionBudgetSpec, in part.",
                        std::tuple{api::optional("minAvailable", &S::min_available, ""),
                                   api::optional("maxUnavailable", &S::max_unavailable, ""),
@@ -361,8 +372,8 @@ struct PodDisruptionBudget {
   PodDisruptionBudgetSpec spec;
   bool operator==(const PodDisruptionBudget&) const = default;
 
+  template <class S = PodDisruptionBudget>
   static auto describe() {
-    using S = PodDisruptionBudget;
     return api::object(
         "policy/v1.PodDisruptionBudget, in part.",
         std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
@@ -378,8 +389,8 @@ struct LeaseSpec {
   std::optional<std::string> strategy, preferred_holder;
   bool operator==(const LeaseSpec&) const = default;
 
+  template <class S = LeaseSpec>
   static auto describe() {
-    using S = LeaseSpec;
     return api::object(
         "coordination.k8s.io/v1.LeaseSpec.",
         std::tuple{api::optional("holderIdentity", &S::holder_identity, ""),
@@ -398,8 +409,8 @@ struct Lease {
   LeaseSpec spec;
   bool operator==(const Lease&) const = default;
 
+  template <class S = Lease>
   static auto describe() {
-    using S = Lease;
     return api::object(
         "coordination.k8s.io/v1.Lease.",
         std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
@@ -412,8 +423,8 @@ struct EventSeries {
   std::string last_observed_time;  ///< As Event::event_time.
   bool operator==(const EventSeries&) const = default;
 
+  template <class S = EventSeries>
   static auto describe() {
-    using S = EventSeries;
     return api::object("events.k8s.io/v1.EventSeries.",
                        std::tuple{api::required("count", &S::count, ""),
                                   api::required("lastObservedTime", &S::last_observed_time, "")});
@@ -430,8 +441,8 @@ struct Event {
   std::optional<EventSeries> series;
   bool operator==(const Event&) const = default;
 
+  template <class S = Event>
   static auto describe() {
-    using S = Event;
     return api::object(
         "events.k8s.io/v1.Event, in part.",
         std::tuple{api::required("metadata", &S::metadata, ""),
@@ -445,3 +456,13 @@ struct Event {
 };
 
 }  // namespace etcdop::kube
+
+namespace etcdop::api {
+extern template struct Codec<kube::Pod>;
+extern template struct Codec<kube::Job>;
+extern template struct Codec<kube::PersistentVolumeClaim>;
+extern template struct Codec<kube::Service>;
+extern template struct Codec<kube::PodDisruptionBudget>;
+extern template struct Codec<kube::Lease>;
+extern template struct Codec<kube::Event>;
+}  // namespace etcdop::api

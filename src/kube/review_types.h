@@ -17,8 +17,8 @@ struct UserInfo {
   std::map<std::string, std::vector<std::string>> extra;
   bool operator==(const UserInfo&) const = default;
 
+  template <class S = UserInfo>
   static auto describe() {
-    using S = UserInfo;
     return api::object(
         "authentication.k8s.io/v1.UserInfo.",
         std::tuple{api::sparse("username", &S::username, ""), api::sparse("uid", &S::uid, ""),
@@ -31,8 +31,8 @@ struct TokenReviewStatus {
   UserInfo user;
   bool operator==(const TokenReviewStatus&) const = default;
 
+  template <class S = TokenReviewStatus>
   static auto describe() {
-    using S = TokenReviewStatus;
     return api::object("authentication.k8s.io/v1.TokenReviewStatus, in part.",
                        std::tuple{api::sparse("authenticated", &S::authenticated, ""),
                                   api::sparse("user", &S::user, "")});
@@ -46,8 +46,8 @@ struct TokenReview {
   TokenReviewStatus status;
   bool operator==(const TokenReview&) const = default;
 
+  template <class S = TokenReview>
   static auto describe() {
-    using S = TokenReview;
     return api::object("authentication.k8s.io/v1.TokenReview, in part.",
                        std::tuple{api::sparse("status", &S::status, "")});
   }
@@ -57,8 +57,8 @@ struct SubjectAccessReviewStatus {
   bool allowed = false;
   bool operator==(const SubjectAccessReviewStatus&) const = default;
 
+  template <class S = SubjectAccessReviewStatus>
   static auto describe() {
-    using S = SubjectAccessReviewStatus;
     return api::object("authorization.k8s.io/v1.SubjectAccessReviewStatus, in part.",
                        std::tuple{api::sparse("allowed", &S::allowed, "")});
   }
@@ -71,11 +71,16 @@ struct SubjectAccessReview {
   SubjectAccessReviewStatus status;
   bool operator==(const SubjectAccessReview&) const = default;
 
+  template <class S = SubjectAccessReview>
   static auto describe() {
-    using S = SubjectAccessReview;
     return api::object("authorization.k8s.io/v1.SubjectAccessReview, in part.",
                        std::tuple{api::sparse("status", &S::status, "")});
   }
 };
 
 }  // namespace etcdop::kube
+
+namespace etcdop::api {
+extern template struct Codec<kube::TokenReview>;
+extern template struct Codec<kube::SubjectAccessReview>;
+}  // namespace etcdop::api

@@ -37,8 +37,8 @@ struct SecretObject {
     return found == data.end() ? Secret() : found->second;
   }
 
+  template <class S = SecretObject>
   static auto describe() {
-    using S = SecretObject;
     return api::object(
         "v1.Secret, in part.",
         std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("data", &S::data, "")});

@@ -75,6 +75,15 @@ class Store {
       for (const ObjectKey& key : found->second) out.push_back(objects_.at(key).get(latest_));
     return out;
   }
+  /// Those of a namespace whose names begin so, ordered by name. The others are not looked at.
+  std::vector<Pointer> named(const ObjectKey& begin) const {
+    std::vector<Pointer> out;
+    for (auto it = objects_.lower_bound(begin); it != objects_.end(); ++it) {
+      if (it->first.ns != begin.ns || !it->first.name.starts_with(begin.name)) break;
+      out.push_back(it->second.get(latest_));
+    }
+    return out;
+  }
   std::vector<Pointer> all() const {
     std::vector<Pointer> out;
     for (const auto& [key, object] : objects_) out.push_back(object.get(latest_));

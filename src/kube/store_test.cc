@@ -12,8 +12,9 @@ struct Thing {
   api::ObjectMeta metadata;
   bool operator==(const Thing&) const = default;
 
+  template <class S = Thing>
   static auto describe() {
-    return api::object("A thing.", std::tuple{api::required("metadata", &Thing::metadata, "")});
+    return api::object("A thing.", std::tuple{api::required("metadata", &S::metadata, "")});
   }
 };
 
@@ -74,6 +75,17 @@ TEST_F(StoreTest, WhatWasNotLookedAtForLongIsThereAsItWas) {
   EXPECT_EQ(store.all().size(), things.size());
   store.saw_deleted(things[3]);
   EXPECT_FALSE(store.get({"prod", "thing-3"}));
+}
+
+TEST_F(StoreTest, ThoseWhoseNamesBeginSoAreFoundInTheirNamespaceAlone) {
+  for (const char* name : {"db", "db-2", "db-1", "db0", "da-1", "e"})
+    store.saw(thing(name, "1", name));
+  store.saw(thing("db-3", "1", "other", "db", "test"));
+  std::string names;
+  for (const auto& one : store.named({"prod", "db-"})) names += one->metadata.name + " ";
+  EXPECT_EQ(names, "db-1 db-2 ");
+  EXPECT_TRUE(store.named({"prod", "x"}).empty());
+  EXPECT_EQ(store.named({"test", ""}).size(), 1U);
 }
 
 TEST_F(StoreTest, EventsFillIt) {

@@ -2,23 +2,25 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "agent/delete_snapshot.h"
 #include "agent/folder_destination.h"
+#include "agent/folder_stored.h"
 #include "agent/reason.h"
 #include "agent/s3_destination.h"
+#include "agent/s3_stored.h"
 #include "agent/take_snapshot.h"
 #include "agent/task.h"
 #include "etcd/dial.h"
 #include "etcd/pool.h"
+#include "main/agent_process.h"
 #include "operator/shared/agent_report.h"
-#include "s3/client.h"
-#include "s3/dialer.h"
+#include "s3/store.h"
 #include "sys/asio_loop.h"
 #include "sys/log_writer.h"
 #include "sys/process.h"
@@ -27,13 +29,8 @@
 namespace etcdop {
 namespace {
 
-using namespace std::chrono_literals;
 using agent::Reason;
 using agent::SnapshotTask;
-
-/// For cleaning up, once asked to end. A look-up of a name cannot be ended; the kubelet waits for
-/// 30 s.
-constexpr auto kStopLimit = 10s;
 
 AgentReport failure(Reason reason, const std::string& message) {
   AgentReport report;
@@ -48,25 +45,35 @@ int exit_code_of(const AgentReport& report) {
   return report.failed() ? agent::kExitFailed : agent::kExitStored;
 }
 
-std::string one_line(std::string text) {
-  std::ranges::replace_if(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; }, ' ');
-  return text;
+std::string uploaded(const AgentReport& report) {
+  return "snapshot uploaded: uri=\"" + report.uri + "\" size=" + std::to_string(report.size_bytes) +
+         " sha256=" + report.checksum.substr(report.checksum.find(':') + 1);
 }
 
+std::string deleted(const AgentReport& report) {
+  return "snapshot deleted: uri=\"" + report.uri + "\": " + one_line(report.message);
+}
+
+/// One of the sub-commands.
+struct Program {
+  const char* name;
+  std::string (*success)(const AgentReport&);  ///< What it says of one.
+};
+constexpr Program kSnapshotAgent{"snapshot-agent", uploaded}, kDeleteAgent{"delete-agent", deleted};
+
 /// Says how it ended: for people, then for the operator, which reads the file. The exit code.
-int end(const AgentReport& report, const std::string& termination_log_path) {
+int end(const Program& program, const AgentReport& report,
+        const std::string& termination_log_path) {
   int code = exit_code_of(report);
   if (report.failed()) {
-    std::fprintf(stderr, "snapshot-agent failed: %s: %s\n", report.reason.c_str(),
+    std::fprintf(stderr, "%s failed: %s: %s\n", program.name, report.reason.c_str(),
                  one_line(report.message).c_str());
   } else {
-    std::printf("snapshot uploaded: uri=\"%s\" size=%lld sha256=%s\n", report.uri.c_str(),
-                static_cast<long long>(report.size_bytes),
-                report.checksum.substr(report.checksum.find(':') + 1).c_str());
+    std::printf("%s\n", program.success(report).c_str());
     std::fflush(stdout);
   }
   if (auto written = write_file(termination_log_path, to_text(report)); !written) {
-    std::fprintf(stderr, "snapshot-agent failed: %s\n", written.error().message.c_str());
+    std::fprintf(stderr, "%s failed: %s\n", program.name, written.error().message.c_str());
     code = std::max(code, agent::kExitFailed);
   }
   return code;
@@ -90,6 +97,10 @@ Result<std::shared_ptr<const TlsClient::Options>> etcd_tls(const agent::EtcdAcce
   return std::make_shared<const TlsClient::Options>(std::move(options));
 }
 
+AgentReport store_failure(const Error& error) {
+  return failure(reason_of(agent::Side::Store, error), error.message);
+}
+
 /// Everything that lives as long as the process does, in the order in which it is built.
 class Agent {
  public:
@@ -102,14 +113,16 @@ class Agent {
   AgentReport run() {
     auto tls = etcd_tls(task_.etcd);
     if (!tls) return failure(Reason::EtcdCredentialsRejected, tls.error().message);
-    if (auto made = make_destination(); !made)
-      return failure(reason_of(agent::Side::Store, made.error()), made.error().message);
+    if (auto made = make_destination(); !made) return store_failure(made.error());
+    auto sealing = open_sealing(task_.keys_path, random_);
+    if (!sealing) return failure(Reason::EncryptionKeyInvalid, sealing.error().message);
     const AgentReport report = agent::take_snapshot(task_, {.executor = loop_,
                                                             .clock = clock_,
                                                             .log = log_,
                                                             .clients = etcd_,
                                                             .destination = *destination_,
-                                                            .tls = std::move(*tls)});
+                                                            .tls = std::move(*tls),
+                                                            .sealing = sealing->get()});
     etcd_.close();
     return report;
   }
@@ -121,19 +134,13 @@ class Agent {
           .target = *task_.folder, .file_name = task_.file_name(), .storer = storer_});
       return Done{};
     }
-    auto place = s3::to_place(task_.bucket->place);
-    if (!place) return place.error();
-    const Reach reach = task_.bucket->local ? Reach::Anywhere : Reach::Beyond;
-    auto dial = s3::dialer(loop_, *place, "", reach);
-    if (!dial) return dial.error();
-    store_ = std::make_unique<s3::Client>(
-        loop_, clock_, *place, std::move(*dial),
-        [this]() -> Result<s3::Credentials> { return task_.bucket->credentials; },
-        s3::Client::Options{.version = ETCDOP_VERSION});
+    auto store = open_bucket(loop_, clock_, *task_.bucket);
+    if (!store) return store.error();
+    store_ = std::move(*store);
     destination_ = std::make_unique<agent::S3Destination>(
         loop_, log_, *store_,
         agent::S3Destination::Options{
-            .bucket = place->bucket, .key = task_.key(), .storer = storer_});
+            .bucket = task_.bucket->place.bucket, .key = task_.key(), .storer = storer_});
     return Done{};
   }
 
@@ -144,43 +151,57 @@ class Agent {
   SystemWallClock clock_;
   etcd::Pool etcd_;
   agent::Storer storer_;
-  std::unique_ptr<s3::Client> store_;  // Null: it is a folder.
+  std::unique_ptr<s3::Store> store_;  // Null: it is a folder.
   std::unique_ptr<agent::Destination> destination_;
 };
 
-AgentReport take(const SnapshotTask& task) {
+AgentReport take(AsioLoop& loop, Log& log, const SnapshotTask& task) {
+  return Agent(loop, log, task).run();
+}
+
+AgentReport remove(AsioLoop& loop, Log& log, const SnapshotTask& task) {
+  if (task.folder) {
+    agent::FolderStored stored(
+        {.target = *task.folder, .file_name = task.file_name(), .uid = task.uid});
+    return agent::delete_snapshot(loop, log, stored);
+  }
+  const SystemWallClock clock;
+  auto store = open_bucket(loop, clock, *task.bucket);
+  if (!store) return store_failure(store.error());
+  agent::S3Stored stored(loop, log, **store,
+                         {.bucket = task.bucket->place.bucket, .key = task.key(), .uid = task.uid});
+  return agent::delete_snapshot(loop, log, stored);
+}
+
+using Work = AgentReport (*)(AsioLoop&, Log&, const SnapshotTask&);
+
+/// Until it has ended, or has to.
+AgentReport work_until_end(const Program& program, Work does, const SnapshotTask& task) {
   LogWriter log({.json = true, .level = Level::Info, .sink = {}});
   AsioLoop loop;
-  Agent agent(loop, log, task);
   AgentReport report = failure(Reason::DestinationFailed, "it did not run");
-  const auto work = loop.spawn([&] { report = agent.run(); });
-  const auto watch = loop.spawn([&] {
-    if (loop.wait_for_termination() != Woken::Ready) return;
-    log.info("asked to end");
-    work->cancel();
-    if (loop.sleep(kStopLimit) != Woken::Ready) return;
-    log.error("some work did not stop in time");
-    const AgentReport late = failure(Reason::DestinationFailed, "it was asked to end");
-    std::_Exit(end(late, task.termination_log_path));
-  });
-  (void)loop.spawn([&] {
-    (void)work->join();
-    watch->cancel();
-  });
-  loop.run();
+  run_to_end(
+      loop, log, [&] { report = does(loop, log, task); },
+      [&] {
+        const AgentReport late = failure(Reason::DestinationFailed, "it was asked to end");
+        return end(program, late, task.termination_log_path);
+      });
   return report;
+}
+
+int run(const Program& program, Work does, Result<SnapshotTask> task) {
+  keep_heap_small();
+  keep_memory_private();
+  if (!task)
+    return end(program, failure(Reason::DestinationInvalid, task.error().message),
+               agent::termination_log_path(environment));
+  return end(program, work_until_end(program, does, *task), task->termination_log_path);
 }
 
 }  // namespace
 
-int run_snapshot_agent() {
-  keep_heap_small();
-  keep_memory_private();
-  auto task = agent::to_snapshot_task(environment);
-  if (!task)
-    return end(failure(Reason::DestinationInvalid, task.error().message),
-               agent::termination_log_path(environment));
-  return end(take(*task), task->termination_log_path);
-}
+int run_snapshot_agent() { return run(kSnapshotAgent, take, agent::to_snapshot_task(environment)); }
+
+int run_delete_agent() { return run(kDeleteAgent, remove, agent::to_deletion_task(environment)); }
 
 }  // namespace etcdop

@@ -17,6 +17,8 @@
 #include "main/agent.h"
 #include "main/cluster_domain.h"
 #include "main/flags.h"
+#include "main/restore_agent.h"
+#include "main/verify_agent.h"
 #include "operator/operator.h"
 #include "runtime/access.h"
 #include "runtime/metrics.h"
@@ -169,8 +171,7 @@ class Manager {
             .lease_namespace = config_.ns,
             .identity = runtime::leader_identity(host_name(), random_),
             .watch_namespaces = flags_.watch_namespaces,
-            .images = {flags_.etcd_image_repository},
-            .operator_image = flags_.operator_image,
+            .images = {flags_.etcd_image_repository, flags_.operator_image},
             .cluster_domain = cluster_domain(flags_),
             .measured = [this](runtime::Controller::Options options) {
               return runtime::measured(metrics_, std::move(options));
@@ -182,6 +183,7 @@ class Manager {
     runtime::measure(metrics_, operator_.members());
     runtime::measure(metrics_, operator_.defrags());
     runtime::measure(metrics_, operator_.snapshots());
+    runtime::measure(metrics_, operator_.schedules());
     metrics_.on_scrape(
         [this,
          leads = &metrics_.gauge("leader_election_master_status",
@@ -303,11 +305,10 @@ int run(const Flags& flags) {
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words[0] == "snapshot-agent") return etcdop::run_snapshot_agent();
-  for (const char* later : {"restore-agent", "install-tools"})
-    if (!words.empty() && words[0] == later) {
-      std::fprintf(stderr, "%s failed: this release does not implement it\n", later);
-      return etcdop::kExitFailed;
-    }
+  if (!words.empty() && words[0] == "delete-agent") return etcdop::run_delete_agent();
+  if (!words.empty() && words[0] == "restore-agent") return etcdop::run_restore_agent();
+  if (!words.empty() && words[0] == "install-tools") return etcdop::run_install_tools();
+  if (!words.empty() && words[0] == "verify-agent") return etcdop::run_verify_agent();
   auto flags = etcdop::parse_flags(std::move(words), etcdop::environment);
   if (!flags) {
     std::fprintf(stderr, "manager: %s\n", flags.error().message.c_str());

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "operator/backups/wire.h"
 #include "operator/cluster/wire.h"
 #include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
   for (auto& p : etcdop::member::permissions()) manager.push_back(p);
   for (auto& p : etcdop::defrag::permissions()) manager.push_back(p);
   for (auto& p : etcdop::snapshot::permissions()) manager.push_back(p);
+  for (auto& p : etcdop::backups::permissions()) manager.push_back(p);
   for (const auto& p : etcdop::kSecretPermissions) manager.push_back(p);
   for (auto& p : etcdop::runtime::event_permissions()) manager.push_back(p);
   const auto handle = check ? is_fresh : write_file;

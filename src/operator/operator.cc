@@ -2,6 +2,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "kube/reflector.h"
+#include "operator/backups/wire.h"
 #include "operator/cluster/wire.h"
 #include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
@@ -27,14 +28,17 @@ Operator::Operator(Collaborators with, Options options)
       clusters_({with.executor, with.api, stores_, with.etcd, with.handshake, credentials_,
                  with.clock, with.log, options_.cluster_domain, &events_, with.flight,
                  &cluster_metrics_}),
-      members_({with.executor, with.api, stores_, credentials_.certificates, with.clock, with.log,
-                &events_, with.flight},
+      members_({with.executor, with.api, stores_, credentials_.secrets, credentials_.certificates,
+                with.clock, with.log, &events_, with.flight},
                options_.images),
       defrags_({with.executor, with.api, stores_, with.etcd, credentials_, with.clock, with.log,
                 &events_, with.flight}),
       snapshots_({with.executor, with.api, stores_, credentials_.secrets, with.clock, with.log,
                   &events_, with.flight},
-                 options_.operator_image),
+                 {options_.images.operator_image, options_.images.etcd_repository}),
+      schedules_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight,
+                  &schedule_metrics_},
+                 options_.images.operator_image),
       cluster_controller_(with.executor, with.random, with.log, controller("etcdcluster"),
                           [this](const auto& key) { return clusters_.reconcile(key); }),
       member_controller_(with.executor, with.random, with.log, controller("etcdmember"),
@@ -43,12 +47,16 @@ Operator::Operator(Collaborators with, Options options)
                          controller("etcddefrag", defrag::kPassLimit),
                          [this](const auto& key) { return defrags_.reconcile(key); }),
       snapshot_controller_(with.executor, with.random, with.log, controller("etcdsnapshot"),
-                           [this](const auto& key) { return snapshots_.reconcile(key); }) {
+                           [this](const auto& key) { return snapshots_.reconcile(key); }),
+      schedule_controller_(with.executor, with.random, with.log, controller("etcdsnapshotschedule"),
+                           [this](const auto& key) { return schedules_.reconcile(key); }) {
   if (with.metrics) cluster_metrics_.show_in(*with.metrics);
+  if (with.metrics) schedule_metrics_.show_in(*with.metrics);
   cluster::connect(stores_, cluster_controller_.queue());
   member::connect(stores_, member_controller_.queue());
   defrag::connect(stores_, defrag_controller_.queue());
   snapshot::connect(stores_, snapshot_controller_.queue());
+  backups::connect(stores_, schedule_controller_.queue());
 }
 
 runtime::Controller::Options Operator::controller(const char* name, Duration pass_limit) const {
@@ -109,6 +117,7 @@ void Operator::watch_all() {
   watch<cluster::Api>(stores_.budgets, api::v1alpha2::kClusterLabel);
   watch<defrag::Api>(stores_.defrags, "", true);
   watch<snapshot::Api>(stores_.snapshots, "", true);
+  watch<backups::Api>(stores_.schedules, "", true);
   watch<snapshot::Api>(stores_.jobs, api::v1alpha2::kClusterLabel, true);
   watch<snapshot::Api>(stores_.agents, api::v1alpha2::kSnapshotLabel);
   watch<cluster::Api>(stores_.certificates, api::v1alpha2::kClusterLabel, true);
@@ -141,6 +150,14 @@ void Operator::control_snapshots() {
   if (await_turns()) snapshot_controller_.start();
 }
 
+/// What is not known yet would be made once more, or be deleted.
+void Operator::control_schedules() {
+  if (!await_turns()) return;
+  while (!stores_.schedules.synced())
+    if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return;
+  schedule_controller_.start();
+}
+
 /// Runs and snapshots wait for each other (shared/turns.h): who does not know the others begins
 /// nothing. False: it is over before that.
 bool Operator::await_turns() {
@@ -170,6 +187,7 @@ void Operator::control() {
   const std::vector<std::shared_ptr<Fiber>> later = {
       with_.executor.spawn([this] { control_defrags(); }),
       with_.executor.spawn([this] { control_snapshots(); }),
+      with_.executor.spawn([this] { control_schedules(); }),
       with_.executor.spawn([this] { await_cert_manager(); })};
   Wait forever(with_.executor);
   (void)forever.until();
@@ -177,7 +195,8 @@ void Operator::control() {
   for (const auto& fiber : later) fiber->cancel();
   for (const auto& fiber : later) (void)fiber->join();
   for (runtime::Controller* const controller :
-       {&cluster_controller_, &member_controller_, &defrag_controller_, &snapshot_controller_})
+       {&cluster_controller_, &member_controller_, &defrag_controller_, &snapshot_controller_,
+        &schedule_controller_})
     if (!controller->stop()) stuck_ = true;
   events_.stop();
 }

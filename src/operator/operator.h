@@ -12,6 +12,7 @@
 #include "etcd/client.h"
 #include "etcd/dial.h"
 #include "kube/api.h"
+#include "operator/backups/reconciler.h"
 #include "operator/cluster/reconciler.h"
 #include "operator/defrag/reconciler.h"
 #include "operator/member/reconciler.h"
@@ -52,7 +53,6 @@ class Operator {
     std::string identity;                       ///< Of this process: no other has it.
     std::vector<std::string> watch_namespaces;  ///< Empty: all.
     member::Images images;
-    std::string operator_image;                    ///< This program's own; empty: not known.
     std::string cluster_domain = "cluster.local";  ///< Of certificates' names.
     /// Given each controller's options before it is made: for metrics.
     std::function<runtime::Controller::Options(runtime::Controller::Options)> measured;
@@ -68,8 +68,8 @@ class Operator {
   /// enough.
   void stop();
 
-  /// Every cache has been filled, but those of EtcdDefrag, EtcdSnapshot and Certificates: where
-  /// these kinds are not installed yet, clusters are looked after all the same.
+  /// Every cache has been filled, but those of EtcdDefrag, EtcdSnapshot, EtcdSnapshotSchedule and
+  /// Certificates: where these kinds are not installed yet, clusters are looked after all the same.
   bool synced() const { return unfilled().empty(); }
   /// The kinds whose caches have not been.
   std::vector<std::string> unfilled() const;
@@ -80,6 +80,7 @@ class Operator {
   runtime::Controller& members() { return member_controller_; }
   runtime::Controller& defrags() { return defrag_controller_; }
   runtime::Controller& snapshots() { return snapshot_controller_; }
+  runtime::Controller& schedules() { return schedule_controller_; }
 
  private:
   template <class Controller, class T>
@@ -89,6 +90,7 @@ class Operator {
   void control();
   void control_defrags();
   void control_snapshots();
+  void control_schedules();
   bool await_turns();
   void await_cert_manager();
   runtime::Controller::Options controller(
@@ -101,12 +103,14 @@ class Operator {
   runtime::LeaderElection election_;
   runtime::EventRecorder events_;
   cluster::ClusterMetrics cluster_metrics_;
+  backups::ScheduleMetrics schedule_metrics_{stores_.schedules};
   cluster::Reconciler clusters_;
   member::Reconciler members_;
   defrag::Reconciler defrags_;
   snapshot::Reconciler snapshots_;
+  backups::Reconciler schedules_;
   runtime::Controller cluster_controller_, member_controller_, defrag_controller_,
-      snapshot_controller_;
+      snapshot_controller_, schedule_controller_;
   std::vector<std::function<void()>> stop_watching_;
   std::shared_ptr<Fiber> working_;
   Result<Done> ended_ = Done{};

@@ -1,5 +1,6 @@
 #include "operator/replay.h"
 
+#include "operator/backups/plan.h"
 #include "operator/cluster/plan.h"
 #include "operator/defrag/plan.h"
 #include "operator/member/plan.h"
@@ -60,6 +61,8 @@ Result<Replayed> replay(const FlightReader::Pair& pair) {
   if (pair.kind == api::v1alpha2::EtcdMember::resource.kind) return run(pair, member::plan);
   if (pair.kind == api::v1alpha2::EtcdDefrag::resource.kind) return run(pair, defrag::plan);
   if (pair.kind == api::v1alpha2::EtcdSnapshot::resource.kind) return run(pair, snapshot::plan);
+  if (pair.kind == api::v1alpha2::EtcdSnapshotSchedule::resource.kind)
+    return run(pair, backups::plan);
   return Error{Code::Invalid, "kind: \"" + pair.kind + "\" has no plan"};
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "s3/identity.h"
 #include "s3/xml.h"
 
 namespace etcdop::s3 {
@@ -116,7 +117,12 @@ Meaning meaning_of_status(const Asked& asked, const Refusal& refusal) {
                 "check the credentials and grant s3:GetObject, and s3:ListBucket on the bucket: "
                 "without it an object that is missing looks forbidden"};
       return {Code::Denied, "check the credentials and what they are allowed on this bucket"};
-    case 404: return {Code::NotFound, ""};
+    case 404:
+      // Every store says what it does not have, where the answer has room for it; others say 404 of
+      // all that they do not know.
+      if (head && asked.call != std::string_view("HEAD"))
+        return {Code::Invalid, "whoever answered says nothing of S3: correct the endpoint"};
+      return {Code::NotFound, ""};
     case 408:
     case 429:
     case 503: return {Code::Unavailable, "the store is busy: try again later"};
@@ -228,6 +234,7 @@ std::string_view answer_in(std::string_view message) {
 }  // namespace
 
 Trouble trouble_of(const Error& error) {
+  if (is_of_identity(error) && !transient(error.code)) return Trouble::Credentials;
   static constexpr std::pair<std::string_view, Trouble> known[] = {
       {"NoSuchBucket", Trouble::Bucket},
       {"InvalidAccessKeyId", Trouble::Credentials},

@@ -30,6 +30,7 @@ TEST(Answers, EachRefusalHasItsCodeAndSaysWhatToDo) {
   same.condition = Asked::Condition::SameTag;
   const std::vector<Row> rows = {
       {kHead, answer(404), Code::NotFound, "HEAD s3://b/k: 404"},
+      {kPut, answer(404), Code::Invalid, "correct the endpoint"},
       {kHead, answer(403), Code::Denied, "s3:ListBucket"},
       {kHead, answer(301, "", {{"x-amz-bucket-region", "eu-west-3"}}), Code::Invalid,
        "set region to eu-west-3"},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace etcdop::s3 {
 namespace {
@@ -45,24 +46,12 @@ std::string trimmed(std::string_view value) {
 
 }  // namespace
 
-std::string hex(std::string_view bytes) {
-  constexpr const char* digits = "0123456789abcdef";
-  std::string out;
-  out.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += digits[byte >> 4U];
-    out += digits[byte & 15U];
-  }
-  return out;
-}
-
 std::string sha256_hex(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
   unsigned size = 0;
   check(EVP_Digest(bytes.data(), bytes.size(), out.data(), &size, EVP_sha256(), nullptr) == 1,
         "SHA-256 is there");
-  return hex({reinterpret_cast<const char*>(out.data()), size});
+  return hex_of_bytes({reinterpret_cast<const char*>(out.data()), size});
 }
 
 std::string uri_encoded(std::string_view text, bool path) {
@@ -128,7 +117,8 @@ std::map<std::string, std::string> signature(const ToSign& request, const Creden
   for (const std::string& part : {region, std::string("s3"), std::string("aws4_request")})
     key = hmac(key, part);
   added["authorization"] = "AWS4-HMAC-SHA256 Credential=" + who.key_id + "/" + scope +
-                           ", SignedHeaders=" + names + ", Signature=" + hex(hmac(key, text));
+                           ", SignedHeaders=" + names +
+                           ", Signature=" + hex_of_bytes(hmac(key, text));
   return added;
 }
 

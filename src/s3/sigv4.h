@@ -34,8 +34,7 @@ inline constexpr const char* kUnsignedPayload = "UNSIGNED-PAYLOAD";
 std::map<std::string, std::string> signature(const ToSign&, const Credentials&,
                                              const std::string& region, WallTime);
 
-/// Two digits a byte, in lower case.
-std::string hex(std::string_view bytes);
+/// As hex digits in lower case.
 std::string sha256_hex(std::string_view);
 
 /// All but letters, digits and -._~ as %XX; slashes stay if this is a path.

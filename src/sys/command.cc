@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -211,6 +212,12 @@ Result<CommandOutput> run_command(Executor& loop, const Command& command) {
       return to_result(woken, doing.c_str()).error();
     }
   }
+}
+
+bool is_program(const std::string& path) {
+  struct stat facts{};
+  return stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
 }
 
 }  // namespace etcdop

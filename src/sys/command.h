@@ -39,4 +39,7 @@ struct CommandOutput {
 /// Unavailable: the kernel has no process for us; TimedOut; Cancelled.
 Result<CommandOutput> run_command(Executor&, const Command&);
 
+/// There is a file that this process may run.
+bool is_program(const std::string& path);
+
 }  // namespace etcdop

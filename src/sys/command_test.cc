@@ -120,5 +120,12 @@ TEST_F(CommandTest, ItsEndCountsEvenIfWhatItLeftRunningHoldsThePipe) {
   EXPECT_EQ(done->out.reveal(), "done\n");
 }
 
+TEST(IsProgram, AFileThatMayBeRunAndNothingElse) {
+  EXPECT_TRUE(is_program("/bin/sh"));
+  EXPECT_FALSE(is_program("/bin")) << "a folder";
+  EXPECT_FALSE(is_program("/etc/passwd"));
+  EXPECT_FALSE(is_program("/none"));
+}
+
 }  // namespace
 }  // namespace etcdop

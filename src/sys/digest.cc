@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace etcdop {
 
@@ -25,14 +26,6 @@ std::string Digest::bytes() {
   return sum;
 }
 
-std::string Digest::hex() {
-  std::string out;
-  for (const char c : bytes()) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += "0123456789abcdef"[byte >> 4];
-    out += "0123456789abcdef"[byte & 15];
-  }
-  return out;
-}
+std::string Digest::hex() { return hex_of_bytes(bytes()); }
 
 }  // namespace etcdop

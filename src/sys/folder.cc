@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -49,6 +51,13 @@ auto uninterrupted(Call call) {
   return out;
 }
 
+/// No name is replaced.
+int rename_to_free(int from_folder, const char* from, int to_folder, const char* to) {
+  return renameat2(from_folder, from, to_folder, to, RENAME_NOREPLACE);
+}
+/// Not every file system can do that (NFS cannot): then a look before has to do.
+bool cannot_tell_free() { return errno == EINVAL || errno == ENOSYS; }
+
 Error not_plain(const std::string& path) { return {Code::Invalid, path + ": is no plain file"}; }
 
 }  // namespace
@@ -64,6 +73,11 @@ Result<Done> NewFile::write(std::string_view bytes) {
     if (n < 0) return failure(name_, errno);
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
+  return Done{};
+}
+
+Result<Done> NewFile::set_mode(unsigned mode) {
+  if (fchmod(file_.get(), mode) < 0) return failure(name_, errno);
   return Done{};
 }
 
@@ -84,6 +98,10 @@ Result<Folder> Folder::open(const std::string& path) {
 Result<Folder> Folder::inside(const std::string& name) const {
   if (mkdirat(folder_.get(), name.c_str(), kFolderMode) < 0 && errno != EEXIST)
     return failure(path_of(name), errno);
+  return existing(name);
+}
+
+Result<Folder> Folder::existing(const std::string& name) const {
   Descriptor folder(uninterrupted([&] {
     return openat(folder_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   }));
@@ -93,22 +111,35 @@ Result<Folder> Folder::inside(const std::string& name) const {
   return Folder(std::move(folder), path_of(name));
 }
 
-Result<std::string> Folder::read(const std::string& name) const {
-  const Descriptor file(uninterrupted([&] {
+Result<OldFile> Folder::open_file(const std::string& name) const {
+  Descriptor file(uninterrupted([&] {
     return openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   }));
   if (file.get() < 0) return failure(path_of(name), errno);
   struct stat facts{};
   if (fstat(file.get(), &facts) < 0) return failure(path_of(name), errno);
   if (!S_ISREG(facts.st_mode)) return not_plain(path_of(name));
-  std::string out(kReadMax + 1, 0);
+  return OldFile(std::move(file), path_of(name), static_cast<std::uint64_t>(facts.st_size));
+}
+
+Result<std::string> OldFile::read_at(std::uint64_t offset, std::size_t count) const {
+  std::string out(count, 0);
   std::size_t size = 0;
-  for (ssize_t n = 1; n > 0 && size < out.size(); size += static_cast<std::size_t>(n)) {
-    n = uninterrupted([&] { return ::read(file.get(), out.data() + size, out.size() - size); });
-    if (n < 0) return failure(path_of(name), errno);
+  for (ssize_t n = 1; n > 0 && size < count; size += static_cast<std::size_t>(n)) {
+    const auto at = static_cast<off_t>(offset + size);
+    n = uninterrupted([&] { return pread(file_.get(), out.data() + size, count - size, at); });
+    if (n < 0) return failure(name_, errno);
   }
-  if (size > kReadMax) return Error{Code::Invalid, path_of(name) + ": larger than 64 KiB"};
   out.resize(size);
+  return out;
+}
+
+Result<std::string> Folder::read(const std::string& name) const {
+  auto file = open_file(name);
+  if (!file) return file.error();
+  auto out = file->read_at(0, kReadMax + 1);
+  if (out && out->size() > kReadMax)
+    return Error{Code::Invalid, path_of(name) + ": larger than 64 KiB"};
   return out;
 }
 
@@ -135,9 +166,8 @@ Result<NewFile> Folder::create(const std::string& name, unsigned mode) const {
 Result<Done> Folder::rename(const std::string& from, const std::string& to, Replace replace) const {
   const int at = folder_.get();
   if (replace == Replace::No) {
-    if (renameat2(at, from.c_str(), at, to.c_str(), RENAME_NOREPLACE) == 0) return Done{};
-    if (errno != EINVAL && errno != ENOSYS) return failure(path_of(to), errno);
-    // Not every file system can do that (NFS cannot): then a look before has to do.
+    if (rename_to_free(at, from.c_str(), at, to.c_str()) == 0) return Done{};
+    if (!cannot_tell_free()) return failure(path_of(to), errno);
     auto taken = size_of(to);
     if (!taken) return taken.error();
     if (*taken) return failure(path_of(to), EEXIST);
@@ -175,6 +205,79 @@ Result<Done> Folder::sync() const {
   // Some file systems cannot do that to a folder, and say EINVAL.
   if (fsync(folder_.get()) < 0 && errno != EINVAL) return failure(path_, errno);
   return Done{};
+}
+
+Result<bool> Folder::has(const std::string& name) const {
+  struct stat facts{};
+  if (fstatat(folder_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno == ENOENT) return false;
+  return failure(path_of(name), errno);
+}
+
+Result<Done> Folder::move(const std::string& from, const Folder& to,
+                          const std::string& name) const {
+  const int here = folder_.get(), there = to.folder_.get();
+  if (rename_to_free(here, from.c_str(), there, name.c_str()) == 0) return Done{};
+  if (!cannot_tell_free()) return failure(to.path_of(name), errno);
+  auto taken = to.has(name);
+  if (!taken) return taken.error();
+  if (*taken) return failure(to.path_of(name), EEXIST);
+  if (renameat(here, from.c_str(), there, name.c_str()) < 0)
+    return failure(to.path_of(name), errno);
+  return Done{};
+}
+
+Result<Done> Folder::remove_tree(const std::string& name) const { return remove_tree(name, 0); }
+
+Result<Done> Folder::remove_tree(const std::string& name, int depth) const {
+  struct stat facts{};
+  if (fstatat(folder_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) < 0)
+    return errno == ENOENT ? Result<Done>(Done{}) : failure(path_of(name), errno);
+  if (!S_ISDIR(facts.st_mode)) return remove(name);
+  if (depth == kDepthMax) return Error{Code::Invalid, path_of(name) + ": too many folders deep"};
+  auto folder = existing(name);
+  if (!folder) return folder.error();
+  auto inside = folder->names();
+  if (!inside) return inside.error();
+  for (const std::string& each : *inside)
+    if (auto removed = folder->remove_tree(each, depth + 1); !removed) return removed;
+  if (unlinkat(folder_.get(), name.c_str(), AT_REMOVEDIR) < 0 && errno != ENOENT)
+    return failure(path_of(name), errno);
+  return Done{};
+}
+
+Result<Done> Folder::sync_tree() const { return sync_tree(0); }
+
+Result<Done> Folder::sync_tree(int depth) const {
+  if (depth == kDepthMax) return Error{Code::Invalid, path_ + ": too many folders deep"};
+  auto all = names();
+  if (!all) return all.error();
+  for (const std::string& name : *all) {
+    const Descriptor each(uninterrupted([&] {
+      return openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    }));
+    struct stat facts{};
+    if (each.get() < 0 || fstat(each.get(), &facts) < 0) return failure(path_of(name), errno);
+    if (S_ISDIR(facts.st_mode)) {
+      auto folder = existing(name);
+      if (!folder) return folder.error();
+      if (auto synced = folder->sync_tree(depth + 1); !synced) return synced;
+    } else if (fsync(each.get()) < 0) {
+      return failure(path_of(name), errno);
+    }
+  }
+  return sync();
+}
+
+Result<Done> Folder::lock() const {
+  if (flock(folder_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return Done{};
+  return Error{Code::Conflict, path_ + " is locked by another program"};
+}
+
+Result<std::uint64_t> Folder::free_bytes() const {
+  struct statvfs facts{};
+  if (fstatvfs(folder_.get(), &facts) < 0) return failure(path_, errno);
+  return std::uint64_t{facts.f_bavail} * facts.f_frsize;
 }
 
 }  // namespace etcdop

@@ -75,6 +75,22 @@ TEST_F(FolderTest, ReplacesOnlyIfTold) {
   EXPECT_TRUE(folder.create("old", 0600).failed_with(Code::AlreadyExists));
 }
 
+TEST_F(FolderTest, WhatIsLookedIntoIsNotMade) {
+  EXPECT_TRUE(open().existing("inner").failed_with(Code::NotFound));
+  EXPECT_FALSE(fs::exists(root_ + "/inner"));
+  fs::create_directory(root_ + "/inner");
+  put("inner/file", "text");
+  auto inner = open().existing("inner");
+  ASSERT_TRUE(inner) << inner.error().message;
+  auto text = inner->read("file");
+  ASSERT_TRUE(text);
+  EXPECT_EQ(*text, "text");
+  put("plain", "");
+  EXPECT_TRUE(open().existing("plain").failed_with(Code::Invalid));
+  fs::create_directory_symlink(root_ + "/inner", root_ + "/link");
+  EXPECT_TRUE(open().existing("link").failed_with(Code::Invalid));
+}
+
 TEST_F(FolderTest, MakesFoldersInside) {
   auto inner = open().inside("inner");
   ASSERT_TRUE(inner) << inner.error().message;
@@ -118,6 +134,82 @@ TEST_F(FolderTest, SaysWhatIsWrong) {
 TEST(NewFile, SaysThatNoSpaceIsLeft) {
   NewFile full(Descriptor(::open("/dev/full", O_WRONLY | O_CLOEXEC)), "full");
   EXPECT_TRUE(full.write("x").failed_with(Code::Unavailable));
+}
+
+TEST_F(FolderTest, ReadsAFileFromAnywhere) {
+  const Folder folder = open();
+  put("a", "0123456789");
+  auto file = folder.open_file("a");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->size(), 10u);
+  EXPECT_EQ(*file->read_at(0, 4), "0123");
+  EXPECT_EQ(*file->read_at(8, 4), "89") << "where it ends";
+  EXPECT_EQ(*file->read_at(10, 4), "");
+  EXPECT_TRUE(folder.open_file("b").failed_with(Code::NotFound));
+  fs::create_symlink("a", root_ + "/link");
+  EXPECT_TRUE(folder.open_file("link").failed_with(Code::Invalid));
+  fs::create_directory(root_ + "/inner");
+  EXPECT_TRUE(folder.open_file("inner").failed_with(Code::Invalid));
+}
+
+TEST_F(FolderTest, AFolderThatIsMissingIsNotMadeToLookIntoIt) {
+  const Folder folder = open();
+  EXPECT_TRUE(folder.existing("a").failed_with(Code::NotFound));
+  EXPECT_FALSE(*folder.has("a"));
+  EXPECT_TRUE(folder.inside("a"));
+  EXPECT_TRUE(folder.existing("a"));
+  EXPECT_TRUE(*folder.has("a"));
+  fs::create_symlink("a", root_ + "/link");
+  EXPECT_TRUE(folder.existing("link").failed_with(Code::Invalid));
+  EXPECT_TRUE(*folder.has("link"));
+}
+
+TEST_F(FolderTest, RemovesATreeAndNothingThatLinksInItLeadTo) {
+  const Folder folder = open();
+  fs::create_directories(root_ + "/tree/a/b");
+  fs::create_directory(root_ + "/other");
+  put("tree/a/b/file", "text");
+  put("other/file", "text");
+  fs::create_symlink("../../other", root_ + "/tree/a/link");
+  EXPECT_TRUE(folder.remove_tree("tree"));
+  EXPECT_FALSE(fs::exists(root_ + "/tree"));
+  EXPECT_EQ(text("other/file"), "text");
+  EXPECT_TRUE(folder.remove_tree("tree")) << "there is none";
+  put("file", "text");
+  EXPECT_TRUE(folder.remove_tree("file"));
+  EXPECT_FALSE(fs::exists(root_ + "/file"));
+}
+
+TEST_F(FolderTest, ATreeHasABottom) {
+  const Folder folder = open();
+  std::string path = root_ + "/tree";
+  for (int i = 0; i < Folder::kDepthMax + 1; ++i) path += "/a";
+  fs::create_directories(path);
+  EXPECT_TRUE(folder.remove_tree("tree").failed_with(Code::Invalid));
+  EXPECT_TRUE(folder.existing("tree")->sync_tree().failed_with(Code::Invalid));
+}
+
+TEST_F(FolderTest, MovesAFolderToWhereNothingIs) {
+  const Folder folder = open();
+  fs::create_directories(root_ + "/from/member/wal");
+  auto from = folder.existing("from");
+  ASSERT_TRUE(from);
+  EXPECT_TRUE(from->sync_tree());
+  EXPECT_TRUE(from->move("member", folder, "member"));
+  EXPECT_TRUE(fs::exists(root_ + "/member/wal"));
+  EXPECT_TRUE(fs::is_empty(root_ + "/from"));
+  fs::create_directory(root_ + "/from/member");
+  EXPECT_TRUE(from->move("member", folder, "member").failed_with(Code::AlreadyExists))
+      << "not even an empty one";
+  EXPECT_TRUE(from->move("none", folder, "new").failed_with(Code::NotFound));
+}
+
+TEST_F(FolderTest, KnowsWhatItsFileSystemHasLeft) {
+  auto free = open().free_bytes();
+  ASSERT_TRUE(free) << free.error().message;
+  const fs::space_info space = fs::space(root_);
+  EXPECT_GT(*free, 0u);
+  EXPECT_LE(*free, space.capacity);
 }
 
 }  // namespace

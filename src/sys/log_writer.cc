@@ -8,6 +8,8 @@
 
 #include <boost/json.hpp>
 
+#include "base/utf8.h"
+
 namespace etcdop {
 namespace {
 
@@ -24,31 +26,13 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::info;
 }
 
-/// How long a well-formed UTF-8 sequence is at `at`; 0 if there is none.
-std::size_t sequence(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const unsigned lead = byte(at);
-  const std::size_t size = lead < 0x80                   ? 1
-                           : lead >= 0xF0 && lead < 0xF5 ? 4
-                           : lead >= 0xE0 && lead < 0xF0 ? 3
-                           : lead >= 0xC2 && lead < 0xE0 ? 2
-                                                         : 0;
-  for (std::size_t i = 1; i < size; ++i)
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  if ((lead == 0xE0 && byte(at + 1) < 0xA0) || (lead == 0xED && byte(at + 1) > 0x9F)) return 0;
-  if ((lead == 0xF0 && byte(at + 1) < 0x90) || (lead == 0xF4 && byte(at + 1) > 0x8F)) return 0;
-  return size;
-}
-
 /// Bounded, and with what is not UTF-8 replaced: a line is always one JSON document.
 std::string clean(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     if (out.size() >= kTextMax) return out + "...";
-    const std::size_t n = sequence(text, i);
-    out += n == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(i, n);
+    const std::size_t n = utf8_sequence(text, i);
+    out += n == 0 ? kNoUtf8 : text.substr(i, n);
     i += n == 0 ? 1 : n;
   }
   return out;

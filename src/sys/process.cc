@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdio>
 
 namespace etcdop {
@@ -15,6 +16,13 @@ double seconds(const timeval& t) {
 }
 
 }  // namespace
+
+std::string own_program() {
+  std::string out(PATH_MAX, 0);
+  const ssize_t size = readlink("/proc/self/exe", out.data(), out.size());
+  out.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  return out;
+}
 
 ProcessUsage process_usage() {
   ProcessUsage out;

@@ -1,6 +1,7 @@
 // What this process uses of the machine, as the kernel counts it, and what others may see of it.
 #pragma once
 #include <cstdint>
+#include <string>
 
 namespace etcdop {
 
@@ -9,6 +10,9 @@ struct ProcessUsage {
   double cpu_seconds = 0;            ///< User and system, since the start.
 };
 ProcessUsage process_usage();
+
+/// The path of the program that runs; empty: the kernel does not say.
+std::string own_program();
 
 /// Before anything large is allocated: from now on what is large goes back to the system as soon as
 /// it is free, instead of becoming part of the heap, and threads share one heap.

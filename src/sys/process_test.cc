@@ -19,6 +19,10 @@ TEST(ProcessUsage, SeesMemoryThatIsTouchedAndTimeThatIsSpent) {
   EXPECT_GE(process_usage().resident_bytes, before.resident_bytes + (std::uint64_t{30} << 20));
 }
 
+TEST(OwnProgram, IsTheFileThatRuns) {
+  EXPECT_TRUE(own_program().ends_with("/sys_test")) << own_program();
+}
+
 TEST(ProcessMemory, ComesIntoNoCoreFileAndIsNotLookedAt) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_CORE, &before), 0);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/hex.h"
 #include "sys/openssl.h"
 
 namespace etcdop {
@@ -44,18 +45,7 @@ std::string common_name(const X509_NAME* name) {
   return at < 0 ? "" : text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
 }
 
-std::string hex(std::string_view bytes) {
-  constexpr const char* digits = "0123456789abcdef";
-  std::string out;
-  for (const char byte : bytes) {
-    const auto bits = static_cast<unsigned char>(byte);
-    out += digits[bits >> 4];
-    out += digits[bits & 15];
-  }
-  return out;
-}
-
-std::string serial(const X509* c) { return hex(text(X509_get0_serialNumber(c))); }
+std::string serial(const X509* c) { return hex_of_bytes(text(X509_get0_serialNumber(c))); }
 
 std::string digest(const X509* c) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
@@ -206,7 +196,7 @@ std::string fingerprint_of(const std::string& pem) {
   unsigned size = 0;
   check(EVP_Digest(all.data(), all.size(), bytes.data(), &size, EVP_sha256(), nullptr) == 1,
         "OpenSSL has SHA-256");
-  return hex({reinterpret_cast<const char*>(bytes.data()), kFingerprintBytes});
+  return hex_of_bytes({reinterpret_cast<const char*>(bytes.data()), kFingerprintBytes});
 }
 
 std::vector<std::string> faults_of(const Identity& identity, const std::string& ca,

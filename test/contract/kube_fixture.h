@@ -19,9 +19,10 @@ namespace etcdop::kube {
 struct Namespace {
   static constexpr Resource resource{"", "v1", "namespaces", "Namespace"};
   ObjectMeta metadata;
+  template <class S = Namespace>
   static auto describe() {
     return api::object("v1.Namespace, in part.",
-                       std::tuple{api::required("metadata", &Namespace::metadata, "")});
+                       std::tuple{api::required("metadata", &S::metadata, "")});
   }
 };
 
@@ -29,10 +30,11 @@ struct ConfigMap {
   static constexpr Resource resource{"", "v1", "configmaps", "ConfigMap"};
   ObjectMeta metadata;
   std::map<std::string, std::string> data;
+  template <class S = ConfigMap>
   static auto describe() {
-    return api::object("v1.ConfigMap, in part.",
-                       std::tuple{api::required("metadata", &ConfigMap::metadata, ""),
-                                  api::sparse("data", &ConfigMap::data, "")});
+    return api::object(
+        "v1.ConfigMap, in part.",
+        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("data", &S::data, "")});
   }
 };
 

@@ -74,6 +74,7 @@ class RealStores final : public Stores {
         [who]() -> Result<s3::Credentials> { return who; },
         s3::Client::Options{.version = "contract"});
   }
+  Executor& executor() override { return loop_; }
   void path_style(bool on) override { path_style_ = on; }
   void print_logs() override {
     std::printf("--- versitygw\n%s\n", read_file(folder_ + "/log").c_str());

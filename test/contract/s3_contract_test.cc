@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "agent/delete_snapshot.h"
+#include "agent/s3_stored.h"
 #include "test/contract/s3_stores.h"
+#include "test/support/memory_log.h"
 
 namespace etcdop::contract {
 namespace {
@@ -111,6 +114,29 @@ TEST_F(S3Contract, WhatWasRemovedIsGone) {
     EXPECT_TRUE(store.remove("k"));
     expect_error(store.head("k"), Code::NotFound, "404");
     EXPECT_TRUE(must(store.list({})).objects.empty());
+  });
+}
+
+TEST_F(S3Contract, ASnapshotIsDeletedByItsMarks) {
+  run([&](Store& store) {
+    const s3::PutOptions ours{.metadata = {{agent::kUidMark, "uid-1"}}};
+    const s3::Upload upload = must(store.create_multipart("prod/a.db", ours.metadata));
+    const Tag tag = must(store.upload_part(upload, 1, part('a')));
+    (void)must(store.complete(upload, {{.number = 1, .tag = tag}}, true));
+    (void)must(store.put("prod/a.db.json", "{}", ours));
+    (void)must(store.put("prod/a.dbx", "other", {}));
+    testing::MemoryLog log;
+    const auto remove = [&](const std::string& uid) {
+      agent::S3Stored stored(stores_->executor(), log, store,
+                             {.bucket = "bucket", .key = "prod/a.db", .uid = uid});
+      const AgentReport report = agent::delete_snapshot(stores_->executor(), log, stored);
+      return report.reason.empty() ? report.message : report.reason;
+    };
+    EXPECT_EQ(remove("uid-2"), "DestinationExists");
+    EXPECT_EQ(keys(must(store.list({}))), (Keys{"prod/a.db", "prod/a.db.json", "prod/a.dbx"}));
+    EXPECT_EQ(remove("uid-1"), "removed prod/a.db.json, prod/a.db");
+    EXPECT_EQ(keys(must(store.list({}))), Keys{"prod/a.dbx"});
+    EXPECT_EQ(remove("uid-1"), "already gone");
   });
 }
 

@@ -21,6 +21,8 @@ class Stores {
   virtual void remove_bucket(const std::string& name) = 0;
   /// The bucket, as that user's program sees it. The store's region is us-east-1.
   virtual std::unique_ptr<s3::Store> as(const sim::StoreUser&, const std::string& bucket) = 0;
+  /// Of those fibers.
+  virtual Executor& executor() = 0;
   /// How the bucket is addressed, as from the next as().
   virtual void path_style(bool) = 0;
   /// For a person, after a failure.

@@ -29,6 +29,7 @@ class SimulatedStores final : public Stores {
   std::unique_ptr<s3::Store> as(const sim::StoreUser& user, const std::string& bucket) override {
     return store_.as(user, bucket);
   }
+  Executor& executor() override { return world_; }
   void path_style(bool) override {}
   void print_logs() override {}
 

@@ -11,6 +11,8 @@ import traceback
 
 import faults
 import healing
+import restores
+import schedules
 import secure
 import snapshots
 from history import Writer
@@ -158,6 +160,7 @@ def main():
     parser.add_argument("--rest", type=int, default=REST_SECONDS)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--renewals", type=int, default=0, help="of five-minute certificates, 3 minutes each")
+    parser.add_argument("--minutes", type=int, default=0, help="of a schedule, before its store fails; 0: it does not")
     parser.add_argument("--seed", default=str(int(time.time())))
     options = parser.parse_args()
     passed = failed = 0
@@ -207,6 +210,8 @@ def main():
     case("memory: each member's memory lost, and each Pod deleted, in turn", healing.memory_lost)
     case("memory: a sole member loses its container, then its Pod", healing.memory_alone)
     case("recipes: the commands of the operations guide", recipes)
+    case("restores: into the same version and the next ones; what cannot be is refused", restores.restores, VERSIONS)
+    case("schedules: every minute, kept, proven, and told when they are not", schedules.schedules, VERSIONS[1], options.minutes)
     case("snapshots: into a volume and a store, under load", snapshots.snapshots, VERSIONS[-1])
     case("security: own Secrets, cert-manager, own authority", secure.secure, VERSIONS[-1], options.renewals)
     soaked = Cluster("db", "e2e-soak", "3.6.16", replicas=1)

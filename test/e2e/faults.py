@@ -26,7 +26,8 @@ def folder_of(claim):
 
 
 def wipe(cluster, member):
-    """All that etcd has written is gone at one moment, and etcd is killed the next, as when a disk is lost."""
+    """All that etcd has written is gone at one moment, and etcd is killed the next, as when a disk is lost. Failed before anything
+    is touched: no etcd runs there."""
     folder = data_folder(cluster, member)
     process = container_process(get("pods", cluster.namespace, member), "etcd")
     lost = f"{folder}.lost"

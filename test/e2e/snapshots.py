@@ -80,7 +80,11 @@ def claimed(cluster):
     kubectl("create", "-f", "-", stdin=json.dumps({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM, "namespace": cluster.namespace},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}))
-    kubectl("create", "secret", "generic", "store", "-n", cluster.namespace, f"--from-literal=AWS_ACCESS_KEY_ID={stores.KEY_ID}",
+    store_secret(cluster.namespace)
+
+
+def store_secret(namespace):
+    kubectl("create", "secret", "generic", "store", "-n", namespace, f"--from-literal=AWS_ACCESS_KEY_ID={stores.KEY_ID}",
             f"--from-literal=AWS_SECRET_ACCESS_KEY={stores.SECRET}")
 
 

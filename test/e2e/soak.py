@@ -52,7 +52,13 @@ def delete_a_member(cluster, rng):
 
 
 def wipe_a_member(cluster, rng):
-    faults.wipe(cluster, rng.choice([p["metadata"]["name"] for p in running(cluster)]))
+    """A Pod may be said to run while its node, or its container, has just been started anew: then another one is looked for."""
+    def wiped():
+        pods = running(cluster)
+        if pods:
+            faults.wipe(cluster, rng.choice(pods)["metadata"]["name"])
+        return pods
+    until(60, "an etcd runs whose data can be taken", wiped)
 
 
 def kill_a_node(cluster, rng):

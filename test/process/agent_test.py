@@ -1,5 +1,5 @@
-"""agent_test.py MANAGER: `manager snapshot-agent` as a Job runs it, against servers of ours on 127.0.0.1 (fakes.py): what it
-leaves in folders and buckets, its exit codes, its words, its memory, and how it ends when it is asked to."""
+"""agent_test.py MANAGER: `manager snapshot-agent` and `manager delete-agent` as Jobs run them, against servers of ours on 127.0.0.1
+(fakes.py): what they leave in folders and buckets, exit codes, words, memory, and how they end when they are asked to."""
 import hashlib
 import json
 import os
@@ -15,7 +15,7 @@ import unittest
 from concurrent.futures import Future
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fakes import Bucket, Etcd  # noqa: E402
+from fakes import Bucket, DIGEST, Etcd, Lender, authority  # noqa: E402
 
 MANAGER = sys.argv.pop()
 LIMIT_SECONDS = 240  # Of what hangs.
@@ -59,8 +59,8 @@ class Agent(unittest.TestCase):
                 "S3_FORCE_PATH_STYLE": "true", "S3_ALLOW_LOCAL": "true", "AWS_ACCESS_KEY_ID": "key",
                 "AWS_SECRET_ACCESS_KEY": SECRET, **more}
 
-    def start(self, environment):
-        process = subprocess.Popen([MANAGER, "snapshot-agent"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    def start(self, environment, program="snapshot-agent"):
+        process = subprocess.Popen([MANAGER, program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    env=environment)
         watchdog = threading.Timer(LIMIT_SECONDS, process.kill)
         watchdog.start()
@@ -94,6 +94,21 @@ class Agent(unittest.TestCase):
         self.assertEqual((ended, report.get("reason")), (code, reason), report)
         self.assertIn(words, report["message"])
 
+    def delete(self, environment):
+        """Exit code, the termination message, and standard error of a delete-agent, which gets nothing about etcd."""
+        process = self.start({name: value for name, value in environment.items() if not name.startswith("ETCD_")}, "delete-agent")
+        out, err = process.communicate()
+        with open(self.log, encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn(SECRET, out + err + text)
+        report = json.loads(text)
+        if process.returncode == 0:
+            self.assertEqual(out, f"snapshot deleted: uri=\"{report['uri']}\": {report['message']}\n")
+        else:
+            self.assertEqual(out, "")
+            self.assertEqual(err.splitlines()[-1], f"delete-agent failed: {report['reason']}: {report['message']}")
+        return process.returncode, report, err
+
     def read(self, name):
         with open(os.path.join(self.data, "prod", name), "rb") as file:
             return file.read()
@@ -109,7 +124,8 @@ class Agent(unittest.TestCase):
         self.assertEqual(report, {
             "uri": f"file://{self.data}/prod/nightly.db", "sizeBytes": len(stored),
             "checksum": "sha256:" + hashlib.sha256(stored).hexdigest(), "etcdVersion": "3.6.16", "clusterID": "00000000000000c1",
-            "memberID": "00000000000000a1", "revision": 7, "compactRevision": 3, "hashKV": 11, "authEnabled": False})
+            "memberID": "00000000000000a1", "revision": 7, "compactRevision": 3, "hashKV": 11, "keys": 1,
+            "digest": DIGEST, "authEnabled": False})
         manifest = json.loads(self.read("nightly.db.json"))
         self.assertEqual({**manifest, **report}, manifest)
         self.assertEqual((manifest["kind"], manifest["snapshotUID"]), ("EtcdSnapshotManifest", "uid-1"))
@@ -135,14 +151,75 @@ class Agent(unittest.TestCase):
             self.assertEqual(self.run_agent({**environment, "ETCD_ENDPOINTS": "http://127.0.0.1:1"}), (0, report))
             self.fails({**environment, "SNAPSHOT_UID": "uid-2"}, 3, "DestinationExists", "s3://b/prod/nightly.db")
 
-    def test_memory_does_not_grow_with_the_database(self):
-        small, _ = self.peaks(16)
-        large, own = self.peaks(80)
-        self.assertLess(large - small, GROWTH_MAX_KIB * SLACK)
-        self.assertLess(own, MEMORY_MAX_KIB * SLACK)
+    def test_what_a_folder_has_is_deleted(self):
+        environment = self.to_folder(self.etcd(pieces=PAGES).url)
+        self.assertEqual(self.run_agent(environment)[0], 0)
+        code, report, _ = self.delete({**environment, "SNAPSHOT_UID": "uid-2"})
+        self.assertEqual((code, report["reason"]), (3, "DestinationExists"))
+        prod = os.path.join(self.data, "prod")
+        self.assertEqual(len(os.listdir(prod)), 3)
+        code, report, log = self.delete(environment)
+        self.assertEqual((code, report), (0, {"uri": f"file://{prod}/nightly.db",
+                                              "message": "removed nightly.db.json, nightly.db, nightly.db.uid"}))
+        self.assertEqual([line["what"] for line in map(json.loads, log.splitlines()) if "what" in line],
+                         ["nightly.db.json", "nightly.db", "nightly.db.uid"])
+        self.assertEqual(os.listdir(prod), [])
+        code, report, _ = self.delete(environment)
+        self.assertEqual((code, report["message"]), (0, "already gone"))
+        os.rmdir(self.data + "/prod")
+        self.assertEqual(self.delete(environment)[1]["message"], "already gone")
+        self.assertEqual(os.listdir(self.data), [])
+        code, report, _ = self.delete({**environment, "PVC_SUBPATH": "../etc"})
+        self.assertEqual((code, report["reason"]), (3, "DestinationInvalid"))
 
-    def peaks(self, rounds):
-        """In KiB, of an agent that uploads so many times PAGES: of all memory, and of its own at the requests."""
+    def test_what_a_bucket_has_is_deleted(self):
+        bucket = self.bucket()
+        environment = self.to_bucket(self.etcd(pieces=PAGES[:3]).url, bucket.url)
+        self.assertEqual(self.run_agent(environment)[0], 0)
+        self.assertEqual(len(bucket.objects), 2)
+        code, report, _ = self.delete({**environment, "SNAPSHOT_UID": "uid-2"})
+        self.assertEqual((code, report["reason"]), (3, "DestinationExists"))
+        self.assertEqual(len(bucket.objects), 2)
+        bucket.refuses = lambda method, path: (403, {}, Bucket.xml("Error", Code="AccessDenied")) if method == "DELETE" else None
+        code, report, _ = self.delete(environment)
+        self.assertEqual((code, report["reason"]), (3, "DestinationAccessDenied"))
+        self.assertEqual(len(bucket.objects), 2)
+        bucket.refuses = lambda method, path: None
+        bucket.requests.clear()
+        code, report, _ = self.delete(environment)
+        self.assertEqual((code, report), (0, {"uri": "s3://b/prod/nightly.db",
+                                              "message": "removed prod/nightly.db.json, prod/nightly.db"}))
+        self.assertEqual([request for request in bucket.requests if request.startswith("DELETE")],
+                         ["DELETE /b/prod/nightly.db.json", "DELETE /b/prod/nightly.db"])
+        self.assertEqual(bucket.objects, {})
+        code, report, _ = self.delete(environment)
+        self.assertEqual((code, report["message"]), (0, "already gone"))
+
+    def test_asked_to_end_a_deletion_ends(self):
+        arrived = threading.Event()
+
+        def waits(method, path):
+            arrived.set()
+            time.sleep(KUBELET_WAITS)
+
+        environment = self.to_bucket("", self.bucket(refuses=waits).url)
+        process = self.start(environment, "delete-agent")
+        self.assertTrue(arrived.wait(LIMIT_SECONDS))
+        begin = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+        self.assertLess(time.monotonic() - begin, KUBELET_WAITS / 2)
+        with open(self.log, encoding="utf-8") as file:
+            self.assertEqual((process.returncode, json.load(file)["reason"]), (1, "DestinationFailed"))
+
+    def test_memory_does_not_grow_with_the_database(self):
+        # Of its own: how many pages of the program's file the kernel has mapped, it decides.
+        small, large = self.peak(16), self.peak(80)
+        self.assertLess(large - small, GROWTH_MAX_KIB * SLACK)
+        self.assertLess(large, MEMORY_MAX_KIB * SLACK)
+
+    def peak(self, rounds):
+        """In KiB, of an agent that uploads so many times PAGES, of its own memory at the requests."""
         pid, peak, own = Future(), [], []
 
         def sample(method, path):
@@ -159,7 +236,7 @@ class Agent(unittest.TestCase):
         self.assertEqual(code, 0, report)
         self.assertEqual(report["sizeBytes"], rounds * sum(map(len, PAGES)) + 32)
         print(f"peak of {report['sizeBytes'] >> 20} MiB uploaded: {peak[-1]} KiB, {max(own)} of its own", file=sys.stderr)
-        return peak[-1], max(own)
+        return max(own)
 
     def test_a_damaged_snapshot_is_not_stored(self):
         self.fails(self.to_folder(self.etcd(pieces=PAGES, wrong_sum=True).url), 1, "SnapshotBroken", "sha256")
@@ -198,6 +275,88 @@ class Agent(unittest.TestCase):
             self.fails(self.to_bucket(etcd, self.bucket(refuses=lambda *_, a=answer: a).url), code, reason, words)
         self.fails(self.to_bucket(etcd, "http://127.0.0.1:1"), 1, "DestinationUnreachable")
         self.fails(self.to_bucket(etcd, self.bucket().url.replace("http", "https")), 3, "DestinationUntrusted")
+
+    def test_a_store_of_an_authority_of_its_own(self):
+        ca, certificate = authority(self.folder, "ours")
+        other, _ = authority(self.folder, "other")
+        bucket = self.bucket(certificate=certificate)
+        etcd = self.etcd(pieces=PAGES).url
+        self.fails(self.to_bucket(etcd, bucket.url), 3, "DestinationUntrusted", "set caSecretRef")
+        self.fails(self.to_bucket(etcd, bucket.url, S3_CA_PATH=other), 3, "DestinationUntrusted", "that caSecretRef names")
+        for path in ("/none", certificate.replace(".pem", ".key")):
+            self.fails(self.to_bucket(etcd, bucket.url, S3_CA_PATH=path), 3, "DestinationUntrusted", "the store's caSecretRef: ")
+        self.assertEqual(bucket.objects, {})
+        environment = self.to_bucket(etcd, bucket.url, S3_CA_PATH=ca)
+        self.assertEqual(self.run_agent(environment)[0], 0)
+        self.assertIn("/b/prod/nightly.db", bucket.objects)
+        self.assertEqual(self.delete(environment)[0], 0)
+        self.assertEqual(bucket.objects, {})
+
+    def keyless(self, bucket, **more):
+        environment = self.to_bucket(self.etcd(pieces=PAGES).url, bucket.url, **more)
+        del environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"]
+        return environment
+
+    def token(self, text):
+        path = os.path.join(self.folder, "token")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def lender(self, answer):
+        lender = Lender(answer)
+        self.addCleanup(lender.close)
+        return lender
+
+    def test_as_a_role(self):
+        answer = ("<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
+                  f"<AccessKeyId>ASIA</AccessKeyId><SecretAccessKey>{SECRET}</SecretAccessKey><SessionToken>session</SessionToken>"
+                  "<Expiration>2999-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult>"
+                  "</AssumeRoleWithWebIdentityResponse>")
+        sts, bucket = self.lender(lambda _: (200, answer)), self.bucket()
+        environment = self.keyless(bucket, AWS_ENDPOINT_URL_STS=sts.url, AWS_ROLE_ARN="arn:aws:iam::1:role/b",
+                                   AWS_WEB_IDENTITY_TOKEN_FILE=self.token(SECRET))
+        self.assertEqual(self.run_agent(environment)[0], 0)
+        self.assertEqual(bucket.keys, {("ASIA", "session")})
+        (method, path, _, asked), = sts.requests
+        self.assertEqual((method, path), ("POST", "/"))
+        self.assertEqual(asked, {"Action": "AssumeRoleWithWebIdentity", "Version": "2011-06-15", "WebIdentityToken": SECRET,
+                                 "RoleArn": "arn:aws:iam::1:role/b", "RoleSessionName": "etcd-operator"})
+
+    def test_as_whom_the_node_knows_it(self):
+        def answer(number):  # The first ones end soon.
+            until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + (2 if number == 1 else 3600)))
+            return 200, json.dumps({"AccessKeyId": f"ASIA{number}", "SecretAccessKey": SECRET, "Token": "t", "Expiration": until})
+
+        node, bucket = self.lender(answer), self.bucket()
+
+        def pieces():
+            yield from PAGES * 15  # Two parts of an upload; the second one comes when the first credentials have ended.
+            time.sleep(max(0.0, begin + 3 - time.time()))
+            yield from PAGES * 15
+
+        environment = self.keyless(bucket, AWS_CONTAINER_CREDENTIALS_FULL_URI=node.url + "/v1/credentials",
+                                   AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=self.token(SECRET + "\n"))
+        environment["ETCD_ENDPOINTS"] = self.etcd(pieces=pieces()).url
+        begin = time.time()
+        self.assertEqual(self.run_agent(environment)[0], 0)
+        self.assertEqual(bucket.keys, {("ASIA1", "t"), ("ASIA2", "t")})
+        self.assertEqual([(method, path, headers["authorization"]) for method, path, headers, _ in node.requests],
+                         [("GET", "/v1/credentials", SECRET)] * 2)
+
+    def test_who_it_is_is_not_taken(self):
+        bucket = self.bucket()
+        for status, code, reason, words in ((403, 3, "DestinationCredentialsRejected", "check that the role"),
+                                            (503, 1, "DestinationUnreachable", "503")):
+            sts = self.lender(lambda _, s=status: (s, "<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>"))
+            environment = self.keyless(bucket, AWS_ENDPOINT_URL_STS=sts.url, AWS_ROLE_ARN="arn:aws:iam::1:role/b",
+                                       AWS_WEB_IDENTITY_TOKEN_FILE=self.token(SECRET))
+            self.fails(environment, code, reason, words)
+        self.fails({**environment, "AWS_WEB_IDENTITY_TOKEN_FILE": "/none"}, 3, "DestinationCredentialsRejected", "/none")
+        del environment["S3_ALLOW_LOCAL"]
+        self.fails(environment, 3, "DestinationCredentialsRejected", "this machine")
+        self.fails(self.keyless(bucket), 3, "DestinationInvalid", "ServiceAccount")
+        self.assertEqual(bucket.requests, [])
 
     def test_this_machine_is_no_object_store(self):
         bucket = self.bucket()

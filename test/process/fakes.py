@@ -1,13 +1,44 @@
 """Servers on 127.0.0.1 for tests of processes: an etcd that answers one snapshot, an object store. Both keep to what a client may
 expect: gRPC's flow control, signatures' headers, ETags."""
+import base64
 import hashlib
 import http.server
+import json
+import os
+import re
 import socket
+import ssl
 import struct
+import subprocess
 import threading
 import urllib.parse
 
 CLUSTER, MEMBER, REVISION = 0xC1, 0xA1, 7
+DATABASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/agent/databases.json")
+
+
+def database(version, auth=False):
+    """A snapshot that a real etcd gave."""
+    with open(DATABASES, encoding="utf-8") as file:
+        one = next(one for one in json.load(file) if (one["version"], one["auth"]) == (version, auth))
+    out = bytearray(one["size"])
+    for place, run in one["runs"]:
+        run = base64.b64decode(run)
+        out[place:place + len(run)] = run
+    return bytes(out)
+
+
+def with_sum(pages):
+    return pages + hashlib.sha256(pages).digest()
+
+
+def checksum(stored):
+    return "sha256:" + hashlib.sha256(stored).hexdigest()
+
+
+# What the etcd below answers, as src/etcd/key_digest.h says.
+KEY_BYTES = struct.pack(">Q3sQ5sqqq", 3, b"key", 5, b"value", 2, 7, 3)
+DIGEST = "sha256:" + hashlib.sha256(KEY_BYTES).hexdigest()
 
 
 def varint(number):
@@ -32,8 +63,8 @@ HEADER = (1, message((1, CLUSTER), (2, MEMBER), (3, REVISION), (4, 2)))
 
 
 class Etcd:
-    """Answers the agent's questions in their order: Status, MemberList, HashKV, AuthStatus, Snapshot. `pieces`: the snapshot's,
-    without its sum. `silent_at`: from this question on it says nothing. `wrong_sum`: the snapshot was damaged."""
+    """Answers the agent's questions in their order: Status, MemberList, HashKV, AuthStatus, Snapshot, Range twice. `pieces`: the
+    snapshot's, without its sum. `silent_at`: from this question on it says nothing. `wrong_sum`: the snapshot was damaged."""
 
     def __init__(self, pieces=(), silent_at=99, wrong_sum=False):
         self.pieces, self.silent_at, self.wrong_sum = pieces, silent_at, wrong_sum
@@ -121,6 +152,10 @@ class Etcd:
             yield message(HEADER, (2, 11), (3, 3))
         elif count == 3:
             yield message(HEADER, (3, 1))
+        elif count == 5:
+            yield message(HEADER, (4, 1))  # Range: how many.
+        elif count == 6:
+            yield message(HEADER, (2, message((1, b"key"), (2, 2), (3, 7), (4, 3), (5, b"value"))), (4, 1))
         else:
             total = hashlib.sha256()
             for piece in self.pieces:
@@ -129,12 +164,71 @@ class Etcd:
             yield message((3, b"0" * 32 if self.wrong_sum else total.digest()))
 
 
+def authority(folder, name):
+    """A CA, and a certificate for 127.0.0.1 by it: the paths of ca.crt and of a file with certificate and key."""
+    def path(suffix):
+        return os.path.join(folder, f"{name}.{suffix}")
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True)
+
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    openssl("req", "-x509", *key, "-keyout", path("ca.key"), "-out", path("ca.crt"), "-subj", f"/CN={name}", "-days", "2")
+    openssl("req", "-x509", *key, "-keyout", path("key"), "-out", path("crt"), "-subj", "/CN=127.0.0.1", "-days", "2",
+            "-CA", path("ca.crt"), "-CAkey", path("ca.key"), "-addext", "subjectAltName=IP:127.0.0.1",
+            "-addext", "basicConstraints=critical,CA:FALSE")
+    with open(path("pem"), "w", encoding="utf-8") as out:
+        for part in ("crt", "key"):
+            with open(path(part), encoding="utf-8") as file:
+                out.write(file.read())
+    return path("ca.crt"), path("pem")
+
+
+def speak_tls(server, certificate):
+    """Handshakes on the connection's own thread: whoever hangs up during one ends nothing else."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.handle_error = lambda *_: None  # They may.
+
+
+class Lender:
+    """STS, or who on a node lends credentials. `answer`: a function of the request's number that gives a status and a body."""
+
+    def __init__(self, answer):
+        self.requests = requests = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+                requests.append((self.command, self.path, dict(self.headers), dict(urllib.parse.parse_qsl(body))))
+                status, text = answer(len(requests))
+                self.send_response(status)
+                self.send_header("content-length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            do_GET = do_POST
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
 class Bucket:
     """Objects by path, each (bytes, metadata), of one store. `refuses`: a function of method and path that gives a status,
     headers and a body instead, or None."""
 
-    def __init__(self, refuses=lambda method, path: None):
+    def __init__(self, refuses=lambda method, path: None, certificate=None):
         self.objects, self.uploads, self.requests, self.refuses = {}, {}, [], refuses
+        self.keys = set()  # Whose signatures and session tokens came.
         bucket = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -151,6 +245,9 @@ class Bucket:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
+        if certificate:
+            speak_tls(self.server, certificate)
+            self.url = self.url.replace("http", "https")
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def serve(self, to):
@@ -158,9 +255,19 @@ class Bucket:
         path, query = urllib.parse.unquote(url.path), dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         body = to.rfile.read(int(to.headers.get("content-length", 0)))
         self.requests.append(f"{to.command} {path}")
+        signed = re.search(r"Credential=([^/]*)/.*SignedHeaders=([^,]*)", to.headers.get("authorization", ""))
+        token = to.headers.get("x-amz-security-token") if signed and "x-amz-security-token" in signed[2] else None
+        self.keys.add((signed and signed[1], token))
         metadata = {name.lower(): value for name, value in to.headers.items() if name.lower().startswith("x-amz-meta-")}
         status, headers, answer = self.refuses(to.command, path) or self.answer(
             to.command, path, query, body, metadata, to.headers.get("if-none-match"))
+        if status == 200 and to.headers.get("if-match", headers.get("etag")) != headers.get("etag"):
+            status, headers, answer = 412, {}, self.xml("Error", Code="PreconditionFailed")
+        if status == 200 and "range" in to.headers:
+            first, last = map(int, to.headers["range"].removeprefix("bytes=").split("-"))
+            status, headers["content-range"] = 206, f"bytes {first}-{min(last, len(answer) - 1)}/{len(answer)}"
+            answer = answer[first:last + 1]
+            del headers["content-length"]
         to.send_response(status)
         if "content-length" not in headers:
             headers["content-length"] = str(len(answer))

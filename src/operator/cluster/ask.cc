@@ -286,6 +286,7 @@ void Questions::ask_about_auth(Observation& seen, Endpoints& endpoints) {
       enabled = true;
     break;
   }
+  if (enabled.value_or(false)) sessions_.note_enabled(seen.cluster);
   seen.auth = sessions_.of(seen.cluster);
   seen.auth.enabled = enabled;
 }

@@ -6,6 +6,7 @@
 #include "base/joined.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/plan.h"
+#include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
@@ -63,7 +64,7 @@ bool quorum_lost(const Observation& seen) {
 /// Whether there is a first member, and nobody was told yet that it serves.
 bool is_news(const Observation& seen, const Conditions& out) {
   const std::string before = out.reason_of(v1::kAvailable);
-  return (before.empty() || before == v1::kBootstrapFailed) && has_founder_only(seen);
+  return (before.empty() || precedes_birth(before)) && has_founder_only(seen);
 }
 
 /// There is no cluster yet to be available or not; or its first member is made anew, and it is away
@@ -134,7 +135,8 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     out.set(v1::kDegraded, "True", v1::kNoSpace, "the database is full; see Alarmed");
   else if (!seen.rejected.empty() && is_complete(seen, census))
     out.set(v1::kDegraded, "True", v1::kObjectRejected, seen.rejected);
-  else if (out.status.auth_enabled && !seen.auth.refused.empty())
+  else if ((out.status.auth_enabled || seen.auth.enabled.value_or(false)) &&
+           !seen.auth.refused.empty())
     // By its certificate, or an older etcd by nothing, it is told how the cluster is all the same.
     // With a password that it has kept it gets in although the Secret has none.
     out.set(v1::kDegraded, "True", v1::kAuthCredentialsRejected,
@@ -174,13 +176,26 @@ void report_alarms(const Observation& seen, Conditions& out) {
 
 /// What the way to the target waits for, in words that change only when something was achieved.
 std::string progress(const Observation& seen, const Census& census, const Conditions& out) {
-  if (census.voters.empty() || out.being_born)
-    return with("waiting for the first member", trouble(seen));
+  if (census.voters.empty() || out.being_born) {
+    const auto restore = restore_of(seen);
+    return restore ? restore->message : with("waiting for the first member", trouble(seen));
+  }
   const std::string votes = std::to_string(census.staying.size()) + " of " +
                             std::to_string(census.want) + " members vote";
   if (!census.leaving.empty())
     return votes + ", " + std::to_string(census.leaving.size()) + " leaving";
   return with(votes, trouble(seen));
+}
+
+/// Before etcd has answered for the first time, in time.
+void report_birth(const Observation& seen, const Census& census, Conditions& out) {
+  const auto restore = restore_of(seen);
+  const char* const reason = restore ? restore->reason : v1::kWaitingForSeed;
+  const std::string message = progress(seen, census, out);
+  out.set(v1::kProgressing, restore && restore->stopped ? "False" : "True", reason, message);
+  // Who was told that it has come to nothing hears that it goes on.
+  if ((restore && restore->stopped) || stops_birth(out.reason_of(v1::kAvailable)))
+    out.set(v1::kAvailable, "False", reason, message);
 }
 
 void report_progressing(const Observation& seen, const Census& census, Conditions& out) {
@@ -202,6 +217,9 @@ void report_progressing(const Observation& seen, const Census& census, Condition
   if (!deadline)
     deadline =
         to_rfc3339(seen.now + std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds));
+  const bool waiting_for_seed = out.status.cluster_id.empty() && !seen.seats.empty();
+  const auto restore = restore_of(seen);
+  if (waiting_for_seed && restore && restore->stopped) return report_birth(seen, census, out);
   const auto when = from_rfc3339(*deadline);
   if (when && seen.now >= *when) {
     const bool born = !out.status.cluster_id.empty();
@@ -211,15 +229,14 @@ void report_progressing(const Observation& seen, const Census& census, Condition
     if (!born) out.set(v1::kAvailable, "False", v1::kBootstrapFailed, progress(seen, census, out));
     return;
   }
-  const bool waiting_for_seed = out.status.cluster_id.empty() && !seen.seats.empty();
+  if (waiting_for_seed) return report_birth(seen, census, out);
   const bool same_errand = before == v1::kInitialSnapshot || before == v1::kSpecChanged ||
                            before == v1::kRetryAfterDeadline || before == v1::kMemberReplacing;
-  const char* reason = waiting_for_seed ? v1::kWaitingForSeed : v1::kMemberReplacing;
-  if (same_errand && !waiting_for_seed)
-    out.set(v1::kProgressing, "True", before.c_str(), progress(seen, census, out));
-  else if (before == v1::kWaitingForSeed && !waiting_for_seed)
-    out.set(v1::kProgressing, "True", v1::kInitialSnapshot, progress(seen, census, out));
-  else out.set(v1::kProgressing, "True", reason, progress(seen, census, out));
+  const bool just_born = precedes_birth(before) && before != v1::kBootstrapFailed;
+  const char* const reason = same_errand ? before.c_str()
+                             : just_born ? v1::kInitialSnapshot
+                                         : v1::kMemberReplacing;
+  out.set(v1::kProgressing, "True", reason, progress(seen, census, out));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "api/v1alpha2/names.h"
 #include "base/quantity.h"
 #include "operator/cluster/alarms.h"
+#include "operator/cluster/restoring.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -102,7 +103,9 @@ std::string unavailable(const api::Condition& available) {
                            v1::kPhaseSplitBrain, v1::kPhaseCorrupt})  // The reason itself.
     if (available.reason == word) return word;
   if (available.reason == v1::kCertManagerNotInstalled) return v1::kPhaseCreating;
-  return available.reason == v1::kBootstrapFailed ? v1::kPhaseFailed : v1::kPhaseUnreachable;
+  if (available.reason == v1::kBootstrapFailed || stops_birth(available.reason))
+    return v1::kPhaseFailed;
+  return precedes_birth(available.reason) ? v1::kPhaseCreating : v1::kPhaseUnreachable;
 }
 
 }  // namespace

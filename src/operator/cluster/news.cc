@@ -4,6 +4,7 @@
 
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
+#include "operator/shared/snapshot_env.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -61,6 +62,23 @@ std::vector<runtime::Happening> renewals(const Observation& seen,
            .reason = v1::kCertificateRenewed,
            .action = "RenewCertificates",
            .note = after->message}};
+}
+
+std::vector<runtime::Happening> births(const Observation& seen, const v1::EtcdClusterStatus& now) {
+  const auto& bootstrap = seen.cluster.spec.bootstrap;
+  const bool born = seen.cluster.status.cluster_id.empty() && !now.cluster_id.empty();
+  const auto seed = std::ranges::find_if(seen.seats, [](const Seat& s) {
+    return s.object && s.object->seed && s.pod && s.pod->founds;
+  });
+  if (!born || !bootstrap || !bootstrap->restore || seed == seen.seats.end()) return {};
+  return {{.regarding = object_of(seen),
+           .related = runtime::Happening::Object{v1::EtcdMember::resource,
+                                                 {seen.cluster.metadata.ns, seed->name},
+                                                 seed->object->uid},
+           .warning = false,
+           .reason = v1::kRestored,
+           .action = "Restore",
+           .note = seed->name + " was restored from " + to_words(bootstrap->restore->source)}};
 }
 
 runtime::Happening not_redundant(const Observation& seen) {

@@ -16,6 +16,9 @@ std::vector<runtime::Happening> turns_of_members(const Observation&,
 /// All members use other certificates than before.
 std::vector<runtime::Happening> renewals(const Observation&,
                                          const api::v1alpha2::EtcdClusterStatus& now);
+/// It was founded from a snapshot, and its first member has answered.
+std::vector<runtime::Happening> births(const Observation&,
+                                       const api::v1alpha2::EtcdClusterStatus& now);
 /// The only member may go with its node.
 runtime::Happening not_redundant(const Observation&);
 

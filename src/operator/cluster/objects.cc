@@ -255,7 +255,10 @@ Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
   spec.cluster_token = cluster.status.cluster_token;
   spec.tls = member_tls(cluster);
   spec.bootstrap = step.seed;
-  if (step.seed) spec.initial_cluster = step.name + "=" + step.peer_url;
+  if (step.seed) {
+    spec.initial_cluster = step.name + "=" + step.peer_url;
+    if (cluster.spec.bootstrap) spec.restore = cluster.spec.bootstrap->restore;
+  }
 
   json::object meta = metadata(cluster, step.name);
   meta["labels"].as_object()[v1::kAppComponentLabel] = step.name;

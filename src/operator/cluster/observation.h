@@ -28,6 +28,7 @@ struct SeatObject {
   std::string member_id;        ///< status.memberID; empty until etcd has told.
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
+  std::string reason;           ///< Of that condition, while it is not.
   bool lost = false;            ///< Its data is gone or cannot be read, as its condition says.
   std::string version;          ///< status.version
   std::string spec_version;     ///< spec.version: of the image that its Pods have.
@@ -36,8 +37,8 @@ struct SeatObject {
   WallTime created;
   bool operator==(const SeatObject&) const = default;
 
+  template <class S = SeatObject>
   static auto describe() {
-    using S = SeatObject;
     return api::object(
         "Its EtcdMember.",
         std::tuple{api::sparse("uid", &S::uid, ""), api::sparse("terminating", &S::terminating, ""),
@@ -45,8 +46,8 @@ struct SeatObject {
                    api::sparse("hasFinalizer", &S::has_finalizer, ""),
                    api::sparse("initialCluster", &S::initial_cluster, ""),
                    api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
-                   api::sparse("ready", &S::ready, ""), api::sparse("lost", &S::lost, ""),
-                   api::sparse("version", &S::version, ""),
+                   api::sparse("ready", &S::ready, ""), api::sparse("reason", &S::reason, ""),
+                   api::sparse("lost", &S::lost, ""), api::sparse("version", &S::version, ""),
                    api::sparse("specVersion", &S::spec_version, ""),
                    api::sparse("madeAs", &S::made_as, ""), api::sparse("trouble", &S::trouble, ""),
                    api::sparse("created", &S::created, "")});
@@ -58,18 +59,20 @@ struct SeatPod {
   std::string node;            ///< Empty until scheduled.
   bool many_learners = false;  ///< Its command carries --max-learners.
   bool founds = false;         ///< On an empty volume its etcd would found a cluster.
+  bool restores = false;       ///< Before its etcd starts, a snapshot is still to be restored.
   bool may_join = false;       ///< On an empty one in memory its etcd would join once more.
   /// Fingerprints of the authorities that its etcd has read; empty: not known, or not asked for.
   std::string client_authority = {}, peer_authority = {};
   bool operator==(const SeatPod&) const = default;
 
+  template <class S = SeatPod>
   static auto describe() {
-    using S = SeatPod;
     return api::object(
         "Its Pod.",
         std::tuple{api::sparse("node", &S::node, ""),
                    api::sparse("manyLearners", &S::many_learners, ""),
-                   api::sparse("founds", &S::founds, ""), api::sparse("mayJoin", &S::may_join, ""),
+                   api::sparse("founds", &S::founds, ""), api::sparse("restores", &S::restores, ""),
+                   api::sparse("mayJoin", &S::may_join, ""),
                    api::sparse("clientAuthority", &S::client_authority, ""),
                    api::sparse("peerAuthority", &S::peer_authority, "")});
   }
@@ -82,8 +85,8 @@ struct SeatListed {
   bool started = false;  ///< etcd knows it by its name.
   bool operator==(const SeatListed&) const = default;
 
+  template <class S = SeatListed>
   static auto describe() {
-    using S = SeatListed;
     return api::object(
         "Its entry in etcd's list.",
         std::tuple{api::sparse("id", &S::id, ""), api::sparse("learner", &S::learner, ""),
@@ -100,8 +103,8 @@ struct SeatAnswer {
   std::int64_t db_size = 0, db_in_use = 0;  ///< Of its database file, in bytes.
   bool operator==(const SeatAnswer&) const = default;
 
+  template <class S = SeatAnswer>
   static auto describe() {
-    using S = SeatAnswer;
     return api::object(
         "Its own answer.",
         std::tuple{api::sparse("version", &S::version, ""), api::sparse("leader", &S::leader, ""),
@@ -118,8 +121,8 @@ struct SeatHash {
   std::int64_t revision = 0, compacted = 0;
   bool operator==(const SeatHash&) const = default;
 
+  template <class S = SeatHash>
   static auto describe() {
-    using S = SeatHash;
     return api::object(
         "What its data is, in a number.",
         std::tuple{api::sparse("hash", &S::hash, ""), api::sparse("revision", &S::revision, ""),
@@ -135,8 +138,8 @@ struct SeatShown {
   bool silent = false;  ///< A port did not show one when it was asked last.
   bool operator==(const SeatShown&) const = default;
 
+  template <class S = SeatShown>
   static auto describe() {
-    using S = SeatShown;
     return api::object(
         "What it has shown.",
         std::tuple{api::sparse("clientPort", &S::client_port, ""),
@@ -166,8 +169,8 @@ struct Seat {
   Shown shown;
   bool operator==(const Seat&) const = default;
 
+  template <class S = Seat>
   static auto describe() {
-    using S = Seat;
     return api::object(
         "One member.",
         std::tuple{api::required("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
@@ -184,8 +187,8 @@ struct RaisedAlarm {
   bool corrupt = false;
   bool operator==(const RaisedAlarm&) const = default;
 
+  template <class S = RaisedAlarm>
   static auto describe() {
-    using S = RaisedAlarm;
     return api::object("An alarm of etcd.", std::tuple{api::sparse("member", &S::member, ""),
                                                        api::sparse("corrupt", &S::corrupt, "")});
   }
@@ -204,8 +207,8 @@ struct CertificateChild {
   Child state = Child::Missing;
   bool operator==(const CertificateChild&) const = default;
 
+  template <class S = CertificateChild>
   static auto describe() {
-    using S = CertificateChild;
     return api::object("A Certificate.", std::tuple{api::required("name", &S::name, ""),
                                                     api::sparse("state", &S::state, "")});
   }
@@ -239,8 +242,8 @@ struct Observation {
   AuthSeen auth;
   bool operator==(const Observation&) const = default;
 
+  template <class S = Observation>
   static auto describe() {
-    using S = Observation;
     return api::object("What one pass saw.",
                        std::tuple{api::required("now", &S::now, ""),
                                   api::required("cluster", &S::cluster, ""),

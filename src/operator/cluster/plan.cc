@@ -184,6 +184,7 @@ struct Rules {
   Step shrink();
   Step pause();
   Step wake();
+  Step record();
   Step secure();
   Step renew();
   Step issue();
@@ -405,6 +406,15 @@ Step Rules::renew() {
   return due ? Step(std::move(*due)) : Step(NoStep{});
 }
 
+/// What root got in with, where authentication came with the data: before anything can be in the
+/// way, as whoever edits the user's Secret locks us out until ours has it.
+Step Rules::record() {
+  const AuthSeen& auth = seen.auth;
+  const bool due = wants_auth(seen.cluster) && auth.entered && !auth.recorded &&
+                   auth.step == PasswordStep::Record && seen.rejected.empty();
+  return due ? Step(RecordPassword{}) : Step(NoStep{});
+}
+
 /// Authentication comes when all members are there, and never goes. While it is off, what our
 /// Secret says is what root will have.
 Step Rules::secure() {
@@ -418,6 +428,7 @@ Step Rules::secure() {
   if (!is_complete(seen, census)) return NoStep{};
   if (!auth.enabled) return wait("etcd to say whether authentication is on");
   if (!auth.refused.empty()) return wait("the password of root: " + auth.refused);
+  if (*auth.enabled && !auth.entered) return wait("root to log in");
   return auth.step == PasswordStep::Record ? Step(RecordPassword{}) : Step(EnableAuth{});
 }
 
@@ -458,7 +469,7 @@ Step tend(Rules& rules) {
   const Corruption corruption = suspicion_of(rules.seen).what;
   const std::string outrun = why_none_can_join(rules.seen);
   const std::string tls = tls_trouble(rules.seen);
-  const bool free = !cannot_make_members(rules.seen.cluster) && outrun.empty() && tls.empty();
+  const bool free = outrun.empty() && tls.empty();
   for (const auto rule : free ? rules_under(corruption) : only_what_was_asked())
     if (const Step step = (rules.*rule)(); acts(step)) {
       rules.waiting_for.clear();
@@ -558,7 +569,7 @@ Plan decide(const Observation& seen) {
   }
   if (status.cluster_id.empty() && seen.cluster_id && !seen.split)
     status.cluster_id = to_hex(*seen.cluster_id);
-  status.auth_enabled |= seen.auth.enabled.value_or(false);
+  status.auth_enabled |= seen.auth.enabled.value_or(false) && seen.auth.recorded;
   renew_intents(seen, status);
   settle_intents(seen, status);
   remember_orphans(seen, status);
@@ -584,6 +595,7 @@ Plan decide(const Observation& seen) {
   out.facts = facts(seen);
   out.step = rules.issue();
   const bool unsafe = status.cluster_id.empty() && !rules.waiting_for.empty();
+  if (!acts(out.step)) out.step = rules.record();
   if (!acts(out.step)) out.step = rules.wake();
   if (!acts(out.step) && !unsafe)
     out.step = status.cluster_id.empty() ? bootstrap(rules) : tend(rules);

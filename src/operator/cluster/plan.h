@@ -28,8 +28,8 @@ struct CreateMember {
   bool seed = false;
   bool operator==(const CreateMember&) const = default;
 
+  template <class S = CreateMember>
   static auto describe() {
-    using S = CreateMember;
     return api::object(
         "Creates an EtcdMember.",
         std::tuple{api::sparse("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
@@ -41,8 +41,8 @@ struct AddLearner {
   std::string name, peer_url;
   bool operator==(const AddLearner&) const = default;
 
+  template <class S = AddLearner>
   static auto describe() {
-    using S = AddLearner;
     return api::object(
         "Adds a learner to etcd.",
         std::tuple{api::sparse("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, "")});
@@ -55,8 +55,8 @@ struct Publish {
   std::string name, initial_cluster;
   bool operator==(const Publish&) const = default;
 
+  template <class S = Publish>
   static auto describe() {
-    using S = Publish;
     return api::object("Publishes the member list.",
                        std::tuple{api::sparse("name", &S::name, ""),
                                   api::sparse("initialCluster", &S::initial_cluster, "")});
@@ -68,8 +68,8 @@ struct Promote {
   etcd::MemberId id;
   bool operator==(const Promote&) const = default;
 
+  template <class S = Promote>
   static auto describe() {
-    using S = Promote;
     return api::object("Makes a learner vote.", std::tuple{api::sparse("name", &S::name, ""),
                                                            api::sparse("id", &S::id, "")});
   }
@@ -80,8 +80,8 @@ struct MoveLeader {
   etcd::MemberId to;
   bool operator==(const MoveLeader&) const = default;
 
+  template <class S = MoveLeader>
   static auto describe() {
-    using S = MoveLeader;
     return api::object("Moves the leader.", std::tuple{api::sparse("from", &S::from, ""),
                                                        api::sparse("name", &S::name, ""),
                                                        api::sparse("to", &S::to, "")});
@@ -93,8 +93,8 @@ struct DeleteMember {
   std::string name, uid;
   bool operator==(const DeleteMember&) const = default;
 
+  template <class S = DeleteMember>
   static auto describe() {
-    using S = DeleteMember;
     return api::object("Deletes an EtcdMember.", std::tuple{api::sparse("name", &S::name, ""),
                                                             api::sparse("uid", &S::uid, "")});
   }
@@ -105,8 +105,8 @@ struct RemoveFromEtcd {
   etcd::MemberId id;
   bool operator==(const RemoveFromEtcd&) const = default;
 
+  template <class S = RemoveFromEtcd>
   static auto describe() {
-    using S = RemoveFromEtcd;
     return api::object("Removes a member from etcd.", std::tuple{api::sparse("name", &S::name, ""),
                                                                  api::sparse("id", &S::id, "")});
   }
@@ -117,8 +117,8 @@ struct PauseMember {
   std::string name, uid;
   bool operator==(const PauseMember&) const = default;
 
+  template <class S = PauseMember>
   static auto describe() {
-    using S = PauseMember;
     return api::object("Puts a member to sleep.", std::tuple{api::sparse("name", &S::name, ""),
                                                              api::sparse("uid", &S::uid, "")});
   }
@@ -128,8 +128,8 @@ struct WakeMember {
   std::string name, uid;
   bool operator==(const WakeMember&) const = default;
 
+  template <class S = WakeMember>
   static auto describe() {
-    using S = WakeMember;
     return api::object("Wakes a member.", std::tuple{api::sparse("name", &S::name, ""),
                                                      api::sparse("uid", &S::uid, "")});
   }
@@ -140,8 +140,8 @@ struct ReleaseMember {
   std::string name, uid;
   bool operator==(const ReleaseMember&) const = default;
 
+  template <class S = ReleaseMember>
   static auto describe() {
-    using S = ReleaseMember;
     return api::object("Takes the finalizer off.", std::tuple{api::sparse("name", &S::name, ""),
                                                               api::sparse("uid", &S::uid, "")});
   }
@@ -154,8 +154,8 @@ struct IssueCertificate {
   std::vector<std::string> names;  ///< That it is for.
   bool operator==(const IssueCertificate&) const = default;
 
+  template <class S = IssueCertificate>
   static auto describe() {
-    using S = IssueCertificate;
     return api::object("Makes a certificate.", std::tuple{api::sparse("secret", &S::secret, ""),
                                                           api::sparse("names", &S::names, "")});
   }
@@ -188,8 +188,8 @@ struct MemberFacts {
   bool voter = false;
   bool operator==(const MemberFacts&) const = default;
 
+  template <class S = MemberFacts>
   static auto describe() {
-    using S = MemberFacts;
     return api::object(
         "What etcd says of a member.",
         std::tuple{api::sparse("name", &S::name, ""), api::sparse("uid", &S::uid, ""),
@@ -210,8 +210,8 @@ struct Plan {
   std::chrono::milliseconds again{0};  ///< When to look again if no watch fires first.
   bool operator==(const Plan&) const = default;
 
+  template <class S = Plan>
   static auto describe() {
-    using S = Plan;
     return api::object(
         "What one pass decided.",
         std::tuple{

@@ -678,12 +678,12 @@ TEST(ClusterPlan, ASpecWeCannotDoMakesNothingForANewCluster) {
   Observation seen;
   seen.now = kNow;
   seen.cluster = cluster_of(3);
-  seen.cluster.spec.bootstrap.emplace().restore.emplace().source.pvc.emplace().claim_name = "b";
+  seen.cluster.spec.replicas = 65;
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
   EXPECT_FALSE(p.make_headless_service || p.make_client_service || p.budget);
   EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
-  EXPECT_NE(condition(p, v1::kProgressing).message.find("bootstrap.restore"), std::string::npos);
+  EXPECT_NE(condition(p, v1::kProgressing).message.find("replicas: 65"), std::string::npos);
   EXPECT_FALSE(p.status.observed);
 }
 
@@ -821,7 +821,7 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
 TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
   Observation unlike = observe(3, "a:V* b:V+ c:V+");
   unlike.cluster.status = {};
-  unlike.cluster.spec.bootstrap.emplace().restore.emplace().source.pvc.emplace().claim_name = "b";
+  unlike.cluster.spec.replicas = 65;
   Plan p = plan(unlike);
   EXPECT_EQ(to_string(p.step), "none");
   EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kNotImplemented);
@@ -1276,12 +1276,11 @@ TEST(ClusterPlan, WhatIsNotStartedIsSaidInOnePlace) {
   EXPECT_EQ(p.again, 60s);
   EXPECT_EQ(p.status.observed, std::nullopt);
 
-  seen.cluster = cluster_of(3);
-  seen.cluster.spec.bootstrap.emplace().restore.emplace().source.pvc.emplace().claim_name = "b";
+  seen.cluster = cluster_of(65);
   p = plan(seen);
   EXPECT_EQ(told(p, v1::kProgressing),
-            "False NotImplemented: this release does not implement "
-            "bootstrap.restore.source.pvc.claimName, remove it from the spec; nothing was created");
+            "False NotImplemented: this release does not implement replicas: 65 (0 to 64), remove "
+            "it from the spec; nothing was created");
 
   seen.cluster = cluster_of(0);
   seen.cluster.status.progress_deadline = to_rfc3339(kNow);
@@ -1322,8 +1321,16 @@ TEST(ClusterPlan, AuthenticationTable) {
   const auto is_on = [](PasswordStep step) {
     return [step](Observation& o) {
       o.cluster.status.auth_enabled = true;
-      o.auth = {.required = true, .entered = true, .refused = "", .step = step, .enabled = {}};
+      o.auth = {.required = true,
+                .entered = true,
+                .refused = "",
+                .step = step,
+                .recorded = true,
+                .enabled = {}};
     };
+  };
+  const auto came_with_the_data = [](Observation& o) {
+    o.auth = {.required = true, .entered = true, .refused = "", .step = Record, .enabled = true};
   };
   const char* const all = "a:V* b:V+ c:V+";
   const Row rows[] = {
@@ -1344,6 +1351,28 @@ TEST(ClusterPlan, AuthenticationTable) {
        },
        "none", "", "nobody wants it"},
       {all, [](auto& o) { o.cluster.spec.auth.reset(); }, "none", "", ""},
+      {all, came_with_the_data, "record-password", "",
+       "whoever edits the Secret then, root gets in"},
+      {"a:V* b:V+ c:V-", came_with_the_data, "record-password", "", "nothing is waited for"},
+      {"a:V* b:V+", came_with_the_data, "record-password", "", "nor done before"},
+      {"a:V* b:V+",
+       [&](auto& o) {
+         came_with_the_data(o);
+         o.rejected = "Secret db-operator-auth belongs to somebody else";
+       },
+       "create-member #1", "", "but what is refused is in nobody's way"},
+      {"a:V* b:V+",
+       [&](auto& o) {
+         came_with_the_data(o);
+         o.cluster.status.auth_enabled = true;
+       },
+       "record-password", "", "as the reference leaves it"},
+      {all,
+       [&](auto& o) {
+         came_with_the_data(o);
+         o.auth.entered = false;
+       },
+       "none", "root to log in", "with what nobody got in with is nothing recorded"},
       {all, is_on(None), "none", "", "at rest"},
       {all, is_on(Record), "record-password", "", "before etcd is told"},
       {all, is_on(Change), "change-password", "", ""},
@@ -1375,6 +1404,9 @@ TEST(ClusterPlan, ThatAuthenticationIsOnIsRecordedForEver) {
   Observation seen = with_auth("a:V* b:V+ c:V+");
   EXPECT_FALSE(plan(seen).status.auth_enabled) << "it is not on before etcd says so";
   seen.auth.enabled = true;
+  EXPECT_FALSE(plan(seen).status.auth_enabled)
+      << "nor before the password is recorded: from then on its Secret may be edited";
+  seen.auth.recorded = true;
   const Plan p = plan(seen);
   EXPECT_TRUE(p.status.auth_enabled);
   EXPECT_EQ(to_string(p.step), "none");

@@ -49,7 +49,9 @@ Seat::Object object_of(const v1::EtcdMember& member) {
     if (c.type != v1::kReady) continue;
     out.ready = c.status == "True";
     out.lost = !out.ready && (c.reason == v1::kDataLost || c.reason == v1::kDataCorrupt);
-    const bool ordinary = c.reason == v1::kPodNotReady || c.reason == v1::kDiscoveringMemberId;
+    if (!out.ready) out.reason = c.reason;
+    const bool ordinary = c.reason == v1::kPodNotReady || c.reason == v1::kDiscoveringMemberId ||
+                          c.reason == v1::kRestoring;
     if (!out.ready && !ordinary) out.trouble = c.message;
   }
   return out;
@@ -63,6 +65,7 @@ Seat::Pod pod_of(const kube::Pod& pod) {
   return {.node = pod.spec.node_name,
           .many_learners = takes_many_learners(pod),
           .founds = founds_a_cluster(pod),
+          .restores = has_to_restore(pod),
           .may_join = may_join(pod),
           .client_authority = note(v1::kClientAuthorityAnnotation),
           .peer_authority = note(v1::kPeerAuthorityAnnotation)};
@@ -303,6 +306,7 @@ void Reconciler::tell_transitions(const Observation& seen, const Plan& plan) {
   if (!with_.events) return;
   for (const auto& one : turns_of_members(seen, plan.status)) with_.events->record(one);
   for (const auto& one : renewals(seen, plan.status)) with_.events->record(one);
+  for (const auto& one : births(seen, plan.status)) with_.events->record(one);
   for (const auto& one : runtime::transitions(object_of(seen), seen.cluster.status.conditions,
                                               plan.status.conditions))
     with_.events->record(one);

@@ -16,6 +16,7 @@
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
+#include "test/support/secret_shelf.h"
 #include "test/support/seeded_random.h"
 #include "test/support/unscripted_etcd.h"
 #include "test/support/virtual_wall_clock.h"
@@ -37,13 +38,29 @@ constexpr etcd::ClusterId kCluster{0xc1};
 struct Etcd final : etcd::Clients {
   struct Member final : testing::UnscriptedEtcd {
     Member(Etcd& all, const etcd::Endpoint& at)
-        : all_(all), address_(at.address), pinned_(at.cluster.has_value()) {}
+        : all_(all),
+          address_(at.address),
+          pinned_(at.cluster.has_value()),
+          known_(!all.root.empty() && at.token && at.token->reveal() == "token") {}
+    /// Who asks without a token, and what it is told.
+    bool turns_away() const { return !all_.root.empty() && !known_; }
+    static Error who() { return {Code::Denied, "etcdserver: user name is empty"}; }
+    Result<Secret> authenticate(const std::string& name, const Secret& password) override {
+      EXPECT_EQ(name, "root");
+      if (password.reveal() == all_.root) return Secret("token");
+      return Error{Code::Denied, "etcdserver: authentication failed, invalid user ID or password"};
+    }
+    Result<etcd::AuthStatus> auth_status() override {
+      if (turns_away()) return who();
+      return etcd::AuthStatus{.enabled = !all_.root.empty()};
+    }
     bool foreign() const { return all_.foreign.find(address_.back()) != std::string::npos; }
     etcd::ClusterId cluster() const { return foreign() ? etcd::ClusterId{0xbad} : kCluster; }
     etcd::MemberId id() const { return {static_cast<std::uint64_t>(address_.back() - '0')}; }
     Result<etcd::Status> status() override {
       if (all_.takes_a_second) (void)all_.takes_a_second->sleep(1s);
       all_.spoken += address_.back();
+      if (turns_away() && !all_.open_status) return who();
       if (all_.mute || std::ranges::count(all_.spoken, address_.back()) > all_.answers_at_most)
         return Error{Code::TimedOut, "status: no answer"};
       if (foreign() && pinned_) return Error{Code::Corrupt, "another cluster"};
@@ -61,6 +78,7 @@ struct Etcd final : etcd::Clients {
     }
     Result<etcd::MemberList> member_list(bool linearizable) override {
       all_.lists += linearizable ? std::string(1, address_.back()) : "?";
+      if (turns_away() && !all_.open_status) return who();
       if (foreign() && pinned_) return Error{Code::Corrupt, "another cluster"};
       return etcd::MemberList{{all_.list_of.value_or(cluster()), id()},
                               foreign() ? all_.theirs : all_.members};
@@ -100,7 +118,7 @@ struct Etcd final : etcd::Clients {
    private:
     Etcd& all_;
     std::string address_;
-    bool pinned_;
+    bool pinned_, known_;
   };
   std::shared_ptr<etcd::Client> at(const etcd::Endpoint& to) override {
     endpoints.push_back(to);
@@ -124,6 +142,8 @@ struct Etcd final : etcd::Clients {
   bool mute = false;                      // Nobody says anything.
   std::ptrdiff_t answers_at_most = 1000;  // Each of them.
   std::uint64_t leads = 2;
+  std::string root;          // The password of root; empty: authentication is off.
+  bool open_status = false;  // Older etcds tell anybody how they are, and who is a member.
 };
 
 class ReconcilerTest : public ::testing::Test {
@@ -510,6 +530,63 @@ TEST_F(ReconcilerTest, ThatAClusterWaitsForItsSeedIsToldOfTheSeed) {
   EXPECT_EQ(event.at("related").at("name"), "db");
   pass();
   EXPECT_EQ(api.all(kube::Event::resource).size(), 1U) << "once";
+}
+
+/// W8b: as one is that was restored from a snapshot of a cluster with authentication.
+TEST_F(ReconcilerTest, AClusterThatIsBornWithAuthenticationIsEnteredAsRoot) {
+  for (const char* name : {"db-a", "db-b", "db-c", "db-d"}) (void)take_away(name);
+  (void)put_member("db-a", "x", json::parse(R"({"conditions": [{
+    "type": "Ready", "status": "True", "reason": "PodReady", "message": "",
+    "lastTransitionTime": "2026-01-01T00:00:00Z"
+  }]})"));
+  stores.pods.saw_deleted(*stores.pods.get({"prod", "db-a"}));
+  put_pod("db-a", 1);
+  etcd.members = {{{1}, "db-a", {url_of("db-a")}, {}, false}};
+  etcd.leads = 1;
+  etcd.root = "sesame";
+  testing::SecretShelf shelf(api);
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.spec.replicas = 1;
+  cluster.spec.auth = v1::AuthSpec{true, v1::LocalObjectReference{"root"}};
+  const auto told = [&](const char* type) {
+    const auto known = stores.clusters.get(kKey);
+    const auto* c = runtime::find_condition(known->status.conditions, type);
+    return c ? c->status + " " + c->reason : "";
+  };
+  const auto unborn = [&](bool open) {
+    etcd.open_status = open;
+    cluster.status = {};
+    stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+    credentials.forget(kKey);
+    for (const char* secret : {"root", "db-operator-auth"})
+      credentials.secrets.expire({kKey.ns, secret});
+  };
+  const auto passes = [&] {
+    for (int i = 0; i < 3; ++i) {
+      world.run_until(world.now() + 1min);
+      pass();
+    }
+    return stores.clusters.get(kKey)->status;
+  };
+  for (const bool open : {false, true}) {
+    shelf.put("root", {{"password", "wrong"}});
+    unborn(open);
+    const v1::EtcdClusterStatus shut_out = passes();
+    EXPECT_EQ(told(v1::kDegraded), "True AuthCredentialsRejected") << open;
+    EXPECT_EQ(shut_out.cluster_id.empty(), !open);
+    EXPECT_EQ(api.all(v1::EtcdMember::resource).size(), 1U) << "I4: no other is founded";
+    shelf.put("root", {{"password", "sesame"}});
+    unborn(open);
+    const v1::EtcdClusterStatus born = passes();
+    EXPECT_EQ(born.cluster_id, "00000000000000c1") << open;
+    EXPECT_TRUE(born.auth_enabled) << "it is never turned on once more";
+    EXPECT_EQ(told(v1::kAvailable).substr(0, 4), "True") << open;
+    EXPECT_EQ(told(v1::kDegraded).find("Auth"), std::string::npos) << told(v1::kDegraded);
+    const auto kept = api.find(kube::SecretObject::resource, {"prod", "db-operator-auth"});
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->at("data").at("password"), Json(to_base64("sesame")));
+    shelf.erase("db-operator-auth");
+  }
 }
 
 TEST_F(ReconcilerTest, ThatAnotherMemberLeadsIsTold) {

@@ -6,7 +6,6 @@
 #include "base/joined.h"
 #include "base/quantity.h"
 #include "operator/cluster/version_change.h"
-#include "operator/shared/asked_for.h"
 #include "operator/shared/pod_shape.h"
 #include "runtime/conditions.h"
 
@@ -76,31 +75,27 @@ v1::ObservedSpec plain(v1::ObservedSpec spec) {
   return spec;
 }
 
-/// Fields that ask for members of a kind that we cannot make.
-std::vector<std::string> of_another_kind(const v1::EtcdCluster& cluster) {
-  std::vector<std::string> out = asked_for(cluster.spec, not_implemented_paths());
-  // What it was to start from matters no more: it has started.
-  if (!cluster.status.cluster_id.empty())
-    std::erase_if(out, [](const std::string& path) { return path.starts_with("bootstrap."); });
-  return out;
+/// A snapshot that would be restored anew whenever the node of its only Pod is started. Of a
+/// cluster that is there it matters no more.
+bool restores_into_memory(const v1::EtcdCluster& cluster) {
+  const auto& bootstrap = cluster.spec.bootstrap;
+  return bootstrap && bootstrap->restore && cluster.spec.storage.medium == v1::Medium::Memory &&
+         cluster.status.cluster_id.empty();
 }
 
 }  // namespace
 
-const std::vector<std::string>& not_implemented_paths() {
-  static const std::vector<std::string> paths = {"bootstrap"};
-  return paths;
-}
-
 std::optional<Refusal> refusal_of(const Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
-  std::vector<std::string> missing = of_another_kind(cluster);
+  std::vector<std::string> missing;
   // A definition of before may have let it in; aimed at, it would never end.
   if (cluster.spec.replicas < 0 || cluster.spec.replicas > kReplicasMax)
     missing.push_back("replicas: " + std::to_string(cluster.spec.replicas) + " (0 to " +
                       std::to_string(kReplicasMax) + ")");
   if (cluster.spec.replicas == 0 && cluster.spec.storage.medium == v1::Medium::Memory)
     missing.push_back("replicas: 0 with storage.medium Memory, which would lose the data");
+  if (restores_into_memory(cluster))
+    missing.emplace_back("bootstrap.restore with storage.medium Memory");
   if (!missing.empty())
     return Refusal{v1::kNotImplemented, "this release does not implement " + joined(missing) +
                                             ", remove it from the spec"};
@@ -108,10 +103,6 @@ std::optional<Refusal> refusal_of(const Observation& seen) {
     return Refusal{v1::kUnsupportedVersion, std::move(why)};
   if (auto tls = refusal_of_tls(cluster.spec)) return tls;
   return refusal_of_shape(cluster.spec);
-}
-
-bool cannot_make_members(const v1::EtcdCluster& cluster) {
-  return !of_another_kind(cluster).empty();
 }
 
 std::string template_of(const v1::ObservedSpec& observed) {

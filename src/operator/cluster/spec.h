@@ -3,31 +3,22 @@
 #pragma once
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "api/v1alpha2/etcdmember.h"
 #include "operator/cluster/observation.h"
 
 namespace etcdop::cluster {
 
-/// Parts of the schema that this release accepts and does not act on: one table, by path. A subtree
-/// stands for all below it.
-const std::vector<std::string>& not_implemented_paths();
-
 /// Why a spec is not worked towards, as the condition Progressing tells it.
 struct Refusal {
   const char* reason;   ///< Of `names.h`.
   std::string message;  ///< Names the field and what to do; a sentence without its end.
 };
-/// NotImplemented: fields of the table that differ from the schema's default, and sizes that we do
-/// not run. UnsupportedVersion: see why_not_version. CertificateMissing: a Secret without a name.
+/// NotImplemented: sizes that we do not run, and what would not keep its data.
+/// UnsupportedVersion: see why_not_version. CertificateMissing: a Secret without a name.
 /// UnsupportedFlag, PodTemplateConflict: what is not the user's to set in extraArgs and
 /// podTemplate. nullopt: all of it can be done.
 std::optional<Refusal> refusal_of(const Observation& seen);
-
-/// Whether the members of this cluster need what we cannot make (a restore). Then nobody is added,
-/// replaced or given up: another one, made without it, would not be one of them.
-bool cannot_make_members(const api::v1alpha2::EtcdCluster&);
 
 /// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,
 /// SpecChanged, RetryAfterDeadline.

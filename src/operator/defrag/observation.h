@@ -20,8 +20,8 @@ struct MemberAnswer {
   std::uint64_t applied = 0;  ///< Raft index up to which it has caught up.
   bool operator==(const MemberAnswer&) const = default;
 
+  template <class S = MemberAnswer>
   static auto describe() {
-    using S = MemberAnswer;
     return api::object(
         "Its own answer.",
         std::tuple{api::sparse("leader", &S::leader, ""), api::sparse("dbSize", &S::db_size, ""),
@@ -41,8 +41,8 @@ struct MemberSeen {
   std::optional<MemberAnswer> answer;
   bool operator==(const MemberSeen&) const = default;
 
+  template <class S = MemberSeen>
   static auto describe() {
-    using S = MemberSeen;
     return api::object(
         "One member.",
         std::tuple{api::required("name", &S::name, ""),
@@ -60,8 +60,8 @@ struct Tried {
   std::string error;  ///< Empty: etcd said that it was done.
   bool operator==(const Tried&) const = default;
 
+  template <class S = Tried>
   static auto describe() {
-    using S = Tried;
     return api::object("The last attempt.", std::tuple{api::required("member", &S::member, ""),
                                                        api::required("attempt", &S::attempt, ""),
                                                        api::sparse("error", &S::error, "")});
@@ -85,8 +85,8 @@ struct Observation {
   std::int32_t moved = 0;  ///< Of status.leaderMoves, the last one that this process has made.
   bool operator==(const Observation&) const = default;
 
+  template <class S = Observation>
   static auto describe() {
-    using S = Observation;
     return api::object(
         "What one pass saw.",
         std::tuple{

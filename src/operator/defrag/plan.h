@@ -26,8 +26,8 @@ struct Defragment {
   std::int32_t attempt = 0;
   bool operator==(const Defragment&) const = default;
 
+  template <class S = Defragment>
   static auto describe() {
-    using S = Defragment;
     return api::object(
         "Rewrites one member's database.",
         std::tuple{api::sparse("name", &S::name, ""), api::sparse("attempt", &S::attempt, "")});
@@ -39,8 +39,8 @@ struct MoveLeader {
   etcd::MemberId to_id;
   bool operator==(const MoveLeader&) const = default;
 
+  template <class S = MoveLeader>
   static auto describe() {
-    using S = MoveLeader;
     return api::object("Lets another one lead.",
                        std::tuple{api::sparse("from", &S::from, ""), api::sparse("to", &S::to, ""),
                                   api::sparse("toID", &S::to_id, "")});
@@ -53,8 +53,8 @@ struct Disarm {
   std::vector<etcd::MemberId> alarms;
   bool operator==(const Disarm&) const = default;
 
+  template <class S = Disarm>
   static auto describe() {
-    using S = Disarm;
     return api::object("Takes back NOSPACE.", std::tuple{api::sparse("at", &S::at, ""),
                                                          api::sparse("alarms", &S::alarms, "")});
   }
@@ -72,8 +72,8 @@ struct Plan {
   std::chrono::milliseconds again{0};  ///< 0: only when something changes.
   bool operator==(const Plan&) const = default;
 
+  template <class S = Plan>
   static auto describe() {
-    using S = Plan;
     return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
                                                             api::sparse("step", &S::step, ""),
                                                             api::sparse("again", &S::again, "")});

@@ -6,8 +6,10 @@
 #include "etcd/last_words.h"
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
-#include "operator/shared/asked_for.h"
+#include "operator/member/restoring.h"
+#include "operator/shared/etcd_pod.h"
 #include "operator/shared/member_endpoint.h"
+#include "operator/shared/snapshot_env.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::member {
@@ -33,25 +35,40 @@ const kube::ContainerStatus* etcd_container(const kube::Pod& pod) {
 /// There is nothing to tell yet: the member is on its way to its first Pod.
 bool is_young(const Observation& seen) {
   return !seen.pod && !data_lost(seen) && seen.rejected.empty() && tls_trouble(seen).empty() &&
-         seen.member.status.conditions.empty() && not_implemented(seen.member).empty() &&
+         restore_trouble(seen).empty() && seen.member.status.conditions.empty() &&
+         not_implemented(seen.member).empty() &&
          (!seen.volume || is_ours(seen.volume->metadata, seen.member));
+}
+
+/// Of a container that the kubelet cannot start.
+std::optional<Verdict> not_startable(const v1::EtcdMember& member,
+                                     const kube::ContainerStatus& container) {
+  if (!container.state.waiting) return std::nullopt;
+  const std::string& waiting = container.state.waiting->reason;
+  if (waiting == "ErrImagePull" || waiting == "ImagePullBackOff" || waiting == "InvalidImageName")
+    return Verdict{"False", v1::kImagePullFailed,
+                   container.name == v1::kInstallToolsContainer
+                       ? "the operator's own image, which restores the snapshot, cannot be pulled"
+                       : "the etcd image of version " + member.spec.version + " cannot be pulled"};
+  if (waiting == "CreateContainerConfigError" || waiting == "CreateContainerError")
+    return Verdict{"False", v1::kPodRejected,
+                   "the " + container.name +
+                       " container cannot be created: " + container.state.waiting->message};
+  return std::nullopt;
 }
 
 /// What the kubelet or the scheduler complains about, in words that do not change with each of
 /// their tries.
 std::optional<Verdict> complaint(const v1::EtcdMember& member, const kube::Pod& pod) {
-  if (const auto* etcd = etcd_container(pod)) {
-    const std::string& waiting = etcd->state.waiting ? etcd->state.waiting->reason : "";
-    if (waiting == "ErrImagePull" || waiting == "ImagePullBackOff" || waiting == "InvalidImageName")
-      return Verdict{"False", v1::kImagePullFailed,
-                     "the etcd image of version " + member.spec.version + " cannot be pulled"};
-    if (waiting == "CreateContainerConfigError" || waiting == "CreateContainerError")
-      return Verdict{"False", v1::kPodRejected,
-                     "the etcd container cannot be created: " + etcd->state.waiting->message};
-    if (waiting == "CrashLoopBackOff")
-      return Verdict{"False", v1::kCrashLooping,
-                     "etcd ends again and again: see kubectl logs " + pod.metadata.name};
-  }
+  const auto* const etcd = etcd_container(pod);
+  for (const auto* container : {pod.init_container(v1::kInstallToolsContainer),
+                                pod.init_container(v1::kRestoreContainer), etcd})
+    if (auto problem = container ? not_startable(member, *container) : std::nullopt) return problem;
+  if (std::string failed = restore_failure(pod); !failed.empty())
+    return Verdict{"False", v1::kRestoreFailed, std::move(failed)};
+  if (etcd && etcd->state.waiting && etcd->state.waiting->reason == "CrashLoopBackOff")
+    return Verdict{"False", v1::kCrashLooping,
+                   "etcd ends again and again: see kubectl logs " + pod.metadata.name};
   for (const kube::PodCondition& c : pod.status.conditions)
     if (c.type == "PodScheduled" && c.status == "False" && c.reason == "Unschedulable")
       return Verdict{"False", v1::kUnschedulable, "no node takes the Pod: " + c.message};
@@ -88,11 +105,22 @@ std::optional<Verdict> last_words(const v1::EtcdMember& member, const kube::Pod&
 /// write each.
 bool is_passing(const Observation& seen, const Verdict& now) {
   const api::Condition* before = runtime::find_condition(seen.member.status.conditions, v1::kReady);
-  if (!before || before->reason != v1::kPodNotReady) return false;
+  if (!before || (before->reason != v1::kPodNotReady && before->reason != v1::kRestoring))
+    return false;
   const auto since = from_rfc3339(before->last_transition_time);
   const bool ordinary = now.reason == std::string_view(v1::kPodNotReady) ||
                         now.reason == std::string_view(v1::kUnschedulable);
   return ordinary && since && seen.now - *since < kPassing;
+}
+
+/// Of a Pod that nobody complains about.
+Verdict on_its_way(const v1::EtcdMember& member, const kube::Pod& pod) {
+  const auto& restore = member.spec.restore;
+  if (restore && member.status.member_id.empty() && has_to_restore(pod))
+    return {"False", v1::kRestoring,
+            "restoring " + to_words(restore->source) + ": see kubectl logs " + pod.metadata.name +
+                " -c " + v1::kRestoreContainer};
+  return {"False", v1::kPodNotReady, "pod phase: " + pod.status.phase};
 }
 
 bool pod_ready(const kube::Pod& pod) {
@@ -118,10 +146,13 @@ Verdict judge(const Observation& seen) {
     if (std::string trouble = tls_trouble(seen); !trouble.empty())
       return {"False", is_missing(seen.tls) ? v1::kCertificateMissing : v1::kCertificateInvalid,
               trouble + "; no Pod is made with it"};
-    const auto missing = not_implemented(member);
+    if (std::string trouble = restore_trouble(seen); !trouble.empty())
+      return {"False", seen.has_image ? v1::kRestoreFailed : v1::kOperatorImageNotConfigured,
+              std::move(trouble)};
+    const std::string missing = not_implemented(member);
     if (missing.empty()) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
     return {"False", v1::kNotImplemented,
-            "this release does not implement " + missing.front() + ": no Pod is made without it"};
+            "this release does not implement " + missing + ": no Pod is made without it"};
   }
   if (!is_ours(seen.pod->metadata, member))
     return {"False", v1::kPodConflict,
@@ -129,7 +160,7 @@ Verdict judge(const Observation& seen) {
   if (!pod_ready(*seen.pod) || seen.pod->metadata.terminating()) {
     if (auto loss = last_words(member, *seen.pod)) return *loss;
     if (auto problem = complaint(member, *seen.pod)) return *problem;
-    return {"False", v1::kPodNotReady, "pod phase: " + seen.pod->status.phase};
+    return on_its_way(member, *seen.pod);
   }
   if (member.status.member_id.empty())
     return {"False", v1::kDiscoveringMemberId, "waiting for memberID"};
@@ -151,12 +182,10 @@ std::string tls_trouble(const Observation& seen) {
   return trouble_with(seen.tls, {member_host(seen.member)}, seen.now);
 }
 
-std::vector<std::string> not_implemented(const v1::EtcdMember& member) {
-  static const std::vector<std::string> paths = {"restore"};
-  std::vector<std::string> out = asked_for(member.spec, paths);
-  if (!member.status.member_id.empty())  // It has its data: what that came from matters no more.
-    std::erase_if(out, [](const std::string& path) { return path.starts_with("restore."); });
-  return out;
+std::string not_implemented(const v1::EtcdMember& member) {
+  // One that has its data has started: what that came from matters no more.
+  const bool asks = member.spec.restore && member.status.member_id.empty();
+  return asks && in_memory(member) ? "restore with storage.medium Memory" : "";
 }
 
 void report(const Observation& seen, v1::EtcdMemberStatus& status) {

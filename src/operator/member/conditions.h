@@ -1,7 +1,6 @@
 // What the status of an EtcdMember says: written here only. Pure.
 #pragma once
 #include <string>
-#include <vector>
 
 #include "operator/member/observation.h"
 
@@ -13,9 +12,9 @@ void report(const Observation& seen, api::v1alpha2::EtcdMemberStatus& status);
 /// What is wrong with the certificates that a Pod would be given, in words; empty: nothing.
 std::string tls_trouble(const Observation& seen);
 
-/// Fields of its spec that this release leaves out of a Pod: one that was made with them is left
-/// running, and not made again without them.
-std::vector<std::string> not_implemented(const api::v1alpha2::EtcdMember& member);
+/// What its spec asks for and no Pod is made for; empty: nothing. Restored into memory, a snapshot
+/// would be restored anew whenever its node is started.
+std::string not_implemented(const api::v1alpha2::EtcdMember& member);
 
 /// Its data is gone: it had a volume and has none; or its data was in memory, and the one Pod that
 /// ever ran is there no more, or has ended.

@@ -4,6 +4,7 @@
 #include "api/v1alpha2/names.h"
 #include "etcd/version_facts.h"
 #include "operator/member/plan.h"
+#include "operator/member/restoring.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/member_endpoint.h"
 #include "operator/shared/metadata.h"
@@ -274,7 +275,7 @@ void note_authorities(json::object& metadata, const v1::EtcdMember& member, cons
 
 }  // namespace
 
-Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images,
+Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images,
                  const TlsSeen& tls) {
   const auto version = etcd::parse_version(member.spec.version);
   if (!version || !etcd::facts_of(*version).supported)
@@ -296,17 +297,18 @@ Result<Json> pod(const v1::EtcdMember& member, bool founds, const Images& images
         {"runAsGroup", v1::kUserId},
         {"fsGroup", v1::kUserId},
         {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
-      {"containers", json::array{etcd_container(member, founds, facts, images)}},
+      {"containers", json::array{etcd_container(member, start.founds, facts, images)}},
       {"volumes", json::array{data_volume(member),
                               json::object{{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
   if (member.spec.tls) mount_tls(spec, *member.spec.tls);
+  if (start.founds && member.spec.restore) add_restore(spec, member, images, start.with_auth);
   add_scheduling(spec, member);
   for (const v1::LocalObjectReference& secret : member.spec.image_pull_secrets) {
     if (!spec.contains("imagePullSecrets")) spec["imagePullSecrets"] = json::array();
     spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});
   }
   json::object meta = metadata(member, member.metadata.name, member.status.is_voter);
-  if (const auto told = told_by_annotation(member, founds)) {
+  if (const auto told = told_by_annotation(member, start.founds)) {
     spec["schedulingGates"] = json::array{json::object{{"name", v1::kRecordGate}}};
     Json& annotations = meta["annotations"];
     if (!annotations.is_object()) annotations = json::object();

@@ -13,15 +13,22 @@ namespace etcdop::member {
 /// Operator-wide settings that reach the Pods.
 struct Images {
   std::string etcd_repository = "quay.io/coreos/etcd";
+  std::string operator_image = {};  ///< This program's own; empty: not known.
 };
 
 /// The PersistentVolumeClaim data-<member>.
 Json volume(const api::v1alpha2::EtcdMember& member);
 
-/// The Pod. `founds`: initial-cluster-state=new. Invalid if spec.version is not an etcd that we
+/// How a Pod's etcd is to start.
+struct Start {
+  bool founds = false;     ///< initial-cluster-state=new, out of the snapshot that the spec names.
+  bool with_auth = false;  ///< The cluster's spec has authentication: so may its snapshot.
+};
+
+/// The Pod. Invalid if spec.version is not an etcd that we
 /// know how to run, or extraArgs or podTemplate have what is not theirs to set. `tls`: what its
 /// Secrets are like now.
-Result<Json> pod(const api::v1alpha2::EtcdMember& member, bool founds, const Images& images,
+Result<Json> pod(const api::v1alpha2::EtcdMember& member, Start start, const Images& images,
                  const TlsSeen& tls = {});
 
 /// Whether its data is gone with its Pod.

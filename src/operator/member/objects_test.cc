@@ -58,10 +58,10 @@ TEST(MemberObjects, TheVolumeIsAsTheContractHasIt) {
 
 TEST(MemberObjects, AnAdoptedMembersPodKeepsItsServiceInItsUrlsAndItsFolderInTheVolume) {
   v1::EtcdMember m = member("3.6.16");
-  const Json plain = *pod(m, false, {});
+  const Json plain = *pod(m, {}, {});
   m.metadata.annotations = {{v1::kHeadlessServiceAnnotation, "db-headless"},
                             {v1::kDataDirSubpathAnnotation, "default.etcd"}};
-  const Json adopted = *pod(m, false, {});
+  const Json adopted = *pod(m, {}, {});
   EXPECT_EQ(adopted.at("spec").at("hostname"), "db-x1");
   EXPECT_EQ(adopted.at("spec").at("subdomain"), "db-headless");
   const auto& was = plain.at("spec").at("containers").at(0).at("command").as_array();
@@ -80,8 +80,8 @@ TEST(MemberObjects, AnAdoptedMembersPodKeepsItsServiceInItsUrlsAndItsFolderInThe
 }
 
 TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
-  EXPECT_EQ(pod(member("3.6.16"), false, {})->at("metadata"), metadata("db-x1"));
-  EXPECT_EQ(pod(member("3.6.16"), false, {})->at("spec"), json::parse(R"({
+  EXPECT_EQ(pod(member("3.6.16"), {}, {})->at("metadata"), metadata("db-x1"));
+  EXPECT_EQ(pod(member("3.6.16"), {}, {})->at("spec"), json::parse(R"({
     "hostname": "db-x1",
     "subdomain": "db",
     "automountServiceAccountToken": false,
@@ -165,7 +165,7 @@ TEST(MemberObjects, WhatAUserAskedForReachesThePod) {
   options.auto_compaction_retention = "1h";
   options.snapshot_count = 10000;
 
-  const Json made = *pod(m, false, {});
+  const Json made = *pod(m, {}, {});
   const Json& spec = made.at("spec");
   EXPECT_EQ(spec.at("affinity"), *m.spec.affinity);
   EXPECT_EQ(spec.at("topologySpreadConstraints"), *m.spec.topology_spread_constraints);
@@ -196,7 +196,7 @@ TEST(MemberObjects, DataInMemoryIsInAPodThatWaitsToBeRecorded) {
       (out += std::string(word.as_string())) += ' ';
     return out;
   };
-  const Json joiner = *pod(m, false, {});
+  const Json joiner = *pod(m, {}, {});
   const Json& spec = joiner.at("spec");
   EXPECT_EQ(spec.at("volumes").at(0), json::parse(R"({
     "name": "data", "emptyDir": {"medium": "Memory", "sizeLimit": "512Mi"}})"));
@@ -211,7 +211,7 @@ TEST(MemberObjects, DataInMemoryIsInAPodThatWaitsToBeRecorded) {
   EXPECT_EQ(joiner.at("metadata").at("annotations").at(v1::kInitialClusterAnnotation),
             Json(m.spec.initial_cluster));
 
-  const Json founder = *pod(m, true, {});
+  const Json founder = *pod(m, {.founds = true}, {});
   EXPECT_EQ(words(founder).find("--initial-cluster-state"), std::string::npos);
   EXPECT_NE(words(founder).find("--initial-cluster=" + m.spec.initial_cluster), std::string::npos);
   EXPECT_EQ(founder.at("spec").at("containers").at(0).at("env"), json::parse(R"([{
@@ -219,7 +219,7 @@ TEST(MemberObjects, DataInMemoryIsInAPodThatWaitsToBeRecorded) {
     "valueFrom": {"fieldRef": {"fieldPath":
         "metadata.annotations['etcd-operator.cozystack.io/initial-cluster-state']"}}}])"));
   EXPECT_EQ(founder.at("metadata").at("annotations").at(v1::kInitialStateAnnotation), "new");
-  const Json on_a_volume = *pod(member("3.6.16"), false, {});
+  const Json on_a_volume = *pod(member("3.6.16"), {}, {});
   EXPECT_FALSE(on_a_volume.at("spec").as_object().contains("schedulingGates"));
   EXPECT_FALSE(on_a_volume.at("spec").at("containers").at(0).as_object().contains("env"));
 }
@@ -227,17 +227,17 @@ TEST(MemberObjects, DataInMemoryIsInAPodThatWaitsToBeRecorded) {
 TEST(MemberObjects, WhoSaysHowMembersAreSpreadIsTakenAtTheirWord) {
   v1::EtcdMember m = member("3.6.16");
   m.spec.affinity = json::object();
-  EXPECT_EQ(pod(m, false, {})->at("spec").at("affinity"), json::object()) << "none, on purpose";
+  EXPECT_EQ(pod(m, {}, {})->at("spec").at("affinity"), json::object()) << "none, on purpose";
   m.spec.affinity.reset();
   m.spec.topology_spread_constraints = json::array();
-  EXPECT_FALSE(pod(m, false, {})->at("spec").as_object().contains("affinity"));
+  EXPECT_FALSE(pod(m, {}, {})->at("spec").as_object().contains("affinity"));
 }
 
 TEST(MemberObjects, ExtraFlagsComeAfterAllOthers) {
   v1::EtcdMember m = member("3.6.16");
   m.spec.extra_args = {{"metrics", "extensive"}, {"max-request-bytes", "4194304"}};
   m.spec.options.emplace().snapshot_count = 7;
-  const Json made = *pod(m, false, {});
+  const Json made = *pod(m, {}, {});
   const json::array& command = made.at("spec").at("containers").at(0).at("command").as_array();
   EXPECT_EQ(json::array(command.end() - 4, command.end()),
             (json::array{"--snapshot-count=7", "--max-learners=8", "--max-request-bytes=4194304",
@@ -252,7 +252,7 @@ TEST(MemberObjects, EveryFlagOfOursIsRefusedAsAnExtraOne) {
   options.auto_compaction_mode = v1::AutoCompactionMode::Revision;
   options.auto_compaction_retention = "1";
   options.snapshot_count = 1;
-  const Json made = *pod(m, true, {});
+  const Json made = *pod(m, {.founds = true}, {});
   const json::array& command = made.at("spec").at("containers").at(0).at("command").as_array();
   for (std::size_t i = 1; i < command.size(); ++i) {
     const std::string flag(command[i].as_string());
@@ -267,7 +267,7 @@ TEST(MemberObjects, ATemplateIsMergedIntoThePodAndEtcdStaysTheFirstContainer) {
       R"({"terminationGracePeriodSeconds": 90, "containers": [{"name": "log", "image": "i"}]})");
   m.spec.pod_template->metadata.emplace().labels = {{"team", "a"}};
   m.spec.additional_metadata.emplace().labels = {{"team", "everybody"}};
-  const Json made = *pod(m, false, {});
+  const Json made = *pod(m, {}, {});
   EXPECT_EQ(made.at("spec").at("terminationGracePeriodSeconds"), 90);
   EXPECT_EQ(made.at("spec").at("containers").at(0).at("name"), "etcd");
   EXPECT_EQ(made.at("spec").at("containers").at(1).at("name"), "log");
@@ -278,16 +278,16 @@ TEST(MemberObjects, ATemplateIsMergedIntoThePodAndEtcdStaysTheFirstContainer) {
 TEST(MemberObjects, WhatIsNotTheUsersToSetGetsNoPod) {
   v1::EtcdMember m = member("3.6.16");
   m.spec.extra_args = {{"proxy", "on"}};
-  EXPECT_EQ(pod(m, false, {}).error().message,
+  EXPECT_EQ(pod(m, {}, {}).error().message,
             "spec.extraArgs.proxy is the operator's to set; remove it");
   m.spec.extra_args.clear();
   m.spec.pod_template.emplace().spec = json::parse(R"({"hostname": "x"})");
-  EXPECT_EQ(pod(m, false, {}).error().message,
+  EXPECT_EQ(pod(m, {}, {}).error().message,
             "spec.podTemplate.spec.hostname is the operator's to set; remove it");
 }
 
 TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {
-  const Json made = pod(member("3.5.9"), false, {})->at("spec").at("containers").at(0);
+  const Json made = pod(member("3.5.9"), {}, {})->at("spec").at("containers").at(0);
   EXPECT_EQ(made.at("livenessProbe"), json::parse(R"({
     "tcpSocket": {"port": 2380},
     "initialDelaySeconds": 15, "periodSeconds": 10, "failureThreshold": 3
@@ -304,7 +304,7 @@ struct More {
   explicit More(const v1::EtcdMember& m) {
     v1::EtcdMember plain = m;
     plain.spec.tls.reset();
-    const Json was = pod(plain, false, {})->at("spec"), now = pod(m, false, {})->at("spec");
+    const Json was = pod(plain, {}, {})->at("spec"), now = pod(m, {}, {})->at("spec");
     command = only_in(etcd(now).at("command"), etcd(was).at("command"));
     mounts = only_in(etcd(now).at("volumeMounts"), etcd(was).at("volumeMounts"));
     volumes = only_in(now.at("volumes"), was.at("volumes"));
@@ -349,7 +349,7 @@ TEST(MemberObjects, TlsIsAsTheContractHasIt) {
     {"name": "tls-client", "secret": {"secretName": "db-server-tls"}},
     {"name": "tls-peer", "secret": {"secretName": "db-peer-tls"}}
   ])"));
-  const Json made = *pod(m, false, {});
+  const Json made = *pod(m, {}, {});
   const auto& command = made.at("spec").at("containers").at(0).at("command").as_array();
   const auto place = [&](const char* flag) { return std::ranges::find(command, Json(flag)); };
   EXPECT_LT(place("--quota-backend-bytes=8"), place("--cert-file=/etc/etcd/tls/client/tls.crt"));
@@ -379,7 +379,7 @@ TEST(MemberObjects, EachPortHasItsOwnTls) {
 TEST(MemberObjects, OnlyAVoterHasTheVotersLabel) {
   v1::EtcdMember m = member("3.6.16");
   m.status.is_voter = true;
-  EXPECT_EQ(pod(m, false, {})->at("metadata").at("labels").at(v1::kRoleLabel), "voter");
+  EXPECT_EQ(pod(m, {}, {})->at("metadata").at("labels").at(v1::kRoleLabel), "voter");
 }
 
 TEST(MemberObjects, ResourcesWithNothingInThemAreNone) {
@@ -387,14 +387,13 @@ TEST(MemberObjects, ResourcesWithNothingInThemAreNone) {
   for (const char* none : {"{}", "null", "[]"}) {
     v1::EtcdMember m = member("3.6.16");
     m.spec.resources = json::parse(none);
-    EXPECT_EQ(pod(m, false, {})->at("spec").at("containers").at(0).at("resources"), defaults)
-        << none;
+    EXPECT_EQ(pod(m, {}, {})->at("spec").at("containers").at(0).at("resources"), defaults) << none;
   }
 }
 
 TEST(MemberObjects, AnEtcdThatWeDoNotKnowGetsNoPod) {
   for (const char* version : {"3.4.34", "newest", ""}) {
-    const auto made = pod(member(version), false, {});
+    const auto made = pod(member(version), {}, {});
     ASSERT_TRUE(made.failed_with(Code::Invalid)) << version;
     EXPECT_EQ(made.error().message,
               std::string("spec.version ") + version + " is not an etcd that this release runs");

@@ -21,17 +21,23 @@ struct Observation {
   std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, whoever owns it.
   std::string rejected;  ///< Why the API server refused what the last pass wanted to make; empty if
                          ///< it did not.
+  bool has_image = false;         ///< The operator knows its own, which restores a snapshot.
+  std::string credentials_fault;  ///< What the Secret of a snapshot's store lacks, in words that
+                                  ///< name it; looked at while there is no Pod.
   TlsSeen tls;  ///< Looked at while there is no Pod: one that is made must be able to use it.
   bool operator==(const Observation&) const = default;
 
+  template <class S = Observation>
   static auto describe() {
-    using S = Observation;
     return api::object(
         "What one pass saw.",
         std::tuple{api::required("now", &S::now, ""), api::required("member", &S::member, ""),
                    api::optional("cluster", &S::cluster, ""), api::optional("pod", &S::pod, ""),
                    api::optional("volume", &S::volume, ""),
-                   api::sparse("rejected", &S::rejected, ""), api::sparse("tls", &S::tls, "")});
+                   api::sparse("rejected", &S::rejected, ""),
+                   api::sparse("hasImage", &S::has_image, ""),
+                   api::sparse("credentialsFault", &S::credentials_fault, ""),
+                   api::sparse("tls", &S::tls, "")});
   }
 };
 

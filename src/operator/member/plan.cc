@@ -6,6 +6,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/member/conditions.h"
 #include "operator/member/objects.h"
+#include "operator/member/restoring.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/finalizer.h"
 #include "operator/shared/member_name.h"
@@ -55,10 +56,8 @@ bool is_ready(const v1::EtcdMemberStatus& status) {
 Step pod_step(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   if (!seen.pod) {
-    if (!tls_trouble(seen).empty()) return NoStep{};
-    const bool founds =
-        member.spec.bootstrap && never_started(member) && seen.cluster->status.cluster_id.empty();
-    return CreatePod{founds};
+    if (!tls_trouble(seen).empty() || !restore_trouble(seen).empty()) return NoStep{};
+    return CreatePod{founds(seen)};
   }
   const kube::Pod& pod = *seen.pod;
   const std::string& uid = pod.metadata.uid;
@@ -111,6 +110,11 @@ Step next(const Observation& seen) {
 }
 
 }  // namespace
+
+bool founds(const Observation& seen) {
+  return seen.member.spec.bootstrap && never_started(seen.member) && seen.cluster &&
+         seen.cluster->status.cluster_id.empty();
+}
 
 Plan plan(const Observation& seen) {
   Plan out;

@@ -33,8 +33,8 @@ struct CreatePod {
   bool founds = false;
   bool operator==(const CreatePod&) const = default;
 
+  template <class S = CreatePod>
   static auto describe() {
-    using S = CreatePod;
     return api::object("Creates the Pod.", std::tuple{api::sparse("founds", &S::founds, "")});
   }
 };
@@ -43,8 +43,8 @@ struct DeletePod {
   std::string uid, why;
   bool operator==(const DeletePod&) const = default;
 
+  template <class S = DeletePod>
   static auto describe() {
-    using S = DeletePod;
     return api::object("Deletes the Pod.", std::tuple{api::sparse("uid", &S::uid, ""),
                                                       api::sparse("why", &S::why, "")});
   }
@@ -56,8 +56,8 @@ struct SetRole {
   bool voter = false;
   bool operator==(const SetRole&) const = default;
 
+  template <class S = SetRole>
   static auto describe() {
-    using S = SetRole;
     return api::object("Labels the Pod.", std::tuple{api::sparse("podUID", &S::pod_uid, ""),
                                                      api::sparse("voter", &S::voter, "")});
   }
@@ -68,8 +68,8 @@ struct MarkLeaving {
   std::string pod_uid;
   bool operator==(const MarkLeaving&) const = default;
 
+  template <class S = MarkLeaving>
   static auto describe() {
-    using S = MarkLeaving;
     return api::object("Labels the Pod.", std::tuple{api::sparse("podUID", &S::pod_uid, "")});
   }
 };
@@ -79,8 +79,9 @@ struct AdmitPod {
   std::string uid;
   bool operator==(const AdmitPod&) const = default;
 
+  template <class S = AdmitPod>
   static auto describe() {
-    return api::object("Admits the Pod.", std::tuple{api::sparse("uid", &AdmitPod::uid, "")});
+    return api::object("Admits the Pod.", std::tuple{api::sparse("uid", &S::uid, "")});
   }
 };
 /// Tells the Pod that founded a cluster in memory to found none with its next start.
@@ -89,8 +90,9 @@ struct EndFounding {
   std::string uid;
   bool operator==(const EndFounding&) const = default;
 
+  template <class S = EndFounding>
   static auto describe() {
-    return api::object("Ends the founding.", std::tuple{api::sparse("uid", &EndFounding::uid, "")});
+    return api::object("Ends the founding.", std::tuple{api::sparse("uid", &S::uid, "")});
   }
 };
 /// Takes from a Pod with data in memory what its etcd has joined with: it does not join again.
@@ -99,8 +101,9 @@ struct EndJoining {
   std::string uid;
   bool operator==(const EndJoining&) const = default;
 
+  template <class S = EndJoining>
   static auto describe() {
-    return api::object("Ends the joining.", std::tuple{api::sparse("uid", &EndJoining::uid, "")});
+    return api::object("Ends the joining.", std::tuple{api::sparse("uid", &S::uid, "")});
   }
 };
 using Step = std::variant<NoStep, ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod,
@@ -113,8 +116,8 @@ struct Plan {
   std::chrono::milliseconds again{0};
   bool operator==(const Plan&) const = default;
 
+  template <class S = Plan>
   static auto describe() {
-    using S = Plan;
     return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
                                                             api::sparse("step", &S::step, ""),
                                                             api::sparse("again", &S::again, "")});
@@ -122,6 +125,11 @@ struct Plan {
 };
 
 Plan plan(const Observation& seen);
+
+/// Whether a Pod that is made now founds the cluster: the first member's, before etcd was ever
+/// seen.
+bool founds(const Observation& seen);
+
 std::string to_string(const Step& step);
 
 /// "data-<member>"

@@ -50,6 +50,10 @@ World world_of(testing::Every& pick) {
   if (pick(2) == 1) m.status.pvc_name = "data-db-x1";
   m.status.is_voter = pick(2) == 1;
   if (pick(2) == 1) out.seen.tls.server.emplace().unread = "does not exist";
+  if (const int restores = m.spec.bootstrap ? pick(3) : 0; restores > 0) {
+    m.spec.restore.emplace();
+    out.seen.has_image = restores == 1;
+  }
   if (const int cluster = pick(3); cluster > 0) {
     out.seen.cluster.emplace();
     if (cluster == 2) out.seen.cluster->status.cluster_id = "c1";
@@ -95,7 +99,8 @@ struct Judge {
     const bool founds = member.spec.bootstrap && member.status.member_id.empty() &&
                         world.seen.cluster->status.cluster_id.empty();  // I4
     return world.pod == Child::None && world.volume == Child::Ours && step.founds == founds &&
-           wanted() && !world.seen.tls.server;
+           wanted() && !world.seen.tls.server &&
+           (!founds || !member.spec.restore || world.seen.has_image);
   }
   bool operator()(const DeletePod& step) const {  // I6
     const bool could_not_start =
@@ -130,7 +135,7 @@ TEST(MemberPlan, EveryObservationLeadsToASafeStep) {
     steps += std::holds_alternative<NoStep>(step) ? 0 : 1;
     ASSERT_TRUE(std::visit(Judge{world}, step)) << to_string(step) << " in world " << worlds;
   } while (pick.next());
-  EXPECT_EQ(worlds, 512 * 3 * 4 * (1 + 3 * 8));
+  EXPECT_EQ(worlds, 1024 * 3 * 4 * (1 + 3 * 8));
   EXPECT_GT(steps, worlds / 20);
   std::printf("%d observations, %d of them lead to a step\n", worlds, steps);
 }

@@ -74,6 +74,28 @@ void founded(Observation& o, int recorded) {
   o.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=new");
 }
 
+/// The first member of a cluster that starts from a snapshot.
+void restores(Observation& o) {
+  v1::S3Location& s3 = o.member.spec.restore.emplace().source.s3.emplace();
+  s3.bucket = "b";
+  s3.key = "db.db";
+  o.member.spec.bootstrap = true;
+  o.has_image = true;
+}
+
+/// What its Pod tells of the container that restores.
+kube::ContainerStatus& restoring(Observation& o) {
+  o.pod->spec.init_containers = {{v1::kInstallToolsContainer, {}}, {v1::kRestoreContainer, {}}};
+  o.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=new");
+  o.pod->status.phase = "Pending";
+  kube::ContainerStatus tools, restore;
+  tools.name = v1::kInstallToolsContainer;
+  tools.state.terminated.emplace();
+  restore.name = v1::kRestoreContainer;
+  o.pod->status.init_container_statuses = {tools, restore};
+  return o.pod->status.init_container_statuses[1];
+}
+
 TEST(MemberPlan, Table) {
   struct Row {
     std::function<void(Observation&)> edit;
@@ -125,9 +147,53 @@ TEST(MemberPlan, Table) {
        "create-pod existing", "it was restored long ago"},
       {[](auto& o) {
          o.pod.reset();
-         o.member.spec.restore.emplace().source.s3.emplace().endpoint = "https://s3";
+         restores(o);
        },
-       "none", "not without what it is to be restored from"},
+       "create-pod new", "its snapshot is restored in the Pod that founds"},
+      {[](auto& o) {
+         o.pod.reset();
+         restores(o);
+         o.cluster->status.cluster_id = "c1";
+       },
+       "create-pod existing", "I4: etcd has answered, what it was restored from is the past"},
+      {[](auto& o) {
+         o.pod.reset();
+         restores(o);
+         o.has_image = false;
+       },
+       "none", "nobody could restore it"},
+      {[](auto& o) {
+         o.pod.reset();
+         restores(o);
+         o.credentials_fault = "Secret s3 does not exist";
+       },
+       "none", "nor without what its store asks for"},
+      {[](auto& o) {
+         o.pod.reset();
+         restores(o);
+         o.has_image = false;
+         o.credentials_fault = "Secret s3 does not exist";
+         o.cluster->status.cluster_id = "c1";
+       },
+       "create-pod existing", "which a cluster that was restored does not need"},
+      {[](auto& o) {
+         o.pod.reset();
+         restores(o);
+         o.member.spec.storage.medium = v1::Medium::Memory;
+       },
+       "none", "I4: with each start of its node it would be restored anew"},
+      {[](auto& o) {
+         restores(o);
+         restoring(o).restart_count = 9;
+       },
+       "none", "however often it fails, its Pod founds the cluster"},
+      {[](auto& o) {
+         restores(o);
+         o.pod->metadata.deletion_timestamp = "t";
+         o.member.metadata.deletion_timestamp = "t";
+         o.cluster.reset();
+       },
+       "release-finalizer", "S37: nobody waits for a snapshot of a cluster that goes"},
       {[](auto& o) { o.pod->spec.containers[0].command = {"etcd"}; }, "none",
        "an adopted member's Pod has its list elsewhere"},
       {[](auto& o) {
@@ -664,7 +730,7 @@ std::string flags(const Json& pod) {
 }
 
 TEST(MemberObjects, ThePodIsTheContractsToTheLetter) {
-  const Json made = *pod(member(), true, {});
+  const Json made = *pod(member(), {.founds = true}, {});
   EXPECT_EQ(
       flags(made),
       "etcd\n--name=db-x1\n--data-dir=/var/lib/etcd\n--listen-peer-urls=http://0.0.0.0:2380\n"
@@ -692,20 +758,19 @@ TEST(MemberObjects, ThePodIsTheContractsToTheLetter) {
 TEST(MemberObjects, EachEtcdGetsTheFlagsAndProbesItKnows) {
   v1::EtcdMember m = member();
   m.spec.version = "3.5.35";
-  EXPECT_EQ(flags(*pod(m, false, {})).find("--max-learners"), std::string::npos);
+  EXPECT_EQ(flags(*pod(m, {}, {})).find("--max-learners"), std::string::npos);
   m.spec.version = "3.5.9";
-  const Json old = *pod(m, false, {});
+  const Json old = *pod(m, {}, {});
   EXPECT_EQ(old.at("spec").at("containers").at(0).at("readinessProbe").at("httpGet").at("path"),
             "/health");
   m.spec.version = "3.4.1";
-  EXPECT_TRUE(pod(m, false, {}).failed_with(Code::Invalid));
+  EXPECT_TRUE(pod(m, {}, {}).failed_with(Code::Invalid));
 }
 
 TEST(MemberObjects, ResourcesAndVolumeFollowTheSpec) {
   v1::EtcdMember m = member();
   m.spec.resources = json::parse(R"({"limits":{"memory":"1Gi"}})");
-  EXPECT_EQ(pod(m, false, {})->at("spec").at("containers").at(0).at("resources"),
-            *m.spec.resources);
+  EXPECT_EQ(pod(m, {}, {})->at("spec").at("containers").at(0).at("resources"), *m.spec.resources);
   m.spec.storage.size = "7Gi";
   EXPECT_EQ(volume(m).at("spec").at("resources").at("requests").at("storage"), "7Gi");
   EXPECT_FALSE(volume(m).at("spec").as_object().contains("storageClassName"));

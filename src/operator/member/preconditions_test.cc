@@ -11,6 +11,7 @@
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
+#include "test/support/secret_shelf.h"
 #include "test/support/seeded_random.h"
 #include "test/support/virtual_wall_clock.h"
 
@@ -142,7 +143,8 @@ class Preconditions : public ::testing::Test {
   Stores stores;
   Secrets secrets{world, server};
   Certificates certificates{secrets, clock};
-  Reconciler reconciler{{world, server, stores, certificates, clock, log}, {"quay.io/coreos/etcd"}};
+  Reconciler reconciler{{world, server, stores, secrets, certificates, clock, log},
+                        {"quay.io/coreos/etcd", "etcd-operator:1"}};
   std::string cluster_uid, uid;
 };
 
@@ -214,6 +216,86 @@ TEST_F(Preconditions, ANewClusterIsFounded) {
   const Json pod = now<kube::Pod>(kKey);
   ASSERT_NE(pod, nullptr);
   EXPECT_NE(json::serialize(pod).find("--initial-cluster-state=new"), std::string::npos);
+}
+
+/// A pass that reads Secrets at their own pace.
+TEST_F(Preconditions, ASnapshotIsRestoredOnceItsStoresSecretIsComplete) {
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    json::object& spec = m["spec"].as_object();
+    spec["bootstrap"] = true;
+    spec["restore"] = json::parse(R"({"source": {"s3": {
+      "endpoint": "https://s3", "bucket": "b", "key": "db.db",
+      "credentialsSecretRef": {"name": "keys"}
+    }}})");
+  });
+  change<v1::EtcdCluster>(kCluster, [](json::object& c) {
+    c["status"].as_object()["clusterID"] = "";
+    c["spec"].as_object()["auth"] =
+        json::object{{"enabled", true}, {"rootCredentialsSecretRef", {{"name", "root"}}}};
+  });
+  testing::SecretShelf shelf(server);
+  see();
+  const auto told = [&] {
+    world.run_until(world.now() + 2min);
+    settle();
+    const auto* c =
+        runtime::find_condition(stores.members.get(kKey)->status.conditions, v1::kReady);
+    return c ? c->reason + ": " + c->message : "";
+  };
+  EXPECT_EQ(told(),
+            "RestoreFailed: SourceCredentialsMissing: Secret keys does not exist; no Pod is made "
+            "before that is there");
+  shelf.put("keys", {{"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", ""}});
+  EXPECT_EQ(told(),
+            "RestoreFailed: SourceCredentialsMissing: Secret keys has no AWS_SECRET_ACCESS_KEY; "
+            "no Pod is made before that is there");
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr);
+  shelf.put("keys", {{"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", "key"}});
+  const std::string other = told();
+  EXPECT_TRUE(other.starts_with("PodRejected: EtcdMember db-a has another spec.restore")) << other;
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr)
+      << "one CustomResourceDefinition is older than the other";
+  change<v1::EtcdCluster>(kCluster, [this](json::object& c) {
+    const Json member = now<v1::EtcdMember>(kKey);
+    c["spec"].as_object()["bootstrap"] = json::object{{"restore", member.at("spec").at("restore")}};
+  });
+  see();
+  EXPECT_EQ(told(), "Restoring: restoring s3://b/db.db: see kubectl logs db-a -c restore");
+  const std::string pod = json::serialize(now<kube::Pod>(kKey));
+  EXPECT_NE(pod.find("--initial-cluster-state=new"), std::string::npos);
+  EXPECT_NE(pod.find(R"("image":"etcd-operator:1")"), std::string::npos);
+  EXPECT_NE(pod.find(R"({"name":"RESTORE_AUTH","value":"true"})"), std::string::npos)
+      << "as the cluster has it";
+}
+
+TEST_F(Preconditions, ASnapshotOfAKeylessStoreWaitsForNoSecretButThatOfItsAuthorities) {
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    json::object& spec = m["spec"].as_object();
+    spec["bootstrap"] = true;
+    spec["restore"] = json::parse(R"({"source": {"s3": {
+      "endpoint": "https://s3", "bucket": "b", "key": "db.db", "credentialsSecretRef": {},
+      "caSecretRef": {"name": "store-ca"}
+    }}})");
+  });
+  change<v1::EtcdCluster>(kCluster, [this](json::object& c) {
+    c["status"].as_object()["clusterID"] = "";
+    const Json member = now<v1::EtcdMember>(kKey);
+    c["spec"].as_object()["bootstrap"] = json::object{{"restore", member.at("spec").at("restore")}};
+  });
+  testing::SecretShelf shelf(server);
+  see();
+  const auto told = [&] {
+    world.run_until(world.now() + 2min);
+    settle();
+    return runtime::find_condition(stores.members.get(kKey)->status.conditions, v1::kReady)
+        ->message;
+  };
+  EXPECT_EQ(told(),
+            "SourceCredentialsMissing: Secret store-ca does not exist; no Pod is made before that "
+            "is there");
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr);
+  shelf.put("store-ca", {{"ca.crt", "PEM"}});
+  EXPECT_EQ(told(), "restoring s3://b/db.db: see kubectl logs db-a -c restore");
 }
 
 /// S50: whatever two operators do at the same time, one Pod runs.
@@ -425,7 +507,7 @@ TEST_F(Preconditions, AMemberThatIsGoneIsForgotten) {
 
 TEST_F(Preconditions, TheRecorderHearsThatAMemberIsGone) {
   FlightRecorder full({.total_bytes = 1});  // Nothing is kept but that there was an object.
-  Reconciler one{{world, server, stores, certificates, clock, log, nullptr, &full},
+  Reconciler one{{world, server, stores, secrets, certificates, clock, log, nullptr, &full},
                  {"quay.io/coreos/etcd"}};
   const auto reconcile = [&] {
     world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)); });
@@ -443,7 +525,7 @@ TEST_F(Preconditions, WhatBecomesOfAMemberIsToldInEvents) {
   server.serve({.resource = kube::Event::resource});
   testing::SeededRandom random{1};
   runtime::EventRecorder events(server, world, clock, random, log, "op-1");
-  Reconciler one{{world, server, stores, certificates, clock, log, &events},
+  Reconciler one{{world, server, stores, secrets, certificates, clock, log, &events},
                  {"quay.io/coreos/etcd"}};
   events.start();
   put_pod("somebody", "x");

@@ -6,7 +6,9 @@
 #include "operator/shared/finalizer.h"
 #include "operator/shared/look_again.h"
 #include "operator/shared/member_endpoint.h"
+#include "operator/shared/passwords.h"
 #include "operator/shared/status_patch.h"
+#include "operator/shared/store_secrets.h"
 #include "runtime/transitions.h"
 
 namespace etcdop::member {
@@ -95,7 +97,9 @@ Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
   seen.pod = copy(with_.stores.pods.get(key));
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
   seen.rejected = refusals_.why(key);
+  seen.has_image = !images_.operator_image.empty();
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
+  if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
   if (!data_lost(seen)) return seen;
   // Before that is believed: what has lost our label is not in the cache.
   const auto ask = [&]<class T>(std::optional<T>& child, const api::ObjectKey& of,
@@ -110,6 +114,12 @@ Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
                          : ask(seen.volume, {key.ns, volume_name(key.name)}, "find the volume");
   if (!asked) return asked.error();
   return seen;
+}
+
+/// Of the Secrets that its Pod would restore with.
+std::string Reconciler::credentials_fault(const v1::EtcdMember& member) const {
+  if (!member.spec.restore) return "";
+  return store_fault(with_.secrets, member.metadata.ns, member.spec.restore->source);
 }
 
 /// Merges only what is ours: memberID, isVoter and version are the cluster's, and equal on both
@@ -194,14 +204,22 @@ struct Actor {
     if (std::string trouble = trouble_with(tls, {member_host(member())}, with.clock.wall_now());
         !trouble.empty())
       return Error{Code::Conflict, std::move(trouble)};
+    Start start{.founds = step.founds, .with_auth = false};
     if (step.founds) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
       if (!*cluster || !(*cluster)->status.cluster_id.empty())
         return Error{Code::Conflict,
                      "the cluster of " + meta().name + " is gone or has been founded already"};
+      const auto& bootstrap = (*cluster)->spec.bootstrap;
+      if ((bootstrap ? bootstrap->restore : std::nullopt) != member().spec.restore)
+        return Error{Code::Invalid,
+                     "EtcdMember " + meta().name +
+                         " has another spec.restore than its cluster's spec.bootstrap: are the "
+                         "CustomResourceDefinitions those of this release?"};
+      start.with_auth = wants_auth(**cluster);
     }
-    auto manifest = pod(member(), step.founds, images, tls);
+    auto manifest = pod(member(), start, images, tls);
     if (!manifest) return manifest.error();
     auto made = with.api.create<kube::Pod>(meta().ns, *manifest);
     if (made.failed_with(Code::AlreadyExists)) made = adopt_pod(manifest->at("metadata"));

@@ -12,6 +12,7 @@
 #include "operator/shared/contested.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/refusals.h"
+#include "operator/shared/secrets.h"
 #include "operator/shared/stores.h"
 #include "runtime/controller.h"
 #include "runtime/events.h"
@@ -25,6 +26,7 @@ class Reconciler {
     Executor& executor;
     Api api;
     Stores& stores;
+    Secrets& secrets;
     Certificates& certificates;
     WallClock& clock;
     Log& log;
@@ -37,6 +39,7 @@ class Reconciler {
 
  private:
   Result<Observation> observe(const api::v1alpha2::EtcdMember& member) const;
+  std::string credentials_fault(const api::v1alpha2::EtcdMember& member) const;
   Result<Done> report(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Plan& plan);
   void log_plan(const Observation& seen, const Plan& plan);

@@ -114,8 +114,9 @@ class ReconcilerTest : public ::testing::Test {
   FlightRecorder flight;
   Secrets secrets{world, server};
   Certificates certificates{secrets, clock};
-  Reconciler reconciler{{world, server, stores, certificates, clock, log, nullptr, &flight},
-                        {"quay.io/coreos/etcd"}};
+  Reconciler reconciler{
+      {world, server, stores, secrets, certificates, clock, log, nullptr, &flight},
+      {"quay.io/coreos/etcd"}};
   std::string uid;
 };
 

@@ -9,6 +9,7 @@
 
 #include "api/describe.h"
 #include "base/result.h"
+#include "operator/shared/report_text.h"
 
 namespace etcdop {
 
@@ -25,6 +26,8 @@ struct AgentReport {
   std::optional<std::int64_t> compact_revision;  ///< What `hash_kv` starts from; -1 if never.
   std::optional<std::int64_t> hash_kv;           ///< Of the keys up to `revision`.
   std::optional<std::int64_t> keys;              ///< At `revision`.
+  std::string digest;  ///< "sha256:" and 64 hex digits, of all keys at `revision`; or empty.
+  std::string key_id;  ///< Of what it is sealed with (agent/sealed.h); empty: it is not.
   std::optional<bool> auth_enabled;
   std::string reason;   ///< "NoSpace": of a condition; empty: it is stored.
   std::string message;  ///< For people; no secret.
@@ -32,27 +35,26 @@ struct AgentReport {
   bool failed() const { return !reason.empty(); }
   bool operator==(const AgentReport&) const = default;
 
+  template <class R = AgentReport>
   static auto describe() {
-    using R = AgentReport;
     return api::object(
         "How a snapshot agent ended.",
-        std::tuple{api::sparse("uri", &R::uri, ""), api::sparse("sizeBytes", &R::size_bytes, ""),
-                   api::sparse("checksum", &R::checksum, ""),
-                   api::sparse("etcdVersion", &R::etcd_version, ""),
-                   api::sparse("clusterID", &R::cluster_id, ""),
-                   api::sparse("memberID", &R::member_id, ""),
-                   api::optional("revision", &R::revision, ""),
-                   api::optional("compactRevision", &R::compact_revision, ""),
-                   api::optional("hashKV", &R::hash_kv, ""), api::optional("keys", &R::keys, ""),
-                   api::optional("authEnabled", &R::auth_enabled, ""),
-                   api::sparse("reason", &R::reason, ""), api::sparse("message", &R::message, "")});
+        std::tuple{
+            api::sparse("uri", &R::uri, ""), api::sparse("sizeBytes", &R::size_bytes, ""),
+            api::sparse("checksum", &R::checksum, ""),
+            api::sparse("etcdVersion", &R::etcd_version, ""),
+            api::sparse("clusterID", &R::cluster_id, ""),
+            api::sparse("memberID", &R::member_id, ""), api::optional("revision", &R::revision, ""),
+            api::optional("compactRevision", &R::compact_revision, ""),
+            api::optional("hashKV", &R::hash_kv, ""), api::optional("keys", &R::keys, ""),
+            api::sparse("digest", &R::digest, ""), api::sparse("encryptionKeyID", &R::key_id, ""),
+            api::optional("authEnabled", &R::auth_enabled, ""),
+            api::sparse("reason", &R::reason, ""), api::sparse("message", &R::message, "")});
   }
 };
 
-/// What the kubelet keeps of a termination message.
-inline constexpr std::size_t kAgentReportBytesMax = 4096;
-
-/// One line of JSON of at most kAgentReportBytesMax bytes; a message that is too long is cut.
+/// One line of JSON of at most kAgentReportBytesMax bytes; a message that is too long is cut, and
+/// what is no UTF-8 in it replaced.
 std::string to_text(const AgentReport&);
 
 /// Corrupt: it is neither a success nor a failure, or says what cannot be. Fields that are not

@@ -52,6 +52,16 @@ TEST(AgentReport, IsReadAsItWasWritten) {
   }
 }
 
+TEST(AgentReport, AMessageThatQuotesAnyBytesCanBeRead) {
+  auto read = to_agent_report(to_text(failure("etcd said \xC8\xFF.")));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->message, "etcd said \xEF\xBF\xBD\xEF\xBF\xBD.");
+  EXPECT_EQ(read->reason, "NoSpace");
+  const std::string text = to_text(failure(std::string(5000, '\x80')));
+  EXPECT_LE(text.size(), kAgentReportBytesMax);
+  EXPECT_TRUE(to_agent_report(text));
+}
+
 TEST(AgentReport, CutsAMessageThatIsTooLong) {
   for (const std::string& piece : {std::string("a"), std::string("\""), std::string("\xC3\xA9")}) {
     std::string message;

@@ -1,5 +1,6 @@
 #include "operator/shared/etcd_pod.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -34,6 +35,14 @@ bool founds_a_cluster(const kube::Pod& pod) {
   if (const auto state = argument(pod, kInitialStateFlag)) return *state == "new";
   const auto said = pod.metadata.annotations.find(api::v1alpha2::kInitialStateAnnotation);
   return said == pod.metadata.annotations.end() || said->second != "existing";  // etcd's default.
+}
+
+bool has_to_restore(const kube::Pod& pod) {
+  if (std::ranges::find(pod.spec.init_containers, api::v1alpha2::kRestoreContainer,
+                        &kube::Container::name) == pod.spec.init_containers.end())
+    return false;
+  const auto* restore = pod.init_container(api::v1alpha2::kRestoreContainer);
+  return !restore || !restore->state.terminated || restore->state.terminated->exit_code != 0;
 }
 
 bool takes_many_learners(const kube::Pod& pod) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "api/v1alpha2/names.h"
 
 namespace etcdop {
@@ -27,6 +29,23 @@ TEST(EtcdPod, TellsByTheEtcdContainersCommandAlone) {
   EXPECT_FALSE(takes_many_learners(pod));
   pod.spec.containers.back().command.emplace_back("--max-learners=8");
   EXPECT_TRUE(takes_many_learners(pod));
+}
+
+TEST(EtcdPod, HasToRestoreUntilThatHasEndedWell) {
+  kube::Pod pod;
+  pod.spec.init_containers = {container("warm", {})};
+  EXPECT_FALSE(has_to_restore(pod));
+  pod.spec.init_containers.push_back(container("restore", {}));
+  EXPECT_TRUE(has_to_restore(pod)) << "nothing is known of it yet";
+  kube::ContainerStatus& restore = pod.status.init_container_statuses.emplace_back();
+  restore.name = "restore";
+  EXPECT_TRUE(has_to_restore(pod)) << "it runs";
+  restore.state.terminated.emplace().exit_code = 1;
+  EXPECT_TRUE(has_to_restore(pod));
+  restore.state.terminated->exit_code = 0;
+  EXPECT_FALSE(has_to_restore(pod));
+  restore.last_state = std::exchange(restore.state, {});
+  EXPECT_TRUE(has_to_restore(pod)) << "its node was started, and it runs once more";
 }
 
 TEST(EtcdPod, WhatItJoinsWithMayBeAnAnnotation) {

@@ -72,16 +72,19 @@ struct AuthSeen {
   /// tried.
   std::string refused;
   PasswordStep step = PasswordStep::None;
+  bool recorded = false;        ///< Our Secret has a password: whatever becomes of the spec's, root
+                                ///< can log in.
   std::optional<bool> enabled;  ///< As etcd says; asked while the spec wants it and it is not told.
   bool operator==(const AuthSeen&) const = default;
 
+  template <class S = AuthSeen>
   static auto describe() {
-    using S = AuthSeen;
     return api::object(
         "Of authentication.",
         std::tuple{api::sparse("required", &S::required, ""),
                    api::sparse("entered", &S::entered, ""), api::sparse("refused", &S::refused, ""),
-                   api::sparse("step", &S::step, ""), api::optional("enabled", &S::enabled, "")});
+                   api::sparse("step", &S::step, ""), api::sparse("recorded", &S::recorded, ""),
+                   api::optional("enabled", &S::enabled, "")});
   }
 };
 

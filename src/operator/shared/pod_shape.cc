@@ -8,6 +8,7 @@
 #include "api/v1alpha2/names.h"
 #include "etcd/flags.h"
 #include "etcd/version_facts.h"
+#include "operator/shared/etcd_pod.h"
 #include "operator/shared/member_endpoint.h"
 
 namespace etcdop {
@@ -17,6 +18,9 @@ namespace v1 = api::v1alpha2;
 
 using Names = std::initializer_list<std::string_view>;
 
+constexpr std::string_view kOurVolumes[] = {v1::kDataVolume, kRestoreToolsVolume,
+                                            kRestoreSourceVolume, kRestoreAuthorityVolume,
+                                            kRestoreKeysVolume};
 constexpr const char* kIsOurs = " is the operator's to set; remove it";
 
 /// Lists of core/v1 that are merged by a key of their elements (its patchMergeKey).
@@ -114,6 +118,9 @@ std::string why_not_etcd(const json::object& etcd, const std::string& path) {
 std::string why_not_container(const json::object& container, const std::string& list) {
   const std::string name = text_of(container, "name");
   const std::string path = list + "[" + name + "]";
+  // Merged into ours they would restore something else; where there are none, nothing at all.
+  if (name == v1::kInstallToolsContainer || name == v1::kRestoreContainer)
+    return path + ": that name is the operator's; use another";
   if (std::string why = malformed_list(container, path); !why.empty()) return why;
   for (const Json& mount : list_in(container, "volumeMounts"))
     if (std::string why = why_not_mount(mount.as_object(), path); !why.empty()) return why;
@@ -137,8 +144,9 @@ std::string why_not_spec(const json::object& spec) {
           !why.empty())
         return why;
   for (const Json& volume : list_in(spec, "volumes"))
-    if (text_of(volume.as_object(), "name") == v1::kDataVolume)
-      return path + ".volumes[data]" + kIsOurs;
+    for (const std::string_view ours : kOurVolumes)
+      if (text_of(volume.as_object(), "name") == ours)
+        return path + ".volumes[" + std::string(ours) + "]" + kIsOurs;
   return "";
 }
 

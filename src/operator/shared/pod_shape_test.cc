@@ -75,6 +75,12 @@ TEST(PodShape, WhatIsOursInATemplateIsNamed) {
        "podTemplate.spec.initContainers[i].volumeMounts: the volume data can only be mounted with "
        "readOnly: true"},
       {R"({"volumes": [{"name": "data", "emptyDir": {}}]})", "podTemplate.spec.volumes[data]*"},
+      {R"({"volumes": [{"name": "restore-src", "emptyDir": {}}]})",
+       "podTemplate.spec.volumes[restore-src]*"},
+      {R"({"initContainers": [{"name": "restore", "resources": {}}]})",
+       "podTemplate.spec.initContainers[restore]: that name is the operator's; use another"},
+      {R"({"containers": [{"name": "install-tools"}]})",
+       "podTemplate.spec.containers[install-tools]: that name is the operator's; use another"},
       {R"({"containers": {}})", "podTemplate.spec.containers is not a list"},
       {R"({"containers": ["etcd"]})", "podTemplate.spec.containers has an element without name"},
       {R"({"containers": [{"name": "log", "env": [{"value": "x"}]}]})",

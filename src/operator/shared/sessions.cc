@@ -66,6 +66,7 @@ AuthSeen Sessions::of(const v1::EtcdCluster& cluster) {
   out.entered = session.token != nullptr;
   out.refused = session.refused.empty() ? known.missing : session.refused;
   out.step = next_step(known);
+  out.recorded = !known.kept.password.empty();
   return out;
 }
 
@@ -78,6 +79,8 @@ bool Sessions::note_refusal(const v1::EtcdCluster& cluster, etcd::AuthTrouble tr
   if (!spreads) session.token.reset();
   return wants_auth(cluster);
 }
+
+void Sessions::note_enabled(const v1::EtcdCluster& cluster) { session_of(cluster).required = true; }
 
 void Sessions::note_change(const v1::EtcdCluster& cluster, const Result<Done>& changed) {
   if (changed || etcd::auth_trouble(changed.error()) != etcd::AuthTrouble::Expired) return;

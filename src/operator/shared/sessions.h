@@ -26,6 +26,8 @@ class Sessions {
   void equip(const api::v1alpha2::EtcdCluster&, Endpoints&);
   /// A member has not taken what it was shown. True: it may take what equip() gives now.
   bool note_refusal(const api::v1alpha2::EtcdCluster&, etcd::AuthTrouble);
+  /// A member has said that authentication is on, though it may let anybody read.
+  void note_enabled(const api::v1alpha2::EtcdCluster&);
   /// What came of a change at a member: a token that is no good any more is not shown again. Reads
   /// may not tell, as etcds that let anybody read do not look at it.
   void note_change(const api::v1alpha2::EtcdCluster&, const Result<Done>&);

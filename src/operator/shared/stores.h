@@ -8,6 +8,7 @@
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/etcdsnapshotschedule.h"
 #include "api/v1alpha2/names.h"
 #include "kube/certificate.h"
 #include "kube/core_types.h"
@@ -42,10 +43,15 @@ struct Stores {
   kube::Store<api::v1alpha2::EtcdDefrag> defrags{[](const auto& run) {
     return std::optional(api::ObjectKey{run.metadata.ns, run.spec.cluster_ref.name});
   }};
-  /// Likewise; those that have ended concern nobody: there may be a thousand of them.
+  /// Likewise; those about which nothing is left to be done concern nobody: there may be a thousand
+  /// of them.
   kube::Store<api::v1alpha2::EtcdSnapshot> snapshots{[](const auto& snapshot) {
     const api::ObjectKey cluster{snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
-    return snapshot.status.finished() ? std::nullopt : std::optional(cluster);
+    return snapshot.settled() ? std::nullopt : std::optional(cluster);
+  }};
+  /// By the cluster that they name, likewise.
+  kube::Store<api::v1alpha2::EtcdSnapshotSchedule> schedules{[](const auto& schedule) {
+    return std::optional(api::ObjectKey{schedule.metadata.ns, schedule.spec.cluster_ref.name});
   }};
   /// By their EtcdSnapshot.
   kube::Store<kube::Job> jobs{snapshot_of};

@@ -64,8 +64,8 @@ struct CertificateSeen {
   WallTime from = {}, until = {};
   bool operator==(const CertificateSeen&) const = default;
 
+  template <class S = CertificateSeen>
   static auto describe() {
-    using S = CertificateSeen;
     return api::object(
         "A certificate's Secret.",
         std::tuple{api::required("secret", &S::secret, ""), api::sparse("missing", &S::missing, ""),
@@ -83,8 +83,8 @@ struct TlsSeen {
   std::vector<CertificateSeen> managed;  ///< As managed_secrets_of has them.
   bool operator==(const TlsSeen&) const = default;
 
+  template <class S = TlsSeen>
   static auto describe() {
-    using S = TlsSeen;
     return api::object(
         "The certificates.",
         std::tuple{api::optional("server", &S::server, ""),

@@ -19,7 +19,8 @@ constexpr auto kAgentReasons = std::to_array<std::string_view>(
     {v1::kEtcdUnreachable, v1::kEtcdCredentialsRejected, v1::kEtcdUnhealthy, v1::kSnapshotBroken,
      v1::kDestinationExists, v1::kDestinationInvalid, v1::kDestinationUnreachable,
      v1::kDestinationUntrusted, v1::kDestinationCredentialsRejected, v1::kDestinationAccessDenied,
-     v1::kBucketNotFound, v1::kNoSpace, v1::kDestinationClockSkewed, v1::kDestinationFailed});
+     v1::kBucketNotFound, v1::kNoSpace, v1::kDestinationClockSkewed, v1::kDestinationFailed,
+     v1::kEncryptionKeyInvalid});
 
 /// How the agent in that Pod ended; null: it has not (yet).
 const kube::ContainerTerminated* end_of(const kube::Pod& pod) {
@@ -64,17 +65,19 @@ Failure failure_of(const kube::Pod& pod) {
 }
 
 /// Why the Pod's agent has not started; empty: it has, or is about to.
-std::string waits_for(const kube::Pod& pod) {
+std::string waits_for(const kube::Pod& pod, const char* container) {
   const kube::PodCondition* scheduled = pod.condition("PodScheduled");
   if (scheduled && scheduled->status == "False" && scheduled->reason == "Unschedulable")
     return "no node takes it: " + scheduled->message;
   if (pod.spec.node_name.empty()) return "no node has taken it yet";
-  const kube::ContainerStatus* agent = pod.container(v1::kAgentContainer);
+  const kube::ContainerStatus* agent = pod.container(container);
   if (!agent || !agent->state.waiting) return "";
   const kube::ContainerWaiting& waiting = *agent->state.waiting;
   if (waiting.reason == "ErrImagePull" || waiting.reason == "ImagePullBackOff" ||
       waiting.reason == "InvalidImageName")
-    return "the operator's image cannot be pulled";
+    return container == std::string_view(v1::kAgentContainer)
+               ? "the operator's image cannot be pulled"
+               : "the image of etcd, spec.version, cannot be pulled";
   if (waiting.reason == "CreateContainerConfigError" || waiting.reason == "CreateContainerError")
     return "its container cannot be created: " + waiting.message;
   return "its container is not created yet: is a Secret or PersistentVolumeClaim missing that the "
@@ -89,6 +92,14 @@ bool is_old(const std::string& created, WallTime now) {
 }  // namespace
 
 std::string job_name(const std::string& snapshot) { return snapshot + "-snapshot"; }
+
+std::string waiting(const std::vector<kube::Pod>& pods, const char* container, WallTime now) {
+  const kube::Pod* pod = newest(pods);
+  if (!pod || pod->status.phase != "Pending" || !is_old(pod->metadata.creation_timestamp, now))
+    return "";
+  const std::string why = waits_for(*pod, container);
+  return why.empty() ? "" : "Pod " + pod->metadata.name + " waits: " + why;
+}
 
 std::optional<AgentReport> stored(const std::vector<kube::Pod>& pods) {
   for (const kube::Pod& pod : pods) {
@@ -119,9 +130,8 @@ Verdict progress(const Observation& seen) {
     return {"False", v1::kJobRunning,
             job + " has no Pod: see kubectl describe job, a quota may be used up"};
   if (!pod) return {"False", v1::kJobRunning, job + " is running"};
-  if (pod->status.phase == "Pending" && is_old(pod->metadata.creation_timestamp, seen.now))
-    if (std::string why = waits_for(*pod); !why.empty())
-      return {"False", v1::kJobRunning, "Pod " + pod->metadata.name + " waits: " + why};
+  if (std::string why = waiting(seen.pods, v1::kAgentContainer, seen.now); !why.empty())
+    return {"False", v1::kJobRunning, std::move(why)};
   const kube::Pod* ended = last_ended(seen.pods);
   if (!ended || end_of(*ended)->exit_code == 0)
     return {"False", v1::kJobRunning, job + " is running"};

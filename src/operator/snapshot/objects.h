@@ -7,9 +7,6 @@
 
 namespace etcdop::snapshot {
 
-/// How its agent ends when trying again does not help (src/agent).
-inline constexpr int kExitForGood = 3;
-
 /// The manifest, of a snapshot whose cluster was seen. `image`: the operator's own.
 Json job(const Observation& seen, std::int32_t attempt, const std::string& image);
 

@@ -210,6 +210,47 @@ TEST(SnapshotObjects, WhatTheClusterSaysOfItsPodsAndChildren) {
   EXPECT_EQ(pod.at("annotations"), json::parse(R"({"note": "y"})"));
 }
 
+TEST(SnapshotObjects, WhereAndAsWhomItsPodRuns) {
+  Observation seen = to_s3();
+  v1::AgentPodSpec& as = seen.snapshot.spec.pod.emplace();
+  Json plain = pod_spec(job(to_s3(), 1, "op:1"));
+  EXPECT_EQ(pod_spec(job(seen, 1, "op:1")), plain) << "what is not said stays as it is";
+  as.resources = json::parse(R"({"limits": {"cpu": "1", "memory": "128Mi"}})");
+  as.affinity = json::parse(R"({"podAntiAffinity": {}})");
+  as.tolerations = json::parse(R"([{"key": "backup", "operator": "Exists"}])");
+  as.node_selector = {{"disk", "big"}};
+  as.priority_class_name = "low";
+  as.service_account_name = "backups";
+  json::object& expected = plain.as_object();
+  expected["nodeSelector"] = json::parse(R"({"disk": "big"})");
+  expected["affinity"] = *as.affinity;
+  expected["tolerations"] = *as.tolerations;
+  expected["priorityClassName"] = "low";
+  expected["serviceAccountName"] = "backups";
+  plain.at("containers").as_array()[0].as_object()["resources"] = *as.resources;
+  EXPECT_EQ(pod_spec(job(seen, 1, "op:1")), plain) << "it has no token of that ServiceAccount";
+}
+
+TEST(SnapshotObjects, WithoutASecretThePodIsGivenTheTokenOfItsServiceAccount) {
+  Observation seen = to_s3();
+  seen.snapshot.spec.destination.s3->credentials_secret_ref.name.clear();
+  const Json made = job(seen, 1, "op:1");
+  EXPECT_EQ(env(made).find("AWS_"), std::string::npos);
+  EXPECT_TRUE(pod_spec(made).at("automountServiceAccountToken").as_bool());
+}
+
+TEST(SnapshotObjects, TheStoresAuthoritiesAreAFile) {
+  Observation seen = to_s3();
+  seen.snapshot.spec.destination.s3->ca_secret_ref.emplace().name = "store-ca";
+  const Json made = job(seen, 1, "op:1");
+  EXPECT_NE(env(made).find("S3_CA_PATH=/etc/store/ca/ca.crt\n"), std::string::npos);
+  EXPECT_EQ(pod_spec(made).at("volumes"), json::parse(R"([
+    {"name": "store-ca", "secret": {"secretName": "store-ca",
+      "items": [{"key": "ca.crt", "path": "ca.crt"}]}}])"));
+  EXPECT_EQ(agent(made).at("volumeMounts"), json::parse(R"([
+    {"name": "store-ca", "mountPath": "/etc/store/ca", "readOnly": true}])"));
+}
+
 TEST(SnapshotObjects, WhoseAJobIsIsDecidedByUid) {
   struct Row {
     const char *kind, *name, *uid;

@@ -13,26 +13,27 @@
 
 namespace etcdop::snapshot {
 
-/// The Job of the snapshot's name.
+/// A Job of the snapshot's name.
 struct JobSeen {
   std::string uid;
   bool ours = false;         ///< Its controller is this very snapshot.
   bool of_namesake = false;  ///< An EtcdSnapshot of that name which is no more.
   bool terminating = false;
   std::int32_t attempt = 0;  ///< As it says; 0: the reference made it, which gave it none.
+  std::string request;       ///< Of one that verifies: which verification.
   WallTime made;
   kube::JobStatus status;
   bool operator==(const JobSeen&) const = default;
 
+  template <class S = JobSeen>
   static auto describe() {
-    using S = JobSeen;
     return api::object(
         "The Job.",
         std::tuple{api::required("uid", &S::uid, ""), api::sparse("ours", &S::ours, ""),
                    api::sparse("ofNamesake", &S::of_namesake, ""),
                    api::sparse("terminating", &S::terminating, ""),
-                   api::sparse("attempt", &S::attempt, ""), api::required("made", &S::made, ""),
-                   api::sparse("status", &S::status, "")});
+                   api::sparse("attempt", &S::attempt, ""), api::sparse("request", &S::request, ""),
+                   api::required("made", &S::made, ""), api::sparse("status", &S::status, "")});
   }
 };
 
@@ -43,8 +44,8 @@ struct Rejection {
   WallTime since;
   bool operator==(const Rejection&) const = default;
 
+  template <class S = Rejection>
   static auto describe() {
-    using S = Rejection;
     return api::object("Why there is no Job.", std::tuple{api::required("why", &S::why, ""),
                                                           api::required("since", &S::since, "")});
   }
@@ -64,10 +65,12 @@ struct Observation {
   std::optional<JobSeen> job;
   std::vector<kube::Pod> pods;        ///< Of that Job, or of the one that the status names.
   std::optional<Rejection> rejected;  ///< Of the Job that is to be made.
+  std::optional<JobSeen> verify_job;
+  std::vector<kube::Pod> verify_pods;  ///< Of the Job of the verification that is under way.
   bool operator==(const Observation&) const = default;
 
+  template <class S = Observation>
   static auto describe() {
-    using S = Observation;
     return api::object(
         "What one pass saw.",
         std::tuple{
@@ -78,7 +81,9 @@ struct Observation {
             api::sparse("passwordChanging", &S::password_changing, ""),
             api::sparse("runBefore", &S::run_before, ""),
             api::sparse("runUnderWay", &S::run_under_way, ""), api::optional("job", &S::job, ""),
-            api::sparse("pods", &S::pods, ""), api::optional("rejected", &S::rejected, "")});
+            api::sparse("pods", &S::pods, ""), api::optional("rejected", &S::rejected, ""),
+            api::optional("verifyJob", &S::verify_job, ""),
+            api::sparse("verifyPods", &S::verify_pods, "")});
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "operator/shared/passwords.h"
 #include "operator/snapshot/conditions.h"
+#include "operator/snapshot/verify_plan.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::snapshot {
@@ -196,6 +197,8 @@ class Taking {
     artifact.compact_revision = report.compact_revision;
     artifact.hash_kv = report.hash_kv;
     artifact.keys = report.keys;
+    artifact.digest = report.digest;
+    artifact.key_id = report.key_id;
     artifact.auth_enabled = report.auth_enabled;
     status().phase = v1::kSnapshotComplete;
     say({"True", v1::kSnapshotStored,
@@ -298,7 +301,10 @@ class Taking {
 
 }  // namespace
 
-Plan plan(const Observation& seen) { return Taking(seen).plan(); }
+Plan plan(const Observation& seen) {
+  if (seen.snapshot.status.phase == v1::kSnapshotComplete) return plan_verification(seen);
+  return Taking(seen).plan();
+}
 
 std::string to_string(const Step& step) {
   struct Words {
@@ -307,6 +313,12 @@ std::string to_string(const Step& step) {
       return "create-job, attempt " + std::to_string(s.attempt);
     }
     std::string operator()(const DeleteJob& s) const { return "delete-job " + s.uid; }
+    std::string operator()(const CreateVerification& s) const {
+      return "create-verification, attempt " + std::to_string(s.attempt);
+    }
+    std::string operator()(const DeleteVerification& s) const {
+      return "delete-verification " + s.uid;
+    }
   };
   return std::visit(Words{}, step);
 }

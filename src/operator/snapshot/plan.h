@@ -36,8 +36,8 @@ struct CreateJob {
   std::int32_t attempt = 0;
   bool operator==(const CreateJob&) const = default;
 
+  template <class S = CreateJob>
   static auto describe() {
-    using S = CreateJob;
     return api::object("Makes the Job.", std::tuple{api::sparse("attempt", &S::attempt, "")});
   }
 };
@@ -47,12 +47,34 @@ struct DeleteJob {
   std::string uid;
   bool operator==(const DeleteJob&) const = default;
 
+  template <class S = DeleteJob>
   static auto describe() {
-    using S = DeleteJob;
     return api::object("Deletes the Job.", std::tuple{api::sparse("uid", &S::uid, "")});
   }
 };
-using Step = std::variant<NoStep, CreateJob, DeleteJob>;
+struct CreateVerification {
+  static constexpr const char* word = "create-verification";
+  std::int32_t attempt = 0;
+  bool operator==(const CreateVerification&) const = default;
+
+  template <class S = CreateVerification>
+  static auto describe() {
+    return api::object("Makes the Job that verifies.",
+                       std::tuple{api::sparse("attempt", &S::attempt, "")});
+  }
+};
+/// Of an attempt or a verification before, or one that does not end.
+struct DeleteVerification {
+  static constexpr const char* word = "delete-verification";
+  std::string uid;
+  bool operator==(const DeleteVerification&) const = default;
+
+  template <class S = DeleteVerification>
+  static auto describe() {
+    return api::object("Deletes such a Job.", std::tuple{api::sparse("uid", &S::uid, "")});
+  }
+};
+using Step = std::variant<NoStep, CreateJob, DeleteJob, CreateVerification, DeleteVerification>;
 
 struct Plan {
   api::v1alpha2::EtcdSnapshotStatus status;  ///< As it should be.
@@ -60,8 +82,8 @@ struct Plan {
   std::chrono::milliseconds again{0};  ///< 0: only when something changes.
   bool operator==(const Plan&) const = default;
 
+  template <class S = Plan>
   static auto describe() {
-    using S = Plan;
     return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
                                                             api::sparse("step", &S::step, ""),
                                                             api::sparse("again", &S::again, "")});

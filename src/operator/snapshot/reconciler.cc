@@ -27,10 +27,6 @@ api::ObjectKey cluster_key(const v1::EtcdSnapshot& snapshot) {
   return {snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
 }
 
-api::ObjectKey job_key(const v1::EtcdSnapshot& snapshot) {
-  return {snapshot.metadata.ns, job_name(snapshot.metadata.name)};
-}
-
 /// Those of its voters; while nobody is known to vote, as in a cluster that the reference has
 /// grown, of all.
 std::vector<std::string> endpoints_of(const Stores& stores, const v1::EtcdCluster& cluster) {
@@ -44,6 +40,8 @@ std::vector<std::string> endpoints_of(const Stores& stores, const v1::EtcdCluste
   return voters.empty() ? all : voters;
 }
 
+bool has_ended(const JobSeen& job) { return job.status.is("Failed") || job.status.is("Complete"); }
+
 bool begins(const Observation& seen, const Plan& plan) {
   return plan.status.phase == v1::kSnapshotStarted &&
          seen.snapshot.status.phase != v1::kSnapshotStarted;
@@ -54,7 +52,7 @@ bool begins(const Observation& seen, const Plan& plan) {
 Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   forget_gone();
   const auto snapshot = with_.stores.snapshots.get(key);
-  if (!snapshot || snapshot->metadata.terminating() || snapshot->status.finished())
+  if (!snapshot || snapshot->metadata.terminating() || snapshot->settled())
     return runtime::Requeue{};
   planned_.try_emplace(key);
   Observation seen;
@@ -104,7 +102,8 @@ Result<runtime::Requeue> Reconciler::pass(const Observation& seen) {
 /// What the plan needs to know while the snapshot has not begun, and for making its Job. Whose turn
 /// it is is looked at last: nothing suspends between that and the write which says that it begins.
 Result<Done> Reconciler::observe(Observation& seen) {
-  seen.has_image = !image_.empty();
+  seen.has_image = !images_.own.empty();
+  if (seen.snapshot.status.phase == v1::kSnapshotComplete) return observe_verification(seen);
   if (auto ok = observe_cluster(seen); !ok) return ok;
   observe_password(seen);
   if (seen.snapshot.status.phase == v1::kSnapshotStarted)
@@ -112,6 +111,29 @@ Result<Done> Reconciler::observe(Observation& seen) {
   observe_rejection(seen);
   seen.run_before = run_before(with_.stores, seen.snapshot);
   seen.run_under_way = !run_under_way(with_.stores, seen.snapshot).empty();
+  return Done{};
+}
+
+/// Nothing is asked of the cluster, which may be paused, down, or gone.
+Result<Done> Reconciler::observe_verification(Observation& seen) {
+  if (const auto known = with_.stores.clusters.get(cluster_key(seen.snapshot)))
+    seen.cluster = *known;
+  auto job = find_job(seen, verify_job_name(seen.snapshot.metadata.name));
+  if (!job) return job.error();
+  seen.verify_job = std::move(*job);
+  observe_rejection(seen);
+  const auto& now = seen.snapshot.status.verification;
+  if (!now || now->time) return Done{};  // What Pods of one before have to tell is told.
+  const auto& of = seen.verify_job;
+  const bool of_this =
+      of && of->ours && of->request == now->request && of->attempt == now->attempts;
+  const std::string uid = of_this ? of->uid : now->job_uid;
+  for (const auto& pod : with_.stores.agents.in_group(seen.snapshot.metadata.key()))
+    if (!uid.empty() && owned_by(pod->metadata, uid)) seen.verify_pods.push_back(*pod);
+  if (!of_this || !has_ended(*of)) return Done{};
+  auto pods = list_pods(seen, *of);
+  if (!pods) return pods.error();
+  seen.verify_pods = std::move(*pods);
   return Done{};
 }
 
@@ -151,41 +173,47 @@ void Reconciler::observe_password(Observation& seen) {
 void Reconciler::observe_rejection(Observation& seen) {
   const auto known = rejected_.find(seen.snapshot.metadata.key());
   if (known == rejected_.end()) return;
-  if (seen.job) rejected_.erase(known);
+  if (seen.job || seen.verify_job) rejected_.erase(known);
   else seen.rejected = known->second;
 }
 
 /// The watch may be behind, and does not tell of a Job of somebody else: what it does not know is
 /// asked for.
-Result<Done> Reconciler::observe_job(Observation& seen) {
-  const api::ObjectKey key = job_key(seen.snapshot);
+Result<std::optional<JobSeen>> Reconciler::find_job(const Observation& seen,
+                                                    const std::string& name) {
+  const api::ObjectKey key{seen.snapshot.metadata.ns, name};
   const auto known = with_.stores.jobs.get(key);
-  if (known && seen_as(*known, seen.snapshot).ours) {
-    seen.job = seen_as(*known, seen.snapshot);
-  } else {
-    auto there = with_.api.get<kube::Job>(key);
-    if (!there && !there.failed_with(Code::NotFound))
-      return Error(there.error()).during("look for Job " + to_string(key));
-    if (there) seen.job = seen_as(*there, seen.snapshot);
-    if (!there && known) with_.stores.jobs.saw_deleted(*known);
-  }
+  if (known && seen_as(*known, seen.snapshot).ours)
+    return std::optional(seen_as(*known, seen.snapshot));
+  auto there = with_.api.get<kube::Job>(key);
+  if (!there && !there.failed_with(Code::NotFound))
+    return Error(there.error()).during("look for Job " + to_string(key));
+  if (!there && known) with_.stores.jobs.saw_deleted(*known);
+  return there ? std::optional(seen_as(*there, seen.snapshot)) : std::nullopt;
+}
+
+Result<Done> Reconciler::observe_job(Observation& seen) {
+  auto job = find_job(seen, job_name(seen.snapshot.metadata.name));
+  if (!job) return job.error();
+  seen.job = std::move(*job);
   const std::string uid = seen.job && seen.job->ours ? seen.job->uid : seen.snapshot.status.job_uid;
   for (const auto& pod : with_.stores.agents.in_group(seen.snapshot.metadata.key()))
     if (!uid.empty() && owned_by(pod->metadata, uid)) seen.pods.push_back(*pod);
-  const bool ended = seen.job && seen.job->ours &&
-                     (seen.job->status.is("Failed") || seen.job->status.is("Complete"));
-  return ended && !stored(seen.pods) ? list_pods(seen) : Done{};
+  if (!seen.job || !seen.job->ours || !has_ended(*seen.job) || stored(seen.pods)) return Done{};
+  auto pods = list_pods(seen, *seen.job);
+  if (!pods) return pods.error();
+  seen.pods = std::move(*pods);
+  return Done{};
 }
 
 /// A Job's end may be known before that of its Pods: each has its watch. What decides what the Job
 /// came to is asked for.
-Result<Done> Reconciler::list_pods(Observation& seen) {
-  const api::ObjectMeta& of = seen.snapshot.metadata;
-  auto all = with_.api.list<kube::Pod>(of.ns, std::string(v1::kSnapshotLabel) + "=" + of.name);
-  if (!all) return Error(all.error()).during("list the Pods of Job " + job_name(of.name));
-  std::erase_if(*all, [&](const auto& pod) { return !owned_by(pod.metadata, seen.job->uid); });
-  seen.pods = std::move(*all);
-  return Done{};
+Result<std::vector<kube::Pod>> Reconciler::list_pods(const Observation& seen, const JobSeen& of) {
+  const api::ObjectMeta& meta = seen.snapshot.metadata;
+  auto all = with_.api.list<kube::Pod>(meta.ns, std::string(v1::kSnapshotLabel) + "=" + meta.name);
+  if (!all) return Error(all.error()).during("list the Pods of EtcdSnapshot " + meta.name);
+  std::erase_if(*all, [&](const auto& pod) { return !owned_by(pod.metadata, of.uid); });
+  return all;
 }
 
 /// Status before action, under the version that the plan was made from: an operator with an older
@@ -203,7 +231,27 @@ Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
         .during("write the status of EtcdSnapshot " + to_string(meta.key()));
   with_.stores.snapshots.wrote(std::move(*written));
   tell(seen, plan);
+  tell_verification(seen, plan);
   return Done{};
+}
+
+/// An Event for each verification that has ended.
+void Reconciler::tell_verification(const Observation& seen, const Plan& plan) const {
+  const auto& was = seen.snapshot.status.verification;
+  const auto& now = plan.status.verification;
+  const auto* said = runtime::find_condition(plan.status.conditions, v1::kVerified);
+  if (!now || !now->time || !said || (was && was->time)) return;
+  const api::ObjectMeta& meta = seen.snapshot.metadata;
+  with_.log.info(
+      "snapshot was verified",
+      {{"snapshot", to_string(meta.key())}, {"reason", said->reason}, {"message", said->message}});
+  if (!with_.events) return;
+  with_.events->record({.regarding = {v1::EtcdSnapshot::resource, meta.key(), meta.uid},
+                        .related = std::nullopt,
+                        .warning = said->status == "False",
+                        .reason = said->reason,
+                        .action = "Verify",
+                        .note = said->message});
 }
 
 /// An Event for each phase that a snapshot comes to, in the words of its condition.
@@ -226,31 +274,42 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) const {
 }
 
 Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
-  if (const auto* step = std::get_if<CreateJob>(&plan.step)) return create_job(seen, *step);
-  if (const auto* step = std::get_if<DeleteJob>(&plan.step)) return delete_job(seen, *step);
+  const std::string taking = job_name(seen.snapshot.metadata.name);
+  const std::string proving = verify_job_name(seen.snapshot.metadata.name);
+  if (const auto* step = std::get_if<CreateJob>(&plan.step))
+    return create_job(seen, taking, job(seen, step->attempt, images_.own));
+  if (const auto* step = std::get_if<DeleteJob>(&plan.step))
+    return delete_job(seen, taking, step->uid);
+  if (const auto* step = std::get_if<CreateVerification>(&plan.step)) {
+    Observation now = seen;
+    now.snapshot.status = plan.status;  // Which verification it is for.
+    return create_job(seen, proving, verify_job(now, step->attempt, images_));
+  }
+  if (const auto* step = std::get_if<DeleteVerification>(&plan.step))
+    return delete_job(seen, proving, step->uid);
   return Done{};
 }
 
 /// One of that name that is there already is looked at by the next pass: it may be ours, of a pass
 /// whose answer was lost.
-Result<Done> Reconciler::create_job(const Observation& seen, const CreateJob& step) {
-  const api::ObjectKey key = job_key(seen.snapshot);
-  auto made = with_.api.create<kube::Job>(key.ns, job(seen, step.attempt, image_));
+Result<Done> Reconciler::create_job(const Observation& seen, const std::string& name,
+                                    Json manifest) {
+  auto made = with_.api.create<kube::Job>(seen.snapshot.metadata.ns, std::move(manifest));
   if (made.failed_with(Code::AlreadyExists)) return Done{};
-  if (!made) return Error(made.error()).during("create Job " + key.name);
+  if (!made) return Error(made.error()).during("create Job " + name);
   with_.stores.jobs.wrote(std::move(*made));
-  with_.log.info("created snapshot job", {{"snapshot", to_string(seen.snapshot.metadata.key())},
-                                          {"job", key.name},
-                                          {"attempt", step.attempt}});
+  with_.log.info("created snapshot job",
+                 {{"snapshot", to_string(seen.snapshot.metadata.key())}, {"job", name}});
   return Done{};
 }
 
-Result<Done> Reconciler::delete_job(const Observation& seen, const DeleteJob& step) {
-  const api::ObjectKey key = job_key(seen.snapshot);
-  auto going = with_.api.remove<kube::Job>(key, step.uid);
+Result<Done> Reconciler::delete_job(const Observation& seen, const std::string& name,
+                                    const std::string& uid) {
+  const api::ObjectKey key{seen.snapshot.metadata.ns, name};
+  auto going = with_.api.remove<kube::Job>(key, uid);
   if (!going) return Error(going.error()).during("delete Job " + key.name);
   if (*going) with_.stores.jobs.wrote(std::move(**going));
-  else with_.stores.jobs.saw_deleted(key, step.uid);
+  else with_.stores.jobs.saw_deleted(key, uid);
   return Done{};
 }
 
@@ -258,7 +317,9 @@ Result<Done> Reconciler::delete_job(const Observation& seen, const DeleteJob& st
 /// stay down. Its words may change with each try; a refusal's are worth more. True if it is news.
 bool Reconciler::note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted) {
   const api::ObjectKey key = seen.snapshot.metadata.key();
-  if (std::holds_alternative<CreateJob>(plan.step) && !acted.failed_with(Code::Cancelled)) {
+  const bool creates = std::holds_alternative<CreateJob>(plan.step) ||
+                       std::holds_alternative<CreateVerification>(plan.step);
+  if (creates && !acted.failed_with(Code::Cancelled)) {
     if (acted) {
       rejected_.erase(key);
     } else {
@@ -277,11 +338,12 @@ void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
     with_.log.info("planned", {{"snapshot", to_string(key)}, {"step", says}});
 }
 
-/// Those that are no more or have ended; a queue that has nothing of them any more does not say so.
+/// Those that are no more or are settled; a queue that has nothing of them any more does not say
+/// so.
 void Reconciler::forget_gone() {
   std::erase_if(planned_, [this](const auto& known) {
     const auto there = with_.stores.snapshots.get(known.first);
-    if (there && !there->status.finished()) return false;
+    if (there && !there->settled()) return false;
     statuses_.forget(known.first);
     jobs_.forget(known.first);
     rejected_.erase(known.first);

@@ -1,7 +1,10 @@
 // One pass over an EtcdSnapshot: observe, plan, report, act.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/wall_time.h"
@@ -10,6 +13,7 @@
 #include "operator/shared/secrets.h"
 #include "operator/shared/stores.h"
 #include "operator/snapshot/plan.h"
+#include "operator/snapshot/verify_job.h"
 #include "operator/snapshot/wire.h"
 #include "runtime/controller.h"
 #include "runtime/events.h"
@@ -29,32 +33,35 @@ class Reconciler {
     runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.
     FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
   };
-  /// `image`: the operator's own; empty: not known.
-  Reconciler(Collaborators with, std::string image) : with_(with), image_(std::move(image)) {}
+  /// The operator's own image may be empty: not known.
+  Reconciler(Collaborators with, VerifyImages images) : with_(with), images_(std::move(images)) {}
   /// Safe to call at any time, any number of times; at most one Job is made or deleted per call.
-  /// Suspends. One that has ended costs no request.
+  /// Suspends. One about which nothing is left to be done costs no request.
   Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
 
  private:
   Result<Done> observe(Observation& seen);
   Result<Done> observe_cluster(Observation& seen);
   Result<Done> observe_job(Observation& seen);
-  Result<Done> list_pods(Observation& seen);
+  Result<Done> observe_verification(Observation& seen);
+  Result<std::optional<JobSeen>> find_job(const Observation& seen, const std::string& name);
+  Result<std::vector<kube::Pod>> list_pods(const Observation& seen, const JobSeen& of);
   void observe_password(Observation& seen);
   void observe_rejection(Observation& seen);
   Result<runtime::Requeue> pass(const Observation& seen);
   Result<Done> report(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Plan& plan);
-  Result<Done> create_job(const Observation& seen, const CreateJob& step);
-  Result<Done> delete_job(const Observation& seen, const DeleteJob& step);
+  Result<Done> create_job(const Observation& seen, const std::string& name, Json manifest);
+  Result<Done> delete_job(const Observation& seen, const std::string& name, const std::string& uid);
   bool note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted);
   void tell(const Observation& seen, const Plan& plan) const;
+  void tell_verification(const Observation& seen, const Plan& plan) const;
   void log_plan(const Observation& seen, const Plan& plan);
   void forget_gone();
 
   Collaborators with_;
-  const std::string image_;
-  std::map<api::ObjectKey, std::string> planned_;  ///< What the log said last of those not ended.
+  const VerifyImages images_;
+  std::map<api::ObjectKey, std::string> planned_;  ///< What the log said last of those not settled.
   Refusals statuses_, jobs_;                       ///< Of both kinds of writes.
   std::map<api::ObjectKey, Rejection> rejected_;   ///< Whose Job cannot be made.
 };

@@ -7,6 +7,7 @@
 #include "api/describe.h"
 #include "operator/shared/agent_report.h"
 #include "operator/shared/turns.h"
+#include "operator/shared/verify_report.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
@@ -160,7 +161,7 @@ class SnapshotReconciler : public ::testing::Test {
       return std::nullopt;
     };
   }
-  void crash() { reconciler = std::make_unique<Reconciler>(with(), "op:1"); }
+  void crash() { reconciler = std::make_unique<Reconciler>(with(), VerifyImages{"op:1"}); }
   Reconciler::Collaborators with() { return {world, api, stores, secrets, clock, log}; }
 
   sim::Scheduler world{1};
@@ -170,7 +171,8 @@ class SnapshotReconciler : public ::testing::Test {
   testing::VirtualWallClock clock{world};
   Stores stores;
   Secrets secrets{world, api};
-  std::unique_ptr<Reconciler> reconciler = std::make_unique<Reconciler>(with(), "op:1");
+  std::unique_ptr<Reconciler> reconciler =
+      std::make_unique<Reconciler>(with(), VerifyImages{"op:1"});
   int pods_ = 0;
 };
 
@@ -517,7 +519,7 @@ TEST_F(SnapshotReconciler, AClusterThatWasMadeInTheSameMomentIsLookedFor) {
 }
 
 TEST_F(SnapshotReconciler, AnOperatorThatDoesNotKnowItsImageSaysSo) {
-  reconciler = std::make_unique<Reconciler>(with(), "");
+  reconciler = std::make_unique<Reconciler>(with(), VerifyImages{});
   put_snapshot();
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
   EXPECT_EQ(told(), "Failed False/OperatorImageNotConfigured");
@@ -591,6 +593,117 @@ TEST_F(SnapshotReconciler, OneThatIsBeingDeletedIsLeftAlone) {
   api.forget_requests();
   ASSERT_TRUE(pass());
   EXPECT_EQ(api.requests().size(), 0U);
+}
+
+/// Stored, and to be verified from then on.
+class SnapshotProof : public SnapshotReconciler {
+ protected:
+  void store() {
+    put_snapshot();
+    api.change(v1::EtcdSnapshot::resource, {"prod", "nightly"}, [](json::object& object) {
+      object["spec"].as_object()["verify"] = true;
+      object["status"] = {
+          {"phase", v1::kSnapshotComplete},
+          {"artifact", {{"uri", "s3://backups/nightly.db"}, {"etcdVersion", "3.6.16"}}}};
+    });
+    stores.snapshots.saw(now());
+  }
+  std::optional<kube::Job> proof() const { return there<kube::Job>("nightly-verify"); }
+  void end_proof(const char* type) {
+    if (const auto made = proof()) stores.jobs.saw(*made);
+    api.change(kube::Job::resource, {"prod", "nightly-verify"}, [&](json::object& object) {
+      object["status"] = {{"conditions", json::array{{{"type", type}, {"status", "True"}}}}};
+    });
+    if (const auto ended = proof()) stores.jobs.saw(*ended);
+  }
+  void put_proof_pod(const std::string& owner, int exit_code, const VerifyReport& report,
+                     bool watched) {
+    kube::Pod pod;
+    pod.metadata.name = "nightly-verify-x";
+    pod.metadata.ns = "prod";
+    pod.metadata.labels[v1::kSnapshotLabel] = "nightly";
+    pod.metadata.owner_references.push_back(
+        {"batch/v1", "Job", "nightly-verify", owner, true, true});
+    auto& agent = pod.status.container_statuses.emplace_back();
+    agent.name = v1::kVerifyContainer;
+    agent.state.terminated = {exit_code, "", to_text(report)};
+    kube::Pod made;
+    ASSERT_TRUE(
+        api::decode(api.put(kube::Pod::resource, api::encode(pod).as_object()), made, "it"));
+    if (watched) stores.agents.saw(made);
+  }
+  static VerifyReport good() {
+    VerifyReport out;
+    out.uri = "s3://backups/nightly.db";
+    out.checksum = kSum;
+    out.revision = 42;
+    out.hash_kv = 7;
+    out.hash_compared = true;
+    return out;
+  }
+  std::string verdict() const {
+    const auto snapshot = now();
+    const auto* c = runtime::find_condition(snapshot.status.conditions, v1::kVerified);
+    return c ? c->status + "/" + c->reason : "none";
+  }
+};
+
+TEST_F(SnapshotProof, IsWrittenDownBeforeItsJobIsMadeAndEndsByWhatItsAgentSaid) {
+  store();
+  api.before(fails(kube::Verb::Create, Code::Unavailable));
+  (void)pass();
+  EXPECT_EQ(now().status.verification->attempts, 1);
+  EXPECT_FALSE(proof());
+  api.before(nullptr);
+  crash();
+  ASSERT_TRUE(later());
+  ASSERT_TRUE(proof());
+  EXPECT_EQ(proof()->metadata.annotations.at(v1::kVerifyAnnotation), "once");
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(now().status.verification->job_uid, proof()->metadata.uid);
+  put_proof_pod(proof()->metadata.uid, 0, good(), false);
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(verdict(), "Unknown/Verifying");
+  end_proof("Complete");
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(verdict(), "True/Verified") << "its Pods are asked for";
+  EXPECT_EQ(now().status.phase, v1::kSnapshotComplete);
+  EXPECT_EQ(now().status.verification->hash_kv, 7);
+  api.forget_requests();
+  ASSERT_TRUE(later());
+  EXPECT_EQ(api.requests().size(), 0U) << "nothing is left to be done";
+}
+
+TEST_F(SnapshotProof, GoesOnWithoutTheClusterAndBelievesNoPodOfSomebodyElse) {
+  store();
+  stores.clusters.saw_deleted({"prod", "db"}, "c-1");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
+  ASSERT_TRUE(proof());
+  put_proof_pod("j-0", 0, good(), true);
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(verdict(), "Unknown/Verifying");
+  VerifyReport bad;
+  bad.reason = "SnapshotDiffers";
+  bad.message = "HashKV 8, and it was 7";
+  bad.for_good = true;
+  api.erase(kube::Pod::resource, {"prod", "nightly-verify-x"});
+  put_proof_pod(proof()->metadata.uid, 3, bad, false);
+  end_proof("Failed");
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(verdict(), "False/VerificationFailed");
+}
+
+TEST_F(SnapshotProof, AJobThatIsLostIsMadeAgain) {
+  store();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
+  ASSERT_TRUE(proof());
+  const kube::Job first = *proof();
+  stores.jobs.saw_deleted(first);
+  api.erase(kube::Job::resource, {"prod", "nightly-verify"});
+  ASSERT_TRUE(later());
+  ASSERT_TRUE(proof());
+  EXPECT_NE(proof()->metadata.uid, first.metadata.uid);
+  EXPECT_EQ(now().status.verification->attempts, 2);
 }
 
 }  // namespace

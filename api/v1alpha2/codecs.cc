@@ -1,0 +1,33 @@
+// The codecs of the kinds: made here, and nowhere else (api/codec.h).
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcddefrag.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/etcdsnapshotschedule.h"
+
+namespace etcdop::api {
+
+template struct Codec<v1alpha2::EtcdCluster>;
+template struct Codec<v1alpha2::EtcdDefrag>;
+template struct Codec<v1alpha2::EtcdMember>;
+template struct Codec<v1alpha2::EtcdSnapshot>;
+template struct Codec<v1alpha2::EtcdSnapshotSchedule>;
+
+}  // namespace etcdop::api
+
+#if defined(__GNUC__) && !defined(__clang__)
+// g++ 12 gives these symbols internal linkage, which nothing in the language explains (a smaller
+// file of the same shape has them weak, and so has clang); the concepts of api/field.h are not it.
+// The build that asks whether g++ takes this tree has its symbols made global here.
+#define ETCDOP_GLOBAL(kind)                                \
+  __asm__(".globl _ZN6etcdop3api5CodecINS0_8v1alpha2" kind \
+          "EE6encodeERKS3_\n"                              \
+          ".globl _ZN6etcdop3api5CodecINS0_8v1alpha2" kind \
+          "EE6decodeERKN5boost4json5valueERS3_\n"          \
+          ".globl _ZN6etcdop3api5CodecINS0_8v1alpha2" kind "EE6schemaEv\n")
+ETCDOP_GLOBAL("11EtcdCluster");
+ETCDOP_GLOBAL("10EtcdDefrag");
+ETCDOP_GLOBAL("10EtcdMember");
+ETCDOP_GLOBAL("12EtcdSnapshot");
+ETCDOP_GLOBAL("20EtcdSnapshotSchedule");
+#endif

@@ -1,0 +1,306 @@
+// EtcdSnapshotSchedule, snapshots of a cluster by the clock, and which of them are kept: the single
+// source of its CRD and codec.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/crd.h"
+#include "api/meta.h"
+#include "api/v1alpha2/common.h"
+#include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/names.h"
+
+namespace etcdop::api::v1alpha2 {
+
+/// On EtcdSnapshots: the EtcdSnapshotSchedule that made them.
+inline constexpr const char* kScheduleLabel = "etcd-operator.cozystack.io/schedule";
+/// On an EtcdSnapshot that has expired, written before anything of it is deleted: it goes, whatever
+/// is to be kept from then on.
+inline constexpr const char* kExpiredAnnotation = "etcd-operator.cozystack.io/expired";
+/// In the Pod of a Job that deletes a stored snapshot.
+inline constexpr const char* kDeleteContainer = "delete-agent";
+
+// Condition types, beside kReady.
+inline constexpr const char* kBackupStale = "BackupStale";
+inline constexpr const char* kBackupUnverified = "BackupUnverified";
+inline constexpr const char* kRetentionApplied = "RetentionApplied";
+// Reasons of kReady, beside kObjectRejected.
+inline constexpr const char* kScheduled = "Scheduled";
+inline constexpr const char* kSuspended = "Suspended";
+inline constexpr const char* kScheduleInvalid = "ScheduleInvalid";  ///< Also of the other types.
+inline constexpr const char* kSnapshotNameTaken = "SnapshotNameTaken";
+// Of kBackupStale.
+inline constexpr const char* kNoRecentSnapshot = "NoRecentSnapshot";
+inline constexpr const char* kSnapshotRecent = "SnapshotRecent";
+// Of kBackupUnverified, beside kVerificationFailed.
+inline constexpr const char* kVerificationOverdue = "VerificationOverdue";
+inline constexpr const char* kBackupVerified = "BackupVerified";
+// Of kRetentionApplied, beside kOperatorImageNotConfigured and kObjectRejected.
+inline constexpr const char* kExpiredDeleted = "ExpiredDeleted";
+inline constexpr const char* kRetentionFailed = "RetentionFailed";
+// What Events call what was done.
+inline constexpr const char* kSnapshotCreated = "SnapshotCreated";
+inline constexpr const char* kSnapshotReplaced = "SnapshotReplaced";
+inline constexpr const char* kSnapshotDeleted = "SnapshotDeleted";
+
+enum class ConcurrencyPolicy { Forbid, Allow, Replace };
+inline auto names(ConcurrencyPolicy) {
+  return std::array{std::pair{ConcurrencyPolicy::Forbid, "Forbid"},
+                    std::pair{ConcurrencyPolicy::Allow, "Allow"},
+                    std::pair{ConcurrencyPolicy::Replace, "Replace"}};
+}
+
+struct SnapshotRetention {
+  std::optional<std::int32_t> keep_last;
+  std::optional<std::string> keep_for;  ///< As Go writes it: "720h".
+  std::optional<std::int32_t> keep_daily, keep_weekly, keep_monthly;
+  bool operator==(const SnapshotRetention&) const = default;
+
+  template <class S = SnapshotRetention>
+  static auto describe() {
+    return object(
+        "Which stored snapshots of this schedule are kept: those that one of these wants, and "
+        "always the newest. Others are deleted, what is stored and then the EtcdSnapshot.",
+        std::tuple{
+            optional("keepLast", &S::keep_last, "So many of the newest.", {{"minimum", 1}}),
+            optional("keepFor", &S::keep_for,
+                     "All that are no older than this, as 36h or 720h; at least 1m.",
+                     {{"pattern", R"(^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$)"}, {"maxLength", 32}}),
+            optional("keepDaily", &S::keep_daily,
+                     "The newest of each of the last so many days that have one. Days, weeks and "
+                     "months are those of timeZone.",
+                     {{"minimum", 1}}),
+            optional("keepWeekly", &S::keep_weekly,
+                     "The newest of each of the last so many weeks, from Monday, that have one.",
+                     {{"minimum", 1}}),
+            optional("keepMonthly", &S::keep_monthly,
+                     "The newest of each of the last so many months that have one.",
+                     {{"minimum", 1}})},
+        {{"has(self.keepLast) || has(self.keepFor) || has(self.keepDaily) || "
+          "has(self.keepWeekly) || has(self.keepMonthly)",
+          "retention must say what is kept; without retention everything is"},
+         {"!has(self.keepFor) || duration(self.keepFor) >= duration('1m')",
+          "retention.keepFor must be at least 1m"}});
+  }
+};
+
+/// How often what is stored is proven.
+struct VerifySpec {
+  std::int32_t every = 1;
+  bool operator==(const VerifySpec&) const = default;
+
+  template <class S = VerifySpec>
+  static auto describe() {
+    return object(
+        "Whether what is stored is restored into a scratch volume, and compared with what the "
+        "cluster had.",
+        std::tuple{
+            defaulted("every", &S::every,
+                      "After so many stored snapshots the newest is verified, and all others "
+                      "that are kept are verified once more, one at a time.",
+                      {{"minimum", 1}, {"maximum", 1000}})});
+  }
+};
+
+struct SnapshotMetadata {
+  std::map<std::string, std::string> labels, annotations;
+  bool operator==(const SnapshotMetadata&) const = default;
+
+  template <class S = SnapshotMetadata>
+  static auto describe() {
+    return object(
+        "Labels and annotations of each EtcdSnapshot. They cannot override the operator's own.",
+        std::tuple{sparse("labels", &S::labels, "Labels to add."),
+                   sparse("annotations", &S::annotations, "Annotations to add.")});
+  }
+};
+
+struct SnapshotTemplate {
+  std::optional<SnapshotMetadata> metadata;
+  SnapshotLocation destination;
+  std::optional<AgentPodSpec> pod;
+  bool operator==(const SnapshotTemplate&) const = default;
+
+  template <class S = SnapshotTemplate>
+  static auto describe() {
+    return object(
+        "What each EtcdSnapshot is like.",
+        std::tuple{optional("metadata", &S::metadata, ""),
+                   required("destination", &S::destination, ""), optional("pod", &S::pod, "")});
+  }
+};
+
+struct EtcdSnapshotScheduleSpec {
+  LocalObjectReference cluster_ref;
+  std::string schedule, time_zone;
+  std::optional<std::int64_t> starting_deadline_seconds;
+  ConcurrencyPolicy concurrency_policy = ConcurrencyPolicy::Forbid;
+  bool suspend = false;
+  std::optional<SnapshotRetention> retention;
+  std::optional<VerifySpec> verify;
+  SnapshotTemplate snapshot;
+  bool operator==(const EtcdSnapshotScheduleSpec&) const = default;
+
+  template <class S = EtcdSnapshotScheduleSpec>
+  static auto describe() {
+    return object(
+        "The cluster, when snapshots of it are taken, and how long they are kept.",
+        std::tuple{
+            required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
+            required("schedule", &S::schedule,
+                     "Minute, hour, day of the month, month and day of the week, as a CronJob has "
+                     "them; or @hourly, @daily, @weekly, @monthly, @yearly.",
+                     {{"minLength", 1}, {"maxLength", 256}}),
+            sparse("timeZone", &S::time_zone,
+                   "Whose clocks are meant, as Europe/Berlin. UTC if absent.", {{"maxLength", 64}}),
+            optional("startingDeadlineSeconds", &S::starting_deadline_seconds,
+                     "A run that is later than this is not started any more. Absent: however late "
+                     "it is. Of several that were missed only the newest is started.",
+                     {{"minimum", 0}}),
+            defaulted("concurrencyPolicy", &S::concurrency_policy,
+                      "While a snapshot before has not ended: Forbid lets the next one wait for "
+                      "its end, Allow takes both, Replace deletes the one before."),
+            defaulted("suspend", &S::suspend,
+                      "Whether nothing is started, nor deleted. What is under way goes on."),
+            optional("retention", &S::retention, ""), optional("verify", &S::verify, ""),
+            required("template", &S::snapshot, "")},
+        {{"has(self.clusterRef.name) && size(self.clusterRef.name) > 0",
+          "clusterRef.name must name the EtcdCluster"}});
+  }
+};
+
+/// The newest snapshot that was stored.
+struct SnapshotSuccess {
+  std::string time;  ///< RFC 3339, when it was known to be stored.
+  std::string snapshot, uri;
+  std::optional<std::int64_t> revision;
+  bool operator==(const SnapshotSuccess&) const = default;
+
+  template <class S = SnapshotSuccess>
+  static auto describe() {
+    return object("The newest snapshot that is stored.",
+                  std::tuple{required("time", &S::time, "When it was.", {{"format", "date-time"}}),
+                             required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
+                             sparse("uri", &S::uri, "Where it is."),
+                             optional("revision", &S::revision,
+                                      "etcd's newest revision shortly before it was taken.")});
+  }
+};
+
+/// The newest that has failed.
+struct SnapshotFailure {
+  std::string snapshot, reason, message;
+  bool operator==(const SnapshotFailure&) const = default;
+
+  template <class S = SnapshotFailure>
+  static auto describe() {
+    return object("The newest snapshot that has failed.",
+                  std::tuple{required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
+                             sparse("reason", &S::reason, "Why, in one word."),
+                             sparse("message", &S::message, "Why, in a sentence.")});
+  }
+};
+
+/// The newest verification that went well.
+struct VerificationSuccess {
+  std::string time;  ///< RFC 3339, when it ended.
+  std::string snapshot;
+  std::optional<std::int64_t> revision, hash_kv, keys, duration_seconds;
+  bool operator==(const VerificationSuccess&) const = default;
+
+  template <class S = VerificationSuccess>
+  static auto describe() {
+    return object(
+        "The newest verification that found all as it was in the cluster.",
+        std::tuple{required("time", &S::time, "When it ended.", {{"format", "date-time"}}),
+                   required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
+                   optional("revision", &S::revision, "The revision that was compared."),
+                   optional("hashKV", &S::hash_kv, "etcd's HashKV at that revision."),
+                   optional("keys", &S::keys, "Number of keys at that revision."),
+                   optional("durationSeconds", &S::duration_seconds, "How long restoring took.")});
+  }
+};
+
+struct EtcdSnapshotScheduleStatus {
+  std::optional<std::string> last_schedule_time, next_schedule_time;  ///< RFC 3339, as planned.
+  std::optional<SnapshotSuccess> last_success;
+  std::optional<SnapshotFailure> last_failure;
+  std::int32_t failures_in_a_row = 0;
+  std::optional<VerificationSuccess> last_verified;
+  std::string verify_round;  ///< EtcdSnapshot with which the newest round began; empty: none has.
+  std::int32_t stored_since_round = 0;
+  std::vector<std::string> active;
+  std::vector<Condition> conditions;
+  bool operator==(const EtcdSnapshotScheduleStatus&) const = default;
+
+  template <class S = EtcdSnapshotScheduleStatus>
+  static auto describe() {
+    return object(
+        "What became of its runs.",
+        std::tuple{optional("lastScheduleTime", &S::last_schedule_time,
+                            "The time for which the newest run that was started was planned.",
+                            {{"format", "date-time"}}),
+                   optional("nextScheduleTime", &S::next_schedule_time,
+                            "The time of the next run; absent while suspended.",
+                            {{"format", "date-time"}}),
+                   optional("lastSuccess", &S::last_success, ""),
+                   optional("lastFailure", &S::last_failure, ""),
+                   sparse("failuresInARow", &S::failures_in_a_row,
+                          "Snapshots that have failed since the last that was stored."),
+                   optional("lastVerified", &S::last_verified, ""),
+                   sparse("verifyRound", &S::verify_round,
+                          "EtcdSnapshot with which the newest round of verifications began: it and "
+                          "all that are kept are verified in it."),
+                   sparse("storedSinceRound", &S::stored_since_round,
+                          "Snapshots that were stored since then."),
+                   sparse("active", &S::active, "EtcdSnapshots that have not ended.",
+                          {{"x-kubernetes-list-type", "atomic"}}),
+                   sparse("conditions", &S::conditions, "")});
+  }
+};
+
+struct EtcdSnapshotSchedule {
+  static constexpr Resource resource{kGroup, kVersion, "etcdsnapshotschedules",
+                                     "EtcdSnapshotSchedule"};
+  static constexpr std::array columns{
+      Column{"Cluster", "string", ".spec.clusterRef.name"},
+      Column{"Schedule", "string", ".spec.schedule"},
+      Column{"Suspended", "boolean", ".spec.suspend"},
+      Column{"Last Success", "date", ".status.lastSuccess.time"},
+      // Not a date: kubectl shows those as ages, and nothing of one that is to come.
+      Column{"Next", "string", ".status.nextScheduleTime"},
+      Column{"Stale", "string", ".status.conditions[?(@.type==\"BackupStale\")].status"},
+      Column{"Unverified", "string", ".status.conditions[?(@.type==\"BackupUnverified\")].status"},
+      Column{"Last Verified", "date", ".status.lastVerified.time", 1},
+      Column{"Age", "date", ".metadata.creationTimestamp"},
+      Column{"Reason", "string", ".status.conditions[?(@.type==\"Ready\")].reason", 1},
+  };
+
+  ObjectMeta metadata;
+  EtcdSnapshotScheduleSpec spec;
+  EtcdSnapshotScheduleStatus status;
+  bool operator==(const EtcdSnapshotSchedule&) const = default;
+
+  template <class S = EtcdSnapshotSchedule>
+  static auto describe() {
+    return object(
+        "Snapshots of an etcd cluster by the clock. What is stored stays when this object is "
+        "deleted; its EtcdSnapshots go with it.",
+        std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
+                   sparse("status", &S::status, "")},
+        {{"size(self.metadata.name) <= 41",
+          "metadata.name must have at most 41 characters: its EtcdSnapshots are called "
+          "<name>-<yyyymmddhhmm>, and may have at most 54"}});
+  }
+};
+
+}  // namespace etcdop::api::v1alpha2
+
+namespace etcdop::api {
+extern template struct Codec<v1alpha2::EtcdSnapshotSchedule>;
+}  // namespace etcdop::api

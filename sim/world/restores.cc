@@ -1,0 +1,97 @@
+#include "sim/world/restores.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kube/core_types.h"
+#include "sim/etcd/data_dir.h"
+#include "sim/world/agent.h"
+
+namespace etcdop::sim {
+
+namespace v1 = api::v1alpha2;
+
+namespace {
+constexpr std::int64_t kBump = 1'000'000'000;  // Where the spec does not say.
+const std::string kToTheEnd(1, '\0');
+}  // namespace
+
+RestoreChecker::RestoreChecker(ApiServer& server, ObjectStore& store, const EtcdNet& net,
+                               const Nodes& nodes, const SnapshotChecker& snapshots,
+                               Checker& checker)
+    : server_(server),
+      store_(store),
+      net_(net),
+      nodes_(nodes),
+      snapshots_(snapshots),
+      checker_(checker) {
+  server_.on_change([this](const api::Resource& r, const ApiServer::Object&,
+                           const ApiServer::Object& after) {
+    v1::EtcdCluster cluster;
+    if (!(r == v1::EtcdCluster::resource) || !after || !api::decode(*after, cluster, "EtcdCluster"))
+      return;
+    if (!cluster.status.cluster_token.empty())
+      asked_.try_emplace(cluster.status.cluster_token,
+                         cluster.spec.bootstrap.value_or(v1::BootstrapSpec{}));
+  });
+}
+
+void RestoreChecker::look() {
+  for (; births_ < net_.births().size(); ++births_) check_birth(net_.births()[births_]);
+  for (const auto& claim : server_.look_all(kube::PersistentVolumeClaim::resource))
+    if (const auto dir = nodes_.data_of(std::string(claim->at("metadata").at("uid").as_string())))
+      check_keys(*dir);
+}
+
+void RestoreChecker::check_birth(const EtcdNet::Birth& birth) {
+  const auto asked = asked_.find(birth.token);
+  const bool wanted = asked != asked_.end() && asked->second.restore;
+  if (wanted != (birth.from != nullptr))
+    return checker_.violated("restore", birth.name + (wanted ? " is born empty, and was to be "
+                                                               "restored"
+                                                             : " is restored, and nobody asked"));
+  if (!wanted) return;
+  const std::string wrong = wrong_start(*birth.from, *asked->second.restore);
+  if (!wrong.empty()) checker_.violated("restore", birth.name + " begins with " + wrong);
+}
+
+/// Empty: nothing. A snapshot that is not finished may be stored once more, so what counts is what
+/// was ever there.
+std::string RestoreChecker::wrong_start(const Restored& made, const v1::RestoreSpec& wanted) {
+  const std::string& key = wanted.source.s3->key;
+  if (snapshots_.was_touched(key)) return "";  // By people, perhaps since.
+  const std::int64_t bump = wanted.bump_revision.value_or(kBump);
+  std::string revisions;
+  for (const std::string& bytes : store_.ever(kBucket, key)) {
+    auto image = image_of(bytes);
+    if (!image) continue;
+    // From its revision on, though etcdutl counts from the newest key.
+    Store& store = image->store;
+    if (bump > 0)
+      store.bump(bump + std::max<std::int64_t>(0, store.revision() - store.newest_key()));
+    if (*image == made.image) return "";
+    revisions += " " + std::to_string(image->store.revision());
+  }
+  if (revisions.empty()) return "what was never in " + key;
+  return "revision " + std::to_string(made.image.store.revision()) + " and what " + key +
+         " never had; it had" + revisions;
+}
+
+/// Who was restored keeps all that it began with, as clients write keys of their own cluster only.
+void RestoreChecker::check_keys(const DataDir& dir) {
+  if (!dir.restored || dir.applied.index == 0) return;
+  const Store& first = dir.restored->image.store;
+  const Store& now = dir.applied.store;
+  const std::string own = to_hex(dir.owner->cluster) + "/";
+  if (now.revision() < first.revision() || now.compacted() < first.compacted())
+    checker_.violated(
+        "restore", dir.restored->name + " goes back to revision " + std::to_string(now.revision()));
+  for (const Store::Found& one : first.range(kToTheEnd, kToTheEnd, 0)) {
+    if (one.key.starts_with(own)) continue;
+    const auto found = now.range(one.key, "", 0);
+    if (found.empty() || found[0].version->value != one.version->value)
+      checker_.violated("restore", dir.restored->name + " has lost " + one.key);
+  }
+}
+
+}  // namespace etcdop::sim

@@ -1,0 +1,44 @@
+// What must hold of clusters that begin with a snapshot: asked of volumes, of the store and of
+// etcd's births.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "sim/api/server.h"
+#include "sim/etcd/net.h"
+#include "sim/store/object_store.h"
+#include "sim/world/checker.h"
+#include "sim/world/nodes.h"
+#include "sim/world/snapshots.h"
+
+namespace etcdop::sim {
+
+/// One that is to be restored is never born empty, nor another one with a snapshot. It begins with
+/// exactly what the object holds that it names, and with the revision that its spec asks for: no
+/// client of it is ever told of an older one, or misses a key of the snapshot.
+class RestoreChecker {
+ public:
+  /// All outlive this.
+  RestoreChecker(ApiServer&, ObjectStore&, const EtcdNet&, const Nodes&, const SnapshotChecker&,
+                 Checker&);
+  /// Each second or so.
+  void look();
+
+ private:
+  void check_birth(const EtcdNet::Birth&);
+  std::string wrong_start(const Restored&, const api::v1alpha2::RestoreSpec&);
+  void check_keys(const DataDir&);
+
+  ApiServer& server_;
+  ObjectStore& store_;
+  const EtcdNet& net_;
+  const Nodes& nodes_;
+  const SnapshotChecker& snapshots_;
+  Checker& checker_;
+  std::size_t births_ = 0;
+  std::map<std::string, api::v1alpha2::BootstrapSpec> asked_;  // By token.
+};
+
+}  // namespace etcdop::sim

@@ -1,0 +1,141 @@
+#include "operator/member/restoring.h"
+
+#include "api/v1alpha2/names.h"
+#include "operator/member/plan.h"
+#include "operator/shared/etcd_pod.h"
+#include "operator/shared/member_endpoint.h"
+#include "operator/shared/restore_report.h"
+#include "operator/shared/snapshot_env.h"
+
+namespace etcdop::member {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+constexpr const char* kToolsFolder = "/tools";
+constexpr const char* kSourceFolder = "/restore/src";
+constexpr std::int64_t kBumpRevision = 1'000'000'000;  // As the schema says of an absent one.
+
+json::object mount(const char* volume, const char* folder, bool read_only) {
+  json::object out{{"name", volume}, {"mountPath", folder}};
+  if (read_only) out["readOnly"] = true;
+  return out;
+}
+
+/// What a crash leaves are its last lines.
+json::object container(const char* name, std::string image, json::array command, json::array env,
+                       json::array mounts, Json resources) {
+  return {{"name", name},
+          {"image", std::move(image)},
+          {"command", std::move(command)},
+          {"env", std::move(env)},
+          {"terminationMessagePolicy", "FallbackToLogsOnError"},
+          {"resources", std::move(resources)},
+          {"securityContext",
+           {{"allowPrivilegeEscalation", false},
+            {"readOnlyRootFilesystem", true},
+            {"capabilities", {{"drop", json::array{"ALL"}}}}}},
+          {"volumeMounts", std::move(mounts)}};
+}
+
+/// etcd's own, if it has some: a quota may ask for limits, and etcdutl needs what etcd needs.
+Json resources(const v1::EtcdMember& member) {
+  const auto& own = member.spec.resources;
+  if (own && own->is_object() && !own->as_object().empty()) return *own;
+  return json::object{{"requests", {{"cpu", "50m"}, {"memory", "64Mi"}}}};
+}
+
+/// The contract's, then ours.
+json::array environment(const v1::EtcdMember& member, bool with_auth) {
+  const v1::RestoreSpec& restore = *member.spec.restore;
+  json::array out{variable("ETCD_DATA_DIR", data_dir_of(member)),
+                  variable("ETCD_MEMBER_NAME", member.metadata.name),
+                  variable("ETCD_INITIAL_CLUSTER", member.spec.initial_cluster),
+                  variable("ETCD_INITIAL_CLUSTER_TOKEN", member.spec.cluster_token),
+                  variable("ETCD_PEER_URLS", peer_url_of(member))};
+  add_location(out, restore.source, kSourceFolder);
+  out.push_back(variable("RESTORE_ETCD_VERSION", member.spec.version));
+  out.push_back(variable("RESTORE_AUTH", with_auth ? "true" : "false"));
+  out.push_back(variable("RESTORE_BUMP_REVISION",
+                         std::to_string(restore.bump_revision.value_or(kBumpRevision))));
+  return out;
+}
+
+/// How it ended last, if that was not well; null: it has not, or it was.
+const kube::ContainerTerminated* last_failure(const kube::ContainerStatus* container) {
+  if (!container) return nullptr;
+  const auto& now = container->state.terminated;
+  const auto& ended = now ? now : container->last_state.terminated;
+  return ended && ended->exit_code != 0 ? &*ended : nullptr;
+}
+
+/// Of one that did not say why.
+std::string unexplained(const kube::Pod& pod, const char* container,
+                        const kube::ContainerTerminated& end) {
+  return std::string("the container ") + container + " ended with exit code " +
+         std::to_string(end.exit_code) + (end.reason.empty() ? "" : " (" + end.reason + ")") +
+         ": see kubectl logs " + pod.metadata.name + " -c " + container + "; it is tried again";
+}
+
+}  // namespace
+
+void add_restore(json::object& pod_spec, const v1::EtcdMember& member, const Images& images,
+                 bool with_auth) {
+  json::array mounts{mount(v1::kDataVolume, kVolumeRoot, false),
+                     mount(kRestoreToolsVolume, kToolsFolder, true)};
+  json::array& volumes = pod_spec["volumes"].as_array();
+  volumes.push_back(json::object{{"name", kRestoreToolsVolume}, {"emptyDir", json::object{}}});
+  if (const auto& pvc = member.spec.restore->source.pvc) {
+    volumes.push_back(json::object{
+        {"name", kRestoreSourceVolume},
+        {"persistentVolumeClaim", {{"claimName", pvc->claim_name}, {"readOnly", true}}}});
+    mounts.push_back(mount(kRestoreSourceVolume, kSourceFolder, true));
+  }
+  if (const auto authority = authority_secret_of(member.spec.restore->source); !authority.empty()) {
+    volumes.push_back(json::object{
+        {"name", kRestoreAuthorityVolume},
+        {"secret",
+         {{"secretName", authority},
+          {"items", json::array{{{"key", kStoreAuthorityKey}, {"path", kStoreAuthorityKey}}}}}}});
+    mounts.push_back(mount(kRestoreAuthorityVolume, kStoreAuthorityFolder, true));
+  }
+  if (const auto keys = keys_secret_of(member.spec.restore->source); !keys.empty()) {
+    volumes.push_back(
+        json::object{{"name", kRestoreKeysVolume}, {"secret", {{"secretName", keys}}}});
+    mounts.push_back(mount(kRestoreKeysVolume, kSnapshotKeysFolder, true));
+  }
+  // The image of etcd has etcdutl, and nothing to speak to an object store with.
+  pod_spec["initContainers"] = json::array{
+      container(v1::kInstallToolsContainer, images.operator_image, {"/manager", "install-tools"},
+                {variable("TOOLS_DEST_DIR", kToolsFolder)},
+                {mount(kRestoreToolsVolume, kToolsFolder, false)}, resources(member)),
+      container(v1::kRestoreContainer, images.etcd_repository + ":v" + member.spec.version,
+                {std::string(kToolsFolder) + "/manager", "restore-agent"},
+                environment(member, with_auth), std::move(mounts), resources(member))};
+}
+
+std::string restore_trouble(const Observation& seen) {
+  if (!seen.member.spec.restore || !founds(seen)) return "";
+  if (!seen.has_image)
+    return "the operator was started without --operator-image, which restores the snapshot; no "
+           "Pod is made without it";
+  if (seen.credentials_fault.empty()) return "";
+  return "SourceCredentialsMissing: " + seen.credentials_fault +
+         "; no Pod is made before that is there";
+}
+
+std::string restore_failure(const kube::Pod& pod) {
+  if (!has_to_restore(pod)) return "";
+  if (const auto* end = last_failure(pod.init_container(v1::kInstallToolsContainer)))
+    return unexplained(pod, v1::kInstallToolsContainer, *end);
+  const auto* const end = last_failure(pod.init_container(v1::kRestoreContainer));
+  if (!end) return "";
+  auto report = to_restore_report(end->message);
+  if (!report || !report->failed()) return unexplained(pod, v1::kRestoreContainer, *end);
+  return report->reason + ": " + report->message +
+         (report->for_good ? "; somebody has to mend that, and it is tried again every few "
+                             "minutes; or delete the EtcdCluster and create it anew"
+                           : "; it is tried again");
+}
+
+}  // namespace etcdop::member

@@ -1,0 +1,118 @@
+#include "operator/snapshot/verify_job.h"
+
+#include <optional>
+#include <utility>
+
+#include "api/v1alpha2/names.h"
+#include "operator/shared/agent_pod.h"
+#include "operator/shared/metadata.h"
+#include "operator/shared/snapshot_env.h"
+#include "operator/shared/stored_location.h"
+
+namespace etcdop::snapshot {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+// The agent gives itself 30 minutes; what Kubernetes needs before and after is not its.
+constexpr int kRetries = 1, kSecondsMax = 2400, kSecondsKept = 600;
+constexpr const char* kToolsFolder = "/tools";
+constexpr const char* kScratchFolder = "/scratch";
+constexpr const char* kComponent = "verification";
+
+/// What the cluster had when the snapshot was taken, as far as that is known.
+void add_expected(json::array& env, const v1::EtcdSnapshot& of) {
+  const v1::SnapshotArtifact& artifact = *of.status.artifact;
+  const auto add = [&env](const char* name, const std::optional<std::int64_t>& value) {
+    if (value) env.push_back(variable(name, std::to_string(*value)));
+  };
+  env.push_back(variable("VERIFY_UID", of.metadata.uid));
+  if (!artifact.checksum.empty()) env.push_back(variable("VERIFY_CHECKSUM", artifact.checksum));
+  add("VERIFY_REVISION", artifact.revision);
+  add("VERIFY_COMPACT_REVISION", artifact.compact_revision);
+  add("VERIFY_HASH_KV", artifact.hash_kv);
+  add("VERIFY_KEYS", artifact.keys);
+  if (!artifact.digest.empty()) env.push_back(variable("VERIFY_DIGEST", artifact.digest));
+}
+
+/// The image of etcd has etcd and etcdutl, and nothing to speak to an object store with.
+json::object pod_spec(const Observation& seen, const VerifyImages& images) {
+  AgentMounts tools, mounted;
+  tools.add("tools", "emptyDir", {}, kToolsFolder, false);
+  mounted.add("tools", "emptyDir", {}, kToolsFolder, true);
+  mounted.add("scratch", "emptyDir", {}, kScratchFolder, false);
+  const v1::SnapshotLocation from = stored_location(seen.snapshot);
+  json::array env;
+  add_location(env, from, kStoredFolder);
+  add_store_secrets(mounted, from);
+  if (from.pvc)
+    mounted.add("snapshot-data", "persistentVolumeClaim",
+                {{"claimName", from.pvc->claim_name}, {"readOnly", true}}, kStoredFolder, true);
+  env.push_back(variable("VERIFY_SCRATCH_DIR", kScratchFolder));
+  env.push_back(variable("RESTORE_ETCD_VERSION", verify_version(seen)));
+  add_expected(env, seen.snapshot);
+  json::object agent = agent_container(v1::kVerifyContainer, "verify-agent",
+                                       images.etcd_repository + ":v" + verify_version(seen),
+                                       std::move(env), std::move(mounted.mounts));
+  agent["command"] = json::array{std::string(kToolsFolder) + "/manager", "verify-agent"};
+  // It runs an etcd with all that is in the snapshot: how much that needs is not known.
+  agent["resources"].as_object().erase("limits");
+  json::object install =
+      agent_container(v1::kInstallToolsContainer, "install-tools", images.own,
+                      {variable("TOOLS_DEST_DIR", kToolsFolder)}, std::move(tools.mounts));
+  json::object out = agent_pod(std::move(agent), std::move(mounted.volumes), seen.cluster);
+  out["initContainers"] = json::array{std::move(install)};
+  place_agents(out, seen.snapshot.spec.pod, from);
+  return out;
+}
+
+json::object metadata(const Observation& seen, std::int32_t attempt) {
+  const api::ObjectMeta& of = seen.snapshot.metadata;
+  json::object owner{{"apiVersion", api::api_version(v1::EtcdSnapshot::resource)},
+                     {"kind", v1::EtcdSnapshot::resource.kind},
+                     {"name", of.name},
+                     {"uid", of.uid},
+                     {"controller", true},
+                     {"blockOwnerDeletion", true}};
+  json::object out{{"name", verify_job_name(of.name)}, {"namespace", of.ns}};
+  json::object& labels = out["labels"].emplace_object();
+  labels[v1::kClusterLabel] = seen.snapshot.spec.cluster_ref.name;
+  labels[v1::kSnapshotLabel] = of.name;
+  labels[v1::kAppComponentLabel] = kComponent;
+  json::object& annotations = out["annotations"].emplace_object();
+  annotations[v1::kAttemptAnnotation] = std::to_string(attempt);
+  if (const auto& now = seen.snapshot.status.verification)
+    annotations[v1::kVerifyAnnotation] = now->request;
+  out["ownerReferences"] = json::array({std::move(owner)});
+  return out;
+}
+
+}  // namespace
+
+std::string verify_job_name(const std::string& snapshot) { return snapshot + "-verify"; }
+
+std::string verify_version(const Observation& seen) {
+  if (seen.cluster && !seen.cluster->spec.version.empty()) return seen.cluster->spec.version;
+  return seen.snapshot.status.artifact ? seen.snapshot.status.artifact->etcd_version : "";
+}
+
+Json verify_job(const Observation& seen, std::int32_t attempt, const VerifyImages& images) {
+  json::object made = metadata(seen, attempt), pod_metadata;
+  json::object& labels = pod_metadata["labels"].emplace_object();
+  labels[v1::kSnapshotLabel] = seen.snapshot.metadata.name;
+  labels[v1::kAppComponentLabel] = kComponent;
+  if (seen.cluster) {
+    add_metadata(made, seen.cluster->spec.additional_metadata);
+    add_metadata(pod_metadata, seen.cluster->spec.additional_metadata);
+  }
+  return json::object{
+      {"metadata", std::move(made)},
+      {"spec",
+       {{"backoffLimit", kRetries},
+        {"ttlSecondsAfterFinished", kSecondsKept},
+        {"activeDeadlineSeconds", kSecondsMax},
+        {"podFailurePolicy", agent_failure_policy(v1::kVerifyContainer)},
+        {"template", {{"metadata", std::move(pod_metadata)}, {"spec", pod_spec(seen, images)}}}}}};
+}
+
+}  // namespace etcdop::snapshot

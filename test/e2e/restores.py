@@ -1,0 +1,155 @@
+"""Clusters that start from a stored snapshot, on real nodes: of the same version of etcd and of the next one, from a store and from
+a volume, with TLS and passwords; their keys are those of the cluster that was. What is damaged is refused. Needs what snapshots.py
+needs."""
+import base64
+import json
+import os
+import time
+
+import faults
+import secure
+import snapshots
+import stores
+from world import GROUP, Cluster, Failed, condition, get, kubectl, until
+
+BOUND = 180
+BUMP = 1_000_000_000  # What spec.bootstrap.restore.bumpRevision is where nobody says it.
+MEGABYTES = 4
+
+
+class Restored(secure.OwnSecrets):
+    """Its first member starts from what is stored at `source`."""
+
+    def __init__(self, version, namespace, source, replicas=3):
+        super().__init__(version)
+        self.namespace = namespace
+        self.spec.update({"replicas": replicas, "bootstrap": {"restore": {"source": source}}})
+
+    def begin(self):
+        if not get("namespaces", "", self.namespace):
+            self.create_namespace()
+            self.make_secrets()
+        start = time.monotonic()
+        self.create()
+        self.wait_settled(self.spec["replicas"], BOUND)
+        until(BOUND, f"{self.namespace} asks for passwords", lambda: self.object()["status"].get("authEnabled"))
+        self.refresh()
+        print(f"  etcd {self.version} in {self.namespace}: {self.spec['replicas']} ready after {time.monotonic() - start:.1f} s",
+              flush=True)
+
+    def make_secrets(self):
+        kubectl("create", "secret", "generic", "root", "-n", self.namespace, "--type=kubernetes.io/basic-auth",
+                "--from-literal=username=root", f"--from-literal=password={secure.PASSWORD}")
+        snapshots.store_secret(self.namespace)
+        self.prepare()
+
+
+def everything(cluster):
+    """The newest revision, and (create revision, mod revision, version, value) of each key."""
+    told = json.loads(cluster.etcdctl("get", "", "--prefix", "-w", "json", timeout=60))
+    return told["header"]["revision"], {
+        base64.b64decode(kv["key"]).decode(): (kv["create_revision"], kv["mod_revision"], kv["version"], kv["value"])
+        for kv in told["kvs"]}
+
+
+def check_keys(restored, before, artifact):
+    """Of a cluster that nobody has written to: its keys are those that the old one had at the revision of the snapshot, which is
+    told apart by the bump. The clients of `before` only add keys, so what it had then is what is no newer."""
+    revision, keys = everything(restored)
+    taken = revision - BUMP
+    if not artifact["revision"] <= taken < artifact["revision"] + 100_000:
+        raise Failed(f"the restored cluster is at revision {revision}, the snapshot at {artifact['revision']} or a little later")
+    wanted = {key: kv for key, kv in before.items() if kv[1] <= taken}
+    if keys != wanted:
+        raise Failed(f"{len(keys)} keys were restored, {len(wanted)} were stored; "
+                     f"different: {sorted(k for k in keys.keys() | wanted if keys.get(k) != wanted.get(k))[:5]}")
+    try:
+        restored.etcdctl("get", "x", f"--rev={taken}")
+        raise Failed(f"revision {taken} is not compacted: clients of the old cluster would go on as if nothing had happened")
+    except Failed as e:
+        if "compacted" not in str(e):
+            raise
+    print(f"  {len(keys)} keys at revision {taken}, which is {revision} now", flush=True)
+    return keys
+
+
+def story(cluster):
+    """What the restore told on the first member's Pod, which was made anew since: from the Events."""
+    events = [e for e in get("events.events.k8s.io", cluster.namespace)
+              if e.get("regarding", {}).get("kind") == "EtcdCluster" and e.get("reason") in ("Restoring", "RestoreFailed")]
+    return [f"{e['reason']}: {e['note']}" for e in events]
+
+
+def s3(store, key):
+    return {"s3": {"endpoint": store.url(), "bucket": snapshots.BUCKET, "key": key, "region": "us-east-1", "forcePathStyle": True,
+                   "credentialsSecretRef": {"name": "store"}}}
+
+
+def refusal(cluster, reason):
+    def told():
+        found = condition(cluster.object(), "Progressing")
+        return found["message"] if found.get("reason") == "RestoreFailed" and reason in found["message"] else None
+    print(f"  refused: {until(BOUND, f'the cluster says {reason}', told)}", flush=True)
+
+
+def refused(store, path):
+    """Passwords are asked for in it and the spec has none; and a byte in its middle is another one, which shows where no manifest
+    tells the rest. Nothing is in the data directory."""
+    with open(path, "r+b") as f:  # The store keeps the object's tag beside the file.
+        f.seek(os.path.getsize(path) // 2)
+        byte = f.read(1)[0]
+        f.seek(-1, os.SEEK_CUR)
+        f.write(bytes([byte ^ 1]))
+    cluster = Cluster("db", "restores-refused", "3.7.3", replicas=1,
+                      spec={"bootstrap": {"restore": {"source": s3(store, "db/to-store.db")}}})
+    cluster.create_namespace()
+    snapshots.store_secret(cluster.namespace)
+    cluster.create()
+    refusal(cluster, "SnapshotNeedsAuth")
+    os.remove(f"{path}.json")
+    refusal(cluster, "SnapshotBroken")
+    member = cluster.members()[0]["metadata"]["name"]
+    log = kubectl("logs", member, "-c", "restore", "-n", cluster.namespace)
+    if "SnapshotBroken" not in log:
+        raise Failed(f"kubectl logs {member} -c restore has {log}")
+    volume = faults.folder_of(get("persistentvolumeclaims", cluster.namespace, f"data-{member}"))
+    # A further attempt may be reading it.
+    until(BOUND, "nothing is in the data directory", lambda: not os.listdir(volume))
+    cluster.delete()
+
+
+def restores(versions):
+    """First version -> the same, and the next; and that one -> the one after it."""
+    first, second, third = versions
+    store = stores.Gateway(os.environ["API_IP"]).start()
+    try:
+        old = secure.OwnSecrets(first)
+        old.namespace = "restores"
+        bucket = store.bucket(snapshots.BUCKET)
+        old.begin()
+        snapshots.claimed(old)
+        stores.fill(old, MEGABYTES)
+        done = snapshots.while_written(old, store)
+        _, before = everything(old)
+        same = Restored(first, "restores-same", s3(store, "db/to-store.db"))
+        same.begin()
+        check_keys(same, before, done["to-store"]["status"]["artifact"])
+        same.delete()
+        # The worst night: the cluster is gone. One of its name takes its place, with the next version, from the volume.
+        kubectl("delete", f"etcdclusters.{GROUP}", old.name, "-n", old.namespace, "--wait=false")
+        until(BOUND, "nothing is left of the old cluster", lambda: not (old.members() or old.pods() or old.volumes()))
+        anew = Restored(second, old.namespace, {"pvc": {"claimName": snapshots.CLAIM, "subPath": "daily/to-volume.db"}})
+        anew.begin()
+        keys = check_keys(anew, before, done["to-volume"]["status"]["artifact"])
+        snapshots.make(anew, "again", s3(store, "second"))
+        artifact = snapshots.complete(anew, "again")["status"]["artifact"]
+        last = Restored(third, "restores-next", s3(store, "second/again.db"), replicas=1)
+        last.begin()
+        check_keys(last, keys, artifact)
+        for told in story(last):
+            print(f"  {told}", flush=True)
+        last.delete()
+        refused(store, f"{bucket}/db/to-store.db")
+        anew.delete()  # And the namespace with it: the claim is in use as long as the snapshot's Job is there.
+    finally:
+        store.end()
