@@ -232,7 +232,7 @@ struct RestoreSpec {
                      "before that count as compacted, so that clients that watched the old cluster "
                      "read anew and never see a revision twice. More than the old cluster wrote "
                      "since the snapshot. 0: the revision stays as it is in the snapshot.",
-                     {{"minimum", 0}, {"maximum", 999999999999999999}})},
+                     {{"minimum", 0}, {"maximum", 1000000000000000000}})},
         {{"!has(self.source.s3) || (has(self.source.s3.key) && size(self.source.s3.key) > 0)",
           "restore.source.s3.key must be set: it names the object to restore"},
          {"!has(self.source.pvc) || (has(self.source.pvc.subPath) && "

@@ -330,10 +330,12 @@ void World::snapshot_faults() {
       return;
     }
     const auto key = any_cluster();
-    if (key && dice_.one_in(4) && !any_of(v1::EtcdSnapshotSchedule::resource))
-      back_up(*key, "minutely", 1 + static_cast<int>(dice_.below(3)),
-              static_cast<int>(dice_.below(3)));
-    else if (key) snapshot(*key, "snapshot-" + std::to_string(++values_));
+    if (key && dice_.one_in(4) && !any_of(v1::EtcdSnapshotSchedule::resource)) {
+      // One after the other: in one list of arguments each compiler would throw in its own order.
+      const int keep = 1 + static_cast<int>(dice_.below(3));
+      const int verify_every = static_cast<int>(dice_.below(3));
+      back_up(*key, "minutely", keep, verify_every);
+    } else if (key) snapshot(*key, "snapshot-" + std::to_string(++values_));
   });
   every(Fault::UserRestores, 5s, 60s, [this] { restore_some_snapshot(); });
   every(Fault::UserJobs, 5s, 60s, [this] {

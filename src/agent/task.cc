@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kHostsMax = 16, kNameBytesMax = 240, kUidBytesMax = 64, kPathBytesMax = 900;
 
 /// Of 64 bits it leaves room for the revisions themselves.
-constexpr std::int64_t kBumpRevisionMax = 999'999'999'999'999'999;
+constexpr std::int64_t kBumpRevisionMax = 1'000'000'000'000'000'000;
 
 Error invalid(const std::string& variable, const std::string& what) {
   return {Code::Invalid, variable + ": " + what};
@@ -314,7 +314,7 @@ Result<Done> add_rules(const Variables& variables, RestoreTask& task) {
   auto bump = to_number(variables, "RESTORE_BUMP_REVISION");
   if (bump && *bump) task.bump_revision = **bump;
   if (!bump || task.bump_revision < 0 || task.bump_revision > kBumpRevisionMax)
-    return invalid("RESTORE_BUMP_REVISION", "must be a whole number, 0 or more, of 18 digits");
+    return invalid("RESTORE_BUMP_REVISION", "must be a whole number from 0 to 1000000000000000000");
   return Done{};
 }
 

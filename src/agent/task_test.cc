@@ -269,7 +269,7 @@ TEST(RestoreTask, NamesTheVariableThatIsAtFault) {
       {true, "RESTORE_AUTH", "yes"},
       {true, "RESTORE_BUMP_REVISION", "-1"},
       {true, "RESTORE_BUMP_REVISION", "1e9"},
-      {true, "RESTORE_BUMP_REVISION", "1000000000000000000"},
+      {true, "RESTORE_BUMP_REVISION", "1000000000000000001"},
       {false, "PVC_MOUNT_PATH", "restore"},
       {false, "PVC_SUBPATH", ""},
       {false, "PVC_SUBPATH", "/etc/passwd"},
