@@ -213,8 +213,9 @@ class Agent(unittest.TestCase):
             self.assertEqual((process.returncode, json.load(file)["reason"]), (1, "DestinationFailed"))
 
     def test_memory_does_not_grow_with_the_database(self):
-        # Of its own: how many pages of the program's file the kernel has mapped, it decides.
-        small, large = self.peak(16), self.peak(80)
+        # Of its own: how many pages of the program's file the kernel has mapped, it decides. The smallest of three: the
+        # C library may have kept one part's buffer more, by how the requests fell; growth would be in all of them.
+        small, large = self.peak(16), min(self.peak(80) for _ in range(3))
         self.assertLess(large - small, GROWTH_MAX_KIB * SLACK)
         self.assertLess(large, MEMORY_MAX_KIB * SLACK)
 
