@@ -12,6 +12,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/etcdsnapshotschedule.h"
 
@@ -99,7 +100,7 @@ int run(bool only_check, const std::string& core_path, const std::string& dir,
   for (const Json& crd :
        {api::crd<api::v1alpha2::EtcdCluster>(), api::crd<api::v1alpha2::EtcdMember>(),
         api::crd<api::v1alpha2::EtcdDefrag>(), api::crd<api::v1alpha2::EtcdSnapshot>(),
-        api::crd<api::v1alpha2::EtcdSnapshotSchedule>()}) {
+        api::crd<api::v1alpha2::EtcdSnapshotSchedule>(), api::crd<api::v1alpha2::EtcdRestore>()}) {
     const json::string& plural = crd.at("spec").at("names").at("plural").as_string();
     const std::string path = dir + "/" + plural.c_str() + ".yaml";
     good = settle(only_check, path, document(resolver, crd)) && good;

@@ -2,6 +2,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/etcdsnapshotschedule.h"
 
@@ -10,6 +11,7 @@ namespace etcdop::api {
 template struct Codec<v1alpha2::EtcdCluster>;
 template struct Codec<v1alpha2::EtcdDefrag>;
 template struct Codec<v1alpha2::EtcdMember>;
+template struct Codec<v1alpha2::EtcdRestore>;
 template struct Codec<v1alpha2::EtcdSnapshot>;
 template struct Codec<v1alpha2::EtcdSnapshotSchedule>;
 
@@ -28,6 +30,7 @@ template struct Codec<v1alpha2::EtcdSnapshotSchedule>;
 ETCDOP_GLOBAL("11EtcdCluster");
 ETCDOP_GLOBAL("10EtcdDefrag");
 ETCDOP_GLOBAL("10EtcdMember");
+ETCDOP_GLOBAL("11EtcdRestore");
 ETCDOP_GLOBAL("12EtcdSnapshot");
 ETCDOP_GLOBAL("20EtcdSnapshotSchedule");
 #endif

@@ -369,6 +369,63 @@ struct MemberReport {
   }
 };
 
+// status.restore.stage: the last two are over.
+inline constexpr const char* kStageStopping = "Stopping";
+inline constexpr const char* kStageRestoring = "Restoring";
+inline constexpr const char* kStageReview = "Review";
+inline constexpr const char* kStageCommitting = "Committing";
+inline constexpr const char* kStageRollingBack = "RollingBack";
+inline constexpr const char* kStageCommitted = "Committed";
+inline constexpr const char* kStageRolledBack = "RolledBack";
+
+/// An EtcdMember of before a restore in place: it sleeps, with its volume.
+struct KeptMember {
+  std::string name, uid;
+  bool operator==(const KeptMember&) const = default;
+
+  template <class S = KeptMember>
+  static auto describe() {
+    return object("A member of before.", std::tuple{required("name", &S::name, "Its EtcdMember."),
+                                                    required("uid", &S::uid, "UID of that.")});
+  }
+};
+
+/// A restore in place, and all that is needed to take it back. It stays when it is over, until the
+/// next one.
+struct RestoreRecord {
+  std::string name, uid;  ///< Of the EtcdRestore.
+  std::string stage;
+  RestoreSpec from;
+  std::string cluster_id, cluster_token;  ///< Of before, as the status has them.
+  std::vector<KeptMember> members;
+  std::vector<PendingMember> pending_members;
+  bool operator==(const RestoreRecord&) const = default;
+
+  bool over() const { return stage == kStageCommitted || stage == kStageRolledBack; }
+  bool keeps(const std::string& member_uid) const {
+    for (const KeptMember& kept : members)
+      if (kept.uid == member_uid) return true;
+    return false;
+  }
+
+  template <class S = RestoreRecord>
+  static auto describe() {
+    return object(
+        "The last restore in place.",
+        std::tuple{
+            required("name", &S::name, "Name of its EtcdRestore."),
+            required("uid", &S::uid, "UID of that."),
+            required("stage", &S::stage,
+                     "Stopping, Restoring, Review, Committing, RollingBack, Committed or "
+                     "RolledBack."),
+            required("from", &S::from, ""),
+            sparse("clusterID", &S::cluster_id, "clusterID of before."),
+            sparse("clusterToken", &S::cluster_token, "clusterToken of before."),
+            sparse("members", &S::members, "Members of before, which sleep with their volumes."),
+            sparse("pendingMembers", &S::pending_members, "pendingMembers of before.")});
+  }
+};
+
 struct EtcdClusterStatus {
   std::string phase;  ///< One of names.h's; empty: nobody has looked yet.
   std::int32_t ready_members = 0, broken_members = 0, updated_members = 0;
@@ -383,6 +440,8 @@ struct EtcdClusterStatus {
   std::string leader, db_size;
   std::vector<MemberReport> members;
   std::optional<std::string> reported_at;  ///< RFC 3339: of leader, db_size and members.
+  std::optional<RestoreRecord> restore;
+  std::int64_t revision_floor = 0;
   std::vector<Condition> conditions;
   bool operator==(const EtcdClusterStatus&) const = default;
 
@@ -413,6 +472,10 @@ struct EtcdClusterStatus {
             optional("reportedAt", &S::reported_at,
                      "When leader, dbSize and members were last written.",
                      {{"format", "date-time"}}),
+            optional("restore", &S::restore, ""),
+            sparse("revisionFloor", &S::revision_floor,
+                   "Clients may have seen revisions up to this one: a restore in place starts "
+                   "above it. Written when a restore begins and when it is committed."),
             sparse("conditions", &S::conditions, "")});
   }
 };
@@ -436,6 +499,11 @@ struct EtcdCluster {
   EtcdClusterSpec spec;
   EtcdClusterStatus status;
   bool operator==(const EtcdCluster&) const = default;
+
+  /// The restore in place that is under way; null: there is none.
+  const RestoreRecord* restoring() const {
+    return status.restore && !status.restore->over() ? &*status.restore : nullptr;
+  }
 
   template <class S = EtcdCluster>
   static auto describe() {

@@ -89,6 +89,7 @@ bool DataRequest::status(std::string& answer) {
   const DataDir& dir = *asked_->dir;
   pb::StatusResponse status;
   fill(status);
+  status.mutable_header()->set_revision(dir.applied.store.revision());
   status.set_version(asked_->version_text);
   status.set_dbsize(dir.applied.store.file_bytes());
   status.set_dbsizeinuse(dir.applied.store.bytes());

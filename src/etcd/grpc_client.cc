@@ -65,7 +65,8 @@ Status to_status(const pb::StatusResponse& s) {
           .db_size = s.dbsize(),
           .db_size_in_use = s.dbsizeinuse(),
           .learner = s.islearner(),
-          .errors = {s.errors().begin(), s.errors().end()}};
+          .errors = {s.errors().begin(), s.errors().end()},
+          .revision = s.header().revision()};
 }
 
 std::string id_request(MemberId id) {

@@ -59,6 +59,7 @@ struct Status {
   std::int64_t db_size = 0, db_size_in_use = 0;
   bool learner = false;
   std::vector<std::string> errors;
+  std::int64_t revision = 0;  ///< The newest of its keys, of its header.
   bool operator==(const Status&) const = default;
 };
 
