@@ -399,6 +399,8 @@ struct RestoreRecord {
   std::string cluster_id, cluster_token;  ///< Of before, as the status has them.
   std::vector<KeptMember> members;
   std::vector<PendingMember> pending_members;
+  std::string founder;        ///< Who restores; empty: not decided on yet.
+  bool auth_enabled = false;  ///< Of before.
   bool operator==(const RestoreRecord&) const = default;
 
   bool over() const { return stage == kStageCommitted || stage == kStageRolledBack; }
@@ -422,7 +424,9 @@ struct RestoreRecord {
             sparse("clusterID", &S::cluster_id, "clusterID of before."),
             sparse("clusterToken", &S::cluster_token, "clusterToken of before."),
             sparse("members", &S::members, "Members of before, which sleep with their volumes."),
-            sparse("pendingMembers", &S::pending_members, "pendingMembers of before.")});
+            sparse("pendingMembers", &S::pending_members, "pendingMembers of before."),
+            sparse("founder", &S::founder, "EtcdMember that starts from the snapshot."),
+            sparse("authEnabled", &S::auth_enabled, "authEnabled of before.")});
   }
 };
 
@@ -503,6 +507,11 @@ struct EtcdCluster {
   /// The restore in place that is under way; null: there is none.
   const RestoreRecord* restoring() const {
     return status.restore && !status.restore->over() ? &*status.restore : nullptr;
+  }
+  /// What its first member starts from; nullopt: from nothing.
+  std::optional<RestoreSpec> founded_from() const {
+    if (const RestoreRecord* record = restoring()) return record->from;
+    return spec.bootstrap ? spec.bootstrap->restore : std::nullopt;
   }
 
   template <class S = EtcdCluster>

@@ -71,7 +71,7 @@ struct EtcdRestoreSpec {
                      "all that clients of this cluster may have seen; 1000000000 if absent. All "
                      "revisions before that count as compacted, so that clients that watch read "
                      "anew and never see a revision twice.",
-                     {{"minimum", 1}, {"maximum", 1000000000000000000}}),
+                     {{"minimum", 1000000}, {"maximum", 1000000000000000000}}),
             defaulted("decision", &S::decision,
                       "Check: the snapshot is looked at, and nothing is changed. Restore: the "
                       "cluster is stopped, its volumes are kept, and one member is started from "

@@ -19,6 +19,9 @@ inline constexpr const char* kVoter = "voter";  ///< kRoleLabel's only value; ab
 /// On the Jobs of snapshots and on their Pods: the EtcdSnapshot. No Service selects by it, and
 /// these Pods have no kClusterLabel: nobody's connections to etcd may end there.
 inline constexpr const char* kSnapshotLabel = "etcd-operator.cozystack.io/snapshot";
+/// In the selectors of a cluster's Services while it goes back to a snapshot: no Pod has it, so
+/// that no client reaches what may yet be taken back.
+inline constexpr const char* kFencedLabel = "etcd-operator.cozystack.io/fenced";
 inline constexpr const char* kAppNameLabel = "app.kubernetes.io/name";
 inline constexpr const char* kAppInstanceLabel = "app.kubernetes.io/instance";
 inline constexpr const char* kAppManagedByLabel = "app.kubernetes.io/managed-by";
@@ -91,6 +94,7 @@ inline constexpr const char* kPhaseStalled = "Stalled";
 inline constexpr const char* kPhaseRefused = "Refused";
 inline constexpr const char* kPhaseDegraded = "Degraded";
 inline constexpr const char* kPhasePaused = "Paused";
+inline constexpr const char* kPhaseRestoring = "Restoring";
 inline constexpr const char* kPhaseFailed = "Failed";
 inline constexpr const char* kPhaseUnreachable = "Unreachable";
 inline constexpr const char* kPhaseQuorumLost = "QuorumLost";

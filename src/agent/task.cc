@@ -371,6 +371,10 @@ Result<VerifyTask> to_verify_task(const Variables& variables) {
   auto only_check = to_flag(variables, "VERIFY_ONLY_CHECK");
   if (!only_check) return only_check.error();
   task.only_check = *only_check;
+  if (!variables("RESTORE_AUTH")) return task;
+  auto auth = to_flag(variables, "RESTORE_AUTH");
+  if (!auth) return auth.error();
+  task.auth = *auth;
   return task;
 }
 

@@ -82,6 +82,7 @@ struct VerifyTask {
   std::string keys_path;               ///< Folder of the keys; empty: it is not encrypted.
   Expected expected;
   bool only_check = false;   ///< What can be restored is good, if nothing speaks against it.
+  bool auth = true;          ///< It is of use where authentication is on.
   std::string etcd_version;  ///< Which etcd will run on it; empty: nobody knows.
   std::string etcdutl_path, etcd_path;  ///< Empty: where they usually are.
   std::string termination_log_path = "/dev/termination-log";

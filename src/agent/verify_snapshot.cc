@@ -30,12 +30,12 @@ SnapshotFetch::With fetch_with(const VerifyCollaborators& with) {
 FetchRules rules_of(const VerifyTask& task) {
   return {.folder = task.scratch_dir,
           .etcd_version = task.etcd_version,
-          .may_have_auth = true,
+          .may_have_auth = task.auth,
           .uid = task.expected.uid,
           .checksum = task.expected.checksum,
           .space_advice = ": give it a larger scratch volume",
           .version_advice = ": verify it with a newer one",
-          .auth_advice = ""};
+          .auth_advice = ", which spec.auth of the EtcdCluster does not ask for"};
 }
 
 std::string text_of(std::int64_t number) { return std::to_string(number); }

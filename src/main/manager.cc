@@ -184,6 +184,7 @@ class Manager {
     runtime::measure(metrics_, operator_.defrags());
     runtime::measure(metrics_, operator_.snapshots());
     runtime::measure(metrics_, operator_.schedules());
+    runtime::measure(metrics_, operator_.restores());
     metrics_.on_scrape(
         [this,
          leads = &metrics_.gauge("leader_election_master_status",

@@ -13,6 +13,7 @@
 #include "operator/cluster/wire.h"
 #include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
+#include "operator/restore/wire.h"
 #include "operator/shared/secrets.h"
 #include "operator/snapshot/wire.h"
 #include "runtime/access.h"
@@ -91,6 +92,7 @@ int main(int argc, char** argv) {
   for (auto& p : etcdop::defrag::permissions()) manager.push_back(p);
   for (auto& p : etcdop::snapshot::permissions()) manager.push_back(p);
   for (auto& p : etcdop::backups::permissions()) manager.push_back(p);
+  for (auto& p : etcdop::restore::permissions()) manager.push_back(p);
   for (const auto& p : etcdop::kSecretPermissions) manager.push_back(p);
   for (auto& p : etcdop::runtime::event_permissions()) manager.push_back(p);
   const auto handle = check ? is_fresh : write_file;

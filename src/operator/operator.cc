@@ -6,6 +6,7 @@
 #include "operator/cluster/wire.h"
 #include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
+#include "operator/restore/wire.h"
 #include "operator/snapshot/wire.h"
 
 namespace etcdop {
@@ -39,6 +40,8 @@ Operator::Operator(Collaborators with, Options options)
       schedules_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight,
                   &schedule_metrics_},
                  options_.images.operator_image),
+      restores_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight},
+                {options_.images.operator_image, options_.images.etcd_repository}),
       cluster_controller_(with.executor, with.random, with.log, controller("etcdcluster"),
                           [this](const auto& key) { return clusters_.reconcile(key); }),
       member_controller_(with.executor, with.random, with.log, controller("etcdmember"),
@@ -49,7 +52,9 @@ Operator::Operator(Collaborators with, Options options)
       snapshot_controller_(with.executor, with.random, with.log, controller("etcdsnapshot"),
                            [this](const auto& key) { return snapshots_.reconcile(key); }),
       schedule_controller_(with.executor, with.random, with.log, controller("etcdsnapshotschedule"),
-                           [this](const auto& key) { return schedules_.reconcile(key); }) {
+                           [this](const auto& key) { return schedules_.reconcile(key); }),
+      restore_controller_(with.executor, with.random, with.log, controller("etcdrestore"),
+                          [this](const auto& key) { return restores_.reconcile(key); }) {
   if (with.metrics) cluster_metrics_.show_in(*with.metrics);
   if (with.metrics) schedule_metrics_.show_in(*with.metrics);
   cluster::connect(stores_, cluster_controller_.queue());
@@ -57,6 +62,7 @@ Operator::Operator(Collaborators with, Options options)
   defrag::connect(stores_, defrag_controller_.queue());
   snapshot::connect(stores_, snapshot_controller_.queue());
   backups::connect(stores_, schedule_controller_.queue());
+  restore::connect(stores_, restore_controller_.queue());
 }
 
 runtime::Controller::Options Operator::controller(const char* name, Duration pass_limit) const {
@@ -118,6 +124,7 @@ void Operator::watch_all() {
   watch<defrag::Api>(stores_.defrags, "", true);
   watch<snapshot::Api>(stores_.snapshots, "", true);
   watch<backups::Api>(stores_.schedules, "", true);
+  watch<cluster::Api>(stores_.restores, "", true);
   watch<snapshot::Api>(stores_.jobs, api::v1alpha2::kClusterLabel, true);
   watch<snapshot::Api>(stores_.agents, api::v1alpha2::kSnapshotLabel);
   watch<cluster::Api>(stores_.certificates, api::v1alpha2::kClusterLabel, true);
@@ -158,6 +165,12 @@ void Operator::control_schedules() {
   schedule_controller_.start();
 }
 
+void Operator::control_restores() {
+  while (!stores_.restores.synced() || !stores_.jobs.synced())
+    if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return;
+  restore_controller_.start();
+}
+
 /// Runs and snapshots wait for each other (shared/turns.h): who does not know the others begins
 /// nothing. False: it is over before that.
 bool Operator::await_turns() {
@@ -188,6 +201,7 @@ void Operator::control() {
       with_.executor.spawn([this] { control_defrags(); }),
       with_.executor.spawn([this] { control_snapshots(); }),
       with_.executor.spawn([this] { control_schedules(); }),
+      with_.executor.spawn([this] { control_restores(); }),
       with_.executor.spawn([this] { await_cert_manager(); })};
   Wait forever(with_.executor);
   (void)forever.until();
@@ -196,7 +210,7 @@ void Operator::control() {
   for (const auto& fiber : later) (void)fiber->join();
   for (runtime::Controller* const controller :
        {&cluster_controller_, &member_controller_, &defrag_controller_, &snapshot_controller_,
-        &schedule_controller_})
+        &schedule_controller_, &restore_controller_})
     if (!controller->stop()) stuck_ = true;
   events_.stop();
 }

@@ -16,6 +16,7 @@
 #include "operator/cluster/reconciler.h"
 #include "operator/defrag/reconciler.h"
 #include "operator/member/reconciler.h"
+#include "operator/restore/reconciler.h"
 #include "operator/shared/credentials.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/stores.h"
@@ -68,8 +69,9 @@ class Operator {
   /// enough.
   void stop();
 
-  /// Every cache has been filled, but those of EtcdDefrag, EtcdSnapshot, EtcdSnapshotSchedule and
-  /// Certificates: where these kinds are not installed yet, clusters are looked after all the same.
+  /// Every cache has been filled, but those of EtcdDefrag, EtcdSnapshot, EtcdSnapshotSchedule,
+  /// EtcdRestore and Certificates: where these kinds are not installed yet, clusters are looked
+  /// after all the same.
   bool synced() const { return unfilled().empty(); }
   /// The kinds whose caches have not been.
   std::vector<std::string> unfilled() const;
@@ -81,6 +83,7 @@ class Operator {
   runtime::Controller& defrags() { return defrag_controller_; }
   runtime::Controller& snapshots() { return snapshot_controller_; }
   runtime::Controller& schedules() { return schedule_controller_; }
+  runtime::Controller& restores() { return restore_controller_; }
 
  private:
   template <class Controller, class T>
@@ -91,6 +94,7 @@ class Operator {
   void control_defrags();
   void control_snapshots();
   void control_schedules();
+  void control_restores();
   bool await_turns();
   void await_cert_manager();
   runtime::Controller::Options controller(
@@ -109,8 +113,9 @@ class Operator {
   defrag::Reconciler defrags_;
   snapshot::Reconciler snapshots_;
   backups::Reconciler schedules_;
+  restore::Reconciler restores_;
   runtime::Controller cluster_controller_, member_controller_, defrag_controller_,
-      snapshot_controller_, schedule_controller_;
+      snapshot_controller_, schedule_controller_, restore_controller_;
   std::vector<std::function<void()>> stop_watching_;
   std::shared_ptr<Fiber> working_;
   Result<Done> ended_ = Done{};

@@ -4,6 +4,7 @@
 #include "operator/cluster/plan.h"
 #include "operator/defrag/plan.h"
 #include "operator/member/plan.h"
+#include "operator/restore/plan.h"
 #include "operator/snapshot/plan.h"
 
 namespace etcdop {
@@ -63,6 +64,7 @@ Result<Replayed> replay(const FlightReader::Pair& pair) {
   if (pair.kind == api::v1alpha2::EtcdSnapshot::resource.kind) return run(pair, snapshot::plan);
   if (pair.kind == api::v1alpha2::EtcdSnapshotSchedule::resource.kind)
     return run(pair, backups::plan);
+  if (pair.kind == api::v1alpha2::EtcdRestore::resource.kind) return run(pair, restore::plan);
   return Error{Code::Invalid, "kind: \"" + pair.kind + "\" has no plan"};
 }
 

@@ -82,9 +82,37 @@ struct Actor {
 
   Result<Done> operator()(const NoStep&) const { return Done{}; }
 
+  /// Before a snapshot is restored: nobody of before runs or is about to. What we know may be old.
+  Result<Done> all_sleep(const std::string& founder) const {
+    const api::ObjectMeta& meta = seen.cluster.metadata;
+    const std::string ours = std::string(v1::kClusterLabel) + "=" + meta.name;
+    auto members = with.api.list<v1::EtcdMember>(meta.ns, ours);
+    if (!members) return Error(members.error()).during("list the EtcdMembers of " + meta.name);
+    for (v1::EtcdMember& member : *members) {
+      if (member.metadata.name == founder || member.spec.dormant) continue;
+      if (!is_ours(member.metadata, seen.cluster)) continue;
+      const std::string name = member.metadata.name;
+      with.stores.members.wrote(std::move(member));
+      return Error{Code::Conflict, "EtcdMember " + name + " is awake"};
+    }
+    auto pods = with.api.list<kube::Pod>(meta.ns, ours);
+    if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
+    for (kube::Pod& pod : *pods) {
+      const std::string name = pod.metadata.name;
+      if (!with.stores.members.get({meta.ns, name})) continue;  // Of no member.
+      with.stores.pods.wrote(std::move(pod));
+      return Error{Code::Conflict, "Pod " + name + " is there"};
+    }
+    return Done{};
+  }
+
   Result<Done> operator()(const CreateMember& step) const {
     v1::EtcdCluster reported = seen.cluster;
     reported.status = plan.status;
+    if (reported.restoring()) {
+      if (auto asleep = all_sleep(step.name); !asleep) return asleep;
+      if (auto wanted = still_wanted_so(); !wanted) return wanted;
+    }
     auto made = with.api.create<v1::EtcdMember>(ns(), member(reported, step));
     if (made.failed_with(Code::AlreadyExists))
       made = with.api.get<v1::EtcdMember>({ns(), step.name});

@@ -224,7 +224,8 @@ Questions::Told Questions::note_answers(Observation& seen, const Endpoints& endp
     told.clusters.insert(answer->header.cluster);
     told.ids.emplace(seat->name, answer->header.member);
     seat->answer = Seat::Answer{answer->version,    answer->leader,  answer->raft_applied_index,
-                                answer->raft_index, answer->db_size, answer->db_size_in_use};
+                                answer->raft_index, answer->db_size, answer->db_size_in_use,
+                                answer->revision};
     if (answer->learner) continue;
     const bool leads = answer->leader == answer->header.member;
     told.sources.insert(leads ? told.sources.begin() : told.sources.end(), seat);

@@ -299,4 +299,39 @@ void report_paused(const Observation& seen, const std::string& sleeper,
   out.set(v1::kProgressing, "False", v1::kPaused, message);
 }
 
+namespace {
+
+/// What is being done, in the words of its stage.
+std::string words_of(const v1::RestoreRecord& record) {
+  const std::string& stage = record.stage;
+  if (stage == v1::kStageStopping) return "members are put to sleep, their volumes are kept";
+  if (stage == v1::kStageRestoring) return "a member starts from the snapshot";
+  if (stage == v1::kStageReview)
+    return record.founder + " has what was restored, and no client reaches it";
+  if (stage == v1::kStageCommitting) return "the volumes of before are deleted";
+  if (stage == v1::kStageRollingBack) return "what was restored is dropped";
+  return stage == v1::kStageCommitted ? "the cluster has what was restored"
+                                      : "the cluster is as it was before";
+}
+
+}  // namespace
+
+void report_in_place(const Observation& seen, const std::string& waiting,
+                     v1::EtcdClusterStatus& status) {
+  Conditions out{seen, status};
+  const v1::RestoreRecord& record = *status.restore;
+  status.progress_deadline.reset();
+  status.ready_members = static_cast<std::int32_t>(
+      std::ranges::count_if(seen.seats, [](const Seat& s) { return s.object && s.object->ready; }));
+  status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
+  std::string message = "EtcdRestore " + record.name + ": " + words_of(record);
+  if (!waiting.empty()) message += "; waiting for " + waiting;
+  message = with(std::move(message), trouble(seen));
+  const auto restore = record.stage == v1::kStageRestoring ? restore_of(seen) : std::nullopt;
+  const char* const reason = restore && restore->stopped ? restore->reason : v1::kRestoring;
+  out.set(v1::kAvailable, "False", reason, message);
+  out.set(v1::kDegraded, "True", reason, message);
+  out.set(v1::kProgressing, restore && restore->stopped ? "False" : "True", reason, message);
+}
+
 }  // namespace etcdop::cluster

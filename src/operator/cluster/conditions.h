@@ -26,4 +26,8 @@ void report_refused(const Observation& seen, const Refusal& refused,
 void report_paused(const Observation& seen, const std::string& sleeper,
                    api::v1alpha2::EtcdClusterStatus& status);
 
+/// Of a cluster that goes back to a snapshot, instead of all that. `waiting`: for what, in words.
+void report_in_place(const Observation&, const std::string& waiting,
+                     api::v1alpha2::EtcdClusterStatus&);
+
 }  // namespace etcdop::cluster

@@ -84,6 +84,7 @@ std::vector<std::string> members_to_name(const Observation& seen,
   std::set<std::string> out;
   for (const Seat& seat : seen.seats)
     if (seat.object) out.insert(seat.name);
+  for (const Seat& seat : seen.kept) out.insert(seat.name);  // They may be woken.
   for (const v1::PendingMember& pending : status.pending_members) out.insert(pending.name);
   return {out.begin(), out.end()};
 }

@@ -126,6 +126,9 @@ std::string phase_of(const std::vector<api::Condition>& conditions) {
                        reason == v1::kCertificateMissing || reason == v1::kUnsupportedFlag ||
                        reason == v1::kPodTemplateConflict;
   if (!available) return refused ? v1::kPhaseRefused : v1::kPhaseCreating;
+  const bool goes_back =  // In place: one that is being born has no health yet.
+      available->reason == v1::kRestoring && degraded && degraded->reason == v1::kRestoring;
+  if (goes_back) return v1::kPhaseRestoring;
   if (available->status != "True") return unavailable(*available);
   const bool moves = progress && progress->status == "True";
   if (moves && reason == v1::kInitialSnapshot) return v1::kPhaseCreating;

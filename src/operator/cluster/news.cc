@@ -65,12 +65,12 @@ std::vector<runtime::Happening> renewals(const Observation& seen,
 }
 
 std::vector<runtime::Happening> births(const Observation& seen, const v1::EtcdClusterStatus& now) {
-  const auto& bootstrap = seen.cluster.spec.bootstrap;
+  const auto from = seen.cluster.founded_from();
   const bool born = seen.cluster.status.cluster_id.empty() && !now.cluster_id.empty();
   const auto seed = std::ranges::find_if(seen.seats, [](const Seat& s) {
     return s.object && s.object->seed && s.pod && s.pod->founds;
   });
-  if (!born || !bootstrap || !bootstrap->restore || seed == seen.seats.end()) return {};
+  if (!born || !from || seed == seen.seats.end()) return {};
   return {{.regarding = object_of(seen),
            .related = runtime::Happening::Object{v1::EtcdMember::resource,
                                                  {seen.cluster.metadata.ns, seed->name},
@@ -78,7 +78,7 @@ std::vector<runtime::Happening> births(const Observation& seen, const v1::EtcdCl
            .warning = false,
            .reason = v1::kRestored,
            .action = "Restore",
-           .note = seed->name + " was restored from " + to_words(bootstrap->restore->source)}};
+           .note = seed->name + " was restored from " + to_words(from->source)}};
 }
 
 runtime::Happening not_redundant(const Observation& seen) {

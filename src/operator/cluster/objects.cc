@@ -52,9 +52,16 @@ json::object port(const char* name, int number) {
   return {{"name", name}, {"port", number}, {"targetPort", number}, {"protocol", "TCP"}};
 }
 
-json::object selector(const v1::EtcdCluster& cluster) {
+json::object members_of(const v1::EtcdCluster& cluster) {
   json::object out;
   out[v1::kClusterLabel] = cluster.metadata.name;
+  return out;
+}
+
+/// Of its Services. Nobody reaches members while they may be taken back (ADR 0020).
+json::object selector(const v1::EtcdCluster& cluster) {
+  json::object out = members_of(cluster);
+  if (cluster.restoring()) out[v1::kFencedLabel] = "true";
   return out;
 }
 
@@ -88,7 +95,7 @@ Json client_service(const v1::EtcdCluster& cluster) {
 }
 
 Json budget(const v1::EtcdCluster& cluster, std::int64_t min_available) {
-  json::object labels = selector(cluster);
+  json::object labels = members_of(cluster);
   labels[v1::kRoleLabel] = v1::kVoter;
   return manifest(cluster, metadata(cluster, cluster.metadata.name),
                   {{"minAvailable", min_available},
@@ -257,7 +264,7 @@ Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
   spec.bootstrap = step.seed;
   if (step.seed) {
     spec.initial_cluster = step.name + "=" + step.peer_url;
-    if (cluster.spec.bootstrap) spec.restore = cluster.spec.bootstrap->restore;
+    spec.restore = cluster.founded_from();
   }
 
   json::object meta = metadata(cluster, step.name);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdrestore.h"
 #include "base/wall_time.h"
 #include "etcd/member.h"
 #include "operator/shared/passwords.h"
@@ -21,8 +22,9 @@ namespace etcdop::cluster {
 struct SeatObject {
   std::string uid;
   bool terminating = false;
-  bool seed = false;            ///< spec.bootstrap
-  bool dormant = false;         ///< spec.dormant: it keeps its data and has no Pod.
+  bool seed = false;     ///< spec.bootstrap
+  bool dormant = false;  ///< spec.dormant: it keeps its data and has no Pod.
+  bool current = true;   ///< spec.clusterToken is the cluster's: false of one of before a restore.
   bool has_finalizer = true;    ///< Ours.
   std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
   std::string member_id;        ///< status.memberID; empty until etcd has told.
@@ -43,6 +45,7 @@ struct SeatObject {
         "Its EtcdMember.",
         std::tuple{api::sparse("uid", &S::uid, ""), api::sparse("terminating", &S::terminating, ""),
                    api::sparse("seed", &S::seed, ""), api::sparse("dormant", &S::dormant, ""),
+                   api::sparse("current", &S::current, ""),
                    api::sparse("hasFinalizer", &S::has_finalizer, ""),
                    api::sparse("initialCluster", &S::initial_cluster, ""),
                    api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
@@ -101,6 +104,7 @@ struct SeatAnswer {
   std::uint64_t applied = 0;                ///< Raft index up to which it has caught up.
   std::uint64_t index = 0;                  ///< Raft index up to which it knows what is committed.
   std::int64_t db_size = 0, db_in_use = 0;  ///< Of its database file, in bytes.
+  std::int64_t revision = 0;                ///< The newest of its keys.
   bool operator==(const SeatAnswer&) const = default;
 
   template <class S = SeatAnswer>
@@ -110,7 +114,8 @@ struct SeatAnswer {
         std::tuple{api::sparse("version", &S::version, ""), api::sparse("leader", &S::leader, ""),
                    api::sparse("applied", &S::applied, ""), api::sparse("index", &S::index, ""),
                    api::sparse("dbSize", &S::db_size, ""),
-                   api::sparse("dbInUse", &S::db_in_use, "")});
+                   api::sparse("dbInUse", &S::db_in_use, ""),
+                   api::sparse("revision", &S::revision, "")});
   }
 };
 
@@ -194,6 +199,25 @@ struct RaisedAlarm {
   }
 };
 
+/// The EtcdRestore that is under way, or may begin, as the API server says in this pass.
+struct RestoreSeen {
+  std::string name, uid;
+  bool gone = false;  ///< Or going.
+  api::v1alpha2::RestoreDecision decision = api::v1alpha2::RestoreDecision::Check;
+  api::v1alpha2::RestoreSpec from;
+  std::int64_t revision = 0;  ///< Of its snapshot.
+  bool operator==(const RestoreSeen&) const = default;
+
+  template <class S = RestoreSeen>
+  static auto describe() {
+    return api::object(
+        "An EtcdRestore.",
+        std::tuple{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
+                   api::sparse("gone", &S::gone, ""), api::sparse("decision", &S::decision, ""),
+                   api::required("from", &S::from, ""), api::sparse("revision", &S::revision, "")});
+  }
+};
+
 /// Something that we make for the cluster, as far as it is ours.
 enum class Child { Missing, Drifted, AsMade };
 inline auto names(Child) {
@@ -218,6 +242,8 @@ struct Observation {
   WallTime now;
   api::v1alpha2::EtcdCluster cluster;
   std::vector<Seat> seats;  ///< Ordered by name.
+  std::vector<Seat> kept;   ///< Members of before a restore in place, likewise; nobody asks them.
+  std::optional<RestoreSeen> restore;  ///< Absent: there is none, or it is not known.
   /// Names that a new member may not have: used by any EtcdMember, Pod or volume in the namespace.
   std::vector<std::string> taken_names;
   std::optional<etcd::ClusterId> cluster_id;  ///< That all who answered agree on.
@@ -248,6 +274,8 @@ struct Observation {
                        std::tuple{api::required("now", &S::now, ""),
                                   api::required("cluster", &S::cluster, ""),
                                   api::sparse("seats", &S::seats, ""),
+                                  api::sparse("kept", &S::kept, ""),
+                                  api::optional("restore", &S::restore, ""),
                                   api::sparse("takenNames", &S::taken_names, ""),
                                   api::optional("clusterID", &S::cluster_id, ""),
                                   api::sparse("linearizable", &S::linearizable, ""),

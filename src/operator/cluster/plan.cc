@@ -9,6 +9,8 @@
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/conditions.h"
+#include "operator/cluster/in_place.h"
+#include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/member_report.h"
 #include "operator/cluster/security.h"
@@ -45,45 +47,6 @@ bool past_deadline(const Observation& seen, WallTime since) {
 }
 
 // --- What is recorded before anybody hears of it -------------------------------------------------
-
-bool is_taken(const Observation& seen, const EtcdClusterStatus& status, const std::string& name) {
-  const auto named = [&](const auto& x) { return x.name == name; };
-  return std::ranges::find(seen.taken_names, name) != seen.taken_names.end() ||
-         std::ranges::any_of(seen.seats, named) ||
-         std::ranges::any_of(status.pending_members, named);
-}
-
-/// The next member of this cluster: its name follows from the sequence, so that a pass that saw
-/// less makes the same one.
-const PendingMember& record_intent(const Observation& seen, EtcdClusterStatus& status) {
-  const auto& meta = seen.cluster.metadata;
-  std::int64_t sequence = status.last_sequence;
-  std::string name;
-  do name = member_name(meta.name, meta.uid, ++sequence);
-  while (is_taken(seen, status, name));
-  status.last_sequence = sequence;
-  status.pending_members.push_back(
-      {sequence, name, peer_url(seen.cluster, name), to_rfc3339(seen.now)});
-  return status.pending_members.back();
-}
-
-const Seat* seat_named(const Observation& seen, const std::string& name) {
-  const auto found = std::ranges::find(seen.seats, name, &Seat::name);
-  return found == seen.seats.end() ? nullptr : &*found;
-}
-
-/// Drops the intents that have come true (it votes) or to nothing (its EtcdMember goes and etcd
-/// does not list it). That is progress: the time of those that wait for their turn begins anew.
-void settle_intents(const Observation& seen, EtcdClusterStatus& status) {
-  const auto settled = std::erase_if(status.pending_members, [&](const PendingMember& intent) {
-    const Seat* seat = seat_named(seen, intent.name);
-    if (!seat) return false;
-    const bool goes = seat->object && seat->object->terminating && !seat->listed;
-    return goes || (seat->listed && !seat->listed->learner);
-  });
-  if (settled > 0)
-    for (PendingMember& intent : status.pending_members) intent.since = to_rfc3339(seen.now);
-}
 
 /// Who was decided on in the future, as the date says since it went back, is given its time from
 /// now: else it would wait until the date has caught up.
@@ -498,20 +461,6 @@ Step bootstrap(Rules& rules) {
   return CreateMember{seed.name, seed.peer_url, true};
 }
 
-/// What etcd says and the EtcdMember's status does not, yet.
-std::vector<MemberFacts> facts(const Observation& seen) {
-  std::vector<MemberFacts> out;
-  for (const Seat& seat : seen.seats) {
-    if (!seat.object || !seat.listed || !seat.listed->started) continue;
-    const Seat::Object& o = *seat.object;
-    MemberFacts fact{seat.name, o.uid, to_hex(seat.listed->id),
-                     seat.answer ? seat.answer->version : o.version, !seat.listed->learner};
-    if (fact.member_id != o.member_id || fact.version != o.version || fact.voter != o.voter)
-      out.push_back(fact);
-  }
-  return out;
-}
-
 /// Of how many voters a drain must leave a quorum. In growth those who are to come count, too.
 /// While etcd does not tell, they are as many as have voted.
 std::int64_t voters_to_keep(const Observation& seen, const Census& census) {
@@ -549,6 +498,8 @@ bool no_watch_tells_of(const Step& step) {
 
 Plan decide(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
+  begin_restore(seen, status);
+  if (status.restore && !status.restore->over()) return plan_in_place(seen, std::move(status));
   const bool is_new =
       status.cluster_id.empty() && seen.seats.empty() && status.pending_members.empty();
   const auto refused = refusal_of(seen);
@@ -613,6 +564,19 @@ Plan plan(const Observation& seen) {
   const Observation judged = with_verdicts(seen);
   Plan out = decide(judged);
   report_members(judged, out.status);
+  return out;
+}
+
+std::vector<MemberFacts> facts(const Observation& seen) {
+  std::vector<MemberFacts> out;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object || !seat.listed || !seat.listed->started) continue;
+    const Seat::Object& o = *seat.object;
+    MemberFacts fact{seat.name, o.uid, to_hex(seat.listed->id),
+                     seat.answer ? seat.answer->version : o.version, !seat.listed->learner};
+    if (fact.member_id != o.member_id || fact.version != o.version || fact.voter != o.voter)
+      out.push_back(fact);
+  }
   return out;
 }
 

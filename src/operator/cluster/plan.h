@@ -227,6 +227,9 @@ struct Plan {
 
 Plan plan(const Observation& seen);
 
+/// What etcd says and the EtcdMembers' status does not, yet.
+std::vector<MemberFacts> facts(const Observation& seen);
+
 /// No member was ever recorded after the one that is there.
 bool has_founder_only(const Observation& seen);
 

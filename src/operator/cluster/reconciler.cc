@@ -31,9 +31,10 @@ namespace v1 = api::v1alpha2;
 
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is worth telling.
 
-Seat::Object object_of(const v1::EtcdMember& member) {
+Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& cluster) {
   Seat::Object out;
   out.uid = member.metadata.uid;
+  out.current = member.spec.cluster_token == cluster.status.cluster_token;
   out.terminating = member.metadata.terminating();
   out.seed = member.spec.bootstrap;
   out.dormant = member.spec.dormant;
@@ -83,8 +84,34 @@ const Seat* seat_of(const Observation& seen, const Step& step) {
         else return "";
       },
       step);
-  const auto seat = std::ranges::find(seen.seats, name, &Seat::name);
-  return seat == seen.seats.end() || !seat->object ? nullptr : &*seat;
+  for (const auto* seats : {&seen.seats, &seen.kept})
+    if (const auto seat = std::ranges::find(*seats, name, &Seat::name);
+        seat != seats->end() && seat->object)
+      return &*seat;
+  return nullptr;
+}
+
+/// Whether its snapshot was found good for this very cluster, and its user lets it go on.
+bool may_begin(const v1::EtcdRestore& restore, const v1::EtcdCluster& cluster) {
+  using v1::RestoreDecision;
+  const RestoreDecision decision = restore.spec.decision;
+  return !restore.metadata.terminating() && restore.status.phase == v1::kRestoreReady &&
+         restore.spec.cluster_ref.name == cluster.metadata.name &&
+         restore.status.cluster_uid == cluster.metadata.uid &&
+         (decision == RestoreDecision::Restore || decision == RestoreDecision::Commit);
+}
+
+/// Of those that may begin the oldest; empty: none.
+std::string restore_to_begin(const Stores& stores, const v1::EtcdCluster& cluster) {
+  const v1::EtcdRestore* first = nullptr;
+  const auto order = [](const v1::EtcdRestore& r) {
+    return std::tie(r.metadata.creation_timestamp, r.metadata.name);
+  };
+  const auto all = stores.restores.in_group(cluster.metadata.key());
+  for (const auto& restore : all)
+    if (may_begin(*restore, cluster) && (!first || order(*restore) < order(*first)))
+      first = restore.get();
+  return first ? first->metadata.name : "";
 }
 
 /// Refused only for now (another change is too fresh, a learner lags): asked again at the plan's
@@ -177,9 +204,14 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
     Seat seat;
     seat.name = member->metadata.name;
     seat.peer_url = peer_url_of(*member);
-    seat.object = object_of(*member);
-    if (const auto pod = with_.stores.pods.get({key.ns, seat.name})) {
-      seat.pod = pod_of(*pod);
+    seat.object = object_of(*member, cluster);
+    const auto pod = with_.stores.pods.get({key.ns, seat.name});
+    if (pod) seat.pod = pod_of(*pod);
+    if (cluster.restoring() && cluster.restoring()->keeps(member->metadata.uid)) {
+      seen.kept.push_back(std::move(seat));
+      continue;
+    }
+    if (pod) {
       if (auto endpoint = endpoint_of(cluster, *member, *pod))
         endpoints.emplace(seat.name, std::move(*endpoint));
     }
@@ -191,6 +223,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
     if (volume->metadata.name.starts_with("data-"))
       seen.taken_names.push_back(volume->metadata.name.substr(5));
   observe_children(seen);
+  observe_restore(seen);
   seen.rejected = refusals_.why(key);
   if (seen.rejected.empty()) seen.rejected = children_.why(key);
   const Memory& memory = memory_[key];
@@ -205,7 +238,33 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
   if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
   std::ranges::sort(seen.seats, {}, &Seat::name);
+  std::ranges::sort(seen.kept, {}, &Seat::name);
   return seen;
+}
+
+/// What its user has decided is asked of the API server: what follows stops a cluster, or cannot be
+/// taken back. Not known where that does not answer.
+void Reconciler::observe_restore(Observation& seen) {
+  const v1::EtcdCluster& cluster = seen.cluster;
+  const v1::RestoreRecord* record = cluster.restoring();
+  const std::string name = record ? record->name : restore_to_begin(with_.stores, cluster);
+  if (name.empty()) return;
+  auto there = with_.api.get<v1::EtcdRestore>({cluster.metadata.ns, name});
+  if (!there && !there.failed_with(Code::NotFound)) {
+    with_.log.warn("restore cannot be looked at", {{"cluster", to_string(cluster.metadata.key())},
+                                                   {"error", there.error().message}});
+    return;
+  }
+  if (!record && (!there || !may_begin(*there, cluster))) return;
+  const bool same = there && (!record || there->metadata.uid == record->uid);
+  RestoreSeen& out = seen.restore.emplace();
+  out.name = name;
+  out.uid = record ? record->uid : there->metadata.uid;
+  out.gone = !same || there->metadata.terminating();
+  if (out.gone) return;
+  out.decision = there->spec.decision;
+  out.from = {there->spec.source, there->spec.bump_revision};
+  if (there->status.source) out.revision = there->status.source->revision.value_or(0);
 }
 
 /// Who has neither answered nor a ready Pod, and since when: it takes both, for the one is our

@@ -28,6 +28,7 @@ class Reconciler {
  private:
   Observation observe(const api::v1alpha2::EtcdCluster& cluster, Endpoints& endpoints);
   void observe_children(Observation& seen) const;
+  void observe_restore(Observation& seen);
   void observe_others(Observation& seen) const;
   void note_away(Observation& seen);
   Result<Done> report(const Observation& seen, Plan& plan);

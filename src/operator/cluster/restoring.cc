@@ -20,15 +20,14 @@ bool is_past(const Seat& seat) {
 }  // namespace
 
 std::optional<Restore> restore_of(const Observation& seen) {
-  const auto& bootstrap = seen.cluster.spec.bootstrap;
-  if (!bootstrap || !bootstrap->restore || !seen.cluster.status.cluster_id.empty())
-    return std::nullopt;
+  const auto from = seen.cluster.founded_from();
+  if (!from || !seen.cluster.status.cluster_id.empty()) return std::nullopt;
   const auto seed =
       std::ranges::find_if(seen.seats, [](const Seat& s) { return s.object && s.object->seed; });
   if (seed == seen.seats.end() || is_past(*seed)) return std::nullopt;
   for (const char* reason : kStops)
     if (seed->object->reason == reason) return Restore{true, reason, seed->object->trouble};
-  std::string message = "restoring " + to_words(bootstrap->restore->source) + " into " + seed->name;
+  std::string message = "restoring " + to_words(from->source) + " into " + seed->name;
   if (!seed->object->trouble.empty()) message += "; " + seed->object->trouble;
   return Restore{false, v1::kRestoring, std::move(message)};
 }

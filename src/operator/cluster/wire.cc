@@ -16,6 +16,7 @@ void connect(Stores& stores, runtime::Queue& queue) {
   stores.services.on_change(add);
   stores.budgets.on_change(add);
   stores.certificates.on_change(add);
+  stores.restores.on_change(add);
 }
 
 }  // namespace etcdop::cluster

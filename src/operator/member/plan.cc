@@ -94,9 +94,12 @@ Step next(const Observation& seen) {
   if (member.spec.dormant) {
     const bool sleeps =
         !seen.pod || !is_ours(seen.pod->metadata, member) || seen.pod->metadata.terminating();
+    const bool goes_back = seen.cluster->restoring() != nullptr;
     // It is about to be woken; or it would not sleep, but end.
-    if (sleeps || seen.cluster->spec.replicas > 0 || in_memory(member)) return NoStep{};
-    return DeletePod{seen.pod->metadata.uid, "the cluster is paused"};
+    if (sleeps || (!goes_back && seen.cluster->spec.replicas > 0) || in_memory(member))
+      return NoStep{};
+    return DeletePod{seen.pod->metadata.uid,
+                     goes_back ? "the cluster goes back to a snapshot" : "the cluster is paused"};
   }
   if (member.spec.initial_cluster.empty()) return NoStep{};
   if (!not_implemented(member).empty()) return NoStep{};  // As it is, rather than without it.

@@ -211,11 +211,16 @@ struct Actor {
       if (!*cluster || !(*cluster)->status.cluster_id.empty())
         return Error{Code::Conflict,
                      "the cluster of " + meta().name + " is gone or has been founded already"};
-      const auto& bootstrap = (*cluster)->spec.bootstrap;
-      if ((bootstrap ? bootstrap->restore : std::nullopt) != member().spec.restore)
+      const v1::EtcdClusterStatus& status = (*cluster)->status;
+      if (status.restore && status.cluster_token != member().spec.cluster_token)
+        return Error{Code::Conflict, meta().name + " is of before a restore in place"};
+      const v1::RestoreRecord* record = (*cluster)->restoring();
+      if (record && record->stage != v1::kStageRestoring)
+        return Error{Code::Conflict, "EtcdRestore " + record->name + " is past its restoring"};
+      if ((*cluster)->founded_from() != member().spec.restore)
         return Error{Code::Invalid,
                      "EtcdMember " + meta().name +
-                         " has another spec.restore than its cluster's spec.bootstrap: are the "
+                         " has another spec.restore than its cluster starts from: are the "
                          "CustomResourceDefinitions those of this release?"};
       start.with_auth = wants_auth(**cluster);
     }
@@ -244,7 +249,7 @@ struct Actor {
     if (member().spec.dormant) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
-      if (*cluster && (*cluster)->spec.replicas > 0)
+      if (*cluster && (*cluster)->spec.replicas > 0 && !(*cluster)->restoring())
         return Error{Code::Conflict, "the cluster of " + meta().name + " is paused no more"};
     }
     auto going = with.api.remove<kube::Pod>(meta().key(), step.uid);

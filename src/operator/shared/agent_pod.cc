@@ -1,5 +1,6 @@
 #include "operator/shared/agent_pod.h"
 
+#include <string_view>
 #include <utility>
 
 #include "api/v1alpha2/names.h"
@@ -9,6 +10,9 @@ namespace etcdop {
 namespace {
 
 namespace v1 = api::v1alpha2;
+using namespace std::chrono_literals;
+
+constexpr auto kOrdinaryWait = 60s;  // Images are pulled and volumes attached in that time.
 
 constexpr const char* kVolume = "snapshot-data";
 constexpr const char* kAuthorityVolume = "store-ca";
@@ -27,6 +31,31 @@ void set_resources(json::object& pod, const Json& resources) {
   for (const char* list : {"initContainers", "containers"})
     if (Json* containers = pod.if_contains(list))
       for (Json& one : containers->as_array()) one.as_object()["resources"] = resources;
+}
+
+/// Why the Pod's agent has not started; empty: it has, or is about to.
+std::string waits_for(const kube::Pod& pod, const char* container) {
+  const kube::PodCondition* scheduled = pod.condition("PodScheduled");
+  if (scheduled && scheduled->status == "False" && scheduled->reason == "Unschedulable")
+    return "no node takes it: " + scheduled->message;
+  if (pod.spec.node_name.empty()) return "no node has taken it yet";
+  const kube::ContainerStatus* agent = pod.container(container);
+  if (!agent || !agent->state.waiting) return "";
+  const kube::ContainerWaiting& waiting = *agent->state.waiting;
+  if (waiting.reason == "ErrImagePull" || waiting.reason == "ImagePullBackOff" ||
+      waiting.reason == "InvalidImageName")
+    return container == std::string_view(v1::kAgentContainer)
+               ? "the operator's image cannot be pulled"
+               : "the image of etcd, spec.version, cannot be pulled";
+  if (waiting.reason == "CreateContainerConfigError" || waiting.reason == "CreateContainerError")
+    return "its container cannot be created: " + waiting.message;
+  return "its container is not created yet: is a Secret or PersistentVolumeClaim missing that the "
+         "snapshot or its cluster names? See kubectl describe pod";
+}
+
+bool is_old(const std::string& created, WallTime now) {
+  const auto since = from_rfc3339(created);
+  return since && now - *since >= kOrdinaryWait;
 }
 
 }  // namespace
@@ -128,6 +157,21 @@ json::object agent_failure_policy(const char* container) {
                                 {{"action", "Ignore"},
                                  {"onPodConditions", json::array{{{"type", "DisruptionTarget"},
                                                                   {"status", "True"}}}}}}}};
+}
+
+const kube::Pod* newest(const std::vector<kube::Pod>& pods) {
+  const kube::Pod* out = nullptr;
+  for (const kube::Pod& pod : pods)
+    if (!out || pod.metadata.creation_timestamp > out->metadata.creation_timestamp) out = &pod;
+  return out;
+}
+
+std::string waiting(const std::vector<kube::Pod>& pods, const char* container, WallTime now) {
+  const kube::Pod* pod = newest(pods);
+  if (!pod || pod->status.phase != "Pending" || !is_old(pod->metadata.creation_timestamp, now))
+    return "";
+  const std::string why = waits_for(*pod, container);
+  return why.empty() ? "" : "Pod " + pod->metadata.name + " waits: " + why;
 }
 
 }  // namespace etcdop

@@ -4,10 +4,13 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/v1alpha2/common.h"
 #include "api/v1alpha2/etcdcluster.h"
 #include "base/json.h"
+#include "base/wall_time.h"
+#include "kube/core_types.h"
 
 namespace etcdop {
 
@@ -50,5 +53,12 @@ void place_agents(json::object& pod, const std::optional<api::v1alpha2::AgentPod
 /// For the Job: what ends for good is not tried again, and what Kubernetes itself cut short does
 /// not count.
 json::object agent_failure_policy(const char* container);
+
+/// The one made last; null: none.
+const kube::Pod* newest(const std::vector<kube::Pod>&);
+
+/// Why the agent in the newest of these Pods has not started for a minute, in words; empty: it has,
+/// or is about to.
+std::string waiting(const std::vector<kube::Pod>& pods, const char* container, WallTime now);
 
 }  // namespace etcdop

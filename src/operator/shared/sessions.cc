@@ -27,7 +27,9 @@ std::string root_secret_of(const v1::EtcdCluster& cluster) {
 /// Of another cluster of that name nothing is known.
 Sessions::Session& Sessions::session_of(const v1::EtcdCluster& cluster) {
   Session& session = sessions_[cluster.metadata.key()];
-  if (session.uid != cluster.metadata.uid) session = {.uid = cluster.metadata.uid};
+  std::string of = cluster.metadata.uid;
+  if (cluster.status.restore) of += " " + cluster.status.cluster_token;
+  if (session.of != of) session = {.of = std::move(of)};
   return session;
 }
 

@@ -41,7 +41,7 @@ class Sessions {
 
  private:
   struct Session {
-    std::string uid;  ///< Of its cluster.
+    std::string of;  ///< UID of its cluster; after a restore in place with etcd's token, too.
     bool required = false;
     std::shared_ptr<const Secret> token = nullptr;
     Instant given = Instant::min();  ///< The token.

@@ -7,6 +7,7 @@
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/etcdsnapshotschedule.h"
 #include "api/v1alpha2/names.h"
@@ -24,10 +25,13 @@ inline std::optional<api::ObjectKey> cluster_of(const api::ObjectMeta& meta) {
   return api::ObjectKey{meta.ns, label->second};
 }
 
-/// The EtcdSnapshot that a Job is of, by its owner: the reference gave it no label that says so.
-inline std::optional<api::ObjectKey> snapshot_of(const kube::Job& job) {
+/// The EtcdSnapshot or EtcdRestore that a Job is of, by its owner: the reference gave it no label
+/// that says so. Which of the two is decided by UID, later.
+inline std::optional<api::ObjectKey> owner_of(const kube::Job& job) {
   const api::OwnerReference* owner = job.metadata.controller();
-  if (!owner || owner->kind != api::v1alpha2::EtcdSnapshot::resource.kind) return std::nullopt;
+  if (!owner || (owner->kind != api::v1alpha2::EtcdSnapshot::resource.kind &&
+                 owner->kind != api::v1alpha2::EtcdRestore::resource.kind))
+    return std::nullopt;
   return api::ObjectKey{job.metadata.ns, owner->name};
 }
 
@@ -53,8 +57,12 @@ struct Stores {
   kube::Store<api::v1alpha2::EtcdSnapshotSchedule> schedules{[](const auto& schedule) {
     return std::optional(api::ObjectKey{schedule.metadata.ns, schedule.spec.cluster_ref.name});
   }};
-  /// By their EtcdSnapshot.
-  kube::Store<kube::Job> jobs{snapshot_of};
+  /// By the cluster that they name, likewise.
+  kube::Store<api::v1alpha2::EtcdRestore> restores{[](const auto& restore) {
+    return std::optional(api::ObjectKey{restore.metadata.ns, restore.spec.cluster_ref.name});
+  }};
+  /// By the EtcdSnapshot or EtcdRestore that owns them.
+  kube::Store<kube::Job> jobs{owner_of};
   /// The Pods of these, by the EtcdSnapshot that their label names.
   kube::Store<kube::Pod> agents{[](const kube::Pod& pod) -> std::optional<api::ObjectKey> {
     const auto label = pod.metadata.labels.find(api::v1alpha2::kSnapshotLabel);

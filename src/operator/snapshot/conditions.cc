@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "api/v1alpha2/names.h"
+#include "operator/shared/agent_pod.h"
 
 namespace etcdop::snapshot {
 namespace {
@@ -32,14 +33,6 @@ bool is_newer(const kube::Pod& a, const kube::Pod& b) {
   return a.metadata.creation_timestamp > b.metadata.creation_timestamp;
 }
 
-/// The one made last; null: none.
-const kube::Pod* newest(const std::vector<kube::Pod>& pods) {
-  const kube::Pod* out = nullptr;
-  for (const kube::Pod& pod : pods)
-    if (!out || is_newer(pod, *out)) out = &pod;
-  return out;
-}
-
 /// Of those whose agent has ended, the one made last.
 const kube::Pod* last_ended(const std::vector<kube::Pod>& pods) {
   const kube::Pod* out = nullptr;
@@ -64,42 +57,9 @@ Failure failure_of(const kube::Pod& pod) {
                               " and did not say why: see kubectl logs"};
 }
 
-/// Why the Pod's agent has not started; empty: it has, or is about to.
-std::string waits_for(const kube::Pod& pod, const char* container) {
-  const kube::PodCondition* scheduled = pod.condition("PodScheduled");
-  if (scheduled && scheduled->status == "False" && scheduled->reason == "Unschedulable")
-    return "no node takes it: " + scheduled->message;
-  if (pod.spec.node_name.empty()) return "no node has taken it yet";
-  const kube::ContainerStatus* agent = pod.container(container);
-  if (!agent || !agent->state.waiting) return "";
-  const kube::ContainerWaiting& waiting = *agent->state.waiting;
-  if (waiting.reason == "ErrImagePull" || waiting.reason == "ImagePullBackOff" ||
-      waiting.reason == "InvalidImageName")
-    return container == std::string_view(v1::kAgentContainer)
-               ? "the operator's image cannot be pulled"
-               : "the image of etcd, spec.version, cannot be pulled";
-  if (waiting.reason == "CreateContainerConfigError" || waiting.reason == "CreateContainerError")
-    return "its container cannot be created: " + waiting.message;
-  return "its container is not created yet: is a Secret or PersistentVolumeClaim missing that the "
-         "snapshot or its cluster names? See kubectl describe pod";
-}
-
-bool is_old(const std::string& created, WallTime now) {
-  const auto since = from_rfc3339(created);
-  return since && now - *since >= kOrdinaryWait;
-}
-
 }  // namespace
 
 std::string job_name(const std::string& snapshot) { return snapshot + "-snapshot"; }
-
-std::string waiting(const std::vector<kube::Pod>& pods, const char* container, WallTime now) {
-  const kube::Pod* pod = newest(pods);
-  if (!pod || pod->status.phase != "Pending" || !is_old(pod->metadata.creation_timestamp, now))
-    return "";
-  const std::string why = waits_for(*pod, container);
-  return why.empty() ? "" : "Pod " + pod->metadata.name + " waits: " + why;
-}
 
 std::optional<AgentReport> stored(const std::vector<kube::Pod>& pods) {
   for (const kube::Pod& pod : pods) {

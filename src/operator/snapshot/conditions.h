@@ -17,10 +17,6 @@ struct Verdict {
   std::string reason, message;
 };
 
-/// Why the agent in the newest of these Pods has not started for a minute, in words; empty: it has,
-/// or is about to.
-std::string waiting(const std::vector<kube::Pod>& pods, const char* container, WallTime now);
-
 /// What an agent of these Pods stored, and reported; nullopt: none has.
 std::optional<AgentReport> stored(const std::vector<kube::Pod>& pods);
 

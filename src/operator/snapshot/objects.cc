@@ -1,7 +1,5 @@
 #include "operator/snapshot/objects.h"
 
-#include <charconv>
-
 #include "api/v1alpha2/names.h"
 #include "operator/shared/agent_pod.h"
 #include "operator/shared/metadata.h"
@@ -78,15 +76,6 @@ json::object metadata(const Observation& seen, std::int32_t attempt) {
   return out;
 }
 
-std::int32_t attempt_of(const kube::Job& job) {
-  const auto found = job.metadata.annotations.find(v1::kAttemptAnnotation);
-  if (found == job.metadata.annotations.end()) return 0;
-  const std::string& text = found->second;
-  std::int32_t out = 0;
-  (void)std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
-
 }  // namespace
 
 Json job(const Observation& seen, std::int32_t attempt, const std::string& image) {
@@ -104,19 +93,7 @@ Json job(const Observation& seen, std::int32_t attempt, const std::string& image
 }
 
 JobSeen seen_as(const kube::Job& job, const v1::EtcdSnapshot& snapshot) {
-  JobSeen out;
-  out.uid = job.metadata.uid;
-  out.terminating = job.metadata.terminating();
-  out.attempt = attempt_of(job);
-  const auto request = job.metadata.annotations.find(v1::kVerifyAnnotation);
-  if (request != job.metadata.annotations.end()) out.request = request->second;
-  out.made = from_rfc3339(job.metadata.creation_timestamp).value_or(WallTime{});
-  out.status = job.status;
-  const api::OwnerReference* owner = job.metadata.controller();
-  out.ours = owner && owner->uid == snapshot.metadata.uid;
-  out.of_namesake = owner && !out.ours && owner->kind == v1::EtcdSnapshot::resource.kind &&
-                    owner->name == snapshot.metadata.name;
-  return out;
+  return etcdop::seen_as(job, snapshot.metadata, v1::EtcdSnapshot::resource.kind);
 }
 
 }  // namespace etcdop::snapshot

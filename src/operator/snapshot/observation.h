@@ -9,47 +9,10 @@
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "base/wall_time.h"
 #include "kube/core_types.h"
+#include "operator/shared/agent_job.h"
 #include "operator/shared/value_codecs.h"
 
 namespace etcdop::snapshot {
-
-/// A Job of the snapshot's name.
-struct JobSeen {
-  std::string uid;
-  bool ours = false;         ///< Its controller is this very snapshot.
-  bool of_namesake = false;  ///< An EtcdSnapshot of that name which is no more.
-  bool terminating = false;
-  std::int32_t attempt = 0;  ///< As it says; 0: the reference made it, which gave it none.
-  std::string request;       ///< Of one that verifies: which verification.
-  WallTime made;
-  kube::JobStatus status;
-  bool operator==(const JobSeen&) const = default;
-
-  template <class S = JobSeen>
-  static auto describe() {
-    return api::object(
-        "The Job.",
-        std::tuple{api::required("uid", &S::uid, ""), api::sparse("ours", &S::ours, ""),
-                   api::sparse("ofNamesake", &S::of_namesake, ""),
-                   api::sparse("terminating", &S::terminating, ""),
-                   api::sparse("attempt", &S::attempt, ""), api::sparse("request", &S::request, ""),
-                   api::required("made", &S::made, ""), api::sparse("status", &S::status, "")});
-  }
-};
-
-/// Why no Job could be made, and since when: of this process, so that one that was away tries
-/// first.
-struct Rejection {
-  std::string why;
-  WallTime since;
-  bool operator==(const Rejection&) const = default;
-
-  template <class S = Rejection>
-  static auto describe() {
-    return api::object("Why there is no Job.", std::tuple{api::required("why", &S::why, ""),
-                                                          api::required("since", &S::since, "")});
-  }
-};
 
 struct Observation {
   WallTime now;

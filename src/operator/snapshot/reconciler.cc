@@ -40,8 +40,6 @@ std::vector<std::string> endpoints_of(const Stores& stores, const v1::EtcdCluste
   return voters.empty() ? all : voters;
 }
 
-bool has_ended(const JobSeen& job) { return job.status.is("Failed") || job.status.is("Complete"); }
-
 bool begins(const Observation& seen, const Plan& plan) {
   return plan.status.phase == v1::kSnapshotStarted &&
          seen.snapshot.status.phase != v1::kSnapshotStarted;
@@ -130,7 +128,7 @@ Result<Done> Reconciler::observe_verification(Observation& seen) {
   const std::string uid = of_this ? of->uid : now->job_uid;
   for (const auto& pod : with_.stores.agents.in_group(seen.snapshot.metadata.key()))
     if (!uid.empty() && owned_by(pod->metadata, uid)) seen.verify_pods.push_back(*pod);
-  if (!of_this || !has_ended(*of)) return Done{};
+  if (!of_this || !of->has_ended()) return Done{};
   auto pods = list_pods(seen, *of);
   if (!pods) return pods.error();
   seen.verify_pods = std::move(*pods);
@@ -199,7 +197,7 @@ Result<Done> Reconciler::observe_job(Observation& seen) {
   const std::string uid = seen.job && seen.job->ours ? seen.job->uid : seen.snapshot.status.job_uid;
   for (const auto& pod : with_.stores.agents.in_group(seen.snapshot.metadata.key()))
     if (!uid.empty() && owned_by(pod->metadata, uid)) seen.pods.push_back(*pod);
-  if (!seen.job || !seen.job->ours || !has_ended(*seen.job) || stored(seen.pods)) return Done{};
+  if (!seen.job || !seen.job->ours || !seen.job->has_ended() || stored(seen.pods)) return Done{};
   auto pods = list_pods(seen, *seen.job);
   if (!pods) return pods.error();
   seen.pods = std::move(*pods);

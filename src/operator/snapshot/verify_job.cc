@@ -16,8 +16,6 @@ namespace v1 = api::v1alpha2;
 
 // The agent gives itself 30 minutes; what Kubernetes needs before and after is not its.
 constexpr int kRetries = 1, kSecondsMax = 2400, kSecondsKept = 600;
-constexpr const char* kToolsFolder = "/tools";
-constexpr const char* kScratchFolder = "/scratch";
 constexpr const char* kComponent = "verification";
 
 /// What the cluster had when the snapshot was taken, as far as that is known.
@@ -35,35 +33,13 @@ void add_expected(json::array& env, const v1::EtcdSnapshot& of) {
   if (!artifact.digest.empty()) env.push_back(variable("VERIFY_DIGEST", artifact.digest));
 }
 
-/// The image of etcd has etcd and etcdutl, and nothing to speak to an object store with.
 json::object pod_spec(const Observation& seen, const VerifyImages& images) {
-  AgentMounts tools, mounted;
-  tools.add("tools", "emptyDir", {}, kToolsFolder, false);
-  mounted.add("tools", "emptyDir", {}, kToolsFolder, true);
-  mounted.add("scratch", "emptyDir", {}, kScratchFolder, false);
-  const v1::SnapshotLocation from = stored_location(seen.snapshot);
-  json::array env;
-  add_location(env, from, kStoredFolder);
-  add_store_secrets(mounted, from);
-  if (from.pvc)
-    mounted.add("snapshot-data", "persistentVolumeClaim",
-                {{"claimName", from.pvc->claim_name}, {"readOnly", true}}, kStoredFolder, true);
-  env.push_back(variable("VERIFY_SCRATCH_DIR", kScratchFolder));
-  env.push_back(variable("RESTORE_ETCD_VERSION", verify_version(seen)));
-  add_expected(env, seen.snapshot);
-  json::object agent = agent_container(v1::kVerifyContainer, "verify-agent",
-                                       images.etcd_repository + ":v" + verify_version(seen),
-                                       std::move(env), std::move(mounted.mounts));
-  agent["command"] = json::array{std::string(kToolsFolder) + "/manager", "verify-agent"};
-  // It runs an etcd with all that is in the snapshot: how much that needs is not known.
-  agent["resources"].as_object().erase("limits");
-  json::object install =
-      agent_container(v1::kInstallToolsContainer, "install-tools", images.own,
-                      {variable("TOOLS_DEST_DIR", kToolsFolder)}, std::move(tools.mounts));
-  json::object out = agent_pod(std::move(agent), std::move(mounted.volumes), seen.cluster);
-  out["initContainers"] = json::array{std::move(install)};
-  place_agents(out, seen.snapshot.spec.pod, from);
-  return out;
+  VerifyWork work{.from = stored_location(seen.snapshot),
+                  .etcd_version = verify_version(seen),
+                  .expected = {},
+                  .placed = seen.snapshot.spec.pod};
+  add_expected(work.expected, seen.snapshot);
+  return verify_pod(work, images, seen.cluster);
 }
 
 json::object metadata(const Observation& seen, std::int32_t attempt) {

@@ -5,15 +5,10 @@
 #include <string>
 
 #include "base/json.h"
+#include "operator/shared/verify_pod.h"
 #include "operator/snapshot/observation.h"
 
 namespace etcdop::snapshot {
-
-/// Which images Pods of verifications run.
-struct VerifyImages {
-  std::string own;  ///< The operator's.
-  std::string etcd_repository = "quay.io/coreos/etcd";
-};
 
 /// "<snapshot>-verify": of the Job, and beginning of its Pods' names.
 std::string verify_job_name(const std::string& snapshot);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "operator/shared/agent_pod.h"
+#include "operator/shared/verify_pod.h"
 #include "operator/shared/verify_report.h"
 #include "operator/snapshot/conditions.h"
 #include "operator/snapshot/verify_job.h"
@@ -17,46 +19,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLookAgain{10s};  // While its Job runs; changes wake it, too.
 constexpr milliseconds kFollowUp{1s};    // After a step.
-
-const kube::ContainerTerminated* end_of(const kube::Pod& pod) {
-  const kube::ContainerStatus* agent = pod.container(v1::kVerifyContainer);
-  return agent && agent->state.terminated ? &*agent->state.terminated : nullptr;
-}
-
-/// What an agent of these Pods found to be good; nullopt: none has.
-std::optional<VerifyReport> success_of(const std::vector<kube::Pod>& pods) {
-  for (const kube::Pod& pod : pods) {
-    const kube::ContainerTerminated* end = end_of(pod);
-    if (!end || end->exit_code != 0) continue;
-    auto report = to_verify_report(end->message);
-    if (report && !report->failed()) return std::move(*report);
-  }
-  return std::nullopt;
-}
-
-/// How the agent that ended last has failed.
-struct Failure {
-  std::string reason, message;
-  bool for_good = false;
-};
-Failure failure_of(const std::vector<kube::Pod>& pods, const kube::JobCondition& failed) {
-  const kube::Pod* last = nullptr;
-  for (const kube::Pod& pod : pods)
-    if (end_of(pod) &&
-        (!last || pod.metadata.creation_timestamp >= last->metadata.creation_timestamp))
-      last = &pod;
-  if (!last)
-    return {v1::kJobFailed,
-            "its Job failed (" + (failed.reason.empty() ? failed.message : failed.reason) + ")"};
-  const kube::ContainerTerminated& end = *end_of(*last);
-  if (auto report = to_verify_report(end.message); report && report->failed())
-    return {std::move(report->reason), std::move(report->message), report->for_good};
-  return {v1::kJobFailed, "the agent in Pod " + last->metadata.name +
-                              (end.reason == "OOMKilled"
-                                   ? " was killed: it ran out of memory"
-                                   : " ended with exit code " + std::to_string(end.exit_code) +
-                                         " and did not say why")};
-}
 
 /// "3 keys at revision 42, HashKV 7: as in the cluster"
 std::string words_of(const VerifyReport& report) {
@@ -129,7 +91,7 @@ class Proving {
   }
 
   void go_on() {
-    if (const auto report = success_of(seen_.verify_pods)) return end_well(*report);
+    if (const auto report = verify_success(seen_.verify_pods)) return end_well(*report);
     if (!seen_.verify_job) return no_job();
     const JobSeen& seen = *seen_.verify_job;
     if (!seen.ours) return not_ours(seen);
@@ -202,7 +164,7 @@ class Proving {
     if (count(reason == v1::kJobFailed ? why : reason + ": " + why)) clear_away();
   }
   void failed_with(const kube::JobCondition& failed) {
-    const Failure last = failure_of(seen_.verify_pods, failed);
+    const VerifyFailure last = verify_failure(seen_.verify_pods, failed);
     if (last.for_good) return end_badly(last.reason, last.message);
     repeat(last.reason, last.message);
   }

@@ -1,0 +1,443 @@
+// A restore in place, stage after stage: each way that its user may decide, at each moment, in a
+// small world that does what the plans say.
+#include "operator/cluster/in_place.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "api/v1alpha2/names.h"
+#include "operator/cluster/objects.h"
+#include "operator/cluster/plan.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+using v1::RestoreDecision;
+
+constexpr WallTime kNow{1795233378s};
+constexpr etcd::ClusterId kOld{0xc1}, kNew{0xc2};
+constexpr std::int64_t kOldRevision = 5000;
+
+/// prod/db, its members, and what becomes of them.
+struct World {
+  struct Member {
+    std::string name, uid, token;
+    bool seed = false, dormant = false, terminating = false, finalizer = true, voter = false;
+    bool pod = false, founds = false;
+    bool volume = true;
+  };
+
+  v1::EtcdCluster cluster;
+  std::map<std::string, Member> members;
+  std::set<std::string> volumes;
+  bool fenced = false;
+  int uids = 0;
+  std::optional<RestoreSeen> restore;
+  WallTime now = kNow;
+  std::vector<std::string> done;  ///< Steps, in their order.
+
+  explicit World(int size) {
+    cluster.metadata.name = "db";
+    cluster.metadata.ns = "prod";
+    cluster.metadata.uid = "u-1";
+    cluster.spec.version = "3.6.16";
+    cluster.spec.replicas = size;
+    (void)plan(observe(false));
+    v1::EtcdClusterStatus& status = cluster.status;
+    status = plan(observe(false)).status;
+    status.cluster_id = to_hex(kOld);
+    status.pending_members.clear();
+    for (int i = 0; i < size; ++i) {
+      Member& made = add("db-old" + std::to_string(i), i == 0);
+      made.pod = made.voter = true;
+      volumes.insert(made.name);
+    }
+    restore = RestoreSeen{.name = "back",
+                          .uid = "r-1",
+                          .gone = false,
+                          .decision = RestoreDecision::Restore,
+                          .from = {},
+                          .revision = 40};
+    restore->from.source.pvc = {"backups", "db.db"};
+  }
+
+  Member& add(const std::string& name, bool seed) {
+    Member& made = members[name];
+    made.name = name;
+    made.uid = "m-" + std::to_string(++uids);
+    made.token = cluster.status.cluster_token;
+    made.seed = seed;
+    return made;
+  }
+
+  bool is_old(const Member& member) const { return member.name.starts_with("db-old"); }
+
+  Observation observe(bool answers = true) const {
+    Observation seen;
+    seen.now = now;
+    seen.cluster = cluster;
+    seen.restore = restore;
+    const bool wanted_fence = cluster.restoring() != nullptr;
+    seen.headless_service = fenced == wanted_fence ? Child::AsMade : Child::Drifted;
+    seen.client_service = seen.headless_service;
+    for (const auto& [name, member] : members) {
+      seen.taken_names.push_back(name);
+      Seat seat;
+      seat.name = name;
+      seat.peer_url = peer_url(cluster, name);
+      Seat::Object& object = seat.object.emplace();
+      object.uid = member.uid;
+      object.terminating = member.terminating;
+      object.seed = member.seed;
+      object.dormant = member.dormant;
+      object.has_finalizer = member.finalizer;
+      object.current = member.token == cluster.status.cluster_token;
+      object.voter = object.ready = member.voter && member.pod;
+      object.initial_cluster = name + "=" + seat.peer_url;
+      object.spec_version = "3.6.16";
+      object.created = kNow;
+      if (member.pod) seat.pod = Seat::Pod{.node = "n", .founds = member.founds};
+      if (cluster.restoring() && cluster.restoring()->keeps(member.uid)) {
+        seen.kept.push_back(seat);
+        continue;
+      }
+      if (answers && member.pod && !member.dormant) {
+        const bool old = is_old(member);
+        const auto id = static_cast<std::uint64_t>(std::hash<std::string>()(name) | 1);
+        seat.listed = Seat::Listed{etcd::MemberId{id}, false, true};
+        seat.answer = Seat::Answer{"3.6.16", etcd::MemberId{id}};
+        seat.answer->revision = old ? kOldRevision : 2'000'000'000;
+        seen.cluster_id = old ? kOld : kNew;
+        seen.linearizable = true;
+      }
+      seen.seats.push_back(seat);
+    }
+    for (const std::string& volume : volumes)
+      if (!members.contains(volume)) seen.taken_names.push_back(volume);
+    return seen;
+  }
+
+  /// What was decided becomes true; then what the member's controller and Kubernetes do about it.
+  Plan pass() {
+    now = now + 1s;
+    const Plan out = plan(observe());
+    cluster.status = out.status;
+    if (out.make_headless_service) fenced = cluster.restoring() != nullptr;
+    if (!std::holds_alternative<NoStep>(out.step)) done.push_back(to_string(out.step));
+    std::visit([this](const auto& step) { carry_out(step); }, out.step);
+    for (auto& [name, member] : members) {
+      if (member.dormant) member.pod = false;
+      else if (!member.pod && !member.terminating) start(member);
+      else if (member.founds && !cluster.status.cluster_id.empty()) member.founds = false;
+    }
+    return out;
+  }
+  void start(Member& member) {
+    member.pod = true;
+    volumes.insert(member.name);
+    member.founds = member.seed && !is_old(member) && cluster.status.cluster_id.empty();
+    if (member.founds) member.voter = true;
+  }
+  template <class S>
+  void carry_out(const S& step) {
+    if constexpr (std::is_same_v<S, CreateMember>) {
+      if (!members.contains(step.name)) (void)add(step.name, step.seed);
+    } else if constexpr (std::is_same_v<S, PauseMember>) {
+      members.at(step.name).dormant = true;
+    } else if constexpr (std::is_same_v<S, WakeMember>) {
+      members.at(step.name).dormant = false;
+    } else if constexpr (std::is_same_v<S, DeleteMember>) {
+      members.at(step.name).terminating = true;
+    } else if constexpr (std::is_same_v<S, ReleaseMember>) {
+      members.erase(step.name);
+      volumes.erase(step.name);
+    } else {
+      static_assert(!std::is_same_v<S, void>);
+    }
+  }
+
+  std::string stage() const { return cluster.status.restore ? cluster.status.restore->stage : ""; }
+  int old_volumes() const {
+    return static_cast<int>(
+        std::ranges::count_if(volumes, [](const auto& v) { return v.starts_with("db-old"); }));
+  }
+  int old_pods() const {
+    return static_cast<int>(std::ranges::count_if(
+        members, [&](const auto& m) { return is_old(m.second) && m.second.pod; }));
+  }
+  int new_members() const {
+    return static_cast<int>(
+        std::ranges::count_if(members, [&](const auto& m) { return !is_old(m.second); }));
+  }
+  int new_pods() const {
+    return static_cast<int>(std::ranges::count_if(
+        members, [&](const auto& m) { return !is_old(m.second) && m.second.pod; }));
+  }
+  std::string says(const char* type) const {
+    const auto* c = runtime::find_condition(cluster.status.conditions, type);
+    return c ? c->status + "/" + c->reason : "";
+  }
+  /// Until it stands so.
+  ::testing::AssertionResult reaches(const char* wanted, int passes = 60) {
+    for (int i = 0; i < passes; ++i) {
+      if (stage() == wanted) return ::testing::AssertionSuccess();
+      (void)pass();
+    }
+    return ::testing::AssertionFailure() << "stays " << stage();
+  }
+};
+
+TEST(InPlace, ItIsRecordedWithAllThatIsNeededToTakeItBackBeforeAnythingIsDone) {
+  World world(3);
+  world.cluster.status.pending_members.push_back({9, "db-new", "http://x", "then"});
+  world.cluster.status.auth_enabled = true;
+  const Plan first = world.pass();
+  ASSERT_TRUE(first.status.restore);
+  const v1::RestoreRecord& record = *first.status.restore;
+  EXPECT_EQ(first.step, Step(NoStep{}));
+  EXPECT_EQ(record.stage, v1::kStageStopping);
+  EXPECT_EQ(record.cluster_id, to_hex(kOld));
+  EXPECT_EQ(record.cluster_token, "prod-db-u-1");
+  EXPECT_EQ(record.members.size(), 3U);
+  EXPECT_EQ(record.pending_members.size(), 1U);
+  EXPECT_TRUE(record.auth_enabled);
+  EXPECT_EQ(first.status.revision_floor, kOldRevision);
+  EXPECT_EQ(record.from.bump_revision, 1'000'000'000 + kOldRevision - 40);
+}
+
+TEST(InPlace, ASecondRestoreOfTheSameSnapshotStartsAboveTheFirst) {
+  World world(1);
+  world.restore->decision = RestoreDecision::Commit;
+  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  EXPECT_EQ(world.cluster.status.revision_floor, 2'000'000'000);
+  for (int i = 0; i < 5; ++i) (void)world.pass();
+  world.restore->uid = "r-2";
+  world.restore->name = "again";
+  (void)world.pass();
+  ASSERT_EQ(world.stage(), v1::kStageStopping);
+  EXPECT_EQ(world.cluster.status.restore->from.bump_revision, 3'000'000'000 - 40);
+}
+
+TEST(InPlace, WhatItsUserAsksForAtLeastIsAddedToAllThatClientsHaveSeen) {
+  World world(1);
+  world.restore->from.bump_revision = 1'000'000;
+  (void)world.pass();
+  EXPECT_EQ(world.cluster.status.restore->from.bump_revision, 1'000'000 + kOldRevision - 40);
+}
+
+TEST(InPlace, RestoreStopsAndWaitsWithOneMemberThatNobodyReaches) {
+  for (const int size : {1, 2, 3}) {
+    World world(size);
+    ASSERT_TRUE(world.reaches(v1::kStageReview));
+    for (int i = 0; i < 5; ++i) (void)world.pass();
+    EXPECT_EQ(world.stage(), v1::kStageReview);
+    EXPECT_TRUE(world.fenced);
+    EXPECT_EQ(world.old_pods(), 0);
+    EXPECT_EQ(world.old_volumes(), size);
+    EXPECT_EQ(world.new_members(), 1);
+    EXPECT_EQ(world.cluster.status.cluster_id, to_hex(kNew));
+    EXPECT_EQ(world.cluster.status.cluster_token, "prod-db-u-1-r-1");
+    EXPECT_EQ(world.says(v1::kAvailable), "False/Restoring");
+    EXPECT_EQ(world.says(v1::kProgressing), "True/Restoring");
+    EXPECT_EQ(world.cluster.status.phase, v1::kPhaseRestoring);
+  }
+}
+
+TEST(InPlace, TheFounderIsMadeFromTheRecordAndNobodyElseIs) {
+  World world(3);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  EXPECT_EQ(std::ranges::count_if(world.done,
+                                  [](const auto& step) { return step.starts_with("create"); }),
+            1);
+  v1::EtcdMemberSpec spec;
+  const Json object = member(world.cluster, {"db-x", "http://x", true});
+  ASSERT_TRUE(api::decode(object.at("spec"), spec, "spec"));
+  EXPECT_EQ(spec.restore, world.cluster.status.restore->from);
+  EXPECT_EQ(spec.cluster_token, "prod-db-u-1-r-1");
+}
+
+TEST(InPlace, CommitGivesUpTheVolumesOfBeforeAndThenLetsClientsIn) {
+  World world(3);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  world.restore->decision = RestoreDecision::Commit;
+  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  EXPECT_EQ(world.old_volumes(), 3);
+  while (world.stage() == v1::kStageCommitting) {
+    EXPECT_TRUE(world.fenced);
+    (void)world.pass();
+  }
+  EXPECT_EQ(world.stage(), v1::kStageCommitted);
+  EXPECT_EQ(world.old_volumes(), 0);
+  (void)world.pass();
+  EXPECT_FALSE(world.fenced);
+  EXPECT_EQ(world.says(v1::kAvailable), "True/ClusterDiscovered");
+  (void)world.pass();
+  EXPECT_GT(world.new_members(), 1) << "it grows";
+}
+
+TEST(InPlace, AVolumeThatStaysKeepsClientsOut) {
+  World world(1);
+  world.restore->decision = RestoreDecision::Commit;
+  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  for (int i = 0; i < 5; ++i) {
+    (void)world.pass();
+    world.volumes.insert("db-old0");
+  }
+  EXPECT_EQ(world.stage(), v1::kStageCommitting);
+  EXPECT_TRUE(world.fenced);
+  world.volumes.erase("db-old0");
+  EXPECT_TRUE(world.reaches(v1::kStageCommitted));
+}
+
+TEST(InPlace, RollbackWakesTheMembersOfBeforeAsTheyWere) {
+  World world(3);
+  world.cluster.status.pending_members.push_back({9, "db-new", "http://x", "then"});
+  world.cluster.status.auth_enabled = true;
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  EXPECT_FALSE(world.cluster.status.auth_enabled) << "the snapshot may have none";
+  world.restore->decision = RestoreDecision::Rollback;
+  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  EXPECT_EQ(world.new_members(), 0);
+  EXPECT_EQ(world.new_pods(), 0);
+  const v1::EtcdClusterStatus& status = world.cluster.status;
+  EXPECT_EQ(status.cluster_id, to_hex(kOld));
+  EXPECT_EQ(status.cluster_token, "prod-db-u-1");
+  EXPECT_EQ(status.pending_members.size(), 1U);
+  EXPECT_TRUE(status.auth_enabled);
+  EXPECT_TRUE(status.restore->members.empty());
+  for (int i = 0; i < 6; ++i) (void)world.pass();
+  EXPECT_EQ(world.old_pods(), 3);
+  EXPECT_FALSE(world.fenced);
+}
+
+TEST(InPlace, APausedClusterSleepsAgainAfterARollback) {
+  World world(1);
+  world.cluster.spec.replicas = 0;
+  const auto asked = std::exchange(world.restore, std::nullopt);
+  for (int i = 0; i < 4; ++i) (void)world.pass();
+  ASSERT_EQ(world.old_pods(), 0);
+  world.restore = asked;
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  world.restore->decision = RestoreDecision::Rollback;
+  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  for (int i = 0; i < 4; ++i) (void)world.pass();
+  EXPECT_EQ(world.old_pods(), 0);
+  EXPECT_EQ(world.says(v1::kAvailable), "False/Paused");
+}
+
+TEST(InPlace, WhoIsUnknownIsKeptAndNeverDropped) {
+  World world(2);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  // Of before, and only now in the caches.
+  World::Member& late = world.add("db-old9", true);
+  late.token = "prod-db-u-1";
+  late.pod = late.voter = true;
+  world.volumes.insert(late.name);
+  (void)world.pass();
+  EXPECT_TRUE(world.cluster.status.restore->keeps(late.uid));
+  for (int i = 0; i < 4; ++i) (void)world.pass();
+  EXPECT_EQ(world.old_pods(), 0) << "it sleeps, too";
+  world.restore->decision = RestoreDecision::Rollback;
+  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  EXPECT_EQ(world.old_volumes(), 3);
+}
+
+TEST(InPlace, AFounderThatSomebodyDeletesIsReplaced) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  const std::string first = world.cluster.status.restore->founder;
+  world.members.at(first).terminating = true;
+  (void)world.pass();
+  EXPECT_EQ(world.stage(), v1::kStageRestoring);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  EXPECT_NE(world.cluster.status.restore->founder, first);
+  EXPECT_FALSE(world.members.contains(first));
+  EXPECT_EQ(world.old_volumes(), 1);
+}
+
+TEST(InPlace, WhatTheApiServerDoesNotSayIsWaitedFor) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  world.restore.reset();
+  for (int i = 0; i < 5; ++i) (void)world.pass();
+  EXPECT_EQ(world.stage(), v1::kStageReview);
+}
+
+TEST(InPlace, CheckAloneStopsNothing) {
+  World world(1);
+  for (const auto decision : {RestoreDecision::Check, RestoreDecision::Rollback}) {
+    world.restore->decision = decision;
+    for (int i = 0; i < 3; ++i) (void)world.pass();
+    EXPECT_FALSE(world.cluster.status.restore);
+    EXPECT_EQ(world.old_pods(), 1);
+  }
+}
+
+TEST(InPlace, WhatIsOverDoesNotBeginAgain) {
+  World world(1);
+  world.restore->decision = RestoreDecision::Commit;
+  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  for (int i = 0; i < 10; ++i) (void)world.pass();
+  EXPECT_EQ(world.stage(), v1::kStageCommitted);
+}
+
+/// What its user does at one moment.
+struct Turn {
+  const char* name;
+  RestoreDecision decision;
+  bool gone;
+};
+const Turn kTurns[] = {{"commit", RestoreDecision::Commit, false},
+                       {"rollback", RestoreDecision::Rollback, false},
+                       {"check", RestoreDecision::Check, false},
+                       {"deleted", RestoreDecision::Restore, true}};
+
+/// Every decision, at every moment, after every other: no data of before goes unless it was
+/// committed, nobody reaches what may be taken back, never do both sets run.
+TEST(InPlace, EveryDecisionAtEveryMomentEndsInOneOfTwoWays) {
+  for (const int size : {1, 3})
+    for (int first = 0; first < (size == 1 ? 14 : 18); first += size)
+      for (const Turn& one : kTurns)
+        for (int second = first; second < first + 6; second += size)
+          for (const Turn& other : kTurns) {
+            World world(size);
+            const std::string name = std::string(one.name) + " at " + std::to_string(first) + ", " +
+                                     other.name + " at " + std::to_string(second) + ", of " +
+                                     std::to_string(size);
+            bool committing = false;
+            for (int i = 0; i < 70; ++i) {
+              if (i == first || i == second) {
+                const Turn& turn = i == second ? other : one;
+                world.restore->decision = turn.decision;
+                world.restore->gone |= turn.gone;
+              }
+              (void)world.pass();
+              committing |= world.stage() == v1::kStageCommitting;
+              if (!committing) ASSERT_EQ(world.old_volumes(), size) << name;
+              if (world.new_pods() > 0 && !committing) {
+                ASSERT_EQ(world.old_pods(), 0) << name;
+                ASSERT_TRUE(world.fenced) << name;
+              }
+              if (world.stage() == v1::kStageCommitting) ASSERT_TRUE(world.fenced) << name;
+            }
+            const bool began = world.cluster.status.restore.has_value();
+            if (!began) continue;
+            ASSERT_TRUE(world.cluster.status.restore->over()) << name << ": " << world.stage();
+            ASSERT_EQ(world.stage() == v1::kStageCommitted, committing) << name;
+            ASSERT_EQ(world.old_volumes(), committing ? 0 : size) << name;
+            ASSERT_EQ(world.new_members() > 0, committing) << name;
+            if (!committing) ASSERT_EQ(world.old_pods(), size) << name;
+            ASSERT_FALSE(world.fenced) << name;
+          }
+}
+
+}  // namespace
+}  // namespace etcdop::cluster

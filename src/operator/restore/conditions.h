@@ -1,0 +1,21 @@
+// What users read of an EtcdRestore: its phase and conditions. Pure.
+#pragma once
+#include <string>
+
+#include "operator/restore/observation.h"
+#include "operator/shared/verify_report.h"
+
+namespace etcdop::restore {
+
+/// Sets one condition, with the generation and the time of this pass.
+void say(const Observation&, api::v1alpha2::EtcdRestoreStatus&, const char* type,
+         const char* status, const std::string& reason, const std::string& message);
+
+/// "3 keys at revision 42, of etcd 3.6.16"
+std::string words_of(const VerifyReport&);
+
+/// Phase and conditions once the cluster's record names this EtcdRestore: as far as that is.
+void report_stage(const Observation&, const api::v1alpha2::RestoreRecord&,
+                  api::v1alpha2::EtcdRestoreStatus&);
+
+}  // namespace etcdop::restore

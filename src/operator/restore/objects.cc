@@ -1,0 +1,64 @@
+#include "operator/restore/objects.h"
+
+#include <utility>
+
+#include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/names.h"
+#include "operator/shared/agent_pod.h"
+#include "operator/shared/metadata.h"
+#include "operator/shared/passwords.h"
+#include "operator/shared/snapshot_env.h"
+
+namespace etcdop::restore {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+// The agent gives itself 30 minutes; what Kubernetes needs before and after is not its.
+constexpr int kRetries = 1, kSecondsMax = 2400, kSecondsKept = 600;
+constexpr const char* kComponent = "restore-check";
+
+json::object metadata(const Observation& seen, std::int32_t attempt) {
+  const api::ObjectMeta& of = seen.restore.metadata;
+  json::object owner{{"apiVersion", api::api_version(v1::EtcdRestore::resource)},
+                     {"kind", v1::EtcdRestore::resource.kind},
+                     {"name", of.name},
+                     {"uid", of.uid},
+                     {"controller", true},
+                     {"blockOwnerDeletion", true}};
+  json::object out{{"name", job_name(of.name)}, {"namespace", of.ns}};
+  json::object& labels = out["labels"].emplace_object();
+  labels[v1::kClusterLabel] = seen.restore.spec.cluster_ref.name;
+  labels[v1::kAppComponentLabel] = kComponent;
+  out["annotations"].emplace_object()[v1::kAttemptAnnotation] = std::to_string(attempt);
+  out["ownerReferences"] = json::array({std::move(owner)});
+  add_metadata(out, seen.cluster->spec.additional_metadata);
+  return out;
+}
+
+}  // namespace
+
+std::string job_name(const std::string& restore) { return restore + "-check"; }
+
+Json job(const Observation& seen, std::int32_t attempt, const VerifyImages& images) {
+  const VerifyWork work{
+      .from = seen.restore.spec.source,
+      .etcd_version = seen.cluster->spec.version,
+      .expected = {variable("VERIFY_ONLY_CHECK", "true"),
+                   variable("RESTORE_AUTH", wants_auth(*seen.cluster) ? "true" : "false")},
+      .placed = seen.restore.spec.pod};
+  json::object pod_metadata;
+  pod_metadata["labels"].emplace_object()[v1::kAppComponentLabel] = kComponent;
+  add_metadata(pod_metadata, seen.cluster->spec.additional_metadata);
+  json::object pod{{"metadata", std::move(pod_metadata)},
+                   {"spec", verify_pod(work, images, seen.cluster)}};
+  return json::object{{"metadata", metadata(seen, attempt)},
+                      {"spec",
+                       {{"backoffLimit", kRetries},
+                        {"ttlSecondsAfterFinished", kSecondsKept},
+                        {"activeDeadlineSeconds", kSecondsMax},
+                        {"podFailurePolicy", agent_failure_policy(v1::kVerifyContainer)},
+                        {"template", std::move(pod)}}}};
+}
+
+}  // namespace etcdop::restore

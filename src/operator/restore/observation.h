@@ -1,0 +1,36 @@
+// What one pass over an EtcdRestore may look at. A value; nothing here does I/O.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdrestore.h"
+#include "base/wall_time.h"
+#include "kube/core_types.h"
+#include "operator/shared/agent_job.h"
+#include "operator/shared/value_codecs.h"
+
+namespace etcdop::restore {
+
+struct Observation {
+  WallTime now;
+  api::v1alpha2::EtcdRestore restore;
+  bool has_image = false;  ///< The operator knows which image it is itself.
+  std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Of the name that it has; not going.
+  std::optional<JobSeen> job;                         ///< That checks the snapshot.
+  std::vector<kube::Pod> pods;                        ///< Of that.
+  std::optional<Rejection> rejected;
+  bool operator==(const Observation&) const = default;
+
+  template <class S = Observation>
+  static auto describe() {
+    return api::object(
+        "What one pass saw.",
+        std::tuple{api::required("now", &S::now, ""), api::required("restore", &S::restore, ""),
+                   api::sparse("hasImage", &S::has_image, ""),
+                   api::optional("cluster", &S::cluster, ""), api::optional("job", &S::job, ""),
+                   api::sparse("pods", &S::pods, ""), api::optional("rejected", &S::rejected, "")});
+  }
+};
+
+}  // namespace etcdop::restore

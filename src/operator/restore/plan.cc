@@ -1,0 +1,206 @@
+// The decision for one EtcdRestore, in reading order.
+#include "operator/restore/plan.h"
+
+#include <utility>
+
+#include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/names.h"
+#include "operator/restore/conditions.h"
+#include "operator/restore/objects.h"
+#include "operator/shared/agent_pod.h"
+#include "operator/shared/verify_pod.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::restore {
+namespace {
+
+namespace v1 = api::v1alpha2;
+using namespace std::chrono_literals;
+using v1::RestoreDecision;
+
+constexpr auto kLookAgain = 10s;  // While its Job runs; changes wake it, too.
+constexpr auto kFollowUp = 1s;    // After a step.
+
+class Pass {
+ public:
+  explicit Pass(const Observation& seen) : seen_(seen) { out_.status = seen.restore.status; }
+
+  Plan plan() && {
+    if (!status().finished()) next();
+    return std::move(out_);
+  }
+
+ private:
+  v1::EtcdRestoreStatus& status() { return out_.status; }
+  std::string job() const { return "Job " + job_name(seen_.restore.metadata.name); }
+
+  void say(const char* type, const char* value, const std::string& reason,
+           const std::string& message) {
+    restore::say(seen_, status(), type, value, reason, message);
+  }
+  void wait(const std::string& why) {
+    say(v1::kChecked, "Unknown", v1::kChecking, why);
+    out_.again = kLookAgain;
+  }
+  void fail(const std::string& reason, const std::string& message) {
+    status().phase = v1::kRestorePhaseFailed;
+    status().completed_at = to_rfc3339(seen_.now);
+    say(v1::kChecked, "False", reason, message + "; nothing was changed");
+    out_.again = 0ms;
+  }
+
+  void next() {
+    if (status().phase.empty()) status().phase = v1::kRestorePending;
+    const auto& record = seen_.cluster ? seen_.cluster->status.restore : std::nullopt;
+    if (record && record->uid == seen_.restore.metadata.uid)
+      return report_stage(seen_, *record, status());
+    if (status().started_at) return end_without_cluster();
+    if (seen_.restore.spec.decision == RestoreDecision::Rollback) return end_before();
+    if (!seen_.cluster)
+      return fail(v1::kClusterNotFound,
+                  "there is no EtcdCluster " + seen_.restore.spec.cluster_ref.name);
+    if (seen_.cluster->spec.storage.medium == v1::Medium::Memory)
+      return fail(v1::kNotImplemented,
+                  "the cluster has its data in memory: there is nothing that could be kept");
+    const std::string& uid = seen_.cluster->metadata.uid;
+    if (status().cluster_uid.empty()) status().cluster_uid = uid;
+    if (status().cluster_uid != uid)
+      return fail(v1::kClusterReplaced, "the EtcdCluster is another one now");
+    if (status().phase == v1::kRestoreReady) return await();
+    check();
+  }
+
+  /// The cluster has a record of it no more: it is gone, or another one, or has begun another
+  /// restore since then. What became of it nobody can tell.
+  void end_without_cluster() {
+    status().phase = v1::kRestorePhaseFailed;
+    status().completed_at = to_rfc3339(seen_.now);
+    say(v1::kCommitted, "Unknown", seen_.cluster ? v1::kClusterReplaced : v1::kClusterNotFound,
+        "the EtcdCluster says nothing of this restore any more");
+  }
+  void end_before() {
+    status().phase = v1::kRestoreRolledBack;
+    status().completed_at = to_rfc3339(seen_.now);
+    say(v1::kRolledBack, "True", v1::kRolledBack, "nothing had been changed");
+  }
+
+  void await() {
+    const v1::RestoreRecord* other = seen_.cluster->restoring();
+    if (other)
+      return say(v1::kStopped, "False", v1::kAnotherRestoreFirst,
+                 "EtcdRestore " + other->name + " is under way");
+    const bool asked = seen_.restore.spec.decision != RestoreDecision::Check;
+    say(v1::kStopped, "False", asked ? v1::kStopping : v1::kAwaitingDecision,
+        asked ? "the cluster is about to be stopped"
+              : "the snapshot is good; spec.decision Restore stops the cluster, and starts one "
+                "member from it that no client reaches");
+  }
+
+  // --- the check
+
+  void check() {
+    if (status().attempts == 0) {
+      status().attempts = 1;
+      status().phase = v1::kRestoreChecking;
+      return wait(job() + " is being made");
+    }
+    if (const auto report = verify_success(seen_.pods)) return found_good(*report);
+    if (!seen_.job) return no_job();
+    const JobSeen& seen = *seen_.job;
+    if (!seen.ours) return not_ours(seen);
+    if (seen.attempt < status().attempts) return clear_away();
+    status().job_uid = seen.uid;
+    if (const auto* failed = seen.status.is("Failed")) return failed_with(*failed);
+    if (seen.status.is("Complete"))
+      return repeat(v1::kJobFailed, "it ended well, and what it had to tell is gone");
+    if (seen_.now - seen.made >= kJobMax)
+      return repeat(v1::kJobFailed,
+                    "it does not end: is the node of its Pod lost, or is it suspended?");
+    const std::string waits = waiting(seen_.pods, v1::kVerifyContainer, seen_.now);
+    wait(waits.empty() ? job() + " is running" : waits);
+  }
+
+  void found_good(const VerifyReport& report) {
+    status().phase = v1::kRestoreReady;
+    status().source = v1::RestoreSource{.uri = report.uri,
+                                        .checksum = report.checksum,
+                                        .etcd_version = report.etcd_version,
+                                        .revision = report.revision,
+                                        .keys = report.keys};
+    say(v1::kChecked, "True", v1::kChecked, words_of(report));
+    await();
+  }
+
+  void no_job() {
+    if (!status().job_uid.empty() && !count("it is gone, and with it what it had to tell")) return;
+    if (!seen_.has_image)
+      return fail(v1::kOperatorImageNotConfigured,
+                  "the operator was started without --operator-image, which the Job would run");
+    if (seen_.rejected) {
+      if (seen_.now - seen_.rejected->since >= kWaitMax)
+        return fail(v1::kObjectRejected, seen_.rejected->why);
+      wait(job() + " cannot be made: " + seen_.rejected->why);
+    }
+    out_.step = CreateCheck{status().attempts};
+    out_.again = kFollowUp;
+  }
+
+  /// Never taken over, and never deleted. Of an EtcdRestore that had this name before, it is about
+  /// to go.
+  void not_ours(const JobSeen& seen) {
+    if (!seen.of_namesake) return fail(v1::kObjectRejected, job() + " belongs to somebody else");
+    wait(job() + " is of an EtcdRestore before, and about to go");
+  }
+
+  /// Of the attempt before.
+  void clear_away() {
+    if (!seen_.job->terminating) out_.step = DeleteCheck{seen_.job->uid};
+    out_.again = seen_.job->terminating ? kLookAgain : kFollowUp;
+  }
+
+  /// False: it was the last.
+  bool count(const std::string& why) {
+    if (status().attempts >= kAttemptsMax) {
+      fail(v1::kJobFailed, job() + ", the last of " + std::to_string(kAttemptsMax) + ": " + why);
+      return false;
+    }
+    ++status().attempts;
+    status().job_uid.clear();
+    wait(job() + " is being made again: " + why);
+    return true;
+  }
+  void repeat(const std::string& reason, const std::string& why) {
+    if (status().attempts >= kAttemptsMax) {
+      fail(reason, why);
+      if (!seen_.job->has_ended() && !seen_.job->terminating)
+        out_.step = DeleteCheck{seen_.job->uid};
+      return;
+    }
+    if (count(reason == v1::kJobFailed ? why : reason + ": " + why)) clear_away();
+  }
+  void failed_with(const kube::JobCondition& failed) {
+    const VerifyFailure last = verify_failure(seen_.pods, failed);
+    if (last.for_good) return fail(last.reason, last.message);
+    repeat(last.reason, last.message);
+  }
+
+  const Observation& seen_;
+  Plan out_;
+};
+
+}  // namespace
+
+Plan plan(const Observation& seen) { return Pass(seen).plan(); }
+
+std::string to_string(const Step& step) {
+  struct Words {
+    std::string operator()(const NoStep&) const { return "none"; }
+    std::string operator()(const CreateCheck& s) const {
+      return "create-check, attempt " + std::to_string(s.attempt);
+    }
+    std::string operator()(const DeleteCheck& s) const { return "delete-check " + s.uid; }
+  };
+  return std::visit(Words{}, step);
+}
+
+}  // namespace etcdop::restore

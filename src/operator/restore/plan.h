@@ -1,0 +1,65 @@
+// What to report and what to do next for one EtcdRestore. Pure. The cluster itself is its own
+// controller's (src/operator/cluster/in_place.h), which records there how far it is: here the
+// snapshot is checked first, and then that record is told on.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "operator/restore/observation.h"
+
+namespace etcdop::restore {
+
+/// That no Job can be made is told for so long; then it has failed.
+inline constexpr std::chrono::minutes kWaitMax{15};
+/// Of one Job. Kubernetes ends it after 40 minutes, unless a node is lost under its Pod.
+inline constexpr std::chrono::minutes kJobMax{45};
+/// The second is made if the first is gone with what it had to tell, or may succeed now.
+inline constexpr std::int32_t kAttemptsMax = 2;
+
+struct NoStep {
+  static constexpr const char* word = "none";
+  bool operator==(const NoStep&) const = default;
+};
+struct CreateCheck {
+  static constexpr const char* word = "create-check";
+  std::int32_t attempt = 0;
+  bool operator==(const CreateCheck&) const = default;
+
+  template <class S = CreateCheck>
+  static auto describe() {
+    return api::object("Makes the Job.", std::tuple{api::sparse("attempt", &S::attempt, "")});
+  }
+};
+/// Of an attempt before, or one that does not end.
+struct DeleteCheck {
+  static constexpr const char* word = "delete-check";
+  std::string uid;
+  bool operator==(const DeleteCheck&) const = default;
+
+  template <class S = DeleteCheck>
+  static auto describe() {
+    return api::object("Deletes the Job.", std::tuple{api::sparse("uid", &S::uid, "")});
+  }
+};
+using Step = std::variant<NoStep, CreateCheck, DeleteCheck>;
+
+struct Plan {
+  api::v1alpha2::EtcdRestoreStatus status;  ///< As it should be.
+  Step step;
+  std::chrono::milliseconds again{0};  ///< 0: only when something changes.
+  bool operator==(const Plan&) const = default;
+
+  template <class S = Plan>
+  static auto describe() {
+    return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
+                                                            api::sparse("step", &S::step, ""),
+                                                            api::sparse("again", &S::again, "")});
+  }
+};
+
+Plan plan(const Observation& seen);
+std::string to_string(const Step& step);
+
+}  // namespace etcdop::restore

@@ -1,0 +1,324 @@
+// An EtcdRestore as tables: what its Job says of the snapshot, and what the cluster's record says.
+#include "operator/restore/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/names.h"
+#include "operator/shared/verify_report.h"
+#include "runtime/conditions.h"
+
+namespace etcdop::restore {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+constexpr WallTime kNow{1795233378s};
+
+Observation asked() {
+  Observation seen;
+  seen.now = kNow;
+  seen.has_image = true;
+  seen.restore.metadata.name = "back";
+  seen.restore.metadata.ns = "prod";
+  seen.restore.metadata.uid = "r-1";
+  seen.restore.spec.cluster_ref.name = "db";
+  v1::S3Location& s3 = seen.restore.spec.source.s3.emplace();
+  s3.endpoint = "https://s3.example.com";
+  s3.bucket = "backups";
+  s3.key = "prod/nightly.db";
+  v1::EtcdCluster& cluster = seen.cluster.emplace();
+  cluster.metadata.name = "db";
+  cluster.metadata.ns = "prod";
+  cluster.metadata.uid = "c-1";
+  cluster.spec.version = "3.6.16";
+  return seen;
+}
+
+Observation after(Observation seen) {
+  seen.restore.status = plan(seen).status;
+  return seen;
+}
+
+/// With the Job of its attempt.
+Observation checking() {
+  Observation seen = after(asked());
+  JobSeen& job = seen.job.emplace();
+  job.uid = "j-1";
+  job.ours = true;
+  job.attempt = 1;
+  job.made = kNow;
+  return seen;
+}
+
+kube::Pod ended(int code, const VerifyReport& report, const std::string& message = "") {
+  kube::Pod pod;
+  pod.metadata.name = "back-check-abcde";
+  kube::ContainerStatus agent;
+  agent.name = v1::kVerifyContainer;
+  kube::ContainerTerminated& end = agent.state.terminated.emplace();
+  end.exit_code = code;
+  end.message = message.empty() ? to_text(report) : message;
+  pod.status.container_statuses.push_back(agent);
+  return pod;
+}
+
+VerifyReport good() {
+  VerifyReport out;
+  out.uri = "s3://backups/prod/nightly.db";
+  out.checksum = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+  out.etcd_version = "3.6.16";
+  out.revision = 42;
+  out.keys = 3;
+  return out;
+}
+
+VerifyReport bad(const char* reason, bool for_good) {
+  VerifyReport out;
+  out.reason = reason;
+  out.message = "s3://backups/prod/nightly.db is not whole";
+  out.for_good = for_good;
+  return out;
+}
+
+Observation ready() {
+  Observation seen = checking();
+  seen.pods = {ended(0, good())};
+  return after(seen);
+}
+
+Observation at(const char* stage) {
+  Observation seen = ready();
+  v1::RestoreRecord& record = seen.cluster->status.restore.emplace();
+  record.name = "back";
+  record.uid = "r-1";
+  record.stage = stage;
+  record.founder = "db-abcde";
+  runtime::set_condition(seen.cluster->status.conditions,
+                         {v1::kProgressing, "True", v1::kRestoring, "on its way"}, 1, kNow);
+  return seen;
+}
+
+/// "False/AwaitingDecision"; empty: there is none.
+std::string says(const Plan& plan, const char* type) {
+  const auto* c = runtime::find_condition(plan.status.conditions, type);
+  return c ? c->status + "/" + c->reason : "";
+}
+std::string words(const Plan& plan, const char* type) {
+  const auto* c = runtime::find_condition(plan.status.conditions, type);
+  return c ? c->message : "";
+}
+
+TEST(RestorePlan, TheAttemptIsRecordedBeforeItsJobIsMade) {
+  const Plan first = plan(asked());
+  EXPECT_EQ(first.status.phase, v1::kRestoreChecking);
+  EXPECT_EQ(first.status.attempts, 1);
+  EXPECT_EQ(first.status.cluster_uid, "c-1");
+  EXPECT_EQ(first.step, Step(NoStep{}));
+  const Plan second = plan(after(asked()));
+  EXPECT_EQ(second.step, Step(CreateCheck{1}));
+  EXPECT_EQ(says(second, v1::kChecked), "Unknown/Checking");
+}
+
+TEST(RestorePlan, WhatTheAgentFoundIsToldAndADecisionWaitedFor) {
+  Observation seen = checking();
+  seen.pods = {ended(0, good())};
+  const Plan out = plan(seen);
+  EXPECT_EQ(out.status.phase, v1::kRestoreReady);
+  EXPECT_EQ(says(out, v1::kChecked), "True/Checked");
+  EXPECT_EQ(words(out, v1::kChecked), "3 keys at revision 42, of etcd 3.6.16");
+  EXPECT_EQ(says(out, v1::kStopped), "False/AwaitingDecision");
+  ASSERT_TRUE(out.status.source);
+  EXPECT_EQ(out.status.source->revision, 42);
+  EXPECT_EQ(out.status.source->uri, "s3://backups/prod/nightly.db");
+}
+
+TEST(RestorePlan, WhatIsWrongForGoodFailsAndTheRestIsTriedOnceMore) {
+  for (const bool for_good : {true, false}) {
+    Observation seen = checking();
+    seen.job->status.conditions.push_back({"Failed", "True", "BackoffLimitExceeded", "", ""});
+    seen.pods = {
+        ended(for_good ? 3 : 1, bad(for_good ? "SnapshotBroken" : "SourceFailed", for_good))};
+    const Plan first = plan(seen);
+    EXPECT_EQ(first.status.phase, for_good ? v1::kRestorePhaseFailed : v1::kRestoreChecking);
+    if (for_good) {
+      EXPECT_EQ(says(first, v1::kChecked), "False/SnapshotBroken");
+      EXPECT_EQ(words(first, v1::kChecked),
+                "s3://backups/prod/nightly.db is not whole; nothing was changed");
+      EXPECT_TRUE(first.status.completed_at);
+      continue;
+    }
+    EXPECT_EQ(first.status.attempts, 2);
+    EXPECT_EQ(first.step, Step(DeleteCheck{"j-1"}));
+    seen.restore.status = first.status;
+    seen.job->attempt = 2;
+    const Plan second = plan(seen);
+    EXPECT_EQ(second.status.phase, v1::kRestorePhaseFailed);
+    EXPECT_EQ(says(second, v1::kChecked), "False/SourceFailed");
+  }
+}
+
+struct Refused {
+  const char* because;
+  void (*change)(Observation&);
+  const char* says;
+};
+const Refused kRefused[] = {
+    {"there is no cluster", [](Observation& s) { s.cluster.reset(); }, "False/ClusterNotFound"},
+    {"its data is in memory",
+     [](Observation& s) { s.cluster->spec.storage.medium = v1::Medium::Memory; },
+     "False/NotImplemented"},
+    {"the cluster is another one", [](Observation& s) { s.restore.status.cluster_uid = "c-0"; },
+     "False/ClusterReplaced"},
+    {"nobody knows the operator's image",
+     [](Observation& s) {
+       s = after(s);
+       s.has_image = false;
+     },
+     "False/OperatorImageNotConfigured"},
+    {"the Job is somebody else's",
+     [](Observation& s) {
+       s = checking();
+       s.job->ours = false;
+     },
+     "False/ObjectRejected"},
+    {"no Job can be made for long",
+     [](Observation& s) {
+       s = after(s);
+       s.rejected = Rejection{"no quota", kNow + -kWaitMax};
+     },
+     "False/ObjectRejected"},
+    {"its Job does not end, twice",
+     [](Observation& s) {
+       s = checking();
+       s.restore.status.attempts = s.job->attempt = kAttemptsMax;
+       s.job->made = kNow + -kJobMax;
+     },
+     "False/JobFailed"},
+    {"its Job is gone, twice",
+     [](Observation& s) {
+       s = checking();
+       s.restore.status.attempts = kAttemptsMax;
+       s.restore.status.job_uid = "j-1";
+       s.job.reset();
+     },
+     "False/JobFailed"},
+};
+
+TEST(RestorePlan, WhatKeepsItFromBeginningIsToldAndNothingIsChanged) {
+  for (const Refused& row : kRefused) {
+    SCOPED_TRACE(row.because);
+    Observation seen = asked();
+    row.change(seen);
+    const Plan out = plan(seen);
+    EXPECT_EQ(out.status.phase, v1::kRestorePhaseFailed);
+    EXPECT_EQ(says(out, v1::kChecked), row.says);
+    EXPECT_TRUE(words(out, v1::kChecked).ends_with("; nothing was changed"));
+    EXPECT_FALSE(out.status.started_at);
+  }
+}
+
+TEST(RestorePlan, AJobThatIsGoneOrUselessIsMadeOnceMore) {
+  Observation gone = checking();
+  gone.restore.status.job_uid = "j-1";
+  gone.job.reset();
+  const Plan made = plan(gone);
+  EXPECT_EQ(made.status.attempts, 2);
+  EXPECT_EQ(made.step, Step(CreateCheck{2}));
+  Observation mute = checking();
+  mute.job->status.conditions.push_back({"Complete", "True", "", "", ""});
+  EXPECT_EQ(plan(mute).step, Step(DeleteCheck{"j-1"}));
+  Observation before = checking();
+  before.restore.status.attempts = 2;
+  EXPECT_EQ(plan(before).step, Step(DeleteCheck{"j-1"})) << "of the attempt before";
+}
+
+TEST(RestorePlan, RollbackBeforeAnythingWasDoneEndsIt) {
+  for (Observation seen : {asked(), checking(), ready()}) {
+    seen.restore.spec.decision = v1::RestoreDecision::Rollback;
+    const Plan out = plan(seen);
+    EXPECT_EQ(out.status.phase, v1::kRestoreRolledBack);
+    EXPECT_EQ(words(out, v1::kRolledBack), "nothing had been changed");
+    EXPECT_EQ(out.step, Step(NoStep{}));
+  }
+}
+
+TEST(RestorePlan, AnotherOneThatIsUnderWayIsWaitedFor) {
+  Observation seen = at(v1::kStageReview);
+  seen.cluster->status.restore->uid = "r-0";
+  seen.cluster->status.restore->name = "first";
+  EXPECT_EQ(says(plan(seen), v1::kStopped), "False/AnotherRestoreFirst");
+  seen.cluster->status.restore->stage = v1::kStageCommitted;
+  seen.restore.spec.decision = v1::RestoreDecision::Restore;
+  EXPECT_EQ(says(plan(seen), v1::kStopped), "False/Stopping");
+}
+
+struct Stage {
+  const char* stage;
+  const char* phase;
+  std::string stopped, data, committed, rolled_back;
+};
+const Stage kStages[] = {
+    {v1::kStageStopping, v1::kRestoreStopping, "False/Stopping", "", "", ""},
+    {v1::kStageRestoring, v1::kRestoreRestoring, "True/Stopped", "Unknown/Restoring", "", ""},
+    {v1::kStageReview, v1::kRestoreReview, "True/Stopped", "True/DataRestored",
+     "False/AwaitingDecision", ""},
+    {v1::kStageCommitting, v1::kRestoreCommitting, "True/Stopped", "", "Unknown/Committing", ""},
+    {v1::kStageCommitted, v1::kRestoreComplete, "False/Committed", "", "True/Committed", ""},
+    {v1::kStageRollingBack, v1::kRestoreRollingBack, "False/AwaitingDecision", "False/RolledBack",
+     "", "Unknown/RollingBack"},
+    {v1::kStageRolledBack, v1::kRestoreRolledBack, "False/RolledBack", "False/RolledBack", "",
+     "True/RolledBack"},
+};
+
+TEST(RestorePlan, EachStageOfTheClusterHasAPhaseAndItsConditions) {
+  for (const Stage& row : kStages) {
+    SCOPED_TRACE(row.stage);
+    const Plan out = plan(at(row.stage));
+    EXPECT_EQ(out.status.phase, row.phase);
+    EXPECT_EQ(says(out, v1::kStopped), row.stopped);
+    EXPECT_EQ(says(out, v1::kRestoredData), row.data);
+    EXPECT_EQ(says(out, v1::kCommitted), row.committed);
+    EXPECT_EQ(says(out, v1::kRolledBack), row.rolled_back);
+    EXPECT_TRUE(out.status.started_at);
+    EXPECT_EQ(out.status.completed_at.has_value(), out.status.finished());
+    EXPECT_EQ(out.step, Step(NoStep{}));
+  }
+}
+
+TEST(RestorePlan, AFounderThatCannotRestoreIsToldInItsOwnWords) {
+  Observation seen = at(v1::kStageRestoring);
+  runtime::set_condition(seen.cluster->status.conditions,
+                         {v1::kProgressing, "False", v1::kRestoreFailed, "SourceNotFound: gone"}, 1,
+                         kNow);
+  const Plan out = plan(seen);
+  EXPECT_EQ(says(out, v1::kRestoredData), "False/RestoreFailed");
+  EXPECT_EQ(words(out, v1::kRestoredData), "SourceNotFound: gone");
+}
+
+TEST(RestorePlan, AClusterThatKnowsNothingOfItAnyMoreEndsIt) {
+  for (const bool gone : {true, false}) {
+    Observation seen = after(at(v1::kStageReview));
+    if (gone) seen.cluster.reset();
+    else seen.cluster->status.restore.reset();
+    const Plan out = plan(seen);
+    EXPECT_EQ(out.status.phase, v1::kRestorePhaseFailed);
+    EXPECT_EQ(says(out, v1::kCommitted),
+              gone ? "Unknown/ClusterNotFound" : "Unknown/ClusterReplaced");
+  }
+}
+
+TEST(RestorePlan, WhatHasEndedIsLeftAlone) {
+  for (const char* phase :
+       {v1::kRestoreComplete, v1::kRestoreRolledBack, v1::kRestorePhaseFailed}) {
+    Observation seen = asked();
+    seen.restore.status.phase = phase;
+    const Plan out = plan(seen);
+    EXPECT_EQ(out.status, seen.restore.status);
+    EXPECT_EQ(out.step, Step(NoStep{}));
+  }
+}
+
+}  // namespace
+}  // namespace etcdop::restore

@@ -1,0 +1,60 @@
+// One pass over an EtcdRestore: observe, plan, report, act.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/wall_time.h"
+#include "operator/restore/plan.h"
+#include "operator/restore/wire.h"
+#include "operator/shared/flight_recorder.h"
+#include "operator/shared/refusals.h"
+#include "operator/shared/stores.h"
+#include "operator/shared/verify_pod.h"
+#include "runtime/controller.h"
+#include "runtime/events.h"
+
+namespace etcdop::restore {
+
+class Reconciler {
+ public:
+  /// All of them outlive this.
+  struct Collaborators {
+    Executor& executor;
+    Api api;
+    Stores& stores;
+    WallClock& clock;
+    Log& log;
+    runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.
+    FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
+  };
+  /// The operator's own image may be empty: not known.
+  Reconciler(Collaborators with, VerifyImages images) : with_(with), images_(std::move(images)) {}
+  /// Safe to call at any time, any number of times; at most one Job is made or deleted per call.
+  /// Suspends. One that has ended costs no request.
+  Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
+
+ private:
+  Result<Done> observe(Observation& seen);
+  Result<Done> observe_cluster(Observation& seen);
+  Result<Done> observe_job(Observation& seen);
+  Result<Done> report(const Observation& seen, const Plan& plan);
+  Result<Done> act(const Observation& seen, const Plan& plan);
+  Result<Done> create_job(const Observation& seen, std::int32_t attempt);
+  Result<Done> delete_job(const Observation& seen, const std::string& uid);
+  bool note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted);
+  void tell(const Observation& seen, const Plan& plan) const;
+  void log_plan(const Observation& seen, const Plan& plan);
+  void forget_gone();
+
+  Collaborators with_;
+  const VerifyImages images_;
+  std::map<api::ObjectKey, std::string> planned_;  ///< What the log said last of the open ones.
+  Refusals statuses_, jobs_;                       ///< Of both kinds of writes.
+  std::map<api::ObjectKey, Rejection> rejected_;   ///< Whose Job cannot be made.
+};
+
+}  // namespace etcdop::restore
