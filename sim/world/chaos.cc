@@ -414,6 +414,7 @@ bool World::goes_back(const api::ObjectKey& cluster) const {
 /// they are left out.
 void World::go_back_to_some_snapshot() {
   using Decision = v1::RestoreDecision;
+  constexpr std::int64_t kLeastBump = 1'000'000;
   constexpr Decision kDecisions[] = {Decision::Check, Decision::Restore, Decision::Restore,
                                      Decision::Commit, Decision::Rollback};
   const Decision decision = kDecisions[dice_.below(std::size(kDecisions))];
@@ -431,7 +432,7 @@ void World::go_back_to_some_snapshot() {
   if (key.ends_with(agent::kManifestSuffix) || password_in(key) != secret) return;
   const bool least = dice_.one_in(3);
   restore_in_place(*cluster, "back-" + std::to_string(++values_), key, decision,
-                   least ? std::optional<std::int64_t>(1) : std::nullopt);
+                   least ? std::optional(kLeastBump) : std::nullopt);
 }
 
 /// Where a snapshot will be, or one that is stored, or its manifest.

@@ -365,20 +365,20 @@ void Checker::volume_gone(const Json& volume) {
 /// once it is taken back. True: nothing else is to be asked of this one.
 bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   const auto object = read<v1::EtcdCluster>(server_.look(v1::EtcdCluster::resource, cluster));
-  if (!object || object->metadata.terminating() || !object->status.restore) return false;
-  const v1::RestoreRecord& restore = *object->status.restore;
+  const auto* restore = object ? restore_of(object->metadata.uid) : nullptr;
+  if (!restore || object->metadata.terminating()) return false;
   const std::string member = controller_of(volume);
-  if (restore.over() && !(restore.stage == v1::kStageCommitted && restore.keeps(member)))
-    return false;
+  const bool kept = restore->keeps(member);
+  if (restore->over() && !(restore->stage == v1::kStageCommitted && kept)) return false;
   const auto dir = nodes_->data_of(text_at(volume, {"metadata", "uid"}));
   if (!dir || !EtcdNet::owner_of(*dir) || deleted_by_user_.contains(member)) return true;
-  const bool may = restore.keeps(member) ? restore.stage == v1::kStageCommitting ||
-                                               restore.stage == v1::kStageCommitted
-                                         : restore.stage == v1::kStageRollingBack;
+  const bool may =
+      kept ? restore->stage == v1::kStageCommitting || restore->stage == v1::kStageCommitted
+           : restore->stage == v1::kStageRollingBack;
   if (!may)
     violated("I5", "the volume " + text_at(volume, {"metadata", "name"}) + " of " +
-                       (restore.keeps(member) ? "before" : "the restored member") +
-                       " goes, and the restore is " + restore.stage);
+                       (kept ? "before" : "the restored member") + " goes, and the restore is " +
+                       restore->stage);
   return true;
 }
 
@@ -408,39 +408,49 @@ void Checker::memory_gone(const Json& pod) {
                        " of " + std::to_string(voters) + " voters keep data");
 }
 
+const v1::RestoreRecord* Checker::restore_of(const std::string& cluster_uid) const {
+  const auto found = stages_.find(cluster_uid);
+  return found == stages_.end() || found->second.empty() ? nullptr : &found->second.back().record;
+}
+
 /// What a restore in place may go on to, and what must be so then.
 void Checker::check_stage(const v1::EtcdCluster& is) {
-  const auto& restore = is.status.restore;
-  auto& past = stages_[is.metadata.uid];
-  if (!restore || (!past.empty() && past.back().record.uid == restore->uid &&
-                   past.back().record.stage == restore->stage))
-    return;
   constexpr std::pair<std::string_view, std::string_view> kNext[] = {
-      {v1::kStageStopping, v1::kStageRestoring},     {v1::kStageRestoring, v1::kStageReview},
-      {v1::kStageReview, v1::kStageCommitting},      {v1::kStageCommitting, v1::kStageCommitted},
-      {v1::kStageRestoring, v1::kStageCommitting},   {v1::kStageStopping, v1::kStageRollingBack},
-      {v1::kStageRestoring, v1::kStageRollingBack},  {v1::kStageReview, v1::kStageRollingBack},
-      {v1::kStageRollingBack, v1::kStageRolledBack},
-  };
-  const bool another = past.empty() || past.back().record.uid != restore->uid;
-  const std::string from = another ? "" : past.back().record.stage;
-  const bool first = another && (past.empty() || past.back().record.over()) &&
-                     restore->stage == v1::kStageStopping;
-  if (!first && std::ranges::find(kNext, std::pair<std::string_view, std::string_view>(
-                                             from, restore->stage)) == std::end(kNext))
-    violated("restore", to_string(is.metadata.key()) + " goes from " +
-                            (past.empty() ? "" : past.back().record.stage) + " to " +
-                            restore->stage);
-  if (!another && past.back().record.stage != v1::kStageStopping &&
-      (past.back().record.members != restore->members ||
-       past.back().record.cluster_id != restore->cluster_id))
-    violated("restore", to_string(is.metadata.key()) + " forgets what was before");
+      {v1::kStageStopping, v1::kStageRestoring},    {v1::kStageRestoring, v1::kStageReview},
+      {v1::kStageReview, v1::kStageRestoring},      {v1::kStageReview, v1::kStageCommitting},
+      {v1::kStageCommitting, v1::kStageCommitted},  {v1::kStageStopping, v1::kStageRollingBack},
+      {v1::kStageRestoring, v1::kStageRollingBack}, {v1::kStageReview, v1::kStageRollingBack},
+      {v1::kStageRollingBack, v1::kStageRolledBack}};
+  if (!is.status.restore) return;
+  const std::string name = to_string(is.metadata.key());
+  v1::RestoreRecord restore = *is.status.restore;
+  auto& past = stages_[is.metadata.uid];
+  const v1::RestoreRecord* const was =
+      past.empty() || past.back().record.uid != restore.uid ? nullptr : &past.back().record;
+  if (!was &&
+      ((!past.empty() && !past.back().record.over()) || restore.stage != v1::kStageStopping))
+    violated("restore", name + " begins another one with stage " + restore.stage);
+  const bool same = was && was->stage == restore.stage;
+  if (was && !same &&
+      std::ranges::find(kNext, std::pair<std::string_view, std::string_view>(
+                                   was->stage, restore.stage)) == std::end(kNext))
+    violated("restore", name + " goes from " + was->stage + " to " + restore.stage);
+  if (was && restore.over()) {  // It is forgotten then.
+    restore.members = was->members;
+    restore.cluster_id = was->cluster_id;
+    restore.cluster_token = was->cluster_token;
+  }
+  if (was)
+    for (const v1::KeptMember& kept : was->members)
+      if (!restore.keeps(kept.uid) || restore.cluster_id != was->cluster_id)
+        violated("restore", name + " forgets " + kept.name + ", which was before");
   // Who is let in finds nothing of before, and nobody else does any more.
-  if (restore->stage == v1::kStageCommitted)
+  if (!same && restore.stage == v1::kStageCommitted)
     for (const auto& claim : server_.look_all(kube::PersistentVolumeClaim::resource))
-      if (restore->keeps(controller_of(*claim)) && !at(*claim, {"metadata", "deletionTimestamp"}))
+      if (restore.keeps(controller_of(*claim)) && !at(*claim, {"metadata", "deletionTimestamp"}))
         violated("I5", text_at(*claim, {"metadata", "name"}) + " of before is still there");
-  past.push_back({clock_.now(), *restore});
+  if (same) past.back().record = std::move(restore);
+  else past.push_back({clock_.now(), std::move(restore)});
 }
 
 /// I4: the id and the token, once known, change by a restore in place alone: with the stage
@@ -450,7 +460,7 @@ void Checker::check_identity(const v1::EtcdCluster& is) {
   const std::string& id = is.status.cluster_id;
   const std::string& token = is.status.cluster_token;
   Identity& known = latched_[uid];
-  const auto& restore = is.status.restore;
+  const auto* const restore = is.status.restore ? restore_of(uid) : nullptr;
   const bool leaves = restore && restore->stage == v1::kStageRestoring && id.empty() &&
                       known.cluster_id == restore->cluster_id &&
                       known.token == restore->cluster_token && token != known.token;
@@ -459,7 +469,9 @@ void Checker::check_identity(const v1::EtcdCluster& is) {
   if (!is.metadata.terminating() && !leaves && !returns) {
     if (!known.cluster_id.empty() && id != known.cluster_id)
       violated("I4", "status.clusterID changes from " + known.cluster_id + " to \"" + id + "\"");
-    if (!known.token.empty() && token != known.token)
+    // Before it has an id, a token may still be written by whoever brings the cluster here.
+    const bool counts = !known.cluster_id.empty() || is.restoring();
+    if (counts && !known.token.empty() && token != known.token)
       violated("I4", "status.clusterToken changes from " + known.token + " to \"" + token + "\"");
   }
   if (known.token != token && !known.token.empty()) tokens_[known.token] = clock_.now();

@@ -67,6 +67,9 @@ class Checker {
   void locked_out_by_hand(etcd::ClusterId id) { locked_out_.insert(id); }
   /// A person may delete anything.
   void user_deleted(const std::string& uid) { deleted_by_user_.insert(uid); }
+  /// The last restore in place of that EtcdCluster, with all that it ever said of what was before;
+  /// null: there was none.
+  const api::v1alpha2::RestoreRecord* restore_of(const std::string& cluster_uid) const;
   /// The first cluster ID of the EtcdCluster that has or had that one; itself if nobody had it.
   std::string home_of(const std::string& cluster_id) const;
 

@@ -84,8 +84,9 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
   const auto cluster = read<v1::EtcdCluster>(server_, key);
   const auto leave = let_in_.find(key);
   if (leave != let_in_.end() && world_.now() - leave->second < kSeenWithin) return;
-  if (!cluster || !cluster->status.restore || checker_.fated(key.ns, key.name)) return;
-  const v1::RestoreRecord& restore = *cluster->status.restore;
+  const auto* const found = cluster ? checker_.restore_of(cluster->metadata.uid) : nullptr;
+  if (!found || checker_.fated(key.ns, key.name)) return;
+  const v1::RestoreRecord& restore = *found;
   const std::string id = to_hex(etcd);
   const bool before = restore.stage == v1::kStageStopping || restore.stage == v1::kStageRolledBack;
   const bool rolling_back = restore.stage == v1::kStageRollingBack;
