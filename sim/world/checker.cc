@@ -478,12 +478,18 @@ void Checker::check_identity(const v1::EtcdCluster& is) {
   if (!token.empty()) tokens_[token] = Instant::max();
   known = {id, token};
   if (id.empty()) return;
-  homes_.try_emplace(id, first_ids_.try_emplace(uid, id).first->second);
+  first_ids_.try_emplace(uid, id);
+  owners_.try_emplace(id, uid);
+}
+
+std::string Checker::owner_of(const std::string& cluster_id) const {
+  const auto found = owners_.find(cluster_id);
+  return found == owners_.end() ? "" : found->second;
 }
 
 std::string Checker::home_of(const std::string& cluster_id) const {
-  const auto found = homes_.find(cluster_id);
-  return found == homes_.end() ? cluster_id : found->second;
+  const auto found = first_ids_.find(owner_of(cluster_id));
+  return found == first_ids_.end() ? cluster_id : found->second;
 }
 
 /// I4 (the id, once known, never changes) and I11 (what is said was so, a moment ago).

@@ -70,6 +70,8 @@ class Checker {
   /// The last restore in place of that EtcdCluster, with all that it ever said of what was before;
   /// null: there was none.
   const api::v1alpha2::RestoreRecord* restore_of(const std::string& cluster_uid) const;
+  /// The UID of the EtcdCluster that has or had that cluster ID; empty: nobody had it, yet.
+  std::string owner_of(const std::string& cluster_id) const;
   /// The first cluster ID of the EtcdCluster that has or had that one; itself if nobody had it.
   std::string home_of(const std::string& cluster_id) const;
 
@@ -134,7 +136,8 @@ class Checker {
   std::map<std::string, Identity> latched_;
   /// When a token stood in the status of an EtcdCluster, for the last time; max: it still does.
   std::map<std::string, Instant> tokens_;
-  std::map<std::string, std::string> first_ids_, homes_;  // By UID; by cluster ID.
+  std::map<std::string, std::string> first_ids_;  // By UID.
+  std::map<std::string, std::string> owners_;     // UID by cluster ID.
   struct Stage {
     Instant since;
     api::v1alpha2::RestoreRecord record;

@@ -88,6 +88,9 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
   if (!found || checker_.fated(key.ns, key.name)) return;
   const v1::RestoreRecord& restore = *found;
   const std::string id = to_hex(etcd);
+  // Of an EtcdCluster that had the name before there may still be Pods.
+  const std::string owner = checker_.owner_of(id);
+  if (!owner.empty() && owner != cluster->metadata.uid) return;
   const bool before = restore.stage == v1::kStageStopping || restore.stage == v1::kStageRolledBack;
   const bool rolling_back = restore.stage == v1::kStageRollingBack;
   const bool of_before = id == restore.cluster_id;
@@ -135,11 +138,11 @@ void Clients::operate(int client, const api::ObjectKey& key, Dice& dice) {
   if (known.empty()) return;
   const Member member = known[dice.below(known.size())];
   const etcd::ClusterId etcd = member.etcd;
-  const std::string name =
-      checker_.home_of(to_hex(etcd)) + "/k" + std::to_string(dice.below(kKeys));
+  const std::string home = checker_.home_of(to_hex(etcd));
+  const std::string name = home + "/k" + std::to_string(dice.below(kKeys));
   check_who(key, etcd, "reaches");
   begin(etcd, name);
-  Told& told = told_[cluster->metadata.uid];
+  Told& told = told_[home];
   const std::int64_t before = told.highest;
   const auto answered = [&](std::int64_t revision, bool write) {
     check_who(key, etcd, "is answered by");
@@ -172,8 +175,8 @@ void Clients::operate(int client, const api::ObjectKey& key, Dice& dice) {
   }
 }
 
-std::int64_t Clients::highest_told(const std::string& uid) const {
-  const auto found = told_.find(uid);
+std::int64_t Clients::highest_told(etcd::ClusterId etcd) const {
+  const auto found = told_.find(checker_.home_of(to_hex(etcd)));
   return found == told_.end() ? 0 : found->second.highest;
 }
 

@@ -40,8 +40,8 @@ class Clients {
   /// A person gave a Service of that cluster its selector back. Who comes in until the operator has
   /// seen it has done so by that person's leave.
   void let_in_by_hand(const api::ObjectKey& cluster);
-  /// The highest revision that any client of that EtcdCluster was told; 0: none was.
-  std::int64_t highest_told(const std::string& cluster_uid) const;
+  /// The highest revision that any client of the EtcdCluster with that etcd was told; 0: none was.
+  std::int64_t highest_told(etcd::ClusterId) const;
   /// How often a client was answered by that etcd.
   std::uint64_t answers_of(etcd::ClusterId) const;
   /// "0123456789abcdef/0123456789abcdef/k1": that etcd's register of a key.
@@ -74,7 +74,7 @@ class Clients {
   Checker& checker_;
   /// Of each client and EtcdCluster (by UID): the process that it is connected to, by address.
   std::map<std::pair<int, std::string>, std::map<std::string, std::uint64_t>> connected_;
-  std::map<std::string, Told> told_;  // By UID of the EtcdCluster.
+  std::map<std::string, Told> told_;  // By the first etcd of the EtcdCluster.
   std::map<etcd::ClusterId, std::uint64_t> answers_;
   std::set<std::string> registers_;
   std::map<api::ObjectKey, Instant> let_in_;
