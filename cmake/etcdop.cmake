@@ -3,6 +3,8 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 option(ETCDOP_STATIC "Link everything statically" OFF)
+set(ETCDOP_LEAVES_OUT "" CACHE STRING "What is not built unless it is named: tests, by-hand (programs that ctest does not run)")
+option(ETCDOP_COUNTS_BRANCHES "Tests of what decides count the branches that they take (tools/coverage.sh); needs clang" OFF)
 option(ETCDOP_FUZZ "The fuzzers of test/fuzz, too; needs clang's -fsanitize=fuzzer-no-link" OFF)
 
 find_package(GTest REQUIRED)
@@ -25,7 +27,8 @@ set_property(TARGET ext::crypto PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threa
 # A library may use the layers below its own: nothing beside it, nothing above. tools/tidy and docs/architecture.md
 # read this table, too.
 foreach(layer "base=0" "sys=1" "api=1" "schedule=1" "http=2" "kube=3" "etcd=3" "s3=3" "runtime=4"
-              "shared=4" "cluster=5" "member=5" "defrag=5" "snapshot=5" "backups=5" "restore=5" "operator=6" "agent=6" "cli=6" "main=7"
+              "shared=4" "cluster=5" "member=5" "defrag=5" "snapshot=5" "backups=5" "restore=5"
+              "operator=6" "agent=6" "cli=6" "main=7"
               "simcore=2" "simhistory=2" "simapi=4" "simetcd=4" "simstore=4" "sim=8" "testing=8")
   string(REPLACE "=" ";" pair ${layer})
   list(GET pair 0 name)
@@ -42,6 +45,13 @@ endif()
 function(etcdop_compiles target)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_compile_options(${target} PRIVATE ${etcdop_warnings})
+endfunction()
+
+# etcdop_left_out(KIND TARGET...): they are built only if they are named, where ETCDOP_LEAVES_OUT has that kind.
+function(etcdop_left_out kind)
+  if(kind IN_LIST ETCDOP_LEAVES_OUT)
+    set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 endfunction()
 
 # etcdop_library(NAME SOURCES ... DEPS lower-layers... EXTERNAL ssl... TESTS x_test.cc... TEST_DEPS simcore...)
@@ -80,8 +90,25 @@ function(etcdop_test name)
   add_executable(${name} ${arg_SOURCES})
   etcdop_compiles(${name})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gtest_main)
+  etcdop_left_out(tests ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+# etcdop_decides(LIBRARY x.cc...): what decides in that library. It is optimised, as small worlds are many; and where branches are
+# counted, LIBRARY_test counts those of these sources, into LIBRARY.profraw beside it.
+function(etcdop_decides library)
+  if(CMAKE_CXX_FLAGS MATCHES "-O0")
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O1)
+  endif()
+  if(ETCDOP_COUNTS_BRANCHES)
+    # Paths are relative to the build's folder, so that clones share objects; programs that are no such test count for nobody.
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS
+      -fprofile-instr-generate=/dev/null -fcoverage-mapping -fcoverage-compilation-dir=.)
+    target_link_options(${library} PUBLIC -fprofile-instr-generate)
+    set_tests_properties(${library}_test PROPERTIES
+      ENVIRONMENT LLVM_PROFILE_FILE=${CMAKE_CURRENT_BINARY_DIR}/${library}.profraw)
+  endif()
 endfunction()
 
 # etcdop_binary(NAME SOURCES ... DEPS ...): a program, at out/PRESET/NAME.

@@ -6,7 +6,7 @@
 #   clusters  0, 100, 1,000 three-member clusters with hollow members (bench_clusters.py; --sizes N,N --rest SECONDS)
 #   holes     a healthy cluster beside 100 whose etcd is a black hole (bench_clusters.py)
 #   secrets   memory beside 10,000 Secrets of other people (bench_secrets.py; --secrets N --size BYTES --rest SECONDS)
-#   snapshots the agent's speed and memory beside etcdctl and boto3 (bench_snapshots.py; --megabytes N --runs N)
+#   snapshots the agent's speed and memory beside etcdctl and boto3 (bench_snapshots.py; --mebibytes N --runs N)
 # ETCDOP_MANAGER: another binary than out/release/manager.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -96,8 +96,9 @@ class Bench:
             "TERMINATION_LOG_PATH": f"{self.folder}/report"})
 
     def run(self):
-        note(f"filling etcd with {self.options.megabytes} MB")
-        stores.fill(self.etcd, self.options.megabytes)
+        least = self.options.mebibytes << 20
+        note(f"filling etcd with {self.options.mebibytes} MiB")
+        stores.fill(self.etcd, -(-least // (stores.TXN_KEYS * stores.VALUE_BYTES)))
         took = {"save": [], "upload": [], "agent": []}
         peak, size = 0.0, 0
         for n in range(self.options.runs):
@@ -107,9 +108,12 @@ class Bench:
                 note(f"run {n + 1}: {what} {seconds:.1f} s, {rss:.1f} MB at its peak")
                 if what == "agent":
                     peak = max(peak, rss)
-            size = os.path.getsize(f"{self.bucket}/agent-{n}.db") / 1e6
+            size = os.path.getsize(f"{self.bucket}/agent-{n}.db")
+            if size < least:
+                raise RuntimeError(f"{size} bytes were stored, {least} at least were wanted")
             for path in (f"{self.folder}/saved-{n}.db", f"{self.bucket}/client-{n}.db", f"{self.bucket}/agent-{n}.db"):
                 os.remove(path)
+        size /= 1e6
         speed = {what: size / statistics.median(seconds) for what, seconds in took.items()}
         slower = min(speed["save"], speed["upload"])
         self.table.add("the stored snapshot", size, "MB")
@@ -125,7 +129,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--manager", required=True)
     parser.add_argument("--boto3", required=True, help="the folder that it is installed in")
-    parser.add_argument("--megabytes", type=int, default=1024)
+    parser.add_argument("--mebibytes", type=int, default=1024, help="what keys and values take at least, and so the snapshot")
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="bench-")

@@ -334,6 +334,9 @@ TEST(VerifyTask, ExpectsNothingByItself) {
   ASSERT_TRUE(task) << task.error().message;
   EXPECT_EQ(task->expected, Expected());
   EXPECT_FALSE(task->only_check);
+  EXPECT_TRUE(task->auth);
+  environment["RESTORE_AUTH"] = "false";
+  EXPECT_FALSE(read_verify(environment)->auth);
 }
 
 TEST(VerifyTask, NamesTheVariableThatIsAtFault) {

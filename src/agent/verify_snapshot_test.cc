@@ -231,6 +231,12 @@ TEST_F(VerifyTest, AuthenticationIsNoObstacle) {
   EXPECT_EQ(run().reason, "");
 }
 
+TEST_F(VerifyTest, WhoCannotLogInHasNoUseForAuthentication) {
+  site_.facts.auth_enabled = true;
+  task_.auth = false;
+  refuses(RestoreReason::SnapshotNeedsAuth, "spec.auth");
+}
+
 TEST_F(VerifyTest, SaysWhatFailed) {
   etcd_.fails = {{"start", {Code::Lost, "etcd ended with 1"}}};
   refuses(RestoreReason::EtcdFailed, "ended with 1");

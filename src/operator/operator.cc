@@ -160,7 +160,7 @@ void Operator::control_snapshots() {
 /// What is not known yet would be made once more, or be deleted.
 void Operator::control_schedules() {
   if (!await_turns()) return;
-  while (!stores_.schedules.synced())
+  while (!stores_.schedules.synced() || !stores_.restores.synced())
     if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return;
   schedule_controller_.start();
 }

@@ -16,6 +16,7 @@ members=CustomResourceDefinition/etcdmembers.etcd-operator.cozystack.io
 defrags=CustomResourceDefinition/etcddefrags.etcd-operator.cozystack.io
 snapshots=CustomResourceDefinition/etcdsnapshots.etcd-operator.cozystack.io
 schedules=CustomResourceDefinition/etcdsnapshotschedules.etcd-operator.cozystack.io
+restores=CustomResourceDefinition/etcdrestores.etcd-operator.cozystack.io
 keep='metadata.annotations.helm.sh/resource-policy="keep"'
 
 # test_that SENTENCE COMMAND...: counts whether the command succeeds.
@@ -148,6 +149,7 @@ ClusterRoleBinding/etcd-operator-proxy-rolebinding
 $clusters
 $defrags
 $members
+$restores
 $snapshots
 $schedules
 $operator
@@ -198,12 +200,13 @@ test_that "the Pod runs as that account" has "$default" "$operator $pod.serviceA
 
 # CRDs.
 test_that "the CRDs outlive the release" has "$default" "$clusters $keep" "$members $keep" "$defrags $keep" \
-  "$snapshots $keep" "$schedules $keep"
+  "$snapshots $keep" "$schedules $keep" "$restores $keep"
 test_that "the EtcdCluster's CRD is that of files/crds" as_file "$clusters" spec crds/etcdclusters.yaml
 test_that "the EtcdMember's CRD is that of files/crds" as_file "$members" spec crds/etcdmembers.yaml
 test_that "the EtcdDefrag's CRD is that of files/crds" as_file "$defrags" spec crds/etcddefrags.yaml
 test_that "the EtcdSnapshot's CRD is that of files/crds" as_file "$snapshots" spec crds/etcdsnapshots.yaml
 test_that "the EtcdSnapshotSchedule's CRD is that of files/crds" as_file "$schedules" spec crds/etcdsnapshotschedules.yaml
+test_that "the EtcdRestore's CRD is that of files/crds" as_file "$restores" spec crds/etcdrestores.yaml
 render --set crds.enabled=false >"$work/no-crds"
 echo crds.enabled >>"$work/tested"
 test_that "crds.enabled=false renders no CRD" lacks "$work/no-crds" "" CustomResourceDefinition

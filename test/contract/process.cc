@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "base/check.h"
@@ -54,7 +54,9 @@ int Process::wait() {
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << file.rdbuf();  // In blocks: a log of etcd's has 64 MB, which byte by byte are seconds.
+  return std::move(text).str();
 }
 
 std::string new_folder() {

@@ -11,6 +11,7 @@ import traceback
 
 import faults
 import healing
+import in_place
 import restores
 import schedules
 import secure
@@ -207,6 +208,14 @@ def main():
         case("healing: every node drained", healing.nodes_drained, healed)
         case("healing: a node lost for good", healing.node_lost, healed)
         case("healing: deletion under clients leaves nothing", healed.end)
+    living = case("in place: three members with TLS and passwords under clients, and a snapshot of them",
+                  lambda: in_place.Living(VERSIONS[1]))
+    if living:
+        case("in place: a damaged snapshot stops nobody", in_place.damaged, living)
+        case("in place: restored, looked at, and taken back", in_place.taken_back, living)
+        case("in place: restored once more, looked at, and committed", in_place.committed, living)
+        case("in place: back to the snapshot after a lost quorum", in_place.quorum_lost, living)
+        case("in place: deletion leaves nothing", living.end)
     case("memory: each member's memory lost, and each Pod deleted, in turn", healing.memory_lost)
     case("memory: a sole member loses its container, then its Pod", healing.memory_alone)
     case("recipes: the commands of the operations guide", recipes)

@@ -31,6 +31,7 @@ class Writer:
         self.endpoint = cluster.address().removeprefix("http://")
         self.acknowledged, self.values, self.problems = {}, {}, []
         self.cluster_id, self.latest = None, None  # The key that was acknowledged last.
+        self.newest = 0  # Of all revisions that any answer told.
         self.silence, self.heard = 0.0, time.monotonic()
         self.stopping = threading.Event()
         self.threads = [threading.Thread(target=self.repeat, args=(each,), daemon=True) for each in (self.write, self.read)]
@@ -39,9 +40,9 @@ class Writer:
 
     def call(self, path, body, timeout=3):
         """The answer, or None where there is none that says what happened."""
-        connection = http.client.HTTPConnection(self.endpoint, timeout=timeout)
+        connection = self.connection(timeout)
         try:
-            connection.request("POST", path, json.dumps(body))
+            connection.request("POST", path, json.dumps(body), self.headers())
             response = connection.getresponse()
             text = response.read()
             return json.loads(text) if response.status == 200 else None
@@ -49,6 +50,12 @@ class Writer:
             return None
         finally:
             connection.close()
+
+    def connection(self, timeout):
+        return http.client.HTTPConnection(self.endpoint, timeout=timeout)
+
+    def headers(self):
+        return {}
 
     def repeat(self, each):
         while not self.stopping.is_set():
@@ -60,6 +67,7 @@ class Writer:
             self.stopping.wait(0.05)
 
     def is_of_this_cluster(self, answer):
+        self.newest = max(self.newest, int(answer["header"]["revision"]))
         found = answer["header"]["cluster_id"]
         self.cluster_id = self.cluster_id or found
         if found != self.cluster_id:

@@ -44,31 +44,49 @@ class Restored(secure.OwnSecrets):
         self.prepare()
 
 
+def read(cluster, endpoint=None):
+    """The newest revision, and all keys as etcdctl gives them."""
+    told = json.loads(cluster.etcdctl("get", "", "--prefix", "-w", "json", timeout=60, endpoint=endpoint))
+    return told["header"]["revision"], told["kvs"]
+
+
 def everything(cluster):
     """The newest revision, and (create revision, mod revision, version, value) of each key."""
-    told = json.loads(cluster.etcdctl("get", "", "--prefix", "-w", "json", timeout=60))
-    return told["header"]["revision"], {
-        base64.b64decode(kv["key"]).decode(): (kv["create_revision"], kv["mod_revision"], kv["version"], kv["value"])
-        for kv in told["kvs"]}
+    revision, kvs = read(cluster)
+    return revision, by_name(kvs)
 
 
-def check_keys(restored, before, artifact):
-    """Of a cluster that nobody has written to: its keys are those that the old one had at the revision of the snapshot, which is
-    told apart by the bump. The clients of `before` only add keys, so what it had then is what is no newer."""
-    revision, keys = everything(restored)
-    taken = revision - BUMP
-    if not artifact["revision"] <= taken < artifact["revision"] + 100_000:
-        raise Failed(f"the restored cluster is at revision {revision}, the snapshot at {artifact['revision']} or a little later")
-    wanted = {key: kv for key, kv in before.items() if kv[1] <= taken}
-    if keys != wanted:
-        raise Failed(f"{len(keys)} keys were restored, {len(wanted)} were stored; "
-                     f"different: {sorted(k for k in keys.keys() | wanted if keys.get(k) != wanted.get(k))[:5]}")
+def by_name(kvs):
+    return {base64.b64decode(kv["key"]).decode(): (kv["create_revision"], kv["mod_revision"], kv["version"], kv["value"])
+            for kv in kvs}
+
+
+def is_compacted(cluster, revision, endpoint=None):
     try:
-        restored.etcdctl("get", "x", f"--rev={taken}")
-        raise Failed(f"revision {taken} is not compacted: clients of the old cluster would go on as if nothing had happened")
+        cluster.etcdctl("get", "x", f"--rev={revision}", endpoint=endpoint)
     except Failed as e:
         if "compacted" not in str(e):
             raise
+        return True
+    return False
+
+
+def check_keys(restored, before, artifact, bump=BUMP, endpoint=None):
+    """Of a cluster that nobody has written to: its keys are those that the old one had at the revision of the snapshot, which is
+    told apart by the bump. The clients of `before` only add keys, so what it had then is what is no newer; and what it had at the
+    revision that the snapshot tells has the digest that it tells."""
+    revision, kvs = read(restored, endpoint)
+    taken = revision - bump
+    if not artifact["revision"] <= taken < artifact["revision"] + 100_000:
+        raise Failed(f"the restored cluster is at revision {revision}, the snapshot at {artifact['revision']} or a little later")
+    keys, wanted = by_name(kvs), {key: kv for key, kv in before.items() if kv[1] <= taken}
+    if keys != wanted:
+        raise Failed(f"{len(keys)} keys were restored, {len(wanted)} were stored; "
+                     f"different: {sorted(k for k in keys.keys() | wanted if keys.get(k) != wanted.get(k))[:5]}")
+    stores.same("digest of the keys", stores.digest_of(kv for kv in kvs if kv["mod_revision"] <= artifact["revision"]),
+                artifact["digest"])
+    if not is_compacted(restored, taken, endpoint):
+        raise Failed(f"revision {taken} is not compacted: clients of the old cluster would go on as if nothing had happened")
     print(f"  {len(keys)} keys at revision {taken}, which is {revision} now", flush=True)
     return keys
 

@@ -1,6 +1,7 @@
 """An EtcdSnapshotSchedule on real nodes, every minute, of a cluster with TLS and passwords that clients write to, into an S3 store
 on this machine: what is kept is kept, and proven by restoring it; what is damaged, credentials that are refused and a store that
 is away are told, and no client notices. Needs what snapshots.py needs."""
+import calendar
 import contextlib
 import json
 import os
@@ -12,7 +13,7 @@ import stores
 from world import GROUP, Failed, condition, get, kubectl, until
 
 NAME, PREFIX, KEPT = "minutely", "scheduled", 3
-INTERVAL = 60
+INTERVAL, LATE = 60, 15
 CYCLE = 2 * INTERVAL + 30  # The next run, and what its Jobs take on a machine of two cores.
 
 
@@ -97,7 +98,11 @@ def rejected(cluster):
         kubectl("patch", "secret", "store", "-n", cluster.namespace, "-p",
                 json.dumps({"stringData": {"AWS_SECRET_ACCESS_KEY": text}}))
     password("another one")
-    says(cluster, "BackupStale", "True", 2.5 * INTERVAL + 15)
+    told = says(cluster, "BackupStale", "True", 2.5 * INTERVAL + LATE)
+    stored_at, told_at = (calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ")) for text in (
+        schedule(cluster)["status"]["lastSuccess"]["time"], told["lastTransitionTime"]))
+    if not 1.5 * INTERVAL <= told_at - stored_at <= 1.5 * INTERVAL + LATE:
+        raise Failed(f"told {told_at - stored_at} s after the last one was stored")
     password(stores.SECRET)
     says(cluster, "BackupStale", "False", 2 * CYCLE)
 

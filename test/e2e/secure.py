@@ -29,10 +29,10 @@ class Authority:
         run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
             "-subj", "/CN=ours", "-keyout", self.key, "-out", self.pem)
 
-    def secret(self, namespace, name, usages, names):
-        """Makes the Secret, or makes it anew."""
+    def leaf(self, name, subject, usages, names):
+        """The files of a key and a certificate."""
         key, request, leaf = (f"{self.folder}/{name}.{end}" for end in ("key", "csr", "crt"))
-        run("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
+        run("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject,
             "-keyout", key, "-out", request)
         extensions = f"extendedKeyUsage={usages}\n" + (f"subjectAltName={','.join(names)}\n" if names else "")
         with tempfile.NamedTemporaryFile("w") as file:
@@ -41,6 +41,11 @@ class Authority:
             # openssl counts days; the dates of these certificates are tested elsewhere.
             run("openssl", "x509", "-req", "-in", request, "-CA", self.pem, "-CAkey", self.key, "-CAcreateserial", "-days", "1",
                 "-extfile", file.name, "-out", leaf)
+        return key, leaf
+
+    def secret(self, namespace, name, usages, names):
+        """Makes the Secret, or makes it anew."""
+        key, leaf = self.leaf(name, f"/CN={name}", usages, names)
         kubectl("apply", "-f", "-", stdin=run(
             "kubectl", "create", "secret", "generic", name, "-n", namespace, "--type=kubernetes.io/tls",
             f"--from-file=tls.crt={leaf}", f"--from-file=tls.key={key}", f"--from-file=ca.crt={self.pem}",

@@ -2,11 +2,13 @@
 
 Needs ETCDUTL, an etcdutl of 3.6 or later (older ones have no hashkv), and VERSITYGW, the program of an S3 gateway before a folder.
 """
+import base64
 import hashlib
 import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -134,6 +136,16 @@ def fill(cluster, rounds):
 def sha256(path):
     with open(path, "rb") as f:
         return "sha256:" + hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def digest_of(keys):
+    """Of keys as etcdctl gives them in JSON: as src/etcd/key_digest.h says."""
+    out = hashlib.sha256()
+    for one in keys:
+        for text in (base64.b64decode(one["key"]), base64.b64decode(one.get("value", ""))):
+            out.update(struct.pack(">Q", len(text)) + text)
+        out.update(struct.pack(">qqq", one["create_revision"], one["mod_revision"], one["version"]))
+    return "sha256:" + out.hexdigest()
 
 
 def read_json(path):

@@ -6,7 +6,6 @@ of each newer version, and `manager verify-agent` proves by their etcds; the sto
 
 The last line is "N passed, N failed"; exit 1 if any failed.
 """
-import base64
 import contextlib
 import hashlib
 import json
@@ -14,7 +13,6 @@ import os
 import pathlib
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -97,16 +95,6 @@ def in_store(store, key):
             "AWS_SECRET_ACCESS_KEY": stores.SECRET}
 
 
-def digest_of(keys):
-    """As src/etcd/key_digest.h says."""
-    out = hashlib.sha256()
-    for one in keys:
-        for text in (base64.b64decode(one["key"]), base64.b64decode(one.get("value", ""))):
-            out.update(struct.pack(">Q", len(text)) + text)
-        out.update(struct.pack(">qqq", one["create_revision"], one["mod_revision"], one["version"]))
-    return "sha256:" + out.hexdigest()
-
-
 def store_one(store, version, auth):
     """A snapshot of a member of that version; what it had."""
     data = f"{FOLDER}/{version}-{auth}"
@@ -125,7 +113,7 @@ def store_one(store, version, auth):
         code, report, said = agent("snapshot-agent", environment)
         same(f"the snapshot agent's exit code: {report} {said}", code, 0)
         same("the number of keys", report["keys"], len(keys))
-        same("the digest", report["digest"], digest_of(keys))
+        same("the digest", report["digest"], stores.digest_of(keys))
     return {"key": f"prod/{os.path.basename(data)}.db", "keys": keys, "status": status, "version": version, "auth": auth}
 
 

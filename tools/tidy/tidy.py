@@ -248,13 +248,15 @@ def layer_table(tree):
 
 def reasons_explained(tree):
     """docs/operations.md has a section for each condition reason that the operator sets."""
-    name, page = "api/v1alpha2/names.h", "docs/operations.md"
-    _, _, reasons = tree.text.get(name, "").partition("// Reasons")
+    page = "docs/operations.md"
     files = [f for f in tree.cpp if f.startswith("src/operator/") and not f.endswith("_test.cc")]
     operator = "".join(tree.code[f] for f in files)
-    for constant, reason in re.findall(r'(k\w+) = "(\w+)"', reasons):
-        if re.search(rf"\b{constant}\b", operator) and f"\n### {reason}\n" not in tree.text.get(page, ""):
-            yield f"{page}:1: has no section \"### {reason}\", a reason that the operator sets ({name})"
+    for name in sorted(f for f in tree.text if re.fullmatch(r"api/v1alpha2/\w+\.h", f)):
+        _, _, reasons = tree.text[name].partition("// Reasons")
+        reasons, _, _ = reasons.partition("// What Events call")
+        for constant, reason in re.findall(r'(k\w+) = "(\w+)"', reasons):
+            if re.search(rf"\b{constant}\b", operator) and f"\n### {reason}\n" not in tree.text.get(page, ""):
+                yield f"{page}:1: has no section \"### {reason}\", a reason that the operator sets ({name})"
 
 
 def metrics_explained(tree):

@@ -138,7 +138,15 @@ class Tidy(unittest.TestCase):
         found = violations(**files)
         self.assertEqual(len(found), 1, found)
         self.assertIn('no section "### Lost"', found[0])
-        self.assertEqual(violations(**files, **{"docs/operations.md": "# Operations\n\n### Lost\nIt is lost.\n"}), [])
+        page = {"docs/operations.md": "# Operations\n\n### Lost\nIt is lost.\n"}
+        self.assertEqual(violations(**files, **page), [])
+        files["api/v1alpha2/etcdthing.h"] = ('#pragma once\n// Reasons.\nconst char* kThing = "Thing";\n'
+                                             '// What Events call it.\nconst char* kMade = "Made";\n')
+        files["api/CMakeLists.txt"] = "x(v1alpha2/names.h v1alpha2/etcdthing.h)\n"
+        files["src/operator/cluster/plan.cc"] += '#include "api/v1alpha2/etcdthing.h"\nauto y = kThing, z = kMade;\n'
+        found = violations(**files, **page)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn('no section "### Thing"', found[0])
 
     def test_a_metric_that_is_not_explained_or_not_there_is_refused(self):
         files = {"src/sys/sys.cc": '#include "sys/sys.h"\nauto n = "etcd_operator_n"; // "etcd_operator_word"\n'}

@@ -68,6 +68,10 @@ std::string needed_by(const Stores& stores, const v1::EtcdSnapshot& snapshot) {
     if (open && is_source(begin->restore->source, cluster->metadata.ns, snapshot))
       return "EtcdCluster " + to_string(cluster->metadata.key());
   }
+  for (const auto& restore : stores.restores.all())
+    if (!restore->status.finished() &&
+        is_source(restore->spec.source, restore->metadata.ns, snapshot))
+      return "EtcdRestore " + to_string(restore->metadata.key());
   return "";
 }
 

@@ -365,6 +365,27 @@ TEST_F(ScheduleReconciler, WhatACurrentRestoreReadsIsKeptUntilItIsThrough) {
   EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
 }
 
+TEST_F(ScheduleReconciler, WhatACurrentRestoreInPlaceReadsIsKeptUntilItHasEnded) {
+  store(4);
+  const std::string oldest = snapshots().front();
+  v1::EtcdRestore restore;
+  restore.metadata.name = "back";
+  restore.metadata.ns = "prod";
+  restore.metadata.uid = "r-1";
+  restore.spec.cluster_ref.name = "db";
+  v1::S3Location& s3 = restore.spec.source.s3.emplace();
+  s3.bucket = "backups";
+  s3.key = oldest + ".db";
+  stores.restores.saw(restore);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
+  EXPECT_FALSE(there<kube::Job>(oldest + "-delete"));
+  restore.metadata.resource_version = "2";
+  restore.status.phase = v1::kRestoreRolledBack;
+  stores.restores.saw(restore);
+  ASSERT_TRUE(pass());
+  EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
+}
+
 TEST_F(ScheduleReconciler, AVerificationIsAskedForOnceUnderTheVersionThatWasSeen) {
   put_schedule();
   api.change(v1::EtcdSnapshotSchedule::resource, {"prod", "db"},

@@ -327,6 +327,7 @@ void report_in_place(const Observation& seen, const std::string& waiting,
   std::string message = "EtcdRestore " + record.name + ": " + words_of(record);
   if (!waiting.empty()) message += "; waiting for " + waiting;
   message = with(std::move(message), trouble(seen));
+  if (seen.auth.required && !seen.auth.entered) message = with(message, seen.auth.refused);
   const auto restore = record.stage == v1::kStageRestoring ? restore_of(seen) : std::nullopt;
   const char* const reason = restore && restore->stopped ? restore->reason : v1::kRestoring;
   out.set(v1::kAvailable, "False", reason, message);

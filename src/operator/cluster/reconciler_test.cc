@@ -1439,5 +1439,139 @@ TEST_F(ReconcilerTest, AStatusThatIsRefusedIsTriedOnceAMinuteAndNothingIsDoneMea
   EXPECT_EQ(etcd.asked, "");
 }
 
+/// A cluster whose user may have asked for a restore in place.
+class InPlaceReconcilerTest : public ReconcilerTest {
+ protected:
+  InPlaceReconcilerTest() {
+    api.serve({.resource = v1::EtcdRestore::resource, .status = true, .generation = true});
+    api.serve({.resource = kube::Pod::resource, .status = true});
+  }
+  /// Checked and found good, as the watch told of it.
+  void put_restore(const char* decision) {
+    const std::string uid = stores.clusters.get(kKey)->metadata.uid;
+    const auto restore = stored<v1::EtcdRestore>(
+        {{"metadata", meta("back")},
+         {"spec",
+          {{"clusterRef", {{"name", kKey.name}}},
+           {"source", {{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}}},
+           {"decision", decision}}},
+         {"status",
+          {{"phase", v1::kRestoreReady}, {"clusterUID", uid}, {"source", {{"revision", 42}}}}}});
+    stores.restores.saw(restore);
+  }
+  /// Behind our back.
+  void decide(const char* decision) {
+    api.change(v1::EtcdRestore::resource, {kKey.ns, "back"}, [decision](json::object& restore) {
+      restore["spec"].as_object()["decision"] = decision;
+    });
+  }
+  std::string stage() {
+    const auto& restore = stores.clusters.get(kKey)->status.restore;
+    return restore ? restore->stage : "";
+  }
+  /// As if it had come so far.
+  void bring_to(const char* stage) {
+    v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+    cluster.status.restore->stage = stage;
+    if (stage == std::string(v1::kStageRestoring)) {
+      cluster.status.cluster_id.clear();
+      cluster.status.cluster_token = "prod-db-new";
+    }
+    stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+  }
+  /// All of before sleep, without Pods, and their Services lead to nobody.
+  void put_to_sleep() {
+    for (const char* name : {"db-a", "db-b", "db-c", "db-d"}) {
+      const api::ObjectKey key{kKey.ns, name};
+      if (const auto pod = stores.pods.get(key)) stores.pods.saw_deleted(*pod);
+      if (!stores.members.get(key)) continue;
+      api.change(v1::EtcdMember::resource, key,
+                 [](json::object& m) { m["spec"].as_object()["dormant"] = true; });
+      v1::EtcdMember member;
+      ASSERT_TRUE(api::decode(*api.find(v1::EtcdMember::resource, key), member, "it"));
+      stores.members.saw(member);
+    }
+  }
+  std::size_t founders() {
+    std::size_t out = 0;
+    for (const Json& member : api.all(v1::EtcdMember::resource))
+      out += member.at("spec").at("clusterToken").as_string() == "prod-db-new";
+    return out;
+  }
+};
+
+TEST_F(InPlaceReconcilerTest, ADecisionThatWasTakenBackStopsNothing) {
+  put_restore("Restore");
+  decide("Check");
+  pass();
+  EXPECT_EQ(stage(), "");
+  decide("Restore");
+  pass();
+  EXPECT_EQ(stage(), v1::kStageStopping);
+}
+
+TEST_F(InPlaceReconcilerTest, WithoutTheApiServersWordNothingBeginsAndNothingIsTakenBack) {
+  put_restore("Restore");
+  const auto silent = [](const kube::Call& call) -> std::optional<Error> {
+    if (call.resource.plural != v1::EtcdRestore::resource.plural) return std::nullopt;
+    return Error{Code::TimedOut, "no answer"};
+  };
+  api.before(silent);
+  pass();
+  EXPECT_EQ(stage(), "");
+  api.before({});
+  pass();
+  ASSERT_EQ(stage(), v1::kStageStopping);
+  bring_to(v1::kStageReview);
+  api.before(silent);
+  pass();
+  EXPECT_EQ(stage(), v1::kStageReview);
+}
+
+TEST_F(InPlaceReconcilerTest, OneOfThatNameThatIsAnotherIsNotWhatWasAskedFor) {
+  put_restore("Restore");
+  pass();
+  ASSERT_EQ(stage(), v1::kStageStopping);
+  (void)put_another(v1::EtcdRestore::resource, "back");
+  pass();
+  EXPECT_EQ(stage(), v1::kStageRollingBack);
+}
+
+TEST_F(InPlaceReconcilerTest, OneThatIsDeletedIsTakenBack) {
+  put_restore("Commit");
+  pass();
+  ASSERT_EQ(stage(), v1::kStageStopping);
+  api.erase(v1::EtcdRestore::resource, {kKey.ns, "back"});
+  pass();
+  EXPECT_EQ(stage(), v1::kStageRollingBack);
+}
+
+TEST_F(InPlaceReconcilerTest, NobodyFoundsBesideAMemberThatIsAwakeOrAPodThatIsThere) {
+  put_restore("Restore");
+  pass();
+  ASSERT_EQ(stage(), v1::kStageStopping);
+  put_to_sleep();
+  bring_to(v1::kStageRestoring);
+  // Behind our back: a request that comes late, and what the caches did not tell.
+  api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
+             [](json::object& m) { m["spec"].as_object()["dormant"] = false; });
+  api.put(kube::Pod::resource,
+          {{"metadata", owned(meta("db-a"), stores.members.get({kKey.ns, "db-a"})->metadata.uid)},
+           {"spec", json::object{}}});
+  for (int i = 0; i < 2; ++i) (void)failed_pass();
+  EXPECT_EQ(founders(), 0U);
+  for (const char* name : {"db", "db-client"}) {
+    const Json service = child_now(kube::Service::resource, name);
+    EXPECT_TRUE(service.at("selector").as_object().contains(v1::kFencedLabel)) << name;
+  }
+  for (int i = 0; i < 3; ++i) (void)failed_pass();
+  EXPECT_TRUE(member_now("db-a").at("spec").at("dormant").as_bool());
+  EXPECT_EQ(founders(), 0U) << "its Pod is there";
+  api.erase(kube::Pod::resource, {kKey.ns, "db-a"});
+  put_to_sleep();
+  for (int i = 0; i < 3; ++i) (void)failed_pass();
+  EXPECT_EQ(founders(), 1U);
+}
+
 }  // namespace
 }  // namespace etcdop::cluster

@@ -25,6 +25,7 @@ std::string not_healthy_by_objects(const Observation& seen) {
   const auto& cluster = *seen.cluster;
   if (cluster.metadata.terminating()) return "the cluster is being deleted";
   if (cluster.spec.replicas == 0) return "the cluster is paused";
+  if (cluster.restoring()) return "the cluster goes back to a snapshot";
   const auto& status = cluster.status;
   if (status.cluster_id.empty() || !status.observed) return "the cluster is being founded";
   if (status.observed->replicas != cluster.spec.replicas)

@@ -107,6 +107,8 @@ TEST(DefragPlan, WhatStopsARunThatHasNotBegun) {
        "the cluster is being deleted"},
       {[](auto& o) { o.cluster->spec.replicas = 0; }, v1::kClusterNotHealthy,
        "the cluster is paused"},
+      {[](auto& o) { o.cluster->status.restore.emplace().stage = v1::kStageReview; },
+       v1::kClusterNotHealthy, "the cluster goes back to a snapshot"},
       {[](auto& o) { o.cluster->status.cluster_id = ""; }, v1::kClusterNotHealthy,
        "the cluster is being founded"},
       {[](auto& o) { o.cluster->status.observed.reset(); }, v1::kClusterNotHealthy,

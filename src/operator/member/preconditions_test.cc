@@ -298,6 +298,64 @@ TEST_F(Preconditions, ASnapshotOfAKeylessStoreWaitsForNoSecretButThatOfItsAuthor
   EXPECT_EQ(told(), "restoring s3://b/db.db: see kubectl logs db-a -c restore");
 }
 
+// --- a restore in place
+
+/// The cluster goes back, and is so far.
+json::object record_at(const char* stage) {
+  return {{"name", "back"},
+          {"uid", "r-1"},
+          {"stage", stage},
+          {"from", {{"source", {{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}}}}},
+          {"members", json::array{}}};
+}
+
+TEST_F(Preconditions, WhoSleepsWhileItsClusterGoesBackHasNoPod) {
+  put_pod(uid, "x");
+  change<v1::EtcdMember>(kKey, [](json::object& m) { m["spec"].as_object()["dormant"] = true; });
+  see();
+  settle();
+  EXPECT_NE(now<kube::Pod>(kKey), nullptr) << "it is about to be woken";
+  change<v1::EtcdCluster>(kCluster, [](json::object& c) {
+    c["status"].as_object()["restore"] = record_at(v1::kStageStopping);
+  });
+  see();
+  settle();
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr);
+}
+
+TEST_F(Preconditions, AFounderRestoresOnlyWhileItsOwnClusterSaysSo) {
+  const json::object record = record_at(v1::kStageRestoring);
+  change<v1::EtcdMember>(kKey, [&](json::object& m) {
+    json::object& spec = m["spec"].as_object();
+    spec["bootstrap"] = true;
+    spec["restore"] = record.at("from");
+    spec["clusterToken"] = "new";
+  });
+  const auto say = [this](const char* stage, const char* token) {
+    change<v1::EtcdCluster>(kCluster, [&](json::object& c) {
+      json::object& status = c["status"].as_object();
+      status["clusterID"] = "";
+      status["clusterToken"] = token;
+      status["restore"] = record_at(stage);
+    });
+  };
+  say(v1::kStageRestoring, "new");
+  see();
+  // Behind our back.
+  for (const auto& [stage, token] :
+       {std::pair{v1::kStageRollingBack, "new"}, std::pair{v1::kStageRestoring, "newer"}}) {
+    say(stage, token);
+    EXPECT_FALSE(pass());
+    EXPECT_EQ(now<kube::Pod>(kKey), nullptr) << stage << " " << token;
+  }
+  say(v1::kStageRestoring, "new");
+  EXPECT_TRUE(pass());
+  const Json pod = now<kube::Pod>(kKey);
+  ASSERT_NE(pod, nullptr);
+  EXPECT_EQ(pod.at("spec").at("initContainers").at(1).at("name").as_string(),
+            v1::kRestoreContainer);
+}
+
 /// S50: whatever two operators do at the same time, one Pod runs.
 TEST_F(Preconditions, APodInMemoryIsAdmittedOnceItIsRecorded) {
   change<v1::EtcdMember>(kKey, [](json::object& m) {

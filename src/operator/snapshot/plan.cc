@@ -71,6 +71,7 @@ class Taking {
       return fail({"False", v1::kOperatorImageNotConfigured,
                    "the operator was started without --operator-image, which the Job would run"});
     if (!cluster_is_there()) return false;
+    if (seen_.cluster->restoring()) return restored_first();
     if (seen_.cluster->spec.replicas == 0)
       return fail({"False", v1::kClusterPaused,
                    "EtcdCluster " + seen_.cluster->metadata.name + " is paused: nobody serves"});
@@ -84,6 +85,12 @@ class Taking {
     if (seen_.cluster->metadata.terminating())
       return fail({"False", v1::kClusterNotFound, "EtcdCluster " + name + " is being deleted"});
     return true;
+  }
+
+  /// Of which data a snapshot is to be is not decided yet.
+  bool restored_first() {
+    const std::string why = "the cluster goes back to a snapshot";
+    return overdue() ? fail({"False", v1::kRestoring, why}) : wait(v1::kClusterNotHealthy, why);
   }
 
   /// An election must not cost a nightly backup, and a cluster that is on its way may be waited for

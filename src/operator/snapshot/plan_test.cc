@@ -168,6 +168,13 @@ TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
        "Failed; none; False/ClusterNotFound", "EtcdCluster db is being deleted"},
       {[](auto& o) { o.cluster->spec.replicas = 0; }, "Failed; none; False/ClusterPaused",
        "EtcdCluster db is paused: nobody serves"},
+      {[](auto& o) { o.cluster->status.restore.emplace().stage = v1::kStageReview; },
+       "Pending; none; False/ClusterNotHealthy", "the cluster goes back to a snapshot"},
+      {[](auto& o) {
+         o.now = kMade + kWaitMax;
+         o.cluster->status.restore.emplace().stage = v1::kStageReview;
+       },
+       "Failed; none; False/Restoring", "the cluster goes back to a snapshot"},
       // Quorum: an election passes, its loss does not.
       {[](auto& o) { lose_quorum(o, 3600s); }, "Pending; none; False/ClusterNotHealthy",
        "waiting for the cluster's quorum: 1 of 3 members are ready"},

@@ -1,0 +1,178 @@
+// Passes over EtcdRestores: what is written before a Job is made, what a lost answer costs, whose
+// Pods are believed. The API server is a fake.
+#include "operator/restore/reconciler.h"
+
+#include <gtest/gtest.h>
+
+#include "api/describe.h"
+#include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/names.h"
+#include "operator/shared/verify_report.h"
+#include "runtime/conditions.h"
+#include "sim/scheduler.h"
+#include "test/support/fake_api.h"
+#include "test/support/memory_log.h"
+#include "test/support/virtual_wall_clock.h"
+
+namespace etcdop::restore {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::FakeApi;
+namespace v1 = api::v1alpha2;
+
+const api::ObjectKey kKey{"prod", "back"};
+
+class RestoreReconciler : public ::testing::Test {
+ protected:
+  RestoreReconciler() {
+    api.serve({.resource = v1::EtcdRestore::resource, .status = true, .generation = true});
+    api.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
+    api.serve({.resource = kube::Job::resource, .status = true});
+    api.serve({.resource = kube::Pod::resource, .status = true});
+    api.grant(permissions());
+    v1::EtcdCluster cluster;
+    const Json made =
+        api.put(v1::EtcdCluster::resource, {{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
+                                            {"spec", {{"replicas", 3}, {"version", "3.6.16"}}}});
+    EXPECT_TRUE(api::decode(made, cluster, "it"));
+    stores.clusters.saw(cluster);
+    v1::EtcdRestore restore;
+    const Json asked =
+        api.put(v1::EtcdRestore::resource,
+                {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}},
+                 {"spec",
+                  {{"clusterRef", {{"name", "db"}}},
+                   {"source", {{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}}}}}});
+    EXPECT_TRUE(api::decode(asked, restore, "it"));
+    stores.restores.saw(restore);
+  }
+
+  template <class T>
+  std::optional<T> there(const std::string& name) const {
+    const auto found = api.find(T::resource, {kKey.ns, name});
+    T out;
+    if (!found || !api::decode(*found, out, "it")) return std::nullopt;
+    return out;
+  }
+  v1::EtcdRestore now() const { return *there<v1::EtcdRestore>(kKey.name); }
+  std::optional<kube::Job> job() const { return there<kube::Job>("back-check"); }
+  Result<runtime::Requeue> pass(Duration later = 10s) {
+    world.advance_to(world.now() + later);
+    Result<runtime::Requeue> out = Error{Code::Cancelled, "not ended"};
+    world.spawn([&] { out = reconciler.reconcile(kKey); });
+    world.run();
+    return out;
+  }
+  /// Kubernetes ends the Job, and an agent of that owner has said so.
+  void end_job(const char* type, const std::string& owner, const VerifyReport& report) {
+    kube::Pod pod;
+    pod.metadata.name = "back-check-x";
+    pod.metadata.ns = kKey.ns;
+    pod.metadata.labels["batch.kubernetes.io/job-name"] = "back-check";
+    pod.metadata.owner_references.emplace_back().uid = owner;
+    auto& agent = pod.status.container_statuses.emplace_back();
+    agent.name = v1::kVerifyContainer;
+    agent.state.terminated = {report.failed() ? 3 : 0, "", to_text(report)};
+    api.put(kube::Pod::resource, api::encode(pod).as_object());
+    api.change(kube::Job::resource, {kKey.ns, "back-check"}, [&](json::object& object) {
+      object["status"] = {{"conditions", json::array{{{"type", type}, {"status", "True"}}}}};
+    });
+    stores.jobs.saw_deleted({kKey.ns, "back-check"}, job()->metadata.uid);
+    stores.jobs.saw(*job());
+  }
+  static VerifyReport good() {
+    VerifyReport out;
+    out.uri = "file:///snapshot/data/db.db";
+    out.checksum = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    out.revision = 42;
+    return out;
+  }
+  std::string says(const char* type) const {
+    const auto restore = now();
+    const auto* c = runtime::find_condition(restore.status.conditions, type);
+    return c ? restore.status.phase + " " + c->status + "/" + c->reason : restore.status.phase;
+  }
+
+  sim::Scheduler world{1};
+  FakeApi api{world};
+  testing::MemoryLog log;
+  testing::VirtualWallClock clock{world};
+  Stores stores;
+  Reconciler reconciler{{world, api, stores, clock, log}, {"op:1", "etcd"}};
+};
+
+TEST_F(RestoreReconciler, ASnapshotIsCheckedByOneJobAndThenWaitedFor) {
+  ASSERT_TRUE(pass());
+  EXPECT_FALSE(job()) << "the attempt is recorded first";
+  ASSERT_TRUE(pass());
+  ASSERT_TRUE(job());
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(now().status.job_uid, job()->metadata.uid);
+  end_job("Complete", job()->metadata.uid, good());
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(says(v1::kChecked), "Ready True/Checked");
+  EXPECT_EQ(now().status.source->revision, 42);
+  api.forget_requests();
+  auto rest = pass();
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest->after, std::nullopt);
+  EXPECT_EQ(api.requests().size(), 0U) << "who waits for a person costs nothing";
+}
+
+TEST_F(RestoreReconciler, AJobWhoseAnswerWasLostIsFoundMade) {
+  ASSERT_TRUE(pass());
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Create) return std::nullopt;
+    return Error{Code::AlreadyExists, "it is there"};
+  });
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(says(v1::kChecked), "Checking Unknown/Checking");
+  api.before({});
+  ASSERT_TRUE(pass());
+  ASSERT_TRUE(job());
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(api.requests("create jobs"), 2);
+}
+
+TEST_F(RestoreReconciler, PodsOfAnotherJobOfThatNameAreNotBelieved) {
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(pass());
+  end_job("Complete", "somebody", good());
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(says(v1::kChecked), "Checking Unknown/Checking");
+  EXPECT_EQ(now().status.attempts, 2);
+}
+
+TEST_F(RestoreReconciler, WhatKeepsAJobFromBeingMadeIsTold) {
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Create) return std::nullopt;
+    return Error{Code::Denied, "exceeded quota"};
+  });
+  for (int i = 0; i < 3; ++i) (void)pass();
+  const auto restore = now();
+  const auto* checked = runtime::find_condition(restore.status.conditions, v1::kChecked);
+  ASSERT_TRUE(checked);
+  EXPECT_NE(checked->message.find("exceeded quota"), std::string::npos) << checked->message;
+  for (int i = 0; i < 20; ++i) (void)pass(1min);
+  EXPECT_EQ(says(v1::kChecked), "Failed False/ObjectRejected");
+}
+
+TEST_F(RestoreReconciler, AClusterThatTheWatchHasNotToldOfIsAskedFor) {
+  stores.clusters.saw_deleted(*stores.clusters.get({"prod", "db"}));
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(now().status.phase, v1::kRestoreChecking);
+  api.erase(v1::EtcdCluster::resource, {"prod", "db"});
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(says(v1::kChecked), "Failed False/ClusterNotFound");
+}
+
+TEST_F(RestoreReconciler, AnOlderViewIsRefused) {
+  api.change(v1::EtcdRestore::resource, kKey, [](json::object& object) {
+    object["spec"].as_object()["decision"] = "Rollback";
+  });
+  EXPECT_FALSE(pass());
+  EXPECT_EQ(now().status.phase, "");
+}
+
+}  // namespace
+}  // namespace etcdop::restore
