@@ -2,6 +2,7 @@
 // acknowledged write was lost.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,7 @@
 namespace etcdop::sim {
 
 /// One operation of one client on one key, a register of a number; 0 is "absent", so put(0) is a
-/// delete and every key starts as 0.
+/// delete and every key starts as 0, unless the history says otherwise.
 struct Operation {
   enum class Kind { Put, Get };
   /// Unknown: it was sent, and may take effect at any time after its invocation, or never. An
@@ -65,6 +66,14 @@ class History {
     returned(handle, Operation::Outcome::Ok, now);
   }
 
+  /// What that key is before anybody puts anything. To be called before its first operation; no put
+  /// of that value follows.
+  void begins_with(const std::string& key, std::uint64_t value) { first_values_[key] = value; }
+  std::uint64_t first_value(const std::string& key) const {
+    const auto found = first_values_.find(key);
+    return found == first_values_.end() ? 0 : found->second;
+  }
+
   /// In the order of their invocations.
   const std::vector<Operation>& operations() const { return operations_; }
 
@@ -76,6 +85,7 @@ class History {
   }
 
   std::vector<Operation> operations_;
+  std::map<std::string, std::uint64_t> first_values_;  // Those that are not 0.
   std::uint64_t events_ = 0;
 };
 

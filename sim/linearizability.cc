@@ -26,10 +26,16 @@ Operations relevant(const Operations& all) {
   return kept;
 }
 
+/// Of the search of one key.
+struct Terms {
+  std::size_t branches;  // That it may still use.
+  std::uint64_t first;   // What the key was before all operations.
+};
+
 /// The search for an order of one key's operations, which all are relevant.
 class Search {
  public:
-  explicit Search(const Operations& operations);
+  Search(const Operations& operations, std::uint64_t first);
   /// Takes from `branches` what it uses.
   Verdict run(std::size_t& branches);
 
@@ -78,8 +84,9 @@ class Search {
   std::set<std::vector<std::uint64_t>> seen_;
 };
 
-Search::Search(const Operations& operations) : left_(1), done_(operations.size() / 64 + 1) {
-  std::map<std::uint64_t, Index> values{{0, 0}};
+Search::Search(const Operations& operations, std::uint64_t first)
+    : left_(1), done_(operations.size() / 64 + 1) {
+  std::map<std::uint64_t, Index> values{{first, 0}};
   std::map<std::uint64_t, std::pair<Index, bool>> by_time;  // Step, and whether it is its call.
   for (const Operation* o : operations) {
     auto [value, fresh] = values.try_emplace(o->value, left_.size());
@@ -204,12 +211,12 @@ Verdict Search::run(std::size_t& branches) {
   }
 }
 
-Verdict search(const Operations& operations, std::size_t& branches) {
-  return Search(relevant(operations)).run(branches);
+Verdict search(const Operations& operations, Terms& terms) {
+  return Search(relevant(operations), terms.first).run(terms.branches);
 }
 
-bool impossible(const Operations& operations, std::size_t& branches) {
-  return search(operations, branches) == Verdict::Impossible;
+bool impossible(const Operations& operations, Terms& terms) {
+  return search(operations, terms) == Verdict::Impossible;
 }
 
 /// What was known when the event `last` had happened. What is missing then can only make more
@@ -232,13 +239,13 @@ Operations pointers(const std::vector<Operation>& operations) {
 }
 
 /// The operations up to the first return at which no order was left.
-Operations earliest(const Operations& all, std::size_t& branches) {
+Operations earliest(const Operations& all, Terms& terms) {
   std::vector<std::uint64_t> returns;
   for (const Operation* o : all)
     if (o->outcome == Outcome::Ok) returns.push_back(o->returned_order);
   std::sort(returns.begin(), returns.end());
   auto impossible_at = [&](std::uint64_t last) {
-    return impossible(pointers(until(all, last)), branches);
+    return impossible(pointers(until(all, last)), terms);
   };
   std::size_t low = 0, high = returns.size() - 1;  // At `high` it is impossible.
   while (low < high) {
@@ -256,11 +263,11 @@ Operations earliest(const Operations& all, std::size_t& branches) {
 
 /// Leaves out what is not needed for the contradiction: a get, or all that has to do with a value.
 /// Neither can make an order impossible.
-Operations smallest(Operations window, std::size_t& branches) {
+Operations smallest(Operations window, Terms& terms) {
   auto try_without = [&](auto&& superfluous) {
     Operations rest;
     std::remove_copy_if(window.begin(), window.end(), std::back_inserter(rest), superfluous);
-    if (rest.size() < window.size() && impossible(rest, branches)) window = std::move(rest);
+    if (rest.size() < window.size() && impossible(rest, terms)) window = std::move(rest);
   };
   std::set<std::uint64_t> values;
   for (const Operation* o : window) values.insert(o->value);
@@ -312,10 +319,10 @@ std::string describe(const std::string& key, const Operations& all, const Operat
 }
 
 std::optional<Violation> check_key(const std::string& key, const Operations& all,
-                                   std::size_t max_branches) {
+                                   const Terms& allowed) {
   const Operations kept = relevant(all);
-  std::size_t branches = max_branches;
-  const Verdict verdict = search(kept, branches);
+  Terms terms = allowed;
+  const Verdict verdict = search(kept, terms);
   if (verdict == Verdict::Linearizable) return std::nullopt;
   if (verdict == Verdict::Undecided)
     return Violation{Violation::Kind::Undecided,
@@ -323,8 +330,8 @@ std::optional<Violation> check_key(const std::string& key, const Operations& all
                      {},
                      "key " + key + ": undecided: " + std::to_string(kept.size()) +
                          " operations, too many orders to try; put each value once\n"};
-  branches = max_branches;
-  const Operations window = relevant(smallest(earliest(kept, branches), branches));
+  terms = allowed;
+  const Operations window = relevant(smallest(earliest(kept, terms), terms));
   Violation violation{Violation::Kind::Impossible, key, {}, describe(key, all, window)};
   for (const Operation* o : window) violation.window.push_back(*o);
   return violation;
@@ -337,7 +344,7 @@ std::optional<Violation> check_linearizable(const History& history, std::size_t 
   for (const Operation& o : history.operations()) keys[o.key].push_back(&o);
   std::optional<Violation> undecided;
   for (const auto& [key, operations] : keys) {
-    auto violation = check_key(key, operations, max_branches);
+    auto violation = check_key(key, operations, {max_branches, history.first_value(key)});
     if (violation && violation->kind == Violation::Kind::Impossible) return violation;
     if (violation && !undecided) undecided = std::move(violation);
   }

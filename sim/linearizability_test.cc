@@ -60,6 +60,27 @@ TEST(Linearizability, EachReadSeesTheWriteBeforeIt) {
   EXPECT_TRUE(t.good());
 }
 
+TEST(Linearizability, AKeyBeginsWithWhatTheHistorySays) {
+  for (std::uint64_t seen : {0U, 7U}) {
+    Told t;
+    t.history.begins_with("a", 7);
+    t.did_get(1, seen);
+    t.did_put(1, 8);
+    t.did_get(2, 8);
+    EXPECT_EQ(t.good(), seen == 7);
+    EXPECT_EQ(t.bad(), seen == 0);
+  }
+  Told back;
+  back.history.begins_with("a", 7);
+  back.did_put(1, 8);
+  back.did_get(2, 7);
+  EXPECT_TRUE(back.bad()) << "it is written over";
+  Told other;
+  other.history.begins_with("b", 7);
+  other.did_get(1, 7);
+  EXPECT_TRUE(other.bad()) << "that is another key";
+}
+
 TEST(Linearizability, AReadDuringAWriteMaySeeEitherValue) {
   for (std::uint64_t seen : {1U, 2U}) {
     Told t;

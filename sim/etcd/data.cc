@@ -23,7 +23,7 @@ std::string in_words(const Alarm& alarm) {
 
 }  // namespace
 
-Result<Done> DataRequest::put(const std::string& key, std::uint64_t value) {
+Result<std::int64_t> DataRequest::put(const std::string& key, std::uint64_t value) {
   const Instant end = now() + kRequestLimit;
   if (!reach(end)) return unavailable();
   if (learns()) return fail(kFailedPrecondition, "rpc not supported for learner"), unavailable();
@@ -39,24 +39,25 @@ Result<Done> DataRequest::put(const std::string& key, std::uint64_t value) {
   const auto outcome = propose(leader, std::move(change));
   bool done = until(end, [&] { return outcome->known; });
   if (done && outcome->refusal.code != 0) done = fail(outcome->refusal);
-  if (done && pause(200us, 1ms)) return Done{};
+  if (done && pause(200us, 1ms)) return outcome->revision;
   const bool refused_everywhere = outcome->known && outcome->refusal.code == kDataLoss;
   if (!leader || refused_everywhere) return unavailable();
   return Error{Code::Lost, error_.message};
 }
 
-Result<std::uint64_t> DataRequest::get(const std::string& key) {
+Result<DataRequest::Got> DataRequest::get(const std::string& key) {
   if (!reach(now() + kRequestLimit)) return unavailable();
   if (learns()) return fail(kFailedPrecondition, "rpc not supported for learner"), unavailable();
   if (!read_index()) return unavailable();
-  const auto found = asked_->dir->applied.store.range(key, "", 0);
-  std::uint64_t value = 0;
+  const Store& store = asked_->dir->applied.store;
+  const auto found = store.range(key, "", 0);
+  Got got{.value = 0, .revision = store.revision()};
   if (!found.empty()) {
     const std::string& text = found.front().version->value;
-    (void)std::from_chars(text.data(), text.data() + text.size(), value);
+    (void)std::from_chars(text.data(), text.data() + text.size(), got.value);
   }
   if (!pause(200us, 1ms)) return unavailable();
-  return value;
+  return got;
 }
 
 bool DataRequest::for_learners(const std::string& path, const std::string& question) const {

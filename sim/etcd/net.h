@@ -121,9 +121,12 @@ class EtcdNet {
                       const http::GrpcChannel::Sink&, http::GrpcStatus&);
 
   /// A client's linearizable write and read of one key (0: it was never written), as root if there
-  /// are users. Unavailable: it surely did not happen; Lost: it may still.
-  Result<Done> put(Executor& caller, const Address&, const std::string& key, std::uint64_t value);
-  Result<std::uint64_t> get(Executor& caller, const Address&, const std::string& key);
+  /// are users. Unavailable: it surely did not happen; Lost: it may still. `revision`: gets that of
+  /// the answer's header, which of a put is its own.
+  Result<Done> put(Executor& caller, const Address&, const std::string& key, std::uint64_t value,
+                   std::int64_t* revision = nullptr);
+  Result<std::uint64_t> get(Executor& caller, const Address&, const std::string& key,
+                            std::int64_t* revision = nullptr);
 
   // --- faults
   /// Peers at these addresses do not hear each other from now on (or do again).

@@ -91,8 +91,13 @@ class Request {
 class DataRequest final : public Request {
  public:
   using Request::Request;
-  Result<Done> put(const std::string& key, std::uint64_t value);
-  Result<std::uint64_t> get(const std::string& key);
+  /// Returns its revision.
+  Result<std::int64_t> put(const std::string& key, std::uint64_t value);
+  struct Got {
+    std::uint64_t value = 0;
+    std::int64_t revision = 0;  ///< Of the store that had it.
+  };
+  Result<Got> get(const std::string& key);
   /// The whole of it, as EtcdNet::stream sends it.
   Result<std::string> snapshot();
 

@@ -284,21 +284,27 @@ Result<Done> EtcdNet::stream(Executor& caller, const Address& address,
 }
 
 Result<Done> EtcdNet::put(Executor& caller, const Address& address, const std::string& key,
-                          std::uint64_t value) {
+                          std::uint64_t value, std::int64_t* revision) {
   http::GrpcStatus status;
-  return ask<Done>(*world_, caller, status,
-                   [world = world_, address, key, value](http::GrpcStatus& said) {
-                     return DataRequest(*world, address, said, kMasterKey).put(key, value);
-                   });
+  auto put = ask<std::int64_t>(
+      *world_, caller, status, [world = world_, address, key, value](http::GrpcStatus& said) {
+        return DataRequest(*world, address, said, kMasterKey).put(key, value);
+      });
+  if (!put) return put.error();
+  if (revision) *revision = *put;
+  return Done{};
 }
 
-Result<std::uint64_t> EtcdNet::get(Executor& caller, const Address& address,
-                                   const std::string& key) {
+Result<std::uint64_t> EtcdNet::get(Executor& caller, const Address& address, const std::string& key,
+                                   std::int64_t* revision) {
   http::GrpcStatus status;
-  return ask<std::uint64_t>(*world_, caller, status,
-                            [world = world_, address, key](http::GrpcStatus& said) {
-                              return DataRequest(*world, address, said, kMasterKey).get(key);
-                            });
+  auto got = ask<DataRequest::Got>(
+      *world_, caller, status, [world = world_, address, key](http::GrpcStatus& said) {
+        return DataRequest(*world, address, said, kMasterKey).get(key);
+      });
+  if (!got) return got.error();
+  if (revision) *revision = got->revision;
+  return got->value;
 }
 
 }  // namespace etcdop::sim

@@ -4,6 +4,7 @@
 #include "agent/manifest.h"
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/etcdsnapshotschedule.h"
 #include "api/v1alpha2/names.h"
@@ -238,17 +239,25 @@ bool World::may_end(const api::ObjectKey& pod) const {
 }
 
 /// Whether a quorum of the voters keeps data without that member's. Where nobody can see that it is
-/// gone, a learner counts as a voter: its promotion may be on its way.
+/// gone, a learner counts as a voter: its promotion may be on its way. While a cluster goes back to
+/// a snapshot, that holds of those of before, too.
 bool World::can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member,
                           bool unseen) const {
-  const auto listed = net_.membership(etcd_of(cluster));
+  const auto now = read<v1::EtcdCluster>(cluster);
+  const auto* restore = now ? now->restoring() : nullptr;
+  const auto before = restore ? etcd::from_hex(restore->cluster_id).value_or(0) : 0;
+  return keeps_quorum(etcd_of(cluster), member, unseen) &&
+         (before == 0 || keeps_quorum({before}, member, unseen));
+}
+
+bool World::keeps_quorum(etcd::ClusterId id, const api::ObjectKey& without, bool unseen) const {
   std::size_t voters = 0, intact = 0;
-  for (const EtcdNet::Member& m : listed) {
-    if (m.learner && !(unseen && m.name == member.name)) continue;
+  for (const EtcdNet::Member& m : net_.membership(id)) {
+    if (m.learner && !(unseen && m.name == without.name)) continue;
     ++voters;
-    if (m.name == member.name) continue;
+    if (m.name == without.name) continue;
     // One that was lost on a node that is away is there until that comes back.
-    const auto dir = nodes_.data_of_member({cluster.ns, m.name});
+    const auto dir = nodes_.data_of_member({without.ns, m.name});
     intact += dir && EtcdNet::owner_of(*dir).has_value();
   }
   return intact >= voters / 2 + 1;
@@ -298,6 +307,7 @@ void World::people() {
     // Of one that was restored it is the snapshot's until the operator has got in with it, as the
     // manual says.
     const auto cluster = read<v1::EtcdCluster>(*key);
+    if (goes_back(*key)) return;  // Or is about to: what the snapshot has must be known.
     if (!cluster->spec.bootstrap || cluster->status.auth_enabled)
       write_password(*key, "pass-word-" + std::to_string(++values_));
   });
@@ -338,6 +348,7 @@ void World::snapshot_faults() {
     } else if (key) snapshot(*key, "snapshot-" + std::to_string(++values_));
   });
   every(Fault::UserRestores, 5s, 60s, [this] { restore_some_snapshot(); });
+  every(Fault::UserInPlace, 5s, 60s, [this] { go_back_to_some_snapshot(); });
   every(Fault::UserJobs, 5s, 60s, [this] {
     if (const auto job = any_of(kJobs); job && dice_.one_in(2)) delete_object(kJobs, *job);
     std::vector<api::ObjectKey> pods;
@@ -375,11 +386,53 @@ void World::restore_some_snapshot() {
                 .restore = key};
   const bool newer = dice_.one_in(3), forgets = dice_.one_in(4);
   if (image && image->minor >= 5) wanted.version = kOfMinor[std::min(image->minor - 5 + newer, 2)];
-  if (image && image->users.enabled() && !forgets)
-    for (const std::string& password : passwords_)
-      if (image->users.check_password("root", Secret(password)).code == 0)
-        wanted.password = password;
+  if (!forgets) wanted.password = password_in(key);
   create_cluster({"prod", "restored-" + std::to_string(++values_)}, wanted);
+}
+
+/// Root's password in what is stored there; empty: it asks nobody for one, or is no snapshot.
+std::string World::password_in(const std::string& key) {
+  auto image = image_of(store_.look(kBucket, key)->bytes);
+  if (!image || !image->users.enabled()) return "";
+  for (const std::string& password : passwords_)
+    if (image->users.check_password("root", Secret(password)).code == 0) return password;
+  return "";
+}
+
+/// Whether somebody asks for that and it has not come to an end.
+bool World::goes_back(const api::ObjectKey& cluster) const {
+  for (const auto& object : server_.look_all(v1::EtcdRestore::resource))
+    if (v1::EtcdRestore one; api::decode(*object, one, "restore") && !one.status.finished() &&
+                             one.metadata.ns == cluster.ns &&
+                             one.spec.cluster_ref.name == cluster.name)
+      return true;
+  const auto now = read<v1::EtcdCluster>(cluster);
+  return now && now->restoring();
+}
+
+/// Or changes their mind about one. Whoever goes back to where another password was, knows that; so
+/// they are left out.
+void World::go_back_to_some_snapshot() {
+  using Decision = v1::RestoreDecision;
+  constexpr std::int64_t kLeastBump = 1'000'000;
+  constexpr Decision kDecisions[] = {Decision::Check, Decision::Restore, Decision::Restore,
+                                     Decision::Commit, Decision::Rollback};
+  const Decision decision = kDecisions[dice_.below(std::size(kDecisions))];
+  if (const auto known = any_of(v1::EtcdRestore::resource); known && dice_.one_in(2)) {
+    if (dice_.one_in(4)) delete_object(v1::EtcdRestore::resource, *known);
+    else decide(*known, decision);
+    return;
+  }
+  const auto cluster = any_cluster();
+  if (!cluster) return;
+  const auto all = store_.keys(kBucket);
+  if (all.empty()) return snapshot(*cluster, "snapshot-" + std::to_string(++values_));
+  const std::string& key = all[dice_.below(all.size())];
+  const std::string secret = secret_value({cluster->ns, cluster->name + "-root"}, kPasswordKey);
+  if (key.ends_with(agent::kManifestSuffix) || password_in(key) != secret) return;
+  const bool least = dice_.one_in(3);
+  restore_in_place(*cluster, "back-" + std::to_string(++values_), key, decision,
+                   least ? std::optional(kLeastBump) : std::nullopt);
 }
 
 /// Where a snapshot will be, or one that is stored, or its manifest.
@@ -451,16 +504,36 @@ void World::take_back_version(const api::ObjectKey& key) {
 bool World::fails_to_restore(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster || cluster->metadata.terminating()) return false;
+  if (cluster->restoring()) return false;  // That can be taken back.
   const auto* progressing = runtime::find_condition(cluster->status.conditions, v1::kProgressing);
   return progressing && progressing->reason == v1::kRestoreFailed;
 }
 
+/// Who has looked at what was restored comes to a decision; what is stuck is taken back.
+void World::decide_by_hand(std::map<std::string, Instant>& since) {
+  using Decision = v1::RestoreDecision;
+  constexpr Duration kPatience = 10min;
+  for (const auto& object : server_.look_all(v1::EtcdRestore::resource)) {
+    v1::EtcdRestore one;
+    if (!api::decode(*object, one, "restore") || one.metadata.terminating()) continue;
+    const Instant first = since.try_emplace(one.metadata.uid, time_.now()).first->second;
+    if (one.status.finished() || one.spec.decision == Decision::Rollback) continue;
+    const bool looked_at = one.status.phase == v1::kRestoreReview;
+    if (looked_at && one.spec.decision != Decision::Commit)
+      decide(one.metadata.key(), dice_.one_in(2) ? Decision::Commit : Decision::Rollback);
+    else if (time_.now() - first >= kPatience) decide(one.metadata.key(), Decision::Rollback);
+  }
+}
+
 /// What the manual asks of a person: a member whose data is gone for good is deleted while the
-/// others have a quorum; a cluster that cannot be restored is given up after five minutes.
+/// others have a quorum; a cluster that cannot be restored is given up after five minutes; whoever
+/// lets one go back to a snapshot decides on it.
 void World::mend_by_hand() {
   spawn([this] {
     std::map<api::ObjectKey, Instant> fails;  // Since when.
+    std::map<std::string, Instant> undecided;
     while (time_.sleep(20s) == Woken::Ready) {
+      decide_by_hand(undecided);
       for (const auto& key : clusters()) {
         if (!fails_to_restore(key)) fails.erase(key);
         else if (time_.now() - fails.try_emplace(key, time_.now()).first->second >= 5min)
@@ -488,39 +561,10 @@ void World::start_clients(int count) {
 
 void World::client(int number) {
   Dice dice = dice_.split();
-  while (time_.sleep(dice.between(100ms, 6s)) == Woken::Ready && !ending_) operate(number, dice);
-}
-
-/// One read or write of a key of some cluster, at any of its members that serves.
-void World::operate(int number, Dice& dice) {
-  const auto all = clusters();
-  if (all.empty()) return;
-  const etcd::ClusterId id = etcd_of(all[dice.below(all.size())]);
-  std::vector<std::string> addresses;
-  for (const auto& process : net_.processes())
-    if (id.value != 0 && process.cluster == id && process.serves)
-      addresses.push_back(process.address);
-  if (addresses.empty()) return;
-  const std::string& address = addresses[dice.below(addresses.size())];
-  const std::string key = to_hex(id) + "/k" + std::to_string(dice.below(4));
-  using Outcome = Operation::Outcome;
-  if (dice.one_in(2)) {
-    const std::uint64_t value = ++values_;
-    const auto handle = history_.invoke_put(number, key, value, time_.now());
-    const auto done = net_.put(time_, address, key, value);
-    if (ending_ && !done) return;
-    const bool sure = done || done.failed_with(Code::Unavailable);
-    history_.returned(handle,
-                      done   ? Outcome::Ok
-                      : sure ? Outcome::Failed
-                             : Outcome::Unknown,
-                      time_.now());
-    return;
+  while (time_.sleep(dice.between(100ms, 6s)) == Woken::Ready && !ending_) {
+    const auto all = clusters();
+    if (!all.empty()) clients_.operate(number, all[dice.below(all.size())], dice);
   }
-  const auto handle = history_.invoke_get(number, key, time_.now());
-  auto value = net_.get(time_, address, key);
-  if (value) history_.returned_value(handle, *value, time_.now());
-  else if (!ending_) history_.returned(handle, Outcome::Failed, time_.now());
 }
 
 }  // namespace etcdop::sim

@@ -11,6 +11,7 @@
 #include "kube/core_types.h"
 #include "kube/secret_object.h"
 #include "operator/shared/passwords.h"
+#include "sim/api/budgets.h"
 #include "sim/world/nodes.h"
 
 namespace etcdop::sim {
@@ -177,6 +178,8 @@ Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& c
   }
   if (!out.cluster) return out;
   out.was_paused = was_paused(*out.cluster, sent);
+  out.restored =
+      restore_ends(*out.cluster, *server_.look(call.resource, {call.ns, call.name}), sent);
   if (const auto id = etcd_of(*out.cluster)) out.had_quorum = quorate(*id, net_.membership(*id));
   return out;
 }
@@ -188,10 +191,28 @@ bool Checker::was_paused(const api::ObjectKey& cluster, Instant when) const {
          (found->second.now || when < found->second.until + kLookedBefore);
 }
 
+/// Then, or a moment before, as with a pause: of a member of before while all are put to sleep, of
+/// the founder until it is one among others, or is taken back.
+bool Checker::restore_ends(const api::ObjectKey& cluster, const Json& pod, Instant sent) const {
+  const auto object = server_.look(v1::EtcdCluster::resource, cluster);
+  const auto found = object ? stages_.find(text_at(*object, {"metadata", "uid"})) : stages_.end();
+  if (found == stages_.end()) return false;
+  for (std::size_t i = 0; i < found->second.size(); ++i) {
+    const auto& [since, record] = found->second[i];
+    const bool last = i + 1 == found->second.size();
+    if (!last && found->second[i + 1].since + kLookedBefore <= sent) continue;
+    const bool kept = record.keeps(controller_of(pod));
+    if (kept ? record.stage == v1::kStageStopping
+             : record.stage == v1::kStageRestoring || record.stage == v1::kStageRollingBack)
+      return true;
+  }
+  return false;
+}
+
 void Checker::after_write(const std::string& who, const kube::Call& call, bool done,
                           const Doubt& doubt) {
   if (!done || !doubt.cluster || !doubt.had_quorum || being_deleted(*doubt.cluster)) return;
-  if (doubt.was_paused) return;
+  if (doubt.was_paused || doubt.restored) return;
   // Nobody relies on a cluster that was never called available: its first Pod is made anew.
   const auto cluster = server_.look(v1::EtcdCluster::resource, *doubt.cluster);
   if (!announced_.contains(text_at(*cluster, {"metadata", "uid"}))) return;
@@ -316,6 +337,7 @@ void Checker::volume_gone(const Json& volume) {
   const Json* label = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
   if (!nodes_ || !label || deleted_by_user_.contains(uid)) return;
   const api::ObjectKey cluster{ns, std::string(label->as_string())};
+  if (restore_keeps(cluster, volume)) return;
   const auto id = etcd_of(cluster);
   const auto dir = nodes_->data_of(uid);
   const auto whose = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
@@ -337,6 +359,27 @@ void Checker::volume_gone(const Json& volume) {
     violated("I5", "the volume " + text_at(volume, {"metadata", "name"}) +
                        " of a voter goes: " + std::to_string(intact) + " of " +
                        std::to_string(voters) + " voters keep data");
+}
+
+/// I5 of a restore in place: a volume of before goes only once it is committed, the founder's only
+/// once it is taken back. True: nothing else is to be asked of this one.
+bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
+  const auto object = read<v1::EtcdCluster>(server_.look(v1::EtcdCluster::resource, cluster));
+  const auto* restore = object ? restore_of(object->metadata.uid) : nullptr;
+  if (!restore || object->metadata.terminating()) return false;
+  const std::string member = controller_of(volume);
+  const bool kept = restore->keeps(member);
+  if (restore->over() && !(restore->stage == v1::kStageCommitted && kept)) return false;
+  const auto dir = nodes_->data_of(text_at(volume, {"metadata", "uid"}));
+  if (!dir || !EtcdNet::owner_of(*dir) || deleted_by_user_.contains(member)) return true;
+  const bool may =
+      kept ? restore->stage == v1::kStageCommitting || restore->stage == v1::kStageCommitted
+           : restore->stage == v1::kStageRollingBack;
+  if (!may)
+    violated("I5", "the volume " + text_at(volume, {"metadata", "name"}) + " of " +
+                       (kept ? "before" : "the restored member") + " goes, and the restore is " +
+                       restore->stage);
+  return true;
 }
 
 /// A Pod with data in memory, whose EtcdMember is gone: somebody let go of it.
@@ -365,6 +408,90 @@ void Checker::memory_gone(const Json& pod) {
                        " of " + std::to_string(voters) + " voters keep data");
 }
 
+const v1::RestoreRecord* Checker::restore_of(const std::string& cluster_uid) const {
+  const auto found = stages_.find(cluster_uid);
+  return found == stages_.end() || found->second.empty() ? nullptr : &found->second.back().record;
+}
+
+/// What a restore in place may go on to, and what must be so then.
+void Checker::check_stage(const v1::EtcdCluster& is) {
+  constexpr std::pair<std::string_view, std::string_view> kNext[] = {
+      {v1::kStageStopping, v1::kStageRestoring},    {v1::kStageRestoring, v1::kStageReview},
+      {v1::kStageReview, v1::kStageRestoring},      {v1::kStageReview, v1::kStageCommitting},
+      {v1::kStageCommitting, v1::kStageCommitted},  {v1::kStageStopping, v1::kStageRollingBack},
+      {v1::kStageRestoring, v1::kStageRollingBack}, {v1::kStageReview, v1::kStageRollingBack},
+      {v1::kStageRollingBack, v1::kStageRolledBack}};
+  if (!is.status.restore) return;
+  const std::string name = to_string(is.metadata.key());
+  v1::RestoreRecord restore = *is.status.restore;
+  auto& past = stages_[is.metadata.uid];
+  const v1::RestoreRecord* const was =
+      past.empty() || past.back().record.uid != restore.uid ? nullptr : &past.back().record;
+  if (!was &&
+      ((!past.empty() && !past.back().record.over()) || restore.stage != v1::kStageStopping))
+    violated("restore", name + " begins another one with stage " + restore.stage);
+  const bool same = was && was->stage == restore.stage;
+  if (was && !same &&
+      std::ranges::find(kNext, std::pair<std::string_view, std::string_view>(
+                                   was->stage, restore.stage)) == std::end(kNext))
+    violated("restore", name + " goes from " + was->stage + " to " + restore.stage);
+  if (was && restore.over()) {  // It is forgotten then.
+    restore.members = was->members;
+    restore.cluster_id = was->cluster_id;
+    restore.cluster_token = was->cluster_token;
+  }
+  if (was)
+    for (const v1::KeptMember& kept : was->members)
+      if (!restore.keeps(kept.uid) || restore.cluster_id != was->cluster_id)
+        violated("restore", name + " forgets " + kept.name + ", which was before");
+  // Who is let in finds nothing of before, and nobody else does any more.
+  if (!same && restore.stage == v1::kStageCommitted)
+    for (const auto& claim : server_.look_all(kube::PersistentVolumeClaim::resource))
+      if (restore.keeps(controller_of(*claim)) && !at(*claim, {"metadata", "deletionTimestamp"}))
+        violated("I5", text_at(*claim, {"metadata", "name"}) + " of before is still there");
+  if (same) past.back().record = std::move(restore);
+  else past.push_back({clock_.now(), std::move(restore)});
+}
+
+/// I4: the id and the token, once known, change by a restore in place alone: with the stage
+/// Restoring to another one, and back with RolledBack.
+void Checker::check_identity(const v1::EtcdCluster& is) {
+  const std::string& uid = is.metadata.uid;
+  const std::string& id = is.status.cluster_id;
+  const std::string& token = is.status.cluster_token;
+  Identity& known = latched_[uid];
+  const auto* const restore = is.status.restore ? restore_of(uid) : nullptr;
+  const bool leaves = restore && restore->stage == v1::kStageRestoring && id.empty() &&
+                      known.cluster_id == restore->cluster_id &&
+                      known.token == restore->cluster_token && token != known.token;
+  const bool returns = restore && restore->stage == v1::kStageRolledBack &&
+                       id == restore->cluster_id && token == restore->cluster_token;
+  if (!is.metadata.terminating() && !leaves && !returns) {
+    if (!known.cluster_id.empty() && id != known.cluster_id)
+      violated("I4", "status.clusterID changes from " + known.cluster_id + " to \"" + id + "\"");
+    // Before it has an id, a token may still be written by whoever brings the cluster here.
+    const bool counts = !known.cluster_id.empty() || is.restoring();
+    if (counts && !known.token.empty() && token != known.token)
+      violated("I4", "status.clusterToken changes from " + known.token + " to \"" + token + "\"");
+  }
+  if (known.token != token && !known.token.empty()) tokens_[known.token] = clock_.now();
+  if (!token.empty()) tokens_[token] = Instant::max();
+  known = {id, token};
+  if (id.empty()) return;
+  first_ids_.try_emplace(uid, id);
+  owners_.try_emplace(id, uid);
+}
+
+std::string Checker::owner_of(const std::string& cluster_id) const {
+  const auto found = owners_.find(cluster_id);
+  return found == owners_.end() ? "" : found->second;
+}
+
+std::string Checker::home_of(const std::string& cluster_id) const {
+  const auto found = first_ids_.find(owner_of(cluster_id));
+  return found == first_ids_.end() ? cluster_id : found->second;
+}
+
 /// I4 (the id, once known, never changes) and I11 (what is said was so, a moment ago).
 void Checker::cluster_reported(const Json& object) {
   const std::string uid = text_at(object, {"metadata", "uid"});
@@ -384,10 +511,8 @@ void Checker::cluster_reported(const Json& object) {
     most = want;
   }
   const std::string& id = cluster->status.cluster_id;
-  std::string& known = latched_[uid];
-  if (!known.empty() && id != known && !cluster->metadata.terminating())
-    violated("I4", "status.clusterID changes from " + known + " to \"" + id + "\"");
-  if (!id.empty()) known = id;
+  check_stage(*cluster);
+  check_identity(*cluster);
   for (const api::Condition& c : cluster->status.conditions) {
     if (c.type != kAvailable || c.status != "True" || id.empty()) continue;
     announced_.insert(uid);
@@ -406,13 +531,17 @@ void Checker::look() {
   note_who_serves();
 }
 
-/// I4: one data dir a cluster is ever started as new.
+/// I4: one data dir a cluster is ever started as new, and one for each restore in place that went
+/// so far, as its status has it then.
 void Checker::check_births() {
   const auto& births = net_.births();
   for (; births_ < births.size(); ++births_) {
     const EtcdNet::Birth& birth = births[births_];
     if (++births_of_[birth.token] > 1)
       violated("I4", birth.name + " is born into " + birth.token + ", which has been born before");
+    const auto last = tokens_.find(birth.token);
+    if (last != tokens_.end() && birth.when > last->second)
+      violated("I4", birth.name + " is born into " + birth.token + ", which is given up");
   }
 }
 

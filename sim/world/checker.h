@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/v1alpha2/etcdcluster.h"
 #include "kube/api.h"
 #include "sim/api/server.h"
 #include "sim/etcd/net.h"
@@ -37,6 +38,7 @@ class Checker {
     std::optional<api::ObjectKey> cluster;
     bool had_quorum = false;
     bool was_paused = false;  ///< When it was sent: the last Pod was meant to go.
+    bool restored = false;    ///< Likewise: a restore in place wanted that Pod to end.
   };
   Doubt before_write(const std::string& who, const kube::Call&, Instant sent);
   void after_write(const std::string& who, const kube::Call&, bool done, const Doubt&);
@@ -65,13 +67,24 @@ class Checker {
   void locked_out_by_hand(etcd::ClusterId id) { locked_out_.insert(id); }
   /// A person may delete anything.
   void user_deleted(const std::string& uid) { deleted_by_user_.insert(uid); }
+  /// The last restore in place of that EtcdCluster, with all that it ever said of what was before;
+  /// null: there was none.
+  const api::v1alpha2::RestoreRecord* restore_of(const std::string& cluster_uid) const;
+  /// The UID of the EtcdCluster that has or had that cluster ID; empty: nobody had it, yet.
+  std::string owner_of(const std::string& cluster_id) const;
+  /// The first cluster ID of the EtcdCluster that has or had that one; itself if nobody had it.
+  std::string home_of(const std::string& cluster_id) const;
 
  private:
   bool was_paused(const api::ObjectKey& cluster, Instant when) const;
+  bool restore_ends(const api::ObjectKey& cluster, const Json& pod, Instant sent) const;
   void changed(const api::Resource&, const ApiServer::Object& before,
                const ApiServer::Object& after);
   void memory_gone(const Json& pod);
   void volume_gone(const Json& volume);
+  bool restore_keeps(const api::ObjectKey& cluster, const Json& volume);
+  void check_identity(const api::v1alpha2::EtcdCluster& is);
+  void check_stage(const api::v1alpha2::EtcdCluster& is);
   void cluster_reported(const Json& cluster);
   void pod_changed(const Json& pod);
   /// What an operator has asked of etcd and has no answer to.
@@ -115,8 +128,21 @@ class Checker {
   std::map<api::ObjectKey, std::pair<Instant, int>> wanted_;  // The most in the last minute.
   std::vector<Change> changes_;
   std::size_t births_ = 0;
-  std::map<std::string, int> births_of_;        // By token.
-  std::map<std::string, std::string> latched_;  // Cluster UID to clusterID.
+  std::map<std::string, int> births_of_;  // By token.
+  /// What an EtcdCluster's status has, by UID.
+  struct Identity {
+    std::string cluster_id, token;
+  };
+  std::map<std::string, Identity> latched_;
+  /// When a token stood in the status of an EtcdCluster, for the last time; max: it still does.
+  std::map<std::string, Instant> tokens_;
+  std::map<std::string, std::string> first_ids_;  // By UID.
+  std::map<std::string, std::string> owners_;     // UID by cluster ID.
+  struct Stage {
+    Instant since;
+    api::v1alpha2::RestoreRecord record;
+  };
+  std::map<std::string, std::vector<Stage>> stages_;  // Of restores in place, by UID.
 };
 
 }  // namespace etcdop::sim

@@ -12,8 +12,8 @@ constexpr const char* kNames[] = {
     "stale-address",  "partition",     "slow-snapshots",  "forgetful-peers", "quota",
     "user-spec",      "user-version",  "user-members",    "user-services",   "user-etcdctl",
     "user-cluster",   "volume-lost",   "volume-corrupt",  "user-password",   "user-secrets",
-    "user-snapshots", "user-restores", "user-jobs",       "user-objects",    "agent-killed",
-    "store-faults"};
+    "user-snapshots", "user-restores", "user-in-place",   "user-jobs",       "user-objects",
+    "agent-killed",   "store-faults"};
 constexpr auto kCount = static_cast<std::size_t>(Fault::kCount);
 static_assert(std::size(kNames) == kCount);
 

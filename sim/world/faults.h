@@ -53,6 +53,7 @@ enum class Fault {
   UserSecrets,     ///< Somebody deletes certificates of ours, or writes something else.
   UserSnapshots,   ///< Somebody makes EtcdSnapshots, and deletes some.
   UserRestores,    ///< Somebody makes EtcdClusters of what is stored, whatever that is.
+  UserInPlace,     ///< Somebody takes clusters back to what is stored, and changes the mind.
   UserJobs,        ///< Somebody deletes Jobs and their Pods.
   UserObjects,     ///< Somebody writes into the bucket, or removes what is there.
   AgentKilled,     ///< Agents end in the middle of their work.

@@ -4,6 +4,7 @@
 #include "operator/cluster/wire.h"
 #include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
+#include "operator/restore/wire.h"
 #include "operator/snapshot/wire.h"
 #include "runtime/events.h"
 #include "runtime/leader.h"
@@ -17,9 +18,9 @@ constexpr std::chrono::seconds kBegin{1767225600};  // 2026-01-01T00:00:00Z
 std::vector<kube::Permission> granted() {
   auto out = cluster::permissions();
   out.insert(out.end(), std::begin(kSecretPermissions), std::end(kSecretPermissions));
-  for (const auto& more :
-       {member::permissions(), defrag::permissions(), snapshot::permissions(),
-        backups::permissions(), runtime::event_permissions(), runtime::leader_permissions()})
+  for (const auto& more : {member::permissions(), defrag::permissions(), snapshot::permissions(),
+                           backups::permissions(), restore::permissions(),
+                           runtime::event_permissions(), runtime::leader_permissions()})
     out.insert(out.end(), more.begin(), more.end());
   return out;
 }

@@ -1,7 +1,9 @@
 #include "sim/world/plans.h"
 
+#include "api/describe.h"
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshotschedule.h"
 #include "kube/core_types.h"
 #include "operator/shared/passwords.h"
@@ -13,10 +15,16 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 
-const api::ObjectKey kKey{"prod", "db"}, kAuth{"prod", "db-operator-auth"};
+const api::ObjectKey kKey{"prod", "db"}, kAuth{"prod", "db-operator-auth"}, kBack{"prod", "back"};
 constexpr Duration kConvergeMax = 15min;
 constexpr Duration kFrozenFor = 20s;
 constexpr Duration kPausedFor = 25s;  // Longer than a Lease: another one leads by then.
+
+std::string phase_of(World& world, const api::ObjectKey& restore) {
+  const auto object = world.server().look(v1::EtcdRestore::resource, restore);
+  v1::EtcdRestore out;
+  return object && api::decode(*object, out, "EtcdRestore") ? out.status.phase : "";
+}
 
 /// Catches the n-th write of the operators that run when the flow begins, and what follows.
 class Catcher {
@@ -97,6 +105,18 @@ std::vector<Flow> flows() {
   const auto secure_cluster = [](World& w) {
     w.create_cluster(kKey, {.client_tls = true, .peer_tls = true, .password = "first-pass-word"});
   };
+  const auto stored_cluster_of = [](int size) {
+    return [size](World& w) {
+      w.create_cluster(kKey, size);
+      w.run_until([&] { return w.missing().empty(); }, kConvergeMax);
+      w.snapshot(kKey, "nightly");
+    };
+  };
+  const auto restored_in_place = [](v1::RestoreDecision decision) {
+    return [decision](World& w) {
+      w.restore_in_place(kKey, "back", World::key_of_snapshot(kKey, "nightly"), decision);
+    };
+  };
   const auto scaled_to = [](int size) { return [size](World& w) { w.scale(kKey, size); }; };
   return {
       {"bootstrap", [](World&) {}, cluster_of(3)},
@@ -123,15 +143,17 @@ std::vector<Flow> flows() {
          w.defragment(kKey, "nightly");
        }},
       {"snapshot", cluster_of(3), [](World& w) { w.snapshot(kKey, "nightly"); }},
-      {"restore",
-       [](World& w) {
-         w.create_cluster(kKey, 1);
-         w.run_until([&] { return w.missing().empty(); }, kConvergeMax);
-         w.snapshot(kKey, "nightly");
-       },
+      {"restore", stored_cluster_of(1),
        [](World& w) {
          w.create_cluster({"prod", "again"},
                           {.replicas = 1, .restore = World::key_of_snapshot(kKey, "nightly")});
+       }},
+      {"restore-commit", stored_cluster_of(2), restored_in_place(v1::RestoreDecision::Commit)},
+      {"restore-rollback", stored_cluster_of(2),
+       [restored_in_place](World& w) {
+         restored_in_place(v1::RestoreDecision::Restore)(w);
+         w.once([&w] { return phase_of(w, kBack) == v1::kRestoreReview; },
+                [&w] { w.decide(kBack, v1::RestoreDecision::Rollback); });
        }},
       {"schedule", cluster_of(1),
        [](World& w) {

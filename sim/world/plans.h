@@ -17,7 +17,8 @@ struct Flow {
   std::function<void(World&)> act;      ///< Its writes are the plans' boundaries.
 };
 /// Bootstrap, growth, shrinking, replacement, a Pod lost, deletion, defragmentation, a snapshot, a
-/// restore, a run of a schedule with its verification; authentication, another password, and yet
+/// restore, a run of a schedule with its verification; a cluster that goes back to a snapshot for
+/// good, and one that is taken back from there; authentication, another password, and yet
 /// another one while etcd is given that.
 std::vector<Flow> flows();
 

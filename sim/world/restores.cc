@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/v1alpha2/etcdrestore.h"
 #include "kube/core_types.h"
 #include "sim/etcd/data_dir.h"
 #include "sim/world/agent.h"
@@ -25,15 +26,30 @@ RestoreChecker::RestoreChecker(ApiServer& server, ObjectStore& store, const Etcd
       nodes_(nodes),
       snapshots_(snapshots),
       checker_(checker) {
-  server_.on_change([this](const api::Resource& r, const ApiServer::Object&,
-                           const ApiServer::Object& after) {
-    v1::EtcdCluster cluster;
-    if (!(r == v1::EtcdCluster::resource) || !after || !api::decode(*after, cluster, "EtcdCluster"))
-      return;
-    if (!cluster.status.cluster_token.empty())
-      asked_.try_emplace(cluster.status.cluster_token,
-                         cluster.spec.bootstrap.value_or(v1::BootstrapSpec{}));
-  });
+  server_.on_change(
+      [this](const api::Resource& r, const ApiServer::Object&, const ApiServer::Object& after) {
+        v1::EtcdCluster cluster;
+        if (r == v1::EtcdCluster::resource && after && api::decode(*after, cluster, "EtcdCluster"))
+          changed(cluster);
+      });
+}
+
+void RestoreChecker::changed(const v1::EtcdCluster& cluster) {
+  const std::string& token = cluster.status.cluster_token;
+  if (token.empty() || asked_.contains(token)) return;
+  v1::BootstrapSpec& asked = asked_[token];
+  const auto& restore = cluster.status.restore;
+  if (!restore || restore->stage != v1::kStageRestoring) {
+    asked = cluster.spec.bootstrap.value_or(v1::BootstrapSpec{});
+    return;
+  }
+  asked.restore = restore->from;
+  v1::EtcdRestore wanted;
+  const auto object = server_.look(v1::EtcdRestore::resource, {cluster.metadata.ns, restore->name});
+  const bool is_there =
+      object && api::decode(*object, wanted, "EtcdRestore") && wanted.metadata.uid == restore->uid;
+  const std::int64_t bump = is_there ? wanted.spec.bump_revision.value_or(kBump) : 1;
+  before_[token] = {restore->cluster_id, cluster.status.revision_floor + bump};
 }
 
 void RestoreChecker::look() {
@@ -53,6 +69,23 @@ void RestoreChecker::check_birth(const EtcdNet::Birth& birth) {
   if (!wanted) return;
   const std::string wrong = wrong_start(*birth.from, *asked->second.restore);
   if (!wrong.empty()) checker_.violated("restore", birth.name + " begins with " + wrong);
+  check_revision(birth);
+}
+
+/// Those of before sleep, so that what their volumes have is all that was ever told.
+void RestoreChecker::check_revision(const EtcdNet::Birth& birth) {
+  const auto found = before_.find(birth.token);
+  if (found == before_.end()) return;
+  std::int64_t least = found->second.least;
+  for (const auto& claim : server_.look_all(kube::PersistentVolumeClaim::resource)) {
+    const auto dir = nodes_.data_of(std::string(claim->at("metadata").at("uid").as_string()));
+    if (dir && dir->owner && to_hex(dir->owner->cluster) == found->second.cluster_id)
+      least = std::max(least, dir->applied.store.revision() + 1);
+  }
+  const std::int64_t begins = birth.from->image.store.revision();
+  if (begins < least)
+    checker_.violated("restore", birth.name + " begins with revision " + std::to_string(begins) +
+                                     ", and must be above " + std::to_string(least - 1));
 }
 
 /// Empty: nothing. A snapshot that is not finished may be stored once more, so what counts is what
@@ -83,11 +116,12 @@ void RestoreChecker::check_keys(const DataDir& dir) {
   const Store& first = dir.restored->image.store;
   const Store& now = dir.applied.store;
   const std::string own = to_hex(dir.owner->cluster) + "/";
+  const std::string home = checker_.home_of(to_hex(dir.owner->cluster)) + "/";
   if (now.revision() < first.revision() || now.compacted() < first.compacted())
     checker_.violated(
         "restore", dir.restored->name + " goes back to revision " + std::to_string(now.revision()));
   for (const Store::Found& one : first.range(kToTheEnd, kToTheEnd, 0)) {
-    if (one.key.starts_with(own)) continue;
+    if (one.key.starts_with(own) || one.key.starts_with(home)) continue;
     const auto found = now.range(one.key, "", 0);
     if (found.empty() || found[0].version->value != one.version->value)
       checker_.violated("restore", dir.restored->name + " has lost " + one.key);

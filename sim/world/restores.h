@@ -1,5 +1,5 @@
-// What must hold of clusters that begin with a snapshot: asked of volumes, of the store and of
-// etcd's births.
+// What must hold of clusters that begin with a snapshot, or go back to one: asked of volumes, of
+// the store and of etcd's births.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,7 +17,8 @@ namespace etcdop::sim {
 
 /// One that is to be restored is never born empty, nor another one with a snapshot. It begins with
 /// exactly what the object holds that it names, and with the revision that its spec asks for: no
-/// client of it is ever told of an older one, or misses a key of the snapshot.
+/// client of it is ever told of an older one, or misses a key of the snapshot. One that goes back
+/// to a snapshot, in its place, begins above each revision that its etcd had before.
 class RestoreChecker {
  public:
   /// All outlive this.
@@ -27,7 +28,9 @@ class RestoreChecker {
   void look();
 
  private:
+  void changed(const api::v1alpha2::EtcdCluster&);
   void check_birth(const EtcdNet::Birth&);
+  void check_revision(const EtcdNet::Birth&);
   std::string wrong_start(const Restored&, const api::v1alpha2::RestoreSpec&);
   void check_keys(const DataDir&);
 
@@ -39,6 +42,13 @@ class RestoreChecker {
   Checker& checker_;
   std::size_t births_ = 0;
   std::map<std::string, api::v1alpha2::BootstrapSpec> asked_;  // By token.
+  /// Of those that go back to one: the cluster ID of before, and what they must begin with at
+  /// least.
+  struct Before {
+    std::string cluster_id;
+    std::int64_t least = 0;
+  };
+  std::map<std::string, Before> before_;  // By token.
 };
 
 }  // namespace etcdop::sim

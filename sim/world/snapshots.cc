@@ -10,6 +10,7 @@
 #include "sim/api/jobs.h"
 #include "sim/etcd/data_dir.h"
 #include "sim/world/agent.h"
+#include "sim/world/clients.h"
 
 namespace etcdop::sim {
 
@@ -173,11 +174,12 @@ std::string SnapshotChecker::wrong_bytes(const v1::SnapshotArtifact& said, const
   auto whole = image_of(bytes);
   if (!whole) return "is no database";
   const Store* const image = &whole->store;
-  const std::string own = said.cluster_id + "/";
+  const std::string own = said.cluster_id + "/", home = checker_.home_of(said.cluster_id) + "/";
   const Store* const first = born_with(said.cluster_id);
+  // As clients of worlds name theirs.
   for (const Store::Found& one : image->range(kToTheEnd, kToTheEnd, 0))
     if (const std::size_t slash = one.key.find('/');
-        slash == 16 && !one.key.starts_with(own) &&  // As clients of worlds name theirs.
+        slash == 16 && !one.key.starts_with(own) && !one.key.starts_with(home) &&
         (!first || first->range(one.key, "", 0).empty()))
       return "has key " + one.key + " of another cluster";
   if (said.revision && *said.revision > image->revision()) return "is older than it says";
@@ -186,7 +188,7 @@ std::string SnapshotChecker::wrong_bytes(const v1::SnapshotArtifact& said, const
   for (const Operation& op : history_.operations())
     if (op.kind == Operation::Kind::Put && op.outcome == Operation::Outcome::Ok &&
         op.returned <= began && op.key.starts_with(own) &&
-        !image->keeps(op.key, std::to_string(op.value)))
+        !image->keeps(Clients::key_in(op.key), std::to_string(op.value)))
       return "lacks " + op.key + " = " + std::to_string(op.value) +
              ", which was acknowledged before";
   return "";

@@ -27,6 +27,10 @@ namespace v1 = api::v1alpha2;
 namespace {
 constexpr Duration kQuiet = 150s;  // How long a world that has converged is watched.
 constexpr Duration kLookEvery = 1ms;
+
+std::string text_of(v1::RestoreDecision decision) {
+  return std::string(api::Codec<v1::RestoreDecision>::encode(decision).as_string());
+}
 }  // namespace
 
 World::World(Options options)
@@ -46,6 +50,7 @@ World::World(Options options)
             .membership_changed = [this](etcd::ClusterId id) { checker_.membership_changed(id); }}),
       checker_(time_, server_, net_, trace_),
       nodes_(time_, date_, server_, net_, faults_, dice_.split(), trace_, options_.nodes),
+      clients_(time_, server_, net_, nodes_, history_, checker_),
       store_(time_, dice_.split(),
              [this](const std::string& how) { checker_.violated("misuse", how); }),
       jobs_(server_, date_),
@@ -63,6 +68,7 @@ World::World(Options options)
 
 World::~World() {
   ending_ = true;
+  clients_.end();
   lives_.clear();
   for (const auto& fiber : fibers_) fiber->cancel();
   agents_.stop();
@@ -88,6 +94,7 @@ void World::serve_kinds() {
   server_.serve({.resource = v1::EtcdSnapshot::resource, .status = true, .generation = true});
   server_.serve(
       {.resource = v1::EtcdSnapshotSchedule::resource, .status = true, .generation = true});
+  server_.serve({.resource = v1::EtcdRestore::resource, .status = true, .generation = true});
   server_.serve(job_kind());
   server_.serve({.resource = kube::Service::resource, .status = true, .validate = within_quota});
   server_.serve({.resource = kube::PodDisruptionBudget::resource,
@@ -483,6 +490,47 @@ void World::snapshot(const api::ObjectKey& cluster, const std::string& name) {
                            {"credentialsSecretRef", {{"name", secret.name}}}}}}}}}});
 }
 
+void World::restore_in_place(const api::ObjectKey& cluster, const std::string& name,
+                             const std::string& key, v1::RestoreDecision decision,
+                             std::optional<std::int64_t> bump_revision) {
+  v1::EtcdRestoreSpec spec;
+  spec.cluster_ref.name = cluster.name;
+  spec.decision = decision;
+  spec.bump_revision = bump_revision;
+  spec.source.s3 = v1::S3Location{.endpoint = kStoreEndpoint,
+                                  .bucket = kBucket,
+                                  .key = key,
+                                  .region = {},
+                                  .credentials_secret_ref = {store_credentials(cluster.ns).name},
+                                  .ca_secret_ref = {}};
+  Json encoded = api::encode(spec);
+  trace_.add("user", "creates EtcdRestore " + name + " of " + to_string(cluster) + " from " + key +
+                         ": " + text_of(decision));
+  (void)server_.put(
+      v1::EtcdRestore::resource,
+      {{"metadata", {{"name", name}, {"namespace", cluster.ns}}}, {"spec", std::move(encoded)}});
+}
+
+void World::decide(const api::ObjectKey& restore, v1::RestoreDecision decision) {
+  if (!server_.look(v1::EtcdRestore::resource, restore)) return;
+  trace_.add("user", "lets EtcdRestore " + to_string(restore) + " go so far: " + text_of(decision));
+  (void)server_.change(v1::EtcdRestore::resource, restore, [&](json::object& object) {
+    object["spec"].as_object()["decision"] = text_of(decision);
+  });
+}
+
+void World::let_clients_in(const api::ObjectKey& cluster) {
+  trace_.add("user", "edits the selectors of " + to_string(cluster) + "'s Services");
+  clients_.let_in_by_hand(cluster);
+  for (const char* suffix : {"", "-client"})
+    (void)server_.change(kube::Service::resource, {cluster.ns, cluster.name + suffix},
+                         [&](json::object& service) {
+                           json::object selector;
+                           selector[v1::kClusterLabel] = cluster.name;
+                           service["spec"].as_object()["selector"] = std::move(selector);
+                         });
+}
+
 void World::write_object(const std::string& key, const std::string& bytes) {
   trace_.add("user", "writes " + key + " into the bucket");
   store_.put(kBucket, key, {.bytes = bytes});
@@ -582,6 +630,7 @@ std::string World::missing(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster) return "";
   if (cluster->metadata.terminating()) return "is being deleted";
+  if (const auto* restore = cluster->restoring()) return "is being restored: " + restore->stage;
   const auto id = etcd_of(key);
   if (id.value == 0) return "has no etcd yet";
   const bool paused = cluster->spec.replicas == 0;
@@ -618,9 +667,12 @@ std::string World::missing(const api::ObjectKey& key) const {
     if (!ready || ready->status != "True") return "EtcdMember " + name.name + " is not Ready";
     if (!pod->metadata.labels.contains(v1::kRoleLabel)) return name.name + " has no role";
   }
-  for (const char* suffix : {"", "-client"})
+  for (const char* suffix : {"", "-client"}) {
     if (!server_.look(kube::Service::resource, {key.ns, key.name + suffix}))
       return "no Service " + key.name + suffix;
+    if (clients_.endpoints({key.ns, key.name + suffix}).size() != want)
+      return "Service " + key.name + suffix + " does not lead to " + std::to_string(want);
+  }
   const auto budget = read<kube::PodDisruptionBudget>(key);
   const bool memory = cluster->spec.storage.medium == v1::Medium::Memory;
   if (!budget || budget->spec.min_available != Json(want > 1 || memory ? want / 2 + 1 : 0))
@@ -647,6 +699,7 @@ std::string World::missing() const {
         api::decode(*object, one, "schedule") &&
         (!one.status.last_success || (one.spec.verify && !one.status.last_verified)))
       return "EtcdSnapshotSchedule " + to_string(one.metadata.key()) + " has not had its run";
+  if (const std::string restore = undecided(); !restore.empty()) return restore;
   // I7: nobody without an owner.
   std::set<std::string> owners;
   std::set<std::string> names;
@@ -686,6 +739,22 @@ std::string World::missing() const {
   return "";
 }
 
+/// An EtcdRestore that has not come to an end, nor to where its user wants it to stay for now.
+std::string World::undecided() const {
+  for (const auto& object : server_.look_all(v1::EtcdRestore::resource)) {
+    v1::EtcdRestore one;
+    if (!api::decode(*object, one, "restore") || one.status.finished()) continue;
+    const std::string name = "EtcdRestore " + to_string(one.metadata.key());
+    if (one.metadata.terminating()) return name + " is being deleted";
+    const api::ObjectKey cluster{one.metadata.ns, one.spec.cluster_ref.name};
+    if (!server_.look(v1::EtcdCluster::resource, cluster)) continue;
+    if (checker_.fated(cluster.ns, cluster.name)) continue;
+    if (one.spec.decision != v1::RestoreDecision::Check || one.status.phase != v1::kRestoreReady)
+      return name + " has not ended: " + one.status.phase;
+  }
+  return "";
+}
+
 std::string World::state() const {
   std::string out;
   for (const api::ObjectKey& key : clusters()) {
@@ -704,6 +773,9 @@ std::string World::state() const {
     if (v1::EtcdSnapshot one; api::decode(*object, one, "snapshot"))
       out +=
           "EtcdSnapshot " + one.status.phase + (one.status.verification ? ", verified" : "") + "\n";
+  for (const auto& object : server_.look_all(v1::EtcdRestore::resource))
+    if (v1::EtcdRestore one; api::decode(*object, one, "restore"))
+      out += "EtcdRestore " + one.status.phase + "\n";
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource,
         kube::Service::resource, kube::PodDisruptionBudget::resource, kube::SecretObject::resource})

@@ -12,11 +12,13 @@
 
 #include "api/describe.h"
 #include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdrestore.h"
 #include "sim/api/jobs.h"
 #include "sim/history.h"
 #include "sim/store/object_store.h"
 #include "sim/world/agents.h"
 #include "sim/world/checker.h"
+#include "sim/world/clients.h"
 #include "sim/world/life.h"
 #include "sim/world/nodes.h"
 #include "sim/world/restores.h"
@@ -102,6 +104,14 @@ class World {
   /// `verify_every` 0: nothing is verified.
   void back_up(const api::ObjectKey& cluster, const std::string& name, int keep_last,
                int verify_every = 0);
+  /// An EtcdRestore `name`: that cluster goes back to what is stored at `key`, so far.
+  void restore_in_place(const api::ObjectKey& cluster, const std::string& name,
+                        const std::string& key, api::v1alpha2::RestoreDecision,
+                        std::optional<std::int64_t> bump_revision = {});
+  /// Its user lets an EtcdRestore go so far, from now on.
+  void decide(const api::ObjectKey& restore, api::v1alpha2::RestoreDecision);
+  /// Somebody gives both Services of a cluster the selector back that they are made with.
+  void let_clients_in(const api::ObjectKey& cluster);
   /// A byte of what is stored there is another one from now on; whose it is it still says.
   void spoil_object(const std::string& key);
   /// Where that is stored.
@@ -146,6 +156,7 @@ class World {
   ObjectStore& store() { return store_; }
   Agents& agents() { return agents_; }
   Checker& checker() { return checker_; }
+  Clients& clients() { return clients_; }
   Trace& trace() { return trace_; }
   Dice& dice() { return dice_; }
   Faults& faults() { return faults_; }
@@ -167,6 +178,10 @@ class World {
   void snapshot_faults();
   void delete_some_snapshot();
   void restore_some_snapshot();
+  void go_back_to_some_snapshot();
+  std::string password_in(const std::string& key);
+  bool goes_back(const api::ObjectKey& cluster) const;
+  void decide_by_hand(std::map<std::string, Instant>& since);
   api::ObjectKey store_credentials(const std::string& ns);
   void spoil_object();
   void spoil_certificate(const api::ObjectKey& cluster);
@@ -174,8 +189,8 @@ class World {
   bool fails_to_restore(const api::ObjectKey& cluster) const;
   void take_back_version(const api::ObjectKey& cluster);
   void client(int number);
-  void operate(int number, Dice& dice);
   std::string missing(const api::ObjectKey& cluster) const;
+  std::string undecided() const;
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   std::string insecure(const api::v1alpha2::EtcdCluster&) const;
   Life* any_life();
@@ -184,6 +199,7 @@ class World {
   bool may_end(const api::ObjectKey& pod) const;
   bool can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member,
                      bool unseen = false) const;
+  bool keeps_quorum(etcd::ClusterId, const api::ObjectKey& without, bool unseen) const;
   template <class T>
   std::optional<T> read(const api::ObjectKey& key) const {
     const auto object = server_.look(T::resource, key);
@@ -203,6 +219,7 @@ class World {
   History history_;
   Checker checker_;
   Nodes nodes_;
+  Clients clients_;
   ObjectStore store_;
   JobController jobs_;
   Agents agents_;

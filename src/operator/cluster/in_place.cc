@@ -23,6 +23,7 @@ using v1::RestoreRecord;
 constexpr auto kSteady = 60s;    // While a person looks at what was restored.
 constexpr auto kLookAgain = 5s;  // While something ends; changes wake it, too.
 constexpr auto kFollowUp = 300ms;
+constexpr auto kVolumeAgain = 1s;
 constexpr std::int64_t kBumpDefault = 1'000'000'000, kBumpMax = 1'000'000'000'000'000'000;
 
 /// The highest revision that clients may have seen, as far as anybody tells.
@@ -201,12 +202,32 @@ class Pass {
                 " may be Commit or Rollback");
   }
 
+  /// Nobody wakes us when it has gone.
+  Step wait_for_volume(const std::string& member) {
+    out_.again = kVolumeAgain;
+    return wait("the volume of " + member + " to go");
+  }
+
+  /// The snapshot may be of a time without authentication: it comes before clients do, as nobody is
+  /// to read who could not before. nullopt: nothing is left to be done.
+  std::optional<Step> secure() {
+    if (!wants_auth(seen_.cluster)) return std::nullopt;
+    const AuthSeen& auth = seen_.auth;
+    out_.status.auth_enabled |= auth.enabled.value_or(false) && auth.recorded;
+    if (out_.status.auth_enabled) return std::nullopt;
+    if (!auth.enabled) return wait("etcd to say whether authentication is on");
+    if (!auth.refused.empty()) return wait("the password of root: " + auth.refused);
+    if (*auth.enabled && !auth.entered) return wait("root to log in");
+    return auth.step == PasswordStep::Record ? Step(RecordPassword{}) : Step(EnableAuth{});
+  }
+
   /// From here on there is no way back. Volumes go before clients come: a Pod of before that a late
   /// request makes has nothing to start from.
   Step commit() {
+    if (auto step = secure()) return std::move(*step);
     if (!seen_.kept.empty()) return drop(seen_.kept.front());
     for (const v1::KeptMember& member : record().members)
-      if (is_taken(member.name)) return wait("the volume of " + member.name + " to go");
+      if (is_taken(member.name)) return wait_for_volume(member.name);
     record().members.clear();
     record().pending_members.clear();
     return to(v1::kStageCommitted);
@@ -216,7 +237,7 @@ class Pass {
     for (const Seat& seat : seen_.seats)
       if (seat.object) return drop(seat);
     if (!record().founder.empty() && is_taken(record().founder))
-      return wait("the volume of " + record().founder + " to go");
+      return wait_for_volume(record().founder);
     EtcdClusterStatus& status = out_.status;
     status.cluster_id = std::exchange(record().cluster_id, {});
     status.cluster_token = std::exchange(record().cluster_token, {});

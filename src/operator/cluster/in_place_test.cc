@@ -43,6 +43,7 @@ struct World {
   std::optional<RestoreSeen> restore;
   WallTime now = kNow;
   std::vector<std::string> done;  ///< Steps, in their order.
+  AuthSeen auth;                  ///< Of the member that restores.
 
   explicit World(int size) {
     cluster.metadata.name = "db";
@@ -85,6 +86,7 @@ struct World {
     seen.now = now;
     seen.cluster = cluster;
     seen.restore = restore;
+    seen.auth = auth;
     const bool wanted_fence = cluster.restoring() != nullptr;
     seen.headless_service = fenced == wanted_fence ? Child::AsMade : Child::Drifted;
     seen.client_service = seen.headless_service;
@@ -159,6 +161,11 @@ struct World {
     } else if constexpr (std::is_same_v<S, ReleaseMember>) {
       members.erase(step.name);
       volumes.erase(step.name);
+    } else if constexpr (std::is_same_v<S, RecordPassword>) {
+      auth.recorded = true;
+      auth.step = PasswordStep::None;
+    } else if constexpr (std::is_same_v<S, EnableAuth>) {
+      auth.enabled = auth.entered = true;
     } else {
       static_assert(!std::is_same_v<S, void>);
     }
@@ -281,6 +288,41 @@ TEST(InPlace, CommitGivesUpTheVolumesOfBeforeAndThenLetsClientsIn) {
   EXPECT_EQ(world.says(v1::kAvailable), "True/ClusterDiscovered");
   (void)world.pass();
   EXPECT_GT(world.new_members(), 1) << "it grows";
+}
+
+TEST(InPlace, AuthenticationComesBeforeClientsAndBeforeTheVolumesOfBeforeGo) {
+  World world(1);
+  world.cluster.spec.auth.emplace().enabled = true;
+  world.cluster.status.auth_enabled = true;
+  world.restore->decision = RestoreDecision::Commit;
+  world.auth = {
+      .refused = "Secret root does not exist", .step = PasswordStep::Record, .enabled = false};
+  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  for (int i = 0; i < 5; ++i) (void)world.pass();
+  EXPECT_EQ(world.stage(), v1::kStageCommitting);
+  EXPECT_TRUE(world.fenced);
+  EXPECT_EQ(world.old_volumes(), 1);
+  const auto* told = runtime::find_condition(world.cluster.status.conditions, v1::kProgressing);
+  EXPECT_NE(told->message.find("Secret root does not exist"), std::string::npos);
+  world.auth.refused.clear();
+  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  EXPECT_TRUE(world.cluster.status.auth_enabled);
+  EXPECT_EQ(std::ranges::count(world.done, "record-password"), 1);
+  EXPECT_EQ(std::ranges::count(world.done, "enable-auth"), 1);
+}
+
+TEST(InPlace, AuthenticationThatCameWithTheSnapshotIsEnteredFirst) {
+  World world(1);
+  world.cluster.spec.auth.emplace().enabled = true;
+  world.restore->decision = RestoreDecision::Commit;
+  world.auth.enabled = true;
+  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  for (int i = 0; i < 5; ++i) (void)world.pass();
+  EXPECT_EQ(world.stage(), v1::kStageCommitting);
+  world.auth.entered = true;
+  world.auth.step = PasswordStep::Record;
+  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  EXPECT_EQ(std::ranges::count(world.done, "enable-auth"), 0);
 }
 
 TEST(InPlace, AVolumeThatStaysKeepsClientsOut) {

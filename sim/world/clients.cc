@@ -1,0 +1,188 @@
+#include "sim/world/clients.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "kube/core_types.h"
+#include "sim/api/budgets.h"
+#include "sim/etcd/data_dir.h"
+
+namespace etcdop::sim {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+
+namespace {
+
+constexpr std::uint64_t kKeys = 4;
+constexpr Duration kSeenWithin = 10s;  // An edit of a Service, by an operator.
+
+template <class T>
+std::optional<T> read(const ApiServer& server, const api::ObjectKey& key) {
+  const auto object = server.look(T::resource, key);
+  T out;
+  if (!object || !api::decode(*object, out, T::resource.kind)) return std::nullopt;
+  return out;
+}
+
+bool selects(const std::map<std::string, std::string>& selector, const kube::Pod& pod) {
+  return std::ranges::all_of(selector, [&](const auto& wanted) {
+    const auto label = pod.metadata.labels.find(wanted.first);
+    return label != pod.metadata.labels.end() && label->second == wanted.second;
+  });
+}
+
+}  // namespace
+
+Clients::Clients(Scheduler& world, ApiServer& server, EtcdNet& net, const Nodes& nodes,
+                 History& history, Checker& checker)
+    : world_(world),
+      server_(server),
+      net_(net),
+      nodes_(nodes),
+      history_(history),
+      checker_(checker) {}
+
+std::string Clients::register_of(etcd::ClusterId etcd, const std::string& key) {
+  return to_hex(etcd) + "/" + key;
+}
+
+std::vector<std::string> Clients::endpoints(const api::ObjectKey& key) const {
+  std::vector<std::string> out;
+  const auto service = read<kube::Service>(server_, key);
+  if (!service || service->spec.selector.empty()) return out;
+  for (const auto& object : server_.look_all(kube::Pod::resource)) {
+    kube::Pod pod;
+    if (!api::decode(*object, pod, "Pod") || pod.metadata.ns != key.ns) continue;
+    if (!selects(service->spec.selector, pod)) continue;
+    const bool ready = pod.ready() && !pod.metadata.terminating();
+    if (!ready && !service->spec.publish_not_ready_addresses) continue;
+    if (const std::string address = nodes_.address_of(pod.metadata.key()); !address.empty())
+      out.push_back(address);
+  }
+  return out;
+}
+
+/// Those that it is connected to, and those that it finds now.
+std::vector<Clients::Member> Clients::known_to(int client, const v1::EtcdCluster& cluster) {
+  const api::ObjectKey key = cluster.metadata.key();
+  auto& connected = connected_[{client, cluster.metadata.uid}];
+  std::erase_if(connected,
+                [&](const auto& one) { return net_.process_at(one.first) != one.second; });
+  for (const char* suffix : {"", "-client"})
+    for (const std::string& address : endpoints({key.ns, key.name + suffix}))
+      if (const auto process = net_.process_at(address)) connected[address] = *process;
+  std::vector<Member> out;
+  for (const EtcdNet::Truth& p : net_.processes())
+    if (p.serves && connected.contains(p.address)) out.push_back({p.address, p.cluster});
+  return out;
+}
+
+void Clients::let_in_by_hand(const api::ObjectKey& cluster) { let_in_[cluster] = world_.now(); }
+
+void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const char* how) {
+  const auto cluster = read<v1::EtcdCluster>(server_, key);
+  const auto leave = let_in_.find(key);
+  if (leave != let_in_.end() && world_.now() - leave->second < kSeenWithin) return;
+  const auto* const found = cluster ? checker_.restore_of(cluster->metadata.uid) : nullptr;
+  if (!found || checker_.fated(key.ns, key.name)) return;
+  const v1::RestoreRecord& restore = *found;
+  const std::string id = to_hex(etcd);
+  // Of an EtcdCluster that had the name before there may still be Pods.
+  const std::string owner = checker_.owner_of(id);
+  if (!owner.empty() && owner != cluster->metadata.uid) return;
+  const bool before = restore.stage == v1::kStageStopping || restore.stage == v1::kStageRolledBack;
+  const bool rolling_back = restore.stage == v1::kStageRollingBack;
+  const bool of_before = id == restore.cluster_id;
+  const bool may = before         ? of_before
+                   : rolling_back ? of_before && cluster->status.cluster_id == id
+                                  : restore.stage == v1::kStageCommitted && !of_before;
+  if (!may)
+    checker_.violated("restore", std::string("a client ") + how + " etcd " + id +
+                                     (of_before ? " of before" : "") + ", and the restore of " +
+                                     to_string(key) + " is " + restore.stage);
+}
+
+void Clients::check_revision(const api::ObjectKey& cluster, Told& told, std::int64_t before,
+                             std::int64_t now, bool write) {
+  const auto wrong = [&](const std::string& what) {
+    if (!checker_.fated(cluster.ns, cluster.name)) checker_.violated("revision", what);
+  };
+  const std::string said = "a client of " + to_string(cluster) + " is told of revision ";
+  if (now < before || (write && now == before))
+    wrong(said + std::to_string(now) + ", after " + std::to_string(before));
+  if (write && !told.writes.insert(now).second)
+    wrong(said + std::to_string(now) + " of a write, which another one had");
+  told.highest = std::max(told.highest, now);
+}
+
+/// The register begins with what that etcd was restored with.
+void Clients::begin(etcd::ClusterId etcd, const std::string& key) {
+  const std::string name = register_of(etcd, key);
+  if (!registers_.insert(name).second) return;
+  for (const EtcdNet::Birth& birth : net_.births()) {
+    if (birth.cluster != etcd || !birth.from) continue;
+    for (const Store::Found& one : birth.from->image.store.range(key, "", 0)) {
+      const std::string& text = one.version->value;
+      std::uint64_t value = 0;
+      (void)std::from_chars(text.data(), text.data() + text.size(), value);
+      history_.begins_with(name, value);
+    }
+  }
+}
+
+void Clients::operate(int client, const api::ObjectKey& key, Dice& dice) {
+  const auto cluster = read<v1::EtcdCluster>(server_, key);
+  if (!cluster) return;
+  const auto known = known_to(client, *cluster);
+  if (known.empty()) return;
+  const Member member = known[dice.below(known.size())];
+  const etcd::ClusterId etcd = member.etcd;
+  const std::string home = checker_.home_of(to_hex(etcd));
+  const std::string name = home + "/k" + std::to_string(dice.below(kKeys));
+  check_who(key, etcd, "reaches");
+  begin(etcd, name);
+  Told& told = told_[home];
+  const std::int64_t before = told.highest;
+  const auto answered = [&](std::int64_t revision, bool write) {
+    check_who(key, etcd, "is answered by");
+    check_revision(key, told, before, revision, write);
+    ++answers_[etcd];
+  };
+  using Outcome = Operation::Outcome;
+  std::int64_t revision = 0;
+  if (dice.one_in(2)) {
+    const std::uint64_t value = ++values_;
+    const auto handle = history_.invoke_put(client, register_of(etcd, name), value, world_.now());
+    const auto done = net_.put(world_, member.address, name, value, &revision);
+    if (ending_ && !done) return;
+    const bool sure = done || done.failed_with(Code::Unavailable);
+    history_.returned(handle,
+                      done   ? Outcome::Ok
+                      : sure ? Outcome::Failed
+                             : Outcome::Unknown,
+                      world_.now());
+    if (done) answered(revision, true);
+    return;
+  }
+  const auto handle = history_.invoke_get(client, register_of(etcd, name), world_.now());
+  auto value = net_.get(world_, member.address, name, &revision);
+  if (value) {
+    history_.returned_value(handle, *value, world_.now());
+    answered(revision, false);
+  } else if (!ending_) {
+    history_.returned(handle, Outcome::Failed, world_.now());
+  }
+}
+
+std::int64_t Clients::highest_told(etcd::ClusterId etcd) const {
+  const auto found = told_.find(checker_.home_of(to_hex(etcd)));
+  return found == told_.end() ? 0 : found->second.highest;
+}
+
+std::uint64_t Clients::answers_of(etcd::ClusterId etcd) const {
+  const auto found = answers_.find(etcd);
+  return found == answers_.end() ? 0 : found->second;
+}
+
+}  // namespace etcdop::sim
