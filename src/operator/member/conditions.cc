@@ -59,12 +59,13 @@ std::optional<Verdict> not_startable(const v1::EtcdMember& member,
 
 /// What the kubelet or the scheduler complains about, in words that do not change with each of
 /// their tries.
-std::optional<Verdict> complaint(const v1::EtcdMember& member, const kube::Pod& pod) {
+std::optional<Verdict> complaint(const Observation& seen, const kube::Pod& pod) {
   const auto* const etcd = etcd_container(pod);
   for (const auto* container : {pod.init_container(v1::kInstallToolsContainer),
                                 pod.init_container(v1::kRestoreContainer), etcd})
-    if (auto problem = container ? not_startable(member, *container) : std::nullopt) return problem;
-  if (std::string failed = restore_failure(pod); !failed.empty())
+    if (auto problem = container ? not_startable(seen.member, *container) : std::nullopt)
+      return problem;
+  if (std::string failed = restore_failure(seen, pod); !failed.empty())
     return Verdict{"False", v1::kRestoreFailed, std::move(failed)};
   if (etcd && etcd->state.waiting && etcd->state.waiting->reason == "CrashLoopBackOff")
     return Verdict{"False", v1::kCrashLooping,
@@ -159,7 +160,7 @@ Verdict judge(const Observation& seen) {
             "the Pod " + member.metadata.name + " belongs to somebody else"};
   if (!pod_ready(*seen.pod) || seen.pod->metadata.terminating()) {
     if (auto loss = last_words(member, *seen.pod)) return *loss;
-    if (auto problem = complaint(member, *seen.pod)) return *problem;
+    if (auto problem = complaint(seen, *seen.pod)) return *problem;
     return on_its_way(member, *seen.pod);
   }
   if (member.status.member_id.empty())

@@ -77,6 +77,13 @@ std::string unexplained(const kube::Pod& pod, const char* container,
          ": see kubectl logs " + pod.metadata.name + " -c " + container + "; it is tried again";
 }
 
+/// A cluster that goes back in place has its data: the volumes of before would go with it.
+std::string way_out(const Observation& seen) {
+  const v1::RestoreRecord* record = seen.cluster ? seen.cluster->restoring() : nullptr;
+  return record ? "set spec.decision of EtcdRestore " + record->name + " to Rollback"
+                : "delete the EtcdCluster and create it anew";
+}
+
 }  // namespace
 
 void add_restore(json::object& pod_spec, const v1::EtcdMember& member, const Images& images,
@@ -124,7 +131,7 @@ std::string restore_trouble(const Observation& seen) {
          "; no Pod is made before that is there";
 }
 
-std::string restore_failure(const kube::Pod& pod) {
+std::string restore_failure(const Observation& seen, const kube::Pod& pod) {
   if (!has_to_restore(pod)) return "";
   if (const auto* end = last_failure(pod.init_container(v1::kInstallToolsContainer)))
     return unexplained(pod, v1::kInstallToolsContainer, *end);
@@ -134,7 +141,8 @@ std::string restore_failure(const kube::Pod& pod) {
   if (!report || !report->failed()) return unexplained(pod, v1::kRestoreContainer, *end);
   return report->reason + ": " + report->message +
          (report->for_good ? "; somebody has to mend that, and it is tried again every few "
-                             "minutes; or delete the EtcdCluster and create it anew"
+                             "minutes; or " +
+                                 way_out(seen)
                            : "; it is tried again");
 }
 

@@ -18,6 +18,6 @@ std::string restore_trouble(const Observation& seen);
 
 /// How the Pod's restoring failed last, and what happens next; empty: it has not, or has been done
 /// since.
-std::string restore_failure(const kube::Pod& pod);
+std::string restore_failure(const Observation&, const kube::Pod& pod);
 
 }  // namespace etcdop::member

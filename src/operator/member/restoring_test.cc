@@ -289,6 +289,14 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
        v1::kRestoreFailed,
        "SnapshotBroken: its hash is wrong; somebody has to mend that, and it is tried again every "
        "few minutes; or delete the EtcdCluster and create it anew"},
+      {[](auto& o) {  // Its data is in the volumes of before, which would go with it.
+         o.cluster->status.restore.emplace().name = "back";
+         restore_in(o).state.terminated =
+             ended(3, report_of("SnapshotBroken", "its hash is wrong", true));
+       },
+       v1::kRestoreFailed,
+       "SnapshotBroken: its hash is wrong; somebody has to mend that, and it is tried again every "
+       "few minutes; or set spec.decision of EtcdRestore back to Rollback"},
       {[](auto& o) { restore_in(o).state.terminated = ended(137, "", "OOMKilled"); },
        v1::kRestoreFailed,
        "the container restore ended with exit code 137 (OOMKilled): see kubectl logs db-x1 -c "
