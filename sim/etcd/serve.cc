@@ -298,10 +298,10 @@ Result<Done> EtcdNet::put(Executor& caller, const Address& address, const std::s
 Result<std::uint64_t> EtcdNet::get(Executor& caller, const Address& address, const std::string& key,
                                    std::int64_t* revision) {
   http::GrpcStatus status;
-  auto got = ask<DataRequest::Got>(
-      *world_, caller, status, [world = world_, address, key](http::GrpcStatus& said) {
-        return DataRequest(*world, address, said, kMasterKey).get(key);
-      });
+  auto got = ask<DataRequest::Got>(*world_, caller, status,
+                                   [world = world_, address, key](http::GrpcStatus& said) {
+                                     return DataRequest(*world, address, said, kMasterKey).get(key);
+                                   });
   if (!got) return got.error();
   if (revision) *revision = got->revision;
   return got->value;

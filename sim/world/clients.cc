@@ -136,7 +136,7 @@ void Clients::operate(int client, const api::ObjectKey& key, Dice& dice) {
   if (!cluster) return;
   const auto known = known_to(client, *cluster);
   if (known.empty()) return;
-  const Member member = known[dice.below(known.size())];
+  const Member& member = known[dice.below(known.size())];
   const etcd::ClusterId etcd = member.etcd;
   const std::string home = checker_.home_of(to_hex(etcd));
   const std::string name = home + "/k" + std::to_string(dice.below(kKeys));

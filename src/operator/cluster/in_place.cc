@@ -101,6 +101,9 @@ class Pass {
     const RestoreSeen* now = asked();
     return now && !now->gone && now->decision == RestoreDecision::Commit;
   }
+  /// Until the first volume of before may have gone: from then on the record does not say any more
+  /// what there was.
+  bool reversible() const { return !out_.status.restore->cluster_token.empty(); }
   bool fenced() const {
     return seen_.headless_service == Child::AsMade && seen_.client_service == Child::AsMade;
   }
@@ -113,7 +116,7 @@ class Pass {
     if (keep_strays()) return NoStep{};
     if (stage() == v1::kStageRollingBack) return roll_back();
     if (stage() == v1::kStageCommitting) return commit();
-    if (taken_back()) return to(v1::kStageRollingBack);
+    if (taken_back() && reversible()) return to(v1::kStageRollingBack);
     if (!fenced()) return wait("the Services to select nobody");
     for (const Seat& seat : seen_.kept)
       if (!seat.object->dormant) return PauseMember{seat.name, seat.object->uid};
@@ -150,6 +153,10 @@ class Pass {
       if (seat.object && seat.object->seed) return &seat;
     return nullptr;
   }
+  /// It is to be replaced, by one that restores once more.
+  static bool is_lost(const Seat* founder) {
+    return !founder || founder->object->terminating || lost(*founder);
+  }
   /// Its Pod goes first: nothing of it runs when it is forgotten.
   Step drop(const Seat& seat) {
     const Seat::Object& object = *seat.object;
@@ -180,7 +187,7 @@ class Pass {
   /// Until it serves, from a Pod that founds nothing any more.
   Step await(const Seat& found) {
     record().founder = found.name;
-    if (found.object->terminating) return drop(found);
+    if (is_lost(&found)) return drop(found);
     if (out_.status.cluster_id.empty() && seen_.cluster_id && !seen_.split)
       out_.status.cluster_id = to_hex(*seen_.cluster_id);
     settle_intents(seen_, out_.status);
@@ -191,10 +198,13 @@ class Pass {
 
   Step review() {
     const Seat* found = founder();
-    if (!found || found->object->terminating) return to(v1::kStageRestoring);
-    if (committed()) {
+    if (is_lost(found)) return to(v1::kStageRestoring);
+    if (committed() || !reversible()) {
       if (!healthy(*found)) return wait(found->name + " to answer, to be committed");
       out_.status.revision_floor = floor_of(seen_, out_.status);
+      record().cluster_id.clear();
+      record().cluster_token.clear();
+      record().pending_members.clear();
       return to(v1::kStageCommitting);
     }
     out_.again = kSteady;
@@ -222,14 +232,17 @@ class Pass {
   }
 
   /// From here on there is no way back. Volumes go before clients come: a Pod of before that a late
-  /// request makes has nothing to start from.
+  /// request makes has nothing to start from. They go only while what was restored is there.
   Step commit() {
+    const Seat* found = founder();
+    if (is_lost(found)) return to(v1::kStageRestoring);
     if (auto step = secure()) return std::move(*step);
+    if (!seen_.kept.empty() && !healthy(*found))
+      return wait(found->name + " to answer before the volumes of before go");
     if (!seen_.kept.empty()) return drop(seen_.kept.front());
     for (const v1::KeptMember& member : record().members)
       if (is_taken(member.name)) return wait_for_volume(member.name);
     record().members.clear();
-    record().pending_members.clear();
     return to(v1::kStageCommitted);
   }
 

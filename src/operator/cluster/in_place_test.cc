@@ -405,6 +405,36 @@ TEST(InPlace, AFounderThatSomebodyDeletesIsReplaced) {
   EXPECT_EQ(world.old_volumes(), 1);
 }
 
+TEST(InPlace, AFounderThatIsLostWhileItIsCommittedIsMadeOnceMoreAndNothingIsTakenBackAnyMore) {
+  World world(3);
+  world.restore->decision = RestoreDecision::Commit;
+  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  while (world.old_volumes() == 3) (void)world.pass();
+  ASSERT_EQ(world.stage(), v1::kStageCommitting);
+  world.members.at(world.cluster.status.restore->founder).terminating = true;
+  (void)world.pass();
+  EXPECT_EQ(world.stage(), v1::kStageRestoring);
+  world.restore->decision = RestoreDecision::Rollback;
+  world.restore->gone = true;
+  const int left = world.old_volumes();
+  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  EXPECT_EQ(world.old_volumes(), left);
+  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  EXPECT_EQ(world.cluster.status.cluster_id, to_hex(kNew));
+}
+
+TEST(InPlace, VolumesOfBeforeStayWhileWhatWasRestoredDoesNotAnswer) {
+  World world(3);
+  world.restore->decision = RestoreDecision::Commit;
+  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  for (int i = 0; i < 5; ++i) {
+    const Plan out = plan(world.observe(false));
+    EXPECT_EQ(out.step, Step(NoStep{}));
+    EXPECT_EQ(out.status.restore->stage, v1::kStageCommitting);
+  }
+  EXPECT_EQ(world.old_volumes(), 3);
+}
+
 TEST(InPlace, WhatTheApiServerDoesNotSayIsWaitedFor) {
   World world(1);
   ASSERT_TRUE(world.reaches(v1::kStageReview));

@@ -167,9 +167,8 @@ TEST_F(RestoreReconciler, AClusterThatTheWatchHasNotToldOfIsAskedFor) {
 }
 
 TEST_F(RestoreReconciler, AnOlderViewIsRefused) {
-  api.change(v1::EtcdRestore::resource, kKey, [](json::object& object) {
-    object["spec"].as_object()["decision"] = "Rollback";
-  });
+  api.change(v1::EtcdRestore::resource, kKey,
+             [](json::object& object) { object["spec"].as_object()["decision"] = "Rollback"; });
   EXPECT_FALSE(pass());
   EXPECT_EQ(now().status.phase, "");
 }
