@@ -682,7 +682,7 @@ TEST_F(ScenarioOfInPlace, W8b_WithCertificatesAndAPasswordItIsTakenBackAndCommit
 }
 
 /// The snapshot is of the time before there was one.
-TEST_F(ScenarioOfInPlace, W8b_APasswordThatTheSnapshotDoesNotHaveIsSetAsSoonAsClientsAreLetIn) {
+TEST_F(ScenarioOfInPlace, W8b_APasswordThatTheSnapshotDoesNotHaveIsSetOnceItHasGrown) {
   stored({.password = kPassword});
   Image open = *image_of(world.store().look(kBucket, key())->bytes);
   open.users = {};
@@ -690,9 +690,9 @@ TEST_F(ScenarioOfInPlace, W8b_APasswordThatTheSnapshotDoesNotHaveIsSetAsSoonAsCl
   restore(Decision::Commit, "back", "open.db");
   until_stage(v1::kStageCommitted);
   const Instant let_in = world.time().now();
-  while (!world.net().asks_users(etcd_id()) && world.time().now() - let_in < 10s)
+  while (!world.net().asks_users(etcd_id()) && world.time().now() - let_in < 1min)
     world.run_for(1ms);
-  EXPECT_LE(world.time().now() - let_in, 2s);
+  EXPECT_LE(world.time().now() - let_in, 10s) << "as long as members are added";
   rest();
   EXPECT_TRUE(world.net().asks_users(etcd_id()));
   world.must_converge(2min);
