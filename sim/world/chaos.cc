@@ -425,11 +425,12 @@ void World::go_back_to_some_snapshot() {
   }
   const auto cluster = any_cluster();
   if (!cluster) return;
-  const auto all = store_.keys(kBucket);
+  auto all = store_.keys(kBucket);
+  std::erase_if(all, [](const std::string& key) { return key.ends_with(agent::kManifestSuffix); });
   if (all.empty()) return snapshot(*cluster, "snapshot-" + std::to_string(++values_));
   const std::string& key = all[dice_.below(all.size())];
   const std::string secret = secret_value({cluster->ns, cluster->name + "-root"}, kPasswordKey);
-  if (key.ends_with(agent::kManifestSuffix) || password_in(key) != secret) return;
+  if (password_in(key) != secret) return;
   const bool least = dice_.one_in(3);
   restore_in_place(*cluster, "back-" + std::to_string(++values_), key, decision,
                    least ? std::optional(kLeastBump) : std::nullopt);
