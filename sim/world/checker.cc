@@ -416,11 +416,11 @@ const v1::RestoreRecord* Checker::restore_of(const std::string& cluster_uid) con
 /// What a restore in place may go on to, and what must be so then.
 void Checker::check_stage(const v1::EtcdCluster& is) {
   constexpr std::pair<std::string_view, std::string_view> kNext[] = {
-      {v1::kStageStopping, v1::kStageRestoring},    {v1::kStageRestoring, v1::kStageReview},
-      {v1::kStageReview, v1::kStageRestoring},      {v1::kStageReview, v1::kStageCommitting},
-      {v1::kStageCommitting, v1::kStageCommitted},  {v1::kStageStopping, v1::kStageRollingBack},
-      {v1::kStageRestoring, v1::kStageRollingBack}, {v1::kStageReview, v1::kStageRollingBack},
-      {v1::kStageRollingBack, v1::kStageRolledBack}};
+      {v1::kStageStopping, v1::kStageRestoring},   {v1::kStageRestoring, v1::kStageReview},
+      {v1::kStageReview, v1::kStageRestoring},     {v1::kStageReview, v1::kStageCommitting},
+      {v1::kStageCommitting, v1::kStageCommitted}, {v1::kStageCommitting, v1::kStageRestoring},
+      {v1::kStageStopping, v1::kStageRollingBack}, {v1::kStageRestoring, v1::kStageRollingBack},
+      {v1::kStageReview, v1::kStageRollingBack},   {v1::kStageRollingBack, v1::kStageRolledBack}};
   if (!is.status.restore) return;
   const std::string name = to_string(is.metadata.key());
   v1::RestoreRecord restore = *is.status.restore;
@@ -435,8 +435,15 @@ void Checker::check_stage(const v1::EtcdCluster& is) {
       std::ranges::find(kNext, std::pair<std::string_view, std::string_view>(
                                    was->stage, restore.stage)) == std::end(kNext))
     violated("restore", name + " goes from " + was->stage + " to " + restore.stage);
-  if (was && restore.over()) {  // It is forgotten then.
-    restore.members = was->members;
+  // From Committing on nothing leads back, whatever stage comes then.
+  const bool one_way = was && !restore.over() && restore.cluster_token.empty();
+  if (one_way && !committed_.contains(restore.uid) && restore.stage != v1::kStageCommitting)
+    violated("restore", name + " forgets its way back in stage " + restore.stage);
+  if (one_way) committed_.insert(restore.uid);
+  if (restore.stage == v1::kStageRollingBack && committed_.contains(restore.uid))
+    violated("restore", name + " is taken back after volumes of before may have gone");
+  if (was && restore.over()) restore.members = was->members;  // They are forgotten then.
+  if (was && (restore.over() || one_way)) {
     restore.cluster_id = was->cluster_id;
     restore.cluster_token = was->cluster_token;
   }

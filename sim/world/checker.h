@@ -134,6 +134,8 @@ class Checker {
     std::string cluster_id, token;
   };
   std::map<std::string, Identity> latched_;
+  /// UIDs of EtcdRestores whose clusters have no way back any more.
+  std::set<std::string> committed_;
   /// When a token stood in the status of an EtcdCluster, for the last time; max: it still does.
   std::map<std::string, Instant> tokens_;
   std::map<std::string, std::string> first_ids_;  // By UID.
