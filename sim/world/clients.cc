@@ -93,7 +93,10 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
   if (!owner.empty() && owner != cluster->metadata.uid) return;
   const bool before = restore.stage == v1::kStageStopping || restore.stage == v1::kStageRolledBack;
   const bool rolling_back = restore.stage == v1::kStageRollingBack;
-  const bool of_before = id == restore.cluster_id;
+  // One that was never born before it was taken back may be born after that.
+  const bool born_since = restore.stage == v1::kStageRolledBack && restore.cluster_id.empty();
+  const std::string& now = cluster->status.cluster_id;
+  const bool of_before = born_since ? now.empty() || id == now : id == restore.cluster_id;
   const bool may = before         ? of_before
                    : rolling_back ? of_before && cluster->status.cluster_id == id
                                   : restore.stage == v1::kStageCommitted && !of_before;

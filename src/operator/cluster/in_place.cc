@@ -26,20 +26,25 @@ constexpr auto kFollowUp = 300ms;
 constexpr auto kVolumeAgain = 1s;
 constexpr std::int64_t kBumpDefault = 1'000'000'000, kBumpMax = 1'000'000'000'000'000'000;
 
-/// The highest revision that clients may have seen, as far as anybody tells.
+/// The highest revision that clients may have seen, as far as anybody tells. A cluster that was
+/// born from a snapshot began that much above it, which nobody has written down.
 std::int64_t floor_of(const Observation& seen, const EtcdClusterStatus& status) {
   std::int64_t out = status.revision_floor;
+  const auto& bootstrap = seen.cluster.spec.bootstrap;
+  if (bootstrap && bootstrap->restore)
+    out = std::max(out, bootstrap->restore->bump_revision.value_or(kBumpDefault));
   for (const Seat& seat : seen.seats)
     if (seat.answer) out = std::max(out, seat.answer->revision);
   return out;
 }
 
-/// From the snapshot's revision to one above all that clients have seen.
-v1::RestoreSpec raised(const RestoreSeen& asked, std::int64_t floor) {
+/// Above all that clients have seen, whatever revision the snapshot has: who has access to the
+/// store may put another one in its place after it was checked. Where no quorum tells what was
+/// written since the floor, it is as much as can be by default.
+v1::RestoreSpec raised(const RestoreSeen& asked, std::int64_t floor, bool told) {
   v1::RestoreSpec out = asked.from;
   const std::int64_t least = out.bump_revision.value_or(kBumpDefault);
-  const std::int64_t behind = std::max<std::int64_t>(0, floor - asked.revision);
-  out.bump_revision = std::min(kBumpMax, least + behind);
+  out.bump_revision = std::min(kBumpMax, (told ? least : std::max(least, kBumpDefault)) + floor);
   return out;
 }
 
@@ -278,7 +283,7 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
   RestoreRecord record{.name = asked->name,
                        .uid = asked->uid,
                        .stage = v1::kStageStopping,
-                       .from = raised(*asked, status.revision_floor),
+                       .from = raised(*asked, status.revision_floor, seen.linearizable),
                        .cluster_id = status.cluster_id,
                        .cluster_token = status.cluster_token,
                        .members = {},

@@ -65,8 +65,7 @@ struct World {
                           .uid = "r-1",
                           .gone = false,
                           .decision = RestoreDecision::Restore,
-                          .from = {},
-                          .revision = 40};
+                          .from = {}};
     restore->from.source.pvc = {"backups", "db.db"};
   }
 
@@ -217,7 +216,7 @@ TEST(InPlace, ItIsRecordedWithAllThatIsNeededToTakeItBackBeforeAnythingIsDone) {
   EXPECT_EQ(record.pending_members.size(), 1U);
   EXPECT_TRUE(record.auth_enabled);
   EXPECT_EQ(first.status.revision_floor, kOldRevision);
-  EXPECT_EQ(record.from.bump_revision, 1'000'000'000 + kOldRevision - 40);
+  EXPECT_EQ(record.from.bump_revision, 1'000'000'000 + kOldRevision);
 }
 
 TEST(InPlace, ASecondRestoreOfTheSameSnapshotStartsAboveTheFirst) {
@@ -230,14 +229,27 @@ TEST(InPlace, ASecondRestoreOfTheSameSnapshotStartsAboveTheFirst) {
   world.restore->name = "again";
   (void)world.pass();
   ASSERT_EQ(world.stage(), v1::kStageStopping);
-  EXPECT_EQ(world.cluster.status.restore->from.bump_revision, 3'000'000'000 - 40);
+  EXPECT_EQ(world.cluster.status.restore->from.bump_revision, 3'000'000'000);
 }
 
 TEST(InPlace, WhatItsUserAsksForAtLeastIsAddedToAllThatClientsHaveSeen) {
   World world(1);
   world.restore->from.bump_revision = 1'000'000;
   (void)world.pass();
-  EXPECT_EQ(world.cluster.status.restore->from.bump_revision, 1'000'000 + kOldRevision - 40);
+  EXPECT_EQ(world.cluster.status.restore->from.bump_revision, 1'000'000 + kOldRevision);
+}
+
+TEST(InPlace, WhereNobodyTellsWhatClientsHaveSeenItIsAssumedToBeMuch) {
+  World world(3);
+  world.restore->from.bump_revision = 1'000'000;
+  const auto begun = [&] { return plan(world.observe(false)).status.restore->from.bump_revision; };
+  EXPECT_EQ(begun(), 1'000'000'000);
+  world.cluster.spec.bootstrap.emplace().restore.emplace();
+  EXPECT_EQ(begun(), 2'000'000'000) << "it began above a snapshot itself";
+  world.cluster.spec.bootstrap->restore->bump_revision = 5;
+  EXPECT_EQ(begun(), 1'000'000'005);
+  world.cluster.status.revision_floor = 7'000'000'000;
+  EXPECT_EQ(begun(), 8'000'000'000);
 }
 
 TEST(InPlace, RestoreStopsAndWaitsWithOneMemberThatNobodyReaches) {

@@ -205,7 +205,6 @@ struct RestoreSeen {
   bool gone = false;  ///< Or going.
   api::v1alpha2::RestoreDecision decision = api::v1alpha2::RestoreDecision::Check;
   api::v1alpha2::RestoreSpec from;
-  std::int64_t revision = 0;  ///< Of its snapshot.
   bool operator==(const RestoreSeen&) const = default;
 
   template <class S = RestoreSeen>
@@ -214,7 +213,7 @@ struct RestoreSeen {
         "An EtcdRestore.",
         std::tuple{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
                    api::sparse("gone", &S::gone, ""), api::sparse("decision", &S::decision, ""),
-                   api::required("from", &S::from, ""), api::sparse("revision", &S::revision, "")});
+                   api::required("from", &S::from, "")});
   }
 };
 

@@ -264,7 +264,6 @@ void Reconciler::observe_restore(Observation& seen) {
   if (out.gone) return;
   out.decision = there->spec.decision;
   out.from = {there->spec.source, there->spec.bump_revision};
-  if (there->status.source) out.revision = there->status.source->revision.value_or(0);
 }
 
 /// Who has neither answered nor a ready Pod, and since when: it takes both, for the one is our
