@@ -371,7 +371,10 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   const bool kept = restore->keeps(member);
   if (restore->over() && !(restore->stage == v1::kStageCommitted && kept)) return false;
   const auto dir = nodes_->data_of(text_at(volume, {"metadata", "uid"}));
-  if (!dir || !EtcdNet::owner_of(*dir) || deleted_by_user_.contains(member)) return true;
+  const auto owner = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
+  if (!owner || deleted_by_user_.contains(member)) return true;
+  // It was let go of before the restore began, and garbage collection takes its time.
+  if (!kept && to_hex(owner->first) == restore->cluster_id) return false;
   const bool may =
       kept ? restore->stage == v1::kStageCommitting || restore->stage == v1::kStageCommitted
            : restore->stage == v1::kStageRollingBack;
