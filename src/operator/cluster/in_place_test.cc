@@ -455,6 +455,52 @@ TEST(InPlace, WhatTheApiServerDoesNotSayIsWaitedFor) {
   EXPECT_EQ(world.stage(), v1::kStageReview);
 }
 
+TEST(InPlace, AnotherEtcdRestoreDecidesNothing) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  world.restore->uid = "r-9";
+  for (const auto decision : {RestoreDecision::Commit, RestoreDecision::Rollback}) {
+    world.restore->decision = decision;
+    for (int i = 0; i < 3; ++i) (void)world.pass();
+    EXPECT_EQ(world.stage(), v1::kStageReview);
+  }
+}
+
+TEST(InPlace, CertificatesAreAskedForAllTheTime) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  Observation seen = world.observe();
+  seen.certificates = {{"db-server", Child::Missing}, {"db-peer", Child::AsMade}};
+  EXPECT_TRUE(plan(seen).make_certificates.empty()) << "cert-manager is not there";
+  seen.cert_manager = true;
+  EXPECT_EQ(plan(seen).make_certificates, std::vector<std::string>{"db-server"});
+  seen.budget = Child::AsMade;
+  EXPECT_TRUE(plan(seen).drop_budget);
+}
+
+TEST(InPlace, AFounderWhoseDataIsLostIsMadeOnceMore) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  Observation seen = world.observe();
+  seen.seats[0].object->lost = true;
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageRestoring);
+  seen.cluster.status.restore->stage = v1::kStageRestoring;
+  EXPECT_EQ(plan(seen).step, Step(PauseMember{seen.seats[0].name, seen.seats[0].object->uid}));
+}
+
+TEST(InPlace, MembersThatDisagreeOnTheirClusterAreNotBelieved) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageRestoring));
+  (void)world.pass();
+  Observation seen = world.observe();
+  ASSERT_TRUE(seen.cluster.status.cluster_id.empty());
+  seen.split = true;
+  seen.linearizable = false;
+  const Plan out = plan(seen);
+  EXPECT_EQ(out.status.cluster_id, "");
+  EXPECT_EQ(out.status.restore->stage, v1::kStageRestoring);
+}
+
 TEST(InPlace, CheckAloneStopsNothing) {
   World world(1);
   for (const auto decision : {RestoreDecision::Check, RestoreDecision::Rollback}) {
