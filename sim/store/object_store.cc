@@ -74,7 +74,7 @@ class ObjectStore::Door final : public Store {
   Result<s3::Object> get(const std::string& key, const s3::GetOptions&, const Sink&) override;
   Result<Tag> put(const std::string& key, std::string_view, const s3::PutOptions&) override;
   Result<s3::Upload> create_multipart(const std::string& key, const s3::Metadata&) override;
-  Result<Tag> upload_part(const s3::Upload&, int number, std::string_view) override;
+  Result<Tag> upload_part(const s3::Upload&, int number, const s3::Payload&) override;
   Result<Tag> complete(const s3::Upload&, const std::vector<s3::Part>&, bool) override;
   Result<Done> abort(const s3::Upload&) override;
   Result<s3::Page> list(const s3::ListOptions&) override;
@@ -283,7 +283,8 @@ Result<ObjectStore::Begun*> ObjectStore::Door::begun(const Call& call, Bucket& b
 }
 
 Result<Tag> ObjectStore::Door::upload_part(const s3::Upload& upload, int number,
-                                           std::string_view bytes) {
+                                           const s3::Payload& payload) {
+  const std::string_view bytes = payload.bytes;
   check(number >= 1 && number <= kPartsMax, "a part's number is 1 to 10,000");
   const Within limit(executor_, kCallLimit);
   const Call call{.asked = asked("UploadPart", true, upload.key),

@@ -415,9 +415,9 @@ Result<s3::Upload> StoreDoor::create_multipart(const std::string& key,
 }
 
 Result<s3::Tag> StoreDoor::upload_part(const s3::Upload& upload, int number,
-                                       std::string_view bytes) {
+                                       const s3::Payload& payload) {
   return through("UploadPart " + std::to_string(number) + " " + upload.key,
-                 [&] { return store_->upload_part(upload, number, bytes); });
+                 [&] { return store_->upload_part(upload, number, payload); });
 }
 
 Result<s3::Tag> StoreDoor::complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,

@@ -121,7 +121,7 @@ class StoreDoor final : public s3::Store {
   Result<s3::Object> get(const std::string& key, const s3::GetOptions&, const Sink&) override;
   Result<s3::Tag> put(const std::string& key, std::string_view, const s3::PutOptions&) override;
   Result<s3::Upload> create_multipart(const std::string& key, const s3::Metadata&) override;
-  Result<s3::Tag> upload_part(const s3::Upload&, int number, std::string_view) override;
+  Result<s3::Tag> upload_part(const s3::Upload&, int number, const s3::Payload&) override;
   Result<s3::Tag> complete(const s3::Upload&, const std::vector<s3::Part>&, bool) override;
   Result<Done> abort(const s3::Upload&) override;
   Result<s3::Page> list(const s3::ListOptions&) override;

@@ -39,7 +39,9 @@ class SnapshotFetch::Intake {
  public:
   /// Both outlive this; keys may be null.
   Intake(const SealingKeys* keys, RestoreSite& site) : site_(site) {
-    if (keys) opener_.emplace(*keys, [this](std::string_view plain) { return write(plain); });
+    if (!keys) return;
+    sealed_.emplace(Digest::Kind::Sha256);
+    opener_.emplace(*keys, [this](std::string_view plain) { return write(plain); });
   }
 
   Result<Done> add(std::string_view piece) {
@@ -48,7 +50,7 @@ class SnapshotFetch::Intake {
                           "it is encrypted: give it encryption.keySecretRef, the Secret with its "
                           "key"});
     begun_ = true;
-    sum_.add(piece);
+    if (sealed_) sealed_->add(piece);
     return opener_ ? noting(opener_->add(piece)) : write(piece);
   }
   Result<Done> end() { return opener_ ? noting(opener_->end()) : Done{}; }
@@ -57,10 +59,12 @@ class SnapshotFetch::Intake {
   const std::optional<Error>& not_written() const { return not_written_; }
   /// Of what is stored. Denied: the key is missing; else Corrupt.
   const std::optional<Error>& not_opened() const { return not_opened_; }
-  /// Of the stored bytes.
-  std::string checksum() { return "sha256:" + sum_.hex(); }
-  /// Corrupt: the snapshot's own sum is not right.
-  Result<std::uint64_t> is_whole() { return own_sum_.end(); }
+  /// The checksum of the stored bytes. Corrupt: the snapshot's own sum is not right.
+  Result<std::string> is_whole() {
+    auto whole = own_sum_.end();
+    if (!whole) return whole.error();
+    return sealed_ ? "sha256:" + sealed_->hex() : std::move(whole->checksum);
+  }
 
  private:
   Result<Done> write(std::string_view plain) {
@@ -76,7 +80,7 @@ class SnapshotFetch::Intake {
 
   RestoreSite& site_;
   std::optional<Opener> opener_;
-  Digest sum_{Digest::Kind::Sha256};
+  std::optional<Digest> sealed_;  // Without a seal the snapshot's own sum has seen all bytes.
   etcd::SnapshotSum own_sum_;
   bool begun_ = false;
   std::optional<Error> not_written_, not_opened_;
@@ -132,8 +136,9 @@ Verdict SnapshotFetch::is_the_one() const {
     return Refusal{RestoreReason::SnapshotForeign,
                    with_.source.uri() + " is of EtcdSnapshot " + uid + ", not of " + rules_.uid};
   if (!rules_.checksum.empty() && manifest_ && manifest_->report.checksum != rules_.checksum)
-    return foreign("it is for a snapshot of " + manifest_->report.checksum + ", not of " +
-                   rules_.checksum);
+    return Refusal{RestoreReason::SnapshotForeign,
+                   with_.source.uri() + " is of " + manifest_->report.checksum +
+                       ", as its manifest says, and wanted is the one of " + rules_.checksum};
   return std::nullopt;
 }
 
@@ -176,11 +181,13 @@ Verdict SnapshotFetch::download() {
 }
 
 Verdict SnapshotFetch::is_whole(Intake& intake) {
-  if (auto whole = intake.is_whole(); !whole) return broken(whole.error().message);
-  checksum_ = intake.checksum();
+  auto whole = intake.is_whole();
+  if (!whole) return broken(whole.error().message);
+  checksum_ = std::move(*whole);
   const std::string& stored = manifest_ ? manifest_->report.checksum : rules_.checksum;
   if (!stored.empty() && stored != checksum_)
-    return broken("its " + checksum_ + " is not the " + stored + " of when it was stored");
+    return broken("its " + checksum_ + " is not the " + stored + " of " +
+                  (manifest_ ? "when it was stored" : "the one that is wanted"));
   return std::nullopt;
 }
 

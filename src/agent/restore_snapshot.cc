@@ -23,13 +23,14 @@ SnapshotFetch::With fetch_with(const RestoreCollaborators& with) {
 }
 
 FetchRules rules_of(const RestoreTask& task) {
-  return {
-      .folder = task.data_dir,
-      .etcd_version = task.etcd_version,
-      .may_have_auth = task.auth,
-      .space_advice = ": free space, or an EtcdCluster made anew with a larger volume",
-      .version_advice = ": create the EtcdCluster anew with such a spec.version",
-      .auth_advice = ": create the EtcdCluster anew with spec.auth, and root's password of then"};
+  return {.folder = task.data_dir,
+          .etcd_version = task.etcd_version,
+          .may_have_auth = task.auth,
+          .checksum = task.checksum,
+          .space_advice = ": restore into a larger volume, of an EtcdCluster with more storage",
+          .version_advice = ": restore it into an EtcdCluster of such a spec.version",
+          .auth_advice =
+              ": restore it into an EtcdCluster with spec.auth, and root's password of then"};
 }
 
 /// One restore of one snapshot into a data directory that has no member.
@@ -58,8 +59,8 @@ class Restoration {
     if (task_.bump_revision == 0 || !version || *version >= kBumpsFrom) return std::nullopt;
     return Refusal{RestoreReason::RestoreToolMissing,
                    "the etcdutl of etcd " + task_.etcd_version +
-                       " cannot raise revisions: create the EtcdCluster anew with 3.5.10 or later, "
-                       "or with bumpRevision: 0"};
+                       " cannot raise revisions: restore it into an EtcdCluster of 3.5.10 or "
+                       "later, or with bumpRevision: 0"};
   }
 
   /// etcdutl counts from the newest key that is left, and compaction may have removed newer ones:

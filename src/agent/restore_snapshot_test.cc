@@ -212,6 +212,18 @@ TEST_F(RestoreTest, RefusesWhatIsNotAsItsManifestSays) {
   refuses(RestoreReason::SnapshotForeign, kUri + ".json");
 }
 
+TEST_F(RestoreTest, RefusesAnotherOneThanIsWanted) {
+  task_.checksum = checksum(source_.bytes);
+  EXPECT_EQ(run().reason, "");
+  site_.files.clear();
+  task_.checksum = checksum("another");
+  refuses(RestoreReason::SnapshotBroken, checksum("another") + " of the one that is wanted");
+  source_.manifest = to_text(manifest_of(source_.bytes));
+  refuses(RestoreReason::SnapshotForeign, "wanted is the one of " + checksum("another"));
+  EXPECT_EQ(site_.calls.back(), "sweep");
+  EXPECT_EQ(std::ranges::count(site_.calls, "create"), 2) << "nothing is fetched in vain";
+}
+
 TEST_F(RestoreTest, RefusesWhatItsEtcdCannotRead) {
   struct Row {
     const char *manifest, *database, *cluster;

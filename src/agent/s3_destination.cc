@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hex.h"
 #include "s3/answers.h"
-#include "sys/digest.h"
 
 namespace etcdop::agent {
 namespace {
@@ -20,17 +20,13 @@ constexpr std::uint64_t kGrowth = 8;
 constexpr std::size_t kPartsInMemory = 2;
 
 /// The tag of bytes where tags are MD5s: in quotes.
-bool is_tag_of(const s3::Tag& tag, const std::string& md5) { return tag.text == '"' + md5 + '"'; }
+bool is_tag_of(const s3::Tag& tag, const s3::Payload& payload) {
+  return tag.text == '"' + hex_of_bytes(payload.md5) + '"';
+}
 
 std::string without_quotes(std::string text) {
   std::erase(text, '"');
   return text;
-}
-
-std::string md5_of(std::string_view bytes) {
-  Digest md5(Digest::Kind::Md5);
-  md5.add(bytes);
-  return md5.hex();
 }
 
 /// Nobody knows, without a look, whether the write was done.
@@ -165,16 +161,16 @@ Result<Done> S3Destination::until_on_their_way(std::size_t count_max) {
 /// Where tags are MD5s, another one means that other bytes were stored. Where they are not, each of
 /// them is another one: that is believed once the same bytes got such a tag twice.
 Result<s3::Tag> S3Destination::upload(const Part& part) {
+  const s3::Payload payload(part.bytes);
   const auto send = [&] {
     return patience_.repeat("UploadPart",
-                            [&] { return store_.upload_part(*upload_, part.number, part.bytes); });
+                            [&] { return store_.upload_part(*upload_, part.number, payload); });
   };
-  const std::string md5 = md5_of(part.bytes);
   auto tag = send();
   if (!tag || opaque_tags_) return tag;
-  if (!is_tag_of(*tag, md5)) tag = send();
+  if (!is_tag_of(*tag, payload)) tag = send();
   if (!tag) return tag;
-  const bool good = is_tag_of(*tag, md5);
+  const bool good = is_tag_of(*tag, payload);
   if (!good && md5_tags_)
     return Error{Code::Corrupt, "part " + std::to_string(part.number) + " of " + uri() +
                                     " has another ETag than its bytes: the store is broken"};

@@ -50,7 +50,7 @@ class CutsAtFirst final : public WrappedStore {
   CutsAtFirst(s3::Store& below, int times, bool stored)
       : WrappedStore(below), left_(times), stored_(stored) {}
   Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
-                              std::string_view data) override {
+                              const s3::Payload& data) override {
     const bool cut = number == 2 && left_ > 0;
     if (cut) --left_;
     if (cut && !stored_) return Error{Code::Lost, "connection closed"};
@@ -159,7 +159,7 @@ class SlowParts final : public WrappedStore {
  public:
   SlowParts(s3::Store& below, Executor& executor) : WrappedStore(below), executor_(executor) {}
   Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
-                              std::string_view data) override {
+                              const s3::Payload& data) override {
     at_once_max = std::max(at_once_max, ++at_once_);
     (void)executor_.sleep(1s + 100ms / number);
     --at_once_;

@@ -179,7 +179,7 @@ class WithoutConditions final : public s3::Store {
   Result<s3::Upload> create_multipart(const std::string&, const s3::Metadata&) override {
     return unexpected();
   }
-  Result<s3::Tag> upload_part(const s3::Upload&, int, std::string_view) override {
+  Result<s3::Tag> upload_part(const s3::Upload&, int, const s3::Payload&) override {
     return unexpected();
   }
   Result<s3::Tag> complete(const s3::Upload&, const std::vector<s3::Part>&, bool) override {

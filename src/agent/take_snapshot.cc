@@ -158,24 +158,27 @@ class Transfer {
     const auto expected = std::max<std::int64_t>(source_.status.db_size, 0);
     if (auto begun = to.begin(static_cast<std::uint64_t>(expected)); !begun)
       return Failure{to.side(), begun.error()};
-    Digest sum(Digest::Kind::Sha256);
+    std::optional<Digest> sealed;  // What is stored as it comes has the snapshot's own sum.
     std::optional<Error> not_stored;
     const auto store = [&](std::string_view piece) {
-      sum.add(piece);
+      if (sealed) sealed->add(piece);
       report.size_bytes += static_cast<std::int64_t>(piece.size());
       auto written = to.write(piece);
       if (!written) not_stored = written.error();
       return written;
     };
     std::optional<Sealer> sealer;
-    if (with_.sealing) sealer.emplace(*with_.sealing, store);
+    if (with_.sealing) {
+      sealed.emplace(Digest::Kind::Sha256);
+      sealer.emplace(*with_.sealing, store);
+    }
     auto taken = source_.client->snapshot(
         [&](std::string_view piece) { return sealer ? sealer->add(piece) : store(piece); });
     if (taken && sealer) (void)sealer->end();  // An error of it is not_stored, too.
     if (not_stored) return Failure{to.side(), *not_stored};
     if (!taken) return Failure{Side::Snapshot, taken.error()};
     if (with_.sealing) report.key_id = with_.sealing->key.id;
-    report.checksum = "sha256:" + sum.hex();
+    report.checksum = sealed ? "sha256:" + sealed->hex() : taken->checksum;
     return std::nullopt;
   }
 
@@ -187,6 +190,8 @@ class Transfer {
     auto counted = source_.client->keys({.revision = *report.revision, .limit = 0});
     if (!counted) return no_digest(counted.error());
     report.keys = counted->count;
+    with_.log.info("all is taken; reading the keys once more, for their digest",
+                   {{"bytes", report.size_bytes}, {"keys", counted->count}});
     auto digest = etcd::digest_keys(with_.executor, *source_.client, *report.revision);
     if (!digest) return no_digest(digest.error());
     report.digest = std::move(*digest);

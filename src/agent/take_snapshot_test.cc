@@ -69,7 +69,7 @@ class Member final : public testing::UnscriptedEtcd {
     if (name == "root" && password == Secret("right")) return Secret(good ? "token" : "forgotten");
     return Error{Code::Denied, "etcdserver: authentication failed, invalid user ID or password"};
   }
-  Result<std::uint64_t> snapshot(const etcd::SnapshotSink& sink) override {
+  Result<etcd::WholeSnapshot> snapshot(const etcd::SnapshotSink& sink) override {
     ++script_.snapshots;
     script_.asked_as = endpoint_;
     for (const std::string& piece : {kData.substr(0, 5), kData.substr(5)}) {
@@ -77,7 +77,9 @@ class Member final : public testing::UnscriptedEtcd {
       if (auto taken = sink(piece); !taken) return taken.error();
     }
     if (script_.snapshot) return *script_.snapshot;
-    return kData.size();
+    Digest sum(Digest::Kind::Sha256);
+    sum.add(kData);
+    return etcd::WholeSnapshot{.size_bytes = kData.size(), .checksum = "sha256:" + sum.hex()};
   }
 
  private:

@@ -286,14 +286,21 @@ Result<std::optional<std::int64_t>> to_number(const Variables& variables, const 
   return std::optional(out);
 }
 
+/// "sha256:..." of a snapshot or of its keys; empty: it is not set.
+Result<std::string> to_checksum(const Variables& variables, const char* name) {
+  std::string text = value(variables, name);
+  if (text.empty() || is_report_checksum(text)) return text;
+  return invalid(name, "must be sha256: and 64 hex digits");
+}
+
 Result<Done> add_expected(const Variables& variables, Expected& expected) {
   expected.uid = value(variables, "VERIFY_UID");
   if (!expected.uid.empty() && !is_uid(expected.uid)) return invalid("VERIFY_UID", kUidRule);
   for (const auto& [name, out] : {std::pair{"VERIFY_CHECKSUM", &expected.checksum},
                                   std::pair{"VERIFY_DIGEST", &expected.digest}}) {
-    *out = value(variables, name);
-    if (!out->empty() && !is_report_checksum(*out))
-      return invalid(name, "must be sha256: and 64 hex digits");
+    auto checksum = to_checksum(variables, name);
+    if (!checksum) return checksum.error();
+    *out = std::move(*checksum);
   }
   for (const auto& [name, out] :
        {std::pair{"VERIFY_REVISION", &expected.revision},
@@ -315,6 +322,9 @@ Result<Done> add_rules(const Variables& variables, RestoreTask& task) {
   if (bump && *bump) task.bump_revision = **bump;
   if (!bump || task.bump_revision < 0 || task.bump_revision > kBumpRevisionMax)
     return invalid("RESTORE_BUMP_REVISION", "must be a whole number from 0 to 1000000000000000000");
+  auto checksum = to_checksum(variables, "RESTORE_CHECKSUM");
+  if (!checksum) return checksum.error();
+  task.checksum = std::move(*checksum);
   return Done{};
 }
 

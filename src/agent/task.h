@@ -58,6 +58,7 @@ struct RestoreTask {
   std::optional<BucketTarget> bucket;  ///< Either this,
   std::optional<FolderTarget> folder;  ///< or that.
   std::string keys_path;               ///< Folder of the keys; empty: it is not encrypted.
+  std::string checksum;                ///< Of the stored bytes; empty: whatever it is.
   std::string etcd_version;            ///< Which etcd will run on it; empty: nobody knows.
   bool auth = false;                   ///< Whoever runs it can log in, where authentication is on.
   std::int64_t bump_revision = 1'000'000'000;  ///< 0: the revision stays.

@@ -217,6 +217,7 @@ TEST(RestoreTask, OfABucket) {
   environment["RESTORE_ETCD_VERSION"] = "3.6.16";
   environment["RESTORE_AUTH"] = "true";
   environment["RESTORE_BUMP_REVISION"] = "7";
+  environment["RESTORE_CHECKSUM"] = "sha256:" + std::string(64, 'a');
   auto task = read_restore(environment);
   ASSERT_TRUE(task) << task.error().message;
   EXPECT_EQ(task->data_dir, "/data");
@@ -229,6 +230,7 @@ TEST(RestoreTask, OfABucket) {
   EXPECT_EQ(task->etcd_version, "3.6.16");
   EXPECT_TRUE(task->auth);
   EXPECT_EQ(task->bump_revision, 7);
+  EXPECT_EQ(task->checksum, environment["RESTORE_CHECKSUM"]);
   EXPECT_EQ(task->etcdutl_path, "/etcdutl");
   EXPECT_FALSE(task->folder);
 }
@@ -243,6 +245,7 @@ TEST(RestoreTask, NeedsNothingThatTheContractDoesNotHave) {
   EXPECT_EQ(task->etcd_version, "");
   EXPECT_FALSE(task->auth);
   EXPECT_EQ(task->bump_revision, 1'000'000'000);
+  EXPECT_EQ(task->checksum, "");
   EXPECT_EQ(task->etcdutl_path, "");
   EXPECT_EQ(task->termination_log_path, "/dev/termination-log");
 }
@@ -270,6 +273,7 @@ TEST(RestoreTask, NamesTheVariableThatIsAtFault) {
       {true, "RESTORE_BUMP_REVISION", "-1"},
       {true, "RESTORE_BUMP_REVISION", "1e9"},
       {true, "RESTORE_BUMP_REVISION", "1000000000000000001"},
+      {true, "RESTORE_CHECKSUM", "sha256:0123"},
       {false, "PVC_MOUNT_PATH", "restore"},
       {false, "PVC_SUBPATH", ""},
       {false, "PVC_SUBPATH", "/etc/passwd"},

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/secret.h"
 #include "etcd/member.h"
+#include "etcd/snapshot_sum.h"
 #include "sys/tls.h"
 
 namespace etcdop::etcd {
@@ -60,10 +61,10 @@ class Client {
   /// a second.
   virtual Result<KeyPage> keys(const KeyQuestion&) = 0;
   /// This member's database as it is now, in pieces of at most 16 MiB (etcd's are 32 KiB), and at
-  /// the end its sha256: the file that etcdutl restores. Its size in bytes; a learner gives one,
-  /// too. An error of the sink ends it and is returned. Corrupt: it does not have that sha256. What
-  /// the sink got before an error is not a snapshot.
-  virtual Result<std::uint64_t> snapshot(const SnapshotSink&) = 0;
+  /// the end its sha256: the file that etcdutl restores. A learner gives one, too. An error of the
+  /// sink ends it and is returned. Corrupt: it does not have that sha256. What the sink got before
+  /// an error is not a snapshot.
+  virtual Result<WholeSnapshot> snapshot(const SnapshotSink&) = 0;
 
   /// AlreadyExists: there is one of that name, who may have another password.
   virtual Result<Done> user_add(const std::string& name, const Secret& password) = 0;

@@ -278,14 +278,14 @@ Result<KeyPage> GrpcClient::keys(const KeyQuestion& asked) {
   return page;
 }
 
-Result<std::uint64_t> GrpcClient::snapshot(const SnapshotSink& sink) {
+Result<WholeSnapshot> GrpcClient::snapshot(const SnapshotSink& sink) {
   const Within limit(executor_, kSnapshotLimit);
   auto taken = receive_snapshot(sink);
   if (!taken) return Error(taken.error()).during("Snapshot at " + where_.address);
   return taken;
 }
 
-Result<std::uint64_t> GrpcClient::receive_snapshot(const SnapshotSink& sink) {
+Result<WholeSnapshot> GrpcClient::receive_snapshot(const SnapshotSink& sink) {
   auto connection = connections_->connection();
   if (!connection) return connection.error();
   if (auto ours = identify(**connection); !ours) return ours.error();  // No piece has a header.

@@ -61,7 +61,7 @@ class GrpcClient final : public Client {
   Result<Done> defragment() override;
   Result<KeyHash> hash_kv(std::int64_t revision) override;
   Result<KeyPage> keys(const KeyQuestion&) override;
-  Result<std::uint64_t> snapshot(const SnapshotSink&) override;
+  Result<WholeSnapshot> snapshot(const SnapshotSink&) override;
   Result<Done> user_add(const std::string& name, const Secret& password) override;
   Result<Done> user_change_password(const std::string& name, const Secret& password) override;
   Result<Done> user_grant_role(const std::string& user, const std::string& role) override;
@@ -78,7 +78,7 @@ class GrpcClient final : public Client {
   Result<Answer> call_on(Connection&, const Method&, const std::string& question);
   Result<Done> identify(Connection&);
   Result<Done> must_be_ours(const Header&) const;
-  Result<std::uint64_t> receive_snapshot(const SnapshotSink&);
+  Result<WholeSnapshot> receive_snapshot(const SnapshotSink&);
   Executor& executor_;
   std::shared_ptr<Connections> connections_;
   Endpoint where_;

@@ -334,7 +334,9 @@ TEST_F(GrpcClientTest, ASnapshotComesInPiecesAndIsWhatItsSumSays) {
       return Result<Done>(Done{});
     });
     ASSERT_TRUE(taken) << taken.error().message;
-    EXPECT_EQ(*taken, 544U);
+    EXPECT_EQ(taken->size_bytes, 544U);
+    EXPECT_EQ(taken->checksum,
+              "sha256:895866222bffe769096117a9d98a9637e92afda7ce23c14ff60e74753e655eee");
     EXPECT_EQ(file.size(), 544U) << "with the sum, as etcdutl wants it";
   });
   EXPECT_EQ(peer_.asked, (std::vector<std::string>{kStatus, kSnapshot}));

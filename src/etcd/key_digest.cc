@@ -6,7 +6,8 @@ namespace etcdop::etcd {
 namespace {
 
 /// Bytes of a page: of more than that the next one has fewer keys, of less than half of it more.
-constexpr std::size_t kPageBytes = 512 << 10;
+/// Each page costs its member a walk over all keys that are left, as etcd counts them.
+constexpr std::size_t kPageBytes = 2 << 20;
 /// As many as a kube-apiserver asks for at once: no more than that come into a member's memory,
 /// were all of them suddenly large.
 constexpr std::int64_t kPageKeysMax = 500, kPageKeysFirst = 32;
@@ -58,7 +59,7 @@ Result<std::string> digest_keys(Executor& executor, Client& client, std::int64_t
     question.from = page->keys.back().key + '\0';
     question.limit = next_limit(question.limit, bytes_of(*page));
     page->keys = {};
-    const Woken woken = executor.sleep(executor.now() - begin);
+    const Woken woken = executor.sleep((executor.now() - begin) / 2);
     if (auto slept = to_result(woken, "reading keys"); !slept) return slept.error();
   }
 }

@@ -25,9 +25,9 @@ class KeyDigest {
   Digest sum_{Digest::Kind::Sha256};
 };
 
-/// Reads all keys at that revision, in pages that are small in bytes; between them it waits for as
-/// long as the last one took, so that a member that serves others is busy with it half of the time
-/// at most. Suspends. Errors as of Client::keys().
+/// Reads all keys at that revision, in pages that are small in bytes; between them it waits for
+/// half as long as the last one took, so that a member that serves others is busy with it two
+/// thirds of the time at most. Suspends. Errors as of Client::keys().
 Result<std::string> digest_keys(Executor&, Client&, std::int64_t revision);
 
 }  // namespace etcdop::etcd

@@ -1,30 +1,29 @@
 // Whether a snapshot came as its member sent it.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
-
-struct evp_md_ctx_st;
+#include "sys/digest.h"
 
 namespace etcdop::etcd {
+
+struct WholeSnapshot {
+  std::uint64_t size_bytes = 0;  ///< With its sum.
+  std::string checksum;          ///< "sha256:" and 64 hex digits, of all these bytes.
+};
 
 /// A snapshot ends with the sha256 of all before, and pages of a database are multiples of 512
 /// bytes: so much of its size that 32 is left has a sum, as etcdutl judges it, too.
 class SnapshotSum {
  public:
-  SnapshotSum();
   void add(std::string_view bytes);
-  /// Its size with the sum. Corrupt: it has none, or not that one.
-  Result<std::uint64_t> end();
+  /// Corrupt: it has no sum, or not that one. Nothing may be added any more.
+  Result<WholeSnapshot> end();
 
  private:
-  struct Free {
-    void operator()(evp_md_ctx_st*) const;
-  };
-  std::unique_ptr<evp_md_ctx_st, Free> context_;
+  Digest sum_{Digest::Kind::Sha256};
   std::string last_;  ///< The newest 32 bytes, which may be the sum.
   std::uint64_t size_ = 0;
 };

@@ -62,7 +62,8 @@ Result<Response> HttpClient::attempt(const Request& request, const std::string& 
   }
   const ExchangeOptions options{sink,          options_.header_limit, options_.body_limit,
                                 kRefusalLimit, request.silence_limit, request.method == "HEAD"};
-  auto [response, answered, reusable] = exchange(executor_, *connection, bytes, options);
+  auto [response, answered, reusable] =
+      exchange(executor_, *connection, bytes, request.large_body, options);
   if (reusable && renewals == renewals_) keep(std::move(connection));
   stale = kept && !answered && response.failed_with(Code::Lost);
   return std::move(response);

@@ -55,8 +55,9 @@ class Exchange {
   Exchange(Executor& executor, Stream& connection, const ExchangeOptions& options)
       : executor_(executor), connection_(connection), options_(options), buffer_(kUnparsedMax) {}
 
-  Result<Response> run(std::string_view request) {
-    const auto sent = connection_.write(request);
+  Result<Response> run(std::string_view request, std::string_view large_body) {
+    auto sent = connection_.write(request);
+    if (sent && !large_body.empty()) sent = connection_.write(large_body);
     // A server that closes early may have said why: look, unless our own time is up.
     if (!sent && sent.error().code != Code::Unavailable) return sent.error();
     auto response = receive();
@@ -203,15 +204,16 @@ Result<std::string> to_wire(const Request& request, const std::string& host) {
   for (const auto& [name, value] : request.further_headers)
     if (auto ok = add_header(name, value, out); !ok) return ok.error();
   const bool may_have_body = request.method != "GET" && request.method != "HEAD";
-  if (!request.body.empty() || may_have_body)
-    out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
+  const std::size_t body_bytes = request.body.size() + request.large_body.size();
+  if (body_bytes != 0 || may_have_body)
+    out += "Content-Length: " + std::to_string(body_bytes) + "\r\n";
   return out + "\r\n" + request.body;
 }
 
 Exchanged exchange(Executor& executor, Stream& connection, std::string_view request,
-                   const ExchangeOptions& options) {
+                   std::string_view large_body, const ExchangeOptions& options) {
   Exchange exchange(executor, connection, options);
-  auto response = exchange.run(request);
+  auto response = exchange.run(request, large_body);
   // What made no sense may have been the end of HTTP on this connection: 101 is.
   const bool reusable = response && exchange.reusable();
   return {std::move(response), exchange.answered(), reusable};

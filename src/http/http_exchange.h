@@ -10,8 +10,8 @@
 
 namespace etcdop::http {
 
-/// The bytes of a request. Invalid: it holds something that HTTP has no room for, like a line break
-/// in a header; the message names it.
+/// The bytes of a request but for `large_body`. Invalid: it holds something that HTTP has no room
+/// for, like a line break in a header; the message names it.
 Result<std::string> to_wire(const Request&, const std::string& host);
 
 struct ExchangeOptions {
@@ -28,7 +28,9 @@ struct Exchanged {
   bool reusable = false;  ///< The connection may take another request.
 };
 
-/// Sends `request` and reads the answer, which suspends. Errors as HttpClient says.
-Exchanged exchange(Executor&, Stream&, std::string_view request, const ExchangeOptions&);
+/// Sends `request`, then `large_body`, and reads the answer, which suspends. Errors as HttpClient
+/// says.
+Exchanged exchange(Executor&, Stream&, std::string_view request, std::string_view large_body,
+                   const ExchangeOptions&);
 
 }  // namespace etcdop::http

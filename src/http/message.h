@@ -12,14 +12,16 @@
 namespace etcdop::http {
 
 struct Request {
-  std::string method = "GET", target;
+  std::string method = "GET", target = {};
   /// Host, Content-Length and Transfer-Encoding are the client's to write.
-  std::map<std::string, std::string> headers;
-  std::string body;
+  std::map<std::string, std::string> headers = {};
+  std::string body = {};
   /// For watches: TimedOut once nothing has arrived for so long. Does not move the deadline.
-  std::optional<Duration> silence_limit;
+  std::optional<Duration> silence_limit = {};
   /// Sent after `headers`, in this order; a name may be there more than once.
   std::vector<std::pair<std::string, std::string>> further_headers = {};
+  /// Comes after `body`, and is not copied: it outlives the call.
+  std::string_view large_body = {};
 };
 
 /// As names of headers compare: they are ASCII.

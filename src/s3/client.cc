@@ -61,10 +61,9 @@ Client::Client(Executor& executor, const WallClock& wall, const Place& place,
              .body_limit = kAnswerBytesMax}) {}
 
 /// Buckets that lock their objects want it, and the signature's sum is not enough for them.
-Client::Ask Client::with_md5(Ask ask) {
-  Digest md5(Digest::Kind::Md5);
-  md5.add(ask.body);
-  ask.headers["content-md5"] = to_base64(md5.bytes());
+Client::Ask Client::with(const Payload& payload, Ask ask) {
+  ask.body = payload.bytes;
+  ask.headers["content-md5"] = to_base64(payload.md5);
   return ask;
 }
 
@@ -80,7 +79,8 @@ Result<http::Response> Client::send(const Ask& ask, const Sink* sink) {
                  .payload_hash = sha256_hex(ask.body)};
   to_sign.headers["host"] = place_.authority;
 
-  http::Request request{ask.method, path, ask.headers, std::string(ask.body), {}};
+  http::Request request{
+      .method = ask.method, .target = path, .headers = ask.headers, .large_body = ask.body};
   request.headers.merge(signature(to_sign, *who, place_.region, wall_.wall_now()));
   request.headers["user-agent"] = user_agent_;
   if (!ask.query.empty()) request.target += "?" + query_text(ask.query);
@@ -132,9 +132,8 @@ Result<Tag> Client::put(const std::string& key, std::string_view bytes, const Pu
                           .key = key},
                 .method = "PUT",
                 .key = key,
-                .headers = headers_of(options.metadata, options.only_if_absent),
-                .body = bytes};
-  return store(with_md5(ask));
+                .headers = headers_of(options.metadata, options.only_if_absent)};
+  return store(with(bytes, ask));
 }
 
 Result<Upload> Client::create_multipart(const std::string& key, const Metadata& metadata) {
@@ -155,15 +154,14 @@ Result<Upload> Client::create_multipart(const std::string& key, const Metadata& 
   return Upload{.key = key, .id = std::move(*id)};
 }
 
-Result<Tag> Client::upload_part(const Upload& upload, int number, std::string_view bytes) {
+Result<Tag> Client::upload_part(const Upload& upload, int number, const Payload& payload) {
   check(number >= 1 && number <= kPartsMax, "a part's number is 1 to 10,000");
   const Ask ask{
       .asked = {.call = "UploadPart", .writes = true, .bucket = place_.bucket, .key = upload.key},
       .method = "PUT",
       .key = upload.key,
-      .query = {{"partNumber", std::to_string(number)}, {"uploadId", upload.id}},
-      .body = bytes};
-  return store(with_md5(ask));
+      .query = {{"partNumber", std::to_string(number)}, {"uploadId", upload.id}}};
+  return store(with(payload, ask));
 }
 
 Result<Tag> Client::complete(const Upload& upload, const std::vector<Part>& parts,

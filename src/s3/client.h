@@ -32,7 +32,7 @@ class Client final : public Store {
   Result<Object> get(const std::string& key, const GetOptions&, const Sink&) override;
   Result<Tag> put(const std::string& key, std::string_view bytes, const PutOptions&) override;
   Result<Upload> create_multipart(const std::string& key, const Metadata&) override;
-  Result<Tag> upload_part(const Upload&, int number, std::string_view bytes) override;
+  Result<Tag> upload_part(const Upload&, int number, const Payload&) override;
   Result<Tag> complete(const Upload&, const std::vector<Part>&, bool only_if_absent) override;
   Result<Done> abort(const Upload&) override;
   Result<Page> list(const ListOptions&) override;
@@ -44,7 +44,7 @@ class Client final : public Store {
 
  private:
   struct Ask;
-  static Ask with_md5(Ask);
+  static Ask with(const Payload&, Ask);
   /// Signed and sent; a status other than 2xx is an error.
   Result<http::Response> send(const Ask&, const Sink* sink = nullptr);
   /// send() of what stores bytes; the tag that they got.

@@ -1,6 +1,7 @@
 // One bucket of an object store. client.h speaks to real ones; the simulation has its own
 // (sim/store).
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/fiber.h"
+#include "sys/digest.h"
 
 namespace etcdop::s3 {
 
@@ -52,6 +54,21 @@ struct Upload {
 struct Part {
   int number = 0;  ///< 1 to kPartsMax.
   Tag tag = {};    ///< As upload_part() gave it.
+};
+
+/// What is to be stored, with its MD5, which costs as much as sending it does: so it is made once.
+/// The bytes are not copied, and outlive it.
+struct Payload {
+  template <class Text>
+    requires std::convertible_to<const Text&, std::string_view>
+  Payload(const Text& text)  // NOLINT(google-explicit-constructor): it is the text.
+      : bytes(text) {
+    Digest sum(Digest::Kind::Md5);
+    sum.add(bytes);
+    md5 = sum.bytes();
+  }
+  std::string_view bytes;
+  std::string md5;  ///< 16 bytes.
 };
 
 struct ListOptions {
@@ -99,7 +116,7 @@ class Store {
   /// Nothing is there until complete(); what was uploaded is kept, and paid for, until abort().
   virtual Result<Upload> create_multipart(const std::string& key, const Metadata&) = 0;
   /// Again with the same number: the last one counts. Each but the last: kPartBytesMin or more.
-  virtual Result<Tag> upload_part(const Upload&, int number, std::string_view bytes) = 0;
+  virtual Result<Tag> upload_part(const Upload&, int number, const Payload&) = 0;
   /// The parts in order of number. After Lost or TimedOut head() tells.
   virtual Result<Tag> complete(const Upload&, const std::vector<Part>&, bool only_if_absent) = 0;
   /// NotFound: it was aborted or completed already.

@@ -13,6 +13,8 @@ class Digest {
   enum class Kind { Sha256, Md5 };
   explicit Digest(Kind);
   void add(std::string_view bytes);
+  /// Of all so far; more may follow.
+  std::string bytes_so_far() const;
   /// Of all so far. Nothing may be added any more.
   std::string bytes();
   /// Likewise, as hex digits in lower case.

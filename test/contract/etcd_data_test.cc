@@ -287,7 +287,7 @@ TEST_F(EtcdData, ASnapshotEndsWithItsSumAndALearnerGivesOneToo) {
         return Result<Done>(Done{});
       });
       ASSERT_TRUE(taken) << taken.error().message;
-      EXPECT_EQ(*taken, size);
+      EXPECT_EQ(taken->size_bytes, size);
       EXPECT_EQ(size % 512, 32U);
       EXPECT_GT(size, 100'000U);
       EXPECT_EQ(largest, 32U << 10);

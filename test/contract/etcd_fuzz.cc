@@ -277,7 +277,7 @@ class Side {
   }
   static std::string snapshot(Client& asked) {
     auto taken = asked.snapshot([](std::string_view) { return Result<Done>(Done{}); });
-    return taken ? "whole, " + std::to_string(*taken % 512) + " over" : refusal(taken);
+    return taken ? "whole, " + std::to_string(taken->size_bytes % 512) + " over" : refusal(taken);
   }
   std::string status(Client& asked) {
     auto said = asked.status();

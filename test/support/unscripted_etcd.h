@@ -22,7 +22,7 @@ struct UnscriptedEtcd : etcd::Client {
   Result<Done> defragment() override { return kNotScripted; }
   Result<etcd::KeyHash> hash_kv(std::int64_t) override { return kNotScripted; }
   Result<etcd::KeyPage> keys(const etcd::KeyQuestion&) override { return kNotScripted; }
-  Result<std::uint64_t> snapshot(const etcd::SnapshotSink&) override { return kNotScripted; }
+  Result<etcd::WholeSnapshot> snapshot(const etcd::SnapshotSink&) override { return kNotScripted; }
   Result<Done> user_add(const std::string&, const Secret&) override { return kNotScripted; }
   Result<Done> user_change_password(const std::string&, const Secret&) override {
     return kNotScripted;

@@ -25,7 +25,7 @@ class WrappedStore : public s3::Store {
     return below_.create_multipart(key, data);
   }
   Result<s3::Tag> upload_part(const s3::Upload& upload, int number,
-                              std::string_view data) override {
+                              const s3::Payload& data) override {
     return below_.upload_part(upload, number, data);
   }
   Result<s3::Tag> complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
