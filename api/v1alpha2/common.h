@@ -219,6 +219,7 @@ struct AgentPodSpec {
 struct RestoreSpec {
   SnapshotLocation source;
   std::optional<std::int64_t> bump_revision;
+  std::string checksum;  ///< Empty: whatever is there.
   bool operator==(const RestoreSpec&) const = default;
 
   template <class S = RestoreSpec>
@@ -232,7 +233,12 @@ struct RestoreSpec {
                      "before that count as compacted, so that clients that watched the old cluster "
                      "read anew and never see a revision twice. More than the old cluster wrote "
                      "since the snapshot. 0: the revision stays as it is in the snapshot.",
-                     {{"minimum", 0}, {"maximum", 1000000000000000000}})},
+                     {{"minimum", 0}, {"maximum", 1000000000000000000}}),
+            sparse("checksum", &S::checksum,
+                   "sha256: and 64 hex digits, of all bytes of the snapshot, as "
+                   "status.artifact.checksum of its EtcdSnapshot has it: another one is refused. "
+                   "Absent: what is there is restored.",
+                   {{"pattern", "^sha256:[0-9a-f]{64}$"}})},
         {{"!has(self.source.s3) || (has(self.source.s3.key) && size(self.source.s3.key) > 0)",
           "restore.source.s3.key must be set: it names the object to restore"},
          {"!has(self.source.pvc) || (has(self.source.pvc.subPath) && "

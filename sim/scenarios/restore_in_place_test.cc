@@ -424,6 +424,28 @@ TEST_F(ScenarioOfInPlace, ASourceThatComesBackIsRestored) {
   is_committed();
 }
 
+TEST_F(ScenarioOfInPlace, AnotherSnapshotThatIsPutInItsPlaceAfterTheCheckIsNotRestored) {
+  stored();
+  snapshot("later");
+  const std::string other = world.store().look(kBucket, key("later"))->bytes;
+  world.once([&] { return stage() == v1::kStageStopping; },
+             [&] {
+               world.remove_object(key() + ".json");
+               world.write_object(key(), other);
+             });
+  restore(Decision::Commit);
+  until_phase(v1::kRestoreRestoring);
+  world.run_for(3min);
+  EXPECT_EQ(stage(), v1::kStageRestoring) << why();
+  EXPECT_EQ(births(), before_.births);
+  EXPECT_NE(why().find("the one that is wanted"), std::string::npos) << why();
+  decide(Decision::Rollback);
+  until_phase(v1::kRestoreRolledBack);
+  rest();
+  is_as_before(0);
+  clients_are_served();
+}
+
 TEST_F(ScenarioOfInPlace, TheSecondOfOneClusterWaitsForTheFirst) {
   stored();
   restore(Decision::Restore);

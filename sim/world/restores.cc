@@ -5,6 +5,7 @@
 
 #include "api/v1alpha2/etcdrestore.h"
 #include "kube/core_types.h"
+#include "s3/sigv4.h"
 #include "sim/etcd/data_dir.h"
 #include "sim/world/agent.h"
 
@@ -15,6 +16,8 @@ namespace v1 = api::v1alpha2;
 namespace {
 constexpr std::int64_t kBump = 1'000'000'000;  // Where the spec does not say.
 const std::string kToTheEnd(1, '\0');
+
+std::string checksum_of(const std::string& bytes) { return "sha256:" + s3::sha256_hex(bytes); }
 }  // namespace
 
 RestoreChecker::RestoreChecker(ApiServer& server, ObjectStore& store, const EtcdNet& net,
@@ -92,10 +95,13 @@ void RestoreChecker::check_revision(const EtcdNet::Birth& birth) {
 /// was ever there.
 std::string RestoreChecker::wrong_start(const Restored& made, const v1::RestoreSpec& wanted) {
   const std::string& key = wanted.source.s3->key;
-  if (snapshots_.was_touched(key)) return "";  // By people, perhaps since.
+  // By people, perhaps since; but what is named by its checksum is nothing else.
+  if (wanted.checksum.empty() && snapshots_.was_touched(key)) return "";
   const std::int64_t bump = wanted.bump_revision.value_or(kBump);
   std::string revisions;
   for (const std::string& bytes : store_.ever(kBucket, key)) {
+    const bool is_it = wanted.checksum.empty() || wanted.checksum == checksum_of(bytes);
+    if (!is_it) continue;
     auto image = image_of(bytes);
     if (!image) continue;
     // From its revision on, though etcdutl counts from the newest key.

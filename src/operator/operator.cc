@@ -7,6 +7,7 @@
 #include "operator/defrag/wire.h"
 #include "operator/member/wire.h"
 #include "operator/restore/wire.h"
+#include "operator/snapshot/snapshot_metrics.h"
 #include "operator/snapshot/wire.h"
 
 namespace etcdop {
@@ -55,8 +56,11 @@ Operator::Operator(Collaborators with, Options options)
                            [this](const auto& key) { return schedules_.reconcile(key); }),
       restore_controller_(with.executor, with.random, with.log, controller("etcdrestore"),
                           [this](const auto& key) { return restores_.reconcile(key); }) {
-  if (with.metrics) cluster_metrics_.show_in(*with.metrics);
-  if (with.metrics) schedule_metrics_.show_in(*with.metrics);
+  if (with.metrics) {
+    cluster_metrics_.show_in(*with.metrics);
+    schedule_metrics_.show_in(*with.metrics);
+    snapshot::show_in(*with.metrics, stores_.snapshots);
+  }
   cluster::connect(stores_, cluster_controller_.queue());
   member::connect(stores_, member_controller_.queue());
   defrag::connect(stores_, defrag_controller_.queue());

@@ -95,6 +95,7 @@ void ClusterMetrics::saw(const Observation& seen, const api::v1alpha2::EtcdClust
   out.quorum = seen.linearizable;
   if (out.quorum) out.quorum_seen = seen.now;
   out.phase = status.phase;
+  out.restore_stage = status.restore && !status.restore->over() ? status.restore->stage : "";
   if (knows_alarms(seen)) out.alarms.clear();
   for (const RaisedAlarm& alarm : seen.alarms) {
     const Seat* of = seat_of(seen, alarm.member);
@@ -152,6 +153,14 @@ void ClusterMetrics::show_in(Metrics& metrics) const {
                  [this](const Metrics::Line& line) {
                    for (const auto& [key, cluster] : clusters_)
                      line(with(labels_of(key), "phase", cluster.phase), 1);
+                 });
+  metrics.gauges("etcd_operator_cluster_restore",
+                 "Always 1: it goes back to a snapshot, and no client reaches it; the label stage "
+                 "says how far it is, as status.restore.stage does.",
+                 [this](const Metrics::Line& line) {
+                   for (const auto& [key, cluster] : clusters_)
+                     if (!cluster.restore_stage.empty())
+                       line(with(labels_of(key), "stage", cluster.restore_stage), 1);
                  });
 }
 

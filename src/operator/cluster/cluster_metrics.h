@@ -35,6 +35,7 @@ class ClusterMetrics {
     bool quorum = false;      ///< It gave a linearizable list.
     WallTime quorum_seen;     ///< When it did so last; 0: never.
     std::string phase;
+    std::string restore_stage;  ///< Of a restore in place; empty: none is under way.
     std::vector<Member> each;
     std::vector<std::pair<std::string, WallTime>> certificates;  ///< By Secret, until when.
     std::vector<std::pair<std::string, const char*>> alarms;  ///< Of whom, and etcd's word for it.

@@ -85,6 +85,20 @@ member_up{member="c",name="db",namespace="prod"} 0
 )");
 }
 
+TEST(ClusterMetrics, ARestoreInPlaceIsThereWhileItLasts) {
+  Scraped it;
+  v1::EtcdClusterStatus status = status_of(v1::kPhaseProgressing);
+  it.clusters.saw(seen_of("db"), status);
+  EXPECT_EQ(it.lines("restore"), "");
+  status.restore.emplace().stage = v1::kStageReview;
+  it.clusters.saw(seen_of("db"), status);
+  EXPECT_EQ(it.lines("restore"),
+            "cluster_restore{name=\"db\",namespace=\"prod\",stage=\"Review\"} 1\n");
+  status.restore->stage = v1::kStageCommitted;
+  it.clusters.saw(seen_of("db"), status);
+  EXPECT_EQ(it.lines("restore"), "");
+}
+
 TEST(ClusterMetrics, AlarmsAreThereUntilEtcdSaysThatTheyAreNot) {
   Scraped it;
   Observation seen = seen_of("db");

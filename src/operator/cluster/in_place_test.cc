@@ -205,6 +205,7 @@ TEST(InPlace, ItIsRecordedWithAllThatIsNeededToTakeItBackBeforeAnythingIsDone) {
   World world(3);
   world.cluster.status.pending_members.push_back({9, "db-new", "http://x", "then"});
   world.cluster.status.auth_enabled = true;
+  world.restore->from.checksum = "sha256:" + std::string(64, 'a');
   const Plan first = world.pass();
   ASSERT_TRUE(first.status.restore);
   const v1::RestoreRecord& record = *first.status.restore;
@@ -217,6 +218,7 @@ TEST(InPlace, ItIsRecordedWithAllThatIsNeededToTakeItBackBeforeAnythingIsDone) {
   EXPECT_TRUE(record.auth_enabled);
   EXPECT_EQ(first.status.revision_floor, kOldRevision);
   EXPECT_EQ(record.from.bump_revision, 1'000'000'000 + kOldRevision);
+  EXPECT_EQ(record.from.checksum, world.restore->from.checksum) << "what was checked";
 }
 
 TEST(InPlace, ASecondRestoreOfTheSameSnapshotStartsAboveTheFirst) {

@@ -204,7 +204,7 @@ struct RestoreSeen {
   std::string name, uid;
   bool gone = false;  ///< Or going.
   api::v1alpha2::RestoreDecision decision = api::v1alpha2::RestoreDecision::Check;
-  api::v1alpha2::RestoreSpec from;
+  api::v1alpha2::RestoreSpec from;  ///< And nothing else than what was checked.
   bool operator==(const RestoreSeen&) const = default;
 
   template <class S = RestoreSeen>

@@ -263,7 +263,9 @@ void Reconciler::observe_restore(Observation& seen) {
   out.gone = !same || there->metadata.terminating();
   if (out.gone) return;
   out.decision = there->spec.decision;
-  out.from = {there->spec.source, there->spec.bump_revision};
+  out.from = {.source = there->spec.source,
+              .bump_revision = there->spec.bump_revision,
+              .checksum = there->status.source ? there->status.source->checksum : ""};
 }
 
 /// Who has neither answered nor a ready Pod, and since when: it takes both, for the one is our

@@ -132,7 +132,10 @@ bool pod_ready(const kube::Pod& pod) {
 Verdict judge(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   const std::string volume = volume_name(member.metadata.name);
-  if (member.spec.dormant) return {"False", v1::kPaused, "the cluster is paused"};
+  if (member.spec.dormant)
+    return {"False", v1::kPaused,
+            seen.cluster && seen.cluster->restoring() ? "the cluster goes back to a snapshot"
+                                                      : "the cluster is paused"};
   if (!seen.rejected.empty()) return {"False", v1::kPodRejected, seen.rejected};
   if (member.spec.initial_cluster.empty())
     return {"False", v1::kPodNotReady, "waiting to be added to etcd"};

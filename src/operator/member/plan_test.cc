@@ -548,6 +548,11 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
       {[](auto& o) { say(*o.pod, "PodScheduled", "False", "SchedulingGated"); }, v1::kPodNotReady,
        "pod phase: Running"},
       {[](auto& o) { o.member.spec.dormant = true; }, v1::kPaused, "the cluster is paused"},
+      {[](auto& o) {
+         o.member.spec.dormant = true;
+         o.cluster->status.restore.emplace().stage = v1::kStageReview;
+       },
+       v1::kPaused, "the cluster goes back to a snapshot"},
       {[](auto& o) { o.member.spec.initial_cluster = ""; }, v1::kPodNotReady,
        "waiting to be added to etcd"},
       {[](auto& o) {

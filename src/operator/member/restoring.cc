@@ -58,6 +58,7 @@ json::array environment(const v1::EtcdMember& member, bool with_auth) {
   out.push_back(variable("RESTORE_AUTH", with_auth ? "true" : "false"));
   out.push_back(variable("RESTORE_BUMP_REVISION",
                          std::to_string(restore.bump_revision.value_or(kBumpRevision))));
+  if (!restore.checksum.empty()) out.push_back(variable("RESTORE_CHECKSUM", restore.checksum));
   return out;
 }
 

@@ -124,6 +124,14 @@ TEST(MemberRestoring, TheContainersAreAsTheContractHasThem) {
             json::parse(R"({"name": "restore-tools", "emptyDir": {}})"));
 }
 
+TEST(MemberRestoring, TheSnapshotThatIsWantedIsNamedByItsChecksum) {
+  v1::EtcdMember seed = seed_of_volume();
+  seed.spec.restore->checksum = "sha256:" + std::string(64, 'a');
+  const Json made = *pod(seed, {.founds = true, .with_auth = false}, kImages);
+  EXPECT_TRUE(environment_of(made.at("spec").at("initContainers").at(1))
+                  .ends_with("RESTORE_CHECKSUM=" + seed.spec.restore->checksum + "\n"));
+}
+
 TEST(MemberRestoring, ASnapshotInAVolumeIsMountedToBeRead) {
   const Json made = *pod(seed_of_volume(), {.founds = true, .with_auth = true}, kImages);
   const Json& restore = made.at("spec").at("initContainers").at(1);

@@ -75,6 +75,9 @@ class Pass {
   void end_without_cluster() {
     status().phase = v1::kRestorePhaseFailed;
     status().completed_at = to_rfc3339(seen_.now);
+    if (const auto* data = runtime::find_condition(status().conditions, v1::kRestoredData))
+      if (data->status == "True")
+        say(v1::kRestoredData, "Unknown", v1::kClusterNotFound, "nobody can tell any more");
     say(v1::kCommitted, "Unknown", seen_.cluster ? v1::kClusterReplaced : v1::kClusterNotFound,
         "the EtcdCluster says nothing of this restore any more");
   }

@@ -156,6 +156,7 @@ TEST(RestorePlan, WhatIsWrongForGoodFailsAndTheRestIsTriedOnceMore) {
     const Plan second = plan(seen);
     EXPECT_EQ(second.status.phase, v1::kRestorePhaseFailed);
     EXPECT_EQ(says(second, v1::kChecked), "False/SourceFailed");
+    EXPECT_EQ(second.step, Step(NoStep{})) << "its Job has ended, and is there to be looked at";
   }
 }
 
@@ -234,6 +235,53 @@ TEST(RestorePlan, AJobThatIsGoneOrUselessIsMadeOnceMore) {
   EXPECT_EQ(plan(before).step, Step(DeleteCheck{"j-1"})) << "of the attempt before";
 }
 
+TEST(RestorePlan, WhatIsBeingDeletedIsWaitedForAndNotDeletedTwice) {
+  Observation before = checking();
+  before.restore.status.attempts = 2;
+  EXPECT_EQ(plan(before).again, 1s);
+  before.job->terminating = true;
+  EXPECT_EQ(plan(before).step, Step(NoStep{}));
+  EXPECT_EQ(plan(before).again, 10s);
+  Observation last = checking();
+  last.restore.status.attempts = last.job->attempt = kAttemptsMax;
+  last.now = kNow + kJobMax;
+  EXPECT_EQ(plan(last).step, Step(DeleteCheck{"j-1"})) << "it would run on for nobody";
+  last.job->terminating = true;
+  EXPECT_EQ(plan(last).step, Step(NoStep{}));
+  EXPECT_EQ(says(plan(last), v1::kChecked), "False/JobFailed");
+}
+
+TEST(RestorePlan, AJobOfANamesakeBeforeIsLeftAndWaitedFor) {
+  Observation seen = checking();
+  seen.job->ours = false;
+  seen.job->of_namesake = true;
+  const Plan out = plan(seen);
+  EXPECT_EQ(out.status.phase, v1::kRestoreChecking);
+  EXPECT_EQ(says(out, v1::kChecked), "Unknown/Checking");
+  EXPECT_EQ(words(out, v1::kChecked),
+            "Job back-check is of an EtcdRestore before, and about to go");
+  EXPECT_EQ(out.status.job_uid, "") << "it is not the one that tells of the snapshot";
+  EXPECT_EQ(out.step, Step(NoStep{}));
+  EXPECT_EQ(out.again, 10s);
+  seen = after(seen);
+  seen.job.reset();
+  EXPECT_EQ(plan(seen).step, Step(CreateCheck{1}));
+}
+
+TEST(RestorePlan, WhatKeepsThePodOfItsJobFromRunningIsTold) {
+  Observation seen = checking();
+  kube::Pod& pod = seen.pods.emplace_back();
+  pod.metadata.name = "back-check-abcde";
+  pod.metadata.creation_timestamp = to_rfc3339(kNow);
+  pod.status.phase = "Pending";
+  EXPECT_EQ(words(plan(seen), v1::kChecked), "Job back-check is running") << "that takes a moment";
+  seen.now = kNow + 60s;
+  EXPECT_EQ(words(plan(seen), v1::kChecked),
+            "Pod back-check-abcde waits: no node has taken it yet");
+  EXPECT_EQ(says(plan(seen), v1::kChecked), "Unknown/Checking");
+  EXPECT_EQ(plan(seen).again, 10s);
+}
+
 TEST(RestorePlan, RollbackBeforeAnythingWasDoneEndsIt) {
   for (Observation seen : {asked(), checking(), ready()}) {
     seen.restore.spec.decision = v1::RestoreDecision::Rollback;
@@ -297,6 +345,42 @@ TEST(RestorePlan, AFounderThatCannotRestoreIsToldInItsOwnWords) {
   EXPECT_EQ(words(out, v1::kRestoredData), "SourceNotFound: gone");
 }
 
+TEST(RestorePlan, AClusterWithoutWordsIsToldOfAllTheSame) {
+  Observation seen = at(v1::kStageRestoring);
+  seen.cluster->status.conditions.clear();
+  const Plan out = plan(seen);
+  EXPECT_EQ(out.status.phase, v1::kRestoreRestoring);
+  EXPECT_EQ(says(out, v1::kRestoredData), "Unknown/Restoring") << "nobody says that it failed";
+  EXPECT_EQ(words(out, v1::kRestoredData), "");
+}
+
+TEST(RestorePlan, WhenItStartedIsWhenItWasFirstSeenToHave) {
+  Observation seen = after(at(v1::kStageStopping));
+  const auto started = seen.restore.status.started_at;
+  EXPECT_EQ(started, to_rfc3339(kNow));
+  seen.now = kNow + 1h;
+  seen.cluster->status.restore->stage = v1::kStageCommitted;
+  const Plan out = plan(seen);
+  EXPECT_EQ(out.status.started_at, started);
+  EXPECT_EQ(out.status.completed_at, to_rfc3339(kNow + 1h));
+}
+
+TEST(RestorePlan, WhatIsNotSaidToBeRestoredIsNotTakenBack) {
+  struct Row {
+    const char *stage, *data;
+  };
+  for (const Row& row : {Row{v1::kStageStopping, ""}, Row{v1::kStageRestoring, "Unknown/Restoring"},
+                         Row{v1::kStageRollingBack, "False/RolledBack"}}) {
+    SCOPED_TRACE(row.stage);
+    Observation seen = after(at(row.stage));
+    seen.cluster.reset();
+    const Plan out = plan(seen);
+    EXPECT_EQ(out.status.phase, v1::kRestorePhaseFailed);
+    EXPECT_EQ(says(out, v1::kRestoredData), row.data);
+    EXPECT_EQ(says(out, v1::kCommitted), "Unknown/ClusterNotFound");
+  }
+}
+
 TEST(RestorePlan, AClusterThatKnowsNothingOfItAnyMoreEndsIt) {
   for (const bool gone : {true, false}) {
     Observation seen = after(at(v1::kStageReview));
@@ -304,6 +388,7 @@ TEST(RestorePlan, AClusterThatKnowsNothingOfItAnyMoreEndsIt) {
     else seen.cluster->status.restore.reset();
     const Plan out = plan(seen);
     EXPECT_EQ(out.status.phase, v1::kRestorePhaseFailed);
+    EXPECT_EQ(says(out, v1::kRestoredData), "Unknown/ClusterNotFound") << "it led somewhere";
     EXPECT_EQ(says(out, v1::kCommitted),
               gone ? "Unknown/ClusterNotFound" : "Unknown/ClusterReplaced");
   }
