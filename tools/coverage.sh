@@ -8,9 +8,10 @@ out=out/asan
 [ -e "$out/build.ninja" ] || cmake --preset asan >/dev/null
 # shellcheck source=env.sh
 . tools/env.sh
-ninja -C "$out" -j "$jobs" --quiet cluster_test member_test defrag_test
+planners=(cluster member defrag snapshot backups restore)
+ninja -C "$out" -j "$jobs" --quiet "${planners[@]/%/_test}"
 passed=0 failed=0
-for planner in cluster member defrag; do
+for planner in "${planners[@]}"; do
   here=$out/src/operator/$planner
   test=$here/${planner}_test
   counted=$here/$planner.profraw

@@ -167,6 +167,17 @@ TEST(BackupsPlan, WhileOneHasNotEndedThePolicySaysWhatComesOfTheNext) {
   }
 }
 
+TEST(BackupsPlan, OneOfSomebodyElseThatHasNotEndedHoldsUpNothing) {
+  Observation seen = hourly("02:00");
+  add_stored(seen, "01:00");
+  add_run(seen, "01:30", v1::kSnapshotStarted).ours = false;
+  for (const auto policy : {v1::ConcurrencyPolicy::Forbid, v1::ConcurrencyPolicy::Replace}) {
+    seen.schedule.spec.concurrency_policy = policy;
+    EXPECT_EQ(step_of(seen), "create-snapshot db-202611230200");
+  }
+  EXPECT_TRUE(plan(seen).status.active.empty());
+}
+
 TEST(BackupsPlan, AReplacedOneIsDeletedOnceAndWaitedFor) {
   Observation seen = hourly("02:00");
   seen.schedule.spec.concurrency_policy = v1::ConcurrencyPolicy::Replace;
@@ -219,6 +230,10 @@ TEST(BackupsPlan, WhatTheApiServerDoesNotCheckIsTold) {
         condition(plan(seen), v1::kReady).starts_with("False/ScheduleInvalid: retention.keepFor: "))
         << bad;
   }
+  EXPECT_EQ(plan(seen).again, 5min) << "nothing is under way";
+  add_run(seen, "01:00", v1::kSnapshotStarted);
+  EXPECT_EQ(plan(seen).again, 10s);
+  EXPECT_EQ(plan(seen).status.active.size(), 1U);
 }
 
 TEST(BackupsPlan, ASnapshotOfThatNameWhichIsNotItsOwnIsLeft) {
@@ -239,6 +254,11 @@ TEST(BackupsPlan, WhatTheApiServerRefusesIsToldAndTriedAgain) {
   EXPECT_EQ(to_string(now.step), "create-snapshot db-202611230100");
   EXPECT_EQ(condition(now, v1::kReady),
             "False/ObjectRejected: EtcdSnapshot db-202611230100 cannot be made: exceeded quota");
+  seen.refused->step = "create-deletion";
+  EXPECT_EQ(to_string(plan(seen).step), "create-snapshot db-202611230100");
+  EXPECT_EQ(condition(plan(seen), v1::kReady),
+            "True/Scheduled: the next run is at 2026-11-23T02:00:00Z")
+      << "it was not the run that was refused";
 }
 
 TEST(BackupsPlan, AClockThatWasAheadHoldsUpNothing) {
@@ -317,6 +337,22 @@ TEST(BackupsPlan, OneThatNeverStoredAnythingIsStaleFromItsMakingOn) {
   seen.schedule.spec.suspend = true;
   seen.runs.clear();
   EXPECT_TRUE(condition(plan(seen), v1::kBackupStale).ends_with("; the schedule is suspended"));
+}
+
+TEST(BackupsPlan, WhyBackupsAreStaleIsToldAsFarAsItIsKnown) {
+  Observation seen = hourly("02:01", "00:30");
+  const auto why = [&] {
+    const std::string told = condition(plan(seen), v1::kBackupStale);
+    EXPECT_TRUE(told.starts_with("True/NoRecentSnapshot: ")) << told;
+    return told.substr(told.find("; ") + 2);
+  };
+  EXPECT_EQ(why(), "no run was started");
+  seen.refused = {"create-deletion", "exceeded quota"};
+  EXPECT_EQ(why(), "no run was started") << "a deletion stores nothing";
+  seen.refused->step = "create-snapshot";
+  EXPECT_EQ(why(), "no EtcdSnapshot can be made: exceeded quota");
+  add_failed(seen, "01:00");
+  EXPECT_EQ(why(), "db-202611230100 failed (DestinationUnreachable): no route");
 }
 
 TEST(BackupsPlan, AnIntervalIsAsLongAsItIsThere) {
@@ -404,6 +440,11 @@ TEST(BackupsPlan, ADeletionThatFailsIsToldAndTriedAgainWithTheNextRun) {
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
             "False/RetentionFailed: db-202611230100 has expired and cannot be deleted: its Job "
             "failed (BackoffLimitExceeded) and did not say why");
+  job.status.conditions.front().reason = "";
+  job.status.conditions.front().message = "Job was active longer than specified deadline";
+  EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
+            "False/RetentionFailed: db-202611230100 has expired and cannot be deleted: its Job "
+            "failed (Job was active longer than specified deadline) and did not say why");
   job.reason = v1::kDestinationAccessDenied;
   job.message = "s3:DeleteObject is not allowed";
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
@@ -419,6 +460,23 @@ TEST(BackupsPlan, ADeletionThatFailsIsToldAndTriedAgainWithTheNextRun) {
   add_deletion(seen.runs[0], "05:02");
   EXPECT_TRUE(condition(plan(seen), v1::kRetentionApplied).starts_with("False/RetentionFailed"))
       << "until it has worked";
+}
+
+TEST(BackupsPlan, ADeletionThatFailedByAClockThatWasAheadIsNotWaitedForUntilThen) {
+  Observation seen = hourly("04:30");
+  for (const char* planned : {"01:00", "04:00"}) add_stored(seen, planned);
+  add_deletion(seen.runs[0], "2027-01-01T00:00:00Z", "Failed");
+  EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100");
+}
+
+TEST(BackupsPlan, ADeletionThatFailedBeforeAnyRunWaitsForTheFirst) {
+  Observation seen = hourly("00:40");
+  add_deletion(add_stored(seen, "2027-01-01T00:00:00Z"), "00:35", "Failed");
+  EXPECT_EQ(plan(seen).status.last_schedule_time, std::nullopt) << "that is still to come";
+  EXPECT_EQ(step_of(seen), "none");
+  add_stored(seen, "01:00");
+  seen.now = at("01:01");
+  EXPECT_EQ(step_of(seen), "drop-deletion db-202701010000");
 }
 
 TEST(BackupsPlan, ADeletionThatDoesNotEndIsTriedAgain) {
@@ -458,6 +516,9 @@ TEST(BackupsPlan, WithoutAnImageOrAgainstAQuotaNothingIsDeleted) {
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
             "False/ObjectRejected: Job db-202611230100-delete cannot be made: exceeded quota");
+  seen.refused->step = "create-snapshot";
+  EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
+  EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied), "none") << "no Job was refused";
   seen.has_image = false;
   EXPECT_EQ(step_of(seen), "none");
   EXPECT_TRUE(
@@ -551,7 +612,7 @@ TEST(BackupsObjects, ARunIsNamedByItsTimeAndReadBack) {
   EXPECT_EQ(planned_of("db", "db-202611231930"), at("19:30"));
   for (const char* other :
        {"db-20261123193", "db-2026112319300", "db2-202611231930", "db-2026112319x0",
-        "db-202613231930", "dbx202611231930", "db-202611231960"})
+        "db-2026112319-1", "db-202613231930", "dbx202611231930", "db-202611231960"})
     EXPECT_EQ(planned_of("db", other), std::nullopt) << other;
 }
 
@@ -685,6 +746,75 @@ TEST(BackupsPlan, TheOneThatWasVerifiedLongestAgoComesFirst) {
   EXPECT_EQ(step_of(seen).substr(0, 33), "ask-verification db-202611230300,") << "it never was";
   prove(seen.runs[2], "04:00", "04:10");
   EXPECT_EQ(step_of(seen).substr(0, 33), "ask-verification db-202611230200,");
+  prove(seen.runs[1], "03:00", "03:13");
+  EXPECT_EQ(step_of(seen).substr(0, 33), "ask-verification db-202611230100,")
+      << "not the newer one";
+}
+
+TEST(BackupsPlan, WhatIsReadOnBehalfOfOthersOrIsAboutToGoHoldsUpNoVerification) {
+  Observation seen = proving("02:10", 1);
+  add_stored(seen, "01:00").verifying = true;
+  add_stored(seen, "02:00");
+  EXPECT_EQ(step_of(seen), "none") << "one at a time";
+  seen.runs[0].terminating = true;
+  EXPECT_EQ(step_of(seen), "ask-verification db-202611230200, round db-202611230200");
+  seen.runs[0].terminating = false;
+  seen.runs[0].ours = false;
+  EXPECT_EQ(step_of(seen), "ask-verification db-202611230200, round db-202611230200");
+}
+
+TEST(BackupsPlan, WhatHasAClockThatWasAheadToThankForItsNameIsOfNoRound) {
+  Observation seen = proving("00:40", 1);
+  add_stored(seen, "2027-01-01T00:00:00Z");
+  EXPECT_EQ(step_of(seen), "none");
+  EXPECT_EQ(plan(seen).status.verify_round, "");
+  seen.now = at("2027-01-01T00:00:00Z");
+  EXPECT_EQ(step_of(seen), "ask-verification db-202701010000, round db-202701010000");
+}
+
+TEST(BackupsPlan, WhatHasEndedAndDoesNotSayWhatItStoredBeginsNoRound) {
+  Observation seen = proving("02:10", 1);
+  add_stored(seen, "01:00");
+  add_run(seen, "02:00", v1::kSnapshotComplete);
+  EXPECT_EQ(plan(seen).status.verify_round, "db-202611230100");
+  seen = after(seen, "02:11");
+  prove(seen.runs[0], "01:00", "02:11");
+  EXPECT_EQ(step_of(seen), "none");
+  EXPECT_EQ(plan(seen).status.stored_since_round, 0);
+}
+
+TEST(BackupsPlan, TheLastVerificationIsOneThatSaysWhenItWas) {
+  Observation seen = proving("03:10", 1);
+  prove(add_stored(seen, "01:00"), "01:00", "01:11");
+  seen = after(seen, "03:10");
+  const auto first = seen.schedule.status.last_verified;
+  ASSERT_TRUE(first);
+  prove(add_stored(seen, "02:00"), "02:00", "02:11");
+  RunSeen& newer = seen.runs.back();
+  newer.verification->time = "this morning";
+  EXPECT_EQ(plan(seen).status.last_verified, first);
+  newer.verification->time.reset();
+  EXPECT_EQ(plan(seen).status.last_verified, first);
+  newer.verification.reset();
+  EXPECT_EQ(plan(seen).status.last_verified, first);
+  prove(newer, "02:00", "02:11");
+  EXPECT_EQ(plan(seen).status.last_verified->snapshot, "db-202611230200");
+}
+
+TEST(BackupsPlan, AVerificationThatAClockAheadPutIntoTheFutureIsNone) {
+  Observation seen = proving("03:59", 2);
+  seen.schedule.status.last_verified.emplace().time = "2027-01-01T00:00:00Z";
+  seen.schedule.status.last_verified->snapshot = "db-202701010000";
+  EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
+            "False/BackupVerified: nothing was to be verified yet");
+  seen.now = at("04:01");
+  EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
+            "True/VerificationOverdue: nothing was verified since this schedule was made, "
+            "2026-11-23T00:30:00Z");
+  prove(add_stored(seen, "03:00"), "03:00", "03:30");
+  EXPECT_EQ(plan(seen).status.last_verified->snapshot, "db-202611230300");
+  EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
+            "False/BackupVerified: db-202611230300 was verified at 2026-11-23T03:30:00Z");
 }
 
 TEST(BackupsPlan, ARoundBeginsAfterSoManyStoredSnapshots) {
@@ -755,6 +885,34 @@ TEST(BackupsPlan, WhatWasSaidToGoGoesWhateverIsToBeKeptByNow) {
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
   add_deletion(seen.runs[0], "02:10", "Complete");
   EXPECT_EQ(step_of(seen), "delete-snapshot db-202611230100");
+}
+
+TEST(BackupsPlan, WhatWasSaidToGoGoesOnceItCan) {
+  Observation seen = hourly("02:10");
+  add_stored(seen, "01:00").expired = true;
+  add_stored(seen, "02:00");
+  RunSeen& going = seen.runs.front();
+  going.verifying = true;
+  EXPECT_EQ(step_of(seen), "none") << "it is being read";
+  EXPECT_EQ(plan(seen).again, 10s);
+  going.verifying = false;
+  EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
+  going.terminating = true;
+  EXPECT_EQ(step_of(seen), "none") << "somebody has deleted its object";
+  going.terminating = false;
+  for (const char* phase : {v1::kSnapshotStarted, v1::kSnapshotFailed}) {
+    going.phase = phase;
+    EXPECT_EQ(step_of(seen), "none") << phase;
+  }
+}
+
+TEST(BackupsPlan, WhatIsBeingDeletedIsNotVerifiedAnyMore) {
+  Observation seen = proving("02:10", 1);
+  add_stored(seen, "01:00");
+  prove(add_stored(seen, "02:00"), "02:00", "02:09");
+  EXPECT_EQ(step_of(seen), "ask-verification db-202611230100, round db-202611230200");
+  add_deletion(seen.runs[0], "02:09");
+  EXPECT_EQ(step_of(seen), "none");
 }
 
 TEST(BackupsPlan, ItIsToldWhileOneThatIsKeptIsKnownToBeBad) {

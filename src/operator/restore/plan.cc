@@ -75,11 +75,12 @@ class Pass {
   void end_without_cluster() {
     status().phase = v1::kRestorePhaseFailed;
     status().completed_at = to_rfc3339(seen_.now);
-    if (const auto* data = runtime::find_condition(status().conditions, v1::kRestoredData))
-      if (data->status == "True")
-        say(v1::kRestoredData, "Unknown", v1::kClusterNotFound, "nobody can tell any more");
-    say(v1::kCommitted, "Unknown", seen_.cluster ? v1::kClusterReplaced : v1::kClusterNotFound,
-        "the EtcdCluster says nothing of this restore any more");
+    const char* const why = seen_.cluster ? v1::kClusterReplaced : v1::kClusterNotFound;
+    for (const char* type : {v1::kStopped, v1::kRestoredData}) {
+      const auto* told = runtime::find_condition(status().conditions, type);
+      if (told && told->status != "False") say(type, "Unknown", why, "nobody can tell any more");
+    }
+    say(v1::kCommitted, "Unknown", why, "the EtcdCluster says nothing of this restore any more");
   }
   void end_before() {
     status().phase = v1::kRestoreRolledBack;

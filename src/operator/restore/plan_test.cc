@@ -365,19 +365,24 @@ TEST(RestorePlan, WhenItStartedIsWhenItWasFirstSeenToHave) {
   EXPECT_EQ(out.status.completed_at, to_rfc3339(kNow + 1h));
 }
 
-TEST(RestorePlan, WhatIsNotSaidToBeRestoredIsNotTakenBack) {
+TEST(RestorePlan, WhatWasSaidOfAClusterThatIsGoneIsTakenBack) {
+  const std::string gone = "Unknown/ClusterNotFound";
   struct Row {
-    const char *stage, *data;
+    const char* stage;
+    std::string stopped, data;
   };
-  for (const Row& row : {Row{v1::kStageStopping, ""}, Row{v1::kStageRestoring, "Unknown/Restoring"},
-                         Row{v1::kStageRollingBack, "False/RolledBack"}}) {
+  for (const Row& row :
+       {Row{v1::kStageStopping, "False/Stopping", ""}, Row{v1::kStageRestoring, gone, gone},
+        Row{v1::kStageReview, gone, gone},
+        Row{v1::kStageRollingBack, "False/AwaitingDecision", "False/RolledBack"}}) {
     SCOPED_TRACE(row.stage);
     Observation seen = after(at(row.stage));
     seen.cluster.reset();
     const Plan out = plan(seen);
     EXPECT_EQ(out.status.phase, v1::kRestorePhaseFailed);
+    EXPECT_EQ(says(out, v1::kStopped), row.stopped);
     EXPECT_EQ(says(out, v1::kRestoredData), row.data);
-    EXPECT_EQ(says(out, v1::kCommitted), "Unknown/ClusterNotFound");
+    EXPECT_EQ(says(out, v1::kCommitted), gone);
   }
 }
 
@@ -388,7 +393,6 @@ TEST(RestorePlan, AClusterThatKnowsNothingOfItAnyMoreEndsIt) {
     else seen.cluster->status.restore.reset();
     const Plan out = plan(seen);
     EXPECT_EQ(out.status.phase, v1::kRestorePhaseFailed);
-    EXPECT_EQ(says(out, v1::kRestoredData), "Unknown/ClusterNotFound") << "it led somewhere";
     EXPECT_EQ(says(out, v1::kCommitted),
               gone ? "Unknown/ClusterNotFound" : "Unknown/ClusterReplaced");
   }

@@ -196,6 +196,12 @@ TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
        },
        "Pending; none; False/ClusterNotHealthy",
        "waiting for the cluster's quorum: 1 of 3 members are ready"},
+      {[](auto& o) {  // Nobody knows since when: it is not given up for that.
+         o.now = kMade + 1h, lose_quorum(o, 3600s);
+         o.cluster->status.conditions.front().last_transition_time = "";
+       },
+       "Pending; none; False/ClusterNotHealthy",
+       "waiting for the cluster's quorum: 1 of 3 members are ready"},
       // On its way: founded, or woken.
       {[](auto& o) { o.now = kMade + 899s, o.cluster->status = {}; },
        "Pending; none; False/ClusterNotHealthy",
@@ -302,6 +308,13 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Started; none; False/JobRunning",
        "Job nightly-snapshot tries again after a failure (DestinationUnreachable): no route to "
        "s3.example.com"},
+      {[](auto& o) { add_pod(o, "p", "Running").status.container_statuses.clear(); },
+       "Started; none; False/JobRunning", "Job nightly-snapshot is running"},
+      // It ended well, by its exit code alone: what it stored nobody knows.
+      {[](auto& o) { add_end(o, "p", 0, "all is well"); }, "Started; none; False/JobRunning",
+       "Job nightly-snapshot is running"},
+      {[](auto& o) { add_end(o, "p", 0, failure(v1::kEtcdUnhealthy, "no leader")); },
+       "Started; none; False/JobRunning", "Job nightly-snapshot is running"},
       // Its end.
       {[](auto& o) {
          add_end(o, "p", 1, failure(v1::kEtcdUnhealthy, "older"), 2s);
@@ -310,6 +323,18 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        },
        "Failed; none; False/BucketNotFound",
        "there is no bucket backups; Job nightly-snapshot failed (PodFailurePolicy)"},
+      {[](auto& o) {  // In whatever order they are seen.
+         add_end(o, "q", 3, failure(v1::kBucketNotFound, "there is no bucket backups"), 30s);
+         add_end(o, "p", 1, failure(v1::kEtcdUnhealthy, "older"), 2s);
+         end_job(o, "Failed", "PodFailurePolicy");
+       },
+       "Failed; none; False/BucketNotFound",
+       "there is no bucket backups; Job nightly-snapshot failed (PodFailurePolicy)"},
+      {[](auto& o) {  // Somebody has cleared what was told before.
+         o.snapshot.status.conditions.clear();
+         end_job(o, "Failed", "DeadlineExceeded");
+       },
+       "Failed; none; False/JobFailed", "Job nightly-snapshot failed (DeadlineExceeded)"},
       {[](auto& o) {
          add_end(o, "p", 1, "panic");
          end_job(o, "Failed", "BackoffLimitExceeded");
@@ -430,6 +455,17 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Started; none; False/ClusterNotHealthy", "waiting for a change of root's password"},
       {[](auto& o) { o.job.reset(), o.password_changing = true, o.now = kMade + 15min; },
        "Started; create-job, attempt 1; False/JobCreated", "Job nightly-snapshot is being made"},
+      // The second may find all stored: a change is waited for longer, and not forever.
+      {[](auto& o) {
+         o.job.reset(), o.snapshot.status.attempts = 2;
+         o.password_changing = true, o.now = kMade + 119min;
+       },
+       "Started; none; False/ClusterNotHealthy", "waiting for a change of root's password"},
+      {[](auto& o) {
+         o.job.reset(), o.snapshot.status.attempts = 2;
+         o.password_changing = true, o.now = kMade + 2h;
+       },
+       "Started; create-job, attempt 2; False/JobCreated", "Job nightly-snapshot is being made"},
       {[](auto& o) { o.job.reset(), o.snapshot.status.job_uid = "j-1"; },
        "Started; create-job, attempt 2; False/JobCreated",
        "Job nightly-snapshot is being made again: it is gone, and with it what it had to tell"},

@@ -163,6 +163,31 @@ TEST(SnapshotVerification, WhereHashesCannotBeComparedTheDigestIsNamed) {
             "the cluster");
 }
 
+TEST(SnapshotVerification, AHashThatTheReportDoesNotHaveIsNotNamed) {
+  Observation seen = begun();
+  VerifyReport report = good();
+  report.hash_kv.reset();
+  add_end(seen, 0, to_text(report));
+  EXPECT_EQ(told(seen), "none; True/Verified: 3 keys at revision 42: as in the cluster");
+  EXPECT_EQ(plan(seen).status.verification->hash_kv, std::nullopt);
+}
+
+TEST(SnapshotVerification, WhatKeepsThePodOfItsJobFromRunningIsTold) {
+  Observation seen = begun();
+  kube::Pod& pod = seen.verify_pods.emplace_back();
+  pod.metadata.name = "nightly-verify-1";
+  pod.metadata.creation_timestamp = to_rfc3339(kNow);
+  pod.spec.node_name = "node-1";
+  pod.status.phase = "Pending";
+  auto& agent = pod.status.container_statuses.emplace_back();
+  agent.name = v1::kVerifyContainer;
+  agent.state.waiting = {"ImagePullBackOff", "Back-off pulling image: 2 s"};
+  EXPECT_EQ(told(seen),
+            "none; Unknown/Verifying: Pod nightly-verify-1 waits: the image of etcd, spec.version, "
+            "cannot be pulled");
+  EXPECT_EQ(plan(seen).again, 10s);
+}
+
 TEST(SnapshotVerification, WhatIsForGoodIsNotTriedAgainAndTheRestThreeTimes) {
   Observation seen = begun();
   add_end(seen, 3, bad("SnapshotDiffers", true));
@@ -233,6 +258,24 @@ TEST(SnapshotVerification, AJobThatIsGoneOrDoesNotEndIsMadeAgainAtMostTwice) {
   seen.snapshot.status.verification->attempts = kVerifyJobsMax;
   EXPECT_EQ(told(seen).substr(0, 24), "delete-verification j-1;");
   EXPECT_TRUE(after(seen).snapshot.settled());
+  seen.verify_job->terminating = true;
+  EXPECT_EQ(told(seen).substr(0, 31), "none; False/VerificationFailed:") << "it is on its way";
+}
+
+TEST(SnapshotVerification, AJobOfBeforeThatNobodyLetsGoIsWaitedForNoLongerThanThreeHours) {
+  Observation seen = begun();
+  seen.snapshot.status.verification->attempts = 2;
+  seen.verify_job->terminating = true;
+  seen.now = {kNow.since_epoch + kVerifyMax - 1s};
+  EXPECT_EQ(told(seen).substr(0, 23), "none; Unknown/Verifying");
+  EXPECT_EQ(plan(seen).again, 10s);
+  seen.now = {kNow.since_epoch + kVerifyMax};
+  EXPECT_EQ(told(seen),
+            "none; False/VerificationFailed: JobFailed: Job nightly-verify of before stays");
+  EXPECT_TRUE(after(seen).snapshot.settled());
+  seen.snapshot.status.conditions.clear();  // Nobody knows any more since when it lasts.
+  EXPECT_EQ(told(seen), "none");
+  EXPECT_EQ(plan(seen).again, 10s);
 }
 
 TEST(SnapshotVerification, WhatKeepsAJobFromBeingMadeIsTold) {
