@@ -1,20 +1,22 @@
 #!/bin/bash
-# sim.sh [--seed N | --seeds A..B | --for 30m] [--plans [--twice]] [--scenario NAME] [SIM_FLAG...]: simulated worlds, on
+# sim.sh [--seed N | --seeds A..B | --for 30m] [--plans [--one-in N]] [--scenario NAME] [SIM_FLAG...]: simulated worlds, on
 # all cores. --seed: one world; --seeds: these, both ends included; --for: worlds from a random first seed on, for so
-# long; --plans: every crash plan; --scenario: the tests of sim/scenarios that have NAME in theirs, "all" for all; other
-# flags go to the program (--faults LIST, --trouble SECONDS, --trace, --hash). Ends with the line "N passed, N failed".
+# long; --plans: every crash plan, or one in N; --scenario: the tests of sim/scenarios that have NAME in theirs, "all" for
+# all; other flags go to the program (--faults LIST, --trouble SECONDS, --trace, --hash). Ends with the line "N passed,
+# N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
 . tools/env.sh
 program=out/sim/simulate
-flags=(--commit "$(git describe --always --dirty 2>/dev/null || echo unknown)") seeds='' for='' plans='' scenario=''
+flags=(--commit "$(git describe --always --dirty 2>/dev/null || echo unknown)") seeds='' for='' plans='' one_in=1 scenario=''
 while [ $# != 0 ]; do
   case $1 in
   --seed | --seeds) seeds=$2 && shift ;;
   --for) for=$2 && shift ;;
   --scenario) scenario=$2 && shift ;;
   --plans) plans=1 ;;
+  --one-in) one_in=$2 && shift ;;
   *) flags+=("$1") ;;
   esac
   shift
@@ -23,6 +25,7 @@ out=$(mktemp -d)
 running=()
 finish() {
   for pid in "${running[@]}"; do kill "$pid" 2>/dev/null || true; done
+  [ ${#running[@]} = 0 ] || tail -n 20 "$out"/* || true # It is ended from outside: what was it doing?
   rm -rf "$out"
 }
 trap finish EXIT
@@ -38,7 +41,7 @@ in_seconds() {
 # worker I: every $jobs-th seed, or plan, from the I-th on.
 worker() {
   if [ -n "$plans" ]; then
-    "$program" --plans --from "$1" --every "$jobs" "${flags[@]}"
+    "$program" --plans --from "$(($1 * one_in))" --every "$((jobs * one_in))" "${flags[@]}"
   elif [ -n "$for" ]; then
     local at=$((first + $1))
     while [ "$SECONDS" -lt "$end" ]; do
@@ -52,13 +55,21 @@ worker() {
 
 if [ -n "$scenario" ]; then
   [ "$scenario" != all ] || scenario=
+  for ((i = 0; i < jobs; ++i)); do
+    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$i out/sim/scenarios --gtest_filter="*$scenario*" >"$out/$i" 2>&1 &
+    running+=($!)
+  done
   ended=0
-  out/sim/scenarios --gtest_filter="*$scenario*" 2>&1 | tee "$out/log" || ended=$?
-  ran() { sed -n "s/^\[  $1  \] \([0-9]*\) tests\?[.,].*/\1/p" "$out/log"; }
+  for pid in "${running[@]}"; do wait "$pid" || ended=$?; done
+  running=()
+  cat "$out"/*
+  # ran PASSED: how many, of all shards.
+  ran() { cat "$out"/* | sed -n "s/^\[  $1  \] \([0-9]*\) tests\?[.,].*/\1/p" | awk '{n += $1} END {print n + 0}'; }
   passed=$(ran PASSED) failed=$(ran FAILED)
-  [ "$ended" = 0 ] && [ "${passed:-0}" != 0 ] || failed=${failed:-1} # It crashed, or has no such test.
-  echo "${passed:-0} passed, ${failed:-0} failed"
-  [ "${failed:-0}" = 0 ]
+  [ "$ended" = 0 ] || [ "$failed" != 0 ] || failed=1 # It crashed.
+  [ $((passed + failed)) != 0 ] || failed=1          # There is no such test.
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
   exit
 fi
 [ -n "$plans$for$seeds" ] || seeds=1..1000

@@ -1,8 +1,8 @@
 #!/bin/bash
 # test.sh [--fast]: every test of the tree, in stages from quick to real; a stage that fails does not stop the later
 # ones. Each stage's output goes to out/test/STAGE.log, too. Ends with the line "N passed, N failed" over all stages
-# and fails if one failed. --fast: the units and 300 simulated worlds. What needs a cluster fails when there is none;
-# nothing is skipped.
+# and fails if one failed. --fast: the units, the named scenarios, and some of the simulated worlds. What needs a cluster
+# fails when there is none; nothing is skipped.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 # shellcheck source=env.sh
@@ -68,7 +68,7 @@ real_nodes() {
 
 if [ "${1:-}" = --fast ]; then
   stage units units dev
-  stage simulation test/simulation/run.sh 300
+  stage simulation test/simulation/run.sh --fast
 else
   (build_cluster 2>&1 | tee "$out/cluster-build.log" | sed -un '/^\(build\|images\)\.sh/p') &
   cluster_build=$!

@@ -373,8 +373,11 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   const auto dir = nodes_->data_of(text_at(volume, {"metadata", "uid"}));
   const auto owner = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
   if (!owner || deleted_by_user_.contains(member)) return true;
-  // It was let go of before the restore began, and garbage collection takes its time.
-  if (!kept && to_hex(owner->first) == restore->cluster_id) return false;
+  // It was let go of before the restore began, perhaps with an EtcdCluster that had the name then,
+  // and garbage collection takes its time.
+  const std::string etcd = to_hex(owner->first), home = owner_of(etcd);
+  const bool anothers = !home.empty() && home != object->metadata.uid;
+  if (!kept && (etcd == restore->cluster_id || anothers)) return false;
   const bool may =
       kept ? restore->stage == v1::kStageCommitting || restore->stage == v1::kStageCommitted
            : restore->stage == v1::kStageRollingBack;
@@ -464,7 +467,7 @@ void Checker::check_stage(const v1::EtcdCluster& is) {
 }
 
 /// I4: the id and the token, once known, change by a restore in place alone: with the stage
-/// Restoring to another one, and back with RolledBack.
+/// Restoring to another one, while that lasts once more, and back with RolledBack.
 void Checker::check_identity(const v1::EtcdCluster& is) {
   const std::string& uid = is.metadata.uid;
   const std::string& id = is.status.cluster_id;
@@ -476,7 +479,10 @@ void Checker::check_identity(const v1::EtcdCluster& is) {
                       known.token == restore->cluster_token && token != known.token;
   const bool returns = restore && restore->stage == v1::kStageRolledBack &&
                        id == restore->cluster_id && token == restore->cluster_token;
-  if (!is.metadata.terminating() && !leaves && !returns) {
+  // Who was restored is lost before anybody was let in, and another one is to be made.
+  const bool once_more = restore && restore->stage == v1::kStageRestoring && id.empty() &&
+                         known.cluster_id != restore->cluster_id && token == known.token;
+  if (!is.metadata.terminating() && !leaves && !returns && !once_more) {
     if (!known.cluster_id.empty() && id != known.cluster_id)
       violated("I4", "status.clusterID changes from " + known.cluster_id + " to \"" + id + "\"");
     // Before it has an id, a token may still be written by whoever brings the cluster here.
@@ -541,13 +547,22 @@ void Checker::look() {
   note_who_serves();
 }
 
+/// Of a restore in place that goes on: who was restored before is lost, and nobody was let in.
+bool Checker::is_restored_once_more(const EtcdNet::Birth& birth) const {
+  for (const auto& [uid, known] : latched_) {
+    const auto* const restore = known.token == birth.token ? restore_of(uid) : nullptr;
+    if (restore && !restore->over()) return birth.from != nullptr;
+  }
+  return false;
+}
+
 /// I4: one data dir a cluster is ever started as new, and one for each restore in place that went
-/// so far, as its status has it then.
+/// so far, as its status has it then; another one for as long as it is not over.
 void Checker::check_births() {
   const auto& births = net_.births();
   for (; births_ < births.size(); ++births_) {
     const EtcdNet::Birth& birth = births[births_];
-    if (++births_of_[birth.token] > 1)
+    if (++births_of_[birth.token] > 1 && !is_restored_once_more(birth))
       violated("I4", birth.name + " is born into " + birth.token + ", which has been born before");
     const auto last = tokens_.find(birth.token);
     if (last != tokens_.end() && birth.when > last->second)

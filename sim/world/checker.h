@@ -95,6 +95,7 @@ class Checker {
   };
   void judge(const Change&, const std::vector<EtcdNet::Member>& now);
   void check_births();
+  bool is_restored_once_more(const EtcdNet::Birth&) const;
   void check_passwords();
   void check_secrecy(const std::string& who, std::string_view what);
   void check_versions();

@@ -78,6 +78,13 @@ std::vector<Clients::Member> Clients::known_to(int client, const v1::EtcdCluster
   return out;
 }
 
+/// Empty: it was never born.
+std::string Clients::token_of(etcd::ClusterId etcd) const {
+  const auto& births = net_.births();
+  const auto found = std::ranges::find(births, etcd, &EtcdNet::Birth::cluster);
+  return found == births.end() ? "" : found->token;
+}
+
 void Clients::let_in_by_hand(const api::ObjectKey& cluster) { let_in_[cluster] = world_.now(); }
 
 void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const char* how) {
@@ -96,7 +103,11 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
   // One that was never born before it was taken back may be born after that.
   const bool born_since = restore.stage == v1::kStageRolledBack && restore.cluster_id.empty();
   const std::string& now = cluster->status.cluster_id;
-  const bool of_before = born_since ? now.empty() || id == now : id == restore.cluster_id;
+  // Nor may the operator have heard yet of what was born before it began.
+  const bool unheard = restore.stage == v1::kStageStopping && restore.cluster_id.empty();
+  const bool of_before = born_since ? now.empty() || id == now
+                         : unheard  ? token_of(etcd) == restore.cluster_token
+                                    : id == restore.cluster_id;
   const bool may = before         ? of_before
                    : rolling_back ? of_before && cluster->status.cluster_id == id
                                   : restore.stage == v1::kStageCommitted && !of_before;

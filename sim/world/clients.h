@@ -62,6 +62,7 @@ class Clients {
   };
   std::vector<Member> known_to(int client, const api::v1alpha2::EtcdCluster&);
   void check_who(const api::ObjectKey& cluster, etcd::ClusterId, const char* how);
+  std::string token_of(etcd::ClusterId) const;
   void check_revision(const api::ObjectKey& cluster, Told&, std::int64_t before, std::int64_t now,
                       bool write);
   void begin(etcd::ClusterId, const std::string& key);

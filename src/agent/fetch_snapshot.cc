@@ -186,8 +186,7 @@ Verdict SnapshotFetch::is_whole(Intake& intake) {
   checksum_ = std::move(*whole);
   const std::string& stored = manifest_ ? manifest_->report.checksum : rules_.checksum;
   if (!stored.empty() && stored != checksum_)
-    return broken("its " + checksum_ + " is not the " + stored + " of " +
-                  (manifest_ ? "when it was stored" : "the one that is wanted"));
+    return broken("its " + checksum_ + " is not the " + stored + " that it has to have");
   return std::nullopt;
 }
 

@@ -217,7 +217,7 @@ TEST_F(RestoreTest, RefusesAnotherOneThanIsWanted) {
   EXPECT_EQ(run().reason, "");
   site_.files.clear();
   task_.checksum = checksum("another");
-  refuses(RestoreReason::SnapshotBroken, checksum("another") + " of the one that is wanted");
+  refuses(RestoreReason::SnapshotBroken, checksum("another") + " that it has to have");
   source_.manifest = to_text(manifest_of(source_.bytes));
   refuses(RestoreReason::SnapshotForeign, "wanted is the one of " + checksum("another"));
   EXPECT_EQ(site_.calls.back(), "sweep");

@@ -91,9 +91,12 @@ class VerifyTest : public ::testing::Test {
   VerifyReport run(std::optional<Duration> cancelled_after = std::nullopt) {
     VerifyReport report;
     auto fiber = scheduler_.spawn([&] {
-      report = verify(
-          task_,
-          {.executor = scheduler_, .log = log_, .source = source_, .site = site_, .etcd = etcd_});
+      report = verify(task_, {.executor = scheduler_,
+                              .log = log_,
+                              .source = source_,
+                              .site = site_,
+                              .etcd = etcd_,
+                              .keys = keys_ ? &*keys_ : nullptr});
     });
     if (cancelled_after)
       (void)scheduler_.spawn([&, after = *cancelled_after] {
@@ -121,6 +124,7 @@ class VerifyTest : public ::testing::Test {
   FakeSource source_{scheduler_};
   FakeSite site_;
   FakeEtcd etcd_{scheduler_};
+  std::optional<SealingKeys> keys_;
   VerifyTask task_;
 };
 
@@ -186,6 +190,26 @@ TEST_F(VerifyTest, StatusIsAsGoodAsAManifest) {
   refuses(RestoreReason::SnapshotDiffers, kDigest);
   task_.expected.checksum = checksum("another");
   refuses(RestoreReason::SnapshotBroken, checksum("another"));
+}
+
+TEST_F(VerifyTest, OneThatIsEncryptedNeedsItsKey) {
+  const SealingKey key = *to_sealing_key(Secret(std::string(32, 'k')));
+  const SealingKey other = *to_sealing_key(Secret(std::string(32, 'x')));
+  std::string sealed;
+  Sealer sealer({key, std::string(32, 's')}, [&](std::string_view bytes) {
+    sealed += bytes;
+    return Done{};
+  });
+  ASSERT_TRUE(sealer.add(source_.bytes));
+  ASSERT_TRUE(sealer.end());
+  source_.bytes = sealed;
+  set_manifest([](AgentReport&) {});
+  keys_ = {{key.id, key.key}};
+  EXPECT_EQ(run().reason, "");
+  keys_ = {{other.id, other.key}};
+  refuses(RestoreReason::EncryptionKeyMissing, key.id);
+  keys_.reset();
+  refuses(RestoreReason::EncryptionKeyMissing, "it is encrypted");
 }
 
 TEST_F(VerifyTest, StatusAndManifestMustAgree) {

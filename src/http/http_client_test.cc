@@ -131,6 +131,22 @@ TEST_P(HttpClientTest, ARequestIsWrittenAsItIs) {
             "Content-Length: 4\r\n\r\nbody");
 }
 
+TEST_P(HttpClientTest, ALargeBodyComesAfterTheOther) {
+  const std::string large(100'000, 'x');
+  std::string seen;
+  with_client(
+      [&](Peer& peer, int) {
+        seen = peer.request();
+        (void)peer.say(ok("made"));
+      },
+      {"host"},
+      [&](HttpClient& client) {
+        EXPECT_TRUE(
+            client.send({.method = "PUT", .target = "/x", .body = "first ", .large_body = large}));
+      });
+  EXPECT_EQ(seen, "PUT /x HTTP/1.1\r\nHost: host\r\nContent-Length: 100006\r\n\r\nfirst " + large);
+}
+
 TEST_P(HttpClientTest, AnAnswersBodyEndsInEachOfTheThreeWays) {
   EXPECT_EQ(answered("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")->body, "hello");
   EXPECT_EQ(answered("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -56,11 +56,8 @@ Operator::Operator(Collaborators with, Options options)
                            [this](const auto& key) { return schedules_.reconcile(key); }),
       restore_controller_(with.executor, with.random, with.log, controller("etcdrestore"),
                           [this](const auto& key) { return restores_.reconcile(key); }) {
-  if (with.metrics) {
-    cluster_metrics_.show_in(*with.metrics);
-    schedule_metrics_.show_in(*with.metrics);
-    snapshot::show_in(*with.metrics, stores_.snapshots);
-  }
+  if (with.metrics) cluster_metrics_.show_in(*with.metrics);
+  if (with.metrics) schedule_metrics_.show_in(*with.metrics);
   cluster::connect(stores_, cluster_controller_.queue());
   member::connect(stores_, member_controller_.queue());
   defrag::connect(stores_, defrag_controller_.queue());
@@ -199,6 +196,7 @@ void Operator::control() {
   with_.log.info("caches are full",
                  {{"clusters", stores_.clusters.size()}, {"members", stores_.members.size()}});
   events_.start();
+  if (with_.metrics) snapshot::show_in(*with_.metrics, stores_.snapshots);  // Of who leads only.
   cluster_controller_.start();
   member_controller_.start();
   const std::vector<std::shared_ptr<Fiber>> later = {

@@ -61,8 +61,7 @@ struct Part {
 struct Payload {
   template <class Text>
     requires std::convertible_to<const Text&, std::string_view>
-  Payload(const Text& text)  // NOLINT(google-explicit-constructor): it is the text.
-      : bytes(text) {
+  Payload(const Text& text) : bytes(text) {
     Digest sum(Digest::Kind::Md5);
     sum.add(bytes);
     md5 = sum.bytes();

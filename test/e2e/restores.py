@@ -15,15 +15,17 @@ from world import GROUP, Cluster, Failed, condition, get, kubectl, until
 BOUND = 180
 BUMP = 1_000_000_000  # What spec.bootstrap.restore.bumpRevision is where nobody says it.
 MEGABYTES = 4
+KEY = os.urandom(32).hex()
 
 
 class Restored(secure.OwnSecrets):
     """Its first member starts from what is stored at `source`."""
 
-    def __init__(self, version, namespace, source, replicas=3):
+    def __init__(self, version, namespace, source, replicas=3, checksum=None):
         super().__init__(version)
         self.namespace = namespace
-        self.spec.update({"replicas": replicas, "bootstrap": {"restore": {"source": source}}})
+        wanted = {"checksum": checksum} if checksum else {}
+        self.spec.update({"replicas": replicas, "bootstrap": {"restore": {"source": source, **wanted}}})
 
     def begin(self):
         if not get("namespaces", "", self.namespace):
@@ -41,7 +43,18 @@ class Restored(secure.OwnSecrets):
         kubectl("create", "secret", "generic", "root", "-n", self.namespace, "--type=kubernetes.io/basic-auth",
                 "--from-literal=username=root", f"--from-literal=password={secure.PASSWORD}")
         snapshots.store_secret(self.namespace)
+        keys_secret(self.namespace)
         self.prepare()
+
+
+def keys_secret(namespace):
+    """With a key of before, too."""
+    kubectl("create", "secret", "generic", "keys", "-n", namespace, f"--from-literal=key={KEY}",
+            f"--from-literal=before={'00' * 32}")
+
+
+def sealed(location):
+    return {**location, "encryption": {"keySecretRef": {"name": "keys"}}}
 
 
 def read(cluster, endpoint=None):
@@ -137,7 +150,7 @@ def refused(store, path):
 
 
 def restores(versions):
-    """First version -> the same, and the next; and that one -> the one after it."""
+    """First version -> the same, and the next; and that one, encrypted and named by its checksum -> the one after it."""
     first, second, third = versions
     store = stores.Gateway(os.environ["API_IP"]).start()
     try:
@@ -159,9 +172,13 @@ def restores(versions):
         anew = Restored(second, old.namespace, {"pvc": {"claimName": snapshots.CLAIM, "subPath": "daily/to-volume.db"}})
         anew.begin()
         keys = check_keys(anew, before, done["to-volume"]["status"]["artifact"])
-        snapshots.make(anew, "again", s3(store, "second"))
+        keys_secret(anew.namespace)
+        snapshots.make(anew, "again", sealed(s3(store, "second")))
         artifact = snapshots.complete(anew, "again")["status"]["artifact"]
-        last = Restored(third, "restores-next", s3(store, "second/again.db"), replicas=1)
+        with open(f"{bucket}/second/again.db", "rb") as f:
+            if not f.read().startswith(b"ETCDOP-SEALED-1\n") or "encryptionKeyID" not in artifact:
+                raise Failed(f"it was to be encrypted: {artifact}")
+        last = Restored(third, "restores-next", sealed(s3(store, "second/again.db")), replicas=1, checksum=artifact["checksum"])
         last.begin()
         check_keys(last, keys, artifact)
         for told in story(last):

@@ -30,7 +30,11 @@ FILES = tuple(f"src/operator/{name}.cc" for name in (
     "shared/refusals", "shared/status_patch", "cluster/reconciler", "cluster/ask", "cluster/act", "cluster/children",
     "cluster/alarms", "cluster/away", "cluster/security", "cluster/issuing", "cluster/proofs", "shared/tls",
     "shared/certificates", "shared/passwords", "shared/secrets", "shared/sessions", "member/reconciler", "defrag/plan",
-    "defrag/health", "defrag/rule", "defrag/reconciler"))
+    "defrag/health", "defrag/rule", "defrag/reconciler", "cluster/in_place", "cluster/intents", "cluster/restoring",
+    "member/restoring", "restore/plan", "restore/conditions", "restore/objects", "restore/reconciler", "snapshot/plan",
+    "snapshot/verify_plan", "snapshot/conditions", "snapshot/objects", "snapshot/verify_job", "snapshot/reconciler",
+    "backups/plan", "backups/conditions", "backups/timetable", "backups/objects", "backups/reconciler",
+    "shared/agent_job", "shared/agent_jobs", "shared/agent_pod", "shared/verify_pod", "shared/snapshot_env"))
 # The alternatives of `Step`, from plan.h; NoStep is what each becomes.
 STEPS = re.compile(r"using Step =\s*std::variant<NoStep, ([^>]*)>")
 
@@ -58,6 +62,9 @@ KILLERS = (
            "src/operator/(cluster|shared)/"),
     Killer("member", "src/operator/member/member_test", (FAST,), "src/operator/(member|shared)/"),
     Killer("defrag", "src/operator/defrag/defrag_test", (FAST,), "src/operator/defrag/"),
+    Killer("snapshot", "src/operator/snapshot/snapshot_test", (FAST,), "src/operator/(snapshot|shared)/"),
+    Killer("backups", "src/operator/backups/backups_test", (FAST,), "src/operator/(backups|shared)/"),
+    Killer("restore", "src/operator/restore/restore_test", (FAST,), "src/operator/(restore|shared)/"),
     Killer("small worlds", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=*.EverySmall*"),
            "src/operator/cluster/(plan|census|spec)"),
     Killer("simulation", "simulate", ("--seeds", "21..60"), "src/(operator|runtime)/", until="seed "),

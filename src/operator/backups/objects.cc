@@ -16,16 +16,6 @@ namespace v1 = api::v1alpha2;
 
 constexpr int kRetries = 1, kSecondsMax = 600;
 
-template <class T>
-json::array owned_by_controller(const T& owner) {
-  return {json::object{{"apiVersion", api::api_version(T::resource)},
-                       {"kind", T::resource.kind},
-                       {"name", owner.metadata.name},
-                       {"uid", owner.metadata.uid},
-                       {"controller", true},
-                       {"blockOwnerDeletion", true}}};
-}
-
 /// As the agent joins them: "a/b/" and "x.db" are "a/b/x.db".
 std::string joined(std::string_view folder, const std::string& file) {
   while (folder.starts_with('/')) folder.remove_prefix(1);

@@ -10,6 +10,7 @@
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/restoring.h"
+#include "operator/cluster/security.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -27,7 +28,7 @@ constexpr auto kVolumeAgain = 1s;
 constexpr std::int64_t kBumpDefault = 1'000'000'000, kBumpMax = 1'000'000'000'000'000'000;
 
 /// The highest revision that clients may have seen, as far as anybody tells. A cluster that was
-/// born from a snapshot began that much above it, which nobody has written down.
+/// born from a snapshot began that much above it, which an older operator has not written down.
 std::int64_t floor_of(const Observation& seen, const EtcdClusterStatus& status) {
   std::int64_t out = status.revision_floor;
   const auto& bootstrap = seen.cluster.spec.bootstrap;
@@ -38,14 +39,21 @@ std::int64_t floor_of(const Observation& seen, const EtcdClusterStatus& status) 
   return out;
 }
 
-/// Above all that clients have seen, whatever revision the snapshot has: who has access to the
-/// store may put another one in its place after it was checked. Where no quorum tells what was
-/// written since the floor, it is as much as can be by default.
+/// Above all that clients have seen, whatever revision the snapshot has: who records it has no more
+/// than its checksum. Where no quorum tells what was written since the floor, it is as much as can
+/// be by default.
 v1::RestoreSpec raised(const RestoreSeen& asked, std::int64_t floor, bool told) {
   v1::RestoreSpec out = asked.from;
   const std::int64_t least = out.bump_revision.value_or(kBumpDefault);
   out.bump_revision = std::min(kBumpMax, (told ? least : std::max(least, kBumpDefault)) + floor);
   return out;
+}
+
+/// False: it has one, or nobody tells it.
+bool note_id(const Observation& seen, EtcdClusterStatus& status) {
+  if (!status.cluster_id.empty() || !seen.cluster_id || seen.split) return false;
+  status.cluster_id = to_hex(*seen.cluster_id);
+  return true;
 }
 
 /// One after the other, in an order of its own.
@@ -193,8 +201,7 @@ class Pass {
   Step await(const Seat& found) {
     record().founder = found.name;
     if (is_lost(&found)) return drop(found);
-    if (out_.status.cluster_id.empty() && seen_.cluster_id && !seen_.split)
-      out_.status.cluster_id = to_hex(*seen_.cluster_id);
+    (void)note_id(seen_, out_.status);
     settle_intents(seen_, out_.status);
     if (!seen_.linearizable || !healthy(found) || !found.pod || found.pod->founds)
       return wait(found.name + " to serve what was restored");
@@ -230,10 +237,8 @@ class Pass {
     const AuthSeen& auth = seen_.auth;
     out_.status.auth_enabled |= auth.enabled.value_or(false) && auth.recorded;
     if (out_.status.auth_enabled) return std::nullopt;
-    if (!auth.enabled) return wait("etcd to say whether authentication is on");
-    if (!auth.refused.empty()) return wait("the password of root: " + auth.refused);
-    if (*auth.enabled && !auth.entered) return wait("root to log in");
-    return auth.step == PasswordStep::Record ? Step(RecordPassword{}) : Step(EnableAuth{});
+    NextToAuth next = next_to_auth(auth);
+    return next.waits_for.empty() ? std::move(next.step) : wait(std::move(next.waits_for));
   }
 
   /// From here on there is no way back. Volumes go before clients come: a Pod of before that a late
@@ -271,6 +276,11 @@ class Pass {
 
 }  // namespace
 
+void note_birth(const Observation& seen, EtcdClusterStatus& status) {
+  if (note_id(seen, status) && seen.cluster.founded_from())
+    status.revision_floor = floor_of(seen, status);
+}
+
 void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
   const auto& asked = seen.restore;
   const bool under_way = status.restore && !status.restore->over();
@@ -279,6 +289,7 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
   if (asked->decision != RestoreDecision::Restore && asked->decision != RestoreDecision::Commit)
     return;
   if (status.restore && status.restore->uid == asked->uid) return;  // It has been.
+  note_birth(seen, status);  // It may have been born a moment ago.
   status.revision_floor = floor_of(seen, status);
   RestoreRecord record{.name = asked->name,
                        .uid = asked->uid,

@@ -5,6 +5,10 @@
 
 namespace etcdop::cluster {
 
+/// The id of a cluster that is seen to be born, and, of one that was born from a snapshot, how far
+/// its revisions have come: when it goes back, nobody may be there to tell.
+void note_birth(const Observation&, api::v1alpha2::EtcdClusterStatus&);
+
 /// Records one in the status, if an EtcdRestore asks for it and none is under way.
 void begin_restore(const Observation&, api::v1alpha2::EtcdClusterStatus&);
 

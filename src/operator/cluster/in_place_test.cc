@@ -241,6 +241,27 @@ TEST(InPlace, WhatItsUserAsksForAtLeastIsAddedToAllThatClientsHaveSeen) {
   EXPECT_EQ(world.cluster.status.restore->from.bump_revision, 1'000'000 + kOldRevision);
 }
 
+/// The seeds 425774426 and 425777607: it was born from the snapshot of a cluster whose revisions
+/// had been raised before, and nobody told of them any more.
+TEST(InPlace, HowFarAClusterHadComeAtItsBirthIsRemembered) {
+  World world(1);
+  world.cluster.spec.bootstrap.emplace().restore.emplace().bump_revision = 0;
+  world.cluster.status.cluster_id.clear();
+  world.restore.reset();
+  world.cluster.status = plan(world.observe()).status;
+  EXPECT_EQ(world.cluster.status.cluster_id, to_hex(kOld));
+  EXPECT_EQ(world.cluster.status.revision_floor, kOldRevision);
+}
+
+/// The seed 425771008, among others.
+TEST(InPlace, AClusterThatWasBornAMomentAgoIsRecordedWithItsId) {
+  World world(1);
+  world.cluster.status.cluster_id.clear();
+  const Plan first = world.pass();
+  ASSERT_TRUE(first.status.restore);
+  EXPECT_EQ(first.status.restore->cluster_id, to_hex(kOld));
+}
+
 TEST(InPlace, WhereNobodyTellsWhatClientsHaveSeenItIsAssumedToBeMuch) {
   World world(3);
   world.restore->from.bump_revision = 1'000'000;

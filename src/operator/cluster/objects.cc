@@ -31,14 +31,8 @@ json::object labels(const v1::EtcdCluster& cluster) {
 }
 
 json::object metadata(const v1::EtcdCluster& cluster, const std::string& name) {
-  json::object owner{{"apiVersion", api::api_version(v1::EtcdCluster::resource)},
-                     {"kind", v1::EtcdCluster::resource.kind},
-                     {"name", cluster.metadata.name},
-                     {"uid", cluster.metadata.uid},
-                     {"controller", true},
-                     {"blockOwnerDeletion", true}};
   json::object out{{"name", name}, {"namespace", cluster.metadata.ns}, {"labels", labels(cluster)}};
-  out["ownerReferences"] = json::array({std::move(owner)});
+  out["ownerReferences"] = owned_by_controller(cluster);
   return out;
 }
 

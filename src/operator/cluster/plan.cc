@@ -389,10 +389,8 @@ Step Rules::secure() {
     return auth.step == PasswordStep::Change ? Step(ChangePassword{}) : Step(NoStep{});
   }
   if (!is_complete(seen, census)) return NoStep{};
-  if (!auth.enabled) return wait("etcd to say whether authentication is on");
-  if (!auth.refused.empty()) return wait("the password of root: " + auth.refused);
-  if (*auth.enabled && !auth.entered) return wait("root to log in");
-  return auth.step == PasswordStep::Record ? Step(RecordPassword{}) : Step(EnableAuth{});
+  NextToAuth next = next_to_auth(auth);
+  return next.waits_for.empty() ? std::move(next.step) : wait(std::move(next.waits_for));
 }
 
 /// Whether all that is left sleeps, as it should.
@@ -518,8 +516,7 @@ Plan decide(const Observation& seen) {
     report_paused(seen, "", status);
     return not_now(std::move(status));
   }
-  if (status.cluster_id.empty() && seen.cluster_id && !seen.split)
-    status.cluster_id = to_hex(*seen.cluster_id);
+  note_birth(seen, status);
   status.auth_enabled |= seen.auth.enabled.value_or(false) && seen.auth.recorded;
   renew_intents(seen, status);
   settle_intents(seen, status);

@@ -154,6 +154,14 @@ void report_tls(const Observation& seen, v1::EtcdClusterStatus& status) {
   runtime::set_condition(status.conditions, *said, seen.cluster.metadata.generation, seen.now);
 }
 
+NextToAuth next_to_auth(const AuthSeen& auth) {
+  if (!auth.enabled) return {NoStep{}, "etcd to say whether authentication is on"};
+  if (!auth.refused.empty()) return {NoStep{}, "the password of root: " + auth.refused};
+  if (*auth.enabled && !auth.entered) return {NoStep{}, "root to log in"};
+  if (auth.step == PasswordStep::Record) return {RecordPassword{}, ""};
+  return {EnableAuth{}, ""};
+}
+
 Shut shut_out(const Observation& seen) {
   if (seen.linearizable) return {};
   if (seen.auth.required && !wants_auth(seen.cluster))

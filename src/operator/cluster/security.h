@@ -3,6 +3,7 @@
 #include <string>
 
 #include "operator/cluster/observation.h"
+#include "operator/cluster/plan.h"
 
 namespace etcdop::cluster {
 
@@ -20,6 +21,14 @@ void report_no_cert_manager(const Observation&, api::v1alpha2::EtcdClusterStatus
 
 /// Writes the condition TLSReady, of a cluster that has TLS. True is what every member has shown.
 void report_tls(const Observation&, api::v1alpha2::EtcdClusterStatus&);
+
+/// The next step to authentication, of a cluster whose spec asks for it and which does not have it;
+/// or what it waits for.
+struct NextToAuth {
+  Step step;
+  std::string waits_for;
+};
+NextToAuth next_to_auth(const AuthSeen&);
 
 /// Why no member tells us anything, if it is for who we are: reason and words for the conditions
 /// Available and Degraded. Without a reason: it is not that.

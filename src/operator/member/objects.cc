@@ -30,16 +30,10 @@ json::object labels(const v1::EtcdMember& member) {
 }
 
 json::object metadata(const v1::EtcdMember& member, const std::string& name, bool votes = false) {
-  json::object out{
-      {"name", name},
-      {"namespace", member.metadata.ns},
-      {"labels", labels(member)},
-      {"ownerReferences", json::array{{{"apiVersion", api::api_version(v1::EtcdMember::resource)},
-                                       {"kind", v1::EtcdMember::resource.kind},
-                                       {"name", member.metadata.name},
-                                       {"uid", member.metadata.uid},
-                                       {"controller", true},
-                                       {"blockOwnerDeletion", true}}}}};
+  json::object out{{"name", name},
+                   {"namespace", member.metadata.ns},
+                   {"labels", labels(member)},
+                   {"ownerReferences", owned_by_controller(member)}};
   if (votes) out["labels"].as_object()[v1::kRoleLabel] = v1::kVoter;
   add_metadata(out, member.spec.additional_metadata);
   return out;

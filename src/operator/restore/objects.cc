@@ -20,18 +20,12 @@ constexpr const char* kComponent = "restore-check";
 
 json::object metadata(const Observation& seen, std::int32_t attempt) {
   const api::ObjectMeta& of = seen.restore.metadata;
-  json::object owner{{"apiVersion", api::api_version(v1::EtcdRestore::resource)},
-                     {"kind", v1::EtcdRestore::resource.kind},
-                     {"name", of.name},
-                     {"uid", of.uid},
-                     {"controller", true},
-                     {"blockOwnerDeletion", true}};
   json::object out{{"name", job_name(of.name)}, {"namespace", of.ns}};
   json::object& labels = out["labels"].emplace_object();
   labels[v1::kClusterLabel] = seen.restore.spec.cluster_ref.name;
   labels[v1::kAppComponentLabel] = kComponent;
   out["annotations"].emplace_object()[v1::kAttemptAnnotation] = std::to_string(attempt);
-  out["ownerReferences"] = json::array({std::move(owner)});
+  out["ownerReferences"] = owned_by_controller(seen.restore);
   add_metadata(out, seen.cluster->spec.additional_metadata);
   return out;
 }

@@ -16,12 +16,19 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kRetry = 5s;
-constexpr const char* kJobWrite = "job";
 constexpr const char* kJobNameLabel = "batch.kubernetes.io/job-name";  // Kubernetes', on its Pods.
 
 /// While its Job is what decides.
 bool is_being_checked(const v1::EtcdRestore& restore) {
   return restore.status.phase == v1::kRestoreChecking;
+}
+
+/// Whether it is the cluster that it was begun with, and, once that was told to stop, says so.
+bool goes_on(const v1::EtcdRestore& restore, const v1::EtcdCluster& cluster) {
+  const v1::EtcdRestoreStatus& status = restore.status;
+  if (!status.cluster_uid.empty() && status.cluster_uid != cluster.metadata.uid) return false;
+  const auto& record = cluster.status.restore;
+  return !status.started_at || (record && record->uid == restore.metadata.uid);
 }
 
 }  // namespace
@@ -49,10 +56,12 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
     look_again(with_.api, with_.stores.restores, key, restore->metadata.uid);
   (void)statuses_.note(key, Refusals::kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
-  if (const Duration wait = jobs_.wait(key, kJobWrite, with_.executor.now()); wait > Duration(0))
+  if (const Duration wait = jobs_.wait(key, with_.executor.now()); wait > Duration(0))
     return runtime::Requeue{wait};
   const auto acted = act(seen, todo);
-  if (note_job(seen, todo, acted)) return runtime::Requeue{kAgainSoon};
+  if (jobs_.note(key, std::holds_alternative<CreateCheck>(todo.step), acted, seen.now,
+                 with_.executor.now()))
+    return runtime::Requeue{kAgainSoon};
   if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
   if (!acted) {
     with_.log.warn("restore has to try again", {{"restore", to_string(key)},
@@ -69,17 +78,15 @@ Result<Done> Reconciler::observe(Observation& seen) {
   if (auto ok = observe_cluster(seen); !ok) return ok;
   if (is_being_checked(seen.restore))
     if (auto ok = observe_job(seen); !ok) return ok;
-  const auto known = rejected_.find(seen.restore.metadata.key());
-  if (known == rejected_.end()) return Done{};
-  if (seen.job) rejected_.erase(known);
-  else seen.rejected = known->second;
+  seen.rejected = jobs_.why(seen.restore.metadata.key(), seen.job.has_value());
   return Done{};
 }
 
-/// One that was made in the same moment may not have been heard of yet.
+/// What ends it is asked for: the watch of one who leads anew, or does no more, may be behind.
 Result<Done> Reconciler::observe_cluster(Observation& seen) {
   const api::ObjectKey key{seen.restore.metadata.ns, seen.restore.spec.cluster_ref.name};
-  if (const auto known = with_.stores.clusters.get(key)) {
+  const auto known = with_.stores.clusters.get(key);
+  if (known && goes_on(seen.restore, *known)) {
     seen.cluster = *known;
   } else {
     auto there = with_.api.get<v1::EtcdCluster>(key);
@@ -91,24 +98,13 @@ Result<Done> Reconciler::observe_cluster(Observation& seen) {
   return Done{};
 }
 
-/// The watch may be behind, and does not tell of a Job of somebody else: what it does not know is
-/// asked for. Pods are asked for, too: nobody watches them, and there is seldom one.
+/// Its Pods are asked for: nobody watches them, and there is seldom one.
 Result<Done> Reconciler::observe_job(Observation& seen) {
   const api::ObjectMeta& meta = seen.restore.metadata;
   const api::ObjectKey key{meta.ns, job_name(meta.name)};
-  const auto as_seen = [&](const kube::Job& job) {
-    return seen_as(job, meta, v1::EtcdRestore::resource.kind);
-  };
-  const auto known = with_.stores.jobs.get(key);
-  if (known && as_seen(*known).ours) {
-    seen.job = as_seen(*known);
-  } else {
-    auto there = with_.api.get<kube::Job>(key);
-    if (!there && !there.failed_with(Code::NotFound))
-      return Error(there.error()).during("look for Job " + to_string(key));
-    if (!there && known) with_.stores.jobs.saw_deleted(*known);
-    if (there) seen.job = as_seen(*there);
-  }
+  auto job = find_job(with_.api, with_.stores.jobs, key, meta, v1::EtcdRestore::resource.kind);
+  if (!job) return job.error();
+  seen.job = std::move(*job);
   const std::string uid = seen.job && seen.job->ours ? seen.job->uid : seen.restore.status.job_uid;
   if (uid.empty()) return Done{};
   auto pods = with_.api.list<kube::Pod>(meta.ns, std::string(kJobNameLabel) + "=" + key.name);
@@ -157,47 +153,17 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) const {
 }
 
 Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
-  if (const auto* step = std::get_if<CreateCheck>(&plan.step))
-    return create_job(seen, step->attempt);
-  if (const auto* step = std::get_if<DeleteCheck>(&plan.step)) return delete_job(seen, step->uid);
-  return Done{};
-}
-
-/// One of that name that is there already is looked at by the next pass: it may be ours, of a pass
-/// whose answer was lost.
-Result<Done> Reconciler::create_job(const Observation& seen, std::int32_t attempt) {
-  const api::ObjectMeta& meta = seen.restore.metadata;
-  auto made = with_.api.create<kube::Job>(meta.ns, job(seen, attempt, images_));
-  if (made.failed_with(Code::AlreadyExists)) return Done{};
-  if (!made) return Error(made.error()).during("create Job " + job_name(meta.name));
-  with_.stores.jobs.wrote(std::move(*made));
-  with_.log.info("created check job",
-                 {{"restore", to_string(meta.key())}, {"job", job_name(meta.name)}});
-  return Done{};
-}
-
-Result<Done> Reconciler::delete_job(const Observation& seen, const std::string& uid) {
   const api::ObjectMeta& meta = seen.restore.metadata;
   const api::ObjectKey key{meta.ns, job_name(meta.name)};
-  auto going = with_.api.remove<kube::Job>(key, uid);
-  if (!going) return Error(going.error()).during("delete Job " + key.name);
-  if (*going) with_.stores.jobs.wrote(std::move(**going));
-  else with_.stores.jobs.saw_deleted(key, uid);
+  if (const auto* step = std::get_if<DeleteCheck>(&plan.step))
+    return delete_job(with_.api, with_.stores.jobs, key, step->uid);
+  const auto* step = std::get_if<CreateCheck>(&plan.step);
+  if (!step) return Done{};
+  auto made = create_job(with_.api, with_.stores.jobs, key, job(seen, step->attempt, images_));
+  if (!made) return made.error();
+  if (*made)
+    with_.log.info("created check job", {{"restore", to_string(meta.key())}, {"job", key.name}});
   return Done{};
-}
-
-/// Whatever keeps a Job from being made is told. True if it is news.
-bool Reconciler::note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted) {
-  const api::ObjectKey key = seen.restore.metadata.key();
-  if (std::holds_alternative<CreateCheck>(plan.step) && !acted.failed_with(Code::Cancelled)) {
-    if (acted) {
-      rejected_.erase(key);
-    } else {
-      const auto [known, first] = rejected_.try_emplace(key, Rejection{"", seen.now});
-      if (first || refused(acted)) known->second.why = acted.error().message;
-    }
-  }
-  return jobs_.note(key, kJobWrite, acted, with_.executor.now());
 }
 
 void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
@@ -215,7 +181,6 @@ void Reconciler::forget_gone() {
     if (there && !there->status.finished()) return false;
     statuses_.forget(known.first);
     jobs_.forget(known.first);
-    rejected_.erase(known.first);
     if (with_.flight) with_.flight->gone(v1::EtcdRestore::resource.kind, known.first);
     return true;
   });

@@ -10,6 +10,7 @@
 #include "base/wall_time.h"
 #include "operator/restore/plan.h"
 #include "operator/restore/wire.h"
+#include "operator/shared/agent_jobs.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/refusals.h"
 #include "operator/shared/stores.h"
@@ -43,9 +44,6 @@ class Reconciler {
   Result<Done> observe_job(Observation& seen);
   Result<Done> report(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Plan& plan);
-  Result<Done> create_job(const Observation& seen, std::int32_t attempt);
-  Result<Done> delete_job(const Observation& seen, const std::string& uid);
-  bool note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted);
   void tell(const Observation& seen, const Plan& plan) const;
   void log_plan(const Observation& seen, const Plan& plan);
   void forget_gone();
@@ -53,8 +51,8 @@ class Reconciler {
   Collaborators with_;
   const VerifyImages images_;
   std::map<api::ObjectKey, std::string> planned_;  ///< What the log said last of the open ones.
-  Refusals statuses_, jobs_;                       ///< Of both kinds of writes.
-  std::map<api::ObjectKey, Rejection> rejected_;   ///< Whose Job cannot be made.
+  Refusals statuses_;
+  JobRefusals jobs_;
 };
 
 }  // namespace etcdop::restore

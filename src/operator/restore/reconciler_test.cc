@@ -166,6 +166,31 @@ TEST_F(RestoreReconciler, AClusterThatTheWatchHasNotToldOfIsAskedFor) {
   EXPECT_EQ(says(v1::kChecked), "Failed False/ClusterNotFound");
 }
 
+/// The seeds 425772993, 425773149 and 425775358: who led before had heard of its status, and not
+/// of the cluster's, and ended it for good while it went on.
+TEST_F(RestoreReconciler, AWatchOfTheClusterThatIsBehindEndsNothing) {
+  api.change(v1::EtcdRestore::resource, kKey, [&](json::object& object) {
+    object["status"] = {{"phase", v1::kRestoreStopping},
+                        {"clusterUID", stores.clusters.get({"prod", "db"})->metadata.uid},
+                        {"startedAt", "2026-01-01T00:00:00Z"}};
+  });
+  stores.restores.saw(now());
+  api.change(v1::EtcdCluster::resource, {"prod", "db"}, [&](json::object& object) {
+    const Json source{{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}};
+    object["status"] = {{"restore",
+                         {{"name", kKey.name},
+                          {"uid", now().metadata.uid},
+                          {"stage", v1::kStageReview},
+                          {"from", {{"source", source}}}}}};
+  });
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(now().status.phase, v1::kRestoreReview);
+  api.change(v1::EtcdCluster::resource, {"prod", "db"},
+             [](json::object& object) { object.erase("status"); });
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(says(v1::kCommitted), "Failed Unknown/ClusterReplaced") << "it is really so";
+}
+
 TEST_F(RestoreReconciler, AnOlderViewIsRefused) {
   api.change(v1::EtcdRestore::resource, kKey,
              [](json::object& object) { object["spec"].as_object()["decision"] = "Rollback"; });

@@ -60,18 +60,12 @@ json::object pod_spec(const Observation& seen, const std::string& image) {
 
 json::object metadata(const Observation& seen, std::int32_t attempt) {
   const api::ObjectMeta& of = seen.snapshot.metadata;
-  json::object owner{{"apiVersion", api::api_version(v1::EtcdSnapshot::resource)},
-                     {"kind", v1::EtcdSnapshot::resource.kind},
-                     {"name", of.name},
-                     {"uid", of.uid},
-                     {"controller", true},
-                     {"blockOwnerDeletion", true}};
   json::object out{{"name", job_name(of.name)}, {"namespace", of.ns}};
   json::object& labels = out["labels"].emplace_object();
   labels[v1::kClusterLabel] = seen.cluster->metadata.name;
   labels[v1::kSnapshotLabel] = of.name;
   out["annotations"].emplace_object()[v1::kAttemptAnnotation] = std::to_string(attempt);
-  out["ownerReferences"] = json::array({std::move(owner)});
+  out["ownerReferences"] = owned_by_controller(seen.snapshot);
   add_metadata(out, seen.cluster->spec.additional_metadata);
   return out;
 }
@@ -90,10 +84,6 @@ Json job(const Observation& seen, std::int32_t attempt, const std::string& image
                         {"activeDeadlineSeconds", kSecondsMax},
                         {"podFailurePolicy", agent_failure_policy(v1::kAgentContainer)},
                         {"template", std::move(pod)}}}};
-}
-
-JobSeen seen_as(const kube::Job& job, const v1::EtcdSnapshot& snapshot) {
-  return etcdop::seen_as(job, snapshot.metadata, v1::EtcdSnapshot::resource.kind);
 }
 
 }  // namespace etcdop::snapshot

@@ -10,7 +10,4 @@ namespace etcdop::snapshot {
 /// The manifest, of a snapshot whose cluster was seen. `image`: the operator's own.
 Json job(const Observation& seen, std::int32_t attempt, const std::string& image);
 
-/// What a pass looks at of a Job of that name.
-JobSeen seen_as(const kube::Job& job, const api::v1alpha2::EtcdSnapshot& snapshot);
-
 }  // namespace etcdop::snapshot

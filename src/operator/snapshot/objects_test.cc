@@ -269,23 +269,24 @@ TEST(SnapshotObjects, WhoseAJobIsIsDecidedByUid) {
     owner.name = row.name;
     owner.uid = row.uid;
     owner.controller = true;
-    const JobSeen seen = seen_as(job, to_s3().snapshot);
+    const JobSeen seen = seen_as(job, to_s3().snapshot.metadata, v1::EtcdSnapshot::resource.kind);
     EXPECT_EQ(seen.ours, row.ours) << row.kind << row.uid;
     EXPECT_EQ(seen.of_namesake, row.of_namesake) << row.kind << row.uid;
     EXPECT_EQ(seen.uid, "j-1");
     EXPECT_EQ(to_rfc3339(seen.made), "2026-11-21T03:56:18Z");
     job.metadata.owner_references.front().controller = false;
-    EXPECT_FALSE(seen_as(job, to_s3().snapshot).ours) << "one of several owners";
+    EXPECT_FALSE(seen_as(job, to_s3().snapshot.metadata, v1::EtcdSnapshot::resource.kind).ours)
+        << "one of several owners";
   }
 }
 
 TEST(SnapshotObjects, TheHowManiethAJobIs) {
   kube::Job job;
-  EXPECT_EQ(seen_as(job, {}).attempt, 0) << "of the reference";
+  EXPECT_EQ(seen_as(job, {}, v1::EtcdSnapshot::resource.kind).attempt, 0) << "of the reference";
   job.metadata.annotations[v1::kAttemptAnnotation] = "2";
-  EXPECT_EQ(seen_as(job, {}).attempt, 2);
+  EXPECT_EQ(seen_as(job, {}, v1::EtcdSnapshot::resource.kind).attempt, 2);
   job.metadata.annotations[v1::kAttemptAnnotation] = "many";
-  EXPECT_EQ(seen_as(job, {}).attempt, 0);
+  EXPECT_EQ(seen_as(job, {}, v1::EtcdSnapshot::resource.kind).attempt, 0);
 }
 
 }  // namespace

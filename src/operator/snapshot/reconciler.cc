@@ -21,7 +21,6 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kRetry = 5s;
-constexpr const char* kJobWrite = "job";
 
 api::ObjectKey cluster_key(const v1::EtcdSnapshot& snapshot) {
   return {snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
@@ -82,10 +81,13 @@ Result<runtime::Requeue> Reconciler::pass(const Observation& seen) {
     look_again(with_.api, with_.stores.snapshots, key, seen.snapshot.metadata.uid);
   (void)statuses_.note(key, Refusals::kStatus, reported, with_.executor.now());
   if (!reported) return reported.error();
-  if (const Duration wait = jobs_.wait(key, kJobWrite, with_.executor.now()); wait > Duration(0))
+  if (const Duration wait = jobs_.wait(key, with_.executor.now()); wait > Duration(0))
     return runtime::Requeue{wait};
   const auto acted = act(seen, todo);
-  if (note_job(seen, todo, acted)) return runtime::Requeue{kAgainSoon};
+  const bool creates = std::holds_alternative<CreateJob>(todo.step) ||
+                       std::holds_alternative<CreateVerification>(todo.step);
+  if (jobs_.note(key, creates, acted, seen.now, with_.executor.now()))
+    return runtime::Requeue{kAgainSoon};
   if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
   if (!acted) {
     with_.log.warn("snapshot has to try again", {{"snapshot", to_string(key)},
@@ -106,7 +108,7 @@ Result<Done> Reconciler::observe(Observation& seen) {
   observe_password(seen);
   if (seen.snapshot.status.phase == v1::kSnapshotStarted)
     if (auto ok = observe_job(seen); !ok) return ok;
-  observe_rejection(seen);
+  seen.rejected = jobs_.why(seen.snapshot.metadata.key(), seen.job || seen.verify_job);
   seen.run_before = run_before(with_.stores, seen.snapshot);
   seen.run_under_way = !run_under_way(with_.stores, seen.snapshot).empty();
   return Done{};
@@ -116,10 +118,10 @@ Result<Done> Reconciler::observe(Observation& seen) {
 Result<Done> Reconciler::observe_verification(Observation& seen) {
   if (const auto known = with_.stores.clusters.get(cluster_key(seen.snapshot)))
     seen.cluster = *known;
-  auto job = find_job(seen, verify_job_name(seen.snapshot.metadata.name));
+  auto job = job_called(seen, verify_job_name(seen.snapshot.metadata.name));
   if (!job) return job.error();
   seen.verify_job = std::move(*job);
-  observe_rejection(seen);
+  seen.rejected = jobs_.why(seen.snapshot.metadata.key(), seen.job || seen.verify_job);
   const auto& now = seen.snapshot.status.verification;
   if (!now || now->time) return Done{};  // What Pods of one before have to tell is told.
   const auto& of = seen.verify_job;
@@ -135,11 +137,13 @@ Result<Done> Reconciler::observe_verification(Observation& seen) {
   return Done{};
 }
 
-/// One that was made in the same moment as the snapshot may not have been heard of yet. Once there
-/// is a Job nothing depends on the cluster's being there.
+/// Which cluster it is of is asked for when it begins: the watch may not have heard yet of one that
+/// was made in the same moment, or tell of one that has been deleted since. Once there is a Job
+/// nothing depends on the cluster's being there.
 Result<Done> Reconciler::observe_cluster(Observation& seen) {
   const api::ObjectKey key = cluster_key(seen.snapshot);
-  if (const auto known = with_.stores.clusters.get(key)) {
+  const auto known = with_.stores.clusters.get(key);
+  if (known && seen.snapshot.status.phase != v1::kSnapshotPending) {
     seen.cluster = *known;
   } else if (seen.snapshot.status.job_uid.empty()) {
     auto there = with_.api.get<v1::EtcdCluster>(key);
@@ -167,31 +171,15 @@ void Reconciler::observe_password(Observation& seen) {
   seen.password_changing = !next.empty() && next != password;
 }
 
-/// A Job that is there was made, whatever the answer was.
-void Reconciler::observe_rejection(Observation& seen) {
-  const auto known = rejected_.find(seen.snapshot.metadata.key());
-  if (known == rejected_.end()) return;
-  if (seen.job || seen.verify_job) rejected_.erase(known);
-  else seen.rejected = known->second;
-}
-
-/// The watch may be behind, and does not tell of a Job of somebody else: what it does not know is
-/// asked for.
-Result<std::optional<JobSeen>> Reconciler::find_job(const Observation& seen,
-                                                    const std::string& name) {
-  const api::ObjectKey key{seen.snapshot.metadata.ns, name};
-  const auto known = with_.stores.jobs.get(key);
-  if (known && seen_as(*known, seen.snapshot).ours)
-    return std::optional(seen_as(*known, seen.snapshot));
-  auto there = with_.api.get<kube::Job>(key);
-  if (!there && !there.failed_with(Code::NotFound))
-    return Error(there.error()).during("look for Job " + to_string(key));
-  if (!there && known) with_.stores.jobs.saw_deleted(*known);
-  return there ? std::optional(seen_as(*there, seen.snapshot)) : std::nullopt;
+Result<std::optional<JobSeen>> Reconciler::job_called(const Observation& seen,
+                                                      const std::string& name) {
+  const api::ObjectMeta& meta = seen.snapshot.metadata;
+  return find_job(with_.api, with_.stores.jobs, {meta.ns, name}, meta,
+                  v1::EtcdSnapshot::resource.kind);
 }
 
 Result<Done> Reconciler::observe_job(Observation& seen) {
-  auto job = find_job(seen, job_name(seen.snapshot.metadata.name));
+  auto job = job_called(seen, job_name(seen.snapshot.metadata.name));
   if (!job) return job.error();
   seen.job = std::move(*job);
   const std::string uid = seen.job && seen.job->ours ? seen.job->uid : seen.snapshot.status.job_uid;
@@ -272,60 +260,30 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) const {
 }
 
 Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
+  const std::string& ns = seen.snapshot.metadata.ns;
   const std::string taking = job_name(seen.snapshot.metadata.name);
   const std::string proving = verify_job_name(seen.snapshot.metadata.name);
   if (const auto* step = std::get_if<CreateJob>(&plan.step))
-    return create_job(seen, taking, job(seen, step->attempt, images_.own));
+    return make(seen, taking, job(seen, step->attempt, images_.own));
   if (const auto* step = std::get_if<DeleteJob>(&plan.step))
-    return delete_job(seen, taking, step->uid);
+    return delete_job(with_.api, with_.stores.jobs, {ns, taking}, step->uid);
   if (const auto* step = std::get_if<CreateVerification>(&plan.step)) {
     Observation now = seen;
     now.snapshot.status = plan.status;  // Which verification it is for.
-    return create_job(seen, proving, verify_job(now, step->attempt, images_));
+    return make(seen, proving, verify_job(now, step->attempt, images_));
   }
   if (const auto* step = std::get_if<DeleteVerification>(&plan.step))
-    return delete_job(seen, proving, step->uid);
+    return delete_job(with_.api, with_.stores.jobs, {ns, proving}, step->uid);
   return Done{};
 }
 
-/// One of that name that is there already is looked at by the next pass: it may be ours, of a pass
-/// whose answer was lost.
-Result<Done> Reconciler::create_job(const Observation& seen, const std::string& name,
-                                    Json manifest) {
-  auto made = with_.api.create<kube::Job>(seen.snapshot.metadata.ns, std::move(manifest));
-  if (made.failed_with(Code::AlreadyExists)) return Done{};
-  if (!made) return Error(made.error()).during("create Job " + name);
-  with_.stores.jobs.wrote(std::move(*made));
-  with_.log.info("created snapshot job",
-                 {{"snapshot", to_string(seen.snapshot.metadata.key())}, {"job", name}});
+Result<Done> Reconciler::make(const Observation& seen, const std::string& name, Json manifest) {
+  const api::ObjectMeta& meta = seen.snapshot.metadata;
+  auto made = create_job(with_.api, with_.stores.jobs, {meta.ns, name}, std::move(manifest));
+  if (!made) return made.error();
+  if (*made)
+    with_.log.info("created snapshot job", {{"snapshot", to_string(meta.key())}, {"job", name}});
   return Done{};
-}
-
-Result<Done> Reconciler::delete_job(const Observation& seen, const std::string& name,
-                                    const std::string& uid) {
-  const api::ObjectKey key{seen.snapshot.metadata.ns, name};
-  auto going = with_.api.remove<kube::Job>(key, uid);
-  if (!going) return Error(going.error()).during("delete Job " + key.name);
-  if (*going) with_.stores.jobs.wrote(std::move(**going));
-  else with_.stores.jobs.saw_deleted(key, uid);
-  return Done{};
-}
-
-/// Whatever keeps a Job from being made is told: a webhook that is down refuses nothing, and may
-/// stay down. Its words may change with each try; a refusal's are worth more. True if it is news.
-bool Reconciler::note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted) {
-  const api::ObjectKey key = seen.snapshot.metadata.key();
-  const bool creates = std::holds_alternative<CreateJob>(plan.step) ||
-                       std::holds_alternative<CreateVerification>(plan.step);
-  if (creates && !acted.failed_with(Code::Cancelled)) {
-    if (acted) {
-      rejected_.erase(key);
-    } else {
-      const auto [known, first] = rejected_.try_emplace(key, Rejection{"", seen.now});
-      if (first || refused(acted)) known->second.why = acted.error().message;
-    }
-  }
-  return jobs_.note(key, kJobWrite, acted, with_.executor.now());
 }
 
 void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
@@ -344,7 +302,6 @@ void Reconciler::forget_gone() {
     if (there && !there->settled()) return false;
     statuses_.forget(known.first);
     jobs_.forget(known.first);
-    rejected_.erase(known.first);
     if (with_.flight) with_.flight->gone(v1::EtcdSnapshot::resource.kind, known.first);
     return true;
   });

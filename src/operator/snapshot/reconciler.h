@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/wall_time.h"
+#include "operator/shared/agent_jobs.h"
 #include "operator/shared/flight_recorder.h"
 #include "operator/shared/refusals.h"
 #include "operator/shared/secrets.h"
@@ -44,16 +45,13 @@ class Reconciler {
   Result<Done> observe_cluster(Observation& seen);
   Result<Done> observe_job(Observation& seen);
   Result<Done> observe_verification(Observation& seen);
-  Result<std::optional<JobSeen>> find_job(const Observation& seen, const std::string& name);
+  Result<std::optional<JobSeen>> job_called(const Observation& seen, const std::string& name);
   Result<std::vector<kube::Pod>> list_pods(const Observation& seen, const JobSeen& of);
   void observe_password(Observation& seen);
-  void observe_rejection(Observation& seen);
   Result<runtime::Requeue> pass(const Observation& seen);
   Result<Done> report(const Observation& seen, const Plan& plan);
   Result<Done> act(const Observation& seen, const Plan& plan);
-  Result<Done> create_job(const Observation& seen, const std::string& name, Json manifest);
-  Result<Done> delete_job(const Observation& seen, const std::string& name, const std::string& uid);
-  bool note_job(const Observation& seen, const Plan& plan, const Result<Done>& acted);
+  Result<Done> make(const Observation& seen, const std::string& name, Json manifest);
   void tell(const Observation& seen, const Plan& plan) const;
   void tell_verification(const Observation& seen, const Plan& plan) const;
   void log_plan(const Observation& seen, const Plan& plan);
@@ -62,8 +60,8 @@ class Reconciler {
   Collaborators with_;
   const VerifyImages images_;
   std::map<api::ObjectKey, std::string> planned_;  ///< What the log said last of those not settled.
-  Refusals statuses_, jobs_;                       ///< Of both kinds of writes.
-  std::map<api::ObjectKey, Rejection> rejected_;   ///< Whose Job cannot be made.
+  Refusals statuses_;
+  JobRefusals jobs_;
 };
 
 }  // namespace etcdop::snapshot

@@ -35,27 +35,36 @@ class SnapshotReconciler : public ::testing::Test {
     api.grant(permissions());
     for (const auto& p : kSecretPermissions) api.grant({p});
     v1::EtcdCluster cluster;
-    cluster.metadata.name = "db";
-    cluster.metadata.ns = "prod";
-    cluster.metadata.uid = "c-1";
-    cluster.spec.replicas = 3;
+    EXPECT_TRUE(api::decode(
+        api.put(v1::EtcdCluster::resource, {{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
+                                            {"spec", {{"replicas", 3}, {"version", "3.6.16"}}}}),
+        cluster, "it"));
+    cluster_uid = cluster.metadata.uid;
     cluster.status.cluster_id = "00000000000000c1";
     cluster.status.conditions.push_back(
         {v1::kAvailable, "True", v1::kQuorumHealthy, "", "2026-01-01T00:00:00Z", 1});
-    stores.clusters.saw(cluster);
+    set_cluster(cluster);
     for (const char* name : {"db-a", "db-b", "db-c"}) {
       v1::EtcdMember member;
       member.metadata.name = name;
       member.metadata.ns = "prod";
       member.metadata.uid = name;
       member.metadata.labels[v1::kClusterLabel] = "db";
-      member.metadata.owner_references.emplace_back().uid = "c-1";
+      member.metadata.owner_references.emplace_back().uid = cluster_uid;
       member.spec.cluster_name = "db";
       member.status.is_voter = *(name + 3) != 'c';
       stores.members.saw(member);
     }
   }
 
+  /// As the server has it and the watch tells of it.
+  void set_cluster(const v1::EtcdCluster& cluster) {
+    const Json wanted = api::encode(cluster);
+    api.change(v1::EtcdCluster::resource, cluster.metadata.key(), [&](json::object& object) {
+      for (const char* part : {"spec", "status"}) object[part] = wanted.at(part);
+    });
+    stores.clusters.saw(*there<v1::EtcdCluster>(cluster.metadata.name));
+  }
   /// As the watch tells of it; in its phase, if that is given.
   void put_snapshot(const std::string& name = "nightly", const std::string& phase = "") {
     const Json s3{{"endpoint", "https://s3.example.com"},
@@ -169,6 +178,7 @@ class SnapshotReconciler : public ::testing::Test {
   testing::SecretShelf shelf{api};
   testing::MemoryLog log;
   testing::VirtualWallClock clock{world};
+  std::string cluster_uid;
   Stores stores;
   Secrets secrets{world, api};
   std::unique_ptr<Reconciler> reconciler =
@@ -192,7 +202,7 @@ TEST_F(SnapshotReconciler, ASnapshotIsTakenAndThenCostsNothing) {
   EXPECT_EQ(now().status.artifact->uri, "s3://backups/nightly.db");
   EXPECT_EQ(api.requests("patch"), 4);
   EXPECT_EQ(api.requests("create"), 1);
-  EXPECT_EQ(api.requests("get") + api.requests("list"), 0);
+  EXPECT_EQ(api.requests("get") + api.requests("list"), 1) << "of the cluster, when it began";
   api.forget_requests();
   auto rest = pass();
   ASSERT_TRUE(rest);
@@ -506,8 +516,19 @@ TEST_F(SnapshotReconciler, ARefusalIsForgottenOnceThereIsAJob) {
   EXPECT_EQ(now().status.attempts, 2);
 }
 
+TEST_F(SnapshotReconciler, AClusterThatHasTakenTheNameSinceIsTheOneThatItIsOf) {
+  api.erase(v1::EtcdCluster::resource, {"prod", "db"});
+  api.put(v1::EtcdCluster::resource, {{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
+                                      {"spec", {{"version", "3.6.16"}}}});
+  put_snapshot();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
+  EXPECT_EQ(told(), "Pending False/ClusterNotHealthy") << "the watch still tells of the other";
+  EXPECT_FALSE(job());
+}
+
 TEST_F(SnapshotReconciler, AClusterThatWasMadeInTheSameMomentIsLookedFor) {
-  stores.clusters.saw_deleted({"prod", "db"}, "c-1");
+  api.erase(v1::EtcdCluster::resource, {"prod", "db"});
+  stores.clusters.saw_deleted({"prod", "db"}, cluster_uid);
   api.put(v1::EtcdCluster::resource, {{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
                                       {"spec", {{"version", "3.6.16"}}}});
   put_snapshot();
@@ -530,10 +551,9 @@ TEST_F(SnapshotReconciler, ThePasswordIsTheOneThatEtcdHas) {
   cluster.spec.auth.emplace().enabled = true;
   cluster.spec.auth->root_credentials_secret_ref.emplace().name = "root";
   cluster.status.auth_enabled = true;
-  cluster.metadata.resource_version = "2";
-  stores.clusters.saw(cluster);
+  set_cluster(cluster);
   shelf.put("root", {{"password", "new"}});
-  shelf.put("db-operator-auth", {{"password", "old"}, {"next", "new"}}, "c-1");
+  shelf.put("db-operator-auth", {{"password", "old"}, {"next", "new"}}, cluster_uid);
   put_snapshot();
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
   EXPECT_EQ(told(), "Pending False/ClusterNotHealthy") << "it is being changed";
@@ -551,8 +571,7 @@ TEST_F(SnapshotReconciler, WithoutASecretOfOursThePasswordIsTheUsers) {
   cluster.spec.auth.emplace().enabled = true;
   cluster.spec.auth->root_credentials_secret_ref.emplace().name = "root";
   cluster.status.auth_enabled = true;
-  cluster.metadata.resource_version = "2";
-  stores.clusters.saw(cluster);
+  set_cluster(cluster);
   shelf.put("db-operator-auth", testing::SecretShelf::Texts{{"password", "other"}}, "c-0");
   start();
   const auto made = api.find(kube::Job::resource, {"prod", "nightly-snapshot"});
@@ -676,7 +695,7 @@ TEST_F(SnapshotProof, IsWrittenDownBeforeItsJobIsMadeAndEndsByWhatItsAgentSaid) 
 
 TEST_F(SnapshotProof, GoesOnWithoutTheClusterAndBelievesNoPodOfSomebodyElse) {
   store();
-  stores.clusters.saw_deleted({"prod", "db"}, "c-1");
+  stores.clusters.saw_deleted({"prod", "db"}, cluster_uid);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
   ASSERT_TRUE(proof());
   put_proof_pod("j-0", 0, good(), true);

@@ -44,12 +44,6 @@ json::object pod_spec(const Observation& seen, const VerifyImages& images) {
 
 json::object metadata(const Observation& seen, std::int32_t attempt) {
   const api::ObjectMeta& of = seen.snapshot.metadata;
-  json::object owner{{"apiVersion", api::api_version(v1::EtcdSnapshot::resource)},
-                     {"kind", v1::EtcdSnapshot::resource.kind},
-                     {"name", of.name},
-                     {"uid", of.uid},
-                     {"controller", true},
-                     {"blockOwnerDeletion", true}};
   json::object out{{"name", verify_job_name(of.name)}, {"namespace", of.ns}};
   json::object& labels = out["labels"].emplace_object();
   labels[v1::kClusterLabel] = seen.snapshot.spec.cluster_ref.name;
@@ -59,7 +53,7 @@ json::object metadata(const Observation& seen, std::int32_t attempt) {
   annotations[v1::kAttemptAnnotation] = std::to_string(attempt);
   if (const auto& now = seen.snapshot.status.verification)
     annotations[v1::kVerifyAnnotation] = now->request;
-  out["ownerReferences"] = json::array({std::move(owner)});
+  out["ownerReferences"] = owned_by_controller(seen.snapshot);
   return out;
 }
 
