@@ -506,8 +506,14 @@ bool World::fails_to_restore(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster || cluster->metadata.terminating()) return false;
   if (cluster->restoring()) return false;  // That can be taken back.
-  const auto* progressing = runtime::find_condition(cluster->status.conditions, v1::kProgressing);
-  return progressing && progressing->reason == v1::kRestoreFailed;
+  const auto is = [&](const char* type, const char* reason) {
+    const auto* told = runtime::find_condition(cluster->status.conditions, type);
+    return told && told->reason == reason;
+  };
+  if (is(v1::kProgressing, v1::kRestoreFailed)) return true;
+  // The snapshot was replaced by one with another password of root, which nobody knows here.
+  return cluster->spec.bootstrap && cluster->status.cluster_id.empty() &&
+         is(v1::kAvailable, v1::kAuthCredentialsRejected);
 }
 
 /// Who has looked at what was restored comes to a decision; what is stuck is taken back.

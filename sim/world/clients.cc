@@ -103,14 +103,21 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
   // One that was never born before it was taken back may be born after that.
   const bool born_since = restore.stage == v1::kStageRolledBack && restore.cluster_id.empty();
   const std::string& now = cluster->status.cluster_id;
-  // Nor may the operator have heard yet of what was born before it began.
-  const bool unheard = restore.stage == v1::kStageStopping && restore.cluster_id.empty();
+  // A member that was made by a request which came late is not known yet: nobody restores before
+  // it sleeps, too.
+  const auto& births = net_.births();
+  const bool not_yet = restore.stage == v1::kStageRestoring &&
+                       std::ranges::find(births, cluster->status.cluster_token,
+                                         &EtcdNet::Birth::token) == births.end();
+  // Nor may the operator have heard of what was born just before it began.
+  const bool unheard =
+      (restore.stage == v1::kStageStopping || not_yet) && restore.cluster_id.empty();
   const bool of_before = born_since ? now.empty() || id == now
                          : unheard  ? token_of(etcd) == restore.cluster_token
                                     : id == restore.cluster_id;
-  const bool may = before         ? of_before
-                   : rolling_back ? of_before && cluster->status.cluster_id == id
-                                  : restore.stage == v1::kStageCommitted && !of_before;
+  const bool may = before || not_yet ? of_before
+                   : rolling_back    ? of_before && cluster->status.cluster_id == id
+                                     : restore.stage == v1::kStageCommitted && !of_before;
   if (!may)
     checker_.violated("restore", std::string("a client ") + how + " etcd " + id +
                                      (of_before ? " of before" : "") + ", and the restore of " +
