@@ -25,10 +25,12 @@ std::optional<T> read(const ApiServer& server, const api::ObjectKey& key) {
   return out;
 }
 
-bool selects(const std::map<std::string, std::string>& selector, const kube::Pod& pod) {
+/// As it is stored: most Pods are somebody else's, and reading them all takes time.
+bool selects(const std::map<std::string, std::string>& selector, const json::object& metadata) {
+  const Json* const labels = metadata.if_contains("labels");
   return std::ranges::all_of(selector, [&](const auto& wanted) {
-    const auto label = pod.metadata.labels.find(wanted.first);
-    return label != pod.metadata.labels.end() && label->second == wanted.second;
+    const Json* const label = labels ? labels->as_object().if_contains(wanted.first) : nullptr;
+    return label && label->as_string() == wanted.second;
   });
 }
 
@@ -52,9 +54,10 @@ std::vector<std::string> Clients::endpoints(const api::ObjectKey& key) const {
   const auto service = read<kube::Service>(server_, key);
   if (!service || service->spec.selector.empty()) return out;
   for (const auto& object : server_.look_all(kube::Pod::resource)) {
+    const json::object& metadata = object->at("metadata").as_object();
+    if (metadata.at("namespace").as_string() != key.ns) continue;
     kube::Pod pod;
-    if (!api::decode(*object, pod, "Pod") || pod.metadata.ns != key.ns) continue;
-    if (!selects(service->spec.selector, pod)) continue;
+    if (!selects(service->spec.selector, metadata) || !api::decode(*object, pod, "Pod")) continue;
     const bool ready = pod.ready() && !pod.metadata.terminating();
     if (!ready && !service->spec.publish_not_ready_addresses) continue;
     if (const std::string address = nodes_.address_of(pod.metadata.key()); !address.empty())
