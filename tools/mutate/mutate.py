@@ -64,6 +64,7 @@ KILLERS = (
     Killer("defrag", "src/operator/defrag/defrag_test", (FAST,), "src/operator/defrag/"),
     Killer("snapshot", "src/operator/snapshot/snapshot_test", (FAST,), "src/operator/(snapshot|shared)/"),
     Killer("backups", "src/operator/backups/backups_test", (FAST,), "src/operator/(backups|shared)/"),
+    Killer("agent", "src/agent/agent_test", (FAST,), "src/agent/"),
     Killer("restore", "src/operator/restore/restore_test", (FAST,), "src/operator/(restore|shared)/"),
     Killer("small worlds", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=*.EverySmall*"),
            "src/operator/cluster/(plan|census|spec)"),
