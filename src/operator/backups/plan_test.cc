@@ -397,6 +397,23 @@ TEST(BackupsPlan, WithoutRetentionAllThatIsStoredIsKept) {
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied), "none");
 }
 
+TEST(BackupsPlan, EachWayToKeepIsKept) {
+  v1::EtcdSnapshotScheduleSpec spec = hourly("04:30").schedule.spec;
+  v1::SnapshotRetention& keep = spec.retention.emplace();
+  keep.keep_last = 1;
+  keep.keep_for = "2h";
+  keep.keep_daily = 3;
+  keep.keep_weekly = 4;
+  keep.keep_monthly = 5;
+  auto of = to_timetable(spec);
+  ASSERT_TRUE(of) << of.error().message;
+  EXPECT_EQ(of->retention->last, 1);
+  EXPECT_EQ(of->retention->time, 2h);
+  EXPECT_EQ(of->retention->days, 3);
+  EXPECT_EQ(of->retention->weeks, 4);
+  EXPECT_EQ(of->retention->months, 5);
+}
+
 TEST(BackupsPlan, WhatHasExpiredGoesTheOldestFirstAndWhatIsStoredBeforeItsObject) {
   Observation seen = hourly("04:30");
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00"}) add_stored(seen, planned);

@@ -54,6 +54,15 @@ TEST(RestoreObjects, TheJobRunsTheClustersOwnEtcdOnTheSnapshotInScratch) {
   EXPECT_EQ(pod.at("imagePullSecrets").at(0).at("name").as_string(), "pull");
 }
 
+TEST(RestoreObjects, WhatItsUserWantsOnEverythingIsOnJobAndPod) {
+  Observation seen = seen_of(false);
+  seen.cluster->spec.additional_metadata.emplace().labels["team"] = "blue";
+  const Json made = job(seen, 1, {"op:1", "etcd"});
+  EXPECT_EQ(made.at("metadata").at("labels").at("team").as_string(), "blue");
+  const Json& pod = made.at("spec").at("template").at("metadata");
+  EXPECT_EQ(pod.at("labels").at("team").as_string(), "blue");
+}
+
 TEST(RestoreObjects, NoServiceSelectsItsPods) {
   const Json made = job(seen_of(false), 1, {"op:1", "etcd"});
   const json::object& labels =
