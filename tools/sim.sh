@@ -25,7 +25,8 @@ out=$(mktemp -d)
 running=()
 finish() {
   for pid in "${running[@]}"; do kill "$pid" 2>/dev/null || true; done
-  [ ${#running[@]} = 0 ] || tail -n 20 "$out"/* || true # It is ended from outside: what was it doing?
+  # It is ended from outside: what was it doing? Whether that can be shown or not, the folder goes.
+  [ ${#running[@]} = 0 ] || tail -n 20 "$out"/* || true
   rm -rf "$out"
 }
 trap finish EXIT

@@ -5,7 +5,6 @@
 
 #include "api/v1alpha2/etcdrestore.h"
 #include "kube/core_types.h"
-#include "s3/sigv4.h"
 #include "sim/etcd/data_dir.h"
 #include "sim/world/agent.h"
 
@@ -16,8 +15,6 @@ namespace v1 = api::v1alpha2;
 namespace {
 constexpr std::int64_t kBump = 1'000'000'000;  // Where the spec does not say.
 const std::string kToTheEnd(1, '\0');
-
-std::string checksum_of(const std::string& bytes) { return "sha256:" + s3::sha256_hex(bytes); }
 }  // namespace
 
 RestoreChecker::RestoreChecker(ApiServer& server, ObjectStore& store, const EtcdNet& net,

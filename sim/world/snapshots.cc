@@ -48,6 +48,8 @@ v1::EtcdSnapshotStatus without_proof(v1::EtcdSnapshotStatus status) {
 
 }  // namespace
 
+std::string checksum_of(const std::string& bytes) { return "sha256:" + s3::sha256_hex(bytes); }
+
 SnapshotChecker::SnapshotChecker(const Clock& clock, ApiServer& server, ObjectStore& store,
                                  const EtcdNet& net, const History& history, Checker& checker)
     : clock_(clock),
@@ -118,7 +120,7 @@ std::string SnapshotChecker::wrong_proof(const v1::EtcdSnapshot& snapshot) {
   const v1::SnapshotVerification& found = *snapshot.status.verification;
   const StoredObject* const object = store_.look(kBucket, key);
   if (!object) return key + " is not there";
-  if (said.checksum != "sha256:" + s3::sha256_hex(object->bytes)) return key + " was spoilt before";
+  if (said.checksum != checksum_of(object->bytes)) return key + " was spoilt before";
   auto image = image_of(object->bytes);
   if (!image) return key + " is no database";
   if (!found.revision || found.revision != said.revision) return "at another revision";
@@ -170,7 +172,7 @@ const Store* SnapshotChecker::born_with(const std::string& cluster_id) const {
 std::string SnapshotChecker::wrong_bytes(const v1::SnapshotArtifact& said, const std::string& bytes,
                                          Instant began) const {
   if (said.size_bytes != static_cast<std::int64_t>(bytes.size())) return "has another size";
-  if (said.checksum != "sha256:" + s3::sha256_hex(bytes)) return "has another sum";
+  if (said.checksum != checksum_of(bytes)) return "has another sum";
   auto whole = image_of(bytes);
   if (!whole) return "is no database";
   const Store* const image = &whole->store;

@@ -17,6 +17,9 @@ namespace etcdop::sim {
 
 class Store;
 
+/// As manifests and status have it: "sha256:" and 64 hex digits.
+std::string checksum_of(const std::string& bytes);
+
 /// Of one that is Complete: its object is there, as its status says, a database of a cluster that
 /// bore the name after the EtcdSnapshot was made, with each write that was acknowledged before its
 /// first Job was. It never changes again, but for what is found when it is verified; nor does its

@@ -101,6 +101,24 @@ class HttpClientTest : public ::testing::TestWithParam<std::uint64_t> {
     return result;
   }
 
+  /// What a server gets of a request that it answers with "made".
+  std::string written(HttpClient::Options options, const Request& request) {
+    std::string seen;
+    with_client(
+        [&](Peer& peer, int) {
+          seen = peer.request();
+          (void)peer.say(ok("made"));
+        },
+        std::move(options),
+        [&](HttpClient& client) {
+          auto response = client.send(request);
+          ASSERT_TRUE(response);
+          EXPECT_EQ(response->status, 200);
+          EXPECT_EQ(response->body, "made");
+        });
+    return seen;
+  }
+
   sim::Scheduler world{GetParam()};
   int dials = 0;
 };
@@ -112,39 +130,17 @@ void expect_error(const Result<Response>& result, Code code, const std::string& 
 }
 
 TEST_P(HttpClientTest, ARequestIsWrittenAsItIs) {
-  std::string seen;
-  with_client(
-      [&](Peer& peer, int) {
-        seen = peer.request();
-        (void)peer.say(ok("made"));
-      },
-      {"host:1234"},
-      [&](HttpClient& client) {
-        auto response = client.send(
-            {"POST", "/a?b=c", {{"Accept", "x/y"}}, "body", {}, {{"B", "2"}, {"B", "1"}}});
-        ASSERT_TRUE(response);
-        EXPECT_EQ(response->status, 200);
-        EXPECT_EQ(response->body, "made");
-      });
-  EXPECT_EQ(seen,
+  EXPECT_EQ(written({"host:1234"},
+                    {"POST", "/a?b=c", {{"Accept", "x/y"}}, "body", {}, {{"B", "2"}, {"B", "1"}}}),
             "POST /a?b=c HTTP/1.1\r\nHost: host:1234\r\nAccept: x/y\r\nB: 2\r\nB: 1\r\n"
             "Content-Length: 4\r\n\r\nbody");
 }
 
 TEST_P(HttpClientTest, ALargeBodyComesAfterTheOther) {
   const std::string large(100'000, 'x');
-  std::string seen;
-  with_client(
-      [&](Peer& peer, int) {
-        seen = peer.request();
-        (void)peer.say(ok("made"));
-      },
-      {"host"},
-      [&](HttpClient& client) {
-        EXPECT_TRUE(
-            client.send({.method = "PUT", .target = "/x", .body = "first ", .large_body = large}));
-      });
-  EXPECT_EQ(seen, "PUT /x HTTP/1.1\r\nHost: host\r\nContent-Length: 100006\r\n\r\nfirst " + large);
+  EXPECT_EQ(
+      written({"host"}, {.method = "PUT", .target = "/x", .body = "first ", .large_body = large}),
+      "PUT /x HTTP/1.1\r\nHost: host\r\nContent-Length: 100006\r\n\r\nfirst " + large);
 }
 
 TEST_P(HttpClientTest, AnAnswersBodyEndsInEachOfTheThreeWays) {

@@ -89,10 +89,9 @@ Result<Done> Reconciler::observe_cluster(Observation& seen) {
   if (known && goes_on(seen.restore, *known)) {
     seen.cluster = *known;
   } else {
-    auto there = with_.api.get<v1::EtcdCluster>(key);
-    if (!there && !there.failed_with(Code::NotFound))
-      return Error(there.error()).during("look for EtcdCluster " + to_string(key));
-    if (there) seen.cluster = std::move(*there);
+    auto there = look_for<v1::EtcdCluster>(with_.api, key);
+    if (!there) return there.error();
+    seen.cluster = std::move(*there);
   }
   if (seen.cluster && seen.cluster->metadata.terminating()) seen.cluster.reset();
   return Done{};

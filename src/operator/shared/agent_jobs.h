@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "kube/store.h"
 #include "operator/shared/agent_job.h"
+#include "operator/shared/look_again.h"
 #include "operator/shared/refusals.h"
 
 namespace etcdop {
@@ -24,11 +25,10 @@ Result<std::optional<JobSeen>> find_job(const Api& api, Jobs& jobs, const api::O
   if (known)
     if (JobSeen seen = seen_as(*known, owner, kind); seen.ours)
       return std::optional(std::move(seen));
-  auto there = api.template get<kube::Job>(key);
-  if (!there && !there.failed_with(Code::NotFound))
-    return Error(there.error()).during("look for Job " + to_string(key));
-  if (!there && known) jobs.saw_deleted(*known);
-  return there ? std::optional(seen_as(*there, owner, kind)) : std::nullopt;
+  auto there = look_for<kube::Job>(api, key);
+  if (!there) return there.error();
+  if (!*there && known) jobs.saw_deleted(*known);
+  return *there ? std::optional(seen_as(**there, owner, kind)) : std::nullopt;
 }
 
 /// False: one of that name is there already. The next pass looks at it: it may be ours, of a pass

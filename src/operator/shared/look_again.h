@@ -1,6 +1,9 @@
-// After a write that was refused as stale, or whose answer never came: what the server has now.
+// What the server has now: after a write that was refused as stale or whose answer never came, or
+// where the watch may be behind.
 #pragma once
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "kube/store.h"
@@ -23,6 +26,16 @@ void look_again(const Api& api, kube::Store<T>& store, const api::ObjectKey& key
   auto now = api.template get<T>(key);
   if (now) store.wrote(std::move(*now));
   else if (now.failed_with(Code::NotFound)) store.saw_deleted(key, uid);
+}
+
+/// What the server has of that name; nullopt: nothing. Of no answer the error says what was asked.
+template <class T, class Api>
+Result<std::optional<T>> look_for(const Api& api, const api::ObjectKey& key) {
+  auto there = api.template get<T>(key);
+  if (there) return std::optional(std::move(*there));
+  if (there.failed_with(Code::NotFound)) return std::optional<T>();
+  return Error(there.error())
+      .during(std::string("look for ") + T::resource.kind + " " + to_string(key));
 }
 
 }  // namespace etcdop

@@ -108,7 +108,7 @@ Result<Done> Reconciler::observe(Observation& seen) {
   observe_password(seen);
   if (seen.snapshot.status.phase == v1::kSnapshotStarted)
     if (auto ok = observe_job(seen); !ok) return ok;
-  seen.rejected = jobs_.why(seen.snapshot.metadata.key(), seen.job || seen.verify_job);
+  seen.rejected = jobs_.why(seen.snapshot.metadata.key(), seen.job.has_value());
   seen.run_before = run_before(with_.stores, seen.snapshot);
   seen.run_under_way = !run_under_way(with_.stores, seen.snapshot).empty();
   return Done{};
@@ -121,7 +121,7 @@ Result<Done> Reconciler::observe_verification(Observation& seen) {
   auto job = job_called(seen, verify_job_name(seen.snapshot.metadata.name));
   if (!job) return job.error();
   seen.verify_job = std::move(*job);
-  seen.rejected = jobs_.why(seen.snapshot.metadata.key(), seen.job || seen.verify_job);
+  seen.rejected = jobs_.why(seen.snapshot.metadata.key(), seen.verify_job.has_value());
   const auto& now = seen.snapshot.status.verification;
   if (!now || now->time) return Done{};  // What Pods of one before have to tell is told.
   const auto& of = seen.verify_job;
@@ -146,10 +146,9 @@ Result<Done> Reconciler::observe_cluster(Observation& seen) {
   if (known && seen.snapshot.status.phase != v1::kSnapshotPending) {
     seen.cluster = *known;
   } else if (seen.snapshot.status.job_uid.empty()) {
-    auto there = with_.api.get<v1::EtcdCluster>(key);
-    if (!there && !there.failed_with(Code::NotFound))
-      return Error(there.error()).during("look for EtcdCluster " + to_string(key));
-    if (there) seen.cluster = std::move(*there);
+    auto there = look_for<v1::EtcdCluster>(with_.api, key);
+    if (!there) return there.error();
+    seen.cluster = std::move(*there);
   }
   if (seen.cluster) seen.endpoints = endpoints_of(with_.stores, *seen.cluster);
   return Done{};
