@@ -741,11 +741,10 @@ TEST_F(ScenarioOfInPlace, W8b_ASnapshotWithAPasswordForAClusterWithoutStopsNothi
 
 // --- two operators -------------------------------------------------------------------------------
 
-/// Who leads has decided to make the Pod of a member of before, and stands still; the other one
-/// restores. What was decided then arrives in a later stage.
-class LateWrite : public ScenarioOfInPlace, public ::testing::WithParamInterface<const char*> {
+/// Who leads has decided to write, and stands still; the other one restores.
+class HeldWrite : public ScenarioOfInPlace {
  protected:
-  /// The next such write of whoever leads waits until `stage` is over him, and a moment more.
+  /// The next such write of whoever leads waits until he is let go, and a moment more.
   void hold(const std::string& write) {
     before(write, [this](Life& life) {
       held_ = life.name();
@@ -757,6 +756,12 @@ class LateWrite : public ScenarioOfInPlace, public ::testing::WithParamInterface
     for (std::size_t i = 0; i < world.operators(); ++i)
       if (world.life(i).name() == held_) world.life(i).process().freeze_until(world.time().now());
   }
+  std::string held_;
+};
+
+/// What was decided then arrives in a later stage.
+class LateWrite : public HeldWrite, public ::testing::WithParamInterface<const char*> {
+ protected:
   bool commits() const { return std::string_view(GetParam()).starts_with("Commit"); }
   bool rolls_back() const { return std::string_view(GetParam()).starts_with("Roll"); }
   /// The restore comes to that stage, and that late write with it.
@@ -780,7 +785,6 @@ class LateWrite : public ScenarioOfInPlace, public ::testing::WithParamInterface
     else is_committed();
     clients_are_served();
   }
-  std::string held_;
 };
 
 TEST_P(LateWrite, S13_APodOfAMemberOfBeforeIsMadeTooLate) {
@@ -818,6 +822,38 @@ INSTANTIATE_TEST_SUITE_P(Until, LateWrite,
                                            v1::kStageCommitting, v1::kStageCommitted,
                                            v1::kStageRollingBack, v1::kStageRolledBack),
                          [](const auto& p) { return std::string(p.param); });
+
+/// It goes back before its first member has found what to begin with. That one's Pod comes late,
+/// while nobody looks, and founds a cluster on the volume of before, which no client reaches.
+TEST_F(HeldWrite, S13_TheFirstMembersPodIsMadeTooLate) {
+  stored({}, 2);
+  world.delete_object(v1::EtcdCluster::resource, kKey);
+  world.run_for(1min);
+  World::Wanted again;
+  again.restore = key("missing");
+  world.create_cluster(kKey, again);
+  world.run_for(30s);
+  const api::ObjectKey first = world.members_of(kKey).front();
+  hold("create pods");
+  world.delete_object(kube::Pod::resource, first);
+  ASSERT_TRUE(world.run_until([&] { return !held_.empty(); }, 1min));
+  world.run_for(30s);  // The other one leads.
+  restore(Decision::Restore);
+  until_stage(v1::kStageRestoring);
+  world.write_object(key("missing"), world.store().look(kBucket, key())->bytes);
+  const std::size_t before = births();
+  for (std::size_t i = 0; i < world.operators(); ++i)
+    world.life(i).process().freeze_until(world.time().now() + 10s);
+  let_go();
+  until_phase(v1::kRestoreReview);
+  EXPECT_EQ(births(), before + 2);
+  EXPECT_EQ(std::ranges::count(world.net().births(), first.name, &EtcdNet::Birth::name), 1);
+  EXPECT_EQ(endpoints(), 0U);
+  decide(Decision::Commit);
+  until_phase(v1::kRestoreComplete);
+  world.must_converge(5min);
+  clients_are_served();
+}
 
 /// Of which it waits for the Lease of the one before for most of the time.
 TEST_F(ScenarioOfInPlace, S15_AnOperatorThatDiesEveryTwentySecondsGetsThere) {

@@ -490,9 +490,10 @@ void Checker::check_identity(const v1::EtcdCluster& is) {
     if (counts && !known.token.empty() && token != known.token)
       violated("I4", "status.clusterToken changes from " + known.token + " to \"" + token + "\"");
   }
-  if (known.token != token && !known.token.empty()) tokens_[known.token] = clock_.now();
-  if (!token.empty()) tokens_[token] = Instant::max();
-  known = {id, token};
+  const std::string way_back = is.status.restore ? is.status.restore->cluster_token : "";
+  for (const std::string& before : {known.token, known.way_back}) tokens_[before] = clock_.now();
+  for (const std::string& now : {token, way_back}) tokens_[now] = Instant::max();
+  known = {id, token, way_back};
   if (id.empty()) return;
   first_ids_.try_emplace(uid, id);
   owners_.try_emplace(id, uid);

@@ -130,14 +130,15 @@ class Checker {
   std::vector<Change> changes_;
   std::size_t births_ = 0;
   std::map<std::string, int> births_of_;  // By token.
-  /// What an EtcdCluster's status has, by UID.
+  /// What an EtcdCluster's status has, by UID. A restore in place may go back to `way_back`.
   struct Identity {
-    std::string cluster_id, token;
+    std::string cluster_id, token, way_back;
   };
   std::map<std::string, Identity> latched_;
   /// UIDs of EtcdRestores whose clusters have no way back any more.
   std::set<std::string> committed_;
-  /// When a token stood in the status of an EtcdCluster, for the last time; max: it still does.
+  /// When a token stood in the status of an EtcdCluster for the last time, as its own or as the way
+  /// back; max: it still does.
   std::map<std::string, Instant> tokens_;
   std::map<std::string, std::string> first_ids_;  // By UID.
   std::map<std::string, std::string> owners_;     // UID by cluster ID.
