@@ -5,7 +5,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 option(ETCDOP_STATIC "Link everything statically" OFF)
 set(ETCDOP_LEAVES_OUT "" CACHE STRING "What is not built unless it is named: tests, by-hand (programs that ctest does not run)")
 option(ETCDOP_COUNTS_BRANCHES "Tests of what decides count the branches that they take (tools/coverage.sh); needs clang" OFF)
-option(ETCDOP_FUZZ "The fuzzers of test/fuzz, too; needs clang's -fsanitize=fuzzer-no-link" OFF)
+option(ETCDOP_FUZZ "The fuzzers of test/fuzz with libFuzzer; needs clang's -fsanitize=fuzzer-no-link" OFF)
 
 find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)

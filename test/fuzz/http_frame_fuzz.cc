@@ -38,7 +38,7 @@ void answer(const ScriptedStream::Script& script, bool streamed, bool head) {
     const std::function<bool(std::string_view)> sink = [&](std::string_view) {
       return --pieces_left > 0;
     };
-    const Exchanged got = exchange(executor, stream, "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+    const Exchanged got = exchange(executor, stream, "GET / HTTP/1.1\r\nHost: h\r\n\r\n", "",
                                    {.sink = streamed ? &sink : nullptr,
                                     .header_limit = kHeaderLimit,
                                     .body_limit = kBodyLimit,

@@ -15,7 +15,7 @@ namespace {
 const agent::Sealing& sealing() {
   static const agent::Sealing one = [] {
     auto key = agent::to_sealing_key(Secret(std::string(kAeadKeyBytes, 'k')));
-    check(key, "32 bytes are a key");
+    check(static_cast<bool>(key), "32 bytes are a key");
     return agent::Sealing{*key, std::string(agent::kSealSaltBytes, 's')};
   }();
   return one;
