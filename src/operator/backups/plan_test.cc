@@ -236,6 +236,14 @@ TEST(BackupsPlan, WhatTheApiServerDoesNotCheckIsTold) {
   EXPECT_EQ(plan(seen).status.active.size(), 1U);
 }
 
+TEST(BackupsPlan, AMinuteIsTheShortestTimeToKeepAndAHundredYearsTheLongest) {
+  Observation seen = hourly("02:00");
+  for (const char* good : {"1m", "60s", "720h", "833333h"}) {
+    seen.schedule.spec.retention.emplace().keep_for = good;
+    EXPECT_FALSE(condition(plan(seen), v1::kReady).starts_with("False/ScheduleInvalid")) << good;
+  }
+}
+
 TEST(BackupsPlan, ASnapshotOfThatNameWhichIsNotItsOwnIsLeft) {
   Observation seen = hourly("01:00");
   add_stored(seen, "01:00").ours = false;

@@ -293,6 +293,15 @@ TEST(InPlace, RestoreStopsAndWaitsWithOneMemberThatNobodyReaches) {
   }
 }
 
+TEST(InPlace, WhoIsReadyIsCountedMeanwhile) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  Observation seen = world.observe();
+  EXPECT_EQ(plan(seen).status.ready_members, 1);
+  for (Seat& seat : seen.seats) seat.object->ready = false;
+  EXPECT_EQ(plan(seen).status.ready_members, 0);
+}
+
 TEST(InPlace, TheFounderIsMadeFromTheRecordAndNobodyElseIs) {
   World world(3);
   ASSERT_TRUE(world.reaches(v1::kStageReview));

@@ -173,6 +173,20 @@ TEST(MemberRestoring, TheStoresAuthoritiesAreAFile) {
   })"));
 }
 
+TEST(MemberRestoring, TheKeysOfAnEncryptedSnapshotAreMountedToBeRead) {
+  v1::EtcdMember member = seed();
+  member.spec.restore->source.encryption.emplace().key_secret_ref.name = "snapshot-keys";
+  const Json made = *pod(member, {.founds = true}, kImages);
+  const Json& restore = made.at("spec").at("initContainers").at(1);
+  EXPECT_NE(environment_of(restore).find("SNAPSHOT_KEYS_PATH=/etc/snapshot-keys\n"),
+            std::string::npos);
+  EXPECT_EQ(restore.at("volumeMounts").as_array().back(), json::parse(R"(
+    {"name": "restore-keys", "mountPath": "/etc/snapshot-keys", "readOnly": true})"));
+  EXPECT_EQ(made.at("spec").at("volumes").as_array().back(), json::parse(R"({
+    "name": "restore-keys", "secret": {"secretName": "snapshot-keys"}
+  })"));
+}
+
 TEST(MemberRestoring, AQuotaThatAsksForLimitsGetsThoseOfEtcd) {
   v1::EtcdMember member = seed();
   member.spec.resources = json::parse(R"({"limits": {"cpu": "1", "memory": "1Gi"}})");
