@@ -152,6 +152,27 @@ TEST_P(HttpClientTest, AnAnswersBodyEndsInEachOfTheThreeWays) {
   EXPECT_EQ(answered("HTTP/1.0 200 OK\r\n\r\nhello")->body, "hello");
 }
 
+/// Beast's parser asserts that it has a last chunk's five bytes when it goes on with it.
+TEST_P(HttpClientTest, AnEmptyBodyInChunksMayComeInPieces) {
+  const std::string answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+  for (std::size_t at = answer.size() - 5; at < answer.size(); ++at)
+    with_client(
+        [&](Peer& peer, int) {
+          (void)peer.request();
+          for (const std::string& piece : {answer.substr(0, at), answer.substr(at, 1)}) {
+            (void)peer.say(piece);
+            (void)world.sleep(1s);
+          }
+          (void)peer.say(answer.substr(at + 1));
+        },
+        {"h"},
+        [&](HttpClient& client) {
+          auto response = client.send({"GET", "/", {}, {}, {}});
+          ASSERT_TRUE(response) << response.error().message;
+          EXPECT_EQ(response->body, "");
+        });
+}
+
 TEST_P(HttpClientTest, AnAnswerWithoutABodyEndsWithItsHeader) {
   EXPECT_EQ(answered("HTTP/1.1 204 No Content\r\n\r\n")->status, 204);
   EXPECT_EQ(answered("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")->body, "");

@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "http/last_chunk.h"
+
 namespace etcdop::http {
 namespace {
 namespace beast = boost::beast::http;
@@ -127,10 +129,11 @@ class Exchange {
   /// Gives the parser more; what it made of it lies in `part_`.
   Result<Done> feed() {
     part_ = {};
-    if (hungry_) {
+    while (hungry_) {
       auto more = fetch();
       if (!more) return more.error();
       if (!*more) return end_of_data();
+      hungry_ = in_chunk_ && buffer_.size() < kLastChunkBytes;
     }
     auto& body = parser_->get().body();
     body = {space_.get(), kPiece, true};
@@ -145,6 +148,7 @@ class Exchange {
     if (ec && ec != beast::error::need_more && ec != beast::error::need_buffer)
       return Error{Code::Corrupt, "the answer is not HTTP: " + ec.message()};
     hungry_ = ec == beast::error::need_more || used == 0 || buffer_.size() == 0;
+    in_chunk_ = ec == beast::error::need_more && parser_->is_header_done() && parser_->chunked();
     part_ = {space_.get(), kPiece - body.size};
     return Done{};
   }
@@ -178,7 +182,8 @@ class Exchange {
   boost::beast::flat_buffer buffer_;
   const std::unique_ptr<char[]> space_ = std::make_unique<char[]>(kPiece);
   std::string_view part_;
-  bool hungry_ = true;  // False when the parser should first go on with what `buffer_` holds.
+  bool hungry_ = true;     // False when the parser should first go on with what `buffer_` holds.
+  bool in_chunk_ = false;  // What begins the next chunk is not whole.
   bool answered_ = false, stopped_ = false, write_failed_ = false;
 };
 

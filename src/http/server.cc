@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "http/last_chunk.h"
+
 namespace etcdop::http {
 namespace {
 
@@ -55,11 +57,13 @@ struct Reader {
     parser.header_limit(static_cast<std::uint32_t>(options.header_limit));
     parser.body_limit(kBodyMax);
     parser.eager(true);
+    std::size_t least = 1;
     while (!parser.is_done()) {
       error_code ec;
-      if (buffer.size() > 0) {
+      if (buffer.size() >= least) {
         buffer.consume(parser.put(buffer.data(), ec));
         if (parser.is_done()) break;
+        if (parser.is_header_done() && parser.chunked()) least = kLastChunkBytes;
       } else {
         ec = beast::error::need_more;
       }
