@@ -52,10 +52,17 @@ Result<Element> to_tree(std::string_view document) {
   }
 }
 
+/// One line, of bounded length, of what somebody else wrote.
+std::string quoted(std::string_view text) {
+  std::string out(text.substr(0, kQuoteMax));
+  std::ranges::replace_if(out, [](char c) { return c < ' ' || c > '~'; }, ' ');
+  return out;
+}
+
 Result<Element> to_tree(std::string_view document, std::string_view root) {
   auto tree = to_tree(document);
   if (tree && tree->name != root)
-    return corrupt("the answer is <" + tree->name.substr(0, 40) + ">, not <" + std::string(root) +
+    return corrupt("the answer is <" + quoted(tree->name) + ">, not <" + std::string(root) +
                    ">: is this endpoint an S3 store?");
   return tree;
 }
@@ -70,13 +77,6 @@ Result<std::uint64_t> to_number(const std::string& text, const char* what) {
 std::string header(const http::Response& response, const char* name) {
   const auto it = response.headers.find(name);
   return it == response.headers.end() ? std::string() : it->second;
-}
-
-/// One line, of bounded length, of what somebody else wrote.
-std::string quoted(std::string_view text) {
-  std::string out(text.substr(0, kQuoteMax));
-  std::ranges::replace_if(out, [](char c) { return c < ' ' || c > '~'; }, ' ');
-  return out;
 }
 
 /// Of a URL, with the port: without what may be secret in it, as a query.

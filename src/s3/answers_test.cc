@@ -72,6 +72,11 @@ TEST(Answers, WhatTheStoreWritesCannotBreakALine) {
   const Error error =
       to_error(kPut, to_refusal(answer(400, error_document("Odd&#10;Code\x1B[0m"))));
   EXPECT_EQ(error.message, "PutObject s3://b/k: 400 Odd Code [0m (Because.)");
+  const auto other = to_upload_id(std::string_view("<a\0\x7F\xFF></a\0\x7F\xFF>", 13));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().message,
+            "the answer is <a   >, not <InitiateMultipartUploadResult>: is this endpoint an S3 "
+            "store?");
 }
 
 TEST(Answers, OfAWriteWhoseAnswerMakesNoSenseNothingIsKnown) {
