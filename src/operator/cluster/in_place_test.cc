@@ -327,6 +327,7 @@ TEST(InPlace, CommitGivesUpTheVolumesOfBeforeAndThenLetsClientsIn) {
   }
   EXPECT_EQ(world.stage(), v1::kStageCommitted);
   EXPECT_EQ(world.old_volumes(), 0);
+  EXPECT_TRUE(world.cluster.status.restore->members.empty()) << "nothing of before is kept";
   (void)world.pass();
   EXPECT_FALSE(world.fenced);
   EXPECT_EQ(world.says(v1::kAvailable), "True/ClusterDiscovered");

@@ -529,6 +529,14 @@ TEST(SnapshotVerification, ItsPodRunsWhereTheSpecSaysAndTrustsTheStoresAuthoriti
   EXPECT_EQ(pod.at("volumes").at(2).at("secret").at("secretName"), "store-ca");
 }
 
+TEST(SnapshotVerification, ItsJobAndPodHaveTheClustersLabels) {
+  Observation seen = after(complete());
+  seen.cluster->spec.additional_metadata.emplace().labels["team"] = "blue";
+  const Json made = verify_job(seen, 1, {"op:1"});
+  EXPECT_EQ(made.at("metadata").at("labels").at("team"), "blue");
+  EXPECT_EQ(made.at("spec").at("template").at("metadata").at("labels").at("team"), "blue");
+}
+
 TEST(SnapshotVerification, WithoutTheClusterTheEtcdIsTheOneThatItIsFrom) {
   Observation seen = after(complete());
   seen.snapshot.status.artifact->digest = kSum;
