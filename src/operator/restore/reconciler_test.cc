@@ -168,6 +168,19 @@ TEST_F(RestoreReconciler, AClusterThatTheWatchHasNotToldOfIsAskedFor) {
 
 /// The seeds 425772993, 425773149 and 425775358: who led before had heard of its status, and not
 /// of the cluster's, and ended it for good while it went on.
+TEST_F(RestoreReconciler, AWatchThatStillShowsAClusterOfBeforeEndsNothing) {
+  const api::ObjectKey cluster{"prod", "db"};
+  api.change(v1::EtcdCluster::resource, cluster,
+             [](json::object& object) { object["metadata"].as_object()["uid"] = "u-2"; });
+  api.change(v1::EtcdRestore::resource, kKey, [](json::object& object) {
+    object["status"] = {{"phase", v1::kRestoreChecking}, {"clusterUID", "u-2"}};
+  });
+  stores.restores.saw(now());
+  ASSERT_NE(stores.clusters.get(cluster)->metadata.uid, "u-2");
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(now().status.phase, v1::kRestoreChecking);
+}
+
 TEST_F(RestoreReconciler, AWatchOfTheClusterThatIsBehindEndsNothing) {
   api.change(v1::EtcdRestore::resource, kKey, [&](json::object& object) {
     object["status"] = {{"phase", v1::kRestoreStopping},
