@@ -166,8 +166,7 @@ TEST_F(RestoreReconciler, AClusterThatTheWatchHasNotToldOfIsAskedFor) {
   EXPECT_EQ(says(v1::kChecked), "Failed False/ClusterNotFound");
 }
 
-/// The seeds 425772993, 425773149 and 425775358: who led before had heard of its status, and not
-/// of the cluster's, and ended it for good while it went on.
+/// Of one that was deleted, and had the name before.
 TEST_F(RestoreReconciler, AWatchThatStillShowsAClusterOfBeforeEndsNothing) {
   const api::ObjectKey cluster{"prod", "db"};
   api.change(v1::EtcdCluster::resource, cluster,
@@ -181,6 +180,8 @@ TEST_F(RestoreReconciler, AWatchThatStillShowsAClusterOfBeforeEndsNothing) {
   EXPECT_EQ(now().status.phase, v1::kRestoreChecking);
 }
 
+/// The seeds 425772993, 425773149 and 425775358: who led before had heard of its status, and not
+/// of the cluster's, and ended it for good while it went on.
 TEST_F(RestoreReconciler, AWatchOfTheClusterThatIsBehindEndsNothing) {
   api.change(v1::EtcdRestore::resource, kKey, [&](json::object& object) {
     object["status"] = {{"phase", v1::kRestoreStopping},
