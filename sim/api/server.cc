@@ -74,7 +74,7 @@ ApiServer::~ApiServer() { check(watching_ == 0, "a server outlives its watches")
 void ApiServer::serve(ApiKind about) {
   const std::string key = kind_key(about.resource);
   lacking_.erase(key);
-  check(kinds_.try_emplace(key, Kind{std::move(about), {}, {}, {}, {}}).second,
+  check(kinds_.try_emplace(key, Kind{std::move(about), {}, {}, {}, {}, {}}).second,
         "a kind is served once");
 }
 
@@ -158,6 +158,7 @@ void ApiServer::commit(Kind& kind, const ObjectKey& key, Object before, Json aft
   const std::string version = std::to_string(++version_);
   Object stored;
   kind.empty_fields.erase(key);
+  kind.read.erase(key);
   if (after.is_null()) {
     kind.objects.erase(key);
     kind.managers.erase(key);
@@ -220,6 +221,8 @@ bool ApiServer::change(const Resource& r, const ObjectKey& key,
   edit(next.as_object());
   tidy(meta(next));
   settle(of, next);
+  // What store() would find, without a look at each field.
+  if (next == *of.objects.at(key) && !of.empty_fields.contains(key)) return true;
   FieldManagers managers = of.managers[key];
   note_update(managers, kOutside, *of.objects.at(key), next);
   return bool(store(of, key, std::move(next), std::move(managers)));

@@ -1,6 +1,7 @@
 // The API server of simulated worlds and of tests: strict where the real one is, and stricter about
 // what no correct program does.
 #pragma once
+#include <any>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -115,6 +116,23 @@ class ApiServer {
   /// Ordered by namespace and name.
   std::vector<Json> all(const Resource&) const;
   std::vector<Object> look_all(const Resource&) const;
+  /// As its kind reads it; null: it is not there, or cannot be read. Each version is read once,
+  /// however many ask: worlds look at everything each second.
+  template <class T>
+  std::shared_ptr<const T> read(const ObjectKey& key) const {
+    const Kind& of = kind(T::resource);
+    const auto found = of.objects.find(key);
+    return found == of.objects.end() ? nullptr : read<T>(of, found->first, *found->second);
+  }
+  /// Those that can be read, ordered by namespace and name.
+  template <class T>
+  std::vector<std::shared_ptr<const T>> read_all() const {
+    std::vector<std::shared_ptr<const T>> out;
+    const Kind& of = kind(T::resource);
+    for (const auto& [key, object] : of.objects)
+      if (auto one = read<T>(of, key, *object)) out.push_back(std::move(one));
+    return out;
+  }
   /// Edits an object that is there, status and all. No edit, no event. An edit that the server
   /// refuses is not made: false.
   bool change(const Resource&, const ObjectKey&, const std::function<void(json::object&)>& edit);
@@ -151,6 +169,7 @@ class ApiServer {
     std::map<ObjectKey, Object> objects;
     std::map<ObjectKey, FieldManagers> managers;
     std::map<ObjectKey, json::object> empty_fields;  // Of metadata; in the store, never shown.
+    mutable std::map<ObjectKey, std::any> read;      // A shared_ptr<const T>, of this version.
     std::list<Wait*> watchers;
   };
   struct Change {
@@ -166,6 +185,14 @@ class ApiServer {
   bool well_formed(const kube::Call&, const Kind&);
   Kind& kind(const Resource&);
   const Kind& kind(const Resource&) const;
+  template <class T>
+  static std::shared_ptr<const T> read(const Kind& of, const ObjectKey& key, const Json& object) {
+    std::any& kept = of.read[key];
+    if (const auto* known = std::any_cast<std::shared_ptr<const T>>(&kept)) return *known;
+    auto out = std::make_shared<T>();
+    if (!api::decode(object, *out, T::resource.kind)) out = nullptr;
+    return kept.emplace<std::shared_ptr<const T>>(std::move(out));
+  }
   Result<Json> get(const kube::Call&, const Kind&) const;
   Result<Json> list(const kube::Call&, const Kind&) const;
   std::map<ObjectKey, Object> state_at(const Kind&, std::uint64_t version) const;

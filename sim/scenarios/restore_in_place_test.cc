@@ -643,7 +643,7 @@ TEST_F(ScenarioOfInPlace, S41_PodsAndJobsThatSomebodyDeletesMeanwhileAreMadeAgai
   ASSERT_TRUE(world.run_until([&] { return count(kJobs) == 1; }, 1min));
   world.delete_object(kJobs, {"prod", "back-check"});
   until_stage(v1::kStageRestoring);
-  world.once([&] { return read<kube::Pod>({"prod", founder()}).has_value(); },
+  world.once([&] { return read<kube::Pod>({"prod", founder()}) != nullptr; },
              [&] { world.delete_object(kube::Pod::resource, {"prod", founder()}); });
   until_phase(v1::kRestoreReview);
   world.delete_object(kube::Pod::resource, {"prod", founder()});

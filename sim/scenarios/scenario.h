@@ -195,11 +195,8 @@ class Scenario : public ::testing::Test {
     return node_of(member);
   }
   template <class T>
-  std::optional<T> read(const api::ObjectKey& key) {
-    const auto object = world.server().look(T::resource, key);
-    T out;
-    if (!object || !api::decode(*object, out, T::resource.kind)) return std::nullopt;
-    return out;
+  std::shared_ptr<const T> read(const api::ObjectKey& key) {
+    return world.server().read<T>(key);
   }
   /// "False/QuorumLost"; empty: there is no such condition.
   std::string says(const char* type, const api::ObjectKey& key = kKey) {

@@ -401,10 +401,9 @@ std::string World::password_in(const std::string& key) {
 
 /// Whether somebody asks for that and it has not come to an end.
 bool World::goes_back(const api::ObjectKey& cluster) const {
-  for (const auto& object : server_.look_all(v1::EtcdRestore::resource))
-    if (v1::EtcdRestore one; api::decode(*object, one, "restore") && !one.status.finished() &&
-                             one.metadata.ns == cluster.ns &&
-                             one.spec.cluster_ref.name == cluster.name)
+  for (const auto& one : server_.read_all<v1::EtcdRestore>())
+    if (!one->status.finished() && one->metadata.ns == cluster.ns &&
+        one->spec.cluster_ref.name == cluster.name)
       return true;
   const auto now = read<v1::EtcdCluster>(cluster);
   return now && now->restoring();
@@ -520,15 +519,14 @@ bool World::fails_to_restore(const api::ObjectKey& key) const {
 void World::decide_by_hand(std::map<std::string, Instant>& since) {
   using Decision = v1::RestoreDecision;
   constexpr Duration kPatience = 10min;
-  for (const auto& object : server_.look_all(v1::EtcdRestore::resource)) {
-    v1::EtcdRestore one;
-    if (!api::decode(*object, one, "restore") || one.metadata.terminating()) continue;
-    const Instant first = since.try_emplace(one.metadata.uid, time_.now()).first->second;
-    if (one.status.finished() || one.spec.decision == Decision::Rollback) continue;
-    const bool looked_at = one.status.phase == v1::kRestoreReview;
-    if (looked_at && one.spec.decision != Decision::Commit)
-      decide(one.metadata.key(), dice_.one_in(2) ? Decision::Commit : Decision::Rollback);
-    else if (time_.now() - first >= kPatience) decide(one.metadata.key(), Decision::Rollback);
+  for (const auto& one : server_.read_all<v1::EtcdRestore>()) {
+    if (one->metadata.terminating()) continue;
+    const Instant first = since.try_emplace(one->metadata.uid, time_.now()).first->second;
+    if (one->status.finished() || one->spec.decision == Decision::Rollback) continue;
+    const bool looked_at = one->status.phase == v1::kRestoreReview;
+    if (looked_at && one->spec.decision != Decision::Commit)
+      decide(one->metadata.key(), dice_.one_in(2) ? Decision::Commit : Decision::Rollback);
+    else if (time_.now() - first >= kPatience) decide(one->metadata.key(), Decision::Rollback);
   }
 }
 

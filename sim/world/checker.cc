@@ -27,13 +27,6 @@ constexpr Duration kLookedBefore =
     15s;  // From a look to what follows from it: calls take up to 10 s.
 constexpr std::string_view kAvailable = "Available";
 
-template <class T>
-std::optional<T> read(const ApiServer::Object& object) {
-  T out;
-  if (!object || !api::decode(*object, out, T::resource.kind)) return std::nullopt;
-  return out;
-}
-
 const Json* at(const Json& object, std::initializer_list<const char*> path) {
   const Json* here = &object;
   for (const char* key : path) {
@@ -153,8 +146,7 @@ void Checker::check_passwords() {
     const auto id = auth ? etcd_of(key) : std::nullopt;
     if (!id || !net_.asks_users(*id) || locked_out_.contains(*id) || being_deleted(key)) continue;
     const auto fits = [&](const std::string& name) {
-      const auto secret =
-          read<kube::SecretObject>(server_.look(kube::SecretObject::resource, {key.ns, name}));
+      const auto secret = server_.read<kube::SecretObject>({key.ns, name});
       return secret && std::ranges::any_of(secret->data, [&](const auto& one) {
                return net_.has_password(*id, one.second);
              });
@@ -172,7 +164,7 @@ Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& c
     violated("I6", who + " sends a write without precondition: " + line_of(call));
   Doubt out;
   if (call.resource == kube::Pod::resource && call.verb == kube::Verb::Delete) {
-    const auto pod = read<kube::Pod>(server_.look(call.resource, {call.ns, call.name}));
+    const auto pod = server_.read<kube::Pod>({call.ns, call.name});
     if (pod && pod->metadata.labels.contains(v1::kClusterLabel))
       out.cluster = {call.ns, pod->metadata.labels.at(v1::kClusterLabel)};
   }
@@ -285,7 +277,7 @@ void Checker::changed(const api::Resource& r, const ApiServer::Object& before,
 
 /// I13: whom the client Service may send clients to is a voter.
 void Checker::pod_changed(const Json& object) {
-  const auto pod = read<kube::Pod>(std::make_shared<const Json>(object));
+  const auto pod = server_.read<kube::Pod>(key_of(object));
   if (!pod || !pod->metadata.labels.contains(v1::kClusterLabel)) return;
   const api::ObjectKey cluster{pod->metadata.ns, pod->metadata.labels.at(v1::kClusterLabel)};
   const auto id = etcd_of(cluster);
@@ -314,9 +306,8 @@ void Checker::check_versions() {
 
 /// I11: Available=True does not outlive the quorum for long, where somebody could have said so.
 void Checker::check_truth() {
-  for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
-    const auto cluster = read<v1::EtcdCluster>(object);
-    if (!cluster || cluster->metadata.terminating()) continue;
+  for (const auto& cluster : server_.read_all<v1::EtcdCluster>()) {
+    if (cluster->metadata.terminating()) continue;
     const auto id = etcd_of(cluster->metadata.key());
     if (!id) continue;
     Instant& last = quorum_at_.try_emplace(*id, clock_.now()).first->second;
@@ -364,7 +355,7 @@ void Checker::volume_gone(const Json& volume) {
 /// I5 of a restore in place: a volume of before goes only once it is committed, the founder's only
 /// once it is taken back. True: nothing else is to be asked of this one.
 bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
-  const auto object = read<v1::EtcdCluster>(server_.look(v1::EtcdCluster::resource, cluster));
+  const auto object = server_.read<v1::EtcdCluster>(cluster);
   const auto* restore = object ? restore_of(object->metadata.uid) : nullptr;
   if (!restore || object->metadata.terminating()) return false;
   const std::string member = controller_of(volume);
@@ -514,7 +505,7 @@ void Checker::cluster_reported(const Json& object) {
   const std::string uid = text_at(object, {"metadata", "uid"});
   const api::ObjectKey key{text_at(object, {"metadata", "namespace"}),
                            text_at(object, {"metadata", "name"})};
-  const auto cluster = read<v1::EtcdCluster>(std::make_shared<const Json>(object));
+  const auto cluster = server_.read<v1::EtcdCluster>(key);
   if (!cluster) return;
   const int want =
       std::max(cluster->spec.replicas, cluster->status.observed ? cluster->status.observed->replicas

@@ -17,20 +17,10 @@ namespace {
 constexpr std::uint64_t kKeys = 4;
 constexpr Duration kSeenWithin = 10s;  // An edit of a Service, by an operator.
 
-template <class T>
-std::optional<T> read(const ApiServer& server, const api::ObjectKey& key) {
-  const auto object = server.look(T::resource, key);
-  T out;
-  if (!object || !api::decode(*object, out, T::resource.kind)) return std::nullopt;
-  return out;
-}
-
-/// As it is stored: most Pods are somebody else's, and reading them all takes time.
-bool selects(const std::map<std::string, std::string>& selector, const json::object& metadata) {
-  const Json* const labels = metadata.if_contains("labels");
+bool selects(const std::map<std::string, std::string>& selector, const api::ObjectMeta& metadata) {
   return std::ranges::all_of(selector, [&](const auto& wanted) {
-    const Json* const label = labels ? labels->as_object().if_contains(wanted.first) : nullptr;
-    return label && label->as_string() == wanted.second;
+    const auto label = metadata.labels.find(wanted.first);
+    return label != metadata.labels.end() && label->second == wanted.second;
   });
 }
 
@@ -51,16 +41,13 @@ std::string Clients::register_of(etcd::ClusterId etcd, const std::string& key) {
 
 std::vector<std::string> Clients::endpoints(const api::ObjectKey& key) const {
   std::vector<std::string> out;
-  const auto service = read<kube::Service>(server_, key);
+  const auto service = server_.read<kube::Service>(key);
   if (!service || service->spec.selector.empty()) return out;
-  for (const auto& object : server_.look_all(kube::Pod::resource)) {
-    const json::object& metadata = object->at("metadata").as_object();
-    if (metadata.at("namespace").as_string() != key.ns) continue;
-    kube::Pod pod;
-    if (!selects(service->spec.selector, metadata) || !api::decode(*object, pod, "Pod")) continue;
-    const bool ready = pod.ready() && !pod.metadata.terminating();
+  for (const auto& pod : server_.read_all<kube::Pod>()) {
+    if (pod->metadata.ns != key.ns || !selects(service->spec.selector, pod->metadata)) continue;
+    const bool ready = pod->ready() && !pod->metadata.terminating();
     if (!ready && !service->spec.publish_not_ready_addresses) continue;
-    if (const std::string address = nodes_.address_of(pod.metadata.key()); !address.empty())
+    if (const std::string address = nodes_.address_of(pod->metadata.key()); !address.empty())
       out.push_back(address);
   }
   return out;
@@ -91,7 +78,7 @@ std::string Clients::token_of(etcd::ClusterId etcd) const {
 void Clients::let_in_by_hand(const api::ObjectKey& cluster) { let_in_[cluster] = world_.now(); }
 
 void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const char* how) {
-  const auto cluster = read<v1::EtcdCluster>(server_, key);
+  const auto cluster = server_.read<v1::EtcdCluster>(key);
   const auto leave = let_in_.find(key);
   if (leave != let_in_.end() && world_.now() - leave->second < kSeenWithin) return;
   const auto* const found = cluster ? checker_.restore_of(cluster->metadata.uid) : nullptr;
@@ -156,7 +143,7 @@ void Clients::begin(etcd::ClusterId etcd, const std::string& key) {
 }
 
 void Clients::operate(int client, const api::ObjectKey& key, Dice& dice) {
-  const auto cluster = read<v1::EtcdCluster>(server_, key);
+  const auto cluster = server_.read<v1::EtcdCluster>(key);
   if (!cluster) return;
   const auto known = known_to(client, *cluster);
   if (known.empty()) return;

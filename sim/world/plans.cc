@@ -21,9 +21,8 @@ constexpr Duration kFrozenFor = 20s;
 constexpr Duration kPausedFor = 25s;  // Longer than a Lease: another one leads by then.
 
 std::string phase_of(World& world, const api::ObjectKey& restore) {
-  const auto object = world.server().look(v1::EtcdRestore::resource, restore);
-  v1::EtcdRestore out;
-  return object && api::decode(*object, out, "EtcdRestore") ? out.status.phase : "";
+  const auto out = world.server().read<v1::EtcdRestore>(restore);
+  return out ? out->status.phase : "";
 }
 
 /// Catches the n-th write of the operators that run when the flow begins, and what follows.

@@ -5,6 +5,7 @@
 
 #include "api/v1alpha2/etcdrestore.h"
 #include "kube/core_types.h"
+#include "sim/api/objects.h"
 #include "sim/etcd/data_dir.h"
 #include "sim/world/agent.h"
 
@@ -28,9 +29,8 @@ RestoreChecker::RestoreChecker(ApiServer& server, ObjectStore& store, const Etcd
       checker_(checker) {
   server_.on_change(
       [this](const api::Resource& r, const ApiServer::Object&, const ApiServer::Object& after) {
-        v1::EtcdCluster cluster;
-        if (r == v1::EtcdCluster::resource && after && api::decode(*after, cluster, "EtcdCluster"))
-          changed(cluster);
+        if (!(r == v1::EtcdCluster::resource) || !after) return;
+        if (const auto cluster = server_.read<v1::EtcdCluster>(key_of(*after))) changed(*cluster);
       });
 }
 
@@ -44,11 +44,9 @@ void RestoreChecker::changed(const v1::EtcdCluster& cluster) {
     return;
   }
   asked.restore = restore->from;
-  v1::EtcdRestore wanted;
-  const auto object = server_.look(v1::EtcdRestore::resource, {cluster.metadata.ns, restore->name});
-  const bool is_there =
-      object && api::decode(*object, wanted, "EtcdRestore") && wanted.metadata.uid == restore->uid;
-  const std::int64_t bump = is_there ? wanted.spec.bump_revision.value_or(kBump) : 1;
+  const auto wanted = server_.read<v1::EtcdRestore>({cluster.metadata.ns, restore->name});
+  const bool is_there = wanted && wanted->metadata.uid == restore->uid;
+  const std::int64_t bump = is_there ? wanted->spec.bump_revision.value_or(kBump) : 1;
   before_[token] = {restore->cluster_id, cluster.status.revision_floor + bump};
 }
 

@@ -89,7 +89,7 @@ void SnapshotChecker::job_made(const Json& job) {
 bool SnapshotChecker::bore_the_name(const std::string& cluster_id,
                                     const v1::EtcdSnapshot& snapshot) const {
   const api::ObjectKey name{snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
-  const auto now = read<v1::EtcdCluster>(server_.look(v1::EtcdCluster::resource, name));
+  const auto now = server_.read<v1::EtcdCluster>(name);
   if (now && now->status.cluster_id == cluster_id) return true;
   const auto last = borne_.find({name, cluster_id});
   return last != borne_.end() && last->second >= asked_.at(snapshot.metadata.uid);

@@ -601,6 +601,14 @@ std::string World::unreported(const v1::EtcdCluster& cluster) const {
   return "";
 }
 
+/// Of the first certificate there; empty: it cannot be read. Each is read once.
+std::string World::serial_of(const std::string& certificate) const {
+  const auto [known, is_new] = serials_.try_emplace(certificate);
+  if (is_new)
+    if (auto leaf = read_certificate(certificate)) known->second = leaf->serial;
+  return known->second;
+}
+
 /// What a cluster with TLS or authentication still lacks of these.
 std::string World::insecure(const v1::EtcdCluster& cluster) const {
   const api::ObjectKey key = cluster.metadata.key();
@@ -611,8 +619,8 @@ std::string World::insecure(const v1::EtcdCluster& cluster) const {
     const TlsSecrets names = tls_secrets_of(cluster);
     for (const std::string& name : {names.server, names.operator_client, names.peer}) {
       if (name.empty()) continue;
-      auto leaf = read_certificate(secret_value({key.ns, name}, kCertificateKey));
-      if (!leaf || told->message.find(leaf->serial) == std::string::npos)
+      const std::string serial = serial_of(secret_value({key.ns, name}, kCertificateKey));
+      if (serial.empty() || told->message.find(serial) == std::string::npos)
         return "nothing is said of the certificate in Secret " + name;
     }
   }
@@ -688,17 +696,14 @@ std::string World::missing() const {
   for (const api::ObjectKey& key : clusters())
     if (!checker_.fated(key.ns, key.name))
       if (const std::string what = missing(key); !what.empty()) return to_string(key) + " " + what;
-  for (const auto& object : server_.look_all(v1::EtcdDefrag::resource))
-    if (v1::EtcdDefrag run; api::decode(*object, run, "run") && !run.status.finished())
-      return "EtcdDefrag " + to_string(run.metadata.key()) + " has not ended";
-  for (const auto& object : server_.look_all(v1::EtcdSnapshot::resource))
-    if (v1::EtcdSnapshot one; api::decode(*object, one, "snapshot") && !one.settled())
-      return "EtcdSnapshot " + to_string(one.metadata.key()) + " has not ended";
-  for (const auto& object : server_.look_all(v1::EtcdSnapshotSchedule::resource))
-    if (v1::EtcdSnapshotSchedule one;
-        api::decode(*object, one, "schedule") &&
-        (!one.status.last_success || (one.spec.verify && !one.status.last_verified)))
-      return "EtcdSnapshotSchedule " + to_string(one.metadata.key()) + " has not had its run";
+  for (const auto& run : server_.read_all<v1::EtcdDefrag>())
+    if (!run->status.finished())
+      return "EtcdDefrag " + to_string(run->metadata.key()) + " has not ended";
+  for (const auto& one : server_.read_all<v1::EtcdSnapshot>())
+    if (!one->settled()) return "EtcdSnapshot " + to_string(one->metadata.key()) + " has not ended";
+  for (const auto& one : server_.read_all<v1::EtcdSnapshotSchedule>())
+    if (!one->status.last_success || (one->spec.verify && !one->status.last_verified))
+      return "EtcdSnapshotSchedule " + to_string(one->metadata.key()) + " has not had its run";
   if (const std::string restore = undecided(); !restore.empty()) return restore;
   // I7: nobody without an owner.
   std::set<std::string> owners;
@@ -741,16 +746,15 @@ std::string World::missing() const {
 
 /// An EtcdRestore that has not come to an end, nor to where its user wants it to stay for now.
 std::string World::undecided() const {
-  for (const auto& object : server_.look_all(v1::EtcdRestore::resource)) {
-    v1::EtcdRestore one;
-    if (!api::decode(*object, one, "restore") || one.status.finished()) continue;
-    const std::string name = "EtcdRestore " + to_string(one.metadata.key());
-    if (one.metadata.terminating()) return name + " is being deleted";
-    const api::ObjectKey cluster{one.metadata.ns, one.spec.cluster_ref.name};
+  for (const auto& one : server_.read_all<v1::EtcdRestore>()) {
+    if (one->status.finished()) continue;
+    const std::string name = "EtcdRestore " + to_string(one->metadata.key());
+    if (one->metadata.terminating()) return name + " is being deleted";
+    const api::ObjectKey cluster{one->metadata.ns, one->spec.cluster_ref.name};
     if (!server_.look(v1::EtcdCluster::resource, cluster)) continue;
     if (checker_.fated(cluster.ns, cluster.name)) continue;
-    if (one.spec.decision != v1::RestoreDecision::Check || one.status.phase != v1::kRestoreReady)
-      return name + " has not ended: " + one.status.phase;
+    if (one->spec.decision != v1::RestoreDecision::Check || one->status.phase != v1::kRestoreReady)
+      return name + " has not ended: " + one->status.phase;
   }
   return "";
 }
@@ -765,17 +769,14 @@ std::string World::state() const {
     for (const api::Condition& c : cluster->status.conditions)
       out += "  " + c.type + "=" + c.status + "/" + c.reason + "\n";
   }
-  for (const auto& object : server_.look_all(v1::EtcdDefrag::resource))
-    if (v1::EtcdDefrag run; api::decode(*object, run, "run"))
-      out += "EtcdDefrag " + run.status.phase + ", " + std::to_string(run.status.defragmented) +
-             " of " + std::to_string(run.status.members.size()) + " members\n";
-  for (const auto& object : server_.look_all(v1::EtcdSnapshot::resource))
-    if (v1::EtcdSnapshot one; api::decode(*object, one, "snapshot"))
-      out +=
-          "EtcdSnapshot " + one.status.phase + (one.status.verification ? ", verified" : "") + "\n";
-  for (const auto& object : server_.look_all(v1::EtcdRestore::resource))
-    if (v1::EtcdRestore one; api::decode(*object, one, "restore"))
-      out += "EtcdRestore " + one.status.phase + "\n";
+  for (const auto& run : server_.read_all<v1::EtcdDefrag>())
+    out += "EtcdDefrag " + run->status.phase + ", " + std::to_string(run->status.defragmented) +
+           " of " + std::to_string(run->status.members.size()) + " members\n";
+  for (const auto& one : server_.read_all<v1::EtcdSnapshot>())
+    out +=
+        "EtcdSnapshot " + one->status.phase + (one->status.verification ? ", verified" : "") + "\n";
+  for (const auto& one : server_.read_all<v1::EtcdRestore>())
+    out += "EtcdRestore " + one->status.phase + "\n";
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource,
         kube::Service::resource, kube::PodDisruptionBudget::resource, kube::SecretObject::resource})

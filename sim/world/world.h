@@ -193,6 +193,7 @@ class World {
   std::string undecided() const;
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   std::string insecure(const api::v1alpha2::EtcdCluster&) const;
+  std::string serial_of(const std::string& certificate) const;
   Life* any_life();
   std::optional<api::ObjectKey> any_cluster();
   std::optional<api::ObjectKey> any_of(const api::Resource&);
@@ -201,11 +202,8 @@ class World {
                      bool unseen = false) const;
   bool keeps_quorum(etcd::ClusterId, const api::ObjectKey& without, bool unseen) const;
   template <class T>
-  std::optional<T> read(const api::ObjectKey& key) const {
-    const auto object = server_.look(T::resource, key);
-    T out;
-    if (!object || !api::decode(*object, out, T::resource.kind)) return std::nullopt;
-    return out;
+  std::shared_ptr<const T> read(const api::ObjectKey& key) const {
+    return server_.read<T>(key);
   }
 
   Options options_;
@@ -231,7 +229,8 @@ class World {
   std::vector<std::shared_ptr<Fiber>> fibers_;
   std::vector<std::pair<std::string, std::string>> cuts_;  // Every one there ever was.
   std::function<void(Life&)> started_;
-  std::set<std::string> passwords_;  // That root ever had.
+  std::set<std::string> passwords_;                     // That root ever had.
+  mutable std::map<std::string, std::string> serials_;  // By certificate.
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
   Instant api_down_until_{}, quota_until_{};
   std::chrono::seconds date_error_{0};
