@@ -137,6 +137,9 @@ class Proving {
   /// Of an attempt, or a verification, before. A finalizer of somebody else may keep it.
   void clear_away() {
     if (lasts_too_long()) return end_badly(v1::kJobFailed, job() + " of before stays");
+    // Somebody may have taken away what says since when it lasts.
+    if (!runtime::find_condition(out_.status.conditions, v1::kVerified))
+      wait(job() + " of before is about to go");
     if (!seen_.verify_job->terminating) out_.step = DeleteVerification{seen_.verify_job->uid};
     out_.again = seen_.verify_job->terminating ? kLookAgain : kFollowUp;
   }

@@ -273,9 +273,12 @@ TEST(SnapshotVerification, AJobOfBeforeThatNobodyLetsGoIsWaitedForNoLongerThanTh
   EXPECT_EQ(told(seen),
             "none; False/VerificationFailed: JobFailed: Job nightly-verify of before stays");
   EXPECT_TRUE(after(seen).snapshot.settled());
-  seen.snapshot.status.conditions.clear();  // Nobody knows any more since when it lasts.
-  EXPECT_EQ(told(seen), "none");
+  seen.snapshot.status.conditions.clear();  // Somebody did: it lasts from now on.
+  EXPECT_EQ(told(seen), "none; Unknown/Verifying: Job nightly-verify of before is about to go");
   EXPECT_EQ(plan(seen).again, 10s);
+  seen = after(seen);
+  seen.now = {seen.now.since_epoch + kVerifyMax};
+  EXPECT_EQ(told(seen).substr(0, 26), "none; False/VerificationFa");
 }
 
 TEST(SnapshotVerification, WhatKeepsAJobFromBeingMadeIsTold) {
