@@ -218,6 +218,17 @@ TEST_F(ScheduleReconciler, WhatFailsOnceIsNotToldAndWhatGoesOnFailingIs) {
   EXPECT_EQ(told(), "False/ObjectRejected");
 }
 
+TEST_F(ScheduleReconciler, APassThatWasCutOffIsNoFailure) {
+  put_schedule();
+  next_minute();
+  api.before(fails(kube::Verb::Create, Code::Cancelled));
+  EXPECT_TRUE(pass().failed_with(Code::Cancelled));
+  api.before(fails(kube::Verb::Create, Code::Unavailable));
+  ASSERT_TRUE(pass());
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(told(), "True/Scheduled") << "the first failure is not told";
+}
+
 TEST_F(ScheduleReconciler, WhatHasExpiredIsDeletedByAJobAndThenItsSnapshot) {
   store(4);
   const std::string oldest = snapshots().front();
@@ -233,6 +244,15 @@ TEST_F(ScheduleReconciler, WhatHasExpiredIsDeletedByAJobAndThenItsSnapshot) {
   EXPECT_NE(snapshots().front(), oldest);
   ASSERT_TRUE(pass());
   EXPECT_EQ(told(v1::kRetentionApplied), "True/ExpiredDeleted");
+}
+
+TEST_F(ScheduleReconciler, WhoDeletesWhatIsEncryptedGetsNoKey) {
+  store(1);
+  auto stored = there<v1::EtcdSnapshot>(snapshots().front());
+  ASSERT_TRUE(stored);
+  stored->spec.destination.encryption.emplace().key_secret_ref.name = "the-keys";
+  const std::string job = json::serialize(deletion(*stored, std::nullopt, "op:1"));
+  EXPECT_EQ(job.find("the-keys"), std::string::npos);
 }
 
 TEST_F(ScheduleReconciler, NothingIsDeletedThatSomebodyHasJustAskedToKeep) {
@@ -265,6 +285,7 @@ TEST_F(ScheduleReconciler, ALostAnswerToADeletionCostsNothing) {
   crash();
   ASSERT_TRUE(pass());
   EXPECT_EQ(api.all(kube::Job::resource).size(), 1U);
+  EXPECT_TRUE(stores.jobs.get({"prod", oldest + "-delete"})) << "it is known without a watch";
   end_job(oldest + "-delete", "Complete");
   api.after(fails(kube::Verb::Delete, Code::Lost));
   ASSERT_TRUE(pass());
