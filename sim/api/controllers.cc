@@ -114,8 +114,6 @@ void ApiServer::update_budgets() {
   if (!kinds_.contains("policy/v1/poddisruptionbudgets")) return;
   for (const auto& [key, budget] : std::map(kind(kBudgets).objects)) {
     Json status = status_of(*budget);
-    const Json* const before = budget->as_object().if_contains("status");
-    if (before && *before == status) continue;
     (void)change(kBudgets, key,
                  [&](json::object& object) { object["status"] = std::move(status); });
   }

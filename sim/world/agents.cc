@@ -186,11 +186,9 @@ bool Agents::schedule(Run& run) {
 
 std::optional<std::string> Agents::secret_value(const std::string& ns, const std::string& secret,
                                                 const std::string& key) const {
-  kube::SecretObject out;
-  const auto object = server_.look(kube::SecretObject::resource, {ns, secret});
-  if (!object || !api::decode(*object, out, "Secret") || !out.data.contains(key))
-    return std::nullopt;
-  return out.value(key).reveal();
+  const auto object = server_.read<kube::SecretObject>({ns, secret});
+  if (!object || !object->data.contains(key)) return std::nullopt;
+  return object->value(key).reveal();
 }
 
 /// nullopt: a Secret is missing, or what is wanted of it.
