@@ -11,9 +11,6 @@
 namespace etcdop::agent {
 namespace {
 
-/// etcdutl knows --bump-revision from then on, and 3.6 from its beginning (etcd-io/etcd#16165).
-constexpr etcd::Version kBumpsFrom{3, 5, 10};
-
 SnapshotFetch::With fetch_with(const RestoreCollaborators& with) {
   return {.executor = with.executor,
           .log = with.log,
@@ -56,7 +53,8 @@ class Restoration {
   /// Asked first: the tool would say so after the whole snapshot has been fetched.
   Verdict can_bump() const {
     const auto version = etcd::parse_version(task_.etcd_version);
-    if (task_.bump_revision == 0 || !version || *version >= kBumpsFrom) return std::nullopt;
+    if (task_.bump_revision == 0 || !version || etcd::facts_of(*version).etcdutl_raises_revisions)
+      return std::nullopt;
     return Refusal{RestoreReason::RestoreToolMissing,
                    "the etcdutl of etcd " + task_.etcd_version +
                        " cannot raise revisions: restore it into an EtcdCluster of 3.5.10 or "

@@ -26,15 +26,17 @@ struct Minor {
   Answers auth_status;
   int experimental_flags_end;
   int feature_gates;
+  int raises_revisions;  // PR 16165, in 3.5.10.
   int next_minor;  // etcd-io/website PR 1095: 3.5.26 syncs the stores, no patch before it all.
   std::int64_t snapshot_count;  // DefaultSnapshotCount in etcdserver/server.go.
 };
 
 constexpr Minor kMinors[] = {
-    {5, kNever, 11, 19, 30, 28, 28, 29, Answers::Root, kNever, kNever, 26, 100'000},
-    {6, kAlways, kAlways, kAlways, 11, 6, 9, 10, Answers::Root, kNever, kAlways, kAlways, 10'000},
+    {5, kNever, 11, 19, 30, 28, 28, 29, Answers::Root, kNever, kNever, 10, 26, 100'000},
+    {6, kAlways, kAlways, kAlways, 11, 6, 9, 10, Answers::Root, kNever, kAlways, kAlways, kAlways,
+     10'000},
     {7, kAlways, kAlways, kAlways, kAlways, kAlways, kAlways, kAlways, Answers::Anybody, kAlways,
-     kAlways, kAlways, 10'000},
+     kAlways, kAlways, kAlways, 10'000},
 };
 
 Answers list_answers(const Minor& row, int patch) {
@@ -88,6 +90,7 @@ VersionFacts facts_of(Version version) {
   facts.auth_status_answers = row->auth_status;
   facts.experimental_flags = patch < row->experimental_flags_end;
   facts.feature_gates = patch >= row->feature_gates;
+  facts.etcdutl_raises_revisions = patch >= row->raises_revisions;
   facts.next_minor_from_patch = row->next_minor;
   facts.snapshot_count_default = row->snapshot_count;
   return facts;

@@ -51,6 +51,8 @@ struct VersionFacts {
   bool experimental_flags = false;
   /// Takes --feature-gates.
   bool feature_gates = false;
+  /// Its etcdutl knows --bump-revision and --mark-compacted.
+  bool etcdutl_raises_revisions = false;
   /// From this patch on its members may be beside those of the next minor, and become such: what
   /// 3.5 wrote before may bring a removed member or a learner back in 3.6 (etcd issues 19557,
   /// 20793).

@@ -68,6 +68,9 @@ TEST(VersionFacts, EachBoundaryIsAtItsPatch) {
   EXPECT_EQ(facts("3.6.10").member_list_answers, Answers::AnyUser);
   EXPECT_EQ(facts("3.6.16").auth_status_answers, Answers::Root);
   EXPECT_EQ(facts("3.7.0").auth_status_answers, Answers::Anybody);
+  EXPECT_FALSE(facts("3.5.9").etcdutl_raises_revisions);
+  EXPECT_TRUE(facts("3.5.10").etcdutl_raises_revisions);
+  EXPECT_TRUE(facts("3.6.0").etcdutl_raises_revisions);
   EXPECT_EQ(facts("3.5.35").snapshot_count_default, 100'000);
   EXPECT_EQ(facts("3.6.0").snapshot_count_default, 10'000);
 }

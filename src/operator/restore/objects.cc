@@ -30,17 +30,41 @@ json::object metadata(const Observation& seen, std::int32_t attempt) {
   return out;
 }
 
+/// What only the members' account may read would be good in the check and not later, or the other
+/// way round.
+std::optional<v1::AgentPodSpec> placed(const Observation& seen) {
+  std::optional<v1::AgentPodSpec> out = seen.restore.spec.pod;
+  const std::string account = account_of(*seen.cluster);
+  if (account.empty()) return out;
+  if (!out) out.emplace();
+  if (out->service_account_name.empty()) out->service_account_name = account;
+  return out;
+}
+
 }  // namespace
+
+std::string version_of(const v1::EtcdCluster& cluster) {
+  const auto& observed = cluster.status.observed;
+  return observed ? observed->version : cluster.spec.version;
+}
+
+std::string account_of(const v1::EtcdCluster& cluster) {
+  const auto& observed = cluster.status.observed;
+  const auto& added = observed ? observed->pod_template : cluster.spec.pod_template;
+  if (!added || !added->spec || !added->spec->is_object()) return "";
+  const Json* const name = added->spec->as_object().if_contains("serviceAccountName");
+  return name && name->is_string() ? std::string(name->as_string()) : "";
+}
 
 std::string job_name(const std::string& restore) { return restore + "-check"; }
 
 Json job(const Observation& seen, std::int32_t attempt, const VerifyImages& images) {
   const VerifyWork work{
       .from = seen.restore.spec.source,
-      .etcd_version = seen.cluster->spec.version,
+      .etcd_version = version_of(*seen.cluster),
       .expected = {variable("VERIFY_ONLY_CHECK", "true"),
                    variable("RESTORE_AUTH", wants_auth(*seen.cluster) ? "true" : "false")},
-      .placed = seen.restore.spec.pod};
+      .placed = placed(seen)};
   json::object pod_metadata;
   pod_metadata["labels"].emplace_object()[v1::kAppComponentLabel] = kComponent;
   add_metadata(pod_metadata, seen.cluster->spec.additional_metadata);

@@ -71,6 +71,36 @@ TEST(RestoreObjects, NoServiceSelectsItsPods) {
   EXPECT_FALSE(labels.contains(v1::kSnapshotLabel));
 }
 
+TEST(RestoreObjects, TheEtcdIsThatOfTheMembers) {
+  Observation seen = seen_of(false);
+  seen.cluster->status.observed.emplace().version = "3.5.35";
+  seen.cluster->status.observed->pod_template.emplace().spec =
+      json::object{{"serviceAccountName", "reader"}};
+  const Json made = job(seen, 1, {"op:1", "etcd"});
+  const json::object& pod = made.at("spec").at("template").at("spec").as_object();
+  EXPECT_EQ(value_of(pod.at("containers").at(0).as_object(), "RESTORE_ETCD_VERSION"), "3.5.35");
+  EXPECT_EQ(pod.at("serviceAccountName").as_string(), "reader");
+}
+
+TEST(RestoreObjects, ItReadsTheStoreAsTheMemberWillThatRestores) {
+  const auto account = [](const Observation& seen) {
+    const Json made = job(seen, 1, {"op:1", "etcd"});
+    const json::object& pod = made.at("spec").at("template").at("spec").as_object();
+    const Json* const name = pod.if_contains("serviceAccountName");
+    return name ? std::string(name->as_string()) : "";
+  };
+  Observation seen = seen_of(false);
+  EXPECT_EQ(account(seen), "");
+  seen.cluster->spec.pod_template.emplace();
+  EXPECT_EQ(account(seen), "") << "a template without a spec";
+  seen.cluster->spec.pod_template->spec = json::object{{"serviceAccountName", "reader"}};
+  EXPECT_EQ(account(seen), "reader");
+  seen.restore.spec.pod.reset();
+  EXPECT_EQ(account(seen), "reader");
+  seen.restore.spec.pod.emplace().service_account_name = "checker";
+  EXPECT_EQ(account(seen), "checker");
+}
+
 TEST(RestoreObjects, AuthenticationInTheSnapshotIsOfUseOnlyWhereTheClusterHasIt) {
   for (const bool auth : {true, false}) {
     const Json made = job(seen_of(auth), 1, {"op:1", "etcd"});

@@ -5,9 +5,11 @@
 
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/names.h"
+#include "etcd/version_facts.h"
 #include "operator/restore/conditions.h"
 #include "operator/restore/objects.h"
 #include "operator/shared/agent_pod.h"
+#include "operator/shared/snapshot_env.h"
 #include "operator/shared/verify_pod.h"
 #include "runtime/conditions.h"
 
@@ -42,6 +44,13 @@ class Pass {
     say(v1::kChecked, "Unknown", v1::kChecking, why);
     out_.again = kLookAgain;
   }
+  /// Since the check began, as Checked has been Unknown since then.
+  bool lasts_too_long() const {
+    const auto* told = runtime::find_condition(seen_.restore.status.conditions, v1::kChecked);
+    const auto since =
+        told && told->status == "Unknown" ? from_rfc3339(told->last_transition_time) : std::nullopt;
+    return since && seen_.now - *since >= kCheckMax;
+  }
   void fail(const std::string& reason, const std::string& message) {
     status().phase = v1::kRestorePhaseFailed;
     status().completed_at = to_rfc3339(seen_.now);
@@ -59,15 +68,42 @@ class Pass {
     if (!seen_.cluster)
       return fail(v1::kClusterNotFound,
                   "there is no EtcdCluster " + seen_.restore.spec.cluster_ref.name);
-    if (seen_.cluster->spec.storage.medium == v1::Medium::Memory)
-      return fail(v1::kNotImplemented,
-                  "the cluster has its data in memory: there is nothing that could be kept");
+    if (const Refusal no = refusal(); no.reason) return fail(no.reason, no.message);
     const std::string& uid = seen_.cluster->metadata.uid;
     if (status().cluster_uid.empty()) status().cluster_uid = uid;
     if (status().cluster_uid != uid)
       return fail(v1::kClusterReplaced, "the EtcdCluster is another one now");
     if (status().phase == v1::kRestoreReady) return await();
     check();
+  }
+
+  struct Refusal {
+    const char* reason = nullptr;  ///< None: it may be tried.
+    std::string message = {};
+  };
+  /// What its Job would not notice, and the cluster could not do once it is stopped.
+  Refusal refusal() const {
+    const v1::EtcdClusterSpec& spec = seen_.cluster->spec;
+    if (spec.storage.medium == v1::Medium::Memory)
+      return {v1::kNotImplemented,
+              "the cluster has its data in memory: there is nothing that could be kept"};
+    const std::string version = version_of(*seen_.cluster);
+    const auto known = etcd::parse_version(version);
+    if (known && !etcd::facts_of(*known).etcdutl_raises_revisions)
+      return {v1::kUnsupportedVersion,
+              "the etcdutl of etcd " + version +
+                  " cannot raise revisions, without which clients would read what is stale: the "
+                  "cluster's spec.version must be 3.5.10 or newer"};
+    const auto& pod = seen_.restore.spec.pod;
+    const std::string account = account_of(*seen_.cluster);
+    if (is_keyless(seen_.restore.spec.source) && pod && !pod->service_account_name.empty() &&
+        pod->service_account_name != account)
+      return {v1::kNotImplemented,
+              "spec.pod.serviceAccountName is not the ServiceAccount of the member that restores, "
+              "which is " +
+                  (account.empty() ? "the namespace's default" : account) +
+                  ": spec.podTemplate.spec.serviceAccountName of the EtcdCluster"};
+    return {};
   }
 
   /// The cluster has a record of it no more: it is gone, or another one, or has begun another
@@ -94,6 +130,10 @@ class Pass {
       return say(v1::kStopped, "False", v1::kAnotherRestoreFirst,
                  "EtcdRestore " + other->name + " is under way");
     const bool asked = seen_.restore.spec.decision != RestoreDecision::Check;
+    const auto* bad = runtime::find_condition(seen_.cluster->status.conditions, v1::kDegraded);
+    if (asked && bad && bad->reason == v1::kObjectRejected)
+      return say(v1::kStopped, "False", v1::kObjectRejected,
+                 "the cluster cannot be stopped before that is mended: " + bad->message);
     say(v1::kStopped, "False", asked ? v1::kStopping : v1::kAwaitingDecision,
         asked ? "the cluster is about to be stopped"
               : "the snapshot is good; spec.decision Restore stops the cluster, and starts one "
@@ -152,12 +192,17 @@ class Pass {
   /// Never taken over, and never deleted. Of an EtcdRestore that had this name before, it is about
   /// to go.
   void not_ours(const JobSeen& seen) {
-    if (!seen.of_namesake) return fail(v1::kObjectRejected, job() + " belongs to somebody else");
+    if (!seen.of_namesake || lasts_too_long())
+      return fail(v1::kObjectRejected, job() + " belongs to somebody else");
     wait(job() + " is of an EtcdRestore before, and about to go");
   }
 
-  /// Of the attempt before.
+  /// Of the attempt before. A finalizer of somebody else may keep it.
   void clear_away() {
+    if (lasts_too_long()) return fail(v1::kJobFailed, job() + " of before stays");
+    // Somebody may have taken away what says since when it lasts.
+    if (!runtime::find_condition(status().conditions, v1::kChecked))
+      wait(job() + " of before is about to go");
     if (!seen_.job->terminating) out_.step = DeleteCheck{seen_.job->uid};
     out_.again = seen_.job->terminating ? kLookAgain : kFollowUp;
   }

@@ -15,6 +15,8 @@ namespace etcdop::restore {
 inline constexpr std::chrono::minutes kWaitMax{15};
 /// Of one Job. Kubernetes ends it after 40 minutes, unless a node is lost under its Pod.
 inline constexpr std::chrono::minutes kJobMax{45};
+/// Of the whole check, however it is kept from its end.
+inline constexpr std::chrono::minutes kCheckMax{120};
 /// The second is made if the first is gone with what it had to tell, or may succeed now.
 inline constexpr std::int32_t kAttemptsMax = 2;
 

@@ -170,6 +170,14 @@ const Refused kRefused[] = {
     {"its data is in memory",
      [](Observation& s) { s.cluster->spec.storage.medium = v1::Medium::Memory; },
      "False/NotImplemented"},
+    {"its etcdutl cannot raise revisions",
+     [](Observation& s) { s.cluster->spec.version = "3.5.9"; }, "False/UnsupportedVersion"},
+    {"who restores is not who checks",
+     [](Observation& s) {
+       s.restore.spec.source.s3->credentials_secret_ref.name.clear();
+       s.restore.spec.pod.emplace().service_account_name = "reader";
+     },
+     "False/NotImplemented"},
     {"the cluster is another one", [](Observation& s) { s.restore.status.cluster_uid = "c-0"; },
      "False/ClusterReplaced"},
     {"nobody knows the operator's image",
@@ -220,6 +228,41 @@ TEST(RestorePlan, WhatKeepsItFromBeginningIsToldAndNothingIsChanged) {
   }
 }
 
+TEST(RestorePlan, WhatIsRefusedOfTheClustersSpecDoesNotCount) {
+  Observation seen = asked();
+  seen.cluster->spec.version = "3.5.9";
+  seen.cluster->status.observed.emplace().version = "3.6.16";
+  EXPECT_EQ(plan(seen).status.phase, v1::kRestoreChecking);
+}
+
+TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
+  Observation seen = ready();
+  seen.restore.spec.decision = v1::RestoreDecision::Restore;
+  EXPECT_EQ(says(plan(seen), v1::kStopped), "False/Stopping");
+  runtime::set_condition(
+      seen.cluster->status.conditions,
+      {v1::kDegraded, "True", v1::kObjectRejected, "Service db-client belongs to somebody else"}, 1,
+      kNow);
+  EXPECT_EQ(says(plan(seen), v1::kStopped), "False/ObjectRejected");
+  EXPECT_EQ(words(plan(seen), v1::kStopped),
+            "the cluster cannot be stopped before that is mended: Service db-client belongs to "
+            "somebody else");
+}
+
+TEST(RestorePlan, WhereTheStoreTakesAPodForItsAccountTheMembersHasToBeTheOneThatChecked) {
+  Observation seen = asked();
+  seen.restore.spec.pod.emplace().service_account_name = "reader";
+  seen.restore.spec.source.s3->credentials_secret_ref.name = "store";
+  EXPECT_EQ(plan(seen).status.phase, v1::kRestoreChecking) << "its keys are the same for both";
+  seen.restore.spec.source.s3->credentials_secret_ref.name.clear();
+  EXPECT_EQ(words(plan(seen), v1::kChecked),
+            "spec.pod.serviceAccountName is not the ServiceAccount of the member that restores, "
+            "which is the namespace's default: spec.podTemplate.spec.serviceAccountName of the "
+            "EtcdCluster; nothing was changed");
+  seen.cluster->spec.pod_template.emplace().spec = json::object{{"serviceAccountName", "reader"}};
+  EXPECT_EQ(plan(seen).status.phase, v1::kRestoreChecking);
+}
+
 TEST(RestorePlan, AJobThatIsGoneOrUselessIsMadeOnceMore) {
   Observation gone = checking();
   gone.restore.status.job_uid = "j-1";
@@ -266,6 +309,27 @@ TEST(RestorePlan, AJobOfANamesakeBeforeIsLeftAndWaitedFor) {
   seen = after(seen);
   seen.job.reset();
   EXPECT_EQ(plan(seen).step, Step(CreateCheck{1}));
+}
+
+TEST(RestorePlan, AJobOfBeforeThatAFinalizerKeepsIsNotWaitedForWithoutEnd) {
+  for (const bool namesake : {false, true}) {
+    Observation seen = checking();
+    seen.job->ours = !namesake;
+    seen.job->of_namesake = namesake;
+    seen.job->terminating = true;
+    seen.restore.status.attempts = 2;
+    seen.restore.status.conditions.clear();  // Somebody did: it lasts from now on.
+    EXPECT_EQ(says(plan(seen), v1::kChecked), "Unknown/Checking");
+    EXPECT_EQ(plan(seen).again, 10s);
+    seen = after(seen);
+    seen.now = kNow + (kCheckMax - 1s);
+    EXPECT_EQ(says(plan(seen), v1::kChecked), "Unknown/Checking");
+    seen.now = kNow + kCheckMax;
+    EXPECT_EQ(says(plan(seen), v1::kChecked),
+              namesake ? "False/ObjectRejected" : "False/JobFailed");
+    EXPECT_EQ(plan(seen).step, Step(NoStep{}));
+    EXPECT_EQ(plan(seen).status.phase, v1::kRestorePhaseFailed);
+  }
 }
 
 TEST(RestorePlan, WhatKeepsThePodOfItsJobFromRunningIsTold) {

@@ -23,12 +23,14 @@ bool is_being_checked(const v1::EtcdRestore& restore) {
   return restore.status.phase == v1::kRestoreChecking;
 }
 
-/// Whether it is the cluster that it was begun with, and, once that was told to stop, says so.
+/// Whether it is the cluster that it was begun with, and, once that was told to stop, says so. One
+/// that is taken back ends unless the cluster has begun.
 bool goes_on(const v1::EtcdRestore& restore, const v1::EtcdCluster& cluster) {
   const v1::EtcdRestoreStatus& status = restore.status;
   if (!status.cluster_uid.empty() && status.cluster_uid != cluster.metadata.uid) return false;
   const auto& record = cluster.status.restore;
-  return !status.started_at || (record && record->uid == restore.metadata.uid);
+  const bool begun = record && record->uid == restore.metadata.uid;
+  return begun || (!status.started_at && restore.spec.decision != v1::RestoreDecision::Rollback);
 }
 
 }  // namespace

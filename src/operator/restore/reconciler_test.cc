@@ -205,6 +205,27 @@ TEST_F(RestoreReconciler, AWatchOfTheClusterThatIsBehindEndsNothing) {
   EXPECT_EQ(says(v1::kCommitted), "Failed Unknown/ClusterReplaced") << "it is really so";
 }
 
+/// The watch has not told yet that the cluster has begun.
+TEST_F(RestoreReconciler, WhatIsTakenBackIsAskedOfTheClusterItself) {
+  api.change(v1::EtcdRestore::resource, kKey, [&](json::object& object) {
+    object["spec"].as_object()["decision"] = "Rollback";
+    object["status"] = {{"phase", v1::kRestoreReady},
+                        {"clusterUID", stores.clusters.get({"prod", "db"})->metadata.uid}};
+  });
+  stores.restores.saw(now());
+  api.change(v1::EtcdCluster::resource, {"prod", "db"}, [&](json::object& object) {
+    const Json source{{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}};
+    object["status"] = {{"restore",
+                         {{"name", kKey.name},
+                          {"uid", now().metadata.uid},
+                          {"stage", v1::kStageStopping},
+                          {"from", {{"source", source}}}}}};
+  });
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(now().status.phase, v1::kRestoreStopping)
+      << "it is not over before the cluster says so";
+}
+
 TEST_F(RestoreReconciler, AnOlderViewIsRefused) {
   api.change(v1::EtcdRestore::resource, kKey,
              [](json::object& object) { object["spec"].as_object()["decision"] = "Rollback"; });
