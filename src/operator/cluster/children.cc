@@ -138,7 +138,7 @@ Result<Done> Children::make(const Observation& seen, Plan& plan) {
 Result<Done> Children::make_services(const EtcdCluster& reported, const Observation& seen,
                                      Plan& plan) {
   auto& services = with_.stores.services;
-  const bool born = !plan.status.cluster_id.empty();
+  const bool born = !plan.status.cluster_id.empty() || reported.restoring();
   if (auto done = make_certificates(seen, plan); !done) return done;
   if (plan.make_headless_service) {
     const Wanted<kube::Service> wanted{services, "headless service", headless_service(reported)};

@@ -16,8 +16,14 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-constexpr const char* kNothingIsLeft =
-    "no member has its data any more; restore a snapshot into a new EtcdCluster";
+/// And the way out, which is not to delete what still has old volumes and the revision that clients
+/// have seen.
+std::string nothing_is_left(const Observation& seen) {
+  const bool memory = seen.cluster.spec.storage.medium == v1::Medium::Memory;
+  return std::string("no member has its data any more; ") +
+         (memory ? "restore a snapshot into a new EtcdCluster with volumes"
+                 : "an EtcdRestore takes the cluster back to a snapshot");
+}
 
 /// Writes one cluster's conditions: all of them carry the generation and the time of this pass.
 struct Conditions {
@@ -106,7 +112,8 @@ void report_available(const Observation& seen, const Census& census, Conditions&
             with("All members are ready", read_only(seen)));
   else if (seen.linearizable)
     out.set(v1::kAvailable, "True", v1::kQuorumAvailable, with(ready_of(census), read_only(seen)));
-  else if (all_is_lost(seen)) out.set(v1::kAvailable, "False", v1::kDataLost, kNothingIsLeft);
+  else if (all_is_lost(seen))
+    out.set(v1::kAvailable, "False", v1::kDataLost, nothing_is_left(seen));
   else if (quorum_lost(seen))
     out.set(v1::kAvailable, "False", v1::kQuorumLost, ready_of(census) + ", quorum lost");
   else
@@ -143,7 +150,7 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
             with(seen.auth.refused, seen.auth.entered ? "root keeps the one that it has" : ""));
   else if (seen.linearizable)
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
-  else if (all_is_lost(seen)) out.set(v1::kDegraded, "True", v1::kDataLost, kNothingIsLeft);
+  else if (all_is_lost(seen)) out.set(v1::kDegraded, "True", v1::kDataLost, nothing_is_left(seen));
   else
     out.set(v1::kDegraded, "True", v1::kQuorumLost,
             with(ready_of(census) + ", quorum lost", trouble(seen)));

@@ -143,8 +143,9 @@ class Pass {
   /// are some.
   bool keep_strays() {
     bool more = false;
+    const bool stopped = out_.status.cluster_token != record().cluster_token;
     for (const Seat& seat : seen_.seats)
-      if (seat.object && (stage() == v1::kStageStopping || !seat.object->current)) {
+      if (seat.object && (!stopped || !seat.object->current)) {
         keep(record(), seat);
         more = true;
       }
@@ -211,6 +212,7 @@ class Pass {
   Step review() {
     const Seat* found = founder();
     if (is_lost(found)) return to(v1::kStageRestoring);
+    if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (committed() || !reversible()) {
       if (!healthy(*found)) return wait(found->name + " to answer, to be committed");
       out_.status.revision_floor = floor_of(seen_, out_.status);
@@ -219,6 +221,8 @@ class Pass {
       record().pending_members.clear();
       return to(v1::kStageCommitting);
     }
+    // People may take longer than a certificate lives.
+    if (auto due = due_certificate(seen_, out_.status, Due::Soon)) return std::move(*due);
     out_.again = kSteady;
     return wait("a decision: spec.decision of EtcdRestore " + record().name +
                 " may be Commit or Rollback");
@@ -246,6 +250,7 @@ class Pass {
   Step commit() {
     const Seat* found = founder();
     if (is_lost(found)) return to(v1::kStageRestoring);
+    if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (auto step = secure()) return std::move(*step);
     if (!seen_.kept.empty() && !healthy(*found))
       return wait(found->name + " to answer before the volumes of before go");
@@ -289,6 +294,8 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
   if (asked->decision != RestoreDecision::Restore && asked->decision != RestoreDecision::Commit)
     return;
   if (status.restore && status.restore->uid == asked->uid) return;  // It has been.
+  // One that is somebody else's could not be kept from leading clients here.
+  if (seen.headless_service != Child::AsMade || seen.client_service != Child::AsMade) return;
   note_birth(seen, status);  // It may have been born a moment ago.
   status.revision_floor = floor_of(seen, status);
   RestoreRecord record{.name = asked->name,

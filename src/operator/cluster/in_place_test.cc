@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
+#include "operator/cluster/issuing.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/plan.h"
+#include "operator/shared/tls.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -38,7 +40,7 @@ struct World {
   v1::EtcdCluster cluster;
   std::map<std::string, Member> members;
   std::set<std::string> volumes;
-  bool fenced = false;
+  bool fenced = false, service_is_foreign = false;
   int uids = 0;
   std::optional<RestoreSeen> restore;
   WallTime now = kNow;
@@ -88,7 +90,7 @@ struct World {
     seen.auth = auth;
     const bool wanted_fence = cluster.restoring() != nullptr;
     seen.headless_service = fenced == wanted_fence ? Child::AsMade : Child::Drifted;
-    seen.client_service = seen.headless_service;
+    seen.client_service = service_is_foreign ? Child::Missing : seen.headless_service;
     for (const auto& [name, member] : members) {
       seen.taken_names.push_back(name);
       Seat seat;
@@ -437,6 +439,31 @@ TEST(InPlace, WhoIsUnknownIsKeptAndNeverDropped) {
   EXPECT_EQ(world.old_volumes(), 3);
 }
 
+/// Who leads anew has an older list of members.
+TEST(InPlace, WhoIsUnknownWhereNothingWasStoppedYetIsKeptToo) {
+  World world(2);
+  (void)world.pass();
+  ASSERT_EQ(world.stage(), v1::kStageStopping);
+  world.restore->decision = RestoreDecision::Rollback;
+  ASSERT_TRUE(world.reaches(v1::kStageRollingBack));
+  World::Member& late = world.add("db-old9", true);
+  late.pod = late.voter = true;
+  world.volumes.insert(late.name);
+  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  EXPECT_EQ(world.old_volumes(), 3);
+  for (const std::string& step : world.done) EXPECT_EQ(step.find("delete"), step.npos) << step;
+}
+
+TEST(InPlace, WhereAServiceCannotBeKeptFromClientsNothingBegins) {
+  World world(2);
+  world.service_is_foreign = true;
+  for (int i = 0; i < 5; ++i) (void)world.pass();
+  EXPECT_EQ(world.stage(), "");
+  EXPECT_EQ(world.old_pods(), 2);
+  world.service_is_foreign = false;
+  EXPECT_TRUE(world.reaches(v1::kStageReview));
+}
+
 TEST(InPlace, AFounderThatSomebodyDeletesIsReplaced) {
   World world(1);
   ASSERT_TRUE(world.reaches(v1::kStageReview));
@@ -497,6 +524,36 @@ TEST(InPlace, AnotherEtcdRestoreDecidesNothing) {
     for (int i = 0; i < 3; ++i) (void)world.pass();
     EXPECT_EQ(world.stage(), v1::kStageReview);
   }
+}
+
+/// The seed 657005649: somebody spoilt what the operator shows, and nobody answered it any more.
+TEST(InPlace, CertificatesOfOursAreMadeWhileItIsReviewedAndCommitted) {
+  World world(1);
+  world.cluster.spec.tls.emplace().client.emplace().operator_managed.emplace();
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  const std::string authority = "db-client-ca", shown = "db-operator-client-tls";
+  CertificateSeen good{.secret = authority, .ours = true, .from = kNow, .until = kNow + 1000h};
+  Observation seen = world.observe();
+  seen.now = kNow + 1s;
+  for (const ManagedSecret& secret : managed_secrets_of(world.cluster)) {
+    good.secret = secret.name;
+    good.authority = secret.authority.empty() ? secret.name : secret.authority;
+    seen.tls.managed.push_back(good);
+  }
+  for (CertificateSeen& one : seen.tls.managed)
+    one.names = server_names(world.cluster.metadata.key(), seen.cluster_domain,
+                             members_to_name(seen, world.cluster.status));
+  EXPECT_EQ(to_string(plan(seen).step), "none");
+  const auto it = std::ranges::find(seen.tls.managed, shown, &CertificateSeen::secret);
+  ASSERT_NE(it, seen.tls.managed.end());
+  for (const char* stage : {v1::kStageReview, v1::kStageCommitting}) {
+    Observation spoilt = seen;
+    spoilt.cluster.status.restore->stage = stage;
+    spoilt.tls.managed.at(static_cast<std::size_t>(it - seen.tls.managed.begin())).missing = true;
+    EXPECT_EQ(to_string(plan(spoilt).step), "issue-certificate " + shown) << stage;
+  }
+  seen.now = kNow + 700h;  // Two thirds of its life.
+  EXPECT_TRUE(to_string(plan(seen).step).starts_with("issue-certificate")) << "while people decide";
 }
 
 TEST(InPlace, CertificatesAreAskedForAllTheTime) {

@@ -1448,6 +1448,8 @@ class InPlaceReconcilerTest : public ReconcilerTest {
   }
   /// Checked and found good, as the watch told of it.
   void put_restore(const char* decision) {
+    pass();  // It has its Services, and has had them for a while.
+    world.advance_to(world.now() + 1min);
     const std::string uid = stores.clusters.get(kKey)->metadata.uid;
     const auto restore = stored<v1::EtcdRestore>(
         {{"metadata", meta("back")},
