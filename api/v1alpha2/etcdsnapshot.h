@@ -45,7 +45,7 @@ struct EtcdSnapshotSpec {
   static auto describe() {
     return object(
         "The cluster, and where its snapshot is to be stored. It cannot change while "
-        "the snapshot is being taken, and changes nothing afterwards.",
+        "the snapshot is being taken; afterwards only verify has an effect.",
         std::tuple{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
                    required("destination", &S::destination, ""),
                    sparse("verify", &S::verify,

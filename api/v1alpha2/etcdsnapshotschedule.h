@@ -165,8 +165,9 @@ struct EtcdSnapshotScheduleSpec {
             defaulted("concurrencyPolicy", &S::concurrency_policy,
                       "While a snapshot before has not ended: Forbid lets the next one wait for "
                       "its end, Allow takes both, Replace deletes the one before."),
-            defaulted("suspend", &S::suspend,
-                      "Whether nothing is started, nor deleted. What is under way goes on."),
+            defaulted(
+                "suspend", &S::suspend,
+                "Whether nothing is started, deleted or verified. What is under way goes on."),
             optional("retention", &S::retention, ""), optional("verify", &S::verify, ""),
             required("template", &S::snapshot, "")},
         {{"has(self.clusterRef.name) && size(self.clusterRef.name) > 0",

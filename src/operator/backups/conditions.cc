@@ -153,14 +153,18 @@ Verdict proof(const Observation& seen, const Timetable& of,
   const bool ever = last && *last <= seen.now;
   const WallTime since = ever ? *last : made_at(seen);
   const double most = seen.schedule.spec.verify->every + kOverdueIntervals;
+  const bool refused = seen.refused && seen.refused->step == AskVerification::word;
+  const std::string but = refused ? "; none can be asked for: " + seen.refused->why : "";
   if (intervals_between(of, since, seen.now, most) > most)
     return {
         "True", v1::kVerificationOverdue,
         "nothing was verified since " +
-            (ever ? status.last_verified->time : "this schedule was made, " + to_rfc3339(since))};
+            (ever ? status.last_verified->time : "this schedule was made, " + to_rfc3339(since)) +
+            but};
   return {"False", v1::kBackupVerified,
-          ever ? status.last_verified->snapshot + " was verified at " + status.last_verified->time
-               : "nothing was to be verified yet"};
+          (ever ? status.last_verified->snapshot + " was verified at " + status.last_verified->time
+                : "nothing was to be verified yet") +
+              but};
 }
 
 Verdict staleness(const Observation& seen, const Timetable& of,

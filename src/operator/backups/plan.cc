@@ -30,6 +30,15 @@ class Keeping {
     out_.status = seen.schedule.status;
   }
 
+  /// Those that were said to go, or do not count as kept any more.
+  std::vector<std::string> going() {
+    std::vector<std::string> out;
+    if (timetable_ && timetable_->retention) out = expired();
+    for (const RunSeen& run : seen_.runs)
+      if (run.ours && run.expired) out.push_back(run.name);
+    return out;
+  }
+
   Plan plan() && {
     tell_runs(seen_, status());
     if (!timetable_) {
@@ -91,7 +100,8 @@ class Keeping {
   /// Ready.
   Verdict start(const schedule::Due& due) {
     if (spec_.suspend)
-      return {"False", v1::kSuspended, "nothing is started or deleted: spec.suspend is true"};
+      return {"False", v1::kSuspended,
+              "nothing is started, deleted or verified: spec.suspend is true"};
     const std::string next =
         due.next ? "the next run is at " + to_rfc3339(*due.next) : "there is no further run";
     if (!due.run) return {"True", v1::kScheduled, next};
@@ -100,11 +110,15 @@ class Keeping {
     if (there != seen_.runs.end() && !there->ours)
       return {"False", v1::kSnapshotNameTaken,
               "EtcdSnapshot " + name + " is there and is not of this schedule; " + next};
-    if (std::string before = has_to_wait_for(); !before.empty())
+    if (std::string before = has_to_wait_for(); !before.empty() && is_refused(DeleteSnapshot::word))
+      return {"False", v1::kObjectRejected,
+              "EtcdSnapshot " + before +
+                  " has not ended, and cannot be deleted: " + seen_.refused->why};
+    else if (!before.empty())
       return {"True", v1::kScheduled,
               "the run of " + to_rfc3339(*due.run) + " waits for the end of " + before};
     out_.step = CreateSnapshot{name};
-    if (seen_.refused && seen_.refused->step == CreateSnapshot::word)
+    if (is_refused(CreateSnapshot::word))
       return {"False", v1::kObjectRejected,
               "EtcdSnapshot " + name + " cannot be made: " + seen_.refused->why};
     return {"True", v1::kScheduled, next};
@@ -124,11 +138,14 @@ class Keeping {
 
   // --- Keeping -----------------------------------------------------------------------------------
 
-  /// At most one stored snapshot is on its way out: what it meets, the next one would meet.
+  /// At most one stored snapshot is on its way out, and at most one fails between two runs: what it
+  /// met, the next one may meet. With the next run the others have their turn before it is tried
+  /// again, as it may be the only one: one whose bucket is gone, say.
   void retain() {
     if (!timetable_->retention) forget(v1::kRetentionApplied);
-    if (finish_deletion() || drop_failed() || go_on_deleting() || !timetable_->retention) return;
-    if (delete_expired() || fell_short_) return;
+    if (is_deleting() || drop_failed() || go_on_deleting()) return;
+    if (timetable_->retention && delete_expired()) return;
+    if (try_again() || !timetable_->retention || fell_short_) return;
     say(v1::kRetentionApplied, {"True", v1::kExpiredDeleted, "what has expired is deleted"});
   }
 
@@ -141,40 +158,73 @@ class Keeping {
     if (!has_step()) out_.step = std::move(next);
   }
 
-  /// What was begun is finished, whatever is to be kept by now: nobody knows what is left of it.
+  static bool has_job(const RunSeen& run) {
+    return run.ours && !run.terminating && run.deletion && run.deletion->ours;
+  }
   /// True: nothing else may begin.
-  bool finish_deletion() {
-    const auto begun = std::ranges::find_if(seen_.runs, [](const RunSeen& run) {
-      return run.ours && !run.terminating && run.deletion && run.deletion->ours;
-    });
-    if (begun == seen_.runs.end()) return false;
-    const DeletionSeen& job = *begun->deletion;
+  bool is_deleting() {
+    bool out = false;
+    for (const RunSeen& run : seen_.runs)
+      if (has_job(run)) {
+        under_way_ = true;
+        out = holds_up_others(run) || out;
+      }
+    return out;
+  }
+  /// What was begun is finished, whatever is to be kept by now: nobody knows what is left of it.
+  bool holds_up_others(const RunSeen& run) {
+    const DeletionSeen& job = *run.deletion;
     if (job.status.is("Complete")) {
-      step(DeleteSnapshot{begun->name, begun->uid});
-    } else if (const auto* failed = job.status.is("Failed")) {
-      fall_short(begun->name + " has expired and cannot be deleted: " + why(job, *failed));
-      if (is_past(job)) drop(*begun);
-    } else if (seen_.now - job.made >= kDeletionMax) {
-      fall_short(begun->name + " has expired and cannot be deleted: Job " +
-                 deletion_name(begun->name) + " does not end");
-      drop(*begun);
+      remove_object(run);
+      return true;
     }
-    under_way_ = true;
+    if (const auto* failed = job.status.is("Failed")) {
+      cannot_delete(run, why(job, *failed));
+      return job.terminating || !is_past(job);
+    }
+    if (seen_.now - job.made >= kDeletionMax) {
+      cannot_delete(run, "Job " + deletion_name(run.name) + " does not end");
+      if (is_past(job)) drop(run);
+    }
     return true;
   }
+  void cannot_delete(const RunSeen& run, const std::string& because) {
+    if (!fell_short_) fall_short(run.name + " has expired and cannot be deleted: " + because);
+  }
+  /// Where that is refused, what is refused is told.
+  void remove_object(const RunSeen& run) {
+    if (is_refused(DeleteSnapshot::word))
+      fall_short("EtcdSnapshot " + run.name + " cannot be deleted: " + seen_.refused->why,
+                 v1::kObjectRejected);
+    step(DeleteSnapshot{run.name, run.uid});
+  }
+  bool is_refused(const char* word) const { return seen_.refused && seen_.refused->step == word; }
   static std::string why(const DeletionSeen& job, const kube::JobCondition& failed) {
     if (!job.reason.empty()) return job.message + " (" + job.reason + ")";
     return "its Job failed (" + (failed.reason.empty() ? failed.message : failed.reason) +
            ") and did not say why";
   }
-  /// It is tried again with the next run; also where a clock was wrong.
-  bool is_past(const DeletionSeen& job) {
-    const auto last = out_.status.last_schedule_time ? from_rfc3339(*out_.status.last_schedule_time)
-                                                     : std::nullopt;
-    return job.made > seen_.now || (last && *last > job.made);
+  /// A run was made since, by the API server's clock: ours may be a little off, and would see that
+  /// at once, again and again. Only where that clock itself was wrong it is off by so much.
+  bool is_past(const DeletionSeen& job) const {
+    return job.made > seen_.now + 24h || std::ranges::any_of(seen_.runs, [&](const RunSeen& run) {
+             return run.ours && run.made > job.made;
+           });
   }
   void drop(const RunSeen& run) {
-    if (!run.deletion->terminating) step(DropDeletion{run.name, run.deletion->uid});
+    if (run.deletion->terminating) return;
+    if (is_refused(DropDeletion::word))
+      fall_short("Job " + deletion_name(run.name) + " cannot be deleted: " + seen_.refused->why,
+                 v1::kObjectRejected);
+    step(DropDeletion{run.name, run.deletion->uid});
+  }
+  /// The one that failed first, of those that failed before the last run.
+  bool try_again() {
+    const RunSeen* first = nullptr;
+    for (const RunSeen& run : seen_.runs)
+      if (has_job(run) && (!first || run.deletion->made < first->deletion->made)) first = &run;
+    if (first) drop(*first);
+    return first;
   }
 
   /// They have stored nothing that they know of; whoever wants to know why finds the newest.
@@ -183,7 +233,7 @@ class Keeping {
     for (const RunSeen& run : seen_.runs)
       if (run.ours && !run.terminating && run.failed() && run.uri.empty()) failed.push_back(&run);
     if (failed.size() <= kFailedKept) return false;
-    step(DeleteSnapshot{failed.front()->name, failed.front()->uid});
+    remove_object(*failed.front());
     return true;
   }
 
@@ -191,9 +241,21 @@ class Keeping {
   /// without its manifest, and counts as no backup.
   bool go_on_deleting() {
     for (const RunSeen& run : seen_.runs)
-      if (run.ours && run.expired && !run.terminating && run.complete() && can_delete(run))
+      if (run.ours && run.expired && !run.terminating && run.complete() && can_delete(run) &&
+          !is_the_last(run))
         return make_deletion(run);
     return false;
+  }
+  /// Nothing may have been deleted of it yet, and what was to be kept in its place may be gone, or
+  /// known to be bad, by now.
+  bool is_the_last(const RunSeen& run) {
+    const bool last = std::ranges::none_of(seen_.runs, [&](const RunSeen& other) {
+      return other.kept() && other.cluster_id == run.cluster_id && (other.proven || !run.proven);
+    });
+    if (last)
+      fall_short(run.name + " has expired, and is left: nothing else of its cluster is stored" +
+                 (run.proven ? " that is verified" : ""));
+    return last;
   }
 
   bool delete_expired() {
@@ -209,7 +271,7 @@ class Keeping {
                  v1::kOperatorImageNotConfigured);
       return true;
     }
-    if (seen_.refused && seen_.refused->step == CreateDeletion::word)
+    if (is_refused(CreateDeletion::word))
       fall_short("Job " + deletion_name(run.name) + " cannot be made: " + seen_.refused->why,
                  v1::kObjectRejected);
     step(CreateDeletion{run.name, run.uid});
@@ -240,6 +302,7 @@ class Keeping {
       under_way_ = true;
       return false;
     }
+    if (has_job(run)) return false;  // It has failed.
     if (run.deletion)
       fall_short("Job " + deletion_name(run.name) + " is there and is not of this EtcdSnapshot");
     else if (run.displaced)
@@ -315,6 +378,8 @@ class Keeping {
 }  // namespace
 
 Plan plan(const Observation& seen) { return Keeping(seen).plan(); }
+
+std::vector<std::string> going(const Observation& seen) { return Keeping(seen).going(); }
 
 std::string word_of(const Step& step) {
   return std::visit([](const auto& one) { return std::string(one.word); }, step);

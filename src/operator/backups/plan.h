@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "operator/backups/observation.h"
 
@@ -19,7 +20,7 @@ inline constexpr double kOverdueIntervals = 1.5;
 /// EtcdSnapshots that have failed, the newest; what was wrong is in them.
 inline constexpr std::size_t kFailedKept = 3;
 /// Of a Job that deletes: Kubernetes ends it after ten minutes, unless a node is lost under its
-/// Pod.
+/// Pod. Then it is told, and made anew with the next run.
 inline constexpr std::chrono::minutes kDeletionMax{20};
 
 struct NoStep {
@@ -108,6 +109,8 @@ struct Plan {
 };
 
 Plan plan(const Observation& seen);
+/// The runs that plan() might delete, whoever needs them.
+std::vector<std::string> going(const Observation& seen);
 std::string to_string(const Step& step);
 /// Its kind alone.
 std::string word_of(const Step& step);

@@ -188,6 +188,17 @@ TEST(BackupsPlan, AReplacedOneIsDeletedOnceAndWaitedFor) {
   EXPECT_EQ(step_of(seen), "create-snapshot db-202611230200");
 }
 
+TEST(BackupsPlan, OneThatCannotBeReplacedIsTold) {
+  Observation seen = hourly("02:00");
+  seen.schedule.spec.concurrency_policy = v1::ConcurrencyPolicy::Replace;
+  add_run(seen, "01:00", v1::kSnapshotStarted);
+  seen.refused = {"delete-snapshot", "no deletions here"};
+  EXPECT_EQ(step_of(seen), "delete-snapshot db-202611230100, replaced");
+  EXPECT_EQ(condition(plan(seen), v1::kReady),
+            "False/ObjectRejected: EtcdSnapshot db-202611230100 has not ended, and cannot be "
+            "deleted: no deletions here");
+}
+
 TEST(BackupsPlan, ARunThatHasWaitedIsOvertakenByTheNext) {
   Observation seen = hourly("04:10");
   add_run(seen, "01:00", v1::kSnapshotStarted);
@@ -206,7 +217,7 @@ TEST(BackupsPlan, WhileSuspendedNothingIsStartedOrDeleted) {
   EXPECT_EQ(to_string(now.step), "none");
   EXPECT_EQ(now.status.next_schedule_time, std::nullopt);
   EXPECT_EQ(condition(now, v1::kReady),
-            "False/Suspended: nothing is started or deleted: spec.suspend is true");
+            "False/Suspended: nothing is started, deleted or verified: spec.suspend is true");
   seen.schedule.spec.suspend = false;
   EXPECT_EQ(step_of(seen), "create-snapshot db-202611230500");
 }
@@ -477,6 +488,8 @@ TEST(BackupsPlan, ADeletionThatFailsIsToldAndTriedAgainWithTheNextRun) {
             "s3:DeleteObject is not allowed (DestinationAccessDenied)");
   add_stored(seen, "05:00");
   seen = after(seen, "05:01");
+  EXPECT_EQ(step_of(seen), "create-deletion db-202611230200") << "the others have their turn";
+  seen.runs.erase(seen.runs.begin() + 1, seen.runs.begin() + 3);
   EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100");
   seen.runs[0].deletion->terminating = true;
   EXPECT_EQ(step_of(seen), "none");
@@ -496,7 +509,9 @@ TEST(BackupsPlan, ADeletionThatFailedByAClockThatWasAheadIsNotWaitedForUntilThen
 
 TEST(BackupsPlan, ADeletionThatFailedBeforeAnyRunWaitsForTheFirst) {
   Observation seen = hourly("00:40");
-  add_deletion(add_stored(seen, "2027-01-01T00:00:00Z"), "00:35", "Failed");
+  RunSeen& ahead = add_stored(seen, "2027-01-01T00:00:00Z");
+  ahead.made = at("00:34");
+  add_deletion(ahead, "00:35", "Failed");
   EXPECT_EQ(plan(seen).status.last_schedule_time, std::nullopt) << "that is still to come";
   EXPECT_EQ(step_of(seen), "none");
   add_stored(seen, "01:00");
@@ -511,8 +526,100 @@ TEST(BackupsPlan, ADeletionThatDoesNotEndIsTriedAgain) {
   add_deletion(seen.runs[0], "04:11");
   EXPECT_EQ(step_of(seen), "none");
   seen.now = at("04:31");
-  EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100");
+  EXPECT_EQ(step_of(seen), "none") << "our clock may be ahead";
   EXPECT_TRUE(condition(plan(seen), v1::kRetentionApplied).ends_with("does not end"));
+  add_stored(seen, "05:00");
+  seen.now = at("04:30");
+  EXPECT_EQ(step_of(seen), "none") << "our clock is behind";
+  seen.now = at("05:01");
+  EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100");
+  seen.runs[0].deletion->terminating = true;
+  EXPECT_EQ(step_of(seen), "none") << "the next one waits for its Pod";
+}
+
+TEST(BackupsPlan, AClockThatIsOffDoesNotTryADeletionAgainAndAgain) {
+  for (const char* now : {"00:05", "04:10", "12:00"}) {
+    Observation seen = hourly(now);
+    for (const char* planned : {"01:00", "03:00", "04:00"}) add_stored(seen, planned);
+    seen.schedule.status.last_schedule_time = to_rfc3339(at(now));
+    keep_last(seen, 1);
+    add_deletion(seen.runs[0], "04:01", "Failed");
+    EXPECT_EQ(step_of(seen), "none") << now;
+    EXPECT_TRUE(condition(plan(seen), v1::kRetentionApplied).starts_with("False/RetentionFailed"));
+  }
+}
+
+/// The bucket of the first is gone, say.
+TEST(BackupsPlan, ADeletionThatFailsHoldsUpTheOthersUntilTheNextRunOnly) {
+  Observation seen = hourly("05:10");
+  for (const char* planned : {"01:00", "02:00", "03:00", "04:00", "05:00"})
+    add_stored(seen, planned);
+  keep_last(seen, 2);
+  add_deletion(seen.runs[0], "05:01", "Failed");
+  seen.runs[0].expired = true;
+  EXPECT_EQ(step_of(seen), "none") << "what it met, the next one may meet";
+  seen.runs[0].deletion->made = at("04:01");
+  EXPECT_EQ(step_of(seen), "create-deletion db-202611230200");
+  EXPECT_TRUE(condition(plan(seen), v1::kRetentionApplied)
+                  .starts_with("False/RetentionFailed: db-202611230100 has expired"));
+  seen.runs[1].expired = true;
+  add_deletion(seen.runs[1], "05:02");
+  EXPECT_EQ(step_of(seen), "none") << "one at a time";
+  add_deletion(seen.runs[1], "05:02", "Failed");
+  EXPECT_EQ(step_of(seen), "none") << "and one that fails";
+  seen.runs.erase(seen.runs.begin() + 1);
+  EXPECT_EQ(step_of(seen), "create-deletion db-202611230300");
+  seen.runs.erase(seen.runs.begin() + 1);
+  EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100") << "all others are gone";
+  seen.runs[0].expired = false;  // Somebody took the mark away.
+  EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100");
+}
+
+TEST(BackupsPlan, OfThoseThatFailedBeforeTheFirstIsTriedAgain) {
+  Observation seen = hourly("04:10");
+  for (const char* planned : {"01:00", "02:00", "04:00"}) add_stored(seen, planned);
+  keep_last(seen, 1);
+  add_deletion(seen.runs[0], "03:02", "Failed");
+  add_deletion(seen.runs[1], "03:01", "Failed");
+  EXPECT_EQ(step_of(seen), "drop-deletion db-202611230200");
+}
+
+TEST(BackupsPlan, WhatWasSaidToGoStaysWhereNothingElseIsStoredByThen) {
+  Observation seen = hourly("02:10");
+  add_stored(seen, "01:00").expired = true;
+  add_stored(seen, "02:00").cluster_id = "another";
+  EXPECT_EQ(step_of(seen), "none");
+  EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
+            "False/RetentionFailed: db-202611230100 has expired, and is left: nothing else of its "
+            "cluster is stored");
+  seen.runs[1].cluster_id.clear();
+  EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
+  seen.runs[1].terminating = true;
+  EXPECT_EQ(step_of(seen), "none");
+  seen.runs[1].terminating = false;
+  seen.runs[0].proven = true;
+  EXPECT_EQ(step_of(seen), "none");
+  EXPECT_TRUE(condition(plan(seen), v1::kRetentionApplied).ends_with("stored that is verified"));
+  seen.runs[1].proven = true;
+  EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
+}
+
+TEST(BackupsPlan, WhatCannotBeDeletedAsAnObjectIsTold) {
+  Observation seen = hourly("05:10");
+  for (const char* planned : {"01:00", "05:00"}) add_stored(seen, planned);
+  keep_last(seen, 1);
+  add_deletion(seen.runs[0], "05:01", "Complete");
+  seen.refused = {"delete-snapshot", "no deletions here"};
+  EXPECT_EQ(step_of(seen), "delete-snapshot db-202611230100");
+  EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
+            "False/ObjectRejected: EtcdSnapshot db-202611230100 cannot be deleted: no deletions "
+            "here");
+  add_deletion(seen.runs[0], "04:01", "Failed");
+  seen.refused->step = "drop-deletion";
+  EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100");
+  EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
+            "False/ObjectRejected: Job db-202611230100-delete cannot be deleted: no deletions "
+            "here");
 }
 
 TEST(BackupsPlan, WhatCannotBeDeletedForSureIsLeftAndTheNextIsNot) {
@@ -970,6 +1077,12 @@ TEST(BackupsPlan, ItIsOverdueOneAndAHalfIntervalsAfterItsRound) {
   seen.now = at("05:01");
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
             "True/VerificationOverdue: nothing was verified since 2026-11-23T01:30:00Z");
+  seen.refused = {"ask-verification", "no patches here"};
+  EXPECT_TRUE(condition(plan(seen), v1::kBackupUnverified)
+                  .ends_with("01:30:00Z; none can be asked for: no patches here"));
+  seen.now = at("04:59");
+  EXPECT_TRUE(condition(plan(seen), v1::kBackupUnverified)
+                  .ends_with("01:30:00Z; none can be asked for: no patches here"));
   seen = proving("04:01", 2);
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
             "True/VerificationOverdue: nothing was verified since this schedule was made, "

@@ -60,19 +60,28 @@ RunSeen seen_as(const v1::EtcdSnapshot& snapshot, WallTime planned, const std::s
   return out;
 }
 
-/// Who is being restored from what it has stored; empty: nobody.
-std::string needed_by(const Stores& stores, const v1::EtcdSnapshot& snapshot) {
+/// What somebody is being restored from.
+struct OpenRestore {
+  std::string who, ns;
+  v1::SnapshotLocation source;
+};
+
+/// Of all namespaces: buckets have none.
+std::vector<OpenRestore> open_restores(const Stores& stores) {
+  std::vector<OpenRestore> out;
   for (const auto& cluster : stores.clusters.all()) {
+    const std::string who = "EtcdCluster " + to_string(cluster->metadata.key());
     const auto& begin = cluster->spec.bootstrap;
-    const bool open = begin && begin->restore && cluster->status.cluster_id.empty();
-    if (open && is_source(begin->restore->source, cluster->metadata.ns, snapshot))
-      return "EtcdCluster " + to_string(cluster->metadata.key());
+    if (begin && begin->restore && cluster->status.cluster_id.empty())
+      out.push_back({who, cluster->metadata.ns, begin->restore->source});
+    if (const v1::RestoreRecord* record = cluster->restoring())
+      out.push_back({who, cluster->metadata.ns, record->from.source});
   }
   for (const auto& restore : stores.restores.all())
-    if (!restore->status.finished() &&
-        is_source(restore->spec.source, restore->metadata.ns, snapshot))
-      return "EtcdRestore " + to_string(restore->metadata.key());
-  return "";
+    if (!restore->status.finished())
+      out.push_back({"EtcdRestore " + to_string(restore->metadata.key()), restore->metadata.ns,
+                     restore->spec.source});
+  return out;
 }
 
 /// What the agent that ended last said, if it failed.
@@ -113,17 +122,31 @@ void Reconciler::observe(Observation& seen) const {
     if (!planned) continue;
     seen.runs.push_back(observe_run(seen, *snapshot, *planned));
   }
+  observe_readers(seen);
   if (const auto known = refused_.find(of.key()); known != refused_.end())
     seen.refused = known->second;
 }
 
-/// Who needs it is only worth a look where it might be deleted.
 RunSeen Reconciler::observe_run(const Observation& seen, const v1::EtcdSnapshot& of,
                                 WallTime planned) const {
   RunSeen out = seen_as(of, planned, seen.schedule.metadata.uid);
-  if (out.complete() && seen.schedule.spec.retention) out.needed_by = needed_by(with_.stores, of);
   observe_deletion(of, out);
   return out;
+}
+
+/// A look at all clusters, of which there may be thousands: only for what might be deleted.
+void Reconciler::observe_readers(Observation& seen) const {
+  const std::vector<std::string> names = going(seen);
+  if (names.empty()) return;
+  const std::vector<OpenRestore> open = open_restores(with_.stores);
+  if (open.empty()) return;
+  for (RunSeen& run : seen.runs) {
+    const auto of = with_.stores.snapshots.get({seen.schedule.metadata.ns, run.name});
+    if (!of || std::ranges::find(names, run.name) == names.end()) continue;
+    const auto reader = std::ranges::find_if(
+        open, [&](const OpenRestore& one) { return is_source(one.source, one.ns, *of); });
+    if (reader != open.end()) run.needed_by = reader->who;
+  }
 }
 
 void Reconciler::observe_deletion(const v1::EtcdSnapshot& of, RunSeen& run) const {
@@ -245,6 +268,8 @@ Result<Done> Reconciler::delete_snapshot(const Observation& seen, const DeleteSn
   const api::ObjectKey key{seen.schedule.metadata.ns, step.name};
   if (step.replaced) {  // It may have ended since.
     auto there = with_.api.get<v1::EtcdSnapshot>(key);
+    if (!there && !there.failed_with(Code::NotFound))
+      return Error(there.error()).during("look for EtcdSnapshot " + key.name);
     const bool ended = there && there->status.finished();
     if (ended) with_.stores.snapshots.wrote(std::move(*there));
     if (ended) return Done{};
@@ -310,8 +335,8 @@ Result<bool> Reconciler::is_expendable(const Observation& seen, const CreateDele
   auto current = is_current(seen);
   if (!current || !*current) return current;
   const api::ObjectMeta& of = seen.schedule.metadata;
-  auto all =
-      with_.api.list<v1::EtcdSnapshot>(of.ns, std::string(v1::kScheduleLabel) + "=" + of.name);
+  // By their names, as the caches are asked: a label may be gone.
+  auto all = with_.api.list<v1::EtcdSnapshot>(of.ns, "");
   if (!all) return Error(all.error()).during("list the EtcdSnapshots of " + to_string(of.key()));
   std::ranges::sort(*all, {}, [](const auto& one) { return one.metadata.name; });
   Observation fresh = seen;
@@ -319,6 +344,7 @@ Result<bool> Reconciler::is_expendable(const Observation& seen, const CreateDele
   for (const v1::EtcdSnapshot& one : *all)
     if (const auto planned = planned_of(of.name, one.metadata.name))
       fresh.runs.push_back(observe_run(fresh, one, *planned));
+  observe_readers(fresh);
   if (plan(fresh).step == Step(step)) return true;
   for (v1::EtcdSnapshot& one : *all) {
     const auto known = with_.stores.snapshots.get(one.metadata.key());

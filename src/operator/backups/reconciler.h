@@ -41,6 +41,7 @@ class Reconciler {
   void observe(Observation& seen) const;
   RunSeen observe_run(const Observation& seen, const api::v1alpha2::EtcdSnapshot& of,
                       WallTime planned) const;
+  void observe_readers(Observation& seen) const;
   void observe_deletion(const api::v1alpha2::EtcdSnapshot& of, RunSeen& run) const;
   Result<runtime::Requeue> pass(const Observation& seen);
   Result<Done> report(const Observation& seen, const Plan& plan);

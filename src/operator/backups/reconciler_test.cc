@@ -407,6 +407,71 @@ TEST_F(ScheduleReconciler, WhatACurrentRestoreInPlaceReadsIsKeptUntilItHasEnded)
   EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
 }
 
+/// It was decided that it goes, and its Job could not be made; then somebody wanted to save it.
+TEST_F(ScheduleReconciler, WhatIsReadIsKeptAlsoWhereNothingIsToBeDeletedAnyMore) {
+  store(4);
+  const std::string oldest = snapshots().front();
+  api.before(fails(kube::Verb::Create, Code::Denied));
+  ASSERT_TRUE(pass());
+  ASSERT_TRUE(
+      there<v1::EtcdSnapshot>(oldest)->metadata.annotations.contains(v1::kExpiredAnnotation));
+  api.before(nullptr);
+  stores.schedules.saw(now());
+  api.change(v1::EtcdSnapshotSchedule::resource, {"prod", "db"},
+             [](json::object& object) { object["spec"].as_object().erase("retention"); });
+  stores.schedules.saw(now());
+  v1::EtcdCluster cluster;
+  cluster.metadata.name = "db";
+  cluster.metadata.ns = "prod";
+  cluster.metadata.uid = "c-9";
+  v1::RestoreRecord& record = cluster.status.restore.emplace();
+  record.stage = v1::kStageCommitting;
+  v1::S3Location& s3 = record.from.source.s3.emplace();
+  s3.bucket = "backups";
+  s3.key = oldest + ".db";
+  stores.clusters.saw(cluster);
+  wait(1min);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(pass());
+  EXPECT_FALSE(there<kube::Job>(oldest + "-delete")) << "its EtcdRestore may be gone";
+  cluster.metadata.resource_version = "2";
+  cluster.status.restore->stage = v1::kStageCommitted;
+  stores.clusters.saw(cluster);
+  ASSERT_TRUE(pass());
+  EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
+}
+
+TEST_F(ScheduleReconciler, OneWithoutItsLabelIsDeletedAsItIsCounted) {
+  store(4);
+  const std::string oldest = snapshots().front();
+  api.change(v1::EtcdSnapshot::resource, {"prod", oldest},
+             [](json::object& object) { object["metadata"].as_object().erase("labels"); });
+  stores.snapshots.saw(*there<v1::EtcdSnapshot>(oldest));
+  ASSERT_TRUE(pass());
+  EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
+}
+
+TEST_F(ScheduleReconciler, NothingIsReplacedThatNobodyCouldLookAt) {
+  put_schedule();
+  api.change(v1::EtcdSnapshotSchedule::resource, {"prod", "db"}, [](json::object& object) {
+    object["spec"].as_object()["concurrencyPolicy"] = "Replace";
+  });
+  stores.schedules.saw(now());
+  next_minute();
+  ASSERT_TRUE(pass());
+  const std::string name = run_now();
+  stores.snapshots.saw(*there<v1::EtcdSnapshot>(name));
+  api.change(v1::EtcdSnapshot::resource, {"prod", name},
+             [](json::object& object) { object["status"] = {{"phase", v1::kSnapshotComplete}}; });
+  next_minute();
+  api.before(fails(kube::Verb::Get, Code::TimedOut));
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(snapshots(), std::vector<std::string>{name}) << "it has ended, which nobody knows";
+  api.before(nullptr);
+  wait(5s);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
+  EXPECT_EQ(snapshots().size(), 2U);
+}
+
 TEST_F(ScheduleReconciler, AVerificationIsAskedForOnceUnderTheVersionThatWasSeen) {
   put_schedule();
   api.change(v1::EtcdSnapshotSchedule::resource, {"prod", "db"},
