@@ -98,7 +98,10 @@ class Taking {
   bool has_quorum() {
     const auto* available =
         runtime::find_condition(seen_.cluster->status.conditions, v1::kAvailable);
-    if (available && available->status == "True" && !seen_.endpoints.empty()) return true;
+    // With CORRUPT raised it has one, and its agent asks those members that are not accused.
+    const bool there =
+        available && (available->status == "True" || available->reason == v1::kCorrupt);
+    if (there && !seen_.endpoints.empty()) return true;
     const std::string why = available ? available->message : "nothing is known of it yet";
     const bool on_its_way = !available || seen_.cluster->status.cluster_id.empty() ||
                             available->status == "True" || available->reason == v1::kPaused;

@@ -251,6 +251,16 @@ TEST(SnapshotPlan, WhatIsWaitedForInVainWithoutHarmIsNotWaitedForAnyLonger) {
   EXPECT_EQ(told(plan(seen)), "Started; create-job, attempt 1; False/JobCreated");
 }
 
+/// Of the members that are not accused.
+TEST(SnapshotPlan, AClusterWithADamagedMemberIsSaved) {
+  Observation seen = pending();
+  seen.now = kMade + 1h;
+  lose_quorum(seen, 3600s, v1::kCorrupt);
+  EXPECT_EQ(plan(seen).status.phase, v1::kSnapshotStarted);
+  seen.endpoints.clear();
+  EXPECT_EQ(plan(seen).status.phase, v1::kSnapshotFailed);
+}
+
 TEST(SnapshotPlan, AuthenticationThatIsOnIsNotWaitedFor) {
   Observation seen = pending();
   seen.cluster->spec.auth.emplace().enabled = true;
