@@ -8,6 +8,7 @@ import shutil
 import ssl
 import subprocess
 import tempfile
+import sys
 import threading
 
 import faults
@@ -17,6 +18,9 @@ import secure
 import snapshots
 import stores
 from world import GROUP, Failed, condition, get, kubectl, until
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recipes"))
+import runbook  # noqa: E402
 
 BOUND = 180
 MEGABYTES = 2
@@ -162,6 +166,15 @@ class Living:
         kubectl("patch", RESTORES, name, "-n", self.cluster.namespace, "--type=merge",
                 "-p", json.dumps({"spec": {"decision": decision}}))
 
+    def follow(self, heading, name):
+        """What docs/backup.md says, for the EtcdRestore of that name; what was printed."""
+        with tempfile.TemporaryDirectory() as folder:
+            script = runbook.commands(heading, names={"db": self.cluster.name, "back-to-monday": name})
+            code, said = runbook.run(script, folder, self.cluster.namespace, BOUND)
+        if code != 0:
+            raise Failed(f"{heading}: status {code}: {said}")
+        return said
+
     def reaches(self, name, phase):
         """The EtcdRestore once it is there; it must not end otherwise."""
         def there():
@@ -227,6 +240,9 @@ def damaged(living):
     if secure.starts(cluster) != before or cluster.etcd_ids() != ids or cluster.object()["status"].get("restore"):
         raise Failed(f"something was done: {secure.starts(cluster)}, {cluster.etcd_ids()}, {cluster.object()['status']}")
     living.serves_again()
+    said = living.follow("A damaged snapshot", "damaged")
+    if told["message"] not in said or "SnapshotBroken" not in said.replace(told["message"], ""):
+        raise Failed(f"who looks for the reason is told {said}")
     print(f"  {told['reason']}: {told['message']}; writers waited {living.writer.longest_silence():.1f} s at most; "
           f"{living.writer.check()} writes are there", flush=True)
 
@@ -345,7 +361,7 @@ def committed(living):
         writer.stop()  # What it was told since the snapshot is given up now.
         if writer.problems:
             raise Failed(f"faults in the clients' history: {writer.problems[:5]}")
-        living.decide("second", "Commit")
+        living.follow("Committing", "second")
         living.reaches("second", "Complete")
         revision = went_back(living, writer.newest, kept, old_id)
         until(BOUND, "who watched is told that it was compacted", lambda: "compacted" in watch.end)

@@ -12,13 +12,16 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import traceback
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+for part in ("e2e", "recipes"):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / part))
+import runbook  # noqa: E402
 import stores  # noqa: E402
 from stores import same  # noqa: E402
 from world import Failed, until  # noqa: E402
@@ -95,9 +98,9 @@ def in_store(store, key):
             "AWS_SECRET_ACCESS_KEY": stores.SECRET}
 
 
-def store_one(store, version, auth):
-    """A snapshot of a member of that version; what it had."""
-    data = f"{FOLDER}/{version}-{auth}"
+def store_one(store, version, auth, keys_folder=""):
+    """A snapshot of a member of that version, encrypted if there is a folder with a key; what it had."""
+    data = f"{FOLDER}/{version}-{auth}{'-sealed' * bool(keys_folder)}"
     with Member(version, data) as member:
         until(30, "it knows its cluster's version", lambda: json.loads(subprocess.run(
             ["curl", "-s", f"{member.client}/version"], check=True, capture_output=True, text=True).stdout)["etcdcluster"]
@@ -108,6 +111,8 @@ def store_one(store, version, auth):
         keys, status = member.keys(), member.status()
         environment = {"ETCD_ENDPOINTS": member.client, "SNAPSHOT_NAME": os.path.basename(data), "SNAPSHOT_UID": "uid-1",
                        **in_store(store, "prod")}
+        if keys_folder:
+            environment["SNAPSHOT_KEYS_PATH"] = keys_folder
         if auth:
             environment.update(ETCD_USERNAME="root", ETCD_PASSWORD=PASSWORD)
         code, report, said = agent("snapshot-agent", environment)
@@ -241,6 +246,43 @@ def is_not_comparable(store, stored, version):
     same("what it found", (report["revision"], report["keys"]), (stored["status"]["header"]["revision"], len(stored["keys"])))
 
 
+def by_hand(store, stored, version):
+    """As docs/backup.md has it, with nothing but the files, the programs and, if it is encrypted, its key."""
+    folder = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
+    for name in ("bin", "secret"):
+        (folder / name).mkdir()
+    (folder / "bin/manager").symlink_to(MANAGER)
+    (folder / "secret/key").write_text("0f" * 32, encoding="utf-8")
+    sealed = stored is None
+    if sealed:
+        stored = store_one(store, version, True, str(folder / "secret"))
+    for end in ("", ".json"):
+        shutil.copyfile(f"{store.bucket('backups')}/{stored['key']}{end}", folder / f"nightly.db{end}")
+    member = Member(version, f"{folder}/restored", PASSWORD if stored["auth"] else "")
+    names = {"127.0.0.1:2379": member.client.removeprefix("http://"), "127.0.0.1:2380": member.peer.removeprefix("http://"),
+             "KEY": f"{folder}/secret/key"}
+
+    def follow(heading, number):
+        script = f"PATH={folder}/bin:{PROGRAMS[version]}:$PATH\n" + runbook.commands(heading, number, names)
+        code, said = runbook.run(script, folder)
+        same(f"how \"{heading}\", block {number}, ended: {said}", code, 0)
+
+    if not sealed:
+        follow("Reading a snapshot by hand", 0)
+    follow("Restoring by hand", 2 if sealed else 0)
+    serve = runbook.commands("Restoring by hand", 1, names)
+    with open(f"{folder}/etcd.log", "w", encoding="utf-8") as log:
+        process = subprocess.Popen(["bash", "-c", f"PATH={PROGRAMS[version]}:$PATH\n{serve}"], cwd=folder, stdout=log, stderr=log,
+                                   start_new_session=True)
+    try:
+        until(30, "etcd answers", lambda: member.ctl("endpoint", "health", check=False).returncode == 0)
+        same("the keys", member.keys(), stored["keys"])
+        same("the revision", member.status()["header"]["revision"], stored["status"]["header"]["revision"] + BUMP)
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
 def cases(store):
     store.bucket("backups")
     stored = {}
@@ -264,6 +306,9 @@ def cases(store):
             for bare in (False, True):
                 name = f"{source}: nobody can log in{', no manifest' * bare}"
                 yield name, is_refused, (store, one, source, "SnapshotNeedsAuth", bare, {"RESTORE_AUTH": "false"})
+    newest = list(PROGRAMS)[-1]
+    yield "by hand", by_hand, (store, stored[newest, False], newest)
+    yield "by hand, encrypted", by_hand, (store, None, newest)
 
 
 def main():

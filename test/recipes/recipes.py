@@ -5,18 +5,21 @@ Usage: recipes.py [--nodes] [--namespace NS] [--version X.Y.Z] (--log FILE | --n
   --log FILE   the operator's log; with --nodes it is asked of Kubernetes
   --nodes      the cluster has nodes: rows that need containers run, too
 Prints a line for each row that fails or waits, and ends with the line "N passed, N failed". A row that waits for an issue, or
-that another test covers (which must be there), is counted as neither.
+that another test covers (which must be there), is counted as neither. A row with a runbook runs a block of docs/backup.md.
 """
 import argparse
 import json
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 import yaml
+
+import runbook
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -41,7 +44,11 @@ class Story:
     def __init__(self, options):
         self.options = options
         self.files = tempfile.TemporaryDirectory()
-        self.facts = {"ns": options.namespace, "cluster": CLUSTER, "version": options.version, "files": self.files.name}
+        self.facts = {"ns": options.namespace, "cluster": CLUSTER, "version": options.version, "files": self.files.name,
+                      "repo": str(ROOT)}
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.facts["port"] = str(free.getsockname()[1])
 
     def look(self):
         """What rows refer to: as it is now, but for the cluster's id, which must not change."""
@@ -78,7 +85,12 @@ class Story:
                         self.fill(said["message"]), c["message"]):
                     return None
             return f"the conditions are {[(c['type'], c['status'], c['reason'], c['message']) for c in conditions]}"
-        code, out = shell(self.fill(row["do"]), self.fill(row["stdin"]) if "stdin" in row else None)
+        if "runbook" in row:
+            names = {name: self.fill(own) for name, own in row.get("names", {}).items()}
+            script = runbook.commands(row["runbook"], row.get("block", 0), names)
+            code, out = runbook.run(script, self.files.name, self.options.namespace, COMMAND_SECONDS)
+        else:
+            code, out = shell(self.fill(row["do"]), self.fill(row["stdin"]) if "stdin" in row else None)
         if code == 0 and re.search(self.fill(row["want"]), out, re.M):
             return None
         return f"status {code}, output: {out[:600]}"
@@ -86,7 +98,7 @@ class Story:
     def run(self, row):
         end = time.monotonic() + row.get("within", LIMIT_SECONDS)
         self.look()
-        again = "stdin" not in row and not row.get("want") in ("patched", "deleted", "another")
+        again = not row.keys() & {"stdin", "runbook"} and not row.get("want") in ("patched", "deleted", "another")
         while (why := self.once(row)) and again and time.monotonic() < end:
             time.sleep(1)
         return why
@@ -103,7 +115,7 @@ def main():
     shell(f"kubectl create namespace {options.namespace}")
     counts = {"passed": 0, "failed": 0, "waiting": 0, "elsewhere": 0}
     for row in yaml.safe_load((HERE / "recipes.yaml").read_text(encoding="utf-8")):
-        name = row.get("do") or row.get("log") or row.get("message") or str(row.get("say"))
+        name = row.get("do") or row.get("runbook") or row.get("log") or row.get("message") or str(row.get("say"))
         if "waits" in row or (row.get("needs") == "nodes" and not options.nodes):
             counts["waiting"] += 1
             print(f"waits for {'nodes' if 'needs' in row else 'issue ' + str(row['waits'])}: {name}")

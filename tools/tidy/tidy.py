@@ -285,9 +285,25 @@ def tests_are_there(tree):
                     yield f"{page}:{number}: no test is named {name}"
 
 
+# Sections of docs/backup.md whose commands no test runs, and why.
+BY_NO_TEST = {"A cluster that has lost its quorum": "they are for a node that is lost for good"}
+
+
+def runbooks_run(tree):
+    """Tests run the shell blocks of docs/backup.md (test/recipes/runbook.py): each section that has one is named there."""
+    page = "docs/backup.md"
+    tests = "".join(text for name, text in tree.text.items() if name.startswith("test/") and name.endswith((".py", ".yaml")))
+    heading = ""
+    for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):
+        if line.startswith("##"):
+            heading = line.lstrip("# ")
+        if line == "```sh" and heading not in BY_NO_TEST and not re.search(rf'("|runbook: ){re.escape(heading)}("|\n)', tests):
+            yield f"{page}:{number}: no test runs the commands of \"{heading}\""
+
+
 RULES = (columns, real_world, coroutines, distributions, unordered, granted, types_twice, upward_includes,
          named_by_cmake, heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained,
-         tests_are_there)
+         tests_are_there, runbooks_run)
 
 
 def unproven_headers(tree):

@@ -161,6 +161,12 @@ class Tidy(unittest.TestCase):
         self.assertEqual(violations(**files, **{"docs/safety.md": "| P2 | `gone` |\n"}),
                          ["docs/safety.md:1: no test is named gone"])
 
+    def test_a_runbook_that_no_test_runs_is_refused(self):
+        page = {"docs/backup.md": "## Look\n\n```sh\nls\n```\n\n### Plain\n\nWords.\n\n## Go\n\n```sh\ngo\n```\n"}
+        self.assertEqual(violations(**page, **{"test/a.yaml": "- runbook: Look\n", "test/b.py": 'run("Go")\n'}), [])
+        self.assertEqual(violations(**page, **{"test/a.yaml": "- runbook: Look\n", "test/b.py": "# Go\n"}),
+                         ['docs/backup.md:13: no test runs the commands of "Go"'])
+
     def test_a_header_is_unproven_until_a_source_includes_it_first(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["git", "init", "-q", folder], check=True)

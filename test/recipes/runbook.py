@@ -1,0 +1,58 @@
+#!/usr/bin/python3
+"""The commands of docs/backup.md, for tests that run them as they stand there, under the names of their own objects.
+
+    runbook.py HEADING [NAME=OWN...]     prints the manifests of that section, as kubectl takes them
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def blocks(heading, language="sh"):
+    """The blocks of the section with this heading, without those of its own subsections."""
+    page = (ROOT / "docs/backup.md").read_text(encoding="utf-8")
+    section = re.search(rf"^##+ {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, re.M | re.S)
+    if not section:
+        raise LookupError(f"docs/backup.md has no section {heading}")
+    return re.findall(rf"^```{language}\n(.*?)^```$", section[1], re.M | re.S)
+
+
+def named(text, names):
+    """With what stands for each name there."""
+    for name, own in (names or {}).items():
+        text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", own, text)
+    return text
+
+
+def commands(heading, number=0, names=None):
+    """One of its shell blocks."""
+    return named(blocks(heading)[number], names)
+
+
+def run(script, folder, namespace=None, seconds=150):
+    """(status, output) of commands in that folder, up to the first that fails. What they leave in the background ends with them."""
+    surroundings = dict(os.environ)
+    if namespace:
+        surroundings["KUBECONFIG"] = config = f"{folder}/kubeconfig"
+        shutil.copy(os.environ["KUBECONFIG"], config)
+        subprocess.run(["kubectl", "config", "set-context", "--current", f"--namespace={namespace}"], env=surroundings, check=True,
+                       capture_output=True)
+    if "ETCDCTL" in os.environ:
+        surroundings["PATH"] = f"{os.path.dirname(os.environ['ETCDCTL'])}:{surroundings['PATH']}"
+    # A pipe would stay open as long as one in the background has it.
+    at_end = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\nset -eu\n"
+    try:
+        done = subprocess.run(["bash", "-c", at_end + script], cwd=folder, env=surroundings, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired as late:
+        return 124, f"no end in {seconds} s: {(late.stdout or b'').decode()}"
+    return done.returncode, done.stdout.strip() + ("\n" + done.stderr.strip() if done.stderr.strip() else "")
+
+
+if __name__ == "__main__":
+    print(named("---\n".join(blocks(sys.argv[1], "yaml")), dict(word.split("=", 1) for word in sys.argv[2:])))
