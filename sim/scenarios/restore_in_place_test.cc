@@ -5,6 +5,7 @@
 #include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "operator/shared/passwords.h"
+#include "operator/shared/tls.h"
 #include "sim/api/budgets.h"
 #include "sim/api/jobs.h"
 #include "sim/etcd/image.h"
@@ -637,6 +638,28 @@ TEST_F(ScenarioOfInPlace, S42_ServicesThatSomebodyEditsBackAreFencedAgainAtOnce)
   world.must_converge(2min);
 }
 
+/// As by a quota: what is taken back does not wait for it.
+TEST_F(ScenarioOfInPlace, S42_AServiceThatCannotBeMadeAnyMoreDoesNotKeepItFromBeingTakenBack) {
+  stored();
+  restore(Decision::Restore);
+  until_phase(v1::kRestoreReview);
+  instead = [](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
+    if (call.verb != kube::Verb::Create || !(call.resource == kube::Service::resource))
+      return std::nullopt;
+    return Result<Json>(Error{Code::Denied, "exceeded quota"});
+  };
+  world.delete_object(kube::Service::resource, {"prod", "db-client"});
+  world.run_for(20s);
+  decide(Decision::Rollback);
+  until_phase(v1::kRestoreRolledBack);
+  EXPECT_EQ(count(kube::Service::resource), 1U);
+  instead = nullptr;
+  world.run_for(2min);
+  rest();
+  is_as_before();
+  world.must_converge(2min);
+}
+
 TEST_F(ScenarioOfInPlace, S41_PodsAndJobsThatSomebodyDeletesMeanwhileAreMadeAgain) {
   stored();
   restore(Decision::Restore);
@@ -711,6 +734,29 @@ TEST_F(ScenarioOfInPlace, W8b_WithCertificatesAndAPasswordItIsTakenBackAndCommit
 }
 
 /// The snapshot is of the time before there was one.
+/// The seed 657005649: nobody answered the operator any more, and it was committed for ever.
+TEST_F(ScenarioOfInPlace, W8b_ACertificateThatSomebodySpoilsMeanwhileIsMadeAnew) {
+  stored({.client_tls = true, .peer_tls = true});
+  const auto spoil = [this] {
+    const std::string secret = tls_secrets_of(*read<v1::EtcdCluster>(kKey)).operator_client;
+    world.write_secret({kKey.ns, secret}, {{kCertificateKey, "not a certificate"}});
+  };
+  restore(Decision::Restore);
+  until_phase(v1::kRestoreReview);
+  spoil();
+  world.run_for(10min);
+  EXPECT_EQ(phase(), v1::kRestoreReview);
+  decide(Decision::Commit);
+  until_stage(v1::kStageCommitting);
+  spoil();
+  world.checker().struck();
+  world.kill(world.life(0), 1s);  // Who leads anew reads it.
+  until_phase(v1::kRestoreComplete, kBack, 15min);
+  rest();
+  is_committed();
+  clients_are_served();
+}
+
 TEST_F(ScenarioOfInPlace, W8b_APasswordThatTheSnapshotDoesNotHaveIsSetBeforeClientsAreLetIn) {
   stored({.password = kPassword});
   Image open = *image_of(world.store().look(kBucket, key())->bytes);

@@ -132,23 +132,34 @@ TEST_F(ScenarioOfSnapshots, S45_WhatAStoreRefusesIsSaidAtOnceAndNotTriedAgain) {
 
 TEST_F(ScenarioOfSnapshots, S45_WhatAStoreDoesWrongForEverIsSaidInBoundedTime) {
   settled_cluster(1);
+  constexpr const char *kUnreachable = "DestinationUnreachable", *kFailed = "DestinationFailed";
   struct Row {
     const char* name;
     StoreFault fault;
+    const char* reason;
+    std::size_t pods;  // That tried.
   };
-  const Row rows[] = {{"busy", StoreFault::SlowDown},     {"reset", StoreFault::Reset},
-                      {"silent", StoreFault::Silent},     {"lost", StoreFault::AnswerLost},
-                      {"forgetful", StoreFault::Forgets}, {"halving", StoreFault::StoresHalf}};
+  const Row rows[] = {{"busy", StoreFault::SlowDown, kUnreachable, 4},
+                      {"reset", StoreFault::Reset, kUnreachable, 4},
+                      {"silent", StoreFault::Silent, kUnreachable, 4},
+                      {"lost", StoreFault::AnswerLost, kUnreachable, 4},
+                      {"forgetful", StoreFault::Forgets, kFailed, 4},
+                      {"halving", StoreFault::StoresHalf, kFailed, 4}};
   for (const Row& row : rows) {
     world.store().strike(row.fault, {.one_in = 1});
+    const std::size_t jobs = made(kJobs), all = made(kube::Pod::resource);
     snapshot(row.name);
-    ASSERT_TRUE(world.run_until([&] { return status_of(row.name).finished(); }, 31min))
-        << row.name << ": " << snapshot_says(row.name);
-    EXPECT_TRUE(snapshot_says(row.name).starts_with("Failed False/Destination"))
-        << row.name << ": " << snapshot_says(row.name) << ": " << why(row.name);
+    until_ended(std::string("Failed False/") + row.reason, 31min, row.name);
+    EXPECT_EQ(made(kJobs), jobs + 1) << row.name;
+    EXPECT_EQ(made(kube::Pod::resource), all + row.pods) << row.name << ": " << why(row.name);
     EXPECT_GT(world.store().struck(row.fault), 0U);
     world.store().heal();
   }
+  world.agents().user().clock_ahead = 1h;
+  const std::size_t all = made(kube::Pod::resource);
+  snapshot("skewed");
+  until_ended("Failed False/DestinationClockSkewed", 31min, "skewed");
+  EXPECT_EQ(made(kube::Pod::resource), all + 4);
 }
 
 TEST_F(ScenarioOfSnapshots, S45_WhatAStoreDoesWrongForAWhileCostsTime) {
@@ -177,6 +188,23 @@ TEST_F(ScenarioOfSnapshots, S45_AnUploadThatIsCutAtItsSecondPartLeavesNothingBeh
   snapshot("again");
   until_ended(kStored, 1min, "again");
   EXPECT_GT(bytes("again").size(), std::size_t{6} << 20);
+}
+
+/// Where tags are MD5s, as the first part's was.
+TEST_F(ScenarioOfSnapshots, S45_APartWithAnotherETagIsNotBelieved) {
+  settled_cluster(1);
+  write_megabytes(6);
+  world.store().strike(StoreFault::WrongTag, {.one_in = 1, .part = 2});
+  const std::size_t all = made(kube::Pod::resource);
+  snapshot();
+  until_ended("Failed False/DestinationFailed", 31min);
+  EXPECT_EQ(made(kube::Pod::resource), all + 4) << why("nightly");
+  EXPECT_GT(world.store().struck(StoreFault::WrongTag), 0U);
+  EXPECT_EQ(world.store().unfinished(kBucket), 0U);
+  EXPECT_TRUE(world.store().keys(kBucket).empty());
+  world.store().heal();
+  snapshot("again");
+  until_ended(kStored, 1min, "again");
 }
 
 TEST_F(ScenarioOfSnapshots, S45_AnObjectOfSomebodyElseStaysAsItIs) {

@@ -368,7 +368,8 @@ void World::delete_some_snapshot() {
     delete_object(v1::EtcdSnapshot::resource, *key);
 }
 
-/// Into a cluster that can have it; some forget that it has a password. Where nothing is stored,
+/// Into a cluster that can have it; some forget that it has a password. Who knows it does not take
+/// what is not finished, which may be replaced and have another one then. Where nothing is stored,
 /// somebody sees to that.
 void World::restore_some_snapshot() {
   constexpr std::size_t kClustersMax = 4;
@@ -387,6 +388,7 @@ void World::restore_some_snapshot() {
   const bool newer = dice_.one_in(3), forgets = dice_.one_in(4);
   if (image && image->minor >= 5) wanted.version = kOfMinor[std::min(image->minor - 5 + newer, 2)];
   if (!forgets) wanted.password = password_in(key);
+  if (!wanted.password.empty() && !store_.look(kBucket, key + agent::kManifestSuffix)) return;
   create_cluster({"prod", "restored-" + std::to_string(++values_)}, wanted);
 }
 

@@ -17,7 +17,8 @@ constexpr const char* kVersions[] = {"3.5.35", "3.6.16", "3.6.16", "3.7.3"};
 
 RunOutcome run(const Run& wanted) {
   Dice dice(wanted.seed * 2654435761U + 1);
-  const Faults faults = wanted.faults ? *wanted.faults : Faults::draw(dice);
+  const Faults drawn = Faults::draw(dice);  // Or else the rest would be drawn another way.
+  const Faults faults = wanted.faults.value_or(drawn);
   World world({.seed = dice.next(),
                .faults = faults,
                .keep_trace = wanted.keep_trace,
