@@ -209,7 +209,7 @@ class Transfer {
 AgentReport failed(const Failure& failure) {
   AgentReport report;
   report.reason = to_string(reason_of(failure.side, failure.error));
-  report.message = failure.error.message;
+  report.message = told(failure.error);
   return report;
 }
 

@@ -435,8 +435,19 @@ TEST_F(TakeSnapshotTest, CancelledItCleansUp) {
     (void)world_.sleep(500ms);
     work.cancel();
   });
-  EXPECT_EQ(report.reason, "EtcdUnreachable");
+  EXPECT_EQ(report.reason, "DestinationFailed");
+  EXPECT_EQ(report.message, "it was asked to end");
   EXPECT_TRUE(destination_.abandoned);
+}
+
+TEST_F(TakeSnapshotTest, CancelledBeforeItHasAMemberItSaysTheSame) {
+  for (auto& [host, script] : members_) script.status = Error{Code::Unavailable, "starting"};
+  const AgentReport report = take([&](Fiber& work) {
+    (void)world_.sleep(500ms);
+    work.cancel();
+  });
+  EXPECT_EQ(report.reason, "DestinationFailed");
+  EXPECT_EQ(report.message, "it was asked to end");
 }
 
 }  // namespace

@@ -210,7 +210,8 @@ class Agent(unittest.TestCase):
         process.communicate()
         self.assertLess(time.monotonic() - begin, KUBELET_WAITS / 2)
         with open(self.log, encoding="utf-8") as file:
-            self.assertEqual((process.returncode, json.load(file)["reason"]), (1, "DestinationFailed"))
+            report = json.load(file)
+        self.assertEqual((process.returncode, report["reason"], report["message"]), (1, "DestinationFailed", "it was asked to end"))
 
     def test_memory_does_not_grow_with_the_database(self):
         # Of its own: how many pages of the program's file the kernel has mapped, it decides. The smallest of three: the
@@ -261,7 +262,7 @@ class Agent(unittest.TestCase):
         begin = time.monotonic()
         process.send_signal(signal.SIGTERM)
         code, report = self.end(process)
-        self.assertEqual(code, 1, report)
+        self.assertEqual((code, report["reason"], report["message"]), (1, "DestinationFailed", "it was asked to end"))
         self.assertLess(time.monotonic() - begin, KUBELET_WAITS)
         self.assertEqual((bucket.objects, bucket.uploads), ({}, {}))
 
