@@ -377,8 +377,8 @@ class Agent(unittest.TestCase):
 
     def test_bad_environments(self):
         good = self.as_root(self.to_folder("http://127.0.0.1:1"))
-        for name, value in (("PVC_SUBPATH", "../etc"), ("PVC_SUBPATH", "/etc"), ("SNAPSHOT_NAME", "../x"), ("ETCD_ENDPOINTS", ""),
-                            ("SNAPSHOT_DEST_KIND", "nfs"), ("SNAPSHOT_UID", "")):
+        for name, value in (("PVC_SUBPATH", "../etc"), ("PVC_SUBPATH", "/../etc"), ("SNAPSHOT_NAME", "../x"),
+                            ("ETCD_ENDPOINTS", ""), ("SNAPSHOT_DEST_KIND", "nfs"), ("SNAPSHOT_UID", "")):
             self.fails({**good, name: value}, 3, "DestinationInvalid", name)
         os.symlink("/tmp", os.path.join(self.data, "prod"))
         self.fails(good, 3, "DestinationInvalid", "symbolic link")
