@@ -240,6 +240,27 @@ TEST_F(FolderDestinationTest, AFileThatComesAfterItsMarkIsNotMarked) {
   EXPECT_EQ(text("nightly.db"), "foreign");
 }
 
+TEST_F(FolderDestinationTest, WhatAnotherRunStoresAfterThisOneMarkedItKeepsItsMark) {
+  while_it_waits() = {nullptr, nullptr, [&] {
+                        ASSERT_TRUE(store("other data"));
+                        // As if both had looked for what to sweep before the other began.
+                        put(".etcd-snapshot-uid-1-1.db.tmp", "data");
+                      }};
+  auto late = store("data");
+  EXPECT_TRUE(late.failed_with(Code::Conflict)) << "it is there: again finds it";
+  EXPECT_EQ(files(), whole_);
+  EXPECT_EQ(text("nightly.db"), "other data");
+  EXPECT_EQ(text("nightly.db.uid"), "uid-1");
+}
+
+TEST_F(FolderDestinationTest, AManifestThatAnotherRunSweepsAwayIsNoFaultOfTheVolume) {
+  const std::string manifest = ".etcd-snapshot-uid-1-1.db.tmp.json";
+  while_it_waits() = {nullptr, nullptr, nullptr, nullptr,
+                      [&] { ASSERT_TRUE(fs::remove(mount_ + "/" + manifest)); }};
+  EXPECT_TRUE(store("data").failed_with(Code::Conflict));
+  EXPECT_FALSE(fs::exists(mount_ + "/nightly.db.json"));
+}
+
 TEST_F(FolderDestinationTest, AMarkWithoutAFileIsNobodys) {
   put("nightly.db.uid", "uid-2");
   ASSERT_TRUE(store("data"));
@@ -290,7 +311,8 @@ TEST_F(FolderDestinationTest, ARunThatIsOverIsNotTakenForWhole) {
     ASSERT_TRUE(one->begin(0));
     ASSERT_TRUE(one->write("da"));
   }
-  EXPECT_FALSE(first.finish(manifest_of(first, "da"))) << "the second one has swept it away";
+  auto late = first.finish(manifest_of(first, "da"));
+  EXPECT_TRUE(late.failed_with(Code::Conflict)) << "the second one has swept it away";
   first.abandon();
   ASSERT_TRUE(second.write("ta"));
   EXPECT_TRUE(second.finish(manifest_of(second, "data")));
