@@ -9,7 +9,7 @@ namespace {
 AgentReport not_deleted(const StoredSnapshot& stored, const Error& error) {
   AgentReport report;
   report.reason = to_string(reason_of(stored.side(), error));
-  report.message = error.message;
+  report.message = told(error);
   return report;
 }
 

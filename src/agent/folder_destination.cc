@@ -104,6 +104,14 @@ Result<Done> FolderDestination::begin(std::uint64_t) {
 
 Result<Done> FolderDestination::write(std::string_view bytes) { return file_->write(bytes); }
 
+/// Conflict: another run for this EtcdSnapshot has begun, and swept away what this one wrote.
+Result<Done> FolderDestination::give_name(const std::string& temporary_name,
+                                          const std::string& name, Folder::Replace replace) {
+  auto named = folder_->rename(temporary_name, name, replace);
+  if (!named.failed_with(Code::NotFound)) return named;
+  return Error{Code::Conflict, uri() + " is being stored by another run of this agent"};
+}
+
 Result<Done> FolderDestination::write_small(const std::string& name, const std::string& text,
                                             Folder::Replace replace) {
   const std::string temporary_name = temporary() + ".json";
@@ -112,7 +120,7 @@ Result<Done> FolderDestination::write_small(const std::string& name, const std::
   if (!file) return file.error();
   if (auto written = file->write(text); !written) return written;
   if (auto on_disk = file->finish(); !on_disk) return on_disk;
-  if (auto named = folder_->rename(temporary_name, name, replace); !named) return named;
+  if (auto named = give_name(temporary_name, name, replace); !named) return named;
   return folder_->sync();
 }
 
@@ -129,9 +137,25 @@ Result<Done> FolderDestination::mark() {
   return *owner == options_.storer.uid ? Result<Done>(Done{}) : conflict;
 }
 
-void FolderDestination::unmark() {
+/// Whether there is one of this EtcdSnapshot.
+Result<bool> FolderDestination::has_manifest() {
+  auto text = folder_->read(manifest_file());
+  if (text.failed_with(Code::NotFound)) return false;
+  if (!text) return text.error();
+  auto manifest = to_manifest(*text);
+  return manifest && manifest->snapshot_uid == options_.storer.uid;
+}
+
+/// Somebody has stored there since this run made the name ours: another run for this EtcdSnapshot,
+/// whose mark that is, too, or somebody else, whose file is not to become ours.
+Result<Done> FolderDestination::too_late(const Error& error) {
+  auto ours = has_manifest();
+  if (!ours) return ours.error();
+  if (*ours)
+    return Error{Code::Conflict, uri() + " was stored by another run of this agent meanwhile"};
   auto owner = read_owner();
   if (owner && *owner == options_.storer.uid) (void)folder_->remove(uid_file());
+  return error;
 }
 
 /// What is written gets its name.
@@ -140,9 +164,8 @@ Result<Done> FolderDestination::publish() {
   if (marks)
     if (auto marked = mark(); !marked) return marked;
   const auto replace = data_is_there_ ? Folder::Replace::Yes : Folder::Replace::No;
-  auto named = folder_->rename(temporary(), options_.file_name, replace);
-  // Somebody was faster: what is there is not to become ours.
-  if (marks && named.failed_with(Code::AlreadyExists)) unmark();
+  auto named = give_name(temporary(), options_.file_name, replace);
+  if (marks && named.failed_with(Code::AlreadyExists)) return too_late(named.error());
   if (!named) return named;
   return folder_->sync();
 }

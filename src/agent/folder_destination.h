@@ -42,10 +42,13 @@ class FolderDestination final : public Destination {
   Result<Done> must_be_as_seen();
   Result<std::optional<AgentReport>> finished();
   Result<Done> sweep();
+  Result<Done> give_name(const std::string& temporary_name, const std::string& name,
+                         Folder::Replace);
   /// Whole or not at all.
   Result<Done> write_small(const std::string& name, const std::string& text, Folder::Replace);
   Result<Done> mark();
-  void unmark();
+  Result<bool> has_manifest();
+  Result<Done> too_late(const Error&);
   Result<Done> publish();
 
   const Options options_;

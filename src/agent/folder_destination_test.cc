@@ -1,6 +1,7 @@
 #include "agent/folder_destination.h"
 
 #include <gtest/gtest.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,10 +23,36 @@ std::vector<std::function<void()>>& while_it_waits() {
   static std::vector<std::function<void()>> out;
   return out;
 }
+
+/// What happens before each change of a name and each fsync().
+std::function<void()>& before_each_step() {
+  static std::function<void()> out;
+  return out;
+}
+
+void step() {
+  const auto before = std::exchange(before_each_step(), nullptr);
+  if (!before) return;
+  before();
+  before_each_step() = before;
+}
 }  // namespace
 
 /// In place of the C library's.
+extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+                         unsigned flags) noexcept {
+  step();
+  return static_cast<int>(syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
+}
+extern "C" int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+  return renameat2(from_folder, from, to_folder, to, 0);
+}
+extern "C" int unlinkat(int folder, const char* name, int flags) noexcept {
+  step();
+  return static_cast<int>(syscall(SYS_unlinkat, folder, name, flags));
+}
 extern "C" int fsync(int file) {
+  step();
   auto& others = while_it_waits();
   if (others.empty()) return static_cast<int>(syscall(SYS_fsync, file));
   const std::function<void()> next = std::move(others.front());
@@ -240,6 +267,27 @@ TEST_F(FolderDestinationTest, AFileThatComesAfterItsMarkIsNotMarked) {
   EXPECT_EQ(text("nightly.db"), "foreign");
 }
 
+TEST_F(FolderDestinationTest, WhatAnotherRunStoresAfterThisOneMarkedItKeepsItsMark) {
+  while_it_waits() = {nullptr, nullptr, [&] {
+                        ASSERT_TRUE(store("other data"));
+                        // As if both had looked for what to sweep before the other began.
+                        put(".etcd-snapshot-uid-1-1.db.tmp", "data");
+                      }};
+  auto late = store("data");
+  EXPECT_TRUE(late.failed_with(Code::Conflict)) << "it is there: again finds it";
+  EXPECT_EQ(files(), whole_);
+  EXPECT_EQ(text("nightly.db"), "other data");
+  EXPECT_EQ(text("nightly.db.uid"), "uid-1");
+}
+
+TEST_F(FolderDestinationTest, AManifestThatAnotherRunSweepsAwayIsNoFaultOfTheVolume) {
+  const std::string manifest = ".etcd-snapshot-uid-1-1.db.tmp.json";
+  while_it_waits() = {nullptr, nullptr, nullptr, nullptr,
+                      [&] { ASSERT_TRUE(fs::remove(mount_ + "/" + manifest)); }};
+  EXPECT_TRUE(store("data").failed_with(Code::Conflict));
+  EXPECT_FALSE(fs::exists(mount_ + "/nightly.db.json"));
+}
+
 TEST_F(FolderDestinationTest, AMarkWithoutAFileIsNobodys) {
   put("nightly.db.uid", "uid-2");
   ASSERT_TRUE(store("data"));
@@ -283,6 +331,36 @@ TEST_F(FolderDestinationTest, RemovesWhatRunsBeforeItHaveLeft) {
                                                "nightly.db.json", "nightly.db.uid"}));
 }
 
+TEST_F(FolderDestinationTest, KilledAtAnyStepItLeavesNothingWrongAndTheNextRunEndsIt) {
+  for (const bool unfinished : {false, true}) {
+    if (unfinished) { ASSERT_TRUE(store("1234")); }
+    if (unfinished) put("nightly.db", "of another size than its manifest says");
+    std::vector<std::string> killed;  // What is there then.
+    before_each_step() = [&] {
+      killed.push_back(top_ + "/killed-" + std::to_string(killed.size()));
+      fs::copy(mount_, killed.back());
+    };
+    ASSERT_TRUE(store("data"));
+    before_each_step() = nullptr;
+    const std::string attempt = std::to_string(attempts_);
+    EXPECT_GE(killed.size(), 8u);
+    int whole = 0;
+    for (const std::string& left : killed) {
+      fs::remove_all(mount_);
+      fs::rename(left, mount_);
+      auto manifest = to_manifest(text("nightly.db.json"));
+      const bool finished = manifest && manifest->attempt == attempt;
+      whole += finished;
+      auto next = store("of the next run");
+      ASSERT_TRUE(next) << left << ": " << next.error().message;
+      EXPECT_EQ(text("nightly.db"), finished ? "data" : "of the next run") << left;
+      EXPECT_EQ(files(), whole_) << left;
+    }
+    EXPECT_EQ(whole, 1) << "but for the last wait for the disk";
+    for (const std::string& name : whole_) fs::remove(mount_ + "/" + name);
+  }
+}
+
 TEST_F(FolderDestinationTest, ARunThatIsOverIsNotTakenForWhole) {
   FolderDestination first = destination(), second = destination();
   for (FolderDestination* const one : {&first, &second}) {
@@ -290,7 +368,8 @@ TEST_F(FolderDestinationTest, ARunThatIsOverIsNotTakenForWhole) {
     ASSERT_TRUE(one->begin(0));
     ASSERT_TRUE(one->write("da"));
   }
-  EXPECT_FALSE(first.finish(manifest_of(first, "da"))) << "the second one has swept it away";
+  auto late = first.finish(manifest_of(first, "da"));
+  EXPECT_TRUE(late.failed_with(Code::Conflict)) << "the second one has swept it away";
   first.abandon();
   ASSERT_TRUE(second.write("ta"));
   EXPECT_TRUE(second.finish(manifest_of(second, "data")));

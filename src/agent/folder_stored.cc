@@ -30,12 +30,19 @@ Result<bool> FolderStored::is_ours(const std::string& uid_file) const {
   return *uid == options_.uid;
 }
 
-/// One that cannot be read is ours by its mark: what was cut, or a format of a later release.
+/// One that cannot be read is ours by its mark: what was cut, or a format of a later release. A
+/// file of another size than it says, somebody has put in the place of ours, whose mark is still
+/// there.
 Result<Done> FolderStored::manifest_must_agree(const std::string& name) const {
   auto text = folder_->read(name);
   if (!text) return text.error();
   auto manifest = to_manifest(*text);
-  if (manifest && manifest->snapshot_uid != options_.uid) return not_ours(name);
+  if (!manifest) return Done{};
+  if (manifest->snapshot_uid != options_.uid) return not_ours(name);
+  auto size = folder_->size_of(options_.file_name);
+  if (!size) return size.error();
+  if (*size && !std::cmp_equal(**size, manifest->report.size_bytes))
+    return not_ours(options_.file_name);
   return Done{};
 }
 

@@ -107,6 +107,7 @@ TEST_F(FolderStoredTest, WhatIsNotOursStaysAndAllThatIsWithIt) {
       [&] { put("nightly.db.uid", ""); },
       [&] { fs::remove(folder() + "/nightly.db.uid"); },
       [&] { put("nightly.db.json", of_another); },
+      [&] { put("nightly.db", "what somebody has put in its place"); },
       [&] {
         fs::remove(folder() + "/nightly.db");
         put("nightly.db.uid", "uid-2");
@@ -117,12 +118,13 @@ TEST_F(FolderStoredTest, WhatIsNotOursStaysAndAllThatIsWithIt) {
     store();
     cases[i]();
     const Names before = files();
-    const std::string manifest = text("nightly.db.json");
+    const std::string manifest = text("nightly.db.json"), data = text("nightly.db");
     const AgentReport report = remove();
     EXPECT_EQ(report.reason, "DestinationExists") << i;
     EXPECT_NE(report.message.find("nightly.db"), std::string::npos) << i;
     EXPECT_EQ(files(), before) << i;
     EXPECT_EQ(text("nightly.db.json"), manifest) << i;
+    EXPECT_EQ(text("nightly.db"), data) << i;
   }
 }
 

@@ -1,7 +1,9 @@
 #include "agent/member_choice.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <string_view>
 
 namespace etcdop::agent {
 namespace {
@@ -10,9 +12,19 @@ using etcd::Status;
 
 bool leads(const Status& status) { return status.leader == status.header.member; }
 
+/// Each member's status lists the alarms of all: "memberID:123 alarm:CORRUPT ".
+bool is_of_another(const std::string& complaint, etcd::MemberId member) {
+  constexpr std::string_view kWhose = "memberID:";
+  if (!complaint.starts_with(kWhose) || complaint.find("alarm:") == std::string::npos) return false;
+  std::uint64_t id = 0;
+  const char* const end = complaint.data() + complaint.size();
+  const auto [rest, error] = std::from_chars(complaint.data() + kWhose.size(), end, id);
+  return error == std::errc() && rest != end && *rest == ' ' && id != member.value;
+}
+
 /// Full members give good snapshots; for them most of all one wants one.
-bool is_harmless(const std::string& complaint) {
-  return complaint.find("alarm:NOSPACE") != std::string::npos;
+bool is_harmless(const std::string& complaint, etcd::MemberId member) {
+  return complaint.find("alarm:NOSPACE") != std::string::npos || is_of_another(complaint, member);
 }
 
 /// Why its snapshot is not to be had; empty: it is.
@@ -20,7 +32,7 @@ std::string unfit(const Status& status, std::uint64_t applied_max) {
   if (status.learner) return "is a learner";
   if (status.leader.value == 0) return "knows no leader";
   for (const std::string& complaint : status.errors)
-    if (!is_harmless(complaint)) return complaint;
+    if (!is_harmless(complaint, status.header.member)) return complaint;
   if (status.raft_applied_index + kBehindMax < applied_max)
     return "is " + std::to_string(applied_max - status.raft_applied_index) + " entries behind";
   return {};

@@ -31,8 +31,13 @@ TEST(MemberChoice, TakesWhoCanGiveASnapshotAndIsNeededLeast) {
   const Status leader = status(1), follower = status(2);
   const Status learner = changed(2, [](Status& s) { s.learner = true; });
   const Status lost = changed(2, [](Status& s) { s.leader = {0}; });
-  const Status corrupt = changed(2, [](Status& s) { s.errors = {"memberID:2 alarm:CORRUPT "}; });
-  const Status full = changed(2, [](Status& s) { s.errors = {"memberID:2 alarm:NOSPACE "}; });
+  // Of one alarm each member tells, whosever it is.
+  const auto tells = [](const char* words) { return [=](Status& s) { s.errors = {words}; }; };
+  const auto of_2 = tells("memberID:2 alarm:CORRUPT ");
+  const Status leader_tells = changed(1, of_2), corrupt = changed(2, of_2),
+               third = changed(3, of_2);
+  const Status unnamed = changed(2, tells("alarm:CORRUPT "));
+  const Status full = changed(2, tells("memberID:2 alarm:NOSPACE "));
   const Status near = changed(3, [](Status& s) { s.raft_applied_index = 5'000; });
   const Status behind = changed(3, [](Status& s) { s.raft_applied_index = 4'999; });
   const Error down{Code::Unavailable, "connection refused"};
@@ -46,7 +51,9 @@ TEST(MemberChoice, TakesWhoCanGiveASnapshotAndIsNeededLeast) {
       {{follower, leader}, 0, "whatever the order"},
       {{leader, learner}, 0, "learners may lack anything"},
       {{leader, lost}, 0, "it may be cut off"},
-      {{leader, corrupt}, 0, "its data are in doubt"},
+      {{leader_tells, corrupt}, 0, "its data are in doubt"},
+      {{leader_tells, corrupt, third}, 2, "the others' are not"},
+      {{leader, unnamed}, 0, "it may be its own"},
       {{leader, full}, 1, "full members give good snapshots"},
       {{leader, near}, 1, "it is not far behind"},
       {{leader, behind}, 0, "it is far behind"},

@@ -50,12 +50,13 @@ constexpr Row kRows[] = {
     {Side::Etcd, {}, Code::Unavailable, Reason::EtcdUnreachable},
     {Side::Etcd, {}, Code::TimedOut, Reason::EtcdUnreachable},
     {Side::Etcd, {}, Code::Lost, Reason::EtcdUnreachable},
-    {Side::Etcd, {}, Code::Cancelled, Reason::EtcdUnreachable},
+    {Side::Etcd, {}, Code::Cancelled, Reason::DestinationFailed},  // Asked to end, as below.
     {Side::Etcd, {}, {}, Reason::EtcdUnhealthy},
 
     {Side::Snapshot, etcd::AuthTrouble::Expired, {}, Reason::EtcdUnhealthy},
     {Side::Snapshot, {}, Code::Denied, Reason::EtcdCredentialsRejected},
     {Side::Snapshot, {}, Code::Corrupt, Reason::SnapshotBroken},
+    {Side::Snapshot, {}, Code::Cancelled, Reason::DestinationFailed},
     {Side::Snapshot, {}, Code::Invalid, Reason::EtcdUnhealthy},
     {Side::Snapshot, {}, {}, Reason::EtcdUnreachable},
 
@@ -105,6 +106,11 @@ Reason reason_of(Side side, const Error& error) {
            one.code.value_or(error.code) == error.code;
   });
   return row->reason;
+}
+
+/// Cancelled: whatever it was waiting for then is not at fault.
+std::string told(const Error& error) {
+  return error.code == Code::Cancelled ? kAskedToEnd : error.message;
 }
 
 int exit_code(Reason reason) { return std::ranges::find(kExits, reason, &Exit::reason)->code; }

@@ -1,6 +1,7 @@
 // Why an agent failed, in the words of a condition, and whether trying again may help.
 #pragma once
 #include <array>
+#include <string>
 #include <utility>
 
 #include "base/result.h"
@@ -53,6 +54,9 @@ enum class Side {
   Folder     ///< A folder of a volume.
 };
 Reason reason_of(Side, const Error&);
+/// What people read of it.
+std::string told(const Error&);
+inline constexpr const char* kAskedToEnd = "it was asked to end";
 
 inline constexpr int kExitStored = 0, kExitFailed = 1, kExitFailedForGood = 3;
 int exit_code(Reason);

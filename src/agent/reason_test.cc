@@ -36,6 +36,7 @@ TEST(Reason, FollowsFromTheSideAndTheError) {
       {Side::Etcd, {Code::TimedOut, ""}, Reason::EtcdUnreachable, "nobody answers"},
       {Side::Etcd, {Code::Conflict, ""}, Reason::EtcdUnhealthy, "no member is fit"},
       {Side::Etcd, {Code::Corrupt, ""}, Reason::EtcdUnhealthy, "another cluster answered"},
+      {Side::Etcd, {Code::Cancelled, ""}, Reason::DestinationFailed, "asked to end"},
       {Side::Snapshot, {Code::Corrupt, ""}, Reason::SnapshotBroken, "the sum is wrong"},
       {Side::Snapshot,
        {Code::Denied, "Snapshot at db-0: etcdserver: revision of auth store is old"},
@@ -44,6 +45,7 @@ TEST(Reason, FollowsFromTheSideAndTheError) {
       {Side::Snapshot, {Code::Denied, ""}, Reason::EtcdCredentialsRejected, "not root"},
       {Side::Snapshot, {Code::Unavailable, ""}, Reason::EtcdUnreachable, "the stream ended"},
       {Side::Snapshot, {Code::TimedOut, ""}, Reason::EtcdUnreachable, "it takes too long"},
+      {Side::Snapshot, {Code::Cancelled, ""}, Reason::DestinationFailed, "asked to end"},
       {Side::Store, {Code::AlreadyExists, ""}, Reason::DestinationExists, "our own guard"},
       {Side::Store, refused(412, "PreconditionFailed"), Reason::DestinationFailed,
        "not asked for: the store is odd"},
@@ -71,10 +73,16 @@ TEST(Reason, FollowsFromTheSideAndTheError) {
       {Side::Folder, {Code::Denied, ""}, Reason::DestinationAccessDenied, "read-only"},
       {Side::Folder, {Code::Unavailable, ""}, Reason::NoSpace, ""},
       {Side::Folder, {Code::Lost, ""}, Reason::DestinationFailed, "EIO"},
+      {Side::Folder, {Code::Cancelled, ""}, Reason::DestinationFailed, "asked to end"},
   };
   for (const auto& row : rows)
     EXPECT_STREQ(to_string(reason_of(row.side, row.error)), to_string(row.reason))
         << row.error.message << ": " << row.because;
+}
+
+TEST(Reason, WhoWasAskedToEndSaysThatAndNotWhatItWaitedFor) {
+  EXPECT_EQ(told({Code::Cancelled, "Snapshot at db-0: cancelled"}), kAskedToEnd);
+  EXPECT_EQ(told({Code::TimedOut, "Status at db-0"}), "Status at db-0");
 }
 
 TEST(Reason, EachErrorOfEachSideHasOne) {

@@ -70,26 +70,41 @@ Result<std::optional<AgentReport>> S3Destination::look() {
   const std::optional<AgentReport> nothing;
   auto object = ours();
   if (!object) return object.error();
-  auto known = manifest();
-  if (!known) return known.error();
   if (*object) replaced_ = mark_of(**object, kAttemptMark);
+  auto known = *object ? manifest_of(**object) : manifest();
+  if (!known) return known.error();
   if (!*object || !*known) return nothing;
-  const Manifest& is = **known;
-  const bool whole = is.report.uri == uri() && is.attempt == *replaced_ &&
-                     static_cast<std::uint64_t>(is.report.size_bytes) == (*object)->size;
-  if (!whole) return nothing;
-  return std::optional(is.report);
+  return std::optional((*known)->report);
 }
 
-/// look() was long ago: what is there now, beside what it saw and what this run stored, stays.
+/// look() was long ago: what is there now, beside what it saw and what this run stored, stays. So
+/// does what it saw, if who stored that was alive and has finished it since.
 Result<Done> S3Destination::must_be_as_seen() {
+  const Error conflict{Code::Conflict,
+                       uri() + " was stored by another run of this agent meanwhile"};
   auto object = ours();
   if (!object) return object.error();
   if (!*object) replaced_.reset();
   if (!*object) return Done{};
   const std::string attempt = mark_of(**object, kAttemptMark);
-  if (attempt == replaced_ || attempt == options_.storer.attempt) return Done{};
-  return Error{Code::Conflict, uri() + " was stored by another run of this agent meanwhile"};
+  if (attempt == options_.storer.attempt) return Done{};
+  if (attempt != replaced_) return conflict;
+  auto whole = manifest_of(**object);
+  if (!whole) return whole.error();
+  return *whole ? conflict : Result<Done>(Done{});
+}
+
+/// nullopt: that object is not finished.
+Result<std::optional<Manifest>> S3Destination::manifest_of(const s3::Object& object) {
+  auto known = manifest();
+  if (!known || !*known) return known;
+  if (!is_of(**known, object)) return std::optional<Manifest>();
+  return known;
+}
+
+bool S3Destination::is_of(const Manifest& manifest, const s3::Object& object) const {
+  return manifest.report.uri == uri() && manifest.attempt == mark_of(object, kAttemptMark) &&
+         static_cast<std::uint64_t>(manifest.report.size_bytes) == object.size;
 }
 
 /// nullopt: there is none, or what is there of ours is not whole. AlreadyExists: it is another's.
@@ -229,6 +244,7 @@ Result<Done> S3Destination::read_back() {
 Result<Done> S3Destination::settle() {
   for (int tries = 0;; ++tries) {
     if (auto same = must_be_as_seen(); !same) return same;
+    may_be_stored_ = true;
     auto stored = store(conditions_ && !replaced_);
     const bool unsupported = !stored && is_unsupported(stored.error());
     Result<Done> seen = Error{Code::NotFound, ""};
@@ -294,17 +310,49 @@ Result<Done> S3Destination::write_manifest(const std::string& text) {
 }
 
 void S3Destination::abandon() {
-  if (!upload_) return;
+  if (!upload_ && !may_be_stored_) return;
   const Shield shield(executor_);
   for (const Part& part : on_its_way_) part.fiber->cancel();
   for (const Part& part : on_its_way_) (void)part.fiber->join();
   on_its_way_.clear();
   const Shield limited(executor_, kAbandonLimit);
+  if (upload_) abort_upload();
+  if (!may_be_stored_) return;
+  if (auto removed = remove_stored(); !removed)
+    log_.warn("an unfinished object may be left",
+              {{"uri", uri()}, {"error", removed.error().message}});
+}
+
+void S3Destination::abort_upload() {
   auto aborted = patience_.repeat("AbortMultipartUpload", [&] { return store_.abort(*upload_); });
   if (!aborted && !aborted.failed_with(Code::NotFound))
     log_.warn("an unfinished upload is left",
               {{"uri", uri()}, {"upload", upload_->id}, {"error", aborted.error().message}});
   upload_.reset();
+}
+
+bool S3Destination::is_of_this_run(const s3::Object& object) const {
+  return mark_of(object, kUidMark) == options_.storer.uid &&
+         mark_of(object, kAttemptMark) == options_.storer.attempt;
+}
+
+/// An object that could not be finished, with what there is of its manifest. If that is whole, only
+/// the answer was lost: then it counts as stored, and another run may have told so by now.
+Result<Done> S3Destination::remove_stored() {
+  auto object = look_at(patience_, store_, options_.key);
+  if (!object) return object.error();
+  if (!*object || !is_of_this_run(**object)) return Done{};
+  auto stored = read_small(patience_, store_, manifest_key_);
+  if (!stored) return stored.error();
+  if (*stored && is_of_this_run((*stored)->object)) {
+    auto manifest = to_manifest((*stored)->text);
+    if (manifest && is_of(*manifest, **object)) return Done{};
+    if (auto removed = store_.remove(manifest_key_); !removed) return removed;
+  }
+  object = look_at(patience_, store_, options_.key);  // Another run may have stored anew meanwhile.
+  if (!object) return object.error();
+  if (!*object || !is_of_this_run(**object)) return Done{};
+  return store_.remove(options_.key);
 }
 
 }  // namespace etcdop::agent

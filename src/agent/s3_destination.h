@@ -41,6 +41,8 @@ class S3Destination final : public Destination {
   Result<std::optional<s3::Object>> ours();
   Result<Done> must_be_as_seen();
   Result<std::optional<Manifest>> manifest();
+  Result<std::optional<Manifest>> manifest_of(const s3::Object&);
+  bool is_of(const Manifest&, const s3::Object&) const;
   /// A part that is uploaded by a fiber of its own.
   struct Part {
     int number;
@@ -58,6 +60,9 @@ class S3Destination final : public Destination {
   bool is_unsupported(const Error&);
   Result<Done> remove_manifest();
   Result<Done> write_manifest(const std::string& text);
+  void abort_upload();
+  bool is_of_this_run(const s3::Object&) const;
+  Result<Done> remove_stored();
   s3::Metadata metadata() const;
 
   Executor& executor_;
@@ -73,6 +78,7 @@ class S3Destination final : public Destination {
   std::uint64_t bytes_expected_ = 0, bytes_ = 0;
   std::string buffer_;  // The part that comes.
   std::optional<s3::Upload> upload_;
+  bool may_be_stored_ = false;  // The object, by this run, as far as we know.
   int sent_ = 0;                // Parts that were begun.
   std::list<Part> on_its_way_;  // The oldest first.
   std::vector<s3::Part> parts_;

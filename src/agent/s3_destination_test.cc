@@ -185,6 +185,44 @@ class ManifestComes final : public WrappedStore {
   }
 };
 
+/// Manifests get lost while it is broken.
+class LosesManifests final : public WrappedStore {
+ public:
+  enum Lost { Whole, Half, Answer };
+  LosesManifests(s3::Store& below, Lost lost) : WrappedStore(below), lost_(lost) {}
+  Result<s3::Object> get(const std::string& key, const s3::GetOptions& options,
+                         const Sink& sink) override {
+    if (broken && key == kManifest && asked_) return Error{Code::Lost, "connection closed"};
+    asked_ |= key == kManifest;  // At first, when nothing is there.
+    return below_.get(key, options, sink);
+  }
+  Result<s3::Tag> put(const std::string& key, std::string_view data,
+                      const s3::PutOptions& options) override {
+    if (!broken || key != kManifest) return below_.put(key, data, options);
+    if (lost_ == Half) data = data.substr(0, data.size() / 2);
+    if (lost_ != Whole) (void)below_.put(key, data, options);
+    return Error{Code::Lost, "connection closed"};
+  }
+
+  bool broken = true;
+
+ private:
+  const Lost lost_;
+  bool asked_ = false;
+};
+
+/// Has another ETag for an upload that it completes than for the object.
+class MistakesUploads final : public WrappedStore {
+ public:
+  using WrappedStore::WrappedStore;
+  Result<s3::Tag> complete(const s3::Upload& upload, const std::vector<s3::Part>& parts,
+                           bool only_if_absent) override {
+    auto tag = below_.complete(upload, parts, only_if_absent);
+    if (!tag) return tag;
+    return s3::Tag{"\"another\""};
+  }
+};
+
 class S3DestinationTest : public ::testing::Test {
  protected:
   S3DestinationTest() { store_.make_bucket("b"); }
@@ -371,6 +409,98 @@ TEST_F(S3DestinationTest, LooksOnceMoreBeforeItRemovesAManifest) {
   });
   expect_whole(bytes(300));
   EXPECT_TRUE(finished());
+}
+
+TEST_F(S3DestinationTest, LeavesAloneWhatItsOwnerFinishesWhileItUploads) {
+  for (const std::size_t size : {std::size_t{100}, kPart + 1}) {
+    store_.remove_bucket("b");
+    store_.make_bucket("b");
+    ASSERT_TRUE(upload(bytes(300)));
+    const sim::StoredObject manifest = *store_.look("b", kManifest);
+    store_.remove("b", kManifest);
+    run([&] {
+      const auto door = store_.as({}, "b");
+      S3Destination to(world_, log_, *door,
+                       {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "a"}});
+      auto known = to.look();
+      ASSERT_TRUE(known);
+      EXPECT_FALSE(*known);
+      ASSERT_TRUE(to.begin(size));
+      ASSERT_TRUE(to.write(bytes(size)));
+      store_.put("b", kManifest, manifest);
+      EXPECT_TRUE(to.finish(manifest_of(bytes(size))).failed_with(Code::Conflict));
+      to.abandon();
+    });
+    expect_whole(bytes(300));
+    EXPECT_TRUE(finished());
+    EXPECT_EQ(store_.unfinished("b"), 0u);
+  }
+}
+
+TEST_F(S3DestinationTest, WhatItStoredAndCannotFinishGoesAway) {
+  for (const std::size_t size : {std::size_t{100}, kPart + 1})
+    for (const auto lost : {LosesManifests::Whole, LosesManifests::Half}) {
+      run([&] {
+        const auto door = store_.as({}, "b");
+        LosesManifests loses(*door, lost);
+        S3Destination to(world_, log_, loses,
+                         {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "a"}});
+        EXPECT_EQ(reason(upload_to(to, bytes(size))), Reason::DestinationUnreachable);
+        EXPECT_TRUE(stored(kKey) == bytes(size));
+        loses.broken = false;
+        to.abandon();
+      });
+      EXPECT_EQ(store_.keys("b").size(), 0u) << size;
+      EXPECT_EQ(store_.unfinished("b"), 0u);
+    }
+}
+
+TEST_F(S3DestinationTest, WhatHasItsManifestCountsAndStaysThoughItsAnswerWasLost) {
+  run([&] {
+    const auto door = store_.as({}, "b");
+    LosesManifests loses(*door, LosesManifests::Answer);
+    S3Destination to(world_, log_, loses,
+                     {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "a"}});
+    EXPECT_EQ(reason(upload_to(to, bytes(100))), Reason::DestinationUnreachable);
+    loses.broken = false;
+    to.abandon();
+  });
+  EXPECT_TRUE(finished());
+  ASSERT_TRUE(upload(bytes(200))) << "the next run says so";
+  expect_whole(bytes(100));
+}
+
+TEST_F(S3DestinationTest, WhatAnotherRunStoredInItsPlaceStays) {
+  run([&] {
+    const auto door = store_.as({}, "b");
+    LosesManifests loses(*door, LosesManifests::Whole);
+    S3Destination to(world_, log_, loses,
+                     {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "a"}});
+    EXPECT_FALSE(upload_to(to, bytes(100)));
+    S3Destination other(world_, log_, *door,
+                        {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "b"}});
+    ASSERT_TRUE(upload_to(other, bytes(300)));
+    loses.broken = false;
+    to.abandon();
+  });
+  expect_whole(bytes(300));
+  EXPECT_TRUE(finished());
+}
+
+TEST_F(S3DestinationTest, AnUploadThatBecameAnotherObjectIsNotBelievedAndGoesAway) {
+  run([&] {
+    const auto door = store_.as({}, "b");
+    MistakesUploads mistakes(*door);
+    S3Destination to(world_, log_, mistakes,
+                     {.bucket = "b", .key = kKey, .storer = {.uid = "uid-1", .attempt = "a"}});
+    auto report = upload_to(to, bytes(kPart + 1));
+    EXPECT_EQ(reason(report), Reason::DestinationFailed);
+    EXPECT_NE(report.error().message.find("another ETag"), std::string::npos);
+    EXPECT_FALSE(finished());
+    to.abandon();
+  });
+  EXPECT_EQ(store_.keys("b").size(), 0u);
+  EXPECT_EQ(store_.unfinished("b"), 0u);
 }
 
 TEST_F(S3DestinationTest, AfterItRemovedAManifestItReplacesNone) {

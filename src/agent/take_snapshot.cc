@@ -1,5 +1,6 @@
 #include "agent/take_snapshot.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,7 +17,10 @@ using namespace std::chrono_literals;
 
 constexpr int kRoundsMax = 5;  // Through all members, until one is fit.
 constexpr Duration kRoundPause = 2s;
-constexpr Duration kKeysLimit = 5min;  // A million small keys need less than one.
+constexpr int kHashTries = 3;
+constexpr Duration kHashLimit = 3min;    // Of all of them.
+constexpr Duration kKeysLimit = 5min;    // A million small keys need less than one.
+constexpr Duration kFinishLimit = 6min;  // Of kTakeLimit: what the destination needs at the end.
 
 /// Why there is no snapshot.
 struct Failure {
@@ -26,7 +30,7 @@ struct Failure {
 
 /// The member that gives it.
 struct Source {
-  std::string host;
+  etcd::Endpoint endpoint;
   std::shared_ptr<etcd::Client> client;
   etcd::Status status;
 };
@@ -103,7 +107,7 @@ class Search {
     if (access_.hosts.size() > 1) endpoint.member = status->header.member;
     auto client = with_.clients.at(endpoint);
     auto list = client->member_list(true);
-    if (list) return Source{seen.host, std::move(client), std::move(*status)};
+    if (list) return Source{endpoint, std::move(client), std::move(*status)};
     if (list.failed_with(Code::Denied) || list.failed_with(Code::Cancelled)) return list.error();
     return Error{Code::Conflict, "no quorum: " + list.error().message};
   }
@@ -142,15 +146,27 @@ class Transfer {
     report.etcd_version = status.version;
     report.cluster_id = to_hex(status.header.cluster);
     report.member_id = to_hex(status.header.member);
-    if (auto hash = source_.client->hash_kv(0)) {
+    if (auto hash = ask_hash()) {
       report.revision = hash->revision;
       report.compact_revision = hash->compacted;
       report.hash_kv = hash->hash;
     } else {
       with_.log.warn("no hash of the keys", {{"error", hash.error().message}});
+      // A digest of this one proves as much.
+      if (status.revision > 0) report.revision = status.revision;
     }
     if (logged_in) report.auth_enabled = true;
     else if (auto auth = source_.client->auth_status()) report.auth_enabled = auth->enabled;
+  }
+
+  Result<etcd::KeyHash> ask_hash() {
+    const Within limit(with_.executor, kHashLimit);
+    for (int tries = 1;; ++tries) {
+      auto hash = source_.client->hash_kv(0);
+      if (hash || !transient(hash.error().code) || tries == kHashTries) return hash;
+      const Woken woken = with_.executor.sleep(kRoundPause);
+      if (auto slept = to_result(woken, "asking for a hash"); !slept) return slept.error();
+    }
   }
 
   std::optional<Failure> stream(AgentReport& report) {
@@ -186,8 +202,11 @@ class Transfer {
   /// hashes cannot be, as they depend on what was compacted. Left out likewise.
   void read_keys(AgentReport& report) {
     if (!report.revision) return;
-    const Within limit(with_.executor, kKeysLimit);
-    auto counted = source_.client->keys({.revision = *report.revision, .limit = 0});
+    const Instant end = with_.executor.running()->deadline() - kFinishLimit;
+    if (end <= with_.executor.now())
+      return no_digest({Code::TimedOut, "the snapshot has taken the time for it"});
+    const Within limit(with_.executor, std::min(kKeysLimit, end - with_.executor.now()));
+    auto counted = count(*report.revision);
     if (!counted) return no_digest(counted.error());
     report.keys = counted->count;
     with_.log.info("all is taken; reading the keys once more, for their digest",
@@ -197,19 +216,40 @@ class Transfer {
     report.digest = std::move(*digest);
   }
 
+  /// How many there are. A member forgets a token that it has not seen for five minutes, and the
+  /// snapshot may have taken longer.
+  Result<etcd::KeyPage> count(std::int64_t revision) {
+    const etcd::KeyQuestion question{.revision = revision, .limit = 0};
+    auto counted = source_.client->keys(question);
+    if (counted || etcd::auth_trouble(counted.error()) != etcd::AuthTrouble::Expired)
+      return counted;
+    if (auto entered = log_in_again(); !entered) return entered.error();
+    return source_.client->keys(question);
+  }
+
+  Result<Done> log_in_again() {
+    source_.endpoint.token.reset();
+    auto token =
+        with_.clients.at(source_.endpoint)->authenticate(task_.etcd.username, task_.etcd.password);
+    if (!token) return token.error();
+    source_.endpoint.token = std::make_shared<const Secret>(std::move(*token));
+    source_.client = with_.clients.at(source_.endpoint);
+    return Done{};
+  }
+
   void no_digest(const Error& error) {
     with_.log.warn("no digest of the keys", {{"error", error.message}});
   }
 
   const SnapshotTask& task_;
   const Collaborators& with_;
-  const Source source_;
+  Source source_;
 };
 
 AgentReport failed(const Failure& failure) {
   AgentReport report;
   report.reason = to_string(reason_of(failure.side, failure.error));
-  report.message = failure.error.message;
+  report.message = told(failure.error);
   return report;
 }
 
@@ -226,7 +266,7 @@ AgentReport take_snapshot(const SnapshotTask& task, const Collaborators& with) {
   Search search(task.etcd, with);
   auto source = search.run();
   if (!source) return failed({Side::Etcd, source.error()});
-  with.log.info("taking a snapshot", {{"endpoint", source->host},
+  with.log.info("taking a snapshot", {{"endpoint", source->endpoint.address},
                                       {"member", to_hex(source->status.header.member)},
                                       {"db_bytes", source->status.db_size}});
   AgentReport report;

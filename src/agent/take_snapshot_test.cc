@@ -28,10 +28,12 @@ const std::string kSum = "sha256:41e52f9b31a346a894b86ed7d033a6fa2d199b06f43e403
 struct Script {
   Result<Status> status = Error{Code::Unavailable, "connection refused"};
   std::optional<Error> list, hash, snapshot, count, page;
-  Duration page_takes{};
-  bool auth = false;     ///< It speaks only to whom has a token.
-  bool forgets = false;  ///< The token that it gave first.
-  int passwords = 0, snapshots = 0;
+  int hash_fails = 0;  ///< So often, before it says what it is.
+  Duration page_takes{}, stream_takes = 2s;
+  bool auth = false;                 ///< It speaks only to whom has a token.
+  bool forgets = false;              ///< The token that it gave first.
+  bool forgets_at_snapshot = false;  ///< Likewise, once the stream has ended.
+  int passwords = 0, snapshots = 0, hashes = 0;
   etcd::Endpoint asked_as = {};  ///< For the snapshot.
 };
 
@@ -49,12 +51,15 @@ class Member final : public testing::UnscriptedEtcd {
     return etcd::MemberList{};
   }
   Result<etcd::KeyHash> hash_kv(std::int64_t) override {
+    ++script_.hashes;
     if (script_.hash) return *script_.hash;
+    if (script_.hashes <= script_.hash_fails) return Error{Code::Lost, "connection closed"};
     return etcd::KeyHash{.hash = 11, .revision = 7, .compacted = 3};
   }
   Result<etcd::KeyPage> keys(const etcd::KeyQuestion& asked) override {
     EXPECT_EQ(asked.revision, 7) << "what the hash is of";
     EXPECT_EQ(script_.snapshots, 1) << "the stream comes first";
+    if (auto refused = refusal()) return *refused;
     if (auto took = to_result(executor_.sleep(script_.page_takes), "Range"); !took)
       return took.error();
     const std::optional<Error>& error = asked.limit == 0 ? script_.count : script_.page;
@@ -64,16 +69,19 @@ class Member final : public testing::UnscriptedEtcd {
   Result<etcd::AuthStatus> auth_status() override { return etcd::AuthStatus{.enabled = false}; }
   Result<Secret> authenticate(const std::string& name, const Secret& password) override {
     ++script_.passwords;
+    EXPECT_FALSE(endpoint_.token) << "some etcds refuse who comes with a bad one";
     if (!script_.auth) return Error{Code::Invalid, "etcdserver: authentication is not enabled"};
-    const bool good = !script_.forgets || script_.passwords > 1;
-    if (name == "root" && password == Secret("right")) return Secret(good ? "token" : "forgotten");
+    const bool bad = script_.forgets && script_.passwords == 1;
+    const std::string token = bad ? "forgotten" : "token" + std::to_string(script_.snapshots);
+    if (name == "root" && password == Secret("right")) return Secret(token);
     return Error{Code::Denied, "etcdserver: authentication failed, invalid user ID or password"};
   }
   Result<etcd::WholeSnapshot> snapshot(const etcd::SnapshotSink& sink) override {
     ++script_.snapshots;
     script_.asked_as = endpoint_;
     for (const std::string& piece : {kData.substr(0, 5), kData.substr(5)}) {
-      if (auto slept = to_result(executor_.sleep(1s), "Snapshot"); !slept) return slept.error();
+      const Woken woken = executor_.sleep(script_.stream_takes / 2);
+      if (auto slept = to_result(woken, "Snapshot"); !slept) return slept.error();
       if (auto taken = sink(piece); !taken) return taken.error();
     }
     if (script_.snapshot) return *script_.snapshot;
@@ -84,7 +92,10 @@ class Member final : public testing::UnscriptedEtcd {
 
  private:
   std::optional<Error> refusal() const {
-    const bool known = endpoint_.token && *endpoint_.token == Secret("token");
+    const int oldest = script_.forgets_at_snapshot ? script_.snapshots : 0;
+    bool known = false;
+    for (int at = oldest; at <= script_.snapshots; ++at)
+      known |= endpoint_.token && *endpoint_.token == Secret("token" + std::to_string(at));
     if (script_.auth && endpoint_.token && !known)
       return Error{Code::Denied, "etcdserver: invalid auth token"};
     if (script_.auth && !known) return Error{Code::Denied, "etcdserver: user name is empty"};
@@ -110,6 +121,10 @@ struct MemoryDestination final : Destination {
     return at("write");
   }
   Result<Done> finish(Manifest whole) override {
+    if (executor) {
+      const Woken woken = executor->sleep(finish_takes);
+      if (auto slept = to_result(woken, "CompleteMultipartUpload"); !slept) return slept;
+    }
     auto finished = at("finish");
     if (finished) manifest = std::move(whole);
     return finished;
@@ -129,6 +144,8 @@ struct MemoryDestination final : Destination {
   std::string data;
   std::optional<Manifest> manifest;
   bool abandoned = false;
+  Executor* executor = nullptr;  ///< Null: it finishes at once.
+  Duration finish_takes{};
 };
 
 class TakeSnapshotTest : public ::testing::Test, private etcd::Clients {
@@ -265,8 +282,48 @@ TEST_F(TakeSnapshotTest, WhatEtcdDoesNotTellIsLeftOut) {
   members_["db-1"].hash = Error{Code::Unavailable, "busy"};
   const AgentReport report = take();
   EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(members_["db-1"].hashes, 3);
   EXPECT_EQ(report.revision, std::nullopt);
   EXPECT_EQ(report.hash_kv, std::nullopt);
+}
+
+TEST_F(TakeSnapshotTest, AHashThatWasLostIsAskedForAgain) {
+  members_["db-1"].hash_fails = 2;
+  const AgentReport report = take();
+  EXPECT_EQ(report.hash_kv, 11);
+  EXPECT_NE(report.digest, "");
+}
+
+TEST_F(TakeSnapshotTest, WithoutAHashADigestProvesIt) {
+  Script& member = members_["db-1"];
+  Status with_revision = up(2);
+  with_revision.revision = 7;
+  member.status = with_revision;
+  member.hash = Error{Code::Invalid, "not implemented"};
+  const AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(member.hashes, 1) << "again would not help";
+  EXPECT_EQ(report.hash_kv, std::nullopt);
+  EXPECT_EQ(report.revision, 7);
+  EXPECT_EQ(report.keys, 2);
+  EXPECT_NE(report.digest, "");
+}
+
+TEST_F(TakeSnapshotTest, ReadingKeysLeavesTimeToFinish) {
+  destination_.executor = &world_;
+  destination_.finish_takes = 3min;
+  for (const auto& [stream, keys] : {std::pair{18min, true}, std::pair{21min, false}}) {
+    Script& member = members_["db-1"];
+    member = Script();
+    member.status = up(2);
+    member.stream_takes = stream;
+    member.page_takes = 50s;
+    const AgentReport report = take();
+    EXPECT_FALSE(report.failed()) << report.message;
+    EXPECT_EQ(report.keys.has_value(), keys);
+    EXPECT_EQ(report.digest, "");
+    EXPECT_FALSE(destination_.abandoned);
+  }
 }
 
 TEST_F(TakeSnapshotTest, ASnapshotIsGoodWithoutADigest) {
@@ -319,6 +376,16 @@ TEST_F(TakeSnapshotTest, LogsInAgainWhereATokenWasForgotten) {
   const AgentReport report = take();
   EXPECT_FALSE(report.failed()) << report.message;
   EXPECT_EQ(members_["db-0"].passwords, 2);
+}
+
+TEST_F(TakeSnapshotTest, LogsInAgainWhereATokenWasForgottenWhileTheSnapshotCame) {
+  authentication(true);
+  members_["db-1"].forgets_at_snapshot = true;
+  const AgentReport report = take();
+  EXPECT_FALSE(report.failed()) << report.message;
+  EXPECT_EQ(report.keys, 2);
+  EXPECT_NE(report.digest, "");
+  EXPECT_EQ(members_["db-1"].passwords, 1) << "the first one went to db-0";
 }
 
 TEST_F(TakeSnapshotTest, ACertificateThatIsRenewedIsWaitedFor) {
@@ -435,8 +502,19 @@ TEST_F(TakeSnapshotTest, CancelledItCleansUp) {
     (void)world_.sleep(500ms);
     work.cancel();
   });
-  EXPECT_EQ(report.reason, "EtcdUnreachable");
+  EXPECT_EQ(report.reason, "DestinationFailed");
+  EXPECT_EQ(report.message, "it was asked to end");
   EXPECT_TRUE(destination_.abandoned);
+}
+
+TEST_F(TakeSnapshotTest, CancelledBeforeItHasAMemberItSaysTheSame) {
+  for (auto& [host, script] : members_) script.status = Error{Code::Unavailable, "starting"};
+  const AgentReport report = take([&](Fiber& work) {
+    (void)world_.sleep(500ms);
+    work.cancel();
+  });
+  EXPECT_EQ(report.reason, "DestinationFailed");
+  EXPECT_EQ(report.message, "it was asked to end");
 }
 
 }  // namespace

@@ -115,11 +115,13 @@ Result<bool> to_flag(const Variables& variables, const char* name) {
   return invalid(name, "must be true or false");
 }
 
-/// A path without slashes at its end, which may be there; empty: it is not set.
+/// "a/b", of "/a//b/", too: people write slashes where they mean one between two names. Empty: it
+/// is not set, or the root.
 Result<std::string> to_path(const Variables& variables, const char* name) {
-  std::string path = value(variables, name);
+  std::string path;
+  for (const std::string& segment : split(value(variables, name), '/'))
+    if (!segment.empty()) path += (path.empty() ? "" : "/") + segment;
   if (path.empty()) return path;
-  while (path.ends_with('/')) path.pop_back();
   if (auto good = check_path(name, path); !good) return good.error();
   return path;
 }

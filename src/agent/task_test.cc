@@ -123,6 +123,19 @@ TEST(SnapshotTask, NeedsNoPrefixRegionOrSubPath) {
   EXPECT_EQ(in_folder->termination_log_path, "/tmp/end");
 }
 
+TEST(SnapshotTask, SlashesOnlyStandBetweenNames) {
+  for (const auto& [said, path] :
+       {std::pair{"/prod/db", "prod/db"}, std::pair{"prod//db", "prod/db"},
+        std::pair{"//prod///db//", "prod/db"}, std::pair{"/", ""}, std::pair{"//", ""}}) {
+    Environment bucket = to_bucket(), folder = to_folder();
+    bucket["S3_KEY"] = folder["PVC_SUBPATH"] = said;
+    auto in_bucket = read(bucket), in_folder = read(folder);
+    ASSERT_TRUE(in_bucket && in_folder) << said;
+    EXPECT_EQ(in_bucket->key(), (*path ? path + std::string("/") : "") + "nightly.db");
+    EXPECT_EQ(in_folder->folder->sub_path, path);
+  }
+}
+
 TEST(SnapshotTask, NamesTheVariableThatIsAtFault) {
   struct Row {
     bool bucket;
@@ -155,9 +168,9 @@ TEST(SnapshotTask, NamesTheVariableThatIsAtFault) {
       {true, "S3_REGION", "eu west"},
       {true, "S3_FORCE_PATH_STYLE", "yes"},
       {true, "S3_ALLOW_LOCAL", "1"},
-      {true, "S3_KEY", "/prod"},
-      {true, "S3_KEY", "prod//db"},
       {true, "S3_KEY", "prod/../db"},
+      {true, "S3_KEY", "/../db"},
+      {true, "S3_KEY", "prod//..//db"},
       {true, "S3_KEY", "."},
       {true, "S3_KEY", "a\tb"},
       {true, "S3_KEY", "a\"b"},
@@ -172,11 +185,9 @@ TEST(SnapshotTask, NamesTheVariableThatIsAtFault) {
       {false, "PVC_MOUNT_PATH", "/"},
       {false, "PVC_MOUNT_PATH", "data"},
       {false, "PVC_MOUNT_PATH", "/data/../etc"},
-      {false, "PVC_SUBPATH", "/"},
-      {false, "PVC_SUBPATH", "/etc"},
       {false, "PVC_SUBPATH", ".."},
+      {false, "PVC_SUBPATH", "//.."},
       {false, "PVC_SUBPATH", "a/../../b"},
-      {false, "PVC_SUBPATH", "a//b"},
       {false, "PVC_SUBPATH", "a/./b"},
       {false, "PVC_SUBPATH", std::string("a\0b", 3)},
   };
@@ -250,6 +261,12 @@ TEST(RestoreTask, NeedsNothingThatTheContractDoesNotHave) {
   EXPECT_EQ(task->termination_log_path, "/dev/termination-log");
 }
 
+TEST(RestoreTask, AFileMayBeNamedFromTheVolumesRoot) {
+  Environment environment = of_a_member(to_folder());
+  environment["PVC_SUBPATH"] = "/prod//nightly.db";
+  EXPECT_EQ(read_restore(environment)->folder->sub_path, "prod/nightly.db");
+}
+
 TEST(RestoreTask, NamesTheVariableThatIsAtFault) {
   const struct {
     bool bucket;
@@ -276,8 +293,9 @@ TEST(RestoreTask, NamesTheVariableThatIsAtFault) {
       {true, "RESTORE_CHECKSUM", "sha256:0123"},
       {false, "PVC_MOUNT_PATH", "restore"},
       {false, "PVC_SUBPATH", ""},
-      {false, "PVC_SUBPATH", "/etc/passwd"},
+      {false, "PVC_SUBPATH", "/"},
       {false, "PVC_SUBPATH", "../etc/passwd"},
+      {false, "PVC_SUBPATH", "//../etc/passwd"},
   };
   for (const auto& row : rows) {
     Environment environment = of_a_member(row.bucket ? to_bucket() : to_folder());

@@ -31,6 +31,7 @@ constexpr Duration kMembershipLimit = 7s;  // etcd's own limit: 5 s and two elec
 
 constexpr Duration kWholeLimit = 2min;  // 8 GiB, the largest quota, are read in half a minute.
 constexpr Duration kSnapshotLimit = 1h;
+constexpr Duration kSilenceMax = 1min;  // While a snapshot comes: longer than a defragmentation.
 
 constexpr Duration kKeysLimit = 30s;
 constexpr std::size_t kPageMax = 4 << 20, kKeyMax = 16 << 20;  // Bytes, of many and of one.
@@ -300,7 +301,7 @@ Result<WholeSnapshot> GrpcClient::receive_snapshot(const SnapshotSink& sink) {
     return !failure;
   };
   http::GrpcStatus status;
-  const Question question{"/etcdserverpb.Maintenance/Snapshot", "", token_};
+  const Question question{"/etcdserverpb.Maintenance/Snapshot", "", token_, kSilenceMax};
   auto ended = (*connection)->stream(question, take, status);
   if (failure) return *failure;
   if (ended) return sum.end();

@@ -17,6 +17,7 @@ namespace etcdop::etcd {
 struct Question {
   std::string_view path, message;
   const Secret& token;
+  Duration silence_max = Duration::max();  ///< Of a stream; longer is Unavailable.
 };
 
 /// One connection to one process, which therefore never becomes somebody else.

@@ -74,6 +74,7 @@ class Peer final : public Connections, public Connection {
                       http::GrpcStatus& status) override {
     asked.emplace_back(asks.path);
     token = asks.token;
+    silence_max = asks.silence_max;
     for (const std::string& blob : pieces) {
       pb::SnapshotResponse piece;
       piece.set_blob(blob);
@@ -85,6 +86,7 @@ class Peer final : public Connections, public Connection {
   }
   std::vector<std::string> pieces;
   http::GrpcStatus stream_ends{.code = 0, .message = {}};
+  Duration silence_max{};  ///< Of the stream.
 
  private:
   Executor& executor_;
@@ -339,6 +341,7 @@ TEST_F(GrpcClientTest, ASnapshotComesInPiecesAndIsWhatItsSumSays) {
               "sha256:895866222bffe769096117a9d98a9637e92afda7ce23c14ff60e74753e655eee");
     EXPECT_EQ(file.size(), 544U) << "with the sum, as etcdutl wants it";
   });
+  EXPECT_EQ(peer_.silence_max, 1min) << "a node that dies says nothing";
   EXPECT_EQ(peer_.asked, (std::vector<std::string>{kStatus, kSnapshot}));
 }
 

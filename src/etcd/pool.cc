@@ -56,7 +56,8 @@ class GrpcConnection final : public Connection {
   }
   Result<Done> stream(const Question& question, const http::GrpcChannel::Sink& sink,
                       http::GrpcStatus& status) override {
-    return channel_.stream(question.path, question.message, sink, &status, fields_of(question));
+    return channel_.stream(question.path, question.message, sink, &status, fields_of(question),
+                           question.silence_max);
   }
   bool usable() const { return !silent_ && channel_.usable(); }
 

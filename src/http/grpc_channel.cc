@@ -25,6 +25,7 @@ constexpr Duration kLastWords = std::chrono::seconds(1);   // To read why the se
 struct Call {
   std::string request;  // With its prefix.
   GrpcFields fields;
+  Duration silence_max = Duration::max();
   std::size_t sent = 0;
   std::string arrived;  // Raw DATA, not yet looked at.
   int http_status = -1;
@@ -88,6 +89,7 @@ class GrpcChannel::Connection : public std::enable_shared_from_this<Connection> 
   }
   Result<std::int32_t> submit(std::string_view path, Call&);
   Result<Done> receive(std::int32_t id, Call&, const Sink&);
+  Result<Done> wait_for_more(Call&);
   Result<bool> deliver(Call&, GrpcMessages&, const Sink&);
   void take(std::int32_t id, Call&, GrpcMessages&);
   Result<Done> outcome(const Call&) const;
@@ -218,15 +220,23 @@ Result<Done> GrpcChannel::Connection::receive(std::int32_t id, Call& call, const
       continue;
     }
     if (call.closed) break;
-    Wait wait(executor_);
-    call.waiting = &wait;
-    const Woken woken = wait.until();
-    call.waiting = nullptr;
-    if (woken != Woken::Ready) return to_result(woken, "gRPC call");
+    if (auto woken = wait_for_more(call); !woken) return woken;
   }
   auto end = outcome(call);
   if (end && messages.unfinished()) return Error{Code::Corrupt, "the last message is cut"};
   return end;
+}
+
+/// Bytes of it, or its end. Of a node that died nothing else would tell for many minutes.
+Result<Done> GrpcChannel::Connection::wait_for_more(Call& call) {
+  const bool patient = call.silence_max == Duration::max();
+  Wait wait(executor_);
+  call.waiting = &wait;
+  const Woken woken = wait.until(patient ? Instant::max() : executor_.now() + call.silence_max);
+  call.waiting = nullptr;
+  if (woken == Woken::Deadline && executor_.running()->deadline() > executor_.now())
+    return Error{Code::Unavailable, "nothing came for too long"};
+  return to_result(woken, "gRPC call");
 }
 
 /// Moves what has arrived to `messages` and lets the server send as much again.
@@ -387,9 +397,11 @@ Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view r
 }
 
 Result<Done> GrpcChannel::stream(std::string_view path, std::string_view request, const Sink& sink,
-                                 GrpcStatus* status, const GrpcFields& fields) {
+                                 GrpcStatus* status, const GrpcFields& fields,
+                                 Duration silence_max) {
   Call call;
   call.fields = fields;
+  call.silence_max = silence_max;
   call.request = to_grpc_frame(request);
   auto end = connection_->carry(path, call, sink);
   if (status) *status = std::move(call.status);

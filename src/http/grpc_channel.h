@@ -45,9 +45,11 @@ class GrpcChannel {
   /// is always set.
   Result<std::string> unary(std::string_view path, std::string_view request,
                             GrpcStatus* status = nullptr, const GrpcFields& = {});
-  /// One message there, any number back.
+  /// One message there, any number back. Unavailable also: it waited for `silence_max`, and nothing
+  /// came of this call.
   Result<Done> stream(std::string_view path, std::string_view request, const Sink&,
-                      GrpcStatus* status = nullptr, const GrpcFields& = {});
+                      GrpcStatus* status = nullptr, const GrpcFields& = {},
+                      Duration silence_max = Duration::max());
   /// False once the server said goodbye or the connection ended: dial another. Calls already
   /// running go on.
   bool usable() const;

@@ -42,6 +42,7 @@ struct ServerCall {
   std::map<std::string, std::string> fields;
   std::string body, answer;
   std::size_t answered = 0;  ///< Bytes of `answer` that went out.
+  bool ends = true;          ///< Else nothing comes after `answer`.
   Fields trailer;
   std::optional<std::uint32_t> reset;
 };
@@ -93,7 +94,8 @@ class Server {
       const std::size_t n = std::min(space, from.answer.size() - from.answered);
       std::memcpy(into, from.answer.data() + from.answered, n);
       from.answered += n;
-      if (from.answered == from.answer.size()) {
+      if (!from.ends && n == 0) return ssize_t{NGHTTP2_ERR_DEFERRED};
+      if (from.ends && from.answered == from.answer.size()) {
         *flags |= NGHTTP2_DATA_FLAG_EOF;
         if (!from.trailer.empty()) {
           *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
@@ -505,6 +507,29 @@ TEST_P(GrpcChannelTest, ASlowReaderHoldsTheServerBackAndLosesNothing) {
         EXPECT_TRUE(end);
       });
   EXPECT_EQ(seen, messages);
+}
+
+TEST_P(GrpcChannelTest, AServerThatFallsSilentIsUnavailableButNotWhileTheSinkIsBusy) {
+  connected(
+      [&](Server& s, std::int32_t id) {
+        if (id > 1) return echo(s, id);
+        s.calls[id].ends = false;
+        s.respond(id, kHead, to_grpc_frame("1"), {});
+      },
+      [&](GrpcChannel& channel) {
+        const auto busy = [&](std::string_view) {
+          (void)world.sleep(10min);
+          return true;
+        };
+        const Within limit(world, 1h);
+        expect_error(channel.stream("/s/M", "", busy, nullptr, {}, 60s), Code::Unavailable,
+                     "nothing came");
+        EXPECT_EQ(world.now().time_since_epoch(), 11min);
+        EXPECT_EQ(server->calls[1].fields["grpc-timeout"], "3600000m")
+            << "the server may take longer";
+        EXPECT_EQ(*channel.unary("/s/M", "next"), "next");
+        EXPECT_EQ(server->calls[1].reset, NGHTTP2_CANCEL);
+      });
 }
 
 TEST_P(GrpcChannelTest, ASinkThatHasEnoughEndsTheCall) {

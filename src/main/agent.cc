@@ -183,7 +183,7 @@ AgentReport work_until_end(const Program& program, Work does, const SnapshotTask
   run_to_end(
       loop, log, [&] { report = does(loop, log, task); },
       [&] {
-        const AgentReport late = failure(Reason::DestinationFailed, "it was asked to end");
+        const AgentReport late = failure(Reason::DestinationFailed, agent::kAskedToEnd);
         return end(program, late, task.termination_log_path);
       });
   return report;

@@ -210,7 +210,8 @@ class Agent(unittest.TestCase):
         process.communicate()
         self.assertLess(time.monotonic() - begin, KUBELET_WAITS / 2)
         with open(self.log, encoding="utf-8") as file:
-            self.assertEqual((process.returncode, json.load(file)["reason"]), (1, "DestinationFailed"))
+            report = json.load(file)
+        self.assertEqual((process.returncode, report["reason"], report["message"]), (1, "DestinationFailed", "it was asked to end"))
 
     def test_memory_does_not_grow_with_the_database(self):
         # Of its own: how many pages of the program's file the kernel has mapped, it decides. The smallest of three: the
@@ -261,7 +262,7 @@ class Agent(unittest.TestCase):
         begin = time.monotonic()
         process.send_signal(signal.SIGTERM)
         code, report = self.end(process)
-        self.assertEqual(code, 1, report)
+        self.assertEqual((code, report["reason"], report["message"]), (1, "DestinationFailed", "it was asked to end"))
         self.assertLess(time.monotonic() - begin, KUBELET_WAITS)
         self.assertEqual((bucket.objects, bucket.uploads), ({}, {}))
 
@@ -376,8 +377,8 @@ class Agent(unittest.TestCase):
 
     def test_bad_environments(self):
         good = self.as_root(self.to_folder("http://127.0.0.1:1"))
-        for name, value in (("PVC_SUBPATH", "../etc"), ("PVC_SUBPATH", "/etc"), ("SNAPSHOT_NAME", "../x"), ("ETCD_ENDPOINTS", ""),
-                            ("SNAPSHOT_DEST_KIND", "nfs"), ("SNAPSHOT_UID", "")):
+        for name, value in (("PVC_SUBPATH", "../etc"), ("PVC_SUBPATH", "/../etc"), ("SNAPSHOT_NAME", "../x"),
+                            ("ETCD_ENDPOINTS", ""), ("SNAPSHOT_DEST_KIND", "nfs"), ("SNAPSHOT_UID", "")):
             self.fails({**good, name: value}, 3, "DestinationInvalid", name)
         os.symlink("/tmp", os.path.join(self.data, "prod"))
         self.fails(good, 3, "DestinationInvalid", "symbolic link")

@@ -2,9 +2,12 @@
 ours on 127.0.0.1 (fakes.py) and a stand-in for etcdutl: what they leave in data directories, their exit codes, words and memory."""
 import base64
 import filecmp
+import glob
+import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,12 +53,14 @@ class Restore(unittest.TestCase):
             file.write(ETCDUTL)
         os.chmod(self.tool, 0o755)
         self.stored = database("3.6.16")
+        self.buckets = []
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def bucket(self, **options):
         bucket = Bucket(**options)
+        self.buckets.append(bucket)
         self.addCleanup(bucket.close)
         return bucket
 
@@ -121,18 +126,41 @@ class Restore(unittest.TestCase):
         self.assertEqual(os.listdir(self.data), ["member"])
         return log, report
 
-    def listing(self):
-        return sorted((root, sorted(folders), [(name, os.stat(os.path.join(root, name)).st_ino) for name in sorted(files)])
-                      for root, folders, files in os.walk(self.data))
+    def in_data(self):
+        """Of all in the data directory: path, inode and, of files, the sum of the bytes."""
+        out = []
+        for path in sorted(glob.glob(os.path.join(self.data, "**"), recursive=True, include_hidden=True)):
+            content = None
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    content = hashlib.sha256(file.read()).hexdigest()
+            out.append((path, os.stat(path).st_ino, content))
+        return out
+
+    def in_stores(self):
+        """Without the bytes of files, of which some are nothing but a hole."""
+        files = []
+        for path in sorted(glob.glob(os.path.join(self.source, "**"), recursive=True, include_hidden=True)):
+            facts = os.lstat(path)
+            files.append((path, facts.st_ino, facts.st_size, facts.st_mtime_ns))
+        return files, [(dict(bucket.objects), dict(bucket.uploads)) for bucket in self.buckets]
 
     def refuses(self, environment, code, reason, words="", tool_runs=False):
-        """And leaves everything as it was."""
-        before = self.listing()
+        """And leaves everything as it was, also what a file system and people have put there."""
+        foreign, lost = os.path.join(self.data, "notes.txt"), os.path.join(self.data, "lost+found")
+        os.mkdir(lost)
+        for path in (foreign, os.path.join(lost, "#7")):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("not the agent's")
+        before = self.in_data(), self.in_stores()
+        self.assertGreaterEqual(len(before[0]), 4)
         ended, _, report = self.end(self.start(environment))
         self.assertEqual((ended, report.get("reason")), (code, reason), report)
         self.assertIn(words, report["message"])
-        self.assertEqual(self.listing(), before)
+        self.assertEqual((self.in_data(), self.in_stores()), before)
         self.assertEqual(os.path.exists(self.words), tool_runs)
+        os.remove(foreign)
+        shutil.rmtree(lost)
 
     def said(self):
         with open(self.words, encoding="utf-8") as file:
