@@ -139,7 +139,7 @@ TEST_F(ScenarioOfSnapshots, S45_WhatAStoreDoesWrongForEverIsSaidInBoundedTime) {
     const char* reason;
     std::size_t pods;  // That tried.
   };
-  const Row rows[] = {{"busy", StoreFault::SlowDown, kUnreachable, 4},
+  const Row rows[] = {{"busy", StoreFault::SlowDown, kFailed, 4},
                       {"reset", StoreFault::Reset, kUnreachable, 4},
                       {"silent", StoreFault::Silent, kUnreachable, 4},
                       {"lost", StoreFault::AnswerLost, kUnreachable, 4},

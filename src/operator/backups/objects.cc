@@ -7,6 +7,7 @@
 #include "operator/shared/agent_pod.h"
 #include "operator/shared/metadata.h"
 #include "operator/shared/snapshot_env.h"
+#include "operator/shared/stored_location.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::backups {
@@ -16,11 +17,10 @@ namespace v1 = api::v1alpha2;
 
 constexpr int kRetries = 1, kSecondsMax = 600;
 
-/// As the agent joins them: "a/b/" and "x.db" are "a/b/x.db".
+/// As the agent joins them: "/a//b/" and "x.db" are "a/b/x.db".
 std::string joined(std::string_view folder, const std::string& file) {
-  while (folder.starts_with('/')) folder.remove_prefix(1);
-  while (folder.ends_with('/')) folder.remove_suffix(1);
-  return folder.empty() ? file : std::string(folder) + "/" + file;
+  const std::string in = segments_of(folder);
+  return in.empty() ? file : in + "/" + file;
 }
 
 }  // namespace

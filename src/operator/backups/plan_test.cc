@@ -804,7 +804,7 @@ TEST(BackupsObjects, ItIsSeenWhetherTheStoredSnapshotIsWhereTheSpecSays) {
   EXPECT_FALSE(is_displaced(of)) << "nothing is stored";
   of.status.artifact.emplace().uri = "s3://b/x.db";
   EXPECT_FALSE(is_displaced(of));
-  of.spec.destination.s3->key = "/a/b/";
+  of.spec.destination.s3->key = "/a//b/";
   EXPECT_TRUE(is_displaced(of));
   of.status.artifact->uri = "s3://b/a/b/x.db";
   EXPECT_FALSE(is_displaced(of));

@@ -19,6 +19,18 @@ std::string_view without_slashes(std::string_view path) {
 
 }  // namespace
 
+std::string segments_of(std::string_view path) {
+  std::string out;
+  while (!path.empty()) {
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(segment.size() + 1, path.size()));
+    if (segment.empty()) continue;
+    if (!out.empty()) out += '/';
+    out += segment;
+  }
+  return out;
+}
+
 v1::SnapshotLocation stored_location(const v1::EtcdSnapshot& of) {
   v1::SnapshotLocation out = of.spec.destination;
   if (!of.status.artifact) return out;
@@ -45,7 +57,7 @@ bool is_source(const v1::SnapshotLocation& source, const std::string& ns,
            without_slashes(source.s3->key) == without_slashes(stored.s3->key);
   return source.pvc && stored.pvc && ns == of.metadata.ns &&
          source.pvc->claim_name == stored.pvc->claim_name &&
-         without_slashes(source.pvc->sub_path) == without_slashes(stored.pvc->sub_path);
+         segments_of(source.pvc->sub_path) == segments_of(stored.pvc->sub_path);
 }
 
 }  // namespace etcdop

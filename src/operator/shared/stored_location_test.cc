@@ -64,6 +64,7 @@ TEST(StoredLocation, WhoNamesItNamesBucketAndKeyByWhateverEndpoint) {
 
 TEST(StoredLocation, OrAFileOfAVolumeOfTheSameNamespace) {
   EXPECT_TRUE(is_source(file("backups", "prod/nightly.db"), "prod", in_volume()));
+  EXPECT_TRUE(is_source(file("backups", "/prod//nightly.db"), "prod", in_volume()));
   EXPECT_FALSE(is_source(file("backups", "prod/nightly.db"), "other", in_volume()));
   EXPECT_FALSE(is_source(file("others", "prod/nightly.db"), "prod", in_volume()));
   EXPECT_FALSE(is_source(file("backups", "prod/weekly.db"), "prod", in_volume()));
