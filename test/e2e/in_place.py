@@ -169,7 +169,8 @@ class Living:
     def follow(self, heading, name):
         """What docs/backup.md says, for the EtcdRestore of that name; what was printed."""
         with tempfile.TemporaryDirectory() as folder:
-            script = runbook.commands(heading, names={"db": self.cluster.name, "back-to-monday": name})
+            script = runbook.commands(heading, names={"db": self.cluster.name, "back-to-monday": name,
+                                                      "back-to-monday-check": f"{name}-check"})
             code, said = runbook.run(script, folder, self.cluster.namespace, BOUND)
         if code != 0:
             raise Failed(f"{heading}: status {code}: {said}")

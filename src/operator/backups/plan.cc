@@ -110,11 +110,13 @@ class Keeping {
     if (there != seen_.runs.end() && !there->ours)
       return {"False", v1::kSnapshotNameTaken,
               "EtcdSnapshot " + name + " is there and is not of this schedule; " + next};
-    if (std::string before = has_to_wait_for(); !before.empty() && is_refused(DeleteSnapshot::word))
+    const std::string before = has_to_wait_for();
+    const bool replaces = has_step();
+    if (replaces && is_refused(DeleteSnapshot::word))
       return {"False", v1::kObjectRejected,
               "EtcdSnapshot " + before +
                   " has not ended, and cannot be deleted: " + seen_.refused->why};
-    else if (!before.empty())
+    if (!before.empty())
       return {"True", v1::kScheduled,
               "the run of " + to_rfc3339(*due.run) + " waits for the end of " + before};
     out_.step = CreateSnapshot{name};

@@ -197,6 +197,8 @@ TEST(BackupsPlan, OneThatCannotBeReplacedIsTold) {
   EXPECT_EQ(condition(plan(seen), v1::kReady),
             "False/ObjectRejected: EtcdSnapshot db-202611230100 has not ended, and cannot be "
             "deleted: no deletions here");
+  seen.schedule.spec.concurrency_policy = v1::ConcurrencyPolicy::Forbid;
+  EXPECT_EQ(condition(plan(seen), v1::kReady).substr(0, 14), "True/Scheduled");
 }
 
 TEST(BackupsPlan, ARunThatHasWaitedIsOvertakenByTheNext) {
