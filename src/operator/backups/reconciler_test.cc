@@ -265,6 +265,19 @@ TEST_F(ScheduleReconciler, NothingIsDeletedThatSomebodyHasJustAskedToKeep) {
   EXPECT_EQ(snapshots().size(), 4U);
 }
 
+TEST_F(ScheduleReconciler, NothingIsDeletedWhileNobodySaysWhatIsToBeKept) {
+  store(4);
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    const bool asks =
+        call.verb == kube::Verb::Get && call.resource == v1::EtcdSnapshotSchedule::resource;
+    return asks ? std::optional(Error{Code::TimedOut, "no answer"}) : std::nullopt;
+  });
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
+  EXPECT_EQ(api.all(kube::Job::resource).size(), 0U);
+  EXPECT_FALSE(there<v1::EtcdSnapshot>(snapshots().front())
+                   ->metadata.annotations.contains(v1::kExpiredAnnotation));
+}
+
 TEST_F(ScheduleReconciler, NothingIsDeletedWhereTheSnapshotsSpecWasJustEdited) {
   store(4);
   const std::string oldest = snapshots().front();
@@ -470,6 +483,34 @@ TEST_F(ScheduleReconciler, NothingIsReplacedThatNobodyCouldLookAt) {
   wait(5s);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(pass());
   EXPECT_EQ(snapshots().size(), 2U);
+  EXPECT_EQ(log.count("reason=SnapshotReplaced"), 0);
+}
+
+TEST_F(ScheduleReconciler, WhatIsCalledAlmostAsItsRunsAreIsNone) {
+  store(3);
+  v1::EtcdSnapshot theirs;
+  theirs.metadata.name = "db-by-hand";
+  theirs.metadata.ns = "prod";
+  theirs.metadata.uid = "s-9";
+  theirs.status.phase = v1::kSnapshotStarted;
+  stores.snapshots.saw(theirs);
+  ASSERT_TRUE(pass());
+  EXPECT_TRUE(now().status.active.empty());
+  EXPECT_EQ(api.all(kube::Job::resource).size(), 0U);
+}
+
+TEST_F(ScheduleReconciler, WhatIsReplacedAndWhatHasExpiredAreToldApart) {
+  put_schedule();
+  api.change(v1::EtcdSnapshotSchedule::resource, {"prod", "db"}, [](json::object& object) {
+    object["spec"].as_object()["concurrencyPolicy"] = "Replace";
+  });
+  stores.schedules.saw(now());
+  for (int i = 0; i < 2; ++i) {
+    next_minute();
+    ASSERT_TRUE(pass());
+  }
+  EXPECT_EQ(log.count("reason=SnapshotReplaced"), 1);
+  EXPECT_EQ(log.count("reason=SnapshotDeleted"), 0);
 }
 
 TEST_F(ScheduleReconciler, AVerificationIsAskedForOnceUnderTheVersionThatWasSeen) {

@@ -35,15 +35,6 @@ Result<schedule::Retention> to_retention(const v1::SnapshotRetention& said) {
                                   "\" is not a duration from 1m to a hundred years, such as 720h"};
 }
 
-std::optional<int> number_in(std::string_view digits) {
-  int out = 0;
-  for (const char c : digits) {
-    if (c < '0' || c > '9') return std::nullopt;
-    out = out * 10 + (c - '0');
-  }
-  return out;
-}
-
 double runs_between(const Timetable& of, WallTime from, WallTime to, double most) {
   // Whatever the parts are, they are more than that.
   const auto enough = static_cast<std::size_t>(most) + 3;
@@ -85,7 +76,6 @@ std::optional<WallTime> planned_of(const std::string& schedule, std::string_view
   if (name.size() != schedule.size() + 1 + kStampSize || !name.starts_with(schedule + "-"))
     return std::nullopt;
   const std::string_view stamp = name.substr(schedule.size() + 1);
-  if (!number_in(stamp.substr(0, 8)) || !number_in(stamp.substr(8))) return std::nullopt;
   const auto part = [&](std::size_t at, std::size_t size) {
     return std::string(stamp.substr(at, size));
   };
