@@ -237,7 +237,7 @@ TEST(BackupsPlan, WhatTheApiServerDoesNotCheckIsTold) {
   seen.schedule.spec.time_zone = "Europe/Atlantis";
   EXPECT_TRUE(condition(plan(seen), v1::kReady).starts_with("False/ScheduleInvalid: timeZone: "));
   seen.schedule.spec.time_zone = "";
-  for (const char* bad : {"59s", "1d", "", "h", "1e3h", "9999999h"}) {
+  for (const char* bad : {"59s", "1d", "", "h", "1e3h", "3000000001s", "9999999h"}) {
     seen.schedule.spec.retention.emplace().keep_for = bad;
     EXPECT_TRUE(
         condition(plan(seen), v1::kReady).starts_with("False/ScheduleInvalid: retention.keepFor: "))
@@ -251,7 +251,7 @@ TEST(BackupsPlan, WhatTheApiServerDoesNotCheckIsTold) {
 
 TEST(BackupsPlan, AMinuteIsTheShortestTimeToKeepAndAHundredYearsTheLongest) {
   Observation seen = hourly("02:00");
-  for (const char* good : {"1m", "60s", "720h", "833333h"}) {
+  for (const char* good : {"1m", "60s", "720h", "833333h", "3000000000s"}) {
     seen.schedule.spec.retention.emplace().keep_for = good;
     EXPECT_FALSE(condition(plan(seen), v1::kReady).starts_with("False/ScheduleInvalid")) << good;
   }
@@ -442,6 +442,7 @@ TEST(BackupsPlan, WhatHasExpiredGoesTheOldestFirstAndWhatIsStoredBeforeItsObject
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
   add_deletion(seen.runs[0], "04:30");
   EXPECT_EQ(step_of(seen), "none") << "one at a time";
+  EXPECT_EQ(plan(seen).again, 10s);
   add_deletion(seen.runs[0], "04:30", "Complete");
   EXPECT_EQ(step_of(seen), "delete-snapshot db-202611230100");
   seen.runs[0].terminating = true;

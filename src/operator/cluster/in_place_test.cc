@@ -578,6 +578,41 @@ TEST(InPlace, AFounderWhoseDataIsLostIsMadeOnceMore) {
   EXPECT_EQ(plan(seen).step, Step(PauseMember{seen.seats[0].name, seen.seats[0].object->uid}));
 }
 
+/// etcd may list whom nobody here has made.
+TEST(InPlace, TheFounderIsWhoWasMadeToFound) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  Observation seen = world.observe();
+  Seat ghost, other = seen.seats.front();
+  ghost.name = "db-aaaaa";
+  ghost.listed = Seat::Listed{etcd::MemberId{7}, false, true};
+  other.name = "db-aaaab";
+  other.object->seed = false;
+  seen.seats.insert(seen.seats.begin(), {ghost, other});
+  EXPECT_EQ(plan(seen).status.restore->founder, world.cluster.status.restore->founder);
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageReview);
+}
+
+TEST(InPlace, AFounderThatCannotRestoreIsTold) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageRestoring));
+  while (world.new_members() == 0) (void)world.pass();
+  Observation seen = world.observe(false);
+  ASSERT_EQ(seen.seats.size(), 1U);
+  seen.cluster.status.selector.clear();
+  seen.seats[0].pod->restores = true;
+  seen.seats[0].object->reason = v1::kRestoreFailed;
+  seen.seats[0].object->trouble = "SourceNotFound: it is gone";
+  const Plan out = plan(seen);
+  EXPECT_EQ(out.status.selector, std::string(v1::kClusterLabel) + "=db");
+  for (const auto& [type, status] :
+       {std::pair{v1::kAvailable, "False"}, {v1::kProgressing, "False"}, {v1::kDegraded, "True"}}) {
+    const auto* told = runtime::find_condition(out.status.conditions, type);
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->status + "/" + told->reason, std::string(status) + "/RestoreFailed") << type;
+  }
+}
+
 TEST(InPlace, MembersThatDisagreeOnTheirClusterAreNotBelieved) {
   World world(1);
   ASSERT_TRUE(world.reaches(v1::kStageRestoring));

@@ -38,6 +38,7 @@ std::string value_of(const json::object& container, std::string_view name) {
 TEST(RestoreObjects, TheJobRunsTheClustersOwnEtcdOnTheSnapshotInScratch) {
   const Json made = job(seen_of(true), 2, {"op:1", "etcd"});
   EXPECT_EQ(made.at("metadata").at("name").as_string(), "back-check");
+  EXPECT_EQ(made.at("metadata").at("namespace").as_string(), "prod");
   EXPECT_EQ(made.at("metadata").at("labels").at(v1::kClusterLabel).as_string(), "db");
   EXPECT_EQ(made.at("metadata").at("annotations").at(v1::kAttemptAnnotation).as_string(), "2");
   EXPECT_EQ(made.at("metadata").at("ownerReferences").at(0).at("uid").as_string(), "r-1");
@@ -97,6 +98,10 @@ TEST(RestoreObjects, ItReadsTheStoreAsTheMemberWillThatRestores) {
   EXPECT_EQ(account(seen), "reader");
   seen.restore.spec.pod.reset();
   EXPECT_EQ(account(seen), "reader");
+  for (const Json& other : {Json(json::object()), Json(json::object{{"serviceAccountName", 7}})}) {
+    seen.cluster->spec.pod_template->spec = other;
+    EXPECT_EQ(account(seen), "");
+  }
   seen.restore.spec.pod.emplace().service_account_name = "checker";
   EXPECT_EQ(account(seen), "checker");
 }
