@@ -756,6 +756,7 @@ TEST(BackupsObjects, TheSnapshotSaysWhoseItIsAndTakesTheTemplate) {
   v1::SnapshotTemplate& from = seen.schedule.spec.snapshot;
   from.destination.s3.emplace().bucket = "backups";
   from.metadata.emplace().labels = {{"team", "storage"}, {v1::kScheduleLabel, "other"}};
+  from.pod.emplace().service_account_name = "writer";
   const Json made = snapshot(seen.schedule, "db-202611230100");
   EXPECT_EQ(made.at("metadata").at("labels"),
             (Json{{v1::kScheduleLabel, "db"}, {"team", "storage"}}));
@@ -764,6 +765,7 @@ TEST(BackupsObjects, TheSnapshotSaysWhoseItIsAndTakesTheTemplate) {
   ASSERT_TRUE(api::decode(made, read, "it"));
   EXPECT_EQ(read.spec.cluster_ref.name, "db");
   EXPECT_EQ(read.spec.destination, from.destination);
+  EXPECT_EQ(read.spec.pod, from.pod);
 }
 
 TEST(BackupsObjects, TheDeletingPodKnowsTheDestinationAndNothingOfEtcd) {

@@ -119,7 +119,7 @@ class ScheduleReconciler : public ::testing::Test {
   }
   void crash() { reconciler = std::make_unique<Reconciler>(with(), "op:1"); }
   Reconciler::Collaborators with() {
-    return {world, api, stores, clock, log, nullptr, nullptr, &metrics};
+    return {world, api, stores, clock, log, nullptr, &flight, &metrics};
   }
 
   sim::Scheduler world{1};
@@ -128,6 +128,7 @@ class ScheduleReconciler : public ::testing::Test {
   testing::VirtualWallClock clock{world};
   Stores stores;
   ScheduleMetrics metrics{stores.schedules};
+  FlightRecorder flight;
   std::unique_ptr<Reconciler> reconciler = std::make_unique<Reconciler>(with(), "op:1");
 };
 
@@ -149,6 +150,7 @@ TEST_F(ScheduleReconciler, ARunIsMadeAtItsTimeAndToldOfAfterwards) {
   ASSERT_TRUE(rest);
   EXPECT_EQ(api.requests().size(), 0U) << "nothing is due";
   EXPECT_EQ(rest->after, 10s);
+  EXPECT_NE(flight.text().find("\"kind\":\"EtcdSnapshotSchedule\""), std::string::npos);
 }
 
 TEST_F(ScheduleReconciler, ALostAnswerOrACrashMakesNoSecondRunAndLosesNone) {

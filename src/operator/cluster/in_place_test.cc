@@ -578,6 +578,26 @@ TEST(InPlace, AFounderWhoseDataIsLostIsMadeOnceMore) {
   EXPECT_EQ(plan(seen).step, Step(PauseMember{seen.seats[0].name, seen.seats[0].object->uid}));
 }
 
+TEST(InPlace, NothingIsRestoredWhileAPodOfBeforeRuns) {
+  World world(2);
+  (void)world.pass();
+  ASSERT_EQ(world.stage(), v1::kStageStopping);
+  for (int i = 0; i < 4; ++i) (void)world.pass();
+  for (const char* stage : {v1::kStageStopping, v1::kStageRestoring}) {
+    Observation seen = world.observe();
+    seen.cluster.status.restore->stage = stage;
+    seen.cluster.status.progress_deadline = "2026-11-23T00:00:00Z";
+    ASSERT_EQ(seen.kept.size(), 2U);
+    for (Seat& seat : seen.kept) seat.object->dormant = true;
+    seen.kept[1].pod = Seat::Pod{.node = "n"};
+    const Plan out = plan(seen);
+    EXPECT_EQ(out.status.restore->stage, stage);
+    EXPECT_EQ(to_string(out.step), "none");
+    EXPECT_EQ(out.waiting_for, "the Pod of " + seen.kept[1].name + " to end");
+    EXPECT_FALSE(out.status.progress_deadline);
+  }
+}
+
 /// etcd may list whom nobody here has made.
 TEST(InPlace, TheFounderIsWhoWasMadeToFound) {
   World world(1);

@@ -351,6 +351,7 @@ TEST(RestorePlan, RollbackBeforeAnythingWasDoneEndsIt) {
     seen.restore.spec.decision = v1::RestoreDecision::Rollback;
     const Plan out = plan(seen);
     EXPECT_EQ(out.status.phase, v1::kRestoreRolledBack);
+    EXPECT_EQ(says(out, v1::kRolledBack), "True/RolledBack");
     EXPECT_EQ(words(out, v1::kRolledBack), "nothing had been changed");
     EXPECT_EQ(out.step, Step(NoStep{}));
   }

@@ -99,7 +99,8 @@ class RestoreReconciler : public ::testing::Test {
   testing::MemoryLog log;
   testing::VirtualWallClock clock{world};
   Stores stores;
-  Reconciler reconciler{{world, api, stores, clock, log}, {"op:1", "etcd"}};
+  FlightRecorder flight;
+  Reconciler reconciler{{world, api, stores, clock, log, nullptr, &flight}, {"op:1", "etcd"}};
 };
 
 TEST_F(RestoreReconciler, ASnapshotIsCheckedByOneJobAndThenWaitedFor) {
@@ -116,6 +117,7 @@ TEST_F(RestoreReconciler, ASnapshotIsCheckedByOneJobAndThenWaitedFor) {
   api.forget_requests();
   auto rest = pass();
   ASSERT_TRUE(rest);
+  EXPECT_NE(flight.text().find("\"kind\":\"EtcdRestore\""), std::string::npos) << flight.text();
   EXPECT_EQ(rest->after, std::nullopt);
   EXPECT_EQ(api.requests().size(), 0U) << "who waits for a person costs nothing";
 }

@@ -104,6 +104,7 @@ std::string success() {
   out.compact_revision = 40;
   out.hash_kv = 7;
   out.keys = 3;
+  out.key_id = "00000000000000e1";
   out.digest = "sha256:" + std::string(64, 'd');
   out.auth_enabled = false;
   return to_text(out);
@@ -556,7 +557,7 @@ TEST(SnapshotPlan, WhatAnAgentStoredIsTheArtifactWhateverBecomesOfItsJob) {
     EXPECT_EQ(api::encode(*out.status.artifact), json::parse(std::string(R"({
       "uri": "s3://backups/nightly.db", "sizeBytes": 20480, "etcdVersion": "3.6.16",
       "clusterID": "00000000000000c1", "memberID": "00000000000000a1", "revision": 42,
-      "compactRevision": 40, "hashKV": 7, "keys": 3, "authEnabled": false, "digest": "sha256:dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd", "checksum": ")") +
+      "compactRevision": 40, "hashKV": 7, "keys": 3, "encryptionKeyID": "00000000000000e1", "authEnabled": false, "digest": "sha256:dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd", "checksum": ")") +
                                                              kSum + "\"}"));
   }
 }

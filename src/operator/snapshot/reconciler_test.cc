@@ -171,10 +171,13 @@ class SnapshotReconciler : public ::testing::Test {
     };
   }
   void crash() { reconciler = std::make_unique<Reconciler>(with(), VerifyImages{"op:1"}); }
-  Reconciler::Collaborators with() { return {world, api, stores, secrets, clock, log}; }
+  Reconciler::Collaborators with() {
+    return {world, api, stores, secrets, clock, log, nullptr, &flight};
+  }
 
   sim::Scheduler world{1};
   FakeApi api{world};
+  FlightRecorder flight;
   testing::SecretShelf shelf{api};
   testing::MemoryLog log;
   testing::VirtualWallClock clock{world};
@@ -209,6 +212,7 @@ TEST_F(SnapshotReconciler, ASnapshotIsTakenAndThenCostsNothing) {
   EXPECT_EQ(rest->after, std::nullopt);
   EXPECT_EQ(api.requests().size(), 0U);
   EXPECT_TRUE(stores.snapshots.in_group({"prod", "db"}).empty()) << "nothing wakes it";
+  EXPECT_NE(flight.text().find("\"kind\":\"EtcdSnapshot\""), std::string::npos) << flight.text();
 }
 
 TEST_F(SnapshotReconciler, TheAgentIsToldTheVoters) {
