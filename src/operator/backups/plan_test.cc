@@ -227,6 +227,7 @@ TEST(BackupsPlan, WhileSuspendedNothingIsStartedOrDeleted) {
 TEST(BackupsPlan, WhatTheApiServerDoesNotCheckIsTold) {
   Observation seen = hourly("02:00");
   seen.schedule.spec.schedule = "61 * * * *";
+  seen.schedule.status.next_schedule_time = "2026-11-23T03:00:00Z";
   Plan now = plan(seen);
   EXPECT_EQ(to_string(now.step), "none");
   EXPECT_TRUE(condition(now, v1::kReady).starts_with("False/ScheduleInvalid: schedule: "))
@@ -326,6 +327,16 @@ TEST(BackupsPlan, TheLastSuccessAndTheFailuresSinceAreCountedOnce) {
   add_stored(seen, "05:00");
   EXPECT_EQ(plan(seen).status.failures_in_a_row, 0);
   EXPECT_EQ(plan(seen).status.last_failure->snapshot, "db-202611230400") << "still of interest";
+}
+
+TEST(BackupsPlan, OneThatFailedBeforeAnEarlierOneWasStoredIsCounted) {
+  Observation seen = hourly("03:30");
+  add_run(seen, "02:00", v1::kSnapshotStarted);
+  add_failed(seen, "03:00");
+  seen = after(seen, "03:40");
+  EXPECT_EQ(seen.schedule.status.failures_in_a_row, 1);
+  seen.runs[0].phase = v1::kSnapshotComplete;
+  EXPECT_EQ(plan(seen).status.failures_in_a_row, 1) << "it is the last one since";
 }
 
 TEST(BackupsPlan, BackupsAreStaleAfterOneAndAHalfIntervals) {
@@ -445,6 +456,7 @@ TEST(BackupsPlan, WhatHasExpiredGoesTheOldestFirstAndWhatIsStoredBeforeItsObject
   EXPECT_EQ(plan(seen).again, 10s);
   add_deletion(seen.runs[0], "04:30", "Complete");
   EXPECT_EQ(step_of(seen), "delete-snapshot db-202611230100");
+  EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied), "none") << "it is still there";
   seen.runs[0].terminating = true;
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230200");
   seen.runs.erase(seen.runs.begin(), seen.runs.begin() + 2);
@@ -585,6 +597,20 @@ TEST(BackupsPlan, OfThoseThatFailedBeforeTheFirstIsTriedAgain) {
   add_deletion(seen.runs[0], "03:02", "Failed");
   add_deletion(seen.runs[1], "03:01", "Failed");
   EXPECT_EQ(step_of(seen), "drop-deletion db-202611230200");
+}
+
+TEST(BackupsPlan, OnlyOfWhatMightGoItIsAskedWhoNeedsIt) {
+  Observation seen = hourly("03:10");
+  for (const char* planned : {"01:00", "02:00", "03:00"}) add_stored(seen, planned);
+  EXPECT_TRUE(going(seen).empty());
+  keep_last(seen, 2);
+  EXPECT_EQ(going(seen), std::vector<std::string>{"db-202611230100"});
+  seen.schedule.spec.schedule = "no cron";
+  EXPECT_TRUE(going(seen).empty());
+  seen.runs[1].expired = true;
+  EXPECT_EQ(going(seen), std::vector<std::string>{"db-202611230200"});
+  seen.runs[1].ours = false;
+  EXPECT_TRUE(going(seen).empty());
 }
 
 TEST(BackupsPlan, WhatWasSaidToGoStaysWhereNothingElseIsStoredByThen) {
@@ -952,6 +978,14 @@ TEST(BackupsPlan, AVerificationThatAClockAheadPutIntoTheFutureIsNone) {
   EXPECT_EQ(plan(seen).status.last_verified->snapshot, "db-202611230300");
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
             "False/BackupVerified: db-202611230300 was verified at 2026-11-23T03:30:00Z");
+}
+
+TEST(BackupsPlan, AnOlderVerificationIsNotTheLast) {
+  Observation seen = proving("03:30", 2);
+  seen.schedule.status.last_verified.emplace().time = "2026-11-23T03:30:00Z";  // Now.
+  seen.schedule.status.last_verified->snapshot = "db-202611230300";
+  prove(add_stored(seen, "02:00"), "02:00", "02:30");
+  EXPECT_EQ(plan(seen).status.last_verified->snapshot, "db-202611230300");
 }
 
 TEST(BackupsPlan, ARoundBeginsAfterSoManyStoredSnapshots) {

@@ -501,6 +501,16 @@ TEST_F(ScheduleReconciler, WhatIsCalledAlmostAsItsRunsAreIsNone) {
   EXPECT_EQ(api.all(kube::Job::resource).size(), 0U);
 }
 
+TEST_F(ScheduleReconciler, AStatusThatIsRefusedIsTriedOnceAMinute) {
+  put_schedule();
+  api.before(fails(kube::Verb::Patch, Code::Denied));
+  for (int i = 0; i < 3; ++i) (void)pass();
+  EXPECT_EQ(api.requests("patch etcdsnapshotschedules/status"), 1);
+  wait(1min);
+  (void)pass();
+  EXPECT_EQ(api.requests("patch etcdsnapshotschedules/status"), 2);
+}
+
 TEST_F(ScheduleReconciler, WhatIsReplacedAndWhatHasExpiredAreToldApart) {
   put_schedule();
   api.change(v1::EtcdSnapshotSchedule::resource, {"prod", "db"}, [](json::object& object) {

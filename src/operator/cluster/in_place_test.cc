@@ -241,6 +241,10 @@ TEST(InPlace, WhatItsUserAsksForAtLeastIsAddedToAllThatClientsHaveSeen) {
   world.restore->from.bump_revision = 1'000'000;
   (void)world.pass();
   EXPECT_EQ(world.cluster.status.restore->from.bump_revision, 1'000'000 + kOldRevision);
+  World high(1);
+  high.restore->from.bump_revision = 1'000'000'000'000'000'000;
+  (void)high.pass();
+  EXPECT_EQ(high.cluster.status.restore->from.bump_revision, 1'000'000'000'000'000'000);
 }
 
 /// The seeds 425774426 and 425777607: it was born from the snapshot of a cluster whose revisions
@@ -595,6 +599,43 @@ TEST(InPlace, NothingIsRestoredWhileAPodOfBeforeRuns) {
     EXPECT_EQ(to_string(out.step), "none");
     EXPECT_EQ(out.waiting_for, "the Pod of " + seen.kept[1].name + " to end");
     EXPECT_FALSE(out.status.progress_deadline);
+  }
+}
+
+TEST(InPlace, WhyRootDoesNotGetInIsTold) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  const auto message = [](const Observation& seen) {
+    const Plan out = plan(seen);
+    return runtime::find_condition(out.status.conditions, v1::kDegraded)->message;
+  };
+  Observation seen = world.observe();
+  seen.auth.refused = "root's password is another one";
+  EXPECT_EQ(message(seen).find("another one"), std::string::npos) << "nobody asks for one";
+  seen.auth.required = true;
+  EXPECT_NE(message(seen).find("root's password is another one"), std::string::npos);
+  seen.auth.entered = true;
+  EXPECT_EQ(message(seen).find("another one"), std::string::npos);
+}
+
+TEST(InPlace, NothingIsShownBeforeTheFounderServesFromAPodThatFoundsNothing) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageRestoring));
+  const auto stage_after = [](const Observation& seen) { return plan(seen).status.restore->stage; };
+  Observation ready = world.observe();
+  for (int i = 0; i < 60 && stage_after(ready) != v1::kStageReview; ++i) {
+    (void)world.pass();
+    ready = world.observe();
+  }
+  ASSERT_EQ(stage_after(ready), v1::kStageReview);
+  ASSERT_EQ(ready.cluster.status.restore->stage, v1::kStageRestoring);
+  void (*const lacks[])(Observation&) = {
+      [](auto& s) { s.linearizable = false; }, [](auto& s) { s.seats[0].answer.reset(); },
+      [](auto& s) { s.seats[0].pod.reset(); }, [](auto& s) { s.seats[0].pod->founds = true; }};
+  for (const auto& lack : lacks) {
+    Observation seen = ready;
+    lack(seen);
+    EXPECT_EQ(stage_after(seen), v1::kStageRestoring);
   }
 }
 

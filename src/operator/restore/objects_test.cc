@@ -39,6 +39,8 @@ TEST(RestoreObjects, TheJobRunsTheClustersOwnEtcdOnTheSnapshotInScratch) {
   const Json made = job(seen_of(true), 2, {"op:1", "etcd"});
   EXPECT_EQ(made.at("metadata").at("name").as_string(), "back-check");
   EXPECT_EQ(made.at("metadata").at("namespace").as_string(), "prod");
+  EXPECT_EQ(made.at("metadata").at("labels").at("app.kubernetes.io/component").as_string(),
+            "restore-check");
   EXPECT_EQ(made.at("metadata").at("labels").at(v1::kClusterLabel).as_string(), "db");
   EXPECT_EQ(made.at("metadata").at("annotations").at(v1::kAttemptAnnotation).as_string(), "2");
   EXPECT_EQ(made.at("metadata").at("ownerReferences").at(0).at("uid").as_string(), "r-1");

@@ -200,7 +200,9 @@ TEST_F(SnapshotReconciler, ASnapshotIsTakenAndThenCostsNothing) {
   EXPECT_EQ(told(), "Started False/JobRunning");
   put_pod(job()->metadata.uid, 0, success());
   end_job("Complete");
-  ASSERT_TRUE(pass());
+  auto ended = pass();
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->after, std::nullopt);
   EXPECT_EQ(told(), "Complete True/SnapshotStored");
   EXPECT_EQ(now().status.artifact->uri, "s3://backups/nightly.db");
   EXPECT_EQ(api.requests("patch"), 4);
@@ -714,6 +716,23 @@ TEST_F(SnapshotProof, GoesOnWithoutTheClusterAndBelievesNoPodOfSomebodyElse) {
   end_proof("Failed");
   ASSERT_TRUE(pass());
   EXPECT_EQ(verdict(), "False/VerificationFailed");
+}
+
+TEST_F(SnapshotProof, WhatItsAgentSaidIsKnownThoughItsJobIsGone) {
+  store();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(pass());
+  const kube::Job gone = *proof();
+  put_proof_pod(gone.metadata.uid, 0, good(), true);
+  stores.jobs.saw_deleted(gone);
+  api.erase(kube::Job::resource, {"prod", "nightly-verify"});
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(verdict(), "True/Verified");
+}
+
+TEST_F(SnapshotProof, APassThatWasCutOffIsNoFailure) {
+  store();
+  api.before(fails(kube::Verb::Create, Code::Cancelled));
+  EXPECT_TRUE(pass().failed_with(Code::Cancelled));
 }
 
 TEST_F(SnapshotProof, AJobThatIsLostIsMadeAgain) {

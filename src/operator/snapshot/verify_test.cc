@@ -286,6 +286,7 @@ TEST(SnapshotVerification, WhatKeepsAJobFromBeingMadeIsTold) {
   seen.has_image = false;
   EXPECT_EQ(told(seen).substr(0, 59),
             "none; False/VerificationFailed: OperatorImageNotConfigured:");
+  EXPECT_EQ(plan(seen).again, 0ms) << "it has ended";
   seen = complete();
   seen.cluster.reset();
   EXPECT_EQ(told(seen).substr(0, 19), "create-verification") << "its own etcd is known";
