@@ -564,6 +564,14 @@ TEST(BackupsPlan, AClockThatIsOffDoesNotTryADeletionAgainAndAgain) {
   }
 }
 
+TEST(BackupsPlan, ARunOfTheSameSecondIsNotTheNext) {
+  Observation seen = hourly("04:10");
+  for (const char* planned : {"01:00", "04:00"}) add_stored(seen, planned);
+  keep_last(seen, 1);
+  add_deletion(seen.runs[0], "04:00", "Failed");
+  EXPECT_EQ(step_of(seen), "none");
+}
+
 /// The bucket of the first is gone, say.
 TEST(BackupsPlan, ADeletionThatFailsHoldsUpTheOthersUntilTheNextRunOnly) {
   Observation seen = hourly("05:10");
@@ -826,6 +834,9 @@ TEST(BackupsObjects, TheDeletingPodKnowsTheDestinationAndNothingOfEtcd) {
   EXPECT_EQ(agent.at("env").at(5).at("value").as_string(), "$$(HOME)/nightly");
   EXPECT_EQ(made.at("spec").at("podFailurePolicy").at("rules").at(0).at("onExitCodes").at("values"),
             json::array{3});
+  EXPECT_EQ(
+      made.at("spec").at("template").at("metadata").at("labels").at(v1::kSnapshotLabel).as_string(),
+      of.metadata.name);
 }
 
 TEST(BackupsObjects, ItIsSeenWhetherTheStoredSnapshotIsWhereTheSpecSays) {

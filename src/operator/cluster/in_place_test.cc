@@ -339,6 +339,7 @@ TEST(InPlace, CommitGivesUpTheVolumesOfBeforeAndThenLetsClientsIn) {
   EXPECT_EQ(world.says(v1::kAvailable), "True/ClusterDiscovered");
   (void)world.pass();
   EXPECT_GT(world.new_members(), 1) << "it grows";
+  EXPECT_EQ(world.cluster.status.restore->cluster_id, "") << "nothing of before is kept";
 }
 
 TEST(InPlace, AuthenticationComesBeforeClientsAndBeforeTheVolumesOfBeforeGo) {

@@ -229,6 +229,20 @@ TEST_F(RestoreReconciler, WhatIsTakenBackIsAskedOfTheClusterItself) {
       << "it is not over before the cluster says so";
 }
 
+TEST_F(RestoreReconciler, AStatusThatIsRefusedIsTriedOnceAMinute) {
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Patch) return std::nullopt;
+    return Error{Code::Denied, "forbidden"};
+  });
+  (void)pass();
+  const auto tried = [&] { return api.requests("patch etcdrestores/status"); };
+  const auto first = tried();
+  for (int i = 0; i < 3; ++i) (void)pass(0s);
+  EXPECT_EQ(tried(), first);
+  (void)pass(1min);
+  EXPECT_GT(tried(), first);
+}
+
 TEST_F(RestoreReconciler, AnOlderViewIsRefused) {
   api.change(v1::EtcdRestore::resource, kKey,
              [](json::object& object) { object["spec"].as_object()["decision"] = "Rollback"; });
