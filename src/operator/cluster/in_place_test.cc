@@ -583,6 +583,20 @@ TEST(InPlace, AFounderWhoseDataIsLostIsMadeOnceMore) {
   EXPECT_EQ(plan(seen).step, Step(PauseMember{seen.seats[0].name, seen.seats[0].object->uid}));
 }
 
+TEST(InPlace, NobodyIsStoppedBeforeNoClientIsLedThere) {
+  World world(2);
+  (void)world.pass();
+  ASSERT_EQ(world.stage(), v1::kStageStopping);
+  Observation seen = world.observe();
+  for (auto service : {&Observation::headless_service, &Observation::client_service}) {
+    seen.headless_service = seen.client_service = Child::AsMade;
+    EXPECT_TRUE(to_string(plan(seen).step).starts_with("pause-member"));
+    seen.*service = Child::Drifted;
+    EXPECT_EQ(to_string(plan(seen).step), "none");
+    EXPECT_EQ(plan(seen).waiting_for, "the Services to select nobody");
+  }
+}
+
 TEST(InPlace, NothingIsRestoredWhileAPodOfBeforeRuns) {
   World world(2);
   (void)world.pass();
