@@ -557,8 +557,10 @@ TEST(SnapshotPlan, WhatAnAgentStoredIsTheArtifactWhateverBecomesOfItsJob) {
     EXPECT_EQ(api::encode(*out.status.artifact), json::parse(std::string(R"({
       "uri": "s3://backups/nightly.db", "sizeBytes": 20480, "etcdVersion": "3.6.16",
       "clusterID": "00000000000000c1", "memberID": "00000000000000a1", "revision": 42,
-      "compactRevision": 40, "hashKV": 7, "keys": 3, "encryptionKeyID": "00000000000000e1", "authEnabled": false, "digest": "sha256:dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd", "checksum": ")") +
-                                                             kSum + "\"}"));
+      "compactRevision": 40, "hashKV": 7, "keys": 3, "authEnabled": false,
+      "encryptionKeyID": "00000000000000e1",
+      "digest": "sha256:dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd",
+      "checksum": ")") + kSum + "\"}"));
   }
 }
 
