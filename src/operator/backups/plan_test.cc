@@ -837,6 +837,11 @@ TEST(BackupsObjects, TheDeletingPodKnowsTheDestinationAndNothingOfEtcd) {
   EXPECT_EQ(
       made.at("spec").at("template").at("metadata").at("labels").at(v1::kSnapshotLabel).as_string(),
       of.metadata.name);
+  cluster.spec.additional_metadata.emplace().labels["team"] = "blue";
+  const Json both = deletion(of, cluster, "op:1");
+  EXPECT_EQ(both.at("metadata").at("labels").at("team").as_string(), "blue");
+  EXPECT_EQ(both.at("spec").at("template").at("metadata").at("labels").at("team").as_string(),
+            "blue");
 }
 
 TEST(BackupsObjects, ItIsSeenWhetherTheStoredSnapshotIsWhereTheSpecSays) {

@@ -501,6 +501,14 @@ TEST_F(ScheduleReconciler, WhatIsCalledAlmostAsItsRunsAreIsNone) {
   EXPECT_EQ(api.all(kube::Job::resource).size(), 0U);
 }
 
+TEST_F(ScheduleReconciler, AStepThatIsRefusedWaits) {
+  put_schedule();
+  next_minute();
+  api.before(fails(kube::Verb::Create, Code::Denied));
+  for (int i = 0; i < 4; ++i) (void)pass();
+  EXPECT_EQ(api.requests("create etcdsnapshots"), 1);
+}
+
 TEST_F(ScheduleReconciler, AStatusThatIsRefusedIsTriedOnceAMinute) {
   put_schedule();
   api.before(fails(kube::Verb::Patch, Code::Denied));

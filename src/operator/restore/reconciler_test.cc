@@ -229,6 +229,25 @@ TEST_F(RestoreReconciler, WhatIsTakenBackIsAskedOfTheClusterItself) {
       << "it is not over before the cluster says so";
 }
 
+TEST_F(RestoreReconciler, WhoDoesNotAnswerSaysNothingOfTheCluster) {
+  stores.clusters.saw_deleted(*stores.clusters.get({"prod", "db"}));
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Get) return std::nullopt;
+    return Error{Code::TimedOut, "no answer"};
+  });
+  EXPECT_TRUE(pass().failed_with(Code::TimedOut));
+  EXPECT_EQ(now().status.phase, "");
+}
+
+TEST_F(RestoreReconciler, AClusterThatIsBeingDeletedIsNoneAnyMore) {
+  auto going = *stores.clusters.get({"prod", "db"});
+  going.metadata.deletion_timestamp = "2026-11-23T00:00:00Z";
+  going.metadata.resource_version = "x";
+  stores.clusters.saw(going);
+  ASSERT_TRUE(pass());
+  EXPECT_EQ(says(v1::kChecked), "Failed False/ClusterNotFound");
+}
+
 TEST_F(RestoreReconciler, AStatusThatIsRefusedIsTriedOnceAMinute) {
   api.before([](const kube::Call& call) -> std::optional<Error> {
     if (call.verb != kube::Verb::Patch) return std::nullopt;
