@@ -583,6 +583,17 @@ TEST(InPlace, AFounderWhoseDataIsLostIsMadeOnceMore) {
   EXPECT_EQ(plan(seen).step, Step(PauseMember{seen.seats[0].name, seen.seats[0].object->uid}));
 }
 
+TEST(InPlace, OneThatDoesNotAnswerIsNotCommitted) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  world.restore->decision = RestoreDecision::Commit;
+  Observation seen = world.observe();
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageCommitting);
+  seen.seats[0].answer.reset();
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageReview);
+  EXPECT_TRUE(plan(seen).waiting_for.ends_with("to answer, to be committed"));
+}
+
 TEST(InPlace, NobodyIsStoppedBeforeNoClientIsLedThere) {
   World world(2);
   (void)world.pass();
@@ -591,9 +602,11 @@ TEST(InPlace, NobodyIsStoppedBeforeNoClientIsLedThere) {
   for (auto service : {&Observation::headless_service, &Observation::client_service}) {
     seen.headless_service = seen.client_service = Child::AsMade;
     EXPECT_TRUE(to_string(plan(seen).step).starts_with("pause-member"));
+    EXPECT_EQ(plan(seen).again, 300ms) << "after a step";
     seen.*service = Child::Drifted;
     EXPECT_EQ(to_string(plan(seen).step), "none");
     EXPECT_EQ(plan(seen).waiting_for, "the Services to select nobody");
+    EXPECT_EQ(plan(seen).again, 5s);
   }
 }
 

@@ -39,6 +39,8 @@ TEST(RestoreObjects, TheJobRunsTheClustersOwnEtcdOnTheSnapshotInScratch) {
   const Json made = job(seen_of(true), 2, {"op:1", "etcd"});
   EXPECT_EQ(made.at("metadata").at("name").as_string(), "back-check");
   EXPECT_EQ(made.at("metadata").at("namespace").as_string(), "prod");
+  EXPECT_EQ(made.at("spec").at("backoffLimit"), Json(1));
+  EXPECT_EQ(made.at("spec").at("activeDeadlineSeconds"), Json(2400));
   EXPECT_EQ(made.at("metadata").at("labels").at("app.kubernetes.io/component").as_string(),
             "restore-check");
   EXPECT_EQ(made.at("metadata").at("labels").at(v1::kClusterLabel).as_string(), "db");

@@ -270,6 +270,7 @@ TEST(RestorePlan, AJobThatIsGoneOrUselessIsMadeOnceMore) {
   const Plan made = plan(gone);
   EXPECT_EQ(made.status.attempts, 2);
   EXPECT_EQ(made.step, Step(CreateCheck{2}));
+  EXPECT_EQ(made.again, 1s);
   EXPECT_EQ(made.status.job_uid, "") << "the second one is not known yet";
   Observation mute = checking();
   mute.job->status.conditions.push_back({"Complete", "True", "", "", ""});

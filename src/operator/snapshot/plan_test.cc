@@ -253,6 +253,14 @@ TEST(SnapshotPlan, WhatIsWaitedForInVainWithoutHarmIsNotWaitedForAnyLonger) {
   EXPECT_EQ(told(plan(seen)), "Started; create-job, attempt 1; False/JobCreated");
 }
 
+TEST(SnapshotPlan, AJobThatIsBeingDeletedIsLookedAtLessOften) {
+  Observation seen = started();
+  seen.snapshot.status.attempts = 2;
+  EXPECT_EQ(plan(seen).again, 1s);
+  seen.job->terminating = true;
+  EXPECT_EQ(plan(seen).again, 10s);
+}
+
 /// Of the members that are not accused.
 TEST(SnapshotPlan, AClusterWithADamagedMemberIsSaved) {
   Observation seen = pending();
