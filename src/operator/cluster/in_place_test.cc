@@ -304,6 +304,7 @@ TEST(InPlace, WhoIsReadyIsCountedMeanwhile) {
   ASSERT_TRUE(world.reaches(v1::kStageReview));
   Observation seen = world.observe();
   EXPECT_EQ(plan(seen).status.ready_members, 1);
+  EXPECT_EQ(plan(seen).again, 60s) << "a person decides";
   for (Seat& seat : seen.seats) seat.object->ready = false;
   EXPECT_EQ(plan(seen).status.ready_members, 0);
 }

@@ -272,6 +272,8 @@ TEST(RestorePlan, AJobThatIsGoneOrUselessIsMadeOnceMore) {
   EXPECT_EQ(made.step, Step(CreateCheck{2}));
   EXPECT_EQ(made.again, 1s);
   EXPECT_EQ(made.status.job_uid, "") << "the second one is not known yet";
+  gone.restore.status.attempts = kAttemptsMax;
+  EXPECT_EQ(plan(gone).step, Step(NoStep{})) << "that was the last";
   Observation mute = checking();
   mute.job->status.conditions.push_back({"Complete", "True", "", "", ""});
   EXPECT_EQ(plan(mute).step, Step(DeleteCheck{"j-1"}));
