@@ -7,8 +7,8 @@ import re
 import shutil
 import ssl
 import subprocess
-import tempfile
 import sys
+import tempfile
 import threading
 
 import faults

@@ -81,6 +81,17 @@ class RestoreReconciler : public ::testing::Test {
     stores.jobs.saw_deleted({kKey.ns, "back-check"}, job()->metadata.uid);
     stores.jobs.saw(*job());
   }
+  /// The cluster has come so far; the watch has not told of it.
+  void begin_behind_the_watch(const char* stage) {
+    api.change(v1::EtcdCluster::resource, {"prod", "db"}, [&](json::object& object) {
+      const Json source{{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}};
+      object["status"] = {{"restore",
+                           {{"name", kKey.name},
+                            {"uid", now().metadata.uid},
+                            {"stage", stage},
+                            {"from", {{"source", source}}}}}};
+    });
+  }
   static VerifyReport good() {
     VerifyReport out;
     out.uri = "file:///snapshot/data/db.db";
@@ -192,14 +203,7 @@ TEST_F(RestoreReconciler, AWatchOfTheClusterThatIsBehindEndsNothing) {
                         {"startedAt", "2026-01-01T00:00:00Z"}};
   });
   stores.restores.saw(now());
-  api.change(v1::EtcdCluster::resource, {"prod", "db"}, [&](json::object& object) {
-    const Json source{{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}};
-    object["status"] = {{"restore",
-                         {{"name", kKey.name},
-                          {"uid", now().metadata.uid},
-                          {"stage", v1::kStageReview},
-                          {"from", {{"source", source}}}}}};
-  });
+  begin_behind_the_watch(v1::kStageReview);
   ASSERT_TRUE(pass());
   EXPECT_EQ(now().status.phase, v1::kRestoreReview);
   api.change(v1::EtcdCluster::resource, {"prod", "db"},
@@ -216,14 +220,7 @@ TEST_F(RestoreReconciler, WhatIsTakenBackIsAskedOfTheClusterItself) {
                         {"clusterUID", stores.clusters.get({"prod", "db"})->metadata.uid}};
   });
   stores.restores.saw(now());
-  api.change(v1::EtcdCluster::resource, {"prod", "db"}, [&](json::object& object) {
-    const Json source{{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}};
-    object["status"] = {{"restore",
-                         {{"name", kKey.name},
-                          {"uid", now().metadata.uid},
-                          {"stage", v1::kStageStopping},
-                          {"from", {{"source", source}}}}}};
-  });
+  begin_behind_the_watch(v1::kStageStopping);
   ASSERT_TRUE(pass());
   EXPECT_EQ(now().status.phase, v1::kRestoreStopping)
       << "it is not over before the cluster says so";
