@@ -369,6 +369,9 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   const std::string etcd = to_hex(owner->first), home = owner_of(etcd);
   const bool anothers = !home.empty() && home != object->metadata.uid;
   if (!kept && (etcd == restore->cluster_id || anothers)) return false;
+  // It had left etcd before; whoever lets go of it may be a request that comes late.
+  const auto is_it = [&](const auto& m) { return m.id == owner->second; };
+  if (kept && std::ranges::none_of(net_.membership(owner->first), is_it)) return true;
   const bool may =
       kept ? restore->stage == v1::kStageCommitting || restore->stage == v1::kStageCommitted
            : restore->stage == v1::kStageRollingBack;
