@@ -61,6 +61,7 @@ constexpr Row kRows[] = {
     {Side::Snapshot, {}, {}, Reason::EtcdUnreachable},
 
     {Side::Store, s3::Trouble::Bucket, {}, Reason::BucketNotFound},
+    {Side::Store, s3::Trouble::Elsewhere, {}, Reason::DestinationInvalid},
     {Side::Store, s3::Trouble::Credentials, {}, Reason::DestinationCredentialsRejected},
     {Side::Store, s3::Trouble::Clock, {}, Reason::DestinationClockSkewed},
     {Side::Store, s3::Trouble::Permission, {}, Reason::DestinationAccessDenied},

@@ -24,6 +24,7 @@ struct Meaning {
 /// The first that fits.
 constexpr Meaning kMeanings[] = {
     {RestoreSide::Store, s3::Trouble::Bucket, {}, BucketNotFound},
+    {RestoreSide::Store, s3::Trouble::Elsewhere, {}, SourceInvalid},
     {RestoreSide::Store, s3::Trouble::Credentials, {}, SourceCredentialsRejected},
     {RestoreSide::Store, s3::Trouble::Clock, {}, SourceClockSkewed},
     {RestoreSide::Store, s3::Trouble::Permission, {}, SourceAccessDenied},

@@ -19,8 +19,8 @@ Error explained(s3::Store& store, const std::string& key, const Error& of_head) 
                        [](std::string_view) { return false; });
   if (got) return of_head;
   const Trouble trouble = s3::trouble_of(got.error());
-  const bool told = trouble == Trouble::Bucket || trouble == Trouble::Credentials ||
-                    trouble == Trouble::Clock ||
+  const bool told = trouble == Trouble::Bucket || trouble == Trouble::Elsewhere ||
+                    trouble == Trouble::Credentials || trouble == Trouble::Clock ||
                     (trouble == Trouble::Other && got.failed_with(Code::Invalid));
   return told ? got.error() : of_head;
 }

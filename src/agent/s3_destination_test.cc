@@ -626,7 +626,7 @@ TEST_F(S3DestinationTest, SaysWhatIsWrong) {
   EXPECT_EQ(reason(blind), Reason::DestinationAccessDenied);
   EXPECT_NE(blind.error().message.find("s3:ListBucket"), std::string::npos);
   auto elsewhere = upload(data, {.region = "eu-1", .endpoint_region = "eu-1"});
-  EXPECT_EQ(reason(elsewhere), Reason::DestinationFailed);
+  EXPECT_EQ(reason(elsewhere), Reason::DestinationInvalid);
   EXPECT_NE(elsewhere.error().message.find("us-east-1"), std::string::npos);
   store_.remove_bucket("b");
   EXPECT_EQ(reason(upload(data)), Reason::BucketNotFound);

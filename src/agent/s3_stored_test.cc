@@ -280,7 +280,7 @@ TEST_F(S3StoredTest, SaysWhatIsWrong) {
   EXPECT_EQ(reason({.clock_ahead = 20min}), "DestinationClockSkewed");
   EXPECT_EQ(reason({.may_read = false}), "DestinationAccessDenied");
   EXPECT_EQ(reason({.may_delete = false}), "DestinationAccessDenied");
-  EXPECT_EQ(reason({.region = "eu-1", .endpoint_region = "eu-1"}), "DestinationFailed");
+  EXPECT_EQ(reason({.region = "eu-1", .endpoint_region = "eu-1"}), "DestinationInvalid");
   EXPECT_TRUE(whole());
   empty();
   const AgentReport blind = remove({.may_list = false});

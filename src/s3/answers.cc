@@ -237,6 +237,9 @@ Trouble trouble_of(const Error& error) {
   if (is_of_identity(error) && !transient(error.code)) return Trouble::Credentials;
   static constexpr std::pair<std::string_view, Trouble> known[] = {
       {"NoSuchBucket", Trouble::Bucket},
+      {"PermanentRedirect", Trouble::Elsewhere},
+      {"AuthorizationHeaderMalformed", Trouble::Elsewhere},
+      {"IllegalLocationConstraintException", Trouble::Elsewhere},
       {"InvalidAccessKeyId", Trouble::Credentials},
       {"SignatureDoesNotMatch", Trouble::Credentials},
       {"ExpiredToken", Trouble::Credentials},
@@ -249,6 +252,7 @@ Trouble trouble_of(const Error& error) {
   for (const auto& [text, trouble] : known)
     if (code == text) return trouble;
   if (rest.empty()) return Trouble::None;
+  if (rest.starts_with("301")) return Trouble::Elsewhere;
   if (rest.starts_with("501")) return Trouble::Unsupported;
   return rest.starts_with("403") ? Trouble::Permission : Trouble::Other;
 }

@@ -38,6 +38,7 @@ Error to_error(const Asked&, const Error&);
 enum class Trouble {
   None,         ///< No store has answered.
   Bucket,       ///< It is not there.
+  Elsewhere,    ///< The bucket is in another region, or has another endpoint, for good.
   Credentials,  ///< Not known, not right, or expired.
   Permission,   ///< May not do that.
   Clock,        ///< Ours and the store's differ.

@@ -206,7 +206,11 @@ TEST(Answers, TellWhatTheStoreDidNotTake) {
               {501, "NotImplemented", Trouble::Unsupported},
               {501, "", Trouble::Unsupported},
               {503, "SlowDown", Trouble::Other},
-              {301, "", Trouble::Other}};
+              {301, "", Trouble::Elsewhere},
+              {301, "PermanentRedirect", Trouble::Elsewhere},
+              {400, "AuthorizationHeaderMalformed", Trouble::Elsewhere},
+              {400, "IllegalLocationConstraintException", Trouble::Elsewhere},
+              {307, "", Trouble::Other}};
   for (const auto& row : rows) {
     const Error error = to_error(plain, Refusal{.status = row.status, .code = row.code});
     EXPECT_EQ(trouble_of(error), row.trouble) << error.message;

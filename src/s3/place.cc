@@ -28,6 +28,10 @@ bool is_ipv6(std::string_view text) {
          text.find_first_not_of("0123456789abcdefABCDEF:.") == text.npos;
 }
 
+bool is_ipv4(std::string_view text) {
+  return text.find_first_not_of("0123456789.") == text.npos;  // No top-level domain is a number.
+}
+
 bool is_port(const std::string& text) {
   unsigned n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -71,12 +75,11 @@ Result<Place> to_place(const PlaceOptions& options) {
     return invalid("region", "must be letters, digits and hyphens, like us-east-1");
   place->bucket = bucket;
   place->region = options.region;
-  if (options.path_style) {
+  // An address has no place for the bucket.
+  if (options.path_style || is_ipv4(place->host) || is_ipv6(place->host)) {
     place->path = "/" + bucket;
     return place;
   }
-  if (place->host.find(':') != std::string::npos)
-    return invalid("endpoint", "an address has no place for the bucket: use path style");
   place->host = bucket + "." + place->host;
   place->authority = bucket + "." + place->authority;
   return place;

@@ -10,7 +10,9 @@ struct PlaceOptions {
   std::string endpoint;  ///< "https://s3.example:9000", or http. No path.
   std::string bucket;
   std::string region = "us-east-1";
-  bool path_style = false;  ///< The bucket is in the path; else it is part of the host's name.
+  /// The bucket is in the path, as it always is where the host is an address; else it is part of
+  /// the host's name.
+  bool path_style = false;
 };
 
 struct Place {

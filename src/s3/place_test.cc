@@ -23,6 +23,14 @@ TEST(Place, IsTakenApart) {
             "plain 10.0.0.1 80 10.0.0.1 /b");
   EXPECT_EQ(shown({.endpoint = "https://[fd00::1]:9000", .bucket = "b", .path_style = true}),
             "tls fd00::1 9000 [fd00::1]:9000 /b");
+  EXPECT_EQ(shown({.endpoint = "https://a.1", .bucket = "b"}), "tls b.a.1 443 b.a.1 ");
+}
+
+TEST(Place, AnAddressTakesTheBucketInThePath) {
+  EXPECT_EQ(shown({.endpoint = "http://10.0.0.1:9000", .bucket = "b"}),
+            "plain 10.0.0.1 9000 10.0.0.1:9000 /b");
+  EXPECT_EQ(shown({.endpoint = "https://[fd00::1]", .bucket = "b"}),
+            "tls fd00::1 443 [fd00::1] /b");
 }
 
 TEST(Place, SaysWhichOptionIsWrong) {
@@ -39,7 +47,6 @@ TEST(Place, SaysWhichOptionIsWrong) {
             "bucket: ");
   EXPECT_EQ(shown({.endpoint = "https://a", .bucket = "b", .region = "a/b"}).substr(0, 8),
             "region: ");
-  EXPECT_EQ(shown({.endpoint = "https://[fd00::1]", .bucket = "b"}).substr(0, 10), "endpoint: ");
 }
 
 }  // namespace
