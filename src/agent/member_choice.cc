@@ -22,6 +22,11 @@ bool is_of_another(const std::string& complaint, etcd::MemberId member) {
   return error == std::errc() && rest != end && *rest == ' ' && id != member.value;
 }
 
+/// A periodic check of the leader's blames whoever differs from it, and that may be its own fault.
+bool accuses(const std::string& complaint) {
+  return complaint.find("alarm:CORRUPT") != std::string::npos;
+}
+
 /// Full members give good snapshots; for them most of all one wants one.
 bool is_harmless(const std::string& complaint, etcd::MemberId member) {
   return complaint.find("alarm:NOSPACE") != std::string::npos || is_of_another(complaint, member);
@@ -33,6 +38,8 @@ std::string unfit(const Status& status, std::uint64_t applied_max) {
   if (status.leader.value == 0) return "knows no leader";
   for (const std::string& complaint : status.errors)
     if (!is_harmless(complaint, status.header.member)) return complaint;
+  for (const std::string& complaint : status.errors)
+    if (leads(status) && accuses(complaint)) return "leads, and may be wrong itself: " + complaint;
   if (status.raft_applied_index + kBehindMax < applied_max)
     return "is " + std::to_string(applied_max - status.raft_applied_index) + " entries behind";
   return {};

@@ -51,8 +51,7 @@ TEST(MemberChoice, TakesWhoCanGiveASnapshotAndIsNeededLeast) {
       {{follower, leader}, 0, "whatever the order"},
       {{leader, learner}, 0, "learners may lack anything"},
       {{leader, lost}, 0, "it may be cut off"},
-      {{leader_tells, corrupt}, 0, "its data are in doubt"},
-      {{leader_tells, corrupt, third}, 2, "the others' are not"},
+      {{leader_tells, corrupt, third}, 2, "the others' data are in no doubt"},
       {{leader, unnamed}, 0, "it may be its own"},
       {{leader, full}, 1, "full members give good snapshots"},
       {{leader, near}, 1, "it is not far behind"},
@@ -85,6 +84,13 @@ TEST(MemberChoice, SaysOfEachWhyItIsNotFit) {
   ASSERT_TRUE(unfit.failed_with(Code::Conflict));
   EXPECT_EQ(unfit.error().message,
             "no member is fit: db-0: connection refused; db-1: knows no leader");
+
+  const auto of_2 = [](Status& s) { s.errors = {"memberID:2 alarm:CORRUPT "}; };
+  unfit = choose({{"db-0", changed(1, of_2)}, {"db-1", changed(2, of_2)}});
+  ASSERT_TRUE(unfit.failed_with(Code::Conflict));
+  EXPECT_EQ(unfit.error().message,
+            "no member is fit: db-0: leads, and may be wrong itself: memberID:2 alarm:CORRUPT ; "
+            "db-1: memberID:2 alarm:CORRUPT ");
 }
 
 TEST(MemberChoice, DoesNotMixClusters) {

@@ -138,12 +138,18 @@ class Verification {
                    text_of(*expected_.revision) + ", and the cluster had " + text_of(*expected));
   }
 
-  /// A revision that it does not have is a difference.
+  /// A revision that it does not have is a difference, unless it was compacted away.
   Verdict cannot_answer(const char* what, const Error& error) const {
-    if (error.code == Code::Invalid)
-      return differs("no " + std::string(what) + " at revision " + text_of(*expected_.revision) +
-                     ": " + error.message);
-    return refusal(RestoreSide::Etcd, error);
+    if (error.code != Code::Invalid) return refusal(RestoreSide::Etcd, error);
+    auto newest = with_.etcd.hash_kv(0);
+    if (!newest) return refusal(RestoreSide::Etcd, newest.error());
+    const std::string wanted =
+        "no " + std::string(what) + " at revision " + text_of(*expected_.revision);
+    if (newest->compacted > *expected_.revision)
+      return Refusal{RestoreReason::SnapshotNotComparable,
+                     with_.source.uri() + " has " + wanted + ": it was compacted at " +
+                         text_of(newest->compacted) + " while it was taken"};
+    return differs(wanted + ": " + error.message);
   }
 
   Refusal differs(const std::string& how) const {
