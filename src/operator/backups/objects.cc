@@ -62,7 +62,7 @@ Json deletion(const v1::EtcdSnapshot& of, const std::optional<v1::EtcdCluster>& 
   json::object pod = agent_pod(agent_container(v1::kDeleteContainer, "delete-agent", image,
                                                std::move(env), std::move(mounted.mounts)),
                                std::move(mounted.volumes), cluster);
-  place_agents(pod, of.spec.pod, of.spec.destination);
+  place_agents(pod, of.spec.pod);
   return json::object{
       {"metadata", std::move(metadata)},
       {"spec",

@@ -133,9 +133,7 @@ json::object agent_pod(json::object container, json::array volumes,
   return out;
 }
 
-void place_agents(json::object& pod, const std::optional<v1::AgentPodSpec>& as,
-                  const v1::SnapshotLocation& where) {
-  if (is_keyless(where)) pod["automountServiceAccountToken"] = true;
+void place_agents(json::object& pod, const std::optional<v1::AgentPodSpec>& as) {
   if (!as) return;
   if (as->resources) set_resources(pod, *as->resources);
   if (!as->node_selector.empty()) {

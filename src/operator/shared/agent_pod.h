@@ -46,9 +46,9 @@ json::object agent_pod(json::object container, json::array volumes,
                        const std::optional<api::v1alpha2::EtcdCluster>&);
 
 /// Adds to a Pod of agents, once it is whole, where and as whom it runs, and to each of its
-/// containers the resources. It has its ServiceAccount's token only where the store asks for it.
-void place_agents(json::object& pod, const std::optional<api::v1alpha2::AgentPodSpec>&,
-                  const api::v1alpha2::SnapshotLocation&);
+/// containers the resources. Who lends credentials to a ServiceAccount mounts its own token: the
+/// one for Kubernetes' API is of no use to an agent.
+void place_agents(json::object& pod, const std::optional<api::v1alpha2::AgentPodSpec>&);
 
 /// For the Job: what ends for good is not tried again, and what Kubernetes itself cut short does
 /// not count.

@@ -50,7 +50,7 @@ json::object verify_pod(const VerifyWork& work, const VerifyImages& images,
                       {variable("TOOLS_DEST_DIR", kToolsFolder)}, std::move(tools.mounts));
   json::object out = agent_pod(std::move(agent), std::move(mounted.volumes), cluster);
   out["initContainers"] = json::array{std::move(install)};
-  place_agents(out, work.placed, work.from);
+  place_agents(out, work.placed);
   return out;
 }
 

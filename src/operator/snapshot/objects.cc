@@ -54,7 +54,7 @@ json::object pod_spec(const Observation& seen, const std::string& image) {
   json::object out = agent_pod(agent_container(v1::kAgentContainer, "snapshot-agent", image,
                                                std::move(env), std::move(mounted.mounts)),
                                std::move(mounted.volumes), seen.cluster);
-  place_agents(out, seen.snapshot.spec.pod, seen.snapshot.spec.destination);
+  place_agents(out, seen.snapshot.spec.pod);
   return out;
 }
 

@@ -231,12 +231,12 @@ TEST(SnapshotObjects, WhereAndAsWhomItsPodRuns) {
   EXPECT_EQ(pod_spec(job(seen, 1, "op:1")), plain) << "it has no token of that ServiceAccount";
 }
 
-TEST(SnapshotObjects, WithoutASecretThePodIsGivenTheTokenOfItsServiceAccount) {
+TEST(SnapshotObjects, WithoutASecretThePodHasNoKeysAndNoTokenForKubernetesApi) {
   Observation seen = to_s3();
   seen.snapshot.spec.destination.s3->credentials_secret_ref.name.clear();
   const Json made = job(seen, 1, "op:1");
   EXPECT_EQ(env(made).find("AWS_"), std::string::npos);
-  EXPECT_TRUE(pod_spec(made).at("automountServiceAccountToken").as_bool());
+  EXPECT_FALSE(pod_spec(made).at("automountServiceAccountToken").as_bool());
 }
 
 TEST(SnapshotObjects, TheStoresAuthoritiesAreAFile) {
