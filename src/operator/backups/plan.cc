@@ -155,9 +155,12 @@ class Keeping {
     fell_short_ = true;
     say(v1::kRetentionApplied, {"False", reason, why});
   }
-  /// A run that is due goes first.
+  /// A run that is due goes first, unless it is refused: for a quota, say, which this makes room
+  /// in.
   void step(Step next) {
-    if (!has_step()) out_.step = std::move(next);
+    const bool refused =
+        std::holds_alternative<CreateSnapshot>(out_.step) && is_refused(CreateSnapshot::word);
+    if (!has_step() || refused) out_.step = std::move(next);
   }
 
   static bool has_job(const RunSeen& run) {
@@ -252,10 +255,11 @@ class Keeping {
   /// known to be bad, by now.
   bool is_the_last(const RunSeen& run) {
     const bool last = std::ranges::none_of(seen_.runs, [&](const RunSeen& other) {
-      return other.kept() && other.cluster_id == run.cluster_id && (other.proven || !run.proven);
+      return other.kept() && other.cluster_id == run.cluster_id &&
+             (other.proven || (!run.proven && other.fault.empty()));
     });
     if (last)
-      fall_short(run.name + " has expired, and is left: nothing else of its cluster is stored" +
+      fall_short(run.name + " has expired, and is left: nothing else of its cluster is to be kept" +
                  (run.proven ? " that is verified" : ""));
     return last;
   }

@@ -628,17 +628,34 @@ TEST(BackupsPlan, WhatWasSaidToGoStaysWhereNothingElseIsStoredByThen) {
   EXPECT_EQ(step_of(seen), "none");
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
             "False/RetentionFailed: db-202611230100 has expired, and is left: nothing else of its "
-            "cluster is stored");
+            "cluster is to be kept");
   seen.runs[1].cluster_id.clear();
+  seen.runs[1].fault = "SnapshotBroken: cut off";
+  EXPECT_EQ(step_of(seen), "none") << "of two the one that may be good stays";
+  seen.runs[1].fault.clear();
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
   seen.runs[1].terminating = true;
   EXPECT_EQ(step_of(seen), "none");
   seen.runs[1].terminating = false;
   seen.runs[0].proven = true;
   EXPECT_EQ(step_of(seen), "none");
-  EXPECT_TRUE(condition(plan(seen), v1::kRetentionApplied).ends_with("stored that is verified"));
+  EXPECT_TRUE(condition(plan(seen), v1::kRetentionApplied).ends_with("kept that is verified"));
   seen.runs[1].proven = true;
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
+}
+
+TEST(BackupsPlan, ARunThatIsRefusedKeepsNothingFromBeingDeletedOrProven) {
+  Observation seen = hourly("05:10");
+  for (const char* planned : {"01:00", "02:00"}) add_stored(seen, planned);
+  seen.schedule.status.last_schedule_time = "2026-11-23T04:00:00Z";
+  keep_last(seen, 1);
+  EXPECT_EQ(step_of(seen), "create-snapshot db-202611230500");
+  seen.refused = {"create-snapshot", "exceeded quota"};
+  EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
+  EXPECT_EQ(condition(plan(seen), v1::kReady),
+            "False/ObjectRejected: EtcdSnapshot db-202611230500 cannot be made: exceeded quota");
+  keep_last(seen, 2);
+  EXPECT_EQ(step_of(seen), "create-snapshot db-202611230500") << "nothing makes room";
 }
 
 TEST(BackupsPlan, WhatCannotBeDeletedAsAnObjectIsTold) {

@@ -66,15 +66,24 @@ struct OpenRestore {
   v1::SnapshotLocation source;
 };
 
+/// What was restored has one copy until the cluster is whole: without it the snapshot is the way
+/// on.
+bool is_whole(const v1::EtcdCluster& cluster) {
+  const auto* grows = runtime::find_condition(cluster.status.conditions, v1::kProgressing);
+  return grows && grows->reason == v1::kReconciled;
+}
+
 /// Of all namespaces: buckets have none.
 std::vector<OpenRestore> open_restores(const Stores& stores) {
   std::vector<OpenRestore> out;
   for (const auto& cluster : stores.clusters.all()) {
     const std::string who = "EtcdCluster " + to_string(cluster->metadata.key());
     const auto& begin = cluster->spec.bootstrap;
-    if (begin && begin->restore && cluster->status.cluster_id.empty())
+    if (begin && begin->restore && !is_whole(*cluster))
       out.push_back({who, cluster->metadata.ns, begin->restore->source});
-    if (const v1::RestoreRecord* record = cluster->restoring())
+    const auto& record = cluster->status.restore;
+    if (record && record->stage != v1::kStageRolledBack &&
+        (cluster->restoring() || !is_whole(*cluster)))
       out.push_back({who, cluster->metadata.ns, record->from.source});
   }
   for (const auto& restore : stores.restores.all())

@@ -398,6 +398,12 @@ TEST_F(ScheduleReconciler, WhatACurrentRestoreReadsIsKeptUntilItIsThrough) {
   cluster.status.cluster_id = "00000000000000c9";
   stores.clusters.saw(cluster);
   ASSERT_TRUE(pass());
+  EXPECT_FALSE(there<kube::Job>(oldest + "-delete")) << "its data has one copy";
+  cluster.metadata.resource_version = "3";
+  runtime::set_condition(cluster.status.conditions,
+                         {v1::kProgressing, "False", v1::kReconciled, ""}, 1, clock.wall_now());
+  stores.clusters.saw(cluster);
+  ASSERT_TRUE(pass());
   EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
 }
 
@@ -450,6 +456,12 @@ TEST_F(ScheduleReconciler, WhatIsReadIsKeptAlsoWhereNothingIsToBeDeletedAnyMore)
   EXPECT_FALSE(there<kube::Job>(oldest + "-delete")) << "its EtcdRestore may be gone";
   cluster.metadata.resource_version = "2";
   cluster.status.restore->stage = v1::kStageCommitted;
+  stores.clusters.saw(cluster);
+  ASSERT_TRUE(pass());
+  EXPECT_FALSE(there<kube::Job>(oldest + "-delete")) << "what was restored has one copy";
+  cluster.metadata.resource_version = "3";
+  runtime::set_condition(cluster.status.conditions,
+                         {v1::kProgressing, "False", v1::kReconciled, ""}, 1, clock.wall_now());
   stores.clusters.saw(cluster);
   ASSERT_TRUE(pass());
   EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
