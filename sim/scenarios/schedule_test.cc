@@ -192,6 +192,47 @@ TEST_F(ScenarioOfSchedules, OneThatIsSpoiltLaterIsFoundWithinACycleAndForgottenO
       << verdicts() << "; " << why(v1::kBackupUnverified);
 }
 
+struct Spoilt {
+  const char *name, *reason;
+  /// Of what `newest` is now, with `oldest` beside it.
+  void (*spoil)(World&, const std::string& newest, const std::string& oldest);
+};
+class ScenarioOfSpoilt : public ScenarioOfSchedules,
+                         public ::testing::WithParamInterface<Spoilt> {};
+
+TEST_P(ScenarioOfSpoilt, IsFoundWithinACycle) {
+  settled_cluster(1);
+  back_up_and_prove();
+  world.run_for(5min);
+  ASSERT_TRUE(world.run_until([&] { return all_proven(); }, 59s)) << verdicts();
+  GetParam().spoil(world, stored().back(), stored().front());
+  ASSERT_TRUE(world.run_until(
+      [&] { return says(v1::kBackupUnverified) == "True/VerificationFailed"; }, 2min))
+      << verdicts();
+  EXPECT_NE(why(v1::kBackupUnverified).find(GetParam().reason), std::string::npos)
+      << why(v1::kBackupUnverified);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Schedules, ScenarioOfSpoilt,
+    ::testing::Values(Spoilt{"CutOff", "SnapshotBroken",
+                             [](World& world, const std::string& newest, const std::string&) {
+                               const std::string whole = world.store().look(kBucket, newest)->bytes;
+                               world.write_object(newest, whole.substr(0, whole.size() / 2));
+                             }},
+                      Spoilt{
+                          "AnotherOne", "SnapshotForeign",
+                          [](World& world, const std::string& newest, const std::string& oldest) {
+                            for (const char* end : {"", ".json"})
+                              world.write_object(newest + end,
+                                                 world.store().look(kBucket, oldest + end)->bytes);
+                          }},
+                      Spoilt{"Gone", "SourceNotFound",
+                             [](World& world, const std::string& newest, const std::string&) {
+                               world.remove_object(newest);
+                             }}),
+    [](const auto& row) { return row.param.name; });
+
 TEST_F(ScenarioOfSchedules, AStoreThatIsDownSpoilsNoVerdictForLong) {
   settled_cluster(1);
   back_up_and_prove();

@@ -117,6 +117,7 @@ TEST_F(ScenarioOfSnapshots, S45_WhatAStoreRefusesIsSaidAtOnceAndNotTriedAgain) {
       {"no-writer", "DestinationAccessDenied", [](StoreUser& u) { u.may_write = false; }},
       {"no-key", "DestinationCredentialsRejected", [](StoreUser& u) { u.known_key = false; }},
       {"no-secret", "DestinationCredentialsRejected", [](StoreUser& u) { u.right_secret = false; }},
+      {"redirect", "DestinationInvalid", [](StoreUser& u) { u.endpoint_region = "eu-west-1"; }},
   };
   for (const Row& row : rows) {
     row.is(world.agents().user());
@@ -160,6 +161,20 @@ TEST_F(ScenarioOfSnapshots, S45_WhatAStoreDoesWrongForEverIsSaidInBoundedTime) {
   snapshot("skewed");
   until_ended("Failed False/DestinationClockSkewed", 31min, "skewed");
   EXPECT_EQ(made(kube::Pod::resource), all + 4);
+}
+
+/// A part has a minute, and four tries.
+TEST_F(ScenarioOfSnapshots, S45_AStoreThatIsSlowForEverIsSaidInBoundedTime) {
+  settled_cluster(1);
+  write_megabytes(6);
+  world.store().strike(StoreFault::Slow, {.one_in = 1});
+  const std::size_t jobs = made(kJobs), all = made(kube::Pod::resource);
+  snapshot();
+  until_ended("Failed False/DestinationUnreachable", 31min);
+  EXPECT_EQ(made(kJobs), jobs + 1);
+  EXPECT_EQ(made(kube::Pod::resource), all + 4) << why();
+  world.store().heal();
+  EXPECT_TRUE(world.store().keys(kBucket).empty());
 }
 
 TEST_F(ScenarioOfSnapshots, S45_WhatAStoreDoesWrongForAWhileCostsTime) {

@@ -150,7 +150,8 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
             with(seen.auth.refused, seen.auth.entered ? "root keeps the one that it has" : ""));
   else if (seen.linearizable)
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
-  else if (all_is_lost(seen)) out.set(v1::kDegraded, "True", v1::kDataLost, nothing_is_left(seen));
+  else if (all_is_lost(seen))
+    out.set(v1::kDegraded, "True", v1::kDataLost, with(nothing_is_left(seen), seen.rejected));
   else
     out.set(v1::kDegraded, "True", v1::kQuorumLost,
             with(ready_of(census) + ", quorum lost", trouble(seen)));

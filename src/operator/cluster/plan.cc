@@ -514,7 +514,11 @@ Plan decide(const Observation& seen) {
   }
   if (nothing_yet && status.observed && status.observed->replicas == 0) {
     report_paused(seen, "", status);
-    return not_now(std::move(status));
+    Plan out = not_now(std::move(status));
+    // What keeps clients out while it is restored has to be there before.
+    out.make_headless_service = seen.restore && seen.headless_service != Child::AsMade;
+    out.make_client_service = seen.restore && seen.client_service != Child::AsMade;
+    return out;
   }
   note_birth(seen, status);
   status.auth_enabled |= seen.auth.enabled.value_or(false) && seen.auth.recorded;

@@ -845,6 +845,24 @@ TEST(ClusterPlan, ANewClusterOfNoMembersIsPaused) {
     EXPECT_EQ(condition(p, type).reason, v1::kPaused) << type;
 }
 
+/// What keeps clients out has to be there before it begins.
+TEST(ClusterPlan, ANewClusterOfNoMembersThatIsToBeRestoredHasServices) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(0);
+  seen.cluster.status = plan(seen).status;
+  seen.restore = RestoreSeen{
+      .name = "back", .uid = "r-1", .decision = v1::RestoreDecision::Restore, .from = {}};
+  Plan p = plan(seen);
+  EXPECT_TRUE(p.make_headless_service && p.make_client_service);
+  EXPECT_FALSE(p.status.restore);
+  seen.client_service = Child::AsMade;
+  p = plan(seen);
+  EXPECT_TRUE(p.make_headless_service && !p.make_client_service);
+  seen.headless_service = Child::AsMade;
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageStopping);
+}
+
 // Marks as above; z: it sleeps.
 TEST(ClusterPlan, ToNoneAndBack) {
   struct Row {
@@ -1159,9 +1177,16 @@ TEST(ClusterPlan, ASplitIsToldOfASoleMemberToo) {
 }
 
 TEST(ClusterPlan, WhereAllDataIsLostBothConditionsSaySo) {
-  const Plan p = without_quorum("a:V-e b:V-e c:V-e");
+  Plan p = without_quorum("a:V-e b:V-e c:V-e");
   EXPECT_EQ(condition(p, v1::kAvailable).reason, v1::kDataLost);
   EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kDataLost);
+  Observation seen = observe(3, "a:V-e b:V-e c:V-e");
+  seen.linearizable = false;
+  seen.rejected = "Service db-client belongs to somebody else";
+  p = plan(seen);
+  EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kDataLost);
+  EXPECT_TRUE(condition(p, v1::kDegraded).message.ends_with("; " + seen.rejected))
+      << "an EtcdRestore waits for that";
 }
 
 TEST(ClusterPlan, ABootstrapThatFailedIsTriedOnForEver) {

@@ -69,6 +69,8 @@ struct Telling {
     if (is(v1::kStageCommitting)) set(v1::kCommitted, "Unknown", v1::kCommitting, now);
     if (is(v1::kStageCommitted))
       set(v1::kCommitted, "True", v1::kCommitted, "the cluster has what was restored");
+    if (back() && runtime::find_condition(status.conditions, v1::kCommitted))
+      set(v1::kCommitted, "False", v1::kRolledBack, "it was taken back");
     if (is(v1::kStageRollingBack)) set(v1::kRolledBack, "Unknown", v1::kRollingBack, now);
     if (is(v1::kStageRolledBack))
       set(v1::kRolledBack, "True", v1::kRolledBack, "the cluster is as it was before");

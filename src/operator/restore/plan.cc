@@ -1,6 +1,7 @@
 // The decision for one EtcdRestore, in reading order.
 #include "operator/restore/plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/v1alpha2/etcdsnapshot.h"
@@ -22,6 +23,8 @@ using v1::RestoreDecision;
 
 constexpr auto kLookAgain = 10s;  // While its Job runs; changes wake it, too.
 constexpr auto kFollowUp = 1s;    // After a step.
+/// A tenth below what the API takes as a bump: whoever writes until the restore begins stays there.
+constexpr std::int64_t kRevisionMax = 900'000'000'000'000'000, kBumpDefault = 1'000'000'000;
 
 class Pass {
  public:
@@ -68,13 +71,25 @@ class Pass {
     if (!seen_.cluster)
       return fail(v1::kClusterNotFound,
                   "there is no EtcdCluster " + seen_.restore.spec.cluster_ref.name);
-    if (const Refusal no = refusal(); no.reason) return fail(no.reason, no.message);
+    if (const Refusal no = refusal(); no.reason && !may_have_begun())
+      return fail(no.reason, no.message);
     const std::string& uid = seen_.cluster->metadata.uid;
     if (status().cluster_uid.empty()) status().cluster_uid = uid;
     if (status().cluster_uid != uid)
       return fail(v1::kClusterReplaced, "the EtcdCluster is another one now");
     if (status().phase == v1::kRestoreReady) return await();
     check();
+  }
+
+  /// The cluster has asked for the decision, and its record may be on its way: who says now that
+  /// nothing was changed may lie. What it meets is told by its stages, and can be taken back.
+  bool may_have_begun() const {
+    return seen_.restore.status.phase == v1::kRestoreReady && is_asked();
+  }
+  /// To stop the cluster.
+  bool is_asked() const {
+    return seen_.restore.spec.decision == RestoreDecision::Restore ||
+           seen_.restore.spec.decision == RestoreDecision::Commit;
   }
 
   struct Refusal {
@@ -94,6 +109,14 @@ class Pass {
               "the etcdutl of etcd " + version +
                   " cannot raise revisions, without which clients would read what is stale: the "
                   "cluster's spec.version must be 3.5.10 or newer"};
+    const std::int64_t floor = seen_.cluster->status.revision_floor;
+    const std::int64_t bump = seen_.restore.spec.bump_revision.value_or(kBumpDefault);
+    if (bump > kRevisionMax - std::min(floor, kRevisionMax))
+      return {v1::kNotImplemented, "spec.bumpRevision, " + std::to_string(bump) +
+                                       ", and the highest revision that clients may have seen, " +
+                                       std::to_string(floor) + ", are together above " +
+                                       std::to_string(kRevisionMax) +
+                                       ": restore into a new EtcdCluster"};
     const auto& pod = seen_.restore.spec.pod;
     const std::string account = account_of(*seen_.cluster);
     if (is_keyless(seen_.restore.spec.source) && pod && !pod->service_account_name.empty() &&
@@ -129,15 +152,18 @@ class Pass {
     if (other)
       return say(v1::kStopped, "False", v1::kAnotherRestoreFirst,
                  "EtcdRestore " + other->name + " is under way");
-    const bool asked = seen_.restore.spec.decision != RestoreDecision::Check;
+    if (!is_asked())
+      return say(v1::kStopped, "False", v1::kAwaitingDecision,
+                 "the snapshot is good; spec.decision Restore stops the cluster, and starts one "
+                 "member from it that no client reaches");
+    // What is refused is told there, with whatever else is wrong.
     const auto* bad = runtime::find_condition(seen_.cluster->status.conditions, v1::kDegraded);
-    if (asked && bad && bad->reason == v1::kObjectRejected)
+    if (bad && bad->reason == v1::kObjectRejected)
       return say(v1::kStopped, "False", v1::kObjectRejected,
                  "the cluster cannot be stopped before that is mended: " + bad->message);
-    say(v1::kStopped, "False", asked ? v1::kStopping : v1::kAwaitingDecision,
-        asked ? "the cluster is about to be stopped"
-              : "the snapshot is good; spec.decision Restore stops the cluster, and starts one "
-                "member from it that no client reaches");
+    say(v1::kStopped, "False", v1::kStopping,
+        "the cluster is stopped once both its Services are as the operator makes them" +
+            (bad && bad->status == "True" ? "; now: " + bad->message : ""));
   }
 
   // --- the check

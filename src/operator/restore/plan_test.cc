@@ -172,6 +172,12 @@ const Refused kRefused[] = {
      "False/NotImplemented"},
     {"its etcdutl cannot raise revisions",
      [](Observation& s) { s.cluster->spec.version = "3.5.9"; }, "False/UnsupportedVersion"},
+    {"revisions are at their end",
+     [](Observation& s) { s.cluster->status.revision_floor = 899'999'999'000'000'001; },
+     "False/NotImplemented"},
+    {"they would be",
+     [](Observation& s) { s.restore.spec.bump_revision = 900'000'000'000'000'001; },
+     "False/NotImplemented"},
     {"who restores is not who checks",
      [](Observation& s) {
        s.restore.spec.source.s3->credentials_secret_ref.name.clear();
@@ -235,6 +241,15 @@ TEST(RestorePlan, WhatIsRefusedOfTheClustersSpecDoesNotCount) {
   EXPECT_EQ(plan(seen).status.phase, v1::kRestoreChecking);
 }
 
+TEST(RestorePlan, RevisionsMayComeNearTheirEnd) {
+  Observation seen = asked();
+  seen.cluster->status.revision_floor = 899'999'999'000'000'000;
+  EXPECT_EQ(plan(seen).status.phase, v1::kRestoreChecking);
+  seen.cluster->status.revision_floor = 0;
+  seen.restore.spec.bump_revision = 900'000'000'000'000'000;
+  EXPECT_EQ(plan(seen).status.phase, v1::kRestoreChecking);
+}
+
 TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
   Observation seen = ready();
   seen.restore.spec.decision = v1::RestoreDecision::Restore;
@@ -247,6 +262,27 @@ TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
   EXPECT_EQ(words(plan(seen), v1::kStopped),
             "the cluster cannot be stopped before that is mended: Service db-client belongs to "
             "somebody else");
+  runtime::set_condition(
+      seen.cluster->status.conditions,
+      {v1::kDegraded, "True", v1::kQuorumLost,
+       "1/3 members ready, quorum lost; Service db-client belongs to somebody else"},
+      1, kNow);
+  EXPECT_EQ(says(plan(seen), v1::kStopped), "False/Stopping");
+  EXPECT_EQ(words(plan(seen), v1::kStopped),
+            "the cluster is stopped once both its Services are as the operator makes them; now: "
+            "1/3 members ready, quorum lost; Service db-client belongs to somebody else");
+}
+
+/// It has asked for the decision, and nobody can tell yet whether it has begun.
+TEST(RestorePlan, WhatMayHaveBegunIsNotSaidToHaveChangedNothing) {
+  Observation seen = ready();
+  seen.cluster->spec.storage.medium = v1::Medium::Memory;
+  for (const auto decision : {v1::RestoreDecision::Restore, v1::RestoreDecision::Commit}) {
+    seen.restore.spec.decision = decision;
+    EXPECT_EQ(plan(seen).status.phase, v1::kRestoreReady);
+  }
+  seen.restore.spec.decision = v1::RestoreDecision::Check;
+  EXPECT_EQ(plan(seen).status.phase, v1::kRestorePhaseFailed);
 }
 
 TEST(RestorePlan, WhereTheStoreTakesAPodForItsAccountTheMembersHasToBeTheOneThatChecked) {
@@ -388,6 +424,12 @@ const Stage kStages[] = {
     {v1::kStageRolledBack, v1::kRestoreRolledBack, "False/RolledBack", "False/RolledBack", "",
      "True/RolledBack"},
 };
+
+TEST(RestorePlan, WhatWasToBeCommittedAndIsTakenBackSaysSo) {
+  Observation seen = after(at(v1::kStageReview));
+  seen.cluster->status.restore->stage = v1::kStageRollingBack;
+  EXPECT_EQ(says(plan(seen), v1::kCommitted), "False/RolledBack");
+}
 
 TEST(RestorePlan, EachStageOfTheClusterHasAPhaseAndItsConditions) {
   for (const Stage& row : kStages) {
