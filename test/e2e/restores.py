@@ -2,6 +2,7 @@
 a volume, with TLS and passwords; their keys are those of the cluster that was. What is damaged is refused. Needs what snapshots.py
 needs."""
 import base64
+import contextlib
 import json
 import os
 import time
@@ -171,16 +172,21 @@ def restores(versions):
         until(BOUND, "nothing is left of the old cluster", lambda: not (old.members() or old.pods() or old.volumes()))
         anew = Restored(second, old.namespace, {"pvc": {"claimName": snapshots.CLAIM, "subPath": "daily/to-volume.db"}})
         anew.begin()
-        keys = check_keys(anew, before, done["to-volume"]["status"]["artifact"])
+        check_keys(anew, before, done["to-volume"]["status"]["artifact"])
         keys_secret(anew.namespace)
-        snapshots.make(anew, "again", sealed(s3(store, "second")))
-        artifact = snapshots.complete(anew, "again")["status"]["artifact"]
+        with contextlib.ExitStack() as stops:
+            load = secure.Load(anew, "more/")
+            stops.callback(load.stop)
+            snapshots.make(anew, "again", sealed(s3(store, "second")))
+            artifact = snapshots.complete(anew, "again")["status"]["artifact"]
+            load.end()
+        _, before = everything(anew)
         with open(f"{bucket}/second/again.db", "rb") as f:
             if not f.read().startswith(b"ETCDOP-SEALED-1\n") or "encryptionKeyID" not in artifact:
                 raise Failed(f"it was to be encrypted: {artifact}")
-        last = Restored(third, "restores-next", sealed(s3(store, "second/again.db")), replicas=1, checksum=artifact["checksum"])
+        last = Restored(third, "restores-next", sealed(s3(store, "second/again.db")), checksum=artifact["checksum"])
         last.begin()
-        check_keys(last, keys, artifact)
+        check_keys(last, before, artifact)
         for told in story(last):
             print(f"  {told}", flush=True)
         last.delete()

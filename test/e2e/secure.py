@@ -181,19 +181,19 @@ class ByOperator(SecureCluster):
 
 
 class Load:
-    """Puts, each over a connection of its own, and one watch over one that lasts. A put that fails is a fault."""
+    """Puts of new keys, each over a connection of its own, and one watch over one that lasts. A put that fails is a fault."""
 
-    def __init__(self, cluster):
-        self.cluster, self.faults, self.put, self.stopping = cluster, [], 0, threading.Event()
+    def __init__(self, cluster, prefix="load/"):
+        self.cluster, self.prefix, self.faults, self.put, self.stopping = cluster, prefix, [], 0, threading.Event()
         self.seen = open(f"{cluster.files}/watched", "w+", encoding="ascii")
-        self.watch = subprocess.Popen(cluster.etcdctl_words("watch", "--prefix", "load/"), stdout=self.seen, stderr=subprocess.PIPE)
+        self.watch = subprocess.Popen(cluster.etcdctl_words("watch", "--prefix", prefix), stdout=self.seen, stderr=subprocess.PIPE)
         time.sleep(2)
         self.thread = threading.Thread(target=self.work, daemon=True)
         self.thread.start()
 
     def work(self):
         while not self.stopping.wait(0.5):
-            key = f"load/{self.put + 1:06d}"
+            key = f"{self.prefix}{self.put + 1:06d}"
             try:
                 self.cluster.etcdctl("put", key, "x", timeout=5)
                 self.put += 1
@@ -215,8 +215,8 @@ class Load:
         lasted = self.watch.poll() is None
         self.stop()
         self.seen.seek(0)
-        watched = [line.strip() for line in self.seen if line.startswith("load/")]
-        wanted = [f"load/{n + 1:06d}" for n in range(self.put)]
+        watched = [line.strip() for line in self.seen if line.startswith(self.prefix)]
+        wanted = [f"{self.prefix}{n + 1:06d}" for n in range(self.put)]
         if self.faults:
             raise Failed(f"{len(self.faults)} of {self.put} puts failed: {self.faults[:3]}")
         if not lasted or watched != wanted:
