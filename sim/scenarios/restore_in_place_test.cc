@@ -904,9 +904,10 @@ TEST_F(HeldWrite, S13_TheFirstMembersPodIsMadeTooLate) {
 /// The seed 376575329: it has left etcd, and the restore begins before it is let go of. It is
 /// recorded as one of before, goes with its volume, and nobody misses it.
 TEST_F(HeldWrite, S13_AMemberThatHasLeftEtcdIsLetGoOfTooLate) {
-  for (const Decision decision : {Decision::Commit, Decision::Rollback}) {
-    if (decision == Decision::Commit) stored({.replicas = 5}, 2);
-    const std::string name = decision == Decision::Commit ? "first" : "second";
+  stored({.replicas = 5}, 2);
+  const std::pair<std::string, Decision> rounds[] = {{"first", Decision::Commit},
+                                                     {"second", Decision::Rollback}};
+  for (const auto& [name, decision] : rounds) {
     restore(Decision::Check, name);
     until_phase(v1::kRestoreReady, {"prod", name});
     const std::size_t left = world.members_of(kKey).size() - 1;

@@ -356,6 +356,8 @@ class Agent(unittest.TestCase):
                                        AWS_WEB_IDENTITY_TOKEN_FILE=self.token(SECRET))
             self.fails(environment, code, reason, words)
         self.fails({**environment, "AWS_WEB_IDENTITY_TOKEN_FILE": "/none"}, 3, "DestinationCredentialsRejected", "/none")
+        del environment["S3_ALLOW_LOCAL"]  # Which is about the store's endpoint only.
+        self.fails(environment, 1, "DestinationUnreachable", "503")
         self.fails(self.keyless(bucket), 3, "DestinationInvalid", "ServiceAccount")
         self.assertEqual(bucket.requests, [])
 

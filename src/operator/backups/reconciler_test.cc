@@ -78,6 +78,13 @@ class ScheduleReconciler : public ::testing::Test {
   }
   void wait(Duration d) { world.advance_to(world.now() + d); }
   /// To the beginning of the next minute.
+  /// All members are there, as its watch tells next.
+  void has_grown(v1::EtcdCluster& cluster) {
+    cluster.metadata.resource_version = "3";
+    runtime::set_condition(cluster.status.conditions,
+                           {v1::kProgressing, "False", v1::kReconciled, ""}, 1, clock.wall_now());
+    stores.clusters.saw(cluster);
+  }
   void next_minute() { wait(std::chrono::seconds(60 - clock.wall_now().since_epoch.count() % 60)); }
   std::string run_now() const {
     const auto now = clock.wall_now();
@@ -399,10 +406,7 @@ TEST_F(ScheduleReconciler, WhatACurrentRestoreReadsIsKeptUntilItIsThrough) {
   stores.clusters.saw(cluster);
   ASSERT_TRUE(pass());
   EXPECT_FALSE(there<kube::Job>(oldest + "-delete")) << "its data has one copy";
-  cluster.metadata.resource_version = "3";
-  runtime::set_condition(cluster.status.conditions,
-                         {v1::kProgressing, "False", v1::kReconciled, ""}, 1, clock.wall_now());
-  stores.clusters.saw(cluster);
+  has_grown(cluster);
   ASSERT_TRUE(pass());
   EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
 }
@@ -459,10 +463,7 @@ TEST_F(ScheduleReconciler, WhatIsReadIsKeptAlsoWhereNothingIsToBeDeletedAnyMore)
   stores.clusters.saw(cluster);
   ASSERT_TRUE(pass());
   EXPECT_FALSE(there<kube::Job>(oldest + "-delete")) << "what was restored has one copy";
-  cluster.metadata.resource_version = "3";
-  runtime::set_condition(cluster.status.conditions,
-                         {v1::kProgressing, "False", v1::kReconciled, ""}, 1, clock.wall_now());
-  stores.clusters.saw(cluster);
+  has_grown(cluster);
   ASSERT_TRUE(pass());
   EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
 }
