@@ -1,0 +1,23 @@
+#!/bin/bash
+# traces.sh PRESET...: builds the simulated worlds of these presets. Fails unless the same seeds make the same traces in all of
+# them, whichever compiler and flags made them.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=../../tools/env.sh
+. tools/env.sh
+
+# hashes PRESET: of the traces of some seeds.
+hashes() { "out/$1/simulate" --seeds 1..12 --hash | grep -v 'seeds\|passed'; }
+
+want='' failed=''
+for preset; do
+  [ -e "out/$preset/build.ninja" ] || cmake --preset "$preset" >/dev/null
+  ninja -C "out/$preset" -j "$jobs" --quiet simulate
+  have=$(hashes "$preset")
+  if [ -z "$have" ] || [ "$have" != "${want:-$have}" ]; then
+    echo "out/$preset/simulate makes other traces than out/$1/simulate"
+    failed=1
+  fi
+  want=${want:-$have}
+done
+[ -z "$failed" ]
