@@ -399,6 +399,7 @@ struct RestoreRecord {
   std::string cluster_id, cluster_token;  ///< Of before, as the status has them.
   std::vector<KeptMember> members;
   std::vector<PendingMember> pending_members;
+  std::string run_id;         ///< spec.runId of the EtcdRestore.
   std::string founder;        ///< Who restores; empty: not decided on yet.
   bool auth_enabled = false;  ///< Of before.
   bool operator==(const RestoreRecord&) const = default;
@@ -425,10 +426,35 @@ struct RestoreRecord {
             sparse("clusterToken", &S::cluster_token, "clusterToken of before."),
             sparse("members", &S::members, "Members of before, which sleep with their volumes."),
             sparse("pendingMembers", &S::pending_members, "pendingMembers of before."),
+            sparse("runId", &S::run_id, "spec.runId of its EtcdRestore."),
             sparse("founder", &S::founder, "EtcdMember that starts from the snapshot."),
             sparse("authEnabled", &S::auth_enabled, "authEnabled of before.")});
   }
 };
+
+/// A restore in place that was committed. Its EtcdRestore may be gone, and be applied again.
+struct CommittedRestore {
+  std::string name, uid;  ///< Of the EtcdRestore.
+  std::string run_id;
+  SnapshotLocation source;
+  std::string checksum;
+  bool operator==(const CommittedRestore&) const = default;
+
+  template <class S = CommittedRestore>
+  static auto describe() {
+    return object(
+        "A restore in place that was committed.",
+        std::tuple{
+            required("name", &S::name, "Name of its EtcdRestore."),
+            required("uid", &S::uid, "UID of that."),
+            sparse("runId", &S::run_id, "spec.runId of that."), required("source", &S::source, ""),
+            sparse("checksum", &S::checksum, "sha256: and 64 hex digits, of the snapshot.")});
+  }
+};
+
+/// The --max-learners of clusters that an earlier release may have grown: as many learners as it
+/// added side by side.
+inline constexpr std::int32_t kManyLearners = 8;
 
 struct EtcdClusterStatus {
   std::string phase;  ///< One of names.h's; empty: nobody has looked yet.
@@ -445,7 +471,9 @@ struct EtcdClusterStatus {
   std::vector<MemberReport> members;
   std::optional<std::string> reported_at;  ///< RFC 3339: of leader, db_size and members.
   std::optional<RestoreRecord> restore;
+  std::vector<CommittedRestore> restores;  ///< The newest last.
   std::int64_t revision_floor = 0;
+  std::int32_t max_learners = 0;  ///< kManyLearners or 1; 0: not decided yet.
   std::vector<Condition> conditions;
   bool operator==(const EtcdClusterStatus&) const = default;
 
@@ -477,9 +505,18 @@ struct EtcdClusterStatus {
                      "When leader, dbSize and members were last written.",
                      {{"format", "date-time"}}),
             optional("restore", &S::restore, ""),
+            sparse("restores", &S::restores,
+                   "The last 16 restores in place that were committed: the same EtcdRestore, "
+                   "applied again, does not restore again."),
             sparse("revisionFloor", &S::revision_floor,
                    "Clients may have seen revisions up to this one: a restore in place starts "
                    "above it. Written when a restore begins and when it is committed."),
+            sparse(
+                "maxLearners", &S::max_learners,
+                "The --max-learners of new Pods with etcd 3.6 and later. 1, the default of etcd: "
+                "the flag is not set. 8: an earlier release, which could add several learners at "
+                "once, may have grown the cluster. The log of such a cluster cannot be read "
+                "without the flag."),
             sparse("conditions", &S::conditions, "")});
   }
 };

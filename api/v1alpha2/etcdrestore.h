@@ -41,6 +41,7 @@ inline constexpr const char* kAwaitingDecision = "AwaitingDecision";
 inline constexpr const char* kCommitting = "Committing";
 inline constexpr const char* kRollingBack = "RollingBack";
 inline constexpr const char* kAnotherRestoreFirst = "AnotherRestoreFirst";
+inline constexpr const char* kAlreadyDone = "AlreadyDone";
 
 /// How far its user lets it go. What has been done can be taken back until the old volumes go.
 enum class RestoreDecision { Check, Restore, Commit, Rollback };
@@ -56,6 +57,7 @@ struct EtcdRestoreSpec {
   SnapshotLocation source;
   std::optional<std::int64_t> bump_revision;
   RestoreDecision decision = RestoreDecision::Check;
+  std::string run_id;
   std::optional<AgentPodSpec> pod;
   bool operator==(const EtcdRestoreSpec&) const = default;
 
@@ -78,6 +80,11 @@ struct EtcdRestoreSpec {
                       "the snapshot, which no client reaches, to be looked at. Commit: clients are "
                       "let in, and the old volumes are deleted. Rollback: the cluster is as it was "
                       "before. Commit from the beginning does all of it without a stop."),
+            sparse("runId", &S::run_id,
+                   "Any text. A restore that was committed is not done again by an EtcdRestore of "
+                   "the same name, source and runId, for example when Git applies it once more; "
+                   "another runId asks for it.",
+                   {{"maxLength", 63}}),
             optional("pod", &S::pod, "")},
         {{"has(self.clusterRef.name) && size(self.clusterRef.name) > 0",
           "clusterRef.name must name the EtcdCluster"},
@@ -86,6 +93,9 @@ struct EtcdRestoreSpec {
          {"has(self.bumpRevision) == has(oldSelf.bumpRevision) && (!has(self.bumpRevision) || "
           "self.bumpRevision == oldSelf.bumpRevision)",
           "bumpRevision cannot change"},
+         {"has(self.runId) == has(oldSelf.runId) && (!has(self.runId) || self.runId == "
+          "oldSelf.runId)",
+          "runId cannot change: delete the EtcdRestore first, or make another"},
          {"!has(self.source.s3) || (has(self.source.s3.key) && size(self.source.s3.key) > 0)",
           "source.s3.key must be set: it names the object to restore"},
          {"!has(self.source.pvc) || (has(self.source.pvc.subPath) && "

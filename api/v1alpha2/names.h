@@ -50,6 +50,10 @@ inline constexpr const char* kPeerAutoTlsAnnotation = "etcd-operator.cozystack.i
 /// is replaced, and its volume is given up.
 inline constexpr const char* kReplaceUnreachableAnnotation =
     "etcd-operator.cozystack.io/replace-unreachable-members-after";
+/// On EtcdClusters: the user agrees that a new etcd is founded although volumes with the cluster's
+/// label exist. The value is the one that the condition VolumesFound shows.
+inline constexpr const char* kFoundBesideVolumesAnnotation =
+    "etcd-operator.cozystack.io/found-beside-volumes";
 
 /// On Pods: fingerprints of the authorities that their etcd has read when it was started.
 inline constexpr const char* kClientAuthorityAnnotation =
@@ -79,6 +83,13 @@ inline constexpr const char* kDegraded = "Degraded";
 inline constexpr const char* kProgressing = "Progressing";
 /// Whether etcd has raised an alarm; absent as long as it never has.
 inline constexpr const char* kAlarmed = "Alarmed";
+/// On every kind of ours: the last pass over the object ended in a programming error of the
+/// operator. Absent as long as none did.
+inline constexpr const char* kInternalError = "InternalError";
+inline constexpr const char* kPassFailed = "PassFailed";
+inline constexpr const char* kPassSucceeded = "PassSucceeded";
+/// Of an Event only, as no condition can be written: the operator cannot read the object.
+inline constexpr const char* kUnreadable = "Unreadable";
 /// Whether all members use the certificates of their Secrets; absent without TLS.
 inline constexpr const char* kTlsReady = "TLSReady";
 inline constexpr const char* kReady = "Ready";
@@ -159,6 +170,7 @@ inline constexpr const char* kUnsupportedFlag = "UnsupportedFlag";
 inline constexpr const char* kPodTemplateConflict = "PodTemplateConflict";
 inline constexpr const char* kClusterLost = "ClusterLost";
 inline constexpr const char* kForeignMember = "ForeignMember";
+inline constexpr const char* kVolumesFound = "VolumesFound";
 inline constexpr const char* kMemberReplacing = "MemberReplacing";
 inline constexpr const char* kObjectRejected = "ObjectRejected";
 inline constexpr const char* kSplitBrain = "SplitBrain";

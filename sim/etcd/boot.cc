@@ -19,6 +19,12 @@ constexpr const char* kCancelled = "killed";
 using Member = etcd::Member;
 using Failure = std::optional<std::string>;  ///< The last words of a process that cannot start.
 
+/// A log is applied with the limit of learners of whoever reads it: what that refuses, it misses
+/// when it comes to the promotion (contract: K15). Read from its beginning: snapshots of raft are
+/// not modelled.
+constexpr const char* kUnreadableLog =
+    "membership: too many learner members in cluster\npanic: member unknown";
+
 /// One start. Every wait of it may end because the process was killed.
 class Boot {
  public:
@@ -29,6 +35,7 @@ class Boot {
     process_.listens = true;
     if (!pause(world_.start_takes + world_.dice.between(5ms, 50ms))) return kCancelled;
     if (dir.corrupt) return "walpb: crc mismatch";
+    if (dir.applied.most_learners > process_.flags.max_learners) return kUnreadableLog;
     Failure failure;
     if (!dir.owner) failure = process_.flags.existing ? join() : found();
     else if (dir.restored && dir.entries.empty()) begin_restored();
@@ -148,6 +155,7 @@ class Boot {
     bool killed = false;
     std::optional<etcd::ClusterId> cluster;
     std::vector<Member> members;
+    std::size_t most_learners = 0;
   };
   /// Of the first that answers.
   Remote remote_members(Duration limit) {
@@ -156,7 +164,10 @@ class Boot {
       const Answer answer = get(url, limit, from);
       if (answer == Answer::Killed) return {.killed = true, .cluster = std::nullopt, .members = {}};
       if (answer != Answer::Served) continue;
-      Remote remote{.killed = false, .cluster = from->dir->owner->cluster, .members = {}};
+      Remote remote{.killed = false,
+                    .cluster = from->dir->owner->cluster,
+                    .members = {},
+                    .most_learners = from->dir->applied.most_learners};
       for (const auto& [id, member] : from->dir->applied.members) remote.members.push_back(member);
       if (from->dir->applied.index == 0) remote.members = from->remotes;
       return remote;
@@ -247,6 +258,7 @@ class Boot {
     const auto learners = std::ranges::count_if(remote.members, &Member::learner);
     if (static_cast<std::size_t>(learners) > process_.flags.max_learners)
       return "membership: too many learner members in cluster";
+    if (remote.most_learners > process_.flags.max_learners) return kUnreadableLog;
     process_.dir->owner = {.cluster = *remote.cluster, .member = self->first};
     process_.remotes = remote.members;
     Cluster& cluster = world_.cluster_of(process_);
@@ -323,7 +335,7 @@ class Boot {
 void EtcdWorld::boot(Process& process) {
   const Failure failure = Boot(*this, process).run();
   if (process.phase != Process::Phase::Boots) return;
-  if (failure) return exit_later(process, Duration(0), 1, *failure);
+  if (failure) return exit_later(process, Duration(0), failure == kUnreadableLog ? 2 : 1, *failure);
   run(process);
 }
 

@@ -22,6 +22,7 @@ Refusal add(Applied& applied, const etcd::Member& added, std::size_t max_learner
   if (added.learner && learners > max_learners)
     return refused("too many learner members in cluster");
   applied.members.emplace(added.id, added);
+  if (added.learner) applied.most_learners = std::max(applied.most_learners, learners);
   return {};
 }
 

@@ -77,6 +77,7 @@ struct Applied {
   std::uint64_t index = 0;
   std::map<etcd::MemberId, etcd::Member> members;
   std::set<etcd::MemberId> removed;  ///< For ever.
+  std::size_t most_learners = 0;     ///< That there ever were at once: the log says so for ever.
   Store store;
   Alarms alarms;
   Users users;

@@ -462,6 +462,105 @@ TEST_F(ScenarioOfPeople, S41_SomebodyErasesAllMembersAndTheirFinalizers) {
   EXPECT_EQ(left_over(), 0U);
 }
 
+/// A backup tool brings back the EtcdCluster, without its status, and the volumes; or Git brings
+/// back the EtcdCluster, and the volumes had been kept.
+class ScenarioOfVolumes : public ScenarioOfPeople {
+ protected:
+  void comes_back_beside_its_volumes() {
+    settled_cluster(3);
+    lives.clear();
+    for (const auto& key : world.members_of(kKey)) lives.push_back(*read<v1::EtcdMember>(key));
+    before_it = members();
+    id = etcd_id();
+    world.checker().fate_took("prod", "db");
+    for (const auto& member : lives) {
+      (void)world.server().change(
+          kube::PersistentVolumeClaim::resource, volume_of(member),
+          [](json::object& volume) { volume["metadata"].as_object().erase("ownerReferences"); });
+      (void)world.server().erase(v1::EtcdMember::resource, member.metadata.key());
+    }
+    (void)world.server().erase(v1::EtcdCluster::resource, kKey);
+    world.run_for(30s);  // Pods and Services go with their owners.
+    world.create_cluster(kKey, 3);
+    world.run_for(1min);
+  }
+  static api::ObjectKey volume_of(const v1::EtcdMember& member) {
+    return {member.metadata.ns, "data-" + member.metadata.name};
+  }
+  /// What the runbook's commands do.
+  void adopt_volumes() {
+    const auto cluster = read<v1::EtcdCluster>(kKey);
+    const auto owner = [](const char* kind, const std::string& name, const std::string& uid) {
+      return json::array{{{"apiVersion", "etcd-operator.cozystack.io/v1alpha2"},
+                          {"kind", kind},
+                          {"name", name},
+                          {"uid", uid},
+                          {"controller", true},
+                          {"blockOwnerDeletion", true}}};
+    };
+    for (const auto& member : lives) {
+      json::object spec = api::encode(member.spec).as_object();
+      spec["clusterToken"] = cluster->status.cluster_token;
+      spec["bootstrap"] = false;
+      const Json made = world.server().put(
+          v1::EtcdMember::resource,
+          {{"metadata",
+            {{"name", member.metadata.name},
+             {"namespace", "prod"},
+             {"labels", {{v1::kClusterLabel, "db"}}},
+             {"ownerReferences", owner("EtcdCluster", "db", cluster->metadata.uid)}}},
+           {"spec", spec}});
+      const std::string uid(made.at("metadata").at("uid").as_string());
+      (void)world.server().change(kube::PersistentVolumeClaim::resource, volume_of(member),
+                                  [&](json::object& volume) {
+                                    volume["metadata"].as_object()["ownerReferences"] =
+                                        owner("EtcdMember", member.metadata.name, uid);
+                                  });
+    }
+  }
+  std::vector<v1::EtcdMember> lives;
+  std::vector<EtcdNet::Member> before_it;
+  etcd::ClusterId id;
+};
+
+TEST_F(ScenarioOfVolumes, K14_NoEmptyEtcdIsFoundedBesideThemAndTheRunbookServesTheirData) {
+  comes_back_beside_its_volumes();
+  for (const char* type : {v1::kAvailable, v1::kProgressing})
+    EXPECT_EQ(says(type), "False/VolumesFound");
+  EXPECT_EQ(says(v1::kDegraded), "True/VolumesFound");
+  EXPECT_EQ(world.net().births().size(), 1U) << "nothing was founded";
+  EXPECT_EQ(count(kube::Pod::resource), 0U);
+  world.run_for(2min);  // An Event that comes for each of its conditions is counted once more.
+  const std::uint64_t writes = world.writes();
+  world.run_for(1h);
+  EXPECT_EQ(world.writes(), writes) << "it waits for a person, and writes nothing meanwhile";
+  adopt_volumes();
+  world.must_converge(5min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(members(), before_it) << "the members, the data, the ids of before";
+  EXPECT_EQ(world.net().births().size(), 1U);
+  EXPECT_EQ(says(v1::kAvailable).substr(0, 4), "True");
+  EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.max_learners, v1::kManyLearners)
+      << "nobody knows who has grown it";
+}
+
+TEST_F(ScenarioOfVolumes, K14_ItsUserMayAgreeToStartEmpty) {
+  comes_back_beside_its_volumes();
+  const std::string text = message(v1::kProgressing);
+  const std::size_t at = text.find("found-beside-volumes to ");
+  ASSERT_NE(at, std::string::npos) << text;
+  const std::string consent = text.substr(at + 24, 16);
+  (void)world.server().change(v1::EtcdCluster::resource, kKey, [&](json::object& cluster) {
+    cluster["metadata"].as_object()["annotations"] =
+        json::object{{v1::kFoundBesideVolumesAnnotation, consent}};
+  });
+  world.must_converge(5min);
+  EXPECT_NE(etcd_id(), id);
+  EXPECT_EQ(world.net().births().size(), 2U);
+  for (const auto& member : lives)
+    EXPECT_TRUE(read<kube::PersistentVolumeClaim>(volume_of(member))) << "nothing is deleted";
+}
+
 TEST_F(ScenarioOfPeople, S42_SomebodyTakesLabelsAndFinalizersAway) {
   settled_cluster(3);
   const api::ObjectKey name = world.members_of(kKey).front();

@@ -316,6 +316,33 @@ TEST_F(ScenarioOfInPlace, TwiceFromOneSnapshotTheSecondIsAboveAllOfTheFirst) {
   world.must_converge(2min);
 }
 
+/// Git applies it once more, days later.
+TEST_F(ScenarioOfInPlace, R15_ARestoreThatIsAppliedAgainTakesNoAcknowledgedWriteAway) {
+  stored();
+  const auto again = [&](const std::string& name, const char* phase_then) {
+    world.delete_object(v1::EtcdRestore::resource, {"prod", name});
+    world.run_for(10s);
+    clients_are_served();
+    const auto born = births();
+    const auto served = etcd_id();
+    restore(Decision::Commit, name);
+    until_phase(phase_then, {"prod", name});
+    rest();
+    EXPECT_EQ(births() == born, std::string(phase_then) == v1::kRestorePhaseFailed);
+    EXPECT_EQ(etcd_id() == served, std::string(phase_then) == v1::kRestorePhaseFailed);
+  };
+  restore(Decision::Commit, "a");
+  until_phase(v1::kRestoreComplete, {"prod", "a"});
+  rest();
+  again("a", v1::kRestorePhaseFailed);
+  EXPECT_NE(why({"prod", "a"}).find("AlreadyDone"), std::string::npos) << why({"prod", "a"});
+  again("b", v1::kRestoreComplete);
+  again("a", v1::kRestorePhaseFailed);
+  again("b", v1::kRestorePhaseFailed);
+  EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.restores.size(), 2U);
+  world.must_converge(2min);
+}
+
 /// The least that may be asked for: what was written after the floor was asked for counts, too.
 TEST_F(ScenarioOfInPlace, RaisedByTheLeastItIsStillAboveAllThatWasTold) {
   stored();

@@ -204,6 +204,12 @@ class Scenario : public ::testing::Test {
     const auto* c = cluster ? runtime::find_condition(cluster->status.conditions, type) : nullptr;
     return c ? c->status + "/" + c->reason : "";
   }
+  /// Of a condition of the cluster; empty: there is none.
+  std::string message(const char* type) {
+    const auto cluster = read<v1::EtcdCluster>(kKey);
+    const auto* c = cluster ? runtime::find_condition(cluster->status.conditions, type) : nullptr;
+    return c ? c->message : "";
+  }
   std::string member_says(const api::ObjectKey& key) {
     const auto member = read<v1::EtcdMember>(key);
     const auto* c =

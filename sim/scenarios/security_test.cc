@@ -48,11 +48,6 @@ class ScenarioOfSecurity : public Scenario {
         v1::EtcdCluster::resource,
         {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}}, {"spec", std::move(spec)}});
   }
-  std::string message(const char* type) {
-    const auto cluster = read<v1::EtcdCluster>(kKey);
-    const auto* c = cluster ? runtime::find_condition(cluster->status.conditions, type) : nullptr;
-    return c ? c->message : "";
-  }
   /// In each member by hand: the first that takes it does.
   void enable_auth_by_hand(const std::string& password) {
     by_hand([&] {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "http/grpc_wire.h"
 
 namespace etcdop::http {
@@ -44,7 +45,7 @@ struct Call {
     if (name == ":status") http_status = to_number(value);
     else if (name == "grpc-status")
       status.code = to_number(value);  // In the trailers, or alone in the headers.
-    else if (name == "grpc-message") status.message = percent_decoded(value);
+    else if (name == "grpc-message") status.message = as_utf8(percent_decoded(value));
     return header_bytes <= kHeaderLimit;
   }
   bool header_too_long() const { return header_bytes > kHeaderLimit; }

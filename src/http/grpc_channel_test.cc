@@ -272,6 +272,22 @@ TEST_P(GrpcChannelTest, AStatusIsMappedByItsCodeAndItsTextIsKept) {
   }
 }
 
+/// What it says reaches conditions, logs and the flight recorder.
+TEST_P(GrpcChannelTest, N1_AMessageThatIsNoUtf8IsMadeUtf8) {
+  GrpcStatus status;
+  auto answer = call(
+      [](Server& s, std::int32_t id) {
+        Fields head = kHead;
+        head.push_back({"grpc-status", "14"});
+        head.push_back({"grpc-message", "a%FFb%C3%A9"});
+        s.refuse(id, head);
+      },
+      &status);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(status.message, "a\xEF\xBF\xBD"
+                            "b\xC3\xA9");
+}
+
 TEST_P(GrpcChannelTest, AStatusInTheTrailersCountsThoughAMessageCame) {
   GrpcStatus status;
   expect_error(call(

@@ -7,6 +7,7 @@
 
 #include "api/describe.h"
 #include "base/check.h"
+#include "kube/object_text.h"
 
 namespace etcdop::kube {
 
@@ -44,8 +45,9 @@ class Kept {
     Pointer whole = whole_.lock();
     if (!whole) {
       auto read = std::make_unique<T>();
-      const auto ok = api::decode(json::parse(text_), *read, T::resource.kind);
-      check(bool(ok), "what was written can be read");
+      boost::system::error_code wrong;
+      const auto ok = api::decode(parse_objects(text_, 0, wrong), *read, T::resource.kind);
+      check(!wrong && ok, "what was written can be read");
       whole = Pointer(std::move(read));
       whole_ = whole;
     }

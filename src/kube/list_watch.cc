@@ -29,7 +29,7 @@ ListWatch::ListWatch(Executor& executor, Random& random, Log& log, Api& api, Mir
       scope_(std::move(scope)) {}
 
 ListWatch::~ListWatch() {
-  check(!fiber_ || fiber_->done(), "a list-watch is stopped before its end");
+  check_or_abort(!fiber_ || fiber_->done(), "a list-watch is stopped before its end");
 }
 
 void ListWatch::start() {

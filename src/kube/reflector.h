@@ -1,12 +1,14 @@
 // Fills a Store with one kind of one namespace, or of all.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kube/list_watch.h"
+#include "kube/object_text.h"
 #include "kube/store.h"
 
 namespace etcdop::kube {
@@ -21,8 +23,8 @@ Identity identity_of(const Json& object);
 /// For --watch-namespace=a,b: one of these for each namespace, all into one store. What it lists
 /// and watches when, and after which failures, is ListWatch's.
 ///
-/// An object that cannot be decoded is logged and passed over; what was known of it stays, and the
-/// others are not held up.
+/// An object that cannot be read is logged, told to `on_unreadable`, and passed over; what was
+/// known of it stays, and the others are not held up.
 template <class T>
 class Reflector final : private Mirror {
  public:
@@ -30,6 +32,9 @@ class Reflector final : private Mirror {
     std::string ns = {};  ///< Empty: all namespaces.
     std::string label_selector = {};
     bool optional = false;  ///< The kind may not be installed.
+    /// Called whenever an object was seen that cannot be read, with the reason, and with an empty
+    /// one once it can be read, or is gone. Must not suspend.
+    std::function<void(const Identity&, const std::string& why)> on_unreadable = {};
   };
   /// The store is not synced before the first list of this one. References are used until stop().
   Reflector(Executor& executor, Random& random, Log& log, Api& api, Store<T>& store,
@@ -37,6 +42,7 @@ class Reflector final : private Mirror {
       : log_(log),
         store_(store),
         ns_(options.ns),
+        on_unreadable_(std::move(options.on_unreadable)),
         list_watch_(
             executor, random, log, api, *this,
             {T::resource, options.ns, std::move(options.label_selector), options.optional}) {
@@ -59,16 +65,24 @@ class Reflector final : private Mirror {
   }
   void list_ends(Instant now) override {
     store_.replace(std::exchange(listed_, {}), mark_, now, ns_, unreadable_);
+    for (const ObjectKey& key : std::exchange(told_, unreadable_))
+      if (!unreadable_.contains(key)) tell({key, ""}, "");
     unreadable_.clear();
   }
   void event(WatchEvent::Type type, const Json& json) override {
     if (type == WatchEvent::Type::Deleted) {  // Identity is enough, and always readable.
       const Identity gone = identity_of(json);
       store_.saw_deleted(gone.key, gone.uid);
+      if (told_.erase(gone.key) > 0) tell(gone, "");
       return;
     }
     T object;
-    if (read(json, object)) store_.saw(std::move(object));
+    if (!read(json, object)) {
+      told_.insert(identity_of(json).key);
+      return;
+    }
+    if (told_.erase(object.metadata.key()) > 0) tell(identity_of(json), "");
+    store_.saw(std::move(object));
   }
   bool heard(Instant now) override {
     store_.heard(now, ns_);
@@ -76,20 +90,29 @@ class Reflector final : private Mirror {
   }
   bool read(const Json& json, T& object) {
     const auto ok = api::decode(json, object, T::resource.kind);
-    if (!ok)
-      log_.error("object cannot be read and is passed over",
-                 {{"kind", T::resource.kind},
-                  {"object", to_string(identity_of(json).key)},
-                  {"error", ok.error().message}});
-    return bool(ok);
+    if (ok) return true;
+    const Identity which = identity_of(json);
+    const std::string deep = too_deep_field(json);
+    const std::string why = deep.empty() ? ok.error().message
+                                         : deep + " is nested more than " +
+                                               std::to_string(kObjectDepthMax) + " levels deep";
+    log_.error("object cannot be read and is passed over",
+               {{"kind", T::resource.kind}, {"object", to_string(which.key)}, {"error", why}});
+    tell(which, why);
+    return false;
+  }
+  void tell(const Identity& which, const std::string& why) const {
+    if (on_unreadable_) on_unreadable_(which, why);
   }
 
   Log& log_;
   Store<T>& store_;
   std::string ns_;
+  std::function<void(const Identity&, const std::string&)> on_unreadable_;
   std::uint64_t mark_ = 0;
   std::vector<T> listed_;
-  std::set<ObjectKey> unreadable_;
+  std::set<ObjectKey> unreadable_;  ///< Of the list that is being read.
+  std::set<ObjectKey> told_;        ///< Unreadable ones that on_unreadable knows of.
   ListWatch list_watch_;
 };
 

@@ -286,6 +286,45 @@ TEST_F(ReflectorTest, AnObjectThatCannotBeReadHoldsUpNobody) {
   });
 }
 
+/// Nobody serves it, so somebody has to be told; and that it is over, too.
+TEST_F(ReflectorTest, N3_AnObjectThatCannotBeReadIsToldAndSoIsItsEnd) {
+  std::vector<std::string> told;
+  fake.put(Pod::resource, pod("a"));
+  fake.put(Pod::resource, pod("b"));
+  const auto spoil = [](json::object& object) {
+    object["spec"] = json::object{{"nodeName", json::array{}}};
+  };
+  const auto mend = [](json::object& object) { object["spec"] = json::object(); };
+  fake.change(Pod::resource, kA, spoil);
+  world.spawn([&] {
+    Reflector<Pod> reflector(
+        world, random, log, api, store,
+        {"prod", "app=etcd", false, [&](const Identity& which, const std::string& why) {
+           told.push_back(which.key.name + (why.empty() ? " is fine" : " is not"));
+         }});
+    reflector.start();
+    wait();
+    EXPECT_EQ(told, (std::vector<std::string>{"a is not"}));
+    EXPECT_TRUE(store.get(kB)) << "the others are served";
+    fake.change(Pod::resource, kA, mend);
+    fake.change(Pod::resource, kB, spoil);
+    wait();
+    EXPECT_EQ(told, (std::vector<std::string>{"a is not", "a is fine", "b is not"}));
+    expire(1);
+    wait(1s);
+    EXPECT_EQ(told.back(), "b is not") << "listed anew";
+    fake.change(Pod::resource, kB, mend);
+    fake.change(Pod::resource, kA, spoil);
+    wait();
+    EXPECT_EQ(told.back(), "a is not");
+    fake.erase(Pod::resource, kA);
+    wait();
+    EXPECT_EQ(told.back(), "a is fine") << "it is gone";
+    reflector.stop();
+  });
+  world.run();
+}
+
 TEST_F(ReflectorTest, EventsThatMakeNoSenseMeanAListAndAPause) {
   api.on_watch = [](const Call&, const Meddler::Each& each) -> Result<Done> {
     (void)each({WatchEvent::Type::Bookmark, {{"metadata", {{"resourceVersion", "1"}}}}});

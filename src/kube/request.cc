@@ -5,6 +5,9 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/utf8.h"
+#include "kube/object_text.h"
+
 namespace etcdop::kube {
 namespace {
 
@@ -107,7 +110,7 @@ std::string shortened(std::string_view text, std::size_t max) {
 
 /// One printable line of what is not a Status.
 std::string quoted(std::string_view text) {
-  std::string out = shortened(text, kQuoteMax);
+  std::string out = shortened(as_utf8(text.substr(0, 2 * kQuoteMax)), kQuoteMax);
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
   while (!out.empty() && out.back() == ' ') out.pop_back();
@@ -220,7 +223,8 @@ Result<Json> to_answer(const Call& call, const http::Response& response) {
   if (response.status < 200 || response.status > 299)
     return to_error(call, response.status, response.body);
   boost::system::error_code not_json;
-  Json parsed = json::parse(response.body, not_json, storage_for(call));
+  Json parsed =
+      parse_objects(response.body, call.verb == Verb::List ? 2 : 0, not_json, storage_for(call));
   if (not_json)
     return Error{Code::Corrupt, "HTTP " + std::to_string(response.status) +
                                     " with a body that is not JSON: " + quoted(response.body)};

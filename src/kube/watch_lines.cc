@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kube/object_text.h"
 #include "kube/request.h"
 
 namespace etcdop::kube {
@@ -47,7 +48,7 @@ bool WatchLines::fail(Error error) {
 bool WatchLines::line(std::string_view text) {
   if (text.empty() || text == "\r") return true;
   boost::system::error_code not_json;
-  Json event = json::parse(text, not_json);
+  Json event = parse_objects(text, 1, not_json);
   json::object* const fields = not_json ? nullptr : event.if_object();
   const Json* const type = fields ? fields->if_contains("type") : nullptr;
   Json* const object = fields ? fields->if_contains("object") : nullptr;

@@ -1,7 +1,6 @@
 #include "operator/operator.h"
 
 #include "api/v1alpha2/names.h"
-#include "kube/reflector.h"
 #include "operator/backups/wire.h"
 #include "operator/cluster/wire.h"
 #include "operator/defrag/wire.h"
@@ -43,27 +42,49 @@ Operator::Operator(Collaborators with, Options options)
                  options_.images.operator_image),
       restores_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight},
                 {options_.images.operator_image, options_.images.etcd_repository}),
-      cluster_controller_(with.executor, with.random, with.log, controller("etcdcluster"),
-                          [this](const auto& key) { return clusters_.reconcile(key); }),
-      member_controller_(with.executor, with.random, with.log, controller("etcdmember"),
-                         [this](const auto& key) { return members_.reconcile(key); }),
-      defrag_controller_(with.executor, with.random, with.log,
-                         controller("etcddefrag", defrag::kPassLimit),
-                         [this](const auto& key) { return defrags_.reconcile(key); }),
-      snapshot_controller_(with.executor, with.random, with.log, controller("etcdsnapshot"),
-                           [this](const auto& key) { return snapshots_.reconcile(key); }),
-      schedule_controller_(with.executor, with.random, with.log, controller("etcdsnapshotschedule"),
-                           [this](const auto& key) { return schedules_.reconcile(key); }),
-      restore_controller_(with.executor, with.random, with.log, controller("etcdrestore"),
-                          [this](const auto& key) { return restores_.reconcile(key); }) {
+      cluster_controller_(
+          with.executor, with.random, with.log, controller("etcdcluster"),
+          boundary().around(cluster::Api(with.api), stores_.clusters,
+                            [this](const auto& key) { return clusters_.reconcile(key); })),
+      member_controller_(
+          with.executor, with.random, with.log, controller("etcdmember"),
+          boundary().around(member::Api(with.api), stores_.members,
+                            [this](const auto& key) { return members_.reconcile(key); })),
+      defrag_controller_(
+          with.executor, with.random, with.log, controller("etcddefrag", defrag::kPassLimit),
+          boundary().around(defrag::Api(with.api), stores_.defrags,
+                            [this](const auto& key) { return defrags_.reconcile(key); })),
+      snapshot_controller_(
+          with.executor, with.random, with.log, controller("etcdsnapshot"),
+          boundary().around(snapshot::Api(with.api), stores_.snapshots,
+                            [this](const auto& key) { return snapshots_.reconcile(key); })),
+      schedule_controller_(
+          with.executor, with.random, with.log, controller("etcdsnapshotschedule"),
+          boundary().around(backups::Api(with.api), stores_.schedules,
+                            [this](const auto& key) { return schedules_.reconcile(key); })),
+      restore_controller_(
+          with.executor, with.random, with.log, controller("etcdrestore"),
+          boundary().around(restore::Api(with.api), stores_.restores,
+                            [this](const auto& key) { return restores_.reconcile(key); })) {
   if (with.metrics) cluster_metrics_.show_in(*with.metrics);
   if (with.metrics) schedule_metrics_.show_in(*with.metrics);
+  if (with.metrics)
+    with.metrics->gauges("etcd_operator_unreadable_objects",
+                         "Objects that the operator cannot read and does not serve, by kind.",
+                         [this](const runtime::Metrics::Line& line) {
+                           for (const auto& [kind, keys] : unreadable_)
+                             line({{"kind", kind}}, static_cast<double>(keys.size()));
+                         });
   cluster::connect(stores_, cluster_controller_.queue());
   member::connect(stores_, member_controller_.queue());
   defrag::connect(stores_, defrag_controller_.queue());
   snapshot::connect(stores_, snapshot_controller_.queue());
   backups::connect(stores_, schedule_controller_.queue());
   restore::connect(stores_, restore_controller_.queue());
+}
+
+PassBoundary Operator::boundary() {
+  return {with_.clock, with_.log, with_.flight, &events_, with_.metrics};
 }
 
 runtime::Controller::Options Operator::controller(const char* name, Duration pass_limit) const {
@@ -109,10 +130,29 @@ void Operator::watch(kube::Store<T>& store, const std::string& selector, bool op
   for (const std::string& ns : namespaces) {
     auto reflector = std::make_shared<kube::Reflector<T>>(
         with_.executor, with_.random, with_.log, api, store,
-        typename kube::Reflector<T>::Options{ns, selector, optional});
+        typename kube::Reflector<T>::Options{
+            ns, selector, optional, [this](const kube::Identity& which, const std::string& why) {
+              note_unreadable(T::resource, which, why);
+            }});
     reflector->start();
     stop_watching_.push_back([reflector] { reflector->stop(); });
   }
+}
+
+/// Nobody serves it, so its user is told, and whoever looks after the operator.
+void Operator::note_unreadable(const api::Resource& kind, const kube::Identity& which,
+                               const std::string& why) {
+  if (why.empty()) {
+    unreadable_[kind.kind].erase(which.key);
+    return;
+  }
+  unreadable_[kind.kind].insert(which.key);
+  events_.record({.regarding = {kind, which.key, which.uid},
+                  .related = std::nullopt,
+                  .warning = true,
+                  .reason = api::v1alpha2::kUnreadable,
+                  .action = "Watch",
+                  .note = "the operator cannot read this object, and does not serve it: " + why});
 }
 
 void Operator::watch_all() {

@@ -2,7 +2,9 @@
 // processes: who makes it passes in what it speaks through.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,10 +14,12 @@
 #include "etcd/client.h"
 #include "etcd/dial.h"
 #include "kube/api.h"
+#include "kube/reflector.h"
 #include "operator/backups/reconciler.h"
 #include "operator/cluster/reconciler.h"
 #include "operator/defrag/reconciler.h"
 #include "operator/member/reconciler.h"
+#include "operator/pass_boundary.h"
 #include "operator/restore/reconciler.h"
 #include "operator/shared/credentials.h"
 #include "operator/shared/flight_recorder.h"
@@ -89,6 +93,8 @@ class Operator {
   template <class Controller, class T>
   void watch(kube::Store<T>& store, const std::string& selector, bool optional = false);
   void watch_all();
+  void note_unreadable(const api::Resource& kind, const kube::Identity& which,
+                       const std::string& why);
   void work();
   void control();
   void control_defrags();
@@ -97,6 +103,7 @@ class Operator {
   void control_restores();
   bool await_turns();
   void await_cert_manager();
+  PassBoundary boundary();
   runtime::Controller::Options controller(
       const char* name, Duration pass_limit = runtime::Controller::Options{}.pass_limit) const;
 
@@ -117,6 +124,7 @@ class Operator {
   runtime::Controller cluster_controller_, member_controller_, defrag_controller_,
       snapshot_controller_, schedule_controller_, restore_controller_;
   std::vector<std::function<void()>> stop_watching_;
+  std::map<std::string, std::set<api::ObjectKey>> unreadable_;  ///< By kind.
   std::shared_ptr<Fiber> working_;
   Result<Done> ended_ = Done{};
   bool stuck_ = false;

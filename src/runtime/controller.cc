@@ -35,7 +35,8 @@ Controller::Controller(Executor& executor, Random& random, Log& log, Options opt
 }
 
 Controller::~Controller() {
-  check(passes_.empty() && (!dispatcher_ || dispatcher_->done()), "a controller is stopped first");
+  check_or_abort(passes_.empty() && (!dispatcher_ || dispatcher_->done()),
+                 "a controller is stopped first");
 }
 
 void Controller::start() {

@@ -33,6 +33,7 @@ constexpr std::string_view kTroubles[] = {v1::kAuthCredentialsRejected,
                                           v1::kNotImplemented,
                                           v1::kObjectRejected,
                                           v1::kOperatorImageNotConfigured,
+                                          v1::kPassFailed,
                                           v1::kPodConflict,
                                           v1::kPodRejected,
                                           v1::kPodTemplateConflict,
@@ -43,6 +44,7 @@ constexpr std::string_view kTroubles[] = {v1::kAuthCredentialsRejected,
                                           v1::kUnsupportedFlag,
                                           v1::kUnsupportedVersion,
                                           v1::kVersionMismatch,
+                                          v1::kVolumesFound,
                                           v1::kVolumeConflict};
 
 bool is_trouble(std::string_view reason) {

@@ -35,8 +35,8 @@ Stack Stack::take() {
   }
   void* map = mmap(nullptr, wanted + kPage, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  check(map != MAP_FAILED, "memory for a stack (two maps each: see vm.max_map_count)");
-  check(mprotect(map, kPage, PROT_NONE) == 0, "a guard page");
+  check_or_abort(map != MAP_FAILED, "memory for a stack (two maps each: see vm.max_map_count)");
+  check_or_abort(mprotect(map, kPage, PROT_NONE) == 0, "a guard page");
   Stack stack;
   stack.low = static_cast<char*>(map) + kPage;
   stack.size = wanted;
@@ -70,7 +70,7 @@ struct Coroutine::Entry {
     self.over_ = true;
     self.start_switch(false, true);
     context::jump_fcontext(self.context_, nullptr);
-    check(false, "a finished fiber is not entered again");
+    check_or_abort(false, "a finished fiber is not entered again");
   }
 };
 
@@ -89,7 +89,7 @@ Coroutine::~Coroutine() {
 }
 
 void Coroutine::enter() {
-  check(!over_, "enters a live fiber");
+  check_or_abort(!over_, "enters a live fiber");
   start_switch(true, false);
   context_ = context::jump_fcontext(context_, this).fctx;
   finish_switch(false);

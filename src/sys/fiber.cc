@@ -21,7 +21,7 @@ Result<Done> to_result(Woken woken, const char* doing) {
 Fiber::Fiber(Executor& executor, std::function<void()> body)
     : executor_(executor), body_(std::move(body)) {}
 
-Fiber::~Fiber() { check(done_, "a fiber runs to its end"); }
+Fiber::~Fiber() { check_or_abort(done_, "a fiber runs to its end"); }
 
 void Fiber::cancel() {
   cancelled_ = true;
@@ -42,8 +42,8 @@ Wait::Wait(Executor& executor) : executor_(executor), fiber_(executor.running_) 
 Wait::~Wait() { executor_.dequeue(*this); }
 
 Woken Wait::until(Instant deadline) {
-  check(fiber_ && fiber_ == executor_.running_, "a fiber waits on its own behalf");
-  check(fiber_->no_suspend_ == 0, "nothing suspends in a NoSuspend scope");
+  check_or_abort(fiber_ && fiber_ == executor_.running_, "a fiber waits on its own behalf");
+  check_or_abort(fiber_->no_suspend_ == 0, "nothing suspends in a NoSuspend scope");
   if (state_ == Finished) return woken_;
   deadline = std::min(deadline, fiber_->deadline_);
   if (fiber_->cancelled_ && !fiber_->shielded_) return Woken::Cancelled;
@@ -65,7 +65,7 @@ bool Wait::finish(Woken woken) {
   return true;
 }
 
-Executor::~Executor() { check(due_.empty(), "an executor outlives what waits on it"); }
+Executor::~Executor() { check_or_abort(due_.empty(), "an executor outlives what waits on it"); }
 
 void Executor::paint_stacks(bool on) { detail::Stack::paint = on; }
 void Executor::stack_bytes(std::size_t n) { detail::Stack::wanted = n; }

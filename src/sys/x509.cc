@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/hex.h"
+#include "base/utf8.h"
 #include "sys/openssl.h"
 
 namespace etcdop {
@@ -42,7 +43,7 @@ std::string text(const ASN1_STRING* s) {
 
 std::string common_name(const X509_NAME* name) {
   const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
-  return at < 0 ? "" : text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+  return at < 0 ? "" : as_utf8(text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at))));
 }
 
 std::string serial(const X509* c) { return hex_of_bytes(text(X509_get0_serialNumber(c))); }
@@ -69,7 +70,7 @@ std::vector<std::string> names(const X509* c) {
   std::vector<std::string> out;
   for (int i = 0; all && i < sk_GENERAL_NAME_num(all.get()); ++i) {
     const GENERAL_NAME* one = sk_GENERAL_NAME_value(all.get(), i);
-    if (one->type == GEN_DNS) out.push_back(text(one->d.dNSName));
+    if (one->type == GEN_DNS) out.push_back(as_utf8(text(one->d.dNSName)));
     if (one->type == GEN_IPADD) out.push_back(address(one->d.iPAddress));
   }
   return out;

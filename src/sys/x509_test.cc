@@ -108,6 +108,14 @@ TEST(X509, WhatACertificateSays) {
   EXPECT_TRUE(read_certificate("nothing").failed_with(Code::Invalid));
 }
 
+/// Anybody may have put it into a Secret, and what it says reaches conditions.
+TEST(X509, N1_ANameThatIsNoUtf8IsMadeUtf8) {
+  const Authority authority;
+  const Identity made = authority.issue({.names = {"a\xFF.db.prod.svc"}});
+  EXPECT_EQ(read_certificate(made.certificate)->names,
+            (std::vector<std::string>{"a\xEF\xBF\xBD.db.prod.svc"}));
+}
+
 TEST(X509, ALongCommonNameIsCutAndAForeignKeySignsNothing) {
   const Authority authority;
   const auto made = authority.issue({.common_name = std::string(70, 'a')});

@@ -161,6 +161,56 @@ TEST_F(EtcdContract, LearnersAddedTogetherStartInTurnAndArePromotedAtOnce) {
   });
 }
 
+/// Each member applies its whole log again, with the limit that it has now. So what was grown by
+/// two learners at once depends on the flag for as long as that stands in the log.
+TEST_F(EtcdContract, K15_WhatHadTwoLearnersAtOnceNeitherStartsNorIsJoinedWithoutTheFlag) {
+  if (!tested.facts.max_learners_flag) return;  // There are not two learners.
+  run([&] {
+    const std::vector<std::string> flag = {"--max-learners=8"};
+    bootstrap(1, flag);
+    const auto ids = add_learners(2);
+    for (const std::size_t i : {1U, 2U}) {
+      start(i, list_of(3), "existing", flag);
+      await_leader(i);
+    }
+    for (const MemberId id : ids) EXPECT_TRUE(eventually([&] { return bool(at(0)->promote(id)); }));
+    const std::string refusal = "too many learner members in cluster";
+    etcds_->kill(2);
+    start(2, list_of(3), "existing");
+    EXPECT_TRUE(eventually([&] { return etcds_->ended(2).has_value(); }, kStartMax));
+    EXPECT_NE(etcds_->ended(2).value_or(0), 0) << "a panic, or an error of the one before it";
+    EXPECT_NE(etcds_->log(2).find(refusal), std::string::npos);
+    start(2, list_of(3), "existing", flag);
+    await_leader(2);
+    plan_nodes(1);
+    EXPECT_TRUE(eventually([&] { return bool(at(0)->add_learner(nodes_[3].peer_url)); }));
+    start(3, list_of(4), "existing");
+    EXPECT_TRUE(
+        eventually([&] { return etcds_->log(3).find(refusal) != std::string::npos; }, kStartMax))
+        << "it applies the others' log, and has other members than they from then on, or ends";
+  });
+}
+
+TEST_F(EtcdContract, K15_WhatGrewByOneLearnerAtATimeStartsAndIsJoinedWithoutTheFlag) {
+  run([&] {
+    bootstrap(1);
+    for (int i = 0; i < 2; ++i) {
+      const MemberId id = join();
+      EXPECT_TRUE(eventually([&] { return bool(at(0)->promote(id)); }));
+    }
+    for (const std::size_t i : {0U, 1U, 2U}) {
+      etcds_->kill(i);
+      start(i, list_of(3), "existing");
+      await_leader(i);
+    }
+    const MemberId id = join();
+    EXPECT_TRUE(eventually([&] { return bool(at(0)->promote(id)); }));
+    auto list = at(0)->member_list(true);
+    ASSERT_TRUE(list) << list.error().message;
+    EXPECT_EQ(list->members.size(), 4U);
+  });
+}
+
 // Before it serves, a member asks every other one for its version. Two that start at the same
 // moment listen already, do not serve yet, and wait for each other until this times out.
 TEST_F(EtcdContract, AMemberThatStartsWaitsForAnotherThatOnlyListens) {

@@ -9,6 +9,7 @@
 #include "operator/shared/agent_report.h"
 #include "operator/shared/look_again.h"
 #include "operator/shared/owner.h"
+#include "operator/shared/recorded_plan.h"
 #include "operator/shared/status_patch.h"
 #include "operator/shared/stored_location.h"
 #include "runtime/conditions.h"
@@ -172,10 +173,7 @@ void Reconciler::observe_deletion(const v1::EtcdSnapshot& of, RunSeen& run) cons
 
 Result<runtime::Requeue> Reconciler::pass(const Observation& seen) {
   const api::ObjectKey key = seen.schedule.metadata.key();
-  const Plan todo = plan(seen);
-  if (with_.flight)
-    with_.flight->record(v1::EtcdSnapshotSchedule::resource.kind, key, seen.now, api::encode(seen),
-                         api::encode(todo));
+  const Plan todo = recorded_plan(with_.flight, v1::EtcdSnapshotSchedule::resource.kind, key, seen);
   if (with_.metrics) with_.metrics->saw(key, todo.status);
   log_plan(seen, todo);
   if (const Duration wait = statuses_.wait(key, Refusals::kStatus, with_.executor.now());

@@ -8,6 +8,7 @@
 #include "operator/cluster/census.h"
 #include "operator/cluster/news.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/volumes_found.h"
 #include "operator/shared/finalizer.h"
 #include "operator/shared/owner.h"
 
@@ -106,9 +107,35 @@ struct Actor {
     return Done{};
   }
 
+  /// Whether its etcd is the first of this EtcdCluster, and not one of before that goes back.
+  static bool is_first(const v1::EtcdCluster& cluster) {
+    const v1::RestoreRecord* record = cluster.restoring();
+    return !record || (!record->cluster_token.empty() && record->cluster_id.empty() &&
+                       record->members.empty());
+  }
+
+  /// Before an etcd is founded: what we know of volumes may be old.
+  Result<Done> no_volumes() const {
+    const api::ObjectMeta& meta = seen.cluster.metadata;
+    auto volumes = with.api.list<kube::PersistentVolumeClaim>(
+        meta.ns, std::string(v1::kClusterLabel) + "=" + meta.name);
+    if (!volumes) return Error(volumes.error()).during("list the volumes of " + meta.name);
+    std::set<std::string> members;
+    for (const Seat& seat : seen.seats)
+      if (seat.object) members.insert(seat.object->uid);
+    std::vector<std::string> stray;
+    for (const auto& volume : *volumes)
+      if (is_stray(volume, members)) stray.push_back(volume.metadata.name);
+    stray = volumes_in_the_way(seen.cluster, std::move(stray));
+    if (stray.empty()) return Done{};
+    return Error{Code::Conflict, about_volumes(seen.cluster, stray)};
+  }
+
   Result<Done> operator()(const CreateMember& step) const {
     v1::EtcdCluster reported = seen.cluster;
     reported.status = plan.status;
+    if (step.seed && is_first(reported))
+      if (auto none = no_volumes(); !none) return none;
     if (reported.restoring()) {
       if (auto asleep = all_sleep(step.name); !asleep) return asleep;
       if (auto wanted = still_wanted_so(); !wanted) return wanted;

@@ -9,6 +9,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "base/base64.h"
+#include "operator/cluster/volumes_found.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
@@ -71,6 +72,7 @@ class ActTest : public ::testing::Test {
   }
   Result<Done> done(Step step) {
     Plan plan;
+    plan.status = seen.cluster.status;
     plan.step = std::move(step);
     Result<Done> out = Done{};
     Endpoints endpoints;
@@ -279,6 +281,36 @@ TEST_F(ActTest, APasswordIsChangedToTheRecordedOne) {
   ASSERT_TRUE(done(ChangePassword{}));
   EXPECT_EQ(etcd.asked, "change root B; ");
   EXPECT_EQ(log.count("info etcd password of root changed cluster=prod/db"), 1);
+}
+
+/// What the watch has told may be old, and nothing takes a second cluster back.
+TEST_F(ActTest, K14_VolumesAreAskedForRightBeforeTheFirstMemberIsMade) {
+  api.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
+  api.serve({.resource = kube::PersistentVolumeClaim::resource});
+  const auto put_volume = [&](const char* name, const char* cluster, bool terminating) {
+    json::object meta{
+        {"name", name}, {"namespace", "prod"}, {"labels", {{v1::kClusterLabel, cluster}}}};
+    if (terminating) meta["finalizers"] = json::array{"kubernetes.io/pvc-protection"};
+    api.put(kube::PersistentVolumeClaim::resource, {{"metadata", std::move(meta)}});
+    if (terminating) api.remove(kube::PersistentVolumeClaim::resource, {"prod", name});
+  };
+  put_volume("data-other-a", "other", false);
+  put_volume("data-db-old", "db", true);
+  const CreateMember first{"db-x", "http://db-x.db.prod.svc:2380", true};
+  seen.cluster.status.observed.emplace().version = "3.6.16";
+  put_volume("data-db-a", "db", false);
+  const auto refused = done(first);
+  EXPECT_TRUE(refused.failed_with(Code::Conflict));
+  EXPECT_NE(refused.error().message.find("data-db-a"), std::string::npos);
+  EXPECT_EQ(refused.error().message.find("data-db-old"), std::string::npos) << "it is going";
+  EXPECT_EQ(api.requests("create etcdmembers"), 0);
+  seen.cluster.metadata.annotations[v1::kFoundBesideVolumesAnnotation] =
+      founding_consent(seen.cluster);
+  EXPECT_TRUE(done(first)) << "its user agrees";
+  EXPECT_EQ(api.requests("create etcdmembers"), 1);
+  seen.cluster.metadata.annotations.clear();
+  EXPECT_TRUE(done(CreateMember{"db-y", "http://db-y.db.prod.svc:2380", false}))
+      << "later members join what is there";
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
+#include "operator/cluster/volumes_found.h"
+#include "operator/shared/pod_shape.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -121,10 +123,16 @@ void report_available(const Observation& seen, const Census& census, Conditions&
             with("no member answers", with(trouble(seen), seen.etcd_error)));
 }
 
+/// Of foreign members a learner does: there is one at a time.
+bool holds_up_growth(const Census& census) {
+  return static_cast<int>(census.staying.size()) < census.want &&
+         std::ranges::any_of(census.ghosts, [](const Seat* s) { return s->listed->learner; });
+}
+
 void report_degraded(const Observation& seen, const Census& census, Conditions& out) {
   std::vector<std::string> foreign;
   for (const Seat* ghost : census.ghosts)
-    if (!recorded(out.status, *ghost))
+    if (!recorded(out.status, *ghost) || ghost->listed->started)
       foreign.push_back(ghost->name + " (" + to_hex(ghost->listed->id) + ")");
   if (seen.split)
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
@@ -132,7 +140,8 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
   else if (!foreign.empty())
     out.set(v1::kDegraded, "True", v1::kForeignMember,
             "etcd has members that no EtcdMember stands for: " + joined(foreign) +
-                "; remove them with etcdctl if they are not wanted");
+                "; remove them with etcdctl if they are not wanted" +
+                (holds_up_growth(census) ? ", no member is added beside a learner" : ""));
   else if (seen.linearizable && has_alarm(seen, true))
     out.set(v1::kDegraded, "True", v1::kCorrupt, ready_of(census) + "; see Alarmed");
   else if (seen.linearizable && census.ready < census.want)
@@ -206,16 +215,24 @@ void report_birth(const Observation& seen, const Census& census, Conditions& out
     out.set(v1::kAvailable, "False", reason, message);
 }
 
+/// What an earlier release took of the template, and this one refuses in a new one; empty: nothing.
+std::string outdated_template(const Observation& seen) {
+  const auto& added = seen.cluster.spec.pod_template;
+  const std::string why = added ? why_not_new_template(*added) : "";
+  return why.empty() ? "" : "spec." + why + ", before podTemplate is edited again";
+}
+
 void report_progressing(const Observation& seen, const Census& census, Conditions& out) {
   auto& deadline = out.status.progress_deadline;
   const std::string before = out.reason_of(v1::kProgressing);
   if (is_complete(seen, census)) {
     deadline.reset();
     const int behind = census.want - out.status.updated_members;
-    out.set(v1::kProgressing, "False", v1::kReconciled,
-            behind <= 0 ? "the cluster is as its spec wants it"
-                        : std::to_string(behind) + " of " + std::to_string(census.want) +
-                              " members are as the spec was when they were made");
+    const std::string done = behind <= 0
+                                 ? "the cluster is as its spec wants it"
+                                 : std::to_string(behind) + " of " + std::to_string(census.want) +
+                                       " members are as the spec was when they were made";
+    out.set(v1::kProgressing, "False", v1::kReconciled, with(done, outdated_template(seen)));
     return;
   }
   const bool settled = static_cast<int>(census.staying.size()) == census.want &&
@@ -289,6 +306,23 @@ void report_refused(const Observation& seen, const Refusal& refused,
       v1::kProgressing, "False", refused.reason,
       refused.message +
           (seen.seats.empty() ? "; nothing was created" : "; the cluster is kept as it is"));
+}
+
+void report_volumes_found(const Observation& seen, v1::EtcdClusterStatus& status) {
+  Conditions out{seen, status};
+  status.progress_deadline.reset();
+  const std::string message =
+      about_volumes(seen.cluster, volumes_in_the_way(seen.cluster, seen.stray_volumes));
+  out.set(v1::kAvailable, "False", v1::kVolumesFound, message);
+  out.set(v1::kDegraded, "True", v1::kVolumesFound, message);
+  out.set(v1::kProgressing, "False", v1::kVolumesFound, message);
+}
+
+void forget_volumes_found(const Observation& seen, v1::EtcdClusterStatus& status) {
+  const auto about_them = [](const api::Condition& c) { return c.reason == v1::kVolumesFound; };
+  if (std::erase_if(status.conditions, about_them) == 0 || !status.observed) return;
+  Conditions{seen, status}.set(v1::kProgressing, "True", v1::kInitialSnapshot,
+                               towards(*status.observed));
 }
 
 void report_paused(const Observation& seen, const std::string& sleeper,

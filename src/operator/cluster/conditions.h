@@ -18,6 +18,11 @@ bool is_complete(const Observation& seen, const Census& census);
 void report(const Observation& seen, const Census& census, const std::optional<Refusal>& refused,
             api::v1alpha2::EtcdClusterStatus& status);
 
+/// There is no etcd yet, and volumes keep it from being founded.
+void report_volumes_found(const Observation&, api::v1alpha2::EtcdClusterStatus&);
+/// They are gone, or its user has agreed: what was said of them is taken back.
+void forget_volumes_found(const Observation&, api::v1alpha2::EtcdClusterStatus&);
+
 /// A spec that is refused where there is none to go on with: nothing is done.
 void report_refused(const Observation& seen, const Refusal& refused,
                     api::v1alpha2::EtcdClusterStatus& status);

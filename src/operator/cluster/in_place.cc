@@ -11,6 +11,8 @@
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
+#include "operator/cluster/volumes_found.h"
+#include "operator/shared/restore_history.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -219,7 +221,9 @@ class Pass {
       record().cluster_id.clear();
       record().cluster_token.clear();
       record().pending_members.clear();
-      return to(v1::kStageCommitting);
+      record().stage = v1::kStageCommitting;
+      remember_commit(out_.status);
+      return NoStep{};
     }
     // People may take longer than a certificate lives.
     if (auto due = due_certificate(seen_, out_.status, Due::Soon)) return std::move(*due);
@@ -294,9 +298,15 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
   if (asked->decision != RestoreDecision::Restore && asked->decision != RestoreDecision::Commit)
     return;
   if (status.restore && status.restore->uid == asked->uid) return;  // It has been.
+  if (committed_before(status,
+                       {asked->name, asked->from.source, asked->run_id, asked->from.checksum}))
+    return;
+  if (keeps_from_founding(seen, status)) return;  // An EtcdRestore in Git is no consent.
   // One that is somebody else's could not be kept from leading clients here.
   if (seen.headless_service != Child::AsMade || seen.client_service != Child::AsMade) return;
   note_birth(seen, status);  // It may have been born a moment ago.
+  if (status.cluster_id.empty() && seen.seats.empty() && status.max_learners == 0)
+    status.max_learners = 1;  // It is founded by what follows.
   status.revision_floor = floor_of(seen, status);
   RestoreRecord record{.name = asked->name,
                        .uid = asked->uid,
@@ -306,10 +316,12 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
                        .cluster_token = status.cluster_token,
                        .members = {},
                        .pending_members = std::exchange(status.pending_members, {}),
+                       .run_id = asked->run_id,
                        .founder = {},
                        .auth_enabled = status.auth_enabled};
   for (const Seat& seat : seen.seats)
     if (seat.object) keep(record, seat);
+  remember_commit(status);  // Of the one before, whose record goes.
   status.restore = std::move(record);
 }
 

@@ -734,6 +734,73 @@ TEST(InPlace, WhatIsOverDoesNotBeginAgain) {
   EXPECT_EQ(world.stage(), v1::kStageCommitted);
 }
 
+/// One that lives in Git is applied again days later: what was written since then stays.
+TEST(InPlace, R15_ACommitIsNotDoneAgainUnlessItsUserAsksForAnotherRun) {
+  World world(1);
+  const auto apply = [&](const char* name, const char* uid, const char* file, const char* run) {
+    world.restore->name = name;
+    world.restore->uid = uid;
+    world.restore->from.source.pvc = {"backups", file};
+    world.restore->from.checksum = std::string("sha256:") + file;
+    world.restore->run_id = run;
+    world.restore->decision = RestoreDecision::Commit;
+  };
+  const auto commits = [&] {
+    std::string out;
+    for (const auto& commit : world.cluster.status.restores) out += commit.uid + " ";
+    return out;
+  };
+  apply("a", "1", "a.db", "");
+  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  EXPECT_EQ(commits(), "1 ") << "remembered in the pass from which there is no way back";
+  EXPECT_EQ(world.cluster.status.restores[0].checksum, "sha256:a.db");
+  apply("a", "2", "a.db", "");
+  for (int i = 0; i < 10; ++i) (void)world.pass();
+  EXPECT_EQ(world.cluster.status.restore->uid, "1") << "A again: nothing is stopped";
+  apply("b", "3", "b.db", "");
+  world.cluster.status.restore->stage = v1::kStageCommitted;
+  (void)world.pass();
+  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  EXPECT_EQ(commits(), "1 3 ");
+  apply("a", "4", "a.db", "");
+  for (int i = 0; i < 10; ++i) (void)world.pass();
+  EXPECT_EQ(world.cluster.status.restore->uid, "3") << "A, B, A from Git";
+  apply("a", "5", "a.db", "again");
+  (void)world.pass();
+  EXPECT_EQ(world.cluster.status.restore->uid, "5") << "its user asks for it";
+  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  EXPECT_EQ(commits(), "1 3 5 ");
+}
+
+/// Neither is it remembered, nor does it keep the same one from coming again.
+TEST(InPlace, R15_WhatWasTakenBackMayComeAgain) {
+  World world(1);
+  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  world.restore->decision = RestoreDecision::Rollback;
+  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  EXPECT_TRUE(world.cluster.status.restores.empty());
+  world.restore->uid = "r-2";
+  world.restore->decision = RestoreDecision::Restore;
+  for (int i = 0; i < 3; ++i) (void)world.pass();  // Services lead to the members again.
+  EXPECT_EQ(world.cluster.status.restore->uid, "r-2");
+}
+
+/// A release before this one kept one record: it counts, and is kept when the next one begins.
+TEST(InPlace, R15_WhatAnEarlierReleaseCommittedIsRemembered) {
+  World world(1);
+  world.restore->decision = RestoreDecision::Commit;
+  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  world.cluster.status.restores.clear();
+  world.restore->uid = "r-2";
+  for (int i = 0; i < 10; ++i) (void)world.pass();
+  EXPECT_EQ(world.cluster.status.restore->uid, "r-1");
+  world.restore->name = "other";
+  (void)world.pass();
+  EXPECT_EQ(world.cluster.status.restore->uid, "r-2");
+  ASSERT_EQ(world.cluster.status.restores.size(), 1U);
+  EXPECT_EQ(world.cluster.status.restores[0].uid, "r-1");
+}
+
 /// What its user does at one moment.
 struct Turn {
   const char* name;

@@ -102,6 +102,7 @@ std::string unavailable(const api::Condition& available) {
   for (const char* word : {v1::kPhasePaused, v1::kPhaseQuorumLost, v1::kPhaseDataLost,
                            v1::kPhaseSplitBrain, v1::kPhaseCorrupt})  // The reason itself.
     if (available.reason == word) return word;
+  if (available.reason == v1::kVolumesFound) return v1::kPhaseRefused;
   if (available.reason == v1::kCertManagerNotInstalled) return v1::kPhaseCreating;
   if (available.reason == v1::kBootstrapFailed || stops_birth(available.reason))
     return v1::kPhaseFailed;

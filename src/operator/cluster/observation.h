@@ -205,6 +205,7 @@ struct RestoreSeen {
   bool gone = false;  ///< Or going.
   api::v1alpha2::RestoreDecision decision = api::v1alpha2::RestoreDecision::Check;
   api::v1alpha2::RestoreSpec from;  ///< And nothing else than what was checked.
+  std::string run_id = {};          ///< Its spec.runId.
   bool operator==(const RestoreSeen&) const = default;
 
   template <class S = RestoreSeen>
@@ -213,7 +214,7 @@ struct RestoreSeen {
         "An EtcdRestore.",
         std::tuple{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
                    api::sparse("gone", &S::gone, ""), api::sparse("decision", &S::decision, ""),
-                   api::required("from", &S::from, "")});
+                   api::required("from", &S::from, ""), api::sparse("runId", &S::run_id, "")});
   }
 };
 
@@ -245,6 +246,9 @@ struct Observation {
   std::optional<RestoreSeen> restore;  ///< Absent: there is none, or it is not known.
   /// Names that a new member may not have: used by any EtcdMember, Pod or volume in the namespace.
   std::vector<std::string> taken_names;
+  /// Volumes with the cluster's label that no EtcdMember of ours owns, in their order; looked for
+  /// only while the cluster has no id.
+  std::vector<std::string> stray_volumes;
   std::optional<etcd::ClusterId> cluster_id;  ///< That all who answered agree on.
   bool linearizable = false;  ///< `seats[].listed` is etcd's answer with quorum, of this pass.
   std::string etcd_error;     ///< Why not, if somebody was asked.
@@ -276,6 +280,7 @@ struct Observation {
                                   api::sparse("kept", &S::kept, ""),
                                   api::optional("restore", &S::restore, ""),
                                   api::sparse("takenNames", &S::taken_names, ""),
+                                  api::sparse("strayVolumes", &S::stray_volumes, ""),
                                   api::optional("clusterID", &S::cluster_id, ""),
                                   api::sparse("linearizable", &S::linearizable, ""),
                                   api::sparse("etcdError", &S::etcd_error, ""),

@@ -16,6 +16,7 @@
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/version_change.h"
+#include "operator/cluster/volumes_found.h"
 #include "operator/shared/member_endpoint.h"
 #include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
@@ -33,8 +34,6 @@ constexpr auto kPaceMin =
 constexpr auto kPaceMax = 60s;
 constexpr std::int64_t kSequencesLooked = 1000;  // Back from the last one, for a name of ours.
 constexpr std::int64_t kManyAway = 3, kShareAway = 5;  // As many, and one in so many.
-constexpr std::size_t kLearnersAtOnce =
-    8;  // The --max-learners that our Pods of 3.6 and later carry.
 
 /// Whether the newer of two comes first.
 bool newer(const Seat* a, const Seat* b) {
@@ -120,19 +119,6 @@ struct Rules {
   /// Whether those who remain still have a healthy quorum among themselves.
   bool can_lose(const Seat& voter) const {
     return census.healthy_voters - (healthy(voter) ? 1 : 0) >= quorum(voters() - 1);
-  }
-
-  /// Side by side only where every member's own limit allows it: all run 3.6 or later and carry the
-  /// flag.
-  std::size_t learner_limit() const {
-    const auto roomy = [](const Seat* s) {
-      return s->pod && s->pod->many_learners && s->listed->started;
-    };
-    const bool all = std::ranges::all_of(census.voters, roomy);
-    const auto takes_many = [](const Seat* s) {
-      return !s->listed->started || (s->pod && s->pod->many_learners);
-    };
-    return all && std::ranges::all_of(census.learners, takes_many) ? kLearnersAtOnce : 1;
   }
 
   Step release();
@@ -257,36 +243,30 @@ Step Rules::promote() {
   return best ? Step(Promote{best->name, best->listed->id}) : Step(NoStep{});
 }
 
-/// An EtcdMember for each missing voter: as many as may be learners at once.
+/// An EtcdMember for a missing voter: one at a time, as there is one learner at a time.
 Step Rules::create() {
   auto recorded = uncreated(seen, status);
   if (is_founding(seen)) return wait("the first member to start anew");
   const int missing = census.want - staying() - joiners();
-  const auto unlisted = static_cast<std::size_t>(
-      std::ranges::count_if(census.joiners, [](auto* s) { return !s->listed; }));
+  const bool joins = std::ranges::any_of(census.joiners, [](auto* s) { return !s->listed; });
   if (missing <= 0) {
     for (const PendingMember& intent : recorded) forget(status, intent.name);
     return NoStep{};
   }
   if (census.publishing) return wait("joiners to start");
-  if (census.learners.size() + unlisted >= learner_limit()) return NoStep{};
-  for (auto n = static_cast<int>(recorded.size()); n < missing; ++n)
-    recorded.push_back(record_intent(seen, status));
+  if (joins || !census.learners.empty()) return NoStep{};
+  if (recorded.empty()) recorded.push_back(record_intent(seen, status));
   return CreateMember{recorded.front().name, recorded.front().peer_url, false};
 }
 
-/// One after the other: an etcd that joins resolves the names of all members and asks each for its
-/// version before it serves. It waits for one that has no address yet (30 s), and two that start at
-/// the same moment wait for each other (15 s, measured). A person's learner may never start; ours
-/// that has lost its EtcdMember takes a place until its time is over (I3).
+/// Never a second learner, whatever the members' own limits allow (ADR 23): etcd checks its limit
+/// when it applies the change, also when it reads its log again, so that a member whose limit is
+/// the default could never start or join any more.
 Step Rules::add() {
   for (const Seat* seat : census.joiners) {
     if (seat->listed) continue;
-    for (const Seat* other : census.learners)
-      if (unstarted(*other) && (other->object || recorded(status, *other)))
-        return wait(other->name + " to start before " + seat->name + " is added");
-    if (census.learners.size() >= learner_limit())
-      return wait("a learner to vote before " + seat->name + " is added");
+    if (!census.learners.empty())
+      return wait(census.learners.front()->name + " to vote before " + seat->name + " is added");
     return AddLearner{seat->name, seat->peer_url};
   }
   return NoStep{};
@@ -444,6 +424,19 @@ Step tend(Rules& rules) {
   return NoStep{};
 }
 
+/// Whether Pods carry --max-learners. What an earlier release has founded, grown or taken over may
+/// have had several learners at once: its members need the flag to read their logs. So does one
+/// that such a release has had in hand since: its Pods tell.
+void note_learners(const Observation& seen, EtcdClusterStatus& status) {
+  const auto has_object = [](const Seat& s) { return s.object.has_value(); };
+  const auto has_flag = [](const Seat& s) {
+    return s.pod && s.pod->many_learners && !s.pod->founds;
+  };
+  const bool found = !status.cluster_id.empty() || std::ranges::any_of(seen.seats, has_object);
+  if ((status.max_learners == 0 && found) || std::ranges::any_of(seen.seats, has_flag))
+    status.max_learners = api::v1alpha2::kManyLearners;
+}
+
 /// No cluster id yet: exactly one seed, whose name was recorded before it is created.
 Step bootstrap(Rules& rules) {
   const auto has_object = [](const Seat& s) { return s.object.has_value(); };
@@ -453,6 +446,7 @@ Step bootstrap(Rules& rules) {
     if (rules.census.pause && alone) return PauseMember{first.name, first.object->uid};
     return rules.wait("the first member to answer");
   }
+  if (rules.status.max_learners == 0) rules.status.max_learners = 1;
   auto& pending = rules.status.pending_members;
   const PendingMember seed =
       pending.empty() ? record_intent(rules.seen, rules.status) : pending.front();
@@ -507,7 +501,13 @@ Plan decide(const Observation& seen) {
     return not_now(std::move(status));
   }
   if (!refused) adopt_spec(seen, status);
+  note_learners(seen, status);
   const bool nothing_yet = status.cluster_id.empty() && seen.seats.empty();
+  if (keeps_from_founding(seen, status)) {
+    report_volumes_found(seen, status);
+    return not_now(std::move(status));
+  }
+  forget_volumes_found(seen, status);
   if (nothing_yet && lacks_cert_manager(seen)) {
     report_no_cert_manager(seen, status);
     return not_now(std::move(status));

@@ -217,7 +217,7 @@ class World {
   }
   void carry_out(const AddLearner& s) {
     EXPECT_TRUE(can_change());
-    EXPECT_LT(learners(), many_learners_ ? 8 : 1) << "etcd: too many learners: " << text();
+    EXPECT_EQ(learners(), 0) << "K15: never a second learner: " << text();
     EXPECT_LT(count([](const Body& b) {
                 return b.in_etcd && !b.learner && b.object && !b.terminating;
               }) + count([](const Body& b) {

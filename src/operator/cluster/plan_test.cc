@@ -10,6 +10,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/spec.h"
+#include "operator/cluster/volumes_found.h"
 #include "operator/shared/member_name.h"
 #include "runtime/conditions.h"
 
@@ -52,7 +53,7 @@ v1::EtcdCluster formed(int replicas) {
 /// "a:V+" per member, oldest first. V: voter, L: started learner, U: learner that has not started,
 /// N: not in etcd, X: as V, but without an EtcdMember (x: as U). Then: + healthy and ready, - no
 /// answer, * leads (and is healthy), ! its EtcdMember is terminating, f without our finalizer, p
-/// published long ago, s with the list of now, o its Pod takes one learner only, d past the
+/// published long ago, s with the list of now, m its Pod has --max-learners, d past the
 /// deadline, g past the grace of a start, v voted before, e its data is gone, 1..9
 /// its node.
 Seat seat_of(const std::string& word, std::size_t index) {
@@ -86,7 +87,7 @@ Seat seat_of(const std::string& word, std::size_t index) {
   std::string node = "n";
   for (char c = '1'; c <= '9'; ++c)
     if (has(c)) node += c;
-  if (kind != 'N' && kind != 'U') seat.pod = Seat::Pod{node, !has('o')};
+  if (kind != 'N' && kind != 'U') seat.pod = Seat::Pod{node, has('m')};
   return seat;
 }
 
@@ -139,13 +140,15 @@ TEST(ClusterPlan, Table) {
   const Row rows[] = {
       // Growing.
       {3, "a:V*", "create-member #1", "intents and EtcdMembers first"},
-      {3, "a:V* b:N", "create-member #1", "both may be learners at once"},
+      {3, "a:V* b:N", "add-learner b", "K15: one learner at a time"},
       {3, "a:V* b:N c:N", "add-learner b", ""},
-      {3, "a:V* b:U c:N", "publish b",
-       "one that joins needs the names of all: the next is added when it has started"},
+      {3, "a:V* b:U", "publish b", "K15: no second EtcdMember before the first votes"},
       {3, "a:V* b:Us c:N", "none", "b starts"},
       {3, "a:V* b:Up c:N", "publish b", "the list changed before it started"},
-      {3, "a:V* b:L+ c:N", "add-learner c", "before b votes: afterwards etcd refuses for 5 s"},
+      {3, "a:V* b:L+ c:N", "promote b", "K15: c is added when b votes"},
+      {3, "a:V* b:L- c:N", "none", "K15: a learner that does not answer is a learner"},
+      {3, "a:V* b:V+ c:N", "add-learner c", ""},
+      // An earlier release may have added both.
       {3, "a:V* b:L+ c:U", "publish c", ""},
       {3, "a:V* b:L+ c:Us", "promote b", "a vote adds nobody to the list that c starts with"},
       {3, "a:V* b:L- c:Up", "publish c", ""},
@@ -155,13 +158,8 @@ TEST(ClusterPlan, Table) {
       {3, "a:V* b:V+ c:L+", "promote c", ""},
       {3, "a:V* b:V+ c:V+", "none", "converged"},
       {4, "a:V* b:V+ c:V+", "create-member #1", "even sizes are allowed"},
-      {3, "a:V*o b:N", "add-learner b", "one learner at a time where the limit is one"},
-      {3, "a:V*o", "create-member #1", ""},
-      {3, "a:V*o b:U", "publish b", "no second add before the first votes"},
-      {3, "a:V*o b:L+o", "promote b", ""},
-      {3, "a:V*o b:V+ c:N", "add-learner c", ""},
       {4, "a:V* b:V+ c:V- d:L+", "promote d", "three of four are healthy"},
-      {4, "a:V* b:L+o c:N", "promote b", "a learner's own limit counts, too"},
+      {3, "a:V*m b:L-m c:N", "none", "K15: also where the members' own limit is eight"},
       // Learners that do not start.
       {3, "a:V* b:V+ c:Upd", "delete-member c", "at its deadline"},
       {3, "a:V* b:V+ c:U!", "remove-from-etcd c", ""},
@@ -200,9 +198,8 @@ TEST(ClusterPlan, Table) {
       {3, "a:V* b:V+ c:V-! d:Up", "publish d", "no removal while a joiner starts"},
       // Others' members.
       {3, "a:V* b:V+ c:V+ y:X+", "none", "a foreign voter is a person's to remove"},
-      {3, "a:V* b:V+ y:x", "create-member #1", "a foreign learner takes one of eight places"},
-      {3, "a:V*o b:V+o y:x", "none", "or the only one"},
-      {3, "a:V* b:N c:N y:x", "add-learner b", "W11: and is not waited for"},
+      {3, "a:V* b:V+ y:x", "none", "a foreign learner takes the only place"},
+      {3, "a:V* b:N c:N y:x", "none", "K15, W11: and is waited for; ForeignMember says so"},
   };
   for (const Row& row : rows)
     EXPECT_EQ(step_of(observe(row.replicas, row.seats)), row.step)
@@ -230,19 +227,36 @@ TEST(ClusterPlan, InAnElectionTheMajorityIsBelieved) {
   EXPECT_EQ(step_of(seen), "remove-from-etcd c") << "they follow one that we do not know";
 }
 
-TEST(ClusterPlan, OneLearnerAtATimeWhereAMembersLimitIsNotKnown) {
+TEST(ClusterPlan, AVoterThatSomebodyAddedAndNobodyStartedHoldsUpNoGrowth) {
   Observation seen = observe(4, "a:V* b:N y:X");
   seat(seen, "y").listed->started = false;
-  EXPECT_EQ(step_of(seen), "add-learner b") << "a voter that somebody added and nobody started";
-  seen = observe(4, "a:V* b:L- c:N");
-  seat(seen, "b").pod.reset();
-  EXPECT_EQ(step_of(seen), "none");
+  EXPECT_EQ(step_of(seen), "add-learner b");
 }
 
-TEST(ClusterPlan, EightLearnersAreThereAtMost) {
-  const std::string seven = "a:V* b:L- c:L- d:L- e:L- f:L- g:L- h:L-";
-  EXPECT_EQ(step_of(observe(20, seven + " i:N")), "add-learner i");
-  EXPECT_EQ(step_of(observe(20, seven + " i:L- j:N")), "none") << "etcd would refuse it for ever";
+/// What an earlier release has begun is finished: no learner is given up for being the second.
+TEST(ClusterPlan, K15_LearnersThatAnEarlierReleaseAddedVoteOneAfterTheOther) {
+  EXPECT_EQ(step_of(observe(3, "a:V*m b:L+m c:L+m")), "promote b");
+  EXPECT_EQ(step_of(observe(3, "a:V*m b:V+m c:L+m")), "promote c");
+  EXPECT_EQ(step_of(observe(4, "a:V*m b:L+m c:L+m d:N")), "promote b");
+}
+
+TEST(ClusterPlan, K15_TheFlagIsKeptWhereAnEarlierReleaseMayHaveAddedSeveralLearners) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  EXPECT_EQ(plan(seen).status.max_learners, v1::kManyLearners)
+      << "formed, grown or taken over before the first look";
+  seen = observe(0, "a:V-z");
+  EXPECT_EQ(plan(seen).status.max_learners, v1::kManyLearners) << "a paused one, too";
+  seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.status.cluster_id.clear();
+  EXPECT_EQ(plan(seen).status.max_learners, v1::kManyLearners) << "its status was lost";
+  seen.cluster.status.max_learners = 1;
+  EXPECT_EQ(plan(seen).status.max_learners, 1) << "what this release has founded";
+  seen = observe(3, "a:V* b:V+m c:V+");
+  seen.cluster.status.max_learners = 1;
+  EXPECT_EQ(plan(seen).status.max_learners, v1::kManyLearners)
+      << "an earlier release has had it in hand since";
+  seat(seen, "b").pod->founds = true;
+  EXPECT_EQ(plan(seen).status.max_learners, 1) << "such a Pod is made anew before others join";
 }
 
 TEST(ClusterPlan, WhoLostItsDataIsReplacedOneAtATime) {
@@ -552,11 +566,9 @@ TEST(ClusterPlan, ANameThatIsTakenIsSkipped) {
   EXPECT_EQ(to_string(p.step), "create-member " + member_name("db", "u-1", 12));
 }
 
-TEST(ClusterPlan, ANameOfAMemberOrAnIntentIsSkippedToo) {
-  const std::string tenth = member_name("db", "u-1", 10), eleventh = member_name("db", "u-1", 11);
-  Observation seen = observe(4, "a:V* " + tenth + ":N");
-  seen.cluster.status.pending_members = {{11, eleventh, "", to_rfc3339(kNow)}};
-  EXPECT_EQ(plan(seen).status.last_sequence, 12);
+TEST(ClusterPlan, ANameOfAMemberOfEtcdIsSkippedToo) {
+  const std::string tenth = member_name("db", "u-1", 10);
+  EXPECT_EQ(plan(observe(4, "a:V* " + tenth + ":X")).status.last_sequence, 11);
 }
 
 TEST(ClusterPlan, AnIntentIsForgottenWhenItVotesOrGoes) {
@@ -632,7 +644,7 @@ TEST(ClusterPlan, AForgottenLearnerOfOursIsRememberedByItsName) {
   const std::string ours = member_name("db", "u-1", 7);
   Observation seen = observe(3, "a:V* b:V+ " + ours + ":x");
   Plan p = plan(seen);
-  ASSERT_EQ(p.status.pending_members.size(), 2U) << "it, and the one that is still missing";
+  ASSERT_EQ(p.status.pending_members.size(), 1U) << "the missing one comes when it is gone";
   EXPECT_EQ(p.status.pending_members[0],
             (v1::PendingMember{7, ours, url_of(ours), to_rfc3339(kNow)}));
   seen.cluster.status.pending_members = {p.status.pending_members[0]};
@@ -697,16 +709,6 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsNotStarted) {
     EXPECT_EQ(to_string(p.step), "none");
     EXPECT_FALSE(p.make_headless_service || p.make_client_service);
     EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kUnsupportedVersion);
-  }
-}
-
-/// Ours that lost its EtcdMember has a place until its time is over; a stranger's has none.
-TEST(ClusterPlan, WhoIsAddedWaitsForLearnersOfOursAlone) {
-  for (const bool ours : {false, true}) {
-    Observation seen = observe(3, "a:V* b:N c:N y:x");
-    if (ours)
-      seen.cluster.status.pending_members.push_back({9, "y", url_of("y"), to_rfc3339(kNow)});
-    EXPECT_EQ(step_of(seen), ours ? "none" : "add-learner b");
   }
 }
 
@@ -832,6 +834,68 @@ TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
   EXPECT_EQ(to_string(p.step), "none") << "nobody is bootstrapped again";
   EXPECT_EQ(p.status.cluster_id, "00000000000000c1");
   EXPECT_EQ(p.status.observed->replicas, 3);
+}
+
+/// As after a restore of the objects from Git or by a tool that leaves the status out.
+TEST(ClusterPlan, K14_NoEtcdIsFoundedBesideVolumesThatMayHaveTheData) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.headless_service = seen.client_service = Child::AsMade;
+  seen.stray_volumes = {"data-db-a", "data-db-b"};
+  Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_TRUE(p.status.pending_members.empty());
+  EXPECT_EQ(p.status.max_learners, 0) << "nobody knows yet what is in their logs";
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing}) {
+    EXPECT_EQ(condition(p, type).reason, v1::kVolumesFound) << type;
+    EXPECT_NE(condition(p, type).message.find("data-db-a, data-db-b"), std::string::npos);
+  }
+  EXPECT_EQ(p.status.phase, v1::kPhaseRefused);
+  ASSERT_TRUE(p.status.observed) << "the runbook needs clusterToken";
+
+  Observation paused = seen;
+  paused.cluster.spec.replicas = 0;
+  EXPECT_EQ(condition(plan(paused), v1::kAvailable).reason, v1::kVolumesFound)
+      << "\"no data has been written\" would not be so";
+
+  Observation restore = seen;
+  restore.cluster.status = p.status;
+  restore.restore = RestoreSeen{
+      .name = "back", .uid = "r-1", .decision = v1::RestoreDecision::Commit, .from = {}};
+  EXPECT_FALSE(plan(restore).status.restore) << "an EtcdRestore that stands in Git is no consent";
+
+  Observation wrong = seen;
+  wrong.cluster.metadata.annotations[v1::kFoundBesideVolumesAnnotation] = "true";
+  EXPECT_EQ(to_string(plan(wrong).step), "none") << "not what the condition shows";
+  Observation agreed = seen;
+  agreed.cluster.status = p.status;
+  const std::string message = condition(p, v1::kProgressing).message;
+  const std::string consent = founding_consent(seen.cluster);
+  EXPECT_NE(message.find(consent), std::string::npos);
+  agreed.cluster.metadata.annotations[v1::kFoundBesideVolumesAnnotation] = consent;
+  p = plan(agreed);
+  EXPECT_TRUE(std::holds_alternative<CreateMember>(p.step));
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kInitialSnapshot);
+  EXPECT_EQ(p.status.max_learners, 1);
+  Observation another = agreed;
+  another.cluster.metadata.uid = "u-2";
+  EXPECT_EQ(to_string(plan(another).step), "none")
+      << "applied from Git once more, it is no consent";
+
+  Observation born = agreed;
+  born.cluster.status = p.status;
+  born.seats = observe(3, "a:N").seats;
+  p = plan(born);
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kWaitingForSeed);
+  for (const api::Condition& c : p.status.conditions) EXPECT_NE(c.reason, v1::kVolumesFound);
+
+  Observation gone = seen;
+  gone.cluster.status = plan(seen).status;
+  gone.stray_volumes.clear();
+  gone.cluster.spec.tls.emplace().peer.emplace().cert_manager.emplace();
+  for (const api::Condition& c : plan(gone).status.conditions)
+    EXPECT_NE(c.reason, v1::kVolumesFound) << "whatever else keeps it from being founded";
 }
 
 TEST(ClusterPlan, ANewClusterOfNoMembersIsPaused) {
@@ -977,6 +1041,7 @@ TEST(ClusterPlan, ABootstrapThatTakesTooLongIsReportedAndTriedOn) {
 TEST(ClusterPlan, APassOverWhatIsDoneChangesNothing) {
   Observation seen = observe(3, "a:V* b:V+ c:V+");
   seen.cluster.status = plan(seen).status;
+  EXPECT_EQ(seen.cluster.status.max_learners, v1::kManyLearners);
   seen.now = kNow + 3600s;
   const Plan p = plan(seen);
   EXPECT_EQ(p.status, seen.cluster.status);
@@ -1232,11 +1297,11 @@ TEST(ClusterPlan, WhatItWaitsForIsSaid) {
       {3, "a:V* b:V+ c:V+", ""},
       {3, "a:V* b:V+ c:V-", "members to become ready"},
       {3, "a:V* b:Us", "joiners to start"},
-      {3, "a:V* b:Us c:N", "b to start before c is added"},
+      {3, "a:V* b:Us c:N", "b to vote before c is added"},
       {3, "a:V* b:V+ c:V-! d:Us", "joiners to start before c is removed"},
       {2, "a:V* b:V- c:V+!", "a quorum without c"},
       {1, "a:V*! b:V-", "a quorum without a"},
-      {3, "a:V* b:L-o c:N", "a learner to vote before c is added"},
+      {3, "a:V* b:L- c:N", "b to vote before c is added"},
       {3, "a:V* b:L+ c:N", ""},
       {3, "a:V* b:V+ c:V-! d:Up", ""},  // It publishes: that comes first.
   };

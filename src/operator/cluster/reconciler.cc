@@ -14,11 +14,13 @@
 #include "operator/cluster/objects.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
+#include "operator/cluster/volumes_found.h"
 #include "operator/shared/etcd_pod.h"
 #include "operator/shared/finalizer.h"
 #include "operator/shared/look_again.h"
 #include "operator/shared/member_endpoint.h"
 #include "operator/shared/owner.h"
+#include "operator/shared/recorded_plan.h"
 #include "operator/shared/status_patch.h"
 #include "runtime/conditions.h"
 #include "runtime/transitions.h"
@@ -29,6 +31,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
+constexpr auto kAddAgain = 1s;
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is worth telling.
 
 Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& cluster) {
@@ -138,10 +141,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   }
   Endpoints endpoints;
   const Observation seen = observe(*cluster, endpoints);
-  Plan todo = plan(seen);
-  if (with_.flight)
-    with_.flight->record(v1::EtcdCluster::resource.kind, key, seen.now, api::encode(seen),
-                         api::encode(todo));
+  Plan todo = recorded_plan(with_.flight, v1::EtcdCluster::resource.kind, key, seen);
   if (with_.metrics) with_.metrics->saw(seen, todo.status);
   // What had no effect that we can see is not done again at once.
   if (const bool news = log_plan(seen, todo); !news)
@@ -185,6 +185,10 @@ Result<runtime::Requeue> Reconciler::carry_out(const Observation& seen, const En
     with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
   if (by_api && refused(done)) return runtime::Requeue{kAgainSoon};
   remember_delay(key, done);
+  // For 5 s after a promotion etcd takes nobody.
+  if (for_now(done) && std::holds_alternative<AddLearner>(plan.step))
+    return runtime::Requeue{
+        std::max<std::chrono::milliseconds>(kAddAgain, pace(seen, plan.status))};
   if (for_now(done)) return runtime::Requeue{pace(seen, plan.status)};
   if (!done) return done.error();
   return runtime::Requeue{plan.again};
@@ -219,9 +223,7 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   }
   for (const auto& pod : with_.stores.pods.in_group(key))
     seen.taken_names.push_back(pod->metadata.name);
-  for (const auto& volume : with_.stores.volumes.in_group(key))
-    if (volume->metadata.name.starts_with("data-"))
-      seen.taken_names.push_back(volume->metadata.name.substr(5));
+  observe_volumes(seen);
   observe_children(seen);
   observe_restore(seen);
   seen.rejected = refusals_.why(key);
@@ -240,6 +242,18 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   std::ranges::sort(seen.seats, {}, &Seat::name);
   std::ranges::sort(seen.kept, {}, &Seat::name);
   return seen;
+}
+
+void Reconciler::observe_volumes(Observation& seen) const {
+  std::set<std::string> members;
+  for (const auto* seats : {&seen.seats, &seen.kept})
+    for (const Seat& seat : *seats) members.insert(seat.object->uid);
+  for (const auto& volume : with_.stores.volumes.in_group(seen.cluster.metadata.key())) {
+    const std::string& name = volume->metadata.name;
+    if (name.starts_with("data-")) seen.taken_names.push_back(name.substr(5));
+    if (seen.cluster.status.cluster_id.empty() && is_stray(*volume, members))
+      seen.stray_volumes.push_back(name);
+  }
 }
 
 /// What its user has decided is asked of the API server: what follows stops a cluster, or cannot be
@@ -266,6 +280,7 @@ void Reconciler::observe_restore(Observation& seen) {
   out.from = {.source = there->spec.source,
               .bump_revision = there->spec.bump_revision,
               .checksum = there->status.source ? there->status.source->checksum : ""};
+  out.run_id = there->spec.run_id;
 }
 
 /// Who has neither answered nor a ready Pod, and since when: it takes both, for the one is our

@@ -27,6 +27,7 @@ class Reconciler {
 
  private:
   Observation observe(const api::v1alpha2::EtcdCluster& cluster, Endpoints& endpoints);
+  void observe_volumes(Observation& seen) const;
   void observe_children(Observation& seen) const;
   void observe_restore(Observation& seen);
   void observe_others(Observation& seen) const;

@@ -54,11 +54,16 @@ std::optional<Refusal> refusal_of_tls(const v1::EtcdClusterSpec& spec) {
 }
 
 /// Before any Pod has it: an etcd that meets a flag it does not know ends at once.
-std::optional<Refusal> refusal_of_shape(const v1::EtcdClusterSpec& spec) {
+std::optional<Refusal> refusal_of_shape(const v1::EtcdCluster& cluster) {
+  const v1::EtcdClusterSpec& spec = cluster.spec;
   if (std::string why = why_not_flags(spec.version, spec.extra_args); !why.empty())
     return Refusal{v1::kUnsupportedFlag, "spec." + why};
   if (!spec.pod_template) return std::nullopt;
-  if (std::string why = why_not_template(*spec.pod_template); !why.empty())
+  const auto& observed = cluster.status.observed;
+  const bool is_new = !observed || observed->pod_template != spec.pod_template;
+  if (std::string why =
+          is_new ? why_not_new_template(*spec.pod_template) : why_not_template(*spec.pod_template);
+      !why.empty())
     return Refusal{v1::kPodTemplateConflict, "spec." + why};
   return std::nullopt;
 }
@@ -102,7 +107,12 @@ std::optional<Refusal> refusal_of(const Observation& seen) {
   if (std::string why = why_not_version(seen); !why.empty())
     return Refusal{v1::kUnsupportedVersion, std::move(why)};
   if (auto tls = refusal_of_tls(cluster.spec)) return tls;
-  return refusal_of_shape(cluster.spec);
+  return refusal_of_shape(cluster);
+}
+
+std::string towards(const v1::ObservedSpec& target) {
+  return "working towards " + std::to_string(target.replicas) + " members of etcd " +
+         target.version;
 }
 
 std::string template_of(const v1::ObservedSpec& observed) {
@@ -132,11 +142,8 @@ void adopt_spec(const Observation& seen, v1::EtcdClusterStatus& status) {
   const char* reason = first            ? v1::kInitialSnapshot
                        : after_deadline ? v1::kRetryAfterDeadline
                                         : v1::kSpecChanged;
-  runtime::set_condition(
-      status.conditions,
-      {v1::kProgressing, "True", reason,
-       "working towards " + std::to_string(target.replicas) + " members of etcd " + target.version},
-      meta.generation, seen.now);
+  runtime::set_condition(status.conditions, {v1::kProgressing, "True", reason, towards(target)},
+                         meta.generation, seen.now);
 }
 
 }  // namespace etcdop::cluster

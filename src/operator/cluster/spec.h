@@ -24,6 +24,9 @@ std::optional<Refusal> refusal_of(const Observation& seen);
 /// SpecChanged, RetryAfterDeadline.
 void adopt_spec(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);
 
+/// "working towards 3 members of etcd 3.6.16"
+std::string towards(const api::v1alpha2::ObservedSpec&);
+
 /// A short text that is equal for equal members: of what all of them have in common, that is all of
 /// status.observed but the number of them.
 std::string template_of(const api::v1alpha2::ObservedSpec&);

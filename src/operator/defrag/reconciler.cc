@@ -10,6 +10,7 @@
 #include "operator/defrag/health.h"
 #include "operator/shared/look_again.h"
 #include "operator/shared/owner.h"
+#include "operator/shared/recorded_plan.h"
 #include "operator/shared/side_by_side.h"
 #include "operator/shared/status_patch.h"
 #include "operator/shared/turns.h"
@@ -124,10 +125,7 @@ Result<runtime::Requeue> Reconciler::pass(const v1::EtcdDefrag& run, Observation
   if (!seen.no_space.empty())
     if (Memory* memory = memory_of(seen)) memory->was_full = true;
   const Instant looked = with_.executor.now();
-  const Plan todo = plan(seen);
-  if (with_.flight)
-    with_.flight->record(v1::EtcdDefrag::resource.kind, key, seen.now, api::encode(seen),
-                         api::encode(todo));
+  const Plan todo = recorded_plan(with_.flight, v1::EtcdDefrag::resource.kind, key, seen);
   log_plan(seen, todo);
   if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
       wait > Duration(0))

@@ -99,7 +99,8 @@ std::optional<ToldByAnnotation> told_by_annotation(const v1::EtcdMember& member,
                           v1::kInitialClusterAnnotation, member.spec.initial_cluster};
 }
 
-json::array command(const v1::EtcdMember& member, bool founds, const etcd::VersionFacts& facts) {
+json::array command(const v1::EtcdMember& member, const Start& start,
+                    const etcd::VersionFacts& facts) {
   const auto everywhere = [](bool tls, int port) {
     return std::string(tls ? "https" : "http") + "://0.0.0.0:" + std::to_string(port);
   };
@@ -110,16 +111,17 @@ json::array command(const v1::EtcdMember& member, bool founds, const etcd::Versi
                   "--listen-client-urls=" + everywhere(client_tls(member), v1::kClientPort),
                   "--advertise-client-urls=" + client_url_of(member),
                   "--initial-advertise-peer-urls=" + peer_url_of(member)};
-  const auto told = told_by_annotation(member, founds);
+  const auto told = told_by_annotation(member, start.founds);
   if (!told || told->flag != kInitialClusterFlag)
     out.emplace_back(std::string(kInitialClusterFlag) + member.spec.initial_cluster);
   out.emplace_back("--initial-cluster-token=" + member.spec.cluster_token);
   if (!told || told->flag != kInitialStateFlag)
-    out.emplace_back(std::string(kInitialStateFlag) + (founds ? "new" : "existing"));
+    out.emplace_back(std::string(kInitialStateFlag) + (start.founds ? "new" : "existing"));
   out.emplace_back("--listen-metrics-urls=" + everywhere(false, v1::kMetricsPort));
   if (member.spec.options) add_options(out, *member.spec.options);
   if (member.spec.tls) add_tls(out, *member.spec.tls);
-  if (facts.max_learners_flag) out.emplace_back(std::string(kMaxLearnersFlag) + "8");
+  if (facts.max_learners_flag && start.many_learners)
+    out.emplace_back(kMaxLearnersFlag + std::to_string(v1::kManyLearners));
   for (const auto& [flag, value] : member.spec.extra_args)
     out.emplace_back("--" + flag + "=" + value);
   return out;
@@ -170,7 +172,7 @@ json::object data_volume(const v1::EtcdMember& member) {
           {"persistentVolumeClaim", {{"claimName", volume_name(member.metadata.name)}}}};
 }
 
-json::object etcd_container(const v1::EtcdMember& member, bool founds,
+json::object etcd_container(const v1::EtcdMember& member, const Start& start,
                             const etcd::VersionFacts& facts, const Images& images) {
   const auto port = [](const char* name, int number) {
     return json::object{{"name", name}, {"containerPort", number}, {"protocol", "TCP"}};
@@ -178,7 +180,7 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
   json::object out{
       {"name", v1::kEtcdContainer},
       {"image", images.etcd_repository + ":v" + member.spec.version},
-      {"command", command(member, founds, facts)},
+      {"command", command(member, start, facts)},
       {"terminationMessagePolicy", "FallbackToLogsOnError"},  // Its last words tell of its data.
       {"ports", json::array{port("client", v1::kClientPort), port("peer", v1::kPeerPort),
                             port("metrics", v1::kMetricsPort)}},
@@ -190,7 +192,8 @@ json::object etcd_container(const v1::EtcdMember& member, bool founds,
       {"volumeMounts", json::array{{{"name", v1::kDataVolume}, {"mountPath", kVolumeRoot}},
                                    {{"name", "tmp"}, {"mountPath", "/tmp"}}}}};
   add_probes(out, facts);
-  if (const auto told = told_by_annotation(member, founds)) out["env"] = from_annotation(*told);
+  if (const auto told = told_by_annotation(member, start.founds))
+    out["env"] = from_annotation(*told);
   return out;
 }
 
@@ -291,7 +294,7 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
         {"runAsGroup", v1::kUserId},
         {"fsGroup", v1::kUserId},
         {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
-      {"containers", json::array{etcd_container(member, start.founds, facts, images)}},
+      {"containers", json::array{etcd_container(member, start, facts, images)}},
       {"volumes", json::array{data_volume(member),
                               json::object{{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
   if (member.spec.tls) mount_tls(spec, *member.spec.tls);

@@ -23,6 +23,8 @@ Json volume(const api::v1alpha2::EtcdMember& member);
 struct Start {
   bool founds = false;     ///< initial-cluster-state=new, out of the snapshot that the spec names.
   bool with_auth = false;  ///< The cluster's spec has authentication: so may its snapshot.
+  /// With --max-learners, where etcd has it: the cluster's log may need it (status.maxLearners).
+  bool many_learners = false;
 };
 
 /// The Pod. Invalid if spec.version is not an etcd that we

@@ -99,7 +99,7 @@ TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
         "--initial-advertise-peer-urls=http://db-x1.db.prod.svc:2380",
         "--initial-cluster=db-x1=http://db-x1.db.prod.svc:2380",
         "--initial-cluster-token=prod-db-c-1", "--initial-cluster-state=existing",
-        "--listen-metrics-urls=http://0.0.0.0:2381", "--max-learners=8"
+        "--listen-metrics-urls=http://0.0.0.0:2381"
       ],
       "terminationMessagePolicy": "FallbackToLogsOnError",
       "ports": [
@@ -237,7 +237,7 @@ TEST(MemberObjects, ExtraFlagsComeAfterAllOthers) {
   v1::EtcdMember m = member("3.6.16");
   m.spec.extra_args = {{"metrics", "extensive"}, {"max-request-bytes", "4194304"}};
   m.spec.options.emplace().snapshot_count = 7;
-  const Json made = *pod(m, {}, {});
+  const Json made = *pod(m, {.many_learners = true}, {});
   const json::array& command = made.at("spec").at("containers").at(0).at("command").as_array();
   EXPECT_EQ(json::array(command.end() - 4, command.end()),
             (json::array{"--snapshot-count=7", "--max-learners=8", "--max-request-bytes=4194304",

@@ -743,7 +743,7 @@ TEST(MemberObjects, ThePodIsTheContractsToTheLetter) {
       "db-x1.db.prod.svc:2379\n"
       "--initial-advertise-peer-urls=http://db-x1.db.prod.svc:2380\n"
       "--initial-cluster=db-x1=http://db-x1.db.prod.svc:2380\n--initial-cluster-token=prod-db-c-1\n"
-      "--initial-cluster-state=new\n--listen-metrics-urls=http://0.0.0.0:2381\n--max-learners=8\n");
+      "--initial-cluster-state=new\n--listen-metrics-urls=http://0.0.0.0:2381\n");
   const Json& spec = made.at("spec");
   EXPECT_EQ(spec.at("hostname"), "db-x1");
   EXPECT_EQ(spec.at("subdomain"), "db");
@@ -760,10 +760,18 @@ TEST(MemberObjects, ThePodIsTheContractsToTheLetter) {
   EXPECT_EQ(made.at("metadata").at("ownerReferences").at(0).at("uid"), "m-1");
 }
 
+/// A member that is started without the flag, by whomever, must be able to start and to join.
+TEST(MemberObjects, K15_TheLearnersFlagIsForClustersThatMayHaveHadSeveral) {
+  EXPECT_EQ(flags(*pod(member(), {}, {})).find("--max-learners"), std::string::npos);
+  EXPECT_NE(flags(*pod(member(), {.many_learners = true}, {})).find("--max-learners=8\n"),
+            std::string::npos);
+}
+
 TEST(MemberObjects, EachEtcdGetsTheFlagsAndProbesItKnows) {
   v1::EtcdMember m = member();
   m.spec.version = "3.5.35";
-  EXPECT_EQ(flags(*pod(m, {}, {})).find("--max-learners"), std::string::npos);
+  EXPECT_EQ(flags(*pod(m, {.many_learners = true}, {})).find("--max-learners"), std::string::npos)
+      << "it has no such flag";
   m.spec.version = "3.5.9";
   const Json old = *pod(m, {}, {});
   EXPECT_EQ(old.at("spec").at("containers").at(0).at("readinessProbe").at("httpGet").at("path"),

@@ -7,6 +7,7 @@
 #include "operator/shared/look_again.h"
 #include "operator/shared/member_endpoint.h"
 #include "operator/shared/passwords.h"
+#include "operator/shared/recorded_plan.h"
 #include "operator/shared/status_patch.h"
 #include "operator/shared/store_secrets.h"
 #include "runtime/transitions.h"
@@ -53,10 +54,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   auto observed = observe(*member);
   if (!observed) return observed.error();
   const Observation& seen = *observed;
-  const Plan todo = plan(seen);
-  if (with_.flight)
-    with_.flight->record(v1::EtcdMember::resource.kind, key, seen.now, api::encode(seen),
-                         api::encode(todo));
+  const Plan todo = recorded_plan(with_.flight, v1::EtcdMember::resource.kind, key, seen);
   log_plan(seen, todo);
   if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
       wait > Duration(0))
@@ -204,7 +202,9 @@ struct Actor {
     if (std::string trouble = trouble_with(tls, {member_host(member())}, with.clock.wall_now());
         !trouble.empty())
       return Error{Code::Conflict, std::move(trouble)};
-    Start start{.founds = step.founds, .with_auth = false};
+    Start start{.founds = step.founds,
+                .with_auth = false,
+                .many_learners = seen.cluster->status.max_learners != 1};
     if (step.founds) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();

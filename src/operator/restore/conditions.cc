@@ -62,7 +62,11 @@ struct Telling {
     }
   }
   void tell_end(const std::string& now) {
-    if (is(v1::kStageReview))
+    const bool decided = seen.restore.spec.decision == v1::RestoreDecision::Commit;
+    if (is(v1::kStageReview) && decided)
+      set(v1::kCommitted, "Unknown", v1::kCommitting,
+          "it is committed as soon as " + record.founder + " answers");
+    if (is(v1::kStageReview) && !decided)
       set(v1::kCommitted, "False", v1::kAwaitingDecision,
           "look at what was restored, then set spec.decision to Commit, which deletes the volumes "
           "of before, or to Rollback");

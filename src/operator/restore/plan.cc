@@ -10,6 +10,7 @@
 #include "operator/restore/conditions.h"
 #include "operator/restore/objects.h"
 #include "operator/shared/agent_pod.h"
+#include "operator/shared/restore_history.h"
 #include "operator/shared/snapshot_env.h"
 #include "operator/shared/verify_pod.h"
 #include "runtime/conditions.h"
@@ -66,11 +67,19 @@ class Pass {
     const auto& record = seen_.cluster ? seen_.cluster->status.restore : std::nullopt;
     if (record && record->uid == seen_.restore.metadata.uid)
       return report_stage(seen_, *record, status());
+    const auto done = committed();
+    if (done && done->uid == seen_.restore.metadata.uid) return end_well(*done);
     if (status().started_at) return end_without_cluster();
     if (seen_.restore.spec.decision == RestoreDecision::Rollback) return end_before();
     if (!seen_.cluster)
       return fail(v1::kClusterNotFound,
                   "there is no EtcdCluster " + seen_.restore.spec.cluster_ref.name);
+    if (done)
+      return fail(v1::kAlreadyDone,
+                  "EtcdRestore " + done->name +
+                      " has been committed from this source before, and is not done again: that "
+                      "would take away what was written since then; another spec.runId, in an "
+                      "EtcdRestore that is made anew, asks for it");
     if (const Refusal no = refusal(); no.reason && !may_have_begun())
       return fail(no.reason, no.message);
     const std::string& uid = seen_.cluster->metadata.uid;
@@ -79,6 +88,17 @@ class Pass {
       return fail(v1::kClusterReplaced, "the EtcdCluster is another one now");
     if (status().phase == v1::kRestoreReady) return await();
     check();
+  }
+
+  /// The commit that it would repeat, or that it is itself and has not told yet.
+  std::optional<v1::CommittedRestore> committed() const {
+    if (!seen_.cluster) return std::nullopt;
+    const v1::EtcdRestore& restore = seen_.restore;
+    const v1::EtcdClusterStatus& cluster = seen_.cluster->status;
+    if (auto own = committed_as(cluster, restore.metadata.uid)) return own;
+    const auto& found = restore.status.source;
+    return committed_before(cluster, {restore.metadata.name, restore.spec.source,
+                                      restore.spec.run_id, found ? found->checksum : ""});
   }
 
   /// The cluster has asked for the decision, and its record may be on its way: who says now that
@@ -129,6 +149,15 @@ class Pass {
     return {};
   }
 
+  /// It was committed, and the cluster has begun another one since.
+  void end_well(const v1::CommittedRestore& done) {
+    v1::RestoreRecord record;
+    record.name = done.name;
+    record.uid = done.uid;
+    record.stage = v1::kStageCommitted;
+    report_stage(seen_, record, status());
+  }
+
   /// The cluster has a record of it no more: it is gone, or another one, or has begun another
   /// restore since then. What became of it nobody can tell.
   void end_without_cluster() {
@@ -156,6 +185,9 @@ class Pass {
       return say(v1::kStopped, "False", v1::kAwaitingDecision,
                  "the snapshot is good; spec.decision Restore stops the cluster, and starts one "
                  "member from it that no client reaches");
+    const auto* found = runtime::find_condition(seen_.cluster->status.conditions, v1::kProgressing);
+    if (found && found->reason == v1::kVolumesFound)
+      return say(v1::kStopped, "False", v1::kVolumesFound, found->message);
     // What is refused is told there, with whatever else is wrong.
     const auto* bad = runtime::find_condition(seen_.cluster->status.conditions, v1::kDegraded);
     if (bad && bad->reason == v1::kObjectRejected)

@@ -509,6 +509,73 @@ TEST(RestorePlan, AClusterThatKnowsNothingOfItAnyMoreEndsIt) {
   }
 }
 
+/// It lives in Git, and is applied again days later.
+TEST(RestorePlan, R15_WhatWasCommittedBeforeIsNotDoneAgain) {
+  v1::CommittedRestore done;
+  done.name = "back";
+  done.uid = "r-0";
+  done.source = asked().restore.spec.source;
+  for (const Observation& fresh : {asked(), checking(), ready()}) {
+    Observation seen = fresh;
+    seen.restore.spec.decision = v1::RestoreDecision::Commit;
+    EXPECT_EQ(plan(seen).status.phase == v1::kRestorePhaseFailed, false);
+    seen.cluster->status.restores = {done};
+    const Plan out = plan(seen);
+    EXPECT_EQ(out.status.phase, v1::kRestorePhaseFailed);
+    EXPECT_EQ(says(out, v1::kChecked), "False/AlreadyDone");
+    EXPECT_NE(words(out, v1::kChecked).find("spec.runId"), std::string::npos);
+    EXPECT_EQ(out.step, Step(NoStep{}));
+    Observation another = seen;
+    another.restore.spec.run_id = "2";
+    EXPECT_NE(plan(another).status.phase, v1::kRestorePhaseFailed) << "its user asks for it";
+    another = seen;
+    another.restore.spec.source.s3->key = "prod/other.db";
+    EXPECT_NE(plan(another).status.phase, v1::kRestorePhaseFailed) << "another snapshot";
+    another = seen;
+    another.cluster->status.restores.clear();
+    v1::RestoreRecord& last = another.cluster->status.restore.emplace();
+    last.name = "back";
+    last.uid = "r-0";
+    last.stage = v1::kStageCommitted;
+    last.from.source = done.source;
+    EXPECT_EQ(says(plan(another), v1::kChecked), "False/AlreadyDone")
+        << "an earlier release kept no other record";
+    another.cluster->status.restore->stage = v1::kStageRolledBack;
+    EXPECT_NE(plan(another).status.phase, v1::kRestorePhaseFailed) << "it may come again";
+  }
+}
+
+TEST(RestorePlan, R15_OneThatWasCommittedSaysSoAlthoughAnotherHasBegunSince) {
+  Observation seen = after(at(v1::kStageCommitting));
+  seen.cluster->status.restores.push_back({.name = "back",
+                                           .uid = "r-1",
+                                           .run_id = "",
+                                           .source = seen.restore.spec.source,
+                                           .checksum = ""});
+  seen.cluster->status.restore->uid = "r-2";
+  const Plan out = plan(seen);
+  EXPECT_EQ(out.status.phase, v1::kRestoreComplete);
+  EXPECT_EQ(says(out, v1::kCommitted), "True/Committed");
+}
+
+TEST(RestorePlan, R15_WhoCommitsFromTheBeginningIsAskedForNothing) {
+  Observation seen = at(v1::kStageReview);
+  EXPECT_EQ(says(plan(seen), v1::kCommitted), "False/AwaitingDecision");
+  seen.restore.spec.decision = v1::RestoreDecision::Commit;
+  EXPECT_EQ(says(plan(seen), v1::kCommitted), "Unknown/Committing");
+}
+
+TEST(RestorePlan, K14_AClusterBesideStrangeVolumesIsNotStarted) {
+  Observation seen = ready();
+  seen.restore.spec.decision = v1::RestoreDecision::Commit;
+  runtime::set_condition(seen.cluster->status.conditions,
+                         {v1::kProgressing, "False", v1::kVolumesFound, "volumes: data-db-a"}, 1,
+                         kNow);
+  const Plan out = plan(seen);
+  EXPECT_EQ(says(out, v1::kStopped), "False/VolumesFound");
+  EXPECT_EQ(words(out, v1::kStopped), "volumes: data-db-a");
+}
+
 TEST(RestorePlan, WhatHasEndedIsLeftAlone) {
   for (const char* phase :
        {v1::kRestoreComplete, v1::kRestoreRolledBack, v1::kRestorePhaseFailed}) {

@@ -7,6 +7,7 @@
 #include "operator/restore/objects.h"
 #include "operator/shared/look_again.h"
 #include "operator/shared/owner.h"
+#include "operator/shared/recorded_plan.h"
 #include "operator/shared/status_patch.h"
 
 namespace etcdop::restore {
@@ -45,10 +46,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   seen.now = with_.clock.wall_now();
   seen.restore = *restore;
   if (auto ok = observe(seen); !ok) return ok.error();
-  const Plan todo = plan(seen);
-  if (with_.flight)
-    with_.flight->record(v1::EtcdRestore::resource.kind, key, seen.now, api::encode(seen),
-                         api::encode(todo));
+  const Plan todo = recorded_plan(with_.flight, v1::EtcdRestore::resource.kind, key, seen);
   log_plan(seen, todo);
   if (const Duration wait = statuses_.wait(key, Refusals::kStatus, with_.executor.now());
       wait > Duration(0))

@@ -1,6 +1,7 @@
 #include "operator/shared/flight_recorder.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "base/check.h"
 #include "operator/shared/json_delta.h"
@@ -53,6 +54,16 @@ void drop_annotations(Json& observation) {
 
 void FlightRecorder::record(const char* kind, const api::ObjectKey& key, WallTime now,
                             Json observation, Json plan) {
+  try {
+    keep(kind, key, now, std::move(observation), std::move(plan));
+  } catch (const std::exception&) {  // An aid in debugging ends no pass.
+    if (const auto at = rings_.find({kind, key}); at != rings_.end())
+      while (!at->second.pairs.empty()) drop_oldest(at->second);
+  }
+}
+
+void FlightRecorder::keep(const char* kind, const api::ObjectKey& key, WallTime now,
+                          Json observation, Json plan) {
   drop_annotations(observation);
   const Json pair{{"observation", std::move(observation)}, {"plan", std::move(plan)}};
   const std::uint64_t hash = hash_of(pair);
@@ -69,12 +80,16 @@ void FlightRecorder::record(const char* kind, const api::ObjectKey& key, WallTim
   if (!ring.pairs.empty()) {
     std::string& newest = ring.pairs.back().text;
     boost::system::error_code wrong;
-    std::string less = serialize(delta(pair, parse(newest, wrong)));
-    check(!wrong, "a recorded pair can be read");
-    shrink(ring, newest.size());
-    grow(ring, less.size());
-    less.shrink_to_fit();
-    newest = std::move(less);
+    const Json before = parse(newest, wrong);
+    if (wrong) {  // It has bytes that are no UTF-8: what is older cannot be told from it.
+      while (!ring.pairs.empty()) drop_oldest(ring);
+    } else {
+      std::string less = serialize(delta(pair, before));
+      shrink(ring, newest.size());
+      grow(ring, less.size());
+      less.shrink_to_fit();
+      newest = std::move(less);
+    }
   }
   append(ring, std::move(text), now);
   make_room();
@@ -129,6 +144,11 @@ void FlightRecorder::grow(Ring& ring, std::size_t more) {
 void FlightRecorder::shrink(Ring& ring, std::size_t less) {
   ring.bytes -= less;
   bytes_ -= less;
+}
+
+std::string FlightRecorder::newest(const char* kind, const api::ObjectKey& key) const {
+  const auto at = rings_.find({kind, key});
+  return at == rings_.end() || at->second.pairs.empty() ? "" : at->second.pairs.back().text;
 }
 
 std::string FlightRecorder::text() const {

@@ -31,13 +31,16 @@ class FlightRecorder {
   explicit FlightRecorder(Limits limits) : limits_(limits) {}
   FlightRecorder(const FlightRecorder&) = delete;
 
-  /// `observation` and `plan` are objects: their encodings. `kind` outlives this.
+  /// `observation` and `plan` are objects: their encodings. `kind` outlives this. Never throws:
+  /// what cannot be recorded is left out, and with it what was kept of that object.
   void record(const char* kind, const api::ObjectKey&, WallTime now, Json observation, Json plan);
   /// The object is gone. Its pairs stay until others need the room.
   void gone(const char* kind, const api::ObjectKey&);
 
   /// JSON lines for FlightReader, each object's pairs together and from its newest to its oldest.
   std::string text() const;
+  /// The last pair of an object, one line of JSON; empty: none is kept.
+  std::string newest(const char* kind, const api::ObjectKey&) const;
   /// What is kept, nearly: texts, and a fixed amount for each pair and each object.
   std::size_t bytes() const { return bytes_; }
 
@@ -55,6 +58,7 @@ class FlightRecorder {
   };
   using Rings = std::map<std::pair<std::string_view, api::ObjectKey>, Ring>;
 
+  void keep(const char* kind, const api::ObjectKey&, WallTime now, Json observation, Json plan);
   Ring& ring_of(const char* kind, const api::ObjectKey&);
   void append(Ring&, std::string text, WallTime now);
   void drop_oldest(Ring&);

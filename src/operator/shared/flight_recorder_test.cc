@@ -87,6 +87,33 @@ TEST(FlightRecorder, KeepsSoManyPairsOfAnObjectAndSoManyBytes) {
   EXPECT_EQ(read(narrow.text()).size(), 1U);
 }
 
+/// An aid in debugging ends neither the pass nor the process.
+TEST(FlightRecorder, N1_WhatIsNoUtf8OrNoObjectCostsNoMoreThanWhatWasKeptOfThatObject) {
+  FlightRecorder recorder;
+  const api::ObjectKey other{"prod", "other"};
+  recorder.record("EtcdCluster", other, at(0), seen(0, 3), planned("none"));
+  recorder.record("EtcdCluster", kDb, at(0), seen(0, 1), planned("none"));
+  recorder.record("EtcdCluster", kDb, at(1), seen(1, 2, 0, "a\xFF"), planned("none"));
+  recorder.record("EtcdCluster", kDb, at(2), seen(2, 3), planned("none"));
+  recorder.record("EtcdCluster", kDb, at(3), seen(3, 4), planned("none"));
+  EXPECT_EQ(read(recorder.text()).size(), 3U) << "the two after it, and the other's";
+  recorder.record("EtcdCluster", kDb, at(4), json::array{}, planned("none"));
+  const auto pairs = read(recorder.text());
+  ASSERT_EQ(pairs.size(), 1U);
+  EXPECT_EQ(pairs[0].object, "prod/other");
+  recorder.record("EtcdCluster", kDb, at(5), seen(5, 6), planned("none"));
+  EXPECT_EQ(read(recorder.text()).size(), 2U);
+}
+
+TEST(FlightRecorder, TellsTheLastPairOfAnObject) {
+  FlightRecorder recorder;
+  EXPECT_EQ(recorder.newest("EtcdCluster", kDb), "");
+  recorder.record("EtcdCluster", kDb, at(0), seen(0, 1), planned("none"));
+  recorder.record("EtcdCluster", kDb, at(1), seen(1, 2), planned("add"));
+  EXPECT_EQ(json::parse(recorder.newest("EtcdCluster", kDb)),
+            (json::object{{"observation", seen(1, 2)}, {"plan", planned("add")}}));
+}
+
 TEST(FlightRecorder, TheOldestOfAllGoesWhenAllOfThemAreTooLarge) {
   FlightRecorder recorder({.pairs = 256, .object_bytes = 64 << 10, .total_bytes = 40'000});
   const std::string pad(1000, 'x');

@@ -106,6 +106,62 @@ TEST(PodShape, WhatIsOursInATemplateIsNamed) {
             "podTemplate.metadata.annotations[etcd-operator.cozystack.io/x]" + ours);
 }
 
+/// What an earlier release took goes on being merged, whatever is in it.
+TEST(PodShape, N2_ATemplateWithListsOfNoPodIsMergedAndEndsNothing) {
+  for (const char* spec :
+       {R"({"containers": [{"name": "s", "x": {"env": [1]}}, {"name": "s", "x": {"env": [2]}}]})",
+        R"({"containers": [{"name": "s", "x": {"containers": [1]}},
+                              {"name": "s", "x": {"containers": [[], null]}}]})",
+        R"({"securityContext": {"volumes": [1], "ports": {}}})",
+        R"({"hostAliases": [{"ip": 1}, {"ip": 1}], "volumes": [{"name": {}}, {"name": {}}]})",
+        R"({"containers": 7, "volumes": ["x", null]})", R"([1])", R"("text")"}) {
+    json::object pod{{"metadata", json::object()},
+                     {"spec",
+                      {{"securityContext", {{"volumes", json::array{nullptr}}}},
+                       {"containers", json::array{{{"name", "etcd"}}}},
+                       {"volumes", json::array{{{"name", "data"}}}}}}};
+    merge_template(pod, with_spec(spec));
+    EXPECT_TRUE(pod.at("spec").is_object()) << spec;
+  }
+  json::object pod{{"metadata", json::object()}, {"spec", {{"containers", json::array{}}}}};
+  merge_template(pod, with_spec(R"({"containers": [{"name": "s", "x": {"env": [1]}},
+                                                   {"name": "s", "x": {"env": [2]}}]})"));
+  EXPECT_EQ(pod.at("spec"), json::parse(R"({"containers": [{"name": "s", "x": {"env": [2]}}]})"))
+      << "env of what is no container is no keyed list";
+}
+
+TEST(PodShape, N2_N3_WhatIsRefusedOfANewTemplateOnly) {
+  std::string deep = "1";
+  for (std::size_t i = 0; i < kTemplateDepthMax; ++i) deep = R"({"a":)" + deep + "}";
+  const std::string large(kTemplateBytesMax, 'x');
+  const std::string one_of = "; remove one of them";
+  const std::pair<std::string, std::string> rows[] = {
+      {R"({"containers": [{"name": "s"}, {"name": "t"}, {"name": "s"}]})",
+       "podTemplate.spec.containers has two elements with the same name" + one_of},
+      {R"({"containers": [{"name": "s", "env": [{"name": "A"}, {"name": "A"}]}]})",
+       "podTemplate.spec.containers[s].env has two elements with the same name" + one_of},
+      {R"({"volumes": [{"name": "v"}, {"name": "v"}]})",
+       "podTemplate.spec.volumes has two elements with the same name" + one_of},
+      {R"({"containers": [{"name": "s", "ports": [{"containerPort": 53, "protocol": "UDP"},
+                                                  {"containerPort": 53}]}]})",
+       ""},
+      {R"({"containers": [{"name": "s", "ports": [{"containerPort": 53, "protocol": "TCP"},
+                                                  {"containerPort": 53}]}]})",
+       "podTemplate.spec.containers[s].ports has two elements with the same containerPort" +
+           one_of},
+      {R"({"x": )" + deep + "}",
+       "podTemplate is nested more than 20 levels deep; remove what Pods do not have"},
+      {R"({"x": ")" + large + "\"}",
+       "podTemplate has 65553 bytes, more than 65536; move files and scripts into a ConfigMap"},
+      {R"({"hostname": "x"})", "podTemplate.spec.hostname is the operator's to set; remove it"}};
+  for (const auto& [spec, why] : rows) {
+    EXPECT_EQ(why_not_new_template(with_spec(spec.c_str())), why);
+    EXPECT_EQ(why_not_template(with_spec(spec.c_str())),
+              spec.find("hostname") != std::string::npos ? why : "")
+        << "a running cluster may have it, and its members are made all the same";
+  }
+}
+
 TEST(PodShape, ATemplateIsMergedAsAStrategicMergePatch) {
   json::object pod = json::parse(R"({
     "metadata": {"name": "db-x", "labels": {"app.kubernetes.io/name": "etcd"}},

@@ -8,6 +8,7 @@
 #include "operator/shared/member_endpoint.h"
 #include "operator/shared/owner.h"
 #include "operator/shared/passwords.h"
+#include "operator/shared/recorded_plan.h"
 #include "operator/shared/status_patch.h"
 #include "operator/shared/turns.h"
 #include "operator/snapshot/conditions.h"
@@ -61,10 +62,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
 
 Result<runtime::Requeue> Reconciler::pass(const Observation& seen) {
   const api::ObjectKey key = seen.snapshot.metadata.key();
-  const Plan todo = plan(seen);
-  if (with_.flight)
-    with_.flight->record(v1::EtcdSnapshot::resource.kind, key, seen.now, api::encode(seen),
-                         api::encode(todo));
+  const Plan todo = recorded_plan(with_.flight, v1::EtcdSnapshot::resource.kind, key, seen);
   log_plan(seen, todo);
   if (const Duration wait = statuses_.wait(key, Refusals::kStatus, with_.executor.now());
       wait > Duration(0))

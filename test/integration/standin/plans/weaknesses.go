@@ -155,7 +155,7 @@ func bornLate(ctx context.Context, e *Env) error {
 	return e.Settled(ctx, 1)
 }
 
-// ghost adds a learner that nobody starts, and grows beside it.
+// ghost adds a learner that nobody starts: it is told, and a person removes it before the cluster grows.
 func ghost(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 1); err != nil {
 		return err
@@ -168,16 +168,65 @@ func ghost(ctx context.Context, e *Env) error {
 	if err := e.Scale(ctx, 3); err != nil {
 		return err
 	}
-	err = errors.Join(
-		e.Until(ctx, e.Namespace, converge, func() error { return e.allReady(3) }),
-		e.says(ctx, "Degraded", "True/ForeignMember"))
-	if err != nil {
+	// K15: there is one learner at a time, so it holds up growth until a person removes it.
+	if err := e.says(ctx, "Degraded", "True/ForeignMember"); err != nil {
 		return err
 	}
 	if err := e.etcd.removeMember(ctx, pod, added.ID); err != nil {
 		return fmt.Errorf("it did not stay for a person to remove: %w", err)
 	}
 	return e.Settled(ctx, 3)
+}
+
+// oddTemplates makes EtcdClusters whose podTemplate ended an earlier build, or hid all clusters from it once it was started anew,
+// and starts the operator anew: the others are served.
+func oddTemplates(ctx context.Context, e *Env) error {
+	if err := e.up(ctx, 1); err != nil {
+		return err
+	}
+	nested := func(levels int) any {
+		var value any = "x"
+		for range levels {
+			value = map[string]any{"a": value}
+		}
+		return value
+	}
+	twice := func(value int) any {
+		return map[string]any{"name": "s", "x": map[string]any{"env": []any{value}}}
+	}
+	odd := map[string]any{
+		"twice":  map[string]any{"containers": []any{twice(1), twice(2)}},
+		"deep":   map[string]any{"x": nested(28)},
+		"deeper": map[string]any{"x": nested(1000)},
+	}
+	for name, template := range odd {
+		object := map[string]any{
+			"apiVersion": "etcd-operator.cozystack.io/v1alpha2", "kind": "EtcdCluster",
+			"metadata": map[string]any{"name": name, "namespace": e.Namespace},
+			"spec": map[string]any{
+				"replicas": 1, "version": e.Version, "storage": map[string]any{"size": "1Gi"},
+				"podTemplate": map[string]any{"spec": template},
+			},
+		}
+		if err := e.Client.Create(ctx, kube.Namespaced(kube.EtcdClusters, e.Namespace), object); err != nil {
+			return err
+		}
+	}
+	e.Operator.Kill()
+	if err := e.scaled(ctx, 3); err != nil {
+		return err
+	}
+	for _, name := range []string{"twice", "deep"} {
+		if told := e.Clusters.Get(e.Namespace, name).Condition("Progressing"); told != "False/PodTemplateConflict" {
+			return fmt.Errorf("%s: Progressing is %q", name, told)
+		}
+	}
+	for name := range odd {
+		if err := e.Client.Delete(ctx, kube.Namespaced(kube.EtcdClusters, e.Namespace, name), nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restFor is how long a cluster is left alone to see what that costs: a minute and a half has a look at it, at least.

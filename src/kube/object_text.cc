@@ -1,0 +1,83 @@
+#include "kube/object_text.h"
+
+#include <string>
+#include <utility>
+
+namespace etcdop::kube {
+namespace {
+
+constexpr std::string_view kTooDeep = "nested too deeply to be read";
+
+/// Copies JSON, and writes kTooDeep for each field of an object that is nested too deeply. Of
+/// `metadata`, which tells who the object is, for a field of that: managedFields repeats how the
+/// rest is nested. Walks without recursion, so any depth will do.
+class Pruner {
+ public:
+  Pruner(std::string_view text, std::size_t level) : object_(level + 1), field_depth_(object_) {
+    out_.reserve(text.size());
+    for (const char c : text) take(c);
+  }
+  std::string text() && { return std::move(out_); }
+
+ private:
+  void take(char c) {
+    if (in_text_) {
+      if (!skips_) out_ += c;
+      in_text_ = escaped_ || c != '"';
+      escaped_ = !escaped_ && c == '\\';
+      return;
+    }
+    in_text_ = c == '"';
+    if (in_text_) name_ = out_.size();
+    if (c == '{' || c == '[') ++depth_;
+    if (depth_ >= object_ + kObjectDepthMax && field_ > 0 && !skips_) {
+      out_.resize(field_);
+      (out_ += '"').append(kTooDeep) += '"';
+      skips_ = true;
+    }
+    if (!skips_) out_ += c;
+    if (c == ':' && !skips_) begin_value();
+    if ((c == '}' || c == ']') && depth_ > 0 && --depth_ == field_depth_) skips_ = false;
+  }
+  /// After a field's name and its colon.
+  void begin_value() {
+    if (depth_ == object_) {
+      const bool is_metadata = std::string_view(out_).substr(name_) == "\"metadata\":";
+      field_depth_ = is_metadata ? object_ + 1 : object_;
+      field_ = is_metadata ? 0 : out_.size();
+    } else if (depth_ == field_depth_) {
+      field_ = out_.size();
+    }
+  }
+
+  const std::size_t object_;  ///< Depth of an object's own fields.
+  std::size_t field_depth_;   ///< Depth of the fields that may be left out.
+  std::string out_;
+  std::size_t depth_ = 0;
+  std::size_t name_ = 0;   ///< Where the last text begins.
+  std::size_t field_ = 0;  ///< Where the value of the last such field begins; 0: there is none.
+  bool in_text_ = false, escaped_ = false;
+  bool skips_ = false;  ///< The rest of a field that is nested too deeply.
+};
+
+}  // namespace
+
+Json parse_objects(std::string_view text, std::size_t level, boost::system::error_code& wrong,
+                   json::storage_ptr memory) {
+  json::parse_options options;
+  options.max_depth = level + kObjectDepthMax;
+  Json whole = json::parse(text, wrong, memory, options);
+  if (wrong != json::error::too_deep) return whole;
+  wrong.clear();
+  return json::parse(Pruner(text, level).text(), wrong, std::move(memory), options);
+}
+
+std::string too_deep_field(const Json& object) {
+  if (const json::object* const fields = object.if_object())
+    for (const auto& [name, value] : *fields)
+      if (value.is_string() && std::string_view(value.get_string()) == kTooDeep)
+        return std::string(name);
+  return "";
+}
+
+}  // namespace etcdop::kube

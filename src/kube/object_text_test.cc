@@ -1,0 +1,109 @@
+#include "kube/object_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "kube/reflector.h"
+
+namespace etcdop::kube {
+namespace {
+
+/// A value of as many maps, one in the other.
+std::string nested(std::size_t maps) {
+  std::string out;
+  for (std::size_t i = 0; i < maps; ++i) out += R"({"a}]\"":[)";
+  out += "1";
+  for (std::size_t i = 0; i < maps; ++i) out += "]}";
+  return out;
+}
+
+std::string cluster(const std::string& name, const std::string& inner) {
+  return R"({"metadata":{"namespace":"ns","name":")" + name +
+         R"(","uid":"u","resourceVersion":"7"},"spec":{"version":"3.6.16","podTemplate":{"spec":)" +
+         inner + R"(}},"status":{"clusterID":"c"}})";
+}
+
+bool reads(const Json& object) {
+  api::v1alpha2::EtcdCluster out;
+  return bool(api::decode(object, out, "EtcdCluster"));
+}
+
+TEST(ObjectText, WhatIsNestedTooDeeplyIsOneUnreadableObjectOfAList) {
+  for (const std::size_t maps : {20U, 100U, 5000U, 100'000U}) {
+    const std::string list = R"({"metadata":{"resourceVersion":"9"},"items":[)" +
+                             cluster("a", "{}") + "," + cluster("deep", nested(maps)) + "," +
+                             cluster("b", R"({"x":["}",{"y":"]"}]})") + "]}";
+    boost::system::error_code wrong;
+    const Json parsed = parse_objects(list, 2, wrong);
+    ASSERT_FALSE(wrong) << maps << ": " << wrong.message();
+    const json::array& items = parsed.at("items").as_array();
+    ASSERT_EQ(items.size(), 3U);
+    EXPECT_TRUE(reads(items[0]));
+    EXPECT_FALSE(reads(items[1])) << "nobody may take it for an object without a podTemplate";
+    EXPECT_EQ(too_deep_field(items[1]), "spec");
+    EXPECT_EQ(too_deep_field(items[0]), "");
+    EXPECT_EQ(items[1].at("status").at("clusterID"), "c");
+    EXPECT_EQ(to_string(identity_of(items[1]).key), "ns/deep");
+    EXPECT_TRUE(reads(items[2]));
+    EXPECT_EQ(items[2].at("spec").at("podTemplate").at("spec"),
+              json::parse(R"({"x":["}",{"y":"]"}]})"));
+    EXPECT_EQ(parsed.at("metadata").at("resourceVersion"), "9");
+  }
+}
+
+/// The server notes who has set which field, as deeply nested as the fields are, and then some.
+TEST(ObjectText, WhoAnObjectIsStaysKnownHoweverDeeplyItsManagedFieldsAreNested) {
+  for (const std::size_t maps : {10U, 60U, 5000U}) {
+    const std::string object =
+        R"({"metadata":{"name":"a","managedFields":[{"manager":"m","fieldsV1":)" + nested(maps) +
+        R"(}],"namespace":"ns","uid":"u","resourceVersion":"7"},)" +
+        R"("spec":{"version":"3.6.16"}})";
+    boost::system::error_code wrong;
+    const Json parsed = parse_objects(R"({"type":"MODIFIED","object":)" + object + "}", 1, wrong);
+    ASSERT_FALSE(wrong) << maps;
+    const Json& out = parsed.at("object");
+    EXPECT_TRUE(reads(out)) << maps;
+    EXPECT_EQ(to_string(identity_of(out).key), "ns/a");
+    EXPECT_EQ(out.at("metadata").at("resourceVersion"), "7");
+    EXPECT_EQ(too_deep_field(out), "");
+  }
+}
+
+/// Whether an object is read does not depend on how it comes: who has listed it can watch it.
+TEST(ObjectText, TheLimitIsTheSameForAnObjectAnEventAndAList) {
+  // The object, spec, podTemplate and its spec are four.
+  const auto object = [](std::size_t depth) {
+    std::string inner = "1";
+    for (std::size_t i = 4; i <= depth; ++i) inner = "[" + inner + "]";
+    return cluster("a", R"({"x":)" + inner + "}");
+  };
+  for (const std::size_t level : {0U, 1U, 2U}) {
+    const auto parsed = [&](std::size_t depth) {
+      std::string text = object(depth);
+      if (level == 1) text = R"({"type":"ADDED","object":)" + text + "}";
+      if (level == 2) text = R"({"items":[)" + text + "]}";
+      boost::system::error_code wrong;
+      const Json out = parse_objects(text, level, wrong);
+      EXPECT_FALSE(wrong);
+      return level == 0 ? out : level == 1 ? out.at("object") : out.at("items").at(0);
+    };
+    EXPECT_TRUE(parsed(kObjectDepthMax - 1).at("spec").is_object()) << level;
+    EXPECT_TRUE(parsed(kObjectDepthMax + 1).at("spec").is_string()) << level;
+  }
+}
+
+TEST(ObjectText, WhatIsNoJsonIsToldAsThat) {
+  for (const std::string text : {"", "{", "[1,]", "\xFF", R"({"items":[)"}) {
+    boost::system::error_code wrong;
+    (void)parse_objects(text, 2, wrong);
+    EXPECT_TRUE(wrong) << text;
+  }
+  boost::system::error_code wrong;
+  (void)parse_objects(std::string(100, '['), 2, wrong);
+  EXPECT_TRUE(wrong) << "there is no field that could be left out";
+}
+
+}  // namespace
+}  // namespace etcdop::kube
