@@ -3,7 +3,7 @@
 # ones. Each stage's output goes to out/test/STAGE.log, too. Ends with the line "N passed, N failed" over all stages
 # and fails if one failed. --fast: the units, the named scenarios, and some of the simulated worlds. What needs a cluster
 # fails when there is none. --ci: what CI has the time for, until tests are cheaper (docs/roadmap.md): no sanitizers and no count of
-# branches, and of the real nodes not the cases that take longest.
+# branches, a quarter of the worlds, and of the real nodes not the cases that take longest.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 # shellcheck source=env.sh
@@ -89,7 +89,7 @@ else
     stage sanitized units asan
     stage coverage tools/coverage.sh
   fi
-  stage simulation test/simulation/run.sh
+  stage simulation test/simulation/run.sh ${ci:+--ci}
   wait "$cluster_build"
   cluster_built=$?
   stage contract on_cluster test/integration/etcd_contract.sh
