@@ -41,8 +41,10 @@ def three_members(version):
         print(f"    {n:3d} {request}")
     cluster.check_exact(3)
     working = sum(n for request, n in counts.items() if not request.endswith(" events"))
-    if working > 44:  # 40, the PodDisruptionBudget, and what the founder's second Pod takes (ADR 0013).
-        raise Failed(f"{working} API requests besides Events, the budget is 44")
+    # 40, the budget, what the founder's second Pod takes (ADR 0013), the look for volumes (K14), and one status more, as
+    # members come one at a time (ADR 0023).
+    if working > 46:
+        raise Failed(f"{working} API requests besides Events, the budget is 46")
     golden = dict(line.split(None, 1)[::-1] for line in open(GOLDEN, encoding="utf-8").read().splitlines()
                   if line and not line.startswith("#"))
     for request, n in counts.items():
