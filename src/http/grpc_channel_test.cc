@@ -284,8 +284,9 @@ TEST_P(GrpcChannelTest, N1_AMessageThatIsNoUtf8IsMadeUtf8) {
       },
       &status);
   ASSERT_FALSE(answer);
-  EXPECT_EQ(status.message, "a\xEF\xBF\xBD"
-                            "b\xC3\xA9");
+  EXPECT_EQ(status.message,
+            "a\xEF\xBF\xBD"
+            "b\xC3\xA9");
 }
 
 TEST_P(GrpcChannelTest, AStatusInTheTrailersCountsThoughAMessageCame) {
