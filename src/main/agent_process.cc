@@ -86,7 +86,9 @@ Result<agent::SealingKey> read_key(const std::string& folder, const std::string&
 
 void run_to_end(AsioLoop& loop, Log& log, const std::function<void()>& work,
                 const std::function<int()>& late) {
-  const auto worker = loop.spawn(work);
+  std::shared_ptr<Fiber> worker;
+  // The first to run: work that starts a process before it waits for anything can be asked to end
+  // from that moment on.
   const auto watch = loop.spawn([&] {
     if (loop.wait_for_termination() != Woken::Ready) return;
     log.info("asked to end");
@@ -95,6 +97,7 @@ void run_to_end(AsioLoop& loop, Log& log, const std::function<void()>& work,
     log.error("some work did not stop in time");
     std::_Exit(late());
   });
+  worker = loop.spawn(work);
   (void)loop.spawn([&] {
     (void)worker->join();
     watch->cancel();

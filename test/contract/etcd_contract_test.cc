@@ -161,7 +161,7 @@ TEST_F(EtcdContract, LearnersAddedTogetherStartInTurnAndArePromotedAtOnce) {
   });
 }
 
-/// Each member applies its whole log again, with the limit that it has now. So what was grown by
+/// Each member applies its log again, with the limit that it has now. So what was grown by
 /// two learners at once depends on the flag for as long as that stands in the log.
 TEST_F(EtcdContract, K15_WhatHadTwoLearnersAtOnceNeitherStartsNorIsJoinedWithoutTheFlag) {
   if (!tested.facts.max_learners_flag) return;  // There are not two learners.
@@ -177,9 +177,19 @@ TEST_F(EtcdContract, K15_WhatHadTwoLearnersAtOnceNeitherStartsNorIsJoinedWithout
     const std::string refusal = "too many learner members in cluster";
     etcds_->kill(2);
     start(2, list_of(3), "existing");
-    EXPECT_TRUE(eventually([&] { return etcds_->ended(2).has_value(); }, kStartMax));
-    EXPECT_NE(etcds_->ended(2).value_or(0), 0) << "a panic, or an error of the one before it";
-    EXPECT_NE(etcds_->log(2).find(refusal), std::string::npos);
+    // One of 3.7 does not apply again what its database has, which may be all, 100 ms later.
+    const bool again = *parse_version(tested.version_text) < Version{3, 7, 0};
+    const auto ended = [&] { return etcds_->ended(2).has_value(); };
+    const auto serves = [&] {
+      auto status = at(2)->status();
+      return status && status->leader.value != 0;
+    };
+    EXPECT_TRUE(eventually([&] { return ended() || (!again && serves()); }, kStartMax));
+    if (ended()) {
+      EXPECT_NE(*etcds_->ended(2), 0) << "a panic, or an error of the one before it";
+      EXPECT_NE(etcds_->log(2).find(refusal), std::string::npos);
+    }
+    etcds_->kill(2);
     start(2, list_of(3), "existing", flag);
     await_leader(2);
     plan_nodes(1);
