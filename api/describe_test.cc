@@ -21,8 +21,8 @@ struct Inside {
   bool operator==(const Inside&) const = default;
   template <class S = Inside>
   static auto describe() {
-    return object("Inside.", std::tuple{defaulted("label", &S::label, "A label."),
-                                        optional("weight", &S::weight, "", {{"minimum", 1}})});
+    return object("Inside.", Fields{defaulted("label", &S::label, "A label."),
+                                    optional("weight", &S::weight, "", {{"minimum", 1}})});
   }
 };
 
@@ -40,16 +40,15 @@ struct Thing {
   bool operator==(const Thing&) const = default;
   template <class S = Thing>
   static auto describe() {
-    return object(
-        "Thing.",
-        std::tuple{required("name", &S::name, ""), defaulted<Quantity>("size", &S::size, ""),
-                   defaulted("count", &S::count, ""), sparse("on", &S::on, ""),
-                   defaulted("colour", &S::colour, ""), defaulted("inside", &S::inside, ""),
-                   optional("maybe", &S::maybe, "Perhaps."), sparse("list", &S::list, ""),
-                   sparse("labels", &S::labels, ""),
-                   optional("raw", &S::raw, "", {{"$ref", "Affinity"}}),
-                   always("shown", &S::shown, "")},
-        {{"self.count > 0", "count must be positive"}});
+    return object("Thing.",
+                  Fields{required("name", &S::name, ""), defaulted<Quantity>("size", &S::size, ""),
+                         defaulted("count", &S::count, ""), sparse("on", &S::on, ""),
+                         defaulted("colour", &S::colour, ""), defaulted("inside", &S::inside, ""),
+                         optional("maybe", &S::maybe, "Perhaps."), sparse("list", &S::list, ""),
+                         sparse("labels", &S::labels, ""),
+                         optional("raw", &S::raw, "", {{"$ref", "Affinity"}}),
+                         always("shown", &S::shown, "")},
+                  {{"self.count > 0", "count must be positive"}});
   }
 };
 

@@ -1,9 +1,9 @@
 // The words in which a struct describes itself, once: name, member, prose and constraints of each
 // field. Codec, schema and walks are derived from that (codec.h, leaves.h).
 #pragma once
-#include <boost/pfr/tuple_size.hpp>
+#include <cstddef>
+#include <cstdlib>
 #include <optional>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -74,19 +74,58 @@ struct Rule {
   const char* message;
 };
 
+/// One field of a list, told from others of its type by its place.
+template <std::size_t, class F>
+struct FieldAt {
+  F field;
+};
+template <class Places, class... F>
+struct FieldsAt;
+template <std::size_t... Place, class... F>
+struct FieldsAt<std::index_sequence<Place...>, F...> : FieldAt<Place, F>... {
+  template <class Visitor>
+  void visit(Visitor& visitor) const {
+    (visitor(static_cast<const FieldAt<Place, F>&>(*this).field), ...);
+  }
+};
+/// The fields of a struct, in their order. A std::tuple costs a compiler several times as much.
+template <class... F>
+struct Fields : FieldsAt<std::index_sequence_for<F...>, F...> {
+  explicit Fields(F... fields)
+      : FieldsAt<std::index_sequence_for<F...>, F...>{{std::move(fields)}...} {}
+};
+
 template <class... F>
 struct Object {
   const char* doc;
-  std::tuple<F...> fields;
+  Fields<F...> fields;
   std::vector<Rule> rules;
   json::object extra;
 };
 
+/// Would become whatever a member of an aggregate is; asked only whether it could.
+struct AnyMember {
+  template <class M>
+  [[noreturn]] operator M() const {
+    std::abort();
+  }
+};
+template <std::size_t>
+using AnyMemberAt = AnyMember;
+template <class S, std::size_t... I>
+constexpr bool takes_members(std::index_sequence<I...>) {
+  return requires { S{AnyMemberAt<I>{}...}; };
+}
+/// Whether S is an aggregate of N members. A count by Boost.PFR costs a compiler ten times as much.
+template <class S, std::size_t N>
+concept HasMembers = takes_members<S>(std::make_index_sequence<N>()) &&
+                     !takes_members<S>(std::make_index_sequence<N + 1>());
+
 /// A struct's description. Does not compile for a struct that has another number of fields.
 template <class First, class... F>
-Object<First, F...> object(const char* doc, std::tuple<First, F...> fields,
+Object<First, F...> object(const char* doc, Fields<First, F...> fields,
                            std::vector<Rule> rules = {}, json::object extra = {}) {
-  static_assert(boost::pfr::tuple_size_v<typename First::Struct> == 1 + sizeof...(F),
+  static_assert(HasMembers<typename First::Struct, 1 + sizeof...(F)>,
                 "every field of the struct is described, once");
   return {doc, std::move(fields), std::move(rules), std::move(extra)};
 }
@@ -115,7 +154,7 @@ const auto& description() {
 /// Calls f(field) for each field of T, in the order of the description.
 template <Described T, class F>
 void for_each_field(F&& f) {
-  std::apply([&](const auto&... field) { (f(field), ...); }, description<T>().fields);
+  description<T>().fields.visit(f);
 }
 
 }  // namespace etcdop::api

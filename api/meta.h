@@ -45,12 +45,11 @@ struct OwnerReference {
 
   template <class S = OwnerReference>
   static auto describe() {
-    return object(
-        "Whom the garbage collector asks.",
-        std::tuple{required("apiVersion", &S::api_version, ""), required("kind", &S::kind, ""),
-                   required("name", &S::name, ""), required("uid", &S::uid, ""),
-                   optional("controller", &S::controller, ""),
-                   optional("blockOwnerDeletion", &S::block_owner_deletion, "")});
+    return object("Whom the garbage collector asks.",
+                  Fields{required("apiVersion", &S::api_version, ""),
+                         required("kind", &S::kind, ""), required("name", &S::name, ""),
+                         required("uid", &S::uid, ""), optional("controller", &S::controller, ""),
+                         optional("blockOwnerDeletion", &S::block_owner_deletion, "")});
   }
 };
 
@@ -78,14 +77,14 @@ struct ObjectMeta {
   static auto describe() {
     return object(
         "metav1.ObjectMeta, the part that we use.",
-        std::tuple{sparse("name", &S::name, ""), sparse("namespace", &S::ns, ""),
-                   sparse("uid", &S::uid, ""), sparse("resourceVersion", &S::resource_version, ""),
-                   sparse("generation", &S::generation, ""),
-                   sparse("creationTimestamp", &S::creation_timestamp, ""),
-                   optional("deletionTimestamp", &S::deletion_timestamp, ""),
-                   sparse("labels", &S::labels, ""), sparse("annotations", &S::annotations, ""),
-                   sparse("ownerReferences", &S::owner_references, ""),
-                   sparse("finalizers", &S::finalizers, "")});
+        Fields{sparse("name", &S::name, ""), sparse("namespace", &S::ns, ""),
+               sparse("uid", &S::uid, ""), sparse("resourceVersion", &S::resource_version, ""),
+               sparse("generation", &S::generation, ""),
+               sparse("creationTimestamp", &S::creation_timestamp, ""),
+               optional("deletionTimestamp", &S::deletion_timestamp, ""),
+               sparse("labels", &S::labels, ""), sparse("annotations", &S::annotations, ""),
+               sparse("ownerReferences", &S::owner_references, ""),
+               sparse("finalizers", &S::finalizers, "")});
   }
 };
 
@@ -99,24 +98,23 @@ struct Condition {
   static auto describe() {
     return object(
         "metav1.Condition.",
-        std::tuple{
-            required("type", &S::type, "What the condition is about.",
-                     {{"maxLength", 316},
-                      {"pattern",
-                       R"(^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?)"
-                       R"((([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$)"}}),
-            required("status", &S::status, "Whether it holds.",
-                     {{"enum", json::array{"True", "False", "Unknown"}}}),
-            required("reason", &S::reason, "Why, in one word for programs.",
-                     {{"minLength", 1},
-                      {"maxLength", 1024},
-                      {"pattern", "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}}),
-            required("message", &S::message, "Why, in a sentence for people.",
-                     {{"maxLength", 32768}}),
-            required("lastTransitionTime", &S::last_transition_time, "When status last changed.",
-                     {{"format", "date-time"}}),
-            sparse("observedGeneration", &S::observed_generation,
-                   "The metadata.generation that this was said about.", {{"minimum", 0}})});
+        Fields{required("type", &S::type, "What the condition is about.",
+                        {{"maxLength", 316},
+                         {"pattern",
+                          R"(^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?)"
+                          R"((([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$)"}}),
+               required("status", &S::status, "Whether it holds.",
+                        {{"enum", json::array{"True", "False", "Unknown"}}}),
+               required("reason", &S::reason, "Why, in one word for programs.",
+                        {{"minLength", 1},
+                         {"maxLength", 1024},
+                         {"pattern", "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}}),
+               required("message", &S::message, "Why, in a sentence for people.",
+                        {{"maxLength", 32768}}),
+               required("lastTransitionTime", &S::last_transition_time, "When status last changed.",
+                        {{"format", "date-time"}}),
+               sparse("observedGeneration", &S::observed_generation,
+                      "The metadata.generation that this was said about.", {{"minimum", 0}})});
   }
 };
 

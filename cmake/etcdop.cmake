@@ -5,6 +5,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 option(ETCDOP_STATIC "Link everything statically" OFF)
 set(ETCDOP_LEAVES_OUT "" CACHE STRING "What is not built unless it is named: tests, by-hand (programs that ctest does not run)")
 option(ETCDOP_COUNTS_BRANCHES "Tests of what decides count the branches that they take (tools/coverage.sh); needs clang" OFF)
+option(ETCDOP_PRECOMPILES "What most sources include is compiled once; OFF shows whether each includes what it uses" ON)
 option(ETCDOP_FUZZ "The fuzzers of test/fuzz with libFuzzer; needs clang's -fsanitize=fuzzer-no-link" OFF)
 
 find_package(GTest REQUIRED)
@@ -42,10 +43,44 @@ else()
   list(APPEND etcdop_warnings -w)  # g++ 12 must build it; its false positives do not count.
 endif()
 
-function(etcdop_compiles target)
+# etcdop_precompiles(NAME OPTION... HEADERS file...): NAME.pch, for the sources of targets that etcdop_compiles() names it for. It is
+# compiled from standard input and in /, so that it has no path in it: clones of the tree share their objects (ccache).
+function(etcdop_precompiles name)
+  cmake_parse_arguments(arg "" "" "HEADERS" ${ARGN})
+  set(flags "${CMAKE_CXX_FLAGS} -std=c++${CMAKE_CXX_STANDARD} ${arg_UNPARSED_ARGUMENTS}")
+  list(TRANSFORM arg_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/cmake/)
+  list(JOIN arg_HEADERS " " headers)
+  set(pch ${PROJECT_BINARY_DIR}/${name}.pch)
+  add_custom_command(OUTPUT ${pch}
+    COMMAND sh -c "cat ${headers} | ${CMAKE_CXX_COMPILER} ${flags} -fpch-instantiate-templates -Xclang -fno-pch-timestamp -MD -MT ${pch} -MF ${pch}.d -x c++-header - -o ${pch}"
+    WORKING_DIRECTORY / DEPENDS ${arg_HEADERS} DEPFILE ${pch}.d COMMENT "Precompiling ${name}.pch" VERBATIM)
+  add_custom_target(${name} DEPENDS ${pch})
+endfunction()
+if(ETCDOP_PRECOMPILES)
+  etcdop_precompiles(precompiled HEADERS precompiled.h)
+  etcdop_precompiles(precompiled_for_tests -DGTEST_HAS_PTHREAD=1 HEADERS precompiled.h precompiled_for_tests.h)
+endif()
+
+# etcdop_compiles(TARGET PRECOMPILED): PRECOMPILED is precompiled, or precompiled_for_tests.
+function(etcdop_compiles target precompiled)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_compile_options(${target} PRIVATE ${etcdop_warnings})
+  if(ETCDOP_PRECOMPILES)
+    # Where ninja runs this is below the build's folder. An object lists the headers of the .pch as its own.
+    target_compile_options(${target} PRIVATE "SHELL:-include-pch ${precompiled}.pch")
+    add_dependencies(${target} ${precompiled})
+  endif()
 endfunction()
+
+# Options of sources that are worth optimising where the preset optimises nothing: small worlds are many. The .pch of -O0 is good for
+# them, too: it holds no code, and differs by the macro __OPTIMIZE__ only.
+set(etcdop_optimised "")
+if(CMAKE_CXX_FLAGS MATCHES "-O0")
+  set(etcdop_optimised -O1)
+  if(ETCDOP_PRECOMPILES)
+    list(APPEND etcdop_optimised -Xclang -fno-validate-pch)
+  endif()
+endif()
 
 # etcdop_left_out(KIND TARGET...): they are built only if they are named, where ETCDOP_LEAVES_OUT has that kind.
 function(etcdop_left_out kind)
@@ -62,7 +97,7 @@ function(etcdop_library name)
   list(FILTER compiled INCLUDE REGEX "\\.cc$")
   if(compiled)
     add_library(${name} STATIC ${arg_SOURCES})
-    etcdop_compiles(${name})
+    etcdop_compiles(${name} precompiled)
     set(link PUBLIC)
   else()
     add_library(${name} INTERFACE)
@@ -88,19 +123,17 @@ endfunction()
 function(etcdop_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  etcdop_compiles(${name})
+  etcdop_compiles(${name} precompiled_for_tests)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gtest_main)
   etcdop_left_out(tests ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS program)
 endfunction()
 
-# etcdop_decides(LIBRARY x.cc...): what decides in that library. It is optimised, as small worlds are many; and where branches are
-# counted, LIBRARY_test counts those of these sources, into LIBRARY.profraw beside it.
+# etcdop_decides(LIBRARY x.cc...): what decides in that library; it is optimised, and so is plan_every_test.cc, its small worlds. Where branches are counted, LIBRARY_test counts those of these
+# sources, into LIBRARY.profraw beside it.
 function(etcdop_decides library)
-  if(CMAKE_CXX_FLAGS MATCHES "-O0")
-    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O1)
-  endif()
+  set_property(SOURCE ${ARGN} plan_every_test.cc APPEND PROPERTY COMPILE_OPTIONS ${etcdop_optimised})
   if(ETCDOP_COUNTS_BRANCHES)
     # Paths are relative to the build's folder, so that clones share objects; programs that are no such test count for nobody.
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS
@@ -115,7 +148,11 @@ endfunction()
 function(etcdop_binary name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  etcdop_compiles(${name})
+  if(GTest::gtest IN_LIST arg_DEPS)
+    etcdop_compiles(${name} precompiled_for_tests)
+  else()
+    etcdop_compiles(${name} precompiled)
+  endif()
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endfunction()

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
 . tools/env.sh
-program=out/sim/simulate
+program=out/dev/simulate
 flags=(--commit "$(git describe --always --dirty 2>/dev/null || echo unknown)") seeds='' for='' plans='' one_in=1 scenario=''
 while [ $# != 0 ]; do
   case $1 in
@@ -57,7 +57,7 @@ worker() {
 if [ -n "$scenario" ]; then
   [ "$scenario" != all ] || scenario=
   for ((i = 0; i < jobs; ++i)); do
-    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$i out/sim/scenarios --gtest_filter="*$scenario*" >"$out/$i" 2>&1 &
+    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$i out/dev/scenarios --gtest_filter="*$scenario*" >"$out/$i" 2>&1 &
     running+=($!)
   done
   ended=0

@@ -1,9 +1,13 @@
 #!/bin/bash
-# test.sh [--fast | --ci]: every test of the tree, in stages from quick to real; a stage that fails does not stop the later
-# ones. Each stage's output goes to out/test/STAGE.log, too. Ends with the line "N passed, N failed" over all stages
-# and fails if one failed. --fast: the units, the named scenarios, and some of the simulated worlds. What needs a cluster
-# fails when there is none. --ci: what CI has the time for, until tests are cheaper (docs/roadmap.md): no sanitizers and no count of
-# branches, a quarter of the worlds, and of the real nodes not the cases that take longest.
+# test.sh [--fast | --all [--part K/N]]: the tests of the tree. Ends with a line for each stage and the line "N passed, N failed" over
+# all of them; fails if one failed. A stage that fails does not stop the others; what it said is in out/test/STAGE.log, too.
+#
+# Without a flag: all units, with sanitizers and with branches counted; 300 simulated worlds, one in 16 crash plans, every
+# named scenario; what real etcds, API servers and object stores do; the operator on an API server alone, with a fixed third of the kill
+# plans; and on real nodes one case of each kind (test/e2e/cases.py). Stages that wait for servers run beside those that compute.
+# --fast: the units whose programs are new since they last passed, 100 worlds, every named scenario.
+# --all: everything (the list is below). --part K/N: those stages of it whose turn it is in the K-th of N parts. Stages that passed on a
+# commit are remembered, so that the last part can say whether all have.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 # shellcheck source=env.sh
@@ -11,97 +15,183 @@ cd "$(dirname "$0")/.." || exit
 out=out/test
 rm -rf "$out"
 mkdir -p "$out"
-passed=0 failed=0 summary=
+: >"$out/summary"
 
 # stage NAME COMMAND...: runs the command. Its counts are the last line "N passed, N failed" that it printed. An end
 # without such a line, or an end in error without a failure counted, is one failure.
 stage() {
   local name=$1 start=$SECONDS ended=0 p f
   shift
-  echo "=== $name"
-  "$@" 2>&1 </dev/null | tee "$out/$name.log" | sed -u "s/^[0-9]* passed, [0-9]* failed$/($name: &)/"
-  ended=${PIPESTATUS[0]}
+  echo "=== $name has begun: $out/$name.log"
+  "$@" >"$out/$name.log" 2>&1 </dev/null || ended=$?
   read -r p f < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out/$name.log" | tail -n 1)
   if [ -z "${f:-}" ]; then
-    echo "$name: ended with status $ended and no counts"
+    echo "$name: ended with status $ended and no counts" >>"$out/$name.log"
     p=0 f=1
   elif [ "$ended" != 0 ] && [ "$f" = 0 ]; then
-    echo "$name: ended with status $ended"
+    echo "$name: ended with status $ended" >>"$out/$name.log"
     f=1
   fi
-  passed=$((passed + p)) failed=$((failed + f))
-  summary+=$(printf '%-12s %4d s %6d passed %4d failed' "$name" $((SECONDS - start)) "$p" "$f")$'\n'
+  {
+    flock 9
+    echo "=== $name"
+    sed 's/^[0-9]* passed, [0-9]* failed$/(&)/' "$out/$name.log"
+    printf '%-14s %5d s %6d passed %4d failed\n' "$name" $((SECONDS - start)) "$p" "$f" | tee -a "$out/summary"
+  } 9>"$out/lock"
+  [ "$f" != 0 ] || remember "$name"
 }
 
-# units PRESET: builds and runs all that ctest knows.
+# remember NAME: that stage passed on this commit.
+passed_on=$CACHE/passed/$(git rev-parse HEAD)
+remember() {
+  [ -z "$all" ] || [ -n "$(git status --porcelain)" ] || { mkdir -p "$passed_on" && touch "$passed_on/$1"; }
+}
+
+# good COMMAND...: counts it as one.
+good() {
+  if "$@"; then echo "1 passed, 0 failed"; else echo "0 passed, 1 failed"; fi
+}
+
+# units [LABEL...]: all that ctest knows, with sanitizers.
 units() {
-  ./dev build "$1" || return
-  mkdir -p "$out/$1"
+  mkdir -p "$out/units"
   local ended=0
-  GTEST_OUTPUT=xml:$PWD/$out/$1/ ctest --test-dir "out/$1" -j "$jobs" --output-on-failure --no-tests=error \
-    --output-junit "$PWD/$out/$1.xml" || ended=$?
-  /usr/bin/python3 tools/count_tests.py "$out/$1.xml" "$out/$1" || ended=$?
+  GTEST_OUTPUT=xml:$PWD/$out/units/ nice ctest --test-dir out/asan -j "$jobs" --output-on-failure --no-tests=error \
+    --output-junit "$PWD/$out/units.xml" "$@" || ended=$?
+  /usr/bin/python3 tools/count_tests.py "$out/units.xml" "$out/units" || ended=$?
   return "$ended"
 }
-
-# The cluster's programs take minutes on a fresh machine: they are built beside the first stages.
-build_cluster() {
-  nice tools/cluster/build.sh && tools/cluster/images.sh
-}
-# on_cluster COMMAND...: runs it with kubectl and helm on PATH, if those programs are there.
-on_cluster() {
-  if [ "$cluster_built" != 0 ]; then
-    echo "the cluster's programs could not be built; the end of $out/cluster-build.log:"
-    tail -n 20 "$out/cluster-build.log"
-    return 1
+# new_units: those whose programs are newer than the end of their last run, if that was good.
+new_units() {
+  local stamp=out/asan/units-passed names=() name program
+  while read -r name program; do
+    if [ ! -e "$stamp/$name" ] || [ "$program" -nt "$stamp/$name" ]; then names+=("$name"); fi
+  done < <(ctest --test-dir out/asan --show-only=json-v1 -L program | /usr/bin/python3 -c '
+import json, sys
+for test in json.load(sys.stdin)["tests"]: print(test["name"], test["command"][0])')
+  echo "units whose programs are new since they last passed: ${names[*]:-none}"
+  if [ "${#names[@]}" = 0 ]; then
+    echo "0 passed, 0 failed"
+    return
   fi
-  PATH=$(built k8s):$(built helm):$PATH "$@"
+  units -R "^($(IFS='|' && echo "${names[*]}"))$" || return
+  mkdir -p "$stamp"
+  for name in "${names[@]}"; do touch "$stamp/$name"; done
 }
-# real_nodes: leaves the local cluster as it was, up or down.
+
+# The cluster's programs take minutes on a fresh machine: they are built beside the compilers.
+build_cluster() {
+  tools/cluster/build.sh && tools/cluster/images.sh
+}
+# build: all that the stages run.
+build() {
+  local cluster ended=0
+  build_cluster &
+  cluster=$!
+  ./dev build asan dev || ended=1
+  ninja -C out/asan -j "$jobs" --quiet etcd_fuzz kube_fuzz s3_fuzz || ended=1
+  ./dev image || ended=1
+  wait "$cluster" || ended=1
+  return "$ended"
+}
+# real_nodes [ARGS of ./dev e2e]: leaves the local cluster as it was, up or down.
 real_nodes() {
   local ended=0 was_up=
   [ ! -e "$STATE/admin.kubeconfig" ] || was_up=1
-  # These take minutes each: by hand, ./dev e2e, until there is the time (docs/roadmap.md).
-  local skipped=(--skip healing --skip security)
-  [ -z "$ci" ] || skipped+=(--skip restores --skip schedules --skip snapshots --skip soak)
-  ./dev e2e "${skipped[@]}" || ended=$?
+  ./dev e2e "$@" || ended=$?
   [ -n "$was_up" ] || ./dev down
   return "$ended"
 }
 
-ci=''
+# What waits for servers, beside what computes. Timed waits of real etcds come first: nothing else has begun to press then.
+contracts() {
+  stage contract test/integration/etcd_contract.sh
+  stage restores test/integration/restores.sh
+  stage s3-contract test/integration/s3_contract.sh
+  stage kube-contract test/integration/kube_contract.sh
+}
+computed() {
+  stage units units
+  stage coverage tools/coverage.sh
+  stage simulation nice test/simulation/run.sh
+}
+api_only() {
+  stage chart test/chart/chart_test.sh
+  stage api-only test/integration/run.sh
+}
+by_default() {
+  stage build good build
+  computed &
+  contracts &
+  api_only &
+  wait
+  stage real-nodes real_nodes --one-of-each
+}
+
+# --all: how many minutes, which name, which command. Parts are filled with the longest first.
+everything() {
+  cat <<'END'
+45 real-nodes real_nodes
+30 api-only test/integration/run.sh --all
+30 lint good ./dev lint
+25 simulation test/simulation/run.sh --all
+10 seeds tools/sim.sh --for 10m
+10 fuzz ./dev fuzz --seconds 60
+10 mutants ./dev mutate --changed
+8 units units
+5 cert-manager test/e2e/certmanager.sh --renewals 1
+4 contract test/integration/etcd_contract.sh
+3 restores test/integration/restores.sh
+2 kube-contract test/integration/kube_contract.sh
+2 coverage tools/coverage.sh
+1 s3-contract test/integration/s3_contract.sh
+1 chart test/chart/chart_test.sh
+END
+}
+# part K N: the lines of that part, without the minutes.
+part() {
+  everything | awk -v k="$1" -v n="$2" '
+    { least = 1; for (i = 2; i <= n; ++i) if (sum[i] < sum[least]) least = i
+      sum[least] += $1; if (least == k) { $1 = ""; print substr($0, 2) } }'
+}
+all_of() {
+  stage build good build
+  local line
+  while read -r line; do
+    # shellcheck disable=SC2086
+    stage $line
+  done < <(part "$1" "$2")
+  local name missing=
+  for name in $(everything | awk '{print $2}'); do [ -e "$passed_on/$name" ] || missing+=" $name"; done
+  echo "all stages of commit $(git rev-parse --short HEAD): ${missing:+not yet passed:$missing}${missing:-passed}"
+}
+
+all='' share=1/1
 case ${1:-} in
-'' | --fast) ;;
---ci) ci=1 ;;
+'') ;;
+--fast) ;;
+--all)
+  all=1
+  if [ "${2:-}" = --part ]; then share=${3:-}; fi
+  ;;
 *)
   echo "test.sh: there is no \"$1\"" >&2
   exit 2
   ;;
 esac
-if [ "${1:-}" = --fast ]; then
-  stage units units dev
+if ! [[ $share =~ ^[1-9][0-9]*/[1-9][0-9]*$ ]] || [ "${share%/*}" -gt "${share#*/}" ]; then
+  echo "test.sh: --part wants K/N, such as 1/3" >&2
+  exit 2
+fi
+if [ -n "$all" ]; then
+  PATH=$(built k8s):$(built helm):$PATH all_of "${share%/*}" "${share#*/}"
+elif [ "${1:-}" = --fast ]; then
+  stage build good ./dev build asan dev
+  stage units new_units
   stage simulation test/simulation/run.sh --fast
 else
-  (build_cluster 2>&1 | tee "$out/cluster-build.log" | sed -un '/^\(build\|images\)\.sh/p') &
-  cluster_build=$!
-  stage units units dev
-  if [ -z "$ci" ]; then
-    stage sanitized units asan
-    stage coverage tools/coverage.sh
-  fi
-  stage simulation test/simulation/run.sh ${ci:+--ci}
-  wait "$cluster_build"
-  cluster_built=$?
-  stage contract on_cluster test/integration/etcd_contract.sh
-  stage chart on_cluster test/chart/chart_test.sh
-  stage s3-contract on_cluster test/integration/s3_contract.sh
-  stage restores on_cluster test/integration/restores.sh
-  stage kube-contract on_cluster test/integration/kube_contract.sh
-  stage api-only on_cluster test/integration/run.sh
-  stage cert-manager on_cluster test/e2e/certmanager.sh --renewals 1
-  stage real-nodes on_cluster real_nodes
+  PATH=$(built k8s):$(built helm):$PATH by_default
 fi
 echo
-echo "$summary"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+cat "$out/summary"
+awk '{p += $4; f += $6} END {print p + 0 " passed, " f + 0 " failed"; exit f != 0 || p == 0}' "$out/summary"

@@ -31,7 +31,7 @@ struct LocalObjectReference {
   template <class S = LocalObjectReference>
   static auto describe() {
     return object("An object of the same namespace, by name.",
-                  std::tuple{defaulted("name", &S::name, "Name of the object.")}, {},
+                  Fields{defaulted("name", &S::name, "Name of the object.")}, {},
                   {{"x-kubernetes-map-type", "atomic"}});
   }
 };
@@ -51,7 +51,7 @@ struct StorageSpec {
   static auto describe() {
     return object(
         "Where a member keeps its data.",
-        std::tuple{
+        Fields{
             defaulted<Quantity>("size", &S::size, "Size of each member's volume. It can only grow.",
                                 rules({{"quantity(string(self)).compareTo("
                                         "quantity(string(oldSelf))) >= 0",
@@ -74,8 +74,8 @@ struct AdditionalMetadata {
     return object(
         "Labels and annotations put on everything that is made for the cluster. They cannot "
         "override the operator's own.",
-        std::tuple{sparse("labels", &S::labels, "Labels to add."),
-                   sparse("annotations", &S::annotations, "Annotations to add.")});
+        Fields{sparse("labels", &S::labels, "Labels to add."),
+               sparse("annotations", &S::annotations, "Annotations to add.")});
   }
 };
 
@@ -96,7 +96,7 @@ struct EtcdOptions {
   static auto describe() {
     return object(
         "Flags of etcd. What is absent is left to etcd's own default.",
-        std::tuple{
+        Fields{
             optional("quotaBackendBytes", &S::quota_backend_bytes,
                      "--quota-backend-bytes: size of the database at which writes are refused.",
                      {{"minimum", 0}}),
@@ -123,20 +123,20 @@ struct S3Location {
   static auto describe() {
     return object(
         "A place in an S3-compatible object store.",
-        std::tuple{required("endpoint", &S::endpoint, "URL of the store.", {{"minLength", 1}}),
-                   required("bucket", &S::bucket, "Name of the bucket.", {{"minLength", 1}}),
-                   required("credentialsSecretRef", &S::credentials_secret_ref,
-                            "Secret with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and "
-                            "AWS_SESSION_TOKEN if they are temporary ones. Empty: credentials that "
-                            "the Pod is given by its ServiceAccount."),
-                   optional("caSecretRef", &S::ca_secret_ref,
-                            "Secret whose key ca.crt has the authorities (PEM) that the store's "
-                            "certificate may be of. Absent: the well-known ones."),
-                   sparse("key", &S::key,
-                          "To store: prefix of the object's key. To restore: key of the object."),
-                   sparse("region", &S::region, "Region of the bucket; us-east-1 if absent."),
-                   sparse("forcePathStyle", &S::force_path_style,
-                          "Address the bucket by path and not by host name.")});
+        Fields{required("endpoint", &S::endpoint, "URL of the store.", {{"minLength", 1}}),
+               required("bucket", &S::bucket, "Name of the bucket.", {{"minLength", 1}}),
+               required("credentialsSecretRef", &S::credentials_secret_ref,
+                        "Secret with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and "
+                        "AWS_SESSION_TOKEN if they are temporary ones. Empty: credentials that "
+                        "the Pod is given by its ServiceAccount."),
+               optional("caSecretRef", &S::ca_secret_ref,
+                        "Secret whose key ca.crt has the authorities (PEM) that the store's "
+                        "certificate may be of. Absent: the well-known ones."),
+               sparse("key", &S::key,
+                      "To store: prefix of the object's key. To restore: key of the object."),
+               sparse("region", &S::region, "Region of the bucket; us-east-1 if absent."),
+               sparse("forcePathStyle", &S::force_path_style,
+                      "Address the bucket by path and not by host name.")});
   }
 };
 
@@ -146,12 +146,11 @@ struct PvcLocation {
 
   template <class S = PvcLocation>
   static auto describe() {
-    return object(
-        "A place in a PersistentVolumeClaim of the same namespace.",
-        std::tuple{required("claimName", &S::claim_name, "Name of the PersistentVolumeClaim.",
-                            {{"minLength", 1}}),
-                   sparse("subPath", &S::sub_path,
-                          "To store: folder in the volume. To restore: path of the file.")});
+    return object("A place in a PersistentVolumeClaim of the same namespace.",
+                  Fields{required("claimName", &S::claim_name, "Name of the PersistentVolumeClaim.",
+                                  {{"minLength", 1}}),
+                         sparse("subPath", &S::sub_path,
+                                "To store: folder in the volume. To restore: path of the file.")});
   }
 };
 
@@ -163,11 +162,11 @@ struct EncryptionSpec {
   static auto describe() {
     return object(
         "Snapshots that only who has their key can read: AES-256-GCM, before they leave the Pod.",
-        std::tuple{required("keySecretRef", &S::key_secret_ref,
-                            "Secret whose entry `key` is what snapshots are encrypted with: 32 "
-                            "random bytes, as they are, as 64 hex digits or as base64. What was "
-                            "encrypted is read with whichever of its entries is the right one, so "
-                            "that old keys stay in it under other names.")},
+        Fields{required("keySecretRef", &S::key_secret_ref,
+                        "Secret whose entry `key` is what snapshots are encrypted with: 32 "
+                        "random bytes, as they are, as 64 hex digits or as base64. What was "
+                        "encrypted is read with whichever of its entries is the right one, so "
+                        "that old keys stay in it under other names.")},
         {{"has(self.keySecretRef.name) && size(self.keySecretRef.name) > 0",
           "encryption.keySecretRef.name must name the Secret"}});
   }
@@ -182,8 +181,8 @@ struct SnapshotLocation {
   template <class S = SnapshotLocation>
   static auto describe() {
     return object("Where a snapshot lies: exactly one of s3 and pvc.",
-                  std::tuple{optional("s3", &S::s3, ""), optional("pvc", &S::pvc, ""),
-                             optional("encryption", &S::encryption, "")},
+                  Fields{optional("s3", &S::s3, ""), optional("pvc", &S::pvc, ""),
+                         optional("encryption", &S::encryption, "")},
                   {{"has(self.s3) != has(self.pvc)", "exactly one of s3 and pvc must be set"}});
   }
 };
@@ -199,7 +198,7 @@ struct AgentPodSpec {
   static auto describe() {
     return object(
         "Where and how the Pods run that do the work.",
-        std::tuple{
+        Fields{
             optional("resources", &S::resources,
                      "Resources of each container. 64Mi of memory are enough for a snapshot of any "
                      "size; one that is verified needs as much as an etcd with its data.",
@@ -226,7 +225,7 @@ struct RestoreSpec {
   static auto describe() {
     return object(
         "The snapshot that the first member starts from.",
-        std::tuple{
+        Fields{
             required("source", &S::source, ""),
             optional("bumpRevision", &S::bump_revision,
                      "By how much the revision is raised, 1000000000 if absent; all revisions "

@@ -27,10 +27,10 @@ struct IssuerReference {
 
   template <class S = IssuerReference>
   static auto describe() {
-    return object("An issuer of cert-manager.",
-                  std::tuple{required("name", &S::name, "Name of the issuer.", {{"minLength", 1}}),
-                             defaulted("kind", &S::kind,
-                                       "Issuer (of the same namespace) or ClusterIssuer.")});
+    return object(
+        "An issuer of cert-manager.",
+        Fields{required("name", &S::name, "Name of the issuer.", {{"minLength", 1}}),
+               defaulted("kind", &S::kind, "Issuer (of the same namespace) or ClusterIssuer.")});
   }
 };
 
@@ -42,11 +42,11 @@ struct ClientCertManager {
   template <class S = ClientCertManager>
   static auto describe() {
     return object("Lets cert-manager make the certificates of the client port.",
-                  std::tuple{required("serverIssuerRef", &S::server_issuer_ref,
-                                      "Issuer of the members' server certificate."),
-                             optional("operatorClientIssuerRef", &S::operator_client_issuer_ref,
-                                      "Issuer of the operator's client certificate. If set, etcd "
-                                      "asks every client for a certificate.")});
+                  Fields{required("serverIssuerRef", &S::server_issuer_ref,
+                                  "Issuer of the members' server certificate."),
+                         optional("operatorClientIssuerRef", &S::operator_client_issuer_ref,
+                                  "Issuer of the operator's client certificate. If set, etcd "
+                                  "asks every client for a certificate.")});
   }
 };
 
@@ -61,10 +61,10 @@ struct OperatorManaged {
   static auto describe() {
     return object(
         "Lets the operator make an authority for this cluster and port, and certificates by it.",
-        std::tuple{defaulted("certificateDurationSeconds", &S::certificate_duration_seconds,
-                             "How long a certificate is valid. It is renewed when two thirds of "
-                             "that are over; a kubelet brings it into Pods within 90 seconds.",
-                             {{"minimum", 300}, {"maximum", 315'360'000}})});
+        Fields{defaulted("certificateDurationSeconds", &S::certificate_duration_seconds,
+                         "How long a certificate is valid. It is renewed when two thirds of "
+                         "that are over; a kubelet brings it into Pods within 90 seconds.",
+                         {{"minimum", 300}, {"maximum", 315'360'000}})});
   }
 };
 
@@ -79,7 +79,7 @@ struct ClientTls {
     return object(
         "TLS of the client port (2379): from Secrets of yours, from cert-manager, or from an "
         "authority that the operator makes.",
-        std::tuple{
+        Fields{
             optional("serverSecretRef", &S::server_secret_ref,
                      "Secret with tls.crt, tls.key and ca.crt of the members' server certificate. "
                      "The certificate needs the usages server auth and client auth."),
@@ -109,9 +109,9 @@ struct PeerCertManager {
 
   template <class S = PeerCertManager>
   static auto describe() {
-    return object("Lets cert-manager make the certificate of the peer port.",
-                  std::tuple{required("issuerRef", &S::issuer_ref,
-                                      "Issuer of the members' peer certificate.")});
+    return object(
+        "Lets cert-manager make the certificate of the peer port.",
+        Fields{required("issuerRef", &S::issuer_ref, "Issuer of the members' peer certificate.")});
   }
 };
 
@@ -126,11 +126,11 @@ struct PeerTls {
     return object(
         "Mutual TLS of the peer port (2380): from a Secret of yours, from cert-manager, or from an "
         "authority that the operator makes.",
-        std::tuple{optional("secretRef", &S::secret_ref,
-                            "Secret with tls.crt, tls.key and ca.crt of the members' peer "
-                            "certificate."),
-                   optional("certManager", &S::cert_manager, ""),
-                   optional("operatorManaged", &S::operator_managed, "")},
+        Fields{optional("secretRef", &S::secret_ref,
+                        "Secret with tls.crt, tls.key and ca.crt of the members' peer "
+                        "certificate."),
+               optional("certManager", &S::cert_manager, ""),
+               optional("operatorManaged", &S::operator_managed, "")},
         {{"[has(self.secretRef), has(self.certManager), has(self.operatorManaged)].filter(x, "
           "x).size() == 1",
           "exactly one of tls.peer.secretRef, tls.peer.certManager and tls.peer.operatorManaged "
@@ -146,7 +146,7 @@ struct TlsSpec {
   template <class S = TlsSpec>
   static auto describe() {
     return object("TLS of the client and of the peer port.",
-                  std::tuple{optional("client", &S::client, ""), optional("peer", &S::peer, "")});
+                  Fields{optional("client", &S::client, ""), optional("peer", &S::peer, "")});
   }
 };
 
@@ -158,10 +158,10 @@ struct AuthSpec {
   template <class S = AuthSpec>
   static auto describe() {
     return object("Authentication of etcd's clients by user and password.",
-                  std::tuple{sparse("enabled", &S::enabled, "Turns authentication on."),
-                             optional("rootCredentialsSecretRef", &S::root_credentials_secret_ref,
-                                      "Secret of type kubernetes.io/basic-auth with the password "
-                                      "of the user root.")});
+                  Fields{sparse("enabled", &S::enabled, "Turns authentication on."),
+                         optional("rootCredentialsSecretRef", &S::root_credentials_secret_ref,
+                                  "Secret of type kubernetes.io/basic-auth with the password "
+                                  "of the user root.")});
   }
 };
 
@@ -171,8 +171,7 @@ struct BootstrapSpec {
 
   template <class S = BootstrapSpec>
   static auto describe() {
-    return object("What a new cluster starts from.",
-                  std::tuple{optional("restore", &S::restore, "")});
+    return object("What a new cluster starts from.", Fields{optional("restore", &S::restore, "")});
   }
 };
 
@@ -235,7 +234,7 @@ struct EtcdClusterSpec {
   static auto describe() {
     return object(
         "The etcd cluster that is wanted.",
-        std::tuple{
+        Fields{
             defaulted("replicas", &S::replicas,
                       "Number of voting members; odd numbers make sense. 0 pauses the cluster and "
                       "keeps its data.",
@@ -300,22 +299,21 @@ struct ObservedSpec {
 
   template <class S = ObservedSpec>
   static auto describe() {
-    return object(
-        "The copy of the spec that is being worked towards.",
-        std::tuple{required("replicas", &S::replicas, "Number of voting members."),
-                   required("version", &S::version, "Version of etcd."),
-                   required("storage", &S::storage, ""), optional("options", &S::options, ""),
-                   optional("additionalMetadata", &S::additional_metadata, ""),
-                   optional("resources", &S::resources, "", core("ResourceRequirements")),
-                   optional("affinity", &S::affinity, "", core("Affinity")),
-                   optional("topologySpreadConstraints", &S::topology_spread_constraints, "",
-                            list_of_core("TopologySpreadConstraint")),
-                   sparse("imagePullSecrets", &S::image_pull_secrets, ""),
-                   sparse("nodeSelector", &S::node_selector, "", atomic_map()),
-                   optional("tolerations", &S::tolerations, "", list_of_core("Toleration")),
-                   sparse("priorityClassName", &S::priority_class_name, ""),
-                   sparse("extraArgs", &S::extra_args, ""),
-                   optional("podTemplate", &S::pod_template, "")});
+    return object("The copy of the spec that is being worked towards.",
+                  Fields{required("replicas", &S::replicas, "Number of voting members."),
+                         required("version", &S::version, "Version of etcd."),
+                         required("storage", &S::storage, ""), optional("options", &S::options, ""),
+                         optional("additionalMetadata", &S::additional_metadata, ""),
+                         optional("resources", &S::resources, "", core("ResourceRequirements")),
+                         optional("affinity", &S::affinity, "", core("Affinity")),
+                         optional("topologySpreadConstraints", &S::topology_spread_constraints, "",
+                                  list_of_core("TopologySpreadConstraint")),
+                         sparse("imagePullSecrets", &S::image_pull_secrets, ""),
+                         sparse("nodeSelector", &S::node_selector, "", atomic_map()),
+                         optional("tolerations", &S::tolerations, "", list_of_core("Toleration")),
+                         sparse("priorityClassName", &S::priority_class_name, ""),
+                         sparse("extraArgs", &S::extra_args, ""),
+                         optional("podTemplate", &S::pod_template, "")});
   }
 };
 
@@ -328,12 +326,12 @@ struct PendingMember {
 
   template <class S = PendingMember>
   static auto describe() {
-    return object("A member on its way into the cluster.",
-                  std::tuple{required("sequence", &S::sequence, "Its number, never used twice."),
-                             required("name", &S::name, "Name of its EtcdMember."),
-                             required("peerURL", &S::peer_url, "URL that its peers reach it by."),
-                             required("since", &S::since, "When it was decided on.",
-                                      {{"format", "date-time"}})});
+    return object(
+        "A member on its way into the cluster.",
+        Fields{required("sequence", &S::sequence, "Its number, never used twice."),
+               required("name", &S::name, "Name of its EtcdMember."),
+               required("peerURL", &S::peer_url, "URL that its peers reach it by."),
+               required("since", &S::since, "When it was decided on.", {{"format", "date-time"}})});
   }
 };
 
@@ -352,7 +350,7 @@ struct MemberReport {
   static auto describe() {
     return object(
         "One member of etcd.",
-        std::tuple{
+        Fields{
             required("name", &S::name, "Name of its EtcdMember; if it has none, as etcd has it."),
             sparse("memberID", &S::member_id, "etcd's id of it, in hex."),
             sparse("role", &S::role,
@@ -385,8 +383,8 @@ struct KeptMember {
 
   template <class S = KeptMember>
   static auto describe() {
-    return object("A member of before.", std::tuple{required("name", &S::name, "Its EtcdMember."),
-                                                    required("uid", &S::uid, "UID of that.")});
+    return object("A member of before.", Fields{required("name", &S::name, "Its EtcdMember."),
+                                                required("uid", &S::uid, "UID of that.")});
   }
 };
 
@@ -415,20 +413,19 @@ struct RestoreRecord {
   static auto describe() {
     return object(
         "The last restore in place.",
-        std::tuple{
-            required("name", &S::name, "Name of its EtcdRestore."),
-            required("uid", &S::uid, "UID of that."),
-            required("stage", &S::stage,
-                     "Stopping, Restoring, Review, Committing, RollingBack, Committed or "
-                     "RolledBack."),
-            required("from", &S::from, ""),
-            sparse("clusterID", &S::cluster_id, "clusterID of before."),
-            sparse("clusterToken", &S::cluster_token, "clusterToken of before."),
-            sparse("members", &S::members, "Members of before, which sleep with their volumes."),
-            sparse("pendingMembers", &S::pending_members, "pendingMembers of before."),
-            sparse("runId", &S::run_id, "spec.runId of its EtcdRestore."),
-            sparse("founder", &S::founder, "EtcdMember that starts from the snapshot."),
-            sparse("authEnabled", &S::auth_enabled, "authEnabled of before.")});
+        Fields{required("name", &S::name, "Name of its EtcdRestore."),
+               required("uid", &S::uid, "UID of that."),
+               required("stage", &S::stage,
+                        "Stopping, Restoring, Review, Committing, RollingBack, Committed or "
+                        "RolledBack."),
+               required("from", &S::from, ""),
+               sparse("clusterID", &S::cluster_id, "clusterID of before."),
+               sparse("clusterToken", &S::cluster_token, "clusterToken of before."),
+               sparse("members", &S::members, "Members of before, which sleep with their volumes."),
+               sparse("pendingMembers", &S::pending_members, "pendingMembers of before."),
+               sparse("runId", &S::run_id, "spec.runId of its EtcdRestore."),
+               sparse("founder", &S::founder, "EtcdMember that starts from the snapshot."),
+               sparse("authEnabled", &S::auth_enabled, "authEnabled of before.")});
   }
 };
 
@@ -444,11 +441,11 @@ struct CommittedRestore {
   static auto describe() {
     return object(
         "A restore in place that was committed.",
-        std::tuple{
-            required("name", &S::name, "Name of its EtcdRestore."),
-            required("uid", &S::uid, "UID of that."),
-            sparse("runId", &S::run_id, "spec.runId of that."), required("source", &S::source, ""),
-            sparse("checksum", &S::checksum, "sha256: and 64 hex digits, of the snapshot.")});
+        Fields{required("name", &S::name, "Name of its EtcdRestore."),
+               required("uid", &S::uid, "UID of that."),
+               sparse("runId", &S::run_id, "spec.runId of that."),
+               required("source", &S::source, ""),
+               sparse("checksum", &S::checksum, "sha256: and 64 hex digits, of the snapshot.")});
   }
 };
 
@@ -481,7 +478,7 @@ struct EtcdClusterStatus {
   static auto describe() {
     return object(
         "What was last seen of the cluster.",
-        std::tuple{
+        Fields{
             sparse("phase", &S::phase, "The conditions in one word."),
             always("readyMembers", &S::ready_members, "Members that are ready."),
             sparse("brokenMembers", &S::broken_members, "Members that lost their data."),
@@ -555,8 +552,8 @@ struct EtcdCluster {
   static auto describe() {
     return object(
         "An etcd cluster.",
-        std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
-                   sparse("status", &S::status, "")},
+        Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
+               sparse("status", &S::status, "")},
         // A cluster that has a status is older than the rules and must stay writable.
         {{"has(self.status) || size(self.metadata.name) <= 48",
           "metadata.name must have at most 48 characters: the names of members and Services are "

@@ -34,7 +34,7 @@ struct DefragRule {
   static auto describe() {
     return object(
         "Which members are worth it. A member is defragmented if one of the thresholds says so.",
-        std::tuple{
+        Fields{
             sparse("all", &S::all, "Every member, whatever it would give back."),
             sparse<Quantity>("freeSpaceAbove", &S::free_space_above,
                              "Members whose database file has more free space than this. 200Mi if "
@@ -73,12 +73,12 @@ struct EtcdDefragSpec {
   static auto describe() {
     return object(
         "The cluster, and which of its members are to be defragmented.",
-        std::tuple{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
-                   optional("rule", &S::rule, ""),
-                   optional("ttlSecondsAfterFinished", &S::ttl_seconds_after_finished,
-                            "Seconds after its end in which this object is deleted. Absent: it "
-                            "stays.",
-                            {{"minimum", 0}})},
+        Fields{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
+               optional("rule", &S::rule, ""),
+               optional("ttlSecondsAfterFinished", &S::ttl_seconds_after_finished,
+                        "Seconds after its end in which this object is deleted. Absent: it "
+                        "stays.",
+                        {{"minimum", 0}})},
         {{"has(self.clusterRef.name) && size(self.clusterRef.name) > 0",
           "clusterRef.name must name the EtcdCluster"}});
   }
@@ -95,17 +95,16 @@ struct DefragMemberStatus {
   static auto describe() {
     return object(
         "One member.",
-        std::tuple{
-            required("name", &S::name, "Name of the EtcdMember."),
-            sparse("role", &S::role, "leader or follower, when the run began."),
-            sparse("outcome", &S::outcome, "Pending, Skipped, Defragmented or Failed."),
-            sparse("reason", &S::reason, "Why it was skipped or failed."),
-            sparse("dbSizeBefore", &S::db_size_before, "Bytes of its database file before."),
-            sparse("dbSizeAfter", &S::db_size_after, "Bytes of its database file afterwards."),
-            sparse("reclaimedBytes", &S::reclaimed_bytes, "Bytes given back."),
-            optional("finishedAt", &S::finished_at, "When that was.", {{"format", "date-time"}}),
-            sparse("attempts", &S::attempts,
-                   "Attempts; the last may be made again after a crash.")});
+        Fields{required("name", &S::name, "Name of the EtcdMember."),
+               sparse("role", &S::role, "leader or follower, when the run began."),
+               sparse("outcome", &S::outcome, "Pending, Skipped, Defragmented or Failed."),
+               sparse("reason", &S::reason, "Why it was skipped or failed."),
+               sparse("dbSizeBefore", &S::db_size_before, "Bytes of its database file before."),
+               sparse("dbSizeAfter", &S::db_size_after, "Bytes of its database file afterwards."),
+               sparse("reclaimedBytes", &S::reclaimed_bytes, "Bytes given back."),
+               optional("finishedAt", &S::finished_at, "When that was.", {{"format", "date-time"}}),
+               sparse("attempts", &S::attempts,
+                      "Attempts; the last may be made again after a crash.")});
   }
 };
 
@@ -125,7 +124,7 @@ struct EtcdDefragStatus {
   static auto describe() {
     return object(
         "What became of the run.",
-        std::tuple{
+        Fields{
             sparse("phase", &S::phase, "Pending, Running, Complete or Failed."),
             optional("startedAt", &S::started_at, "When it began.", {{"format", "date-time"}}),
             optional("completedAt", &S::completed_at, "When it ended.", {{"format", "date-time"}}),
@@ -157,8 +156,8 @@ struct EtcdDefrag {
   template <class S = EtcdDefrag>
   static auto describe() {
     return object("One defragmentation of the members of an etcd cluster.",
-                  std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
-                             sparse("status", &S::status, "")});
+                  Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
+                         sparse("status", &S::status, "")});
   }
 };
 

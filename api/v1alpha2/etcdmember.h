@@ -21,16 +21,15 @@ struct MemberTls {
 
   template <class S = MemberTls>
   static auto describe() {
-    return object(
-        "TLS of the member's ports, with the names of Secrets resolved.",
-        std::tuple{
-            optional("clientServerSecretRef", &S::client_server_secret_ref,
-                     "Secret of the client port's server certificate."),
-            sparse("clientMTLS", &S::client_mtls, "Whether etcd asks clients for a certificate."),
-            optional("peerSecretRef", &S::peer_secret_ref,
-                     "Secret of the peer port's certificate."),
-            sparse("peerAutoTLS", &S::peer_auto_tls,
-                   "Whether etcd makes its own peer certificate (--peer-auto-tls).")});
+    return object("TLS of the member's ports, with the names of Secrets resolved.",
+                  Fields{optional("clientServerSecretRef", &S::client_server_secret_ref,
+                                  "Secret of the client port's server certificate."),
+                         sparse("clientMTLS", &S::client_mtls,
+                                "Whether etcd asks clients for a certificate."),
+                         optional("peerSecretRef", &S::peer_secret_ref,
+                                  "Secret of the peer port's certificate."),
+                         sparse("peerAutoTLS", &S::peer_auto_tls,
+                                "Whether etcd makes its own peer certificate (--peer-auto-tls).")});
   }
 };
 
@@ -59,38 +58,37 @@ struct EtcdMemberSpec {
   static auto describe() {
     return object(
         "One member of an etcd cluster. The operator writes it; edit the EtcdCluster instead.",
-        std::tuple{
-            required("clusterName", &S::cluster_name, "Name of the EtcdCluster.",
-                     {{"minLength", 1}}),
-            required("version", &S::version, "Version of etcd.", {{"pattern", kVersionPattern}}),
-            required("storage", &S::storage, ""),
-            required("initialCluster", &S::initial_cluster,
-                     "etcd's --initial-cluster. Empty until the member was added to etcd."),
-            required("clusterToken", &S::cluster_token, "etcd's --initial-cluster-token."),
-            sparse("bootstrap", &S::bootstrap, "Whether this member founds the cluster."),
-            sparse("dormant", &S::dormant, "Whether the member sleeps: data, but no Pod."),
-            defaulted("replicas", &S::replicas, "Always 1: the scale sub-resource wants it.",
-                      {{"minimum", 1}, {"maximum", 1}}),
-            optional("tls", &S::tls, ""),
-            optional("restore", &S::restore, ""),
-            optional("options", &S::options, ""),
-            optional("additionalMetadata", &S::additional_metadata, ""),
-            optional("resources", &S::resources, "Resources of the etcd container.",
-                     core("ResourceRequirements")),
-            optional("affinity", &S::affinity, "Affinity of the Pod.", core("Affinity")),
-            optional("topologySpreadConstraints", &S::topology_spread_constraints,
-                     "How the Pod is spread over nodes and zones.",
-                     list_of_core("TopologySpreadConstraint")),
-            sparse("imagePullSecrets", &S::image_pull_secrets,
-                   "Secrets to pull etcd's image with."),
-            sparse("nodeSelector", &S::node_selector, "Labels of the nodes that may run the Pod.",
-                   atomic_map()),
-            optional("tolerations", &S::tolerations, "Taints that the Pod tolerates.",
-                     list_of_core("Toleration")),
-            sparse("priorityClassName", &S::priority_class_name, "PriorityClass of the Pod."),
-            sparse("extraArgs", &S::extra_args, "Further flags of etcd, without dashes.",
-                   v1alpha2::extra_args()),
-            optional("podTemplate", &S::pod_template, "")});
+        Fields{required("clusterName", &S::cluster_name, "Name of the EtcdCluster.",
+                        {{"minLength", 1}}),
+               required("version", &S::version, "Version of etcd.", {{"pattern", kVersionPattern}}),
+               required("storage", &S::storage, ""),
+               required("initialCluster", &S::initial_cluster,
+                        "etcd's --initial-cluster. Empty until the member was added to etcd."),
+               required("clusterToken", &S::cluster_token, "etcd's --initial-cluster-token."),
+               sparse("bootstrap", &S::bootstrap, "Whether this member founds the cluster."),
+               sparse("dormant", &S::dormant, "Whether the member sleeps: data, but no Pod."),
+               defaulted("replicas", &S::replicas, "Always 1: the scale sub-resource wants it.",
+                         {{"minimum", 1}, {"maximum", 1}}),
+               optional("tls", &S::tls, ""),
+               optional("restore", &S::restore, ""),
+               optional("options", &S::options, ""),
+               optional("additionalMetadata", &S::additional_metadata, ""),
+               optional("resources", &S::resources, "Resources of the etcd container.",
+                        core("ResourceRequirements")),
+               optional("affinity", &S::affinity, "Affinity of the Pod.", core("Affinity")),
+               optional("topologySpreadConstraints", &S::topology_spread_constraints,
+                        "How the Pod is spread over nodes and zones.",
+                        list_of_core("TopologySpreadConstraint")),
+               sparse("imagePullSecrets", &S::image_pull_secrets,
+                      "Secrets to pull etcd's image with."),
+               sparse("nodeSelector", &S::node_selector,
+                      "Labels of the nodes that may run the Pod.", atomic_map()),
+               optional("tolerations", &S::tolerations, "Taints that the Pod tolerates.",
+                        list_of_core("Toleration")),
+               sparse("priorityClassName", &S::priority_class_name, "PriorityClass of the Pod."),
+               sparse("extraArgs", &S::extra_args, "Further flags of etcd, without dashes.",
+                      v1alpha2::extra_args()),
+               optional("podTemplate", &S::pod_template, "")});
   }
 };
 
@@ -108,15 +106,15 @@ struct EtcdMemberStatus {
   static auto describe() {
     return object(
         "What was last seen of the member.",
-        std::tuple{sparse("memberID", &S::member_id, "etcd's id of the member, in hex."),
-                   sparse("podName", &S::pod_name, "Name of its Pod."),
-                   sparse("podUID", &S::pod_uid, "UID of its Pod."),
-                   sparse("isVoter", &S::is_voter, "Whether it votes; if not, it is a learner."),
-                   sparse("replicas", &S::replicas, "For the scale sub-resource."),
-                   sparse("selector", &S::selector, "Label selector of its Pod."),
-                   sparse("pvcName", &S::pvc_name, "Name of its PersistentVolumeClaim."),
-                   sparse("version", &S::version, "Version of etcd that runs."),
-                   sparse("conditions", &S::conditions, "")});
+        Fields{sparse("memberID", &S::member_id, "etcd's id of the member, in hex."),
+               sparse("podName", &S::pod_name, "Name of its Pod."),
+               sparse("podUID", &S::pod_uid, "UID of its Pod."),
+               sparse("isVoter", &S::is_voter, "Whether it votes; if not, it is a learner."),
+               sparse("replicas", &S::replicas, "For the scale sub-resource."),
+               sparse("selector", &S::selector, "Label selector of its Pod."),
+               sparse("pvcName", &S::pvc_name, "Name of its PersistentVolumeClaim."),
+               sparse("version", &S::version, "Version of etcd that runs."),
+               sparse("conditions", &S::conditions, "")});
   }
 };
 
@@ -139,8 +137,8 @@ struct EtcdMember {
   template <class S = EtcdMember>
   static auto describe() {
     return object("One member of an etcd cluster, made and deleted by the operator.",
-                  std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
-                             sparse("status", &S::status, "")});
+                  Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
+                         sparse("status", &S::status, "")});
   }
 };
 

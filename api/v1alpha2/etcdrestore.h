@@ -65,7 +65,7 @@ struct EtcdRestoreSpec {
   static auto describe() {
     return object(
         "The cluster, the snapshot, and how far to go. Only decision and pod can change.",
-        std::tuple{
+        Fields{
             required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
             required("source", &S::source, ""),
             optional("bumpRevision", &S::bump_revision,
@@ -114,11 +114,11 @@ struct RestoreSource {
   static auto describe() {
     return object(
         "What was found in the snapshot.",
-        std::tuple{sparse("uri", &S::uri, "Where it is."),
-                   sparse("checksum", &S::checksum, "sha256: and 64 hex digits, of all its bytes."),
-                   sparse("etcdVersion", &S::etcd_version, "Version of the etcd that it is from."),
-                   optional("revision", &S::revision, "Its newest revision."),
-                   optional("keys", &S::keys, "Number of keys in it.")});
+        Fields{sparse("uri", &S::uri, "Where it is."),
+               sparse("checksum", &S::checksum, "sha256: and 64 hex digits, of all its bytes."),
+               sparse("etcdVersion", &S::etcd_version, "Version of the etcd that it is from."),
+               optional("revision", &S::revision, "Its newest revision."),
+               optional("keys", &S::keys, "Number of keys in it.")});
   }
 };
 
@@ -140,7 +140,7 @@ struct EtcdRestoreStatus {
   static auto describe() {
     return object(
         "How far it is.",
-        std::tuple{
+        Fields{
             sparse("phase", &S::phase,
                    "Pending, Checking, Ready, Stopping, Restoring, Review, Committing, "
                    "RollingBack, Complete, RolledBack or Failed."),
@@ -176,8 +176,8 @@ struct EtcdRestore {
     return object(
         "A cluster that goes back, in its place, to a snapshot. Deleted before it was committed, "
         "it is rolled back.",
-        std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
-                   sparse("status", &S::status, "")},
+        Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
+               sparse("status", &S::status, "")},
         {{"size(self.metadata.name) <= 57",
           "metadata.name must have at most 57 characters: its Job is called <name>-check, and "
           "labels of Pods have at most 63"}});

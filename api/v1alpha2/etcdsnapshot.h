@@ -46,12 +46,12 @@ struct EtcdSnapshotSpec {
     return object(
         "The cluster, and where its snapshot is to be stored. It cannot change while "
         "the snapshot is being taken; afterwards only verify has an effect.",
-        std::tuple{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
-                   required("destination", &S::destination, ""),
-                   sparse("verify", &S::verify,
-                          "Whether the stored snapshot is restored into a scratch volume, and "
-                          "compared with what the cluster had; it may be set at any time."),
-                   optional("pod", &S::pod, "")});
+        Fields{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
+               required("destination", &S::destination, ""),
+               sparse("verify", &S::verify,
+                      "Whether the stored snapshot is restored into a scratch volume, and "
+                      "compared with what the cluster had; it may be set at any time."),
+               optional("pod", &S::pod, "")});
   }
 };
 
@@ -69,7 +69,7 @@ struct SnapshotArtifact {
   static auto describe() {
     return object(
         "The stored snapshot.",
-        std::tuple{
+        Fields{
             required("uri", &S::uri,
                      "Where it is: s3://BUCKET/KEY, or file:///PATH in the volume."),
             sparse("sizeBytes", &S::size_bytes, "Its size."),
@@ -111,23 +111,23 @@ struct SnapshotVerification {
     return object(
         "What was found when the stored snapshot was restored and compared with what the cluster "
         "had.",
-        std::tuple{sparse("request", &S::request, "What asked for it."),
-                   sparse("attempts", &S::attempts,
-                          "How many Jobs were to be made for it, one after the other."),
-                   sparse("jobUID", &S::job_uid, "UID of the Job of this attempt."),
-                   optional("time", &S::time, "When it ended.", {{"format", "date-time"}}),
-                   optional("revision", &S::revision, "The revision at which both were compared."),
-                   optional("hashKV", &S::hash_kv, "etcd's HashKV of what was restored."),
-                   optional("keys", &S::keys, "Number of keys in what was restored."),
-                   optional("durationSeconds", &S::duration_seconds, "How long restoring took."),
-                   optional("provenTime", &S::proven_time,
-                            "When it was last found to be what the cluster had. It stays when a "
-                            "later one could not be carried out, and goes when one found what is "
-                            "stored to be gone, broken or another.",
-                            {{"format", "date-time"}}),
-                   sparse("failure", &S::failure,
-                          "Reason and message of the last one that ended, if it ended badly: also "
-                          "while the next is under way.")});
+        Fields{sparse("request", &S::request, "What asked for it."),
+               sparse("attempts", &S::attempts,
+                      "How many Jobs were to be made for it, one after the other."),
+               sparse("jobUID", &S::job_uid, "UID of the Job of this attempt."),
+               optional("time", &S::time, "When it ended.", {{"format", "date-time"}}),
+               optional("revision", &S::revision, "The revision at which both were compared."),
+               optional("hashKV", &S::hash_kv, "etcd's HashKV of what was restored."),
+               optional("keys", &S::keys, "Number of keys in what was restored."),
+               optional("durationSeconds", &S::duration_seconds, "How long restoring took."),
+               optional("provenTime", &S::proven_time,
+                        "When it was last found to be what the cluster had. It stays when a "
+                        "later one could not be carried out, and goes when one found what is "
+                        "stored to be gone, broken or another.",
+                        {{"format", "date-time"}}),
+               sparse("failure", &S::failure,
+                      "Reason and message of the last one that ended, if it ended badly: also "
+                      "while the next is under way.")});
   }
 };
 
@@ -147,14 +147,14 @@ struct EtcdSnapshotStatus {
   static auto describe() {
     return object(
         "What became of the snapshot.",
-        std::tuple{sparse("phase", &S::phase, "Pending, Started, Complete or Failed."),
-                   optional("artifact", &S::artifact, ""), sparse("conditions", &S::conditions, ""),
-                   sparse("clusterID", &S::cluster_id,
-                          "etcd's id of the cluster that it is to be of, in hex."),
-                   sparse("attempts", &S::attempts,
-                          "How many Jobs were to be made for it, one after the other."),
-                   sparse("jobUID", &S::job_uid, "UID of the Job of this attempt."),
-                   optional("verification", &S::verification, "")});
+        Fields{sparse("phase", &S::phase, "Pending, Started, Complete or Failed."),
+               optional("artifact", &S::artifact, ""), sparse("conditions", &S::conditions, ""),
+               sparse("clusterID", &S::cluster_id,
+                      "etcd's id of the cluster that it is to be of, in hex."),
+               sparse("attempts", &S::attempts,
+                      "How many Jobs were to be made for it, one after the other."),
+               sparse("jobUID", &S::job_uid, "UID of the Job of this attempt."),
+               optional("verification", &S::verification, "")});
   }
 };
 
@@ -195,8 +195,8 @@ struct EtcdSnapshot {
     return object(
         "One snapshot of an etcd cluster. It is stored once; what is stored stays when this object "
         "is deleted.",
-        std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
-                   sparse("status", &S::status, "")},
+        Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
+               sparse("status", &S::status, "")},
         // One that has a status is older than the rule and must stay writable.
         {{"has(self.status) || size(self.metadata.name) <= 54",
           "metadata.name must have at most 54 characters: its Job is called <name>-snapshot, and "

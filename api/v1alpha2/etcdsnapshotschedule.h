@@ -66,7 +66,7 @@ struct SnapshotRetention {
     return object(
         "Which stored snapshots of this schedule are kept: those that one of these wants, and "
         "always the newest. Others are deleted, what is stored and then the EtcdSnapshot.",
-        std::tuple{
+        Fields{
             optional("keepLast", &S::keep_last, "So many of the newest.", {{"minimum", 1}}),
             optional("keepFor", &S::keep_for,
                      "All that are no older than this, as 36h or 720h; at least 1m.",
@@ -99,11 +99,10 @@ struct VerifySpec {
     return object(
         "Whether what is stored is restored into a scratch volume, and compared with what the "
         "cluster had.",
-        std::tuple{
-            defaulted("every", &S::every,
-                      "After so many stored snapshots the newest is verified, and all others "
-                      "that are kept are verified once more, one at a time.",
-                      {{"minimum", 1}, {"maximum", 1000}})});
+        Fields{defaulted("every", &S::every,
+                         "After so many stored snapshots the newest is verified, and all others "
+                         "that are kept are verified once more, one at a time.",
+                         {{"minimum", 1}, {"maximum", 1000}})});
   }
 };
 
@@ -115,8 +114,8 @@ struct SnapshotMetadata {
   static auto describe() {
     return object(
         "Labels and annotations of each EtcdSnapshot. They cannot override the operator's own.",
-        std::tuple{sparse("labels", &S::labels, "Labels to add."),
-                   sparse("annotations", &S::annotations, "Annotations to add.")});
+        Fields{sparse("labels", &S::labels, "Labels to add."),
+               sparse("annotations", &S::annotations, "Annotations to add.")});
   }
 };
 
@@ -130,8 +129,8 @@ struct SnapshotTemplate {
   static auto describe() {
     return object(
         "What each EtcdSnapshot is like.",
-        std::tuple{optional("metadata", &S::metadata, ""),
-                   required("destination", &S::destination, ""), optional("pod", &S::pod, "")});
+        Fields{optional("metadata", &S::metadata, ""), required("destination", &S::destination, ""),
+               optional("pod", &S::pod, "")});
   }
 };
 
@@ -150,7 +149,7 @@ struct EtcdSnapshotScheduleSpec {
   static auto describe() {
     return object(
         "The cluster, when snapshots of it are taken, and how long they are kept.",
-        std::tuple{
+        Fields{
             required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
             required("schedule", &S::schedule,
                      "Minute, hour, day of the month, month and day of the week, as a CronJob has "
@@ -185,11 +184,11 @@ struct SnapshotSuccess {
   template <class S = SnapshotSuccess>
   static auto describe() {
     return object("The newest snapshot that is stored.",
-                  std::tuple{required("time", &S::time, "When it was.", {{"format", "date-time"}}),
-                             required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
-                             sparse("uri", &S::uri, "Where it is."),
-                             optional("revision", &S::revision,
-                                      "etcd's newest revision shortly before it was taken.")});
+                  Fields{required("time", &S::time, "When it was.", {{"format", "date-time"}}),
+                         required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
+                         sparse("uri", &S::uri, "Where it is."),
+                         optional("revision", &S::revision,
+                                  "etcd's newest revision shortly before it was taken.")});
   }
 };
 
@@ -201,9 +200,9 @@ struct SnapshotFailure {
   template <class S = SnapshotFailure>
   static auto describe() {
     return object("The newest snapshot that has failed.",
-                  std::tuple{required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
-                             sparse("reason", &S::reason, "Why, in one word."),
-                             sparse("message", &S::message, "Why, in a sentence.")});
+                  Fields{required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
+                         sparse("reason", &S::reason, "Why, in one word."),
+                         sparse("message", &S::message, "Why, in a sentence.")});
   }
 };
 
@@ -218,12 +217,12 @@ struct VerificationSuccess {
   static auto describe() {
     return object(
         "The newest verification that found all as it was in the cluster.",
-        std::tuple{required("time", &S::time, "When it ended.", {{"format", "date-time"}}),
-                   required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
-                   optional("revision", &S::revision, "The revision that was compared."),
-                   optional("hashKV", &S::hash_kv, "etcd's HashKV at that revision."),
-                   optional("keys", &S::keys, "Number of keys at that revision."),
-                   optional("durationSeconds", &S::duration_seconds, "How long restoring took.")});
+        Fields{required("time", &S::time, "When it ended.", {{"format", "date-time"}}),
+               required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
+               optional("revision", &S::revision, "The revision that was compared."),
+               optional("hashKV", &S::hash_kv, "etcd's HashKV at that revision."),
+               optional("keys", &S::keys, "Number of keys at that revision."),
+               optional("durationSeconds", &S::duration_seconds, "How long restoring took.")});
   }
 };
 
@@ -243,25 +242,25 @@ struct EtcdSnapshotScheduleStatus {
   static auto describe() {
     return object(
         "What became of its runs.",
-        std::tuple{optional("lastScheduleTime", &S::last_schedule_time,
-                            "The time for which the newest run that was started was planned.",
-                            {{"format", "date-time"}}),
-                   optional("nextScheduleTime", &S::next_schedule_time,
-                            "The time of the next run; absent while suspended.",
-                            {{"format", "date-time"}}),
-                   optional("lastSuccess", &S::last_success, ""),
-                   optional("lastFailure", &S::last_failure, ""),
-                   sparse("failuresInARow", &S::failures_in_a_row,
-                          "Snapshots that have failed since the last that was stored."),
-                   optional("lastVerified", &S::last_verified, ""),
-                   sparse("verifyRound", &S::verify_round,
-                          "EtcdSnapshot with which the newest round of verifications began: it and "
-                          "all that are kept are verified in it."),
-                   sparse("storedSinceRound", &S::stored_since_round,
-                          "Snapshots that were stored since then."),
-                   sparse("active", &S::active, "EtcdSnapshots that have not ended.",
-                          {{"x-kubernetes-list-type", "atomic"}}),
-                   sparse("conditions", &S::conditions, "")});
+        Fields{optional("lastScheduleTime", &S::last_schedule_time,
+                        "The time for which the newest run that was started was planned.",
+                        {{"format", "date-time"}}),
+               optional("nextScheduleTime", &S::next_schedule_time,
+                        "The time of the next run; absent while suspended.",
+                        {{"format", "date-time"}}),
+               optional("lastSuccess", &S::last_success, ""),
+               optional("lastFailure", &S::last_failure, ""),
+               sparse("failuresInARow", &S::failures_in_a_row,
+                      "Snapshots that have failed since the last that was stored."),
+               optional("lastVerified", &S::last_verified, ""),
+               sparse("verifyRound", &S::verify_round,
+                      "EtcdSnapshot with which the newest round of verifications began: it and "
+                      "all that are kept are verified in it."),
+               sparse("storedSinceRound", &S::stored_since_round,
+                      "Snapshots that were stored since then."),
+               sparse("active", &S::active, "EtcdSnapshots that have not ended.",
+                      {{"x-kubernetes-list-type", "atomic"}}),
+               sparse("conditions", &S::conditions, "")});
   }
 };
 
@@ -292,8 +291,8 @@ struct EtcdSnapshotSchedule {
     return object(
         "Snapshots of an etcd cluster by the clock. What is stored stays when this object is "
         "deleted; its EtcdSnapshots go with it.",
-        std::tuple{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
-                   sparse("status", &S::status, "")},
+        Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
+               sparse("status", &S::status, "")},
         {{"size(self.metadata.name) <= 41",
           "metadata.name must have at most 41 characters: its EtcdSnapshots are called "
           "<name>-<yyyymmddhhmm>, and may have at most 54"}});

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "api/v1alpha2/common.h"
@@ -77,9 +76,9 @@ struct PodTemplate {
         "of "
         "named things by name, others as a whole. What the operator sets itself cannot be set "
         "here.",
-        std::tuple{optional("metadata", &S::metadata, "Labels and annotations of the Pods alone."),
-                   optional("spec", &S::spec, "A part of a core/v1 PodSpec.",
-                            {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}})});
+        Fields{optional("metadata", &S::metadata, "Labels and annotations of the Pods alone."),
+               optional("spec", &S::spec, "A part of a core/v1 PodSpec.",
+                        {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}})});
   }
 };
 

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <utility>
 
 #include "sys/process.h"
 
@@ -15,8 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string text(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return std::move(out).str();
 }
 
 TEST(InstallTools, CopiesAProgramForEverybody) {

@@ -1,6 +1,5 @@
 #include "agent/manifest.h"
 
-#include <tuple>
 #include <utility>
 
 #include "api/describe.h"
@@ -23,12 +22,12 @@ struct Frame {
   template <class S = Frame>
   static auto describe() {
     return api::object("Beside a report.",
-                       std::tuple{api::required("kind", &S::kind, ""),
-                                  api::required("formatVersion", &S::format_version, ""),
-                                  api::required("snapshotName", &S::name, ""),
-                                  api::required("snapshotUID", &S::uid, ""),
-                                  api::required("attempt", &S::attempt, ""),
-                                  api::required("takenAt", &S::taken_at, "")});
+                       api::Fields{api::required("kind", &S::kind, ""),
+                                   api::required("formatVersion", &S::format_version, ""),
+                                   api::required("snapshotName", &S::name, ""),
+                                   api::required("snapshotUID", &S::uid, ""),
+                                   api::required("attempt", &S::attempt, ""),
+                                   api::required("takenAt", &S::taken_at, "")});
   }
 };
 

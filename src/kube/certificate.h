@@ -17,8 +17,8 @@ struct CertificateIssuer {
   static auto describe() {
     return api::object(
         "cert-manager.io/v1 IssuerReference.",
-        std::tuple{api::sparse("name", &S::name, ""), api::sparse("kind", &S::kind, ""),
-                   api::sparse("group", &S::group, "")});
+        api::Fields{api::sparse("name", &S::name, ""), api::sparse("kind", &S::kind, ""),
+                    api::sparse("group", &S::group, "")});
   }
 };
 
@@ -32,12 +32,12 @@ struct CertificateSpec {
   template <class S = CertificateSpec>
   static auto describe() {
     return api::object("cert-manager.io/v1 CertificateSpec, in part.",
-                       std::tuple{api::sparse("secretName", &S::secret_name, ""),
-                                  api::sparse("commonName", &S::common_name, ""),
-                                  api::sparse("dnsNames", &S::dns_names, ""),
-                                  api::sparse("ipAddresses", &S::ip_addresses, ""),
-                                  api::sparse("usages", &S::usages, ""),
-                                  api::sparse("issuerRef", &S::issuer_ref, "")});
+                       api::Fields{api::sparse("secretName", &S::secret_name, ""),
+                                   api::sparse("commonName", &S::common_name, ""),
+                                   api::sparse("dnsNames", &S::dns_names, ""),
+                                   api::sparse("ipAddresses", &S::ip_addresses, ""),
+                                   api::sparse("usages", &S::usages, ""),
+                                   api::sparse("issuerRef", &S::issuer_ref, "")});
   }
 };
 
@@ -49,9 +49,9 @@ struct Certificate {
 
   template <class S = Certificate>
   static auto describe() {
-    return api::object(
-        "cert-manager.io/v1.Certificate, in part.",
-        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
+    return api::object("cert-manager.io/v1.Certificate, in part.",
+                       api::Fields{api::required("metadata", &S::metadata, ""),
+                                   api::sparse("spec", &S::spec, "")});
   }
 };
 

@@ -29,8 +29,9 @@ struct PodCondition {
   static auto describe() {
     return api::object(
         "v1.PodCondition, in part.",
-        std::tuple{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
-                   api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, "")});
+        api::Fields{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
+                    api::sparse("reason", &S::reason, ""),
+                    api::sparse("message", &S::message, "")});
   }
 };
 
@@ -41,9 +42,9 @@ struct ContainerWaiting {
 
   template <class S = ContainerWaiting>
   static auto describe() {
-    return api::object(
-        "v1.ContainerStateWaiting.",
-        std::tuple{api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, "")});
+    return api::object("v1.ContainerStateWaiting.",
+                       api::Fields{api::sparse("reason", &S::reason, ""),
+                                   api::sparse("message", &S::message, "")});
   }
 };
 
@@ -55,10 +56,10 @@ struct ContainerTerminated {
 
   template <class S = ContainerTerminated>
   static auto describe() {
-    return api::object(
-        "v1.ContainerStateTerminated, in part.",
-        std::tuple{api::required("exitCode", &S::exit_code, ""),
-                   api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, "")});
+    return api::object("v1.ContainerStateTerminated, in part.",
+                       api::Fields{api::required("exitCode", &S::exit_code, ""),
+                                   api::sparse("reason", &S::reason, ""),
+                                   api::sparse("message", &S::message, "")});
   }
 };
 
@@ -71,8 +72,8 @@ struct ContainerState {
   template <class S = ContainerState>
   static auto describe() {
     return api::object("v1.ContainerState, in part.",
-                       std::tuple{api::optional("waiting", &S::waiting, ""),
-                                  api::optional("terminated", &S::terminated, "")});
+                       api::Fields{api::optional("waiting", &S::waiting, ""),
+                                   api::optional("terminated", &S::terminated, "")});
   }
 };
 
@@ -88,10 +89,10 @@ struct ContainerStatus {
   static auto describe() {
     return api::object(
         "v1.ContainerStatus, in part.",
-        std::tuple{api::required("name", &S::name, ""), api::sparse("ready", &S::ready, ""),
-                   api::sparse("restartCount", &S::restart_count, ""),
-                   api::sparse("state", &S::state, ""),
-                   api::sparse("lastState", &S::last_state, "")});
+        api::Fields{api::required("name", &S::name, ""), api::sparse("ready", &S::ready, ""),
+                    api::sparse("restartCount", &S::restart_count, ""),
+                    api::sparse("state", &S::state, ""),
+                    api::sparse("lastState", &S::last_state, "")});
   }
 };
 
@@ -104,7 +105,7 @@ struct Container {
   static auto describe() {
     return api::object(
         "v1.Container, in part.",
-        std::tuple{api::required("name", &S::name, ""), api::sparse("command", &S::command, "")});
+        api::Fields{api::required("name", &S::name, ""), api::sparse("command", &S::command, "")});
   }
 };
 
@@ -114,7 +115,7 @@ struct SchedulingGate {
 
   template <class S = SchedulingGate>
   static auto describe() {
-    return api::object("v1.PodSchedulingGate.", std::tuple{api::required("name", &S::name, "")});
+    return api::object("v1.PodSchedulingGate.", api::Fields{api::required("name", &S::name, "")});
   }
 };
 
@@ -127,10 +128,10 @@ struct PodSpec {
   template <class S = PodSpec>
   static auto describe() {
     return api::object("v1.PodSpec, in part.",
-                       std::tuple{api::sparse("nodeName", &S::node_name, ""),
-                                  api::sparse("schedulingGates", &S::scheduling_gates, ""),
-                                  api::sparse("containers", &S::containers, ""),
-                                  api::sparse("initContainers", &S::init_containers, "")});
+                       api::Fields{api::sparse("nodeName", &S::node_name, ""),
+                                   api::sparse("schedulingGates", &S::scheduling_gates, ""),
+                                   api::sparse("containers", &S::containers, ""),
+                                   api::sparse("initContainers", &S::init_containers, "")});
   }
 };
 
@@ -146,11 +147,11 @@ struct PodStatus {
   static auto describe() {
     return api::object(
         "v1.PodStatus, in part.",
-        std::tuple{api::sparse("phase", &S::phase, ""), api::sparse("podIP", &S::pod_ip, ""),
-                   api::sparse("reason", &S::reason, ""),
-                   api::sparse("conditions", &S::conditions, ""),
-                   api::sparse("containerStatuses", &S::container_statuses, ""),
-                   api::sparse("initContainerStatuses", &S::init_container_statuses, "")});
+        api::Fields{api::sparse("phase", &S::phase, ""), api::sparse("podIP", &S::pod_ip, ""),
+                    api::sparse("reason", &S::reason, ""),
+                    api::sparse("conditions", &S::conditions, ""),
+                    api::sparse("containerStatuses", &S::container_statuses, ""),
+                    api::sparse("initContainerStatuses", &S::init_container_statuses, "")});
   }
 };
 
@@ -181,9 +182,9 @@ struct Pod {
 
   template <class S = Pod>
   static auto describe() {
-    return api::object("v1.Pod, in part.", std::tuple{api::required("metadata", &S::metadata, ""),
-                                                      api::sparse("spec", &S::spec, ""),
-                                                      api::sparse("status", &S::status, "")});
+    return api::object("v1.Pod, in part.", api::Fields{api::required("metadata", &S::metadata, ""),
+                                                       api::sparse("spec", &S::spec, ""),
+                                                       api::sparse("status", &S::status, "")});
   }
 
  private:
@@ -208,9 +209,9 @@ struct JobCondition {
   static auto describe() {
     return api::object(
         "batch/v1.JobCondition, in part.",
-        std::tuple{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
-                   api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, ""),
-                   api::sparse("lastTransitionTime", &S::last_transition_time, "")});
+        api::Fields{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
+                    api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, ""),
+                    api::sparse("lastTransitionTime", &S::last_transition_time, "")});
   }
 };
 
@@ -228,7 +229,7 @@ struct JobStatus {
   template <class S = JobStatus>
   static auto describe() {
     return api::object("batch/v1.JobStatus, in part.",
-                       std::tuple{api::sparse("conditions", &S::conditions, "")});
+                       api::Fields{api::sparse("conditions", &S::conditions, "")});
   }
 };
 
@@ -241,8 +242,8 @@ struct Job {
   template <class S = Job>
   static auto describe() {
     return api::object("batch/v1.Job, in part.",
-                       std::tuple{api::required("metadata", &S::metadata, ""),
-                                  api::sparse("status", &S::status, "")});
+                       api::Fields{api::required("metadata", &S::metadata, ""),
+                                   api::sparse("status", &S::status, "")});
   }
 };
 
@@ -253,7 +254,7 @@ struct PersistentVolumeClaimSpec {
   template <class S = PersistentVolumeClaimSpec>
   static auto describe() {
     return api::object("v1.PersistentVolumeClaimSpec, in part.",
-                       std::tuple{api::optional("storageClassName", &S::storage_class_name, "")});
+                       api::Fields{api::optional("storageClassName", &S::storage_class_name, "")});
   }
 };
 
@@ -264,7 +265,7 @@ struct PersistentVolumeClaimStatus {
   template <class S = PersistentVolumeClaimStatus>
   static auto describe() {
     return api::object("v1.PersistentVolumeClaimStatus, in part.",
-                       std::tuple{api::sparse("phase", &S::phase, "")});
+                       api::Fields{api::sparse("phase", &S::phase, "")});
   }
 };
 
@@ -279,8 +280,8 @@ struct PersistentVolumeClaim {
   static auto describe() {
     return api::object(
         "v1.PersistentVolumeClaim, in part.",
-        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, ""),
-                   api::sparse("status", &S::status, "")});
+        api::Fields{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, ""),
+                    api::sparse("status", &S::status, "")});
   }
 };
 
@@ -298,11 +299,11 @@ struct ServicePort {
   static auto describe() {
     return api::object(
         "v1.ServicePort.",
-        std::tuple{api::sparse("name", &S::name, ""), api::required("port", &S::port, ""),
-                   api::sparse("targetPort", &S::target_port, ""),
-                   api::sparse("protocol", &S::protocol, ""),
-                   api::optional("nodePort", &S::node_port, ""),
-                   api::optional("appProtocol", &S::app_protocol, "")});
+        api::Fields{api::sparse("name", &S::name, ""), api::required("port", &S::port, ""),
+                    api::sparse("targetPort", &S::target_port, ""),
+                    api::sparse("protocol", &S::protocol, ""),
+                    api::optional("nodePort", &S::node_port, ""),
+                    api::optional("appProtocol", &S::app_protocol, "")});
   }
 };
 
@@ -317,9 +318,9 @@ struct ServiceSpec {
   static auto describe() {
     return api::object(
         "v1.ServiceSpec, in part.",
-        std::tuple{api::sparse("clusterIP", &S::cluster_ip, ""),
-                   api::sparse("selector", &S::selector, ""), api::sparse("ports", &S::ports, ""),
-                   api::sparse("publishNotReadyAddresses", &S::publish_not_ready_addresses, "")});
+        api::Fields{api::sparse("clusterIP", &S::cluster_ip, ""),
+                    api::sparse("selector", &S::selector, ""), api::sparse("ports", &S::ports, ""),
+                    api::sparse("publishNotReadyAddresses", &S::publish_not_ready_addresses, "")});
   }
 };
 
@@ -331,9 +332,9 @@ struct Service {
 
   template <class S = Service>
   static auto describe() {
-    return api::object(
-        "v1.Service, in part.",
-        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
+    return api::object("v1.Service, in part.",
+                       api::Fields{api::required("metadata", &S::metadata, ""),
+                                   api::sparse("spec", &S::spec, "")});
   }
 };
 
@@ -344,7 +345,7 @@ struct LabelSelector {
   template <class S = LabelSelector>
   static auto describe() {
     return api::object("meta/v1.LabelSelector, in part.",
-                       std::tuple{api::sparse("matchLabels", &S::match_labels, "")});
+                       api::Fields{api::sparse("matchLabels", &S::match_labels, "")});
   }
 };
 
@@ -357,11 +358,11 @@ struct PodDisruptionBudgetSpec {
   template <class S = PodDisruptionBudgetSpec>
   static auto describe() {
     return api::object("policy/v1.PodDisruptionBudgetSpec, in part.",
-                       std::tuple{api::optional("minAvailable", &S::min_available, ""),
-                                  api::optional("maxUnavailable", &S::max_unavailable, ""),
-                                  api::sparse("selector", &S::selector, ""),
-                                  api::sparse("unhealthyPodEvictionPolicy",
-                                              &S::unhealthy_pod_eviction_policy, "")});
+                       api::Fields{api::optional("minAvailable", &S::min_available, ""),
+                                   api::optional("maxUnavailable", &S::max_unavailable, ""),
+                                   api::sparse("selector", &S::selector, ""),
+                                   api::sparse("unhealthyPodEvictionPolicy",
+                                               &S::unhealthy_pod_eviction_policy, "")});
   }
 };
 
@@ -374,9 +375,9 @@ struct PodDisruptionBudget {
 
   template <class S = PodDisruptionBudget>
   static auto describe() {
-    return api::object(
-        "policy/v1.PodDisruptionBudget, in part.",
-        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
+    return api::object("policy/v1.PodDisruptionBudget, in part.",
+                       api::Fields{api::required("metadata", &S::metadata, ""),
+                                   api::sparse("spec", &S::spec, "")});
   }
 };
 
@@ -393,13 +394,13 @@ struct LeaseSpec {
   static auto describe() {
     return api::object(
         "coordination.k8s.io/v1.LeaseSpec.",
-        std::tuple{api::optional("holderIdentity", &S::holder_identity, ""),
-                   api::optional("leaseDurationSeconds", &S::lease_duration_seconds, ""),
-                   api::optional("acquireTime", &S::acquire_time, ""),
-                   api::optional("renewTime", &S::renew_time, ""),
-                   api::optional("leaseTransitions", &S::lease_transitions, ""),
-                   api::optional("strategy", &S::strategy, ""),
-                   api::optional("preferredHolder", &S::preferred_holder, "")});
+        api::Fields{api::optional("holderIdentity", &S::holder_identity, ""),
+                    api::optional("leaseDurationSeconds", &S::lease_duration_seconds, ""),
+                    api::optional("acquireTime", &S::acquire_time, ""),
+                    api::optional("renewTime", &S::renew_time, ""),
+                    api::optional("leaseTransitions", &S::lease_transitions, ""),
+                    api::optional("strategy", &S::strategy, ""),
+                    api::optional("preferredHolder", &S::preferred_holder, "")});
   }
 };
 
@@ -411,9 +412,9 @@ struct Lease {
 
   template <class S = Lease>
   static auto describe() {
-    return api::object(
-        "coordination.k8s.io/v1.Lease.",
-        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, "")});
+    return api::object("coordination.k8s.io/v1.Lease.",
+                       api::Fields{api::required("metadata", &S::metadata, ""),
+                                   api::sparse("spec", &S::spec, "")});
   }
 };
 
@@ -426,8 +427,8 @@ struct EventSeries {
   template <class S = EventSeries>
   static auto describe() {
     return api::object("events.k8s.io/v1.EventSeries.",
-                       std::tuple{api::required("count", &S::count, ""),
-                                  api::required("lastObservedTime", &S::last_observed_time, "")});
+                       api::Fields{api::required("count", &S::count, ""),
+                                   api::required("lastObservedTime", &S::last_observed_time, "")});
   }
 };
 
@@ -445,13 +446,13 @@ struct Event {
   static auto describe() {
     return api::object(
         "events.k8s.io/v1.Event, in part.",
-        std::tuple{api::required("metadata", &S::metadata, ""),
-                   api::sparse("eventTime", &S::event_time, ""), api::sparse("type", &S::type, ""),
-                   api::sparse("reason", &S::reason, ""), api::sparse("action", &S::action, ""),
-                   api::sparse("note", &S::note, ""),
-                   api::sparse("reportingController", &S::reporting_controller, ""),
-                   api::sparse("reportingInstance", &S::reporting_instance, ""),
-                   api::optional("series", &S::series, "")});
+        api::Fields{api::required("metadata", &S::metadata, ""),
+                    api::sparse("eventTime", &S::event_time, ""), api::sparse("type", &S::type, ""),
+                    api::sparse("reason", &S::reason, ""), api::sparse("action", &S::action, ""),
+                    api::sparse("note", &S::note, ""),
+                    api::sparse("reportingController", &S::reporting_controller, ""),
+                    api::sparse("reportingInstance", &S::reporting_instance, ""),
+                    api::optional("series", &S::series, "")});
   }
 };
 

@@ -109,7 +109,7 @@ std::string shortened(std::string_view text, std::size_t max) {
 }
 
 /// One printable line of what is not a Status.
-std::string quoted(std::string_view text) {
+std::string one_line(std::string_view text) {
   std::string out = shortened(as_utf8(text.substr(0, 2 * kQuoteMax)), kQuoteMax);
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
@@ -215,7 +215,7 @@ Error to_error(const Call& call, int http_status, std::string_view body) {
   const auto status = not_json ? std::nullopt : parse_status(parsed);
   const Code code = to_code(call, http_status, status.value_or(Status{}), status.has_value());
   if (status && !status->message.empty()) return {code, shortened(status->message, kMessageMax)};
-  const std::string quote = quoted(body);
+  const std::string quote = one_line(body);
   return {code, "HTTP " + std::to_string(http_status) + (quote.empty() ? "" : ": " + quote)};
 }
 
@@ -227,7 +227,7 @@ Result<Json> to_answer(const Call& call, const http::Response& response) {
       parse_objects(response.body, call.verb == Verb::List ? 2 : 0, not_json, storage_for(call));
   if (not_json)
     return Error{Code::Corrupt, "HTTP " + std::to_string(response.status) +
-                                    " with a body that is not JSON: " + quoted(response.body)};
+                                    " with a body that is not JSON: " + one_line(response.body)};
   return parsed;
 }
 

@@ -21,8 +21,8 @@ struct UserInfo {
   static auto describe() {
     return api::object(
         "authentication.k8s.io/v1.UserInfo.",
-        std::tuple{api::sparse("username", &S::username, ""), api::sparse("uid", &S::uid, ""),
-                   api::sparse("groups", &S::groups, ""), api::sparse("extra", &S::extra, "")});
+        api::Fields{api::sparse("username", &S::username, ""), api::sparse("uid", &S::uid, ""),
+                    api::sparse("groups", &S::groups, ""), api::sparse("extra", &S::extra, "")});
   }
 };
 
@@ -34,8 +34,8 @@ struct TokenReviewStatus {
   template <class S = TokenReviewStatus>
   static auto describe() {
     return api::object("authentication.k8s.io/v1.TokenReviewStatus, in part.",
-                       std::tuple{api::sparse("authenticated", &S::authenticated, ""),
-                                  api::sparse("user", &S::user, "")});
+                       api::Fields{api::sparse("authenticated", &S::authenticated, ""),
+                                   api::sparse("user", &S::user, "")});
   }
 };
 
@@ -49,7 +49,7 @@ struct TokenReview {
   template <class S = TokenReview>
   static auto describe() {
     return api::object("authentication.k8s.io/v1.TokenReview, in part.",
-                       std::tuple{api::sparse("status", &S::status, "")});
+                       api::Fields{api::sparse("status", &S::status, "")});
   }
 };
 
@@ -60,7 +60,7 @@ struct SubjectAccessReviewStatus {
   template <class S = SubjectAccessReviewStatus>
   static auto describe() {
     return api::object("authorization.k8s.io/v1.SubjectAccessReviewStatus, in part.",
-                       std::tuple{api::sparse("allowed", &S::allowed, "")});
+                       api::Fields{api::sparse("allowed", &S::allowed, "")});
   }
 };
 
@@ -74,7 +74,7 @@ struct SubjectAccessReview {
   template <class S = SubjectAccessReview>
   static auto describe() {
     return api::object("authorization.k8s.io/v1.SubjectAccessReview, in part.",
-                       std::tuple{api::sparse("status", &S::status, "")});
+                       api::Fields{api::sparse("status", &S::status, "")});
   }
 };
 

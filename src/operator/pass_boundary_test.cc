@@ -33,7 +33,7 @@ struct Seen {
   template <class S = Seen>
   static auto describe() {
     return api::object(
-        "", std::tuple{api::required("now", &S::now, ""), api::sparse("throws", &S::throws, "")});
+        "", api::Fields{api::required("now", &S::now, ""), api::sparse("throws", &S::throws, "")});
   }
 };
 struct Planned {
@@ -41,7 +41,7 @@ struct Planned {
 
   template <class S = Planned>
   static auto describe() {
-    return api::object("", std::tuple{api::sparse("step", &S::step, "")});
+    return api::object("", api::Fields{api::sparse("step", &S::step, "")});
   }
 };
 Planned plan(const Seen& seen) {

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kKeyBytesMax = 1024;       // S3's own.
 constexpr std::size_t kMetadataBytesMax = 2048;  // S3's own.
-constexpr std::size_t kQuoteMax = 300;
 constexpr std::string_view kMetaPrefix = "x-amz-meta-";
 
 Error corrupt(std::string what) { return {Code::Corrupt, std::move(what)}; }
@@ -52,17 +51,10 @@ Result<Element> to_tree(std::string_view document) {
   }
 }
 
-/// One line, of bounded length, of what somebody else wrote.
-std::string quoted(std::string_view text) {
-  std::string out(text.substr(0, kQuoteMax));
-  std::ranges::replace_if(out, [](char c) { return c < ' ' || c > '~'; }, ' ');
-  return out;
-}
-
 Result<Element> to_tree(std::string_view document, std::string_view root) {
   auto tree = to_tree(document);
   if (tree && tree->name != root)
-    return corrupt("the answer is <" + quoted(tree->name) + ">, not <" + std::string(root) +
+    return corrupt("the answer is <" + one_line(tree->name) + ">, not <" + std::string(root) +
                    ">: is this endpoint an S3 store?");
   return tree;
 }
@@ -85,14 +77,14 @@ std::string host_of(const std::string& url) {
   if (scheme == url.npos) return {};
   const std::string host =
       url.substr(scheme + 3, url.find_first_of("/?#", scheme + 3) - scheme - 3);
-  return quoted(host.substr(host.find('@') + 1));
+  return one_line(host.substr(host.find('@') + 1));
 }
 
 Refusal from_error_document(int status, const Element& document) {
   return {.status = status,
-          .code = quoted(document.text_of("Code")),
-          .message = quoted(document.text_of("Message")),
-          .region = quoted(document.text_of("Region"))};
+          .code = one_line(document.text_of("Code")),
+          .message = one_line(document.text_of("Message")),
+          .region = one_line(document.text_of("Region"))};
 }
 
 struct Meaning {
@@ -199,7 +191,7 @@ Refusal to_refusal(const http::Response& response) {
   if (auto document = to_tree(response.body, "Error"))
     refusal = from_error_document(response.status, *document);
   if (const std::string region = header(response, "x-amz-bucket-region"); !region.empty())
-    refusal.region = quoted(region);
+    refusal.region = one_line(region);
   if (response.status / 100 == 3) refusal.location = host_of(header(response, "location"));
   return refusal;
 }
@@ -352,7 +344,7 @@ std::string to_body(const std::vector<Part>& parts) {
 
 Result<Done> check_key(const std::string& key) {
   const auto invalid = [&](const std::string& why) {
-    return Error{Code::Invalid, "key \"" + quoted(key) + "\": " + why};
+    return Error{Code::Invalid, "key \"" + one_line(key) + "\": " + why};
   };
   if (key.empty()) return invalid("must not be empty");
   if (key.size() > kKeyBytesMax) return invalid("must have at most 1024 bytes");
@@ -373,7 +365,7 @@ Result<Done> check_metadata(const Metadata& metadata) {
     });
     const bool good_value = std::ranges::all_of(value, [](char c) { return c >= ' ' && c <= '~'; });
     if (!good_name || !good_value || value.starts_with(' ') || value.ends_with(' '))
-      return Error{Code::Invalid, "metadata \"" + quoted(name) +
+      return Error{Code::Invalid, "metadata \"" + one_line(name) +
                                       "\": names are of a-z, 0-9 and -, values printable ASCII"};
   }
   if (bytes > kMetadataBytesMax)

@@ -13,7 +13,6 @@
 namespace etcdop::s3 {
 namespace {
 
-constexpr std::size_t kQuoteMax = 300;
 constexpr const char* kPrefix = "identity of the Pod: ";
 
 /// What the fields are called in the two kinds of answer.
@@ -32,12 +31,6 @@ std::string value(const Fields& fields, const char* name) {
 
 Error trouble(Code code, const PodIdentity& identity, const std::string& what) {
   return {code, kPrefix + endpoint_of(identity) + ": " + what};
-}
-
-std::string quoted(std::string_view text) {
-  std::string out(text.substr(0, kQuoteMax));
-  std::ranges::replace_if(out, [](char c) { return c < ' ' || c > '~'; }, ' ');
-  return out;
 }
 
 /// The text of each element by its name, wherever it is: none of those looked for is there twice.
@@ -65,7 +58,7 @@ Fields fields_of_json(std::string_view body) {
 
 std::string advice(const PodIdentity& identity) {
   if (const auto* web = std::get_if<WebIdentity>(&identity))
-    return "check that the role " + quoted(web->role) +
+    return "check that the role " + one_line(web->role) +
            " trusts the cluster's issuer and this ServiceAccount";
   return "check which role the ServiceAccount is associated with";
 }
@@ -73,7 +66,7 @@ std::string advice(const PodIdentity& identity) {
 Error to_error(const PodIdentity& identity, int status, const Fields& said) {
   std::string what = std::to_string(status);
   for (const char* name : {"Code", "code", "Message", "message"})
-    if (const std::string text = value(said, name); !text.empty()) what += " " + quoted(text);
+    if (const std::string text = value(said, name); !text.empty()) what += " " + one_line(text);
   if (status == 429 || status / 100 == 5) return trouble(Code::Unavailable, identity, what);
   if (status / 100 == 3)
     return trouble(Code::Denied, identity, what + ": redirects are not followed");

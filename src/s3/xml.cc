@@ -1,5 +1,6 @@
 #include "s3/xml.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -141,6 +142,13 @@ Result<XmlReader::Piece> XmlReader::close(std::string_view name) {
   Piece piece{Kind::Close, without_prefix(name)};
   open_.pop_back();
   return piece;
+}
+
+std::string one_line(std::string_view text) {
+  constexpr std::size_t kMax = 300;
+  std::string out(text.substr(0, kMax));
+  std::ranges::replace_if(out, [](char c) { return c < ' ' || c > '~'; }, ' ');
+  return out;
 }
 
 }  // namespace etcdop::s3

@@ -36,4 +36,7 @@ class XmlReader {
   bool closes_at_once_ = false, any_ = false;
 };
 
+/// One printable line, of bounded length, of what somebody else wrote.
+std::string one_line(std::string_view text);
+
 }  // namespace etcdop::s3

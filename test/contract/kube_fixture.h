@@ -22,7 +22,7 @@ struct Namespace {
   template <class S = Namespace>
   static auto describe() {
     return api::object("v1.Namespace, in part.",
-                       std::tuple{api::required("metadata", &S::metadata, "")});
+                       api::Fields{api::required("metadata", &S::metadata, "")});
   }
 };
 
@@ -32,9 +32,9 @@ struct ConfigMap {
   std::map<std::string, std::string> data;
   template <class S = ConfigMap>
   static auto describe() {
-    return api::object(
-        "v1.ConfigMap, in part.",
-        std::tuple{api::required("metadata", &S::metadata, ""), api::sparse("data", &S::data, "")});
+    return api::object("v1.ConfigMap, in part.",
+                       api::Fields{api::required("metadata", &S::metadata, ""),
+                                   api::sparse("data", &S::data, "")});
   }
 };
 

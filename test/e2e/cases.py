@@ -160,6 +160,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--skip", action="append", default=[])
+    parser.add_argument("--one-of-each", action="store_true", help="one case of each kind: what every run of ./dev test has")
     parser.add_argument("--rest", type=int, default=REST_SECONDS)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--renewals", type=int, default=0, help="of five-minute certificates, 3 minutes each")
@@ -169,9 +170,10 @@ def main():
     passed = failed = 0
     clusters = {}
 
-    def case(name, body, *args):
+    def case(name, body, *args, always=False):
+        """always: also with --one-of-each."""
         nonlocal passed, failed
-        if options.only not in name or any(word in name for word in options.skip):
+        if options.only not in name or any(word in name for word in options.skip) or (options.one_of_each and not always):
             return None
         start = time.monotonic()
         print(f"--- {name}", flush=True)
@@ -190,7 +192,7 @@ def main():
             return None
 
     for version in VERSIONS:
-        clusters[version] = case(f"three members of etcd {version}", three_members, version)
+        clusters[version] = case(f"three members of etcd {version}", three_members, version, always=version == VERSIONS[-1])
     alive = [c for c in clusters.values() if c]
     case("at rest nothing is written", at_rest, alive, options.rest)
     if alive:
@@ -199,25 +201,27 @@ def main():
     case("bad input: quota", quota)
     for version, cluster in clusters.items():
         if cluster:
-            case(f"deletion of etcd {version} leaves nothing", deletion, cluster)
-    healed = case("healing: three members under clients", lambda: healing.Living(Cluster("db", "e2e-healing", "3.6.16")))
+            case(f"deletion of etcd {version} leaves nothing", deletion, cluster, always=True)
+    healed = case("healing: three members under clients",
+                  lambda: healing.Living(Cluster("db", "e2e-healing", "3.6.16")), always=True)
     if healed:
         case("healing: every member defragmented, the leader last", healing.defragmented, healed)
-        case("healing: a node killed, and returned", healing.node_killed, healed)
-        case("healing: each member's data wiped in turn", healing.data_wiped, healed)
+        case("healing: a node killed, and returned", healing.node_killed, healed, always=True)
+        case("healing: the founder's data wiped", healing.founder_wiped, healed, always=True)
+        case("healing: each other member's data wiped in turn", healing.others_wiped, healed)
         case("healing: each member deleted in turn", healing.members_deleted, healed)
         # After those, so that it is seen whether who took another's place stands alone on its node: else it cannot be drained.
         case("healing: every node drained", healing.nodes_drained, healed)
         case("healing: a node lost for good", healing.node_lost, healed)
-        case("healing: deletion under clients leaves nothing", healed.end)
+        case("healing: deletion under clients leaves nothing", healed.end, always=True)
     living = case("in place: three members with TLS and passwords under clients, and a snapshot of them",
-                  lambda: in_place.Living(VERSIONS[1]))
+                  lambda: in_place.Living(VERSIONS[1]), always=True)
     if living:
         case("in place: a damaged snapshot stops nobody", in_place.damaged, living)
         case("in place: restored, looked at, and taken back", in_place.taken_back, living)
-        case("in place: restored once more, looked at, and committed", in_place.committed, living)
+        case("in place: restored once more, looked at, and committed", in_place.committed, living, always=True)
         case("in place: back to the snapshot after a lost quorum", in_place.quorum_lost, living)
-        case("in place: deletion leaves nothing", living.end)
+        case("in place: deletion leaves nothing", living.end, always=True)
     case("memory: each member's memory lost, and each Pod deleted, in turn", healing.memory_lost)
     case("memory: a sole member loses its container, then its Pod", healing.memory_alone)
     case("recipes: the commands of the operations guide", recipes)

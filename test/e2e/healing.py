@@ -81,10 +81,9 @@ def started(pod):
     return None
 
 
-def replaced(living, what, lose):
-    """Each member of now is lost in turn, and another takes its place."""
-    names = living.names()
-    for name in names:
+def replaced(living, what, lose, names=None):
+    """Each of these members, or each of now, is lost in turn, and another takes its place."""
+    for name in names or living.names():
         living.writer.longest_silence()
         lose(name)
         seconds = living.whole_again(gone=name)
@@ -156,9 +155,17 @@ def defragmented(living):
           f"{living.writer.longest_silence():.1f} s at most; {living.keys} writes are there", flush=True)
 
 
-def data_wiped(living):
-    """The volume of each, emptied; the founder's, too, which must not found another cluster."""
-    replaced(living, "wiped", lambda name: faults.wipe(living.cluster, name))
+def wiped(living, names):
+    replaced(living, "wiped", lambda name: faults.wipe(living.cluster, name), names)
+
+
+def founder_wiped(living):
+    """Its volume, emptied: it must not found another cluster."""
+    wiped(living, living.names()[:1])
+
+
+def others_wiped(living):
+    wiped(living, living.names()[:2])
 
 
 def node_killed(living):

@@ -8,8 +8,8 @@ cd "$(dirname "$0")/../.."
 . tools/env.sh
 # shellcheck source=gtests.sh
 . test/integration/gtests.sh
-program=$PWD/out/dev/etcd_contract_test
-fuzz=$PWD/out/dev/etcd_fuzz
+program=$PWD/out/asan/etcd_contract_test
+fuzz=$PWD/out/asan/etcd_fuzz
 out=$PWD/out/test/etcd-contract
 rm -rf "$out"
 mkdir -p "$out"

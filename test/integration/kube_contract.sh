@@ -6,9 +6,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=gtests.sh
 . test/integration/gtests.sh
-program=$PWD/out/dev/kube_contract_test
-if [ ! -x "$program" ] || [ ! -x out/dev/kube_fuzz ]; then
-  echo "kube_contract.sh: build them first: ninja -C out/dev kube_contract_test kube_fuzz" >&2
+program=$PWD/out/asan/kube_contract_test
+if [ ! -x "$program" ] || [ ! -x out/asan/kube_fuzz ]; then
+  echo "kube_contract.sh: build them first: ninja -C out/asan kube_contract_test kube_fuzz" >&2
   exit 1
 fi
 if [ "${1:-}" = --kubeconfig ]; then
@@ -28,6 +28,6 @@ ended=0
 "$program" --kubeconfig="$KUBECONFIG" "$@" | tee "$log" || ended=$?
 count_gtests "$log" "$ended"
 rm -f "$log"
-[ $# != 0 ] || count_one out/dev/kube_fuzz --kubeconfig="$KUBECONFIG" --operations=3000
+[ $# != 0 ] || count_one out/asan/kube_fuzz --kubeconfig="$KUBECONFIG" --operations=3000
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

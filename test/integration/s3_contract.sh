@@ -7,9 +7,9 @@ cd "$(dirname "$0")/../.."
 . tools/env.sh
 # shellcheck source=gtests.sh
 . test/integration/gtests.sh
-program=$PWD/out/dev/s3_contract_test
-if [ ! -x "$program" ] || [ ! -x out/dev/s3_fuzz ]; then
-  echo "s3_contract.sh: build them first: ninja -C out/dev s3_contract_test s3_fuzz" >&2
+program=$PWD/out/asan/s3_contract_test
+if [ ! -x "$program" ] || [ ! -x out/asan/s3_fuzz ]; then
+  echo "s3_contract.sh: build them first: ninja -C out/asan s3_contract_test s3_fuzz" >&2
   exit 1
 fi
 tools/cluster/build.sh versitygw
@@ -18,6 +18,6 @@ trap 'rm -f "$log"' EXIT
 ended=0
 "$program" --program="$(built versitygw)/versitygw" "$@" | tee "$log" || ended=$?
 count_gtests "$log" "$ended"
-[ $# != 0 ] || count_one out/dev/s3_fuzz --program="$(built versitygw)/versitygw" --operations=3000
+[ $# != 0 ] || count_one out/asan/s3_fuzz --program="$(built versitygw)/versitygw" --operations=3000
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

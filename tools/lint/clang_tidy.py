@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""clang_tidy.py BUILD_FOLDER CACHE_FOLDER: clang-tidy over all that was compiled there and changed since it last passed.
+"""clang_tidy.py CACHE_FOLDER BUILD_FOLDER...: clang-tidy over each source, as the first of these builds that has compiled it did,
+unless nothing of it changed since it last passed. A source that none of them has compiled is a complaint.
 
 What passed is remembered under a hash of the command, of .clang-tidy and of every file that the compiler read (from
 ninja's records), so that a fresh clone on the same machine has nothing to do. Prints how many files it looked at.
@@ -57,30 +58,39 @@ def check(build, source):
     return run.stdout + run.stderr if run.returncode else ""
 
 
-def main(build, cache):
-    build = str(pathlib.Path(build).resolve())
+def main(cache, *builds):
     passed = pathlib.Path(cache)
     passed.mkdir(parents=True, exist_ok=True)
-    deps, keys, todo = dependencies(build), Keys(build), {}
-    commands = json.loads((pathlib.Path(build) / "compile_commands.json").read_text())
-    commands = [c for c in commands if not c["file"].startswith(build)]  # generated sources are not ours to change
-    for entry in commands:
-        command = entry["command"]
-        target = command.split(" -o ")[1].split()[0]
-        stamp = passed / keys.of(command, deps[target])
-        if not stamp.exists():
-            todo[entry["file"]] = stamp
+    todo, seen, missing = {}, set(), set()
+    for build in builds:
+        build = str(pathlib.Path(build).resolve())
+        deps, keys = dependencies(build), Keys(build)
+        for entry in json.loads((pathlib.Path(build) / "compile_commands.json").read_text()):
+            source, command = entry["file"], entry["command"]
+            target = command.split(" -o ")[1].split()[0]
+            if source in seen or "/out/" in source:  # generated sources are not ours to change
+                continue
+            if target not in deps:
+                missing.add(source)
+                continue
+            seen.add(source)
+            stamp = passed / keys.of(command, deps[target])
+            if not stamp.exists():
+                todo[source] = (build, stamp)
+    missing -= seen
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for stamp, said in zip(todo.values(), pool.map(lambda source: check(build, source), todo)):
+        for (_, stamp), said in zip(todo.values(), pool.map(lambda source: check(todo[source][0], source), todo)):
             if said:
                 failed += 1
                 print(said)
             else:
                 stamp.touch()
-    print(f"clang-tidy: {len(todo)} of {len(commands)} files looked at, {failed} with complaints")
-    return 1 if failed else 0
+    for source in sorted(missing):
+        print(f"{source} was compiled in none of {' '.join(builds)}")
+    print(f"clang-tidy: {len(todo)} of {len(seen)} files looked at, {failed} with complaints")
+    return 1 if failed or missing else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))
+    sys.exit(main(*sys.argv[1:]))

@@ -34,7 +34,7 @@ struct CreateSnapshot {
 
   template <class S = CreateSnapshot>
   static auto describe() {
-    return api::object("Starts a run.", std::tuple{api::required("name", &S::name, "")});
+    return api::object("Starts a run.", api::Fields{api::required("name", &S::name, "")});
   }
 };
 /// The object alone: it has stored nothing, or that is gone.
@@ -48,8 +48,8 @@ struct DeleteSnapshot {
   static auto describe() {
     return api::object(
         "Deletes an EtcdSnapshot.",
-        std::tuple{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
-                   api::sparse("replaced", &S::replaced, "")});
+        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
+                    api::sparse("replaced", &S::replaced, "")});
   }
 };
 /// The Job that deletes what this EtcdSnapshot has stored.
@@ -62,7 +62,7 @@ struct CreateDeletion {
   static auto describe() {
     return api::object(
         "Makes the Job that deletes a stored snapshot.",
-        std::tuple{api::required("name", &S::name, ""), api::required("uid", &S::uid, "")});
+        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, "")});
   }
 };
 /// That Job, which has failed or does not end.
@@ -73,8 +73,9 @@ struct DropDeletion {
 
   template <class S = DropDeletion>
   static auto describe() {
-    return api::object("Deletes such a Job.", std::tuple{api::required("name", &S::name, ""),
-                                                         api::required("jobUID", &S::job_uid, "")});
+    return api::object(
+        "Deletes such a Job.",
+        api::Fields{api::required("name", &S::name, ""), api::required("jobUID", &S::job_uid, "")});
   }
 };
 /// Asks for a verification of what this EtcdSnapshot has stored.
@@ -87,8 +88,8 @@ struct AskVerification {
   static auto describe() {
     return api::object(
         "Asks for a verification.",
-        std::tuple{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
-                   api::required("request", &S::request, "")});
+        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
+                    api::required("request", &S::request, "")});
   }
 };
 using Step = std::variant<NoStep, CreateSnapshot, DeleteSnapshot, CreateDeletion, DropDeletion,
@@ -102,9 +103,10 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
-                                                            api::sparse("step", &S::step, ""),
-                                                            api::sparse("again", &S::again, "")});
+    return api::object(
+        "What one pass decided.",
+        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
+                    api::sparse("again", &S::again, "")});
   }
 };
 

@@ -43,17 +43,18 @@ struct SeatObject {
   static auto describe() {
     return api::object(
         "Its EtcdMember.",
-        std::tuple{api::sparse("uid", &S::uid, ""), api::sparse("terminating", &S::terminating, ""),
-                   api::sparse("seed", &S::seed, ""), api::sparse("dormant", &S::dormant, ""),
-                   api::sparse("current", &S::current, ""),
-                   api::sparse("hasFinalizer", &S::has_finalizer, ""),
-                   api::sparse("initialCluster", &S::initial_cluster, ""),
-                   api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
-                   api::sparse("ready", &S::ready, ""), api::sparse("reason", &S::reason, ""),
-                   api::sparse("lost", &S::lost, ""), api::sparse("version", &S::version, ""),
-                   api::sparse("specVersion", &S::spec_version, ""),
-                   api::sparse("madeAs", &S::made_as, ""), api::sparse("trouble", &S::trouble, ""),
-                   api::sparse("created", &S::created, "")});
+        api::Fields{api::sparse("uid", &S::uid, ""),
+                    api::sparse("terminating", &S::terminating, ""),
+                    api::sparse("seed", &S::seed, ""), api::sparse("dormant", &S::dormant, ""),
+                    api::sparse("current", &S::current, ""),
+                    api::sparse("hasFinalizer", &S::has_finalizer, ""),
+                    api::sparse("initialCluster", &S::initial_cluster, ""),
+                    api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
+                    api::sparse("ready", &S::ready, ""), api::sparse("reason", &S::reason, ""),
+                    api::sparse("lost", &S::lost, ""), api::sparse("version", &S::version, ""),
+                    api::sparse("specVersion", &S::spec_version, ""),
+                    api::sparse("madeAs", &S::made_as, ""), api::sparse("trouble", &S::trouble, ""),
+                    api::sparse("created", &S::created, "")});
   }
 };
 
@@ -70,14 +71,14 @@ struct SeatPod {
 
   template <class S = SeatPod>
   static auto describe() {
-    return api::object(
-        "Its Pod.",
-        std::tuple{api::sparse("node", &S::node, ""),
-                   api::sparse("manyLearners", &S::many_learners, ""),
-                   api::sparse("founds", &S::founds, ""), api::sparse("restores", &S::restores, ""),
-                   api::sparse("mayJoin", &S::may_join, ""),
-                   api::sparse("clientAuthority", &S::client_authority, ""),
-                   api::sparse("peerAuthority", &S::peer_authority, "")});
+    return api::object("Its Pod.",
+                       api::Fields{api::sparse("node", &S::node, ""),
+                                   api::sparse("manyLearners", &S::many_learners, ""),
+                                   api::sparse("founds", &S::founds, ""),
+                                   api::sparse("restores", &S::restores, ""),
+                                   api::sparse("mayJoin", &S::may_join, ""),
+                                   api::sparse("clientAuthority", &S::client_authority, ""),
+                                   api::sparse("peerAuthority", &S::peer_authority, "")});
   }
 };
 
@@ -92,8 +93,8 @@ struct SeatListed {
   static auto describe() {
     return api::object(
         "Its entry in etcd's list.",
-        std::tuple{api::sparse("id", &S::id, ""), api::sparse("learner", &S::learner, ""),
-                   api::sparse("started", &S::started, "")});
+        api::Fields{api::sparse("id", &S::id, ""), api::sparse("learner", &S::learner, ""),
+                    api::sparse("started", &S::started, "")});
   }
 };
 
@@ -111,11 +112,11 @@ struct SeatAnswer {
   static auto describe() {
     return api::object(
         "Its own answer.",
-        std::tuple{api::sparse("version", &S::version, ""), api::sparse("leader", &S::leader, ""),
-                   api::sparse("applied", &S::applied, ""), api::sparse("index", &S::index, ""),
-                   api::sparse("dbSize", &S::db_size, ""),
-                   api::sparse("dbInUse", &S::db_in_use, ""),
-                   api::sparse("revision", &S::revision, "")});
+        api::Fields{api::sparse("version", &S::version, ""), api::sparse("leader", &S::leader, ""),
+                    api::sparse("applied", &S::applied, ""), api::sparse("index", &S::index, ""),
+                    api::sparse("dbSize", &S::db_size, ""),
+                    api::sparse("dbInUse", &S::db_in_use, ""),
+                    api::sparse("revision", &S::revision, "")});
   }
 };
 
@@ -130,8 +131,8 @@ struct SeatHash {
   static auto describe() {
     return api::object(
         "What its data is, in a number.",
-        std::tuple{api::sparse("hash", &S::hash, ""), api::sparse("revision", &S::revision, ""),
-                   api::sparse("compacted", &S::compacted, "")});
+        api::Fields{api::sparse("hash", &S::hash, ""), api::sparse("revision", &S::revision, ""),
+                    api::sparse("compacted", &S::compacted, "")});
   }
 };
 
@@ -145,11 +146,11 @@ struct SeatShown {
 
   template <class S = SeatShown>
   static auto describe() {
-    return api::object(
-        "What it has shown.",
-        std::tuple{api::sparse("clientPort", &S::client_port, ""),
-                   api::sparse("peerPort", &S::peer_port, ""),
-                   api::sparse("behind", &S::behind_s, ""), api::sparse("silent", &S::silent, "")});
+    return api::object("What it has shown.",
+                       api::Fields{api::sparse("clientPort", &S::client_port, ""),
+                                   api::sparse("peerPort", &S::peer_port, ""),
+                                   api::sparse("behind", &S::behind_s, ""),
+                                   api::sparse("silent", &S::silent, "")});
   }
 };
 
@@ -178,11 +179,11 @@ struct Seat {
   static auto describe() {
     return api::object(
         "One member.",
-        std::tuple{api::required("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
-                   api::optional("object", &S::object, ""), api::optional("pod", &S::pod, ""),
-                   api::optional("listed", &S::listed, ""), api::optional("answer", &S::answer, ""),
-                   api::optional("hash", &S::hash, ""), api::sparse("away", &S::away_s, ""),
-                   api::sparse("shown", &S::shown, "")});
+        api::Fields{api::required("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
+                    api::optional("object", &S::object, ""), api::optional("pod", &S::pod, ""),
+                    api::optional("listed", &S::listed, ""),
+                    api::optional("answer", &S::answer, ""), api::optional("hash", &S::hash, ""),
+                    api::sparse("away", &S::away_s, ""), api::sparse("shown", &S::shown, "")});
   }
 };
 
@@ -194,8 +195,8 @@ struct RaisedAlarm {
 
   template <class S = RaisedAlarm>
   static auto describe() {
-    return api::object("An alarm of etcd.", std::tuple{api::sparse("member", &S::member, ""),
-                                                       api::sparse("corrupt", &S::corrupt, "")});
+    return api::object("An alarm of etcd.", api::Fields{api::sparse("member", &S::member, ""),
+                                                        api::sparse("corrupt", &S::corrupt, "")});
   }
 };
 
@@ -212,9 +213,9 @@ struct RestoreSeen {
   static auto describe() {
     return api::object(
         "An EtcdRestore.",
-        std::tuple{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
-                   api::sparse("gone", &S::gone, ""), api::sparse("decision", &S::decision, ""),
-                   api::required("from", &S::from, ""), api::sparse("runId", &S::run_id, "")});
+        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
+                    api::sparse("gone", &S::gone, ""), api::sparse("decision", &S::decision, ""),
+                    api::required("from", &S::from, ""), api::sparse("runId", &S::run_id, "")});
   }
 };
 
@@ -233,8 +234,8 @@ struct CertificateChild {
 
   template <class S = CertificateChild>
   static auto describe() {
-    return api::object("A Certificate.", std::tuple{api::required("name", &S::name, ""),
-                                                    api::sparse("state", &S::state, "")});
+    return api::object("A Certificate.", api::Fields{api::required("name", &S::name, ""),
+                                                     api::sparse("state", &S::state, "")});
   }
 };
 
@@ -274,33 +275,33 @@ struct Observation {
   template <class S = Observation>
   static auto describe() {
     return api::object("What one pass saw.",
-                       std::tuple{api::required("now", &S::now, ""),
-                                  api::required("cluster", &S::cluster, ""),
-                                  api::sparse("seats", &S::seats, ""),
-                                  api::sparse("kept", &S::kept, ""),
-                                  api::optional("restore", &S::restore, ""),
-                                  api::sparse("takenNames", &S::taken_names, ""),
-                                  api::sparse("strayVolumes", &S::stray_volumes, ""),
-                                  api::optional("clusterID", &S::cluster_id, ""),
-                                  api::sparse("linearizable", &S::linearizable, ""),
-                                  api::sparse("etcdError", &S::etcd_error, ""),
-                                  api::sparse("alarms", &S::alarms, ""),
-                                  api::sparse("alarmsHidden", &S::alarms_hidden, ""),
-                                  api::sparse("rejected", &S::rejected, ""),
-                                  api::sparse("split", &S::split, ""),
-                                  api::sparse("replaceAway", &S::replace_away_s, ""),
-                                  api::sparse("policyError", &S::policy_error, ""),
-                                  api::sparse("others", &S::others, ""),
-                                  api::sparse("othersAway", &S::others_away, ""),
-                                  api::sparse("clientService", &S::client_service, ""),
-                                  api::sparse("headlessService", &S::headless_service, ""),
-                                  api::sparse("budget", &S::budget, ""),
-                                  api::sparse("budgetMin", &S::budget_min, ""),
-                                  api::sparse("certificates", &S::certificates, ""),
-                                  api::sparse("certManager", &S::cert_manager, ""),
-                                  api::sparse("clusterDomain", &S::cluster_domain, ""),
-                                  api::sparse("tls", &S::tls, ""),
-                                  api::sparse("auth", &S::auth, "")});
+                       api::Fields{api::required("now", &S::now, ""),
+                                   api::required("cluster", &S::cluster, ""),
+                                   api::sparse("seats", &S::seats, ""),
+                                   api::sparse("kept", &S::kept, ""),
+                                   api::optional("restore", &S::restore, ""),
+                                   api::sparse("takenNames", &S::taken_names, ""),
+                                   api::sparse("strayVolumes", &S::stray_volumes, ""),
+                                   api::optional("clusterID", &S::cluster_id, ""),
+                                   api::sparse("linearizable", &S::linearizable, ""),
+                                   api::sparse("etcdError", &S::etcd_error, ""),
+                                   api::sparse("alarms", &S::alarms, ""),
+                                   api::sparse("alarmsHidden", &S::alarms_hidden, ""),
+                                   api::sparse("rejected", &S::rejected, ""),
+                                   api::sparse("split", &S::split, ""),
+                                   api::sparse("replaceAway", &S::replace_away_s, ""),
+                                   api::sparse("policyError", &S::policy_error, ""),
+                                   api::sparse("others", &S::others, ""),
+                                   api::sparse("othersAway", &S::others_away, ""),
+                                   api::sparse("clientService", &S::client_service, ""),
+                                   api::sparse("headlessService", &S::headless_service, ""),
+                                   api::sparse("budget", &S::budget, ""),
+                                   api::sparse("budgetMin", &S::budget_min, ""),
+                                   api::sparse("certificates", &S::certificates, ""),
+                                   api::sparse("certManager", &S::cert_manager, ""),
+                                   api::sparse("clusterDomain", &S::cluster_domain, ""),
+                                   api::sparse("tls", &S::tls, ""),
+                                   api::sparse("auth", &S::auth, "")});
   }
 };
 

@@ -32,8 +32,8 @@ struct CreateMember {
   static auto describe() {
     return api::object(
         "Creates an EtcdMember.",
-        std::tuple{api::sparse("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
-                   api::sparse("seed", &S::seed, "")});
+        api::Fields{api::sparse("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
+                    api::sparse("seed", &S::seed, "")});
   }
 };
 struct AddLearner {
@@ -45,7 +45,7 @@ struct AddLearner {
   static auto describe() {
     return api::object(
         "Adds a learner to etcd.",
-        std::tuple{api::sparse("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, "")});
+        api::Fields{api::sparse("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, "")});
   }
 };
 /// Writes the member list of this pass into a joiner that has not started: from then on it may have
@@ -58,8 +58,8 @@ struct Publish {
   template <class S = Publish>
   static auto describe() {
     return api::object("Publishes the member list.",
-                       std::tuple{api::sparse("name", &S::name, ""),
-                                  api::sparse("initialCluster", &S::initial_cluster, "")});
+                       api::Fields{api::sparse("name", &S::name, ""),
+                                   api::sparse("initialCluster", &S::initial_cluster, "")});
   }
 };
 struct Promote {
@@ -70,8 +70,8 @@ struct Promote {
 
   template <class S = Promote>
   static auto describe() {
-    return api::object("Makes a learner vote.", std::tuple{api::sparse("name", &S::name, ""),
-                                                           api::sparse("id", &S::id, "")});
+    return api::object("Makes a learner vote.", api::Fields{api::sparse("name", &S::name, ""),
+                                                            api::sparse("id", &S::id, "")});
   }
 };
 struct MoveLeader {
@@ -82,9 +82,9 @@ struct MoveLeader {
 
   template <class S = MoveLeader>
   static auto describe() {
-    return api::object("Moves the leader.", std::tuple{api::sparse("from", &S::from, ""),
-                                                       api::sparse("name", &S::name, ""),
-                                                       api::sparse("to", &S::to, "")});
+    return api::object("Moves the leader.", api::Fields{api::sparse("from", &S::from, ""),
+                                                        api::sparse("name", &S::name, ""),
+                                                        api::sparse("to", &S::to, "")});
   }
 };
 /// Deletes the EtcdMember; it stays until it is out of etcd.
@@ -95,8 +95,8 @@ struct DeleteMember {
 
   template <class S = DeleteMember>
   static auto describe() {
-    return api::object("Deletes an EtcdMember.", std::tuple{api::sparse("name", &S::name, ""),
-                                                            api::sparse("uid", &S::uid, "")});
+    return api::object("Deletes an EtcdMember.", api::Fields{api::sparse("name", &S::name, ""),
+                                                             api::sparse("uid", &S::uid, "")});
   }
 };
 struct RemoveFromEtcd {
@@ -107,8 +107,8 @@ struct RemoveFromEtcd {
 
   template <class S = RemoveFromEtcd>
   static auto describe() {
-    return api::object("Removes a member from etcd.", std::tuple{api::sparse("name", &S::name, ""),
-                                                                 api::sparse("id", &S::id, "")});
+    return api::object("Removes a member from etcd.", api::Fields{api::sparse("name", &S::name, ""),
+                                                                  api::sparse("id", &S::id, "")});
   }
 };
 /// Puts the last member to sleep: its Pod goes, its volume and its place in etcd stay.
@@ -119,8 +119,8 @@ struct PauseMember {
 
   template <class S = PauseMember>
   static auto describe() {
-    return api::object("Puts a member to sleep.", std::tuple{api::sparse("name", &S::name, ""),
-                                                             api::sparse("uid", &S::uid, "")});
+    return api::object("Puts a member to sleep.", api::Fields{api::sparse("name", &S::name, ""),
+                                                              api::sparse("uid", &S::uid, "")});
   }
 };
 struct WakeMember {
@@ -130,8 +130,8 @@ struct WakeMember {
 
   template <class S = WakeMember>
   static auto describe() {
-    return api::object("Wakes a member.", std::tuple{api::sparse("name", &S::name, ""),
-                                                     api::sparse("uid", &S::uid, "")});
+    return api::object("Wakes a member.", api::Fields{api::sparse("name", &S::name, ""),
+                                                      api::sparse("uid", &S::uid, "")});
   }
 };
 /// Takes our finalizer off: Pod and volume go.
@@ -142,8 +142,8 @@ struct ReleaseMember {
 
   template <class S = ReleaseMember>
   static auto describe() {
-    return api::object("Takes the finalizer off.", std::tuple{api::sparse("name", &S::name, ""),
-                                                              api::sparse("uid", &S::uid, "")});
+    return api::object("Takes the finalizer off.", api::Fields{api::sparse("name", &S::name, ""),
+                                                               api::sparse("uid", &S::uid, "")});
   }
 };
 
@@ -156,8 +156,8 @@ struct IssueCertificate {
 
   template <class S = IssueCertificate>
   static auto describe() {
-    return api::object("Makes a certificate.", std::tuple{api::sparse("secret", &S::secret, ""),
-                                                          api::sparse("names", &S::names, "")});
+    return api::object("Makes a certificate.", api::Fields{api::sparse("secret", &S::secret, ""),
+                                                           api::sparse("names", &S::names, "")});
   }
 };
 /// Writes into a Secret of ours with what root logs in, before etcd is told.
@@ -192,9 +192,9 @@ struct MemberFacts {
   static auto describe() {
     return api::object(
         "What etcd says of a member.",
-        std::tuple{api::sparse("name", &S::name, ""), api::sparse("uid", &S::uid, ""),
-                   api::sparse("memberID", &S::member_id, ""),
-                   api::sparse("version", &S::version, ""), api::sparse("voter", &S::voter, "")});
+        api::Fields{api::sparse("name", &S::name, ""), api::sparse("uid", &S::uid, ""),
+                    api::sparse("memberID", &S::member_id, ""),
+                    api::sparse("version", &S::version, ""), api::sparse("voter", &S::voter, "")});
   }
 };
 
@@ -214,7 +214,7 @@ struct Plan {
   static auto describe() {
     return api::object(
         "What one pass decided.",
-        std::tuple{
+        api::Fields{
             api::required("status", &S::status, ""), api::sparse("facts", &S::facts, ""),
             api::sparse("makeCertificates", &S::make_certificates, ""),
             api::sparse("makeHeadlessService", &S::make_headless_service, ""),

@@ -24,9 +24,9 @@ struct MemberAnswer {
   static auto describe() {
     return api::object(
         "Its own answer.",
-        std::tuple{api::sparse("leader", &S::leader, ""), api::sparse("dbSize", &S::db_size, ""),
-                   api::sparse("dbSizeInUse", &S::db_size_in_use, ""),
-                   api::sparse("applied", &S::applied, "")});
+        api::Fields{api::sparse("leader", &S::leader, ""), api::sparse("dbSize", &S::db_size, ""),
+                    api::sparse("dbSizeInUse", &S::db_size_in_use, ""),
+                    api::sparse("applied", &S::applied, "")});
   }
 };
 
@@ -45,11 +45,11 @@ struct MemberSeen {
   static auto describe() {
     return api::object(
         "One member.",
-        std::tuple{api::required("name", &S::name, ""),
-                   api::sparse("terminating", &S::terminating, ""),
-                   api::sparse("voter", &S::voter, ""), api::sparse("learner", &S::learner, ""),
-                   api::sparse("quota", &S::quota, ""), api::sparse("id", &S::id, ""),
-                   api::optional("answer", &S::answer, "")});
+        api::Fields{api::required("name", &S::name, ""),
+                    api::sparse("terminating", &S::terminating, ""),
+                    api::sparse("voter", &S::voter, ""), api::sparse("learner", &S::learner, ""),
+                    api::sparse("quota", &S::quota, ""), api::sparse("id", &S::id, ""),
+                    api::optional("answer", &S::answer, "")});
   }
 };
 
@@ -62,9 +62,9 @@ struct Tried {
 
   template <class S = Tried>
   static auto describe() {
-    return api::object("The last attempt.", std::tuple{api::required("member", &S::member, ""),
-                                                       api::required("attempt", &S::attempt, ""),
-                                                       api::sparse("error", &S::error, "")});
+    return api::object("The last attempt.", api::Fields{api::required("member", &S::member, ""),
+                                                        api::required("attempt", &S::attempt, ""),
+                                                        api::sparse("error", &S::error, "")});
   }
 };
 
@@ -89,7 +89,7 @@ struct Observation {
   static auto describe() {
     return api::object(
         "What one pass saw.",
-        std::tuple{
+        api::Fields{
             api::required("now", &S::now, ""), api::required("run", &S::run, ""),
             api::sparse("ahead", &S::ahead, ""), api::sparse("snapshot", &S::snapshot, ""),
             api::optional("cluster", &S::cluster, ""), api::sparse("members", &S::members, ""),

@@ -30,7 +30,7 @@ struct Defragment {
   static auto describe() {
     return api::object(
         "Rewrites one member's database.",
-        std::tuple{api::sparse("name", &S::name, ""), api::sparse("attempt", &S::attempt, "")});
+        api::Fields{api::sparse("name", &S::name, ""), api::sparse("attempt", &S::attempt, "")});
   }
 };
 struct MoveLeader {
@@ -42,8 +42,8 @@ struct MoveLeader {
   template <class S = MoveLeader>
   static auto describe() {
     return api::object("Lets another one lead.",
-                       std::tuple{api::sparse("from", &S::from, ""), api::sparse("to", &S::to, ""),
-                                  api::sparse("toID", &S::to_id, "")});
+                       api::Fields{api::sparse("from", &S::from, ""), api::sparse("to", &S::to, ""),
+                                   api::sparse("toID", &S::to_id, "")});
   }
 };
 /// Takes back NOSPACE: there is room again, and etcd does not see that by itself.
@@ -55,8 +55,8 @@ struct Disarm {
 
   template <class S = Disarm>
   static auto describe() {
-    return api::object("Takes back NOSPACE.", std::tuple{api::sparse("at", &S::at, ""),
-                                                         api::sparse("alarms", &S::alarms, "")});
+    return api::object("Takes back NOSPACE.", api::Fields{api::sparse("at", &S::at, ""),
+                                                          api::sparse("alarms", &S::alarms, "")});
   }
 };
 /// The run has ended and its time is over.
@@ -74,9 +74,10 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
-                                                            api::sparse("step", &S::step, ""),
-                                                            api::sparse("again", &S::again, "")});
+    return api::object(
+        "What one pass decided.",
+        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
+                    api::sparse("again", &S::again, "")});
   }
 };
 

@@ -31,13 +31,13 @@ struct Observation {
   static auto describe() {
     return api::object(
         "What one pass saw.",
-        std::tuple{api::required("now", &S::now, ""), api::required("member", &S::member, ""),
-                   api::optional("cluster", &S::cluster, ""), api::optional("pod", &S::pod, ""),
-                   api::optional("volume", &S::volume, ""),
-                   api::sparse("rejected", &S::rejected, ""),
-                   api::sparse("hasImage", &S::has_image, ""),
-                   api::sparse("credentialsFault", &S::credentials_fault, ""),
-                   api::sparse("tls", &S::tls, "")});
+        api::Fields{api::required("now", &S::now, ""), api::required("member", &S::member, ""),
+                    api::optional("cluster", &S::cluster, ""), api::optional("pod", &S::pod, ""),
+                    api::optional("volume", &S::volume, ""),
+                    api::sparse("rejected", &S::rejected, ""),
+                    api::sparse("hasImage", &S::has_image, ""),
+                    api::sparse("credentialsFault", &S::credentials_fault, ""),
+                    api::sparse("tls", &S::tls, "")});
   }
 };
 

@@ -35,7 +35,7 @@ struct CreatePod {
 
   template <class S = CreatePod>
   static auto describe() {
-    return api::object("Creates the Pod.", std::tuple{api::sparse("founds", &S::founds, "")});
+    return api::object("Creates the Pod.", api::Fields{api::sparse("founds", &S::founds, "")});
   }
 };
 struct DeletePod {
@@ -45,8 +45,8 @@ struct DeletePod {
 
   template <class S = DeletePod>
   static auto describe() {
-    return api::object("Deletes the Pod.", std::tuple{api::sparse("uid", &S::uid, ""),
-                                                      api::sparse("why", &S::why, "")});
+    return api::object("Deletes the Pod.", api::Fields{api::sparse("uid", &S::uid, ""),
+                                                       api::sparse("why", &S::why, "")});
   }
 };
 /// Puts the Pod among the voters that the client Service and the budget count, or takes it out.
@@ -58,8 +58,8 @@ struct SetRole {
 
   template <class S = SetRole>
   static auto describe() {
-    return api::object("Labels the Pod.", std::tuple{api::sparse("podUID", &S::pod_uid, ""),
-                                                     api::sparse("voter", &S::voter, "")});
+    return api::object("Labels the Pod.", api::Fields{api::sparse("podUID", &S::pod_uid, ""),
+                                                      api::sparse("voter", &S::voter, "")});
   }
 };
 /// Labels the Pod of a member that is to go: the others' places are chosen as if it were gone.
@@ -70,7 +70,7 @@ struct MarkLeaving {
 
   template <class S = MarkLeaving>
   static auto describe() {
-    return api::object("Labels the Pod.", std::tuple{api::sparse("podUID", &S::pod_uid, "")});
+    return api::object("Labels the Pod.", api::Fields{api::sparse("podUID", &S::pod_uid, "")});
   }
 };
 /// Lets a Pod that keeps its data in memory run: its UID is recorded, no other ever will.
@@ -81,7 +81,7 @@ struct AdmitPod {
 
   template <class S = AdmitPod>
   static auto describe() {
-    return api::object("Admits the Pod.", std::tuple{api::sparse("uid", &S::uid, "")});
+    return api::object("Admits the Pod.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
 /// Tells the Pod that founded a cluster in memory to found none with its next start.
@@ -92,7 +92,7 @@ struct EndFounding {
 
   template <class S = EndFounding>
   static auto describe() {
-    return api::object("Ends the founding.", std::tuple{api::sparse("uid", &S::uid, "")});
+    return api::object("Ends the founding.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
 /// Takes from a Pod with data in memory what its etcd has joined with: it does not join again.
@@ -103,7 +103,7 @@ struct EndJoining {
 
   template <class S = EndJoining>
   static auto describe() {
-    return api::object("Ends the joining.", std::tuple{api::sparse("uid", &S::uid, "")});
+    return api::object("Ends the joining.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
 using Step = std::variant<NoStep, ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod,
@@ -118,9 +118,10 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
-                                                            api::sparse("step", &S::step, ""),
-                                                            api::sparse("again", &S::again, "")});
+    return api::object(
+        "What one pass decided.",
+        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
+                    api::sparse("again", &S::again, "")});
   }
 };
 

@@ -26,10 +26,11 @@ struct Observation {
   static auto describe() {
     return api::object(
         "What one pass saw.",
-        std::tuple{api::required("now", &S::now, ""), api::required("restore", &S::restore, ""),
-                   api::sparse("hasImage", &S::has_image, ""),
-                   api::optional("cluster", &S::cluster, ""), api::optional("job", &S::job, ""),
-                   api::sparse("pods", &S::pods, ""), api::optional("rejected", &S::rejected, "")});
+        api::Fields{api::required("now", &S::now, ""), api::required("restore", &S::restore, ""),
+                    api::sparse("hasImage", &S::has_image, ""),
+                    api::optional("cluster", &S::cluster, ""), api::optional("job", &S::job, ""),
+                    api::sparse("pods", &S::pods, ""),
+                    api::optional("rejected", &S::rejected, "")});
   }
 };
 

@@ -31,7 +31,7 @@ struct CreateCheck {
 
   template <class S = CreateCheck>
   static auto describe() {
-    return api::object("Makes the Job.", std::tuple{api::sparse("attempt", &S::attempt, "")});
+    return api::object("Makes the Job.", api::Fields{api::sparse("attempt", &S::attempt, "")});
   }
 };
 /// Of an attempt before, or one that does not end.
@@ -42,7 +42,7 @@ struct DeleteCheck {
 
   template <class S = DeleteCheck>
   static auto describe() {
-    return api::object("Deletes the Job.", std::tuple{api::sparse("uid", &S::uid, "")});
+    return api::object("Deletes the Job.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
 using Step = std::variant<NoStep, CreateCheck, DeleteCheck>;
@@ -55,9 +55,10 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
-                                                            api::sparse("step", &S::step, ""),
-                                                            api::sparse("again", &S::again, "")});
+    return api::object(
+        "What one pass decided.",
+        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
+                    api::sparse("again", &S::again, "")});
   }
 };
 

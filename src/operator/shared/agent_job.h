@@ -28,11 +28,12 @@ struct JobSeen {
   static auto describe() {
     return api::object(
         "The Job.",
-        std::tuple{api::required("uid", &S::uid, ""), api::sparse("ours", &S::ours, ""),
-                   api::sparse("ofNamesake", &S::of_namesake, ""),
-                   api::sparse("terminating", &S::terminating, ""),
-                   api::sparse("attempt", &S::attempt, ""), api::sparse("request", &S::request, ""),
-                   api::required("made", &S::made, ""), api::sparse("status", &S::status, "")});
+        api::Fields{api::required("uid", &S::uid, ""), api::sparse("ours", &S::ours, ""),
+                    api::sparse("ofNamesake", &S::of_namesake, ""),
+                    api::sparse("terminating", &S::terminating, ""),
+                    api::sparse("attempt", &S::attempt, ""),
+                    api::sparse("request", &S::request, ""), api::required("made", &S::made, ""),
+                    api::sparse("status", &S::status, "")});
   }
 };
 
@@ -48,8 +49,8 @@ struct Rejection {
 
   template <class S = Rejection>
   static auto describe() {
-    return api::object("Why there is no Job.", std::tuple{api::required("why", &S::why, ""),
-                                                          api::required("since", &S::since, "")});
+    return api::object("Why there is no Job.", api::Fields{api::required("why", &S::why, ""),
+                                                           api::required("since", &S::since, "")});
   }
 };
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "api/describe.h"
 #include "base/result.h"
@@ -39,7 +38,7 @@ struct AgentReport {
   static auto describe() {
     return api::object(
         "How a snapshot agent ended.",
-        std::tuple{
+        api::Fields{
             api::sparse("uri", &R::uri, ""), api::sparse("sizeBytes", &R::size_bytes, ""),
             api::sparse("checksum", &R::checksum, ""),
             api::sparse("etcdVersion", &R::etcd_version, ""),

@@ -81,10 +81,10 @@ struct AuthSeen {
   static auto describe() {
     return api::object(
         "Of authentication.",
-        std::tuple{api::sparse("required", &S::required, ""),
-                   api::sparse("entered", &S::entered, ""), api::sparse("refused", &S::refused, ""),
-                   api::sparse("step", &S::step, ""), api::sparse("recorded", &S::recorded, ""),
-                   api::optional("enabled", &S::enabled, "")});
+        api::Fields{
+            api::sparse("required", &S::required, ""), api::sparse("entered", &S::entered, ""),
+            api::sparse("refused", &S::refused, ""), api::sparse("step", &S::step, ""),
+            api::sparse("recorded", &S::recorded, ""), api::optional("enabled", &S::enabled, "")});
   }
 };
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "api/describe.h"
 #include "base/result.h"
@@ -31,12 +30,12 @@ struct RestoreReport {
   static auto describe() {
     return api::object(
         "How a restore agent ended.",
-        std::tuple{api::sparse("reason", &R::reason, ""), api::sparse("message", &R::message, ""),
-                   api::sparse("forGood", &R::for_good, ""),
-                   api::sparse("already", &R::already, ""), api::sparse("uri", &R::uri, ""),
-                   api::sparse("checksum", &R::checksum, ""),
-                   api::sparse("etcdVersion", &R::etcd_version, ""),
-                   api::optional("revision", &R::revision, "")});
+        api::Fields{api::sparse("reason", &R::reason, ""), api::sparse("message", &R::message, ""),
+                    api::sparse("forGood", &R::for_good, ""),
+                    api::sparse("already", &R::already, ""), api::sparse("uri", &R::uri, ""),
+                    api::sparse("checksum", &R::checksum, ""),
+                    api::sparse("etcdVersion", &R::etcd_version, ""),
+                    api::optional("revision", &R::revision, "")});
   }
 };
 

@@ -68,12 +68,12 @@ struct CertificateSeen {
   static auto describe() {
     return api::object(
         "A certificate's Secret.",
-        std::tuple{api::required("secret", &S::secret, ""), api::sparse("missing", &S::missing, ""),
-                   api::sparse("ours", &S::ours, ""), api::sparse("unread", &S::unread, ""),
-                   api::sparse("faults", &S::faults, ""), api::sparse("names", &S::names, ""),
-                   api::sparse("serial", &S::serial, ""),
-                   api::sparse("authority", &S::authority, ""), api::sparse("from", &S::from, ""),
-                   api::sparse("until", &S::until, "")});
+        api::Fields{api::required("secret", &S::secret, ""),
+                    api::sparse("missing", &S::missing, ""), api::sparse("ours", &S::ours, ""),
+                    api::sparse("unread", &S::unread, ""), api::sparse("faults", &S::faults, ""),
+                    api::sparse("names", &S::names, ""), api::sparse("serial", &S::serial, ""),
+                    api::sparse("authority", &S::authority, ""), api::sparse("from", &S::from, ""),
+                    api::sparse("until", &S::until, "")});
   }
 };
 
@@ -87,9 +87,9 @@ struct TlsSeen {
   static auto describe() {
     return api::object(
         "The certificates.",
-        std::tuple{api::optional("server", &S::server, ""),
-                   api::optional("operatorClient", &S::operator_client, ""),
-                   api::optional("peer", &S::peer, ""), api::sparse("managed", &S::managed, "")});
+        api::Fields{api::optional("server", &S::server, ""),
+                    api::optional("operatorClient", &S::operator_client, ""),
+                    api::optional("peer", &S::peer, ""), api::sparse("managed", &S::managed, "")});
   }
 };
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "api/describe.h"
 #include "base/result.h"
@@ -38,16 +37,16 @@ struct VerifyReport {
   static auto describe() {
     return api::object(
         "How a verify agent ended.",
-        std::tuple{api::sparse("reason", &R::reason, ""), api::sparse("message", &R::message, ""),
-                   api::sparse("forGood", &R::for_good, ""), api::sparse("uri", &R::uri, ""),
-                   api::sparse("checksum", &R::checksum, ""),
-                   api::sparse("etcdVersion", &R::etcd_version, ""),
-                   api::optional("revision", &R::revision, ""),
-                   api::optional("compactRevision", &R::compact_revision, ""),
-                   api::optional("hashKV", &R::hash_kv, ""), api::optional("keys", &R::keys, ""),
-                   api::sparse("hashCompared", &R::hash_compared, ""),
-                   api::sparse("digestCompared", &R::digest_compared, ""),
-                   api::optional("durationSeconds", &R::duration_seconds, "")});
+        api::Fields{api::sparse("reason", &R::reason, ""), api::sparse("message", &R::message, ""),
+                    api::sparse("forGood", &R::for_good, ""), api::sparse("uri", &R::uri, ""),
+                    api::sparse("checksum", &R::checksum, ""),
+                    api::sparse("etcdVersion", &R::etcd_version, ""),
+                    api::optional("revision", &R::revision, ""),
+                    api::optional("compactRevision", &R::compact_revision, ""),
+                    api::optional("hashKV", &R::hash_kv, ""), api::optional("keys", &R::keys, ""),
+                    api::sparse("hashCompared", &R::hash_compared, ""),
+                    api::sparse("digestCompared", &R::digest_compared, ""),
+                    api::optional("durationSeconds", &R::duration_seconds, "")});
   }
 };
 

@@ -36,7 +36,7 @@ struct Observation {
   static auto describe() {
     return api::object(
         "What one pass saw.",
-        std::tuple{
+        api::Fields{
             api::required("now", &S::now, ""), api::required("snapshot", &S::snapshot, ""),
             api::sparse("hasImage", &S::has_image, ""), api::optional("cluster", &S::cluster, ""),
             api::sparse("endpoints", &S::endpoints, ""),

@@ -38,7 +38,7 @@ struct CreateJob {
 
   template <class S = CreateJob>
   static auto describe() {
-    return api::object("Makes the Job.", std::tuple{api::sparse("attempt", &S::attempt, "")});
+    return api::object("Makes the Job.", api::Fields{api::sparse("attempt", &S::attempt, "")});
   }
 };
 /// Of an attempt before, or one that does not end.
@@ -49,7 +49,7 @@ struct DeleteJob {
 
   template <class S = DeleteJob>
   static auto describe() {
-    return api::object("Deletes the Job.", std::tuple{api::sparse("uid", &S::uid, "")});
+    return api::object("Deletes the Job.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
 struct CreateVerification {
@@ -60,7 +60,7 @@ struct CreateVerification {
   template <class S = CreateVerification>
   static auto describe() {
     return api::object("Makes the Job that verifies.",
-                       std::tuple{api::sparse("attempt", &S::attempt, "")});
+                       api::Fields{api::sparse("attempt", &S::attempt, "")});
   }
 };
 /// Of an attempt or a verification before, or one that does not end.
@@ -71,7 +71,7 @@ struct DeleteVerification {
 
   template <class S = DeleteVerification>
   static auto describe() {
-    return api::object("Deletes such a Job.", std::tuple{api::sparse("uid", &S::uid, "")});
+    return api::object("Deletes such a Job.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
 using Step = std::variant<NoStep, CreateJob, DeleteJob, CreateVerification, DeleteVerification>;
@@ -84,9 +84,10 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object("What one pass decided.", std::tuple{api::required("status", &S::status, ""),
-                                                            api::sparse("step", &S::step, ""),
-                                                            api::sparse("again", &S::again, "")});
+    return api::object(
+        "What one pass decided.",
+        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
+                    api::sparse("again", &S::again, "")});
   }
 };
 

@@ -72,7 +72,7 @@ func TestAFlowSaysAtWhichWritesTheOperatorIsKilled(t *testing.T) {
 		"create": 8, "tls": 0, "tls and auth": 2, "own authority": 1, "password changed": 2, "snapshot": 2,
 	} {
 		r := Recorder{writes: map[string][]proxy.Write{flow: writes}}
-		kills := r.Kills()
+		kills := r.Kills(proxy.Fates)
 		if len(kills) != want*len(proxy.Fates) {
 			t.Errorf("%s: %d kills", flow, len(kills))
 		}
