@@ -43,22 +43,23 @@ else()
   list(APPEND etcdop_warnings -w)  # g++ 12 must build it; its false positives do not count.
 endif()
 
-# etcdop_precompiles(NAME OPTION... HEADERS file...): NAME.pch, for the sources of targets that etcdop_compiles() names it for. It is
-# compiled from standard input and in /, so that it has no path in it: clones of the tree share their objects (ccache).
+# etcdop_precompiles(NAME OPTION... HEADERS file...): NAME.pch, for the sources of targets that etcdop_compiles() names it
+# for. It is compiled from standard input and in /, so that it has no path in it: clones of the tree share their objects (ccache).
 function(etcdop_precompiles name)
   cmake_parse_arguments(arg "" "" "HEADERS" ${ARGN})
-  set(flags "${CMAKE_CXX_FLAGS} -std=c++${CMAKE_CXX_STANDARD} ${arg_UNPARSED_ARGUMENTS}")
+  string(JOIN " " flags ${CMAKE_CXX_FLAGS} -std=c++${CMAKE_CXX_STANDARD} ${arg_UNPARSED_ARGUMENTS}
+    -fpch-instantiate-templates -Xclang -fno-pch-timestamp)
   list(TRANSFORM arg_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/cmake/)
   list(JOIN arg_HEADERS " " headers)
   set(pch ${PROJECT_BINARY_DIR}/${name}.pch)
   add_custom_command(OUTPUT ${pch}
-    COMMAND sh -c "cat ${headers} | ${CMAKE_CXX_COMPILER} ${flags} -fpch-instantiate-templates -Xclang -fno-pch-timestamp -MD -MT ${pch} -MF ${pch}.d -x c++-header - -o ${pch}"
+    COMMAND sh -c "cat ${headers} | ${CMAKE_CXX_COMPILER} ${flags} -MD -MT ${pch} -MF ${pch}.d -x c++-header - -o ${pch}"
     WORKING_DIRECTORY / DEPENDS ${arg_HEADERS} DEPFILE ${pch}.d COMMENT "Precompiling ${name}.pch" VERBATIM)
   add_custom_target(${name} DEPENDS ${pch})
 endfunction()
 if(ETCDOP_PRECOMPILES)
-  etcdop_precompiles(precompiled HEADERS precompiled.h)
-  etcdop_precompiles(precompiled_for_tests -DGTEST_HAS_PTHREAD=1 HEADERS precompiled.h precompiled_for_tests.h)
+  etcdop_precompiles(precompiled HEADERS precompiled.h.in)
+  etcdop_precompiles(precompiled_for_tests -DGTEST_HAS_PTHREAD=1 HEADERS precompiled.h.in precompiled_for_tests.h.in)
 endif()
 
 # etcdop_compiles(TARGET PRECOMPILED): PRECOMPILED is precompiled, or precompiled_for_tests.
@@ -72,8 +73,8 @@ function(etcdop_compiles target precompiled)
   endif()
 endfunction()
 
-# Options of sources that are worth optimising where the preset optimises nothing: small worlds are many. The .pch of -O0 is good for
-# them, too: it holds no code, and differs by the macro __OPTIMIZE__ only.
+# Options of sources that are worth optimising where the preset optimises nothing: small worlds are many. The .pch of -O0
+# is good for them, too: it holds no code, and differs by the macro __OPTIMIZE__ only.
 set(etcdop_optimised "")
 if(CMAKE_CXX_FLAGS MATCHES "-O0")
   set(etcdop_optimised -O1)
@@ -127,11 +128,11 @@ function(etcdop_test name)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gtest_main)
   etcdop_left_out(tests ${name})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS program)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS program)
 endfunction()
 
-# etcdop_decides(LIBRARY x.cc...): what decides in that library; it is optimised, and so is plan_every_test.cc, its small worlds. Where branches are counted, LIBRARY_test counts those of these
-# sources, into LIBRARY.profraw beside it.
+# etcdop_decides(LIBRARY x.cc...): what decides in that library; it is optimised, and so is plan_every_test.cc, its small
+# worlds. Where branches are counted, LIBRARY_test counts those of these sources, into LIBRARY.profraw beside it.
 function(etcdop_decides library)
   set_property(SOURCE ${ARGN} plan_every_test.cc APPEND PROPERTY COMPILE_OPTIONS ${etcdop_optimised})
   if(ETCDOP_COUNTS_BRANCHES)

@@ -1,13 +1,14 @@
 #!/bin/bash
-# test.sh [--fast | --all [--part K/N]]: the tests of the tree. Ends with a line for each stage and the line "N passed, N failed" over
-# all of them; fails if one failed. A stage that fails does not stop the others; what it said is in out/test/STAGE.log, too.
+# test.sh [--fast | --all [--part K/N]]: the tests of the tree. Ends with a line for each stage and the line "N passed,
+# N failed" over all of them; fails if one failed. A stage that fails does not stop the others; what it said is in
+# out/test/STAGE.log, too.
 #
 # Without a flag: all units, with sanitizers and with branches counted; 300 simulated worlds, one in 16 crash plans, every
-# named scenario; what real etcds, API servers and object stores do; the operator on an API server alone, with a fixed third of the kill
-# plans; and on real nodes one case of each kind (test/e2e/cases.py). Stages that wait for servers run beside those that compute.
-# --fast: the units whose programs are new since they last passed, 100 worlds, every named scenario.
-# --all: everything (the list is below). --part K/N: those stages of it whose turn it is in the K-th of N parts. Stages that passed on a
-# commit are remembered, so that the last part can say whether all have.
+# named scenario that is over soon; what real etcds, API servers and object stores do; the operator on an API server alone,
+# with a fixed third of the kill plans; and on real nodes one case of each kind (test/e2e/cases.py).
+# --fast: the units whose programs are new since they last passed, 100 worlds, named scenarios.
+# --all: everything (the list is below). --part K/N: those stages of it whose turn it is in the K-th of N parts. Stages
+# that passed on a commit are remembered, so that the last part can say whether all have.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 # shellcheck source=env.sh
@@ -52,7 +53,7 @@ good() {
   if "$@"; then echo "1 passed, 0 failed"; else echo "0 passed, 1 failed"; fi
 }
 
-# units [LABEL...]: all that ctest knows, with sanitizers.
+# units [CTEST_FLAG...]: all that ctest knows, with sanitizers.
 units() {
   mkdir -p "$out/units"
   local ended=0
@@ -103,28 +104,25 @@ real_nodes() {
   return "$ended"
 }
 
-# What waits for servers, beside what computes. Timed waits of real etcds come first: nothing else has begun to press then.
+# What waits for servers most of its time, beside what computes and is nice.
 contracts() {
   stage contract test/integration/etcd_contract.sh
   stage restores test/integration/restores.sh
   stage s3-contract test/integration/s3_contract.sh
   stage kube-contract test/integration/kube_contract.sh
+  stage chart test/chart/chart_test.sh
 }
 computed() {
   stage units units
   stage coverage tools/coverage.sh
   stage simulation nice test/simulation/run.sh
 }
-api_only() {
-  stage chart test/chart/chart_test.sh
-  stage api-only test/integration/run.sh
-}
 by_default() {
   stage build good build
   computed &
   contracts &
-  api_only &
   wait
+  stage api-only test/integration/run.sh
   stage real-nodes real_nodes --one-of-each
 }
 

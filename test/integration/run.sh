@@ -1,10 +1,11 @@
 #!/bin/bash
-# run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it (samples.py),
-# and their rule about names (names.py); the operator with what the chart gives it (installed.py); the recipes of operations
-# (test/recipes); snapshots (snapshots.py); real etcd processes for Pods, and the operator killed at each of its writes; a
-# healthy cluster beside a hundred black holes (holes.py). A fixed third of the kill plans by default, of which those that kill after
-# the answer came are left out; --all runs them all, --third SEED another third. Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in
-# out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
+# run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it
+# (samples.py), and their rule about names (names.py); the operator with what the chart gives it (installed.py); the recipes
+# of operations (test/recipes); snapshots (snapshots.py); real etcd processes for Pods, and the operator killed at its
+# writes; a healthy cluster beside a hundred black holes (holes.py). A fixed third of the kill plans by default, those left
+# out that kill after the answer came; --all runs them all, --third SEED another third. Other flags go to `standin plans`
+# (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends with the line "N passed, N failed" and
+# leaves no process.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
@@ -68,7 +69,7 @@ counted() {
   passed=$((passed + p)) failed=$((failed + f))
 }
 
-# in_its_own_world NAME COMMAND...: a stand-in plays, and counts, all Pods of its API server; so who runs beside others has one of its own.
+# in_its_own_world COMMAND...: a stand-in plays, and counts, all Pods of its API server, so two of them need two.
 in_its_own_world() (
   own=$(mktemp -d)
   trap 'tools/cluster/apionly.sh down "$own" >/dev/null || true; rm -rf "$own"' EXIT
@@ -77,7 +78,8 @@ in_its_own_world() (
   export KUBECONFIG=$own/admin.kubeconfig KUBECACHEDIR=$own/kube-cache
   "$@"
 )
-# others: snapshots of clusters with and without secrets, into volumes and into an object store; a hundred black holes hold up nobody.
+# others: snapshots of clusters with and without secrets, into volumes and an object store; a hundred black holes hold up
+# nobody.
 others() {
   local passed=0 failed=0
   grant "$user" >"$out/rbac-of-others.log"

@@ -26,7 +26,7 @@ func runPlans(ctx context.Context, args []string) error {
 		" without it only the tests of the stand-in run")
 	actAs := flags.String("act-as", "", "the `user` that the operator is to the API server; by default it may do everything")
 	version := flags.String("version", "3.6.16", "etcd `version` of the clusters")
-	parallel := flags.Int("parallel", 8, "how many cases run side by side")
+	parallel := flags.Int("parallel", 6, "how many cases run side by side")
 	third := flags.Uint64("third", 0, "run a third of the kill plans, chosen by this `seed`; 0: all")
 	only := flags.String("only", "", "run only the cases whose name contains one of these `words`, separated by |; flows that are needed run too")
 	kills := flags.Bool("kills", true, "run the kill plans")
