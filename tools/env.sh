@@ -4,7 +4,9 @@
 # shellcheck source=cluster/env.sh
 . tools/cluster/env.sh
 
-# Objects are shared by all clones of the tree: paths below it are relative to ccache.
+# Objects are shared by all clones of the tree: paths below it are relative to ccache. It does not preprocess: clang cannot, with
+# a precompiled header that was made from standard input; what a source includes it learns from the compiler.
+export CCACHE_DEPEND=true
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
 export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime,pch_defines
 export GOTOOLCHAIN=local
