@@ -57,7 +57,7 @@ if [ -z "$quick" ]; then
   step headers /usr/bin/python3 tools/lint/headers.py out/dev
   step clang-tidy /usr/bin/python3 tools/lint/clang_tidy.py "$CACHE/clang-tidy" out/asan out/dev
   step g++ ./dev build gcc
-  step traces test/simulation/traces.sh dev gcc
+  step traces test/simulation/traces.sh 12 dev gcc
 fi
 [ -z "$failed" ] || echo "lint: failed:$failed"
 [ -z "$failed" ]

@@ -39,7 +39,7 @@ if [ -n "$one_in" ]; then
   # Every small world of the planner.
   if out/dev/small_worlds; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   counted tools/sim.sh --plans --one-in "$one_in"
-  if test/simulation/traces.sh dev asan; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  if test/simulation/traces.sh 4 dev asan; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

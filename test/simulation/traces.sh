@@ -1,13 +1,15 @@
 #!/bin/bash
-# traces.sh PRESET...: builds the simulated worlds of these presets. Fails unless the same seeds make the same traces in all of
-# them, whichever compiler and flags made them.
+# traces.sh SEEDS PRESET...: builds the simulated worlds of these presets. Fails unless the first SEEDS seeds make the same
+# traces in all of them, whichever compiler and flags made them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
 . tools/env.sh
 
-# hashes PRESET: of the traces of some seeds.
-hashes() { "out/$1/simulate" --seeds 1..12 --hash | grep -v 'seeds\|passed'; }
+seeds=$1
+shift
+# hashes PRESET: of the traces of these seeds.
+hashes() { "out/$1/simulate" --seeds "1..$seeds" --hash | grep -v 'seeds\|passed'; }
 
 want='' failed=''
 for preset; do
