@@ -135,7 +135,7 @@ everything() {
 25 simulation test/simulation/run.sh --all
 10 seeds tools/sim.sh --for 10m
 10 fuzz ./dev fuzz --seconds 60
-10 mutants ./dev mutate --changed
+10 mutants good ./dev mutate --every 40 --limit-minutes 10
 8 units units
 5 cert-manager test/e2e/certmanager.sh --renewals 1
 4 contract test/integration/etcd_contract.sh
