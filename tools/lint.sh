@@ -53,7 +53,6 @@ step generated generated
 step zones tools/zones.py --check
 if [ -z "$quick" ]; then
   step build ./dev build asan dev
-  step programs ninja -C out/asan -j "$jobs" --quiet etcd_fuzz kube_fuzz s3_fuzz
   step headers /usr/bin/python3 tools/lint/headers.py out/dev
   step clang-tidy /usr/bin/python3 tools/lint/clang_tidy.py "$CACHE/clang-tidy" out/asan out/dev
   step g++ ./dev build gcc
