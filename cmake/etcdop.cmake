@@ -25,12 +25,13 @@ endforeach()
 set_property(TARGET ext::ssl PROPERTY INTERFACE_LINK_LIBRARIES ext::crypto)
 set_property(TARGET ext::crypto PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threads)
 
-# A library may use the layers below its own: nothing beside it, nothing above. tools/tidy and docs/architecture.md
+# A library may use the layers below its own: nothing beside it, nothing above. tools/tidy and docs/dev/architecture.md
 # read this table, too.
 foreach(layer "base=0" "sys=1" "api=1" "schedule=1" "http=2" "kube=3" "etcd=3" "s3=3" "runtime=4"
-              "shared=4" "cluster=5" "member=5" "defrag=5" "snapshot=5" "backups=5" "restore=5"
-              "operator=6" "agent=6" "cli=6" "main=7"
-              "simcore=2" "simhistory=2" "simapi=4" "simetcd=4" "simstore=4" "sim=8" "testing=8")
+              "passes=5" "pods=6" "credentials=7" "agents=8"
+              "cluster=9" "member=9" "defrag=9" "snapshot=9" "snapshot_schedule=9" "restore=9"
+              "operator=10" "agent=10" "main=11"
+              "simcore=2" "simhistory=2" "simapi=4" "simetcd=4" "simstore=4" "sim=12" "testing=12")
   string(REPLACE "=" ";" pair ${layer})
   list(GET pair 0 name)
   list(GET pair 1 LAYER_${name})

@@ -1,4 +1,4 @@
-// sim: runs simulated worlds by seed. `./dev sim` calls it; see docs/testing.md.
+// sim: runs simulated worlds by seed. `./dev sim` calls it; see docs/dev/testing.md.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

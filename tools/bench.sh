@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench.sh [idle | clusters | holes | secrets | snapshots] [FLAG...]: the manager against its budgets, in an API-only world; all
 # by default.
-# Started by ./dev bench. docs/benchmarks.md says what the numbers are.
+# Started by ./dev bench. docs/dev/benchmarks.md says what the numbers are.
 #   idle      sizes, start time, memory beside foreign Pods and paused clusters (bench.py; --idle SECONDS)
 #   clusters  0, 100, 1,000 three-member clusters with hollow members (bench_clusters.py; --sizes N,N --rest SECONDS)
 #   holes     a healthy cluster beside 100 whose etcd is a black hole (bench_clusters.py)

@@ -8,7 +8,7 @@ out=out/asan
 [ -e "$out/build.ninja" ] || cmake --preset asan >/dev/null
 # shellcheck source=env.sh
 . tools/env.sh
-planners=(cluster member defrag snapshot backups restore)
+planners=(cluster member defrag snapshot snapshot_schedule restore)
 ninja -C "$out" -j "$jobs" --quiet "${planners[@]/%/_test}"
 passed=0 failed=0
 for planner in "${planners[@]}"; do

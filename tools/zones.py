@@ -2,7 +2,7 @@
 """zones.py [--check]: writes src/schedule/zone_table.cc, the time zones of this machine's IANA database from 2026 on.
 
 A row for each set of zones whose clocks agree from then on: what they show, the rule by which they change each year, and,
-where the years to come are known one by one (Morocco's go by the moon), those changes. Docs: docs/adr/0018-zones-as-a-table.md.
+where the years to come are known one by one (Morocco's go by the moon), those changes. Docs: docs/dev/adr/0018-zones-as-a-table.md.
 --check writes nothing. It fails if the table is not what this database gives. If the machine has another version of the
 database, it says what a new table would change and does not fail: a table is not wrong because the world went on.
 """

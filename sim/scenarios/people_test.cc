@@ -42,18 +42,18 @@ TEST_F(ScenarioOfPeople, S34_AClusterSleepsAndWakes) {
   world.scale(kKey, 0);
   world.must_converge(5min);
   ASSERT_EQ(members().size(), 1U);
-  const auto sleeper = members().at(0);
+  const auto dormant_member = members().at(0);
   const auto cluster = read<v1::EtcdCluster>(kKey);
   EXPECT_EQ(runtime::find_condition(cluster->status.conditions, v1::kAvailable)->message,
-            "paused: data is preserved on PVC data-" + sleeper.name +
+            "paused: data is preserved on PVC data-" + dormant_member.name +
                 "; set spec.replicas to resume the same etcd cluster");
-  EXPECT_EQ(member_says({"prod", sleeper.name}), "False/Paused");
+  EXPECT_EQ(member_says({"prod", dormant_member.name}), "False/Paused");
   EXPECT_EQ(count(kube::PersistentVolumeClaim::resource), 1U);
   world.run_for(1h);
   world.scale(kKey, 3);
   world.must_converge(5min);
   EXPECT_EQ(etcd_id(), id);
-  EXPECT_EQ(std::ranges::count(members(), sleeper.id, &EtcdNet::Member::id), 1);
+  EXPECT_EQ(std::ranges::count(members(), dormant_member.id, &EtcdNet::Member::id), 1);
   EXPECT_EQ(world.net().births().size(), 1U);
 }
 

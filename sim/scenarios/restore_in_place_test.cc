@@ -4,8 +4,8 @@
 
 #include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshot.h"
-#include "operator/shared/passwords.h"
-#include "operator/shared/tls.h"
+#include "operator/credentials/passwords.h"
+#include "operator/credentials/tls.h"
 #include "sim/api/budgets.h"
 #include "sim/api/jobs.h"
 #include "sim/etcd/image.h"

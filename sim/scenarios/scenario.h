@@ -14,7 +14,7 @@
 #include "api/v1alpha2/names.h"
 #include "kube/core_types.h"
 #include "kube/request.h"
-#include "operator/shared/tls.h"
+#include "operator/credentials/tls.h"
 #include "runtime/conditions.h"
 #include "sim/world/etcdctl.h"
 #include "sim/world/world.h"

@@ -3,7 +3,7 @@
 
 #include "kube/certificate.h"
 #include "kube/secret_object.h"
-#include "operator/shared/passwords.h"
+#include "operator/credentials/passwords.h"
 #include "sim/scenarios/scenario.h"
 
 namespace etcdop::sim {

@@ -8,8 +8,8 @@
 
 #include "kube/certificate.h"
 #include "kube/secret_object.h"
-#include "operator/shared/owner.h"
-#include "operator/shared/passwords.h"
+#include "operator/credentials/passwords.h"
+#include "operator/passes/owner.h"
 #include "sim/scenarios/scenario.h"
 
 namespace etcdop::sim {
@@ -349,7 +349,7 @@ TEST_F(TakeOver, APlainClusterIsTakenOverAndManaged) {
 TEST_F(TakeOver, APausedClusterSleepsOnAndWakesAsTheSameCluster) {
   load("paused");
   const auto id = etcd_id();
-  const auto sleeper = members().at(0);
+  const auto dormant_member = members().at(0);
   world.run_for(10min);
   EXPECT_EQ(changes(), Changes{});
   EXPECT_EQ(says(v1::kAvailable), "False/Paused");
@@ -357,7 +357,7 @@ TEST_F(TakeOver, APausedClusterSleepsOnAndWakesAsTheSameCluster) {
   world.scale(kKey, 3);
   world.must_converge(5min);
   EXPECT_EQ(etcd_id(), id);
-  EXPECT_EQ(std::ranges::count(members(), sleeper.id, &EtcdNet::Member::id), 1);
+  EXPECT_EQ(std::ranges::count(members(), dormant_member.id, &EtcdNet::Member::id), 1);
   EXPECT_EQ(missed_by_the_reference(), "");
   EXPECT_EQ(world.net().births().size(), 1U);
 }

@@ -12,7 +12,7 @@
 #include "agent/take_snapshot.h"
 #include "agent/task.h"
 #include "agent/verify_snapshot.h"
-#include "operator/shared/agent_report.h"
+#include "operator/agents/agent_report.h"
 #include "sim/world/scratch_etcd.h"
 
 namespace etcdop::sim {

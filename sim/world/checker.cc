@@ -10,7 +10,7 @@
 #include "etcd/version_facts.h"
 #include "kube/core_types.h"
 #include "kube/secret_object.h"
-#include "operator/shared/passwords.h"
+#include "operator/credentials/passwords.h"
 #include "sim/api/budgets.h"
 #include "sim/world/nodes.h"
 

@@ -1,11 +1,11 @@
 #include "sim/world/life.h"
 
-#include "operator/backups/wire.h"
-#include "operator/cluster/wire.h"
-#include "operator/defrag/wire.h"
-#include "operator/member/wire.h"
-#include "operator/restore/wire.h"
-#include "operator/snapshot/wire.h"
+#include "operator/cluster/rbac.h"
+#include "operator/defrag/rbac.h"
+#include "operator/member/rbac.h"
+#include "operator/restore/rbac.h"
+#include "operator/snapshot/rbac.h"
+#include "operator/snapshot_schedule/rbac.h"
 #include "runtime/events.h"
 #include "runtime/leader.h"
 
@@ -19,7 +19,7 @@ std::vector<kube::Permission> granted() {
   auto out = cluster::permissions();
   out.insert(out.end(), std::begin(kSecretPermissions), std::end(kSecretPermissions));
   for (const auto& more : {member::permissions(), defrag::permissions(), snapshot::permissions(),
-                           backups::permissions(), restore::permissions(),
+                           snapshot_schedule::permissions(), restore::permissions(),
                            runtime::event_permissions(), runtime::leader_permissions()})
     out.insert(out.end(), more.begin(), more.end());
   return out;

@@ -6,7 +6,7 @@
 #include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshotschedule.h"
 #include "kube/core_types.h"
-#include "operator/shared/passwords.h"
+#include "operator/credentials/passwords.h"
 
 namespace etcdop::sim {
 

@@ -3,7 +3,7 @@
 #include "agent/stored_snapshot.h"
 #include "base/fiber.h"
 #include "base/log.h"
-#include "operator/shared/agent_report.h"
+#include "operator/agents/agent_report.h"
 
 namespace etcdop::agent {
 

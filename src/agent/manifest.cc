@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "api/describe.h"
-#include "operator/shared/value_codecs.h"
+#include "operator/passes/value_codecs.h"
 
 namespace etcdop::agent {
 namespace {

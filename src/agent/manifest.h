@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "base/wall_time.h"
-#include "operator/shared/agent_report.h"
+#include "operator/agents/agent_report.h"
 
 namespace etcdop::agent {
 

@@ -6,7 +6,7 @@
 #include "agent/task.h"
 #include "base/fiber.h"
 #include "base/log.h"
-#include "operator/shared/restore_report.h"
+#include "operator/agents/restore_report.h"
 
 namespace etcdop::agent {
 

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/wall_time.h"
 #include "etcd/client.h"
-#include "operator/shared/agent_report.h"
+#include "operator/agents/agent_report.h"
 #include "sys/tls.h"
 
 namespace etcdop::agent {

@@ -8,7 +8,7 @@
 
 #include "agent/pod_identity.h"
 #include "etcd/version_facts.h"
-#include "operator/shared/report_text.h"
+#include "operator/agents/report_text.h"
 #include "s3/answers.h"
 
 namespace etcdop::agent {

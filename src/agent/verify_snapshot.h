@@ -7,7 +7,7 @@
 #include "agent/task.h"
 #include "base/fiber.h"
 #include "base/log.h"
-#include "operator/shared/verify_report.h"
+#include "operator/agents/verify_report.h"
 
 namespace etcdop::agent {
 

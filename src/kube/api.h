@@ -56,7 +56,7 @@ class Verbs {
   unsigned bits_ = 0;
 };
 
-/// Who may do what: a controller's wire.h has a table of these, which the compiler holds its calls
+/// Who may do what: a controller's rbac.h has a table of these, which the compiler holds its calls
 /// against (granted.h), and from which the chart's rules are generated.
 struct Permission {
   Resource resource;

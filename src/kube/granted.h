@@ -30,7 +30,7 @@ class Granted {
   template <const auto& wider>
   Granted(const Granted<wider>& other) : api_(other.api_) {
     static_assert(covered_by(wider),
-                  "not granted: a row of this table is not in the caller's (wire.h): add it there, "
+                  "not granted: a row of this table is not in the caller's (rbac.h): add it there, "
                   "then ./dev gen");
   }
 
@@ -91,7 +91,7 @@ class Granted {
   template <class T, Verb verb, Part part = Part::Whole>
   static constexpr void needs() {
     static_assert(grants(table, T::resource, subresource_of(part), {verb}),
-                  "not granted: add this verb to this kind's row in this table (wire.h, leader.h), "
+                  "not granted: add this verb to this kind's row in this table (rbac.h, leader.h), "
                   "then ./dev gen");
   }
   static constexpr bool covered_by(std::span<const Permission> wider) {

@@ -19,7 +19,7 @@
 #include "etcd/dial.h"
 #include "etcd/pool.h"
 #include "main/agent_process.h"
-#include "operator/shared/agent_report.h"
+#include "operator/agents/agent_report.h"
 #include "s3/store.h"
 #include "sys/asio_loop.h"
 #include "sys/log_writer.h"

@@ -4,7 +4,7 @@
 
 namespace etcdop {
 
-/// By what the environment says (docs/backup.md). The exit code.
+/// By what the environment says (docs/user/backup.md). The exit code.
 int run_snapshot_agent();
 /// Likewise.
 int run_delete_agent();

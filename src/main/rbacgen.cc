@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "operator/backups/wire.h"
-#include "operator/cluster/wire.h"
-#include "operator/defrag/wire.h"
-#include "operator/member/wire.h"
-#include "operator/restore/wire.h"
-#include "operator/shared/secrets.h"
-#include "operator/snapshot/wire.h"
+#include "operator/cluster/rbac.h"
+#include "operator/credentials/secrets.h"
+#include "operator/defrag/rbac.h"
+#include "operator/member/rbac.h"
+#include "operator/restore/rbac.h"
+#include "operator/snapshot/rbac.h"
+#include "operator/snapshot_schedule/rbac.h"
 #include "runtime/access.h"
 #include "runtime/events.h"
 #include "runtime/leader.h"
@@ -49,7 +49,7 @@ std::string rules(const std::vector<Permission>& permissions) {
       if (p.verbs.contain(verb)) verbs[{p.resource.group, resource}].insert(word(verb));
   }
   std::string out =
-      "# Made by rbacgen from the controllers' tables (wire.h): change those, then ./dev "
+      "# Made by rbacgen from the controllers' tables (rbac.h): change those, then ./dev "
       "gen.\nrules:\n";
   for (const auto& [what, allowed] : verbs) {
     out += "  - apiGroups: [\"" + what.first + "\"]\n    resources: [\"" + what.second +
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   for (auto& p : etcdop::member::permissions()) manager.push_back(p);
   for (auto& p : etcdop::defrag::permissions()) manager.push_back(p);
   for (auto& p : etcdop::snapshot::permissions()) manager.push_back(p);
-  for (auto& p : etcdop::backups::permissions()) manager.push_back(p);
+  for (auto& p : etcdop::snapshot_schedule::permissions()) manager.push_back(p);
   for (auto& p : etcdop::restore::permissions()) manager.push_back(p);
   for (const auto& p : etcdop::kSecretPermissions) manager.push_back(p);
   for (auto& p : etcdop::runtime::event_permissions()) manager.push_back(p);

@@ -1,5 +1,5 @@
 // replay: what would today's plan have done on the nights that these files recorded? `./dev replay`
-// calls it; see docs/adr/0010-flight-recorder.md.
+// calls it; see docs/dev/adr/0010-flight-recorder.md.
 #include <cstdio>
 #include <fstream>
 #include <string>

@@ -12,7 +12,7 @@
 #include "agent/task.h"
 #include "etcd/member.h"
 #include "main/agent_process.h"
-#include "operator/shared/restore_report.h"
+#include "operator/agents/restore_report.h"
 #include "sys/asio_loop.h"
 #include "sys/log_writer.h"
 #include "sys/process.h"

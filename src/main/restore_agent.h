@@ -3,7 +3,7 @@
 
 namespace etcdop {
 
-/// `manager restore-agent`, by what the environment says (docs/backup.md). The exit code.
+/// `manager restore-agent`, by what the environment says (docs/user/backup.md). The exit code.
 int run_restore_agent();
 
 /// `manager install-tools`: copies itself to TOOLS_DEST_DIR/manager. The exit code.

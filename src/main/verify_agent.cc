@@ -11,7 +11,7 @@
 #include "agent/verify_snapshot.h"
 #include "etcd/member.h"
 #include "main/agent_process.h"
-#include "operator/shared/verify_report.h"
+#include "operator/agents/verify_report.h"
 #include "sys/asio_loop.h"
 #include "sys/log_writer.h"
 #include "sys/process.h"

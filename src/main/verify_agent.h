@@ -3,7 +3,7 @@
 
 namespace etcdop {
 
-/// `manager verify-agent`, by what the environment says (docs/backup.md). The exit code.
+/// `manager verify-agent`, by what the environment says (docs/user/backup.md). The exit code.
 int run_verify_agent();
 
 }  // namespace etcdop

@@ -1,13 +1,13 @@
 #include "operator/operator.h"
 
 #include "api/v1alpha2/names.h"
-#include "operator/backups/wire.h"
-#include "operator/cluster/wire.h"
-#include "operator/defrag/wire.h"
-#include "operator/member/wire.h"
-#include "operator/restore/wire.h"
+#include "operator/cluster/watches.h"
+#include "operator/defrag/watches.h"
+#include "operator/member/watches.h"
+#include "operator/restore/watches.h"
 #include "operator/snapshot/snapshot_metrics.h"
-#include "operator/snapshot/wire.h"
+#include "operator/snapshot/watches.h"
+#include "operator/snapshot_schedule/watches.h"
 
 namespace etcdop {
 
@@ -60,7 +60,7 @@ Operator::Operator(Collaborators with, Options options)
                             [this](const auto& key) { return snapshots_.reconcile(key); })),
       schedule_controller_(
           with.executor, with.random, with.log, controller("etcdsnapshotschedule"),
-          boundary().around(backups::Api(with.api), stores_.schedules,
+          boundary().around(snapshot_schedule::Api(with.api), stores_.schedules,
                             [this](const auto& key) { return schedules_.reconcile(key); })),
       restore_controller_(
           with.executor, with.random, with.log, controller("etcdrestore"),
@@ -79,7 +79,7 @@ Operator::Operator(Collaborators with, Options options)
   member::connect(stores_, member_controller_.queue());
   defrag::connect(stores_, defrag_controller_.queue());
   snapshot::connect(stores_, snapshot_controller_.queue());
-  backups::connect(stores_, schedule_controller_.queue());
+  snapshot_schedule::connect(stores_, schedule_controller_.queue());
   restore::connect(stores_, restore_controller_.queue());
 }
 
@@ -164,7 +164,7 @@ void Operator::watch_all() {
   watch<cluster::Api>(stores_.budgets, api::v1alpha2::kClusterLabel);
   watch<defrag::Api>(stores_.defrags, "", true);
   watch<snapshot::Api>(stores_.snapshots, "", true);
-  watch<backups::Api>(stores_.schedules, "", true);
+  watch<snapshot_schedule::Api>(stores_.schedules, "", true);
   watch<cluster::Api>(stores_.restores, "", true);
   watch<snapshot::Api>(stores_.jobs, api::v1alpha2::kClusterLabel, true);
   watch<snapshot::Api>(stores_.agents, api::v1alpha2::kSnapshotLabel);
@@ -212,7 +212,7 @@ void Operator::control_restores() {
   restore_controller_.start();
 }
 
-/// Runs and snapshots wait for each other (shared/turns.h): who does not know the others begins
+/// Runs and snapshots wait for each other (passes/turns.h): who does not know the others begins
 /// nothing. False: it is over before that.
 bool Operator::await_turns() {
   while (!stores_.defrags.synced() || !stores_.snapshots.synced() || !stores_.jobs.synced() ||

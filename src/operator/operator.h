@@ -15,16 +15,16 @@
 #include "etcd/dial.h"
 #include "kube/api.h"
 #include "kube/reflector.h"
-#include "operator/backups/reconciler.h"
 #include "operator/cluster/reconciler.h"
+#include "operator/credentials/credentials.h"
 #include "operator/defrag/reconciler.h"
 #include "operator/member/reconciler.h"
 #include "operator/pass_boundary.h"
+#include "operator/passes/flight_recorder.h"
+#include "operator/passes/stores.h"
 #include "operator/restore/reconciler.h"
-#include "operator/shared/credentials.h"
-#include "operator/shared/flight_recorder.h"
-#include "operator/shared/stores.h"
 #include "operator/snapshot/reconciler.h"
+#include "operator/snapshot_schedule/reconciler.h"
 #include "runtime/controller.h"
 #include "runtime/events.h"
 #include "runtime/leader.h"
@@ -114,12 +114,12 @@ class Operator {
   runtime::LeaderElection election_;
   runtime::EventRecorder events_;
   cluster::ClusterMetrics cluster_metrics_;
-  backups::ScheduleMetrics schedule_metrics_{stores_.schedules};
+  snapshot_schedule::ScheduleMetrics schedule_metrics_{stores_.schedules};
   cluster::Reconciler clusters_;
   member::Reconciler members_;
   defrag::Reconciler defrags_;
   snapshot::Reconciler snapshots_;
-  backups::Reconciler schedules_;
+  snapshot_schedule::Reconciler schedules_;
   restore::Reconciler restores_;
   runtime::Controller cluster_controller_, member_controller_, defrag_controller_,
       snapshot_controller_, schedule_controller_, restore_controller_;

@@ -11,7 +11,7 @@
 #include "base/wall_time.h"
 #include "kube/granted.h"
 #include "kube/store.h"
-#include "operator/shared/flight_recorder.h"
+#include "operator/passes/flight_recorder.h"
 #include "runtime/conditions.h"
 #include "runtime/controller.h"
 #include "runtime/events.h"

@@ -7,10 +7,10 @@
 #include <stdexcept>
 
 #include "api/v1alpha2/etcdcluster.h"
-#include "operator/cluster/wire.h"
-#include "operator/shared/recorded_plan.h"
-#include "operator/shared/side_by_side.h"
-#include "operator/shared/value_codecs.h"
+#include "operator/cluster/rbac.h"
+#include "operator/passes/recorded_plan.h"
+#include "operator/passes/side_by_side.h"
+#include "operator/passes/value_codecs.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"

@@ -1,11 +1,11 @@
 #include "operator/replay.h"
 
-#include "operator/backups/plan.h"
 #include "operator/cluster/plan.h"
 #include "operator/defrag/plan.h"
 #include "operator/member/plan.h"
 #include "operator/restore/plan.h"
 #include "operator/snapshot/plan.h"
+#include "operator/snapshot_schedule/plan.h"
 
 namespace etcdop {
 namespace {
@@ -63,7 +63,7 @@ Result<Replayed> replay(const FlightReader::Pair& pair) {
   if (pair.kind == api::v1alpha2::EtcdDefrag::resource.kind) return run(pair, defrag::plan);
   if (pair.kind == api::v1alpha2::EtcdSnapshot::resource.kind) return run(pair, snapshot::plan);
   if (pair.kind == api::v1alpha2::EtcdSnapshotSchedule::resource.kind)
-    return run(pair, backups::plan);
+    return run(pair, snapshot_schedule::plan);
   if (pair.kind == api::v1alpha2::EtcdRestore::resource.kind) return run(pair, restore::plan);
   return Error{Code::Invalid, "kind: \"" + pair.kind + "\" has no plan"};
 }

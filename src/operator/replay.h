@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "operator/shared/flight_recorder.h"
+#include "operator/passes/flight_recorder.h"
 
 namespace etcdop {
 

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kReporter = "etcd-operator";
 constexpr std::size_t kNoteMax = 1024, kInstanceMax = 128;  // Bytes: the API server's limits.
 
-Json reference(const Happening::Object& object) {
+Json reference(const Event::Object& object) {
   json::object out{{"apiVersion", api::api_version(object.kind)},
                    {"kind", object.kind.kind},
                    {"namespace", object.key.ns},
@@ -60,7 +60,7 @@ EventRecorder::EventRecorder(kube::Granted<kEventPermissions> api, Executor& exe
       log_(log),
       instance_(cut(instance.empty() ? kReporter : std::move(instance), kInstanceMax)) {}
 
-void EventRecorder::record(const Happening& what) {
+void EventRecorder::record(const Event& what) {
   const Instant now = executor_.now();
   const Key key{what.regarding.uid, what.related ? what.related->key.name : "", what.warning,
                 what.reason, what.action};
@@ -83,7 +83,7 @@ void EventRecorder::record(const Happening& what) {
   if (waiting_) (void)waiting_->notify();
 }
 
-Json EventRecorder::body_of(const Happening& what, const std::string& name) const {
+Json EventRecorder::body_of(const Event& what, const std::string& name) const {
   json::object out{{"metadata", {{"name", name}, {"namespace", what.regarding.key.ns}}},
                    {"eventTime", to_rfc3339_micro(wall_.wall_now())},
                    {"type", what.warning ? "Warning" : "Normal"},

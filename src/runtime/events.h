@@ -27,7 +27,7 @@ inline constexpr kube::Permission kEventPermissions[] = {
 std::vector<kube::Permission> event_permissions();
 
 /// Something that happened to an object.
-struct Happening {
+struct Event {
   /// Which one; in an Event it is named by kind, and found by UID.
   struct Object {
     api::Resource kind;
@@ -64,7 +64,7 @@ class EventRecorder {
   EventRecorder(const EventRecorder&) = delete;
 
   /// Never suspends.
-  void record(const Happening&);
+  void record(const Event&);
   /// At most once.
   void start();
   /// Suspends until a request that runs has ended; nothing is written afterwards.
@@ -95,7 +95,7 @@ class EventRecorder {
   void tell_series();
   void forget_ended();
   void lose(const Error&);
-  Json body_of(const Happening&, const std::string& name) const;
+  Json body_of(const Event&, const std::string& name) const;
 
   kube::Granted<kEventPermissions> api_;
   Executor& executor_;

@@ -29,7 +29,7 @@ class Events : public ::testing::Test {
     time.spawn([this] { events.stop(); });
     time.run();
   }
-  static Happening happening(const std::string& reason, const std::string& object = "db") {
+  static Event happening(const std::string& reason, const std::string& object = "db") {
     return {.regarding = {kube::Pod::resource, {"prod", object}, "u-" + object},
             .related = std::nullopt,
             .warning = false,
@@ -64,9 +64,9 @@ TEST_F(Events, OneIsWrittenForEachThatHappened) {
 }
 
 TEST_F(Events, SayWhoWhatAndWhen) {
-  Happening lost = happening("QuorumLost");
+  Event lost = happening("QuorumLost");
   lost.warning = true;
-  lost.related = Happening::Object{kube::Service::resource, {"prod", "db-client"}, ""};
+  lost.related = Event::Object{kube::Service::resource, {"prod", "db-client"}, ""};
   events.record(lost);
   after(1s);
   const auto objects = api.all(kube::Event::resource);
@@ -112,8 +112,8 @@ TEST_F(Events, OtherObjectsReasonsOrMembersAreOtherSeries) {
   events.record(happening("QuorumLost"));
   events.record(happening("QuorumLost", "other"));
   events.record(happening("SplitBrain"));
-  Happening member = happening("QuorumLost");
-  member.related = Happening::Object{kube::Pod::resource, {"prod", "db-0"}, ""};
+  Event member = happening("QuorumLost");
+  member.related = Event::Object{kube::Pod::resource, {"prod", "db-0"}, ""};
   events.record(member);
   after(1s);
   EXPECT_EQ(all().size(), 4U);
@@ -196,7 +196,7 @@ TEST_F(Events, NothingIsWrittenOnceStopped) {
 }
 
 TEST_F(Events, ALongNoteIsCutBetweenCharacters) {
-  Happening wordy = happening("QuorumLost");
+  Event wordy = happening("QuorumLost");
   wordy.note = std::string(1023, 'x') + "\xC3\xA9t\xC3\xA9";  // An accented letter in the way.
   events.record(wordy);
   after(1s);

@@ -91,10 +91,10 @@ bool is_news(const api::Condition* before, const api::Condition& now) {
 
 }  // namespace
 
-std::vector<Happening> transitions(const Happening::Object& whose,
-                                   const std::vector<api::Condition>& before,
-                                   const std::vector<api::Condition>& after) {
-  std::vector<Happening> out;
+std::vector<Event> transitions(const Event::Object& whose,
+                               const std::vector<api::Condition>& before,
+                               const std::vector<api::Condition>& after) {
+  std::vector<Event> out;
   for (const api::Condition& now : after) {
     const api::Condition* const was = find_condition(before, now.type);
     if (!is_news(was, now) || goes_without_saying(now, {before}, {after})) continue;

@@ -10,8 +10,8 @@ namespace etcdop::runtime {
 /// What to tell of an object whose conditions were `before` and are now `after`: transitions only,
 /// and none that goes without saying, as a cluster that grows has members that are not ready yet.
 /// An Event has its condition's reason and message.
-std::vector<Happening> transitions(const Happening::Object& whose,
-                                   const std::vector<api::Condition>& before,
-                                   const std::vector<api::Condition>& after);
+std::vector<Event> transitions(const Event::Object& whose,
+                               const std::vector<api::Condition>& before,
+                               const std::vector<api::Condition>& after);
 
 }  // namespace etcdop::runtime

@@ -11,7 +11,7 @@
 namespace etcdop::runtime {
 namespace {
 
-const Happening::Object kObject{kube::Pod::resource, {"prod", "db"}, "u-1"};
+const Event::Object kObject{kube::Pod::resource, {"prod", "db"}, "u-1"};
 
 /// "Type=Status/Reason Type=Status/Reason"
 std::vector<api::Condition> conditions(const std::string& text) {
@@ -32,7 +32,7 @@ std::vector<api::Condition> conditions(const std::string& text) {
 /// Reasons, those of warnings with a "!".
 std::string told(const std::string& before, const std::string& after) {
   std::string out;
-  for (const Happening& one : transitions(kObject, conditions(before), conditions(after)))
+  for (const Event& one : transitions(kObject, conditions(before), conditions(after)))
     out += (out.empty() ? "" : " ") + one.reason + (one.warning ? "!" : "");
   return out;
 }

@@ -11,7 +11,7 @@ namespace etcdop::s3 {
 /// Reads a document front to back without recursion; it must outlive this. Attributes and the XML
 /// declaration are skipped. Corrupt: not well-formed, or what no object store sends and could
 /// make work or hide something: document types, comments, CDATA, other entities than XML's five
-/// and characters by number, more than kDepthMax levels. Why: docs/adr/0011.
+/// and characters by number, more than kDepthMax levels. Why: docs/dev/adr/0011.
 class XmlReader {
  public:
   static constexpr std::size_t kDepthMax = 8;

@@ -1,5 +1,5 @@
-// What the clocks of a time zone show. Zones are in the program (docs/adr/0018): the image has no
-// files. Pure.
+// What the clocks of a time zone show. Zones are in the program (docs/dev/adr/0018): the image has
+// no files. Pure.
 #pragma once
 #include <chrono>
 #include <string_view>

@@ -10,9 +10,9 @@ ROOT = pathlib.Path(__file__).parents[2]
 LIMIT_SECONDS = 300
 
 BEGIN = """\
-#include "operator/cluster/wire.h"
-#include "operator/member/wire.h"
-#include "operator/shared/finalizer.h"
+#include "operator/cluster/rbac.h"
+#include "operator/member/rbac.h"
+#include "operator/passes/finalizer.h"
 #include "runtime/leader.h"
 using namespace etcdop;
 using namespace etcdop::kube;

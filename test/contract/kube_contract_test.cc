@@ -1,7 +1,8 @@
 // What our client takes for granted about Kubernetes: the same tests run against a real
 // kube-apiserver and against the simulated one, whose licence they are. Each test has a namespace
 // of its own. kube_contract_test [--kubeconfig=FILE] [gtest flags]: that one, which must have our
-// CRDs, or else the simulated one. Facts and numbers: docs/architecture.md, headers of src/kube.
+// CRDs, or else the simulated one. Facts and numbers: docs/dev/architecture.md, headers of
+// src/kube.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -167,7 +167,7 @@ class Living:
                 "-p", json.dumps({"spec": {"decision": decision}}))
 
     def follow(self, heading, name):
-        """What docs/backup.md says, for the EtcdRestore of that name; what was printed."""
+        """What docs/user/backup.md says, for the EtcdRestore of that name; what was printed."""
         with tempfile.TemporaryDirectory() as folder:
             script = runbook.commands(heading, names={"db": self.cluster.name, "back-to-monday": name,
                                                       "back-to-monday-check": f"{name}-check"})

@@ -123,7 +123,7 @@ def away(cluster, store):
 
 
 def by_hand(cluster, bucket):
-    """One that is to go before its time, as docs/backup.md has it."""
+    """One that is to go before its time, as docs/user/backup.md has it."""
     name = sorted(kept(cluster))[-2]
     with tempfile.TemporaryDirectory() as folder:
         script = runbook.commands("On a schedule", names={"nightly-202611230300": name})

@@ -5,7 +5,7 @@ Usage: recipes.py [--nodes] [--namespace NS] [--version X.Y.Z] (--log FILE | --n
   --log FILE   the operator's log; with --nodes it is asked of Kubernetes
   --nodes      the cluster has nodes: rows that need containers run, too
 Prints a line for each row that fails or waits, and ends with the line "N passed, N failed". A row that waits for an issue, or
-that another test covers (which must be there), is counted as neither. A row with a runbook runs a block of docs/backup.md.
+that another test covers (which must be there), is counted as neither. A row with a runbook runs a block of docs/user/backup.md.
 """
 import argparse
 import json

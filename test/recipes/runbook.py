@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The commands of docs/backup.md, for tests that run them as they stand there, under the names of their own objects.
+"""The commands of docs/user/backup.md, for tests that run them as they stand there, under the names of their own objects.
 
     runbook.py HEADING [NAME=OWN...]     prints the manifests of that section, as kubectl takes them
 """
@@ -15,10 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def blocks(heading, language="sh"):
     """The blocks of the section with this heading, without those of its own subsections."""
-    page = (ROOT / "docs/backup.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/user/backup.md").read_text(encoding="utf-8")
     section = re.search(rf"^##+ {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, re.M | re.S)
     if not section:
-        raise LookupError(f"docs/backup.md has no section {heading}")
+        raise LookupError(f"docs/user/backup.md has no section {heading}")
     return re.findall(rf"^```{language}\n(.*?)^```$", section[1], re.M | re.S)
 
 

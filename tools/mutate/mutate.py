@@ -3,7 +3,7 @@
 
 Sources are copied to out/mutate/src; the copy is built once, and nothing in it is ever changed: a mutant is compiled beside it
 and linked in front of the library that has the original. What came out is kept in out/mutate/results.jsonl, so that a run
-that was stopped goes on where it was. --report writes docs/mutants.md from it.
+that was stopped goes on where it was. --report writes docs/dev/mutants.md from it.
 """
 
 import argparse
@@ -26,15 +26,16 @@ OUT = ROOT / "out/mutate"
 COPIED = ("CMakeLists.txt", "cmake/", "src/", "sim/", "api/", "test/", "tools/CMakeLists.txt")
 FILES = tuple(f"src/operator/{name}.cc" for name in (
     "cluster/plan", "cluster/census", "cluster/conditions", "cluster/objects", "cluster/spec", "cluster/version_change",
-    "member/plan", "member/conditions", "member/objects", "shared/etcd_pod", "shared/finalizer", "shared/member_endpoint",
-    "shared/refusals", "shared/status_patch", "cluster/reconciler", "cluster/ask", "cluster/act", "cluster/children",
-    "cluster/alarms", "cluster/away", "cluster/security", "cluster/issuing", "cluster/proofs", "shared/tls",
-    "shared/certificates", "shared/passwords", "shared/secrets", "shared/sessions", "member/reconciler", "defrag/plan",
-    "defrag/health", "defrag/rule", "defrag/reconciler", "cluster/in_place", "cluster/intents", "cluster/restoring",
-    "member/restoring", "restore/plan", "restore/conditions", "restore/objects", "restore/reconciler", "snapshot/plan",
-    "snapshot/verify_plan", "snapshot/conditions", "snapshot/objects", "snapshot/verify_job", "snapshot/reconciler",
-    "backups/plan", "backups/conditions", "backups/timetable", "backups/objects", "backups/reconciler",
-    "shared/agent_job", "shared/agent_jobs", "shared/agent_pod", "shared/verify_pod", "shared/snapshot_env"))
+    "member/plan", "member/conditions", "member/objects", "pods/etcd_pod", "passes/finalizer", "pods/member_endpoint",
+    "passes/refusals", "passes/status_patch", "cluster/reconciler", "cluster/ask", "cluster/act", "cluster/children",
+    "cluster/alarms", "cluster/unreachable", "cluster/security", "cluster/issuing", "cluster/served_certificates",
+    "credentials/tls", "credentials/certificates", "credentials/passwords", "credentials/secrets", "credentials/sessions",
+    "member/reconciler", "defrag/plan", "defrag/health", "defrag/rule", "defrag/reconciler", "cluster/restore_in_place",
+    "cluster/intents", "cluster/restoring", "member/restoring", "restore/plan", "restore/conditions", "restore/objects",
+    "restore/reconciler", "snapshot/plan", "snapshot/verify_plan", "snapshot/conditions", "snapshot/objects",
+    "snapshot/verify_job", "snapshot/reconciler", "snapshot_schedule/plan", "snapshot_schedule/conditions",
+    "snapshot_schedule/timetable", "snapshot_schedule/objects", "snapshot_schedule/reconciler", "agents/agent_job",
+    "agents/agent_jobs", "agents/agent_pod", "agents/verify_pod", "agents/snapshot_env"))
 # The alternatives of `Step`, from plan.h; NoStep is what each becomes.
 STEPS = re.compile(r"using Step =\s*std::variant<NoStep, ([^>]*)>")
 
@@ -55,17 +56,21 @@ class Killer:
 
 FAST = "--gtest_fail_fast"
 KILLERS = (
-    Killer("shared", "src/operator/shared/shared_test", (FAST,), "src/operator/shared/"),
+    Killer("passes", "src/operator/passes/passes_test", (FAST,), "src/operator/passes/"),
+    Killer("pods", "src/operator/pods/pods_test", (FAST,), "src/operator/pods/"),
+    Killer("credentials", "src/operator/credentials/credentials_test", (FAST,), "src/operator/credentials/"),
+    Killer("agents", "src/operator/agents/agents_test", (FAST,), "src/operator/agents/"),
     Killer("etcd", "src/etcd/etcd_test", (FAST,), "src/etcd/"),
     Killer("runtime", "src/runtime/runtime_test", (FAST,), "src/runtime/"),
     Killer("cluster", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=-*.EverySmall*"),
-           "src/operator/(cluster|shared)/"),
-    Killer("member", "src/operator/member/member_test", (FAST,), "src/operator/(member|shared)/"),
+           "src/operator/(cluster|passes|pods|credentials|agents)/"),
+    Killer("member", "src/operator/member/member_test", (FAST,), "src/operator/(member|passes|pods|credentials|agents)/"),
     Killer("defrag", "src/operator/defrag/defrag_test", (FAST,), "src/operator/defrag/"),
-    Killer("snapshot", "src/operator/snapshot/snapshot_test", (FAST,), "src/operator/(snapshot|shared)/"),
-    Killer("backups", "src/operator/backups/backups_test", (FAST,), "src/operator/(backups|shared)/"),
+    Killer("snapshot", "src/operator/snapshot/snapshot_test", (FAST,), "src/operator/(snapshot|passes|pods|credentials|agents)/"),
+    Killer("snapshot_schedule", "src/operator/snapshot_schedule/snapshot_schedule_test", (FAST,),
+           "src/operator/(snapshot_schedule|agents|passes)/"),
     Killer("agent", "src/agent/agent_test", (FAST,), "src/agent/"),
-    Killer("restore", "src/operator/restore/restore_test", (FAST,), "src/operator/(restore|shared)/"),
+    Killer("restore", "src/operator/restore/restore_test", (FAST,), "src/operator/(restore|passes|pods|credentials|agents)/"),
     Killer("small worlds", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=*.EverySmall*"),
            "src/operator/cluster/(plan|census|spec)"),
     Killer("simulation", "simulate", ("--seeds", "21..60"), "src/(operator|runtime)/", until="seed "),
@@ -299,7 +304,7 @@ def table(rows):
 
 
 def report(tree, results, why, at):
-    """(docs/mutants.md, how many survive without a word)."""
+    """(docs/dev/mutants.md, how many survive without a word)."""
     there = known_tests(tree)
     count, unexplained = collections.Counter(), 0
     per_file, rows, seconds = collections.defaultdict(collections.Counter), {True: [], False: []}, 0.0
@@ -351,7 +356,7 @@ def main():
     words.add_argument("--limit-minutes", type=float, metavar="M", help="stop after so long; the next run goes on")
     words.add_argument("--again", action="store_true", help="forget what came out before")
     words.add_argument("--list", action="store_true", help="say what would be changed, and stop")
-    words.add_argument("--report", action="store_true", help="write docs/mutants.md; fails if a survivor has no explanation")
+    words.add_argument("--report", action="store_true", help="write docs/dev/mutants.md; fails if a survivor has no explanation")
     asked = words.parse_args()
     try:
         tree = Tree()
@@ -363,7 +368,7 @@ def main():
     if asked.report:
         why = explained((pathlib.Path(__file__).parent / "explained.txt").read_text())
         text, unexplained = report(tree, results, why, commit())
-        (ROOT / "docs/mutants.md").write_text(text)
+        (ROOT / "docs/dev/mutants.md").write_text(text)
         print(re.search(r"^Made at.*?mutant\.$", text, re.M | re.S)[0].replace("**", ""))
         sys.exit(f"mutate: {unexplained} survivors without an explanation" if unexplained else 0)
     there = known_tests(tree)

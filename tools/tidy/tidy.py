@@ -115,7 +115,7 @@ def real_world(tree):
 
 
 def coroutines(tree):
-    """Fibers, not coroutines (docs/adr)."""
+    """Fibers, not coroutines (docs/dev/adr)."""
     for name, number, word in matches(tree, tree.cpp, COROUTINE):
         yield f"{name}:{number}: {word}: code runs on fibers; g++ 12 miscompiles coroutines"
 
@@ -229,8 +229,8 @@ def headers_once(tree):
 
 
 def layer_table(tree):
-    """docs/architecture.md shows the layers that the build enforces."""
-    name = "docs/architecture.md"
+    """docs/dev/architecture.md shows the layers that the build enforces."""
+    name = "docs/dev/architecture.md"
     if name not in tree.text:
         return
     shown = {}
@@ -247,8 +247,8 @@ def layer_table(tree):
 
 
 def reasons_explained(tree):
-    """docs/operations.md has a section for each condition reason that the operator sets."""
-    page = "docs/operations.md"
+    """docs/user/operations.md has a section for each condition reason that the operator sets."""
+    page = "docs/user/operations.md"
     files = [f for f in tree.cpp if f.startswith("src/operator/") and not f.endswith("_test.cc")]
     operator = "".join(tree.code[f] for f in files)
     for name in sorted(f for f in tree.text if re.fullmatch(r"api/v1alpha2/\w+\.h", f)):
@@ -260,8 +260,8 @@ def reasons_explained(tree):
 
 
 def metrics_explained(tree):
-    """docs/operations.md has a row for each metric of ours, and no other."""
-    page = "docs/operations.md"
+    """docs/user/operations.md has a row for each metric of ours, and no other."""
+    page = "docs/user/operations.md"
     rows = {}
     for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):
         if row := re.match(r"\| `(etcd_operator_\w+)` \|", line):
@@ -275,8 +275,8 @@ def metrics_explained(tree):
 
 
 def tests_are_there(tree):
-    """Each test that docs/safety.md names for a weakness (a row that begins with W or P) is in the tests."""
-    page = "docs/safety.md"
+    """Each test that docs/dev/safety.md names for a weakness (a row that begins with W or P) is in the tests."""
+    page = "docs/dev/safety.md"
     tests = "".join(tree.text[f] for f in tree.text if f.startswith(("sim/scenarios/", "test/")))
     for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):
         if re.match(r"\| [WP]\d", line):
@@ -285,13 +285,13 @@ def tests_are_there(tree):
                     yield f"{page}:{number}: no test is named {name}"
 
 
-# Sections of docs/backup.md whose commands no test runs, and why.
+# Sections of docs/user/backup.md whose commands no test runs, and why.
 BY_NO_TEST = {"A cluster that has lost its quorum": "they are for a node that is lost for good"}
 
 
 def runbooks_run(tree):
-    """Tests run the shell blocks of docs/backup.md (test/recipes/runbook.py): each section that has one is named there."""
-    page = "docs/backup.md"
+    """Tests run the shell blocks of docs/user/backup.md (test/recipes/runbook.py): each section that has one is named there."""
+    page = "docs/user/backup.md"
     tests = "".join(text for name, text in tree.text.items() if name.startswith("test/") and name.endswith((".py", ".yaml")))
     heading = ""
     for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):

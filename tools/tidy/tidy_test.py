@@ -21,7 +21,7 @@ GOOD = {
     "src/operator/cluster/plan.cc": '#include "sys/sys.h"\nconst char* text = "co_await rand()";\n',
     "sim/CMakeLists.txt": "etcdop_library(sim SOURCES sim.h)\n",
     "sim/sim.h": '#pragma once\n#include "operator/cluster/plan.h"\n',
-    "docs/architecture.md": (
+    "docs/dev/architecture.md": (
         "| Layer | Folder |\n|---|---|\n| 0 | `src/base` |\n| 1 | `src/sys` |\n| 2 | `src/http` |\n"
         "| 5 | `src/operator/cluster` |\n| 7 | `src/main` |\n| 8 | `sim` |\n"),
 }
@@ -123,22 +123,22 @@ class Tidy(unittest.TestCase):
         self.refused("src/base/base.cc", '#include <vector>\n#include "base/base.h"\n', "base.cc:1", "first")
 
     def test_a_layer_table_in_the_docs_that_differs_is_refused(self):
-        wrong = GOOD["docs/architecture.md"].replace("| 2 |", "| 3 |")
-        self.refused("docs/architecture.md", wrong, "http is in layer 3 here, 2 in cmake")
-        short = GOOD["docs/architecture.md"].replace("| 7 | `src/main` |\n", "")
-        self.refused("docs/architecture.md", short, "main is in layer none here")
+        wrong = GOOD["docs/dev/architecture.md"].replace("| 2 |", "| 3 |")
+        self.refused("docs/dev/architecture.md", wrong, "http is in layer 3 here, 2 in cmake")
+        short = GOOD["docs/dev/architecture.md"].replace("| 7 | `src/main` |\n", "")
+        self.refused("docs/dev/architecture.md", short, "main is in layer none here")
 
     def test_a_condition_reason_without_a_section_is_refused(self):
         files = {"api/v1alpha2/names.h": '#pragma once\n// Reasons\nconst char *kLost = "Lost", *kLater = "Later";\n',
                  "api/CMakeLists.txt": "x(v1alpha2/names.h)\n",
                  "src/operator/cluster/plan.cc": '#include "api/v1alpha2/names.h"\nauto x = kLost;\n'}
         files["cmake/etcdop.cmake"] = GOOD["cmake/etcdop.cmake"].replace('"sys=1"', '"sys=1" "api=1"')
-        shown = GOOD["docs/architecture.md"].replace("| 1 | `src/sys` |", "| 1 | `src/sys` |\n| 1 | `api` |")
-        files["docs/architecture.md"] = shown
+        shown = GOOD["docs/dev/architecture.md"].replace("| 1 | `src/sys` |", "| 1 | `src/sys` |\n| 1 | `api` |")
+        files["docs/dev/architecture.md"] = shown
         found = violations(**files)
         self.assertEqual(len(found), 1, found)
         self.assertIn('no section "### Lost"', found[0])
-        page = {"docs/operations.md": "# Operations\n\n### Lost\nIt is lost.\n"}
+        page = {"docs/user/operations.md": "# Operations\n\n### Lost\nIt is lost.\n"}
         self.assertEqual(violations(**files, **page), [])
         files["api/v1alpha2/etcdthing.h"] = ('#pragma once\n// Reasons.\nconst char* kThing = "Thing";\n'
                                              '// What Events call it.\nconst char* kMade = "Made";\n')
@@ -150,22 +150,22 @@ class Tidy(unittest.TestCase):
 
     def test_a_metric_that_is_not_explained_or_not_there_is_refused(self):
         files = {"src/sys/sys.cc": '#include "sys/sys.h"\nauto n = "etcd_operator_n"; // "etcd_operator_word"\n'}
-        page = {"docs/operations.md": "| `etcd_operator_n` | what |\n"}
+        page = {"docs/user/operations.md": "| `etcd_operator_n` | what |\n"}
         self.assertEqual(violations(**files, **page), [])
         self.assertIn("no row for the metric etcd_operator_n", violations(**files)[0])
-        self.assertEqual(violations(**page), ["docs/operations.md:1: there is no metric etcd_operator_n"])
+        self.assertEqual(violations(**page), ["docs/user/operations.md:1: there is no metric etcd_operator_n"])
 
     def test_a_test_that_the_page_of_weaknesses_names_must_be_there(self):
         files = {"sim/scenarios/a.txt": "TEST(A, W1_x)\n", "test/e2e/cases.py": 'case("nodes: y")\n'}
-        self.assertEqual(violations(**files, **{"docs/safety.md": "| W1 | `W1_x` | `nodes: y` |\n| I1 | `f` |\n"}), [])
-        self.assertEqual(violations(**files, **{"docs/safety.md": "| P2 | `gone` |\n"}),
-                         ["docs/safety.md:1: no test is named gone"])
+        self.assertEqual(violations(**files, **{"docs/dev/safety.md": "| W1 | `W1_x` | `nodes: y` |\n| I1 | `f` |\n"}), [])
+        self.assertEqual(violations(**files, **{"docs/dev/safety.md": "| P2 | `gone` |\n"}),
+                         ["docs/dev/safety.md:1: no test is named gone"])
 
     def test_a_runbook_that_no_test_runs_is_refused(self):
-        page = {"docs/backup.md": "## Look\n\n```sh\nls\n```\n\n### Plain\n\nWords.\n\n## Go\n\n```sh\ngo\n```\n"}
+        page = {"docs/user/backup.md": "## Look\n\n```sh\nls\n```\n\n### Plain\n\nWords.\n\n## Go\n\n```sh\ngo\n```\n"}
         self.assertEqual(violations(**page, **{"test/a.yaml": "- runbook: Look\n", "test/b.py": 'run("Go")\n'}), [])
         self.assertEqual(violations(**page, **{"test/a.yaml": "- runbook: Look\n", "test/b.py": "# Go\n"}),
-                         ['docs/backup.md:13: no test runs the commands of "Go"'])
+                         ['docs/user/backup.md:13: no test runs the commands of "Go"'])
 
     def test_a_header_is_unproven_until_a_source_includes_it_first(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -6,11 +6,11 @@
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
 #include "operator/cluster/census.h"
-#include "operator/cluster/news.h"
+#include "operator/cluster/events.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/volumes_found.h"
-#include "operator/shared/finalizer.h"
-#include "operator/shared/owner.h"
+#include "operator/passes/finalizer.h"
+#include "operator/passes/owner.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -74,7 +74,7 @@ struct Actor {
     if (!with.events) return;
     with.events->record(
         {.regarding = object_of(seen),
-         .related = runtime::Happening::Object{v1::EtcdMember::resource, {ns(), what.member}, ""},
+         .related = runtime::Event::Object{v1::EtcdMember::resource, {ns(), what.member}, ""},
          .warning = false,
          .reason = what.reason,
          .action = "ChangeMembership",
@@ -84,7 +84,7 @@ struct Actor {
   Result<Done> operator()(const NoStep&) const { return Done{}; }
 
   /// Before a snapshot is restored: nobody of before runs or is about to. What we know may be old.
-  Result<Done> all_sleep(const std::string& founder) const {
+  Result<Done> all_dormant(const std::string& founder) const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
     const std::string ours = std::string(v1::kClusterLabel) + "=" + meta.name;
     auto members = with.api.list<v1::EtcdMember>(meta.ns, ours);
@@ -137,7 +137,7 @@ struct Actor {
     if (step.seed && is_first(reported))
       if (auto none = no_volumes(); !none) return none;
     if (reported.restoring()) {
-      if (auto asleep = all_sleep(step.name); !asleep) return asleep;
+      if (auto asleep = all_dormant(step.name); !asleep) return asleep;
       if (auto wanted = still_wanted_so(); !wanted) return wanted;
     }
     auto made = with.api.create<v1::EtcdMember>(ns(), member(reported, step));

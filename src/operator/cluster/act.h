@@ -6,10 +6,10 @@
 #include "operator/cluster/ask.h"
 #include "operator/cluster/cluster_metrics.h"
 #include "operator/cluster/plan.h"
-#include "operator/cluster/wire.h"
-#include "operator/shared/credentials.h"
-#include "operator/shared/flight_recorder.h"
-#include "operator/shared/stores.h"
+#include "operator/cluster/rbac.h"
+#include "operator/credentials/credentials.h"
+#include "operator/passes/flight_recorder.h"
+#include "operator/passes/stores.h"
 #include "runtime/events.h"
 
 namespace etcdop::cluster {

@@ -108,8 +108,9 @@ Suspicion suspicion_of(const Observation& seen) {
 }
 
 bool given_up(const Observation& seen, const Seat& seat) {
-  return seen.linearizable && seen.replace_away_s > 0 && seat.away_s >= seen.replace_away_s &&
-         votes(seat) && seat.object && !seat.answer && !seat.object->ready;
+  return seen.linearizable && seen.replace_unreachable_s > 0 &&
+         seat.unreachable_s >= seen.replace_unreachable_s && votes(seat) && seat.object &&
+         !seat.answer && !seat.object->ready;
 }
 
 Observation with_verdicts(Observation seen) {

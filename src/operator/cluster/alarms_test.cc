@@ -138,7 +138,7 @@ TEST(ClusterAlarms, WhoIsConvictedIsReplacedAndNobodyElseIsAddedOrVotes) {
 
 TEST(ClusterAlarms, WhoIsConvictedStaysWhileManyClustersAreAway) {
   Observation seen = observe("a7 b7 c8", "3");
-  seen.others = seen.others_away = 3;
+  seen.others = seen.others_unavailable = 3;
   EXPECT_EQ(to_string(plan(seen).step), "none");
 }
 
@@ -219,11 +219,11 @@ TEST(ClusterAlarms, OfTwoTheWorseIsTheMembers) {
 /// Three voters, of which c has not been seen for so long.
 Observation away_for(std::int64_t seconds, const std::string& text = "a7 b7 c7") {
   Observation seen = observe(text);
-  seen.replace_away_s = 900;
+  seen.replace_unreachable_s = 900;
   Seat& seat = seen.seats.back();
   seat.answer.reset();
   seat.object->ready = false;
-  seat.away_s = seconds;
+  seat.unreachable_s = seconds;
   return seen;
 }
 
@@ -237,7 +237,7 @@ TEST(ClusterAway, WhoIsAwayForTooLongIsReplacedLikeOneThatLostItsData) {
             "replace-unreachable-members-after");
   EXPECT_EQ(to_string(plan(away_for(900, "a7 b7? c7")).step), "none") << "two of three are away";
   Observation seen = away_for(900);
-  seen.replace_away_s = 0;
+  seen.replace_unreachable_s = 0;
   EXPECT_EQ(to_string(plan(seen).step), "none") << "it is not asked for";
   seen = away_for(900);
   seen.seats.back().answer = seen.seats.front().answer;
@@ -246,7 +246,7 @@ TEST(ClusterAway, WhoIsAwayForTooLongIsReplacedLikeOneThatLostItsData) {
   seen.linearizable = false;
   EXPECT_EQ(to_string(plan(seen).step), "none");
   seen = away_for(900);
-  seen.others = seen.others_away = 3;
+  seen.others = seen.others_unavailable = 3;
   EXPECT_EQ(to_string(plan(seen).step), "none") << "our network, or the storage of all";
   seen = away_for(900);
   seen.alarms = {{{0}, true}};
@@ -255,7 +255,7 @@ TEST(ClusterAway, WhoIsAwayForTooLongIsReplacedLikeOneThatLostItsData) {
 
 TEST(ClusterAway, APolicyThatCannotBeReadIsToldWhereItMatters) {
   Observation seen = away_for(0);
-  seen.replace_away_s = 0;
+  seen.replace_unreachable_s = 0;
   seen.policy_error = "not a duration";
   EXPECT_EQ(told(seen, v1::kDegraded), "True MembersUnhealthy: 2/3 members ready; not a duration");
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "operator/cluster/alarms.h"
-#include "operator/shared/side_by_side.h"
+#include "operator/passes/side_by_side.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -25,7 +25,7 @@ std::string url_of(const etcd::Member& member) {
 
 /// A seat for an entry of etcd's list that is nobody's: under its name, or else as its URL or its
 /// id says.
-Seat& ghost_seat(std::vector<Seat>& seats, const etcd::Member& member) {
+Seat& foreign_member_seat(std::vector<Seat>& seats, const etcd::Member& member) {
   const std::string url = url_of(member);
   const std::size_t host = url.find("://");
   const std::string by_url =
@@ -60,7 +60,7 @@ void seat_all(std::vector<Seat>& seats, const std::vector<etcd::Member>& entries
     else others.push_back(&entry);
   for (const etcd::Member* entry : others) {
     Seat* seat = free_seat([&](const Seat& s) { return s.name == entry->name; });
-    sit(seat ? *seat : ghost_seat(seats, *entry), *entry);
+    sit(seat ? *seat : foreign_member_seat(seats, *entry), *entry);
   }
 }
 

@@ -10,8 +10,8 @@
 #include "etcd/client.h"
 #include "operator/cluster/breaker.h"
 #include "operator/cluster/observation.h"
-#include "operator/shared/member_endpoint.h"
-#include "operator/shared/sessions.h"
+#include "operator/credentials/sessions.h"
+#include "operator/pods/member_endpoint.h"
 
 namespace etcdop::cluster {
 

@@ -27,7 +27,7 @@ Census::Census(const Observation& seen) {
       ++leaders[seat.answer->leader];
     }
     if (!seat.object) {
-      ghosts.push_back(&seat);
+      foreign_members.push_back(&seat);
       continue;
     }
     if (seat.object->ready) ++ready;

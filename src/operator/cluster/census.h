@@ -13,16 +13,16 @@ struct Census {
 
   int want = 0;                     ///< status.observed.replicas; of a pause 1, which then sleeps.
   bool pause = false;               ///< No members are wanted, but their data is.
-  std::vector<const Seat*> voters;  ///< Voters in etcd's list, ghosts too.
-  std::vector<const Seat*> learners;  ///< Learners in etcd's list, ghosts too.
+  std::vector<const Seat*> voters;  ///< Voters in etcd's list, foreign_members too.
+  std::vector<const Seat*> learners;  ///< Learners in etcd's list, foreign_members too.
   std::vector<const Seat*> staying;   ///< Voters whose EtcdMember is there and not terminating.
   std::vector<const Seat*> joiners;   ///< EtcdMembers, not terminating, that do not vote.
   std::vector<const Seat*> leaving;   ///< Terminating EtcdMembers.
-  std::vector<const Seat*> ghosts;    ///< In etcd's list without an EtcdMember.
-  int healthy_voters = 0;             ///< Answered, and know a leader.
-  int ready = 0;                      ///< EtcdMembers with condition Ready.
-  bool publishing = false;            ///< A joiner has got its list and has not started yet.
-  const Seat* leader = nullptr;       ///< As the voters who answered say; null if they do not know.
+  std::vector<const Seat*> foreign_members;  ///< In etcd's list without an EtcdMember.
+  int healthy_voters = 0;                    ///< Answered, and know a leader.
+  int ready = 0;                             ///< EtcdMembers with condition Ready.
+  bool publishing = false;                   ///< A joiner has got its list and has not started yet.
+  const Seat* leader = nullptr;  ///< As the voters who answered say; null if they do not know.
 
   /// Whether a voter that is to stay is not healthy.
   bool broken_staying() const;

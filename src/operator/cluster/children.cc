@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "operator/cluster/events.h"
 #include "operator/cluster/issuing.h"
-#include "operator/cluster/news.h"
 #include "operator/cluster/objects.h"
-#include "operator/shared/owner.h"
+#include "operator/passes/owner.h"
 
 namespace etcdop::cluster {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "operator/cluster/act.h"
-#include "operator/shared/contested.h"
-#include "operator/shared/refusals.h"
+#include "operator/passes/contested.h"
+#include "operator/passes/refusals.h"
 
 namespace etcdop::cluster {
 

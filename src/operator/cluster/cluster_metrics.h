@@ -1,5 +1,5 @@
 // What the last pass over each cluster saw, in exact numbers, for whoever scrapes them. The status
-// has the same in coarse (member_report.h). docs/operations.md lists them.
+// has the same in coarse (member_report.h). docs/user/operations.md lists them.
 #pragma once
 #include <cstdint>
 #include <map>

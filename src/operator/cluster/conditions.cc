@@ -10,7 +10,7 @@
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/volumes_found.h"
-#include "operator/shared/pod_shape.h"
+#include "operator/pods/pod_shape.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -126,12 +126,13 @@ void report_available(const Observation& seen, const Census& census, Conditions&
 /// Of foreign members a learner does: there is one at a time.
 bool holds_up_growth(const Census& census) {
   return static_cast<int>(census.staying.size()) < census.want &&
-         std::ranges::any_of(census.ghosts, [](const Seat* s) { return s->listed->learner; });
+         std::ranges::any_of(
+             census.foreign_members, [](const Seat* s) { return s->listed->learner; });
 }
 
 void report_degraded(const Observation& seen, const Census& census, Conditions& out) {
   std::vector<std::string> foreign;
-  for (const Seat* ghost : census.ghosts)
+  for (const Seat* ghost : census.foreign_members)
     if (!recorded(out.status, *ghost) || ghost->listed->started)
       foreign.push_back(ghost->name + " (" + to_hex(ghost->listed->id) + ")");
   if (seen.split)
@@ -325,17 +326,17 @@ void forget_volumes_found(const Observation& seen, v1::EtcdClusterStatus& status
                                towards(*status.observed));
 }
 
-void report_paused(const Observation& seen, const std::string& sleeper,
+void report_paused(const Observation& seen, const std::string& dormant_member,
                    v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};
   status.progress_deadline.reset();
   status.ready_members = 0;
   status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
   const std::string message =
-      sleeper.empty() ? "paused: no data has been written (cluster never bootstrapped); set "
-                        "spec.replicas to start it"
-                      : "paused: data is preserved on PVC data-" + sleeper +
-                            "; set spec.replicas to resume the same etcd cluster";
+      dormant_member.empty() ? "paused: no data has been written (cluster never bootstrapped); set "
+                               "spec.replicas to start it"
+                             : "paused: data is preserved on PVC data-" + dormant_member +
+                                   "; set spec.replicas to resume the same etcd cluster";
   out.set(v1::kAvailable, "False", v1::kPaused, message);
   out.set(v1::kDegraded, "False", v1::kPaused, message);
   out.set(v1::kProgressing, "False", v1::kPaused, message);

@@ -27,8 +27,8 @@ void forget_volumes_found(const Observation&, api::v1alpha2::EtcdClusterStatus&)
 void report_refused(const Observation& seen, const Refusal& refused,
                     api::v1alpha2::EtcdClusterStatus& status);
 
-/// A cluster that wants no members: `sleeper` keeps its data; empty: there is none yet.
-void report_paused(const Observation& seen, const std::string& sleeper,
+/// A cluster that wants no members: `dormant_member` keeps its data; empty: there is none yet.
+void report_paused(const Observation& seen, const std::string& dormant_member,
                    api::v1alpha2::EtcdClusterStatus& status);
 
 /// Of a cluster that goes back to a snapshot, instead of all that. `waiting`: for what, in words.

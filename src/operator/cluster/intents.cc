@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "operator/cluster/plan.h"
-#include "operator/shared/member_name.h"
+#include "operator/pods/member_name.h"
 
 namespace etcdop::cluster {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "operator/cluster/objects.h"
-#include "operator/shared/tls.h"
+#include "operator/credentials/tls.h"
 
 namespace etcdop::cluster {
 namespace {

@@ -29,10 +29,10 @@ std::string in_mi(std::int64_t bytes) {
 }
 
 /// What it still says for a moment is not worth a word.
-bool goes_to_sleep(const Seat& seat) { return seat.object && seat.object->dormant; }
+bool is_dormant(const Seat& seat) { return seat.object && seat.object->dormant; }
 
 std::string role_of(const Observation& seen, const Census& census, const Seat& seat) {
-  if (!seen.linearizable || !seat.answer || !seat.listed || goes_to_sleep(seat)) return "";
+  if (!seen.linearizable || !seat.answer || !seat.listed || is_dormant(seat)) return "";
   if (seat.listed->learner) return v1::kLearner;
   if (&seat == census.leader) return v1::kLeader;
   const etcd::MemberId follows = seat.answer->leader;
@@ -148,7 +148,7 @@ void report_members(const Observation& seen, v1::EtcdClusterStatus& status) {
   const Census census(seen);
   status.phase = phase_of(status.conditions);
   const bool written_anyway = !(status == told);
-  const bool led = seen.linearizable && census.leader && !goes_to_sleep(*census.leader);
+  const bool led = seen.linearizable && census.leader && !is_dormant(*census.leader);
   const std::string leader = led ? census.leader->name : "";
   std::vector<v1::MemberReport> members;
   for (const Seat& seat : seen.seats)

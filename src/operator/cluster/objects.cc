@@ -9,9 +9,9 @@
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
 #include "base/base64.h"
-#include "operator/shared/metadata.h"
-#include "operator/shared/owner.h"
-#include "operator/shared/tls.h"
+#include "operator/credentials/tls.h"
+#include "operator/passes/metadata.h"
+#include "operator/passes/owner.h"
 
 namespace etcdop::cluster {
 namespace {

@@ -43,8 +43,8 @@ json::object mended(const kube::Certificate& now, const Json& wanted);
 /// An EtcdMember with the spec of status.observed. Only the seed's initialCluster is filled.
 Json member(const api::v1alpha2::EtcdCluster& cluster, const CreateMember& step);
 
-/// What a Secret of ours says: a certificate, or passwords (operator/shared/passwords.h). null:
-/// nothing, which a merge patch takes away.
+/// What a Secret of ours says: a certificate, or passwords (operator/credentials/passwords.h).
+/// null: nothing, which a merge patch takes away.
 json::object data_of(const Identity&, const std::string& authority);
 json::object data_of(const KeptPasswords&);
 Json secret(const api::v1alpha2::EtcdCluster& cluster, const std::string& name, const char* type,

@@ -12,9 +12,9 @@
 #include "api/v1alpha2/etcdrestore.h"
 #include "base/wall_time.h"
 #include "etcd/member.h"
-#include "operator/shared/passwords.h"
-#include "operator/shared/tls.h"
-#include "operator/shared/value_codecs.h"
+#include "operator/credentials/passwords.h"
+#include "operator/credentials/tls.h"
+#include "operator/passes/value_codecs.h"
 
 namespace etcdop::cluster {
 
@@ -171,7 +171,7 @@ struct Seat {
   std::optional<Hash> hash;  ///< Asked for only while a CORRUPT alarm is raised.
   /// Seconds in which this process, looking all the time, has seen neither an answer nor a ready
   /// Pod; only where there is a policy about it.
-  std::int64_t away_s = 0;
+  std::int64_t unreachable_s = 0;
   Shown shown;
   bool operator==(const Seat&) const = default;
 
@@ -183,7 +183,8 @@ struct Seat {
                     api::optional("object", &S::object, ""), api::optional("pod", &S::pod, ""),
                     api::optional("listed", &S::listed, ""),
                     api::optional("answer", &S::answer, ""), api::optional("hash", &S::hash, ""),
-                    api::sparse("away", &S::away_s, ""), api::sparse("shown", &S::shown, "")});
+                    api::sparse("away", &S::unreachable_s, ""),
+                    api::sparse("shown", &S::shown, "")});
   }
 };
 
@@ -257,11 +258,11 @@ struct Observation {
   bool alarms_hidden = false;       ///< A member told of one, and etcd did not list them.
   std::string rejected;  ///< What was refused in the last pass; empty if nothing worth telling.
   bool split = false;    ///< Members answered with different cluster ids.
-  std::int64_t replace_away_s = 0;  ///< AwayPolicy::after_s,
-  std::string policy_error;         ///< and its error.
+  std::int64_t replace_unreachable_s = 0;  ///< UnreachablePolicy::after_s,
+  std::string policy_error;                ///< and its error.
   /// Of the other clusters, looked at only where a member is to be replaced: how many have been
   /// born, and how many of these are not available.
-  std::int64_t others = 0, others_away = 0;
+  std::int64_t others = 0, others_unavailable = 0;
   Child client_service = Child::Missing, headless_service = Child::Missing;
   Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted: but for its number.
   std::int64_t budget_min = 0;    ///< Its minAvailable.
@@ -289,10 +290,10 @@ struct Observation {
                                    api::sparse("alarmsHidden", &S::alarms_hidden, ""),
                                    api::sparse("rejected", &S::rejected, ""),
                                    api::sparse("split", &S::split, ""),
-                                   api::sparse("replaceAway", &S::replace_away_s, ""),
+                                   api::sparse("replaceUnreachable", &S::replace_unreachable_s, ""),
                                    api::sparse("policyError", &S::policy_error, ""),
                                    api::sparse("others", &S::others, ""),
-                                   api::sparse("othersAway", &S::others_away, ""),
+                                   api::sparse("othersUnavailable", &S::others_unavailable, ""),
                                    api::sparse("clientService", &S::client_service, ""),
                                    api::sparse("headlessService", &S::headless_service, ""),
                                    api::sparse("budget", &S::budget, ""),

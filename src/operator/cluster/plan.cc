@@ -9,16 +9,16 @@
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/conditions.h"
-#include "operator/cluster/in_place.h"
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/member_report.h"
+#include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/version_change.h"
 #include "operator/cluster/volumes_found.h"
-#include "operator/shared/member_endpoint.h"
-#include "operator/shared/member_name.h"
+#include "operator/pods/member_endpoint.h"
+#include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -33,7 +33,7 @@ constexpr auto kPaceMin =
     300ms;  // etcd refuses changes for up to 5 s after another: ask again soon.
 constexpr auto kPaceMax = 60s;
 constexpr std::int64_t kSequencesLooked = 1000;  // Back from the last one, for a name of ours.
-constexpr std::int64_t kManyAway = 3, kShareAway = 5;  // As many, and one in so many.
+constexpr std::int64_t kManyUnavailable = 3, kShareUnavailable = 5;  // As many, and one in so many.
 
 /// Whether the newer of two comes first.
 bool newer(const Seat* a, const Seat* b) {
@@ -56,8 +56,9 @@ void renew_intents(const Observation& seen, EtcdClusterStatus& status) {
 }
 
 /// Whether so many clusters are away that a member's loss is not its own.
-bool many_are_away(const Observation& seen) {
-  return seen.others_away >= kManyAway && seen.others_away * kShareAway >= seen.others;
+bool many_are_unavailable(const Observation& seen) {
+  return seen.others_unavailable >= kManyUnavailable &&
+         seen.others_unavailable * kShareUnavailable >= seen.others;
 }
 
 /// The number that a member of ours was recorded under; nullopt: it has a name that we never gave.
@@ -124,7 +125,7 @@ struct Rules {
   Step release();
   Step remove_leaving();
   Step drop_joiner();
-  Step drop_ghost();
+  Step remove_foreign_member();
   Step replace();
   Step promote();
   Step create();
@@ -197,8 +198,8 @@ Step Rules::drop_joiner() {
 
 /// etcd members without an EtcdMember are somebody else's, but for a learner that we meant to add
 /// and that never started.
-Step Rules::drop_ghost() {
-  for (const Seat* ghost : census.ghosts) {
+Step Rules::remove_foreign_member() {
+  for (const Seat* ghost : census.foreign_members) {
     if (!ghost->listed->learner || ghost->listed->started) continue;
     for (const PendingMember& intent : status.pending_members) {
       const auto since = from_rfc3339(intent.since);
@@ -222,7 +223,7 @@ Step Rules::replace() {
   if (census.publishing) return wait("joiners to start before " + seat.name + " is replaced");
   if (census.healthy_voters < quorum(voters()))
     return wait("a quorum that has its data before " + seat.name + " is replaced");
-  if (many_are_away(seen))
+  if (many_are_unavailable(seen))
     return wait("other clusters to answer before " + seat.name + " is replaced");
   return DeleteMember{seat.name, seat.object->uid};
 }
@@ -323,7 +324,8 @@ Step Rules::shrink() {
 Step Rules::pause() {
   if (!census.pause || staying() != 1 || joiners() > 0 || !census.leaving.empty()) return NoStep{};
   if (voters() > 1)
-    return wait("somebody to remove " + census.ghosts.front()->name + ", which is not ours");
+    return wait("somebody to remove " + census.foreign_members.front()->name +
+                ", which is not ours");
   return PauseMember{census.staying.front()->name, census.staying.front()->object->uid};
 }
 
@@ -374,7 +376,7 @@ Step Rules::secure() {
 }
 
 /// Whether all that is left sleeps, as it should.
-bool is_asleep(const Observation& seen, const Census& census) {
+bool is_dormant(const Observation& seen, const Census& census) {
   const auto sleeps = [](const Seat& s) {
     return s.object && s.object->dormant && !s.object->terminating;
   };
@@ -393,12 +395,21 @@ Order only_what_was_asked() { return {&Rules::release, &Rules::remove_leaving}; 
 Order rules_under(Corruption corruption) {
   if (corruption == Corruption::Open) return only_what_was_asked();
   if (corruption == Corruption::Convicted)
-    return {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost, &Rules::remove_leaving,
-            &Rules::replace};
+    return {&Rules::release, &Rules::drop_joiner, &Rules::remove_foreign_member,
+            &Rules::remove_leaving, &Rules::replace};
   // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
-  return {&Rules::release, &Rules::drop_joiner, &Rules::drop_ghost, &Rules::remove_leaving,
-          &Rules::replace, &Rules::create,      &Rules::add,        &Rules::publish,
-          &Rules::promote, &Rules::shrink,      &Rules::pause,      &Rules::secure,
+  return {&Rules::release,
+          &Rules::drop_joiner,
+          &Rules::remove_foreign_member,
+          &Rules::remove_leaving,
+          &Rules::replace,
+          &Rules::create,
+          &Rules::add,
+          &Rules::publish,
+          &Rules::promote,
+          &Rules::shrink,
+          &Rules::pause,
+          &Rules::secure,
           &Rules::renew};
 }
 
@@ -536,7 +547,7 @@ Plan decide(const Observation& seen) {
   for (const CertificateChild& child : seen.certificates)
     if (seen.cert_manager && child.state != Child::AsMade)
       out.make_certificates.push_back(child.name);
-  if (is_asleep(adopted, census)) {
+  if (is_dormant(adopted, census)) {
     out.drop_budget = seen.budget != Child::Missing;
     report_paused(seen, seen.seats.front().name, status);
     out.status = std::move(status);

@@ -10,7 +10,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/plan.h"
-#include "operator/shared/member_name.h"
+#include "operator/pods/member_name.h"
 #include "test/support/every.h"
 
 namespace etcdop::cluster {
@@ -173,9 +173,9 @@ class World {
   }
 
   bool converged() const {
-    const bool all_sleep =
+    const bool all_dormant =
         std::ranges::all_of(bodies, [](const Body& b) { return b.dormant && b.object; });
-    if (cluster_.spec.replicas == 0) return all_sleep && !bodies.empty();
+    if (cluster_.spec.replicas == 0) return all_dormant && !bodies.empty();
     return count([](const Body& b) { return b.in_etcd && !b.learner && b.object; }) == target() &&
            count([](const Body& b) { return b.object; }) == target() &&
            cluster_.status.pending_members.empty();
@@ -381,7 +381,8 @@ TEST(ClusterPlan, EverySmallWorldStaysSafeAndConverges) {
       const int asleep = world.asleep();
       const int steps = drive(world);
       if (!world.has_quorum() && world.asleep() == 0) {
-        ASSERT_LE(steps, asleep) << "nobody but a sleeper is touched without quorum: " << start;
+        ASSERT_LE(steps, asleep) << "nobody but a dormant_member is touched without quorum: "
+                                 << start;
         ASSERT_GE(steps, 0) << start;
         continue;
       }

@@ -11,7 +11,7 @@
 #include "operator/cluster/census.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/volumes_found.h"
-#include "operator/shared/member_name.h"
+#include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -292,7 +292,7 @@ TEST(ClusterPlan, NobodyIsReplacedWhileManyClustersAreAway) {
   const auto step_among = [](int others, int away) {
     Observation seen = observe(3, "a:V* b:V+ c:V-e");
     seen.others = others;
-    seen.others_away = away;
+    seen.others_unavailable = away;
     return step_of(seen);
   };
   EXPECT_EQ(step_among(2, 2), "delete-member c") << "too few to tell";

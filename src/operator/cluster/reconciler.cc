@@ -8,20 +8,20 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/census.h"
+#include "operator/cluster/events.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/log_words.h"
-#include "operator/cluster/news.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/volumes_found.h"
-#include "operator/shared/etcd_pod.h"
-#include "operator/shared/finalizer.h"
-#include "operator/shared/look_again.h"
-#include "operator/shared/member_endpoint.h"
-#include "operator/shared/owner.h"
-#include "operator/shared/recorded_plan.h"
-#include "operator/shared/status_patch.h"
+#include "operator/passes/finalizer.h"
+#include "operator/passes/look_again.h"
+#include "operator/passes/owner.h"
+#include "operator/passes/recorded_plan.h"
+#include "operator/passes/status_patch.h"
+#include "operator/pods/etcd_pod.h"
+#include "operator/pods/member_endpoint.h"
 #include "runtime/conditions.h"
 #include "runtime/transitions.h"
 
@@ -133,7 +133,7 @@ Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
     refusals_.forget(key);
     children_.forget(key);
     questions_.forget(key);
-    proofs_.forget(key);
+    served_certificates_.forget(key);
     with_.credentials.forget(key);
     if (with_.flight) with_.flight->gone(v1::EtcdCluster::resource.kind, key);
     if (with_.metrics) with_.metrics->gone(key);
@@ -235,8 +235,8 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   with_.credentials.certificates.equip(cluster, endpoints);
   if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
   questions_.ask(seen, endpoints);
-  proofs_.look(seen, endpoints, with_.credentials.certificates);
-  note_away(seen);
+  served_certificates_.look(seen, endpoints, with_.credentials.certificates);
+  note_unreachable(seen);
   const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
   if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
   std::ranges::sort(seen.seats, {}, &Seat::name);
@@ -285,11 +285,11 @@ void Reconciler::observe_restore(Observation& seen) {
 
 /// Who has neither answered nor a ready Pod, and since when: it takes both, for the one is our
 /// network's word and the other the API server's.
-void Reconciler::note_away(Observation& seen) {
+void Reconciler::note_unreachable(Observation& seen) {
   const api::ObjectKey key = seen.cluster.metadata.key();
   Memory& memory = memory_[key];
-  const AwayPolicy policy = away_policy(seen.cluster);
-  seen.replace_away_s = policy.after_s;
+  const UnreachablePolicy policy = unreachable_policy(seen.cluster);
+  seen.replace_unreachable_s = policy.after_s;
   seen.policy_error = policy.error;
   if (std::exchange(memory.policy_error, policy.error) != policy.error && !policy.error.empty())
     with_.log.warn("ignored", {{"cluster", to_string(key)}, {"error", policy.error}});
@@ -300,9 +300,9 @@ void Reconciler::note_away(Observation& seen) {
     if (!pod || !pod->ready()) unseen.insert(seat.object->uid);
   }
   const Instant now = with_.executor.now();
-  memory.away.note(unseen, now);
+  memory.unreachable.note(unseen, now);
   for (Seat& seat : seen.seats)
-    if (seat.object) seat.away_s = memory.away.seconds(seat.object->uid, now);
+    if (seat.object) seat.unreachable_s = memory.unreachable.seconds(seat.object->uid, now);
 }
 
 void Reconciler::observe_children(Observation& seen) const {
@@ -333,7 +333,7 @@ void Reconciler::observe_others(Observation& seen) const {
       continue;
     ++seen.others;
     const auto* c = runtime::find_condition(other->status.conditions, v1::kAvailable);
-    seen.others_away += c && c->status != "True" && c->reason != v1::kPaused;
+    seen.others_unavailable += c && c->status != "True" && c->reason != v1::kPaused;
   }
 }
 

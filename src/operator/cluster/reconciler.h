@@ -6,10 +6,10 @@
 
 #include "operator/cluster/act.h"
 #include "operator/cluster/ask.h"
-#include "operator/cluster/away.h"
 #include "operator/cluster/children.h"
-#include "operator/cluster/proofs.h"
-#include "operator/shared/refusals.h"
+#include "operator/cluster/served_certificates.h"
+#include "operator/cluster/unreachable.h"
+#include "operator/passes/refusals.h"
 #include "runtime/controller.h"
 
 namespace etcdop::cluster {
@@ -19,7 +19,7 @@ class Reconciler {
   explicit Reconciler(Collaborators with)
       : with_(with),
         questions_(with.executor, with.etcd, with.credentials.sessions),
-        proofs_(with.executor, with.handshake),
+        served_certificates_(with.executor, with.handshake),
         children_(with) {}
   /// Safe to call at any time, any number of times; at most one change of membership per call.
   /// Suspends.
@@ -31,7 +31,7 @@ class Reconciler {
   void observe_children(Observation& seen) const;
   void observe_restore(Observation& seen);
   void observe_others(Observation& seen) const;
-  void note_away(Observation& seen);
+  void note_unreachable(Observation& seen);
   Result<Done> report(const Observation& seen, Plan& plan);
   void tell_transitions(const Observation& seen, const Plan& plan);
   Result<runtime::Requeue> carry_out(const Observation& seen, const Endpoints& endpoints,
@@ -43,7 +43,7 @@ class Reconciler {
 
   Collaborators with_;
   Questions questions_;
-  Proofs proofs_;
+  ServedCertificates served_certificates_;
   Children children_;
   /// No decision depends on it but by what an observation has of it: what the log said last, what
   /// etcd puts off, for the next report, and who is away.
@@ -51,7 +51,7 @@ class Reconciler {
     std::string planned, said, put_off;
     Instant put_off_since{};
     Proof joiner;
-    Away away;
+    Unreachable unreachable;
     std::string policy_error;
   };
   std::map<api::ObjectKey, Memory> memory_;

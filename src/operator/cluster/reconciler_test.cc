@@ -11,7 +11,7 @@
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/objects.h"
-#include "operator/shared/member_name.h"
+#include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
@@ -1482,7 +1482,7 @@ class InPlaceReconcilerTest : public ReconcilerTest {
     stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
   }
   /// All of before sleep, without Pods, and their Services lead to nobody.
-  void put_to_sleep() {
+  void make_dormant() {
     for (const char* name : {"db-a", "db-b", "db-c", "db-d"}) {
       const api::ObjectKey key{kKey.ns, name};
       if (const auto pod = stores.pods.get(key)) stores.pods.saw_deleted(*pod);
@@ -1552,7 +1552,7 @@ TEST_F(InPlaceReconcilerTest, NobodyFoundsBesideAMemberThatIsAwakeOrAPodThatIsTh
   put_restore("Restore");
   pass();
   ASSERT_EQ(stage(), v1::kStageStopping);
-  put_to_sleep();
+  make_dormant();
   bring_to(v1::kStageRestoring);
   // Behind our back: a request that comes late, and what the caches did not tell.
   api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
@@ -1570,7 +1570,7 @@ TEST_F(InPlaceReconcilerTest, NobodyFoundsBesideAMemberThatIsAwakeOrAPodThatIsTh
   EXPECT_TRUE(member_now("db-a").at("spec").at("dormant").as_bool());
   EXPECT_EQ(founders(), 0U) << "its Pod is there";
   api.erase(kube::Pod::resource, {kKey.ns, "db-a"});
-  put_to_sleep();
+  make_dormant();
   for (int i = 0; i < 3; ++i) (void)failed_pass();
   EXPECT_EQ(founders(), 1U);
 }

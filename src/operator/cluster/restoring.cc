@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/v1alpha2/names.h"
-#include "operator/shared/snapshot_env.h"
+#include "operator/agents/snapshot_env.h"
 
 namespace etcdop::cluster {
 namespace {

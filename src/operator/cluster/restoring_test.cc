@@ -5,7 +5,7 @@
 
 #include "api/v1alpha2/etcdmember.h"
 #include "api/v1alpha2/names.h"
-#include "operator/cluster/news.h"
+#include "operator/cluster/events.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/plan.h"
 #include "runtime/conditions.h"

@@ -6,7 +6,7 @@
 #include "base/joined.h"
 #include "base/quantity.h"
 #include "operator/cluster/version_change.h"
-#include "operator/shared/pod_shape.h"
+#include "operator/pods/pod_shape.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {

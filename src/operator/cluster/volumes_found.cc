@@ -47,7 +47,8 @@ std::string about_volumes(const v1::EtcdCluster& cluster, const std::vector<std:
     list += " and " + std::to_string(names.size() - told.size()) + " more";
   return "volumes with the label of this cluster exist and belong to no member of it: " + list +
          "; no etcd is founded beside them, as clients would find it empty. To serve the data of "
-         "these volumes, follow \"VolumesFound\" in docs/operations.md. To start without it, set "
+         "these volumes, follow \"VolumesFound\" in docs/user/operations.md. To start without it, "
+         "set "
          "the annotation " +
          v1::kFoundBesideVolumesAnnotation + " to " + founding_consent(cluster) +
          "; nothing is deleted";

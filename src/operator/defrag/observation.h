@@ -9,7 +9,7 @@
 #include "api/v1alpha2/etcddefrag.h"
 #include "base/wall_time.h"
 #include "etcd/member.h"
-#include "operator/shared/value_codecs.h"
+#include "operator/passes/value_codecs.h"
 
 namespace etcdop::defrag {
 

@@ -55,7 +55,7 @@ class Run {
     say(why);
     out_.again = status().phase == v1::kDefragRunning ? kRecheck : kLookAgain;
   }
-  /// etcd cannot rewrite a database that is being read (shared/turns.h).
+  /// etcd cannot rewrite a database that is being read (passes/turns.h).
   void wait_for_snapshot() {
     wait({"False", v1::kSnapshotFirst, "EtcdSnapshot " + seen_.snapshot + " goes first"});
   }

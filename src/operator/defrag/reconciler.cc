@@ -8,12 +8,12 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/defrag/health.h"
-#include "operator/shared/look_again.h"
-#include "operator/shared/owner.h"
-#include "operator/shared/recorded_plan.h"
-#include "operator/shared/side_by_side.h"
-#include "operator/shared/status_patch.h"
-#include "operator/shared/turns.h"
+#include "operator/passes/look_again.h"
+#include "operator/passes/owner.h"
+#include "operator/passes/recorded_plan.h"
+#include "operator/passes/side_by_side.h"
+#include "operator/passes/status_patch.h"
+#include "operator/passes/turns.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::defrag {
@@ -318,7 +318,7 @@ Result<Done> Reconciler::move_leader(const Observation& seen, const Endpoints& e
   if (with_.events)
     with_.events->record(
         {.regarding = {v1::EtcdDefrag::resource, meta.key(), meta.uid},
-         .related = runtime::Happening::Object{v1::EtcdMember::resource, {meta.ns, step.to}, ""},
+         .related = runtime::Event::Object{v1::EtcdMember::resource, {meta.ns, step.to}, ""},
          .warning = false,
          .reason = v1::kLeaderMoved,
          .action = "Defragment",

@@ -11,7 +11,7 @@
 
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
-#include "operator/shared/turns.h"
+#include "operator/passes/turns.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"

@@ -4,12 +4,12 @@
 
 #include "api/v1alpha2/names.h"
 #include "etcd/last_words.h"
+#include "operator/agents/snapshot_env.h"
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/member/restoring.h"
-#include "operator/shared/etcd_pod.h"
-#include "operator/shared/member_endpoint.h"
-#include "operator/shared/snapshot_env.h"
+#include "operator/pods/etcd_pod.h"
+#include "operator/pods/member_endpoint.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::member {

@@ -5,11 +5,11 @@
 #include "etcd/version_facts.h"
 #include "operator/member/plan.h"
 #include "operator/member/restoring.h"
-#include "operator/shared/etcd_pod.h"
-#include "operator/shared/member_endpoint.h"
-#include "operator/shared/metadata.h"
-#include "operator/shared/owner.h"
-#include "operator/shared/pod_shape.h"
+#include "operator/passes/metadata.h"
+#include "operator/passes/owner.h"
+#include "operator/pods/etcd_pod.h"
+#include "operator/pods/member_endpoint.h"
+#include "operator/pods/pod_shape.h"
 
 namespace etcdop::member {
 namespace {

@@ -6,7 +6,7 @@
 #include "api/v1alpha2/etcdmember.h"
 #include "base/json.h"
 #include "kube/core_types.h"
-#include "operator/shared/tls.h"
+#include "operator/credentials/tls.h"
 
 namespace etcdop::member {
 

@@ -7,8 +7,8 @@
 #include "api/v1alpha2/etcdmember.h"
 #include "base/wall_time.h"
 #include "kube/core_types.h"
-#include "operator/shared/tls.h"
-#include "operator/shared/value_codecs.h"
+#include "operator/credentials/tls.h"
+#include "operator/passes/value_codecs.h"
 
 namespace etcdop::member {
 

@@ -7,9 +7,9 @@
 #include "operator/member/conditions.h"
 #include "operator/member/objects.h"
 #include "operator/member/restoring.h"
-#include "operator/shared/etcd_pod.h"
-#include "operator/shared/finalizer.h"
-#include "operator/shared/member_name.h"
+#include "operator/passes/finalizer.h"
+#include "operator/pods/etcd_pod.h"
+#include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::member {

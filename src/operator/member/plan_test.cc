@@ -5,7 +5,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/member/objects.h"
-#include "operator/shared/member_name.h"
+#include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::member {

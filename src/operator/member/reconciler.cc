@@ -2,14 +2,14 @@
 #include "operator/member/reconciler.h"
 
 #include "api/v1alpha2/names.h"
+#include "operator/agents/store_secrets.h"
+#include "operator/credentials/passwords.h"
 #include "operator/member/conditions.h"
-#include "operator/shared/finalizer.h"
-#include "operator/shared/look_again.h"
-#include "operator/shared/member_endpoint.h"
-#include "operator/shared/passwords.h"
-#include "operator/shared/recorded_plan.h"
-#include "operator/shared/status_patch.h"
-#include "operator/shared/store_secrets.h"
+#include "operator/passes/finalizer.h"
+#include "operator/passes/look_again.h"
+#include "operator/passes/recorded_plan.h"
+#include "operator/passes/status_patch.h"
+#include "operator/pods/member_endpoint.h"
 #include "runtime/transitions.h"
 
 namespace etcdop::member {

@@ -1,11 +1,11 @@
 #include "operator/member/restoring.h"
 
 #include "api/v1alpha2/names.h"
+#include "operator/agents/restore_report.h"
+#include "operator/agents/snapshot_env.h"
 #include "operator/member/plan.h"
-#include "operator/shared/etcd_pod.h"
-#include "operator/shared/member_endpoint.h"
-#include "operator/shared/restore_report.h"
-#include "operator/shared/snapshot_env.h"
+#include "operator/pods/etcd_pod.h"
+#include "operator/pods/member_endpoint.h"
 
 namespace etcdop::member {
 namespace {

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "api/v1alpha2/names.h"
+#include "operator/agents/restore_report.h"
 #include "operator/member/plan.h"
-#include "operator/shared/restore_report.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::member {

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
+#include "operator/agents/verify_report.h"
 #include "operator/restore/observation.h"
-#include "operator/shared/verify_report.h"
 
 namespace etcdop::restore {
 

@@ -4,10 +4,10 @@
 
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/names.h"
-#include "operator/shared/agent_pod.h"
-#include "operator/shared/metadata.h"
-#include "operator/shared/passwords.h"
-#include "operator/shared/snapshot_env.h"
+#include "operator/agents/agent_pod.h"
+#include "operator/agents/snapshot_env.h"
+#include "operator/credentials/passwords.h"
+#include "operator/passes/metadata.h"
 
 namespace etcdop::restore {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/json.h"
+#include "operator/agents/verify_pod.h"
 #include "operator/restore/observation.h"
-#include "operator/shared/verify_pod.h"
 
 namespace etcdop::restore {
 

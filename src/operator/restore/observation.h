@@ -7,8 +7,8 @@
 #include "api/v1alpha2/etcdrestore.h"
 #include "base/wall_time.h"
 #include "kube/core_types.h"
-#include "operator/shared/agent_job.h"
-#include "operator/shared/value_codecs.h"
+#include "operator/agents/agent_job.h"
+#include "operator/passes/value_codecs.h"
 
 namespace etcdop::restore {
 

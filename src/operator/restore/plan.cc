@@ -7,12 +7,12 @@
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/names.h"
 #include "etcd/version_facts.h"
+#include "operator/agents/agent_pod.h"
+#include "operator/agents/restore_history.h"
+#include "operator/agents/snapshot_env.h"
+#include "operator/agents/verify_pod.h"
 #include "operator/restore/conditions.h"
 #include "operator/restore/objects.h"
-#include "operator/shared/agent_pod.h"
-#include "operator/shared/restore_history.h"
-#include "operator/shared/snapshot_env.h"
-#include "operator/shared/verify_pod.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::restore {

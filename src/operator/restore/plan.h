@@ -1,6 +1,6 @@
 // What to report and what to do next for one EtcdRestore. Pure. The cluster itself is its own
-// controller's (src/operator/cluster/in_place.h), which records there how far it is: here the
-// snapshot is checked first, and then that record is told on.
+// controller's (src/operator/cluster/restore_in_place.h), which records there how far it is: here
+// the snapshot is checked first, and then that record is told on.
 #pragma once
 #include <chrono>
 #include <cstdint>

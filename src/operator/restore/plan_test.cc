@@ -5,7 +5,7 @@
 
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/names.h"
-#include "operator/shared/verify_report.h"
+#include "operator/agents/verify_report.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::restore {

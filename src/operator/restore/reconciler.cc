@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
+#include "operator/passes/look_again.h"
+#include "operator/passes/owner.h"
+#include "operator/passes/recorded_plan.h"
+#include "operator/passes/status_patch.h"
 #include "operator/restore/objects.h"
-#include "operator/shared/look_again.h"
-#include "operator/shared/owner.h"
-#include "operator/shared/recorded_plan.h"
-#include "operator/shared/status_patch.h"
 
 namespace etcdop::restore {
 namespace {

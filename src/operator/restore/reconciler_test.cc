@@ -7,7 +7,7 @@
 #include "api/describe.h"
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/names.h"
-#include "operator/shared/verify_report.h"
+#include "operator/agents/verify_report.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"

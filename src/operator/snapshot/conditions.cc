@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "api/v1alpha2/names.h"
-#include "operator/shared/agent_pod.h"
+#include "operator/agents/agent_pod.h"
 
 namespace etcdop::snapshot {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "operator/shared/agent_report.h"
+#include "operator/agents/agent_report.h"
 #include "operator/snapshot/observation.h"
 
 namespace etcdop::snapshot {

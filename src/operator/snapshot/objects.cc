@@ -1,11 +1,11 @@
 #include "operator/snapshot/objects.h"
 
 #include "api/v1alpha2/names.h"
-#include "operator/shared/agent_pod.h"
-#include "operator/shared/metadata.h"
-#include "operator/shared/passwords.h"
-#include "operator/shared/snapshot_env.h"
-#include "operator/shared/tls.h"
+#include "operator/agents/agent_pod.h"
+#include "operator/agents/snapshot_env.h"
+#include "operator/credentials/passwords.h"
+#include "operator/credentials/tls.h"
+#include "operator/passes/metadata.h"
 #include "operator/snapshot/conditions.h"
 
 namespace etcdop::snapshot {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operator/shared/passwords.h"
+#include "operator/credentials/passwords.h"
 #include "operator/snapshot/conditions.h"
 #include "operator/snapshot/verify_plan.h"
 #include "runtime/conditions.h"

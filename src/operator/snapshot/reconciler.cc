@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
-#include "operator/shared/look_again.h"
-#include "operator/shared/member_endpoint.h"
-#include "operator/shared/owner.h"
-#include "operator/shared/passwords.h"
-#include "operator/shared/recorded_plan.h"
-#include "operator/shared/status_patch.h"
-#include "operator/shared/turns.h"
+#include "operator/credentials/passwords.h"
+#include "operator/passes/look_again.h"
+#include "operator/passes/owner.h"
+#include "operator/passes/recorded_plan.h"
+#include "operator/passes/status_patch.h"
+#include "operator/passes/turns.h"
+#include "operator/pods/member_endpoint.h"
 #include "operator/snapshot/conditions.h"
 #include "operator/snapshot/objects.h"
 #include "runtime/conditions.h"
@@ -152,8 +152,8 @@ Result<Done> Reconciler::observe_cluster(Observation& seen) {
   return Done{};
 }
 
-/// Of two passwords etcd has the one that our Secret says (shared/passwords.h); the user's may be
-/// ahead of it.
+/// Of two passwords etcd has the one that our Secret says (credentials/passwords.h); the user's may
+/// be ahead of it.
 void Reconciler::observe_password(Observation& seen) {
   if (!seen.cluster || !seen.cluster->status.auth_enabled || !wants_auth(*seen.cluster)) return;
   const v1::EtcdCluster& cluster = *seen.cluster;

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "api/describe.h"
-#include "operator/shared/agent_report.h"
-#include "operator/shared/turns.h"
-#include "operator/shared/verify_report.h"
+#include "operator/agents/agent_report.h"
+#include "operator/agents/verify_report.h"
+#include "operator/passes/turns.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"

@@ -1,5 +1,6 @@
 // How the EtcdSnapshots of each cluster are, in numbers, for whoever scrapes them. Those of
-// schedules have more (operator/backups/schedule_metrics.h). docs/operations.md lists them.
+// schedules have more (operator/snapshot_schedule/schedule_metrics.h). docs/user/operations.md
+// lists them.
 #pragma once
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "kube/store.h"

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
-#include "operator/shared/agent_pod.h"
-#include "operator/shared/metadata.h"
-#include "operator/shared/snapshot_env.h"
-#include "operator/shared/stored_location.h"
+#include "operator/agents/agent_pod.h"
+#include "operator/agents/snapshot_env.h"
+#include "operator/agents/stored_location.h"
+#include "operator/passes/metadata.h"
 
 namespace etcdop::snapshot {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "operator/shared/verify_pod.h"
+#include "operator/agents/verify_pod.h"
 #include "operator/snapshot/observation.h"
 
 namespace etcdop::snapshot {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "operator/shared/agent_pod.h"
-#include "operator/shared/verify_pod.h"
-#include "operator/shared/verify_report.h"
+#include "operator/agents/agent_pod.h"
+#include "operator/agents/verify_pod.h"
+#include "operator/agents/verify_report.h"
 #include "operator/snapshot/conditions.h"
 #include "operator/snapshot/verify_job.h"
 #include "runtime/conditions.h"

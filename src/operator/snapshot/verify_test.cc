@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "api/describe.h"
-#include "operator/shared/stored_location.h"
-#include "operator/shared/verify_report.h"
+#include "operator/agents/stored_location.h"
+#include "operator/agents/verify_report.h"
 #include "operator/snapshot/verify_job.h"
 #include "operator/snapshot/verify_plan.h"
 #include "runtime/conditions.h"

@@ -13,7 +13,7 @@ import (
 	"etcdop.test/standin/kube"
 )
 
-// What hurts in the reference (design, section 9), on a real API server and real etcds. docs/safety.md lists where each is tested.
+// What hurts in the reference (design, section 9), on a real API server and real etcds. docs/dev/safety.md lists where each is tested.
 
 // says waits until a condition of the cluster is one of those.
 func (e *Env) says(ctx context.Context, kind string, wanted ...string) error {

@@ -1,0 +1,59 @@
+#include "operator/agents/report_text.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+
+namespace etcdop {
+namespace {
+
+constexpr std::string_view kChecksumPrefix = "sha256:";
+constexpr std::size_t kChecksumBytes = kChecksumPrefix.size() + 64;
+constexpr std::size_t kReasonBytesMax = 64;
+constexpr std::string_view kCut = "...";
+constexpr std::size_t kEscapedBytesMax = 6;  // "\u0000"
+
+/// Where one may cut without splitting a character of UTF-8: at `size` or before.
+std::size_t cut_at(std::string_view text, std::size_t size) {
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return size;
+}
+
+}  // namespace
+
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+bool is_report_checksum(std::string_view text) {
+  return text.size() == kChecksumBytes && text.starts_with(kChecksumPrefix) &&
+         is_hex(text.substr(kChecksumPrefix.size()));
+}
+
+bool is_report_reason(std::string_view text) {
+  return !text.empty() && text.size() <= kReasonBytesMax && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  });
+}
+
+bool is_report_uri(std::string_view text) {
+  const bool known = text.starts_with("s3://") || text.starts_with("file:///");
+  return known &&
+         std::ranges::none_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; });
+}
+
+std::string cut_to_fit(const std::string& any_bytes,
+                       const std::function<std::string(const std::string& message)>& with) {
+  // An error may quote what a server has sent; a document of JSON has nothing but UTF-8 in it.
+  const std::string message = as_utf8(any_bytes);
+  std::string text = with(message);
+  // Little by little, as a byte of the message may have become six.
+  for (std::size_t left = message.size(); text.size() > kAgentReportBytesMax && left > 0;) {
+    const std::size_t excess = text.size() - kAgentReportBytesMax;
+    left = cut_at(message, left - std::min(left, excess / kEscapedBytesMax + kCut.size()));
+    text = with(message.substr(0, left) + std::string(kCut));
+  }
+  return text;
+}
+
+}  // namespace etcdop

@@ -1,0 +1,48 @@
+// What the controller of EtcdCluster may do in the API.
+#pragma once
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdrestore.h"
+#include "kube/certificate.h"
+#include "kube/core_types.h"
+#include "kube/granted.h"
+#include "kube/secret_object.h"
+
+namespace etcdop::cluster {
+
+/// One row a resource. A call that has no row here does not compile; the chart's rules are
+/// generated from it.
+inline constexpr auto kPermissions = [] {
+  using enum kube::Verb;
+  namespace v1 = api::v1alpha2;
+  return std::to_array<kube::Permission>({
+      {v1::EtcdCluster::resource, "", {Get, List, Watch}},
+      {v1::EtcdCluster::resource, "status", {Patch}},
+      // blockOwnerDeletion asks for it.
+      {v1::EtcdCluster::resource, "finalizers", {Update}},
+      {v1::EtcdMember::resource, "", {Get, List, Watch, Create, Patch, Delete}},
+      {v1::EtcdMember::resource, "status", {Patch}},
+      {v1::EtcdRestore::resource, "", {Get, List, Watch}},
+      {kube::Pod::resource, "", {List, Watch}},
+      {kube::PersistentVolumeClaim::resource, "", {List, Watch}},
+      {kube::Service::resource, "", {Get, List, Watch, Create, Patch}},
+      {kube::PodDisruptionBudget::resource, "", {Get, List, Watch, Create, Patch, Delete}},
+      {kube::Certificate::resource, "", {Get, List, Watch, Create, Patch}},
+      // Of ours; others are read (operator/credentials/secrets.h).
+      {kube::SecretObject::resource, "", {Create, Patch}},
+  });
+}();
+
+/// What this controller calls the API through.
+using Api = kube::Granted<kPermissions>;
+
+/// The same table, as a list.
+inline std::vector<kube::Permission> permissions() {
+  return {std::begin(kPermissions), std::end(kPermissions)};
+}
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,332 @@
+#include "operator/cluster/restore_in_place.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "api/v1alpha2/names.h"
+#include "operator/agents/restore_history.h"
+#include "operator/cluster/census.h"
+#include "operator/cluster/conditions.h"
+#include "operator/cluster/intents.h"
+#include "operator/cluster/issuing.h"
+#include "operator/cluster/restoring.h"
+#include "operator/cluster/security.h"
+#include "operator/cluster/volumes_found.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+namespace v1 = api::v1alpha2;
+using v1::EtcdClusterStatus;
+using v1::RestoreDecision;
+using v1::RestoreRecord;
+
+constexpr auto kSteady = 60s;    // While a person looks at what was restored.
+constexpr auto kLookAgain = 5s;  // While something ends; changes wake it, too.
+constexpr auto kFollowUp = 300ms;
+constexpr auto kVolumeAgain = 1s;
+constexpr std::int64_t kBumpDefault = 1'000'000'000, kBumpMax = 1'000'000'000'000'000'000;
+
+/// The highest revision that clients may have seen, as far as anybody tells. A cluster that was
+/// born from a snapshot began that much above it, which an older operator has not written down.
+std::int64_t floor_of(const Observation& seen, const EtcdClusterStatus& status) {
+  std::int64_t out = status.revision_floor;
+  const auto& bootstrap = seen.cluster.spec.bootstrap;
+  if (bootstrap && bootstrap->restore)
+    out = std::max(out, bootstrap->restore->bump_revision.value_or(kBumpDefault));
+  for (const Seat& seat : seen.seats)
+    if (seat.answer) out = std::max(out, seat.answer->revision);
+  return out;
+}
+
+/// Above all that clients have seen, whatever revision the snapshot has: who records it has no more
+/// than its checksum. Where no quorum tells what was written since the floor, it is as much as can
+/// be by default.
+v1::RestoreSpec raised(const RestoreSeen& asked, std::int64_t floor, bool told) {
+  v1::RestoreSpec out = asked.from;
+  const std::int64_t least = out.bump_revision.value_or(kBumpDefault);
+  out.bump_revision = std::min(kBumpMax, (told ? least : std::max(least, kBumpDefault)) + floor);
+  return out;
+}
+
+/// False: it has one, or nobody tells it.
+bool note_id(const Observation& seen, EtcdClusterStatus& status) {
+  if (!status.cluster_id.empty() || !seen.cluster_id || seen.split) return false;
+  status.cluster_id = to_hex(*seen.cluster_id);
+  return true;
+}
+
+/// One after the other, in an order of its own.
+void keep(RestoreRecord& record, const Seat& seat) {
+  record.members.push_back({seat.name, seat.object->uid});
+  std::ranges::sort(record.members, {}, &v1::KeptMember::name);
+}
+
+/// One pass over a cluster that goes back.
+class Pass {
+ public:
+  Pass(const Observation& seen, EtcdClusterStatus status) : seen_(seen) {
+    out_.status = std::move(status);
+    out_.again = kLookAgain;
+  }
+
+  Plan plan() && {
+    out_.make_headless_service = seen_.headless_service != Child::AsMade;
+    out_.make_client_service = seen_.client_service != Child::AsMade;
+    for (const CertificateChild& child : seen_.certificates)
+      if (seen_.cert_manager && child.state != Child::AsMade)
+        out_.make_certificates.push_back(child.name);
+    out_.drop_budget = seen_.budget != Child::Missing;  // One member cannot spare any.
+    out_.facts = facts(seen_);
+    out_.step = next();
+    report_in_place(seen_, out_.waiting_for, out_.status);
+    if (!std::holds_alternative<NoStep>(out_.step) || stage() != stage_seen())
+      out_.again = kFollowUp;
+    return std::move(out_);
+  }
+
+ private:
+  RestoreRecord& record() { return *out_.status.restore; }
+  const std::string& stage() const { return out_.status.restore->stage; }
+  std::string stage_seen() const {
+    return seen_.cluster.status.restore ? seen_.cluster.status.restore->stage : "";
+  }
+  Step to(const char* stage) {
+    record().stage = stage;
+    return NoStep{};
+  }
+  Step wait(std::string why) {
+    out_.waiting_for = std::move(why);
+    return NoStep{};
+  }
+
+  const RestoreSeen* asked() const {
+    return seen_.restore && seen_.restore->uid == out_.status.restore->uid ? &*seen_.restore
+                                                                           : nullptr;
+  }
+  /// Back to Check is back to nothing changed, too.
+  bool taken_back() const {
+    const RestoreSeen* now = asked();
+    return now && (now->gone || now->decision == RestoreDecision::Rollback ||
+                   now->decision == RestoreDecision::Check);
+  }
+  bool committed() const {
+    const RestoreSeen* now = asked();
+    return now && !now->gone && now->decision == RestoreDecision::Commit;
+  }
+  /// Until the first volume of before may have gone: from then on the record does not say any more
+  /// what there was.
+  bool reversible() const { return !out_.status.restore->cluster_token.empty(); }
+  bool fenced() const {
+    return seen_.headless_service == Child::AsMade && seen_.client_service == Child::AsMade;
+  }
+  bool is_taken(const std::string& name) const {
+    return std::ranges::find(seen_.taken_names, name) != seen_.taken_names.end();
+  }
+
+  Step next() {
+    if (stage() != stage_seen()) return NoStep{};  // It begins: that is reported first.
+    if (keep_strays()) return NoStep{};
+    if (stage() == v1::kStageRollingBack) return roll_back();
+    if (stage() == v1::kStageCommitting) return commit();
+    if (taken_back() && reversible()) return to(v1::kStageRollingBack);
+    if (!fenced()) return wait("the Services to select nobody");
+    for (const Seat& seat : seen_.kept)
+      if (!seat.object->dormant) return PauseMember{seat.name, seat.object->uid};
+    for (const Seat& seat : seen_.kept)
+      if (seat.pod) return wait("the Pod of " + seat.name + " to end");
+    if (stage() == v1::kStageStopping) return stop();
+    return stage() == v1::kStageRestoring ? restore() : review();
+  }
+
+  /// Members of before that were not seen before, or made by a request that came late. True: there
+  /// are some.
+  bool keep_strays() {
+    bool more = false;
+    const bool stopped = out_.status.cluster_token != record().cluster_token;
+    for (const Seat& seat : seen_.seats)
+      if (seat.object && (!stopped || !seat.object->current)) {
+        keep(record(), seat);
+        more = true;
+      }
+    return more;
+  }
+
+  /// All sleep.
+  Step stop() {
+    EtcdClusterStatus& status = out_.status;
+    status.cluster_id.clear();
+    status.cluster_token = record().cluster_token + "-" + record().uid;
+    status.pending_members.clear();
+    status.auth_enabled = false;
+    return to(v1::kStageRestoring);
+  }
+
+  const Seat* founder() const {
+    for (const Seat& seat : seen_.seats)
+      if (seat.object && seat.object->seed) return &seat;
+    return nullptr;
+  }
+  /// It is to be replaced, by one that restores once more.
+  static bool is_lost(const Seat* founder) {
+    return !founder || founder->object->terminating || lost(*founder);
+  }
+  /// Its Pod goes first: nothing of it runs when it is forgotten.
+  Step drop(const Seat& seat) {
+    const Seat::Object& object = *seat.object;
+    if (!object.dormant) return PauseMember{seat.name, object.uid};
+    if (seat.pod) return wait("the Pod of " + seat.name + " to end");
+    if (!object.terminating) return DeleteMember{seat.name, object.uid};
+    if (object.has_finalizer) return ReleaseMember{seat.name, object.uid};
+    return wait(seat.name + " to go");
+  }
+
+  /// One founder, whose name is recorded before it is made.
+  Step restore() {
+    if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
+    if (std::string why = authority_trouble(seen_); !why.empty()) return wait(std::move(why));
+    const Seat* found = founder();
+    return found ? await(*found) : create_founder();
+  }
+
+  Step create_founder() {
+    auto& pending = out_.status.pending_members;
+    if (pending.empty()) {
+      out_.status.cluster_id.clear();
+      record().founder = record_intent(seen_, out_.status).name;
+    }
+    return CreateMember{pending.front().name, pending.front().peer_url, true};
+  }
+
+  /// Until it serves, from a Pod that founds nothing any more.
+  Step await(const Seat& found) {
+    record().founder = found.name;
+    if (is_lost(&found)) return drop(found);
+    (void)note_id(seen_, out_.status);
+    settle_intents(seen_, out_.status);
+    if (!seen_.linearizable || !healthy(found) || !found.pod || found.pod->founds)
+      return wait(found.name + " to serve what was restored");
+    return to(v1::kStageReview);
+  }
+
+  Step review() {
+    const Seat* found = founder();
+    if (is_lost(found)) return to(v1::kStageRestoring);
+    if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
+    if (committed() || !reversible()) {
+      if (!healthy(*found)) return wait(found->name + " to answer, to be committed");
+      out_.status.revision_floor = floor_of(seen_, out_.status);
+      record().cluster_id.clear();
+      record().cluster_token.clear();
+      record().pending_members.clear();
+      record().stage = v1::kStageCommitting;
+      remember_commit(out_.status);
+      return NoStep{};
+    }
+    // People may take longer than a certificate lives.
+    if (auto due = due_certificate(seen_, out_.status, Due::Soon)) return std::move(*due);
+    out_.again = kSteady;
+    return wait("a decision: spec.decision of EtcdRestore " + record().name +
+                " may be Commit or Rollback");
+  }
+
+  /// Nobody wakes us when it has gone.
+  Step wait_for_volume(const std::string& member) {
+    out_.again = kVolumeAgain;
+    return wait("the volume of " + member + " to go");
+  }
+
+  /// The snapshot may be of a time without authentication: it comes before clients do, as nobody is
+  /// to read who could not before. nullopt: nothing is left to be done.
+  std::optional<Step> secure() {
+    if (!wants_auth(seen_.cluster)) return std::nullopt;
+    const AuthSeen& auth = seen_.auth;
+    out_.status.auth_enabled |= auth.enabled.value_or(false) && auth.recorded;
+    if (out_.status.auth_enabled) return std::nullopt;
+    NextToAuth next = next_to_auth(auth);
+    return next.waits_for.empty() ? std::move(next.step) : wait(std::move(next.waits_for));
+  }
+
+  /// From here on there is no way back. Volumes go before clients come: a Pod of before that a late
+  /// request makes has nothing to start from. They go only while what was restored is there.
+  Step commit() {
+    const Seat* found = founder();
+    if (is_lost(found)) return to(v1::kStageRestoring);
+    if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
+    if (auto step = secure()) return std::move(*step);
+    if (!seen_.kept.empty() && !healthy(*found))
+      return wait(found->name + " to answer before the volumes of before go");
+    if (!seen_.kept.empty()) return drop(seen_.kept.front());
+    for (const v1::KeptMember& member : record().members)
+      if (is_taken(member.name)) return wait_for_volume(member.name);
+    record().members.clear();
+    return to(v1::kStageCommitted);
+  }
+
+  Step roll_back() {
+    for (const Seat& seat : seen_.seats)
+      if (seat.object) return drop(seat);
+    if (!record().founder.empty() && is_taken(record().founder))
+      return wait_for_volume(record().founder);
+    EtcdClusterStatus& status = out_.status;
+    status.cluster_id = std::exchange(record().cluster_id, {});
+    status.cluster_token = std::exchange(record().cluster_token, {});
+    status.pending_members = std::exchange(record().pending_members, {});
+    status.auth_enabled = record().auth_enabled;
+    record().members.clear();
+    return to(v1::kStageRolledBack);
+  }
+
+  const Observation& seen_;
+  Plan out_;
+};
+
+}  // namespace
+
+void note_birth(const Observation& seen, EtcdClusterStatus& status) {
+  if (note_id(seen, status) && seen.cluster.founded_from())
+    status.revision_floor = floor_of(seen, status);
+}
+
+void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
+  const auto& asked = seen.restore;
+  const bool under_way = status.restore && !status.restore->over();
+  if (under_way || !asked || asked->gone || !status.observed || status.cluster_token.empty())
+    return;
+  if (asked->decision != RestoreDecision::Restore && asked->decision != RestoreDecision::Commit)
+    return;
+  if (status.restore && status.restore->uid == asked->uid) return;  // It has been.
+  if (committed_before(status,
+                       {asked->name, asked->from.source, asked->run_id, asked->from.checksum}))
+    return;
+  if (keeps_from_founding(seen, status)) return;  // An EtcdRestore in Git is no consent.
+  // One that is somebody else's could not be kept from leading clients here.
+  if (seen.headless_service != Child::AsMade || seen.client_service != Child::AsMade) return;
+  note_birth(seen, status);  // It may have been born a moment ago.
+  if (status.cluster_id.empty() && seen.seats.empty() && status.max_learners == 0)
+    status.max_learners = 1;  // It is founded by what follows.
+  status.revision_floor = floor_of(seen, status);
+  RestoreRecord record{.name = asked->name,
+                       .uid = asked->uid,
+                       .stage = v1::kStageStopping,
+                       .from = raised(*asked, status.revision_floor, seen.linearizable),
+                       .cluster_id = status.cluster_id,
+                       .cluster_token = status.cluster_token,
+                       .members = {},
+                       .pending_members = std::exchange(status.pending_members, {}),
+                       .run_id = asked->run_id,
+                       .founder = {},
+                       .auth_enabled = status.auth_enabled};
+  for (const Seat& seat : seen.seats)
+    if (seat.object) keep(record, seat);
+  remember_commit(status);  // Of the one before, whose record goes.
+  status.restore = std::move(record);
+}
+
+Plan plan_in_place(const Observation& seen, EtcdClusterStatus status) {
+  return Pass(seen, std::move(status)).plan();
+}
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,156 @@
+#include "operator/credentials/sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "operator/passes/owner.h"
+
+namespace etcdop {
+namespace {
+
+namespace v1 = api::v1alpha2;
+using namespace std::chrono_literals;
+
+constexpr Duration kRefusedAgain = 30s;  // With the same passwords.
+constexpr Duration kFailedAgain = 1s;
+constexpr Duration kLogInLimit = 15s;  // A pass has a minute.
+// Each member learns of a token as it applies it, after the one that gave it away.
+constexpr Duration kSpreads = 500ms;
+
+std::string root_secret_of(const v1::EtcdCluster& cluster) {
+  const auto& auth = cluster.spec.auth;
+  return auth && auth->root_credentials_secret_ref ? auth->root_credentials_secret_ref->name : "";
+}
+
+}  // namespace
+
+/// Of another cluster of that name nothing is known.
+Sessions::Session& Sessions::session_of(const v1::EtcdCluster& cluster) {
+  Session& session = sessions_[cluster.metadata.key()];
+  std::string of = cluster.metadata.uid;
+  if (cluster.status.restore) of += " " + cluster.status.cluster_token;
+  if (session.of != of) session = {.of = std::move(of)};
+  return session;
+}
+
+Passwords Sessions::passwords_of(const v1::EtcdCluster& cluster) {
+  Passwords out;
+  const std::string& ns = cluster.metadata.ns;
+  const std::string name = root_secret_of(cluster);
+  auto wanted = name.empty() ? Result<Secrets::Value>(Error{Code::Invalid, "no name"})
+                             : secrets_.get({ns, name});
+  if (wanted) out.wanted = (*wanted)->value(kPasswordKey);
+  if (name.empty()) out.missing = "spec.auth.rootCredentialsSecretRef names no Secret";
+  else if (!wanted) out.missing = "Secret " + name + " " + why_unread(wanted);
+  else if (out.wanted.empty()) out.missing = "Secret " + name + " has no " + kPasswordKey;
+  if (!out.missing.empty() && wanted) secrets_.doubt({ns, name}, *wanted);
+  auto ours = secrets_.get({ns, auth_secret_name(cluster.metadata.name)});
+  if (ours && owned_by((*ours)->metadata, cluster.metadata.uid)) {
+    out.kept = {(*ours)->value(kPasswordKey), (*ours)->value(kNextPasswordKey),
+                (*ours)->value(kPreviousPasswordKey)};
+  } else if (ours) {  // It may go with a cluster of before.
+    secrets_.doubt({ns, auth_secret_name(cluster.metadata.name)}, *ours);
+  }
+  const Session& session = session_of(cluster);
+  if (session.token) out.current = session.password;
+  return out;
+}
+
+AuthSeen Sessions::of(const v1::EtcdCluster& cluster) {
+  AuthSeen out;
+  if (!wants_auth(cluster)) {
+    out.required = session_of(cluster).required;
+    return out;
+  }
+  const Passwords known = passwords_of(cluster);
+  const Session& session = session_of(cluster);
+  out.required = session.required;
+  out.entered = session.token != nullptr;
+  out.refused = session.refused.empty() ? known.missing : session.refused;
+  out.step = next_step(known);
+  out.recorded = !known.kept.password.empty();
+  return out;
+}
+
+bool Sessions::note_refusal(const v1::EtcdCluster& cluster, etcd::AuthTrouble trouble) {
+  if (trouble == etcd::AuthTrouble::None) return false;
+  Session& session = session_of(cluster);
+  session.required = true;
+  const bool spreads =
+      trouble == etcd::AuthTrouble::Expired && executor_.now() < session.given + kSpreads;
+  if (!spreads) session.token.reset();
+  return wants_auth(cluster);
+}
+
+void Sessions::note_enabled(const v1::EtcdCluster& cluster) { session_of(cluster).required = true; }
+
+void Sessions::note_change(const v1::EtcdCluster& cluster, const Result<Done>& changed) {
+  if (changed || etcd::auth_trouble(changed.error()) != etcd::AuthTrouble::Expired) return;
+  (void)note_refusal(cluster, etcd::AuthTrouble::Expired);
+}
+
+void Sessions::password_changed(const api::ObjectKey& cluster) {
+  const auto found = sessions_.find(cluster);
+  if (found == sessions_.end()) return;
+  found->second.token.reset();
+  found->second.again = Instant::min();
+}
+
+void Sessions::equip(const v1::EtcdCluster& cluster, Endpoints& endpoints) {
+  if (!wants_auth(cluster) || endpoints.empty()) return;
+  const Session& known = session_of(cluster);
+  if (!known.token && (known.required || cluster.status.auth_enabled)) log_in(cluster, endpoints);
+  for (auto& [name, endpoint] : endpoints) endpoint.token = session_of(cluster).token;
+}
+
+/// Unavailable: there is none to try, or nobody answers.
+Result<Secret> Sessions::enter(const etcd::Endpoint& where, const std::vector<Secret>& passwords,
+                               Secret& used) {
+  Result<Secret> token = Error{Code::Unavailable, "there is no password"};
+  const auto client = etcd_.at(where);
+  for (const Secret& password : passwords) {
+    token = client->authenticate(kRoot, password);
+    used = password;
+    if (token || etcd::auth_trouble(token.error()) != etcd::AuthTrouble::Rejected) return token;
+  }
+  return token;
+}
+
+void Sessions::log_in(const v1::EtcdCluster& cluster, const Endpoints& endpoints) {
+  const std::vector<Secret> passwords = candidates(passwords_of(cluster));
+  Session& before = session_of(cluster);
+  if (executor_.now() < before.again && before.tried == passwords) return;
+  Result<Secret> token = Error{Code::Unavailable, "no member answers"};
+  Secret used;
+  const Within limit(executor_, kLogInLimit);
+  for (const auto& [name, where] : endpoints) {
+    etcd::Endpoint anonymous = where;
+    anonymous.token.reset();
+    token = enter(anonymous, passwords, used);
+    if (token) break;
+    const etcd::AuthTrouble trouble = etcd::auth_trouble(token.error());
+    if (trouble == etcd::AuthTrouble::Rejected || trouble == etcd::AuthTrouble::Off) break;
+  }  // A learner, for one, lets nobody in.
+  Session& session = session_of(cluster);  // It suspended.
+  session.tried = passwords;
+  session.refused.clear();
+  session.again = executor_.now() + kFailedAgain;
+  if (token) {
+    session.token = std::make_shared<const Secret>(std::move(*token));
+    session.given = executor_.now();
+    session.password = used;
+    session.required = true;
+  } else if (etcd::auth_trouble(token.error()) == etcd::AuthTrouble::Off) {
+    session.required = false;
+    if (cluster.status.auth_enabled)
+      session.refused =
+          "somebody has turned authentication off in etcd: turn it on again with "
+          "etcdctl auth enable";
+  } else if (etcd::auth_trouble(token.error()) == etcd::AuthTrouble::Rejected) {
+    session.again = executor_.now() + kRefusedAgain;
+    session.refused = "etcd does not take the password of Secret " + root_secret_of(cluster) +
+                      " for the user " + kRoot;
+  }
+}
+
+}  // namespace etcdop

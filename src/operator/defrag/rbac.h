@@ -1,0 +1,32 @@
+// What the controller of EtcdDefrag may do in the API.
+#pragma once
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include "api/v1alpha2/etcddefrag.h"
+#include "kube/granted.h"
+
+namespace etcdop::defrag {
+
+/// One row a resource. A call that has no row here does not compile; the chart's rules are
+/// generated from it.
+inline constexpr auto kPermissions = [] {
+  using enum kube::Verb;
+  namespace v1 = api::v1alpha2;
+  return std::to_array<kube::Permission>({
+      {v1::EtcdDefrag::resource, "", {Get, List, Watch, Delete}},
+      {v1::EtcdDefrag::resource, "status", {Patch}},
+  });
+}();
+
+/// What this controller calls the API through. Clusters, members and Pods it knows from the stores
+/// that the others fill.
+using Api = kube::Granted<kPermissions>;
+
+/// The same table, as a list.
+inline std::vector<kube::Permission> permissions() {
+  return {std::begin(kPermissions), std::end(kPermissions)};
+}
+
+}  // namespace etcdop::defrag

@@ -1,0 +1,12 @@
+// Which changes lead to a pass over which EtcdDefrag.
+#pragma once
+#include "operator/passes/stores.h"
+#include "runtime/queue.h"
+
+namespace etcdop::defrag {
+
+/// A change of a run adds all runs of its cluster, as it may be another one's turn; one of the
+/// cluster, its members or snapshots those that have not ended. The queue outlives the stores.
+void connect(Stores& stores, runtime::Queue& queue);
+
+}  // namespace etcdop::defrag

@@ -1,0 +1,37 @@
+// What the controller of EtcdMember may do in the API.
+#pragma once
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdmember.h"
+#include "kube/core_types.h"
+#include "kube/granted.h"
+
+namespace etcdop::member {
+
+/// One row a resource. A call that has no row here does not compile; the chart's rules are
+/// generated from it.
+inline constexpr auto kPermissions = [] {
+  using enum kube::Verb;
+  namespace v1 = api::v1alpha2;
+  return std::to_array<kube::Permission>({
+      {v1::EtcdCluster::resource, "", {Get, List, Watch}},
+      {v1::EtcdMember::resource, "", {Get, List, Watch, Patch}},
+      {v1::EtcdMember::resource, "status", {Patch}},
+      {v1::EtcdMember::resource, "finalizers", {Update}},
+      {kube::Pod::resource, "", {Get, List, Watch, Create, Patch, Delete}},
+      {kube::PersistentVolumeClaim::resource, "", {Get, List, Watch, Create}},
+  });
+}();
+
+/// What this controller calls the API through.
+using Api = kube::Granted<kPermissions>;
+
+/// The same table, as a list.
+inline std::vector<kube::Permission> permissions() {
+  return {std::begin(kPermissions), std::end(kPermissions)};
+}
+
+}  // namespace etcdop::member

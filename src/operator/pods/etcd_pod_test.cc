@@ -1,0 +1,62 @@
+#include "operator/pods/etcd_pod.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "api/v1alpha2/names.h"
+
+namespace etcdop {
+namespace {
+
+kube::Container container(const char* name, std::vector<std::string> command) {
+  kube::Container out;
+  out.name = name;
+  out.command = std::move(command);
+  return out;
+}
+
+TEST(EtcdPod, TellsByTheEtcdContainersCommandAlone) {
+  kube::Pod pod;
+  EXPECT_EQ(initial_cluster_of(pod), "");
+  EXPECT_FALSE(takes_many_learners(pod));
+  pod.spec.containers = {container("mesh", {"--initial-cluster=wrong", "--max-learners=8"})};
+  EXPECT_EQ(initial_cluster_of(pod), "");
+  EXPECT_FALSE(takes_many_learners(pod));
+  pod.spec.containers.push_back(
+      container("etcd", {"etcd", "--initial-cluster-token=t", "--initial-cluster=a=b,c=d"}));
+  EXPECT_EQ(initial_cluster_of(pod), "a=b,c=d");
+  EXPECT_FALSE(takes_many_learners(pod));
+  pod.spec.containers.back().command.emplace_back("--max-learners=8");
+  EXPECT_TRUE(takes_many_learners(pod));
+}
+
+TEST(EtcdPod, HasToRestoreUntilThatHasEndedWell) {
+  kube::Pod pod;
+  pod.spec.init_containers = {container("warm", {})};
+  EXPECT_FALSE(has_to_restore(pod));
+  pod.spec.init_containers.push_back(container("restore", {}));
+  EXPECT_TRUE(has_to_restore(pod)) << "nothing is known of it yet";
+  kube::ContainerStatus& restore = pod.status.init_container_statuses.emplace_back();
+  restore.name = "restore";
+  EXPECT_TRUE(has_to_restore(pod)) << "it runs";
+  restore.state.terminated.emplace().exit_code = 1;
+  EXPECT_TRUE(has_to_restore(pod));
+  restore.state.terminated->exit_code = 0;
+  EXPECT_FALSE(has_to_restore(pod));
+  restore.last_state = std::exchange(restore.state, {});
+  EXPECT_TRUE(has_to_restore(pod)) << "its node was started, and it runs once more";
+}
+
+TEST(EtcdPod, WhatItJoinsWithMayBeAnAnnotation) {
+  kube::Pod pod;
+  pod.spec.containers = {container("etcd", {"etcd"})};
+  EXPECT_FALSE(may_join(pod));
+  pod.metadata.annotations[api::v1alpha2::kInitialClusterAnnotation] = "a=b";
+  EXPECT_TRUE(may_join(pod));
+  EXPECT_EQ(initial_cluster_of(pod), "a=b");
+  EXPECT_FALSE(founds_a_cluster(pod));
+}
+
+}  // namespace
+}  // namespace etcdop

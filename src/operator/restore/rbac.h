@@ -1,0 +1,39 @@
+// What the controller of EtcdRestore may do in the API.
+#pragma once
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcdrestore.h"
+#include "kube/core_types.h"
+#include "kube/granted.h"
+
+namespace etcdop::restore {
+
+/// One row a resource. A call that has no row here does not compile; the chart's rules are
+/// generated from it.
+inline constexpr auto kPermissions = [] {
+  using enum kube::Verb;
+  namespace v1 = api::v1alpha2;
+  return std::to_array<kube::Permission>({
+      {v1::EtcdRestore::resource, "", {Get, List, Watch}},
+      {v1::EtcdRestore::resource, "status", {Patch}},
+      // blockOwnerDeletion asks for it.
+      {v1::EtcdRestore::resource, "finalizers", {Update}},
+      {v1::EtcdCluster::resource, "", {Get}},
+      {kube::Job::resource, "", {Get, List, Watch, Create, Delete}},
+      {kube::Pod::resource, "", {List}},
+  });
+}();
+
+/// What this controller calls the API through. Clusters and Jobs it knows from the stores that the
+/// others fill.
+using Api = kube::Granted<kPermissions>;
+
+/// The same table, as a list.
+inline std::vector<kube::Permission> permissions() {
+  return {std::begin(kPermissions), std::end(kPermissions)};
+}
+
+}  // namespace etcdop::restore

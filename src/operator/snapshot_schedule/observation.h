@@ -1,0 +1,126 @@
+// What one pass over an EtcdSnapshotSchedule may look at. A value; nothing here does I/O.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/v1alpha2/etcdsnapshotschedule.h"
+#include "base/wall_time.h"
+#include "kube/core_types.h"
+#include "operator/passes/value_codecs.h"
+
+namespace etcdop::snapshot_schedule {
+
+/// The Job that deletes what one EtcdSnapshot has stored.
+struct DeletionSeen {
+  std::string uid;
+  bool ours = false;  ///< Its controller is that very EtcdSnapshot.
+  bool terminating = false;
+  WallTime made;
+  kube::JobStatus status;
+  std::string reason, message;  ///< What its agent said last when it failed.
+  bool operator==(const DeletionSeen&) const = default;
+
+  template <class S = DeletionSeen>
+  static auto describe() {
+    return api::object(
+        "The Job.",
+        api::Fields{api::required("uid", &S::uid, ""), api::sparse("ours", &S::ours, ""),
+                    api::sparse("terminating", &S::terminating, ""),
+                    api::required("made", &S::made, ""), api::sparse("status", &S::status, ""),
+                    api::sparse("reason", &S::reason, ""),
+                    api::sparse("message", &S::message, "")});
+  }
+};
+
+/// An EtcdSnapshot that is called as those of this schedule are.
+struct RunSeen {
+  std::string name, uid;
+  bool ours = false;  ///< Its controller is this very schedule.
+  bool terminating = false;
+  WallTime planned;               ///< As its name says.
+  WallTime made;                  ///< By the API server's clock.
+  std::string phase;              ///< As in its status.
+  std::string reason, message;    ///< Of its condition Ready,
+  std::optional<WallTime> since;  ///< and since when that has its status.
+  std::string uri;                ///< Of what it has stored; empty: nothing.
+  std::string cluster_id;         ///< etcd's, of the cluster that this is of.
+  std::optional<std::int64_t> revision;
+  bool displaced = false;  ///< What it has stored is not where its spec says now.
+  bool expired = false;    ///< It was decided that it goes.
+  std::string needed_by;   ///< Who is being restored from it; empty: nobody.
+  bool verifying = false;  ///< Somebody asked for it, and it has not ended.
+  std::string verified;    ///< Status of its condition Verified; empty: it has none.
+  bool proven = false;     ///< Once, and nothing has been found since that says otherwise.
+  std::string fault;       ///< Of the last verification that ended; empty: none.
+  std::optional<api::v1alpha2::SnapshotVerification> verification;
+  std::optional<DeletionSeen> deletion;
+  bool operator==(const RunSeen&) const = default;
+
+  /// By name, of something that can be restored.
+  bool kept() const { return ours && !terminating && !expired && complete() && !uri.empty(); }
+  bool complete() const { return phase == api::v1alpha2::kSnapshotComplete; }
+  bool failed() const { return phase == api::v1alpha2::kSnapshotFailed; }
+  bool active() const { return !complete() && !failed(); }
+
+  template <class S = RunSeen>
+  static auto describe() {
+    return api::object("An EtcdSnapshot.",
+                       api::Fields{api::required("name", &S::name, ""),
+                                   api::required("uid", &S::uid, ""),
+                                   api::sparse("ours", &S::ours, ""),
+                                   api::sparse("terminating", &S::terminating, ""),
+                                   api::required("planned", &S::planned, ""),
+                                   api::required("made", &S::made, ""),
+                                   api::sparse("phase", &S::phase, ""),
+                                   api::sparse("reason", &S::reason, ""),
+                                   api::sparse("message", &S::message, ""),
+                                   api::optional("since", &S::since, ""),
+                                   api::sparse("uri", &S::uri, ""),
+                                   api::sparse("clusterID", &S::cluster_id, ""),
+                                   api::optional("revision", &S::revision, ""),
+                                   api::sparse("displaced", &S::displaced, ""),
+                                   api::sparse("expired", &S::expired, ""),
+                                   api::sparse("neededBy", &S::needed_by, ""),
+                                   api::sparse("verifying", &S::verifying, ""),
+                                   api::sparse("verified", &S::verified, ""),
+                                   api::sparse("proven", &S::proven, ""),
+                                   api::sparse("fault", &S::fault, ""),
+                                   api::optional("verification", &S::verification, ""),
+                                   api::optional("deletion", &S::deletion, "")});
+  }
+};
+
+/// The last write of a step that the API server refused.
+struct RefusedStep {
+  std::string step;  ///< Its word.
+  std::string why;
+  bool operator==(const RefusedStep&) const = default;
+
+  template <class S = RefusedStep>
+  static auto describe() {
+    return api::object("A write that was refused.", api::Fields{api::required("step", &S::step, ""),
+                                                                api::required("why", &S::why, "")});
+  }
+};
+
+struct Observation {
+  WallTime now;
+  api::v1alpha2::EtcdSnapshotSchedule schedule;
+  bool has_image = false;     ///< The operator knows which image it is itself.
+  std::vector<RunSeen> runs;  ///< The oldest first.
+  std::optional<RefusedStep> refused;
+  bool operator==(const Observation&) const = default;
+
+  template <class S = Observation>
+  static auto describe() {
+    return api::object(
+        "What one pass saw.",
+        api::Fields{api::required("now", &S::now, ""), api::required("schedule", &S::schedule, ""),
+                    api::sparse("hasImage", &S::has_image, ""), api::sparse("runs", &S::runs, ""),
+                    api::optional("refused", &S::refused, "")});
+  }
+};
+
+}  // namespace etcdop::snapshot_schedule

@@ -1,0 +1,120 @@
+// What to report and what to do next for one schedule. Pure. What it has come to is read off its
+// EtcdSnapshots: a run's name is its planned time, so whoever starts it a second time finds it
+// made, and whoever lost count finds it there. A stored snapshot goes before its EtcdSnapshot does:
+// what is stored is never out of sight.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "operator/snapshot_schedule/observation.h"
+
+namespace etcdop::snapshot_schedule {
+
+/// Without a success for so many intervals, backups are stale.
+inline constexpr double kStaleAfterIntervals = 1.5;
+/// Without a verification for so many intervals more than those of a round, it is overdue.
+inline constexpr double kOverdueIntervals = 1.5;
+/// EtcdSnapshots that have failed, the newest; what was wrong is in them.
+inline constexpr std::size_t kFailedKept = 3;
+/// Of a Job that deletes: Kubernetes ends it after ten minutes, unless a node is lost under its
+/// Pod. Then it is told, and made anew with the next run.
+inline constexpr std::chrono::minutes kDeletionMax{20};
+
+struct NoStep {
+  static constexpr const char* word = "none";
+  bool operator==(const NoStep&) const = default;
+};
+struct CreateSnapshot {
+  static constexpr const char* word = "create-snapshot";
+  std::string name;
+  bool operator==(const CreateSnapshot&) const = default;
+
+  template <class S = CreateSnapshot>
+  static auto describe() {
+    return api::object("Starts a run.", api::Fields{api::required("name", &S::name, "")});
+  }
+};
+/// The object alone: it has stored nothing, or that is gone.
+struct DeleteSnapshot {
+  static constexpr const char* word = "delete-snapshot";
+  std::string name, uid;
+  bool replaced = false;  ///< It had not ended.
+  bool operator==(const DeleteSnapshot&) const = default;
+
+  template <class S = DeleteSnapshot>
+  static auto describe() {
+    return api::object(
+        "Deletes an EtcdSnapshot.",
+        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
+                    api::sparse("replaced", &S::replaced, "")});
+  }
+};
+/// The Job that deletes what this EtcdSnapshot has stored.
+struct CreateDeletion {
+  static constexpr const char* word = "create-deletion";
+  std::string name, uid;
+  bool operator==(const CreateDeletion&) const = default;
+
+  template <class S = CreateDeletion>
+  static auto describe() {
+    return api::object(
+        "Makes the Job that deletes a stored snapshot.",
+        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, "")});
+  }
+};
+/// That Job, which has failed or does not end.
+struct DropDeletion {
+  static constexpr const char* word = "drop-deletion";
+  std::string name, job_uid;
+  bool operator==(const DropDeletion&) const = default;
+
+  template <class S = DropDeletion>
+  static auto describe() {
+    return api::object(
+        "Deletes such a Job.",
+        api::Fields{api::required("name", &S::name, ""), api::required("jobUID", &S::job_uid, "")});
+  }
+};
+/// Asks for a verification of what this EtcdSnapshot has stored.
+struct AskVerification {
+  static constexpr const char* word = "ask-verification";
+  std::string name, uid, request;
+  bool operator==(const AskVerification&) const = default;
+
+  template <class S = AskVerification>
+  static auto describe() {
+    return api::object(
+        "Asks for a verification.",
+        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
+                    api::required("request", &S::request, "")});
+  }
+};
+using Step = std::variant<NoStep, CreateSnapshot, DeleteSnapshot, CreateDeletion, DropDeletion,
+                          AskVerification>;
+
+struct Plan {
+  api::v1alpha2::EtcdSnapshotScheduleStatus status;  ///< As it should be.
+  Step step;
+  std::chrono::milliseconds again{0};  ///< 0: only when something changes.
+  bool operator==(const Plan&) const = default;
+
+  template <class S = Plan>
+  static auto describe() {
+    return api::object(
+        "What one pass decided.",
+        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
+                    api::sparse("again", &S::again, "")});
+  }
+};
+
+Plan plan(const Observation& seen);
+/// The runs that plan() might delete, whoever needs them.
+std::vector<std::string> going(const Observation& seen);
+std::string to_string(const Step& step);
+/// Its kind alone.
+std::string word_of(const Step& step);
+
+}  // namespace etcdop::snapshot_schedule

@@ -1,0 +1,38 @@
+// What the controller of EtcdSnapshotSchedule may do in the API.
+#pragma once
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/etcdsnapshotschedule.h"
+#include "kube/core_types.h"
+#include "kube/granted.h"
+
+namespace etcdop::snapshot_schedule {
+
+/// One row a resource. A call that has no row here does not compile; the chart's rules are
+/// generated from it.
+inline constexpr auto kPermissions = [] {
+  using enum kube::Verb;
+  namespace v1 = api::v1alpha2;
+  return std::to_array<kube::Permission>({
+      {v1::EtcdSnapshotSchedule::resource, "", {Get, List, Watch}},
+      {v1::EtcdSnapshotSchedule::resource, "status", {Patch}},
+      {v1::EtcdSnapshotSchedule::resource, "finalizers", {Update}},
+      {v1::EtcdSnapshot::resource, "", {Get, List, Create, Patch, Delete}},
+      {v1::EtcdSnapshot::resource, "finalizers", {Update}},
+      {kube::Job::resource, "", {Get, Create, Delete}},
+  });
+}();
+
+/// What this controller calls the API through. EtcdSnapshots, Jobs, their Pods and clusters it
+/// knows from the stores that the others fill.
+using Api = kube::Granted<kPermissions>;
+
+/// The same table, as a list.
+inline std::vector<kube::Permission> permissions() {
+  return {std::begin(kPermissions), std::end(kPermissions)};
+}
+
+}  // namespace etcdop::snapshot_schedule
