@@ -187,10 +187,10 @@ class TakeOver : public Scenario {
     if (member.status.is_voter == listed->learner) return "status.isVoter";
     const bool on_disk = member.spec.storage.medium == v1::Medium::Disk;
     const auto claim = read<kube::PersistentVolumeClaim>({kKey.ns, "data-" + name});
-    if (on_disk && (!claim || !owned_by(claim->metadata, member.metadata.uid))) return "the volume";
+    if (on_disk && (!claim || !is_ours(claim->metadata, member.metadata.uid))) return "the volume";
     const auto pod = read<kube::Pod>(member.metadata.key());
     if (member.spec.dormant) return pod ? "a Pod although it sleeps" : "";
-    if (!pod || !owned_by(pod->metadata, member.metadata.uid)) return "the Pod";
+    if (!pod || !is_ours(pod->metadata, member.metadata.uid)) return "the Pod";
     if (member.status.pod_uid != pod->metadata.uid) return "status.podUID";
     if (pod->metadata.labels.contains(v1::kRoleLabel) == listed->learner) return "the role";
     return "";

@@ -36,8 +36,10 @@ FILES = tuple(f"src/operator/{name}.cc" for name in (
     "snapshot/verify_job", "snapshot/reconciler", "snapshot_schedule/plan", "snapshot_schedule/conditions",
     "snapshot_schedule/timetable", "snapshot_schedule/objects", "snapshot_schedule/reconciler", "agents/agent_job",
     "agents/agent_jobs", "agents/agent_pod", "agents/verify_pod", "agents/snapshot_env"))
-# The alternatives of `Step`, from plan.h; NoStep is what each becomes.
-STEPS = re.compile(r"using Step =\s*std::variant<NoStep, ([^>]*)>")
+# Rooms that all controllers use.
+ROOMS = "src/operator/(passes|pods|credentials|agents)/"
+# The steps of a controller; NoStep is what each becomes.
+STEPS = re.compile(r"using Step =\s*OneStepOf<([^>]*)>")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,12 +155,19 @@ class Tree:
             text = self.text[name]
             steps = ()
             if name.endswith("/plan.cc"):
-                steps = re.split(r",\s*", STEPS.search(self.read(name.removesuffix(".cc") + ".h"))[1])
+                steps = re.split(r",\s*", self.steps_beside(name))
             self.mutants += mutants.generated(name, text, steps)
+
+    def steps_beside(self, plan):
+        """The steps that a plan.cc may give: its folder has them in step.h or plan.h."""
+        for header in (plan.replace("plan.cc", "step.h"), plan.replace("plan.cc", "plan.h")):
+            if (self.root / header).is_file() and (found := STEPS.search(self.read(header))):
+                return found[1]
+        sys.exit(f"mutate: no steps beside {plan}")
 
     def tests(self, file):
         """The tests that judge mutants of a file, as one digest: those of its folder, and the simulation."""
-        folder = file.rsplit("/", 1)[0] if "shared" not in file else "src/operator"
+        folder = file.rsplit("/", 1)[0] if not re.search(ROOMS, file) else "src/operator"
         if folder not in self.digests:
             texts = [self.read(f) for f in sorted(tracked()) if f.startswith((folder, "sim/")) and "_test." in f]
             self.digests[folder] = digest("\n".join(texts) + repr([k for k in KILLERS if k.judges(file)]))

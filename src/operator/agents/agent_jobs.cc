@@ -2,27 +2,22 @@
 
 namespace etcdop {
 
-bool JobRefusals::note(const api::ObjectKey& of, bool creates, const Result<Done>& acted,
-                       WallTime wall, Instant now) {
-  if (creates && acted) rejected_.erase(of);
-  if (creates && !acted && !acted.failed_with(Code::Cancelled)) {
-    const auto [known, first] = rejected_.try_emplace(of, Rejection{"", wall});
-    if (first || refused(acted)) known->second.why = acted.error().message;
+void FailedJobs::note(const api::ObjectKey& of, const Result<Done>& created, WallTime now) {
+  if (created) {
+    failed_.erase(of);
+    return;
   }
-  return writes_.note(of, kJob, acted, now);
+  if (created.failed_with(Code::Cancelled)) return;
+  const auto [known, first] = failed_.try_emplace(of, Rejection{"", now});
+  if (first || refused(created)) known->second.why = created.error().message;
 }
 
-std::optional<Rejection> JobRefusals::why(const api::ObjectKey& of, bool is_there) {
-  const auto known = rejected_.find(of);
-  if (known == rejected_.end()) return std::nullopt;
-  if (!is_there) return known->second;
-  rejected_.erase(known);
+std::optional<Rejection> FailedJobs::why(const api::ObjectKey& of, bool exists) {
+  const auto known = failed_.find(of);
+  if (known == failed_.end()) return std::nullopt;
+  if (!exists) return known->second;
+  failed_.erase(known);
   return std::nullopt;
-}
-
-void JobRefusals::forget(const api::ObjectKey& of) {
-  writes_.forget(of);
-  rejected_.erase(of);
 }
 
 }  // namespace etcdop

@@ -53,24 +53,19 @@ Result<Done> delete_job(const Api& api, Jobs& jobs, const api::ObjectKey& key,
   return Done{};
 }
 
-/// What keeps Jobs from being made, by the object that they are for: told, and not tried again at
-/// once.
-class JobRefusals {
+/// Why Jobs could not be created, by the object that they are for: reported until one is created. A
+/// webhook that is down refuses nothing, and may stay down: that is reported, too.
+class FailedJobs {
  public:
-  Duration wait(const api::ObjectKey& of, Instant now) const { return writes_.wait(of, kJob, now); }
-  /// What came of a step; `creates`: of one that makes a Job. A webhook that is down refuses
-  /// nothing, and may stay down: that is told, too. Its words may change with each try; a refusal's
-  /// are worth more. True if it is news.
-  bool note(const api::ObjectKey& of, bool creates, const Result<Done>& acted, WallTime wall,
-            Instant now);
-  /// A Job that is there was made, whatever the answer was.
-  std::optional<Rejection> why(const api::ObjectKey& of, bool is_there);
-  void forget(const api::ObjectKey& of);
+  /// The outcome of creating a Job. Later errors replace the words of the first one only if the API
+  /// server refused: those of a webhook that is down may change with each try.
+  void note(const api::ObjectKey& of, const Result<Done>& created, WallTime now);
+  /// A Job that exists was created, whatever the answer was.
+  std::optional<Rejection> why(const api::ObjectKey& of, bool exists);
+  void forget(const api::ObjectKey& of) { failed_.erase(of); }
 
  private:
-  static constexpr const char* kJob = "job";
-  Refusals writes_;
-  std::map<api::ObjectKey, Rejection> rejected_;
+  std::map<api::ObjectKey, Rejection> failed_;
 };
 
 }  // namespace etcdop

@@ -91,7 +91,7 @@ struct Actor {
     if (!members) return Error(members.error()).during("list the EtcdMembers of " + meta.name);
     for (v1::EtcdMember& member : *members) {
       if (member.metadata.name == founder || member.spec.dormant) continue;
-      if (!is_ours(member.metadata, seen.cluster)) continue;
+      if (!is_ours(member.metadata, seen.cluster.metadata.uid)) continue;
       const std::string name = member.metadata.name;
       with.stores.members.wrote(std::move(member));
       return Error{Code::Conflict, "EtcdMember " + name + " is awake"};
@@ -144,7 +144,7 @@ struct Actor {
     if (made.failed_with(Code::AlreadyExists))
       made = with.api.get<v1::EtcdMember>({ns(), step.name});
     if (!made) return Error(made.error()).during("create EtcdMember " + step.name);
-    if (!is_ours(made->metadata, seen.cluster))
+    if (!is_ours(made->metadata, seen.cluster.metadata.uid))
       return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to somebody else"};
     with.stores.members.wrote(std::move(*made));
     return Done{};
@@ -277,7 +277,7 @@ struct Actor {
   Result<Done> write_secret(const std::string& name, const char* type, json::object data) const {
     const api::ObjectKey key{ns(), name};
     auto there = with.credentials.secrets.get(key);
-    if (there && !is_ours((*there)->metadata, seen.cluster))
+    if (there && !is_ours((*there)->metadata, seen.cluster.metadata.uid))
       return Error{Code::AlreadyExists,
                    "Secret " + name + " belongs to somebody else: rename it or the cluster"};
     return there ? change_secret((*there)->metadata, std::move(data))

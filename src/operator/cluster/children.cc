@@ -57,7 +57,7 @@ template <class T>
 Result<T> Children::relabelled(const api::ObjectKey& key, const Observation& seen,
                                const Json& wanted) {
   auto there = with_.api.get<T>(key);
-  if (!there || !is_ours(there->metadata, seen.cluster) || cluster_of(there->metadata))
+  if (!there || !is_ours(there->metadata, seen.cluster.metadata.uid) || cluster_of(there->metadata))
     return there;
   return with_.api.merge_patch<T>(
       key, {{"metadata",
@@ -70,7 +70,7 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
   const std::string name(wanted.at("metadata").at("name").as_string());
   const api::ObjectKey key{seen.cluster.metadata.ns, name};
   const auto there = store.get(key);
-  if (there && is_ours(there->metadata, seen.cluster)) {
+  if (there && is_ours(there->metadata, seen.cluster.metadata.uid)) {
     auto written = with_.api.merge_patch<T>(
         key,
         {{"metadata",
@@ -88,7 +88,7 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
   if (made.failed_with(Code::AlreadyExists)) made = relabelled<T>(key, seen, wanted);
   if (!made)
     return Error(made.error()).during(std::string("create ") + T::resource.kind + " " + name);
-  if (!is_ours(made->metadata, seen.cluster))
+  if (!is_ours(made->metadata, seen.cluster.metadata.uid))
     return Error{Code::AlreadyExists, std::string(T::resource.kind) + " " + name +
                                           " belongs to somebody else: rename it or the cluster"};
   store.wrote(std::move(*made));

@@ -267,8 +267,4 @@ Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
   return manifest(cluster, std::move(meta), api::encode(spec).as_object());
 }
 
-bool is_ours(const api::ObjectMeta& child, const v1::EtcdCluster& cluster) {
-  return owned_by(child, cluster.metadata.uid);
-}
-
 }  // namespace etcdop::cluster

@@ -50,7 +50,4 @@ json::object data_of(const KeptPasswords&);
 Json secret(const api::v1alpha2::EtcdCluster& cluster, const std::string& name, const char* type,
             const json::object& data);
 
-/// Whether `child` has `cluster`, by UID, as its owner.
-bool is_ours(const api::ObjectMeta& child, const api::v1alpha2::EtcdCluster& cluster);
-
 }  // namespace etcdop::cluster

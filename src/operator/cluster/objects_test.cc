@@ -1,6 +1,7 @@
 // The Services and EtcdMembers of a cluster, to the letter: users' policies and the operator that
 // this one replaces read them.
 #include "operator/cluster/objects.h"
+#include "operator/passes/owner.h"
 
 #include <gtest/gtest.h>
 
@@ -222,12 +223,12 @@ TEST(ClusterObjects, WhatIsMadeCarriesTheUsersMetadata) {
 
 TEST(ClusterObjects, OursIsWhatHasOurUidAmongItsOwners) {
   api::ObjectMeta child;
-  EXPECT_FALSE(is_ours(child, cluster()));
+  EXPECT_FALSE(is_ours(child, cluster().metadata.uid));
   child.owner_references.emplace_back().uid = "u-0";
   child.owner_references.back().name = "db";
-  EXPECT_FALSE(is_ours(child, cluster())) << "the one before, of the same name";
+  EXPECT_FALSE(is_ours(child, cluster().metadata.uid)) << "the one before, of the same name";
   child.owner_references.emplace_back().uid = "u-1";
-  EXPECT_TRUE(is_ours(child, cluster()));
+  EXPECT_TRUE(is_ours(child, cluster().metadata.uid));
 }
 
 }  // namespace

@@ -140,8 +140,6 @@ struct Rules {
   Step issue();
 };
 
-bool acts(const Step& step) { return !std::holds_alternative<NoStep>(step); }
-
 /// The list is linearizable: who is not in it is out. A voter's volume stays until its replacement
 /// votes.
 Step Rules::release() {
@@ -492,13 +490,6 @@ Plan not_now(EtcdClusterStatus status) {
   return out;
 }
 
-/// Secrets are not watched.
-bool no_watch_tells_of(const Step& step) {
-  return std::holds_alternative<IssueCertificate>(step) ||
-         std::holds_alternative<RecordPassword>(step) || std::holds_alternative<EnableAuth>(step) ||
-         std::holds_alternative<ChangePassword>(step);
-}
-
 Plan decide(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
   begin_restore(seen, status);
@@ -566,7 +557,7 @@ Plan decide(const Observation& seen) {
   out.status = std::move(status);
   out.waiting_for = std::move(rules.waiting_for);
   if (!acts(out.step)) out.again = out.waiting_for.empty() ? kSteady : pace(seen, out.status);
-  else if (no_watch_tells_of(out.step)) out.again = kPaceMin;
+  else if (is_seen_later(out.step)) out.again = kPaceMin;
   return out;
 }
 
@@ -625,33 +616,6 @@ std::string peer_url(const api::v1alpha2::EtcdCluster& cluster, const std::strin
   made.spec.cluster_name = cluster.metadata.name;
   made.spec.tls = member_tls(cluster);
   return peer_url_of(made);
-}
-
-std::string to_string(const Step& step) {
-  struct Words {
-    std::string operator()(const NoStep&) const { return "none"; }
-    std::string operator()(const CreateMember& s) const {
-      return (s.seed ? "create-seed " : "create-member ") + s.name;
-    }
-    std::string operator()(const AddLearner& s) const { return "add-learner " + s.name; }
-    std::string operator()(const Publish& s) const { return "publish " + s.name; }
-    std::string operator()(const Promote& s) const { return "promote " + s.name; }
-    std::string operator()(const MoveLeader& s) const {
-      return "move-leader " + s.from + " to " + s.name;
-    }
-    std::string operator()(const DeleteMember& s) const { return "delete-member " + s.name; }
-    std::string operator()(const RemoveFromEtcd& s) const { return "remove-from-etcd " + s.name; }
-    std::string operator()(const PauseMember& s) const { return "pause-member " + s.name; }
-    std::string operator()(const WakeMember& s) const { return "wake-member " + s.name; }
-    std::string operator()(const ReleaseMember& s) const { return "release-member " + s.name; }
-    std::string operator()(const IssueCertificate& s) const {
-      return "issue-certificate " + s.secret;
-    }
-    std::string operator()(const RecordPassword& s) const { return s.word; }
-    std::string operator()(const EnableAuth& s) const { return s.word; }
-    std::string operator()(const ChangePassword& s) const { return s.word; }
-  };
-  return std::visit(Words{}, step);
 }
 
 }  // namespace etcdop::cluster

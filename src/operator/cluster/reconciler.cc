@@ -16,10 +16,7 @@
 #include "operator/cluster/spec.h"
 #include "operator/cluster/volumes_found.h"
 #include "operator/passes/finalizer.h"
-#include "operator/passes/look_again.h"
 #include "operator/passes/owner.h"
-#include "operator/passes/recorded_plan.h"
-#include "operator/passes/status_patch.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
 #include "runtime/conditions.h"
@@ -75,18 +72,10 @@ Seat::Pod pod_of(const kube::Pod& pod) {
           .peer_authority = note(v1::kPeerAuthorityAnnotation)};
 }
 
-/// Whose EtcdMember a step writes; null: none's.
+/// The member whose EtcdMember a step writes; null: none.
 const Seat* seat_of(const Observation& seen, const Step& step) {
-  const std::string name = std::visit(
-      [](const auto& s) -> std::string {
-        using S = std::decay_t<decltype(s)>;
-        if constexpr (std::is_same_v<S, Publish> || std::is_same_v<S, DeleteMember> ||
-                      std::is_same_v<S, PauseMember> || std::is_same_v<S, WakeMember> ||
-                      std::is_same_v<S, ReleaseMember>)
-          return s.name;
-        else return "";
-      },
-      step);
+  if (asks_etcd(step)) return nullptr;
+  const std::string name = concerned_by(step);
   for (const auto* seats : {&seen.seats, &seen.kept})
     if (const auto seat = std::ranges::find(*seats, name, &Seat::name);
         seat != seats->end() && seat->object)
@@ -125,86 +114,46 @@ bool for_now(const Result<Done>& acted) {
 
 }  // namespace
 
-Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
-  const auto cluster = with_.stores.clusters.get(key);
-  if (!cluster ||
-      cluster->metadata.terminating()) {  // Owner references clean up, members release themselves.
-    memory_.erase(key);
-    refusals_.forget(key);
-    children_.forget(key);
-    questions_.forget(key);
-    served_certificates_.forget(key);
-    with_.credentials.forget(key);
-    if (with_.flight) with_.flight->gone(v1::EtcdCluster::resource.kind, key);
-    if (with_.metrics) with_.metrics->gone(key);
-    return runtime::Requeue{};
-  }
-  Endpoints endpoints;
-  const Observation seen = observe(*cluster, endpoints);
-  Plan todo = recorded_plan(with_.flight, v1::EtcdCluster::resource.kind, key, seen);
-  if (with_.metrics) with_.metrics->saw(seen, todo.status);
-  // What had no effect that we can see is not done again at once.
-  if (const bool news = log_plan(seen, todo); !news)
-    todo.again = std::max(todo.again, pace(seen, todo.status));
-  if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
-      wait > Duration(0))
-    return runtime::Requeue{wait};
-  const auto reported = report(seen, todo);
-  if (leaves_doubt(reported))
-    look_again(with_.api, with_.stores.clusters, key, cluster->metadata.uid);
-  if (refused(reported))
-    (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
-  if (!reported) return reported.error();
-  return carry_out(seen, endpoints, todo);
+void Reconciler::forget(const api::ObjectKey& key) {
+  memory_.erase(key);
+  children_.forget(key);
+  questions_.forget(key);
+  served_certificates_.forget(key);
+  with_.credentials.forget(key);
+  if (with_.metrics) with_.metrics->gone(key);
 }
 
-/// Children and the step. What the API server refuses is told in the status by the next pass, which
-/// comes soon, and then left for a minute.
-Result<runtime::Requeue> Reconciler::carry_out(const Observation& seen, const Endpoints& endpoints,
-                                               Plan& plan) {
-  const api::ObjectKey key = seen.cluster.metadata.key();
-  const bool children =
-      plan.make_headless_service || plan.make_client_service || plan.budget || plan.drop_budget;
-  const std::string doing = (children ? "children, " : "") + to_string(plan.step);
-  const Instant now = with_.executor.now();
-  if (const Duration wait = refusals_.wait(key, doing, now); wait > Duration(0))
-    return runtime::Requeue{wait};
-  auto done = children_.make(seen, plan);
-  const bool by_api = !done || std::holds_alternative<CreateMember>(plan.step) ||
-                      std::holds_alternative<RecordPassword>(plan.step) ||
-                      std::holds_alternative<IssueCertificate>(plan.step);
-  if (done) {
-    done = act(with_, seen, plan, endpoints, memory_[key].joiner);
-    with_.credentials.sessions.note_change(seen.cluster, done);
-    say(key, words_after(plan.step, done), plan.step);
-  }
-  if (leaves_doubt(done) || done.failed_with(Code::NotFound))
-    if (const Seat* seat = seat_of(seen, plan.step))
-      look_again(with_.api, with_.stores.members, {key.ns, seat->name}, seat->object->uid);
-  if (refusals_.note(key, doing, by_api ? done : Done{}, now))
-    with_.log.warn("refused", {{"cluster", to_string(key)}, {"error", done.error().message}});
-  if (by_api && refused(done)) return runtime::Requeue{kAgainSoon};
-  remember_delay(key, done);
-  // For 5 s after a promotion etcd takes nobody.
-  if (for_now(done) && std::holds_alternative<AddLearner>(plan.step))
-    return runtime::Requeue{
-        std::max<std::chrono::milliseconds>(kAddAgain, pace(seen, plan.status))};
-  if (for_now(done)) return runtime::Requeue{pace(seen, plan.status)};
-  if (!done) return done.error();
-  return runtime::Requeue{plan.again};
-}
-
-Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpoints) {
-  const api::ObjectKey key = cluster.metadata.key();
+Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoints) {
   Observation seen;
   seen.now = with_.clock.wall_now();
   seen.cluster = cluster;
   seen.cert_manager = with_.stores.certificates.synced();
   seen.cluster_domain = with_.cluster_domain;
   seen.tls = with_.credentials.certificates.of(cluster);
+  observe_members(seen, endpoints);
+  observe_volumes(seen);
+  observe_children(seen);
+  observe_restore(seen);
+  observe_refusals(seen);
+  const bool reachable = !endpoints.empty();
+  with_.credentials.certificates.equip(cluster, endpoints);
+  if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
+  questions_.ask(seen, endpoints);
+  served_certificates_.look(seen, endpoints, with_.credentials.certificates);
+  note_unreachable(seen);
+  const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
+  if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
+  std::ranges::sort(seen.seats, {}, &Seat::name);
+  std::ranges::sort(seen.kept, {}, &Seat::name);
+  return seen;
+}
+
+void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const {
+  const v1::EtcdCluster& cluster = seen.cluster;
+  const api::ObjectKey key = cluster.metadata.key();
   for (const auto& member : with_.stores.members.in_group(key)) {
     seen.taken_names.push_back(member->metadata.name);
-    if (!is_ours(member->metadata, cluster)) continue;
+    if (!is_ours(member->metadata, cluster.metadata.uid)) continue;
     Seat seat;
     seat.name = member->metadata.name;
     seat.peer_url = peer_url_of(*member);
@@ -223,25 +172,15 @@ Observation Reconciler::observe(const v1::EtcdCluster& cluster, Endpoints& endpo
   }
   for (const auto& pod : with_.stores.pods.in_group(key))
     seen.taken_names.push_back(pod->metadata.name);
-  observe_volumes(seen);
-  observe_children(seen);
-  observe_restore(seen);
-  seen.rejected = refusals_.why(key);
+}
+
+void Reconciler::observe_refusals(Observation& seen) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  seen.rejected = refusal(key);
   if (seen.rejected.empty()) seen.rejected = children_.why(key);
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
     seen.rejected = memory.put_off;
-  const bool reachable = !endpoints.empty();
-  with_.credentials.certificates.equip(cluster, endpoints);
-  if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
-  questions_.ask(seen, endpoints);
-  served_certificates_.look(seen, endpoints, with_.credentials.certificates);
-  note_unreachable(seen);
-  const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
-  if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
-  std::ranges::sort(seen.seats, {}, &Seat::name);
-  std::ranges::sort(seen.kept, {}, &Seat::name);
-  return seen;
 }
 
 void Reconciler::observe_volumes(Observation& seen) const {
@@ -309,7 +248,7 @@ void Reconciler::observe_children(Observation& seen) const {
   const v1::EtcdCluster& cluster = seen.cluster;
   const api::ObjectKey key = cluster.metadata.key();
   const auto child = [&](const auto& found, const Json& wanted) {
-    if (!found || !is_ours(found->metadata, cluster)) return Child::Missing;
+    if (!found || !is_ours(found->metadata, cluster.metadata.uid)) return Child::Missing;
     return is_as_made(*found, wanted) ? Child::AsMade : Child::Drifted;
   };
   const auto service = [&](const std::string& name) {
@@ -337,21 +276,9 @@ void Reconciler::observe_others(Observation& seen) const {
   }
 }
 
-/// Status before action, under the version that the plan was made from: an operator with an older
-/// view is refused here.
-Result<Done> Reconciler::report(const Observation& seen, Plan& plan) {
+/// What etcd says of members, into the status of their EtcdMembers.
+Result<Done> Reconciler::report_more(const Observation& seen, Plan& plan) {
   const api::ObjectMeta& meta = seen.cluster.metadata;
-  json::object status = status_patch(api::encode(seen.cluster.status), api::encode(plan.status));
-  if (!status.empty()) {
-    json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
-    patch["status"] = std::move(status);
-    auto written =
-        with_.api.merge_patch<v1::EtcdCluster, kube::Part::Status>(meta.key(), std::move(patch));
-    if (!written)
-      return Error(written.error()).during("write the status of " + to_string(meta.key()));
-    with_.stores.clusters.wrote(std::move(*written));
-    tell_transitions(seen, plan);
-  }
   for (const MemberFacts& fact : plan.facts) {
     const api::ObjectKey key{meta.ns, fact.name};
     // Its version stands for the UID, which the server does not look at where a status is written.
@@ -361,7 +288,7 @@ Result<Done> Reconciler::report(const Observation& seen, Plan& plan) {
       plan.again = std::min(plan.again, kAgainSoon);
       continue;
     }
-    const StatusWrite alone(with_.stores, key);
+    const Claim alone(with_.stores.status_writes, key);
     auto written = with_.api.merge_patch<v1::EtcdMember, kube::Part::Status>(
         key,
         {{"metadata", {{"resourceVersion", member->metadata.resource_version}}},
@@ -377,42 +304,80 @@ Result<Done> Reconciler::report(const Observation& seen, Plan& plan) {
 }
 
 /// Once for each: the status was written under the version that it was planned from.
-void Reconciler::tell_transitions(const Observation& seen, const Plan& plan) {
+void Reconciler::tell(const Observation& seen, const Plan& plan) {
   if (!with_.events) return;
   for (const auto& one : turns_of_members(seen, plan.status)) with_.events->record(one);
   for (const auto& one : renewals(seen, plan.status)) with_.events->record(one);
   for (const auto& one : births(seen, plan.status)) with_.events->record(one);
-  for (const auto& one : runtime::transitions(object_of(seen), seen.cluster.status.conditions,
+  for (const auto& one : runtime::transitions(regarding(seen), seen.cluster.status.conditions,
                                               plan.status.conditions))
     with_.events->record(one);
 }
 
-/// What etcd does not take now is told in the status when that lasts.
-void Reconciler::remember_delay(const api::ObjectKey& key, const Result<Done>& acted) {
+std::string Reconciler::says(const Plan& plan) const {
+  return to_string(plan.step) + "; " + plan.waiting_for;
+}
+
+/// A plan that had no effect that we can see is not carried out again at once.
+void Reconciler::planned(const Observation& seen, Plan& plan, bool news) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  if (with_.metrics) with_.metrics->saw(seen, plan.status);
+  if (!news) {
+    plan.again = std::max(plan.again, pace(seen, plan.status));
+    return;
+  }
+  if (std::holds_alternative<NoStep>(plan.step))
+    with_.log.debug(
+        "planned",
+        {{"cluster", to_string(key)}, {"step", "none"}, {"waiting_for", plan.waiting_for}});
+  say(key, words_before(seen, plan), plan.step);
+}
+
+std::string Reconciler::writes(const Plan& plan) const {
+  const bool children =
+      plan.make_headless_service || plan.make_client_service || plan.budget || plan.drop_budget;
+  return (children ? "children, " : "") + to_string(plan.step);
+}
+
+/// Children, then the step.
+Outcome Reconciler::act(const Observation& seen, const Context& endpoints, Plan& plan) {
+  const api::ObjectKey key = seen.cluster.metadata.key();
+  auto done = children_.make(seen, plan);
+  const bool by_api = !done || !asks_etcd(plan.step);
+  if (done) {
+    done = cluster::act(with_, seen, plan, endpoints, memory_[key].joiner);
+    with_.credentials.sessions.note_change(seen.cluster, done);
+    say(key, words_after(plan.step, done), plan.step);
+  }
+  if (leaves_doubt(done) || done.failed_with(Code::NotFound))
+    if (const Seat* seat = seat_of(seen, plan.step))
+      look_again(with_.api, with_.stores.members, {key.ns, seat->name}, seat->object->uid);
+  return {done, by_api};
+}
+
+/// What etcd refuses for now is reported in the status when that lasts.
+void Reconciler::acted(const Observation& seen, const Plan&, const Outcome& outcome) {
+  const Result<Done>& done = outcome.done;
+  if (outcome.is_refused()) return;  // Reported by itself.
+  const api::ObjectKey key = seen.cluster.metadata.key();
   Memory& memory = memory_[key];
-  if (!for_now(acted) && !refused(acted)) {
+  if (!for_now(done) && !refused(done)) {
     memory.put_off.clear();
-  } else if (memory.put_off != acted.error().message) {
-    memory.put_off = acted.error().message;
+  } else if (memory.put_off != done.error().message) {
+    memory.put_off = done.error().message;
     memory.put_off_since = with_.executor.now();
     with_.log.info("refused for now, trying again",
                    {{"cluster", to_string(key)}, {"error", memory.put_off}});
   }
 }
 
-bool Reconciler::log_plan(const Observation& seen, const Plan& plan) {
-  const api::ObjectKey key = seen.cluster.metadata.key();
-  const std::string says = to_string(plan.step) + "; " + plan.waiting_for;
-  std::string& before = memory_[key].planned;
-  if (before == says) return false;
-  before = says;
-  if (std::holds_alternative<NoStep>(plan.step))
-    with_.log.debug(
-        "planned",
-        {{"cluster", to_string(key)}, {"step", "none"}, {"waiting_for", plan.waiting_for}});
-  else with_.log.info("planned", {{"cluster", to_string(key)}, {"step", to_string(plan.step)}});
-  say(key, words_before(seen, plan), plan.step);
-  return true;
+/// For 5 s after a promotion etcd takes no other member.
+Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& plan,
+                                           const Error& error) {
+  if (!for_now(error)) return error;
+  const std::chrono::milliseconds due = pace(seen, plan.status);
+  if (!std::holds_alternative<AddLearner>(plan.step)) return runtime::Requeue{due};
+  return runtime::Requeue{std::max<std::chrono::milliseconds>(kAddAgain, due)};
 }
 
 /// Once, however often it is tried.

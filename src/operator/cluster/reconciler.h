@@ -3,59 +3,74 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "operator/cluster/act.h"
 #include "operator/cluster/ask.h"
 #include "operator/cluster/children.h"
 #include "operator/cluster/served_certificates.h"
 #include "operator/cluster/unreachable.h"
-#include "operator/passes/refusals.h"
-#include "runtime/controller.h"
+#include "operator/passes/pass.h"
 
 namespace etcdop::cluster {
 
-class Reconciler {
+struct Kind {
+  using Object = api::v1alpha2::EtcdCluster;
+  using Observation = cluster::Observation;
+  using Plan = cluster::Plan;
+  using Context = Endpoints;  ///< Where the members of this pass answer.
+  using Collaborators = cluster::Collaborators;
+  static constexpr auto store = &Stores::clusters;
+  static constexpr auto object = &Observation::cluster;
+  static constexpr const char* word = "cluster";
+};
+
+/// At most one change of membership per pass. A deleted cluster is cleaned up by owner references;
+/// its members release themselves.
+class Reconciler final : public Pass<Kind> {
  public:
   explicit Reconciler(Collaborators with)
-      : with_(with),
-        questions_(with.executor, with.etcd, with.credentials.sessions),
-        served_certificates_(with.executor, with.handshake),
-        children_(with) {}
-  /// Safe to call at any time, any number of times; at most one change of membership per call.
-  /// Suspends.
-  Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
+      : Pass(std::move(with)),
+        questions_(with_.executor, with_.etcd, with_.credentials.sessions),
+        served_certificates_(with_.executor, with_.handshake),
+        children_(with_) {}
 
  private:
-  Observation observe(const api::v1alpha2::EtcdCluster& cluster, Endpoints& endpoints);
+  Result<Observation> observe(const Object&, Context&) override;
+  void planned(const Observation&, Plan&, bool news) override;
+  void tell(const Observation&, const Plan&) override;
+  Result<Done> report_more(const Observation&, Plan&) override;
+  Outcome act(const Observation&, const Context&, Plan&) override;
+  std::string says(const Plan&) const override;
+  std::string writes(const Plan&) const override;
+  void acted(const Observation&, const Plan&, const Outcome&) override;
+  Result<runtime::Requeue> retry(const Observation&, const Plan&, const Error&) override;
+  /// At once after a step: etcd tells of none.
+  runtime::Requeue again(const Plan& plan) const override { return runtime::Requeue{plan.again}; }
+  void forget(const api::ObjectKey&) override;
+
+  void observe_members(Observation& seen, Endpoints& endpoints) const;
   void observe_volumes(Observation& seen) const;
   void observe_children(Observation& seen) const;
   void observe_restore(Observation& seen);
   void observe_others(Observation& seen) const;
+  void observe_refusals(Observation& seen);
   void note_unreachable(Observation& seen);
-  Result<Done> report(const Observation& seen, Plan& plan);
-  void tell_transitions(const Observation& seen, const Plan& plan);
-  Result<runtime::Requeue> carry_out(const Observation& seen, const Endpoints& endpoints,
-                                     Plan& plan);
-  void remember_delay(const api::ObjectKey& key, const Result<Done>& acted);
-  /// Whether it is another plan than the last one.
-  bool log_plan(const Observation& seen, const Plan& plan);
   void say(const api::ObjectKey& key, std::string_view words, const Step& step);
 
-  Collaborators with_;
   Questions questions_;
   ServedCertificates served_certificates_;
   Children children_;
   /// No decision depends on it but by what an observation has of it: what the log said last, what
-  /// etcd puts off, for the next report, and who is away.
+  /// etcd refuses for now, and which members are unreachable.
   struct Memory {
-    std::string planned, said, put_off;
+    std::string said, put_off;
     Instant put_off_since{};
     Proof joiner;
     Unreachable unreachable;
     std::string policy_error;
   };
   std::map<api::ObjectKey, Memory> memory_;
-  Refusals refusals_;
 };
 
 }  // namespace etcdop::cluster

@@ -1181,7 +1181,7 @@ TEST_F(ReconcilerTest, AMembersStatusIsLeftToTheControllerThatIsWritingIt) {
   ASSERT_TRUE(api::decode(member_now("db-a"), cached, "it"));
   stores.members.saw(cached);
   {
-    const StatusWrite somebody(stores, {kKey.ns, "db-a"});
+    const Claim somebody(stores.status_writes, {kKey.ns, "db-a"});
     pass();
     EXPECT_EQ(api.requests("patch etcdmembers/status prod/db-a"), 0);
     EXPECT_LE(again, 200ms) << "it is told as soon as that is over";

@@ -87,7 +87,7 @@ TlsSeen Certificates::of(const v1::EtcdCluster& cluster) {
   for (const ManagedSecret& secret : managed_secrets_of(cluster)) {
     auto seen = look(key, secret.name, role_of(secret.kind));
     auto read = secrets_.get({key.ns, secret.name});
-    seen->ours = read && owned_by((*read)->metadata, cluster.metadata.uid);
+    seen->ours = read && is_ours((*read)->metadata, cluster.metadata.uid);
     // It may be of a cluster of before, and about to go with it.
     if (read && !seen->ours) secrets_.doubt({key.ns, secret.name}, *read);
     out.managed.push_back(std::move(*seen));

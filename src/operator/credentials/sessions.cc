@@ -45,7 +45,7 @@ Passwords Sessions::passwords_of(const v1::EtcdCluster& cluster) {
   else if (out.wanted.empty()) out.missing = "Secret " + name + " has no " + kPasswordKey;
   if (!out.missing.empty() && wanted) secrets_.doubt({ns, name}, *wanted);
   auto ours = secrets_.get({ns, auth_secret_name(cluster.metadata.name)});
-  if (ours && owned_by((*ours)->metadata, cluster.metadata.uid)) {
+  if (ours && is_ours((*ours)->metadata, cluster.metadata.uid)) {
     out.kept = {(*ours)->value(kPasswordKey), (*ours)->value(kNextPasswordKey),
                 (*ours)->value(kPreviousPasswordKey)};
   } else if (ours) {  // It may go with a cluster of before.

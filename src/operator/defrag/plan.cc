@@ -269,19 +269,4 @@ class Run {
 
 Plan plan(const Observation& seen) { return Run(seen).plan(); }
 
-std::string to_string(const Step& step) {
-  struct Words {
-    std::string operator()(const NoStep&) const { return "none"; }
-    std::string operator()(const Defragment& s) const {
-      return "defragment " + s.name + ", attempt " + std::to_string(s.attempt);
-    }
-    std::string operator()(const MoveLeader& s) const {
-      return "move-leader from " + s.from + " to " + s.to;
-    }
-    std::string operator()(const Disarm& s) const { return "disarm at " + s.at; }
-    std::string operator()(const DeleteRun&) const { return "delete-run"; }
-  };
-  return std::visit(Words{}, step);
-}
-
 }  // namespace etcdop::defrag

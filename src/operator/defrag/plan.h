@@ -3,10 +3,10 @@
 #pragma once
 #include <chrono>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "operator/defrag/observation.h"
+#include "operator/passes/step.h"
 
 namespace etcdop::defrag {
 
@@ -15,15 +15,17 @@ inline constexpr std::int32_t kAttemptsMax = 3;     ///< Of one member.
 inline constexpr std::int32_t kLeaderMovesMax = 3;  ///< Of one run.
 inline constexpr std::int32_t kDisarmsMax = 3;      ///< Likewise.
 
-struct NoStep {
-  static constexpr const char* word = "none";
-  bool operator==(const NoStep&) const = default;
-};
 /// The how manieth time; the status says so before the call.
 struct Defragment {
   static constexpr const char* word = "defragment";
+  static constexpr Asks asks = Asks::Etcd;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string name;
   std::int32_t attempt = 0;
+  std::string words() const {
+    return "defragment " + name + ", attempt " + std::to_string(attempt);
+  }
+  std::string concerns() const { return name; }
   bool operator==(const Defragment&) const = default;
 
   template <class S = Defragment>
@@ -35,8 +37,12 @@ struct Defragment {
 };
 struct MoveLeader {
   static constexpr const char* word = "move-leader";
+  static constexpr Asks asks = Asks::Etcd;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string from, to;
   etcd::MemberId to_id;
+  std::string words() const { return "move-leader from " + from + " to " + to; }
+  std::string concerns() const { return ""; }
   bool operator==(const MoveLeader&) const = default;
 
   template <class S = MoveLeader>
@@ -49,8 +55,12 @@ struct MoveLeader {
 /// Takes back NOSPACE: there is room again, and etcd does not see that by itself.
 struct Disarm {
   static constexpr const char* word = "disarm";
+  static constexpr Asks asks = Asks::Etcd;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string at;  ///< Whom to ask.
   std::vector<etcd::MemberId> alarms;
+  std::string words() const { return "disarm at " + at; }
+  std::string concerns() const { return ""; }
   bool operator==(const Disarm&) const = default;
 
   template <class S = Disarm>
@@ -62,9 +72,13 @@ struct Disarm {
 /// The run has ended and its time is over.
 struct DeleteRun {
   static constexpr const char* word = "delete-run";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
+  std::string words() const { return "delete-run"; }
+  std::string concerns() const { return ""; }
   bool operator==(const DeleteRun&) const = default;
 };
-using Step = std::variant<NoStep, Defragment, MoveLeader, Disarm, DeleteRun>;
+using Step = OneStepOf<Defragment, MoveLeader, Disarm, DeleteRun>;
 
 struct Plan {
   api::v1alpha2::EtcdDefragStatus status;  ///< As it should be.
@@ -82,6 +96,4 @@ struct Plan {
 };
 
 Plan plan(const Observation& seen);
-std::string to_string(const Step& step);
-
 }  // namespace etcdop::defrag

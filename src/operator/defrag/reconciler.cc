@@ -8,11 +8,8 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/defrag/health.h"
-#include "operator/passes/look_again.h"
 #include "operator/passes/owner.h"
-#include "operator/passes/recorded_plan.h"
 #include "operator/passes/side_by_side.h"
-#include "operator/passes/status_patch.h"
 #include "operator/passes/turns.h"
 #include "runtime/conditions.h"
 
@@ -59,110 +56,57 @@ MemberSeen seen_as(const v1::EtcdMember& member) {
   return out;
 }
 
-bool asks_etcd(const Step& step) {
-  return std::holds_alternative<Defragment>(step) || std::holds_alternative<MoveLeader>(step) ||
-         std::holds_alternative<Disarm>(step);
-}
-
 bool begins(const v1::EtcdDefrag& run, const Plan& plan) {
   return plan.status.phase == v1::kDefragRunning && run.status.phase != v1::kDefragRunning;
 }
 
-/// For its scope no other pass asks the etcd of that cluster.
-class Busy {
- public:
-  Busy(std::set<api::ObjectKey>& all, api::ObjectKey key) : all_(all), key_(std::move(key)) {
-    all_.insert(key_);
-  }
-  ~Busy() { all_.erase(key_); }
-  Busy(const Busy&) = delete;
-
- private:
-  std::set<api::ObjectKey>& all_;
-  const api::ObjectKey key_;
-};
-
 }  // namespace
 
-Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
-  forget_gone();
-  const auto run = with_.stores.defrags.get(key);
-  if (!run || run->metadata.terminating()) {
-    if (with_.flight) with_.flight->gone(v1::EtcdDefrag::resource.kind, key);
-    return runtime::Requeue{};
-  }
-  Memory& memory = memory_[key];
-  if (memory.uid != run->metadata.uid) {
-    memory = Memory{};
-    memory.uid = run->metadata.uid;
-  }
-  // Our own writes bring the run back at once.
-  if (const Duration rest = memory.rests_until - with_.executor.now(); rest > Duration(0))
-    return runtime::Requeue{rest};
+/// A run's own writes bring it back at once; etcd gets its rest. One pass asks one etcd.
+std::optional<Duration> Reconciler::not_yet(const Object& run, Context& context) {
+  if (const Duration rest = memory_[run.metadata.key()].rests_until - with_.executor.now();
+      rest > Duration(0))
+    return rest;
+  if (run.status.finished() || !run_ahead(with_.stores, run).empty()) return std::nullopt;
+  if (busy_.contains(cluster_key(run))) return kRetry;
+  context.alone.emplace(busy_, cluster_key(run));
+  return std::nullopt;
+}
+
+Result<Observation> Reconciler::observe(const Object& run, Context& context) {
   Observation seen;
   seen.now = with_.clock.wall_now();
-  seen.run = *run;
+  seen.run = run;
+  const Memory& memory = memory_[run.metadata.key()];
   seen.tried = memory.tried;
   seen.moved = memory.moved;
   seen.disarms = memory.disarms;
   seen.was_full = memory.was_full;
-  if (run->status.finished()) return pass(*run, std::move(seen));
-  seen.ahead = run_ahead(with_.stores, *run);
-  if (!seen.ahead.empty()) return pass(*run, std::move(seen));
-  if (busy_.contains(cluster_key(*run))) return runtime::Requeue{kRetry};
-  const Busy alone(busy_, cluster_key(*run));
-  return pass(*run, std::move(seen));
+  if (run.status.finished()) return seen;
+  if (!context.alone) {
+    seen.ahead = run_ahead(with_.stores, run);
+    return seen;
+  }
+  observe_cluster(seen, context.endpoints);
+  context.looked = with_.executor.now();
+  // Last: nothing suspends between this and the write which says that the run begins.
+  seen.snapshot = snapshot_before(with_.stores, run, seen.now);
+  if (!seen.no_space.empty())
+    if (Memory* known = memory_of(seen)) known->was_full = true;
+  return seen;
 }
 
-Result<runtime::Requeue> Reconciler::pass(const v1::EtcdDefrag& run, Observation seen) {
-  const api::ObjectKey key = run.metadata.key();
-  Endpoints endpoints;
-  if (!run.status.finished() && seen.ahead.empty()) {
-    observe_cluster(seen, endpoints);
-    // Last: nothing suspends between this and the write which says that the run begins.
-    seen.snapshot = snapshot_before(with_.stores, run, seen.now);
-  }
-  if (!seen.no_space.empty())
-    if (Memory* memory = memory_of(seen)) memory->was_full = true;
-  const Instant looked = with_.executor.now();
-  const Plan todo = recorded_plan(with_.flight, v1::EtcdDefrag::resource.kind, key, seen);
-  log_plan(seen, todo);
-  if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
-      wait > Duration(0))
-    return runtime::Requeue{wait};
-  std::optional<Beginning> beginning;
-  if (begins(run, todo)) {
-    if (with_.stores.beginnings.contains(cluster_key(run))) return runtime::Requeue{kRetry};
-    beginning.emplace(with_.stores, cluster_key(run));
-  }
-  const auto reported = report(seen, todo);
-  beginning.reset();
-  if (leaves_doubt(reported)) look_again(with_.api, with_.stores.defrags, key, run.metadata.uid);
-  (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
-  if (!reported) return reported.error();
-  if (asks_etcd(todo.step) && with_.executor.now() - looked > kLookHolds &&
-      !still_so(seen, endpoints)) {
-    memory_[key].rests_until = with_.executor.now() + kRetry;
-    return runtime::Requeue{kRetry};
-  }
-  const auto acted = act(seen, endpoints, todo);
-  if (seen.cluster) with_.credentials.sessions.note_change(*seen.cluster, acted);
-  if (asks_etcd(todo.step))
-    memory_[key].rests_until = with_.executor.now() + (acted ? kPause : kRetry);
-  if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
-  if (!acted) {
-    with_.log.warn("defragmentation has to try again", {{"run", to_string(key)},
-                                                        {"step", to_string(todo.step)},
-                                                        {"error", acted.error().message}});
-    return runtime::Requeue{kRetry};
-  }
-  if (todo.again.count() == 0) return runtime::Requeue{};
-  return runtime::Requeue{todo.again};
+/// Of a cluster, one snapshot or one run of defragmentation begins at a time.
+std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::claims(
+    const Observation& seen, const Plan& plan) {
+  if (!begins(seen.run, plan)) return std::nullopt;
+  return std::pair(&with_.stores.beginnings, cluster_key(seen.run));
 }
 
 /// The API server took its time: whether the cluster is still healthy, and led by the same member.
-bool Reconciler::still_so(const Observation& seen, Endpoints& endpoints) const {
+bool Reconciler::still_so(const Observation& seen) const {
   Observation now = seen;
+  Endpoints endpoints;
   observe_cluster(now, endpoints);
   return not_healthy(now).empty() && leader_of(now)->name == leader_of(seen)->name;
 }
@@ -182,7 +126,7 @@ void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) const 
   if (!cluster) return;
   seen.cluster = *cluster;
   for (const auto& member : with_.stores.members.in_group(key)) {
-    if (!owned_by(member->metadata, cluster->metadata.uid)) continue;
+    if (!is_ours(member->metadata, cluster->metadata.uid)) continue;
     seen.members.push_back(seen_as(*member));
     if (const auto pod = with_.stores.pods.get(member->metadata.key()))
       if (auto endpoint = endpoint_of(*cluster, *member, *pod))
@@ -240,45 +184,37 @@ void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) const {
     if (alarm.kind == etcd::AlarmKind::NoSpace) seen.no_space.push_back(alarm.member);
 }
 
-/// Status before action, under the version that the plan was made from: an operator with an older
-/// view is refused here.
-Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
-  const api::ObjectMeta& meta = seen.run.metadata;
-  json::object status = status_patch(api::encode(seen.run.status), api::encode(plan.status));
-  if (status.empty()) return Done{};
-  json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
-  patch["status"] = std::move(status);
-  auto written =
-      with_.api.merge_patch<v1::EtcdDefrag, kube::Part::Status>(meta.key(), std::move(patch));
-  if (!written)
-    return Error(written.error()).during("write the status of EtcdDefrag " + to_string(meta.key()));
-  with_.stores.defrags.wrote(std::move(*written));
-  tell(seen, plan);
-  return Done{};
-}
-
 /// An Event for each phase that a run comes to, in the words of its condition.
-void Reconciler::tell(const Observation& seen, const Plan& plan) const {
+void Reconciler::tell(const Observation& seen, const Plan& plan) {
   const auto* said = runtime::find_condition(plan.status.conditions, v1::kDefragChecked);
-  if (!with_.events || !said || plan.status.phase == seen.run.status.phase) return;
-  const api::ObjectMeta& meta = seen.run.metadata;
-  with_.events->record({.regarding = {v1::EtcdDefrag::resource, meta.key(), meta.uid},
-                        .related = std::nullopt,
-                        .warning = said->status != "True" && said->reason != v1::kAnotherRunFirst &&
-                                   said->reason != v1::kSnapshotFirst,
-                        .reason = said->reason,
-                        .action = "Defragment",
-                        .note = said->message});
+  if (!said || plan.status.phase == seen.run.status.phase) return;
+  const bool waits = said->reason == v1::kAnotherRunFirst || said->reason == v1::kSnapshotFirst;
+  record(seen, said->status != "True" && !waits, said->reason, "Defragment", said->message);
 }
 
-Result<Done> Reconciler::act(const Observation& seen, const Endpoints& endpoints,
+/// What was seen of etcd is kLookHolds old at most: the API server may have taken its time since.
+Outcome Reconciler::act(const Observation& seen, const Context& context, Plan& plan) {
+  if (std::holds_alternative<DeleteRun>(plan.step)) return delete_run(seen);
+  if (!asks_etcd(plan.step)) return Done{};
+  Result<Done> done = Error{Code::Conflict, "the cluster is no longer as it was"};
+  if (with_.executor.now() - context.looked <= kLookHolds || still_so(seen))
+    done = ask(seen, context.endpoints, plan);
+  if (seen.cluster) with_.credentials.sessions.note_change(*seen.cluster, done);
+  if (Memory* memory = memory_of(seen))
+    memory->rests_until = with_.executor.now() + (done ? kPause : kRetry);
+  return {done, false};
+}
+
+Result<Done> Reconciler::ask(const Observation& seen, const Endpoints& endpoints,
                              const Plan& plan) {
   if (const auto* step = std::get_if<Defragment>(&plan.step))
     return defragment(seen, endpoints, *step);
   if (const auto* step = std::get_if<MoveLeader>(&plan.step))
     return move_leader(seen, endpoints, *step, plan.status.leader_moves);
-  if (const auto* step = std::get_if<Disarm>(&plan.step)) return disarm(seen, endpoints, *step);
-  if (!std::holds_alternative<DeleteRun>(plan.step)) return Done{};
+  return disarm(seen, endpoints, std::get<Disarm>(plan.step));
+}
+
+Result<Done> Reconciler::delete_run(const Observation& seen) {
   const api::ObjectMeta& meta = seen.run.metadata;
   auto going = with_.api.remove<v1::EtcdDefrag>(meta.key(), meta.uid);
   if (!going) return Error(going.error()).during("delete EtcdDefrag " + meta.name);
@@ -287,11 +223,20 @@ Result<Done> Reconciler::act(const Observation& seen, const Endpoints& endpoints
   return Done{};
 }
 
+/// etcd's refusals pass: it is asked again at an even pace.
+Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& plan,
+                                           const Error& error) {
+  if (error.code == Code::Cancelled || !asks_etcd(plan.step)) return error;
+  with_.log.warn("defragmentation has to try again", {{"run", to_string(seen.run.metadata.key())},
+                                                      {"step", to_string(plan.step)},
+                                                      {"error", error.message}});
+  return runtime::Requeue{kRetry};
+}
+
 /// Null: the run has gone meanwhile, or is another one.
 Reconciler::Memory* Reconciler::memory_of(const Observation& seen) {
   const auto found = memory_.find(seen.run.metadata.key());
-  const bool ours = found != memory_.end() && found->second.uid == seen.run.metadata.uid;
-  return ours ? &found->second : nullptr;
+  return found != memory_.end() && is_known(seen.run) ? &found->second : nullptr;
 }
 
 /// What came of it is remembered for the next pass, which also looks.
@@ -301,7 +246,7 @@ Result<Done> Reconciler::defragment(const Observation& seen, const Endpoints& en
   const auto done = with_.etcd.at(endpoints.at(step.name))->defragment();
   if (Memory* memory = memory_of(seen); memory && !done.failed_with(Code::Cancelled))
     memory->tried = Tried{step.name, step.attempt, done ? "" : done.error().message};
-  if (!done) return Error(done.error()).during(to_string(step));
+  if (!done) return Error(done.error()).during(step.words());
   with_.log.info("etcd member defragmented",
                  {{"run", to_string(key)}, {"member", step.name}, {"attempt", step.attempt}});
   return Done{};
@@ -312,9 +257,9 @@ Result<Done> Reconciler::move_leader(const Observation& seen, const Endpoints& e
   const auto done = with_.etcd.at(endpoints.at(step.from))->move_leader(step.to_id);
   if (Memory* memory = memory_of(seen); memory && !done.failed_with(Code::Cancelled))
     memory->moved = nth;
-  if (!done) return Error(done.error()).during(to_string(step));
+  if (!done) return Error(done.error()).during(step.words());
   const api::ObjectMeta& meta = seen.run.metadata;
-  with_.log.info("etcd leader moved", {{"run", to_string(meta.key())}, {"step", to_string(step)}});
+  with_.log.info("etcd leader moved", {{"run", to_string(meta.key())}, {"step", step.words()}});
   if (with_.events)
     with_.events->record(
         {.regarding = {v1::EtcdDefrag::resource, meta.key(), meta.uid},
@@ -332,28 +277,10 @@ Result<Done> Reconciler::disarm(const Observation& seen, const Endpoints& endpoi
   const auto client = with_.etcd.at(endpoints.at(step.at));
   for (const etcd::MemberId member : step.alarms)
     if (auto done = client->disarm({etcd::AlarmKind::NoSpace, member}); !done)
-      return Error(done.error()).during(to_string(step));
+      return Error(done.error()).during(step.words());
   with_.log.info("etcd alarm disarmed",
                  {{"run", to_string(seen.run.metadata.key())}, {"alarm", "NOSPACE"}});
   return Done{};
-}
-
-void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
-  const api::ObjectKey key = seen.run.metadata.key();
-  const std::string says = to_string(plan.step);
-  std::string& before = memory_[key].planned;
-  if (std::exchange(before, says) != says && !std::holds_alternative<NoStep>(plan.step))
-    with_.log.info("planned", {{"run", to_string(key)}, {"step", says}});
-}
-
-/// Runs that are no more; a queue that has nothing of them any more does not say so.
-void Reconciler::forget_gone() {
-  std::erase_if(memory_, [this](const auto& known) {
-    if (with_.stores.defrags.get(known.first)) return false;
-    refusals_.forget(known.first);
-    if (with_.flight) with_.flight->gone(v1::EtcdDefrag::resource.kind, known.first);
-    return true;
-  });
 }
 
 }  // namespace etcdop::defrag

@@ -343,7 +343,7 @@ TEST_F(DefragReconciler, ASnapshotThatHasStartedIsWaitedForAndNoneBeginsInItsMom
   snapshot.metadata.resource_version = "2";
   stores.snapshots.saw(snapshot);
   {
-    const Beginning other(stores, {"prod", "db"});
+    const Claim other(stores.beginnings, {"prod", "db"});
     ASSERT_TRUE(later());
     EXPECT_EQ(reason(), "Pending False/SnapshotFirst");
     EXPECT_EQ(etcd.did, "");

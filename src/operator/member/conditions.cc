@@ -8,6 +8,7 @@
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/member/restoring.h"
+#include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
 #include "runtime/conditions.h"
@@ -37,7 +38,7 @@ bool is_young(const Observation& seen) {
   return !seen.pod && !data_lost(seen) && seen.rejected.empty() && tls_trouble(seen).empty() &&
          restore_trouble(seen).empty() && seen.member.status.conditions.empty() &&
          not_implemented(seen.member).empty() &&
-         (!seen.volume || is_ours(seen.volume->metadata, seen.member));
+         (!seen.volume || is_ours(seen.volume->metadata, seen.member.metadata.uid));
 }
 
 /// Of a container that the kubelet cannot start.
@@ -143,7 +144,7 @@ Verdict judge(const Observation& seen) {
     return {"False", v1::kDataLost,
             (in_memory(member) ? "the Pod " + member.metadata.name : "the volume " + volume) +
                 " is gone, and the data with it"};
-  if (seen.volume && !is_ours(seen.volume->metadata, member))
+  if (seen.volume && !is_ours(seen.volume->metadata, member.metadata.uid))
     return {"False", v1::kVolumeConflict,
             "the PersistentVolumeClaim " + volume + " belongs to somebody else"};
   if (!seen.pod) {
@@ -158,7 +159,7 @@ Verdict judge(const Observation& seen) {
     return {"False", v1::kNotImplemented,
             "this release does not implement " + missing + ": no Pod is made without it"};
   }
-  if (!is_ours(seen.pod->metadata, member))
+  if (!is_ours(seen.pod->metadata, member.metadata.uid))
     return {"False", v1::kPodConflict,
             "the Pod " + member.metadata.name + " belongs to somebody else"};
   if (!pod_ready(*seen.pod) || seen.pod->metadata.terminating()) {
@@ -199,7 +200,7 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
     runtime::set_condition(status.conditions, {type, v.status, v.reason, v.message},
                            member.metadata.generation, seen.now);
   };
-  const bool has_pod = seen.pod && is_ours(seen.pod->metadata, member);
+  const bool has_pod = seen.pod && is_ours(seen.pod->metadata, member.metadata.uid);
   // Of one that is gone it stays, until there is another: it may be a moment.
   if (has_pod || member.spec.dormant) {
     status.pod_name = has_pod ? seen.pod->metadata.name : "";
@@ -208,7 +209,7 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
       status.pod_uid = has_pod ? seen.pod->metadata.uid : "";
   }
   if (in_memory(member) && data_lost(seen)) status.pod_name.clear();
-  if (seen.volume && is_ours(seen.volume->metadata, member))
+  if (seen.volume && is_ours(seen.volume->metadata, member.metadata.uid))
     status.pvc_name = seen.volume->metadata.name;
   status.replicas = 1;
   status.selector = std::string(v1::kClusterLabel) + "=" + member.spec.cluster_name +

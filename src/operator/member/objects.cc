@@ -325,8 +325,4 @@ bool ended(const kube::Pod& pod) {
   return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
 }
 
-bool is_ours(const api::ObjectMeta& child, const v1::EtcdMember& member) {
-  return owned_by(child, member.metadata.uid);
-}
-
 }  // namespace etcdop::member

@@ -37,7 +37,5 @@ Result<Json> pod(const api::v1alpha2::EtcdMember& member, Start start, const Ima
 bool in_memory(const api::v1alpha2::EtcdMember& member);
 /// It runs no more, and will not again.
 bool ended(const kube::Pod& pod);
-/// Whether `child` has `member`, by UID, as its owner.
-bool is_ours(const api::ObjectMeta& child, const api::v1alpha2::EtcdMember& member);
 
 }  // namespace etcdop::member

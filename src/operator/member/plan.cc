@@ -8,6 +8,7 @@
 #include "operator/member/objects.h"
 #include "operator/member/restoring.h"
 #include "operator/passes/finalizer.h"
+#include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
@@ -61,7 +62,7 @@ Step pod_step(const Observation& seen) {
   }
   const kube::Pod& pod = *seen.pod;
   const std::string& uid = pod.metadata.uid;
-  if (!is_ours(pod.metadata, member) || pod.metadata.terminating()) return NoStep{};
+  if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (ended(pod)) return DeletePod{uid, "it has ended"};
   if (has_founded(seen))
     return in_memory(member) ? Step(EndFounding{uid})
@@ -78,7 +79,8 @@ Step pod_step(const Observation& seen) {
 /// Else who takes its place would be kept from its node, and come to where another one is.
 bool leaves_unmarked(const Observation& seen) {
   return seen.member.metadata.terminating() && seen.pod &&
-         is_ours(seen.pod->metadata, seen.member) && !seen.pod->metadata.terminating() &&
+         is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
+         !seen.pod->metadata.terminating() &&
          !seen.pod->metadata.labels.contains(v1::kLeavingLabel);
 }
 
@@ -92,8 +94,8 @@ Step next(const Observation& seen) {
     return member.metadata.terminating() ? Step(NoStep{}) : Step(AddFinalizer{});
   if (leaves_unmarked(seen)) return MarkLeaving{seen.pod->metadata.uid};
   if (member.spec.dormant) {
-    const bool sleeps =
-        !seen.pod || !is_ours(seen.pod->metadata, member) || seen.pod->metadata.terminating();
+    const bool sleeps = !seen.pod || !is_ours(seen.pod->metadata, member.metadata.uid) ||
+                        seen.pod->metadata.terminating();
     const bool goes_back = seen.cluster->restoring() != nullptr;
     // It is about to be woken; or it would not sleep, but end.
     if (sleeps || (!goes_back && seen.cluster->spec.replicas > 0) || in_memory(member))
@@ -107,7 +109,7 @@ Step next(const Observation& seen) {
   if (data_lost(seen)) return NoStep{};
   if (in_memory(member)) return pod_step(seen);
   if (!seen.volume) return CreateVolume{};
-  if (!is_ours(seen.volume->metadata, member)) return NoStep{};
+  if (!is_ours(seen.volume->metadata, member.metadata.uid)) return NoStep{};
   if (!seen.pod && seen.volume->metadata.terminating()) return NoStep{};
   return pod_step(seen);
 }
@@ -129,26 +131,5 @@ Plan plan(const Observation& seen) {
 }
 
 std::string volume_name(const std::string& member) { return "data-" + member; }
-
-std::string to_string(const Step& step) {
-  struct Words {
-    std::string operator()(const NoStep&) const { return "none"; }
-    std::string operator()(const ReleaseFinalizer&) const { return "release-finalizer"; }
-    std::string operator()(const AddFinalizer&) const { return "add-finalizer"; }
-    std::string operator()(const CreateVolume&) const { return "create-volume"; }
-    std::string operator()(const CreatePod& s) const {
-      return s.founds ? "create-pod new" : "create-pod existing";
-    }
-    std::string operator()(const DeletePod& s) const { return "delete-pod: " + s.why; }
-    std::string operator()(const MarkLeaving&) const { return "mark-leaving"; }
-    std::string operator()(const AdmitPod&) const { return "admit-pod"; }
-    std::string operator()(const EndFounding&) const { return "end-founding"; }
-    std::string operator()(const EndJoining&) const { return "end-joining"; }
-    std::string operator()(const SetRole& s) const {
-      return s.voter ? "set-role voter" : "set-role none";
-    }
-  };
-  return std::visit(Words{}, step);
-}
 
 }  // namespace etcdop::member

@@ -4,33 +4,45 @@
 #pragma once
 #include <chrono>
 #include <string>
-#include <variant>
 
 #include "operator/member/observation.h"
+#include "operator/passes/step.h"
 
 namespace etcdop::member {
 
-struct NoStep {
-  static constexpr const char* word = "none";
-  bool operator==(const NoStep&) const = default;
-};
 struct ReleaseFinalizer {
   static constexpr const char* word = "release-finalizer";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
+  std::string words() const { return "release-finalizer"; }
+  std::string concerns() const { return ""; }
   bool operator==(const ReleaseFinalizer&) const = default;
 };
 struct AddFinalizer {
   static constexpr const char* word = "add-finalizer";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
+  std::string words() const { return "add-finalizer"; }
+  std::string concerns() const { return ""; }
   bool operator==(const AddFinalizer&) const = default;
 };
 struct CreateVolume {
   static constexpr const char* word = "create-volume";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
+  std::string words() const { return "create-volume"; }
+  std::string concerns() const { return ""; }
   bool operator==(const CreateVolume&) const = default;
 };
 /// `founds`: etcd is started with initial-cluster-state=new. Checked once more against the API
 /// before the Pod is made.
 struct CreatePod {
   static constexpr const char* word = "create-pod";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   bool founds = false;
+  std::string words() const { return founds ? "create-pod new" : "create-pod existing"; }
+  std::string concerns() const { return ""; }
   bool operator==(const CreatePod&) const = default;
 
   template <class S = CreatePod>
@@ -40,7 +52,11 @@ struct CreatePod {
 };
 struct DeletePod {
   static constexpr const char* word = "delete-pod";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string uid, why;
+  std::string words() const { return "delete-pod: " + why; }
+  std::string concerns() const { return ""; }
   bool operator==(const DeletePod&) const = default;
 
   template <class S = DeletePod>
@@ -52,8 +68,12 @@ struct DeletePod {
 /// Puts the Pod among the voters that the client Service and the budget count, or takes it out.
 struct SetRole {
   static constexpr const char* word = "set-role";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string pod_uid;
   bool voter = false;
+  std::string words() const { return voter ? "set-role voter" : "set-role none"; }
+  std::string concerns() const { return ""; }
   bool operator==(const SetRole&) const = default;
 
   template <class S = SetRole>
@@ -65,7 +85,11 @@ struct SetRole {
 /// Labels the Pod of a member that is to go: the others' places are chosen as if it were gone.
 struct MarkLeaving {
   static constexpr const char* word = "mark-leaving";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string pod_uid;
+  std::string words() const { return "mark-leaving"; }
+  std::string concerns() const { return ""; }
   bool operator==(const MarkLeaving&) const = default;
 
   template <class S = MarkLeaving>
@@ -76,7 +100,11 @@ struct MarkLeaving {
 /// Lets a Pod that keeps its data in memory run: its UID is recorded, no other ever will.
 struct AdmitPod {
   static constexpr const char* word = "admit-pod";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string uid;
+  std::string words() const { return "admit-pod"; }
+  std::string concerns() const { return ""; }
   bool operator==(const AdmitPod&) const = default;
 
   template <class S = AdmitPod>
@@ -87,7 +115,11 @@ struct AdmitPod {
 /// Tells the Pod that founded a cluster in memory to found none with its next start.
 struct EndFounding {
   static constexpr const char* word = "end-founding";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string uid;
+  std::string words() const { return "end-founding"; }
+  std::string concerns() const { return ""; }
   bool operator==(const EndFounding&) const = default;
 
   template <class S = EndFounding>
@@ -98,7 +130,11 @@ struct EndFounding {
 /// Takes from a Pod with data in memory what its etcd has joined with: it does not join again.
 struct EndJoining {
   static constexpr const char* word = "end-joining";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string uid;
+  std::string words() const { return "end-joining"; }
+  std::string concerns() const { return ""; }
   bool operator==(const EndJoining&) const = default;
 
   template <class S = EndJoining>
@@ -106,8 +142,8 @@ struct EndJoining {
     return api::object("Ends the joining.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
-using Step = std::variant<NoStep, ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod,
-                          DeletePod, SetRole, MarkLeaving, AdmitPod, EndFounding, EndJoining>;
+using Step = OneStepOf<ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod, DeletePod, SetRole,
+                       MarkLeaving, AdmitPod, EndFounding, EndJoining>;
 
 struct Plan {
   api::v1alpha2::EtcdMemberStatus
@@ -130,8 +166,6 @@ Plan plan(const Observation& seen);
 /// Whether a Pod that is made now founds the cluster: the first member's, before etcd was ever
 /// seen.
 bool founds(const Observation& seen);
-
-std::string to_string(const Step& step);
 
 /// "data-<member>"
 std::string volume_name(const std::string& member);

@@ -6,9 +6,7 @@
 #include "operator/credentials/passwords.h"
 #include "operator/member/conditions.h"
 #include "operator/passes/finalizer.h"
-#include "operator/passes/look_again.h"
-#include "operator/passes/recorded_plan.h"
-#include "operator/passes/status_patch.h"
+#include "operator/passes/owner.h"
 #include "operator/pods/member_endpoint.h"
 #include "runtime/transitions.h"
 
@@ -42,50 +40,8 @@ std::optional<T> copy(const std::shared_ptr<const T>& object) {
 
 }  // namespace
 
-Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
-  const auto member = with_.stores.members.get(key);
-  if (!member) {
-    planned_.erase(key);
-    refusals_.forget(key);
-    contested_.forget(key);
-    if (with_.flight) with_.flight->gone(v1::EtcdMember::resource.kind, key);
-    return runtime::Requeue{};
-  }
-  auto observed = observe(*member);
-  if (!observed) return observed.error();
-  const Observation& seen = *observed;
-  const Plan todo = recorded_plan(with_.flight, v1::EtcdMember::resource.kind, key, seen);
-  log_plan(seen, todo);
-  if (const Duration wait = refusals_.wait(key, Refusals::kStatus, with_.executor.now());
-      wait > Duration(0))
-    return runtime::Requeue{wait};
-  if (with_.stores.status_writes.contains(key)) return runtime::Requeue{kAgainSoon};
-  const auto reported = report(seen, todo);
-  if (leaves_doubt(reported))
-    look_again(with_.api, with_.stores.members, key, member->metadata.uid);
-  if (refused(reported))
-    (void)refusals_.note(key, Refusals::kStatus, reported, with_.executor.now());
-  if (!reported) return reported.error();
-  const std::string doing = to_string(todo.step);
-  if (const Duration wait = refusals_.wait(key, doing, with_.executor.now()); wait > Duration(0))
-    return runtime::Requeue{wait};
-  const std::string contested = contested_write(seen, todo.step);
-  if (const Duration wait = contested_.wait(key, contested, with_.executor.now());
-      wait > Duration(0))
-    return runtime::Requeue{wait};
-  const auto acted = act(seen, todo);
-  if (acted && !contested.empty()) contested_.did(key, contested, with_.executor.now());
-  if (leaves_doubt(acted)) look_again(with_.api, with_.stores.members, key, member->metadata.uid);
-  const bool news = refusals_.note(key, doing, acted, with_.executor.now());
-  if (news)
-    with_.log.warn("refused", {{"member", to_string(key)}, {"error", acted.error().message}});
-  if (refused(acted)) return runtime::Requeue{kAgainSoon};  // There is something to report.
-  if (!acted) return acted.error();
-  return runtime::Requeue{todo.again};
-}
-
-Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
-  const api::ObjectKey& key = member.metadata.key();
+Result<Observation> Reconciler::observe(const Object& member, Context&) {
+  const api::ObjectKey key = member.metadata.key();
   Observation seen;
   seen.now = with_.clock.wall_now();
   seen.member = member;
@@ -94,7 +50,7 @@ Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
     seen.cluster = *cluster;
   seen.pod = copy(with_.stores.pods.get(key));
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
-  seen.rejected = refusals_.why(key);
+  seen.rejected = refusal(key);
   seen.has_image = !images_.operator_image.empty();
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
@@ -115,40 +71,35 @@ Result<Observation> Reconciler::observe(const v1::EtcdMember& member) const {
 }
 
 /// Of the Secrets that its Pod would restore with.
-std::string Reconciler::credentials_fault(const v1::EtcdMember& member) const {
+std::string Reconciler::credentials_fault(const Object& member) const {
   if (!member.spec.restore) return "";
   return store_fault(with_.secrets, member.metadata.ns, member.spec.restore->source);
 }
 
-/// Merges only what is ours: memberID, isVoter and version are the cluster's, and equal on both
-/// sides. The version stands for the UID, which the server does not look at where a status is
-/// written.
-Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
-  const api::ObjectMeta& meta = seen.member.metadata;
-  json::object status = status_patch(api::encode(seen.member.status), api::encode(plan.status));
-  if (status.empty()) return Done{};
-  const StatusWrite alone(with_.stores, meta.key());
-  json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
-  patch["status"] = std::move(status);
-  auto written =
-      with_.api.merge_patch<v1::EtcdMember, kube::Part::Status>(meta.key(), std::move(patch));
-  if (written.failed_with(Code::NotFound)) return Done{};
-  if (!written)
-    return Error(written.error()).during("write the status of " + to_string(meta.key()));
-  with_.stores.members.wrote(std::move(*written));
-  if (with_.events)
-    for (const auto& one :
-         runtime::transitions({v1::EtcdMember::resource, meta.key(), meta.uid},
-                              seen.member.status.conditions, plan.status.conditions))
-      with_.events->record(one);
-  return Done{};
+/// The status patch has only what changed, so that memberID, isVoter and version stay the cluster
+/// controller's: the two controllers write one after the other.
+std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::claims(
+    const Observation& seen, const Plan&) {
+  return std::pair(&with_.stores.status_writes, seen.member.metadata.key());
+}
+
+void Reconciler::tell(const Observation& seen, const Plan& plan) {
+  if (!with_.events) return;
+  for (const auto& one :
+       runtime::transitions(regarding(seen), seen.member.status.conditions, plan.status.conditions))
+    with_.events->record(one);
+}
+
+Duration Reconciler::holds_up(const Observation& seen, const Plan& plan) {
+  return contested_.wait(seen.member.metadata.key(), contested_write(seen, plan.step),
+                         with_.executor.now());
 }
 
 namespace {
 
 /// Carries out one step; what it was decided on travels along as UID or is looked at once more.
 struct Actor {
-  const Reconciler::Collaborators& with;
+  const Kind::Collaborators& with;
   const Images& images;
   const Observation& seen;
 
@@ -237,7 +188,7 @@ struct Actor {
   /// it gets its labels back.
   Result<kube::Pod> adopt_pod(const Json& metadata) const {
     auto there = with.api.get<kube::Pod>(meta().key());
-    if (!there || !is_ours(there->metadata, member()) ||
+    if (!there || !is_ours(there->metadata, member().metadata.uid) ||
         there->metadata.labels.contains(v1::kClusterLabel))
       return there;
     return with.api.merge_patch<kube::Pod>(
@@ -311,18 +262,13 @@ struct Actor {
 
 }  // namespace
 
-Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
-  return std::visit(Actor{with_, images_, seen}, plan.step);
-}
-
-void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
-  const api::ObjectKey key = seen.member.metadata.key();
-  const std::string says = to_string(plan.step);
-  std::string& before = planned_[key];
-  if (before == says) return;
-  before = says;
-  if (!std::holds_alternative<NoStep>(plan.step))
-    with_.log.info("planned", {{"member", to_string(key)}, {"step", says}});
+Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
+  const api::ObjectMeta& meta = seen.member.metadata;
+  const auto done = std::visit(Actor{with_, images_, seen}, plan.step);
+  const std::string contested = contested_write(seen, plan.step);
+  if (done && !contested.empty()) contested_.did(meta.key(), contested, with_.executor.now());
+  if (leaves_doubt(done)) look_again(with_.api, with_.stores.members, meta.key(), meta.uid);
+  return done;
 }
 
 }  // namespace etcdop::member

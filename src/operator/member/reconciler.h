@@ -1,27 +1,25 @@
 // One pass over an EtcdMember: observe, plan, report, act.
 #pragma once
-#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
-#include "base/log.h"
-#include "base/wall_time.h"
 #include "operator/credentials/certificates.h"
 #include "operator/credentials/secrets.h"
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/member/rbac.h"
 #include "operator/passes/contested.h"
-#include "operator/passes/flight_recorder.h"
-#include "operator/passes/refusals.h"
-#include "operator/passes/stores.h"
-#include "runtime/controller.h"
-#include "runtime/events.h"
+#include "operator/passes/pass.h"
 
 namespace etcdop::member {
 
-class Reconciler {
- public:
-  /// All of them outlive this.
+struct Kind {
+  using Object = api::v1alpha2::EtcdMember;
+  using Observation = member::Observation;
+  using Plan = member::Plan;
+  using Context = NoContext;
   struct Collaborators {
     Executor& executor;
     Api api;
@@ -30,26 +28,32 @@ class Reconciler {
     Certificates& certificates;
     WallClock& clock;
     Log& log;
-    runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.
-    FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
+    runtime::EventRecorder* events = nullptr;  ///< Null: no Events.
+    FlightRecorder* flight = nullptr;          ///< Null: no recording.
   };
-  Reconciler(Collaborators with, Images images) : with_(with), images_(std::move(images)) {}
-  /// Safe to call at any time, any number of times. Suspends.
-  Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
+  static constexpr auto store = &Stores::members;
+  static constexpr auto object = &Observation::member;
+  static constexpr const char* word = "member";
+};
+
+class Reconciler final : public Pass<Kind> {
+ public:
+  Reconciler(Collaborators with, Images images)
+      : Pass(std::move(with)), images_(std::move(images)) {}
 
  private:
-  Result<Observation> observe(const api::v1alpha2::EtcdMember& member) const;
-  std::string credentials_fault(const api::v1alpha2::EtcdMember& member) const;
-  Result<Done> report(const Observation& seen, const Plan& plan);
-  Result<Done> act(const Observation& seen, const Plan& plan);
-  void log_plan(const Observation& seen, const Plan& plan);
+  bool concerns(const Object&) const override { return true; }
+  Result<Observation> observe(const Object&, Context&) override;
+  std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> claims(const Observation&,
+                                                                             const Plan&) override;
+  void tell(const Observation&, const Plan&) override;
+  Duration holds_up(const Observation&, const Plan&) override;
+  Outcome act(const Observation&, const Context&, Plan&) override;
+  void forget(const api::ObjectKey& key) override { contested_.forget(key); }
+  std::string credentials_fault(const Object& member) const;
 
-  Collaborators with_;
   Images images_;
-  std::map<api::ObjectKey, std::string>
-      planned_;  // What the log said last, so that it says only news.
   Contested contested_;
-  Refusals refusals_;
 };
 
 }  // namespace etcdop::member

@@ -151,7 +151,7 @@ TEST_F(ReconcilerTest, AVolumeThatIsGoneIsLost) {
 }
 
 TEST_F(ReconcilerTest, AStatusIsLeftToTheControllerThatIsWritingIt) {
-  std::optional<StatusWrite> somebody;
+  std::optional<Claim> somebody;
   somebody.emplace(stores, kKey);
   world.spawn([&] {
     (void)world.sleep(5s);

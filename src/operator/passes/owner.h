@@ -1,16 +1,15 @@
 // Whose an object is: by UID, never by name. Pure.
 #pragma once
-#include <algorithm>
 #include <string>
 
 #include "api/meta.h"
 
 namespace etcdop {
 
-/// Whether the object of that UID is among the owners.
-inline bool owned_by(const api::ObjectMeta& child, const std::string& uid) {
-  return std::ranges::find(child.owner_references, uid, &api::OwnerReference::uid) !=
-         child.owner_references.end();
+/// Whether the object of that UID controls `child`, as metav1.IsControlledBy decides it.
+inline bool is_ours(const api::ObjectMeta& child, const std::string& owner_uid) {
+  const api::OwnerReference* owner = child.controller();
+  return owner && owner->uid == owner_uid;
 }
 
 }  // namespace etcdop

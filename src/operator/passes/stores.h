@@ -2,7 +2,6 @@
 #pragma once
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcddefrag.h"
@@ -76,26 +75,11 @@ struct Stores {
   /// Not filled before cert-manager's kinds are there.
   kube::Store<kube::Certificate> certificates{labelled<kube::Certificate>};
 
-  /// EtcdMembers whose status is on its way to the server (StatusWrite).
+  /// EtcdMembers whose status one of two controllers writes now (Claim). The other one waits: its
+  /// write would be refused, because its version would no longer be the last.
   std::set<api::ObjectKey> status_writes;
-  /// Clusters of which it is being written that a snapshot, or a defragmentation, begins (turns.h).
+  /// Clusters whose snapshot or defragmentation is written as begun now (Claim; see turns.h).
   std::set<api::ObjectKey> beginnings;
-};
-
-/// For its scope, one of the two controllers writes the status of an EtcdMember, and the other one
-/// leaves it: the second to come would be refused, as its version is no longer the last. What is
-/// written comes back as a change of the store.
-class StatusWrite {
- public:
-  StatusWrite(Stores& stores, api::ObjectKey key) : stores_(stores), key_(std::move(key)) {
-    stores_.status_writes.insert(key_);
-  }
-  ~StatusWrite() { stores_.status_writes.erase(key_); }
-  StatusWrite(const StatusWrite&) = delete;
-
- private:
-  Stores& stores_;
-  const api::ObjectKey key_;
 };
 
 }  // namespace etcdop

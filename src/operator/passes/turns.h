@@ -29,20 +29,4 @@ std::string run_under_way(const Stores&, const api::v1alpha2::EtcdSnapshot&);
 /// The EtcdSnapshot that goes before this run; empty: none.
 std::string snapshot_before(const Stores&, const api::v1alpha2::EtcdDefrag&, WallTime now);
 
-/// For its scope one of both writes that it begins at that cluster. Who finds that somebody does
-/// looks again later: no two begin in the same moment.
-class Beginning {
- public:
-  Beginning(Stores& stores, api::ObjectKey cluster)
-      : stores_(stores), cluster_(std::move(cluster)) {
-    stores_.beginnings.insert(cluster_);
-  }
-  ~Beginning() { stores_.beginnings.erase(cluster_); }
-  Beginning(const Beginning&) = delete;
-
- private:
-  Stores& stores_;
-  const api::ObjectKey cluster_;
-};
-
 }  // namespace etcdop

@@ -70,7 +70,7 @@ std::string data_dir_of(const v1::EtcdMember& member) {
 std::optional<etcd::Endpoint> endpoint_of(const api::v1alpha2::EtcdCluster& cluster,
                                           const api::v1alpha2::EtcdMember& member,
                                           const kube::Pod& pod) {
-  const bool ours = owned_by(pod.metadata, member.metadata.uid);
+  const bool ours = is_ours(pod.metadata, member.metadata.uid);
   if (!ours || pod.status.pod_ip.empty() || pod.status.phase != "Running") return std::nullopt;
   etcd::Endpoint out;
   out.address = pod.status.pod_ip;

@@ -299,15 +299,4 @@ class Pass {
 
 Plan plan(const Observation& seen) { return Pass(seen).plan(); }
 
-std::string to_string(const Step& step) {
-  struct Words {
-    std::string operator()(const NoStep&) const { return "none"; }
-    std::string operator()(const CreateCheck& s) const {
-      return "create-check, attempt " + std::to_string(s.attempt);
-    }
-    std::string operator()(const DeleteCheck& s) const { return "delete-check " + s.uid; }
-  };
-  return std::visit(Words{}, step);
-}
-
 }  // namespace etcdop::restore

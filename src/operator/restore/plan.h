@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <variant>
 
+#include "operator/passes/step.h"
 #include "operator/restore/observation.h"
 
 namespace etcdop::restore {
@@ -20,13 +20,13 @@ inline constexpr std::chrono::minutes kCheckMax{120};
 /// The second is made if the first is gone with what it had to tell, or may succeed now.
 inline constexpr std::int32_t kAttemptsMax = 2;
 
-struct NoStep {
-  static constexpr const char* word = "none";
-  bool operator==(const NoStep&) const = default;
-};
 struct CreateCheck {
   static constexpr const char* word = "create-check";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::int32_t attempt = 0;
+  std::string words() const { return "create-check, attempt " + std::to_string(attempt); }
+  std::string concerns() const { return ""; }
   bool operator==(const CreateCheck&) const = default;
 
   template <class S = CreateCheck>
@@ -37,7 +37,11 @@ struct CreateCheck {
 /// Of an attempt before, or one that does not end.
 struct DeleteCheck {
   static constexpr const char* word = "delete-check";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string uid;
+  std::string words() const { return "delete-check " + uid; }
+  std::string concerns() const { return ""; }
   bool operator==(const DeleteCheck&) const = default;
 
   template <class S = DeleteCheck>
@@ -45,7 +49,7 @@ struct DeleteCheck {
     return api::object("Deletes the Job.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
-using Step = std::variant<NoStep, CreateCheck, DeleteCheck>;
+using Step = OneStepOf<CreateCheck, DeleteCheck>;
 
 struct Plan {
   api::v1alpha2::EtcdRestoreStatus status;  ///< As it should be.
@@ -63,6 +67,4 @@ struct Plan {
 };
 
 Plan plan(const Observation& seen);
-std::string to_string(const Step& step);
-
 }  // namespace etcdop::restore

@@ -4,19 +4,14 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
-#include "operator/passes/look_again.h"
 #include "operator/passes/owner.h"
-#include "operator/passes/recorded_plan.h"
-#include "operator/passes/status_patch.h"
 #include "operator/restore/objects.h"
 
 namespace etcdop::restore {
 namespace {
 
-using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-constexpr auto kRetry = 5s;
 constexpr const char* kJobNameLabel = "batch.kubernetes.io/job-name";  // Kubernetes', on its Pods.
 
 /// While its Job is what decides.
@@ -36,50 +31,20 @@ bool goes_on(const v1::EtcdRestore& restore, const v1::EtcdCluster& cluster) {
 
 }  // namespace
 
-Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
-  forget_gone();
-  const auto restore = with_.stores.restores.get(key);
-  if (!restore || restore->metadata.terminating() || restore->status.finished())
-    return runtime::Requeue{};
-  planned_.try_emplace(key);
-  Observation seen;
-  seen.now = with_.clock.wall_now();
-  seen.restore = *restore;
-  if (auto ok = observe(seen); !ok) return ok.error();
-  const Plan todo = recorded_plan(with_.flight, v1::EtcdRestore::resource.kind, key, seen);
-  log_plan(seen, todo);
-  if (const Duration wait = statuses_.wait(key, Refusals::kStatus, with_.executor.now());
-      wait > Duration(0))
-    return runtime::Requeue{wait};
-  const auto reported = report(seen, todo);
-  if (leaves_doubt(reported))
-    look_again(with_.api, with_.stores.restores, key, restore->metadata.uid);
-  (void)statuses_.note(key, Refusals::kStatus, reported, with_.executor.now());
-  if (!reported) return reported.error();
-  if (const Duration wait = jobs_.wait(key, with_.executor.now()); wait > Duration(0))
-    return runtime::Requeue{wait};
-  const auto acted = act(seen, todo);
-  if (jobs_.note(key, std::holds_alternative<CreateCheck>(todo.step), acted, seen.now,
-                 with_.executor.now()))
-    return runtime::Requeue{kAgainSoon};
-  if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
-  if (!acted) {
-    with_.log.warn("restore has to try again", {{"restore", to_string(key)},
-                                                {"step", to_string(todo.step)},
-                                                {"error", acted.error().message}});
-    return runtime::Requeue{kRetry};
-  }
-  if (todo.again.count() == 0) return runtime::Requeue{};
-  return runtime::Requeue{todo.again};
+bool Reconciler::concerns(const Object& restore) const {
+  return !restore.metadata.terminating() && !restore.status.finished();
 }
 
-Result<Done> Reconciler::observe(Observation& seen) {
+Result<Observation> Reconciler::observe(const Object& restore, Context&) {
+  Observation seen;
+  seen.now = with_.clock.wall_now();
+  seen.restore = restore;
   seen.has_image = !images_.own.empty();
-  if (auto ok = observe_cluster(seen); !ok) return ok;
-  if (is_being_checked(seen.restore))
-    if (auto ok = observe_job(seen); !ok) return ok;
-  seen.rejected = jobs_.why(seen.restore.metadata.key(), seen.job.has_value());
-  return Done{};
+  if (auto ok = observe_cluster(seen); !ok) return ok.error();
+  if (is_being_checked(restore))
+    if (auto ok = observe_job(seen); !ok) return ok.error();
+  seen.rejected = jobs_.why(restore.metadata.key(), seen.job.has_value());
+  return seen;
 }
 
 /// What ends it is asked for: the watch of one who leads anew, or does no more, may be behind.
@@ -108,31 +73,13 @@ Result<Done> Reconciler::observe_job(Observation& seen) {
   if (uid.empty()) return Done{};
   auto pods = with_.api.list<kube::Pod>(meta.ns, std::string(kJobNameLabel) + "=" + key.name);
   if (!pods) return Error(pods.error()).during("list the Pods of Job " + to_string(key));
-  std::erase_if(*pods, [&](const auto& pod) { return !owned_by(pod.metadata, uid); });
+  std::erase_if(*pods, [&](const auto& pod) { return !is_ours(pod.metadata, uid); });
   seen.pods = std::move(*pods);
   return Done{};
 }
 
-/// Status before action, under the version that the plan was made from: an operator with an older
-/// view is refused here.
-Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
-  const api::ObjectMeta& meta = seen.restore.metadata;
-  json::object status = status_patch(api::encode(seen.restore.status), api::encode(plan.status));
-  if (status.empty()) return Done{};
-  json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
-  patch["status"] = std::move(status);
-  auto written =
-      with_.api.merge_patch<v1::EtcdRestore, kube::Part::Status>(meta.key(), std::move(patch));
-  if (!written)
-    return Error(written.error())
-        .during("write the status of EtcdRestore " + to_string(meta.key()));
-  with_.stores.restores.wrote(std::move(*written));
-  tell(seen, plan);
-  return Done{};
-}
-
 /// An Event for each phase that it comes to, in the words of the condition that was set last.
-void Reconciler::tell(const Observation& seen, const Plan& plan) const {
+void Reconciler::tell(const Observation& seen, const Plan& plan) {
   if (plan.status.phase == seen.restore.status.phase || plan.status.conditions.empty()) return;
   const api::ObjectMeta& meta = seen.restore.metadata;
   const api::Condition* said = nullptr;
@@ -142,16 +89,11 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) const {
                                               {"phase", plan.status.phase},
                                               {"reason", said->reason},
                                               {"message", said->message}});
-  if (!with_.events) return;
-  with_.events->record({.regarding = {v1::EtcdRestore::resource, meta.key(), meta.uid},
-                        .related = std::nullopt,
-                        .warning = plan.status.phase == v1::kRestorePhaseFailed,
-                        .reason = said->reason,
-                        .action = "Restore",
-                        .note = said->message});
+  record(seen, plan.status.phase == v1::kRestorePhaseFailed, said->reason, "Restore",
+         said->message);
 }
 
-Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
+Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
   const api::ObjectMeta& meta = seen.restore.metadata;
   const api::ObjectKey key{meta.ns, job_name(meta.name)};
   if (const auto* step = std::get_if<DeleteCheck>(&plan.step))
@@ -165,24 +107,9 @@ Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
   return Done{};
 }
 
-void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
-  const api::ObjectKey key = seen.restore.metadata.key();
-  const std::string says = to_string(plan.step);
-  std::string& before = planned_[key];
-  if (std::exchange(before, says) != says && !std::holds_alternative<NoStep>(plan.step))
-    with_.log.info("planned", {{"restore", to_string(key)}, {"step", says}});
-}
-
-/// Those that are no more or have ended; a queue that has nothing of them any more does not say so.
-void Reconciler::forget_gone() {
-  std::erase_if(planned_, [this](const auto& known) {
-    const auto there = with_.stores.restores.get(known.first);
-    if (there && !there->status.finished()) return false;
-    statuses_.forget(known.first);
-    jobs_.forget(known.first);
-    if (with_.flight) with_.flight->gone(v1::EtcdRestore::resource.kind, known.first);
-    return true;
-  });
+void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome& outcome) {
+  if (std::holds_alternative<CreateCheck>(plan.step))
+    jobs_.note(seen.restore.metadata.key(), outcome.done, seen.now);
 }
 
 }  // namespace etcdop::restore

@@ -316,21 +316,4 @@ Plan plan(const Observation& seen) {
   return Taking(seen).plan();
 }
 
-std::string to_string(const Step& step) {
-  struct Words {
-    std::string operator()(const NoStep&) const { return "none"; }
-    std::string operator()(const CreateJob& s) const {
-      return "create-job, attempt " + std::to_string(s.attempt);
-    }
-    std::string operator()(const DeleteJob& s) const { return "delete-job " + s.uid; }
-    std::string operator()(const CreateVerification& s) const {
-      return "create-verification, attempt " + std::to_string(s.attempt);
-    }
-    std::string operator()(const DeleteVerification& s) const {
-      return "delete-verification " + s.uid;
-    }
-  };
-  return std::visit(Words{}, step);
-}
-
 }  // namespace etcdop::snapshot

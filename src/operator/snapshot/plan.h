@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <variant>
 
+#include "operator/passes/step.h"
 #include "operator/snapshot/observation.h"
 
 namespace etcdop::snapshot {
@@ -27,13 +27,13 @@ inline constexpr std::chrono::minutes kStartedMax{120};
 /// password, which may just have been changed.
 inline constexpr std::int32_t kAttemptsMax = 2;
 
-struct NoStep {
-  static constexpr const char* word = "none";
-  bool operator==(const NoStep&) const = default;
-};
 struct CreateJob {
   static constexpr const char* word = "create-job";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::int32_t attempt = 0;
+  std::string words() const { return "create-job, attempt " + std::to_string(attempt); }
+  std::string concerns() const { return ""; }
   bool operator==(const CreateJob&) const = default;
 
   template <class S = CreateJob>
@@ -44,7 +44,11 @@ struct CreateJob {
 /// Of an attempt before, or one that does not end.
 struct DeleteJob {
   static constexpr const char* word = "delete-job";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string uid;
+  std::string words() const { return "delete-job " + uid; }
+  std::string concerns() const { return ""; }
   bool operator==(const DeleteJob&) const = default;
 
   template <class S = DeleteJob>
@@ -54,7 +58,11 @@ struct DeleteJob {
 };
 struct CreateVerification {
   static constexpr const char* word = "create-verification";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::int32_t attempt = 0;
+  std::string words() const { return "create-verification, attempt " + std::to_string(attempt); }
+  std::string concerns() const { return ""; }
   bool operator==(const CreateVerification&) const = default;
 
   template <class S = CreateVerification>
@@ -66,7 +74,11 @@ struct CreateVerification {
 /// Of an attempt or a verification before, or one that does not end.
 struct DeleteVerification {
   static constexpr const char* word = "delete-verification";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string uid;
+  std::string words() const { return "delete-verification " + uid; }
+  std::string concerns() const { return ""; }
   bool operator==(const DeleteVerification&) const = default;
 
   template <class S = DeleteVerification>
@@ -74,7 +86,7 @@ struct DeleteVerification {
     return api::object("Deletes such a Job.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
-using Step = std::variant<NoStep, CreateJob, DeleteJob, CreateVerification, DeleteVerification>;
+using Step = OneStepOf<CreateJob, DeleteJob, CreateVerification, DeleteVerification>;
 
 struct Plan {
   api::v1alpha2::EtcdSnapshotStatus status;  ///< As it should be.
@@ -92,6 +104,4 @@ struct Plan {
 };
 
 Plan plan(const Observation& seen);
-std::string to_string(const Step& step);
-
 }  // namespace etcdop::snapshot

@@ -5,10 +5,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/credentials/passwords.h"
-#include "operator/passes/look_again.h"
 #include "operator/passes/owner.h"
-#include "operator/passes/recorded_plan.h"
-#include "operator/passes/status_patch.h"
 #include "operator/passes/turns.h"
 #include "operator/pods/member_endpoint.h"
 #include "operator/snapshot/conditions.h"
@@ -18,10 +15,7 @@
 namespace etcdop::snapshot {
 namespace {
 
-using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
-
-constexpr auto kRetry = 5s;
 
 api::ObjectKey cluster_key(const v1::EtcdSnapshot& snapshot) {
   return {snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
@@ -32,7 +26,7 @@ api::ObjectKey cluster_key(const v1::EtcdSnapshot& snapshot) {
 std::vector<std::string> endpoints_of(const Stores& stores, const v1::EtcdCluster& cluster) {
   std::vector<std::string> voters, all;
   for (const auto& member : stores.members.in_group(cluster.metadata.key())) {
-    if (!owned_by(member->metadata, cluster.metadata.uid)) continue;
+    if (!is_ours(member->metadata, cluster.metadata.uid)) continue;
     if (member->metadata.terminating() || member->spec.dormant) continue;
     all.push_back(client_url_of(*member));
     if (member->status.is_voter) voters.push_back(all.back());
@@ -47,69 +41,36 @@ bool begins(const Observation& seen, const Plan& plan) {
 
 }  // namespace
 
-Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
-  forget_gone();
-  const auto snapshot = with_.stores.snapshots.get(key);
-  if (!snapshot || snapshot->metadata.terminating() || snapshot->settled())
-    return runtime::Requeue{};
-  planned_.try_emplace(key);
+bool Reconciler::concerns(const Object& snapshot) const {
+  return !snapshot.metadata.terminating() && !snapshot.settled();
+}
+
+/// What the plan needs to know while the snapshot has not begun, and for making its Job. Runs of
+/// defragmentation are read last: nothing suspends between that and the write of "Started".
+Result<Observation> Reconciler::observe(const Object& snapshot, Context&) {
   Observation seen;
   seen.now = with_.clock.wall_now();
-  seen.snapshot = *snapshot;
-  if (auto ok = observe(seen); !ok) return ok.error();
-  return pass(seen);
-}
-
-Result<runtime::Requeue> Reconciler::pass(const Observation& seen) {
-  const api::ObjectKey key = seen.snapshot.metadata.key();
-  const Plan todo = recorded_plan(with_.flight, v1::EtcdSnapshot::resource.kind, key, seen);
-  log_plan(seen, todo);
-  if (const Duration wait = statuses_.wait(key, Refusals::kStatus, with_.executor.now());
-      wait > Duration(0))
-    return runtime::Requeue{wait};
-  std::optional<Beginning> beginning;
-  if (begins(seen, todo)) {
-    if (with_.stores.beginnings.contains(cluster_key(seen.snapshot)))
-      return runtime::Requeue{kAgainSoon};
-    beginning.emplace(with_.stores, cluster_key(seen.snapshot));
-  }
-  const auto reported = report(seen, todo);
-  beginning.reset();
-  if (leaves_doubt(reported))
-    look_again(with_.api, with_.stores.snapshots, key, seen.snapshot.metadata.uid);
-  (void)statuses_.note(key, Refusals::kStatus, reported, with_.executor.now());
-  if (!reported) return reported.error();
-  if (const Duration wait = jobs_.wait(key, with_.executor.now()); wait > Duration(0))
-    return runtime::Requeue{wait};
-  const auto acted = act(seen, todo);
-  const bool creates = std::holds_alternative<CreateJob>(todo.step) ||
-                       std::holds_alternative<CreateVerification>(todo.step);
-  if (jobs_.note(key, creates, acted, seen.now, with_.executor.now()))
-    return runtime::Requeue{kAgainSoon};
-  if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
-  if (!acted) {
-    with_.log.warn("snapshot has to try again", {{"snapshot", to_string(key)},
-                                                 {"step", to_string(todo.step)},
-                                                 {"error", acted.error().message}});
-    return runtime::Requeue{kRetry};
-  }
-  if (todo.again.count() == 0) return runtime::Requeue{};
-  return runtime::Requeue{todo.again};
-}
-
-/// What the plan needs to know while the snapshot has not begun, and for making its Job. Whose turn
-/// it is is looked at last: nothing suspends between that and the write which says that it begins.
-Result<Done> Reconciler::observe(Observation& seen) {
+  seen.snapshot = snapshot;
   seen.has_image = !images_.own.empty();
-  if (seen.snapshot.status.phase == v1::kSnapshotComplete) return observe_verification(seen);
-  if (auto ok = observe_cluster(seen); !ok) return ok;
+  if (snapshot.status.phase == v1::kSnapshotComplete) {
+    if (auto ok = observe_verification(seen); !ok) return ok.error();
+    return seen;
+  }
+  if (auto ok = observe_cluster(seen); !ok) return ok.error();
   observe_password(seen);
-  if (seen.snapshot.status.phase == v1::kSnapshotStarted)
-    if (auto ok = observe_job(seen); !ok) return ok;
-  seen.rejected = jobs_.why(seen.snapshot.metadata.key(), seen.job.has_value());
-  seen.run_before = run_before(with_.stores, seen.snapshot);
-  seen.run_under_way = !run_under_way(with_.stores, seen.snapshot).empty();
-  return Done{};
+  if (snapshot.status.phase == v1::kSnapshotStarted)
+    if (auto ok = observe_job(seen); !ok) return ok.error();
+  seen.rejected = jobs_.why(snapshot.metadata.key(), seen.job.has_value());
+  seen.run_before = run_before(with_.stores, snapshot);
+  seen.run_under_way = !run_under_way(with_.stores, snapshot).empty();
+  return seen;
+}
+
+/// Of a cluster, one snapshot or one run of defragmentation begins at a time.
+std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::claims(
+    const Observation& seen, const Plan& plan) {
+  if (!begins(seen, plan)) return std::nullopt;
+  return std::pair(&with_.stores.beginnings, cluster_key(seen.snapshot));
 }
 
 /// Nothing is asked of the cluster, which may be paused, down, or gone.
@@ -127,7 +88,7 @@ Result<Done> Reconciler::observe_verification(Observation& seen) {
       of && of->ours && of->request == now->request && of->attempt == now->attempts;
   const std::string uid = of_this ? of->uid : now->job_uid;
   for (const auto& pod : with_.stores.agents.in_group(seen.snapshot.metadata.key()))
-    if (!uid.empty() && owned_by(pod->metadata, uid)) seen.verify_pods.push_back(*pod);
+    if (!uid.empty() && is_ours(pod->metadata, uid)) seen.verify_pods.push_back(*pod);
   if (!of_this || !of->has_ended()) return Done{};
   auto pods = list_pods(seen, *of);
   if (!pods) return pods.error();
@@ -161,7 +122,7 @@ void Reconciler::observe_password(Observation& seen) {
   if (theirs) seen.password_secret = theirs->name;
   const std::string name = auth_secret_name(cluster.metadata.name);
   auto ours = with_.secrets.get({cluster.metadata.ns, name});
-  if (!ours || !owned_by((*ours)->metadata, cluster.metadata.uid)) return;
+  if (!ours || !is_ours((*ours)->metadata, cluster.metadata.uid)) return;
   const Secret password = (*ours)->value(kPasswordKey), next = (*ours)->value(kNextPasswordKey);
   if (password.empty()) return;
   seen.password_secret = name;
@@ -181,7 +142,7 @@ Result<Done> Reconciler::observe_job(Observation& seen) {
   seen.job = std::move(*job);
   const std::string uid = seen.job && seen.job->ours ? seen.job->uid : seen.snapshot.status.job_uid;
   for (const auto& pod : with_.stores.agents.in_group(seen.snapshot.metadata.key()))
-    if (!uid.empty() && owned_by(pod->metadata, uid)) seen.pods.push_back(*pod);
+    if (!uid.empty() && is_ours(pod->metadata, uid)) seen.pods.push_back(*pod);
   if (!seen.job || !seen.job->ours || !seen.job->has_ended() || stored(seen.pods)) return Done{};
   auto pods = list_pods(seen, *seen.job);
   if (!pods) return pods.error();
@@ -195,27 +156,13 @@ Result<std::vector<kube::Pod>> Reconciler::list_pods(const Observation& seen, co
   const api::ObjectMeta& meta = seen.snapshot.metadata;
   auto all = with_.api.list<kube::Pod>(meta.ns, std::string(v1::kSnapshotLabel) + "=" + meta.name);
   if (!all) return Error(all.error()).during("list the Pods of EtcdSnapshot " + meta.name);
-  std::erase_if(*all, [&](const auto& pod) { return !owned_by(pod.metadata, of.uid); });
+  std::erase_if(*all, [&](const auto& pod) { return !is_ours(pod.metadata, of.uid); });
   return all;
 }
 
-/// Status before action, under the version that the plan was made from: an operator with an older
-/// view is refused here.
-Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
-  const api::ObjectMeta& meta = seen.snapshot.metadata;
-  json::object status = status_patch(api::encode(seen.snapshot.status), api::encode(plan.status));
-  if (status.empty()) return Done{};
-  json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
-  patch["status"] = std::move(status);
-  auto written =
-      with_.api.merge_patch<v1::EtcdSnapshot, kube::Part::Status>(meta.key(), std::move(patch));
-  if (!written)
-    return Error(written.error())
-        .during("write the status of EtcdSnapshot " + to_string(meta.key()));
-  with_.stores.snapshots.wrote(std::move(*written));
-  tell(seen, plan);
+void Reconciler::tell(const Observation& seen, const Plan& plan) {
+  tell_phase(seen, plan);
   tell_verification(seen, plan);
-  return Done{};
 }
 
 /// An Event for each verification that has ended.
@@ -228,17 +175,11 @@ void Reconciler::tell_verification(const Observation& seen, const Plan& plan) co
   with_.log.info(
       "snapshot was verified",
       {{"snapshot", to_string(meta.key())}, {"reason", said->reason}, {"message", said->message}});
-  if (!with_.events) return;
-  with_.events->record({.regarding = {v1::EtcdSnapshot::resource, meta.key(), meta.uid},
-                        .related = std::nullopt,
-                        .warning = said->status == "False",
-                        .reason = said->reason,
-                        .action = "Verify",
-                        .note = said->message});
+  record(seen, said->status == "False", said->reason, "Verify", said->message);
 }
 
 /// An Event for each phase that a snapshot comes to, in the words of its condition.
-void Reconciler::tell(const Observation& seen, const Plan& plan) const {
+void Reconciler::tell_phase(const Observation& seen, const Plan& plan) const {
   const auto* said = runtime::find_condition(plan.status.conditions, v1::kReady);
   if (!said || plan.status.phase == seen.snapshot.status.phase) return;
   const api::ObjectMeta& meta = seen.snapshot.metadata;
@@ -247,16 +188,10 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) const {
                                           {"phase", plan.status.phase},
                                           {"reason", said->reason},
                                           {"message", said->message}});
-  if (!with_.events) return;
-  with_.events->record({.regarding = {v1::EtcdSnapshot::resource, meta.key(), meta.uid},
-                        .related = std::nullopt,
-                        .warning = plan.status.phase == v1::kSnapshotFailed,
-                        .reason = said->reason,
-                        .action = "Snapshot",
-                        .note = said->message});
+  record(seen, plan.status.phase == v1::kSnapshotFailed, said->reason, "Snapshot", said->message);
 }
 
-Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
+Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
   const std::string& ns = seen.snapshot.metadata.ns;
   const std::string taking = job_name(seen.snapshot.metadata.name);
   const std::string proving = verify_job_name(seen.snapshot.metadata.name);
@@ -283,25 +218,10 @@ Result<Done> Reconciler::make(const Observation& seen, const std::string& name, 
   return Done{};
 }
 
-void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
-  const api::ObjectKey key = seen.snapshot.metadata.key();
-  const std::string says = to_string(plan.step);
-  std::string& before = planned_[key];
-  if (std::exchange(before, says) != says && !std::holds_alternative<NoStep>(plan.step))
-    with_.log.info("planned", {{"snapshot", to_string(key)}, {"step", says}});
-}
-
-/// Those that are no more or are settled; a queue that has nothing of them any more does not say
-/// so.
-void Reconciler::forget_gone() {
-  std::erase_if(planned_, [this](const auto& known) {
-    const auto there = with_.stores.snapshots.get(known.first);
-    if (there && !there->settled()) return false;
-    statuses_.forget(known.first);
-    jobs_.forget(known.first);
-    if (with_.flight) with_.flight->gone(v1::EtcdSnapshot::resource.kind, known.first);
-    return true;
-  });
+void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome& outcome) {
+  if (std::holds_alternative<CreateJob>(plan.step) ||
+      std::holds_alternative<CreateVerification>(plan.step))
+    jobs_.note(seen.snapshot.metadata.key(), outcome.done, seen.now);
 }
 
 }  // namespace etcdop::snapshot

@@ -601,7 +601,7 @@ TEST_F(SnapshotReconciler, ItWaitsForARunOfDefragmentationAndBeginsInNoOthersMom
   run.metadata.resource_version = "2";
   stores.defrags.saw(run);
   {
-    const Beginning other(stores, {"prod", "db"});
+    const Claim other(stores.beginnings, {"prod", "db"});
     ASSERT_TRUE(later());
     EXPECT_EQ(told(), "Pending False/AnotherRunFirst");
   }

@@ -387,24 +387,4 @@ Plan plan(const Observation& seen) { return Keeping(seen).plan(); }
 
 std::vector<std::string> going(const Observation& seen) { return Keeping(seen).going(); }
 
-std::string word_of(const Step& step) {
-  return std::visit([](const auto& one) { return std::string(one.word); }, step);
-}
-
-std::string to_string(const Step& step) {
-  struct Words {
-    std::string operator()(const NoStep&) const { return ""; }
-    std::string operator()(const CreateSnapshot& s) const { return " " + s.name; }
-    std::string operator()(const DeleteSnapshot& s) const {
-      return " " + s.name + (s.replaced ? ", replaced" : "");
-    }
-    std::string operator()(const CreateDeletion& s) const { return " " + s.name; }
-    std::string operator()(const DropDeletion& s) const { return " " + s.name; }
-    std::string operator()(const AskVerification& s) const {
-      return " " + s.name + ", round " + s.request;
-    }
-  };
-  return word_of(step) + std::visit(Words{}, step);
-}
-
 }  // namespace etcdop::snapshot_schedule

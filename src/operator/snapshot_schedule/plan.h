@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "operator/passes/step.h"
 #include "operator/snapshot_schedule/observation.h"
 
 namespace etcdop::snapshot_schedule {
@@ -23,13 +23,13 @@ inline constexpr std::size_t kFailedKept = 3;
 /// Pod. Then it is told, and made anew with the next run.
 inline constexpr std::chrono::minutes kDeletionMax{20};
 
-struct NoStep {
-  static constexpr const char* word = "none";
-  bool operator==(const NoStep&) const = default;
-};
 struct CreateSnapshot {
   static constexpr const char* word = "create-snapshot";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string name;
+  std::string words() const { return std::string(word) + " " + name; }
+  std::string concerns() const { return ""; }
   bool operator==(const CreateSnapshot&) const = default;
 
   template <class S = CreateSnapshot>
@@ -40,8 +40,14 @@ struct CreateSnapshot {
 /// The object alone: it has stored nothing, or that is gone.
 struct DeleteSnapshot {
   static constexpr const char* word = "delete-snapshot";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string name, uid;
   bool replaced = false;  ///< It had not ended.
+  std::string words() const {
+    return std::string(word) + " " + name + (replaced ? ", replaced" : "");
+  }
+  std::string concerns() const { return ""; }
   bool operator==(const DeleteSnapshot&) const = default;
 
   template <class S = DeleteSnapshot>
@@ -55,7 +61,11 @@ struct DeleteSnapshot {
 /// The Job that deletes what this EtcdSnapshot has stored.
 struct CreateDeletion {
   static constexpr const char* word = "create-deletion";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string name, uid;
+  std::string words() const { return std::string(word) + " " + name; }
+  std::string concerns() const { return ""; }
   bool operator==(const CreateDeletion&) const = default;
 
   template <class S = CreateDeletion>
@@ -68,7 +78,11 @@ struct CreateDeletion {
 /// That Job, which has failed or does not end.
 struct DropDeletion {
   static constexpr const char* word = "drop-deletion";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string name, job_uid;
+  std::string words() const { return std::string(word) + " " + name; }
+  std::string concerns() const { return ""; }
   bool operator==(const DropDeletion&) const = default;
 
   template <class S = DropDeletion>
@@ -81,7 +95,11 @@ struct DropDeletion {
 /// Asks for a verification of what this EtcdSnapshot has stored.
 struct AskVerification {
   static constexpr const char* word = "ask-verification";
+  static constexpr Asks asks = Asks::ApiServer;
+  static constexpr Effect effect = Effect::AtOnce;
   std::string name, uid, request;
+  std::string words() const { return std::string(word) + " " + name + ", round " + request; }
+  std::string concerns() const { return ""; }
   bool operator==(const AskVerification&) const = default;
 
   template <class S = AskVerification>
@@ -92,8 +110,8 @@ struct AskVerification {
                     api::required("request", &S::request, "")});
   }
 };
-using Step = std::variant<NoStep, CreateSnapshot, DeleteSnapshot, CreateDeletion, DropDeletion,
-                          AskVerification>;
+using Step =
+    OneStepOf<CreateSnapshot, DeleteSnapshot, CreateDeletion, DropDeletion, AskVerification>;
 
 struct Plan {
   api::v1alpha2::EtcdSnapshotScheduleStatus status;  ///< As it should be.
@@ -113,8 +131,4 @@ struct Plan {
 Plan plan(const Observation& seen);
 /// The runs that plan() might delete, whoever needs them.
 std::vector<std::string> going(const Observation& seen);
-std::string to_string(const Step& step);
-/// Its kind alone.
-std::string word_of(const Step& step);
-
 }  // namespace etcdop::snapshot_schedule

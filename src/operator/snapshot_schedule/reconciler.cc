@@ -8,8 +8,6 @@
 #include "operator/agents/stored_location.h"
 #include "operator/passes/look_again.h"
 #include "operator/passes/owner.h"
-#include "operator/passes/recorded_plan.h"
-#include "operator/passes/status_patch.h"
 #include "operator/snapshot_schedule/objects.h"
 #include "operator/snapshot_schedule/timetable.h"
 #include "runtime/conditions.h"
@@ -17,15 +15,7 @@
 namespace etcdop::snapshot_schedule {
 namespace {
 
-using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
-
-constexpr auto kRetry = 5s;
-
-bool is_ours(const api::ObjectMeta& child, const std::string& uid) {
-  const api::OwnerReference* owner = child.controller();
-  return owner && owner->uid == uid;
-}
 
 RunSeen seen_as(const v1::EtcdSnapshot& snapshot, WallTime planned, const std::string& uid) {
   RunSeen out;
@@ -99,7 +89,7 @@ void add_last_words(const std::vector<std::shared_ptr<const kube::Pod>>& pods, D
   std::string newest;
   for (const auto& pod : pods) {
     const kube::ContainerStatus* agent = pod->container(v1::kDeleteContainer);
-    if (!owned_by(pod->metadata, job.uid) || !agent || !agent->state.terminated) continue;
+    if (!is_ours(pod->metadata, job.uid) || !agent || !agent->state.terminated) continue;
     if (pod->metadata.creation_timestamp < newest) continue;
     newest = pod->metadata.creation_timestamp;
     auto report = to_agent_report(agent->state.terminated->message);
@@ -110,21 +100,13 @@ void add_last_words(const std::vector<std::shared_ptr<const kube::Pod>>& pods, D
 
 }  // namespace
 
-Result<runtime::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
-  forget_gone();
-  const auto there = with_.stores.schedules.get(key);
-  if (!there || there->metadata.terminating()) return runtime::Requeue{};
-  planned_.try_emplace(key);
+/// From what the watches told, and no request: a run that the caches lack is found when it is
+/// created, and what is to be deleted is read first. Runs are ordered by their planned time, as
+/// their names are.
+Result<Observation> Reconciler::observe(const Object& schedule, Context&) {
   Observation seen;
   seen.now = with_.clock.wall_now();
-  seen.schedule = *there;
-  observe(seen);
-  return pass(seen);
-}
-
-/// From what the watches told, and no request: a run that is not known of yet is found made, and
-/// what is deleted is asked for first. By name they come by the time that they were planned for.
-void Reconciler::observe(Observation& seen) const {
+  seen.schedule = schedule;
   const api::ObjectMeta& of = seen.schedule.metadata;
   seen.has_image = !image_.empty();
   for (const auto& snapshot : with_.stores.snapshots.named({of.ns, of.name + "-"})) {
@@ -135,6 +117,7 @@ void Reconciler::observe(Observation& seen) const {
   observe_readers(seen);
   if (const auto known = refused_.find(of.key()); known != refused_.end())
     seen.refused = known->second;
+  return seen;
 }
 
 RunSeen Reconciler::observe_run(const Observation& seen, const v1::EtcdSnapshot& of,
@@ -171,54 +154,12 @@ void Reconciler::observe_deletion(const v1::EtcdSnapshot& of, RunSeen& run) cons
   if (out.status.is("Failed")) add_last_words(with_.stores.agents.in_group(of.metadata.key()), out);
 }
 
-Result<runtime::Requeue> Reconciler::pass(const Observation& seen) {
-  const api::ObjectKey key = seen.schedule.metadata.key();
-  const Plan todo = recorded_plan(with_.flight, v1::EtcdSnapshotSchedule::resource.kind, key, seen);
-  if (with_.metrics) with_.metrics->saw(key, todo.status);
-  log_plan(seen, todo);
-  if (const Duration wait = statuses_.wait(key, Refusals::kStatus, with_.executor.now());
-      wait > Duration(0))
-    return runtime::Requeue{wait};
-  const auto reported = report(seen, todo);
-  if (leaves_doubt(reported))
-    look_again(with_.api, with_.stores.schedules, key, seen.schedule.metadata.uid);
-  (void)statuses_.note(key, Refusals::kStatus, reported, with_.executor.now());
-  if (!reported) return reported.error();
-  const std::string word = word_of(todo.step);
-  if (const Duration wait = steps_.wait(key, word, with_.executor.now()); wait > Duration(0))
-    return runtime::Requeue{wait};
-  const auto acted = act(seen, todo);
-  if (note_step(seen, todo, acted)) return runtime::Requeue{kAgainSoon};
-  if (!acted && acted.failed_with(Code::Cancelled)) return acted.error();
-  if (!acted) {
-    with_.log.warn("schedule has to try again", {{"schedule", to_string(key)},
-                                                 {"step", to_string(todo.step)},
-                                                 {"error", acted.error().message}});
-    return runtime::Requeue{kRetry};
-  }
-  return runtime::Requeue{todo.again};
-}
-
-/// Status before action, under the version that the plan was made from: an operator with an older
-/// view is refused here.
-Result<Done> Reconciler::report(const Observation& seen, const Plan& plan) {
-  const api::ObjectMeta& meta = seen.schedule.metadata;
-  json::object status = status_patch(api::encode(seen.schedule.status), api::encode(plan.status));
-  if (status.empty()) return Done{};
-  json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
-  patch["status"] = std::move(status);
-  auto written = with_.api.merge_patch<v1::EtcdSnapshotSchedule, kube::Part::Status>(
-      meta.key(), std::move(patch));
-  if (!written)
-    return Error(written.error())
-        .during("write the status of EtcdSnapshotSchedule " + to_string(meta.key()));
-  with_.stores.schedules.wrote(std::move(*written));
-  tell(seen, plan);
-  return Done{};
+void Reconciler::planned(const Observation& seen, Plan& plan, bool) {
+  if (with_.metrics) with_.metrics->saw(seen.schedule.metadata.key(), plan.status);
 }
 
 /// An Event for each condition that has another reason than before; none for those that begin well.
-void Reconciler::tell(const Observation& seen, const Plan& plan) const {
+void Reconciler::tell(const Observation& seen, const Plan& plan) {
   for (const api::Condition& is : plan.status.conditions) {
     const auto* was = runtime::find_condition(seen.schedule.status.conditions, is.type);
     const bool bad_if_true = is.type == v1::kBackupStale || is.type == v1::kBackupUnverified;
@@ -233,16 +174,10 @@ void Reconciler::tell(const Observation& seen, bool warning, const std::string& 
   const api::ObjectMeta& meta = seen.schedule.metadata;
   with_.log.info("schedule",
                  {{"schedule", to_string(meta.key())}, {"reason", reason}, {"message", note}});
-  if (!with_.events) return;
-  with_.events->record({.regarding = {v1::EtcdSnapshotSchedule::resource, meta.key(), meta.uid},
-                        .related = std::nullopt,
-                        .warning = warning,
-                        .reason = reason,
-                        .action = "Backup",
-                        .note = note});
+  record(seen, warning, reason, "Backup", note);
 }
 
-Result<Done> Reconciler::act(const Observation& seen, const Plan& plan) {
+Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
   if (const auto* step = std::get_if<CreateSnapshot>(&plan.step))
     return create_snapshot(seen, *step);
   if (const auto* step = std::get_if<DeleteSnapshot>(&plan.step))
@@ -407,41 +342,24 @@ Result<Done> Reconciler::drop_deletion(const Observation& seen, const DropDeleti
   return Done{};
 }
 
-/// What is refused is told until a step succeeds; so is what fails twice: a webhook that is down
-/// refuses nothing, and may stay down. True if it is news.
-bool Reconciler::note_step(const Observation& seen, const Plan& plan, const Result<Done>& acted) {
+/// A refusal is reported until a step succeeds; so is a step that fails twice: a webhook that is
+/// down refuses nothing, and may stay down.
+void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome& outcome) {
   const api::ObjectKey key = seen.schedule.metadata.key();
-  const std::string word = word_of(plan.step);
-  if (std::holds_alternative<NoStep>(plan.step) || acted.failed_with(Code::Cancelled)) return false;
-  if (acted) {
+  const Result<Done>& done = outcome.done;
+  if (std::holds_alternative<NoStep>(plan.step) || done.failed_with(Code::Cancelled)) return;
+  if (done) {
     refused_.erase(key);
     failed_once_.erase(key);
-  } else if (refused(acted) || (!failed_once_.insert(key).second && !refused_.contains(key))) {
-    refused_[key] = {word, acted.error().message};
+  } else if (refused(done) || (!failed_once_.insert(key).second && !refused_.contains(key))) {
+    refused_[key] = {word_of(plan.step), done.error().message};
   }
-  return steps_.note(key, word, acted, with_.executor.now());
 }
 
-void Reconciler::log_plan(const Observation& seen, const Plan& plan) {
-  const api::ObjectKey key = seen.schedule.metadata.key();
-  const std::string says = to_string(plan.step);
-  std::string& before = planned_[key];
-  if (std::exchange(before, says) != says && !std::holds_alternative<NoStep>(plan.step))
-    with_.log.info("planned", {{"schedule", to_string(key)}, {"step", says}});
-}
-
-/// Those that are no more; a queue that has nothing of them any more does not say so.
-void Reconciler::forget_gone() {
-  std::erase_if(planned_, [this](const auto& known) {
-    if (with_.stores.schedules.get(known.first)) return false;
-    statuses_.forget(known.first);
-    steps_.forget(known.first);
-    refused_.erase(known.first);
-    failed_once_.erase(known.first);
-    if (with_.metrics) with_.metrics->gone(known.first);
-    if (with_.flight) with_.flight->gone(v1::EtcdSnapshotSchedule::resource.kind, known.first);
-    return true;
-  });
+void Reconciler::forget(const api::ObjectKey& key) {
+  refused_.erase(key);
+  failed_once_.erase(key);
+  if (with_.metrics) with_.metrics->gone(key);
 }
 
 }  // namespace etcdop::snapshot_schedule

@@ -5,47 +5,54 @@
 #include <string>
 #include <utility>
 
-#include "base/log.h"
-#include "base/wall_time.h"
-#include "operator/passes/flight_recorder.h"
-#include "operator/passes/refusals.h"
-#include "operator/passes/stores.h"
+#include "operator/passes/pass.h"
 #include "operator/snapshot_schedule/plan.h"
 #include "operator/snapshot_schedule/rbac.h"
 #include "operator/snapshot_schedule/schedule_metrics.h"
-#include "runtime/controller.h"
-#include "runtime/events.h"
 
 namespace etcdop::snapshot_schedule {
 
-class Reconciler {
- public:
-  /// All of them outlive this.
+struct Kind {
+  using Object = api::v1alpha2::EtcdSnapshotSchedule;
+  using Observation = snapshot_schedule::Observation;
+  using Plan = snapshot_schedule::Plan;
+  using Context = NoContext;
   struct Collaborators {
     Executor& executor;
     Api api;
     Stores& stores;
     WallClock& clock;
     Log& log;
-    runtime::EventRecorder* events = nullptr;  ///< Null: nobody is told.
-    FlightRecorder* flight = nullptr;          ///< Null: nothing is recorded.
-    ScheduleMetrics* metrics = nullptr;        ///< Null: nobody reads them.
+    runtime::EventRecorder* events = nullptr;  ///< Null: no Events.
+    FlightRecorder* flight = nullptr;          ///< Null: no recording.
+    ScheduleMetrics* metrics = nullptr;        ///< Null: no metrics.
   };
-  /// `image`: the operator's own; empty: not known.
-  Reconciler(Collaborators with, std::string image) : with_(with), image_(std::move(image)) {}
-  /// Safe to call at any time, any number of times; at most one object is made or deleted per call.
-  /// Suspends. One for which nothing is due costs no request.
-  Result<runtime::Requeue> reconcile(const api::ObjectKey& key);
+  static constexpr auto store = &Stores::schedules;
+  static constexpr auto object = &Observation::schedule;
+  static constexpr const char* word = "schedule";
+};
+
+/// At most one object is made or deleted per pass. A schedule for which nothing is due costs no
+/// request.
+class Reconciler final : public Pass<Kind> {
+ public:
+  /// `image`: the operator's own; empty: unknown.
+  Reconciler(Collaborators with, std::string image)
+      : Pass(std::move(with)), image_(std::move(image)) {}
 
  private:
-  void observe(Observation& seen) const;
+  Result<Observation> observe(const Object&, Context&) override;
+  void planned(const Observation&, Plan&, bool news) override;
+  void tell(const Observation&, const Plan&) override;
+  Outcome act(const Observation&, const Context&, Plan&) override;
+  std::string writes(const Plan& plan) const override { return word_of(plan.step); }
+  void acted(const Observation&, const Plan&, const Outcome&) override;
+  void forget(const api::ObjectKey&) override;
+
   RunSeen observe_run(const Observation& seen, const api::v1alpha2::EtcdSnapshot& of,
                       WallTime planned) const;
   void observe_readers(Observation& seen) const;
   void observe_deletion(const api::v1alpha2::EtcdSnapshot& of, RunSeen& run) const;
-  Result<runtime::Requeue> pass(const Observation& seen);
-  Result<Done> report(const Observation& seen, const Plan& plan);
-  Result<Done> act(const Observation& seen, const Plan& plan);
   Result<Done> create_snapshot(const Observation& seen, const CreateSnapshot& step);
   Result<Done> delete_snapshot(const Observation& seen, const DeleteSnapshot& step);
   Result<Done> create_deletion(const Observation& seen, const CreateDeletion& step);
@@ -54,17 +61,10 @@ class Reconciler {
   Result<bool> is_current(const Observation& seen);
   Result<bool> is_expendable(const Observation& seen, const CreateDeletion& step);
   Result<Done> mark_expired(const api::v1alpha2::EtcdSnapshot& of, WallTime now);
-  bool note_step(const Observation& seen, const Plan& plan, const Result<Done>& acted);
-  void tell(const Observation& seen, const Plan& plan) const;
   void tell(const Observation& seen, bool warning, const std::string& reason,
             const std::string& note) const;
-  void log_plan(const Observation& seen, const Plan& plan);
-  void forget_gone();
 
-  Collaborators with_;
   const std::string image_;
-  std::map<api::ObjectKey, std::string> planned_;  ///< What the log said last.
-  Refusals statuses_, steps_;                      ///< Of both kinds of writes.
   std::map<api::ObjectKey, RefusedStep> refused_;
   std::set<api::ObjectKey> failed_once_;  ///< Since their last step that worked.
 };

@@ -1,0 +1,255 @@
+// One pass over an object, the same for every controller: observe, plan, report, act. A controller
+// adds what is its own as virtual functions, and holds no other loop.
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "operator/passes/claim.h"
+#include "operator/passes/look_again.h"
+#include "operator/passes/recorded_plan.h"
+#include "operator/passes/refusals.h"
+#include "operator/passes/status_patch.h"
+#include "operator/passes/step.h"
+#include "operator/passes/stores.h"
+#include "runtime/controller.h"
+#include "runtime/events.h"
+
+namespace etcdop {
+
+/// For controllers whose passes need nothing beside the observation.
+struct NoContext {};
+
+/// The outcome of a step.
+struct Outcome {
+  Outcome(Result<Done> result, bool by_api_server = true)  // NOLINT(google-explicit-constructor)
+      : done(std::move(result)), by_api(by_api_server) {}
+  Outcome(Error error) : done(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Outcome(Done) {}                                  // NOLINT(google-explicit-constructor)
+
+  Result<Done> done = Done{};
+  bool by_api = true;  ///< The API server's answer; false: etcd's.
+  /// The API server refused it: told in the status, and tried again as Refusals says.
+  bool is_refused() const { return by_api && refused(done); }
+};
+
+/// Kind is a table of types and members:
+///   Object, Observation, Plan, Collaborators, Context: what the controller works with;
+///   Collaborators
+///     has executor, api, stores, clock, log, events and flight, and all of them outlive this;
+///   store: which of Stores has its objects;
+///   object: which member of the observation is the object;
+///   word: its name in the log, such as "snapshot".
+///
+/// A pass never throws away an answer: a status that is refused, a step that is refused, and a step
+/// that failed are each tried again by one policy. What the API server refused waits as Refusals
+/// says. What failed otherwise is returned, and the queue doubles its delay (runtime/queue.h).
+template <class Kind>
+class Pass {
+ public:
+  using Object = typename Kind::Object;
+  using Observation = typename Kind::Observation;
+  using Plan = typename Kind::Plan;
+  using Context = typename Kind::Context;
+  using Collaborators = typename Kind::Collaborators;
+
+  explicit Pass(Collaborators with) : with_(std::move(with)) {}
+  virtual ~Pass() = default;
+  Pass(const Pass&) = delete;
+
+  /// Safe to call at any time, any number of times; at most one step is carried out per call.
+  /// Suspends.
+  Result<runtime::Requeue> reconcile(const api::ObjectKey& key) {
+    forget_deleted();
+    const auto object = store().get(key);
+    if (!object || !concerns(*object)) {
+      forget_all_of(key);
+      return runtime::Requeue{};
+    }
+    remember(*object);
+    const Claim running(running_, key);
+    Context context;
+    if (const auto later = not_yet(*object, context)) return runtime::Requeue{later};
+    auto seen = observe(*object, context);
+    if (!seen) return seen.error();
+    Plan todo = recorded_plan(with_.flight, Object::resource.kind, key, *seen);
+    planned(*seen, todo, log_plan(key, todo));
+    if (auto end = report(*seen, todo)) return std::move(*end);
+    return carry_out(*seen, context, todo);
+  }
+
+ protected:
+  /// False: nothing is left to be done about it, and what is remembered of it is forgotten.
+  virtual bool concerns(const Object& object) const { return !object.metadata.terminating(); }
+  /// When to come back instead of a pass now.
+  virtual std::optional<Duration> not_yet(const Object&, Context&) { return std::nullopt; }
+  virtual Result<Observation> observe(const Object&, Context&) = 0;
+  /// Each plan, before anything is done. `news`: the log did not have it yet.
+  virtual void planned(const Observation&, Plan&, bool /*news*/) {}
+  /// The key that no other pass may hold while this status is written, and where it is claimed.
+  virtual std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> claims(
+      const Observation&, const Plan&) {
+    return std::nullopt;
+  }
+  /// The status was written: Events for it.
+  virtual void tell(const Observation&, const Plan&) {}
+  /// Other objects' status that belongs to this report.
+  virtual Result<Done> report_more(const Observation&, Plan&) { return Done{}; }
+  /// Carries out the plan's step.
+  virtual Outcome act(const Observation&, const Context&, Plan&) = 0;
+  /// The log has each plan once: as long as these words stay the same.
+  virtual std::string says(const Plan& plan) const { return to_string(plan.step); }
+  /// What is written, in words. The refusal of other words does not hold it up.
+  virtual std::string writes(const Plan& plan) const { return to_string(plan.step); }
+  /// How long a step is held up for another reason than a refusal.
+  virtual Duration holds_up(const Observation&, const Plan&) { return Duration(0); }
+  /// The outcome of a step.
+  virtual void acted(const Observation&, const Plan&, const Outcome&) {}
+  /// When to try a failed step again; an error: by the queue's back-off.
+  virtual Result<runtime::Requeue> retry(const Observation&, const Plan&, const Error& error) {
+    return error;
+  }
+  /// When to look again after a step that worked; by default not before a watch tells something, if
+  /// the plan has no time.
+  virtual runtime::Requeue again(const Plan& plan) const {
+    if (plan.again.count() == 0) return runtime::Requeue{};
+    return runtime::Requeue{plan.again};
+  }
+  /// The object is deleted, or another one of that name, or concerns nobody any more.
+  virtual void forget(const api::ObjectKey&) {}
+
+  kube::Store<Object>& store() const { return with_.stores.*Kind::store; }
+  static const Object& subject(const Observation& seen) { return seen.*Kind::object; }
+  static runtime::Event::Object regarding(const Observation& seen) {
+    const api::ObjectMeta& meta = subject(seen).metadata;
+    return {Object::resource, meta.key(), meta.uid};
+  }
+  /// Records an Event that regards the object.
+  void record(const Observation& seen, bool warning, std::string reason, std::string action,
+              std::string note) const {
+    if (with_.events)
+      with_.events->record({.regarding = regarding(seen),
+                            .related = std::nullopt,
+                            .warning = warning,
+                            .reason = std::move(reason),
+                            .action = std::move(action),
+                            .note = std::move(note)});
+  }
+  /// False: the object was deleted meanwhile, or is another one of that name.
+  bool is_known(const Object& object) const {
+    const auto known = known_.find(object.metadata.key());
+    return known != known_.end() && known->second.uid == object.metadata.uid;
+  }
+  /// Why the last step was refused; empty: it was not.
+  std::string refusal(const api::ObjectKey& key) const { return steps_.why(key); }
+
+  Collaborators with_;
+
+ private:
+  struct Known {
+    std::string uid, planned;  ///< What the log said last.
+  };
+  /// How the pass ends; nullopt: it goes on.
+  using End = std::optional<Result<runtime::Requeue>>;
+
+  void remember(const Object& object) {
+    const api::ObjectKey key = object.metadata.key();
+    if (const auto known = known_.find(key);
+        known != known_.end() && known->second.uid != object.metadata.uid)
+      forget_all_of(key);
+    known_[key].uid = object.metadata.uid;
+  }
+  void forget_all_of(const api::ObjectKey& key) {
+    known_.erase(key);
+    statuses_.forget(key);
+    steps_.forget(key);
+    if (with_.flight) with_.flight->gone(Object::resource.kind, key);
+    forget(key);
+  }
+  /// A queue may never hear of a deleted object again. What a pass works with stays until it ends.
+  void forget_deleted() {
+    if (known_.size() <= store().size()) return;
+    std::vector<api::ObjectKey> deleted;
+    for (const auto& [key, known] : known_)
+      if (!running_.contains(key) && !store().get(key)) deleted.push_back(key);
+    for (const api::ObjectKey& key : deleted) forget_all_of(key);
+  }
+
+  /// Whether this is another plan than the last one.
+  bool log_plan(const api::ObjectKey& key, const Plan& plan) {
+    const std::string now = says(plan);
+    if (std::exchange(known_[key].planned, now) == now) return false;
+    if (acts(plan.step))
+      with_.log.info("planned", {{Kind::word, to_string(key)}, {"step", to_string(plan.step)}});
+    return true;
+  }
+
+  /// Status before action.
+  End report(const Observation& seen, Plan& plan) {
+    const api::ObjectMeta& meta = subject(seen).metadata;
+    const api::ObjectKey key = meta.key();
+    const Instant now = with_.executor.now();
+    if (const Duration wait = statuses_.wait(key, Refusals::kStatus, now); wait > Duration(0))
+      return runtime::Requeue{wait};
+    const auto claim = claims(seen, plan);
+    if (claim && claim->first->contains(claim->second)) return runtime::Requeue{kAgainSoon};
+    std::optional<Claim> alone;
+    if (claim) alone.emplace(*claim->first, claim->second);
+    auto reported = write_status(seen, plan);
+    alone.reset();
+    if (reported) reported = report_more(seen, plan);
+    const bool gone = reported.failed_with(Code::NotFound);
+    if (gone || leaves_doubt(reported)) look_again(with_.api, store(), key, meta.uid);
+    if (gone) return runtime::Requeue{kAgainSoon};
+    (void)statuses_.note(key, Refusals::kStatus, reported, with_.executor.now());
+    if (!reported) return reported.error();
+    return std::nullopt;
+  }
+
+  /// Under the version that the plan was made from: an operator with an older view is refused.
+  Result<Done> write_status(const Observation& seen, const Plan& plan) {
+    const api::ObjectMeta& meta = subject(seen).metadata;
+    json::object status = status_patch(api::encode(subject(seen).status), api::encode(plan.status));
+    if (status.empty()) return Done{};
+    json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
+    patch["status"] = std::move(status);
+    auto written =
+        with_.api.template merge_patch<Object, kube::Part::Status>(meta.key(), std::move(patch));
+    if (!written)
+      return Error(written.error())
+          .during(std::string("write the status of ") + Object::resource.kind + " " +
+                  to_string(meta.key()));
+    store().wrote(std::move(*written));
+    tell(seen, plan);
+    return Done{};
+  }
+
+  Result<runtime::Requeue> carry_out(const Observation& seen, const Context& context, Plan& plan) {
+    const api::ObjectKey key = subject(seen).metadata.key();
+    const std::string words = writes(plan);
+    const Instant now = with_.executor.now();
+    if (const Duration wait = std::max(steps_.wait(key, words, now), holds_up(seen, plan));
+        wait > Duration(0))
+      return runtime::Requeue{wait};
+    const Outcome outcome = act(seen, context, plan);
+    acted(seen, plan, outcome);
+    const Result<Done>& done = outcome.done;
+    if (steps_.note(key, words, outcome.by_api ? done : Done{}, with_.executor.now()))
+      with_.log.warn("refused", {{Kind::word, to_string(key)}, {"error", done.error().message}});
+    if (outcome.is_refused()) return runtime::Requeue{kAgainSoon};  // The next pass reports it.
+    if (!done) return retry(seen, plan, done.error());
+    return again(plan);
+  }
+
+  std::map<api::ObjectKey, Known> known_;
+  std::set<api::ObjectKey> running_;  ///< A pass over them is under way.
+  Refusals statuses_, steps_;
+};
+
+}  // namespace etcdop

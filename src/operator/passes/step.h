@@ -1,0 +1,66 @@
+// What every step of a plan says about itself. Pure.
+#pragma once
+#include <concepts>
+#include <string>
+#include <variant>
+
+namespace etcdop {
+
+/// The server that a step asks to change something.
+enum class Asks { Nothing, ApiServer, Etcd };
+
+/// When the next pass sees what a step has done. Later: no watch tells of it, as of Secrets, or of
+/// etcd's users.
+enum class Effect { AtOnce, Later };
+
+/// A step without one of these does not compile. Fields of a step are described for recordings
+/// (api/describe.h); a step without fields is not.
+template <class S>
+concept CompleteStep = std::equality_comparable<S> && requires(const S& step) {
+  { S::word } -> std::convertible_to<const char*>;  // In recordings: "add-learner".
+  { S::asks } -> std::convertible_to<Asks>;
+  { S::effect } -> std::convertible_to<Effect>;
+  { step.words() } -> std::same_as<std::string>;            // In logs: "add-learner db-x1y2z".
+  { step.concerns() } -> std::convertible_to<std::string>;  // Which member, by name; or none.
+};
+
+/// The plan has nothing to do.
+struct NoStep {
+  static constexpr const char* word = "none";
+  static constexpr Asks asks = Asks::Nothing;
+  static constexpr Effect effect = Effect::AtOnce;
+  std::string words() const { return word; }
+  std::string concerns() const { return ""; }
+  bool operator==(const NoStep&) const = default;
+};
+
+/// At most one is carried out per pass; the next pass observes its effect.
+template <CompleteStep... S>
+using OneStepOf = std::variant<NoStep, S...>;
+
+template <class... S>
+std::string to_string(const std::variant<NoStep, S...>& step) {
+  return std::visit([](const auto& one) { return one.words(); }, step);
+}
+template <class... S>
+std::string word_of(const std::variant<NoStep, S...>& step) {
+  return std::visit([](const auto& one) { return std::string(one.word); }, step);
+}
+template <class... S>
+bool acts(const std::variant<NoStep, S...>& step) {
+  return !std::holds_alternative<NoStep>(step);
+}
+template <class... S>
+bool asks_etcd(const std::variant<NoStep, S...>& step) {
+  return std::visit([](const auto& one) { return one.asks == Asks::Etcd; }, step);
+}
+template <class... S>
+bool is_seen_later(const std::variant<NoStep, S...>& step) {
+  return std::visit([](const auto& one) { return one.effect == Effect::Later; }, step);
+}
+template <class... S>
+std::string concerned_by(const std::variant<NoStep, S...>& step) {
+  return std::visit([](const auto& one) { return std::string(one.concerns()); }, step);
+}
+
+}  // namespace etcdop
