@@ -29,7 +29,8 @@ bool is_ipv6(std::string_view text) {
 }
 
 bool is_ipv4(std::string_view text) {
-  return text.find_first_not_of("0123456789.") == text.npos;  // No top-level domain is a number.
+  return text.find_first_not_of("0123456789.") ==
+         text.npos;  // A top-level domain is never a number.
 }
 
 bool is_port(const std::string& text) {
@@ -75,7 +76,7 @@ Result<Place> to_place(const PlaceOptions& options) {
     return invalid("region", "must be letters, digits and hyphens, like us-east-1");
   place->bucket = bucket;
   place->region = options.region;
-  // An address has no place for the bucket.
+  // A bucket cannot be prefixed to an IP address.
   if (options.path_style || is_ipv4(place->host) || is_ipv6(place->host)) {
     place->path = "/" + bucket;
     return place;
