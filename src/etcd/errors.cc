@@ -20,8 +20,7 @@ constexpr Row kRows[] = {
     {"unhealthy cluster", Code::Unavailable},
     {"no leader", Code::Unavailable},
     {"too many requests", Code::Unavailable},
-    {"not capable",
-     Code::Unavailable},  // The members have not agreed on the cluster's version yet.
+    {"not capable", Code::Unavailable},  // The cluster's version is not decided yet.
     // The change was proposed, or may have been; it can still commit after this answer.
     {"request timed out", Code::TimedOut, Code::Lost},
     {"request timed out, possibly due to previous leader failure", Code::TimedOut, Code::Lost},
@@ -90,8 +89,7 @@ Code by_status(int grpc_status, Asks asks) {
 }
 
 Code code_of(int grpc_status, std::string_view text, Asks asks) {
-  // 3.5 forgets to translate the error of its auth check in Defragment, HashKV and Snapshot: "auth:
-  // ...".
+  // In Defragment, HashKV and Snapshot, 3.5 forgets to translate the auth error: "auth: ...".
   for (const std::string_view prefix : {"etcdserver: ", "auth: "})
     if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
   const auto* row = std::ranges::find(kRows, text, &Row::text);

@@ -22,8 +22,7 @@ struct Minor {
   int add_wants_quorum_only;   // PR 21667, in 3.5.30 and 3.6.11; before: isConnectedFullySince.
   int follower_promotes_auth;  // PR 21494 in 3.5.28, PR 20874 in 3.6.6.
   int lists_for_root;          // CVE-2026-33413, -33343: 3.5.28 and 3.6.9 restricted the list…
-  int lists_for_any_user;  // …and later patches allow every user again: seen in 3.6.10; 3.5.29 by
-                           // analogy.
+  int lists_for_any_user;  // …then every user may list again: seen in 3.6.10; 3.5.29 by analogy.
   Answers auth_status;
   int experimental_flags_end;
   int feature_gates;
