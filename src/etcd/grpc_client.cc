@@ -31,8 +31,7 @@ constexpr Duration kMembershipLimit = 7s;  // etcd's own limit: 5 s and two elec
 
 constexpr Duration kWholeLimit = 2min;  // Reading 8 GiB, the largest quota, takes half a minute.
 constexpr Duration kSnapshotLimit = 1h;
-constexpr Duration kSilenceMax =
-    1min;  // Between pieces of a snapshot: longer than a defragmentation.
+constexpr Duration kSilenceMax = 1min;  // For a snapshot: longer than a defragmentation.
 
 constexpr Duration kKeysLimit = 30s;
 constexpr std::size_t kPageMax = 4 << 20, kKeyMax = 16 << 20;  // Bytes, of a page and of one key.
@@ -124,8 +123,7 @@ Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
   if (bytes->size() > method.answer_max || !answer.ParseFromString(*bytes))
     return Error{Code::Corrupt, "not the message it should be"};
   if constexpr (std::is_same_v<Answer, pb::HeaderResponse>)
-    if (!answer.has_header())
-      return answer;  // MoveLeader and similar calls; identify() has checked the member before.
+    if (!answer.has_header()) return answer;  // MoveLeader and the like; identify() came before.
   const Header header = to_header(answer.header());
   if (auto ours = must_be_ours(header); !ours) return ours.error();
   connection.peer = header;

@@ -19,9 +19,8 @@ constexpr std::int32_t kWindow = 256 << 10;  // Unread bytes per call, so also t
 constexpr std::size_t kMessageLimit = 16 << 20;
 constexpr std::size_t kHeaderLimit = 64 << 10;
 constexpr std::size_t kPiece = 2 << 10, kPieceMax = 16 << 10;  // Bytes per read.
-constexpr Duration kWriteLimit =
-    std::chrono::seconds(5);  // After that, a peer that reads nothing counts as dead.
-constexpr Duration kLastWords = std::chrono::seconds(1);  // To read why the server closed.
+constexpr Duration kWriteLimit = std::chrono::seconds(5);      // A peer that reads nothing is dead.
+constexpr Duration kLastWords = std::chrono::seconds(1);       // To read why the server closed.
 
 /// One call, on the stack of the fiber that makes it.
 struct Call {
@@ -45,8 +44,7 @@ struct Call {
     header_bytes += name.size() + value.size();
     if (name == ":status") http_status = to_number(value);
     else if (name == "grpc-status")
-      status.code =
-          to_number(value);  // In the trailers, or in the headers of a trailers-only answer.
+      status.code = to_number(value);  // In the trailers, or in the only headers.
     else if (name == "grpc-message") status.message = as_utf8(percent_decoded(value));
     return header_bytes <= kHeaderLimit;
   }

@@ -85,8 +85,7 @@ std::unique_ptr<Stream> HttpClient::take_kept() {
 
 void HttpClient::keep(std::unique_ptr<Stream> connection) {
   if (options_.kept == 0) return;
-  if (kept_.size() == options_.kept)
-    kept_.erase(kept_.begin());  // The connection that was idle for longest.
+  if (kept_.size() == options_.kept) kept_.erase(kept_.begin());  // The longest idle.
   kept_.push_back({std::move(connection), executor_.now()});
 }
 

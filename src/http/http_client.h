@@ -33,13 +33,11 @@ class HttpClient {
   struct Options {
     std::string host;               ///< For the Host header.
     std::size_t connections = 128;  ///< Concurrent send() calls; more wait in line.
-    std::size_t streams =
-        256;               ///< Concurrent stream() calls, counted separately; more wait in line.
-    std::size_t kept = 8;  ///< Connections kept between calls.
-    Duration kept_limit =
-        std::chrono::seconds(30);         ///< A connection that was idle for longer is not reused.
-    std::size_t header_limit = 64 << 10;  ///< Bytes of an answer's header.
-    std::size_t body_limit = 64 << 20;    ///< Bytes of an answer's body in send().
+    std::size_t streams = 256;      ///< Concurrent stream() calls, besides those; more wait.
+    std::size_t kept = 8;           ///< Connections kept between calls.
+    Duration kept_limit = std::chrono::seconds(30);  ///< Not reused after more idle time.
+    std::size_t header_limit = 64 << 10;             ///< Bytes of an answer's header.
+    std::size_t body_limit = 64 << 20;               ///< Bytes of an answer's body in send().
   };
   HttpClient(Executor&, Dial, Options);
   Result<Response> get(const std::string& target) { return send({"GET", target, {}, {}, {}}); }

@@ -34,9 +34,8 @@ inline std::string lower_case(std::string_view name) {
 
 struct Response {
   int status = 0;
-  std::map<std::string, std::string>
-      headers;       ///< Names in lower case; the last one wins if a name repeats.
-  std::string body;  ///< Empty if it went to a sink.
+  std::map<std::string, std::string> headers;  ///< Names in lower case; the last of repeated names.
+  std::string body;                            ///< Empty if it went to a sink.
 };
 
 }  // namespace etcdop::http

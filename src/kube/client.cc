@@ -90,8 +90,7 @@ Result<Json> Client::call(const Call& call) {
     auto answer = to_answer(call, *response);
     if (answer) return answer;
     if (!reads(call.verb) && answer.failed_with(Code::Corrupt))
-      return Error{Code::Lost,
-                   answer.error().message};  // It has happened, but its result is unknown.
+      return Error{Code::Lost, answer.error().message};  // It happened; its result is unknown.
     const bool put_off = response->status == 429 || response->status == 503;
     const auto wait = retry_after(*response);
     if (!put_off || !wait || !answer.failed_with(Code::Unavailable) || attempt == kAttempts)

@@ -120,9 +120,8 @@ struct SchedulingGate {
 };
 
 struct PodSpec {
-  std::string node_name;  ///< Empty until it is scheduled.
-  std::vector<SchedulingGate>
-      scheduling_gates;  ///< The scheduler ignores the Pod until this is empty.
+  std::string node_name;                         ///< Empty until it is scheduled.
+  std::vector<SchedulingGate> scheduling_gates;  ///< Not scheduled until this is empty.
   std::vector<Container> containers, init_containers;
   bool operator==(const PodSpec&) const = default;
 
@@ -249,8 +248,7 @@ struct Job {
 };
 
 struct PersistentVolumeClaimSpec {
-  std::optional<std::string>
-      storage_class_name;  ///< "" means none; absent means the cluster's default.
+  std::optional<std::string> storage_class_name;  ///< "": none; absent: the default class.
   bool operator==(const PersistentVolumeClaimSpec&) const = default;
 
   template <class S = PersistentVolumeClaimSpec>

@@ -202,8 +202,7 @@ TEST_F(StoreTest, AnAnswerAboutAnObjectThatCameAndWentUnseenDoesNotBringItBack) 
 
 TEST_F(StoreTest, AnObjectThatRegainedItsLabelCanBeWrittenAgain) {
   store.saw(thing("a", "1"));
-  store.saw_deleted(
-      thing("a", "2"));  // A watch with a selector reports the loss of a label this way.
+  store.saw_deleted(thing("a", "2"));  // How a watch with a selector reports a lost label.
   store.saw(thing("a", "3"));
   store.wrote(thing("a", "4"));
   EXPECT_EQ(version("a"), "4");

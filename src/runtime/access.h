@@ -37,8 +37,7 @@ class AccessReviews {
     Duration granted_for = std::chrono::seconds(60);
     Duration refused_for = std::chrono::seconds(10);
     Duration limit = std::chrono::seconds(5);  ///< For both reviews of a request.
-    std::size_t kept =
-        256;  ///< At least 1; when full, a new answer replaces the one that expires first.
+    std::size_t kept = 256;  ///< At least 1; a new answer replaces the first to expire.
   };
   /// All of them must outlive this.
   AccessReviews(kube::Granted<kAccessPermissions>, Executor&, Log&, Options);

@@ -11,8 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kSlow = 500ms;
 constexpr Duration kLookForSlow = 100ms;  // Polling interval while no permit is free.
-constexpr std::size_t kMostFactor =
-    4;  // Limit for all passes, including those that no longer count.
+constexpr std::size_t kMostFactor = 4;    // Limit, including passes that no longer count.
 constexpr Duration kStarting = 30s;
 constexpr Duration kSpreadFrom = 30s;  // A shorter delay is urgent and is not spread.
 

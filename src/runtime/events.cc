@@ -150,9 +150,7 @@ void EventRecorder::create_first() {
   const auto series = series_.find(first.key);
   if (series != series_.end() && series->second.event == first.event) {
     if (made) series->second.uid = made->metadata.uid;
-    else
-      series_.erase(series);  // The Event does not exist, or we do not know its UID, so its count
-                              // cannot grow.
+    else series_.erase(series);  // Missing, or its UID is unknown: the count cannot grow.
   }
   if (there) complaint_.clear();
   else lose(made.error());

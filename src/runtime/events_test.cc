@@ -197,8 +197,7 @@ TEST_F(Events, NothingIsWrittenOnceStopped) {
 
 TEST_F(Events, ALongNoteIsCutBetweenCharacters) {
   Event wordy = happening("QuorumLost");
-  wordy.note =
-      std::string(1023, 'x') + "\xC3\xA9t\xC3\xA9";  // The limit falls inside an accented letter.
+  wordy.note = std::string(1023, 'x') + "\xC3\xA9t\xC3\xA9";  // The limit cuts a letter.
   events.record(wordy);
   after(1s);
   EXPECT_EQ(all()[0].note, std::string(1023, 'x'));

@@ -52,9 +52,8 @@ class LeaderElection {
     std::string identity;  ///< Not empty.
     std::string name = kLeaderLease;
     Duration lease = std::chrono::seconds(15);  ///< Whole seconds.
-    Duration renew =
-        std::chrono::seconds(10);  ///< Leadership ends this long after the last renewal.
-    Duration retry = std::chrono::seconds(2);  ///< Between renewals, and after failures.
+    Duration renew = std::chrono::seconds(10);  ///< From the last renewal until leadership ends.
+    Duration retry = std::chrono::seconds(2);   ///< Between renewals, and after failures.
   };
   /// All of them must outlive this.
   LeaderElection(kube::Granted<kLeaderPermissions>, Executor&, const WallClock&, Random&, Log&,

@@ -30,8 +30,7 @@ class Queue {
   };
   /// Since the start; for metrics.
   struct Counts {
-    std::uint64_t adds =
-        0;  ///< Keys put in line; adding a key that is already in line does not count.
+    std::uint64_t adds = 0;     ///< Keys put in line; a key already in line does not count.
     std::uint64_t retries = 0;  ///< Calls of failed().
   };
   /// Time that a key was in line when it was handed out; for metrics.

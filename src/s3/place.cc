@@ -29,8 +29,7 @@ bool is_ipv6(std::string_view text) {
 }
 
 bool is_ipv4(std::string_view text) {
-  return text.find_first_not_of("0123456789.") ==
-         text.npos;  // A top-level domain is never a number.
+  return text.find_first_not_of("0123456789.") == text.npos;  // No top-level domain is a number.
 }
 
 bool is_port(const std::string& text) {

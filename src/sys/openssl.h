@@ -63,9 +63,7 @@ Result<Done> each_certificate(const std::string& pem, Use use) {
 
 /// Null: not an unencrypted PEM key; reason() tells why.
 inline Key read_key(const Secret& pem) {
-  const auto no_password = [](char*, int, int, void*) {
-    return -1;
-  };  // Otherwise OpenSSL asks on the terminal.
+  const auto no_password = [](char*, int, int, void*) { return -1; };  // Or it asks the terminal.
   return Key(PEM_read_bio_PrivateKey(reader(pem.reveal()).get(), nullptr, no_password, nullptr));
 }
 

@@ -295,8 +295,7 @@ TEST_F(Tls, APeerThatIsNoTlsServerIsDenied) {
 TEST_F(Tls, AConnectionCutAnywhereInTheHandshakeIsUnavailable) {
   const TlsClient client = client_of(trusting());
   const TlsServer server = server_of(serving());
-  for (std::size_t bytes = 1; bytes < 600;
-       bytes += 13) {  // A handshake of this server has about 800.
+  for (std::size_t bytes = 1; bytes < 600; bytes += 13) {  // A handshake of this server has ~800.
     auto [near, far] = sim::pipe(world);
     world.spawn([&, &end = near] {
       auto stream = client.over(std::move(end), kName);

@@ -158,8 +158,7 @@ std::string told_of(X509_STORE_CTX* context, const Chain& trusted) {
 /// leaf's own dates are ignored.
 std::string not_signed(const Chain& chain, const Chain& trusted, WallTime now) {
   const X509* const leaf = chain.front().get();
-  const WallTime last =
-      date(X509_get0_notAfter(leaf)) + -1s;  // To OpenSSL, the end itself is already expired.
+  const WallTime last = date(X509_get0_notAfter(leaf)) + -1s;  // To OpenSSL, the end is past.
   const WallTime at = std::max(date(X509_get0_notBefore(leaf)), std::min(now, last));
   const std::unique_ptr<X509_STORE, Free<X509_STORE_free>> store(X509_STORE_new());
   const std::unique_ptr<X509_STORE_CTX, Free<X509_STORE_CTX_free>> context(X509_STORE_CTX_new());
