@@ -391,7 +391,7 @@ struct KeptMember {
 /// A restore in place, and everything needed to roll it back. It stays when it is over, until the
 /// next one.
 struct RestoreRecord {
-  std::string name, uid;  ///< Of the EtcdRestore.
+  std::string name, uid;  ///< The EtcdRestore.
   std::string stage;
   RestoreSpec from;
   std::string cluster_id, cluster_token;  ///< Previous values of the status.
@@ -431,7 +431,7 @@ struct RestoreRecord {
 
 /// A committed restore in place. Its EtcdRestore may be deleted, and be applied again.
 struct CommittedRestore {
-  std::string name, uid;  ///< Of the EtcdRestore.
+  std::string name, uid;  ///< The EtcdRestore.
   std::string run_id;
   SnapshotLocation source;
   std::string checksum;

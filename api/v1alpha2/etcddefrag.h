@@ -114,7 +114,7 @@ struct EtcdDefragStatus {
   std::int32_t defragmented = 0;
   std::vector<DefragMemberStatus> members;
   std::vector<Condition> conditions;
-  std::string cluster_uid;        ///< Of the EtcdCluster at the start of the run.
+  std::string cluster_uid;        ///< The EtcdCluster at the start of the run.
   std::int32_t leader_moves = 0;  ///< Written before each move.
   bool operator==(const EtcdDefragStatus&) const = default;
 

@@ -124,7 +124,7 @@ struct RestoreSource {
 
 struct EtcdRestoreStatus {
   std::string phase;        ///< Empty: Pending, and no pass yet.
-  std::string cluster_uid;  ///< Of the EtcdCluster for which it was checked.
+  std::string cluster_uid;  ///< The EtcdCluster for which it was checked.
   std::int32_t attempts = 0;
   std::string job_uid;
   std::optional<RestoreSource> source;

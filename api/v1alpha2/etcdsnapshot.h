@@ -137,7 +137,7 @@ struct EtcdSnapshotStatus {
   std::vector<Condition> conditions;
   std::string cluster_id;     ///< From the EtcdCluster, when the snapshot began.
   std::int32_t attempts = 0;  ///< Written before each Job is created.
-  std::string job_uid;        ///< Of the observed Job; empty: none of this attempt was observed.
+  std::string job_uid;        ///< The observed Job; empty: none of this attempt was observed.
   std::optional<SnapshotVerification> verification;
   bool operator==(const EtcdSnapshotStatus&) const = default;
 

@@ -30,8 +30,8 @@ struct FetchRules {
   std::string folder;        ///< The site's folder; for messages.
   std::string etcd_version;  ///< Version of the etcd that will run on it; empty: unknown.
   bool may_have_auth = false;
-  std::string uid = {};       ///< Of the EtcdSnapshot that stored it; empty: any.
-  std::string checksum = {};  ///< Of all its bytes; empty: any.
+  std::string uid = {};       ///< The EtcdSnapshot that stored it; empty: any.
+  std::string checksum = {};  ///< Covers all its bytes; empty: any.
   std::string space_advice, version_advice, auth_advice;
 };
 
@@ -56,7 +56,7 @@ class SnapshotFetch {
   const std::optional<Manifest>& manifest() const { return manifest_; }
   const std::string& checksum() const { return checksum_; }
   const DatabaseFacts& database() const { return database_; }
-  /// Of the member that the snapshot is from.
+  /// The version of the member that the snapshot is from.
   const std::string& etcd_version() const;
 
  private:

@@ -19,7 +19,7 @@ class FolderStored final : public StoredSnapshot {
   struct Options {
     FolderTarget target;
     std::string file_name;  ///< "<name>.db".
-    std::string uid;        ///< Of the EtcdSnapshot.
+    std::string uid;        ///< The EtcdSnapshot's.
   };
   explicit FolderStored(const Options& options) : options_(options) {}
   Result<std::vector<std::string>> look() override;

@@ -15,7 +15,7 @@ struct Manifest {
   /// The agent's run that stored it: of several runs with one uid, only the run that stored the
   /// object counts.
   std::string attempt;
-  AgentReport report;  ///< Of a successful run.
+  AgentReport report;  ///< From a successful run.
   bool operator==(const Manifest&) const = default;
 };
 

@@ -33,7 +33,7 @@ constexpr Exit kExits[] = {
     {Reason::EncryptionKeyInvalid, kExitFailedForGood},
 };
 
-/// What an error's text says beyond its code, if a parser for it exists.
+/// Details in an error's text beyond its code, if a parser for it exists.
 using Trouble = std::variant<std::monostate, etcd::AuthTrouble, s3::Trouble>;
 
 /// nullopt matches everything.

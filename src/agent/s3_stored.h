@@ -14,7 +14,7 @@ class S3Stored final : public StoredSnapshot {
  public:
   struct Options {
     std::string bucket, key;  ///< For uri(); the key of the data.
-    std::string uid;          ///< Of the EtcdSnapshot.
+    std::string uid;          ///< The EtcdSnapshot's.
   };
   /// All must outlive this.
   S3Stored(Executor&, Log&, s3::Store&, const Options&);

@@ -17,7 +17,7 @@ namespace etcdop::agent {
 struct EtcdAccess {
   bool tls = false;
   std::vector<std::string> hosts;            ///< Names or addresses, of members or of a Service.
-  std::string port = "2379";                 ///< Of all hosts.
+  std::string port = "2379";                 ///< The same for all hosts.
   std::string ca_path, cert_path, key_path;  ///< Empty: the system's trust; no certificate.
   std::string username;                      ///< Empty: no login.
   Secret password;
@@ -40,7 +40,7 @@ struct FolderTarget {
 };
 
 struct SnapshotTask {
-  std::string name = "snapshot", uid;  ///< Of the EtcdSnapshot.
+  std::string name = "snapshot", uid;  ///< The EtcdSnapshot's.
   EtcdAccess etcd;
   std::optional<BucketTarget> bucket;  ///< Either this,
   std::optional<FolderTarget> folder;  ///< or that.
@@ -58,7 +58,7 @@ struct RestoreTask {
   std::optional<BucketTarget> bucket;  ///< Either this,
   std::optional<FolderTarget> folder;  ///< or that.
   std::string keys_path;               ///< Folder of the keys; empty: not encrypted.
-  std::string checksum;                ///< Of the stored bytes; empty: any.
+  std::string checksum;                ///< Covers the stored bytes; empty: any.
   std::string etcd_version;            ///< Version of the etcd that will run on it; empty: unknown.
   bool auth = false;                   ///< The user can log in if authentication is on.
   std::int64_t bump_revision = 1'000'000'000;  ///< 0: the revision stays.

@@ -86,7 +86,7 @@ class Peer final : public Connections, public Connection {
   }
   std::vector<std::string> pieces;
   http::GrpcStatus stream_ends{.code = 0, .message = {}};
-  Duration silence_max{};  ///< Of the last stream.
+  Duration silence_max{};  ///< From the last stream.
 
  private:
   Executor& executor_;

@@ -1,4 +1,4 @@
-// What the last log lines of an ended etcd say about its data.
+// Reads what an ended etcd said about its data, from the last lines of its log.
 #pragma once
 #include <string_view>
 

@@ -60,7 +60,7 @@ class Pipe {
   int ends_[2];
 };
 
-/// What posix_spawn gets: standard files and signals.
+/// The settings for posix_spawn: standard files and signals.
 class Arrangement {
  public:
   Arrangement(const Pipe& out, const Pipe& err) {

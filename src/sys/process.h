@@ -1,5 +1,5 @@
-// What this process uses of the machine, as the kernel counts it, and what other processes may see
-// of it.
+// This process's use of the machine, as the kernel counts it, and its visibility to other
+// processes.
 #pragma once
 #include <cstdint>
 #include <string>

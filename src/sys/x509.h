@@ -40,10 +40,10 @@ struct Purpose {
   bool server = false, client = false;
 };
 
-/// What is wrong with a certificate, as etcd sees it: Go's rules, and no keys or signatures that
-/// are known to be weak. Names are not checked. Each text begins with the key of the Secret
-/// (tls.crt, tls.key, ca.crt) and reveals nothing of the private key. Empty: no faults. `ca`: one
-/// of these certificates must have signed it; empty: any signer.
+/// The faults of a certificate, as etcd sees it: by Go's rules, and keys or signatures that are
+/// known to be weak. Names are not checked. Each text begins with the key of the Secret (tls.crt,
+/// tls.key, ca.crt) and reveals nothing of the private key. Empty: no faults. `ca`: one of these
+/// certificates must have signed it; empty: any signer.
 std::vector<std::string> faults_of(const Identity&, const std::string& ca, const Purpose&,
                                    WallTime now);
 
