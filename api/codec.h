@@ -13,7 +13,7 @@
 
 namespace etcdop::api {
 
-/// Why a value could not be read; `where` is the path below the value that was asked for.
+/// Why a value could not be decoded; `where` is the path below the decoded value.
 struct Fault {
   std::string where, what;
 };
@@ -22,8 +22,8 @@ using Verdict = std::optional<Fault>;
 /// "expected a list, got string".
 Fault expected(const char* wanted, const Json& got);
 
-/// Codec<T>: `encode` makes JSON; `decode` fills `out`, which the caller has just made, and says
-/// what is wrong; `schema` is OpenAPI v3 as CustomResourceDefinitions want it.
+/// Codec<T>: `encode` makes JSON; `decode` fills `out`, a fresh object, and reports a fault;
+/// `schema` is OpenAPI v3 in the form that CustomResourceDefinitions need.
 template <>
 struct Codec<std::string> {
   static Json encode(const std::string& text) { return Json(text); }
@@ -65,7 +65,7 @@ struct Quantity {
   static json::object schema();
 };
 
-/// Passed through unread; the field's `extra` has its schema.
+/// Passed through unparsed; the field's `extra` has its schema.
 template <>
 struct Codec<Json> {
   static Json encode(const Json& value) { return value; }
@@ -154,8 +154,8 @@ struct Codec<E> {
   }
 };
 
-/// Its members are not inline: the codecs of the kinds are made once, in a file codecs.cc, and
-/// every other file is spared the work (`extern template` beside the kind).
+/// Its members are not inline: the kinds' codecs are instantiated once, in a file codecs.cc, which
+/// saves every other file the work (`extern template` beside the kind).
 template <Described T>
 struct Codec<T> {
   static Json encode(const T& value);
@@ -235,9 +235,9 @@ Json encode(const T& value) {
   return Codec<T>::encode(value);
 }
 
-/// Replaces `out` by what `in` says; an absent or null field has the struct's initialiser. Unknown
-/// fields are ignored. Invalid names the field: "EtcdCluster.spec.replicas: expected ...". `out` is
-/// then half filled.
+/// Replaces `out` by the content of `in`; an absent or null field has the struct's initialiser.
+/// Unknown fields are ignored. Invalid names the field: "EtcdCluster.spec.replicas: expected ...".
+/// `out` is then half filled.
 template <class T>
 Result<Done> decode(const Json& in, T& out, const std::string& path) {
   out = T{};
@@ -246,7 +246,7 @@ Result<Done> decode(const Json& in, T& out, const std::string& path) {
   return Done{};
 }
 
-/// OpenAPI v3. `$ref` stands where a part of core/v1 belongs (crdgen puts it in).
+/// OpenAPI v3. `$ref` stands for a part of core/v1 (crdgen inserts it).
 template <class T>
 Json schema() {
   return Codec<T>::schema();

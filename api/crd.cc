@@ -11,7 +11,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// The root's own fields: metadata is the API server's to check.
+/// The root's own fields: the API server checks metadata.
 json::object root_properties(json::object properties) {
   json::object out{
       {"apiVersion", {{"description", "Version of this representation."}, {"type", "string"}}},

@@ -1,4 +1,4 @@
-// What a kind says about itself beside its schema, and the CustomResourceDefinition made of both.
+// A kind's properties besides its schema, and the CustomResourceDefinition made of both.
 #pragma once
 #include <span>
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace etcdop::api {
 
-/// A column of `kubectl get`; of another priority than 0: of `kubectl get -o wide` only.
+/// A column of `kubectl get`; with a priority other than 0, only of `kubectl get -o wide`.
 struct Column {
   const char *name, *type, *path;
   int priority = 0;
 };
 
-/// The paths of the scale sub-resource.
+/// The paths of the scale subresource.
 struct Scale {
   const char *spec_replicas, *status_replicas, *selector;
 };
 
-/// Puts the envelope of apiextensions.k8s.io/v1 around a kind's schema. `$ref`s are left as they
-/// are. `scale` null: without that sub-resource.
+/// Wraps a kind's schema in a CustomResourceDefinition of apiextensions.k8s.io/v1. Leaves `$ref`s
+/// unchanged. `scale` null: without that subresource.
 Json crd(const Resource& resource, Json schema, std::span<const Column> columns,
          const Scale* scale);
 
-/// The CustomResourceDefinition of a described kind with sub-resource status, and scale if it says
-/// where its numbers are.
+/// The CustomResourceDefinition of a described kind with subresource status, and with scale if the
+/// kind has a `scale`.
 template <Described T>
 Json crd() {
   if constexpr (requires { T::scale; }) return crd(T::resource, schema<T>(), T::columns, &T::scale);

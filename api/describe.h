@@ -1,4 +1,4 @@
-// All that a struct gets from describing itself: JSON codec, schema, walks over its fields.
+// All that a struct gets from its description: JSON codec, schema, walks over its fields.
 #pragma once
 #include "api/codec.h"   // IWYU pragma: export
 #include "api/field.h"   // IWYU pragma: export

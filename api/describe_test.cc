@@ -1,4 +1,4 @@
-// Codec, schema and walks, on small structs of this file's own.
+// Codec, schema and walks, tested on small structs of this file.
 #include "api/describe.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The words in which a struct describes itself, once: name, member, prose and constraints of each
-// field. Codec, schema and walks are derived from that (codec.h, leaves.h).
+// The functions with which a struct describes itself once: name, member, prose and constraints of
+// each field. Codec, schema and walks are derived from that (codec.h, leaves.h).
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -20,7 +20,7 @@ enum class Presence {
   Defaulted,  ///< The API server fills in the struct's initialiser; always encoded.
   Optional,   ///< std::optional: encoded if it has a value.
   Sparse,     ///< Encoded if it differs from the struct's initialiser.
-  Always,     ///< Always encoded, and not required by the schema: a status that shows its zeros.
+  Always,  ///< Always encoded, and not required by the schema: for a status that shows its zeros.
 };
 
 /// One field of S, of type M, read and written by C. `extra` is merged into the field's schema.
@@ -31,12 +31,12 @@ struct Field {
   using FieldCodec = C;
   const char* name;
   M S::* at;
-  const char* doc;  ///< Empty: the prose of the field's type.
+  const char* doc;  ///< Empty: the type's own prose.
   Presence presence;
   json::object extra;
 };
 
-/// The codec that a field asks for, else that of its type.
+/// The field's own codec, or that of its type.
 template <class C, class M>
 using CodecOr = std::conditional_t<std::is_void_v<C>, Codec<M>, C>;
 
@@ -68,13 +68,13 @@ Field<S, M, CodecOr<C, M>> always(const char* name, M S::* at, const char* doc,
   return {name, at, doc, Presence::Always, std::move(extra)};
 }
 
-/// What the API server checks, in CEL, and what it then says. The message names the field.
+/// A check of the API server, in CEL, and its message. The message names the field.
 struct Rule {
   const char* cel;
   const char* message;
 };
 
-/// One field of a list, told from others of its type by its place.
+/// One field of a list; its place distinguishes it from others of its type.
 template <std::size_t, class F>
 struct FieldAt {
   F field;
@@ -88,7 +88,7 @@ struct FieldsAt<std::index_sequence<Place...>, F...> : FieldAt<Place, F>... {
     (visitor(static_cast<const FieldAt<Place, F>&>(*this).field), ...);
   }
 };
-/// The fields of a struct, in their order. A std::tuple costs a compiler several times as much.
+/// The fields of a struct, in order. A std::tuple costs a compiler several times as much.
 template <class... F>
 struct Fields : FieldsAt<std::index_sequence_for<F...>, F...> {
   explicit Fields(F... fields)
@@ -103,7 +103,7 @@ struct Object {
   json::object extra;
 };
 
-/// Would become whatever a member of an aggregate is; asked only whether it could.
+/// Converts to any member type of an aggregate; used only to test whether it can.
 struct AnyMember {
   template <class M>
   [[noreturn]] operator M() const {
@@ -121,7 +121,7 @@ template <class S, std::size_t N>
 concept HasMembers = takes_members<S>(std::make_index_sequence<N>()) &&
                      !takes_members<S>(std::make_index_sequence<N + 1>());
 
-/// A struct's description. Does not compile for a struct that has another number of fields.
+/// A struct's description. Does not compile if the number of fields differs from the struct's.
 template <class First, class... F>
 Object<First, F...> object(const char* doc, Fields<First, F...> fields,
                            std::vector<Rule> rules = {}, json::object extra = {}) {
@@ -133,10 +133,10 @@ Object<First, F...> object(const char* doc, Fields<First, F...> fields,
 /// The `extra` of a field with rules of its own.
 json::object rules(const std::vector<Rule>& of_field);
 
-/// A struct that describes itself: `template <class S = This> static auto describe()`. Its fields
-/// are named by way of S, which makes all of it wait until somebody needs it: a compiler spends
-/// most of its time on these functions where each file that sees a struct has to look into them.
-/// (Nor may this concept ask for them.)
+/// A struct that describes itself: `template <class S = This> static auto describe()`. It names its
+/// fields through S, so that the compiler processes it only where it is used: otherwise each file
+/// that sees a struct would process these functions, which take most of the compile time. (For the
+/// same reason this concept must not check for them.)
 template <class T>
 concept Described = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T>;
 
@@ -144,7 +144,7 @@ concept Described = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_emp
 template <class T>
 concept Named = std::is_enum_v<T> && requires { names(T{}); };
 
-/// T's description, made once.
+/// T's description, created once.
 template <Described T>
 const auto& description() {
   static const auto made = T::describe();

@@ -1,4 +1,4 @@
-// Walks over described structs: which fields there are, and which of them somebody has set.
+// Walks over described structs: lists the fields, and those that a user has set.
 #pragma once
 #include <optional>
 #include <string>
@@ -36,8 +36,8 @@ std::vector<std::string> leaves() {
   return out;
 }
 
-/// Appends the path of each leaf in which `value` is not `initial`. An object that is there
-/// although it is optional counts by its own path if none of its leaves does.
+/// Appends the path of each leaf where `value` differs from `initial`. A present optional object
+/// without such a leaf counts by its own path.
 template <Described T>
 void append_differences(const T& value, const T& initial, const std::string& prefix,
                         std::vector<std::string>& out) {
@@ -58,7 +58,7 @@ void append_differences(const T& value, const T& initial, const std::string& pre
   });
 }
 
-/// The leaves of `value` that are not as the schema's defaults would have made them.
+/// The leaves of `value` that differ from the schema's defaults.
 template <Described T>
 std::vector<std::string> differs_from_default(const T& value) {
   std::vector<std::string> out;

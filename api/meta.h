@@ -1,4 +1,5 @@
-// What every Kubernetes object has: names, identity, owners; and what a kind is called in paths.
+// The common parts of every Kubernetes object: names, identity, owners; and a kind's names in
+// paths.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -12,13 +13,13 @@
 
 namespace etcdop::api {
 
-/// How a kind is found in the API: constants, never built from outside data.
+/// A kind's place in the API: constants, never built from outside data.
 struct Resource {
   const char* group;  ///< "" for core/v1.
   const char* version;
   const char* plural;
   const char* kind;
-  /// By the words themselves: equal literals may lie in several places.
+  /// Compares the texts: equal literals may have several addresses.
   constexpr bool operator==(const Resource& other) const {
     using Text = std::string_view;
     return Text(group) == other.group && Text(version) == other.version &&
@@ -31,7 +32,7 @@ inline std::string api_version(const Resource& r) {
   return *r.group == '\0' ? r.version : std::string(r.group) + "/" + r.version;
 }
 
-/// Which object; never what happened to it.
+/// Identifies an object; never one of its states.
 struct ObjectKey {
   std::string ns, name;
   auto operator<=>(const ObjectKey&) const = default;
@@ -58,7 +59,7 @@ struct ObjectMeta {
   std::string name, ns, uid, resource_version;
   std::int64_t generation = 0;
   std::string creation_timestamp;                 ///< RFC 3339, whole seconds.
-  std::optional<std::string> deletion_timestamp;  ///< Set: it is going, finalizers permitting.
+  std::optional<std::string> deletion_timestamp;  ///< Set: being deleted; finalizers may hold it.
   std::map<std::string, std::string> labels, annotations;
   std::vector<OwnerReference> owner_references;
   std::vector<std::string> finalizers;
@@ -66,7 +67,7 @@ struct ObjectMeta {
 
   ObjectKey key() const { return {ns, name}; }
   bool terminating() const { return deletion_timestamp.has_value(); }
-  /// The owner with `controller: true`; null if there is none.
+  /// The owner with `controller: true`; null without one.
   const OwnerReference* controller() const {
     for (const OwnerReference& o : owner_references)
       if (o.controller.value_or(false)) return &o;

@@ -1,5 +1,5 @@
-// crdgen [--check] CORE_V1.json DIR PAGE: writes the CRDs as YAML into DIR and their reference
-// page, or says which of them are not what it would write.
+// crdgen [--check] CORE_V1.json DIR PAGE: writes the CRDs as YAML into DIR, and their reference
+// page; or reports which of them are out of date.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -21,8 +21,9 @@ namespace {
 
 constexpr const char* kQuantity = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 
-/// Puts the schemas of core/v1 in the place of "$ref"s. What stands beside a "$ref" overrides what
-/// it refers to. `prose` is off where nobody writes: core's long descriptions are left out there.
+/// Replaces "$ref"s by the schemas of core/v1. Keys beside a "$ref" override those of the
+/// referenced schema. `prose` is off for fields that users do not write: core's long descriptions
+/// are left out there.
 class Resolver {
  public:
   explicit Resolver(json::object core) : core_(std::move(core)) {
@@ -53,7 +54,7 @@ class Resolver {
       if (!out.contains(key)) out[key] = value;
   }
 
-  /// A schema's own description is text; a property of that name would be an object.
+  /// A schema's own description is text; a property named "description" would be an object.
   static Json without_prose(const Json& schema) {
     if (!schema.is_object()) return schema;
     json::object out;
@@ -76,7 +77,7 @@ std::string document(const Resolver& resolver, const Json& crd) {
          yaml(resolver.resolve(crd, true));
 }
 
-/// Whether the file is, now, what it should be.
+/// Whether the file now has the right content.
 bool settle(bool only_check, const std::string& path, const std::string& text) {
   if (text == contents(path)) return true;
   if (only_check) std::cerr << "crdgen: " << path << " is stale, run `ninja gen`\n";

@@ -23,7 +23,7 @@ std::string text(const Json& schema, const char* key) {
   return found && found->is_string() ? std::string(found->as_string()) : "";
 }
 
-/// A cell must not end, nor begin another one.
+/// Escapes text that would end a table cell.
 std::string cell(const std::string& words) {
   std::string out;
   for (const char c : words) {
@@ -55,11 +55,11 @@ std::string default_of(const Json& schema) {
   return value ? code(cell(serialize(*value))) : "";
 }
 
-/// Constraints in words, after each other.
+/// Joins constraints in words.
 class Constraints {
  public:
   void add(const std::string& words) { (out_ += out_.empty() ? "" : "; ") += words; }
-  /// If the schema has that key: `words` with the key's value behind.
+  /// If the schema has that key, adds `words` followed by the key's value.
   void add(const Json& schema, const char* key, const std::string& words) {
     if (const Json* value = find(schema, key)) add(words + serialize(*value));
   }
@@ -84,7 +84,7 @@ std::string constraints_of(const Json& schema, bool required) {
   all.add(schema, "maxLength", "length ≤ ");
   all.add(schema, "minItems", "number ≥ ");
   all.add(schema, "maxItems", "number ≤ ");
-  if (!find(schema, "x-kubernetes-int-or-string"))  // A quantity's says nothing to people.
+  if (!find(schema, "x-kubernetes-int-or-string"))  // A quantity's pattern is no help.
     if (const std::string pattern = text(schema, "pattern"); !pattern.empty())
       all.add("like " + code(cell(pattern)));
   if (const Json* rules = find(schema, "x-kubernetes-validations"))
@@ -92,7 +92,7 @@ std::string constraints_of(const Json& schema, bool required) {
   return all.words();
 }
 
-/// What is asked of an object as a whole, as a list.
+/// The rules for an object as a whole, as a list.
 std::string rules_of(const Json& schema) {
   const Json* rules = find(schema, "x-kubernetes-validations");
   std::string out;
@@ -104,7 +104,7 @@ std::string rules_of(const Json& schema) {
 /// The rows of one table.
 class Rows {
  public:
-  /// The fields below `schema`, whose own path is `path` ("" or one that ends in a dot).
+  /// Adds the fields below `schema`, whose own path is `path` ("" or a path that ends in a dot).
   void add(const Json& schema, const std::string& path) {
     const Json* properties = find(schema, "properties");
     if (!properties) return;
@@ -136,7 +136,7 @@ class Rows {
   }
 
   std::string out_;
-  std::map<std::string, std::string> seen_;  // Fields of an object: the path that had them first.
+  std::map<std::string, std::string> seen_;  // The path that first had these fields.
 };
 
 std::string section(const Json& crd) {
@@ -158,7 +158,7 @@ std::string section(const Json& crd) {
     out += " " + code("kubectl scale") + " sets " + code(text(*scale, "specReplicasPath")) + ".";
   out += "\n";
   out += rules_of(schema);
-  Rows rows;  // Of both tables, so that the status may refer to the spec.
+  Rows rows;  // For both tables, so that the status may refer to the spec.
   for (const char* part : {"spec", "status"}) {
     const Json& fields = schema.at("properties").at(part);
     out += std::string("\n### ") + part + "\n" + rules_of(fields) + "\n";

@@ -1,4 +1,4 @@
-// The reference page of the kinds: what each field is, for people who write and read the objects.
+// The reference page of the kinds: explains each field to people who write and read the objects.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace etcdop::crdgen {
 
-/// Markdown made of CustomResourceDefinitions in which "$ref"s still stand: a table for the spec
-/// and one for the status of each kind, a row a field.
+/// Markdown made from CustomResourceDefinitions that still contain "$ref"s: for each kind a table
+/// for the spec and one for the status, with a row for each field.
 std::string page(const std::vector<Json>& crds);
 
 }  // namespace etcdop::crdgen

@@ -12,7 +12,7 @@ std::string margin(std::size_t depth) { return std::string(2 * depth, ' '); }
 
 bool is_one_of(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
 
-/// Whether a reader of YAML takes the bare text for this string and nothing else.
+/// Whether YAML reads the bare text as exactly this string.
 bool is_plain(std::string_view text) {
   constexpr std::string_view kWords[] = {"true", "false", "null", "yes", "no",
                                          "on",   "off",   "y",    "n"};
@@ -35,7 +35,7 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-/// Whether `>-` keeps the text: no line with spaces at its edges, no newline at either end.
+/// Whether `>-` preserves the text: no line with spaces at its edges, no newline at either end.
 bool can_fold(std::string_view text) {
   if (text.empty() || is_one_of(text.front(), " \t\n") || is_one_of(text.back(), " \t\n"))
     return false;
@@ -76,7 +76,7 @@ std::string folded(std::string_view text, std::size_t depth) {
   }
 }
 
-/// What stands behind "key:" for text, with its newline.
+/// The value after "key:" for a text, with its newline.
 std::string text_value(std::string_view text, std::size_t depth, std::size_t used) {
   const bool lines = text.find('\n') != text.npos;
   const bool odd = std::ranges::any_of(
@@ -100,7 +100,7 @@ void append_entries(const json::object& object, std::size_t depth, bool after_da
   }
 }
 
-/// What follows "key:" or "-". `used`: columns taken in this line.
+/// Appends the value after "key:" or "-". `used`: columns already used in this line.
 void append(const Json& value, std::size_t depth, std::size_t used, std::string& out) {
   if (const json::object* object = value.if_object(); object && !object->empty()) {
     out += "\n";

@@ -6,7 +6,7 @@
 
 namespace etcdop::crdgen {
 
-/// A YAML document that means `value`, ending in a newline.
+/// A YAML document for `value`, ending in a newline.
 std::string yaml(const Json& value);
 
 }  // namespace etcdop::crdgen

@@ -1,4 +1,4 @@
-// The codecs of the kinds: made here, and nowhere else (api/codec.h).
+// The codecs of our kinds: instantiated only here (api/codec.h).
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
@@ -18,9 +18,9 @@ template struct Codec<v1alpha2::EtcdSnapshotSchedule>;
 }  // namespace etcdop::api
 
 #if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 gives these symbols internal linkage, which nothing in the language explains (a smaller
-// file of the same shape has them weak, and so has clang); the concepts of api/field.h are not it.
-// The build that asks whether g++ takes this tree has its symbols made global here.
+// g++ 12 gives these symbols internal linkage. Nothing in the language explains this: a smaller
+// file of the same shape has weak symbols, and so has clang. The concepts of api/field.h are not
+// the cause. The build that checks this tree with g++ makes its symbols global here.
 #define ETCDOP_GLOBAL(kind)                                \
   __asm__(".globl _ZN6etcdop3api5CodecINS0_8v1alpha2" kind \
           "EE6encodeERKS3_\n"                              \

@@ -1,4 +1,4 @@
-// What specs of several kinds share: storage, etcd options, references, places of snapshots.
+// Shared by the specs of several kinds: storage, etcd options, references, places of snapshots.
 #pragma once
 #include <array>
 #include <map>
@@ -12,7 +12,7 @@ namespace etcdop::api::v1alpha2 {
 
 inline constexpr const char* kVersionPattern = R"(^\d+\.\d+\.\d+$)";
 
-/// The schema of a part of core/v1 that passes through unread.
+/// The schema of a part of core/v1 that passes through unparsed.
 inline json::object core(const char* type) {
   return {{"$ref", std::string("io.k8s.api.core.v1.") + type}};
 }
@@ -20,7 +20,7 @@ inline json::object list_of_core(const char* type) {
   return {{"type", "array"}, {"items", core(type)}};
 }
 
-/// Labels that a node must have, as core/v1 has them: one value to be replaced as a whole.
+/// Required node labels, as in core/v1: one value, replaced as a whole.
 using NodeSelector = std::map<std::string, std::string>;
 inline json::object atomic_map() { return {{"x-kubernetes-map-type", "atomic"}}; }
 
@@ -114,7 +114,7 @@ struct EtcdOptions {
 
 struct S3Location {
   std::string endpoint, bucket, key, region;
-  LocalObjectReference credentials_secret_ref;  ///< Without a name: what the Pod itself is given.
+  LocalObjectReference credentials_secret_ref;  ///< Without a name: the Pod's own identity.
   std::optional<LocalObjectReference> ca_secret_ref;
   bool force_path_style = false;
   bool operator==(const S3Location&) const = default;
@@ -187,9 +187,9 @@ struct SnapshotLocation {
   }
 };
 
-/// Of the Pods of agents that take, check and delete stored snapshots.
+/// For the Pods of agents that take, check and delete stored snapshots.
 struct AgentPodSpec {
-  std::optional<Json> resources, affinity, tolerations;  ///< core/v1, as they are.
+  std::optional<Json> resources, affinity, tolerations;  ///< core/v1, unchanged.
   NodeSelector node_selector;
   std::string priority_class_name, service_account_name;
   bool operator==(const AgentPodSpec&) const = default;
@@ -218,7 +218,7 @@ struct AgentPodSpec {
 struct RestoreSpec {
   SnapshotLocation source;
   std::optional<std::int64_t> bump_revision;
-  std::string checksum;  ///< Empty: whatever is there.
+  std::string checksum;  ///< Empty: any.
   bool operator==(const RestoreSpec&) const = default;
 
   template <class S = RestoreSpec>

@@ -50,7 +50,7 @@ struct ClientCertManager {
   }
 };
 
-/// Half a year: who misses a renewal has weeks to see it.
+/// Half a year: if a renewal fails, people have weeks to notice it.
 inline constexpr std::int64_t kCertificateSecondsDefault = 15'552'000;
 
 struct OperatorManaged {
@@ -281,7 +281,7 @@ struct EtcdClusterSpec {
   }
 };
 
-/// The part of the spec that is being worked towards: edits made meanwhile wait.
+/// The part of the spec that the operator is working towards: later edits wait.
 struct ObservedSpec {
   std::int32_t replicas = 0;
   std::string version;
@@ -317,11 +317,11 @@ struct ObservedSpec {
   }
 };
 
-/// A member that was decided on, before the API or etcd heard of it.
+/// A member that the operator has decided to add, recorded before the API or etcd knows it.
 struct PendingMember {
   std::int64_t sequence = 0;
   std::string name, peer_url;
-  std::string since;  ///< RFC 3339: when it was decided on.
+  std::string since;  ///< RFC 3339: the time of the decision.
   bool operator==(const PendingMember&) const = default;
 
   template <class S = PendingMember>
@@ -335,15 +335,15 @@ struct PendingMember {
   }
 };
 
-/// A member as etcd and its EtcdMember say. What wanders is coarse, so that it costs few writes:
-/// the metrics have the numbers.
+/// A member as reported by etcd and its EtcdMember. Values that change often are coarse, so that
+/// they cost few writes: the metrics have the exact numbers.
 struct MemberReport {
   std::string name, member_id;
-  std::string role;     ///< kLeader, kFollower or kLearner; empty: not known.
-  std::string version;  ///< As etcd last said.
-  std::string db_size;  ///< Quantity; likewise. Empty: it never said.
+  std::string role;     ///< kLeader, kFollower or kLearner; empty: unknown.
+  std::string version;  ///< As last reported by etcd.
+  std::string db_size;  ///< Quantity; as last reported. Empty: never reported.
   bool lagging = false;
-  std::string alarm;  ///< kNoSpace or kCorrupt; empty: it has raised none that we know of.
+  std::string alarm;  ///< kNoSpace or kCorrupt; empty: no known alarm.
   bool operator==(const MemberReport&) const = default;
 
   template <class S = MemberReport>
@@ -367,7 +367,7 @@ struct MemberReport {
   }
 };
 
-// status.restore.stage: the last two are over.
+// status.restore.stage: the last two are final.
 inline constexpr const char* kStageStopping = "Stopping";
 inline constexpr const char* kStageRestoring = "Restoring";
 inline constexpr const char* kStageReview = "Review";
@@ -376,7 +376,7 @@ inline constexpr const char* kStageRollingBack = "RollingBack";
 inline constexpr const char* kStageCommitted = "Committed";
 inline constexpr const char* kStageRolledBack = "RolledBack";
 
-/// An EtcdMember of before a restore in place: it sleeps, with its volume.
+/// An EtcdMember from before a restore in place: it is dormant, and keeps its volume.
 struct KeptMember {
   std::string name, uid;
   bool operator==(const KeptMember&) const = default;
@@ -388,18 +388,18 @@ struct KeptMember {
   }
 };
 
-/// A restore in place, and all that is needed to take it back. It stays when it is over, until the
+/// A restore in place, and everything needed to roll it back. It stays when it is over, until the
 /// next one.
 struct RestoreRecord {
-  std::string name, uid;  ///< Of the EtcdRestore.
+  std::string name, uid;  ///< The EtcdRestore.
   std::string stage;
   RestoreSpec from;
-  std::string cluster_id, cluster_token;  ///< Of before, as the status has them.
+  std::string cluster_id, cluster_token;  ///< Previous values of the status.
   std::vector<KeptMember> members;
   std::vector<PendingMember> pending_members;
   std::string run_id;         ///< spec.runId of the EtcdRestore.
-  std::string founder;        ///< Who restores; empty: not decided on yet.
-  bool auth_enabled = false;  ///< Of before.
+  std::string founder;        ///< The member that restores; empty: not decided yet.
+  bool auth_enabled = false;  ///< Previous value.
   bool operator==(const RestoreRecord&) const = default;
 
   bool over() const { return stage == kStageCommitted || stage == kStageRolledBack; }
@@ -429,9 +429,9 @@ struct RestoreRecord {
   }
 };
 
-/// A restore in place that was committed. Its EtcdRestore may be gone, and be applied again.
+/// A committed restore in place. Its EtcdRestore may be deleted, and be applied again.
 struct CommittedRestore {
-  std::string name, uid;  ///< Of the EtcdRestore.
+  std::string name, uid;  ///< The EtcdRestore.
   std::string run_id;
   SnapshotLocation source;
   std::string checksum;
@@ -449,12 +449,12 @@ struct CommittedRestore {
   }
 };
 
-/// The --max-learners of clusters that an earlier release may have grown: as many learners as it
-/// added side by side.
+/// The --max-learners of clusters that an earlier release may have grown: that release added so
+/// many learners at once.
 inline constexpr std::int32_t kManyLearners = 8;
 
 struct EtcdClusterStatus {
-  std::string phase;  ///< One of names.h's; empty: nobody has looked yet.
+  std::string phase;  ///< One of those in names.h; empty: no pass yet.
   std::int32_t ready_members = 0, broken_members = 0, updated_members = 0;
   std::string selector;
   std::string cluster_id;  ///< 16 hex digits; empty until the first member runs.
@@ -466,7 +466,7 @@ struct EtcdClusterStatus {
   std::int64_t last_sequence = 0;
   std::string leader, db_size;
   std::vector<MemberReport> members;
-  std::optional<std::string> reported_at;  ///< RFC 3339: of leader, db_size and members.
+  std::optional<std::string> reported_at;  ///< RFC 3339: time of leader, db_size and members.
   std::optional<RestoreRecord> restore;
   std::vector<CommittedRestore> restores;  ///< The newest last.
   std::int64_t revision_floor = 0;
@@ -538,11 +538,11 @@ struct EtcdCluster {
   EtcdClusterStatus status;
   bool operator==(const EtcdCluster&) const = default;
 
-  /// The restore in place that is under way; null: there is none.
+  /// The restore in place that is running; null without one.
   const RestoreRecord* restoring() const {
     return status.restore && !status.restore->over() ? &*status.restore : nullptr;
   }
-  /// What its first member starts from; nullopt: from nothing.
+  /// The source of its first member's data; nullopt: it starts empty.
   std::optional<RestoreSpec> founded_from() const {
     if (const RestoreRecord* record = restoring()) return record->from;
     return spec.bootstrap ? spec.bootstrap->restore : std::nullopt;
@@ -554,7 +554,7 @@ struct EtcdCluster {
         "An etcd cluster.",
         Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
                sparse("status", &S::status, "")},
-        // A cluster that has a status is older than the rules and must stay writable.
+        // A cluster with a status is older than the rules and must stay writable.
         {{"has(self.status) || size(self.metadata.name) <= 48",
           "metadata.name must have at most 48 characters: the names of members and Services are "
           "made from it"},

@@ -13,18 +13,18 @@
 
 namespace etcdop::api::v1alpha2 {
 
-// status.phase: the last two are for good.
+// status.phase: the last two are final.
 inline constexpr const char* kDefragPending = "Pending";  ///< Also the outcome of a member.
 inline constexpr const char* kDefragRunning = "Running";
 inline constexpr const char* kDefragComplete = "Complete";
-inline constexpr const char* kDefragFailed = "Failed";  ///< Likewise.
-// status.members[].outcome, beside those two; and role.
+inline constexpr const char* kDefragFailed = "Failed";  ///< The same.
+// status.members[].outcome, besides those two; and role.
 inline constexpr const char* kDefragSkipped = "Skipped";
 inline constexpr const char* kDefragDefragmented = "Defragmented";
 inline constexpr const char* kDefragLeader = "leader";
 inline constexpr const char* kDefragFollower = "follower";
 
-/// Quantities are kept as text, empty: not set.
+/// Quantities are kept as text; empty: not set.
 struct DefragRule {
   bool all = false;
   std::string free_space_above, quota_usage_above, min_reclaim;
@@ -88,7 +88,7 @@ struct DefragMemberStatus {
   std::string name, role, outcome, reason;
   std::int64_t db_size_before = 0, db_size_after = 0, reclaimed_bytes = 0;
   std::optional<std::string> finished_at;  ///< RFC 3339
-  std::int32_t attempts = 0;               ///< Written before each.
+  std::int32_t attempts = 0;               ///< Written before each attempt.
   bool operator==(const DefragMemberStatus&) const = default;
 
   template <class S = DefragMemberStatus>
@@ -109,13 +109,13 @@ struct DefragMemberStatus {
 };
 
 struct EtcdDefragStatus {
-  std::string phase;  ///< Empty: Pending, and nobody has looked yet.
+  std::string phase;                                    ///< Empty: Pending, and no pass yet.
   std::optional<std::string> started_at, completed_at;  ///< RFC 3339
   std::int32_t defragmented = 0;
   std::vector<DefragMemberStatus> members;
   std::vector<Condition> conditions;
-  std::string cluster_uid;        ///< Of the EtcdCluster that the run began with.
-  std::int32_t leader_moves = 0;  ///< Written before each.
+  std::string cluster_uid;        ///< The EtcdCluster at the start of the run.
+  std::int32_t leader_moves = 0;  ///< Written before each move.
   bool operator==(const EtcdDefragStatus&) const = default;
 
   bool finished() const { return phase == kDefragComplete || phase == kDefragFailed; }

@@ -36,7 +36,7 @@ struct MemberTls {
 struct EtcdMemberSpec {
   std::string cluster_name, version;
   StorageSpec storage;
-  std::string initial_cluster;  ///< Empty: not known yet, no Pod is made.
+  std::string initial_cluster;  ///< Empty: unknown yet, so no Pod is created.
   std::string cluster_token;
   bool bootstrap = false;  ///< The seed: it founds the cluster.
   bool dormant = false;    ///< Its cluster is paused: no Pod.
@@ -93,12 +93,12 @@ struct EtcdMemberSpec {
 };
 
 struct EtcdMemberStatus {
-  std::string member_id;  ///< 16 hex digits; empty until etcd told.
+  std::string member_id;  ///< 16 hex digits; empty until etcd reports it.
   std::string pod_name, pod_uid;
   bool is_voter = false;
   std::int32_t replicas = 0;
   std::string selector, pvc_name;
-  std::string version;  ///< What etcd says that it runs.
+  std::string version;  ///< The version that etcd reports.
   std::vector<Condition> conditions;
   bool operator==(const EtcdMemberStatus&) const = default;
 

@@ -1,4 +1,4 @@
-// EtcdRestore, a running cluster that goes back to a snapshot: the single source of its CRD and
+// EtcdRestore, the return of a running cluster to a snapshot: the single source of its CRD and
 // codec.
 #pragma once
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace etcdop::api::v1alpha2 {
 
-// status.phase: the last three are for good.
+// status.phase: the last three are final.
 inline constexpr const char* kRestorePending = "Pending";
 inline constexpr const char* kRestoreChecking = "Checking";
 inline constexpr const char* kRestoreReady = "Ready";
@@ -27,7 +27,7 @@ inline constexpr const char* kRestoreComplete = "Complete";
 inline constexpr const char* kRestoreRolledBack = "RolledBack";
 inline constexpr const char* kRestorePhaseFailed = "Failed";
 
-// Condition types, in the order in which they come; each is also the reason of one that is True.
+// Condition types, in the order in which they come; each is also the reason of a True condition.
 inline constexpr const char* kChecked = "Checked";
 inline constexpr const char* kStopped = "Stopped";
 inline constexpr const char* kRestoredData = "DataRestored";
@@ -43,7 +43,7 @@ inline constexpr const char* kRollingBack = "RollingBack";
 inline constexpr const char* kAnotherRestoreFirst = "AnotherRestoreFirst";
 inline constexpr const char* kAlreadyDone = "AlreadyDone";
 
-/// How far its user lets it go. What has been done can be taken back until the old volumes go.
+/// How far the user lets it go. Until the old volumes are deleted, everything can be rolled back.
 enum class RestoreDecision { Check, Restore, Commit, Rollback };
 inline auto names(RestoreDecision) {
   return std::array{std::pair{RestoreDecision::Check, "Check"},
@@ -104,7 +104,7 @@ struct EtcdRestoreSpec {
   }
 };
 
-/// What was found in the snapshot before anything was stopped.
+/// Facts of the snapshot, found before anything was stopped.
 struct RestoreSource {
   std::string uri, checksum, etcd_version;
   std::optional<std::int64_t> revision, keys;
@@ -123,8 +123,8 @@ struct RestoreSource {
 };
 
 struct EtcdRestoreStatus {
-  std::string phase;        ///< Empty: Pending, and nobody has looked yet.
-  std::string cluster_uid;  ///< Of the EtcdCluster that it was checked for.
+  std::string phase;        ///< Empty: Pending, and no pass yet.
+  std::string cluster_uid;  ///< The EtcdCluster for which it was checked.
   std::int32_t attempts = 0;
   std::string job_uid;
   std::optional<RestoreSource> source;

@@ -14,25 +14,25 @@
 
 namespace etcdop::api::v1alpha2 {
 
-// status.phase: the last two are for good.
+// status.phase: the last two are final.
 inline constexpr const char* kSnapshotPending = "Pending";
 inline constexpr const char* kSnapshotStarted = "Started";
 inline constexpr const char* kSnapshotComplete = "Complete";
 inline constexpr const char* kSnapshotFailed = "Failed";
 
-/// Condition type, beside kReady; also the reason of one that is True.
+/// Condition type, besides kReady; also the reason of a True condition.
 inline constexpr const char* kVerified = "Verified";
 inline constexpr const char* kVerifying = "Verifying";
 inline constexpr const char* kVerificationFailed = "VerificationFailed";
-/// On an EtcdSnapshot, and then on the Job that does it: which verification is asked for. Another
-/// text asks once more. It leaves spec alone: an edited spec may be of another place.
+/// On an EtcdSnapshot, and then on the Job that verifies it: the requested verification. Another
+/// text requests one more. It leaves spec unchanged, because an edited spec may name another place.
 inline constexpr const char* kVerifyAnnotation = "etcd-operator.cozystack.io/verify";
-/// What spec.verify asks for.
+/// The request of spec.verify.
 inline constexpr const char* kVerifyOnce = "once";
 /// In the Pod of a Job that verifies.
 inline constexpr const char* kVerifyContainer = "verify-agent";
 
-/// Not fixed for ever: users of the reference apply edited manifests over snapshots that ended long
+/// Not immutable: users of the Go operator apply edited manifests over snapshots that ended long
 /// ago, and those would be refused.
 struct EtcdSnapshotSpec {
   LocalObjectReference cluster_ref;
@@ -55,8 +55,8 @@ struct EtcdSnapshotSpec {
   }
 };
 
-/// What is stored, in the words of who stored it. What the reference does not know is optional: it
-/// may have written this.
+/// The stored snapshot, as reported by the program that stored it. The Go operator may have written
+/// this, so fields that it does not know are optional.
 struct SnapshotArtifact {
   std::string uri;
   std::int64_t size_bytes = 0;
@@ -95,15 +95,15 @@ struct SnapshotArtifact {
   }
 };
 
-/// What was found when the stored snapshot was restored and compared.
+/// The result when the stored snapshot was restored and compared.
 struct SnapshotVerification {
-  std::string request;  ///< Which one was asked for (kVerifyAnnotation).
+  std::string request;  ///< The requested one (kVerifyAnnotation).
   std::int32_t attempts = 0;
   std::string job_uid;
   std::optional<std::string> time;  ///< RFC 3339
   std::optional<std::int64_t> revision, hash_kv, keys, duration_seconds;
-  std::optional<std::string> proven_time;  ///< RFC 3339; no finding about the object came after it.
-  std::string failure;                     ///< How the last one that ended did; empty: well.
+  std::optional<std::string> proven_time;  ///< RFC 3339; no later finding concerns the object.
+  std::string failure;  ///< Failure of the last verification that ended; empty: success.
   bool operator==(const SnapshotVerification&) const = default;
 
   template <class S = SnapshotVerification>
@@ -132,12 +132,12 @@ struct SnapshotVerification {
 };
 
 struct EtcdSnapshotStatus {
-  std::string phase;  ///< Empty: nobody has looked yet.
+  std::string phase;  ///< Empty: no pass yet.
   std::optional<SnapshotArtifact> artifact;
   std::vector<Condition> conditions;
-  std::string cluster_id;     ///< As the EtcdCluster had it when the snapshot began.
-  std::int32_t attempts = 0;  ///< Written before each Job is made.
-  std::string job_uid;        ///< Of the Job that was seen; empty: none of this attempt was.
+  std::string cluster_id;     ///< From the EtcdCluster, when the snapshot began.
+  std::int32_t attempts = 0;  ///< Written before each Job is created.
+  std::string job_uid;        ///< The observed Job; empty: none of this attempt was observed.
   std::optional<SnapshotVerification> verification;
   bool operator==(const EtcdSnapshotStatus&) const = default;
 
@@ -174,20 +174,21 @@ struct EtcdSnapshot {
   EtcdSnapshotStatus status;
   bool operator==(const EtcdSnapshot&) const = default;
 
-  /// Which verification is asked for; empty: none.
+  /// The requested verification; empty: none.
   std::string asked() const {
     const auto found = metadata.annotations.find(kVerifyAnnotation);
     if (found != metadata.annotations.end() && !found->second.empty()) return found->second;
     return spec.verify ? kVerifyOnce : "";
   }
-  /// Whether a verification is under way, or yet to begin. What has begun ends, asked for or not.
+  /// Whether a verification is running, or due to begin. A running one ends, even if the request is
+  /// withdrawn.
   bool verifying() const {
     if (status.phase != kSnapshotComplete) return false;
     const auto& last = status.verification;
     if (last && !last->time) return true;
     return !asked().empty() && (!last || last->request != asked());
   }
-  /// Whether nothing is left to be done about it.
+  /// Whether no work is left for it.
   bool settled() const { return status.finished() && !verifying(); }
 
   template <class S = EtcdSnapshot>
@@ -197,7 +198,7 @@ struct EtcdSnapshot {
         "is deleted.",
         Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
                sparse("status", &S::status, "")},
-        // One that has a status is older than the rule and must stay writable.
+        // A snapshot with a status is older than the rule and must stay writable.
         {{"has(self.status) || size(self.metadata.name) <= 54",
           "metadata.name must have at most 54 characters: its Job is called <name>-snapshot, and "
           "labels of Pods have at most 63"},

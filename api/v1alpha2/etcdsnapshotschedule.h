@@ -1,4 +1,4 @@
-// EtcdSnapshotSchedule, snapshots of a cluster by the clock, and which of them are kept: the single
+// EtcdSnapshotSchedule, snapshots of a cluster by schedule, and which of them are kept: the single
 // source of its CRD and codec.
 #pragma once
 #include <array>
@@ -17,30 +17,30 @@
 
 namespace etcdop::api::v1alpha2 {
 
-/// On EtcdSnapshots: the EtcdSnapshotSchedule that made them.
+/// On EtcdSnapshots: the EtcdSnapshotSchedule that created them.
 inline constexpr const char* kScheduleLabel = "etcd-operator.cozystack.io/schedule";
-/// On an EtcdSnapshot that has expired, written before anything of it is deleted: it goes, whatever
-/// is to be kept from then on.
+/// On an expired EtcdSnapshot, written before anything of it is deleted: it is deleted even if the
+/// retention rules change afterwards.
 inline constexpr const char* kExpiredAnnotation = "etcd-operator.cozystack.io/expired";
 /// In the Pod of a Job that deletes a stored snapshot.
 inline constexpr const char* kDeleteContainer = "delete-agent";
 
-// Condition types, beside kReady.
+// Condition types, besides kReady.
 inline constexpr const char* kBackupStale = "BackupStale";
 inline constexpr const char* kBackupUnverified = "BackupUnverified";
 inline constexpr const char* kRetentionApplied = "RetentionApplied";
-// Reasons of kReady, beside kObjectRejected.
+// Reasons of kReady, besides kObjectRejected.
 inline constexpr const char* kScheduled = "Scheduled";
 inline constexpr const char* kSuspended = "Suspended";
-inline constexpr const char* kScheduleInvalid = "ScheduleInvalid";  ///< Also of the other types.
+inline constexpr const char* kScheduleInvalid = "ScheduleInvalid";  ///< Also for the other types.
 inline constexpr const char* kSnapshotNameTaken = "SnapshotNameTaken";
-// Of kBackupStale.
+// For kBackupStale.
 inline constexpr const char* kNoRecentSnapshot = "NoRecentSnapshot";
 inline constexpr const char* kSnapshotRecent = "SnapshotRecent";
-// Of kBackupUnverified, beside kVerificationFailed.
+// For kBackupUnverified, besides kVerificationFailed.
 inline constexpr const char* kVerificationOverdue = "VerificationOverdue";
 inline constexpr const char* kBackupVerified = "BackupVerified";
-// Of kRetentionApplied, beside kOperatorImageNotConfigured and kObjectRejected.
+// For kRetentionApplied, besides kOperatorImageNotConfigured and kObjectRejected.
 inline constexpr const char* kExpiredDeleted = "ExpiredDeleted";
 inline constexpr const char* kRetentionFailed = "RetentionFailed";
 // What Events call what was done.
@@ -57,7 +57,7 @@ inline auto names(ConcurrencyPolicy) {
 
 struct SnapshotRetention {
   std::optional<std::int32_t> keep_last;
-  std::optional<std::string> keep_for;  ///< As Go writes it: "720h".
+  std::optional<std::string> keep_for;  ///< In Go's form: "720h".
   std::optional<std::int32_t> keep_daily, keep_weekly, keep_monthly;
   bool operator==(const SnapshotRetention&) const = default;
 
@@ -89,7 +89,7 @@ struct SnapshotRetention {
   }
 };
 
-/// How often what is stored is proven.
+/// How often stored snapshots are verified.
 struct VerifySpec {
   std::int32_t every = 1;
   bool operator==(const VerifySpec&) const = default;
@@ -174,9 +174,9 @@ struct EtcdSnapshotScheduleSpec {
   }
 };
 
-/// The newest snapshot that was stored.
+/// The newest stored snapshot.
 struct SnapshotSuccess {
-  std::string time;  ///< RFC 3339, when it was known to be stored.
+  std::string time;  ///< RFC 3339: when it was known to be stored.
   std::string snapshot, uri;
   std::optional<std::int64_t> revision;
   bool operator==(const SnapshotSuccess&) const = default;
@@ -192,7 +192,7 @@ struct SnapshotSuccess {
   }
 };
 
-/// The newest that has failed.
+/// The newest failed snapshot.
 struct SnapshotFailure {
   std::string snapshot, reason, message;
   bool operator==(const SnapshotFailure&) const = default;
@@ -206,9 +206,9 @@ struct SnapshotFailure {
   }
 };
 
-/// The newest verification that went well.
+/// The newest successful verification.
 struct VerificationSuccess {
-  std::string time;  ///< RFC 3339, when it ended.
+  std::string time;  ///< RFC 3339: when it ended.
   std::string snapshot;
   std::optional<std::int64_t> revision, hash_kv, keys, duration_seconds;
   bool operator==(const VerificationSuccess&) const = default;
@@ -232,7 +232,7 @@ struct EtcdSnapshotScheduleStatus {
   std::optional<SnapshotFailure> last_failure;
   std::int32_t failures_in_a_row = 0;
   std::optional<VerificationSuccess> last_verified;
-  std::string verify_round;  ///< EtcdSnapshot with which the newest round began; empty: none has.
+  std::string verify_round;  ///< EtcdSnapshot that began the newest round; empty: no round yet.
   std::int32_t stored_since_round = 0;
   std::vector<std::string> active;
   std::vector<Condition> conditions;
@@ -272,7 +272,7 @@ struct EtcdSnapshotSchedule {
       Column{"Schedule", "string", ".spec.schedule"},
       Column{"Suspended", "boolean", ".spec.suspend"},
       Column{"Last Success", "date", ".status.lastSuccess.time"},
-      // Not a date: kubectl shows those as ages, and nothing of one that is to come.
+      // Not of type date: kubectl shows a date as an age, and a future date as nothing.
       Column{"Next", "string", ".status.nextScheduleTime"},
       Column{"Stale", "string", ".status.conditions[?(@.type==\"BackupStale\")].status"},
       Column{"Unverified", "string", ".status.conditions[?(@.type==\"BackupUnverified\")].status"},

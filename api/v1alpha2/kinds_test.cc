@@ -1,5 +1,5 @@
-// The kinds' C++ side: what they read and write. What their CRDs refuse is tested with samples on a
-// real kube-apiserver.
+// The kinds' C++ side: decoding and encoding. Samples on a real kube-apiserver test what the CRDs
+// refuse.
 #include <gtest/gtest.h>
 
 #include "api/v1alpha2/etcdcluster.h"

@@ -1,4 +1,4 @@
-// The words of the API that users, dashboards and scripts rely on: labels, annotations, ports,
+// The names in the API that users, dashboards and scripts rely on: labels, annotations, ports,
 // condition types and reasons. Constants only.
 #pragma once
 #include <array>
@@ -13,14 +13,14 @@ inline constexpr const char* kVersion = "v1alpha2";
 inline constexpr const char* kReservedPrefix = "etcd-operator.cozystack.io/";
 inline constexpr const char* kClusterLabel = "etcd-operator.cozystack.io/cluster";
 inline constexpr const char* kRoleLabel = "etcd-operator.cozystack.io/role";
-/// On Pods whose member is to go: who comes in its place may come to its node.
+/// On Pods whose member will be removed: its replacement may run on the same node.
 inline constexpr const char* kLeavingLabel = "etcd-operator.cozystack.io/leaving";
 inline constexpr const char* kVoter = "voter";  ///< kRoleLabel's only value; absent on learners.
 /// On the Jobs of snapshots and on their Pods: the EtcdSnapshot. No Service selects by it, and
-/// these Pods have no kClusterLabel: nobody's connections to etcd may end there.
+/// these Pods have no kClusterLabel, so no client's connection to etcd can reach them.
 inline constexpr const char* kSnapshotLabel = "etcd-operator.cozystack.io/snapshot";
-/// In the selectors of a cluster's Services while it goes back to a snapshot: no Pod has it, so
-/// that no client reaches what may yet be taken back.
+/// In the selectors of a cluster's Services while it is being restored: no Pod has it, so no client
+/// reaches data that may still be rolled back.
 inline constexpr const char* kFencedLabel = "etcd-operator.cozystack.io/fenced";
 inline constexpr const char* kAppNameLabel = "app.kubernetes.io/name";
 inline constexpr const char* kAppInstanceLabel = "app.kubernetes.io/instance";
@@ -29,75 +29,75 @@ inline constexpr const char* kAppComponentLabel = "app.kubernetes.io/component";
 inline constexpr const char* kAppName = "etcd";
 inline constexpr const char* kAppManagedBy = "etcd-operator";
 /// On the Pod of a first member with its data in memory: "new" until the cluster is founded, then
-/// "existing"; its etcd is told with each start of the container.
+/// "existing". etcd reads it at each start of the container.
 inline constexpr const char* kInitialStateAnnotation =
     "etcd-operator.cozystack.io/initial-cluster-state";
-/// On the Pod of a later member with its data in memory, until its etcd has started: what it joins
-/// with. Without it an etcd on an empty data directory does not start.
+/// On the Pod of a later member with its data in memory, until its etcd has started: the members
+/// that it joins. Without it an etcd on an empty data directory does not start.
 inline constexpr const char* kInitialClusterAnnotation =
     "etcd-operator.cozystack.io/initial-cluster";
 /// Scheduling gate of a Pod with data in memory, until its UID is recorded in its EtcdMember.
 inline constexpr const char* kRecordGate = "etcd-operator.cozystack.io/record";
 inline constexpr const char* kMemberFinalizer = "etcd-operator.cozystack.io/member-cleanup";
-/// On EtcdMembers that came from elsewhere: the Service of their URLs, the folder in their volume.
+/// On adopted EtcdMembers: the Service of their URLs, the folder in their volume.
 inline constexpr const char* kHeadlessServiceAnnotation =
     "etcd-operator.cozystack.io/headless-service-name";
 inline constexpr const char* kDataDirSubpathAnnotation =
     "etcd-operator.cozystack.io/data-dir-subpath";
-/// On EtcdClusters that came from elsewhere, "true": peers use certificates of their own making.
+/// On adopted EtcdClusters, "true": peers use self-made certificates.
 inline constexpr const char* kPeerAutoTlsAnnotation = "etcd-operator.cozystack.io/peer-auto-tls";
-/// On EtcdClusters, a duration as Go writes it ("15m"): a voter that has not been seen for so long
-/// is replaced, and its volume is given up.
+/// On EtcdClusters, a duration in Go's form ("15m"): a voter that has been unreachable for so long
+/// is replaced, and its volume is deleted.
 inline constexpr const char* kReplaceUnreachableAnnotation =
     "etcd-operator.cozystack.io/replace-unreachable-members-after";
 /// On EtcdClusters: the user agrees that a new etcd is founded although volumes with the cluster's
-/// label exist. The value is the one that the condition VolumesFound shows.
+/// label exist. The condition VolumesFound shows the required value.
 inline constexpr const char* kFoundBesideVolumesAnnotation =
     "etcd-operator.cozystack.io/found-beside-volumes";
 
-/// On Pods: fingerprints of the authorities that their etcd has read when it was started.
+/// On Pods: fingerprints of the CAs that their etcd read at its start.
 inline constexpr const char* kClientAuthorityAnnotation =
     "etcd-operator.cozystack.io/client-ca-fingerprint";
 inline constexpr const char* kPeerAuthorityAnnotation =
     "etcd-operator.cozystack.io/peer-ca-fingerprint";
 
-/// On the Job of a snapshot: the how manieth it is.
+/// On the Job of a snapshot: its number.
 inline constexpr const char* kAttemptAnnotation = "etcd-operator.cozystack.io/attempt";
 
 // The Pod of a snapshot's Job.
 inline constexpr const char* kAgentContainer = "snapshot-agent";
 
-// The member's Pod; the last two containers, before etcd, where it starts from a snapshot.
+// The member's Pod. The last two containers run before etcd, if the member starts from a snapshot.
 inline constexpr const char* kEtcdContainer = "etcd";
 inline constexpr const char* kDataVolume = "data";
 inline constexpr const char* kInstallToolsContainer = "install-tools";
 inline constexpr const char* kRestoreContainer = "restore";
 inline constexpr std::int32_t kClientPort = 2379;
 inline constexpr std::int32_t kPeerPort = 2380;
-inline constexpr std::int32_t kMetricsPort = 2381;  ///< Also health; plain HTTP always.
-inline constexpr std::int64_t kUserId = 65532;      ///< Also group and fsGroup.
+inline constexpr std::int32_t kMetricsPort = 2381;  ///< Also for health; always plain HTTP.
+inline constexpr std::int64_t kUserId = 65532;      ///< Also the group and fsGroup.
 
 // Condition types of EtcdCluster, then of EtcdMember.
 inline constexpr const char* kAvailable = "Available";
 inline constexpr const char* kDegraded = "Degraded";
 inline constexpr const char* kProgressing = "Progressing";
-/// Whether etcd has raised an alarm; absent as long as it never has.
+/// Whether etcd has raised an alarm; absent until the first one.
 inline constexpr const char* kAlarmed = "Alarmed";
-/// On every kind of ours: the last pass over the object ended in a programming error of the
-/// operator. Absent as long as none did.
+/// On all our kinds: the last pass over the object ended in a programming error of the operator.
+/// Absent until the first such error.
 inline constexpr const char* kInternalError = "InternalError";
 inline constexpr const char* kPassFailed = "PassFailed";
 inline constexpr const char* kPassSucceeded = "PassSucceeded";
-/// Of an Event only, as no condition can be written: the operator cannot read the object.
+/// Only in an Event, because no condition can be written: the operator cannot read the object.
 inline constexpr const char* kUnreadable = "Unreadable";
 /// Whether all members use the certificates of their Secrets; absent without TLS.
 inline constexpr const char* kTlsReady = "TLSReady";
 inline constexpr const char* kReady = "Ready";
 inline constexpr const char* kVersionDrifted = "VersionDrifted";
-/// Of EtcdDefrag: whether it may go on, and in the end whether it did what it was for.
+/// On EtcdDefrag: whether it may continue, and at the end whether it achieved its purpose.
 inline constexpr const char* kDefragChecked = "DefragChecked";
 
-// status.phase of an EtcdCluster: its conditions in one word.
+// status.phase of an EtcdCluster: a summary of its conditions in one word.
 inline constexpr const char* kPhaseCreating = "Creating";
 inline constexpr const char* kPhaseReady = "Ready";
 inline constexpr const char* kPhaseProgressing = "Progressing";
@@ -117,19 +117,19 @@ inline constexpr const char* kLeader = "Leader";
 inline constexpr const char* kFollower = "Follower";
 inline constexpr const char* kLearner = "Learner";
 
-// What Events call changes of etcd's membership; other Events have the reasons of conditions.
+// Event reasons for changes of etcd's membership; other Events have the reasons of conditions.
 inline constexpr const char* kLearnerAdded = "LearnerAdded";
 inline constexpr const char* kMemberPromoted = "MemberPromoted";
 inline constexpr const char* kMemberRemoved = "MemberRemoved";
 inline constexpr const char* kLeaderMoved = "LeaderMoved";
-inline constexpr const char* kLeaderChanged = "LeaderChanged";  ///< By whomever.
-inline constexpr const char* kNotRedundant = "NotRedundant";    ///< Of a drain's price.
+inline constexpr const char* kLeaderChanged = "LeaderChanged";  ///< Whatever caused it.
+inline constexpr const char* kNotRedundant = "NotRedundant";    ///< About the cost of a drain.
 inline constexpr const char* kCertificateRenewed = "CertificateRenewed";
 inline constexpr const char* kAuthEnabled = "AuthEnabled";
 inline constexpr const char* kPasswordChanged = "PasswordChanged";
-inline constexpr const char* kRestored = "Restored";  ///< Of a first member, from a snapshot.
+inline constexpr const char* kRestored = "Restored";  ///< For a first member, from a snapshot.
 
-// Reasons that the reference has, too: EtcdCluster.
+// Reasons that the Go operator has, too: EtcdCluster.
 inline constexpr const char* kCertManagerNotInstalled = "CertManagerNotInstalled";
 inline constexpr const char* kClusterUnreachable = "ClusterUnreachable";
 inline constexpr const char* kAuthRequiredNotConfigured = "AuthRequiredNotConfigured";
@@ -163,7 +163,7 @@ inline constexpr const char* kAuthLatchTimeout = "AuthLatchTimeout";
 inline constexpr const char* kSnapshotJobLost = "SnapshotJobLost";
 inline constexpr const char* kJobFailed = "JobFailed";
 
-// Reasons of ours: EtcdCluster.
+// Our own reasons: EtcdCluster.
 inline constexpr const char* kNotImplemented = "NotImplemented";
 inline constexpr const char* kUnsupportedVersion = "UnsupportedVersion";
 inline constexpr const char* kUnsupportedFlag = "UnsupportedFlag";
@@ -185,7 +185,7 @@ inline constexpr const char* kAuthorityLost = "AuthorityLost";
 inline constexpr const char* kCertificatesInUse = "CertificatesInUse";
 inline constexpr const char* kRestoring = "Restoring";
 inline constexpr const char* kRestoreFailed = "RestoreFailed";
-// EtcdDefrag; the first two are the reference's.
+// EtcdDefrag; the Go operator has the first two, too.
 inline constexpr const char* kClusterNotHealthy = "ClusterNotHealthy";
 inline constexpr const char* kClusterNotFound = "ClusterNotFound";
 inline constexpr const char* kAnotherRunFirst = "AnotherRunFirst";
@@ -196,7 +196,7 @@ inline constexpr const char* kLeaderNotDefragmented = "LeaderNotDefragmented";
 inline constexpr const char* kDefragTimedOut = "DefragTimedOut";
 inline constexpr const char* kClusterReplaced = "ClusterReplaced";
 inline constexpr const char* kSnapshotFirst = "SnapshotFirst";
-// EtcdSnapshot, as the operator sees it, then in the words of its agent.
+// EtcdSnapshot: reasons from the operator, then from its agent.
 inline constexpr const char* kClusterPaused = "ClusterPaused";
 inline constexpr const char* kEtcdUnreachable = "EtcdUnreachable";
 inline constexpr const char* kEtcdCredentialsRejected = "EtcdCredentialsRejected";

@@ -1,4 +1,5 @@
-// What users may add to the members' Pods beyond fields of their own: flags of etcd, a template.
+// Additions that users may make to the members' Pods beyond the spec's own fields: flags of etcd, a
+// template.
 #pragma once
 #include <array>
 #include <map>
@@ -14,9 +15,9 @@ namespace etcdop::api::v1alpha2 {
 /// Flags of etcd, without the dashes, and their values.
 using ExtraArgs = std::map<std::string, std::string>;
 
-/// Flags that extraArgs cannot set: those of the Pod's command line and of spec.options, whatever
-/// decides who a member is, where its data lies and who may talk to it, and the form of the log,
-/// whose last words tell of lost data.
+/// Flags that extraArgs cannot set: those of the Pod's command line and of spec.options; flags that
+/// decide a member's identity, where its data is and which clients may connect; and the form of the
+/// log, whose last lines report lost data.
 inline constexpr auto kOwnFlags = std::to_array<std::string_view>({"name",
                                                                    "data-dir",
                                                                    "wal-dir",
@@ -46,15 +47,15 @@ inline constexpr auto kOwnFlags = std::to_array<std::string_view>({"name",
                                                                    "log-format",
                                                                    "enable-log-rotation",
                                                                    "log-rotation-config-json"});
-/// All that begin so, too.
+/// All flags with these prefixes, too.
 inline constexpr auto kOwnFlagPrefixes = std::to_array<std::string_view>(
     {"initial-", "listen-", "advertise-", "discovery", "proxy", "auto-compaction-", "client-",
      "peer-", "experimental-peer-", "tls-"});
 
-/// Whether extraArgs cannot set the flag of that name.
+/// Whether extraArgs cannot set this flag.
 bool is_own_flag(std::string_view name);
 
-/// The schema's rules about extraArgs, made of the tables above.
+/// The schema's rules for extraArgs, made from the tables above.
 const std::vector<Rule>& extra_args_rules();
 
 /// The `extra` of a field extraArgs.
@@ -66,7 +67,7 @@ inline json::object extra_args() {
 
 struct PodTemplate {
   std::optional<AdditionalMetadata> metadata;
-  std::optional<Json> spec;  ///< Of core/v1 PodSpec, in part.
+  std::optional<Json> spec;  ///< Part of a core/v1 PodSpec.
   bool operator==(const PodTemplate&) const = default;
 
   template <class S = PodTemplate>

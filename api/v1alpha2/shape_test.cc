@@ -1,4 +1,4 @@
-// Which flags of etcd are the operator's own.
+// Tests which flags of etcd are the operator's own.
 #include "api/v1alpha2/shape.h"
 
 #include <gtest/gtest.h>

@@ -14,12 +14,12 @@ constexpr std::uint64_t kSummedBytes = kMetaBytes - 8;
 constexpr std::uint32_t kMagic = 0xED0CDAED, kVersion = 2;
 constexpr std::uint64_t kPageBytesMin = 512, kPageBytesMax = 1 << 20;
 constexpr std::uint64_t kPagesOfMetas = 2;
-constexpr unsigned kBranch = 1, kLeaf = 2;  // Of pages.
-constexpr std::uint32_t kIsBucket = 1;      // Of elements of a leaf.
+constexpr unsigned kBranch = 1, kLeaf = 2;  // Flags of pages.
+constexpr std::uint32_t kIsBucket = 1;      // Flags of a leaf's elements.
 
 Error no_database(const std::string& why) { return {Code::Corrupt, "no database of etcd: " + why}; }
 
-/// A number at that place of a text that has it.
+/// The number at `at` of a text that is long enough.
 template <class Number>
 Number number_at(std::string_view text, std::size_t at) {
   std::uint64_t out = 0;
@@ -34,7 +34,7 @@ struct BoltDatabase::Meta {
   std::uint64_t page_size, root, pages, transaction;
 };
 
-/// Where it lies in the file; its elements, keys and values are before `end`.
+/// Its place in the file; its elements, keys and values end before `end`.
 struct BoltDatabase::Page {
   std::uint64_t begin, end;
   bool branch;
@@ -43,11 +43,12 @@ struct BoltDatabase::Page {
 
 struct BoltDatabase::Element {
   bool bucket;
-  std::uint64_t key, key_size, value, value_size;  // Places in the file, and bytes.
-  std::uint64_t child;                             // Of a branch.
+  std::uint64_t key, key_size, value, value_size;  // Offsets in the file, and sizes in bytes.
+  std::uint64_t child;                             // For a branch.
 };
 
-/// Of a bucket: the id of its page, or where its only page is, if that is inside of another one.
+/// Root of a bucket: the id of its page, or the place of its only page, if that is inside another
+/// page.
 struct BoltDatabase::Root {
   std::uint64_t id, begin = 0, end = 0;
 };
@@ -78,7 +79,7 @@ Result<BoltDatabase::Meta> BoltDatabase::meta_at(std::uint64_t offset) const {
   return good ? Result<Meta>(meta) : no_database("it is cut off");
 }
 
-/// The second one, at the first place where it may be.
+/// The second meta, at the first place where it may be.
 Result<BoltDatabase::Meta> BoltDatabase::search_meta() const {
   for (std::uint64_t at = kPageBytesMin; at <= kPageBytesMax; at *= 2) {
     auto meta = meta_at(at);
@@ -93,7 +94,7 @@ Result<BoltDatabase> BoltDatabase::open(ReadAt read_at, std::uint64_t size) {
   if (meta.failed_with(Code::Corrupt)) meta = out.search_meta();
   else if (meta) {
     auto second = out.meta_at(meta->page_size);
-    // The newer of two that are whole.
+    // The newer of two valid metas.
     if (second && second->transaction > meta->transaction) meta = second;
   }
   if (!meta) return meta.error();
@@ -141,7 +142,7 @@ Result<BoltDatabase::Element> BoltDatabase::element(const Page& page, std::uint3
   return out;
 }
 
-/// Of a key only as much is read as is needed to compare it.
+/// Reads only as much of a key as the comparison needs.
 Result<bool> BoltDatabase::is_key(const Element& element, std::string_view key) const {
   if (element.key_size != key.size()) return false;
   auto text = bytes(element.key, element.key_size);
@@ -158,7 +159,7 @@ Result<bool> BoltDatabase::is_less(const Page& page, std::uint32_t index,
   return std::string_view(*text) < key;
 }
 
-/// The first element that is not less than the key; `count`: none.
+/// The first element that is not less than the key; `count` if none is.
 Result<std::uint32_t> BoltDatabase::lower_bound(const Page& page, std::string_view key) const {
   std::uint32_t begin = 0, end = page.count;
   while (begin < end) {
@@ -171,7 +172,7 @@ Result<std::uint32_t> BoltDatabase::lower_bound(const Page& page, std::string_vi
   return begin;
 }
 
-/// The child of a branch that has the key, if there is one: each has keys from its element's on.
+/// The child of a branch that may have the key: each child has the keys from its element's on.
 Result<std::uint32_t> BoltDatabase::towards(const Page& branch, std::string_view key) const {
   auto bound = lower_bound(branch, key);
   if (!bound || *bound == 0) return bound;

@@ -1,5 +1,5 @@
-// Reads single keys of a bbolt database, etcd's file, without trusting a byte of it. Read-only; not
-// for a file that somebody writes to. The format: page.go, meta.go and bucket.go of
+// Reads single keys of a bbolt database, etcd's file, without trusting any byte of it. Read-only;
+// not for a file that is being written. The format: page.go, meta.go and bucket.go of
 // go.etcd.io/bbolt.
 //
 //   file    := page* of meta.page_size bytes; pages 0 and 1 have a meta each
@@ -22,23 +22,23 @@
 
 namespace etcdop::agent {
 
-/// Memory is bounded whatever the file says: a number, or a key or value of at most kBytesMax, at a
-/// time. Errors of all calls: Corrupt: it is no such database; else those of ReadAt.
+/// Memory is bounded whatever the file says: at a time it holds a number, or a key or value of at
+/// most kBytesMax. Errors of all calls: Corrupt: not a valid database; otherwise those of ReadAt.
 class BoltDatabase {
  public:
-  /// So many bytes from there on; fewer where the file ends.
+  /// `count` bytes from `offset` on; fewer at the end of the file.
   using ReadAt = std::function<Result<std::string>(std::uint64_t offset, std::size_t count)>;
-  /// `size`: of the database in bytes, which may be followed by others.
+  /// `size`: of the database, in bytes; other bytes may follow.
   static Result<BoltDatabase> open(ReadAt, std::uint64_t size);
 
-  /// Of a bucket that is in no other; nullopt: there is no such key or bucket.
+  /// For a top-level bucket; nullopt: the key or the bucket does not exist.
   Result<std::optional<std::string>> find(std::string_view bucket, std::string_view key) const;
   /// The greatest key; nullopt: the bucket is missing or empty.
   Result<std::optional<std::string>> last_key(std::string_view bucket) const;
   Result<bool> has(std::string_view bucket) const;
 
   static constexpr std::size_t kBytesMax = 64 << 10;
-  static constexpr int kDepthMax = 32;  ///< Branches above a leaf; real ones have less than ten.
+  static constexpr int kDepthMax = 32;  ///< Branches above a leaf; real files have < 10.
 
  private:
   struct Meta;
@@ -56,7 +56,7 @@ class BoltDatabase {
   Result<bool> is_less(const Page&, std::uint32_t index, std::string_view key) const;
   Result<bool> is_key(const Element&, std::string_view key) const;
   Result<std::uint32_t> towards(const Page& branch, std::string_view key) const;
-  /// nullopt for `key`: towards the greatest.
+  /// nullopt for `key`: descend to the greatest key.
   Result<Page> leaf(const Root&, std::optional<std::string_view> key) const;
   Result<std::optional<Element>> find_in(const Root&, std::string_view key) const;
   Result<std::optional<Root>> root_of(std::string_view bucket) const;

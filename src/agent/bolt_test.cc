@@ -26,8 +26,8 @@ void put(std::string& text, std::size_t at, Number number) {
 
 struct Item {
   std::string key, value = {};
-  std::uint32_t flags = 0;  // Of a leaf.
-  std::uint64_t child = 0;  // Of a branch.
+  std::uint32_t flags = 0;  // For a leaf.
+  std::uint64_t child = 0;  // For a branch.
 };
 
 /// Header, elements, then keys and values.
@@ -59,7 +59,7 @@ std::string bucket_with(const std::vector<Item>& items) {
   return bucket_at(0) + page_of(0, false, items);
 }
 
-/// Two metas, of which the second is the newer one, then pages from 2 on.
+/// Two metas, the second one newer, then pages from 2 on.
 class File {
  public:
   File() : bytes_(2 * kPageBytes, 0) {}
@@ -76,7 +76,7 @@ class File {
       put<std::uint32_t>(meta, 0, 0xED0CDAED);
       put<std::uint32_t>(meta, 4, 2);
       put<std::uint32_t>(meta, 8, kPageBytes);
-      put<std::uint64_t>(meta, 16, i == 0 ? 999 : root);  // What is old leads nowhere any more.
+      put<std::uint64_t>(meta, 16, i == 0 ? 999 : root);  // The old root is no longer valid.
       put<std::uint64_t>(meta, 40, bytes_.size() / kPageBytes);
       put<std::uint64_t>(meta, 48, 7 + i);
       put<std::uint64_t>(meta, 56, fnv1a(std::string_view(meta).substr(0, 56)));
@@ -89,7 +89,7 @@ class File {
   std::string bytes_;
 };
 
-/// Counts what is read: whatever the file says, it must end.
+/// Counts reads: whatever the file says, they must end.
 struct Reading {
   const std::string& bytes;
   int reads = 0;
@@ -102,7 +102,7 @@ struct Reading {
   }
 };
 
-/// Of the database in `bytes`, or the word for why not.
+/// The value from the database in `bytes`, or a word for the failure.
 std::string found(const std::string& bytes, std::string_view bucket, std::string_view key) {
   Reading reading{bytes};
   auto database = BoltDatabase::open(reading.at(), bytes.size());
@@ -158,7 +158,7 @@ TEST(BoltDatabase, KnowsTheLastKey) {
 
 TEST(BoltDatabase, GoesByTheMetaThatIsWhole) {
   std::string bytes = tree();
-  bytes[16 + 8] ^= 1;  // The first one, whose page size says where the second one is.
+  bytes[16 + 8] ^= 1;  // The first meta, whose page size gives the place of the second.
   EXPECT_EQ(found(bytes, "key", "b"), "1");
   bytes = tree();
   bytes[kPageBytes + 16 + 20] ^= 1;
@@ -192,7 +192,8 @@ TEST(BoltDatabase, AnErrorOfTheFileIsNoDamage) {
   EXPECT_TRUE(BoltDatabase::open(broken, 100'000).failed_with(Code::Lost));
 }
 
-/// Each byte becomes three others: answers may be wrong, but they come, and from little.
+/// Sets each byte to three other values: answers may be wrong, but they must come, and from few
+/// reads.
 TEST(BoltDatabase, NoByteLeadsItAstray) {
   const std::string whole = tree();
   for (std::size_t at = 0; at < whole.size(); ++at)
@@ -226,7 +227,7 @@ TEST(DatabaseFacts, OfRealEtcds) {
 TEST(DatabaseFacts, NoByteOfARealOneLeadsThemAstray) {
   const std::string whole = stored_databases(kDatabases).front().snapshot;
   for (std::size_t at = 0; at < whole.size() - 32; ++at) {
-    if (whole[at] == 0 && at % 64 != 0) continue;  // Most of it is empty.
+    if (whole[at] == 0 && at % 64 != 0) continue;  // Most of the file is empty.
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ 0xFF);
     Reading reading{bytes};
@@ -237,12 +238,12 @@ TEST(DatabaseFacts, NoByteOfARealOneLeadsThemAstray) {
 }
 
 TEST(DatabaseFacts, OfNoDatabaseOfEtcd) {
-  const std::string bytes = tree();  // It has keys, and no "meta".
+  const std::string bytes = tree();  // It has keys, but no bucket "meta".
   Reading reading{bytes};
   EXPECT_TRUE(read_facts(reading.at(), bytes.size()).failed_with(Code::Corrupt));
 }
 
-/// What a compaction has removed all keys of; a key that has none is damage.
+/// A compaction may have removed all keys; a key without a revision is damage.
 TEST(DatabaseFacts, TheNewestRevision) {
   const auto revision = [](unsigned char last) { return std::string(7, 0) + char(last) + "_0000"; };
   const auto facts_with = [](const std::vector<Item>& keys, const std::vector<Item>& meta) {

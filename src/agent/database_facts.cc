@@ -13,9 +13,9 @@ namespace {
 // Buckets and keys: server/storage/schema/schema.go of etcd, the same since 3.5.
 constexpr const char* kMeta = "meta";
 constexpr const char* kKeys = "key";
-constexpr std::size_t kRevisionBytes = 8;  // Big-endian; then '_' and the place in a transaction.
+constexpr std::size_t kRevisionBytes = 8;  // Big-endian; '_' and a place in the transaction follow.
 
-constexpr std::uint64_t kRevisionMax = std::uint64_t{1} << 62;  // More is damage.
+constexpr std::uint64_t kRevisionMax = std::uint64_t{1} << 62;  // A larger one is damage.
 
 std::optional<std::int64_t> revision_in(const std::optional<std::string>& text) {
   if (!text || text->size() < kRevisionBytes) return std::nullopt;
@@ -26,8 +26,8 @@ std::optional<std::int64_t> revision_in(const std::optional<std::string>& text) 
   return static_cast<std::int64_t>(out);
 }
 
-/// Where there is no key, etcd begins with 1; where a compaction has removed the newest ones, with
-/// what was compacted. etcdutl's bump counts only what keys have.
+/// Without a key, etcd begins with 1; if a compaction has removed the newest keys, with the
+/// compacted revision. etcdutl's bump counts only from existing keys.
 Result<Done> add_revisions(const BoltDatabase& database, DatabaseFacts& facts) {
   auto last = database.last_key(kKeys);
   if (!last) return last.error();
@@ -41,7 +41,7 @@ Result<Done> add_revisions(const BoltDatabase& database, DatabaseFacts& facts) {
   return Done{};
 }
 
-/// The higher of the cluster's and of the file's format, which 3.5 does not tell.
+/// The higher of the cluster version and the storage version, which 3.5 does not write.
 Result<std::string> version_of(const BoltDatabase& database) {
   std::string out;
   for (const auto& [bucket, key] :

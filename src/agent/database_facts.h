@@ -1,4 +1,4 @@
-// What a database of etcd says of itself: where etcd keeps that, by name.
+// Facts from an etcd database, with the names of etcd's buckets and keys.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace etcdop::agent {
 
-/// Corrupt: it is no database of etcd; else the errors of ReadAt.
+/// Corrupt: not an etcd database; otherwise the errors of ReadAt.
 Result<DatabaseFacts> read_facts(const BoltDatabase::ReadAt&, std::uint64_t size);
 
 }  // namespace etcdop::agent

@@ -1,4 +1,4 @@
-// A delete agent's work: what is stored of one EtcdSnapshot goes away, and nothing else.
+// The work of a delete agent: removes the stored data of one EtcdSnapshot, and nothing else.
 #pragma once
 #include "agent/stored_snapshot.h"
 #include "base/fiber.h"
@@ -7,19 +7,20 @@
 
 namespace etcdop::agent {
 
-/// Expected flow: look; remove the manifest, then the data, then what says whose the data is.
+/// Normal flow: look; remove the manifest, then the data, then the mark that names the owner of the
+/// data.
 ///
-/// Guarantees: if nothing is there, that is success: it is gone already. If something under the
-/// name is somebody else's, nothing goes away: DestinationExists. After a crash at any point
-/// another call ends the work: the manifest, which was written last and without which nothing
-/// counts as stored, goes first, so that what a crash leaves looks like an upload that was never
-/// finished; and data without a manifest still has its mark, which is the uid that this agent was
-/// given, so it is ours to remove.
+/// Guarantees: if nothing is stored, that is success: it was removed before. If something under the
+/// name belongs to another owner, nothing is removed: DestinationExists. After a crash at any
+/// point, another call finishes the work. The manifest was written last, and without it nothing
+/// counts as stored; it is removed first, so a crash leaves the same state as an unfinished upload.
+/// Data without a manifest still has its mark, the uid that this agent was given, so it is ours to
+/// remove.
 ///
-/// Assumption: nobody stores for this EtcdSnapshot at the same time: its Job has ended.
+/// Assumption: no agent stores for this EtcdSnapshot at the same time, because its Job has ended.
 ///
-/// Of a success, the report has only `uri` and, in `message`, what was done. Suspends, for
-/// kDeleteLimit at most. Cancelled, it reports that.
+/// On success, the report has only `uri` and, in `message`, what was done. Suspends, for
+/// kDeleteLimit at most. Reports a cancellation.
 AgentReport delete_snapshot(Executor&, Log&, StoredSnapshot&);
 
 inline constexpr Duration kDeleteLimit = std::chrono::minutes(5);

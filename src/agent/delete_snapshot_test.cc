@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using Names = std::vector<std::string>;
 
-/// Has names, of which one cannot be removed.
+/// Has several names, one of which cannot be removed.
 class ListedNames final : public StoredSnapshot {
  public:
   ListedNames(Executor& executor, Names names) : executor_(executor), names_(std::move(names)) {}

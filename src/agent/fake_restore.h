@@ -1,4 +1,4 @@
-// A stored snapshot and a data directory in memory, for tests of what restores one.
+// A stored snapshot and a data directory in memory, for tests of restores.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ inline Manifest manifest_of(const std::string& stored) {
   return out;
 }
 
-/// In pieces, slowly if that is asked for.
+/// Reads in pieces, slowly if the test asks for it.
 class FakeSource final : public agent::SnapshotSource {
  public:
   explicit FakeSource(Executor& executor) : executor_(executor) {}
@@ -76,7 +76,7 @@ class FakeSource final : public agent::SnapshotSource {
   Executor& executor_;
 };
 
-/// A data directory: files by name. A call may fail by its name.
+/// A data directory: files by name. A test can make a call fail by its name.
 class FakeSite final : public agent::RestoreSite {
  public:
   Result<bool> has_member() override {

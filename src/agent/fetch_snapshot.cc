@@ -12,11 +12,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kSweepLimit = 10s;       // The kubelet waits for 30.
-constexpr std::size_t kPieceMax = 1 << 20;  // Between two turns of the loop.
-/// The snapshot, and the database that is made of it.
+constexpr Duration kSweepLimit = 10s;       // The kubelet waits for 30 s.
+constexpr std::size_t kPieceMax = 1 << 20;  // Bytes between two turns of the loop.
+/// The snapshot, and the database made from it.
 constexpr std::uint64_t kCopies = 2;
-/// Of the write-ahead log: its segment, and the one that is made ready for when that is full.
+/// The write-ahead log: its segment, and the next one, which etcd creates in advance.
 constexpr std::uint64_t kLogBytes = 2 * (64 << 20);
 
 std::string bytes_text(std::uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
@@ -34,10 +34,10 @@ std::optional<Minor> minor_of(const std::string& version) {
 
 }  // namespace
 
-/// What becomes of the stored bytes: they are summed up, opened if they are sealed, and written.
+/// Handles the stored bytes: sums them up, decrypts them if they are sealed, and writes them.
 class SnapshotFetch::Intake {
  public:
-  /// Both outlive this; keys may be null.
+  /// Both must outlive this; keys may be null.
   Intake(const SealingKeys* keys, RestoreSite& site) : site_(site) {
     if (!keys) return;
     sealed_.emplace(Digest::Kind::Sha256);
@@ -55,11 +55,11 @@ class SnapshotFetch::Intake {
   }
   Result<Done> end() { return opener_ ? noting(opener_->end()) : Done{}; }
 
-  /// Of the data directory.
+  /// An error of the data directory.
   const std::optional<Error>& not_written() const { return not_written_; }
-  /// Of what is stored. Denied: the key is missing; else Corrupt.
+  /// An error of the stored data. Denied: the key is missing; otherwise Corrupt.
   const std::optional<Error>& not_opened() const { return not_opened_; }
-  /// The checksum of the stored bytes. Corrupt: the snapshot's own sum is not right.
+  /// The checksum of the stored bytes. Corrupt: the snapshot's own sum is wrong.
   Result<std::string> is_whole() {
     auto whole = own_sum_.end();
     if (!whole) return whole.error();
@@ -80,7 +80,7 @@ class SnapshotFetch::Intake {
 
   RestoreSite& site_;
   std::optional<Opener> opener_;
-  std::optional<Digest> sealed_;  // Without a seal the snapshot's own sum has seen all bytes.
+  std::optional<Digest> sealed_;  // Without a seal, the snapshot's own sum covers all bytes.
   etcd::SnapshotSum own_sum_;
   bool begun_ = false;
   std::optional<Error> not_written_, not_opened_;
@@ -129,7 +129,7 @@ Verdict SnapshotFetch::read_manifest() {
   return std::nullopt;
 }
 
-/// That is asked for, as far as it is said by whom and with which bytes that was stored.
+/// Checks that it is the wanted snapshot, if its owner and its checksum are known.
 Verdict SnapshotFetch::is_the_one() const {
   const std::string& uid = manifest_ ? manifest_->snapshot_uid : facts_.uid;
   if (!rules_.uid.empty() && !uid.empty() && uid != rules_.uid)
@@ -195,7 +195,7 @@ Refusal SnapshotFetch::unreadable(const Error& error) const {
   return {RestoreReason::EncryptionKeyMissing, with_.source.uri() + ": " + error.message};
 }
 
-/// What the database says, whoever stored it.
+/// Checks the database's own facts, regardless of its origin.
 Verdict SnapshotFetch::inspect() {
   auto facts = with_.site.inspect();
   if (facts.failed_with(Code::Corrupt)) return broken(facts.error().message);
@@ -209,7 +209,7 @@ const std::string& SnapshotFetch::etcd_version() const {
   return manifest_ ? manifest_->report.etcd_version : database_.etcd_version;
 }
 
-/// Only the patch may be newer than what will run on it.
+/// Only the patch may be newer than the etcd that will run on it.
 Verdict SnapshotFetch::is_not_newer(const std::string& version) const {
   const auto of_snapshot = minor_of(version), of_cluster = minor_of(rules_.etcd_version);
   if (!of_snapshot || !of_cluster || *of_snapshot <= *of_cluster) return std::nullopt;

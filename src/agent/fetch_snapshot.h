@@ -1,5 +1,5 @@
-// What restoring and verifying begin with: a stored snapshot becomes a file that is known to be
-// whole, and of which it is known what is in it.
+// The first part of restoring and verifying: a stored snapshot becomes a file that is checked, with
+// known content.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,48 +15,48 @@
 
 namespace etcdop::agent {
 
-/// Why it goes no further.
+/// Why the work stops.
 struct Refusal {
   RestoreReason reason;
   std::string message;
 };
-using Verdict = std::optional<Refusal>;  // nullopt: it goes on.
+using Verdict = std::optional<Refusal>;  // nullopt: continue.
 
 Refusal refusal(RestoreSide, const Error&);
 Verdict verdict(RestoreSide, const Result<Done>&);
 
-/// What the snapshot has to be for whoever wants it, and what people can do if it is not.
+/// Requirements for the snapshot, and advice for people if it does not meet them.
 struct FetchRules {
-  std::string folder;        ///< Where the site is; for messages.
-  std::string etcd_version;  ///< Which etcd will run on it; empty: nobody knows.
+  std::string folder;        ///< The site's folder; for messages.
+  std::string etcd_version;  ///< Version of the etcd that will run on it; empty: unknown.
   bool may_have_auth = false;
-  std::string uid = {};       ///< Of the EtcdSnapshot that stored it; empty: of any.
-  std::string checksum = {};  ///< Of all its bytes; empty: whatever it is.
+  std::string uid = {};       ///< The EtcdSnapshot that stored it; empty: any.
+  std::string checksum = {};  ///< Covers all its bytes; empty: any.
   std::string space_advice, version_advice, auth_advice;
 };
 
-/// Expected flow: look(), fetch(), once each. They suspend.
+/// Normal flow: look(), fetch(), once each. They suspend.
 class SnapshotFetch {
  public:
-  /// All but the rules outlive this.
+  /// All but the rules must outlive this.
   struct With {
     Executor& executor;
     Log& log;
     SnapshotSource& source;
     RestoreSite& site;
-    const SealingKeys* keys;  ///< Null: it is not encrypted.
+    const SealingKeys* keys;  ///< Null: the snapshot is not encrypted.
   };
   SnapshotFetch(FetchRules rules, const With& with);
 
-  /// What can be told without its bytes.
+  /// Checks that need no data.
   Verdict look();
-  /// Into the site's temporary file, and verified.
+  /// Fetches into the site's temporary file, and verifies it.
   Verdict fetch();
 
   const std::optional<Manifest>& manifest() const { return manifest_; }
   const std::string& checksum() const { return checksum_; }
   const DatabaseFacts& database() const { return database_; }
-  /// Of who gave it.
+  /// The version of the member that the snapshot is from.
   const std::string& etcd_version() const;
 
  private:
@@ -81,7 +81,7 @@ class SnapshotFetch {
   DatabaseFacts database_;
 };
 
-/// Nothing temporary stays, however it ended, also when the fiber is cancelled.
+/// Removes all temporary files, after success or failure, also when the fiber is cancelled.
 void sweep(const SnapshotFetch::With&);
 
 }  // namespace etcdop::agent

@@ -28,12 +28,12 @@ Result<Done> FolderDestination::open() {
   return Done{};
 }
 
-/// Whose the name is, if anything is there; nullopt: nobody's.
+/// The uid of the name's owner; nullopt: no owner.
 Result<std::optional<std::string>> FolderDestination::read_owner() {
   return read_uid(*folder_, uid_file());
 }
 
-/// What is there whole; nullopt: nothing.
+/// The report of complete data; nullopt: none.
 Result<std::optional<AgentReport>> FolderDestination::finished() {
   const std::optional<AgentReport> nothing;
   auto size = folder_->size_of(options_.file_name);
@@ -50,7 +50,7 @@ Result<std::optional<AgentReport>> FolderDestination::finished() {
   return std::optional(manifest->report);
 }
 
-/// AlreadyExists: the name is somebody else's. Looks what is there of ours.
+/// AlreadyExists: the name belongs to another owner. Also checks which of our own files exist.
 Result<Done> FolderDestination::must_be_free() {
   auto owner = read_owner();
   if (!owner) return owner.error();
@@ -73,7 +73,7 @@ Result<std::optional<AgentReport>> FolderDestination::look() {
   return finished();
 }
 
-/// look() was long ago: what was stored since then stays.
+/// Time has passed since look(): data stored meanwhile stays.
 Result<Done> FolderDestination::must_be_as_seen() {
   const bool data_was_there = data_is_there_;
   if (auto free = must_be_free(); !free) return free;
@@ -84,7 +84,7 @@ Result<Done> FolderDestination::must_be_as_seen() {
   return Done{};
 }
 
-/// What earlier runs for this EtcdSnapshot have left.
+/// Removes the leftovers of earlier runs for this EtcdSnapshot.
 Result<Done> FolderDestination::sweep() {
   auto names = folder_->names();
   if (!names) return names.error();
@@ -104,7 +104,7 @@ Result<Done> FolderDestination::begin(std::uint64_t) {
 
 Result<Done> FolderDestination::write(std::string_view bytes) { return file_->write(bytes); }
 
-/// Conflict: another run for this EtcdSnapshot has begun, and swept away what this one wrote.
+/// Conflict: another run for this EtcdSnapshot has begun, and removed this run's file.
 Result<Done> FolderDestination::give_name(const std::string& temporary_name,
                                           const std::string& name, Folder::Replace replace) {
   auto named = folder_->rename(temporary_name, name, replace);
@@ -124,20 +124,20 @@ Result<Done> FolderDestination::write_small(const std::string& name, const std::
   return folder_->sync();
 }
 
-/// Makes the name ours. Conflict: somebody else does that at the same time; who gets it, nobody
-/// knows yet.
+/// Makes the name ours. Conflict: another owner does that at the same time; the winner is not known
+/// yet.
 Result<Done> FolderDestination::mark() {
   const Error conflict{Code::Conflict, uri() + " is being stored by somebody else as well"};
   const auto replace = owner_ ? Folder::Replace::Yes : Folder::Replace::No;
   auto marked = write_small(uid_file(), options_.storer.uid, replace);
   if (marked.failed_with(Code::AlreadyExists)) return conflict;
   if (!marked) return marked;
-  auto owner = read_owner();  // That took a while, if the disk is slow.
+  auto owner = read_owner();  // On a slow disk, that took a while.
   if (!owner) return owner.error();
   return *owner == options_.storer.uid ? Result<Done>(Done{}) : conflict;
 }
 
-/// Whether there is one of this EtcdSnapshot.
+/// Whether a manifest of this EtcdSnapshot exists.
 Result<bool> FolderDestination::has_manifest() {
   auto text = folder_->read(manifest_file());
   if (text.failed_with(Code::NotFound)) return false;
@@ -146,8 +146,9 @@ Result<bool> FolderDestination::has_manifest() {
   return manifest && manifest->snapshot_uid == options_.storer.uid;
 }
 
-/// Somebody has stored there since this run made the name ours: another run for this EtcdSnapshot,
-/// whose mark that is, too, or somebody else, whose file is not to become ours.
+/// A file was stored after this run marked the name. Either another run for this EtcdSnapshot
+/// stored it, and the mark is that run's, too; or another owner did, and its file must not become
+/// ours.
 Result<Done> FolderDestination::too_late(const Error& error) {
   auto ours = has_manifest();
   if (!ours) return ours.error();
@@ -158,7 +159,7 @@ Result<Done> FolderDestination::too_late(const Error& error) {
   return error;
 }
 
-/// What is written gets its name.
+/// Gives the written file its name.
 Result<Done> FolderDestination::publish() {
   const bool marks = !is_ours();
   if (marks)

@@ -11,9 +11,9 @@
 
 namespace etcdop::agent {
 
-/// Under a temporary name until it is whole and on the disk. <name>.db.uid says whose it is; it is
-/// there before the file, so that no crash leaves one that nobody may replace. Symbolic links below
-/// the mount are not followed.
+/// The file has a temporary name until it is complete and on the disk. <name>.db.uid names the
+/// owner; it is written before the file, so that no crash leaves a file that nothing may replace.
+/// Symbolic links below the mount are not followed.
 class FolderDestination final : public Destination {
  public:
   struct Options {
@@ -44,7 +44,7 @@ class FolderDestination final : public Destination {
   Result<Done> sweep();
   Result<Done> give_name(const std::string& temporary_name, const std::string& name,
                          Folder::Replace);
-  /// Whole or not at all.
+  /// Completely or not at all.
   Result<Done> write_small(const std::string& name, const std::string& text, Folder::Replace);
   Result<Done> mark();
   Result<bool> has_manifest();
@@ -53,9 +53,9 @@ class FolderDestination final : public Destination {
 
   const Options options_;
   std::optional<Folder> folder_;
-  std::optional<NewFile> file_;                             // Under the temporary name.
-  std::optional<std::string> owner_;                        // Uid whose the name is, when read.
-  bool data_is_there_ = false, manifest_is_there_ = false;  // Not whole, if this goes on.
+  std::optional<NewFile> file_;       // Has the temporary name.
+  std::optional<std::string> owner_;  // Uid of the name's owner, when last read.
+  bool data_is_there_ = false, manifest_is_there_ = false;  // Incomplete, if the work continues.
 };
 
 }  // namespace etcdop::agent

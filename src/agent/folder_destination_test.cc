@@ -17,14 +17,14 @@
 #include "test/support/nobody.h"
 
 namespace {
-/// For what others do while a FolderDestination waits for the disk: one for each fsync() that
-/// comes; an empty one does nothing.
+/// Actions of others while a FolderDestination waits for the disk: one for each fsync(); an empty
+/// one does nothing.
 std::vector<std::function<void()>>& while_it_waits() {
   static std::vector<std::function<void()>> out;
   return out;
 }
 
-/// What happens before each change of a name and each fsync().
+/// Runs before each change of a name and each fsync().
 std::function<void()>& before_each_step() {
   static std::function<void()> out;
   return out;
@@ -38,7 +38,7 @@ void step() {
 }
 }  // namespace
 
-/// In place of the C library's.
+/// Replaces the C library's functions.
 extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to,
                          unsigned flags) noexcept {
   step();
@@ -57,7 +57,7 @@ extern "C" int fsync(int file) {
   if (others.empty()) return static_cast<int>(syscall(SYS_fsync, file));
   const std::function<void()> next = std::move(others.front());
   others.erase(others.begin());
-  const auto later = std::exchange(others, {});  // Theirs are ordinary ones.
+  const auto later = std::exchange(others, {});  // Their own calls are ordinary.
   if (next) next();
   others = later;
   return static_cast<int>(syscall(SYS_fsync, file));
@@ -97,7 +97,7 @@ class FolderDestinationTest : public ::testing::Test {
             .attempt = {},
             .report = report};
   }
-  /// One run of an agent. Where it failed, it has cleaned up.
+  /// One run of an agent. After a failure it has cleaned up.
   Result<AgentReport> store(const std::string& data, const std::string& uid = "uid-1") {
     FolderDestination to = destination(uid);
     auto report = store_to(to, data);
@@ -237,7 +237,7 @@ TEST_F(FolderDestinationTest, LeavesAloneDataOfAnotherRunThatHasNoManifestYet) {
   EXPECT_EQ(text("nightly.db"), "other data");
 }
 
-/// The disk is waited for: with the data, with the mark, and with its name.
+/// It waits for the disk three times: for the data, the mark, and the name.
 TEST_F(FolderDestinationTest, OfTwoThatFinishAtOnceOneHasAllOfIt) {
   const auto other_stores = [&] { ASSERT_TRUE(store("other data", "uid-2")); };
   for (const std::vector<std::function<void()>>& waits :
@@ -270,7 +270,7 @@ TEST_F(FolderDestinationTest, AFileThatComesAfterItsMarkIsNotMarked) {
 TEST_F(FolderDestinationTest, WhatAnotherRunStoresAfterThisOneMarkedItKeepsItsMark) {
   while_it_waits() = {nullptr, nullptr, [&] {
                         ASSERT_TRUE(store("other data"));
-                        // As if both had looked for what to sweep before the other began.
+                        // As if both had swept before the other began.
                         put(".etcd-snapshot-uid-1-1.db.tmp", "data");
                       }};
   auto late = store("data");
@@ -335,7 +335,7 @@ TEST_F(FolderDestinationTest, KilledAtAnyStepItLeavesNothingWrongAndTheNextRunEn
   for (const bool unfinished : {false, true}) {
     if (unfinished) { ASSERT_TRUE(store("1234")); }
     if (unfinished) put("nightly.db", "of another size than its manifest says");
-    std::vector<std::string> killed;  // What is there then.
+    std::vector<std::string> killed;  // The files at that point.
     before_each_step() = [&] {
       killed.push_back(top_ + "/killed-" + std::to_string(killed.size()));
       fs::copy(mount_, killed.back());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kMember = "member";
 constexpr unsigned kFileMode = 0600;
-constexpr std::uint64_t kSumBytes = 32;  // etcd's own, after the database.
+constexpr std::uint64_t kSumBytes = 32;  // etcd's own sum, after the database.
 
 bool is_temporary(const std::string& name) {
   return name == kRebuiltFolder || name == kRebuiltTlsFolder ||
@@ -30,13 +30,13 @@ std::vector<std::string> arguments(const Rebuild& how, const std::string& file,
                                   "--initial-cluster-token=" + how.initial_cluster_token};
   if (!how.peer_urls.empty()) out.push_back("--initial-advertise-peer-urls=" + how.peer_urls);
   if (how.bump_revision == 0) return out;
-  // etcdutl ignores the one without the other.
+  // etcdutl ignores either flag without the other.
   out.push_back("--bump-revision=" + std::to_string(how.bump_revision));
   out.push_back("--mark-compacted");
   return out;
 }
 
-/// Of how it ended, which was not well.
+/// The error for a bad end.
 Error failure_of(const CommandOutput& ended, const std::string& tool) {
   std::string words = ended.err_end;
   if (const std::size_t last = words.rfind("Error: "); last != words.npos) words.erase(0, last);
@@ -73,7 +73,7 @@ Result<Done> FolderRestoreSite::open() {
   if (folder_) return Done{};
   auto folder = Folder::open(options_.data_dir);
   if (!folder) return folder.error();
-  // One that a lost node still runs would sweep away what this one makes, and the other way round.
+  // An agent that still runs on a lost node would remove this one's files, and the reverse.
   if (auto locked = folder->lock(); !locked) return locked;
   folder_ = std::move(*folder);
   return Done{};

@@ -1,4 +1,4 @@
-// A data directory of a volume, and etcdutl as a process.
+// A data directory on a volume, and etcdutl as a process.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,16 +12,16 @@
 
 namespace etcdop::agent {
 
-/// Temporary are etcd-restore-*.db, .restore/ and .restore-tls/, whoever made them: only one
-/// restores at a time. The calls but rebuild() block.
+/// Temporary names are etcd-restore-*.db, .restore/ and .restore-tls/, whichever run made them:
+/// only one run restores at a time. All calls except rebuild() block.
 class FolderRestoreSite final : public RestoreSite {
  public:
   struct Options {
     std::string data_dir;
-    std::string attempt;             ///< Letters, digits and hyphens: in the temporary name.
-    std::vector<std::string> tools;  ///< Paths where etcdutl may be, the best first.
+    std::string attempt;             ///< Letters, digits and hyphens; part of the temporary name.
+    std::vector<std::string> tools;  ///< Possible paths of etcdutl, the best first.
   };
-  /// Both outlive this.
+  /// Both must outlive this.
   FolderRestoreSite(Executor&, Log&, const Options&);
   Result<bool> has_member() override;
   Result<Done> find_tool() override;
@@ -48,16 +48,15 @@ class FolderRestoreSite final : public RestoreSite {
   std::string tool_;
 };
 
-/// In a data directory: what rebuild() makes, until commit() makes it the member; and the
+/// In a data directory: the result of rebuild(), until commit() makes it the member; and the
 /// certificates of an etcd that is started on it before.
 inline constexpr const char* kRebuiltFolder = ".restore";
 inline constexpr const char* kRebuiltTlsFolder = ".restore-tls";
 
-/// Where a program of etcd's may be: where the environment says, in etcd's image, and where PATH
-/// leads to.
+/// Possible paths of an etcd program: from the environment, from etcd's image, and from PATH.
 std::vector<std::string> tool_paths(const std::string& name, const std::string& said,
                                     const std::string& path);
-/// Credentials of the store, emptied: no program of etcd's needs them.
+/// The store's credentials, set to empty: no etcd program needs them.
 std::map<std::string, std::string> without_credentials();
 
 }  // namespace etcdop::agent

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* kDatabases = AGENT_FOLDER "/databases.json";
 
-/// With a stand-in for etcdutl, which a test gives its end.
+/// With a stand-in for etcdutl; a test sets its end.
 class FolderRestoreSiteTest : public ::testing::Test {
  protected:
   FolderRestoreSiteTest() {
@@ -53,7 +53,7 @@ class FolderRestoreSiteTest : public ::testing::Test {
     std::ifstream in(root_ + "/" + name);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  /// As restore() does it.
+  /// The same calls as restore().
   Result<Done> prepare(FolderRestoreSite& site, const std::string& bytes) {
     auto member = site.has_member();
     if (!member) return member.error();

@@ -8,7 +8,7 @@
 namespace etcdop::agent {
 namespace {
 
-/// nullopt: there is none.
+/// nullopt: the file does not exist.
 Result<std::optional<std::string>> read_if_there(const Folder& folder, const std::string& name) {
   auto text = folder.read(name);
   if (text.failed_with(Code::NotFound)) return std::optional<std::string>();

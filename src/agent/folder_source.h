@@ -1,4 +1,4 @@
-// A snapshot that is a file in a folder of a volume.
+// A snapshot in a file of a folder of a volume.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace etcdop::agent {
 
-/// Symbolic links below the mount are not followed, so none leads out. It blocks while it reads.
+/// Symbolic links below the mount are not followed, so none leads out. Reads block.
 class FolderSource final : public SnapshotSource {
  public:
-  /// The target's sub_path is the file's.
+  /// The target's sub_path is the path of the file.
   explicit FolderSource(const FolderTarget&);
   Result<SourceFacts> look() override;
   Result<Done> read(const Take&) override;

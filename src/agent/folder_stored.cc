@@ -11,7 +11,7 @@ Error FolderStored::not_ours(const std::string& name) const {
   return {Code::AlreadyExists, "the volume's " + name + " is not of this EtcdSnapshot: it stays"};
 }
 
-/// NotFound: the mount itself is not there. A folder below it that is missing holds nothing.
+/// NotFound: the mount itself does not exist. A missing folder below it holds nothing.
 Result<Done> FolderStored::open() {
   folder_.reset();
   auto folder = Folder::open(options_.target.mount_path);
@@ -23,16 +23,16 @@ Result<Done> FolderStored::open() {
   return Done{};
 }
 
-/// Whether the name is this EtcdSnapshot's.
+/// Whether the name belongs to this EtcdSnapshot.
 Result<bool> FolderStored::is_ours(const std::string& uid_file) const {
   auto uid = read_uid(*folder_, uid_file);
   if (!uid) return uid.error();
   return *uid == options_.uid;
 }
 
-/// One that cannot be read is ours by its mark: what was cut, or a format of a later release. A
-/// file of another size than it says, somebody has put in the place of ours, whose mark is still
-/// there.
+/// An unreadable manifest (cut, or of a later release's format) is ours by its mark. If the file's
+/// size differs from the manifest, another program has replaced our file, and our mark still
+/// exists.
 Result<Done> FolderStored::manifest_must_agree(const std::string& name) const {
   auto text = folder_->read(name);
   if (!text) return text.error();
@@ -46,8 +46,8 @@ Result<Done> FolderStored::manifest_must_agree(const std::string& name) const {
   return Done{};
 }
 
-/// The file with the uid goes last, as without it nobody knows whose the others are. Then come what
-/// was never finished: its names have the uid in them.
+/// The file with the uid is removed last, because it names the owner of the others. Then follow the
+/// unfinished files: their names contain the uid.
 Result<std::vector<std::string>> FolderStored::look_inside() const {
   const std::string manifest = options_.file_name + kManifestSuffix;
   const std::string uid_file = uid_file_of(options_.file_name);
@@ -78,8 +78,7 @@ Result<std::vector<std::string>> FolderStored::look() {
   return look_inside();
 }
 
-/// On the disk before the next one goes, so that they go in this order whatever happens to the
-/// node.
+/// On the disk before the next removal, so that the order holds whatever happens to the node.
 Result<Done> FolderStored::remove(const std::string& name) {
   auto names = look();
   if (!names) return names.error();

@@ -1,5 +1,5 @@
-// A stored snapshot in a folder of a volume: a file, its manifest, and the file that says whose it
-// is.
+// A stored snapshot in a folder of a volume: a file, its manifest, and the file that names the
+// owner.
 #pragma once
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ class FolderStored final : public StoredSnapshot {
   struct Options {
     FolderTarget target;
     std::string file_name;  ///< "<name>.db".
-    std::string uid;        ///< Of the EtcdSnapshot.
+    std::string uid;        ///< The EtcdSnapshot's.
   };
   explicit FolderStored(const Options& options) : options_(options) {}
   Result<std::vector<std::string>> look() override;
@@ -35,7 +35,7 @@ class FolderStored final : public StoredSnapshot {
   Error not_ours(const std::string& name) const;
 
   const Options options_;
-  std::optional<Folder> folder_;  // nullopt: it is not there, or was not opened yet.
+  std::optional<Folder> folder_;  // nullopt: missing, or not opened yet.
 };
 
 }  // namespace etcdop::agent

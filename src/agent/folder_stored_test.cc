@@ -49,7 +49,7 @@ class FolderStoredTest : public ::testing::Test {
     std::ranges::sort(out);
     return out;
   }
-  /// As the agent does it for the EtcdSnapshot with this uid.
+  /// Stores as the agent of the EtcdSnapshot with this uid does.
   void store(const std::string& uid = "uid-1") const {
     for (const char* end : {"", ".uid", ".json"}) fs::remove_all(folder() + "/nightly.db" + end);
     FolderDestination to(

@@ -36,7 +36,7 @@ Result<Done> install_tools(const std::string& program, const std::string& folder
   if (!own) return own.error();
   auto to = Folder::open(folder);
   if (!to) return to.error();
-  if (auto removed = to->remove(kTemporary); !removed) return removed;  // Of a run that was killed.
+  if (auto removed = to->remove(kTemporary); !removed) return removed;  // Left by a killed run.
   auto file = to->create(kTemporary, kMode);
   if (!file) return file.error();
   auto copied = copy(*own, *file);

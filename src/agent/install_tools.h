@@ -1,4 +1,4 @@
-// A copy of this program, for a container whose image does not have it.
+// Copies this program into a container whose image does not have it.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace etcdop::agent {
 
-/// The program at the path `program` becomes `folder`/manager, which everybody may run: whole or
-/// not at all. Errors as of NewFile (sys/folder.h).
+/// Copies the program at `program` to `folder`/manager, executable for all users, completely or not
+/// at all. Errors as for NewFile (sys/folder.h).
 Result<Done> install_tools(const std::string& program, const std::string& folder);
 
 }  // namespace etcdop::agent

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kKind = "EtcdSnapshotManifest";
 constexpr std::int64_t kFormatVersion = 1;
 
-/// What it has beside the report.
+/// The fields besides the report.
 struct Frame {
   std::string kind = kKind;
   std::int64_t format_version = kFormatVersion;

@@ -1,4 +1,4 @@
-// What lies beside a stored snapshot as <name>.db.json and says that it is whole. Values only.
+// The file <name>.db.json beside a stored snapshot, which says that it is complete. Values only.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,10 +12,10 @@ namespace etcdop::agent {
 struct Manifest {
   std::string snapshot_name, snapshot_uid;
   WallTime taken_at;
-  /// Which run of the agent stored it: of several with one uid, only the one that the object is of
-  /// counts.
+  /// The agent's run that stored it: of several runs with one uid, only the run that stored the
+  /// object counts.
   std::string attempt;
-  AgentReport report;  ///< Of a success.
+  AgentReport report;  ///< From a successful run.
   bool operator==(const Manifest&) const = default;
 };
 
@@ -23,7 +23,7 @@ inline constexpr const char* kManifestSuffix = ".json";
 
 /// JSON, readable for people.
 std::string to_text(const Manifest&);
-/// Corrupt: it is no manifest, or one of a format that is not known.
+/// Corrupt: not a manifest, or one of an unknown format.
 Result<Manifest> to_manifest(std::string_view text);
 
 }  // namespace etcdop::agent

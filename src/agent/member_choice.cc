@@ -12,7 +12,7 @@ using etcd::Status;
 
 bool leads(const Status& status) { return status.leader == status.header.member; }
 
-/// Each member's status lists the alarms of all: "memberID:123 alarm:CORRUPT ".
+/// Each member's status lists the alarms of all members: "memberID:123 alarm:CORRUPT ".
 bool is_of_another(const std::string& complaint, etcd::MemberId member) {
   constexpr std::string_view kWhose = "memberID:";
   if (!complaint.starts_with(kWhose) || complaint.find("alarm:") == std::string::npos) return false;
@@ -22,17 +22,18 @@ bool is_of_another(const std::string& complaint, etcd::MemberId member) {
   return error == std::errc() && rest != end && *rest == ' ' && id != member.value;
 }
 
-/// A periodic check of the leader's blames whoever differs from it, and that may be its own fault.
+/// The leader's periodic check blames each member that differs from the leader, but the fault may
+/// be the leader's own.
 bool accuses(const std::string& complaint) {
   return complaint.find("alarm:CORRUPT") != std::string::npos;
 }
 
-/// Full members give good snapshots; for them most of all one wants one.
+/// Full members give good snapshots, and a full cluster needs a snapshot most.
 bool is_harmless(const std::string& complaint, etcd::MemberId member) {
   return complaint.find("alarm:NOSPACE") != std::string::npos || is_of_another(complaint, member);
 }
 
-/// Why its snapshot is not to be had; empty: it is.
+/// Why the member cannot give its snapshot; empty: it can.
 std::string unfit(const Status& status, std::uint64_t applied_max) {
   if (status.learner) return "is a learner";
   if (status.leader.value == 0) return "knows no leader";
@@ -45,7 +46,7 @@ std::string unfit(const Status& status, std::uint64_t applied_max) {
   return {};
 }
 
-/// Followers first, then who has most.
+/// Followers first, then the member that has applied most.
 bool is_better(const Status& a, const Status& b) {
   if (leads(a) != leads(b)) return leads(b);
   return a.raft_applied_index > b.raft_applied_index;

@@ -1,4 +1,4 @@
-// Which member is asked for its snapshot. Pure.
+// Chooses the member that gives its snapshot. Pure.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,19 +9,18 @@
 
 namespace etcdop::agent {
 
-/// What one host answered.
+/// The answer of one host.
 struct Seen {
   std::string host;
   Result<etcd::Status> status;
 };
 
-/// The index of one that votes, knows a leader, complains of nothing and is not far behind; a
-/// follower if there is such a one. Unavailable: nobody answers;
-/// Denied: because none of them wants us. Conflict: nobody is
-/// fit, or they are not one cluster. The message tells of each host why.
+/// The index of a voter that knows a leader, reports no trouble and is not far behind; a follower
+/// if possible. Unavailable: no host answers. Denied: all hosts deny us. Conflict: no member is
+/// fit, or they are not one cluster. The message gives the reason for each host.
 Result<std::size_t> choose(const std::vector<Seen>&);
 
-/// So many entries of the log a member may be behind the first.
+/// Maximum number of log entries that a member may be behind the first.
 inline constexpr std::uint64_t kBehindMax = 5'000;
 
 }  // namespace etcdop::agent

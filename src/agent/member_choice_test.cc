@@ -10,7 +10,7 @@ namespace {
 
 using etcd::Status;
 
-/// Of member `id`; member 1 leads.
+/// Status of member `id`; member 1 leads.
 Status status(std::uint64_t id) {
   Status out;
   out.header = {.cluster = {0xC1}, .member = {id}, .raft_term = 2};
@@ -31,7 +31,7 @@ TEST(MemberChoice, TakesWhoCanGiveASnapshotAndIsNeededLeast) {
   const Status leader = status(1), follower = status(2);
   const Status learner = changed(2, [](Status& s) { s.learner = true; });
   const Status lost = changed(2, [](Status& s) { s.leader = {0}; });
-  // Of one alarm each member tells, whosever it is.
+  // Every member reports an alarm, whichever member raised it.
   const auto tells = [](const char* words) { return [=](Status& s) { s.errors = {words}; }; };
   const auto of_2 = tells("memberID:2 alarm:CORRUPT ");
   const Status leader_tells = changed(1, of_2), corrupt = changed(2, of_2),

@@ -10,7 +10,7 @@
 namespace etcdop::agent {
 namespace {
 
-/// What answers for the node itself: ECS, and EKS Pod Identity.
+/// Servers on the node itself: ECS, and EKS Pod Identity.
 constexpr const char* kRelativeTo = "http://169.254.170.2";
 constexpr std::array<std::string_view, 6> kNearHosts{
     "169.254.170.2", "169.254.170.23", "fd00:ec2::23", "127.0.0.1", "::1", "localhost"};
@@ -56,7 +56,7 @@ Result<s3::PodIdentity> to_web_identity(const Variables& variables, const std::s
   return s3::PodIdentity(std::move(out));
 }
 
-/// Without TLS only what is near: whoever else answers could be anybody.
+/// Without TLS, only servers on the node: elsewhere, an attacker could answer.
 Result<s3::PodIdentity> to_node_identity(const Variables& variables) {
   constexpr const char* kFull = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
   constexpr const char* kRelative = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";

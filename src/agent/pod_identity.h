@@ -1,5 +1,5 @@
-// Who a Pod is for an object store, where no Secret says it: what its platform has put into its
-// environment, checked and taken apart. Pure.
+// A Pod's identity for an object store, if no Secret has credentials: parsed and checked from the
+// variables that its platform has set. Pure.
 #pragma once
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace etcdop::agent {
 
-/// By AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, or by AWS_CONTAINER_CREDENTIALS_FULL_URI or
-/// _RELATIVE_URI. `region`: of the bucket; AWS_REGION goes before it. Invalid: as in task.h.
+/// From AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, or from AWS_CONTAINER_CREDENTIALS_FULL_URI or
+/// _RELATIVE_URI. `region`: of the bucket; AWS_REGION takes precedence. Invalid: as in task.h.
 Result<s3::PodIdentity> to_pod_identity(const Variables&, const std::string& region);
 
 }  // namespace etcdop::agent

@@ -1,4 +1,4 @@
-// Environments as EKS, ECS and people make them, and who the Pod is by them.
+// Environments from EKS, ECS and people, and the Pod's identity in each.
 #include "agent/pod_identity.h"
 
 #include <gtest/gtest.h>

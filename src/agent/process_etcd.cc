@@ -18,9 +18,9 @@ constexpr const char* kHere = "127.0.0.1";
 constexpr const char *kCa = "ca.crt", *kCertificate = "tls.crt", *kKey = "tls.key";
 constexpr unsigned kFileMode = 0600;
 constexpr Duration kLookPause = 100ms;
-constexpr Duration kRunLimit = 1h;  // More than who asks has.
+constexpr Duration kRunLimit = 1h;  // More than any caller has.
 constexpr std::chrono::hours kCertificatesValid{24};
-/// Somebody else may take a port between our look and etcd's.
+/// Another process may take a port between our check and etcd's start.
 constexpr int kStartsMax = 3;
 
 Result<Done> write(const Folder& folder, const char* name, const std::string& text) {
@@ -71,7 +71,7 @@ Result<std::string> ProcessEtcd::find_program() const {
                "PATH"};
 }
 
-/// An authority that signs twice and is forgotten.
+/// A CA that signs two certificates and is then discarded.
 Result<Done> ProcessEtcd::make_certificates() {
   const WallTime from = clock_.wall_now() + -kClocksDiffer, until = from + kCertificatesValid;
   auto authority =
@@ -80,7 +80,7 @@ Result<Done> ProcessEtcd::make_certificates() {
   auto server = issue({.common_name = "verify",
                        .names = {kHere},
                        .server = true,
-                       .client = true,  // etcd's gateway shows it to itself.
+                       .client = true,  // etcd's gateway uses it as a client of itself.
                        .from = from,
                        .until = until},
                       &*authority);
@@ -131,7 +131,7 @@ std::vector<std::string> ProcessEtcd::arguments(const Ports& ports) const {
           "--log-level=warn"};
 }
 
-/// It belongs to a fiber, which ends it when it is cancelled.
+/// The process belongs to a fiber, which ends it when it is cancelled.
 void ProcessEtcd::launch(const std::string& program, const Ports& ports) {
   const auto run = std::make_shared<Run>();
   run_ = run;
@@ -181,7 +181,7 @@ Result<std::string> ProcessEtcd::digest(std::int64_t revision) {
 void ProcessEtcd::stop() {
   if (!run_) return;
   client_.reset();
-  clients_.reset();  // Its connections belong to fibers, which end here.
+  clients_.reset();  // The fibers of its connections end here.
   run_->fiber->cancel();
   (void)run_->fiber->join();
   if (run_->ended && *run_->ended)

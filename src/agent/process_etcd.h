@@ -1,4 +1,5 @@
-// An etcd as a process, on a data directory that a FolderRestoreSite has rebuilt and beside it.
+// An etcd process on a data directory that a FolderRestoreSite has rebuilt, and its files beside
+// it.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,16 +18,16 @@
 
 namespace etcdop::agent {
 
-/// Hears on this machine only, and speaks only to who shows a certificate that this process has
-/// made for itself, in the name of root: authentication may be on in the snapshot, and nobody knows
-/// its passwords. It ends by SIGKILL: what it has is thrown away.
+/// Listens on this machine only, and accepts only clients with a certificate that this process has
+/// issued for itself, in the name of root: authentication may be on in the snapshot, and its
+/// passwords are unknown. It ends by SIGKILL: its data is thrown away.
 class ProcessEtcd final : public ScratchEtcd {
  public:
   struct Options {
-    std::string data_dir;               ///< Of the FolderRestoreSite.
-    std::vector<std::string> programs;  ///< Paths where etcd may be, the best first.
+    std::string data_dir;               ///< The FolderRestoreSite's directory.
+    std::vector<std::string> programs;  ///< Possible paths of etcd, the best first.
   };
-  /// All outlive this.
+  /// All must outlive this.
   ProcessEtcd(AsioLoop&, const WallClock&, Log&, Options);
   ~ProcessEtcd() override;
   Result<Done> start() override;
@@ -35,14 +36,14 @@ class ProcessEtcd final : public ScratchEtcd {
   Result<std::string> digest(std::int64_t revision) override;
   void stop() override;
 
-  /// Until a large database is read and its index is built.
+  /// Time to read a large database and build its index.
   static constexpr Duration kStartLimit = std::chrono::minutes(10);
 
  private:
   struct Ports {
     std::uint16_t client = 0, peer = 0;
   };
-  /// What became of the process; shared with the fiber that waits for it.
+  /// How the process ended; shared with the fiber that waits for it.
   struct Run {
     std::shared_ptr<Fiber> fiber;
     std::optional<Result<CommandOutput>> ended;

@@ -10,7 +10,7 @@
 namespace etcdop::agent {
 namespace {
 
-/// What may be tried again ends with kExitFailed, what people have to mend with kExitFailedForGood.
+/// Retryable failures exit with kExitFailed, failures that people must fix with kExitFailedForGood.
 struct Exit {
   Reason reason;
   int code;
@@ -33,24 +33,24 @@ constexpr Exit kExits[] = {
     {Reason::EncryptionKeyInvalid, kExitFailedForGood},
 };
 
-/// What a text tells beyond the code, where somebody knows how to read it.
+/// Details in an error's text beyond its code, if a parser for it exists.
 using Trouble = std::variant<std::monostate, etcd::AuthTrouble, s3::Trouble>;
 
-/// What is nullopt does not matter.
+/// nullopt matches everything.
 struct Row {
   Side side;
   std::optional<Trouble> trouble;
   std::optional<Code> code;
   Reason reason;
 };
-/// The first that fits.
+/// The first match counts.
 constexpr Row kRows[] = {
     {Side::Etcd, etcd::AuthTrouble::Expired, {}, Reason::EtcdUnhealthy},
     {Side::Etcd, {}, Code::Denied, Reason::EtcdCredentialsRejected},
     {Side::Etcd, {}, Code::Unavailable, Reason::EtcdUnreachable},
     {Side::Etcd, {}, Code::TimedOut, Reason::EtcdUnreachable},
     {Side::Etcd, {}, Code::Lost, Reason::EtcdUnreachable},
-    {Side::Etcd, {}, Code::Cancelled, Reason::DestinationFailed},  // Asked to end, as below.
+    {Side::Etcd, {}, Code::Cancelled, Reason::DestinationFailed},  // A request to end, as below.
     {Side::Etcd, {}, {}, Reason::EtcdUnhealthy},
 
     {Side::Snapshot, etcd::AuthTrouble::Expired, {}, Reason::EtcdUnhealthy},
@@ -109,7 +109,7 @@ Reason reason_of(Side side, const Error& error) {
   return row->reason;
 }
 
-/// Cancelled: whatever it was waiting for then is not at fault.
+/// Cancelled: the call that was waiting is not at fault.
 std::string told(const Error& error) {
   return error.code == Code::Cancelled ? kAskedToEnd : error.message;
 }

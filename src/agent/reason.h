@@ -1,4 +1,4 @@
-// Why an agent failed, in the words of a condition, and whether trying again may help.
+// Why an agent failed, as the reason of a condition, and whether a retry may help.
 #pragma once
 #include <array>
 #include <string>
@@ -24,7 +24,7 @@ enum class Reason {
   NoSpace,
   DestinationClockSkewed,
   DestinationFailed,
-  EncryptionKeyInvalid  ///< What the Secret has is no key.
+  EncryptionKeyInvalid  ///< The Secret's entry is not a key.
 };
 inline auto names(Reason) {
   return std::array{
@@ -46,15 +46,15 @@ inline auto names(Reason) {
 }
 const char* to_string(Reason);
 
-/// What an error came from.
+/// The source of an error.
 enum class Side {
-  Etcd,      ///< A question to a member.
-  Snapshot,  ///< The stream of one.
+  Etcd,      ///< A request to a member.
+  Snapshot,  ///< The stream of a snapshot.
   Store,     ///< An object store.
   Folder     ///< A folder of a volume.
 };
 Reason reason_of(Side, const Error&);
-/// What people read of it.
+/// The text for people.
 std::string told(const Error&);
 inline constexpr const char* kAskedToEnd = "it was asked to end";
 

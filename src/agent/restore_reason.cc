@@ -10,18 +10,18 @@ namespace {
 
 using enum RestoreReason;
 
-/// What goes away by itself, or may: a Pod's containers are started again and again anyhow.
+/// Failures that may pass by themselves: a Pod's containers are restarted anyway.
 constexpr RestoreReason kPassing[] = {SourceUnreachable,   SourceClockSkewed, SourceFailed,
                                       DataDirectoryFailed, RestoreToolFailed, EtcdFailed};
 
-/// What is nullopt does not matter.
+/// nullopt matches everything.
 struct Meaning {
   RestoreSide side;
   std::optional<s3::Trouble> trouble;
   std::optional<Code> code;
   RestoreReason reason;
 };
-/// The first that fits.
+/// The first match counts.
 constexpr Meaning kMeanings[] = {
     {RestoreSide::Store, s3::Trouble::Bucket, {}, BucketNotFound},
     {RestoreSide::Store, s3::Trouble::Elsewhere, {}, SourceInvalid},

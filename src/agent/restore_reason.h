@@ -1,5 +1,5 @@
-// Why a restore, or a verification, failed, in the words of a condition, and whether trying again
-// may help.
+// Why a restore or a verification failed, as the reason of a condition, and whether a retry may
+// help.
 #pragma once
 #include <array>
 #include <utility>
@@ -23,16 +23,16 @@ enum class RestoreReason {
   SnapshotForeign,
   SnapshotNewer,
   SnapshotNeedsAuth,
-  EncryptionKeyInvalid,  ///< What the Secret has is no key.
-  EncryptionKeyMissing,  ///< It has none that opens this one.
+  EncryptionKeyInvalid,  ///< The Secret's entry is not a key.
+  EncryptionKeyMissing,  ///< The Secret has no key that decrypts this snapshot.
   NoSpace,
   DataDirectoryInvalid,
   DataDirectoryFailed,
   RestoreToolMissing,
   RestoreToolFailed,
-  SnapshotDiffers,        ///< What it restores to is not what the cluster had.
-  SnapshotNotComparable,  ///< Nobody knows what the cluster had.
-  EtcdFailed              ///< The etcd that was started on it.
+  SnapshotDiffers,        ///< Its restored data is not what the cluster had.
+  SnapshotNotComparable,  ///< The cluster's data at that time is unknown.
+  EtcdFailed              ///< The etcd started on the restored data failed.
 };
 inline auto names(RestoreReason) {
   using enum RestoreReason;
@@ -62,17 +62,17 @@ inline auto names(RestoreReason) {
 }
 const char* to_string(RestoreReason);
 
-/// What an error came from.
+/// The source of an error.
 enum class RestoreSide {
   Store,          ///< An object store.
-  Folder,         ///< A folder of a volume, which one reads.
-  Snapshot,       ///< What its bytes are.
-  DataDirectory,  ///< Where the member is to be.
+  Folder,         ///< A folder of a volume, for reading.
+  Snapshot,       ///< Its content.
+  DataDirectory,  ///< The place of the new member.
   Tool,           ///< etcdutl.
-  Etcd            ///< An etcd that was started on what was restored.
+  Etcd            ///< An etcd started on the restored data.
 };
 RestoreReason reason_of(RestoreSide, const Error&);
-/// Only people can mend it.
+/// Only people can fix it.
 bool is_for_good(RestoreReason);
 
 }  // namespace etcdop::agent

@@ -30,7 +30,7 @@ FetchRules rules_of(const RestoreTask& task) {
               ": restore it into an EtcdCluster with spec.auth, and root's password of then"};
 }
 
-/// One restore of one snapshot into a data directory that has no member.
+/// One restore of one snapshot into a data directory without a member.
 class Restoration {
  public:
   Restoration(const RestoreTask& task, const RestoreCollaborators& with)
@@ -50,7 +50,7 @@ class Restoration {
   }
 
  private:
-  /// Asked first: the tool would say so after the whole snapshot has been fetched.
+  /// Checked first: the tool would report it only after the whole snapshot has been fetched.
   Verdict can_bump() const {
     const auto version = etcd::parse_version(task_.etcd_version);
     if (task_.bump_revision == 0 || !version || etcd::facts_of(*version).etcdutl_raises_revisions)
@@ -61,8 +61,8 @@ class Restoration {
                        "later, or with bumpRevision: 0"};
   }
 
-  /// etcdutl counts from the newest key that is left, and compaction may have removed newer ones:
-  /// what it is told makes up for these.
+  /// etcdutl counts from the newest existing key, but compaction may have removed newer ones: add
+  /// the difference.
   std::int64_t bump() const {
     const DatabaseFacts& database = fetch_.database();
     if (task_.bump_revision == 0 || !database.revision || !database.newest_key)

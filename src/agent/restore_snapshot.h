@@ -1,4 +1,4 @@
-// A restore agent's work from its first look at the data directory to its report.
+// The work of a restore agent, from its first look at the data directory to its report.
 #pragma once
 #include "agent/restore_site.h"
 #include "agent/sealed.h"
@@ -10,25 +10,24 @@
 
 namespace etcdop::agent {
 
-/// All outlive the call.
+/// All must outlive the call.
 struct RestoreCollaborators {
   Executor& executor;
   Log& log;
   SnapshotSource& source;
   RestoreSite& site;
-  const SealingKeys* keys = nullptr;  ///< Null: it is not encrypted.
+  const SealingKeys* keys = nullptr;  ///< Null: the snapshot is not encrypted.
 };
 
-/// Makes the member of the task out of a snapshot, from memory of a bounded size, or finds that
-/// there is one already. Whatever is wrong with the snapshot is found before anything is written
-/// but a temporary file, which goes away again. Suspends, for kRestoreLimit at most and a few
-/// seconds of cleaning up. Cancelled, it cleans up and reports that. Pure control flow: what it
-/// does, it does by the collaborators.
+/// Makes the task's member from a snapshot, in bounded memory, or finds an existing member. Any
+/// fault of the snapshot is found before anything but a temporary file is written; that file is
+/// removed. Suspends, for kRestoreLimit at most and a few seconds of cleanup. When cancelled, it
+/// cleans up and reports that. Pure control flow: all effects go through the collaborators.
 RestoreReport restore(const RestoreTask&, const RestoreCollaborators&);
 
-/// A failure's report.
+/// The report of a failure.
 RestoreReport restore_failure(RestoreReason, const std::string& message);
-/// kExitStored if it did not fail, else kExitFailed or kExitFailedForGood (reason.h).
+/// kExitStored on success, otherwise kExitFailed or kExitFailedForGood (reason.h).
 int exit_code(const RestoreReport&);
 
 inline constexpr Duration kRestoreLimit = std::chrono::minutes(30);

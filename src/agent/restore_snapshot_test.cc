@@ -53,7 +53,7 @@ class RestoreTest : public ::testing::Test {
     EXPECT_TRUE(fiber->done());
     return report;
   }
-  /// And leaves no file.
+  /// Also checks that no file is left.
   void refuses(RestoreReason reason, const std::string& words = "") {
     const RestoreReport report = run();
     EXPECT_EQ(report.reason, to_string(reason)) << report.message;
@@ -101,8 +101,8 @@ TEST_F(RestoreTest, NeedsNoManifest) {
   EXPECT_EQ(report.revision, 7);
 }
 
-/// etcdutl counts from the newest key that is left: an empty cluster's revision is 1, and no key
-/// has it; a compaction may have removed the newest ones.
+/// etcdutl counts from the newest existing key: an empty cluster has revision 1, but no key has it;
+/// a compaction may have removed the newest keys.
 TEST_F(RestoreTest, ABumpCountsFromTheRevisionAlsoWhereNoKeyHasIt) {
   site_.facts = {.etcd_version = "3.6.0", .auth_enabled = false, .revision = 9, .newest_key = 4};
   EXPECT_EQ(run().revision, 1'000'000'009);

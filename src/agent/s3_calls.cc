@@ -13,7 +13,7 @@ using s3::Trouble;
 
 constexpr Duration kPauseMin = 1s;  // Doubled after each try.
 
-/// The answer to HEAD has no reason with it; that to GET has.
+/// The answer to HEAD contains no reason; that to GET does.
 Error explained(s3::Store& store, const std::string& key, const Error& of_head) {
   auto got = store.get(key, {.range = s3::GetOptions::Range{0, 1}, .only_if = {}},
                        [](std::string_view) { return false; });

@@ -1,5 +1,4 @@
-// Questions to an object store as the agents ask them: again while that may help, and with what an
-// object says of itself.
+// The agents' calls to an object store: with retries, and with an object's marks.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,20 +9,19 @@
 
 namespace etcdop::agent {
 
-/// In an object's metadata: the EtcdSnapshot that it is of, and the run of the agent that stored
-/// it.
+/// Marks in an object's metadata: its EtcdSnapshot, and the agent's run that stored it.
 inline constexpr const char* kUidMark = "etcd-snapshot-uid";
 inline constexpr const char* kAttemptMark = "etcd-snapshot-attempt";
 
-/// Empty: it has none.
+/// Empty: the object has no such mark.
 std::string mark_of(const s3::Object&, const char* mark);
 
-/// Repeats calls that may succeed later, kTriesMax times in all.
+/// Repeats calls that may succeed later, kTriesMax times in total.
 class Patience {
  public:
-  /// Both outlive this.
+  /// Both must outlive this.
   Patience(Executor& executor, Log& log) : executor_(executor), log_(log) {}
-  /// Again after what may go away by itself. `call` gives a Result.
+  /// Retries after errors that may pass by themselves. `call` returns a Result.
   template <class Call>
   auto repeat(const char* doing, Call call) -> decltype(call()) {
     for (int tries = 0;; ++tries) {
@@ -32,7 +30,7 @@ class Patience {
       if (auto paused = pause(doing, tries, answer.error()); !paused) return answer;
     }
   }
-  /// Says that it will be tried again, and waits for that, the longer the more tries there were.
+  /// Logs the retry, and waits before it; longer after each try.
   Result<Done> pause(const char* doing, int tries, const Error&);
 
   static constexpr int kTriesMax = 4;
@@ -42,16 +40,16 @@ class Patience {
   Log& log_;
 };
 
-/// HEAD, with Patience; nullopt: there is no such object. An error has the store's words for it,
-/// which the answer to HEAD has not.
+/// HEAD, with Patience; nullopt: the object does not exist. An error has the store's own words,
+/// which the answer to HEAD lacks.
 Result<std::optional<s3::Object>> look_at(Patience, s3::Store&, const std::string& key);
 
 struct SmallObject {
   s3::Object object;
-  std::string text;  ///< The first kBytesMax of it.
+  std::string text;  ///< Its first kBytesMax bytes.
   static constexpr std::size_t kBytesMax = 64 << 10;
 };
-/// With Patience; nullopt: there is no such object.
+/// With Patience; nullopt: the object does not exist.
 Result<std::optional<SmallObject>> read_small(Patience, s3::Store&, const std::string& key);
 
 }  // namespace etcdop::agent

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kAbandonLimit = 6s;  // The kubelet waits for 30.
+constexpr Duration kAbandonLimit = 6s;  // The kubelet waits for 30 s.
 
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr int kPlannedParts = 8'000;  // The rest is for databases that are larger than expected.
@@ -19,7 +19,7 @@ constexpr std::uint64_t kPlannedPartBytesMax = 64 * kMiB;
 constexpr std::uint64_t kGrowth = 8;
 constexpr std::size_t kPartsInMemory = 2;
 
-/// The tag of bytes where tags are MD5s: in quotes.
+/// The tag for these bytes if tags are MD5s: in quotes.
 bool is_tag_of(const s3::Tag& tag, const s3::Payload& payload) {
   return tag.text == '"' + hex_of_bytes(payload.md5) + '"';
 }
@@ -29,7 +29,7 @@ std::string without_quotes(std::string text) {
   return text;
 }
 
-/// Nobody knows, without a look, whether the write was done.
+/// Only a look can tell whether the write was done.
 bool is_open(const Error& error) {
   return error.code == Code::Lost || error.code == Code::TimedOut ||
          error.code == Code::AlreadyExists || error.code == Code::NotFound ||
@@ -58,7 +58,7 @@ s3::Metadata S3Destination::metadata() const {
   return {{kUidMark, options_.storer.uid}, {kAttemptMark, options_.storer.attempt}};
 }
 
-/// AlreadyExists: the key is somebody else's. Else what is there of this uid.
+/// The object of this uid, if it exists. AlreadyExists: the key belongs to another owner.
 Result<std::optional<s3::Object>> S3Destination::ours() {
   auto object = look_at(patience_, store_, options_.key);
   if (object && *object && mark_of(**object, kUidMark) != options_.storer.uid)
@@ -77,8 +77,8 @@ Result<std::optional<AgentReport>> S3Destination::look() {
   return std::optional((*known)->report);
 }
 
-/// look() was long ago: what is there now, beside what it saw and what this run stored, stays. So
-/// does what it saw, if who stored that was alive and has finished it since.
+/// Time has passed since look(). An object that neither look() saw nor this run stored stays. The
+/// object that look() saw also stays if its run was alive and has finished it since.
 Result<Done> S3Destination::must_be_as_seen() {
   const Error conflict{Code::Conflict,
                        uri() + " was stored by another run of this agent meanwhile"};
@@ -107,7 +107,7 @@ bool S3Destination::is_of(const Manifest& manifest, const s3::Object& object) co
          static_cast<std::uint64_t>(manifest.report.size_bytes) == object.size;
 }
 
-/// nullopt: there is none, or what is there of ours is not whole. AlreadyExists: it is another's.
+/// nullopt: no manifest, or ours is incomplete. AlreadyExists: it belongs to another owner.
 Result<std::optional<Manifest>> S3Destination::manifest() {
   const std::optional<Manifest> nothing;
   auto stored = read_small(patience_, store_, manifest_key_);
@@ -141,7 +141,7 @@ Result<Done> S3Destination::write(std::string_view bytes) {
   return Done{};
 }
 
-/// What is in the buffer is on its way, and there is a buffer for what comes next.
+/// Starts to upload the buffer, and provides a buffer for the next bytes.
 Result<Done> S3Destination::send_part() {
   if (!upload_) {
     auto upload = patience_.repeat(
@@ -159,7 +159,7 @@ Result<Done> S3Destination::send_part() {
   return Done{};
 }
 
-/// Waits for the oldest until so many are left, and keeps a buffer that gets free.
+/// Waits for the oldest parts until `count_max` are left, and reuses a freed buffer.
 Result<Done> S3Destination::until_on_their_way(std::size_t count_max) {
   while (on_its_way_.size() > count_max) {
     Part& oldest = on_its_way_.front();
@@ -173,8 +173,8 @@ Result<Done> S3Destination::until_on_their_way(std::size_t count_max) {
   return Done{};
 }
 
-/// Where tags are MD5s, another one means that other bytes were stored. Where they are not, each of
-/// them is another one: that is believed once the same bytes got such a tag twice.
+/// If tags are MD5s, another tag means that other bytes were stored. If they are not, every tag
+/// differs: we conclude that after the same bytes got such a tag twice.
 Result<s3::Tag> S3Destination::upload(const Part& part) {
   const s3::Payload payload(part.bytes);
   const auto send = [&] {
@@ -193,16 +193,16 @@ Result<s3::Tag> S3Destination::upload(const Part& part) {
   return tag;
 }
 
-/// As one object, of parts or not.
+/// As one object, multipart or not.
 Result<s3::Tag> S3Destination::store(bool only_if_absent) {
   if (upload_) return store_.complete(*upload_, parts_, only_if_absent);
   return store_.put(options_.key, buffer_,
                     {.metadata = metadata(), .only_if_absent = only_if_absent});
 }
 
-/// What is there is what was to be stored, which `tag`, if it is known, stands for. NotFound: there
-/// is nothing yet, or what was to be replaced. AlreadyExists: it is somebody else's. Conflict:
-/// another run's. Corrupt: it is ours and other bytes.
+/// Checks that the stored object has the right data; `tag`, if known, identifies it. NotFound: the
+/// object is missing, or still the one to replace. AlreadyExists: it belongs to another owner.
+/// Conflict: to another run. Corrupt: it is ours with other bytes.
 Result<Done> S3Destination::verify(const std::optional<s3::Tag>& tag) {
   auto object = ours();
   if (!object) return object.error();
@@ -212,7 +212,7 @@ Result<Done> S3Destination::verify(const std::optional<s3::Tag>& tag) {
     return Error{attempt == replaced_ ? Code::NotFound : Code::Conflict,
                  uri() + " is of another run of this agent"};
   if ((*object)->size != bytes_) {
-    (void)store_.remove(options_.key);  // It is ours, and of no use.
+    (void)store_.remove(options_.key);  // It is ours, and useless.
     return Error{Code::Corrupt, uri() + " has " + std::to_string((*object)->size) +
                                     " bytes instead of " + std::to_string(bytes_)};
   }
@@ -222,7 +222,7 @@ Result<Done> S3Destination::verify(const std::optional<s3::Tag>& tag) {
   return Done{};
 }
 
-/// Of an object that was not made of parts, and so is in memory.
+/// For an object that is not multipart, and so is still in memory.
 Result<Done> S3Destination::read_back() {
   bool same = true;
   std::size_t at = 0;
@@ -240,7 +240,7 @@ Result<Done> S3Destination::read_back() {
   return Error{Code::Corrupt, uri() + " has other bytes than were stored"};
 }
 
-/// Until it is there, and only that. After an answer that says nothing, a look tells.
+/// Stores until the object exists, without replacing another. After an unclear answer, it looks.
 Result<Done> S3Destination::settle() {
   for (int tries = 0;; ++tries) {
     if (auto same = must_be_as_seen(); !same) return same;
@@ -259,14 +259,14 @@ Result<Done> S3Destination::settle() {
   }
 }
 
-/// The store does not know If-None-Match: from now on it is not asked for that.
+/// If the store does not support If-None-Match, it is not used from now on.
 bool S3Destination::is_unsupported(const Error& error) {
   const bool unsupported = conditions_ && s3::trouble_of(error) == s3::Trouble::Unsupported;
   if (unsupported) conditions_ = false;
   return unsupported;
 }
 
-/// It is outdated only if nobody has stored its object anew meanwhile.
+/// The manifest is outdated only if no other run has stored its object again meanwhile.
 Result<Done> S3Destination::remove_manifest() {
   if (auto same = must_be_as_seen(); !same) return same;
   auto removed = patience_.repeat("DeleteObject", [&] { return store_.remove(manifest_key_); });
@@ -287,13 +287,13 @@ Result<Done> S3Destination::finish(Manifest manifest) {
   return write_manifest(to_text(manifest));
 }
 
-/// And reads it back: until then nothing counts as stored.
+/// Reads it back, too: until then nothing counts as stored.
 Result<Done> S3Destination::write_manifest(const std::string& text) {
   return patience_.repeat("storing the manifest", [&]() -> Result<Done> {
     const bool only_if_absent = conditions_ && !outdated_manifest_;
     auto put =
         store_.put(manifest_key_, text, {.metadata = metadata(), .only_if_absent = only_if_absent});
-    if (put) outdated_manifest_ = true;  // What is there is ours, should it be wrong.
+    if (put) outdated_manifest_ = true;  // It is ours, even if it is wrong.
     if (!put && is_unsupported(put.error())) return Error{Code::Unavailable, put.error().message};
     if (!put && !is_open(put.error())) return put.error();
     std::string read;
@@ -301,7 +301,7 @@ Result<Done> S3Destination::write_manifest(const std::string& text) {
       read += piece;
       return read.size() <= text.size();
     });
-    // A store that forgets what it was told: again.
+    // The store forgot the write: retry.
     if (got.failed_with(Code::NotFound)) return Error{Code::Unavailable, got.error().message};
     if (!got) return got.error();
     if (read == text) return Done{};
@@ -336,8 +336,9 @@ bool S3Destination::is_of_this_run(const s3::Object& object) const {
          mark_of(object, kAttemptMark) == options_.storer.attempt;
 }
 
-/// An object that could not be finished, with what there is of its manifest. If that is whole, only
-/// the answer was lost: then it counts as stored, and another run may have told so by now.
+/// Removes an object that could not be finished, and its partial manifest. If the manifest is
+/// complete, only the answer was lost: then the object counts as stored, and another run may
+/// already have reported it.
 Result<Done> S3Destination::remove_stored() {
   auto object = look_at(patience_, store_, options_.key);
   if (!object) return object.error();
@@ -349,7 +350,7 @@ Result<Done> S3Destination::remove_stored() {
     if (manifest && is_of(*manifest, **object)) return Done{};
     if (auto removed = store_.remove(manifest_key_); !removed) return removed;
   }
-  object = look_at(patience_, store_, options_.key);  // Another run may have stored anew meanwhile.
+  object = look_at(patience_, store_, options_.key);  // Another run may have stored it again.
   if (!object) return object.error();
   if (!*object || !is_of_this_run(**object)) return Done{};
   return store_.remove(options_.key);

@@ -15,19 +15,19 @@
 
 namespace etcdop::agent {
 
-/// In parts of 5 MiB, of which two are in memory: the one that comes, and the one before it on its
-/// way. Of more than 5 MiB where an upload could not hold the database otherwise. Calls that may
+/// Uploads parts of 5 MiB. Two of them are in memory: the one being filled, and the one being
+/// uploaded. Parts are larger if an upload could not hold the database otherwise. Calls that may
 /// succeed later are repeated a few times.
 ///
-/// Whose an object is, says its metadata: etcd-snapshot-uid, etcd-snapshot-attempt. An object of
-/// this uid without its manifest is not finished, and is written anew.
+/// An object's metadata names its owner: etcd-snapshot-uid, etcd-snapshot-attempt. An object of
+/// this uid without its manifest is unfinished, and is written again.
 class S3Destination final : public Destination {
  public:
   struct Options {
     std::string bucket, key;  ///< For uri(); the key of the data.
     Storer storer;
   };
-  /// All outlive this.
+  /// All must outlive this.
   S3Destination(Executor&, Log&, s3::Store&, const Options&);
   Result<std::optional<AgentReport>> look() override;
   Result<Done> begin(std::uint64_t bytes_expected) override;
@@ -43,7 +43,7 @@ class S3Destination final : public Destination {
   Result<std::optional<Manifest>> manifest();
   Result<std::optional<Manifest>> manifest_of(const s3::Object&);
   bool is_of(const Manifest&, const s3::Object&) const;
-  /// A part that is uploaded by a fiber of its own.
+  /// A part that its own fiber uploads.
   struct Part {
     int number;
     std::string bytes;
@@ -72,20 +72,20 @@ class S3Destination final : public Destination {
   const Options options_;
   const std::string manifest_key_;
   std::optional<std::string> replaced_;  // Attempt of the unfinished object of this uid.
-  bool outdated_manifest_ = false;       // There is a manifest of this uid.
-  bool conditions_ = true;               // The store knows If-None-Match, as far as we know.
-  bool md5_tags_ = false, opaque_tags_ = false;  // What its tags are, once known.
+  bool outdated_manifest_ = false;       // A manifest of this uid exists.
+  bool conditions_ = true;  // Whether the store supports If-None-Match; assumed at first.
+  bool md5_tags_ = false, opaque_tags_ = false;  // The kind of its tags, once known.
   std::uint64_t bytes_expected_ = 0, bytes_ = 0;
-  std::string buffer_;  // The part that comes.
+  std::string buffer_;  // The part being filled.
   std::optional<s3::Upload> upload_;
-  bool may_be_stored_ = false;  // The object, by this run, as far as we know.
-  int sent_ = 0;                // Parts that were begun.
+  bool may_be_stored_ = false;  // Whether this run may have stored the object.
+  int sent_ = 0;                // Number of started parts.
   std::list<Part> on_its_way_;  // The oldest first.
   std::vector<s3::Part> parts_;
 };
 
-/// How large part `number` is, if about `bytes_expected` come: so that kPartsMax of them are always
-/// enough, though many more should come.
+/// Size of part `number`, if about `bytes_expected` are coming: kPartsMax parts are always enough,
+/// even if many more come.
 std::size_t part_bytes(std::uint64_t bytes_expected, int number);
 
 }  // namespace etcdop::agent

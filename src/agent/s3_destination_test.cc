@@ -44,7 +44,7 @@ Manifest manifest_of(const std::string& data) {
           .report = report};
 }
 
-/// Part 2 is cut at first: before it was stored, or after it.
+/// Cuts the first uploads of part 2: before or after the store has it.
 class CutsAtFirst final : public WrappedStore {
  public:
   CutsAtFirst(s3::Store& below, int times, bool stored)
@@ -64,7 +64,7 @@ class CutsAtFirst final : public WrappedStore {
   const bool stored_;
 };
 
-/// Takes HTTP's conditions for nothing.
+/// Ignores HTTP's conditions.
 class IgnoresConditions final : public WrappedStore {
  public:
   using WrappedStore::WrappedStore;
@@ -78,7 +78,7 @@ class IgnoresConditions final : public WrappedStore {
   }
 };
 
-/// From the second on, HEAD has no sensible answer.
+/// From the second HEAD on, answers are senseless.
 class GarblesHead final : public WrappedStore {
  public:
   using WrappedStore::WrappedStore;
@@ -91,7 +91,7 @@ class GarblesHead final : public WrappedStore {
   int heads_ = 0;
 };
 
-/// Has other bytes of the same number in one object that it gives.
+/// When the object is read, it has other bytes of the same number.
 class SwapsBytes final : public WrappedStore {
  public:
   using WrappedStore::WrappedStore;
@@ -103,7 +103,7 @@ class SwapsBytes final : public WrappedStore {
   }
 };
 
-/// Does not know HTTP's conditions.
+/// Does not support HTTP's conditions.
 class WithoutConditions final : public WrappedStore {
  public:
   using WrappedStore::WrappedStore;
@@ -125,8 +125,8 @@ class WithoutConditions final : public WrappedStore {
   }
 };
 
-/// Is busy when the object is first stored without a condition, and `meanwhile` happens: before
-/// that, or after it was stored all the same.
+/// Is busy when the object is first stored without a condition. `meanwhile` runs before that, or
+/// after the object was stored all the same.
 class BusyAtFirst final : public WrappedStore {
  public:
   BusyAtFirst(s3::Store& below, bool stored, std::function<void()> meanwhile)
@@ -173,7 +173,7 @@ class SlowParts final : public WrappedStore {
   int at_once_ = 0;
 };
 
-/// Once the object is stored, another manifest comes.
+/// When the object is stored, another manifest appears.
 class ManifestComes final : public WrappedStore {
  public:
   using WrappedStore::WrappedStore;
@@ -185,7 +185,7 @@ class ManifestComes final : public WrappedStore {
   }
 };
 
-/// Manifests get lost while it is broken.
+/// Loses manifests while it is broken.
 class LosesManifests final : public WrappedStore {
  public:
   enum Lost { Whole, Half, Answer };
@@ -193,7 +193,7 @@ class LosesManifests final : public WrappedStore {
   Result<s3::Object> get(const std::string& key, const s3::GetOptions& options,
                          const Sink& sink) override {
     if (broken && key == kManifest && asked_) return Error{Code::Lost, "connection closed"};
-    asked_ |= key == kManifest;  // At first, when nothing is there.
+    asked_ |= key == kManifest;  // The first read, before anything is stored.
     return below_.get(key, options, sink);
   }
   Result<s3::Tag> put(const std::string& key, std::string_view data,
@@ -211,7 +211,7 @@ class LosesManifests final : public WrappedStore {
   bool asked_ = false;
 };
 
-/// Has another ETag for an upload that it completes than for the object.
+/// Returns another ETag for a completed upload than for the object.
 class MistakesUploads final : public WrappedStore {
  public:
   using WrappedStore::WrappedStore;
@@ -237,7 +237,7 @@ class S3DestinationTest : public ::testing::Test {
     world_.run();
     EXPECT_TRUE(done);
   }
-  /// One run of an agent. Where it failed, it has cleaned up.
+  /// One run of an agent. After a failure it has cleaned up.
   Result<AgentReport> upload(const std::string& data, const sim::StoreUser& user = {},
                              const std::string& uid = "uid-1") {
     Result<AgentReport> out = Error{Code::Cancelled, "not run"};
@@ -277,7 +277,7 @@ class S3DestinationTest : public ::testing::Test {
     EXPECT_EQ(object->metadata.at("etcd-snapshot-uid"), "uid-1");
     EXPECT_EQ(object->metadata.at("etcd-snapshot-attempt"), manifest->attempt);
   }
-  /// What counts as a finished snapshot: an object and a manifest of it.
+  /// Whether a finished snapshot exists: an object and its manifest.
   bool finished() {
     auto manifest = to_manifest(stored(kManifest));
     const sim::StoredObject* const object = store_.look("b", kKey);

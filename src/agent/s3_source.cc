@@ -26,15 +26,16 @@ Result<SourceFacts> S3Source::look() {
                      .manifest = std::move(*text)};
 }
 
-/// The answer to HEAD does not say whether it is the object that is not there, or the bucket.
+/// The answer to HEAD does not say whether the object or the bucket is missing.
 Error S3Source::why_absent() {
   auto got = store_.get(options_.key, {.range = s3::GetOptions::Range{0, 1}, .only_if = {}},
                         [](std::string_view) { return false; });
   return got ? Error{Code::Unavailable, uri() + " came while it was looked for"} : got.error();
 }
 
-/// nullopt: there is none, or nobody may know: who may read the snapshot, and not list the bucket,
-/// is answered "forbidden" where there is none, as beside a snapshot that another program stored.
+/// nullopt: no manifest, or it cannot be known. If we may read the snapshot but not list the
+/// bucket, the store answers "forbidden" for a missing manifest, as beside a snapshot that another
+/// program stored.
 Result<std::optional<std::string>> S3Source::manifest() {
   const std::string key = options_.key + kManifestSuffix;
   auto small = read_small(patience_, store_, key);
@@ -55,7 +56,7 @@ Result<Done> S3Source::read(const Take& take) {
   return Done{};
 }
 
-/// Into the buffer: all of the range, of the object that look() saw.
+/// Reads the whole range into the buffer, of the object that look() saw.
 Result<Done> S3Source::read_range(std::uint64_t first) {
   const std::uint64_t count = std::min(kRangeBytes, object_.size - first);
   const Error other{Code::Conflict, uri() + " was replaced while it was read"};
@@ -69,7 +70,7 @@ Result<Done> S3Source::read_range(std::uint64_t first) {
       return true;
     });
     if (!object && conditions_ && s3::trouble_of(object.error()) == s3::Trouble::Unsupported) {
-      conditions_ = false;  // The tag of the answer tells as well.
+      conditions_ = false;  // The answer's tag tells it, too.
       return Error{Code::Unavailable, object.error().message};
     }
     replaced = object.failed_with(Code::Conflict) || (object && object->tag != object_.tag);

@@ -1,4 +1,4 @@
-// A snapshot that is an object in a bucket.
+// A snapshot in an object of a bucket.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace etcdop::agent {
 
-/// Read range by range of a few MiB, of which one is in memory, and only as long as it stays the
-/// same object. Calls that may succeed later are repeated a few times.
+/// Read in ranges of a few MiB, one of which is in memory, as long as the object stays the same.
+/// Calls that may succeed later are repeated a few times.
 class S3Source final : public SnapshotSource {
  public:
   struct Options {
-    std::string bucket, key;  ///< The bucket is for uri(); the key is that of the data.
+    std::string bucket, key;  ///< `bucket` is for uri(); `key` is that of the data.
   };
-  /// All outlive this.
+  /// All must outlive this.
   S3Source(Executor&, Log&, s3::Store&, const Options&);
   Result<SourceFacts> look() override;
   Result<Done> read(const Take&) override;
@@ -37,8 +37,8 @@ class S3Source final : public SnapshotSource {
   s3::Store& store_;
   const Options options_;
   s3::Object object_;       // As look() found it.
-  bool conditions_ = true;  // The store knows If-Match, as far as we know.
-  std::string buffer_;      // The range that comes.
+  bool conditions_ = true;  // Whether the store supports If-Match; assumed at first.
+  std::string buffer_;      // The current range.
 };
 
 }  // namespace etcdop::agent

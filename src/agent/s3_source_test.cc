@@ -32,7 +32,7 @@ class S3SourceTest : public ::testing::Test {
   void put(const std::string& key, const std::string& text, const s3::Metadata& metadata = {}) {
     store_.put("b", key, {.bytes = text, .tag = sim::tag_of(text), .metadata = metadata});
   }
-  /// On a fiber, with a source of this user.
+  /// Runs `body` on a fiber, with a source of this user.
   void with_source(const std::function<void(S3Source&)>& body, const sim::StoreUser& user = {},
                    const std::string& bucket = "b") {
     const auto store = store_.as(user, bucket);
@@ -41,7 +41,7 @@ class S3SourceTest : public ::testing::Test {
     scheduler_.run();
     EXPECT_TRUE(fiber->done());
   }
-  /// What is read after a look, or the error's words.
+  /// The bytes read after a look, or the error's words.
   static std::string read(S3Source& source) {
     std::string out;
     auto facts = source.look();
@@ -155,14 +155,14 @@ TEST_F(S3SourceTest, SaysWhyNot) {
   EXPECT_EQ(refusal({.clock_ahead = std::chrono::hours(1)}), RestoreReason::SourceClockSkewed);
 }
 
-/// Of who may read objects and not list them: an object that another program stored.
+/// For a user that may read objects but not list them: an object that another program stored.
 TEST_F(S3SourceTest, DoesWithoutAManifestThatItMayNotLookFor) {
   put(kKey, "snapshot");
   with_source([&](S3Source& source) { EXPECT_EQ(read(source), "snapshot"); }, {.may_list = false});
   EXPECT_EQ(log_.count("going on without"), 1);
 }
 
-/// Passes on what it is asked, but for If-Match.
+/// Passes on all calls, without If-Match.
 class WithoutConditions final : public s3::Store {
  public:
   explicit WithoutConditions(s3::Store& below) : below_(below) {}

@@ -24,7 +24,7 @@ Result<bool> S3Stored::data_is_there() {
   return true;
 }
 
-/// One that cannot be read is ours by its mark: what was cut, or a format of a later release.
+/// An unreadable manifest (cut, or of a later release's format) is ours by its mark.
 Result<bool> S3Stored::manifest_is_there() {
   auto stored = read_small(patience_, store_, manifest_key_);
   if (!stored) return stored.error();
@@ -42,7 +42,7 @@ Result<bool> S3Stored::is_there(const std::string& key) {
 
 Result<std::vector<std::string>> S3Stored::look() {
   std::vector<std::string> out;
-  // First HEAD of the data, whose refusal tells most.
+  // HEAD of the data first, because its refusal tells most.
   auto data = data_is_there();
   if (!data) return data.error();
   auto manifest = manifest_is_there();
@@ -52,7 +52,7 @@ Result<std::vector<std::string>> S3Stored::look() {
   return out;
 }
 
-/// What a store acknowledges, or says nothing about, only a look can tell.
+/// Whether the store acknowledged the removal or gave no clear answer, only a look can tell.
 Result<Done> S3Stored::remove_once(const std::string& key) {
   if (auto removed = store_.remove(key); !removed) return removed;
   auto there = is_there(key);
@@ -61,8 +61,8 @@ Result<Done> S3Stored::remove_once(const std::string& key) {
   return Done{};
 }
 
-/// Looks before each try: the one before may have done it, and somebody may have put something else
-/// there since.
+/// Looks before each try: the previous try may have worked, and another program may have stored
+/// something since.
 Result<Done> S3Stored::remove(const std::string& key) {
   return patience_.repeat("removing", [&]() -> Result<Done> {
     auto there = is_there(key);

@@ -8,15 +8,15 @@
 
 namespace etcdop::agent {
 
-/// Calls that may succeed later are repeated a few times. Of a bucket with versions, the versions
-/// stay.
+/// Calls that may succeed later are repeated a few times. In a bucket with versions, the old
+/// versions stay.
 class S3Stored final : public StoredSnapshot {
  public:
   struct Options {
     std::string bucket, key;  ///< For uri(); the key of the data.
-    std::string uid;          ///< Of the EtcdSnapshot.
+    std::string uid;          ///< The EtcdSnapshot's.
   };
-  /// All outlive this.
+  /// All must outlive this.
   S3Stored(Executor&, Log&, s3::Store&, const Options&);
   Result<std::vector<std::string>> look() override;
   Result<Done> remove(const std::string& key) override;

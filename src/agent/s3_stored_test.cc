@@ -25,10 +25,10 @@ using Keys = std::vector<std::string>;
 
 const std::string kKey = "prod/nightly.db", kManifest = kKey + ".json", kOther = kKey + "x";
 
-/// Does something of its own at each call, or answers in its place.
+/// Runs a test's action at each call, or answers in the store's place.
 class Meddled final : public testing::WrappedStore {
  public:
-  /// How a call fails, if it does: before it is done, or after.
+  /// How a call fails, if it does: before or after its effect.
   struct Trouble {
     Error error;
     bool done = false;
@@ -81,7 +81,7 @@ class S3StoredTest : public ::testing::Test {
   void empty() {
     for (const std::string& key : {kKey, kManifest}) store_.remove("b", key);
   }
-  /// As the agent does it for the EtcdSnapshot with this uid.
+  /// Stores as the agent of the EtcdSnapshot with this uid does.
   void store(const std::string& uid = "uid-1") {
     empty();
     run([&] {
@@ -247,7 +247,7 @@ TEST_F(S3StoredTest, WhatSomebodyPutsThereMeanwhileStays) {
         }
         return std::nullopt;
       });
-      if (meddled_at == "DELETE " + key) continue;  // Nobody can see that in time.
+      if (meddled_at == "DELETE " + key) continue;  // No agent can notice that in time.
       EXPECT_EQ(stored(key), "foreign") << meddled_at;
       if (report.failed()) { EXPECT_EQ(report.reason, "DestinationExists") << meddled_at; }
       ++kept;

@@ -18,12 +18,12 @@ constexpr std::size_t kStoredFrameBytes = kSealedFrameBytes + kAeadTagBytes;
 
 std::string id_of(const std::string& key) {
   Digest sum(Digest::Kind::Sha256);
-  sum.add("etcd-operator sealing key\n");  // Nothing else is ever the sum of these bytes.
+  sum.add("etcd-operator sealing key\n");  // Separates this hash from all other hashes.
   sum.add(key);
   return hex_of_bytes(sum.bytes().substr(0, kIdBytes));
 }
 
-/// Its number, big-endian, and whether it is the last.
+/// The frame's number, big-endian, and whether it is the last.
 std::string nonce_of(std::uint64_t frame, bool last) {
   std::string out(kAeadNonceBytes, 0);
   for (std::size_t at = kAeadNonceBytes - 1; at-- > 0 && frame != 0; frame >>= 8)
@@ -57,7 +57,7 @@ Sealer::Sealer(const Sealing& with, TakeBytes take)
 
 Result<Done> Sealer::add(std::string_view plain) {
   while (!plain.empty()) {
-    // A full one waits for what comes after it: it may be the last.
+    // A full frame waits for the next bytes, because it may be the last.
     if (frame_.size() == kSealedFrameBytes)
       if (auto sealed = seal(false); !sealed) return sealed;
     const std::string_view part = plain.substr(0, kSealedFrameBytes - frame_.size());

@@ -1,12 +1,13 @@
-// A snapshot that only who has its key can read: what is stored is a header and frames.
+// A snapshot that can be read only with its key. The stored format is a header and frames.
 //
 //   header   "ETCDOP-SEALED-1\n", the key's id (8 bytes), a salt (32 bytes)
-//   frame    up to 64 KiB of the snapshot, sealed with AES-256-GCM: as many bytes, and 16 of a tag
+//   frame    up to 64 KiB of the snapshot, sealed with AES-256-GCM: the same number of bytes, and a
+//            tag of 16 bytes
 //
-// All frames but the last have 64 KiB; there is always a last one. The key of the frames is made of
-// the Secret's and the salt (derive_key() of the header), the nonce is the frame's number and
-// whether it is the last (STREAM, eprint 2015/189), and each vouches for the header, too: what is
-// cut off, reordered, exchanged or of another object is noticed.
+// All frames except the last have 64 KiB; a last frame always exists. The key of the frames is
+// derived from the Secret's key and the salt (derive_key() of the header). The nonce is the frame's
+// number and whether it is the last (STREAM, eprint 2015/189). Each frame also authenticates the
+// header. So a frame that is cut off, reordered, exchanged or from another object is detected.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,37 +24,37 @@ namespace etcdop::agent {
 
 inline constexpr std::size_t kSealedFrameBytes = 64 * 1024;
 inline constexpr std::size_t kSealSaltBytes = 32;
-/// The entry of the Secret that seals; all of them open.
+/// The entry of the Secret that seals; all entries can open.
 inline constexpr const char* kSealingEntry = "key";
 
-/// One key, and what it is called where it must not be told.
+/// One key, and its public id.
 struct SealingKey {
-  std::string id;  ///< 16 hex digits, of its sha256.
+  std::string id;  ///< 16 hex digits of the key's sha256.
   Secret key;
   bool operator==(const SealingKey&) const = default;
 };
 
-/// 32 bytes, as they are, as 64 hex digits or as base64 (white space around it is none of it).
-/// Invalid: they are not; the text is not quoted.
+/// 32 bytes, raw, as 64 hex digits or as base64 (surrounding white space is ignored). Invalid:
+/// anything else; the text is not quoted.
 Result<SealingKey> to_sealing_key(const Secret& text);
 
-/// By their ids.
+/// Keys by id.
 using SealingKeys = std::map<std::string, Secret>;
 
-/// What one snapshot is sealed with.
+/// The key and salt of one snapshot.
 struct Sealing {
   SealingKey key;
   std::string salt;  ///< kSealSaltBytes random bytes, never used before.
 };
 
-/// Gets what is to be stored, or what was sealed; an error of it ends the work, and is its error.
+/// Receives the bytes to store, or the unsealed bytes; its error ends the work, and is returned.
 using TakeBytes = std::function<Result<Done>(std::string_view)>;
 
 class Sealer {
  public:
   Sealer(const Sealing&, TakeBytes);
   Result<Done> add(std::string_view plain);
-  /// That was all. Expected flow: add()..., end().
+  /// Ends the data. Normal flow: add()..., end().
   Result<Done> end();
 
  private:
@@ -67,18 +68,18 @@ class Sealer {
   bool header_given_ = false;
 };
 
-/// Whether an object that begins so is sealed.
+/// Whether an object with this beginning is sealed.
 bool is_sealed(std::string_view beginning);
 
 class Opener {
  public:
   Opener(SealingKeys, TakeBytes);
-  /// Corrupt: it is not sealed, or was changed since. Denied: sealed with none of the keys; the
-  /// message tells the id of the one that is wanted.
+  /// Corrupt: not sealed, or changed since. Denied: sealed with another key than these; the message
+  /// has the id of the required key.
   Result<Done> add(std::string_view sealed);
-  /// That was all. Corrupt: something is missing. Expected flow: add()..., end().
+  /// Ends the data. Corrupt: something is missing. Normal flow: add()..., end().
   Result<Done> end();
-  /// Empty: not known yet.
+  /// Empty: unknown yet.
   const std::string& key_id() const { return key_id_; }
 
  private:

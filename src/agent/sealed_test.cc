@@ -22,7 +22,7 @@ std::string plain_of(std::size_t bytes) {
   return out;
 }
 
-/// Given `step` bytes at a time.
+/// Seals `step` bytes at a time.
 std::string sealed(const std::string& plain, std::size_t step = 1000, char salt = 's') {
   std::string out;
   Sealer sealer({key_of('k'), std::string(kSealSaltBytes, salt)}, [&](std::string_view bytes) {
@@ -71,7 +71,7 @@ TEST(Sealed, OpensToWhatItWasWhereverFramesEnd) {
   }
 }
 
-/// Made with Python's hmac and the package cryptography, of the description in sealed.h alone.
+/// Made with Python's hmac and the package cryptography, from the description in sealed.h alone.
 TEST(Sealed, IsWhatAnotherProgramMakesOfItsDescription) {
   std::string key, salt;
   for (char n = 0; n < 32; ++n) {

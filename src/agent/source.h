@@ -1,4 +1,4 @@
-// Where one snapshot is read from. s3_source.h and folder_source.h are the two kinds.
+// The place that one snapshot is read from. s3_source.h and folder_source.h are the two kinds.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,24 +11,24 @@
 
 namespace etcdop::agent {
 
-/// What one knows of a stored snapshot without its bytes.
+/// Facts of a stored snapshot without its bytes.
 struct SourceFacts {
   std::uint64_t size_bytes = 0;
-  std::string uid, attempt;             ///< Who stored it; empty: that is not said.
-  std::optional<std::string> manifest;  ///< The text of what lies beside it (manifest.h).
+  std::string uid, attempt;             ///< Its owner and run; empty: unknown.
+  std::optional<std::string> manifest;  ///< The text of the manifest beside it (manifest.h).
 };
 
-/// Expected flow: look(), then read() once or more often. Each call may suspend.
+/// Normal flow: look(), then read() once or more often. Each call may suspend.
 class SnapshotSource {
  public:
-  /// Gets the bytes piece by piece; an error of it ends the reading, and is read()'s.
+  /// Receives the bytes piece by piece; its error ends read(), and is returned.
   using Take = std::function<Result<Done>(std::string_view piece)>;
   virtual ~SnapshotSource() = default;
   virtual Result<SourceFacts> look() = 0;
-  /// All bytes in order, as many as look() said. Conflict: it is another one by now.
+  /// All bytes in order, as many as look() said. Conflict: it was replaced.
   virtual Result<Done> read(const Take&) = 0;
   virtual std::string uri() const = 0;
-  /// Store or Folder: how its errors are meant.
+  /// Store or Folder: decides how its errors are read.
   virtual RestoreSide side() const = 0;
 };
 

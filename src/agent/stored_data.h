@@ -1,4 +1,4 @@
-// For tests: "data", stored as the agent stores what is a snapshot.
+// For tests: "data", stored as an agent stores a snapshot.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// For tests: snapshots that real etcds gave (databases.json).
+// For tests: snapshots of real etcds (databases.json).
 #pragma once
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace etcdop::agent {
 
 struct StoredDatabase {
-  std::string version;  ///< "3.6.16": of who gave it.
+  std::string version;  ///< "3.6.16": the etcd's version.
   bool auth = false;
   std::string snapshot;  ///< With its sha256.
 };

@@ -1,5 +1,5 @@
-// What is stored of one EtcdSnapshot, for who removes it. s3_stored.h and folder_stored.h are the
-// two kinds.
+// The stored data of one EtcdSnapshot, for its removal. s3_stored.h and folder_stored.h are the two
+// kinds.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,24 +9,24 @@
 
 namespace etcdop::agent {
 
-/// The data, the manifest, and what else the agent that stored it has left. Each call may suspend.
+/// The data, the manifest, and other leftovers of the agent that stored it. Each call may suspend.
 ///
-/// Guarantees: nothing goes away that its own mark does not say to be of this EtcdSnapshot (the uid
-/// in an object's metadata, or in the file beside a file), or whose manifest says otherwise.
+/// Guarantees: it removes only data whose own mark names this EtcdSnapshot (the uid in an object's
+/// metadata, or in the file beside a file), and whose manifest does not contradict it.
 ///
-/// Caveat: between the last look and the removal lies one call, in which somebody may replace what
-/// is there.
+/// Caveat: another program may replace the data between the last look and the removal, which is one
+/// call later.
 class StoredSnapshot {
  public:
   virtual ~StoredSnapshot() = default;
-  /// The names of what is there, in the order in which it has to go: after each of them what is
-  /// left is no whole snapshot, and still says whose it is. AlreadyExists: something under the name
-  /// is somebody else's, so all of it stays.
+  /// The existing names, in the order of removal: after each removal the rest is no complete
+  /// snapshot, and still names its owner. AlreadyExists: something under the name belongs to
+  /// another owner, so everything stays.
   virtual Result<std::vector<std::string>> look() = 0;
-  /// One that look() gave; looks once more before. Success: it is gone, and was seen to be.
+  /// Removes a name from look(), after another look. Success: it was seen to be gone.
   virtual Result<Done> remove(const std::string& name) = 0;
   virtual std::string uri() const = 0;
-  /// Store or Folder: how its errors are meant.
+  /// Store or Folder: decides how its errors are read.
   virtual Side side() const = 0;
 };
 

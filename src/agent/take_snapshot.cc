@@ -15,27 +15,28 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kRoundsMax = 5;  // Through all members, until one is fit.
+constexpr int kRoundsMax = 5;  // Rounds over all members, until one is fit.
 constexpr Duration kRoundPause = 2s;
 constexpr int kHashTries = 3;
-constexpr Duration kHashLimit = 3min;    // Of all of them.
-constexpr Duration kKeysLimit = 5min;    // A million small keys need less than one.
-constexpr Duration kFinishLimit = 6min;  // Of kTakeLimit: what the destination needs at the end.
+constexpr Duration kHashLimit = 3min;    // For all tries.
+constexpr Duration kKeysLimit = 5min;    // A million small keys need less than one minute.
+constexpr Duration kFinishLimit = 6min;  // Part of kTakeLimit: the destination needs it at the end.
 
-/// Why there is no snapshot.
+/// Why the snapshot failed.
 struct Failure {
   Side side;
   Error error;
 };
 
-/// The member that gives it.
+/// The member that gives the snapshot.
 struct Source {
   etcd::Endpoint endpoint;
   std::shared_ptr<etcd::Client> client;
   etcd::Status status;
 };
 
-/// Finds the Source: asks the members, logs in, and sees that it has all that was acknowledged.
+/// Finds the Source: queries the members, logs in, and checks that the member has all acknowledged
+/// writes.
 class Search {
  public:
   Search(const EtcdAccess& access, const Collaborators& with) : access_(access), with_(with) {}
@@ -54,7 +55,7 @@ class Search {
 
  private:
   static etcd::AuthTrouble trouble(const Error& error) { return etcd::auth_trouble(error); }
-  /// What a restart, or a certificate that is being renewed, does not explain.
+  /// Errors that neither a restart nor a certificate renewal explains.
   static bool is_final(const Error& error) {
     return trouble(error) == etcd::AuthTrouble::Rejected ||
            trouble(error) == etcd::AuthTrouble::Required || error.code == Code::Cancelled;
@@ -79,7 +80,7 @@ class Search {
     return settle_on(seen[*chosen]);
   }
 
-  /// Logs in, if that is asked for, at the first that answers: nobody else gets the password.
+  /// Logs in, if required, at the first member that answers: no other member gets the password.
   Result<Done> enter(std::vector<Seen>& seen) {
     if (access_.username.empty() || token_ || no_authentication_) return Done{};
     for (const Seen& one : seen) {
@@ -98,7 +99,7 @@ class Search {
     return Done{};
   }
 
-  /// A list that a quorum agrees on is answered once all before it is applied there.
+  /// A linearizable list is answered only after all earlier writes are applied at that member.
   Result<Source> settle_on(const Seen& seen) {
     Result<etcd::Status> status = seen.status;
     etcd::Endpoint endpoint = at(seen.host);
@@ -118,7 +119,7 @@ class Search {
   bool no_authentication_ = false;
 };
 
-/// Takes one from its Source to its Destination.
+/// Moves one snapshot from its Source to its Destination.
 class Transfer {
  public:
   Transfer(const SnapshotTask& task, const Collaborators& with, Source source)
@@ -139,7 +140,7 @@ class Transfer {
   }
 
  private:
-  /// What etcd does not tell is left out: a snapshot is good without it.
+  /// Facts that etcd does not tell are left out: the snapshot is good without them.
   void ask_facts(bool logged_in, AgentReport& report) {
     const etcd::Status& status = source_.status;
     report.uri = with_.destination.uri();
@@ -152,7 +153,7 @@ class Transfer {
       report.hash_kv = hash->hash;
     } else {
       with_.log.warn("no hash of the keys", {{"error", hash.error().message}});
-      // A digest of this one proves as much.
+      // A digest at this revision proves as much.
       if (status.revision > 0) report.revision = status.revision;
     }
     if (logged_in) report.auth_enabled = true;
@@ -174,7 +175,7 @@ class Transfer {
     const auto expected = std::max<std::int64_t>(source_.status.db_size, 0);
     if (auto begun = to.begin(static_cast<std::uint64_t>(expected)); !begun)
       return Failure{to.side(), begun.error()};
-    std::optional<Digest> sealed;  // What is stored as it comes has the snapshot's own sum.
+    std::optional<Digest> sealed;  // Unsealed bytes have the snapshot's own sum.
     std::optional<Error> not_stored;
     const auto store = [&](std::string_view piece) {
       if (sealed) sealed->add(piece);
@@ -190,7 +191,7 @@ class Transfer {
     }
     auto taken = source_.client->snapshot(
         [&](std::string_view piece) { return sealer ? sealer->add(piece) : store(piece); });
-    if (taken && sealer) (void)sealer->end();  // An error of it is not_stored, too.
+    if (taken && sealer) (void)sealer->end();  // Its error is in not_stored, too.
     if (not_stored) return Failure{to.side(), *not_stored};
     if (!taken) return Failure{Side::Snapshot, taken.error()};
     if (with_.sealing) report.key_id = with_.sealing->key.id;
@@ -198,8 +199,8 @@ class Transfer {
     return std::nullopt;
   }
 
-  /// Of the revision that the hash is of, and the snapshot has: what one can compare with it where
-  /// hashes cannot be, as they depend on what was compacted. Left out likewise.
+  /// A digest of the keys, at the revision of the hash, which the snapshot has, too. Hashes depend
+  /// on compactions, so they cannot always be compared; the digest can. Left out in the same way.
   void read_keys(AgentReport& report) {
     if (!report.revision) return;
     const Instant end = with_.executor.running()->deadline() - kFinishLimit;
@@ -216,8 +217,8 @@ class Transfer {
     report.digest = std::move(*digest);
   }
 
-  /// How many there are. A member forgets a token that it has not seen for five minutes, and the
-  /// snapshot may have taken longer.
+  /// Number of keys. A member forgets a token after five minutes without use, and the snapshot may
+  /// have taken longer.
   Result<etcd::KeyPage> count(std::int64_t revision) {
     const etcd::KeyQuestion question{.revision = revision, .limit = 0};
     auto counted = source_.client->keys(question);

@@ -1,4 +1,4 @@
-// A snapshot agent's work from its first question to etcd to its report.
+// The work of a snapshot agent, from its first call to etcd to its report.
 #pragma once
 #include <memory>
 
@@ -14,21 +14,21 @@
 
 namespace etcdop::agent {
 
-/// All outlive the call. Endpoint::address is one of EtcdAccess::hosts, so it may be a name.
+/// All must outlive the call. Endpoint::address is one of EtcdAccess::hosts, so it may be a name.
 struct Collaborators {
   Executor& executor;
   const WallClock& clock;
   Log& log;
   etcd::Clients& clients;
   Destination& destination;
-  /// What TLS with etcd is made with; null exactly if the task has none.
+  /// Options for TLS with etcd; null exactly if the task has no TLS.
   std::shared_ptr<const TlsClient::Options> tls = nullptr;
-  const Sealing* sealing = nullptr;  ///< Null: it is stored as it is.
+  const Sealing* sealing = nullptr;  ///< Null: the snapshot is stored unencrypted.
 };
 
-/// Stores one snapshot of one member, from memory of a bounded size, or finds that it is stored
-/// already. Suspends, for kTakeLimit at most and a few seconds of cleaning up; all fibers that it
-/// starts have ended when it returns. Cancelled, it cleans up and reports that.
+/// Stores one snapshot of one member, in bounded memory, or finds that it is already stored.
+/// Suspends, for kTakeLimit at most and a few seconds of cleanup; all fibers that it starts have
+/// ended when it returns. When cancelled, it cleans up and reports that.
 AgentReport take_snapshot(const SnapshotTask&, const Collaborators&);
 
 inline constexpr Duration kTakeLimit = std::chrono::minutes(25);

@@ -24,17 +24,17 @@ using etcd::Status;
 const std::string kData = "keys and values";
 const std::string kSum = "sha256:41e52f9b31a346a894b86ed7d033a6fa2d199b06f43e40319fdf701cad966373";
 
-/// A member, and what of it is wrong.
+/// A member, and its faults.
 struct Script {
   Result<Status> status = Error{Code::Unavailable, "connection refused"};
   std::optional<Error> list, hash, snapshot, count, page;
-  int hash_fails = 0;  ///< So often, before it says what it is.
+  int hash_fails = 0;  ///< Number of failures before it answers.
   Duration page_takes{}, stream_takes = 2s;
-  bool auth = false;                 ///< It speaks only to whom has a token.
-  bool forgets = false;              ///< The token that it gave first.
-  bool forgets_at_snapshot = false;  ///< Likewise, once the stream has ended.
+  bool auth = false;                 ///< Answers only clients with a token.
+  bool forgets = false;              ///< Forgets its first token.
+  bool forgets_at_snapshot = false;  ///< Forgets its token when the stream has ended.
   int passwords = 0, snapshots = 0, hashes = 0;
-  etcd::Endpoint asked_as = {};  ///< For the snapshot.
+  etcd::Endpoint asked_as = {};  ///< The endpoint of the snapshot.
 };
 
 class Member final : public testing::UnscriptedEtcd {
@@ -106,7 +106,7 @@ class Member final : public testing::UnscriptedEtcd {
   const etcd::Endpoint endpoint_;
 };
 
-/// Keeps in memory what it is given, and fails where it is told to.
+/// Keeps the data in memory, and fails where the test says.
 struct MemoryDestination final : Destination {
   Result<std::optional<AgentReport>> look() override {
     if (fails_at == "look") return failure;
@@ -149,7 +149,7 @@ struct MemoryDestination final : Destination {
 };
 
 class TakeSnapshotTest : public ::testing::Test, private etcd::Clients {
- public:  // Tables of what may go wrong change it, too.
+ public:  // Tables of failures change it, too.
   TakeSnapshotTest() {
     task_.name = "nightly";
     task_.uid = "uid-1";

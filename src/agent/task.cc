@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kHostsMax = 16, kNameBytesMax = 240, kUidBytesMax = 64, kPathBytesMax = 900;
 
-/// Of 64 bits it leaves room for the revisions themselves.
+/// Leaves room in 64 bits for the revisions themselves.
 constexpr std::int64_t kBumpRevisionMax = 1'000'000'000'000'000'000;
 
 Error invalid(const std::string& variable, const std::string& what) {
@@ -43,7 +43,7 @@ std::vector<std::string> split(std::string_view text, char at) {
   }
 }
 
-/// Segments between slashes that lead nowhere else than down.
+/// Segments between slashes; none may lead upwards.
 Result<Done> check_path(const char* variable, const std::string& path) {
   if (path.size() > kPathBytesMax) return invalid(variable, "must have at most 900 bytes");
   if (std::ranges::any_of(path, is_control))
@@ -55,7 +55,7 @@ Result<Done> check_path(const char* variable, const std::string& path) {
   return Done{};
 }
 
-/// One segment of a path, and of the name of a file.
+/// One segment of a path, and part of a file name.
 Result<Done> check_name(const std::string& name) {
   const bool good = !name.empty() && name.size() <= kNameBytesMax && name.front() != '.' &&
                     std::ranges::all_of(name, [](char c) {
@@ -72,7 +72,7 @@ bool is_uid(const std::string& uid) {
          std::ranges::all_of(uid, [](char c) { return is_letter_or_digit(c) || c == '-'; });
 }
 
-/// "https://host:2379": as s3::to_place takes it apart, whose bucket then is in the path.
+/// "https://host:2379": parsed by s3::to_place, with the bucket in the path.
 Result<s3::Place> to_host(const std::string& endpoint) {
   auto place = s3::to_place({.endpoint = endpoint, .bucket = "none", .path_style = true});
   if (!place)
@@ -107,7 +107,7 @@ Result<EtcdAccess> to_etcd_access(const Variables& variables) {
   return access;
 }
 
-/// "true", "false", or not set, which is false.
+/// "true" or "false"; not set is false.
 Result<bool> to_flag(const Variables& variables, const char* name) {
   const std::string text = value(variables, name);
   if (text == "true") return true;
@@ -115,8 +115,7 @@ Result<bool> to_flag(const Variables& variables, const char* name) {
   return invalid(name, "must be true or false");
 }
 
-/// "a/b", of "/a//b/", too: people write slashes where they mean one between two names. Empty: it
-/// is not set, or the root.
+/// "a/b", also from "/a//b/": people write extra slashes. Empty: not set, or the root.
 Result<std::string> to_path(const Variables& variables, const char* name) {
   std::string path;
   for (const std::string& segment : split(value(variables, name), '/'))
@@ -142,7 +141,7 @@ Result<s3::Credentials> to_credentials(const Variables& variables) {
   return out;
 }
 
-/// Keys, or who the Pod is.
+/// Keys, or the Pod's identity.
 Result<Done> add_credentials(const Variables& variables, BucketTarget& out) {
   if (value(variables, "AWS_ACCESS_KEY_ID").empty() &&
       value(variables, "AWS_SECRET_ACCESS_KEY").empty()) {
@@ -157,7 +156,7 @@ Result<Done> add_credentials(const Variables& variables, BucketTarget& out) {
   return Done{};
 }
 
-/// What to_place() says, in the words of the environment.
+/// Renames the options in errors of to_place() to environment variables.
 Error in_variables(const Error& error) {
   for (const auto& [option, variable] :
        {std::pair{"endpoint", "S3_ENDPOINT"}, std::pair{"bucket", "S3_BUCKET"},
@@ -167,7 +166,7 @@ Error in_variables(const Error& error) {
   return error;
 }
 
-/// But for its key.
+/// Without its key.
 Result<BucketTarget> to_bucket(const Variables& variables) {
   BucketTarget out;
   out.place.endpoint = value(variables, "S3_ENDPOINT");
@@ -186,7 +185,7 @@ Result<BucketTarget> to_bucket(const Variables& variables) {
   return out;
 }
 
-/// But for the path below the mount.
+/// Without the path below the mount.
 Result<FolderTarget> to_folder(const Variables& variables) {
   FolderTarget out{.mount_path = value(variables, "PVC_MOUNT_PATH"), .sub_path = {}};
   while (out.mount_path.ends_with('/')) out.mount_path.pop_back();
@@ -197,7 +196,7 @@ Result<FolderTarget> to_folder(const Variables& variables) {
   return out;
 }
 
-/// Where it is, without a key or path.
+/// The bucket or volume, without a key or path.
 template <class Task>
 Result<Done> add_place(const Variables& variables, Task& task) {
   task.keys_path = value(variables, "SNAPSHOT_KEYS_PATH");
@@ -217,7 +216,7 @@ Result<Done> add_place(const Variables& variables, Task& task) {
   return Done{};
 }
 
-/// Whose snapshot it is, and where the result goes.
+/// The snapshot's owner, and the place of the result.
 Result<SnapshotTask> to_named_task(const Variables& variables) {
   SnapshotTask task;
   task.termination_log_path = termination_log_path(variables);
@@ -236,7 +235,7 @@ Result<Done> add_destination(const Variables& variables, SnapshotTask& task) {
   return Done{};
 }
 
-/// A key is whatever is stored under: also what no agent of ours would write.
+/// Accepts any key, even one that our agents would not write.
 template <class Task>
 Result<Done> add_source(const Variables& variables, Task& task) {
   if (auto added = add_place(variables, task); !added) return added;
@@ -252,7 +251,7 @@ Result<Done> add_source(const Variables& variables, Task& task) {
   return Done{};
 }
 
-/// The words that etcdutl gets.
+/// The arguments for etcdutl.
 Result<Done> add_member(const Variables& variables, RestoreTask& task) {
   if (const std::string data_dir = value(variables, "ETCD_DATA_DIR"); !data_dir.empty())
     task.data_dir = data_dir;
@@ -277,7 +276,7 @@ Result<Done> add_version(const Variables& variables, Task& task) {
   return invalid("RESTORE_ETCD_VERSION", "must be a version such as 3.6.16");
 }
 
-/// nullopt: it is not set.
+/// nullopt: not set.
 Result<std::optional<std::int64_t>> to_number(const Variables& variables, const char* name) {
   const std::string text = value(variables, name);
   if (text.empty()) return std::optional<std::int64_t>();
@@ -288,7 +287,7 @@ Result<std::optional<std::int64_t>> to_number(const Variables& variables, const 
   return std::optional(out);
 }
 
-/// "sha256:..." of a snapshot or of its keys; empty: it is not set.
+/// "sha256:..." of a snapshot or of its keys; empty: not set.
 Result<std::string> to_checksum(const Variables& variables, const char* name) {
   std::string text = value(variables, name);
   if (text.empty() || is_report_checksum(text)) return text;

@@ -221,7 +221,7 @@ Result<RestoreTask> read_restore(const Environment& environment) {
 
 TEST(RestoreTask, OfABucket) {
   Environment environment = of_a_member(to_bucket());
-  environment["S3_KEY"] = "/odd//\"key\".db/";  // Somebody else has stored it.
+  environment["S3_KEY"] = "/odd//\"key\".db/";  // Stored by another program.
   environment["ETCD_DATA_DIR"] = "/data";
   environment["ETCD_PEER_URLS"] = "https://db-0.db.prod.svc:2380";
   environment["ETCDUTL_PATH"] = "/etcdutl";

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration kStopLimit = std::chrono::seconds(10);
 
-/// Nobody else hears of it; where its peers would find it does not matter.
+/// No other process uses this member, so its peer URL does not matter.
 const Rebuild kScratchMember{.member_name = "verify",
                              .initial_cluster = "verify=http://127.0.0.1:2380",
                              .initial_cluster_token = "verify",
@@ -41,7 +41,7 @@ FetchRules rules_of(const VerifyTask& task) {
 std::string text_of(std::int64_t number) { return std::to_string(number); }
 std::string text_of(const std::string& text) { return text; }
 
-/// Two of one kind, of which either may be unknown. False: they contradict each other.
+/// Merges two values, either of which may be unknown. False: they contradict each other.
 template <class T>
 bool merge(std::optional<T>& into, const std::optional<T>& other) {
   if (into && other && *into != *other) return false;
@@ -73,7 +73,7 @@ class Verification {
   }
 
  private:
-  /// What the task says and what the manifest says must be one.
+  /// The task and the manifest must agree.
   Verdict settle_expectations() {
     if (fetch_.manifest()) {
       const AgentReport& said = fetch_.manifest()->report;
@@ -117,7 +117,7 @@ class Verification {
     return compare_digest(report);
   }
 
-  /// Where history was compacted between the hash and the snapshot.
+  /// Used if the history was compacted between the hash and the snapshot.
   Verdict compare_digest(VerifyReport& report) {
     if (expected_.digest.empty())
       return Refusal{RestoreReason::SnapshotNotComparable,
@@ -138,7 +138,7 @@ class Verification {
                    text_of(*expected_.revision) + ", and the cluster had " + text_of(*expected));
   }
 
-  /// A revision that it does not have is a difference, unless it was compacted away.
+  /// A missing revision is a difference, unless it was compacted.
   Verdict cannot_answer(const char* what, const Error& error) const {
     if (error.code != Code::Invalid) return refusal(RestoreSide::Etcd, error);
     auto newest = with_.etcd.hash_kv(0);
@@ -156,7 +156,7 @@ class Verification {
     return {RestoreReason::SnapshotDiffers, with_.source.uri() + " restores to " + how};
   }
 
-  /// It starts and answers; more nobody knows of it.
+  /// Only checks that it starts and answers, because nothing more is known.
   Verdict look_only(VerifyReport& report) {
     auto hash = with_.etcd.hash_kv(0);
     if (!hash) return refusal(RestoreSide::Etcd, hash.error());

@@ -1,4 +1,4 @@
-// A verify agent's work from its first look at the stored snapshot to its report.
+// The work of a verify agent, from its first look at the stored snapshot to its report.
 #pragma once
 #include "agent/restore_site.h"
 #include "agent/scratch_etcd.h"
@@ -11,25 +11,25 @@
 
 namespace etcdop::agent {
 
-/// All outlive the call.
+/// All must outlive the call.
 struct VerifyCollaborators {
   Executor& executor;
   Log& log;
   SnapshotSource& source;
-  RestoreSite& site;  ///< Of the scratch folder; commit() is not called.
+  RestoreSite& site;  ///< In the scratch folder; commit() is not called.
   ScratchEtcd& etcd;
-  const SealingKeys* keys = nullptr;  ///< Null: it is not encrypted.
+  const SealingKeys* keys = nullptr;  ///< Null: the snapshot is not encrypted.
 };
 
-/// Restores the snapshot of the task into a scratch folder, starts an etcd on it and compares what
-/// that has with what the cluster had. Nothing of it stays, however it ends. Suspends, for
-/// kVerifyLimit at most and a few seconds of cleaning up. Cancelled, it cleans up and reports that.
-/// Pure control flow: what it does, it does by the collaborators.
+/// Restores the task's snapshot into a scratch folder, starts an etcd on it and compares its data
+/// with the cluster's data of that time. Removes everything, after success or failure. Suspends,
+/// for kVerifyLimit at most and a few seconds of cleanup. When cancelled, it cleans up and reports
+/// that. Pure control flow: all effects go through the collaborators.
 VerifyReport verify(const VerifyTask&, const VerifyCollaborators&);
 
-/// A failure's report.
+/// The report of a failure.
 VerifyReport verify_failure(RestoreReason, const std::string& message);
-/// kExitStored if it did not fail, else kExitFailed or kExitFailedForGood (reason.h).
+/// kExitStored on success, otherwise kExitFailed or kExitFailedForGood (reason.h).
 int exit_code(const VerifyReport&);
 
 inline constexpr Duration kVerifyLimit = std::chrono::minutes(30);

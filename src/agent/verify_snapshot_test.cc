@@ -27,7 +27,7 @@ using testing::manifest_of;
 
 const std::string kDigest = "sha256:" + std::string(64, 'd');
 
-/// Answers of one revision. A call may fail by its name.
+/// Answers for one revision. A test can make a call fail by its name.
 class FakeEtcd final : public ScratchEtcd {
  public:
   explicit FakeEtcd(Executor& executor) : executor_(executor) {}
@@ -38,7 +38,7 @@ class FakeEtcd final : public ScratchEtcd {
   }
   Result<etcd::KeyHash> hash_kv(std::int64_t revision) override {
     EXPECT_TRUE(runs);
-    const bool newest = revision == 0;  // Which it always has.
+    const bool newest = revision == 0;  // It always has the newest revision.
     EXPECT_TRUE(newest || revision == asked_for) << revision;
     if (auto bad = call("hash_kv"); !bad && !(newest && bad.failed_with(Code::Invalid)))
       return bad.error();
@@ -180,7 +180,7 @@ TEST_F(VerifyTest, NothingToCompareWithIsNoProof) {
   set_manifest([](AgentReport& said) { said.digest = ""; });
   etcd_.hash.compacted = 5;
   refuses(RestoreReason::SnapshotNotComparable, "compacted at 5");
-  // Between the hash and the snapshot it was compacted beyond that: it is as good as before.
+  // Compacted beyond that revision between the hash and the snapshot: it is as good as before.
   etcd_.hash.compacted = 8;
   etcd_.fails = {{"hash_kv", {Code::Invalid, "mvcc: required revision has been compacted"}}};
   refuses(RestoreReason::SnapshotNotComparable, "no HashKV at revision 7: it was compacted at 8");

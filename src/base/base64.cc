@@ -13,7 +13,7 @@ constexpr std::string_view kAlphabet =
 std::optional<std::string> from_base64(std::string_view text) {
   std::string out;
   std::uint32_t bits = 0;
-  int held = 0;  // How many bits wait in `bits`.
+  int held = 0;  // Number of unused bits in `bits`.
   std::size_t characters = 0, padding = 0;
   for (const char c : text) {
     if (c == '\n' || c == '\r' || c == ' ') continue;
@@ -33,7 +33,7 @@ std::optional<std::string> from_base64(std::string_view text) {
     bits &= (1U << held) - 1;
   }
   const bool whole = characters % 4 == 0 && padding <= 2 && bits == 0;
-  // Two characters of padding leave four bits unused, one leaves two.
+  // Two padding characters leave four bits unused, one leaves two.
   if (!whole || held != static_cast<int>(padding) * 2) return std::nullopt;
   return out;
 }

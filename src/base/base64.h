@@ -1,4 +1,4 @@
-// Base64 as RFC 4648 has it, for what Kubernetes keeps as bytes: Secrets, inline certificates.
+// Base64 (RFC 4648), for the fields that Kubernetes keeps as bytes: Secrets, inline certificates.
 #pragma once
 #include <optional>
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace etcdop {
 
-/// Strict: the standard alphabet, padded, no bits left over; line breaks and spaces are skipped, as
-/// people fold long values. nullopt for anything else; "" is "".
+/// Strict: the standard alphabet, padded, no bits left over. Skips line breaks and spaces, because
+/// long values are often folded. nullopt for anything else; "" is "".
 std::optional<std::string> from_base64(std::string_view);
 
 /// Padded, without line breaks.

@@ -7,7 +7,8 @@
 namespace etcdop {
 namespace {
 
-/// Those of two letters first: "ms" is no "m". Go takes both letters that look like a mu.
+/// Two-letter units come first, so that "ms" is not read as "m". Go takes both letters that look
+/// like a mu.
 constexpr std::pair<std::string_view, double> kUnits[] = {
     {"ms", 1e-3}, {"us", 1e-6}, {"\u00B5s", 1e-6}, {"\u03BCs", 1e-6},
     {"ns", 1e-9}, {"h", 3600},  {"m", 60},         {"s", 1}};

@@ -1,5 +1,5 @@
-// Go's spans of time, in seconds. What is expected is what time.ParseDuration of Go 1.26 says, but
-// for "0", signs and ".5h".
+// Go's durations, in seconds. The expected values are those of time.ParseDuration of Go 1.26,
+// except for "0", signs and ".5h".
 #include "base/duration.h"
 
 #include <gtest/gtest.h>

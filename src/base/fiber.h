@@ -1,4 +1,4 @@
-// Fibers: code reads as if it blocked; an Executor decides when it goes on. One thread, so no
+// Fibers: code reads as if it blocked; an Executor decides when it continues. One thread, so no
 // locks.
 #pragma once
 #include <chrono>
@@ -37,17 +37,17 @@ enum class Woken { Ready, Deadline, Cancelled };
 /// Ready is success; the other two become TimedOut and Cancelled.
 Result<Done> to_result(Woken, const char* doing);
 
-/// A running body with its own stack. Never destroyed half-way: to end it early, cancel it and let
-/// it return.
+/// A running body with its own stack. It is never destroyed half-way: to end it early, cancel it
+/// and let it return.
 class Fiber {
  public:
   Fiber(Executor&, std::function<void()> body);
   ~Fiber();
   Fiber(const Fiber&) = delete;
-  /// The wait it is in, and every later one outside a Shield, ends with Cancelled.
+  /// The current wait, and every later one outside a Shield, ends with Cancelled.
   void cancel();
   bool done() const { return done_; }
-  /// Of the innermost Within or Shield; Instant::max() if there is none.
+  /// The deadline of the innermost Within or Shield; Instant::max() without one.
   Instant deadline() const { return deadline_; }
   /// Waits until the body has returned.
   Woken join();
@@ -71,25 +71,24 @@ class Fiber {
   std::list<Wait*> joiners_;
 };
 
-/// One suspension of one fiber: made on its stack, handed to whatever will end it. The first cause
-/// to arrive wins.
+/// One suspension of one fiber: created on its stack, handed to the code that will end it. The
+/// first cause to arrive wins.
 class Wait {
  public:
   explicit Wait(Executor&);
   ~Wait();
   Wait(const Wait&) = delete;
-  /// Suspends until notify(), or the fiber's deadline or cancellation. Returns at once if one has
-  /// already happened.
+  /// Suspends until notify(), or the fiber's deadline or cancellation. Returns at once if one of
+  /// these has already happened.
   Woken until(Instant deadline = Instant::max());
-  /// From any callback on the loop's thread; also before until(). False if something else ended the
-  /// wait first.
+  /// Callable from any callback on the loop's thread, also before until(). False if something else
+  /// ended the wait first.
   bool notify() { return finish(Woken::Ready); }
 
  private:
   friend class Executor;
   friend class Fiber;
-  struct Due {  // Orders everything that will happen: time, then the executor's tie-break, then
-                // arrival.
+  struct Due {  // Orders all future events: time, then the executor's tie-break, then arrival.
     Instant when;
     std::uint64_t tie, order;
     auto operator<=>(const Due&) const = default;
@@ -103,15 +102,14 @@ class Wait {
   Due due_{};
 };
 
-/// Runs fibers. What differs between production and simulation is the clock, the tie-break and
-/// where I/O comes from.
+/// Runs fibers. Production and simulation differ in the clock, the tie-break and the source of I/O.
 class Executor : public Clock {
  public:
   Executor() = default;
   ~Executor() override;
   /// The body starts at the loop's next turn.
   std::shared_ptr<Fiber> spawn(std::function<void()> body);
-  /// Ready once `when` has come, unless the fiber's deadline or cancellation is first.
+  /// Ready at `when`, unless the fiber's deadline or cancellation comes first.
   Woken sleep_until(Instant when);
   Woken sleep(Duration d) { return sleep_until(now() + d); }
   /// The running fiber; null on the loop itself.
@@ -121,9 +119,9 @@ class Executor : public Clock {
   static void stack_bytes(std::size_t);
 
  protected:
-  /// Decides among what is due at the same instant; a constant means order of arrival.
+  /// Orders waits that are due at the same instant; a constant means order of arrival.
   virtual std::uint64_t tie() { return 0; }
-  /// When the next wait ends by itself; Instant::max() if never.
+  /// When the next wait ends by itself; Instant::max() if none does.
   Instant next_due() const { return due_.empty() ? Instant::max() : due_.begin()->first.when; }
   /// Resumes the first wait in line.
   void step();
@@ -139,7 +137,7 @@ class Executor : public Clock {
   std::size_t alive_ = 0;
 };
 
-/// For its scope, no wait of this fiber lasts beyond `limit` from now; scopes nest and only
+/// Within its scope, no wait of this fiber lasts beyond `limit` from now; scopes nest and only
 /// tighten.
 class Within {
  public:
@@ -152,8 +150,8 @@ class Within {
   Instant outer_;
 };
 
-/// For its scope, waits ignore cancellation and the deadline so far, and have `limit` instead: for
-/// cleaning up.
+/// Within its scope, waits ignore cancellation and the outer deadline, and have `limit` instead:
+/// for cleanup.
 class Shield {
  public:
   explicit Shield(Executor&, Duration limit = Duration::max());
@@ -166,7 +164,7 @@ class Shield {
   bool was_shielded_;
 };
 
-/// For its scope, suspending is a bug and aborts: put it between a check of shared state and its
+/// Within its scope, suspending is a bug and aborts: put it between a check of shared state and its
 /// use.
 class NoSuspend {
  public:

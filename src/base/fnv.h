@@ -1,4 +1,4 @@
-// A hash that is the same in every build and on every machine. Not against attackers.
+// A hash that is the same in every build and on every machine. No protection against attackers.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -5,7 +5,7 @@
 namespace etcdop {
 namespace {
 
-// The vectors of the algorithm's authors.
+// Test vectors published by the algorithm's authors.
 TEST(Fnv, IsAsPublished) {
   EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325U);
   EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8cU);

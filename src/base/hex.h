@@ -9,7 +9,7 @@ namespace etcdop {
 /// In lower case.
 std::string hex_of_bytes(std::string_view bytes);
 
-/// nullopt: not pairs of hex digits, of either case, alone; "" is "".
+/// nullopt unless `text` is only pairs of hex digits, in either case; "" is "".
 std::optional<std::string> bytes_of_hex(std::string_view text);
 
 }  // namespace etcdop

@@ -1,4 +1,4 @@
-// Words in a list for people.
+// Joins words into a list for people.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// The JSON value that crosses layers: what we do not model stays one.
+// The JSON value that crosses layers: fields without a type of ours stay JSON.
 #pragma once
 #include <boost/json.hpp>
 

@@ -1,4 +1,4 @@
-// Structured log lines: a constant message and key/value pairs. Who writes them is decided in main.
+// Structured log lines: a constant message and key/value pairs. main chooses the writer.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -11,7 +11,7 @@ namespace etcdop {
 
 enum class Level { Debug, Info, Warn, Error };
 
-/// Text, a number or a fact. A Secret (secret.h) converts to none of them.
+/// Text, a number or a boolean. A Secret (secret.h) converts to none of them.
 class LogValue {
  public:
   LogValue(std::string text) : value_(std::move(text)) {}
@@ -34,8 +34,8 @@ struct LogField {
   LogValue value;
 };
 
-/// Never suspends and never fails. `message` is constant lower-case text; what varies is in the
-/// fields. Info: something changed. Debug: waiting. Error: once, where it is handled.
+/// Never suspends and never fails. `message` is constant lower-case text; the fields hold what
+/// varies. Info: something changed. Debug: waiting. Error: once, where it is handled.
 class Log {
  public:
   virtual ~Log() = default;

@@ -8,7 +8,7 @@
 namespace etcdop {
 namespace {
 
-/// What a suffix multiplies by; nullopt if there is no such suffix.
+/// The factor of a suffix; nullopt for an unknown suffix.
 std::optional<long double> factor(std::string_view suffix) {
   constexpr std::string_view kPrefixes = "KMGTPE";
   if (suffix.empty()) return 1.0L;

@@ -1,4 +1,4 @@
-// Where randomness comes from: the operating system in production, a seed in tests.
+// Source of randomness: the operating system in production, a seed in tests.
 #pragma once
 #include <cstdint>
 

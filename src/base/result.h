@@ -1,4 +1,4 @@
-// The one way a fallible call reports an expected failure. Bugs do not travel here: see check.h.
+// The only way a call reports an expected failure. Bugs are not reported this way: see check.h.
 #pragma once
 #include <string>
 #include <utility>
@@ -8,10 +8,10 @@
 
 namespace etcdop {
 
-/// What a caller can do differently about. Grow it only when some caller branches on the new value.
-/// Unavailable: it did not happen. Lost: the request went out and no answer came, so it may have
-/// happened; so may TimedOut and Cancelled once the request went out. For a write all three mean:
-/// observe again.
+/// Failures that callers handle differently. Add a value only when a caller branches on it.
+/// Unavailable: it did not happen. Lost: the request was sent and no answer came, so it may have
+/// happened. TimedOut and Cancelled may also have happened if the request was sent. After a write,
+/// all three mean: observe again.
 enum class Code {
   NotFound,
   AlreadyExists,
@@ -26,12 +26,12 @@ enum class Code {
   Expired
 };
 
-/// A failure: `code` is for the program to branch on, `message` is for a human; only the adapter
-/// that made it reads the text it came from.
+/// A failure: the program branches on `code`, `message` is for people. Only the adapter that
+/// created it reads the original text.
 struct [[nodiscard]] Error {
   Code code;
   std::string message;
-  /// Prepends what was being attempted: "list members of prod/db: connection refused".
+  /// Prepends what was attempted: "list members of prod/db: connection refused".
   Error during(std::string doing) && { return {code, std::move(doing) + ": " + message}; }
   bool operator==(const Error&) const = default;
 };
@@ -41,7 +41,7 @@ constexpr bool transient(Code c) {
   return c == Code::Conflict || c == Code::Unavailable || c == Code::TimedOut || c == Code::Lost;
 }
 
-/// A T, or why there is none. A subset of C++23 std::expected<T, Error>; nodiscard as a class.
+/// A T, or an Error. A subset of C++23 std::expected<T, Error>; nodiscard as a class.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -49,7 +49,7 @@ class [[nodiscard]] Result {
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
   explicit operator bool() const { return state_.index() == 0; }
   bool failed_with(Code c) const { return !*this && error().code == c; }
-  /// Value and error accessors abort (check) when the other one is held: that is a bug, not a
+  /// The value and error accessors fail a check if the Result holds the other: that is a bug, not a
   /// failure.
   T& operator*() & {
     check(bool(*this), "holds a value");

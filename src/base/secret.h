@@ -5,7 +5,8 @@
 
 namespace etcdop {
 
-/// Has no printer and no conversion: whoever needs the bytes says reveal(), which one can grep for.
+/// Has no printer and no conversion: code that needs the bytes calls reveal(), which is easy to
+/// grep for.
 class Secret {
  public:
   Secret() = default;

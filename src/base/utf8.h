@@ -1,4 +1,4 @@
-// Text that may come from anywhere, made fit for JSON.
+// Makes text from any source fit for JSON.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace etcdop {
 
-/// Stands for a byte that is no UTF-8: U+FFFD.
+/// Stands for a byte that is not UTF-8: U+FFFD.
 inline constexpr std::string_view kNoUtf8 = "\xEF\xBF\xBD";
 
-/// How long a well-formed UTF-8 sequence is at `at`; 0 if there is none.
+/// Length of the well-formed UTF-8 sequence at `at`; 0 without one.
 std::size_t utf8_sequence(std::string_view text, std::size_t at);
 
-/// With each byte that is in no such sequence replaced.
+/// Replaces each byte that is not part of a well-formed sequence.
 std::string as_utf8(std::string_view text);
 
 }  // namespace etcdop

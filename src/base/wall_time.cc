@@ -6,7 +6,7 @@
 namespace etcdop {
 namespace {
 
-/// Takes exactly `digits` digits off the front; -1 if they are not there.
+/// Takes exactly `digits` digits off the front; -1 if they are missing.
 int take(std::string_view& text, std::size_t digits) {
   int n = -1;
   if (text.size() < digits) return -1;
@@ -22,7 +22,7 @@ bool skip(std::string_view& text, char c) {
   return true;
 }
 
-/// "Z", "+02:00": what to subtract to come to UTC.
+/// "Z", "+02:00": the seconds to subtract to get UTC.
 std::optional<std::chrono::seconds> take_offset(std::string_view& text) {
   if (skip(text, 'Z') || skip(text, 'z')) return std::chrono::seconds(0);
   const int sign = skip(text, '+') ? 1 : skip(text, '-') ? -1 : 0;

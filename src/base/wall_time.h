@@ -1,4 +1,4 @@
-// The date, for what people and the API read. Deadlines of ours use Clock, which never jumps.
+// The date, as people and the API read it. Our own deadlines use Clock, which never jumps.
 #pragma once
 #include <chrono>
 #include <compare>
@@ -8,7 +8,7 @@
 
 namespace etcdop {
 
-/// Seconds since 1970 in UTC: what Kubernetes keeps (`creationTimestamp` has whole seconds).
+/// Seconds since 1970 in UTC, as Kubernetes keeps it (`creationTimestamp` has whole seconds).
 struct WallTime {
   std::chrono::seconds since_epoch{0};
   auto operator<=>(const WallTime&) const = default;
@@ -24,7 +24,7 @@ class WallClock {
 
 /// "2026-11-21T03:56:18Z".
 std::string to_rfc3339(WallTime);
-/// "2026-11-21T03:56:18.000000Z": metav1.MicroTime wants the digits.
+/// "2026-11-21T03:56:18.000000Z": metav1.MicroTime needs the digits.
 std::string to_rfc3339_micro(WallTime);
 /// Accepts fractions of a second (dropped) and offsets; nullopt for anything else.
 std::optional<WallTime> from_rfc3339(std::string_view);

@@ -1,4 +1,4 @@
-// The way to members over the network.
+// Connects to members over the network.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace etcdop::etcd {
 
-/// To `port` of the endpoint's address; over TLS if it says so. Invalid: what it says cannot be
-/// used. The loop outlives the function.
+/// Dials `port` of the endpoint's address, over TLS if the endpoint has TLS options. Invalid: those
+/// options are unusable. The loop must outlive the function.
 Dial network_dial(AsioLoop&, std::string port = "2379");
 
-/// The certificate that the endpoint's member shows on one of its ports. Plaintext is Invalid;
-/// otherwise as a Dial. Suspends, for 2 s at most.
+/// The certificate that the endpoint's member shows on one of its ports. Invalid for a plaintext
+/// endpoint; other errors as for a Dial. Suspends, for 2 s at most.
 using Handshake = std::function<Result<CertificateFacts>(const Endpoint&, std::int32_t port)>;
 Handshake network_handshake(AsioLoop&);
 

@@ -6,8 +6,8 @@
 namespace etcdop::etcd {
 namespace {
 
-/// One of etcd's texts without its prefix. Source: etcd's api/v3rpc/rpctypes/error.go; the status
-/// beside a text differs between versions (3.5 says 14 where 3.6 says 9), the text does not.
+/// One of etcd's texts without its prefix. Source: etcd's api/v3rpc/rpctypes/error.go. The status
+/// for a text differs between versions (3.5 says 14 where 3.6 says 9), the text does not.
 struct Row {
   std::string_view text;
   Code read, write;
@@ -16,12 +16,12 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    // It was not proposed.
+    // The change was not proposed.
     {"unhealthy cluster", Code::Unavailable},
     {"no leader", Code::Unavailable},
     {"too many requests", Code::Unavailable},
-    {"not capable", Code::Unavailable},  // The cluster's version is not agreed on yet.
-    // It was proposed, or may have been; it can still commit after this answer.
+    {"not capable", Code::Unavailable},  // The cluster's version is not decided yet.
+    // The change was proposed, or may have been; it can still commit after this answer.
     {"request timed out", Code::TimedOut, Code::Lost},
     {"request timed out, possibly due to previous leader failure", Code::TimedOut, Code::Lost},
     {"request timed out, possibly due to connection lost", Code::TimedOut, Code::Lost},
@@ -37,7 +37,7 @@ constexpr Row kRows[] = {
     {"member ID already exist", Code::AlreadyExists},
     {"can only promote a learner member which is in sync with leader", Code::Conflict},
     {"not leader", Code::Conflict},
-    {"can only promote a learner member", Code::AlreadyExists},  // It votes.
+    {"can only promote a learner member", Code::AlreadyExists},  // It is a voter.
     {"too many learner members in cluster", Code::Invalid},
     {"re-configuration failed due to not enough started members", Code::Invalid},
     {"given member URLs are invalid", Code::Invalid},
@@ -79,17 +79,17 @@ Code by_status(int grpc_status, Asks asks) {
     case 7:   // PermissionDenied
     case 16:  // Unauthenticated
       return Code::Denied;
-    case 8: return Code::Unavailable;  // ResourceExhausted: refused at the door.
+    case 8: return Code::Unavailable;  // ResourceExhausted: refused before any work.
     case 15:
       return Code::Corrupt;  // DataLoss
     // Cancelled (by the server: our own cancellation never arrives as a status), Unknown, Aborted,
-    // Internal, Unavailable, and what no specification knows.
+    // Internal, Unavailable, and codes that the specification does not know.
     default: return write ? Code::Lost : Code::Unavailable;
   }
 }
 
 Code code_of(int grpc_status, std::string_view text, Asks asks) {
-  // 3.5 forgets to translate what stands before Defragment, HashKV and Snapshot: "auth: ...".
+  // In Defragment, HashKV and Snapshot, 3.5 forgets to translate the auth error: "auth: ...".
   for (const std::string_view prefix : {"etcdserver: ", "auth: "})
     if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
   const auto* row = std::ranges::find(kRows, text, &Row::text);
@@ -101,7 +101,8 @@ Code code_of(int grpc_status, std::string_view text, Asks asks) {
 
 AuthTrouble auth_trouble(const Error& error) {
   const auto says = [&](const char* text) { return error.message.ends_with(text); };
-  // "not found" is the common name of our certificate, which etcd takes for a user.
+  // The user that is "not found" is the common name of our certificate, which etcd takes for a user
+  // name.
   for (const char* text : {"user name is empty", "user name not found", "permission denied"})
     if (says(text)) return AuthTrouble::Required;
   if (says("authentication is not enabled")) return AuthTrouble::Off;

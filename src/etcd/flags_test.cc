@@ -1,4 +1,4 @@
-// The table of flags is asked as it is meant; that it is true is for the contract test on real
+// Tests the lookup in the table of flags. The contract test checks the table's content against real
 // etcds.
 #include "etcd/flags.h"
 

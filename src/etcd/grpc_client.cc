@@ -10,7 +10,7 @@
 
 namespace etcdop::etcd {
 
-/// A call of etcd's API. The limit includes a dial, if one is needed.
+/// A call of etcd's API. The limit includes a dial, if necessary.
 struct GrpcClient::Method {
   std::string_view path;
   const char* name;
@@ -29,16 +29,16 @@ constexpr Duration kListLimit = 3s;  // etcd itself gives up after 7 s without q
 constexpr Duration kSerializableListLimit = 2s;
 constexpr Duration kMembershipLimit = 7s;  // etcd's own limit: 5 s and two election timeouts.
 
-constexpr Duration kWholeLimit = 2min;  // 8 GiB, the largest quota, are read in half a minute.
+constexpr Duration kWholeLimit = 2min;  // Reading 8 GiB, the largest quota, takes half a minute.
 constexpr Duration kSnapshotLimit = 1h;
-constexpr Duration kSilenceMax = 1min;  // While a snapshot comes: longer than a defragmentation.
+constexpr Duration kSilenceMax = 1min;  // For a snapshot: longer than a defragmentation.
 
 constexpr Duration kKeysLimit = 30s;
-constexpr std::size_t kPageMax = 4 << 20, kKeyMax = 16 << 20;  // Bytes, of many and of one.
-constexpr int kMembersMax = 128;                               // Far more than raft is good for.
+constexpr std::size_t kPageMax = 4 << 20, kKeyMax = 16 << 20;  // Bytes, of a page and of one key.
+constexpr int kMembersMax = 128;                               // Far more than raft supports well.
 constexpr int kAlarmsMax = 2 * kMembersMax;
 
-/// Of an answer that says nothing but that it was done.
+/// For an answer that only confirms the call.
 template <class Answer>
 Result<Done> done(const Result<Answer>& answer) {
   if (!answer) return answer.error();
@@ -76,7 +76,7 @@ std::string id_request(MemberId id) {
   return question.SerializeAsString();
 }
 
-/// What decisions rely on without asking again.
+/// Checks the properties on which decisions rely.
 Result<Done> must_be_plausible(const MemberList& list) {
   if (list.members.size() > kMembersMax)
     return Error{Code::Corrupt, std::to_string(list.members.size()) + " members"};
@@ -123,14 +123,15 @@ Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
   if (bytes->size() > method.answer_max || !answer.ParseFromString(*bytes))
     return Error{Code::Corrupt, "not the message it should be"};
   if constexpr (std::is_same_v<Answer, pb::HeaderResponse>)
-    if (!answer.has_header()) return answer;  // MoveLeader's, ...; who is there was asked before.
+    if (!answer.has_header()) return answer;  // MoveLeader and the like; identify() came before.
   const Header header = to_header(answer.header());
   if (auto ours = must_be_ours(header); !ours) return ours.error();
   connection.peer = header;
   return answer;
 }
 
-/// Once a connection, and only where somebody is expected: a Status, which every member answers.
+/// Asks once per connection, and only if the endpoint names a cluster or member: with a Status,
+/// which every member answers.
 Result<Done> GrpcClient::identify(Connection& connection) {
   if (!where_.cluster && !where_.member) return Done{};
   if (connection.peer) return must_be_ours(*connection.peer);
@@ -140,7 +141,7 @@ Result<Done> GrpcClient::identify(Connection& connection) {
   auto answer = call_on<pb::StatusResponse>(connection, kWho, "");
   if (answer) return Done{};
   Error error = Error(answer.error()).during("who is there?");
-  // A caller takes TimedOut of a write for "may have happened", and this did not.
+  // For the caller, TimedOut of a write means "may have happened", but this write was not sent.
   if (error.code == Code::TimedOut) error.code = Code::Unavailable;
   return error;
 }
@@ -261,7 +262,7 @@ Result<KeyPage> GrpcClient::keys(const KeyQuestion& asked) {
   static constexpr Method kOne{"/etcdserverpb.KV/Range", "Range", Asks::Read, kKeysLimit, kKeyMax};
   pb::RangeRequest question;
   question.set_key(asked.from);
-  question.set_range_end(std::string(1, '\0'));  // To the end.
+  question.set_range_end(std::string(1, '\0'));  // Up to the last key.
   question.set_revision(asked.revision);
   question.set_serializable(true);
   question.set_limit(asked.limit);
@@ -289,7 +290,7 @@ Result<WholeSnapshot> GrpcClient::snapshot(const SnapshotSink& sink) {
 Result<WholeSnapshot> GrpcClient::receive_snapshot(const SnapshotSink& sink) {
   auto connection = connections_->connection();
   if (!connection) return connection.error();
-  if (auto ours = identify(**connection); !ours) return ours.error();  // No piece has a header.
+  if (auto ours = identify(**connection); !ours) return ours.error();  // Pieces have no header.
   SnapshotSum sum;
   std::optional<Error> failure;
   const auto take = [&](std::string_view bytes) {

@@ -13,14 +13,14 @@
 
 namespace etcdop::etcd {
 
-/// What is asked; the token goes along if it is not empty.
+/// One request; the token is sent if it is not empty.
 struct Question {
   std::string_view path, message;
   const Secret& token;
-  Duration silence_max = Duration::max();  ///< Of a stream; longer is Unavailable.
+  Duration silence_max = Duration::max();  ///< For a stream; a longer silence is Unavailable.
 };
 
-/// One connection to one process, which therefore never becomes somebody else.
+/// One connection to one process, so its member never changes.
 class Connection {
  public:
   virtual ~Connection() = default;
@@ -29,30 +29,31 @@ class Connection {
   /// As http::GrpcChannel::stream. May suspend.
   virtual Result<Done> stream(const Question&, const http::GrpcChannel::Sink&,
                               http::GrpcStatus&) = 0;
-  /// Who spoke last on it; its owner never changes this.
+  /// The member that answered last on it; the connection's owner never changes this.
   std::optional<Header> peer;
 };
 
-/// Where a client gets its connection for each call.
+/// Gives a client its connection for each call.
 class Connections {
  public:
   virtual ~Connections() = default;
-  /// The one that is open, or a new one. May suspend. Denied: TLS. Cancelled. Else Unavailable:
+  /// The open connection, or a new one. May suspend. Denied: TLS. Cancelled. Otherwise Unavailable:
   /// nothing was sent.
   virtual Result<std::shared_ptr<Connection>> connection() = 0;
 };
 
-/// Guarantees: no write is sent on a connection before its other end has proven, by an answer's
-/// header, to be the cluster and the member of the Endpoint (a refusal carries no header: "member
-/// not found" from a stranger would read as "already removed"). Nothing is sent twice.
+/// Guarantees: no write is sent on a connection before the header of an answer has proven that the
+/// other end is the cluster and the member of the Endpoint. (A refusal has no header: "member not
+/// found" from a stranger would read as "already removed".) Nothing is sent twice.
 class GrpcClient final : public Client {
  public:
-  /// The executor outlives the client. `where` says who must answer; the connections lead there.
+  /// The executor must outlive the client. `where` names the expected member; the connections lead
+  /// to it.
   GrpcClient(Executor&, std::shared_ptr<Connections>, Endpoint where);
   Result<Status> status() override;
   Result<MemberList> member_list(bool linearizable) override;
-  /// Unavailable also if the new member's id is one that was removed before: etcd makes it from the
-  /// URL and the second, so the next second has another.
+  /// Unavailable also if the new member's id belonged to a removed member: etcd derives the id from
+  /// the URL and the current second, so a second later it is another one.
   Result<MemberId> add_learner(const std::string& peer_url) override;
   Result<Done> promote(MemberId) override;
   Result<Done> remove(MemberId) override;

@@ -35,7 +35,7 @@ Answer from_peer(Header header = kPeer) {
   return answer;
 }
 
-/// One member that says what the test put into it, and remembers what it was asked.
+/// One member that gives the answers that the test has set, and records the requests.
 class Peer final : public Connections, public Connection {
  public:
   explicit Peer(Executor& executor) : executor_(executor) {
@@ -52,8 +52,8 @@ class Peer final : public Connections, public Connection {
   void lose(const std::string& path) { answers_[path] = {-2, ""}; }
   Result<Done> can_be_reached = Done{};
   std::vector<std::string> asked;
-  std::string question;  ///< The last one.
-  Secret token;          ///< That came with it.
+  std::string question;  ///< The last request.
+  Secret token;          ///< The token of that request.
 
   Result<std::shared_ptr<Connection>> connection() override {
     if (!can_be_reached) return can_be_reached.error();
@@ -86,7 +86,7 @@ class Peer final : public Connections, public Connection {
   }
   std::vector<std::string> pieces;
   http::GrpcStatus stream_ends{.code = 0, .message = {}};
-  Duration silence_max{};  ///< Of the stream.
+  Duration silence_max{};  ///< From the last stream.
 
  private:
   Executor& executor_;
@@ -95,7 +95,7 @@ class Peer final : public Connections, public Connection {
 
 class GrpcClientTest : public testing::Test {
  protected:
-  /// Runs `body` on a fiber until virtual time stands still.
+  /// Runs `body` on a fiber until no event is left.
   void run(std::function<void(Client&)> body, Endpoint where = ours()) {
     bool ended = false;
     (void)world_.spawn([&] {
@@ -317,7 +317,7 @@ TEST_F(GrpcClientTest, APageOfKeysMustNotBeTooLargeButOneKeyMayBe) {
   });
 }
 
-/// The sha256 of 512 letters x.
+/// The sha256 of 512 letters "x".
 std::string sum_of_xs() {
   constexpr std::string_view kHex =
       "64164443bb63e338ef1cfdb12a57117cd1212270cc935a798f6e8a665cdf4659";
@@ -520,7 +520,7 @@ TEST_F(GrpcClientTest, EachCallHasItsDeadline) {
        Code::TimedOut},
       {kDefragment, [](Client& c) { return c.defragment().error().code; }, 2min, Code::TimedOut},
       {kStatus, [](Client& c) { return c.remove({1}).error().code; }, 2s,
-       Code::Unavailable},  // Only the question who is there was sent: it did not happen.
+       Code::Unavailable},  // Only identify()'s Status was sent: the write did not happen.
   };
   for (const Row& row : rows) {
     peer_.answer(kStatus, from_peer<pb::StatusResponse>());

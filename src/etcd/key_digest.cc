@@ -5,11 +5,11 @@
 namespace etcdop::etcd {
 namespace {
 
-/// Bytes of a page: of more than that the next one has fewer keys, of less than half of it more.
-/// Each page costs its member a walk over all keys that are left, as etcd counts them.
+/// Target size of a page, in bytes: after a larger page the next has fewer keys, after a page of
+/// less than half of it more. Each page costs its member a walk over all remaining keys, because
+/// etcd counts them.
 constexpr std::size_t kPageBytes = 2 << 20;
-/// As many as a kube-apiserver asks for at once: no more than that come into a member's memory,
-/// were all of them suddenly large.
+/// The page size of a kube-apiserver. It limits a member's memory if all keys are suddenly large.
 constexpr std::int64_t kPageKeysMax = 500, kPageKeysFirst = 32;
 
 std::string big_endian(std::uint64_t number) {
@@ -48,7 +48,7 @@ Result<std::string> digest_keys(Executor& executor, Client& client, std::int64_t
   for (;;) {
     const Instant begin = executor.now();
     auto page = client.keys(question);
-    if (page.failed_with(Code::Corrupt) && question.limit > 1) {  // Too large, most likely.
+    if (page.failed_with(Code::Corrupt) && question.limit > 1) {  // Most likely too large.
       question.limit = 1;
       continue;
     }

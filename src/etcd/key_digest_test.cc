@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Answers pages of its keys.
+/// Serves pages of its keys.
 class Keys final : public testing::UnscriptedEtcd {
  public:
   explicit Keys(Executor& executor) : executor_(executor) {}
@@ -55,7 +55,7 @@ class KeyDigestTest : public ::testing::Test {
     scheduler_.run();
     return out;
   }
-  /// Of all at once.
+  /// The digest of all keys at once.
   std::string expected() const {
     KeyDigest digest;
     for (const auto& [key, value] : etcd_.all) digest.add(value);

@@ -6,7 +6,7 @@
 namespace etcdop::etcd {
 namespace {
 
-/// An etcd that has a log does not look at --initial-cluster. Who complains of it has none.
+/// An etcd with a log ignores --initial-cluster. An etcd that complains about it has no log.
 constexpr std::array kHasNoLog = {
     "member count is unequal",       "PeerURLs: no match found for existing member",
     "couldn't find local name",      "could not retrieve cluster information from the given URLs",
@@ -14,11 +14,11 @@ constexpr std::array kHasNoLog = {
 };
 constexpr std::array kLogIsShort = {
     "Was the raft log corrupted, truncated, or lost?",
-    "panic: cannot use none as id",  // There is a log, without its first entry.
+    "panic: cannot use none as id",  // The log exists, but its first entry is missing.
 };
 constexpr std::array kCannotBeRead = {
     "walpb: crc mismatch",
-    R"("error":"proto: )",  // A record that is no record.
+    R"("error":"proto: )",  // A malformed record.
     "invalid database",
     "failed to recover v3 backend from snapshot",
     "freepages: failed to get all reachable pages",

@@ -20,7 +20,8 @@ constexpr Duration kIdleMax = 5min, kIdleMin = 1s;
 constexpr Duration kSilenceMax = 1s;
 constexpr Duration kFailureKeptMin = 100ms, kFailureKeptMax = 4s;
 
-/// What a connection leads to: an endpoint without who must answer there, and whom it is for.
+/// The part of an endpoint that determines its connection: without the expected member and the
+/// token.
 Endpoint place_of(Endpoint endpoint) {
   endpoint.cluster.reset();
   endpoint.member.reset();
@@ -28,7 +29,7 @@ Endpoint place_of(Endpoint endpoint) {
   return endpoint;
 }
 
-/// What the server is told it was called by; an IPv6 address in brackets, as in a URL.
+/// The name by which we address the server; an IPv6 address in brackets, as in a URL.
 std::string authority_of(const Endpoint& place) {
   if (!place.server_name.empty()) return place.server_name;
   const bool v6 = place.address.find(':') != std::string::npos;
@@ -51,7 +52,7 @@ class GrpcConnection final : public Connection {
     const Instant now = executor_.now();
     if (answer || status.code >= 0) heard_ = now;
     else if (answer.failed_with(Code::TimedOut) && heard_ < began && now - began >= kSilenceMax)
-      silent_ = true;  // Perhaps its node is gone: nothing would tell us for minutes.
+      silent_ = true;  // Its node may be dead: nothing else would tell us for minutes.
     return answer;
   }
   Result<Done> stream(const Question& question, const http::GrpcChannel::Sink& sink,
@@ -81,14 +82,14 @@ struct Pool::State : std::enable_shared_from_this<State> {
   Executor& executor;
   const Dial dial;
   const Limits limits;
-  std::map<Endpoint, std::weak_ptr<Link>> links;  // Those that somebody holds, or that are open.
+  std::map<Endpoint, std::weak_ptr<Link>> links;  // Links that are in use, or open.
   std::list<std::shared_ptr<Link>> open;          // Longest unused first.
   std::shared_ptr<Fiber> sweeper;
-  Wait* resting = nullptr;  // The sweeper's.
+  Wait* resting = nullptr;  // Set while the sweeper rests.
   bool closed = false;
 };
 
-/// One place and the connection to it, if there is one: it then stands in State::open.
+/// One place and its connection, if it is connected: then it is in State::open.
 class Pool::Link final : public Connections, public std::enable_shared_from_this<Link> {
  public:
   Link(std::shared_ptr<State> state, Endpoint place)
@@ -101,7 +102,7 @@ class Pool::Link final : public Connections, public std::enable_shared_from_this
   Instant used() const { return used_; }
   /// Closes the connection as soon as its last call has ended. May suspend.
   void hang_up();
-  /// The fiber that dials just now, or null.
+  /// The fiber that is dialing now, or null.
   std::shared_ptr<Fiber> dialing_fiber() const { return dialing_ ? dialing_->fiber : nullptr; }
 
  private:
@@ -142,7 +143,7 @@ Result<std::shared_ptr<Connection>> Pool::Link::connection() {
   const Woken woken = wait.until();
   dialing->waiting.remove(&wait);
   if (woken == Woken::Cancelled) return to_result(woken, "dial").error();
-  // Whatever the call was to be: it was not sent.
+  // Whatever the call: it was not sent.
   if (woken == Woken::Deadline) return Error{Code::Unavailable, "dial: deadline passed"};
   return *dialing->outcome;
 }
@@ -150,7 +151,7 @@ Result<std::shared_ptr<Connection>> Pool::Link::connection() {
 void Pool::Link::start_dialing() {
   dialing_ = std::make_shared<Dialing>();
   dialing_->fiber = state_->executor.spawn([self = shared_from_this(), dialing = dialing_.get()] {
-    // `self` keeps `dialing`, which nobody else replaces while it is set.
+    // `self` keeps `dialing`; no other code replaces it while it is set.
     const Instant began = self->state_->executor.now();
     Outcome outcome = self->dial();
     if (!outcome) {
@@ -181,7 +182,7 @@ Pool::Link::Outcome Pool::Link::dial() {
 }
 
 Pool::Link::Outcome Pool::Link::dialled(std::unique_ptr<Stream> stream) {
-  // Others may have dialled, or closed the pool, meanwhile.
+  // Other fibers may have dialled, or closed the pool, meanwhile.
   if (!state_->make_room() || state_->closed)
     return Error{Code::Unavailable, "dial: no place in the pool any more"};
   const NoSuspend whole(state_->executor);
@@ -199,9 +200,9 @@ void Pool::Link::use() {
 
 void Pool::Link::hang_up() {
   if (!connection_) return;
-  const auto self = *position_;  // Perhaps the last to hold this link.
+  const auto self = *position_;  // This may be the last reference to this link.
   state_->open.erase(position_);
-  const auto last = std::exchange(connection_, nullptr);  // Its end waits for its reader.
+  const auto last = std::exchange(connection_, nullptr);  // Its destructor waits for its reader.
 }
 
 std::shared_ptr<Pool::Link> Pool::State::link_to(const Endpoint& place) {
@@ -211,7 +212,7 @@ std::shared_ptr<Pool::Link> Pool::State::link_to(const Endpoint& place) {
   return link;
 }
 
-/// False if every connection that could give way has a call running. May suspend.
+/// False if every connection has a call running, so that none can be closed. May suspend.
 bool Pool::State::make_room() {
   while (open.size() >= limits.connections) {
     const auto victim = std::ranges::find_if(open, [](const auto& link) { return link->idle(); });
@@ -233,7 +234,7 @@ void Pool::State::sweep() {
     const Duration kept = open.size() > limits.unused ? kIdleMin : kIdleMax;
     const Instant due = unused == open.end() ? executor.now() + kIdleMin : (*unused)->used() + kept;
     if (executor.now() >= due) {
-      std::shared_ptr<Link>(*unused)->hang_up();  // Held: it leaves the list.
+      std::shared_ptr<Link>(*unused)->hang_up();  // A copy, because it leaves the list.
       continue;
     }
     Wait until_due(executor);
@@ -269,7 +270,7 @@ void Pool::close() {
   if (state_->sweeper) fibers.push_back(state_->sweeper);
   for (const auto& fiber : fibers) fiber->cancel();
   while (!state_->open.empty()) { state_->open.front()->hang_up(); }
-  if (!state_->executor.running()) return;  // They end when the loop next runs.
+  if (!state_->executor.running()) return;  // The fibers end when the loop next runs.
   const Shield whole(state_->executor);
   for (const auto& fiber : fibers) (void)fiber->join();
 }

@@ -25,7 +25,7 @@ GrpcReply status_of(std::uint64_t member) {
   return {.text = status.SerializeAsString()};
 }
 
-/// Members at addresses "1", "2", …, whose member ids are these numbers.
+/// Members at addresses "1", "2", …; their member ids are these numbers.
 class PoolTest : public ::testing::Test {
  protected:
   void run(std::function<void()> body) {
@@ -38,7 +38,7 @@ class PoolTest : public ::testing::Test {
     EXPECT_TRUE(ended);
     EXPECT_EQ(world_.alive(), 0U) << "a fiber that nothing will ever wake";
   }
-  /// The way into this world.
+  /// Connects to a member of this simulation.
   Result<std::unique_ptr<Stream>> dial(const Endpoint& to) {
     dialled_.push_back(to);
     if (auto slept = to_result(world_.sleep(dial_takes_), "connect"); !slept) return slept.error();
@@ -283,7 +283,7 @@ TEST_F(PoolTest, ClosingEndsDialsAndLetsNobodyIn) {
     silent_ = true;
     call("1");
     (void)world_.sleep(1500ms);
-    call("2");  // Dials when the pool closes; the first waits for its answer.
+    call("2");  // Is dialing when the pool closes; the first call waits for its answer.
     (void)world_.sleep(100ms);
     pool_.close();
     EXPECT_EQ(world_.now().time_since_epoch(), 1600ms);

@@ -11,7 +11,7 @@ constexpr std::uint64_t kPage = 512;
 void SnapshotSum::add(std::string_view bytes) {
   size_ += bytes.size();
   const std::size_t both = last_.size() + bytes.size();
-  if (both > kSum) {  // All but the newest of both are no sum.
+  if (both > kSum) {  // Only the newest 32 bytes can be the sum.
     const std::size_t of_last = std::min(last_.size(), both - kSum);
     const std::size_t of_bytes = both - kSum - of_last;
     sum_.add(std::string_view(last_).substr(0, of_last));

@@ -1,4 +1,4 @@
-// Whether a snapshot came as its member sent it.
+// Checks that a snapshot arrived as its member sent it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,16 +10,16 @@
 namespace etcdop::etcd {
 
 struct WholeSnapshot {
-  std::uint64_t size_bytes = 0;  ///< With its sum.
-  std::string checksum;          ///< "sha256:" and 64 hex digits, of all these bytes.
+  std::uint64_t size_bytes = 0;  ///< Including its sum.
+  std::string checksum;          ///< "sha256:" and 64 hex digits, over all these bytes.
 };
 
-/// A snapshot ends with the sha256 of all before, and pages of a database are multiples of 512
-/// bytes: so much of its size that 32 is left has a sum, as etcdutl judges it, too.
+/// A snapshot ends with the sha256 of everything before it, and database pages are multiples of 512
+/// bytes. So a file has a sum if its size modulo 512 is 32; etcdutl uses the same rule.
 class SnapshotSum {
  public:
   void add(std::string_view bytes);
-  /// Corrupt: it has no sum, or not that one. Nothing may be added any more.
+  /// Corrupt: the sum is missing, or does not match. Do not add bytes afterwards.
   Result<WholeSnapshot> end();
 
  private:

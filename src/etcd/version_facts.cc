@@ -11,9 +11,9 @@ namespace {
 constexpr int kNever = INT_MAX;
 constexpr int kAlways = 0;
 
-/// One minor version: from which patch on a thing holds. The contract test proves each cell on the
-/// versions it runs (3.5.35, 3.6.15, 3.6.16, 3.7.3); for a boundary between patches the change that
-/// made it is named (PR numbers of etcd-io/etcd).
+/// One minor version: the patch from which on a fact holds. The contract test proves each cell on
+/// the versions it runs (3.5.35, 3.6.15, 3.6.16, 3.7.3); for a boundary between patches, the change
+/// that made it is named (PR numbers of etcd-io/etcd).
 struct Minor {
   int minor;
   int max_learners_flag;       // PR 13377, on by default name from 3.6.0.
@@ -21,13 +21,13 @@ struct Minor {
   int readyz_learner_check;    // CHANGELOG-3.5, 3.5.19.
   int add_wants_quorum_only;   // PR 21667, in 3.5.30 and 3.6.11; before: isConnectedFullySince.
   int follower_promotes_auth;  // PR 21494 in 3.5.28, PR 20874 in 3.6.6.
-  int lists_for_root;          // CVE-2026-33413, -33343: 3.5.28 and 3.6.9 closed the open door…
-  int lists_for_any_user;      // …and let every user in again: seen in 3.6.10; 3.5.29 by analogy.
+  int lists_for_root;          // CVE-2026-33413, -33343: 3.5.28 and 3.6.9 restricted the list…
+  int lists_for_any_user;  // …then every user may list again: seen in 3.6.10; 3.5.29 by analogy.
   Answers auth_status;
   int experimental_flags_end;
   int feature_gates;
   int raises_revisions;  // PR 16165, in 3.5.10.
-  int next_minor;  // etcd-io/website PR 1095: 3.5.26 syncs the stores, no patch before it all.
+  int next_minor;  // etcd-io/website PR 1095: 3.5.26 is the first to sync the stores completely.
   std::int64_t snapshot_count;  // DefaultSnapshotCount in etcdserver/server.go.
 };
 
@@ -44,7 +44,7 @@ Answers list_answers(const Minor& row, int patch) {
   return patch >= row.lists_for_root ? Answers::Root : Answers::Anybody;
 }
 
-/// The row that is right or nearest, and the patch to read it with.
+/// The row for the version or the nearest one, and the patch to read it with.
 std::pair<const Minor*, int> nearest(Version version) {
   const std::pair here{version.major, version.minor};
   if (here < std::pair{3, kMinors[0].minor}) return {std::begin(kMinors), 0};

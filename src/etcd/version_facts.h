@@ -1,4 +1,5 @@
-// What etcd can do, by version: one table. Code asks it and never compares versions itself.
+// Features of etcd by version, in one table. Code asks this table and never compares versions
+// itself.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace etcdop::etcd {
 
-/// "3.6.16". A version with a suffix (-rc.0, +git) is not one: nothing is promised about it.
+/// "3.6.16". A version with a suffix (-rc.0, +git) does not parse: we promise nothing for it.
 struct Version {
   int major = 0, minor = 0, patch = 0;
   auto operator<=>(const Version&) const = default;
@@ -19,43 +20,44 @@ struct Version {
 std::optional<Version> parse_version(std::string_view);
 std::string to_string(Version);
 
-/// Whom etcd answers once authentication is on.
+/// Clients that etcd answers when authentication is on.
 enum class Answers { Anybody, AnyUser, Root };
 
-/// What MemberAdd wants of the voters before it proposes anything, seen from the member asked and
-/// for the last 5 s.
+/// The connections to voters that MemberAdd requires before it proposes anything, as seen by the
+/// member asked, over the last 5 s.
 enum class AddWants {
-  AllVoters,  ///< Connected to each of them.
-  Quorum,     ///< Connected to a quorum of what the voters would be with the new one.
+  AllVoters,  ///< Connected to each voter.
+  Quorum,     ///< Connected to a quorum of the voters including the new one.
 };
 
-/// All that differs between the versions this product meets.
+/// All differences between the supported versions.
 struct VersionFacts {
-  /// Clusters of this version are made and run; else the condition UnsupportedVersion. The other
-  /// fields then are those of the nearest supported version, for what runs already.
+  /// Clusters of this version can be created and run; otherwise the condition is
+  /// UnsupportedVersion. The other fields are then those of the nearest supported version, for
+  /// clusters that already run.
   bool supported = false;
-  /// Takes --max-learners. Without it the limit is one, and so it is by default with it.
+  /// Accepts --max-learners. Without this flag the limit is one, which is also the flag's default.
   bool max_learners_flag = false;
-  /// Serves /livez and /readyz (on the metrics URL, too); else there is only /health.
+  /// Serves /livez and /readyz (on the metrics URL, too); otherwise only /health exists.
   bool livez_and_readyz = false;
-  /// /readyz fails on a learner, so that a Service does not send clients there.
+  /// /readyz fails on a learner, so that a Service sends no clients to it.
   bool readyz_fails_on_learners = false;
   AddWants member_add_wants = AddWants::Quorum;
-  /// With authentication on, a follower asked to promote loses the credentials on the way to the
-  /// leader: ask the leader itself.
+  /// With authentication on, a follower that is asked to promote loses the credentials when it
+  /// forwards the request to the leader: ask the leader itself.
   bool promote_on_leader_only_with_auth = false;
   Answers member_list_answers = Answers::Anybody, status_answers = Answers::Anybody,
           auth_status_answers = Answers::Root;
-  /// Takes --experimental-… flags, and not only the --feature-gates and plain flags that replace
+  /// Accepts --experimental-… flags, not only --feature-gates and the plain flags that replace
   /// them.
   bool experimental_flags = false;
-  /// Takes --feature-gates.
+  /// Accepts --feature-gates.
   bool feature_gates = false;
-  /// Its etcdutl knows --bump-revision and --mark-compacted.
+  /// Its etcdutl supports --bump-revision and --mark-compacted.
   bool etcdutl_raises_revisions = false;
-  /// From this patch on its members may be beside those of the next minor, and become such: what
-  /// 3.5 wrote before may bring a removed member or a learner back in 3.6 (etcd issues 19557,
-  /// 20793).
+  /// From this patch on, its members may run beside members of the next minor, and be upgraded to
+  /// it: data written by an earlier 3.5 may bring back a removed member or a learner in 3.6 (etcd
+  /// issues 19557, 20793).
   int next_minor_from_patch = 0;
   /// Committed transactions between snapshots, unless --snapshot-count says otherwise.
   std::int64_t snapshot_count_default = 0;

@@ -15,12 +15,12 @@
 namespace etcdop::http {
 namespace {
 
-constexpr std::int32_t kWindow = 256 << 10;  // What may lie unread in one call, and so its memory.
+constexpr std::int32_t kWindow = 256 << 10;  // Unread bytes per call, so also the memory of a call.
 constexpr std::size_t kMessageLimit = 16 << 20;
 constexpr std::size_t kHeaderLimit = 64 << 10;
-constexpr std::size_t kPiece = 2 << 10, kPieceMax = 16 << 10;  // What is read at once.
-constexpr Duration kWriteLimit = std::chrono::seconds(5);  // Who takes nothing for so long is gone.
-constexpr Duration kLastWords = std::chrono::seconds(1);   // To read why the server left.
+constexpr std::size_t kPiece = 2 << 10, kPieceMax = 16 << 10;  // Bytes per read.
+constexpr Duration kWriteLimit = std::chrono::seconds(5);      // A peer that reads nothing is dead.
+constexpr Duration kLastWords = std::chrono::seconds(1);       // To read why the server closed.
 
 /// One call, on the stack of the fiber that makes it.
 struct Call {
@@ -28,12 +28,12 @@ struct Call {
   GrpcFields fields;
   Duration silence_max = Duration::max();
   std::size_t sent = 0;
-  std::string arrived;  // Raw DATA, not yet looked at.
+  std::string arrived;  // Raw DATA, not yet parsed.
   int http_status = -1;
   GrpcStatus status;
   std::size_t header_bytes = 0;
   bool closed = false;
-  bool refused = false;  // The server promised that it did not act on it.
+  bool refused = false;  // The server promised that it did not process the call.
   Wait* waiting = nullptr;
 
   void wake() {
@@ -44,7 +44,7 @@ struct Call {
     header_bytes += name.size() + value.size();
     if (name == ":status") http_status = to_number(value);
     else if (name == "grpc-status")
-      status.code = to_number(value);  // In the trailers, or alone in the headers.
+      status.code = to_number(value);  // In the trailers, or in the only headers.
     else if (name == "grpc-message") status.message = as_utf8(percent_decoded(value));
     return header_bytes <= kHeaderLimit;
   }
@@ -65,9 +65,9 @@ nghttp2_nv field(std::string_view name, std::string_view value,
 
 }  // namespace
 
-/// The HTTP/2 connection and its two fibers: one reads as long as it lives, one writes whenever
-/// there is something to write. So no caller waits for a slow server beyond its own deadline, and a
-/// caller that goes never leaves half a frame behind.
+/// The HTTP/2 connection and its two fibers: one reads as long as the connection lives, one writes
+/// whenever there is something to write. So no caller waits for a slow server beyond its own
+/// deadline, and a caller that gives up never leaves half a frame behind.
 class GrpcChannel::Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Executor& executor, std::unique_ptr<Stream> stream, std::string authority)
@@ -76,7 +76,7 @@ class GrpcChannel::Connection : public std::enable_shared_from_this<Connection> 
 
   void open();
   bool usable() const { return !goodbye_ && nghttp2_session_check_request_allowed(session_); }
-  /// Until the call has ended, as far as the server is concerned; errors without the path.
+  /// Returns when the server has ended the call; errors without the path.
   Result<Done> carry(std::string_view path, Call&, const Sink&);
   void end(Error why);
   void join();
@@ -128,7 +128,7 @@ void GrpcChannel::Connection::set_callbacks(nghttp2_session_callbacks* on) {
         if (Call* call = self(p).call_of(id)) {
           call->arrived.append(view(data, size));
           call->wake();
-        } else {  // Of a call given up: nobody else will make room for more.
+        } else {  // For an abandoned call: no caller will open the window again.
           nghttp2_session_consume_connection(session, size);
         }
         return 0;
@@ -196,7 +196,7 @@ Result<std::int32_t> GrpcChannel::Connection::submit(std::string_view path, Call
   body.read_callback = [](nghttp2_session*, std::int32_t id, std::uint8_t* into, std::size_t space,
                           std::uint32_t* flags, nghttp2_data_source*, void* p) -> ssize_t {
     Call* from = self(p).call_of(id);
-    if (!from) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // Given up meanwhile.
+    if (!from) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // The caller gave up meanwhile.
     const std::size_t n = std::min(space, from->request.size() - from->sent);
     std::memcpy(into, from->request.data() + from->sent, n);
     from->sent += n;
@@ -228,7 +228,8 @@ Result<Done> GrpcChannel::Connection::receive(std::int32_t id, Call& call, const
   return end;
 }
 
-/// Bytes of it, or its end. Of a node that died nothing else would tell for many minutes.
+/// Waits for bytes of the call, or its end. If the node died, only `silence_max` tells: TCP takes
+/// many minutes.
 Result<Done> GrpcChannel::Connection::wait_for_more(Call& call) {
   const bool patient = call.silence_max == Duration::max();
   Wait wait(executor_);
@@ -240,7 +241,7 @@ Result<Done> GrpcChannel::Connection::wait_for_more(Call& call) {
   return to_result(woken, "gRPC call");
 }
 
-/// Moves what has arrived to `messages` and lets the server send as much again.
+/// Moves the received bytes to `messages` and lets the server send as many again.
 void GrpcChannel::Connection::take(std::int32_t id, Call& call, GrpcMessages& messages) {
   const std::string bytes = std::exchange(call.arrived, {});
   messages.feed(bytes);
@@ -257,7 +258,7 @@ Result<bool> GrpcChannel::Connection::deliver(Call& call, GrpcMessages& messages
     auto message = messages.next();
     if (!message) return message.error();
     if (!*message) return true;
-    if (call.status.code > 0) return true;  // Only the status counts.
+    if (call.status.code > 0) return true;  // With an error status, messages no longer count.
     if (!sink(**message)) return false;
   }
 }
@@ -272,13 +273,13 @@ Result<Done> GrpcChannel::Connection::outcome(const Call& call) const {
   const std::string why = ended_ ? ended_->message : "the call ended without a status";
   if (ended_ && ended_->code == Code::Denied) return *ended_;
   if (call.sent < call.request.size()) return Error{Code::Unavailable, why};
-  // grpc-go resets a call at the deadline that we told it, and may be ahead of our own timer.
+  // grpc-go resets a call at the deadline that we sent, and may be ahead of our own timer.
   if (executor_.running()->deadline() <= executor_.now())
     return Error{Code::TimedOut, "gRPC call: deadline passed"};
   return Error{Code::Lost, why};
 }
 
-/// After this nothing points at `call` any more.
+/// After this no pointer to `call` remains.
 void GrpcChannel::Connection::give_up(std::int32_t id, Call& call) {
   calls_.erase(id);
   if (!call.closed) {
@@ -301,7 +302,7 @@ void GrpcChannel::Connection::close(std::int32_t id, bool refused) {
 
 /// The reading fiber: feeds nghttp2 until the connection ends.
 void GrpcChannel::Connection::read() {
-  std::vector<char> space(kPiece);  // Mostly nothing comes for minutes, and then little.
+  std::vector<char> space(kPiece);  // Mostly nothing arrives for minutes, and then little.
   while (!ended_) {
     auto n = stream_->read(space);
     if (!n) return end(n.error());
@@ -317,7 +318,7 @@ void GrpcChannel::Connection::read() {
   }
 }
 
-/// Sees to it that what nghttp2 has to send goes out.
+/// Starts the writing fiber if nghttp2 has something to send.
 void GrpcChannel::Connection::flush() {
   if (writing_ || ended_ || !nghttp2_session_want_write(session_)) return;
   writing_ = true;
@@ -336,10 +337,10 @@ void GrpcChannel::Connection::write() {
     end(sent.error());
   }
   writing_ = false;
-  end_if_over();  // That may have been our last word, about what was wrong.
+  end_if_over();  // That write may have been our last, with the reason for closing.
 }
 
-/// Both have said goodbye, and no call runs.
+/// Ends the connection when both sides have said goodbye and no call runs.
 void GrpcChannel::Connection::end_if_over() {
   if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_))
     end({Code::Unavailable, "the HTTP/2 connection ended"});
@@ -388,7 +389,7 @@ Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view r
   int answers = 0;
   const auto first = [&](std::string_view message) {
     answer = message;
-    return ++answers == 1;  // The status counts, so go on to the end.
+    return ++answers == 1;  // Go on after the first message: the status counts.
   };
   if (auto end = stream(path, request, first, status, fields); !end) return end.error();
   if (answers == 1) return answer;

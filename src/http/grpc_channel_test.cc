@@ -1,4 +1,4 @@
-// gRPC against an HTTP/2 server that does what a test tells it to, over pipes, in virtual time.
+// gRPC against an HTTP/2 server that a test controls, over pipes, in virtual time.
 #include "http/grpc_channel.h"
 
 #include <gtest/gtest.h>
@@ -37,17 +37,18 @@ std::vector<nghttp2_nv> to_nv(const Fields& fields) {
   return out;
 }
 
-/// What the server knows of a call, and still has to send for it.
+/// A call as the server sees it, and its pending answer.
 struct ServerCall {
   std::map<std::string, std::string> fields;
   std::string body, answer;
-  std::size_t answered = 0;  ///< Bytes of `answer` that went out.
-  bool ends = true;          ///< Else nothing comes after `answer`.
+  std::size_t answered = 0;  ///< Bytes of `answer` already sent.
+  bool ends = true;          ///< If false, nothing follows `answer`.
   Fields trailer;
   std::optional<std::uint32_t> reset;
 };
 
-/// The server's end of one connection. A test's hook runs when a call's request is whole.
+/// The server's end of one connection. Runs a test's hook when the whole request of a call has
+/// arrived.
 class Server {
  public:
   using Hook = std::function<void(Server&, std::int32_t id)>;
@@ -81,7 +82,7 @@ class Server {
     stream_->close();
   }
 
-  /// Head, bytes, trailer.
+  /// Sends head, bytes, trailer.
   void respond(std::int32_t id, const Fields& head, std::string body, Fields trailer) {
     ServerCall& call = calls[id];
     call.answer = std::move(body);
@@ -112,7 +113,7 @@ class Server {
   void reply(std::int32_t id, const std::string& message) {
     respond(id, kHead, to_grpc_frame(message), {{"grpc-status", "0"}});
   }
-  /// The head alone, with the end of the call in it.
+  /// Sends only a head, which ends the call.
   void refuse(std::int32_t id, const Fields& head) {
     const auto fields = to_nv(head);
     nghttp2_submit_response(session_, id, fields.data(), fields.size(), nullptr);
@@ -177,10 +178,10 @@ class Server {
   bool flushing_ = false;
 };
 
-/// With several seeds: they decide who goes first among those due at the same time.
+/// Runs with several seeds: they decide the order of events that are due at the same time.
 class GrpcChannelTest : public ::testing::TestWithParam<std::uint64_t> {
  protected:
-  /// Runs `body` with a channel to a server with `hook`, until nothing happens any more.
+  /// Runs `body` with a channel to a server with `hook`, until no event is left.
   void connected(Server::Hook hook, const std::function<void(GrpcChannel&)>& body) {
     world.spawn([&] {
       auto [ours, theirs] = sim::pipe(world);
@@ -272,7 +273,7 @@ TEST_P(GrpcChannelTest, AStatusIsMappedByItsCodeAndItsTextIsKept) {
   }
 }
 
-/// What it says reaches conditions, logs and the flight recorder.
+/// The message reaches conditions, logs and the flight recorder.
 TEST_P(GrpcChannelTest, N1_AMessageThatIsNoUtf8IsMadeUtf8) {
   GrpcStatus status;
   auto answer = call(
@@ -398,7 +399,7 @@ TEST_P(GrpcChannelTest, ACancelledCallIsResetAtOnce) {
 TEST_P(GrpcChannelTest, CallsRunSideBySide) {
   int answers = 0;
   connected(
-      [&](Server& s, std::int32_t id) {  // The last one asked is answered first.
+      [&](Server& s, std::int32_t id) {  // The last call is answered first.
         if (id == 39)
           for (; id > 0; id -= 2) echo(s, id);
       },
@@ -567,7 +568,7 @@ TEST_P(GrpcChannelTest, AHeaderThatIsFarLargerThanItsBytesEndsItsCallOnly) {
   connected(
       [&](Server& s, std::int32_t id) {
         if (id > 1) return echo(s, id);
-        Fields head = kHead;  // HPACK says "again" in one byte.
+        Fields head = kHead;  // HPACK encodes a repeated field in one byte.
         for (int i = 0; i < 1000; ++i) head.push_back({"x-flood", std::string(1000, 'x')});
         s.refuse(id, head);
       },

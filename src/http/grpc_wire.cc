@@ -57,7 +57,7 @@ Code code_of_grpc(int status) {
       return Code::Unavailable;
     case 10: return Code::Conflict;  // Aborted
     case 15: return Code::Corrupt;   // Data loss
-    default: return Code::Lost;      // Unknown, internal, and what is not defined.
+    default: return Code::Lost;      // Unknown, internal, and undefined codes.
   }
 }
 

@@ -1,5 +1,5 @@
-// What gRPC puts on HTTP/2: prefixed messages, status codes, percent-encoded text, timeouts. Pure.
-// Source: grpc/doc/PROTOCOL-HTTP2.md.
+// The parts of gRPC on HTTP/2: prefixed messages, status codes, percent-encoded text, timeouts.
+// Pure. Source: grpc/doc/PROTOCOL-HTTP2.md.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -14,14 +14,14 @@ namespace etcdop::http {
 /// A message with its five-byte prefix.
 std::string to_grpc_frame(std::string_view message);
 
-/// Cuts a body, fed in any pieces, into its messages.
+/// Splits a body, fed in pieces of any size, into its messages.
 class GrpcMessages {
  public:
   /// `limit`: bytes of one message.
   explicit GrpcMessages(std::size_t limit) : limit_(limit) {}
   void feed(std::string_view bytes);
-  /// The next whole message, nullopt if there is none yet. Corrupt: it is compressed or over the
-  /// limit; nothing sensible follows.
+  /// The next whole message, nullopt if it is not complete yet. Corrupt: it is compressed or over
+  /// the limit; do not read on.
   Result<std::optional<std::string>> next();
   /// True if a message has begun and not ended.
   bool unfinished() const { return at_ < bytes_.size(); }
@@ -32,16 +32,17 @@ class GrpcMessages {
   std::size_t at_ = 0;
 };
 
-/// grpc-status, not 0. What the server did not say to have done nothing about may have happened:
-/// Lost, as for Unknown and Internal.
+/// For a grpc-status other than 0. Unless the server says that it did nothing, the call may have
+/// happened: Lost, as for Unknown and Internal.
 Code code_of_grpc(int status);
-/// For an answer without grpc-status, of something between us and the server.
+/// For an answer without grpc-status, from something between us and the server.
 Code code_of_http(int status);
-/// Of grpc-message; what is no percent-encoding stays.
+/// Decodes grpc-message; an invalid percent-encoding stays as it is.
 std::string percent_decoded(std::string_view);
-/// Of grpc-status, "200"...; -1 if it is no whole number.
+/// Parses grpc-status, "200"...; -1 if it is not a whole number.
 int to_number(std::string_view);
-/// grpc-timeout for what is left, at least 1 ms: "1500m". Empty if it needs more than eight digits.
+/// grpc-timeout for the time left, at least 1 ms: "1500m". Empty if it needs more than eight
+/// digits.
 std::string to_grpc_timeout(Duration left);
 
 }  // namespace etcdop::http

@@ -43,7 +43,7 @@ Result<Response> HttpClient::perform(const Request& request, Semaphore& line, co
   bool stale = false;
   auto response = attempt(request, *bytes, sink, stale);
   if (stale) {
-    kept_.clear();  // Whatever closed one connection mostly closed them all.
+    kept_.clear();  // The cause that closed one connection usually closed them all.
     if (repeatable(request)) response = attempt(request, *bytes, sink, stale);
   }
   if (!response) return Error(response.error()).during(doing);
@@ -85,7 +85,7 @@ std::unique_ptr<Stream> HttpClient::take_kept() {
 
 void HttpClient::keep(std::unique_ptr<Stream> connection) {
   if (options_.kept == 0) return;
-  if (kept_.size() == options_.kept) kept_.erase(kept_.begin());  // The one idle for longest.
+  if (kept_.size() == options_.kept) kept_.erase(kept_.begin());  // The longest idle.
   kept_.push_back({std::move(connection), executor_.now()});
 }
 

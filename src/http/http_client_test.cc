@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 class Peer {
  public:
   explicit Peer(Stream& stream) : stream_(stream) {}
-  /// The next request's header and, as Content-Length says, body; empty once the client is gone.
+  /// The next request's header and, as Content-Length says, body; empty once the client has closed.
   std::string request() {
     std::size_t end;
     while ((end = pending_.find("\r\n\r\n")) == pending_.npos)
@@ -34,7 +34,7 @@ class Peer {
     pending_.erase(0, end);
     return whole;
   }
-  /// False once the client is gone.
+  /// False once the client has closed.
   bool say(std::string_view bytes) { return bool(stream_.write(bytes)); }
   void close() { stream_.close(); }
 
@@ -54,10 +54,10 @@ std::string ok(const std::string& body) {
   return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-/// With several seeds: they decide who goes first among those due at the same time.
+/// Runs with several seeds: they decide the order of events that are due at the same time.
 class HttpClientTest : public ::testing::TestWithParam<std::uint64_t> {
  protected:
-  /// Plays one connection, the first being 0. The connection closes when it returns.
+  /// Plays one connection; the first is 0. The connection closes when it returns.
   using Script = std::function<void(Peer&, int connection)>;
 
   HttpClient::Dial dial(Script script) {
@@ -72,14 +72,14 @@ class HttpClientTest : public ::testing::TestWithParam<std::uint64_t> {
     };
   }
 
-  /// Runs `body` on a fiber, and the world until nothing happens any more.
+  /// Runs `body` on a fiber, and the world until no event is left.
   void run(const std::function<void()>& body) {
     world.spawn(body);
     world.run();
     EXPECT_EQ(world.alive(), 0U);
   }
 
-  /// Runs `body` with a client, which ends with it, so that kept connections do.
+  /// Runs `body` with a client. The client ends with it, so kept connections end too.
   void with_client(Script script, HttpClient::Options options,
                    const std::function<void(HttpClient&)>& body) {
     run([&] {
@@ -88,7 +88,7 @@ class HttpClientTest : public ::testing::TestWithParam<std::uint64_t> {
     });
   }
 
-  /// What a client with `options` makes of a server that answers a GET with `answer` and closes.
+  /// The client's result when a server answers a GET with `answer` and closes.
   Result<Response> answered(const std::string& answer, HttpClient::Options options = {"host"},
                             const std::string& method = "GET") {
     Result<Response> result = Error{Code::Corrupt, "never ran"};
@@ -101,7 +101,7 @@ class HttpClientTest : public ::testing::TestWithParam<std::uint64_t> {
     return result;
   }
 
-  /// What a server gets of a request that it answers with "made".
+  /// The bytes of a request as the server receives it; the server answers "made".
   std::string written(HttpClient::Options options, const Request& request) {
     std::string seen;
     with_client(
@@ -152,7 +152,8 @@ TEST_P(HttpClientTest, AnAnswersBodyEndsInEachOfTheThreeWays) {
   EXPECT_EQ(answered("HTTP/1.0 200 OK\r\n\r\nhello")->body, "hello");
 }
 
-/// Beast's parser asserts that it has a last chunk's five bytes when it goes on with it.
+/// Beast's parser asserts that the five bytes of a last chunk are present when it continues with
+/// it.
 TEST_P(HttpClientTest, AnEmptyBodyInChunksMayComeInPieces) {
   const std::string answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
   for (std::size_t at = answer.size() - 5; at < answer.size(); ++at)
@@ -356,7 +357,7 @@ TEST_P(HttpClientTest, BytesBeyondAnAnswerSpoilTheConnection) {
   EXPECT_EQ(dials, 2);
 }
 
-/// Answers one request on the first connection and then closes it, as a server that restarts.
+/// Answers one request on the first connection and then closes it, like a server that restarts.
 void restarting(Peer& peer, int connection) {
   if (connection > 0) return counting(peer, connection);
   (void)peer.request();

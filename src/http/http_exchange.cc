@@ -17,7 +17,7 @@ namespace beast = boost::beast::http;
 using boost::system::error_code;
 
 constexpr std::size_t kPiece = 16 << 10;
-/// What may wait for the parser: a header, or the extensions of a chunk.
+/// Limit of unparsed bytes: a header, or the extensions of a chunk.
 constexpr std::size_t kUnparsedMax = 256 << 10;
 constexpr int kInterimMax = 8;  // Answers 1xx before the real one.
 
@@ -37,7 +37,7 @@ bool is_value(std::string_view text) {
   return text.find_first_of(std::string_view("\r\n\0", 3)) == text.npos;
 }
 
-/// What we write ourselves: a second one could make two servers see two requests.
+/// Headers that we write ourselves: a second one could make two servers see two requests.
 bool is_ours(const std::string& name) {
   const std::string key = lower_case(name);
   return key == "host" || key == "content-length" || key == "transfer-encoding";
@@ -60,7 +60,7 @@ class Exchange {
   Result<Response> run(std::string_view request, std::string_view large_body) {
     auto sent = connection_.write(request);
     if (sent && !large_body.empty()) sent = connection_.write(large_body);
-    // A server that closes early may have said why: look, unless our own time is up.
+    // A server that closes early may have sent the reason: read it, unless our own time is up.
     if (!sent && sent.error().code != Code::Unavailable) return sent.error();
     auto response = receive();
     if (!sent && !response && response.error().code != Code::Denied) return lost(sent.error());
@@ -75,7 +75,7 @@ class Exchange {
   }
 
  private:
-  /// The request may have gone out: from here on nobody knows what happened.
+  /// The request may have been sent: from here on its outcome is unknown.
   static Error lost(const Error& e) {
     return {e.code == Code::Unavailable ? Code::Lost : e.code, e.message};
   }
@@ -83,7 +83,7 @@ class Exchange {
   Result<Response> receive() {
     for (int interim = 0; interim <= kInterimMax; ++interim) {
       parser_.emplace();
-      parser_->body_limit(boost::none);  // Ours counts what is kept; a watch has no end.
+      parser_->body_limit(boost::none);  // Our own limit counts the kept bytes; a watch has no end.
       parser_->header_limit(static_cast<std::uint32_t>(options_.header_limit));
       if (options_.head) parser_->skip(true);
       while (!parser_->is_header_done())
@@ -126,7 +126,7 @@ class Exchange {
     return Done{};
   }
 
-  /// Gives the parser more; what it made of it lies in `part_`.
+  /// Feeds the parser; the parsed bytes are then in `part_`.
   Result<Done> feed() {
     part_ = {};
     while (hungry_) {
@@ -141,7 +141,7 @@ class Exchange {
     std::size_t used = 0;
     try {
       used = parser_->put(buffer_.data(), ec);
-    } catch (const std::exception& e) {  // A field too long for Beast's own table.
+    } catch (const std::exception& e) {  // A field is too long for Beast's own table.
       return Error{Code::Corrupt, std::string("the answer is not HTTP: ") + e.what()};
     }
     buffer_.consume(used);
@@ -182,14 +182,14 @@ class Exchange {
   boost::beast::flat_buffer buffer_;
   const std::unique_ptr<char[]> space_ = std::make_unique<char[]>(kPiece);
   std::string_view part_;
-  bool hungry_ = true;     // False when the parser should first go on with what `buffer_` holds.
-  bool in_chunk_ = false;  // What begins the next chunk is not whole.
+  bool hungry_ = true;     // False: parse the rest of `buffer_` before the next read.
+  bool in_chunk_ = false;  // The beginning of the next chunk is incomplete.
   bool answered_ = false, stopped_ = false, write_failed_ = false;
 };
 
 Result<Done> add_header(const std::string& name, const std::string& value, std::string& out) {
   if (!is_token(name) || is_ours(name)) return invalid("header name \"" + printable(name) + '"');
-  if (!is_value(value))  // Its value may be secret.
+  if (!is_value(value))  // The value may be secret.
     return invalid("header " + name + ": its value must have no line break");
   out += name + ": " + value + "\r\n";
   return Done{};
@@ -219,7 +219,7 @@ Exchanged exchange(Executor& executor, Stream& connection, std::string_view requ
                    std::string_view large_body, const ExchangeOptions& options) {
   Exchange exchange(executor, connection, options);
   auto response = exchange.run(request, large_body);
-  // What made no sense may have been the end of HTTP on this connection: 101 is.
+  // After an invalid answer the connection may no longer speak HTTP; after a 101 it does not.
   const bool reusable = response && exchange.reusable();
   return {std::move(response), exchange.answered(), reusable};
 }

@@ -1,4 +1,4 @@
-// A request and its answer, as values; the same for our client and our server.
+// A request and its answer, as values; shared by our client and our server.
 #pragma once
 #include <map>
 #include <optional>
@@ -13,18 +13,18 @@ namespace etcdop::http {
 
 struct Request {
   std::string method = "GET", target = {};
-  /// Host, Content-Length and Transfer-Encoding are the client's to write.
+  /// The client writes Host, Content-Length and Transfer-Encoding itself.
   std::map<std::string, std::string> headers = {};
   std::string body = {};
-  /// For watches: TimedOut once nothing has arrived for so long. Does not move the deadline.
+  /// For watches: TimedOut after this time without a byte. Does not move the deadline.
   std::optional<Duration> silence_limit = {};
-  /// Sent after `headers`, in this order; a name may be there more than once.
+  /// Sent after `headers`, in this order; a name may appear more than once.
   std::vector<std::pair<std::string, std::string>> further_headers = {};
-  /// Comes after `body`, and is not copied: it outlives the call.
+  /// Sent after `body`, without a copy: it must outlive the call.
   std::string_view large_body = {};
 };
 
-/// As names of headers compare: they are ASCII.
+/// Header names compare in lower case: they are ASCII.
 inline std::string lower_case(std::string_view name) {
   std::string out(name);
   for (char& c : out)
@@ -34,7 +34,7 @@ inline std::string lower_case(std::string_view name) {
 
 struct Response {
   int status = 0;
-  std::map<std::string, std::string> headers;  ///< Names in lower case; of equal names, the last.
+  std::map<std::string, std::string> headers;  ///< Names in lower case; the last of repeated names.
   std::string body;                            ///< Empty if it went to a sink.
 };
 

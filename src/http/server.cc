@@ -15,7 +15,7 @@ namespace beast = boost::beast::http;
 using boost::system::error_code;
 constexpr std::size_t kPiece = 4 * 1024;
 constexpr Duration kAcceptAgain = std::chrono::seconds(1);
-constexpr std::size_t kBodyMax = 1024;  // Nobody has a reason to send us one.
+constexpr std::size_t kBodyMax = 1024;  // No client has a reason to send a body.
 
 const char* reason(int status) {
   switch (status) {
@@ -44,8 +44,8 @@ Response plain(int status, std::string body) {
   return {status, {{"content-type", "text/plain; charset=utf-8"}}, std::move(body)};
 }
 
-/// One request off the connection. A Response is what to answer to what is not one; an Error ends
-/// the connection.
+/// Reads one request from the connection. A Response is the answer to an invalid request; an Error
+/// ends the connection.
 struct Reader {
   Stream& connection;
   const Server::Options& options;

@@ -17,25 +17,25 @@ namespace etcdop::http {
 /// Must outlive its connections.
 class Server {
  public:
-  /// Runs on its connection's fiber, and may suspend. Names of headers are in lower case.
+  /// Runs on its connection's fiber, and may suspend. Header names are in lower case.
   using Handler = std::function<Response(const Request&)>;
-  /// What is done first with a connection, on its own fiber: a TLS handshake.
+  /// Runs first on a connection, on its own fiber: a TLS handshake.
   using Open = std::function<Result<std::unique_ptr<Stream>>(std::unique_ptr<Stream>)>;
   struct Options {
-    std::size_t connections = 64;         ///< At once; one more is closed unheard.
+    std::size_t connections = 64;         ///< Concurrent; further connections are closed at once.
     std::size_t header_limit = 16 << 10;  ///< Bytes of a request's header; more: 431.
-    /// For `open`; and for a request to come, be answered and its answer to be taken.
+    /// Limit for `open`; and for a request to arrive, be answered and its answer to be read.
     Duration idle_limit = std::chrono::seconds(30);
-    Open open = {};  ///< None: a connection is served as it is.
+    Open open = {};  ///< Empty: a connection is served as it is.
   };
   Server(Executor& executor, Options options) : executor_(executor), options_(std::move(options)) {}
   /// `path` without query. Set before serving.
   void route(std::string path, Handler handler) { routes_[std::move(path)] = std::move(handler); }
-  /// Serves one connection, which is open, on the calling fiber until it ends.
+  /// Serves one connection, already opened, on the calling fiber until it ends.
   void serve(std::unique_ptr<Stream> connection);
-  /// Serves what `accept` gives, each connection on a fiber of its own, until the calling fiber is
-  /// cancelled or its deadline comes; its connections end with it. An accept that fails for another
-  /// reason (too many open files) is tried again a second later.
+  /// Serves the connections from `accept`, each on its own fiber, until the calling fiber is
+  /// cancelled or its deadline comes; its connections end with it. If accept fails for another
+  /// reason (too many open files), it is tried again a second later.
   void run(const std::function<Result<std::unique_ptr<Stream>>()>& accept);
 
  private:

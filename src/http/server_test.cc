@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Says `request` to a server of /healthz, in pieces of `piece` bytes, and returns all that it
-/// answers.
+/// Sends `request` to a server of /healthz in pieces of `piece` bytes, and returns its whole
+/// answer.
 std::string talk(const std::string& request, std::size_t piece = 1 << 20, bool finish = true) {
   sim::Scheduler world(1);
   Server server(world, {});
@@ -27,7 +27,7 @@ std::string talk(const std::string& request, std::size_t piece = 1 << 20, bool f
   world.spawn([&, &end = client] {
     for (std::size_t at = 0; at < request.size(); at += piece) {
       if (!end->write(std::string_view(request).substr(at, piece))) break;
-      (void)world.sleep(1ms);  // Each is read by itself.
+      (void)world.sleep(1ms);  // So that each piece is read separately.
     }
     char space[512];
     for (;;) {
@@ -51,7 +51,8 @@ TEST(Server, AnswersWhatItHasARouteFor) {
   }
 }
 
-/// Beast's parser asserts that it has a last chunk's five bytes when it goes on with it.
+/// Beast's parser asserts that the five bytes of a last chunk are present when it continues with
+/// it.
 TEST(Server, AnEmptyBodyInChunksMayComeInPieces) {
   const std::string out =
       talk("GET /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 1);
@@ -91,7 +92,7 @@ TEST(Server, RefusesInWords) {
 
 TEST(Server, OneThatSaysNothingIsClosed) { EXPECT_EQ(talk("GET /hea", 100, false), ""); }
 
-/// Clients by their accept, then none for ever.
+/// Accepts the given clients, then waits for ever.
 class Door {
  public:
   explicit Door(Executor& executor) : executor_(executor) {}
@@ -140,7 +141,7 @@ TEST(Server, MoreConnectionsThanTheLimitAreClosedUnheardAndAllEndWithTheServer) 
   EXPECT_EQ(world.alive(), 0U);
 }
 
-/// A handshake: the client says "y".
+/// A handshake: the client sends "y".
 Result<std::unique_ptr<Stream>> shake_hands(std::unique_ptr<Stream> stream) {
   char said[1];
   auto n = stream->read(said);

@@ -1,5 +1,5 @@
-// How deep the deepest path of the program goes into a fiber's stack: sockets, TLS, HTTP, JSON,
-// gRPC and a log line, all on one fiber, in real time on the loopback address.
+// Measures the deepest path of the program on a fiber's stack: sockets, TLS, HTTP, JSON, gRPC and a
+// log line, all on one fiber, in real time on the loopback address.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -22,13 +22,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Stacks made within its scope are painted, so that a fiber can say how much it used.
+/// Within its scope, new stacks are painted, so that a fiber can report its stack use.
 struct Painted {
   Painted() { Executor::paint_stacks(true); }
   ~Painted() { Executor::paint_stacks(false); }
 };
 
-/// As deep as Boost.JSON reads.
+/// The deepest nesting that Boost.JSON reads.
 std::string deep_json() {
   std::string open, close;
   for (int i = 0; i < 30; ++i) {
@@ -128,7 +128,7 @@ TEST_F(StackDepth, TheDeepestPathUsesLessThanHalfOfAStack) {
   EXPECT_LT(server->stack_used(), detail::kDefaultBytes / 2);
 }
 
-// As metrics are served: behind a certificate of our own making, after asking the API server.
+// As metrics are served: with a self-made certificate, after a call to the API server.
 TEST_F(StackDepth, AHandlerThatAsksAnotherServerUsesLessThanHalfOfAStack) {
   const Painted painted;
   auto front = loop_.listen("127.0.0.1", 0), back = loop_.listen("127.0.0.1", 0);

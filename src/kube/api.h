@@ -18,13 +18,13 @@ namespace etcdop::kube {
 using api::ObjectKey;
 using api::Resource;
 
-/// As RBAC names them. Update is never sent: it is a permission that owner references need.
+/// Named as in RBAC. Update is never sent: it is a permission that owner references need.
 enum class Verb { Get, List, Watch, Create, Patch, Delete, Update };
 /// Merge: RFC 7386. Json: RFC 6902, with `test` as precondition. Apply: server-side apply by us,
 /// forced.
 enum class PatchType { Merge, Json, Apply };
 
-/// One request, a value. `name` is empty for List, Watch and Create; `ns` is empty for "all
+/// One request, as a value. `name` is empty for List, Watch and Create; `ns` is empty for "all
 /// namespaces".
 struct Call {
   Verb verb = Verb::Get;
@@ -42,7 +42,7 @@ struct WatchEvent {
   Json object;
 };
 
-/// A set of them, as a constant.
+/// A set of verbs, as a constant.
 class Verbs {
  public:
   constexpr Verbs(std::initializer_list<Verb> verbs) {
@@ -56,15 +56,15 @@ class Verbs {
   unsigned bits_ = 0;
 };
 
-/// Who may do what: a controller's rbac.h has a table of these, which the compiler holds its calls
-/// against (granted.h), and from which the chart's rules are generated.
+/// One row of a controller's permissions. The table is in the controller's rbac.h. The compiler
+/// checks its calls against the table (granted.h), and the chart's rules are generated from it.
 struct Permission {
   Resource resource;
   std::string_view subresource;
   Verbs verbs;
 };
 
-/// Whether one row is for all these verbs.
+/// Whether one row grants all these verbs.
 constexpr bool grants(std::span<const Permission> table, const Resource& resource,
                       std::string_view subresource, const Verbs& verbs) {
   for (const Permission& row : table)
@@ -75,20 +75,20 @@ constexpr bool grants(std::span<const Permission> table, const Resource& resourc
   return false;
 }
 
-/// Every call may suspend the calling fiber, and has a deadline of its own inside the fiber's.
+/// Every call may suspend the calling fiber, and has its own deadline within the fiber's.
 ///
 /// Errors: NotFound 404; AlreadyExists 409 with that reason; Conflict any other 409, a failed
 /// JSON-patch `test`, and a merge patch with another metadata.uid (422); Invalid 400, 415, any
 /// other 422; Denied 401, 403; Expired 410; Unavailable: it did not happen (refused, 429 and 503
 /// after the retries that Retry-After allowed); for a write Lost: it may have happened (500, 504,
-/// connection cut after sending). TimedOut and Cancelled as base/result.h says. The message is that
+/// connection cut after sending). TimedOut and Cancelled as in base/result.h. The message is that
 /// of the server's Status object.
 class Api {
  public:
   virtual ~Api() = default;
-  /// The object (or list, or Status) that the server answered.
+  /// The object (or list, or Status) in the server's answer.
   virtual Result<Json> call(const Call&) = 0;
-  /// Calls `each` for every event until it says false, the server closes (success), or the
+  /// Calls `each` for every event until it returns false, the server closes (success), or the
   /// connection is silent for longer than bookmarks allow (TimedOut). Expired: list again.
   virtual Result<Done> watch(const Call&, const std::function<bool(WatchEvent)>& each) = 0;
 };

@@ -1,4 +1,4 @@
-// A Certificate of cert-manager's: what it is asked to make and to keep up to date.
+// A Certificate of cert-manager, which issues it and keeps it up to date.
 #pragma once
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ struct CertificateIssuer {
   }
 };
 
-/// What we ask for; the rest is the user's.
+/// The fields that we set; the others belong to the user.
 struct CertificateSpec {
   std::string secret_name, common_name;
   std::vector<std::string> dns_names, ip_addresses, usages;

@@ -13,13 +13,13 @@ using std::chrono::seconds;
 constexpr Duration kDialLimit = seconds(10);
 constexpr std::uint64_t kWatchSecondsMin = 300, kWatchSecondsMax = 600;
 
-/// As the Host header has it.
+/// The form that the Host header needs.
 std::string authority(const Config& config) {
   const bool ipv6 = config.host.find(':') != std::string::npos;
   return (ipv6 ? "[" + config.host + "]" : config.host) + ":" + config.port;
 }
 
-/// What http::HttpClient says, in the words of api.h.
+/// Maps an error of http::HttpClient to the codes of api.h.
 Error to_error(const Call& call, const Error& error) {
   const bool unknown = error.code == Code::Lost || error.code == Code::Corrupt;
   if (reads(call.verb))
@@ -90,12 +90,12 @@ Result<Json> Client::call(const Call& call) {
     auto answer = to_answer(call, *response);
     if (answer) return answer;
     if (!reads(call.verb) && answer.failed_with(Code::Corrupt))
-      return Error{Code::Lost, answer.error().message};  // It has happened; what came of it?
+      return Error{Code::Lost, answer.error().message};  // It happened; its result is unknown.
     const bool put_off = response->status == 429 || response->status == 503;
     const auto wait = retry_after(*response);
     if (!put_off || !wait || !answer.failed_with(Code::Unavailable) || attempt == kAttempts)
       return answer;
-    // Not all at once: a quarter more, at random.
+    // Up to a quarter longer, at random, so that clients do not return all at once.
     const Instant again = executor_.now() + *wait + *wait / 1000 * (random_.next() % 250);
     if (again >= deadline) return answer;
     const Woken woken = executor_.sleep_until(again);

@@ -1,4 +1,4 @@
-// kube::Api over HTTP: deadlines, identity, what is tried again and what is not.
+// kube::Api over HTTP: deadlines, identity, and which requests are retried.
 #pragma once
 #include <functional>
 #include <string>
@@ -13,31 +13,30 @@
 
 namespace etcdop::kube {
 
-/// One API server. Calls may run side by side, each on its own fiber.
+/// One API server. Calls may run at the same time, each on its own fiber.
 ///
-/// Guarantees: every call ends within call_limit (of the fiber's deadline, if that is sooner).
-/// What the server refused to begin (429 and 503 with Retry-After) is sent again, at most kAttempts
-/// times and as long as the deadline allows; a 401 once, with the token read anew or the exec
-/// plugin run anew; a write whose fate is unknown never (Lost, TimedOut). A watch ends with
-/// TimedOut after silence_limit: bookmarks are asked for and come each minute, and the server is
-/// asked to close after five to ten minutes.
+/// Guarantees: every call ends within call_limit (or the fiber's deadline, if that is sooner). A
+/// request that the server refused to begin (429 and 503 with Retry-After) is sent again, at most
+/// kAttempts times and as long as the deadline allows. A 401 is retried once, after the token is
+/// read again or the exec plugin is run again. A write whose outcome is unknown (Lost, TimedOut) is
+/// never retried. A watch ends with TimedOut after silence_limit: it asks for bookmarks, which come
+/// each minute, and it asks the server to close after five to ten minutes.
 class Client final : public Api {
  public:
   static constexpr int kAttempts = 5;
-  /// After each exchange; `http_status` 0: no answer came.
+  /// Called after each exchange; `http_status` 0: no answer came.
   using OnAnswer = std::function<void(Verb, const Resource&, int http_status)>;
   struct Options {
     std::string version;  ///< For User-Agent.
     Duration call_limit = std::chrono::seconds(10);
     Duration silence_limit = std::chrono::seconds(90);
     OnAnswer on_answer = {};
-    /// Of the Config's `exec`, and there exactly if that is; outlives the client. Once it gives
-    /// another certificate, the dial's next connections have that, and no call uses older ones; a
-    /// watch under way keeps its connection.
+    /// The plugin for the Config's `exec`; set exactly if that is set. Outlives the client. When it
+    /// returns another certificate, the dial's next connections use it, and no new call uses older
+    /// connections; a running watch keeps its connection.
     PluginCredentials* plugin = nullptr;
   };
-  /// `dial` connects and handshakes (dialer.h); it may suspend. References are used as long as this
-  /// lives.
+  /// `dial` connects and handshakes (dialer.h); it may suspend. References must outlive this.
   Client(Executor&, Random&, const Config&, http::HttpClient::Dial dial, ReadFile, Options);
 
   Result<Json> call(const Call&) override;
@@ -45,9 +44,9 @@ class Client final : public Api {
 
  private:
   using Exchange = std::function<Result<http::Response>(const http::Request&)>;
-  /// With identity; once more with a new token, if the server does not know us.
+  /// Sends with our identity; once more with a new token after a 401.
   Result<http::Response> exchange(const Call&, http::Request&, const Exchange&);
-  /// Fills in who we are; `credential` is the plugin's, if there is one.
+  /// Adds our identity; `credential` is set if there is a plugin.
   Result<Done> identify(http::Request&, PluginCredentials::Current& credential);
   Executor& executor_;
   Random& random_;
@@ -55,7 +54,7 @@ class Client final : public Api {
   std::string base_path_;
   std::vector<std::pair<std::string, std::string>> impersonation_;
   BearerToken token_;
-  PluginCredentials::Current shown_;  // Whose certificate our connections have.
+  PluginCredentials::Current shown_;  // The credential whose certificate our connections use.
   http::HttpClient http_;
 };
 

@@ -26,7 +26,7 @@ constexpr Resource kPods{"", "v1", "pods", "Pod"};
 class Peer {
  public:
   Peer(sim::Scheduler& world, Stream& stream) : world_(world), stream_(stream) {}
-  /// The next request, header and body; empty once the client is gone.
+  /// The next request, header and body; empty once the client has closed.
   std::string request() {
     std::size_t end;
     while ((end = pending_.find("\r\n\r\n")) == pending_.npos)
@@ -41,7 +41,7 @@ class Peer {
     pending_.erase(0, end);
     return whole;
   }
-  /// False once the client is gone.
+  /// False once the client has closed.
   bool answer(int status, const std::string& body, const std::string& header = "") {
     return say("HTTP/1.1 " + std::to_string(status) + " x\r\n" + header +
                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
@@ -54,7 +54,7 @@ class Peer {
   }
   bool end_watch() { return say("0\r\n\r\n"); }
   void sleep(Duration d) { (void)world_.sleep(d); }
-  /// Until the client has gone.
+  /// Sends nothing until the client has closed.
   void be_silent() {
     while (more()) {}
   }
@@ -107,7 +107,7 @@ Call watching() {
 
 class ClientTest : public ::testing::Test {
  protected:
-  /// Plays one connection, the first being 0. The connection closes when it returns.
+  /// Plays one connection; the first is 0. The connection closes when it returns.
   using Script = std::function<void(Peer&, int connection)>;
 
   http::HttpClient::Dial dial(Script script) {
@@ -121,7 +121,7 @@ class ClientTest : public ::testing::Test {
       return std::move(ours);
     };
   }
-  /// Runs `body` with a client, which ends with it, until nothing happens any more.
+  /// Runs `body` with a client, which ends with it, until no event is left.
   void with(http::HttpClient::Dial dial, const std::function<void(Client&)>& body) {
     world.spawn([&] {
       const ReadFile read_file = [this](const std::string& path) -> Result<std::string> {
@@ -163,7 +163,7 @@ class ClientTest : public ::testing::Test {
         [&](Client& client) { result = client.call(call); });
     return result;
   }
-  /// Names of what came, and how it ended.
+  /// Records the names of the received objects; returns how the watch ended.
   Result<Done> watch(Script script, std::size_t enough = 1000) {
     Result<Done> result = Done{};
     with(std::move(script), [&](Client& client) {
@@ -273,7 +273,8 @@ TEST_F(ClientTest, WhomWeStandInForIsSaidInEachRequest) {
         << request;
 }
 
-/// A client whose identity comes from a plugin that gives another token and certificate each time.
+/// A client whose identity comes from a plugin that returns another token and certificate each
+/// time.
 class PluginClientTest : public ClientTest {
  protected:
   PluginClientTest() {

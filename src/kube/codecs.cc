@@ -1,4 +1,4 @@
-// The codecs of Kubernetes' own kinds: made here, and nowhere else (api/codec.h).
+// The codecs of Kubernetes' own kinds: instantiated only here (api/codec.h).
 #include "kube/certificate.h"
 #include "kube/core_types.h"
 #include "kube/review_types.h"
@@ -19,9 +19,9 @@ template struct Codec<kube::TokenReview>;
 }  // namespace etcdop::api
 
 #if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 gives these symbols internal linkage, which nothing in the language explains (a smaller
-// file of the same shape has them weak, and so has clang); the concepts of api/field.h are not it.
-// The build that asks whether g++ takes this tree has its symbols made global here.
+// g++ 12 gives these symbols internal linkage. Nothing in the language explains this: a smaller
+// file of the same shape has weak symbols, and so has clang. The concepts of api/field.h are not
+// the cause. The build that checks this tree with g++ makes its symbols global here.
 #define ETCDOP_GLOBAL(kind)                           \
   __asm__(".globl _ZN6etcdop3api5CodecINS_4kube" kind \
           "EE6encodeERKS3_\n"                         \

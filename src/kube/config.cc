@@ -18,13 +18,13 @@ constexpr std::size_t kFilesMax = 100;
 constexpr Duration kTokenAge = std::chrono::minutes(1);
 const std::string kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
 
-/// Everything that all files say; the first word counts.
+/// The merged content of all files; the first value wins.
 struct Merged {
   std::map<std::string, Entry> clusters, users, contexts;
   std::string current_context, current_context_file;
 };
 
-/// One list of named entries, such as `clusters`, whose content is in `inner`.
+/// One list of named entries, such as `clusters`; each entry's content is in `inner`.
 Result<Done> merge_list(const std::string& file, const YAML::Node& root, const std::string& list,
                         const std::string& inner, std::map<std::string, Entry>& into) {
   const YAML::Node entries = root[list];
@@ -54,7 +54,7 @@ Result<Done> merge_file(const std::string& file, const std::string& content, Mer
   if (content.size() > kFileMax)
     return invalid(file, "is over " + std::to_string(kFileMax) + " bytes, so no kubeconfig");
   const YAML::Node root = YAML::Load(content);
-  if (root.IsNull()) return Done{};  // kubectl takes an empty file, too.
+  if (root.IsNull()) return Done{};  // kubectl accepts an empty file, too.
   if (!root.IsMap()) return invalid(file, "is no kubeconfig: expected a mapping");
   if (const YAML::Node kind = root["kind"];
       kind && !(kind.IsScalar() && (kind.Scalar() == "Config" || kind.Scalar().empty())))
@@ -139,7 +139,7 @@ Result<Done> use_cluster(const Entry& entry, const ReadFile& read_file, Config& 
   return Done{};
 }
 
-/// The entry that a context names by `key`, in `from`.
+/// The entry in `from` that a context names by `key`.
 Result<const Entry*> named(const Entry& context, const char* key,
                            const std::map<std::string, Entry>& from) {
   auto name = text(context, key);
@@ -181,7 +181,7 @@ Result<Config> select(const Merged& all, const std::string& asked, const ReadFil
   return out;
 }
 
-/// `may_miss`: a file that is not there is passed over, if another one is.
+/// `may_miss`: skips missing files, if at least one exists.
 Result<Config> from_files(const std::vector<std::string>& paths, bool may_miss,
                           const std::string& context, const ReadFile& read_file) {
   Merged all;
@@ -203,7 +203,7 @@ Result<Config> from_files(const std::vector<std::string>& paths, bool may_miss,
 
 Result<Config> guarded_from_files(const std::vector<std::string>& paths, bool may_miss,
                                   const std::string& context, const ReadFile& read_file) {
-  std::string reading;  // For the message, when yaml-cpp throws in the middle.
+  std::string reading;  // For the error message, if yaml-cpp throws while it parses.
   const ReadFile noted = [&](const std::string& path) {
     reading = path;
     return read_file(path);

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 const std::string kCertificate = "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n";
 const std::string kKey = "-----BEGIN EC PRIVATE KEY-----\n...\n-----END EC PRIVATE KEY-----\n";
 
-/// A kubeconfig of one context "c" with cluster "k" and user "u", each given as lines of YAML.
+/// A kubeconfig with one context "c", cluster "k" and user "u", each given as lines of YAML.
 std::string kubeconfig(const std::string& cluster, const std::string& user = "token: t") {
   return "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
          "contexts: [{name: c, context: {cluster: k, user: u, namespace: prod}}]\n"
@@ -37,7 +37,7 @@ class ConfigTest : public ::testing::Test {
     return [this](const std::string& path) { return read(path); };
   }
   Result<Config> load(const ConfigSources& sources) const { return load_config(sources, reader()); }
-  /// The file /d/f, given by --kubeconfig.
+  /// Loads the file /d/f, given by --kubeconfig.
   Result<Config> load_text(const std::string& text) {
     files["/d/f"] = text;
     return load({.kubeconfig_flag = "/d/f"});

@@ -1,6 +1,6 @@
-// Kinds of Kubernetes itself, trimmed to the fields that we look at. For reading: what is written
-// is patches and manifests, never one of these (a PUT would delete the fields that are not here;
-// the Lease, which is whole, excepted).
+// Kubernetes' own kinds, trimmed to the fields that we read. For reading only: we write patches and
+// manifests, never one of these (a PUT would delete the fields that are missing here). The Lease is
+// complete, so it is the exception.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,7 +16,7 @@ namespace etcdop::kube {
 using api::ObjectMeta;
 using api::Resource;
 
-// Fields that Kubernetes may leave out are `sparse`: absent is the initialiser.
+// Fields that Kubernetes may leave out are `sparse`: an absent field keeps its initialiser.
 
 /// A condition of a Pod.
 struct PodCondition {
@@ -49,7 +49,7 @@ struct ContainerWaiting {
 };
 
 struct ContainerTerminated {
-  std::int32_t exit_code = 0;  ///< Zero restarts, too.
+  std::int32_t exit_code = 0;  ///< A container that ends with 0 restarts, too.
   std::string reason;          ///< "Completed", "Error", "OOMKilled"...
   std::string message;
   bool operator==(const ContainerTerminated&) const = default;
@@ -63,7 +63,7 @@ struct ContainerTerminated {
   }
 };
 
-/// At most one is set; neither: it runs, or nothing is known yet.
+/// At most one is set. Neither: it runs, or its state is unknown.
 struct ContainerState {
   std::optional<ContainerWaiting> waiting;
   std::optional<ContainerTerminated> terminated;
@@ -82,7 +82,7 @@ struct ContainerStatus {
   bool ready = false;
   std::int32_t restart_count = 0;
   ContainerState state;
-  ContainerState last_state;  ///< How it ended before it was restarted.
+  ContainerState last_state;  ///< How its previous run ended.
   bool operator==(const ContainerStatus&) const = default;
 
   template <class S = ContainerStatus>
@@ -121,7 +121,7 @@ struct SchedulingGate {
 
 struct PodSpec {
   std::string node_name;                         ///< Empty until it is scheduled.
-  std::vector<SchedulingGate> scheduling_gates;  ///< No node takes it before there are none.
+  std::vector<SchedulingGate> scheduling_gates;  ///< Not scheduled until this is empty.
   std::vector<Container> containers, init_containers;
   bool operator==(const PodSpec&) const = default;
 
@@ -162,7 +162,7 @@ struct Pod {
   PodStatus status;
   bool operator==(const Pod&) const = default;
 
-  /// Null if it has none of that type (yet).
+  /// Null if no condition has that type (yet).
   const PodCondition* condition(const std::string& type) const {
     for (const PodCondition& c : status.conditions)
       if (c.type == type) return &c;
@@ -219,7 +219,7 @@ struct JobStatus {
   std::vector<JobCondition> conditions;
   bool operator==(const JobStatus&) const = default;
 
-  /// Null if it is not (yet) so.
+  /// Null if the condition is not true (yet).
   const JobCondition* is(const std::string& type) const {
     for (const JobCondition& c : conditions)
       if (c.type == type && c.status == "True") return &c;
@@ -248,7 +248,7 @@ struct Job {
 };
 
 struct PersistentVolumeClaimSpec {
-  std::optional<std::string> storage_class_name;  ///< "" is none, absent the cluster's default.
+  std::optional<std::string> storage_class_name;  ///< "": none; absent: the default class.
   bool operator==(const PersistentVolumeClaimSpec&) const = default;
 
   template <class S = PersistentVolumeClaimSpec>
@@ -285,7 +285,7 @@ struct PersistentVolumeClaim {
   }
 };
 
-/// Whole: a list of them is written back.
+/// Complete: a list of ports is written back.
 struct ServicePort {
   std::string name;
   std::int32_t port = 0;
@@ -366,7 +366,7 @@ struct PodDisruptionBudgetSpec {
   }
 };
 
-/// What may be evicted is counted by Kubernetes, in a status that nobody here looks at.
+/// Kubernetes counts the allowed evictions in a status that we do not read.
 struct PodDisruptionBudget {
   static constexpr Resource resource{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
   ObjectMeta metadata;
@@ -381,7 +381,7 @@ struct PodDisruptionBudget {
   }
 };
 
-/// Whole. Times are RFC 3339 with microseconds.
+/// Complete. Times are RFC 3339 with microseconds.
 struct LeaseSpec {
   std::optional<std::string> holder_identity;  ///< Empty: released.
   std::optional<std::int32_t> lease_duration_seconds;
@@ -418,7 +418,7 @@ struct Lease {
   }
 };
 
-/// How often an Event came about, and when last.
+/// How often an Event occurred, and when last.
 struct EventSeries {
   std::int32_t count = 0;          ///< At least 2.
   std::string last_observed_time;  ///< As Event::event_time.
@@ -432,11 +432,11 @@ struct EventSeries {
   }
 };
 
-/// What it is about, and what else has to do with it, is only ever written.
+/// The fields for its subject and related object are only written.
 struct Event {
   static constexpr Resource resource{"events.k8s.io", "v1", "events", "Event"};
   ObjectMeta metadata;
-  std::string event_time;  ///< Of the first one; RFC 3339 with microseconds.
+  std::string event_time;  ///< Time of the first occurrence; RFC 3339 with microseconds.
   std::string type;        ///< "Normal" or "Warning".
   std::string reason, action, note, reporting_controller, reporting_instance;
   std::optional<EventSeries> series;

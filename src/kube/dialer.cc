@@ -10,7 +10,7 @@ namespace {
 
 using Tls = std::shared_ptr<const TlsClient>;
 
-/// Who we are to the other end: the Config's certificate, or the plugin's of the day.
+/// Our TLS identity: the Config's certificate, or the plugin's current one.
 class Identity {
  public:
   static Result<std::shared_ptr<Identity>> load(const Config& config, PluginCredentials* plugin) {

@@ -1,4 +1,4 @@
-// How connections to the API server are made, outside simulations.
+// Makes connections to the API server, outside simulations.
 #pragma once
 #include "http/http_client.h"
 #include "kube/config.h"
@@ -8,8 +8,8 @@
 namespace etcdop::kube {
 
 /// TCP, then TLS with the Config's identity, unless it is plain. With an exec plugin (given exactly
-/// if the Config has `exec`) each new connection has the certificate that it gives by then. The
-/// loop and the plugin must outlive the result, the Config need not. Invalid: the message says
+/// if the Config has `exec`), each new connection uses the plugin's certificate of that time. The
+/// loop and the plugin must outlive the result; the Config need not. Invalid: the message says
 /// which of the Config's keys or certificates is bad.
 Result<http::HttpClient::Dial> dialer(AsioLoop&, const Config&, PluginCredentials* = nullptr);
 

@@ -8,7 +8,7 @@
 namespace etcdop::kube {
 namespace {
 
-/// The text at `key`; "" if there is none. Invalid: it is something else.
+/// The text at `key`; "" if it is absent. Invalid: it is not a text.
 Result<std::string> text_at(const json::object& object, const char* key, const std::string& where) {
   const Json* value = object.if_contains(key);
   if (!value || value->is_null()) return std::string();
@@ -16,7 +16,7 @@ Result<std::string> text_at(const json::object& object, const char* key, const s
   return std::string(value->get_string());
 }
 
-/// ExecCredential of the version that we asked for; its status.
+/// The status of an ExecCredential of the version that we asked for.
 Result<json::object> status_of(const ExecPlugin& plugin, const std::string& output,
                                const std::string& where) {
   boost::system::error_code not_json;
@@ -75,7 +75,7 @@ PluginCredentials::PluginCredentials(Executor& executor, const WallClock& wall_c
       plugin_(std::move(plugin)),
       run_(std::move(run)) {}
 
-/// Without the least age, a clock that is wrong would have the plugin run for each request.
+/// Without a minimum age, a wrong clock would make the plugin run for each request.
 bool PluginCredentials::fresh() const {
   if (!current_ || refused_) return false;
   const bool expired = current_->expires && *current_->expires <= wall_clock_.wall_now();
@@ -95,7 +95,7 @@ Result<PluginCredentials::Current> PluginCredentials::get() {
 }
 
 bool PluginCredentials::expire(const Current& refused) {
-  if (refused != current_ || refused_) return true;  // Somebody was quicker.
+  if (refused != current_ || refused_) return true;  // Another caller was quicker.
   if (executor_.now() - asked_at_ < kAgeMin) return false;
   refused_ = true;
   return true;

@@ -1,5 +1,6 @@
-// Credentials from a kubeconfig's exec plugin: run when there are none, when they have expired and
-// when the server refused them (client.authentication.k8s.io/v1 and v1beta1, never interactive).
+// Credentials from a kubeconfig's exec plugin. The plugin runs when no credentials are known, when
+// they have expired and when the server refused them (client.authentication.k8s.io/v1 and v1beta1,
+// never interactive).
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,21 +20,21 @@ namespace etcdop::kube {
 struct PluginCredential {
   Secret token;
   std::string certificate;  ///< PEM.
-  Secret key;               ///< PEM, of `certificate`.
+  Secret key;               ///< PEM, key of `certificate`.
   std::optional<WallTime> expires;
 };
 
-/// What the plugin wrote. Invalid: the message names the field, and quotes nothing.
+/// Parses the plugin's output. Invalid: the message names the field, and quotes nothing.
 Result<PluginCredential> parse_plugin_output(const ExecPlugin&, const std::string& output);
 
-/// Runs a program to its end: run_command, outside tests.
+/// Runs a program to its end; outside tests this is run_command.
 using RunPlugin = std::function<Result<CommandOutput>(const Command&)>;
 
-/// What a plugin last said, for all clients of one Config and their dialer.
+/// The plugin's last credential, for all clients of one Config and their dialer.
 ///
-/// Guarantees: at most one run at a time, for at most kRunLimit, on a fiber of its own: a caller
-/// whose deadline is sooner does not end it, so that a slow plugin comes to its end. Whatever it
-/// says is good for kAgeMin, and so is its failure: it is run no more often than that.
+/// Guarantees: at most one run at a time, for at most kRunLimit, on its own fiber. A caller whose
+/// deadline is sooner does not end the run, so that a slow plugin can finish. Its result, also a
+/// failure, is kept for at least kAgeMin: the plugin runs no more often than that.
 class PluginCredentials {
  public:
   static constexpr Duration kRunLimit = std::chrono::seconds(30);
@@ -41,15 +42,15 @@ class PluginCredentials {
   static constexpr Duration kFailureAge = std::chrono::seconds(5);
   using Current = std::shared_ptr<const PluginCredential>;
 
-  /// References are used as long as this lives, which must be longer than its executor runs.
+  /// References must outlive this. This must outlive its executor's run.
   PluginCredentials(Executor&, const WallClock&, ExecPlugin, RunPlugin);
   /// Suspends while the plugin runs. Unavailable: it failed; the message has the kubeconfig's field
-  /// and the end of what the plugin said about it. TimedOut and Cancelled: it still runs.
+  /// and the end of the plugin's error output. TimedOut and Cancelled: it still runs.
   Result<Current> get();
-  /// The server refused `refused`. True if asking again is of use: the next get() gives another
-  /// one, or runs the plugin. False if that would be too soon.
+  /// The server refused `refused`. True if a retry is of use: the next get() returns another
+  /// credential, or runs the plugin. False if that would be too soon.
   bool expire(const Current& refused);
-  /// Ends a run under way and begins no other; get() then says Cancelled.
+  /// Ends a running plugin and starts no other; get() then returns Cancelled.
   void close();
 
  private:
@@ -62,7 +63,7 @@ class PluginCredentials {
   const RunPlugin run_;
   Current current_;
   bool refused_ = false;
-  std::optional<Error> failure_;  // Of the last run.
+  std::optional<Error> failure_;  // Failure of the last run.
   Instant asked_at_{};            // When the last run ended.
   std::shared_ptr<Fiber> running_;
   bool closed_ = false;

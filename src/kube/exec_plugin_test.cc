@@ -1,4 +1,4 @@
-// When a plugin is run and what its output means: with a runner that plays the plugin, in virtual
+// When the plugin runs and how its output is read: with a runner that plays the plugin, in virtual
 // time.
 #include "kube/exec_plugin.h"
 
@@ -33,7 +33,7 @@ CommandOutput written(const std::string& text) {
 
 class PluginTest : public ::testing::Test {
  protected:
-  /// Runs `body` on a fiber, and the world until nothing happens any more.
+  /// Runs `body` on a fiber, and the world until no event is left.
   void run(const std::function<void()>& body) {
     world.spawn(body);
     world.run();
@@ -58,8 +58,8 @@ class PluginTest : public ::testing::Test {
   testing::VirtualWallClock wall{world};
   int runs = 0;
   Duration takes = 1s;
-  std::string expires;  ///< With the comma before it.
-  /// What the plugin does, if not its best.
+  std::string expires;  ///< Includes the comma before it.
+  /// The plugin's result, if it does not succeed.
   std::optional<Result<CommandOutput>> does;
   PluginCredentials credentials{
       world, wall, plugin(), [this](const Command& command) -> Result<CommandOutput> {

@@ -1,5 +1,5 @@
-// The Kubernetes API as one who has a table of permissions may use it: a call that has no row in
-// the table does not compile.
+// The Kubernetes API restricted to a table of permissions: a call without a row in the table does
+// not compile.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,20 +13,20 @@
 
 namespace etcdop::kube {
 
-/// What of an object a call is about: RBAC knows rights to a part.
+/// The part of an object that a call is about: RBAC can grant a part.
 enum class Part { Whole, Status };
 
 constexpr const char* subresource_of(Part part) { return part == Part::Status ? "status" : ""; }
 
-/// The requests of typed.h, each only for those kinds, parts and verbs that have a row in `table`,
-/// a constexpr array of Permission. Whoever speaks to the API takes one of these instead of an Api:
-/// so the table, and the RBAC made from it, cannot lack what is called.
+/// The requests of typed.h, each only for the kinds, parts and verbs that have a row in `table`, a
+/// constexpr array of Permission. Code that calls the API takes one of these instead of an Api. So
+/// the table, and the RBAC made from it, cannot miss a call.
 template <const auto& table>
 class Granted {
  public:
   /// The API outlives this.
   Granted(Api& api) : api_(api) {}
-  /// Somebody else's, whose table has all that is in this one.
+  /// Narrows another Granted, whose table contains all rows of this one.
   template <const auto& wider>
   Granted(const Granted<wider>& other) : api_(other.api_) {
     static_assert(covered_by(wider),
@@ -44,7 +44,7 @@ class Granted {
     needs<T, Verb::List>();
     return kube::list<T>(api_, ns, label_selector);
   }
-  /// As Api::watch, of one namespace.
+  /// As Api::watch, for one namespace.
   template <class T>
   Result<Done> watch(const std::string& ns, std::map<std::string, std::string> query,
                      const std::function<bool(WatchEvent)>& each) const {
@@ -76,7 +76,7 @@ class Granted {
     needs<T, Verb::Delete>();
     return kube::remove<T>(api_, key, uid);
   }
-  /// The API itself, for a Reflector of T and nothing else.
+  /// The API itself, only for a Reflector of T.
   template <class T>
   Api& to_mirror() const {
     needs<T, Verb::List>();

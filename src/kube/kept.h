@@ -1,4 +1,4 @@
-// Objects of which there may be thousands, and which are looked at once a minute.
+// Compact storage for objects that may number thousands and are read once a minute.
 #pragma once
 #include <deque>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace etcdop::kube {
 
-/// The objects that were looked at last, so that they need not be read again.
+/// The most recently read objects, so that they need not be parsed again.
 template <class T>
 class Latest {
  public:
@@ -25,8 +25,9 @@ class Latest {
   std::deque<std::shared_ptr<const T>> objects_;
 };
 
-/// One object, as text: a third of the memory. It is whole while somebody holds what get() gave.
-/// What is not described (api/describe.h) is not kept, as it was not read either.
+/// One object, as text: a third of the memory. The parsed object lives while a caller holds the
+/// result of get(). Fields without a description (api/describe.h) are not kept; they were not read
+/// either.
 template <class T>
 class Kept {
  public:

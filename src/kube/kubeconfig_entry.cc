@@ -9,10 +9,10 @@ namespace etcdop::kube {
 namespace {
 
 constexpr int kDepthMax = 32;
-constexpr int kValuesMax = 10'000;  // Aliases can make much of little.
+constexpr int kValuesMax = 10'000;  // YAML aliases can expand a small file enormously.
 
 Json scalar(const YAML::Node& node) {
-  if (node.Tag() == "!") return Json(node.Scalar());  // In quotes.
+  if (node.Tag() == "!") return Json(node.Scalar());  // A quoted scalar.
   bool truth = false;
   std::int64_t whole = 0;
   double number = 0;

@@ -12,7 +12,7 @@ namespace {
 const std::string kExecGroup = "client.authentication.k8s.io";
 constexpr std::size_t kHintMax = 1024;
 
-/// Whether a header's value can be that; servers take UTF-8.
+/// Whether the text can be a header's value; servers accept UTF-8.
 bool is_header_value(const std::string& text) {
   return std::none_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -20,7 +20,7 @@ bool is_header_value(const std::string& text) {
   });
 }
 
-/// As client-go's headerKeyEscape: what a header's name may have stays, but for '%'.
+/// As client-go's headerKeyEscape: keeps the characters that a header name may have, except '%'.
 std::string escaped_key(const std::string& key) {
   constexpr std::string_view kPlain =
       "!#$&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -34,7 +34,7 @@ std::string escaped_key(const std::string& key) {
   return out;
 }
 
-/// Adds headers of that name. Invalid: a value that no header can have.
+/// Adds headers of that name. Invalid: a header cannot have such a value.
 Result<Done> add_headers(const std::string& where, const std::string& name,
                          const std::vector<std::string>& values, Config& out) {
   for (const std::string& value : values) {
@@ -80,7 +80,7 @@ Result<Done> use_impersonation(const Entry& user, Config& out) {
   return use_extra(user, out);
 }
 
-/// Invalid for what no process can be given.
+/// Invalid for a word that a process cannot receive.
 Result<Done> check_word(const std::string& where, const std::string& word) {
   if (word.find('\0') == std::string::npos) return Done{};
   return invalid(where, "has a NUL character");
@@ -91,7 +91,8 @@ Result<Done> use_words(const Entry& exec, ExecPlugin& out) {
   if (!command) return command.error();
   if (command->empty()) return invalid(exec.where("command"), "is required");
   if (auto ok = check_word(exec.where("command"), *command); !ok) return ok;
-  // As client-go does: with a slash it is a path, and a relative one is beside the kubeconfig.
+  // As in client-go: with a slash it is a path, and a relative path is resolved against the
+  // kubeconfig's folder.
   const bool is_path = command->find('/') != std::string::npos;
   out.program = is_path ? resolved(exec.file, *command) : *command;
   auto args = texts(exec, "args");
@@ -143,7 +144,7 @@ Result<Done> use_version(const Entry& exec, ExecPlugin& out) {
   return Done{};
 }
 
-/// The cluster's extension of the plugin's name: whatever the plugin may want to know, as it is.
+/// The cluster's extension of the plugin's name, passed on unchanged.
 Result<Json> plugin_config(const Entry& cluster) {
   const YAML::Node list = cluster.at("extensions");
   if (!list) return Json(nullptr);
@@ -174,7 +175,7 @@ Result<json::object> cluster_info(const Entry& cluster, const Config& config) {
   return out;
 }
 
-/// KUBERNETES_EXEC_INFO.
+/// Sets KUBERNETES_EXEC_INFO.
 Result<Done> use_info(const Entry& exec, const Entry& cluster, const Config& config,
                       ExecPlugin& out) {
   auto wanted = flag(exec, "provideClusterInfo");

@@ -7,7 +7,7 @@ namespace etcdop::kube {
 namespace {
 
 constexpr const char* kPageSize = "200";  ///< A megabyte of Pods.
-constexpr int kPagesMax = 2000;  ///< A million objects; a server that never ends is broken.
+constexpr int kPagesMax = 2000;  ///< 400,000 objects; a server that never ends a list is broken.
 
 /// One page's metadata.
 struct Page {
@@ -19,7 +19,7 @@ std::string text_at(const json::object& from, const char* field) {
   return value && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-/// Corrupt if it is no list.
+/// Corrupt if it is not a list.
 Result<Page> take_page(const Json& answer, const std::function<void(const Json&)>& item) {
   const json::object* const list = answer.if_object();
   const Json* const metadata = list ? list->if_contains("metadata") : nullptr;

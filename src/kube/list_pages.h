@@ -1,4 +1,4 @@
-// Lists of any length, asked for in pages.
+// Lists of any length, read in pages.
 #pragma once
 #include <functional>
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace etcdop::kube {
 
-/// Gives `item` every object that `list` (Verb::List, without limit) selects, in pages of 200 which
-/// all show one state; returns that state's resourceVersion, from which one can watch. If the
-/// server has forgotten that state in the middle, `begin` is called again, and all starts over,
-/// once. May suspend between pages. Errors as Api::call, Expired only if it is so twice; Corrupt:
-/// no list.
+/// Passes to `item` every object that `list` (Verb::List, without limit) selects. The pages have
+/// 200 objects each and all show one state. Returns that state's resourceVersion, from which a
+/// watch can start. If the server forgets that state meanwhile, calls `begin` again and starts
+/// over, once. May suspend between pages. Errors as for Api::call; Expired only if it happens
+/// twice; Corrupt: not a list.
 Result<std::string> list_pages(Api& api, Call list, const std::function<void()>& begin,
                                const std::function<void(const Json&)>& item);
 

@@ -10,7 +10,7 @@
 namespace etcdop::kube {
 namespace {
 
-/// Answers calls with what a test has queued, and keeps them.
+/// Answers calls with the queued answers of a test, and records the calls.
 class ScriptedApi final : public Api {
  public:
   Result<Json> call(const Call& call) override {

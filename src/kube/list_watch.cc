@@ -8,7 +8,7 @@
 namespace etcdop::kube {
 namespace {
 
-/// metadata.resourceVersion; "" if there is none.
+/// metadata.resourceVersion; "" if it is missing.
 std::string version_of(const Json& object) {
   const json::object* const fields = object.if_object();
   const Json* const metadata = fields ? fields->if_contains("metadata") : nullptr;
@@ -40,7 +40,7 @@ void ListWatch::start() {
 void ListWatch::stop() {
   if (!fiber_) return;
   fiber_->cancel();
-  Shield until_it_ends(executor_);  // It touches the mirror until then.
+  Shield until_it_ends(executor_);  // The fiber touches the mirror until then.
   (void)fiber_->join();
 }
 
@@ -111,12 +111,13 @@ ListWatch::Next ListWatch::after_watch(const Result<Done>& ended, bool heard, Du
   const Code code = ended ? Code::Unavailable : ended.error().code;
   const bool senseless = code == Code::Corrupt || code == Code::Invalid;
   const bool well = ended && lasted >= kWatchShort;
-  if (well || (heard && !senseless)) {  // What makes no sense may come again each time.
+  if (well || (heard && !senseless)) {  // A senseless answer may repeat every time, so it does not
+                                        // reset the failures.
     failures_ = watch_failures_ = 0;
     complaint_.clear();
   }
   if (ended && (well || heard)) return Next::Resume;
-  // Where nothing happens any more no bookmark comes, either.
+  // If the kind no longer changes, the server sends no bookmarks either.
   if (code == Code::TimedOut && lasted >= kWatchQuiet)
     return ++watch_failures_ >= kWatchFailuresMax ? Next::List : Next::Resume;
   if (code == Code::Expired)
@@ -124,7 +125,7 @@ ListWatch::Next ListWatch::after_watch(const Result<Done>& ended, bool heard, Du
               {{"kind", scope_.resource.kind}, {"namespace", scope_.ns}});
   else if (!ended) complain("watch", ended.error());
   ++watch_failures_;
-  // One that brought something and was then cut goes on at once: servers restart.
+  // A watch that brought something and was then cut resumes at once: servers restart.
   if ((!heard || senseless) && !back_off()) return Next::Stop;
   const bool list = senseless || code == Code::Expired || code == Code::NotFound ||
                     watch_failures_ >= kWatchFailuresMax;

@@ -1,4 +1,4 @@
-// Keeps a mirror in step with the server: lists, watches, resumes, lists again where it must.
+// Keeps a mirror in sync with the server: lists, watches, resumes, and lists again when necessary.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,39 +10,39 @@
 
 namespace etcdop::kube {
 
-/// What is kept in step. Nothing here may suspend.
+/// The copy that is kept in sync. No method may suspend.
 class Mirror {
  public:
   virtual ~Mirror() = default;
-  /// A list begins (again): what was listed since the last end is void.
+  /// A list begins (again): objects listed since the last list_ends are void.
   virtual void list_begins() = 0;
   virtual void listed(const Json& object) = 0;
   virtual void list_ends(Instant) = 0;
-  /// Never a bookmark.
+  /// Never called for a bookmark.
   virtual void event(WatchEvent::Type, const Json& object) = 0;
-  /// After each event and bookmark. False: something is missing, list again.
+  /// Called after each event and bookmark. False: something is missing, list again.
   virtual bool heard(Instant) = 0;
 };
 
-/// Expected flow: list everything (paged, the newest state); watch from that list's version; when
-/// the watch ends, watch on from the last event or bookmark.
+/// Normal flow: list everything (paged, the newest state); watch from that list's version; when the
+/// watch ends, resume from the last event or bookmark.
 ///
 /// Guarantees: list_begins, listed..., list_ends come before events; events come in the server's
-/// order. Once the server answers again, the mirror is not further behind than a few silent
-/// watches, kBackoffMax and a list.
+/// order. Once the server answers again, the mirror lags by at most a few silent watches,
+/// kBackoffMax and a list.
 ///
 /// Lists again: when the version is too old (Expired), when the mirror asks, when the kind itself
-/// went away (NotFound), when what came made no sense (Corrupt, Invalid), and after
-/// kWatchFailuresMax watches in a row that brought nothing. Everything else resumes.
+/// was removed (NotFound), when the received data made no sense (Corrupt, Invalid), and after
+/// kWatchFailuresMax watches in a row that brought nothing. Every other failure resumes.
 ///
-/// A watch that is silent until the client's limit is no error: the server sends bookmarks each
-/// minute, but only where the version has moved on since the watch began; a connection that has
-/// died looks the same. Nor does silence prove much: a server restored to an earlier state says
-/// nothing to who watches from a version of its lost future, which is why a third one means a list.
+/// A watch that is silent until the client's limit is no error. The server sends bookmarks each
+/// minute, but only if the version has moved on since the watch began; a dead connection looks the
+/// same. Silence does not prove much either: a server restored to an earlier state sends nothing to
+/// a watch from a version of its lost future. That is why the third silent watch causes a list.
 ///
 /// Between failures it waits, doubling from kBackoffMin to kBackoffMax, less up to a half at
-/// random, and from the start again after a watch that brought something or stayed open for
-/// kWatchShort. An error is logged as a warning when it is another one than before.
+/// random. The wait starts again from kBackoffMin after a watch that brought something or stayed
+/// open for kWatchShort. An error is logged as a warning if it differs from the previous one.
 class ListWatch {
  public:
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(250);
@@ -55,16 +55,16 @@ class ListWatch {
     Resource resource;
     std::string ns = {};  ///< Empty: all namespaces.
     std::string label_selector = {};
-    bool optional = false;  ///< The kind may not be installed, which is nothing to warn of.
+    bool optional = false;  ///< The kind may not be installed; that is not worth a warning.
   };
   ListWatch(Executor&, Random&, Log&, Api&, Mirror&, Scope);
   /// Must have been stopped, if it was started.
   ~ListWatch();
   ListWatch(const ListWatch&) = delete;
 
-  /// At most once.
+  /// Call it at most once.
   void start();
-  /// Ends it; may suspend. After this the mirror is not touched any more, and what it knows stays.
+  /// Ends it; may suspend. After this the mirror is not touched any more, and keeps its content.
   void stop();
 
  private:
@@ -86,10 +86,10 @@ class ListWatch {
   Mirror& mirror_;
   Scope scope_;
   std::shared_ptr<Fiber> fiber_;
-  std::string version_;     // Of the last list, event or bookmark.
+  std::string version_;     // Version of the last list, event or bookmark.
   int failures_ = 0;        // In a row.
   int watch_failures_ = 0;  // In a row, since the last list.
-  std::string complaint_;   // The last error logged, until things went well again.
+  std::string complaint_;   // The last logged error; cleared when watching works again.
 };
 
 }  // namespace etcdop::kube

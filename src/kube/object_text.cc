@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::string_view kTooDeep = "nested too deeply to be read";
 
-/// Copies JSON, and writes kTooDeep for each field of an object that is nested too deeply. Of
-/// `metadata`, which tells who the object is, for a field of that: managedFields repeats how the
-/// rest is nested. Walks without recursion, so any depth will do.
+/// Copies JSON, and writes kTooDeep in place of each field of an object that is nested too deeply.
+/// In `metadata`, which identifies the object, it replaces only the inner field: managedFields
+/// repeats the nesting of the rest. Works without recursion, so any depth is fine.
 class Pruner {
  public:
   Pruner(std::string_view text, std::size_t level) : object_(level + 1), field_depth_(object_) {
@@ -39,7 +39,7 @@ class Pruner {
     if (c == ':' && !skips_) begin_value();
     if ((c == '}' || c == ']') && depth_ > 0 && --depth_ == field_depth_) skips_ = false;
   }
-  /// After a field's name and its colon.
+  /// Called after a field's name and its colon.
   void begin_value() {
     if (depth_ == object_) {
       const bool is_metadata = std::string_view(out_).substr(name_) == "\"metadata\":";
@@ -51,13 +51,13 @@ class Pruner {
   }
 
   const std::size_t object_;  ///< Depth of an object's own fields.
-  std::size_t field_depth_;   ///< Depth of the fields that may be left out.
+  std::size_t field_depth_;   ///< Depth of the fields that may be replaced.
   std::string out_;
   std::size_t depth_ = 0;
   std::size_t name_ = 0;   ///< Where the last text begins.
-  std::size_t field_ = 0;  ///< Where the value of the last such field begins; 0: there is none.
+  std::size_t field_ = 0;  ///< Where the value of the last such field begins; 0: none.
   bool in_text_ = false, escaped_ = false;
-  bool skips_ = false;  ///< The rest of a field that is nested too deeply.
+  bool skips_ = false;  ///< Skipping the rest of a field that is nested too deeply.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Objects as text of JSON, of which users write parts: what one of them nests too deeply is no
-// reason not to read the others.
+// Objects as JSON text. Users write parts of them: if one object is nested too deeply, the others
+// must still be readable.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace etcdop::kube {
 
-/// How deeply an object may be nested to be read. More than any kind of Kubernetes needs, and more
-/// than releases before this one could list. Values are walked by recursion, on the small stack of
-/// a fiber.
+/// Maximum nesting of an object that we read. More than any Kubernetes kind needs, and more than
+/// releases before this one could list. Values are walked by recursion, on the small stack of a
+/// fiber.
 inline constexpr std::size_t kObjectDepthMax = 38;
 
 /// Parses JSON whose objects begin `level` arrays and objects below its root: 0 for an object, 1
 /// for an event of a watch, 2 for a list. A field of an object that is nested more deeply than
 /// kObjectDepthMax is replaced as a whole (`spec`, `status`) by a text that says so. No reader of
-/// typed objects takes that text, so the object counts as unreadable, and its metadata tells which
-/// one it is. `wrong` is set if it is not JSON.
+/// typed objects accepts that text, so the object counts as unreadable, and its metadata still
+/// identifies it. `wrong` is set if the text is not JSON.
 Json parse_objects(std::string_view text, std::size_t level, boost::system::error_code& wrong,
                    json::storage_ptr memory = {});
 
-/// The field that was replaced in an object; empty: none was.
+/// The name of the replaced field of an object; empty if none was replaced.
 std::string too_deep_field(const Json& object);
 
 }  // namespace etcdop::kube

@@ -10,7 +10,7 @@
 namespace etcdop::kube {
 namespace {
 
-/// A value of as many maps, one in the other.
+/// A value of that many nested maps.
 std::string nested(std::size_t maps) {
   std::string out;
   for (std::size_t i = 0; i < maps; ++i) out += R"({"a}]\"":[)";
@@ -53,7 +53,8 @@ TEST(ObjectText, WhatIsNestedTooDeeplyIsOneUnreadableObjectOfAList) {
   }
 }
 
-/// The server notes who has set which field, as deeply nested as the fields are, and then some.
+/// The server records which manager has set which field, nested as deeply as the fields, and a
+/// little more.
 TEST(ObjectText, WhoAnObjectIsStaysKnownHoweverDeeplyItsManagedFieldsAreNested) {
   for (const std::size_t maps : {10U, 60U, 5000U}) {
     const std::string object =
@@ -71,7 +72,7 @@ TEST(ObjectText, WhoAnObjectIsStaysKnownHoweverDeeplyItsManagedFieldsAreNested) 
   }
 }
 
-/// Whether an object is read does not depend on how it comes: who has listed it can watch it.
+/// The limit does not depend on the form: an object that can be listed can be watched.
 TEST(ObjectText, TheLimitIsTheSameForAnObjectAnEventAndAList) {
   // The object, spec, podTemplate and its spec are four.
   const auto object = [](std::size_t depth) {

@@ -1,4 +1,4 @@
-// Fills a Store with one kind of one namespace, or of all.
+// Fills a Store with one kind, of one namespace or of all.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -13,18 +13,18 @@
 
 namespace etcdop::kube {
 
-/// Name, namespace and UID, also of an object that is otherwise unreadable; empty where missing.
+/// Name, namespace and UID, even of an otherwise unreadable object; empty where missing.
 struct Identity {
   ObjectKey key;
   std::string uid;
 };
 Identity identity_of(const Json& object);
 
-/// For --watch-namespace=a,b: one of these for each namespace, all into one store. What it lists
-/// and watches when, and after which failures, is ListWatch's.
+/// For --watch-namespace=a,b: one reflector for each namespace, all into one store. ListWatch
+/// decides when to list and watch, and what follows a failure.
 ///
-/// An object that cannot be read is logged, told to `on_unreadable`, and passed over; what was
-/// known of it stays, and the others are not held up.
+/// An object that cannot be decoded is logged, reported to `on_unreadable`, and skipped. Its known
+/// state stays, and it does not hold up the others.
 template <class T>
 class Reflector final : private Mirror {
  public:
@@ -32,11 +32,11 @@ class Reflector final : private Mirror {
     std::string ns = {};  ///< Empty: all namespaces.
     std::string label_selector = {};
     bool optional = false;  ///< The kind may not be installed.
-    /// Called whenever an object was seen that cannot be read, with the reason, and with an empty
-    /// one once it can be read, or is gone. Must not suspend.
+    /// Called whenever an undecodable object is seen, with the reason; and with an empty reason
+    /// once the object can be decoded, or is deleted. Must not suspend.
     std::function<void(const Identity&, const std::string& why)> on_unreadable = {};
   };
-  /// The store is not synced before the first list of this one. References are used until stop().
+  /// The store is not synced before this reflector's first list. References must live until stop().
   Reflector(Executor& executor, Random& random, Log& log, Api& api, Store<T>& store,
             Options options)
       : log_(log),
@@ -49,7 +49,7 @@ class Reflector final : private Mirror {
     store_.expect(ns_);
   }
   void start() { list_watch_.start(); }
-  /// May suspend. To be called before the end, if it was started.
+  /// May suspend. If it was started, call stop() before the destructor.
   void stop() { list_watch_.stop(); }
 
  private:
@@ -70,7 +70,7 @@ class Reflector final : private Mirror {
     unreadable_.clear();
   }
   void event(WatchEvent::Type type, const Json& json) override {
-    if (type == WatchEvent::Type::Deleted) {  // Identity is enough, and always readable.
+    if (type == WatchEvent::Type::Deleted) {  // The identity is enough, and always readable.
       const Identity gone = identity_of(json);
       store_.saw_deleted(gone.key, gone.uid);
       if (told_.erase(gone.key) > 0) tell(gone, "");
@@ -111,8 +111,8 @@ class Reflector final : private Mirror {
   std::function<void(const Identity&, const std::string&)> on_unreadable_;
   std::uint64_t mark_ = 0;
   std::vector<T> listed_;
-  std::set<ObjectKey> unreadable_;  ///< Of the list that is being read.
-  std::set<ObjectKey> told_;        ///< Unreadable ones that on_unreadable knows of.
+  std::set<ObjectKey> unreadable_;  ///< Unreadable objects of the list that is being read.
+  std::set<ObjectKey> told_;        ///< Unreadable objects already reported to on_unreadable.
   ListWatch list_watch_;
 };
 

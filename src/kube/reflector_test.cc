@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// An Api in front of another one, where a test may meddle with calls and events.
+/// An Api in front of another one; a test can change calls and events.
 class Meddler final : public Api {
  public:
   using Each = std::function<bool(WatchEvent)>;
@@ -30,7 +30,7 @@ class Meddler final : public Api {
   Result<Done> watch(const Call& call, const Each& each) override {
     calls.push_back("watch " + call.query.at("resourceVersion"));
     if (on_watch) return on_watch(call, each);
-    Call bookmarked = call;  // As the client asks.
+    Call bookmarked = call;  // As the client asks for it.
     bookmarked.query["allowWatchBookmarks"] = "true";
     return behind_.watch(bookmarked, each);
   }
@@ -51,7 +51,7 @@ const ObjectKey kA{"prod", "a"}, kB{"prod", "b"};
 class ReflectorTest : public ::testing::Test {
  protected:
   ReflectorTest() { fake.serve({.resource = Pod::resource, .status = true}); }
-  /// Runs reflectors of these namespaces and `body` beside them, then stops them.
+  /// Runs reflectors of these namespaces and `body` at the same time, then stops them.
   void run(const std::vector<std::string>& namespaces, const std::function<void()>& body) {
     world.spawn([&] {
       std::vector<std::unique_ptr<Reflector<Pod>>> reflectors;
@@ -75,7 +75,7 @@ class ReflectorTest : public ::testing::Test {
     fake.change(Pod::resource, key,
                 [&](json::object& object) { object["status"].as_object()["phase"] = phase; });
   }
-  /// Ends all watches; the next `times` that begin are too old.
+  /// Ends all watches; the next `times` watches begin with Expired.
   void expire(int times) {
     api.on_watch = [this, times](const Call&, const Meddler::Each&) mutable -> Result<Done> {
       if (--times == 0) world.spawn([this] { api.on_watch = nullptr; });
@@ -136,7 +136,7 @@ TEST_F(ReflectorTest, AWatchThatEndsGoesOnWhereItWas) {
     fake.cut_watches();
     wait();
     fake.cut_watches(Error{Code::Unavailable, "cut"});
-    set_phase(kA, "Running");  // While nobody watches.
+    set_phase(kA, "Running");  // While no watch runs.
     wait(1s);
     EXPECT_EQ(phase(kA), "Running");
     EXPECT_EQ(count("list"), 1);
@@ -165,7 +165,7 @@ TEST_F(ReflectorTest, AVersionTooOldMeansAListAnew) {
   run({"prod"}, [&] {
     wait();
     expire(1);
-    fake.erase(Pod::resource, kA);  // Nobody will tell.
+    fake.erase(Pod::resource, kA);  // No event will report it.
     fake.put(Pod::resource, pod("b"));
     wait(1s);
     EXPECT_EQ(phase(kA), "-");
@@ -190,12 +190,12 @@ TEST_F(ReflectorTest, WhileTheServerIsAwayItAsksLessAndLess) {
     EXPECT_LE(asked[1] - asked[0], 250ms);
     for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_LE(asked[i] - asked[i - 1], 30s);
     EXPECT_EQ(log.count("warn watching failed"), 1) << "the same error is not repeated";
-    // Back at once to short waits, once it works again and has said something.
+    // The waits are short again, once the watch works and has brought something.
     wait(30s);
     fake.put(Pod::resource, pod("b"));
     wait(30s);
     api.on_watch = [&](const Call&, const Meddler::Each&) -> Result<Done> {
-      world.spawn([&] { api.on_watch = nullptr; });  // Not while it runs.
+      world.spawn([&] { api.on_watch = nullptr; });  // Not while the hook itself runs.
       return Error{Code::Unavailable, "refused"};
     };
     const auto before = count("watch");
@@ -286,7 +286,7 @@ TEST_F(ReflectorTest, AnObjectThatCannotBeReadHoldsUpNobody) {
   });
 }
 
-/// Nobody serves it, so somebody has to be told; and that it is over, too.
+/// No controller can serve such an object, so it must be reported, and its end, too.
 TEST_F(ReflectorTest, N3_AnObjectThatCannotBeReadIsToldAndSoIsItsEnd) {
   std::vector<std::string> told;
   fake.put(Pod::resource, pod("a"));

@@ -14,9 +14,10 @@ namespace {
 constexpr std::size_t kMessageMax = 1024;  ///< Validation errors of a CRD repeat the whole value.
 constexpr std::size_t kQuoteMax = 200;
 constexpr std::size_t kFirstBlock = 128 << 10;
-constexpr std::size_t kNameMax = 253;  ///< The longest name that Kubernetes knows (DNS sub-domain).
+constexpr std::size_t kNameMax = 253;  ///< The longest name in Kubernetes (DNS subdomain).
 
-/// What apimachinery's IsValidPathSegmentName refuses, and what is too long to be a name.
+/// Refuses the names that apimachinery's IsValidPathSegmentName refuses, and names that are too
+/// long.
 Result<Done> check_segment(const char* field, const std::string& segment) {
   const bool moves = segment == "." || segment == "..";
   const bool splits = segment.find_first_of("/%") != std::string::npos;
@@ -108,7 +109,7 @@ std::string shortened(std::string_view text, std::size_t max) {
   return std::string(text.substr(0, max)) + "...";
 }
 
-/// One printable line of what is not a Status.
+/// Text that is not a Status, as one printable line.
 std::string one_line(std::string_view text) {
   std::string out = shortened(as_utf8(text.substr(0, 2 * kQuoteMax)), kQuoteMax);
   for (char& c : out)
@@ -122,7 +123,7 @@ std::string text_at(const json::object& object, const char* field) {
   return value && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-/// The part of metav1.Status that decides. `code` is 0 if it had none.
+/// The fields of metav1.Status that decide. `code` is 0 if it is missing.
 struct Status {
   int code = 0;
   std::string reason, message;
@@ -148,7 +149,7 @@ std::optional<Status> parse_status(const Json& value) {
 }
 
 /// `from_server` is false when the body was not a Status object: something between us and the
-/// server spoke.
+/// server answered.
 Code to_code(const Call& call, int http, const Status& status, bool from_server) {
   const Code unknown = reads(call.verb) ? Code::Unavailable : Code::Lost;
   switch (http) {
@@ -158,8 +159,8 @@ Code to_code(const Call& call, int http, const Status& status, bool from_server)
     case 409: return status.reason == "AlreadyExists" ? Code::AlreadyExists : Code::Conflict;
     case 410: return Code::Expired;
     case 422: {
-      // A patch that does not fit what is there has no causes; an object that is not valid has. A
-      // UID in a merge patch is a precondition: another one says that this is another object.
+      // A JSON patch that does not fit the object has no causes; an invalid object has causes. A
+      // UID in a merge patch is a precondition: another UID means another object.
       const bool test_failed =
           call.verb == Verb::Patch && call.patch == PatchType::Json && !status.has_causes;
       return test_failed || status.other_uid ? Code::Conflict : Code::Invalid;
@@ -171,8 +172,8 @@ Code to_code(const Call& call, int http, const Status& status, bool from_server)
   }
 }
 
-/// A list becomes one block of memory that goes back to the system as one: pieces of it would lie
-/// about in the heap, among what is kept.
+/// A list becomes one block of memory, which returns to the system as a whole. Small pieces would
+/// be scattered in the heap, between objects that stay.
 json::storage_ptr storage_for(const Call& call) {
   if (call.verb != Verb::List) return {};
   return json::make_shared_resource<json::monotonic_resource>(kFirstBlock);

@@ -178,7 +178,7 @@ TEST(Answer, TheMessageIsTheServersAndBounded) {
             R"(pods "p" not found)");
   const std::string text(5000, 'x');
   EXPECT_EQ(to_error(get, 422, status("Invalid", text.c_str())).message.size(), 1024U + 3);
-  // 1023 bytes, then a character of two: it is left out whole.
+  // 1023 bytes, then a two-byte character: it is left out completely.
   const std::string accent = std::string(1023, 'x') + "\xC3\xA9\xC3\xA9";
   EXPECT_EQ(to_error(get, 422, status("Invalid", accent.c_str())).message,
             std::string(1023, 'x') + "...");

@@ -1,5 +1,5 @@
-// TokenReview and SubjectAccessReview: questions to the API server about somebody else. They are
-// created and never stored: what the create answers is the whole object, with its status.
+// TokenReview and SubjectAccessReview: questions to the API server about another client. They are
+// created and never stored: the answer to the create is the whole object, with its status.
 #pragma once
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace etcdop::kube {
 
-/// Who somebody is, as the API server knows them.
+/// A user's identity, as the API server knows it.
 struct UserInfo {
   std::string username, uid;
   std::vector<std::string> groups;
@@ -27,7 +27,7 @@ struct UserInfo {
 };
 
 struct TokenReviewStatus {
-  bool authenticated = false;  ///< `user` is who has the token.
+  bool authenticated = false;  ///< `user` is the owner of the token.
   UserInfo user;
   bool operator==(const TokenReviewStatus&) const = default;
 
@@ -39,7 +39,7 @@ struct TokenReviewStatus {
   }
 };
 
-/// Whose token is this? The token is in the spec, which is only ever written.
+/// Asks which user a token belongs to. The spec, with the token, is only written.
 struct TokenReview {
   static constexpr api::Resource resource{"authentication.k8s.io", "v1", "tokenreviews",
                                           "TokenReview"};
@@ -64,7 +64,7 @@ struct SubjectAccessReviewStatus {
   }
 };
 
-/// May they do this? Who, and what, is in the spec, which is only ever written.
+/// Asks whether a user may do something. The spec, with the user and the action, is only written.
 struct SubjectAccessReview {
   static constexpr api::Resource resource{"authorization.k8s.io", "v1", "subjectaccessreviews",
                                           "SubjectAccessReview"};

@@ -1,4 +1,4 @@
-// A Secret of Kubernetes. It can be read and not be encoded: so it is in no recording.
+// A Kubernetes Secret. It can be decoded but not encoded, so no recording contains it.
 #pragma once
 #include <map>
 #include <string>
@@ -31,7 +31,7 @@ struct SecretObject {
   std::map<std::string, Secret> data;
   bool operator==(const SecretObject&) const = default;
 
-  /// Empty if there is none.
+  /// Empty if the key is missing.
   Secret value(const std::string& key) const {
     const auto found = data.find(key);
     return found == data.end() ? Secret() : found->second;

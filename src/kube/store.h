@@ -1,5 +1,5 @@
-// What watches have told us about one kind: objects trimmed to the fields we use, with
-// read-your-writes. Values only; reflectors (reflector.h) fill it.
+// The watched state of one kind: objects trimmed to the fields we use, with read-your-writes.
+// Values only; reflectors (reflector.h) fill it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace etcdop::kube {
 
 using api::ObjectKey;
 
-/// The last few texts of a kind, to ask whether one is among them.
+/// The last few texts of a kind, for membership tests.
 class Recent {
  public:
   void add(const std::string& text) {
@@ -38,27 +38,29 @@ class Recent {
   std::deque<std::string> texts_;
 };
 
-/// T has `metadata` (api::ObjectMeta). Objects are immutable and shared: a pass keeps what it saw.
+/// T has `metadata` (api::ObjectMeta). Objects are immutable and shared: a pass keeps the objects
+/// that it saw.
 ///
-/// Several reflectors may fill one store, each its own scope: a namespace, or "" for all of them.
+/// Several reflectors may fill one store, each for its own scope: a namespace, or "" for all of
+/// them.
 ///
-/// Read your writes: after wrote(object) older events about that object are ignored until the event
-/// with the resourceVersion of our write, its deletion, or a list that began after the write.
+/// Read your writes: after wrote(object), older events about that object are ignored until the
+/// event with the resourceVersion of our write, its deletion, or a list that began after the write.
 /// Versions are compared for equality only.
 ///
-/// Guarantees: an answer that comes later than what it tells of (the watch was quicker: the object
-/// has changed again, or is gone) changes nothing. An awaited event that never comes (a server may
-/// fold changes into one after a reconnect) makes the store overdue after kAwaitMax; the reflector
-/// then lists again, which settles it. Until then the object stays what we wrote.
+/// Guarantees: the answer to a write changes nothing if the watch was quicker (the object has
+/// changed again, or is deleted). An awaited event that never comes (a server may merge changes
+/// into one after a reconnect) makes the store overdue after kAwaitMax; the reflector then lists
+/// again, which settles it. Until then the store keeps the object as we wrote it.
 template <class T>
 class Store {
  public:
   using Pointer = std::shared_ptr<const T>;
-  /// The key of the reconcile that an object belongs to (its cluster); nullopt: it concerns nobody.
+  /// The key of the reconcile that an object belongs to (its cluster); nullopt: no reconcile.
   using Group = std::function<std::optional<ObjectKey>(const T&)>;
   /// Called after each change with the group's key; the store is consistent then. Must not suspend.
   using Changed = std::function<void(const ObjectKey& group)>;
-  /// Much longer than any event takes, so that an event still on its way is not overtaken.
+  /// Much longer than any event takes, so that a delayed event is not overtaken.
   static constexpr Duration kAwaitMax = std::chrono::seconds(10);
 
   explicit Store(Group group) : group_(std::move(group)) {}
@@ -75,7 +77,8 @@ class Store {
       for (const ObjectKey& key : found->second) out.push_back(objects_.at(key).get(latest_));
     return out;
   }
-  /// Those of a namespace whose names begin so, ordered by name. The others are not looked at.
+  /// Objects of a namespace whose names have this prefix, ordered by name. Does not visit the
+  /// others.
   std::vector<Pointer> named(const ObjectKey& begin) const {
     std::vector<Pointer> out;
     for (auto it = objects_.lower_bound(begin); it != objects_.end(); ++it) {
@@ -90,40 +93,40 @@ class Store {
     return out;
   }
   std::size_t size() const { return objects_.size(); }
-  /// True once the first list of every scope is in.
+  /// True once the first list of every scope is complete.
   bool synced() const { return oldest().has_value(); }
-  /// Since the server last said anything (event, bookmark, list), of the scope where that is
-  /// longest ago; nullopt before the first lists. Where nothing changes, some minutes are healthy.
+  /// Time since the server last sent anything (event, bookmark, list), for the scope where this is
+  /// longest; nullopt before the first lists. Some minutes are healthy if nothing changes.
   std::optional<Duration> age(Instant now) const {
     const auto heard = oldest();
     return heard ? std::optional<Duration>(now - *heard) : std::nullopt;
   }
 
-  /// What a write of ours answered.
+  /// The answer to our own write.
   void wrote(T object);
 
   // For reflectors:
   /// Announces a scope: the store is not synced before its first list.
   void expect(const std::string& scope) { heard_.emplace(scope, std::nullopt); }
-  /// Taken before a list is asked for; what is written after it is not undone by that list.
+  /// Take the mark before requesting a list; the list does not undo later writes.
   std::uint64_t mark() const { return writes_; }
   void heard(Instant now, const std::string& scope = "") { heard_[scope] = now; }
   void saw(T object);
   void saw_deleted(const ObjectKey& key, const std::string& uid);
   void saw_deleted(const T& object) { saw_deleted(object.metadata.key(), object.metadata.uid); }
   /// The whole list of a scope. `unreadable` names objects that exist but could not be decoded:
-  /// what is known of them stays.
+  /// their known state stays.
   void replace(std::vector<T> listed, std::uint64_t mark, Instant now,
                const std::string& scope = "", const std::set<ObjectKey>& unreadable = {});
-  /// True if an awaited event of that scope is missing for too long: list again. Time counts from
-  /// the first such question after the write.
+  /// True if an awaited event of that scope is missing for too long: list again. The time counts
+  /// from the first such call after the write.
   bool overdue(Instant now, const std::string& scope = "");
 
  private:
   struct Awaited {
-    std::string version;           // Events are stale until this one comes.
-    std::uint64_t write = 0;       // Which write of ours.
-    std::optional<Instant> since;  // When overdue() first met it.
+    std::string version;           // Events are stale until this version arrives.
+    std::uint64_t write = 0;       // Number of our write.
+    std::optional<Instant> since;  // Time of the first overdue() call for it.
   };
   static bool in_scope(const ObjectKey& key, const std::string& scope) {
     return scope.empty() || key.ns == scope;
@@ -148,8 +151,8 @@ class Store {
   std::map<ObjectKey, std::set<ObjectKey>> groups_;
   std::map<ObjectKey, Awaited> awaited_;
   std::map<std::string, std::optional<Instant>> heard_;  // By scope.
-  Recent past_versions_;                                 // What objects_ held before.
-  Recent past_uids_;                                     // Whom we saw deleted.
+  Recent past_versions_;                                 // Earlier versions of the objects.
+  Recent past_uids_;                                     // UIDs that we saw deleted.
   std::uint64_t writes_ = 0;
 };
 
@@ -208,7 +211,7 @@ void Store<T>::wrote(T object) {
   const bool known_already = has(key, version);
   const bool overtaken =
       past_versions_.contains(version) || past_uids_.contains(object.metadata.uid);
-  // Also a write that changed nothing: it has no event of its own, so none may be awaited.
+  // Covers a write that changed nothing, too: it has no event of its own to await.
   if (known_already || overtaken) return;
   awaited_[key] = {version, ++writes_, std::nullopt};
   put(std::move(object));
@@ -220,20 +223,20 @@ void Store<T>::saw(T object) {
   const std::string& version = object.metadata.resource_version;
   if (const auto awaited = awaited_.find(key); awaited != awaited_.end()) {
     if (awaited->second.version != version) {
-      past_versions_.add(version);  // Its own answer may come later still.
+      past_versions_.add(version);  // The answer to that write may come even later.
       return;
     }
     awaited_.erase(awaited);
   }
   if (has(key, version)) return;
-  past_uids_.forget(object.metadata.uid);  // It only had lost its label.
+  past_uids_.forget(object.metadata.uid);  // The object had only lost its label.
   put(std::move(object));
 }
 
 template <class T>
 void Store<T>::saw_deleted(const ObjectKey& key, const std::string& uid) {
   const Pointer known = get(key);
-  // The end of an earlier object of that name does not end the one we have just made.
+  // The deletion of an earlier object of that name does not delete the one we have just made.
   if (known && known->metadata.uid == uid) drop(key);
   else past_uids_.add(uid);
 }

@@ -40,7 +40,7 @@ class StoreTest : public ::testing::Test {
   StoreTest() {
     store.on_change([this](const ObjectKey& group) { told += group.name + " "; });
   }
-  /// "-" if there is no such object.
+  /// "-" if the object does not exist.
   std::string version(const std::string& name, const std::string& ns = "prod") const {
     const auto object = store.get({ns, name});
     return object ? object->metadata.resource_version : "-";
@@ -154,7 +154,7 @@ TEST_F(StoreTest, OfTwoWritesTheLastIsAwaited) {
 TEST_F(StoreTest, AnAnswerThatALaterWriteOvertookChangesNothing) {
   store.saw(thing("a", "1"));
   store.wrote(thing("a", "3"));
-  store.saw(thing("a", "2"));  // Another fiber's write, whose answer is still on its way...
+  store.saw(thing("a", "2"));  // Another fiber's write, whose answer has not arrived yet...
   store.wrote(thing("a", "2"));
   EXPECT_EQ(version("a"), "3");
   store.saw(thing("a", "3"));
@@ -176,7 +176,7 @@ TEST_F(StoreTest, AWriteThatChangedNothingAwaitsNoEvent) {
 TEST_F(StoreTest, AnAnswerThatTheWatchOvertookChangesNothing) {
   store.saw(thing("a", "1"));
   store.saw(thing("a", "2"));  // Our write's event...
-  store.saw(thing("a", "3"));  // ...and somebody else's write.
+  store.saw(thing("a", "3"));  // ...and another client's write.
   told.clear();
   store.wrote(thing("a", "2"));
   EXPECT_EQ(version("a"), "3");
@@ -202,7 +202,7 @@ TEST_F(StoreTest, AnAnswerAboutAnObjectThatCameAndWentUnseenDoesNotBringItBack) 
 
 TEST_F(StoreTest, AnObjectThatRegainedItsLabelCanBeWrittenAgain) {
   store.saw(thing("a", "1"));
-  store.saw_deleted(thing("a", "2"));  // As a watch with a selector reports the loss of a label.
+  store.saw_deleted(thing("a", "2"));  // How a watch with a selector reports a lost label.
   store.saw(thing("a", "3"));
   store.wrote(thing("a", "4"));
   EXPECT_EQ(version("a"), "4");
@@ -253,7 +253,7 @@ TEST_F(StoreTest, AListThatBeganAfterAWriteIsTheTruth) {
 TEST_F(StoreTest, AnAwaitedEventThatNeverComesMakesItOverdueAndAListSettlesIt) {
   store.wrote(thing("a", "2"));
   EXPECT_FALSE(store.overdue(now));
-  store.saw(thing("a", "3"));  // The event of 2 was folded into it.
+  store.saw(thing("a", "3"));  // The event of 2 was merged into it.
   EXPECT_EQ(version("a"), "2");
   EXPECT_FALSE(store.overdue(now + 9s));
   EXPECT_TRUE(store.overdue(now + 10s));

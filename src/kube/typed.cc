@@ -8,7 +8,7 @@ bool is_kept(const Json& deleted, const char* kind) {
   const Json* const metadata = object ? object->if_contains("metadata") : nullptr;
   if (!is || *is != kind || !metadata || !metadata->is_object()) return false;
   const json::object& about = metadata->get_object();
-  if (!about.contains("deletionTimestamp")) return false;  // Nothing was waited for.
+  if (!about.contains("deletionTimestamp")) return false;  // The deletion waits for nothing.
   const Json* const finalizers = about.if_contains("finalizers");
   if (finalizers && finalizers->is_array() && !finalizers->get_array().empty()) return true;
   const Json* const grace = about.if_contains("deletionGracePeriodSeconds");

@@ -12,8 +12,7 @@
 
 namespace etcdop::kube {
 
-/// Decodes what the server answered; Corrupt with the field's path if it is not what the schema
-/// says.
+/// Decodes the server's answer; Corrupt, with the field's path, if it does not match the schema.
 template <class T>
 Result<T> decoded(Result<Json> answer) {
   if (!answer) return answer.error();
@@ -28,8 +27,8 @@ Result<T> get(Api& api, const ObjectKey& key) {
   return decoded<T>(api.call({Verb::Get, T::resource, key.ns, key.name, {}, {}, {}, {}}));
 }
 
-/// Every object of a namespace ("": of all) that the selector ("": none) selects, page by page.
-/// Corrupt if one of them cannot be read: a Reflector is more patient.
+/// Every object of a namespace ("": of all) that matches the selector ("": all objects), page by
+/// page. Corrupt if one of them cannot be decoded; a Reflector skips such objects.
 template <class T>
 Result<std::vector<T>> list(Api& api, const std::string& ns, const std::string& label_selector) {
   Call call{Verb::List, T::resource, ns, {}, {}, {}, {}, {}};
@@ -56,8 +55,8 @@ Result<T> create(Api& api, const std::string& ns, Json body) {
   return decoded<T>(api.call({Verb::Create, T::resource, ns, {}, {}, {}, {}, std::move(body)}));
 }
 
-/// Server-side apply with our field manager, forced; the name is set here: fields that we leave out
-/// and nobody else owns go away.
+/// Server-side apply with our field manager, forced; the name is set here. Fields that we leave out
+/// and that no other manager owns are removed.
 template <class T>
 Result<T> apply(Api& api, const ObjectKey& key, Json body) {
   body.as_object()["apiVersion"] = api::api_version(T::resource);
@@ -70,7 +69,7 @@ Result<T> apply(Api& api, const ObjectKey& key, Json body) {
 }
 
 /// `patch` may carry metadata.uid and metadata.resourceVersion as preconditions: Conflict if they
-/// differ. Of a sub-resource the server compares the version only.
+/// differ. For a subresource the server compares the version only.
 template <class T>
 Result<T> merge_patch(Api& api, const ObjectKey& key, const std::string& subresource, Json patch) {
   return decoded<T>(api.call({Verb::Patch,
@@ -96,13 +95,13 @@ Result<T> json_patch(Api& api, const ObjectKey& key, Json operations) {
                               std::move(operations)}));
 }
 
-/// Whether the answer to a delete is an object that is still there. Some kinds (Service, Pod)
-/// answer the last state of one that is gone, others a Status.
+/// Whether the answer to a delete is an object that still exists. Some kinds (Service, Pod) answer
+/// with the last state of a deleted object, others with a Status.
 bool is_kept(const Json& deleted, const char* kind);
 
-/// Deletes in the background the object of that UID and no other. Answers the object while
-/// something (a finalizer, a grace period) keeps it; an object that is gone, or of another UID, is
-/// nullopt and success.
+/// Deletes the object with that UID, and no other, in the background. Returns the object while
+/// something (a finalizer, a grace period) keeps it; nullopt, a success, if the object is deleted
+/// or has another UID.
 template <class T>
 Result<std::optional<T>> remove(Api& api, const ObjectKey& key, const std::string& uid) {
   auto gone = api.call({Verb::Delete,

@@ -29,7 +29,7 @@ bool WatchLines::take(std::string_view piece) {
       return true;
     }
     piece.remove_prefix(end + 1);
-    if (rest_.empty()) {  // Mostly a line comes in one piece, and need not be copied.
+    if (rest_.empty()) {  // Mostly a line arrives in one piece, and needs no copy.
       over_ = !line(part);
     } else {
       const std::string whole = std::exchange(rest_, {}).append(part);

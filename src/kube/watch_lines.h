@@ -1,4 +1,4 @@
-// The body of a watch: JSON objects, one a line, that arrive in pieces of any size. Pure.
+// The body of a watch: JSON objects, one per line, that arrive in pieces of any size. Pure.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,20 +10,20 @@
 
 namespace etcdop::kube {
 
-/// Puts pieces together and hands over whole events. One for each watch.
+/// Joins pieces and passes on whole events. One for each watch.
 class WatchLines {
  public:
-  /// Twice what etcd takes for an object, for JSON is longer than what it is stored as.
+  /// Twice etcd's limit for an object, because JSON is longer than the stored form.
   static constexpr std::size_t kLineMax = 4 << 20;
   using Each = std::function<bool(WatchEvent)>;
 
-  /// `each` is used as long as this lives; false from it ends the watch.
+  /// `each` must outlive this; false from it ends the watch.
   WatchLines(const Call& call, const Each& each) : call_(call), each_(each) {}
-  /// False: it is over, because `each` said so or because of error().
+  /// False: the watch is over, because `each` returned false or because of error().
   bool take(std::string_view piece);
-  /// Success so far and, at the body's end, no half line left. Otherwise an ERROR event's own error
-  /// (Expired above all); Corrupt for what is no event, or too long a line; Unavailable for a half
-  /// line.
+  /// Success so far and, at the body's end, no half line left. Otherwise the error of an ERROR
+  /// event (mostly Expired); Corrupt for an invalid event or a line that is too long; Unavailable
+  /// for a half line.
   Result<Done> result() const;
 
  private:
@@ -31,7 +31,7 @@ class WatchLines {
   bool fail(Error);
   const Call& call_;
   const Each& each_;
-  std::string rest_;  // The beginning of a line.
+  std::string rest_;  // The beginning of an incomplete line.
   bool over_ = false;
   std::optional<Error> error_;
 };

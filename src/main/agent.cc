@@ -54,14 +54,15 @@ std::string deleted(const AgentReport& report) {
   return "snapshot deleted: uri=\"" + report.uri + "\": " + one_line(report.message);
 }
 
-/// One of the sub-commands.
+/// One of the subcommands.
 struct Program {
   const char* name;
-  std::string (*success)(const AgentReport&);  ///< What it says of one.
+  std::string (*success)(const AgentReport&);  ///< The text for a success.
 };
 constexpr Program kSnapshotAgent{"snapshot-agent", uploaded}, kDeleteAgent{"delete-agent", deleted};
 
-/// Says how it ended: for people, then for the operator, which reads the file. The exit code.
+/// Reports the result: for people in the log, then for the operator in the file. Returns the exit
+/// code.
 int end(const Program& program, const AgentReport& report,
         const std::string& termination_log_path) {
   int code = exit_code_of(report);
@@ -79,7 +80,7 @@ int end(const Program& program, const AgentReport& report,
   return code;
 }
 
-/// What TLS with etcd is made with; null: it has none.
+/// Options for TLS with etcd; null: etcd has no TLS.
 Result<std::shared_ptr<const TlsClient::Options>> etcd_tls(const agent::EtcdAccess& access) {
   if (!access.tls) return std::shared_ptr<const TlsClient::Options>();
   TlsClient::Options options;
@@ -101,7 +102,7 @@ AgentReport store_failure(const Error& error) {
   return failure(reason_of(agent::Side::Store, error), error.message);
 }
 
-/// Everything that lives as long as the process does, in the order in which it is built.
+/// All objects that live as long as the process, in the order of creation.
 class Agent {
  public:
   Agent(AsioLoop& loop, Log& log, const SnapshotTask& task)
@@ -151,7 +152,7 @@ class Agent {
   SystemWallClock clock_;
   etcd::Pool etcd_;
   agent::Storer storer_;
-  std::unique_ptr<s3::Store> store_;  // Null: it is a folder.
+  std::unique_ptr<s3::Store> store_;  // Null if the destination is a folder.
   std::unique_ptr<agent::Destination> destination_;
 };
 
@@ -175,7 +176,7 @@ AgentReport remove(AsioLoop& loop, Log& log, const SnapshotTask& task) {
 
 using Work = AgentReport (*)(AsioLoop&, Log&, const SnapshotTask&);
 
-/// Until it has ended, or has to.
+/// Runs until the work ends, or must end.
 AgentReport work_until_end(const Program& program, Work does, const SnapshotTask& task) {
   LogWriter log({.json = true, .level = Level::Info, .sink = {}});
   AsioLoop loop;

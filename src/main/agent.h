@@ -1,12 +1,12 @@
-// The processes of Jobs that store one snapshot, and that remove one: `manager snapshot-agent`,
-// `manager delete-agent`.
+// The processes of Jobs that store and delete one snapshot: `manager snapshot-agent`, `manager
+// delete-agent`.
 #pragma once
 
 namespace etcdop {
 
-/// By what the environment says (docs/user/backup.md). The exit code.
+/// Configured by the environment (docs/user/backup.md). Returns the exit code.
 int run_snapshot_agent();
-/// Likewise.
+/// The same.
 int run_delete_agent();
 
 }  // namespace etcdop

@@ -18,15 +18,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// For cleaning up, once asked to end. A look-up of a name cannot be ended; the kubelet waits for
-/// 30 s.
+/// Time for cleanup after a request to end. A name lookup cannot be interrupted; the kubelet waits
+/// for 30 s.
 constexpr auto kStopLimit = 10s;
 
 Reach reach_of(const agent::BucketTarget& target) {
   return target.local ? Reach::Anywhere : Reach::Beyond;
 }
 
-/// PEM; empty: the system's.
+/// PEM; empty: the system's store.
 Result<std::string> authorities_of(const agent::BucketTarget& target) {
   if (target.ca_path.empty()) return std::string();
   auto read = read_file(target.ca_path);
@@ -37,7 +37,7 @@ Result<std::string> authorities_of(const agent::BucketTarget& target) {
   return read;
 }
 
-/// Says what people can do about a certificate that is not trusted.
+/// Adds advice for people if a certificate is not trusted.
 http::HttpClient::Dial advising(http::HttpClient::Dial dial, const agent::BucketTarget& target) {
   const std::string advice =
       target.ca_path.empty()
@@ -51,7 +51,8 @@ http::HttpClient::Dial advising(http::HttpClient::Dial dial, const agent::Bucket
   };
 }
 
-/// Of whom a server of our own vouches for, which the store's authorities have issued, too.
+/// The credentials, or an identity server that lends them. Outside AWS, the store's CAs also sign
+/// that server's certificate.
 Result<s3::Client::Identity> identity_of(AsioLoop& loop, const WallClock& clock,
                                          const agent::BucketTarget& target,
                                          const std::string& authorities) {
@@ -64,14 +65,14 @@ Result<s3::Client::Identity> identity_of(AsioLoop& loop, const WallClock& clock,
                               .path_style = true});
   if (!server) return server.error();
   const bool of_aws = server->host.find(".amazonaws.com") != std::string::npos;
-  // The Pod's environment names it, which is not the spec's: it may be on the node itself.
+  // The address comes from the Pod's environment, not from the spec: it may be on the node itself.
   auto dial = s3::dialer(loop, *server, of_aws ? "" : authorities, Reach::Anywhere);
   if (!dial) return dial.error();
   auto borrowed = std::make_shared<s3::Borrowed>(loop, clock, *target.identity, std::move(*dial));
   return s3::Client::Identity([borrowed] { return borrowed->get(); });
 }
 
-/// One entry of a Secret that is mounted there.
+/// Reads one key of a mounted Secret.
 Result<agent::SealingKey> read_key(const std::string& folder, const std::string& name) {
   auto text = read_file(folder + "/" + name);
   if (!text) return text.error();
@@ -87,7 +88,7 @@ Result<agent::SealingKey> read_key(const std::string& folder, const std::string&
 void run_to_end(AsioLoop& loop, Log& log, const std::function<void()>& work,
                 const std::function<int()>& late) {
   std::shared_ptr<Fiber> worker;
-  // The first to run: work that starts a process before it waits for anything can be asked to end
+  // Start this fiber first: then work that starts a process before its first wait can be cancelled
   // from that moment on.
   const auto watch = loop.spawn([&] {
     if (loop.wait_for_termination() != Woken::Ready) return;
@@ -145,7 +146,7 @@ Result<std::unique_ptr<agent::SealingKeys>> open_keys(const std::string& path) {
   if (!names) return names.error();
   auto out = std::make_unique<agent::SealingKeys>();
   for (const std::string& name : *names) {
-    if (name.starts_with('.')) continue;  // The kubelet's own.
+    if (name.starts_with('.')) continue;  // The kubelet's own files.
     auto key = read_key(path, name);
     if (!key) return key.error();
     out->emplace(key->id, key->key);

@@ -7,7 +7,7 @@
 namespace etcdop {
 namespace {
 
-/// "-leader-elect" is "--leader-elect"; "-h" stays what it is.
+/// Turns "-leader-elect" into "--leader-elect"; leaves "-h".
 void double_dashes(std::vector<std::string>& words) {
   for (std::string& word : words)
     if (word.size() > 2 && word[0] == '-' && word[1] != '-') word.insert(0, 1, '-');
@@ -27,11 +27,11 @@ std::optional<Level> level_of(const std::string& word) {
   if (word == "warn") return Level::Warn;
   if (word == "error" || word == "panic") return Level::Error;
   if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos)
-    return word == "0" ? Level::Info : Level::Debug;  // zap: the larger, the more talkative.
+    return word == "0" ? Level::Info : Level::Debug;  // zap: a larger number logs more.
   return std::nullopt;
 }
 
-/// What the command line says in words, before it is understood.
+/// The words of the command line before they are parsed.
 struct Words {
   std::string watch_namespace, log_format, log_level, zap_encoder, zap_log_level, ignored;
   bool zap_devel = false, help = false;
@@ -107,7 +107,8 @@ Result<Done> check_address(const char* flag, const std::string& address) {
                std::string(flag) + " " + address + ": say HOST:PORT, :PORT, or 0 for none"};
 }
 
-/// "127.x.y.z:8082", "[::1]:8082" or "0": who reaches it is in the Pod, or may forward its ports.
+/// "127.x.y.z:8082", "[::1]:8082" or "0": only clients in the Pod, or with port-forward rights,
+/// reach it.
 Result<Done> check_loopback(const char* flag, const std::string& address) {
   if (address == "0" || address.starts_with("127.") || address.starts_with("[::1]:"))
     return check_address(flag, address);
@@ -130,7 +131,7 @@ Result<Flags> parse_flags(std::vector<std::string> words, const Environment& env
   CLI::App app("Runs etcd clusters on Kubernetes.", "manager");
   declare(app, flags, said);
   double_dashes(words);
-  std::ranges::reverse(words);  // As CLI11 wants them.
+  std::ranges::reverse(words);  // The order that CLI11 wants.
   try {
     app.parse(words);
   } catch (const CLI::ParseError& e) {

@@ -1,5 +1,5 @@
-// The operator's process: builds everything there is and passes it down. Only this file knows the
-// real world.
+// The operator's process: creates all objects and passes them down. Only this file knows the real
+// world.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -36,12 +36,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kStopLimit = 8s;  // The kubelet waits for ten.
-/// Much is free once everything has been listed; later, passes leave their traces.
+constexpr auto kStopLimit = 8s;  // The kubelet waits for ten seconds.
+/// Much memory is free after the first lists; later, passes leave free memory, too.
 constexpr Duration kGiveBackMin = 5s, kGiveBackMax = 1min;
 constexpr int kExitFailed = 1, kExitUsage = 2;
-constexpr std::size_t kScrapersMax = 16;  // Each may have a review under way.
-constexpr auto kScrapeLimit = 10s;        // As long as Prometheus waits.
+constexpr std::size_t kScrapersMax = 16;  // Each may have a running review.
+constexpr auto kScrapeLimit = 10s;        // Prometheus waits this long.
 constexpr const char* kTlsName = "localhost";
 
 kube::ConfigSources config_sources(const Flags& flags) {
@@ -73,7 +73,7 @@ Address address_of(const std::string& text) {
   return {host, static_cast<std::uint16_t>(std::stoi(text.substr(colon + 1)))};
 }
 
-/// How a connection for metrics begins; none: as it is. The clock and the log outlive it.
+/// How a connection for metrics begins; empty: in plaintext. The clock and the log must outlive it.
 Result<http::Server::Open> scrape_door(const Flags& flags, const WallClock& clock, Log& log) {
   if (!flags.metrics_secure) return http::Server::Open{};
   if (flags.metrics_cert_path.empty()) {
@@ -95,7 +95,7 @@ Result<http::Server::Open> scrape_door(const Flags& flags, const WallClock& cloc
   });
 }
 
-/// Everything that lives as long as the process does, in the order in which it is built.
+/// All objects that live as long as the process, in the order of creation.
 class Manager {
  public:
   Manager(AsioLoop& loop, Log& log, const Flags& flags, kube::Config config,
@@ -129,7 +129,7 @@ class Manager {
     measure();
   }
 
-  /// Until it is asked to end, or has to. The exit code.
+  /// Runs until asked to end, or until it must end. Returns the exit code.
   int run() {
     log_.info("starting manager",
               {{"version", ETCDOP_VERSION}, {"config", config_.source}, {"server", config_.host}});
@@ -138,7 +138,7 @@ class Manager {
       end();
       return kExitFailed;
     }
-    // A debugging aid keeps nobody from working: another process may have the port.
+    // A debugging aid must not stop the operator: another process may use the port.
     (void)serve("flight recorder", flights_, flags_.flight_recorder_bind_address);
     background([this] { heartbeat_.beat(); });
     background([this] {
@@ -209,12 +209,12 @@ class Manager {
     scrapes_.route("/metrics", flags_.metrics_secure ? scrape_access_.guard(all) : all);
   }
 
-  /// A fiber that is cancelled at the end.
+  /// Starts a fiber that is cancelled at the end.
   void background(std::function<void()> body) {
     background_.push_back(loop_.spawn(std::move(body)));
   }
 
-  /// False, after saying why, if the address cannot be had.
+  /// False, after logging why, if the address cannot be used.
   bool serve(const char* what, http::Server& server, const std::string& address) {
     if (address == "0") return true;
     const Address at = address_of(address);
@@ -243,7 +243,7 @@ class Manager {
   Log& log_;
   const Flags& flags_;
   const kube::Config config_;
-  kube::PluginCredentials* const plugin_;  // Null: the Config needs none.
+  kube::PluginCredentials* const plugin_;  // Null if the Config has no plugin.
   OsRandom random_;
   SystemWallClock clock_;
   runtime::Metrics metrics_;

@@ -1,4 +1,4 @@
-// Writes the chart's RBAC rules from the tables of the controllers, or checks that they are fresh:
+// Writes the chart's RBAC rules from the controllers' tables, or checks that they are up to date:
 // rbacgen [--check] CHART_FILES_DIR.
 #include <cstdio>
 #include <fstream>
@@ -39,7 +39,7 @@ const char* word(Verb verb) {
   return "";
 }
 
-/// One rule per group, resource and sub-resource: what several controllers need is said once.
+/// One rule per group, resource and subresource: permissions of several controllers are merged.
 std::string rules(const std::vector<Permission>& permissions) {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> verbs;
   for (const Permission& p : permissions) {

@@ -1,5 +1,5 @@
-// replay: what would today's plan have done on the nights that these files recorded? `./dev replay`
-// calls it; see docs/dev/adr/0010-flight-recorder.md.
+// replay: shows what today's plan would have done on the observations recorded in these files.
+// `./dev replay` calls it; see docs/dev/adr/0010-flight-recorder.md.
 #include <cstdio>
 #include <fstream>
 #include <string>

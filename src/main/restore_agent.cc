@@ -24,7 +24,8 @@ namespace {
 using agent::RestoreReason;
 using agent::RestoreTask;
 
-/// Says how it ended: for people, then for the operator, which reads the file. The exit code.
+/// Reports the result: for people in the log, then for the operator in the file. Returns the exit
+/// code.
 int end(const RestoreReport& report, const std::string& termination_log_path) {
   int code = agent::exit_code(report);
   if (report.failed())

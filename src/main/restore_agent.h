@@ -1,12 +1,13 @@
-// The processes of the init containers that make a member out of a snapshot.
+// The processes of the init containers that create a member from a snapshot.
 #pragma once
 
 namespace etcdop {
 
-/// `manager restore-agent`, by what the environment says (docs/user/backup.md). The exit code.
+/// `manager restore-agent`, configured by the environment (docs/user/backup.md). Returns the exit
+/// code.
 int run_restore_agent();
 
-/// `manager install-tools`: copies itself to TOOLS_DEST_DIR/manager. The exit code.
+/// `manager install-tools`: copies itself to TOOLS_DEST_DIR/manager. Returns the exit code.
 int run_install_tools();
 
 }  // namespace etcdop

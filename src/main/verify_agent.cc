@@ -23,7 +23,8 @@ namespace {
 using agent::RestoreReason;
 using agent::VerifyTask;
 
-/// Says how it ended: for people, then for the operator, which reads the file. The exit code.
+/// Reports the result: for people in the log, then for the operator in the file. Returns the exit
+/// code.
 int end(const VerifyReport& report, const std::string& termination_log_path) {
   int code = agent::exit_code(report);
   if (report.failed())

@@ -3,7 +3,8 @@
 
 namespace etcdop {
 
-/// `manager verify-agent`, by what the environment says (docs/user/backup.md). The exit code.
+/// `manager verify-agent`, configured by the environment (docs/user/backup.md). Returns the exit
+/// code.
 int run_verify_agent();
 
 }  // namespace etcdop

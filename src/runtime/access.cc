@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kScheme = "bearer ";
 
-/// What follows "Bearer", a word in any case; empty for anything else.
+/// The text after "Bearer" (in any case); empty for anything else.
 std::string token_of(std::string_view authorization) {
   const auto same = [](char sent, char wanted) { return (sent | 0x20) == wanted; };
   if (authorization.size() < kScheme.size() ||
@@ -89,11 +89,11 @@ Result<Access> AccessReviews::ask(const std::string& token, const std::string& p
   auto who = api_.create<kube::TokenReview>("", {{"spec", {{"token", token}}}});
   if (!who) return who.error();
   if (!who->status.authenticated) return Access::Unknown;
-  // The spec names the same person in the same fields, but for the name's own.
+  // The spec has the same user fields as the status, except for the key of the name.
   Json spec = api::encode(who->status.user);
   spec.as_object().erase("username");
   spec.as_object()["user"] = who->status.user.username;
-  // HEAD shows less than GET does, so whoever may get may have both.
+  // HEAD shows less than GET, so permission for get covers both.
   spec.as_object()["nonResourceAttributes"] = {{"path", path}, {"verb", "get"}};
   auto may = api_.create<kube::SubjectAccessReview>("", json::object{{"spec", std::move(spec)}});
   if (!may) return may.error();

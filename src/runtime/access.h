@@ -1,5 +1,5 @@
-// Who may read what this process serves: the API server is asked whose the caller's token is
-// (TokenReview), and whether they may have the path (SubjectAccessReview).
+// Access control of this process's HTTP endpoints. The API server tells which user a caller's token
+// belongs to (TokenReview), and whether that user may read the path (SubjectAccessReview).
 #pragma once
 #include <map>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace etcdop::runtime {
 
-/// A call that has no row here does not compile; the chart's rules are generated from it.
+/// A call without a row here does not compile; the chart's rules are generated from it.
 inline constexpr kube::Permission kAccessPermissions[] = {
     {kube::TokenReview::resource, "", {kube::Verb::Create}},
     {kube::SubjectAccessReview::resource, "", {kube::Verb::Create}}};
@@ -22,29 +22,29 @@ inline constexpr kube::Permission kAccessPermissions[] = {
 /// The same table, as a list.
 std::vector<kube::Permission> access_permissions();
 
-/// What the API server says about a caller: may have it; is nobody it knows; may not have it; or
-/// it did not say.
+/// The API server's answer about a caller: permitted; not a user it knows; not permitted; or no
+/// answer.
 enum class Access { Granted, Unknown, Refused, Undecided };
 
-/// Guarantees: an answer is given within Options::limit. Of tokens only their SHA-256 is kept.
+/// Guarantees: returns within Options::limit. Keeps only the SHA-256 of tokens.
 ///
-/// Caveats: what the API server has said counts for a while: a token or a right that is taken away
-/// works for up to Options::granted_for, one that is given may be refused for Options::refused_for.
-/// That it did not say is never kept.
+/// Caveats: answers are cached. A revoked token or permission works for up to Options::granted_for;
+/// a new permission may be refused for up to Options::refused_for. A missing answer is never
+/// cached.
 class AccessReviews {
  public:
   struct Options {
     Duration granted_for = std::chrono::seconds(60);
     Duration refused_for = std::chrono::seconds(10);
     Duration limit = std::chrono::seconds(5);  ///< For both reviews of a request.
-    std::size_t kept = 256;  ///< At least 1; one answer more displaces the one that ends first.
+    std::size_t kept = 256;  ///< At least 1; a new answer replaces the first to expire.
   };
-  /// All of them outlive this.
+  /// All of them must outlive this.
   AccessReviews(kube::Granted<kAccessPermissions>, Executor&, Log&, Options);
 
-  /// Whether who sent this header ("Bearer TOKEN"; empty: none was sent) may get `path`. Suspends.
+  /// Whether the sender of this header ("Bearer TOKEN"; empty: not sent) may get `path`. Suspends.
   Access review(const std::string& authorization, const std::string& path);
-  /// `handler` for those who may get the path that they ask for; 401, 403 or 503 for the others.
+  /// Runs `handler` for callers that may get the requested path; answers 401, 403 or 503 to others.
   http::Server::Handler guard(http::Server::Handler handler);
 
  private:

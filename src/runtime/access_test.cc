@@ -173,7 +173,7 @@ TEST_F(AccessTest, AServerThatIsSilentIsAskedForFiveSeconds) {
     judge_.latency = 1h;
     EXPECT_EQ(of("t-prometheus"), Access::Undecided);
     EXPECT_EQ(world_.now().time_since_epoch(), 5s);
-    judge_.latency = 3s;  // Each of the two is quick enough, both are not.
+    judge_.latency = 3s;  // Each review is fast enough alone, but not both together.
     EXPECT_EQ(of("t-prometheus"), Access::Undecided);
     EXPECT_EQ(world_.now().time_since_epoch(), 10s);
   });

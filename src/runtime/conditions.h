@@ -1,4 +1,4 @@
-// Conditions of a status: found by type, and changed as Kubernetes wants it. Pure.
+// Conditions of a status: finds them by type, and changes them by the rules of Kubernetes. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,12 +13,12 @@ struct NewCondition {
   std::string type, status, reason, message;
 };
 
-/// Null if there is none of that type.
+/// Null if no condition has that type.
 const api::Condition* find_condition(const std::vector<api::Condition>& conditions,
                                      std::string_view type);
 
-/// Puts it in place of the one of its type, or at the end. lastTransitionTime changes only when
-/// status does.
+/// Replaces the condition of its type, or appends it. lastTransitionTime changes only when status
+/// does.
 void set_condition(std::vector<api::Condition>& conditions, const NewCondition& to,
                    std::int64_t generation, WallTime now);
 

@@ -10,12 +10,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kSlow = 500ms;
-constexpr Duration kLookForSlow = 100ms;  // While there is no room.
-constexpr std::size_t kMostFactor = 4;    // Of those that count, with who counts no more.
+constexpr Duration kLookForSlow = 100ms;  // Polling interval while no permit is free.
+constexpr std::size_t kMostFactor = 4;    // Limit, including passes that no longer count.
 constexpr Duration kStarting = 30s;
-constexpr Duration kSpreadFrom = 30s;  // What is looked at sooner is in a hurry.
+constexpr Duration kSpreadFrom = 30s;  // A shorter delay is urgent and is not spread.
 
-/// Between a half and all of it, always the same for a key.
+/// Between half and all of it, always the same for a key.
 Duration spread(const ObjectKey& key, Duration after) {
   const auto share = static_cast<std::int64_t>(fnv1a(to_string(key)) >> 38U & 1023U);
   return after - after / 2048 * share;
@@ -49,7 +49,7 @@ Result<Done> Controller::stop() {
   stopping_ = true;
   queue_.stop();
   if (!dispatcher_) return Done{};
-  dispatcher_->cancel();  // It may wait for a permit.
+  dispatcher_->cancel();  // It may be waiting for a permit.
   for (const auto& [key, pass] : passes_) pass.fiber->cancel();
   const std::string doing = "stop controller " + options_.name;
   if (auto ended = to_result(dispatcher_->join(), doing.c_str()); !ended) return ended;
@@ -60,8 +60,7 @@ Result<Done> Controller::stop() {
   return Done{};
 }
 
-/// Takes a key only when there is a fiber's worth of room for it: what waits, waits in the queue,
-/// where equal keys merge.
+/// Takes a key only when a pass can start: keys wait in the queue, where equal keys merge.
 void Controller::dispatch() {
   while (wait_for_room()) {
     const auto key = queue_.take();
@@ -77,7 +76,7 @@ void Controller::dispatch() {
   }
 }
 
-/// With a permit; false: the controller stops.
+/// Gets a permit; false: the controller stops.
 bool Controller::wait_for_room() {
   for (;;) {
     const Within patience(executor_, kLookForSlow);
@@ -119,13 +118,13 @@ void Controller::settle(const ObjectKey& key, Result<Requeue> result) {
     log_.info("reconcile works again",
               {{"controller", options_.name}, {"namespace", key.ns}, {"name", key.name}});
   if (!result->after) return queue_.done(key);
-  // Keys that came at once, as at the start, would be looked at in the same instants for ever.
+  // Keys that arrived together, as at the start, would otherwise stay together for ever.
   const bool together = executor_.now() - started_ < kStarting && *result->after >= kSpreadFrom;
   queue_.again_after(key, together ? spread(key, *result->after) : *result->after);
 }
 
-/// Once for each change of what is wrong. A conflict is not wrong: somebody else was first, and the
-/// next pass sees what they did.
+/// Logs each change of the error once. A conflict is not an error: another writer was first, and
+/// the next pass sees its change.
 void Controller::complain(const ObjectKey& key, const Error& error, Duration retry) {
   if (stopping_ && error.code == Code::Cancelled) return;
   const bool serious = error.code != Code::Conflict;

@@ -1,5 +1,5 @@
-// Runs a reconcile function over the keys of a queue: many keys side by side, one key never twice
-// at a time.
+// Runs a reconcile function over the keys of a queue: many keys at the same time, but never two
+// passes of one key.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace etcdop::runtime {
 
-/// When to look at the key again if nothing is heard about it before; nullopt: only then. In the
+/// When to reconcile the key again if no event comes before; nullopt: only on an event. In the
 /// first half minute of a controller it may be sooner, so that not all keys stay together.
 struct Requeue {
   std::optional<Duration> after;
@@ -24,14 +24,14 @@ class Controller {
   using Reconcile = std::function<Result<Requeue>(const ObjectKey&)>;
   struct Options {
     std::string name;  ///< In logs and metrics: "etcdcluster".
-    /// Passes side by side. One that takes longer than half a second counts no more: it waits for
-    /// an etcd that does not answer, and a few dozens of these would hold up everybody. Up to four
-    /// times as many.
+    /// Number of concurrent passes. A pass that takes longer than half a second no longer counts:
+    /// it waits for an etcd that does not answer, and a few dozen of these would block all others.
+    /// The total limit is four times as high.
     std::size_t concurrency = 64;
     Duration pass_limit = std::chrono::seconds(60);  ///< Deadline of the fiber of one pass.
     Queue::Limits backoff;
     Queue::OnTake on_take = {};
-    /// Called after each pass, with how long it took; for metrics.
+    /// Called after each pass with its duration; for metrics.
     std::function<void(Result<Requeue>, Duration)> on_pass = {};
   };
   Controller(Executor&, Random&, Log&, Options, Reconcile);
@@ -39,20 +39,20 @@ class Controller {
   ~Controller();
   Controller(const Controller&) = delete;
 
-  /// For watches to add to, also before start().
+  /// Watches add keys to it, also before start().
   Queue& queue() { return queue_; }
   const Options& options() const { return options_; }
-  /// Passes that run now.
+  /// Number of running passes.
   std::size_t active() const { return passes_.size(); }
 
-  /// At most once. Each pass runs on a fiber of its own.
+  /// Call it at most once. Each pass runs on its own fiber.
   void start();
   /// Cancels all passes and waits until they have returned; may suspend. TimedOut or Cancelled:
   /// some are still running, and this object must not be destroyed.
   Result<Done> stop();
 
  private:
-  /// One that is under way.
+  /// A running pass.
   struct Pass {
     std::shared_ptr<Fiber> fiber;
     Instant began;
@@ -74,7 +74,7 @@ class Controller {
   std::shared_ptr<Fiber> dispatcher_;
   std::map<ObjectKey, Pass> passes_;
   std::map<ObjectKey, std::string>
-      complaints_;  // The last one logged about a key that still fails.
+      complaints_;  // The last logged error of each key that still fails.
   Instant started_{};
   bool stopping_ = false;
 };

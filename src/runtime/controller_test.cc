@@ -50,7 +50,7 @@ TEST(Controller, RunsKeysSideBySideUpToItsLimitAndNoKeyTwice) {
       [&](const ObjectKey& key) -> Result<Requeue> {
         EXPECT_EQ(++running[key], 1);
         most = std::max(most, ++now);
-        w.queue().add(key);  // Nobody may take it before this pass is over.
+        w.queue().add(key);  // Must not be taken before this pass ends.
         (void)w.time.sleep(100ms);
         --now;
         --running[key];
@@ -65,7 +65,7 @@ TEST(Controller, RunsKeysSideBySideUpToItsLimitAndNoKeyTwice) {
   EXPECT_GE(passes, 36);
 }
 
-/// P5, W13: etcds that do not answer, more than there is room for.
+/// P5, W13: more etcds that do not answer than there are permits.
 TEST(Controller, WhoIsSlowMakesRoomForOthersUpToABound) {
   World w;
   w.options.concurrency = 4;
@@ -189,7 +189,7 @@ TEST(Controller, APassThatHangsEndsAtItsLimitAndHoldsUpNobodyElse) {
 TEST(Controller, StoppingCancelsPassesAndWaitsForTheirCleaningUp) {
   World w;
   bool cleaned = false;
-  w.options.concurrency = 1;  // The dispatcher waits for a permit as well.
+  w.options.concurrency = 1;  // The dispatcher waits for a permit, too.
   w.run(
       [&](const ObjectKey&) -> Result<Requeue> {
         const Woken woken = w.time.sleep(1h);

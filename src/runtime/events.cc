@@ -8,7 +8,7 @@ namespace etcdop::runtime {
 namespace {
 
 constexpr const char* kReporter = "etcd-operator";
-constexpr std::size_t kNoteMax = 1024, kInstanceMax = 128;  // Bytes: the API server's limits.
+constexpr std::size_t kNoteMax = 1024, kInstanceMax = 128;  // Bytes; limits of the API server.
 
 Json reference(const Event::Object& object) {
   json::object out{{"apiVersion", api::api_version(object.kind)},
@@ -19,7 +19,7 @@ Json reference(const Event::Object& object) {
   return out;
 }
 
-/// At most so many bytes, and no character cut in half.
+/// At most `bytes` bytes, without half a character at the end.
 std::string cut(std::string text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
@@ -27,14 +27,14 @@ std::string cut(std::string text, std::size_t bytes) {
   return text;
 }
 
-/// As client-go names them: the object, and something that no other Event of it has.
+/// The name that client-go uses: the object's name and a unique suffix.
 std::string event_name(const std::string& object, std::uint64_t unique) {
   char text[20];
   std::snprintf(text, sizeof text, ".%016llx", static_cast<unsigned long long>(unique));
   return object + text;
 }
 
-/// An answer that would be the same again: it is not asked again.
+/// Errors that a retry would only repeat.
 bool is_final(const Error& error) {
   switch (error.code) {
     case Code::Unavailable:
@@ -127,7 +127,7 @@ void EventRecorder::work() {
   }
 }
 
-/// When something is to be sent; Instant::max() if nothing is.
+/// When the next request is due; Instant::max() if none.
 Instant EventRecorder::next_due() const {
   if (!pending_.empty()) return not_before_;
   Instant due = Instant::max();
@@ -136,7 +136,7 @@ Instant EventRecorder::next_due() const {
   return std::max(due, not_before_);
 }
 
-/// A second try has the same name: it finds what the first one has made.
+/// A retry uses the same name: it finds the Event of the first attempt.
 void EventRecorder::create_first() {
   const Pending first = pending_.front();
   auto made = api_.create<kube::Event>(first.event.ns, first.body);
@@ -150,13 +150,13 @@ void EventRecorder::create_first() {
   const auto series = series_.find(first.key);
   if (series != series_.end() && series->second.event == first.event) {
     if (made) series->second.uid = made->metadata.uid;
-    else series_.erase(series);  // None whose count could grow, or none that we know.
+    else series_.erase(series);  // Missing, or its UID is unknown: the count cannot grow.
   }
   if (there) complaint_.clear();
   else lose(made.error());
 }
 
-/// Writes one count that is due.
+/// Writes one due count.
 void EventRecorder::tell_series() {
   const auto due = std::ranges::find_if(series_, [&](const auto& entry) {
     const Series& s = entry.second;
@@ -169,12 +169,12 @@ void EventRecorder::tell_series() {
       now.event,
       {{"metadata", {{"uid", now.uid}}},
        {"series", {{"count", now.count}, {"lastObservedTime", to_rfc3339_micro(now.last_date)}}}});
-  const auto after = series_.find(key);  // Others have run meanwhile.
+  const auto after = series_.find(key);  // Other fibers have run meanwhile.
   if (after == series_.end() || after->second.event != now.event) return;
   after->second.told_at = executor_.now();
-  after->second.told = now.count;  // If it was lost on the way, the next one tells it.
+  after->second.told = now.count;  // If this write was lost, the next one repairs it.
   if (!told && is_final(told.error()))
-    series_.erase(after);  // The server keeps Events for an hour.
+    series_.erase(after);  // The server keeps Events for an hour, so it may be deleted.
 }
 
 void EventRecorder::forget_ended() {

@@ -1,5 +1,5 @@
-// Events (events.k8s.io/v1) for people: what happened to an object, written beside the work and
-// never in its way.
+// Events (events.k8s.io/v1) for people: what happened to an object. They are written in the
+// background and never block the work.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -19,7 +19,7 @@
 
 namespace etcdop::runtime {
 
-/// A call that has no row here does not compile; the chart's rules are generated from it.
+/// A call without a row here does not compile; the chart's rules are generated from it.
 inline constexpr kube::Permission kEventPermissions[] = {
     {kube::Event::resource, "", {kube::Verb::Create, kube::Verb::Patch}}};
 
@@ -28,7 +28,7 @@ std::vector<kube::Permission> event_permissions();
 
 /// Something that happened to an object.
 struct Event {
-  /// Which one; in an Event it is named by kind, and found by UID.
+  /// The object; an Event names its kind, and it is found by UID.
   struct Object {
     api::Resource kind;
     api::ObjectKey key;
@@ -37,47 +37,47 @@ struct Event {
   Object regarding;
   std::optional<Object> related;
   bool warning = false;
-  std::string reason;  ///< One CamelCase word; conditions use the same ones.
-  std::string action;  ///< What was done, for programs; not empty.
+  std::string reason;  ///< One CamelCase word; the same as in conditions.
+  std::string action;  ///< The action, for programs; not empty.
   std::string note;    ///< For people; nothing secret. Cut to 1 kB.
 };
 
-/// Expected flow: start() once we may write; record() from any fiber; stop() before somebody else
-/// may.
+/// Normal flow: start() once we may write; record() from any fiber; stop() before another process
+/// may write.
 ///
-/// Guarantees: what happens again within six minutes of the last time (same objects, reason and
-/// action) makes no Event more, but a higher count in its series, written at most once a minute; at
-/// rest nothing is written. Both what waits and what is remembered is bounded.
+/// Guarantees: if an event repeats within six minutes of the last time (same objects, reason and
+/// action), no new Event is created; the count of its series grows and is written at most once a
+/// minute. At rest nothing is written. Both the pending and the remembered events are bounded.
 ///
-/// Caveats: best effort, as every client's: what cannot be written for ten minutes, is refused, or
-/// still waits when this is stopped, is lost.
+/// Caveats: best effort, as in every client: an event is lost if it cannot be written for ten
+/// minutes, is refused, or is still pending at stop().
 class EventRecorder {
  public:
-  static constexpr Duration kSeriesEnds = std::chrono::minutes(6);  // As client-go.
+  static constexpr Duration kSeriesEnds = std::chrono::minutes(6);  // As in client-go.
   static constexpr Duration kSeriesEvery = std::chrono::minutes(1);
   static constexpr Duration kRetry = std::chrono::seconds(10), kKeep = std::chrono::minutes(10);
   static constexpr std::size_t kPendingMax = 256, kSeriesMax = 1024;
 
-  /// All of them outlive this. `instance`: this process, among all that have our name.
+  /// All of them must outlive this. `instance`: identifies this process among those of our name.
   EventRecorder(kube::Granted<kEventPermissions>, Executor&, const WallClock&, Random&, Log&,
                 std::string instance);
   EventRecorder(const EventRecorder&) = delete;
 
   /// Never suspends.
   void record(const Event&);
-  /// At most once.
+  /// Call it at most once.
   void start();
-  /// Suspends until a request that runs has ended; nothing is written afterwards.
+  /// Suspends until a running request has ended; nothing is written afterwards.
   void stop();
-  /// How many were not written for want of room, time, or rights.
+  /// Number of events not written for lack of room, time, or permission.
   std::uint64_t lost() const { return lost_; }
 
  private:
-  // Whose, what else, whether it is a warning, reason, action.
+  // UID of the object, name of the related object, whether it is a warning, reason, action.
   using Key = std::tuple<std::string, std::string, bool, std::string, std::string>;
   struct Series {
     api::ObjectKey event;
-    std::string uid;  // Empty: not known to be there.
+    std::string uid;  // Empty: the Event is not known to exist.
     std::int32_t count = 1, told = 1;
     Instant last, told_at;
     WallTime last_date;
@@ -105,7 +105,7 @@ class EventRecorder {
   std::string instance_;
   std::deque<Pending> pending_;
   std::map<Key, Series> series_;
-  Instant not_before_{};  // After a failure.
+  Instant not_before_{};  // Set after a failure.
   Wait* waiting_ = nullptr;
   std::shared_ptr<Fiber> fiber_;
   std::uint64_t lost_ = 0;

@@ -1,4 +1,4 @@
-// What is written of what happened, in virtual time.
+// Tests which Events are written, in virtual time.
 #include "runtime/events.h"
 
 #include <gtest/gtest.h>
@@ -197,7 +197,7 @@ TEST_F(Events, NothingIsWrittenOnceStopped) {
 
 TEST_F(Events, ALongNoteIsCutBetweenCharacters) {
   Event wordy = happening("QuorumLost");
-  wordy.note = std::string(1023, 'x') + "\xC3\xA9t\xC3\xA9";  // An accented letter in the way.
+  wordy.note = std::string(1023, 'x') + "\xC3\xA9t\xC3\xA9";  // The limit cuts a letter.
   events.record(wordy);
   after(1s);
   EXPECT_EQ(all()[0].note, std::string(1023, 'x'));

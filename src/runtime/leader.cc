@@ -15,12 +15,12 @@ using api::ObjectKey;
 using kube::Lease;
 using kube::LeaseSpec;
 
-/// So that one silent connection does not use up all the time there is to renew.
+/// So that one silent connection does not use up all the time for renewals.
 constexpr Duration kTryLimit = 5s;
 constexpr Duration kReleaseLimit = 5s;
-/// What the server ends a watch after; client-go asks for 5 to 10 minutes as well.
+/// The server ends a watch after this; client-go also asks for 5 to 10 minutes.
 constexpr const char* kWatchSeconds = "600";
-/// However absurd a Lease that somebody edited: its holder must be heard of within this.
+/// If a user sets an absurd lease duration, the holder must still renew within this time.
 constexpr std::int32_t kHeldSecondsMax = 60;
 
 std::string holder_of(const LeaseSpec& record) { return record.holder_identity.value_or(""); }
@@ -67,12 +67,12 @@ Result<Done> LeaderElection::acquire() {
     Shield until_it_ended(executor_);
     (void)follower->join();
   }
-  std::tie(version_, record_) = seen;  // What it still heard is older than what we have written.
+  std::tie(version_, record_) = seen;  // The follower's later events are older than our own write.
   if (outcome) log_.info("became leader", {{"identity", options_.identity}});
   return outcome;
 }
 
-/// Tries whenever the Lease may be taken; else waits until it changes or runs out.
+/// Tries whenever the Lease is free; otherwise waits until it changes or expires.
 Result<Done> LeaderElection::stand_by() {
   for (;;) {
     Instant until = free_at();
@@ -80,7 +80,7 @@ Result<Done> LeaderElection::stand_by() {
       const Result<Done> taken = take();
       if (taken) return taken;
       complain(taken.error());
-      // Somebody else may have been first, and we may know already.
+      // Another candidate may have been first, and we may already know.
       until = free_at() <= executor_.now() ? executor_.now() + options_.retry : free_at();
     }
     Wait wait(executor_);
@@ -92,13 +92,13 @@ Result<Done> LeaderElection::stand_by() {
   }
 }
 
-/// Keeps record_ true for as long as we stand by.
+/// Keeps record_ up to date while we stand by.
 void LeaderElection::follow() {
   while (!holding_) {
     const Instant start = executor_.now();
     const Result<Done> followed = follow_once();
     if (holding_ || followed.failed_with(Code::Cancelled)) return;
-    // A watch that is silent or too old says nothing about the API server's health.
+    // A watch that is silent or expired says nothing about the API server's health.
     if (!followed && followed.error().code != Code::Expired &&
         followed.error().code != Code::TimedOut)
       complain(followed.error());
@@ -106,7 +106,7 @@ void LeaderElection::follow() {
   }
 }
 
-/// One get, and a watch from there to its end.
+/// One get, and a watch from there until it ends.
 Result<Done> LeaderElection::follow_once() {
   if (auto read = reread(); !read) return read;
   std::map<std::string, std::string> query{{"fieldSelector", "metadata.name=" + options_.name},
@@ -137,7 +137,7 @@ Result<Done> LeaderElection::reread() {
   return Done{};
 }
 
-/// A Lease that is gone leaves its record: whoever held it may still believe that it leads.
+/// Keeps the record of a deleted Lease: its holder may still believe that it leads.
 void LeaderElection::observe(std::optional<Lease> lease) {
   const bool first = !std::exchange(heard_, true);
   version_ = lease ? lease->metadata.resource_version : "";
@@ -153,7 +153,7 @@ void LeaderElection::observe(std::optional<Lease> lease) {
   if (waiting_) (void)waiting_->notify();
 }
 
-/// When we may take it; the end of time as long as we have not seen it.
+/// When we may take the Lease; Instant::max() until we have seen it.
 Instant LeaderElection::free_at() const {
   if (!heard_) return Instant::max();
   const std::string holder = holder_of(record_);
@@ -168,7 +168,7 @@ Result<Done> LeaderElection::take() {
   return write(ours());
 }
 
-/// A merge patch or a create, which fail if the Lease is not as we last saw it.
+/// A merge patch or a create; both fail if the Lease has changed since we last saw it.
 Result<Done> LeaderElection::write(LeaseSpec spec) {
   const Instant sent = executor_.now();
   const ObjectKey key{options_.ns, options_.name};
@@ -193,7 +193,7 @@ LeaseSpec LeaderElection::ours() const {
   spec.lease_duration_seconds = static_cast<std::int32_t>(options_.lease / 1s);
   spec.renew_time = micro_now();
   spec.acquire_time = changes_hands ? *spec.renew_time : record_.acquire_time.value_or(micro_now());
-  // The first holder of a new Lease is no transition.
+  // The first holder of a new Lease is not a transition.
   spec.lease_transitions = record_.lease_transitions.value_or(0) +
                            (changes_hands && record_.holder_identity.has_value() ? 1 : 0);
   return spec;
@@ -224,8 +224,8 @@ Error LeaderElection::lead() {
   }
 }
 
-/// At most until leadership would end. Somebody may have edited or deleted the Lease: if nobody
-/// else holds it now, it is ours still.
+/// Takes at most until leadership would end. A user may have edited or deleted the Lease: if no
+/// other candidate holds it now, it is still ours.
 Result<Done> LeaderElection::renew() {
   Within limit(executor_, std::min(kTryLimit, renewed_at_ + options_.renew - executor_.now()));
   Result<Done> written = write(ours());
@@ -248,7 +248,7 @@ void LeaderElection::release() {
     return write(spec);
   };
   Result<Done> done = released();
-  // A renewal whose answer we did not wait for: the version is another, the holder is not.
+  // A renewal whose answer we did not wait for may have changed the version, but not the holder.
   if (done.failed_with(Code::Conflict) && reread() && holder_of(record_) == options_.identity)
     done = released();
   holding_ = false;
@@ -260,13 +260,13 @@ void LeaderElection::release() {
 
 std::string LeaderElection::micro_now() const { return to_rfc3339_micro(wall_.wall_now()); }
 
-/// With jitter, so that standbys do not move in step. False if the fiber is to end.
+/// With jitter, so that standbys do not act in step. False if the fiber should end.
 bool LeaderElection::pause(Duration d) {
   const auto fifth = static_cast<std::uint64_t>(d.count() / 5) + 1;
   return executor_.sleep(d + Duration(random_.next() % fifth)) == Woken::Ready;
 }
 
-/// Once for each change. Losing a race is no complaint.
+/// Logs each change once. A lost race is not an error.
 void LeaderElection::complain(const Error& error) {
   if (error.code == Code::Conflict || error.code == Code::AlreadyExists ||
       error.code == Code::Cancelled || error.message == complaint_)

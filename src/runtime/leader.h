@@ -1,4 +1,4 @@
-// Leader election on a Lease, as client-go does it and between any mix of it and us; the standby
+// Leader election on a Lease, compatible with client-go's, in any mix of the two; the standby
 // watches instead of polling.
 #pragma once
 #include <chrono>
@@ -16,11 +16,11 @@
 
 namespace etcdop::runtime {
 
-/// The reference's Lease: it and we never run side by side.
+/// The Go operator's Lease, so that it and this operator never run at the same time.
 constexpr const char* kLeaderLease = "aa20b3a9.etcd-operator.cozystack.io";
 
-/// In the namespace of the Lease. A call that has no row here does not compile; the chart's rules
-/// are generated from it.
+/// In the namespace of the Lease. A call without a row here does not compile; the chart's rules are
+/// generated from it.
 inline constexpr kube::Permission kLeaderPermissions[] = {
     {kube::Lease::resource,
      "",
@@ -29,23 +29,22 @@ inline constexpr kube::Permission kLeaderPermissions[] = {
 /// The same table, as a list.
 std::vector<kube::Permission> leader_permissions();
 
-/// "HOST_UUID": no two processes have the same.
+/// "HOST_UUID": unique for each process.
 std::string leader_identity(const std::string& host, Random&);
 
-/// Expected flow: acquire(); then lead() on a fiber of its own while the controllers run. When it
-/// returns, the process must stop writing at once (exit). To end in good order: stop the
-/// controllers, cancel the fiber of lead(), then release().
+/// Normal flow: acquire(); then lead() on its own fiber while the controllers run. When it returns,
+/// the process must stop writing at once (exit). For an orderly end: stop the controllers, cancel
+/// the fiber of lead(), then release().
 ///
-/// Guarantees: what others may take over is at least `lease` old by their clocks, and leading()
-/// ends `renew` after the last renewal was sent: with clocks that run equally fast there are never
-/// two. Clocks need not agree on the time: only changes of the Lease count, from when they are
-/// seen. A deleted Lease counts as held until the last holder's time is over: it makes the Lease
-/// again.
+/// Guarantees: other candidates take over only a Lease that is at least `lease` old by their
+/// clocks, and leading() ends `renew` after the last renewal was sent: if all clocks run equally
+/// fast, two never lead at once. Clocks need not agree on the time: only changes of the Lease
+/// count, from when they are seen. A deleted Lease counts as held until the last holder's time is
+/// over; the holder creates it again.
 ///
-/// Caveats: whoever starts while the Lease is deleted knows of no holder, and leads at once: for up
-/// to `retry` (`renew`, if the holder is cut off) there are two. Kubernetes does not fence. A
-/// request sent by a leader that then stalls may arrive late: writes carry preconditions of their
-/// own.
+/// Caveats: a process that starts while the Lease is deleted knows of no holder, and leads at once:
+/// for up to `retry` (`renew`, if the holder is cut off) two lead. Kubernetes does not fence. A
+/// request sent by a leader that then stalls may arrive late: writes carry their own preconditions.
 class LeaderElection {
  public:
   struct Options {
@@ -53,22 +52,22 @@ class LeaderElection {
     std::string identity;  ///< Not empty.
     std::string name = kLeaderLease;
     Duration lease = std::chrono::seconds(15);  ///< Whole seconds.
-    Duration renew = std::chrono::seconds(10);  ///< Leadership ends so long after the last renewal.
+    Duration renew = std::chrono::seconds(10);  ///< From the last renewal until leadership ends.
     Duration retry = std::chrono::seconds(2);   ///< Between renewals, and after failures.
   };
-  /// All of them outlive this.
+  /// All of them must outlive this.
   LeaderElection(kube::Granted<kLeaderPermissions>, Executor&, const WallClock&, Random&, Log&,
                  Options);
 
-  /// Suspends until we lead. Cancelled or TimedOut: the fiber's; nothing else is an error, it is
-  /// tried again, and logged once for each change of what is wrong.
+  /// Suspends until we lead. Cancelled or TimedOut: from the fiber. Other failures are retried, and
+  /// each change of the failure is logged once.
   Result<Done> acquire();
-  /// Renews for as long as we lead; suspends. Never success. Conflict: another holds the Lease;
-  /// TimedOut: no renewal came through in time; Cancelled: the fiber's, and we may still lead.
+  /// Renews while we lead; suspends. Never succeeds. Conflict: another process holds the Lease;
+  /// TimedOut: no renewal succeeded in time; Cancelled: the fiber was, and we may still lead.
   Error lead();
-  /// Lets the next one in at once, if we lead. Not cut short by cancellation; takes at most 5 s.
+  /// Frees the Lease at once, if we lead. Ignores cancellation; takes at most 5 s.
   void release();
-  /// False from the moment on at which somebody else may lead.
+  /// False as soon as another process may lead.
   bool leading() const;
 
  private:
@@ -94,12 +93,12 @@ class LeaderElection {
   Options options_;
 
   bool heard_ = false;      // The Lease, or its absence, has been seen.
-  std::string version_;     // Its resourceVersion; empty: there is none.
-  kube::LeaseSpec record_;  // As last seen, also of one that is deleted.
-  Instant changed_at_{};    // When the record was first seen so.
-  Instant renewed_at_{};    // Before our last successful write was sent.
+  std::string version_;     // Its resourceVersion; empty: the Lease does not exist.
+  kube::LeaseSpec record_;  // As last seen; kept when the Lease is deleted.
+  Instant changed_at_{};    // When the record was first seen in this state.
+  Instant renewed_at_{};    // The time just before our last successful write was sent.
   bool holding_ = false;
-  Wait* waiting_ = nullptr;  // The standby, for the next change.
+  Wait* waiting_ = nullptr;  // The standby, waiting for the next change.
   std::string complaint_;
 };
 

@@ -25,11 +25,11 @@ using kube::Lease;
 
 const ObjectKey kKey{"ns", kLeaderLease};
 
-/// One candidate's way to the server, which can be cut.
+/// One candidate's connection to the server, which can be cut.
 class Link final : public kube::Api {
  public:
   Link(kube::Api& server, Executor& executor) : server_(server), executor_(executor) {}
-  bool cut = false;  ///< Requests and answers go nowhere.
+  bool cut = false;  ///< Requests and answers get lost.
   bool lose_answers = false;
   Result<Json> call(const Call& call) override {
     requests.push_back(call.verb);
@@ -290,8 +290,7 @@ TEST(LeaderElection, AServerThatIsAwayIsAskedNowAndThenAndComplainedOfOnce) {
 }
 
 // Three candidates, restarted when they end, on links that are cut, lose answers and come back at
-// random. The one thing that must hold: nobody leads beside another; and when all is well, somebody
-// does.
+// random. The invariants: two candidates never lead at once; and when all links work, one leads.
 TEST(LeaderElection, ThereAreNeverTwoWhateverHappensToTheirLinks) {
   int terms = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {

@@ -12,7 +12,7 @@ std::string number(double value) {
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   if (std::isnan(value)) return "NaN";
   char text[64];
-  // A count of bytes stays readable; beyond 2^53 a double is not exact anyway.
+  // Counts of bytes stay readable; beyond 2^53 a double is not exact anyway.
   const bool whole = value == std::floor(value) && std::fabs(value) < 9e15;
   const auto end = whole ? std::to_chars(text, text + sizeof text, static_cast<std::int64_t>(value))
                          : std::to_chars(text, text + sizeof text, value);
@@ -30,7 +30,7 @@ std::string escaped(std::string_view text, bool in_quotes) {
   return out;
 }
 
-/// {a="x",b="y"}, or nothing.
+/// {a="x",b="y"}, or empty.
 std::string text_of(const Metrics::Labels& labels) {
   std::string out;
   for (const auto& [key, value] : labels)
@@ -58,7 +58,7 @@ const char* method(kube::Verb verb) {
 
 double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-/// As client-go has them for its queues: from 10 ns to 1,000 s.
+/// The buckets of client-go's queues: from 10 ns to 1,000 s.
 Metrics::Histogram& queue_times(Metrics& metrics, const std::string& name, const std::string& help,
                                 const std::string& queue) {
   return metrics.histogram(name, help,
@@ -145,7 +145,7 @@ std::string Metrics::text() {
       line(name + "_sum", labels, histogram.sum_);
       line(name + "_count", labels, static_cast<double>(histogram.count_));
     }
-    if (out.size() == head) out.resize(before);  // There is nothing of that name.
+    if (out.size() == head) out.resize(before);  // No metric has that name.
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Counters, gauges and histograms, and the Prometheus text of them.
+// Counters, gauges and histograms, and their Prometheus text.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace etcdop::runtime {
 
-/// All that one process measures. What it hands out lives as long as it does.
+/// All metrics of one process. The references that it returns live as long as it does.
 class Metrics {
  public:
   using Labels = std::map<std::string, std::string>;
@@ -36,29 +36,29 @@ class Metrics {
    private:
     friend class Metrics;
     std::vector<double> bounds_;         // Upper, inclusive, ascending.
-    std::vector<std::uint64_t> counts_;  // Of each bucket alone.
+    std::vector<std::uint64_t> counts_;  // Count of each bucket, not cumulative.
     std::uint64_t count_ = 0;
     double sum_ = 0;
   };
 
   Metrics() = default;
   Metrics(const Metrics&) = delete;
-  /// The same name and labels give the same number. A name has one type and one help text; a
-  /// counter's name ends in _total. Labels take few values: each makes a line for ever, until
+  /// The same name and labels return the same number. A name has one type and one help text; a
+  /// counter's name ends in _total. Labels must have few values: each creates a series until
   /// forget().
   Number& counter(const std::string& name, const std::string& help, const Labels& labels = {});
   Number& gauge(const std::string& name, const std::string& help, const Labels& labels = {});
   Histogram& histogram(const std::string& name, const std::string& help,
                        const std::vector<double>& bounds, const Labels& labels = {});
-  /// Takes one line of a gauge.
+  /// Takes one series of a gauge.
   using Line = std::function<void(const Labels&, double)>;
-  /// A gauge with a line for each of many things: `each` gives them when they are asked for.
-  /// Nothing is kept of them, and what is gone is gone.
+  /// A gauge with one series for each of many things: `each` supplies them at each scrape. No value
+  /// is kept, so series of deleted things disappear.
   void gauges(const std::string& name, const std::string& help,
               std::function<void(const Line&)> each);
-  /// Drops every line that has all of `labels`; what was handed out for them is dead.
+  /// Drops every series that has all of `labels`; references to them become invalid.
   void forget(const Labels& labels);
-  /// Called before each text(), to set what is only known by asking.
+  /// Called before each text(), to set values that must be queried.
   void on_scrape(std::function<void()> refresh) { refresh_.push_back(std::move(refresh)); }
   /// In the text format 0.0.4, ordered by name and labels.
   std::string text();
@@ -79,15 +79,15 @@ class Metrics {
 /// The Content-Type of Metrics::text().
 constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The same options; passes are also counted under controller-runtime's names.
+/// The same options; also counts passes under controller-runtime's names.
 Controller::Options measured(Metrics&, Controller::Options);
 
-/// Queue and workers of a controller, under the names of client-go and controller-runtime. It is
-/// asked at every scrape.
+/// Queue and workers of a controller, under the names of client-go and controller-runtime. Read at
+/// every scrape.
 void measure(Metrics&, Controller&);
 
-/// Counts requests to the API server as client-go does (rest_client_requests_total); to be given to
-/// the client. `http_status` 0: no answer came.
+/// Counts requests to the API server as client-go does (rest_client_requests_total); pass it to the
+/// client. `http_status` 0: no answer came.
 std::function<void(kube::Verb, const api::Resource&, int http_status)> count_requests(
     Metrics&, std::string host);
 

@@ -1,4 +1,4 @@
-// The text that Prometheus reads, and what is counted under which name.
+// The Prometheus text, and the names of the counted metrics.
 #include "runtime/metrics.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr auto kEvery = 1s;
-constexpr auto kDead = 15s;  // No pass takes the loop for itself so long.
+constexpr auto kDead = 15s;  // No pass occupies the loop for so long.
 }  // namespace
 
 void Heartbeat::beat() {

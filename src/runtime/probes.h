@@ -1,4 +1,4 @@
-// What the kubelet asks of this process: does its loop run, and are its caches filled?
+// The kubelet's probes of this process: does its loop run, and are its caches filled?
 #pragma once
 #include <string>
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace etcdop::runtime {
 
-/// Wakes up every second, as every other fiber would.
+/// Wakes up every second, like any other fiber.
 class Heartbeat {
  public:
   explicit Heartbeat(Executor& executor) : executor_(executor), last_(executor.now()) {}
   Heartbeat(const Heartbeat&) = delete;
-  /// Until its fiber is cancelled.
+  /// Returns when its fiber is cancelled.
   void beat();
-  /// How long ago the last one was; before the first, since this was made.
+  /// Time since the last beat; before the first, since this object was created.
   Duration since() const { return executor_.now() - last_; }
 
  private:
@@ -23,12 +23,12 @@ class Heartbeat {
   Instant last_;
 };
 
-/// 200; or 503: the loop turns and wakes nobody. A loop that does not turn gives no answer at all,
-/// which the kubelet takes for the same.
+/// 200; or 503: the loop runs but wakes no fiber. A stuck loop gives no answer at all, which the
+/// kubelet treats the same.
 http::Response liveness(const Heartbeat&);
 
-/// 200; or 503, which names the kinds whose caches have not been filled. Who waits to lead is
-/// ready: it can take over at once.
+/// 200; or 503 with the kinds whose caches are not filled. A standby is ready: it can take over at
+/// once.
 http::Response readiness(const std::vector<std::string>& unfilled);
 
 }  // namespace etcdop::runtime

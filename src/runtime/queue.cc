@@ -5,7 +5,7 @@
 namespace etcdop::runtime {
 namespace {
 
-/// The sooner of `delay` from now and the end of time.
+/// `delay` after `now`, at most Instant::max().
 Instant after(Instant now, Duration delay) {
   return delay < Instant::max() - now ? now + std::max(delay, Duration(0)) : Instant::max();
 }
@@ -22,7 +22,7 @@ Queue::~Queue() { check_or_abort(takers_.empty(), "a queue outlives who waits on
 
 void Queue::add(const ObjectKey& key) {
   if (stopped_) return;
-  forget_delay(key);  // The pass to come decides anew when to look again.
+  forget_delay(key);  // The next pass decides again when to look.
   if (working_.contains(key)) {
     dirty_.insert(key);
     return;
@@ -41,7 +41,7 @@ void Queue::add_after(const ObjectKey& key, Duration delay) {
   }
   later_.emplace(key, when);
   due_.emplace(when, key);
-  if (due_.begin()->second == key) wake();  // Who waits, waits too long.
+  if (due_.begin()->second == key) wake();  // The waiting fiber would wait too long.
 }
 
 std::optional<ObjectKey> Queue::take() {
@@ -53,7 +53,7 @@ std::optional<ObjectKey> Queue::take() {
     takers_.push_back(&wait);
     const Instant until = due_.empty() ? Instant::max() : due_.begin()->first;
     const Woken woken = wait.until(until);
-    takers_.remove(&wait);  // Unless wake() has.
+    takers_.remove(&wait);  // Unless wake() has removed it.
     if (woken == Woken::Cancelled) return std::nullopt;
     if (woken == Woken::Deadline && executor_.now() < until) return std::nullopt;
   }
@@ -62,7 +62,7 @@ std::optional<ObjectKey> Queue::take() {
   if (on_take_) on_take_(executor_.now() - since);
   queued_.erase(key);
   working_.insert(key);
-  // The next in line may wait for a later key than the one that is due next now.
+  // The next taker may wait for a later key than the one that is due next now.
   if (!ready_.empty() || !due_.empty()) wake();
   return key;
 }
@@ -96,7 +96,7 @@ void Queue::line_up(const ObjectKey& key) {
   ++counts_.adds;
 }
 
-/// A delayed key that is being worked on becomes dirty: it is looked at again afterwards.
+/// A delayed key that is being worked on becomes dirty: it is handed out again afterwards.
 void Queue::line_up_due() {
   while (!due_.empty() && due_.begin()->first <= executor_.now()) {
     const ObjectKey key = due_.begin()->second;
@@ -128,7 +128,7 @@ Duration Queue::backoff(int failures) {
   return delay - delay / 8 + Duration(random_.next() % quarter);
 }
 
-/// One waiter; whoever wakes up looks for itself at what is due.
+/// Wakes one waiter, which then checks what is due.
 void Queue::wake() {
   while (!takers_.empty()) {
     Wait* const first = takers_.front();

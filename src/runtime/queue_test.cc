@@ -1,4 +1,4 @@
-// The queue's promises, in virtual time.
+// The queue's guarantees, in virtual time.
 #include "runtime/queue.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct World {
     time.spawn(std::move(body));
     time.run();
   }
-  /// The next key and when it came: "a@5s". Fails the test if none comes.
+  /// The next key and the time: "a@5s". Fails the test if none comes.
   std::string next() {
     const auto key = queue.take();
     if (!key) return "none";
@@ -190,7 +190,8 @@ TEST(Queue, AWorkerThatIsCancelledLosesNoKey) {
     };
     const auto victim = time.spawn(work);
     time.spawn(work);
-    time.spawn([&] {  // All at one instant: the seed decides who is woken, cancelled, served first.
+    time.spawn([&] {  // All at one instant: the seed decides the order of wake-ups, cancellations
+                      // and takes.
       (void)time.sleep(1s);
       queue.add(a);
       victim->cancel();

@@ -11,7 +11,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// Reasons that somebody should look at.
+/// Reasons that need a person's attention.
 constexpr std::string_view kTroubles[] = {v1::kAuthCredentialsRejected,
                                           v1::kAuthRequiredNotConfigured,
                                           v1::kAuthorityChanged,
@@ -64,10 +64,10 @@ struct Conditions {
   }
 };
 
-/// What is told by another condition, or is as it should be on the way to somewhere.
+/// True if another condition reports it, or if it is normal during a change.
 bool goes_without_saying(const api::Condition& now, Conditions before, Conditions after) {
   if (now.type != v1::kDegraded) return false;
-  // Of an alarm Alarmed tells, and of its end.
+  // Alarmed reports an alarm, and its end.
   for (const char* alarm : {v1::kNoSpace, v1::kCorrupt})
     if (now.reason == alarm || (now.status == "False" && before.has_reason(v1::kDegraded, alarm)))
       return true;
@@ -80,12 +80,13 @@ bool goes_without_saying(const api::Condition& now, Conditions before, Condition
 
 bool is_news(const api::Condition* before, const api::Condition& now) {
   if (!before) return is_trouble(now.reason) || (now.status == "True");
-  // A member that starts is told of by its vote, one that is back by its cluster.
+  // A member's start is reported when it becomes a voter, its return by its cluster.
   if (now.type == v1::kReady && now.status == "True") return is_trouble(before->reason);
   if (before->status != now.status) return true;
   if (before->reason == now.reason) return false;
   if (now.reason == v1::kWaitingForSeed || before->reason == v1::kWaitingForSeed) return false;
-  // Available for another reason is what Degraded tells; unready for an ordinary one, the Pod.
+  // Degraded reports why Available changes its reason; the Pod reports ordinary reasons for
+  // unready.
   return is_trouble(now.reason) || now.type == v1::kProgressing;
 }
 

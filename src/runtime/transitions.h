@@ -1,4 +1,4 @@
-// Which changes of a status are news for people. Pure.
+// Decides which changes of a status become Events. Pure.
 #pragma once
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace etcdop::runtime {
 
-/// What to tell of an object whose conditions were `before` and are now `after`: transitions only,
-/// and none that goes without saying, as a cluster that grows has members that are not ready yet.
-/// An Event has its condition's reason and message.
+/// The Events for an object whose conditions were `before` and are now `after`. Only transitions;
+/// expected ones are left out, for example members that are not ready yet while a cluster grows. An
+/// Event has its condition's reason and message.
 std::vector<Event> transitions(const Event::Object& whose,
                                const std::vector<api::Condition>& before,
                                const std::vector<api::Condition>& after);

@@ -29,7 +29,7 @@ std::vector<api::Condition> conditions(const std::string& text) {
   return out;
 }
 
-/// Reasons, those of warnings with a "!".
+/// Reasons; those of warnings with a "!".
 std::string told(const std::string& before, const std::string& after) {
   std::string out;
   for (const Event& one : transitions(kObject, conditions(before), conditions(after)))

@@ -11,8 +11,8 @@
 namespace etcdop::s3 {
 namespace {
 
-constexpr std::size_t kKeyBytesMax = 1024;       // S3's own.
-constexpr std::size_t kMetadataBytesMax = 2048;  // S3's own.
+constexpr std::size_t kKeyBytesMax = 1024;       // Limit of S3.
+constexpr std::size_t kMetadataBytesMax = 2048;  // Limit of S3.
 constexpr std::string_view kMetaPrefix = "x-amz-meta-";
 
 Error corrupt(std::string what) { return {Code::Corrupt, std::move(what)}; }
@@ -30,7 +30,7 @@ struct Element {
   }
 };
 
-/// XmlReader bounds depth, the caller the document's size.
+/// XmlReader bounds the depth, the caller bounds the document's size.
 Result<Element> to_tree(std::string_view document) {
   XmlReader reader(document);
   std::vector<Element> open = {{"document"}};
@@ -71,7 +71,7 @@ std::string header(const http::Response& response, const char* name) {
   return it == response.headers.end() ? std::string() : it->second;
 }
 
-/// Of a URL, with the port: without what may be secret in it, as a query.
+/// Host and port of a URL, without parts that may be secret, such as a query.
 std::string host_of(const std::string& url) {
   const std::size_t scheme = url.find("://");
   if (scheme == url.npos) return {};
@@ -110,8 +110,8 @@ Meaning meaning_of_status(const Asked& asked, const Refusal& refusal) {
                 "without it an object that is missing looks forbidden"};
       return {Code::Denied, "check the credentials and what they are allowed on this bucket"};
     case 404:
-      // Every store says what it does not have, where the answer has room for it; others say 404 of
-      // all that they do not know.
+      // Every S3 store says what is missing, if the answer can have a body. Other servers answer
+      // 404 to every unknown path.
       if (head && asked.call != std::string_view("HEAD"))
         return {Code::Invalid, "whoever answered says nothing of S3: correct the endpoint"};
       return {Code::NotFound, ""};
@@ -209,8 +209,8 @@ Error to_error(const Asked& asked, const Refusal& refusal) {
 
 namespace {
 
-/// From the status on, where to_error() put it: "HEAD s3://bucket/key: 403 AccessDenied (...". Keys
-/// may have ": " in them, too. Empty: there is no status.
+/// The text from the status on, where to_error() put it: "HEAD s3://bucket/key: 403 AccessDenied
+/// (...". Keys may contain ": ", too. Empty: no status found.
 std::string_view answer_in(std::string_view message) {
   const auto is_status = [](std::string_view text) {
     const bool ends = text.size() == 3 || (text.size() > 3 && (text[3] == ' ' || text[3] == ':'));
@@ -323,7 +323,7 @@ Result<Tag> to_completed(const Asked& asked, std::string_view body) {
   auto document = to_tree(body);
   if (!document) return document.error();
   if (document->name == "Error") {
-    // What an error inside a 200 would have been as a status: AWS sends these two so.
+    // The status of an error inside a 200: AWS sends these two this way.
     Refusal refusal = from_error_document(500, *document);
     if (refusal.code == "PreconditionFailed") refusal.status = 412;
     return to_error(asked, refusal);

@@ -24,7 +24,7 @@ std::string range_of(const GetOptions::Range& range) {
          std::to_string(range.first + range.count - 1);
 }
 
-/// That the answer is the range that was asked for: the sink has had it already.
+/// Checks that the answer is the requested range: the sink has already received it.
 Result<Done> check_range(const GetOptions& options, const http::Response& response) {
   if (response.status != (options.range ? 206 : 200))
     return Error{Code::Corrupt, "the store answered " + std::to_string(response.status) +
@@ -60,7 +60,7 @@ Client::Client(Executor& executor, const WallClock& wall, const Place& place,
              .kept_limit = options.kept_limit,
              .body_limit = kAnswerBytesMax}) {}
 
-/// Buckets that lock their objects want it, and the signature's sum is not enough for them.
+/// Buckets with object lock require Content-MD5; the signature's hash does not satisfy them.
 Client::Ask Client::with(const Payload& payload, Ask ask) {
   ask.body = payload.bytes;
   ask.headers["content-md5"] = to_base64(payload.md5);

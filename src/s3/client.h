@@ -13,18 +13,17 @@
 
 namespace etcdop::s3 {
 
-/// One bucket of a real store. Calls may run side by side, each on its own fiber.
+/// One bucket of a real store. Calls may run at the same time, each on its own fiber.
 class Client final : public Store {
  public:
-  /// Asked before each request, so that credentials can be renewed; it may suspend.
+  /// Called before each request, so that credentials can be renewed; it may suspend.
   using Identity = std::function<Result<Credentials>()>;
   struct Options {
     std::string version;                            ///< For User-Agent.
     std::size_t kept = 2;                           ///< Connections kept between calls.
-    Duration kept_limit = std::chrono::seconds(5);  ///< Stores close idle ones soon.
+    Duration kept_limit = std::chrono::seconds(5);  ///< Stores close idle connections soon.
   };
-  /// `dial` connects and handshakes (dialer.h); it may suspend. References are used as long as
-  /// this lives.
+  /// `dial` connects and handshakes (dialer.h); it may suspend. References must outlive this.
   Client(Executor&, const WallClock&, const Place&, http::HttpClient::Dial dial, Identity,
          const Options&);
 
@@ -39,15 +38,15 @@ class Client final : public Store {
   Result<std::vector<Upload>> uploads(const std::string& prefix) override;
   Result<Done> remove(const std::string& key) override;
 
-  /// Of an answer without a sink: a page of a thousand of the longest keys fits.
+  /// Limit of an answer without a sink: a page of a thousand keys of maximum length fits.
   static constexpr std::size_t kAnswerBytesMax = 8 << 20;
 
  private:
   struct Ask;
   static Ask with(const Payload&, Ask);
-  /// Signed and sent; a status other than 2xx is an error.
+  /// Signs and sends; a status other than 2xx is an error.
   Result<http::Response> send(const Ask&, const Sink* sink = nullptr);
-  /// send() of what stores bytes; the tag that they got.
+  /// send() for a request that stores bytes; returns their tag.
   Result<Tag> store(const Ask&);
   Executor& executor_;
   const WallClock& wall_;

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The next request, header and body; what it left stays in `pending`.
+/// The next request, header and body; the rest of the bytes stays in `pending`.
 std::string read_request(Stream& stream, std::string& pending) {
   const auto more = [&] {
     std::array<char, 4096> space{};
@@ -48,7 +48,7 @@ std::string http_answer(int status, const std::string& body, const std::string& 
 
 class S3Client : public ::testing::Test {
  protected:
-  /// What is sent for each request; nothing: the connection ends.
+  /// The answer to each request; nullopt closes the connection.
   using Script = std::function<std::optional<std::string>(const std::string& request)>;
 
   void run(Script script, const std::function<void(Client&)>& body, bool path_style = true) {
@@ -67,7 +67,7 @@ class S3Client : public ::testing::Test {
     });
     world_.run();
   }
-  /// Always the same.
+  /// Always the same answer.
   static Script always(std::string answer) {
     return [answer = std::move(answer)](const std::string&) { return answer; };
   }

@@ -1,4 +1,4 @@
-// Real sockets on loopback: the client through TCP and TLS to a server that answers one thing.
+// Real sockets on loopback: the client through TCP and TLS to a server with one answer.
 #include "s3/dialer.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* kAnswer = "HTTP/1.1 200 OK\r\nETag: \"t\"\r\nContent-Length: 5\r\n\r\n";
 
-/// Takes one connection, with TLS if there is any, and answers what comes first.
+/// Accepts one connection, with TLS if `tls` is set, and answers the first request.
 void serve(Listener& listener, const TlsServer* tls) {
   auto stream = listener.accept();
   if (stream && tls) stream = tls->over(std::move(*stream));
@@ -27,7 +27,7 @@ void serve(Listener& listener, const TlsServer* tls) {
   if (stream && (*stream)->read(request)) (void)(*stream)->write(kAnswer);
 }
 
-/// HEAD of "k" at that scheme on loopback.
+/// HEAD of "k" with that scheme on loopback.
 Result<Object> head(const std::string& scheme, const TlsServer* tls, const std::string& ca) {
   AsioLoop loop;
   const SystemWallClock wall;

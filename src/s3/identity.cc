@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kPrefix = "identity of the Pod: ";
 
-/// What the fields are called in the two kinds of answer.
+/// Names of the fields in the two kinds of answer.
 struct FieldNames {
   const char *key_id, *secret, *session_token, *until;
 };
@@ -33,7 +33,7 @@ Error trouble(Code code, const PodIdentity& identity, const std::string& what) {
   return {code, kPrefix + endpoint_of(identity) + ": " + what};
 }
 
-/// The text of each element by its name, wherever it is: none of those looked for is there twice.
+/// The text of each element by its name, at any depth: the elements that we read appear only once.
 Fields fields_of_xml(std::string_view body) {
   Fields out;
   XmlReader reader(body);
@@ -77,7 +77,7 @@ bool is_one_line(const std::string& text) {
   return std::ranges::none_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; });
 }
 
-/// As kubectl and people write files: with a line end.
+/// Without the final line end that kubectl and people write.
 std::string trimmed(std::string text) {
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   return text;
@@ -87,7 +87,7 @@ const std::string& token_path_of(const PodIdentity& identity) {
   return std::visit([](const auto& one) -> const std::string& { return one.token_path; }, identity);
 }
 
-/// Lets the next one in.
+/// Lets the next caller in.
 struct Leave {
   Semaphore& line;
   ~Leave() { line.release(); }
@@ -166,7 +166,7 @@ Result<Lent> Borrowed::ask() {
   }
   auto response = http_.send(to_request(identity_, token));
   if (response) return to_lent(identity_, *response);
-  // A question changes nothing: it may be asked again.
+  // A request for credentials changes nothing: it may be repeated.
   const Code code = response.failed_with(Code::Lost) ? Code::Unavailable : response.error().code;
   return trouble(code, identity_, response.error().message);
 }
@@ -196,7 +196,7 @@ Result<Credentials> Borrowed::get() {
   if (auto entered = to_result(line_.acquire(), "waiting for credentials"); !entered)
     return entered.error();
   const Leave leave{line_};
-  if (!fresh())  // By now somebody else may have borrowed.
+  if (!fresh())  // Another fiber may have borrowed meanwhile.
     if (auto borrowed = borrow(); !borrowed) return borrowed.error();
   return lent_->credentials;
 }

@@ -1,4 +1,5 @@
-// Credentials of an object store that a Pod is lent for who it is, in place of keys in a Secret.
+// Temporary credentials for an object store that a Pod gets for its identity, instead of keys in a
+// Secret.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace etcdop::s3 {
 
-/// The token of its ServiceAccount, which STS, or what is like it, takes for a role
+/// The Pod's ServiceAccount token, which STS or a compatible service exchanges for a role
 /// (AssumeRoleWithWebIdentity).
 struct WebIdentity {
   std::string endpoint;  ///< "https://sts.eu-west-1.amazonaws.com"
@@ -18,11 +19,11 @@ struct WebIdentity {
   bool operator==(const WebIdentity&) const = default;
 };
 
-/// Somebody on the node hands them out (EKS Pod Identity, ECS).
+/// An agent on the node serves credentials (EKS Pod Identity, ECS).
 struct NodeIdentity {
   std::string endpoint;    ///< "http://169.254.170.23"
   std::string target;      ///< "/v1/credentials"
-  std::string token_path;  ///< Of what is shown there; empty: nothing is.
+  std::string token_path;  ///< Path of the token to send; empty: no token.
   bool operator==(const NodeIdentity&) const = default;
 };
 
@@ -34,32 +35,34 @@ inline const std::string& endpoint_of(const PodIdentity& identity) {
 
 struct Lent {
   Credentials credentials;
-  std::optional<WallTime> until;  ///< nullopt: for ever.
+  std::optional<WallTime> until;  ///< nullopt: valid for ever.
 };
 
-/// `token`: what is in the file.
+/// `token`: the content of the file.
 http::Request to_request(const PodIdentity&, const std::string& token);
-/// Denied: it was refused, which only people can mend. Unavailable: ask again. Corrupt: that is no
-/// answer. None quotes a secret.
+/// Denied: it was refused, and only people can fix that. Unavailable: try again. Corrupt: not a
+/// valid answer. No error quotes a secret.
 Result<Lent> to_lent(const PodIdentity&, const http::Response&);
 
-/// That an error is about these credentials, and not about what they were to be used for.
+/// Whether an error is about these credentials, and not about the request that needed them.
 bool is_of_identity(const Error&);
 
-/// Keeps what was lent, and borrows anew well before it ends: the token's file is read each time,
-/// as the kubelet replaces it. Calls may run side by side; one borrows at a time.
+/// Keeps the borrowed credentials, and renews them well before they expire. The token's file is
+/// read each time, because the kubelet replaces it. Calls may run at the same time; one fiber
+/// borrows at a time.
 class Borrowed {
  public:
-  /// `dial` connects to the identity's endpoint. References are used as long as this lives.
+  /// `dial` connects to the identity's endpoint. References must outlive this.
   Borrowed(Executor&, const WallClock&, PodIdentity, http::HttpClient::Dial dial);
-  /// Suspends, for kAskLimit at most if it has to ask. While that fails, what was lent before,
-  /// until it ends. Errors as of to_lent(); Denied, if the file with the token cannot be read.
+  /// Suspends, for kAskLimit at most if it has to ask. If that fails, returns the previous
+  /// credentials until they expire. Errors as for to_lent(); Denied if the token's file cannot be
+  /// read.
   Result<Credentials> get();
 
   static constexpr Duration kAskLimit = std::chrono::seconds(15);
-  /// Before the end; a quarter of the whole time, if that is less.
+  /// Renewal before the end; a quarter of the lifetime, if that is less.
   static constexpr std::chrono::seconds kEarlier{300};
-  /// After it failed, as long as something is lent.
+  /// Retry after a failure, while the previous credentials are valid.
   static constexpr std::chrono::seconds kFailedAgain{30};
   static constexpr std::size_t kAnswerBytesMax = 64 << 10;
 
@@ -74,7 +77,7 @@ class Borrowed {
   http::HttpClient http_;
   Semaphore line_;
   std::optional<Lent> lent_;
-  std::optional<WallTime> again_;  // With `lent_`; nullopt: never.
+  std::optional<WallTime> again_;  // Set with `lent_`; nullopt: never.
 };
 
 }  // namespace etcdop::s3

@@ -1,5 +1,5 @@
-// Credentials that are lent: requests, answers of STS and of nodes, and when they are renewed. The
-// servers play a script over pipes, in virtual time.
+// Borrowed credentials: requests, answers of STS and of nodes, and renewal. The servers play a
+// script over pipes, in virtual time.
 #include "s3/identity.h"
 
 #include <gtest/gtest.h>
@@ -131,7 +131,7 @@ class S3Borrowed : public ::testing::Test {
     ASSERT_TRUE(write_file(token_, "first\n"));
   }
   void TearDown() override { (void)std::remove(token_.c_str()); }
-  /// The key's id, or why there is none.
+  /// The key's id, or the error.
   std::string got(Borrowed& borrowed) {
     auto credentials = borrowed.get();
     return credentials ? credentials->key_id : credentials.error().message;

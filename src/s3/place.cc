@@ -75,7 +75,7 @@ Result<Place> to_place(const PlaceOptions& options) {
     return invalid("region", "must be letters, digits and hyphens, like us-east-1");
   place->bucket = bucket;
   place->region = options.region;
-  // An address has no place for the bucket.
+  // A bucket cannot be prefixed to an IP address.
   if (options.path_style || is_ipv4(place->host) || is_ipv6(place->host)) {
     place->path = "/" + bucket;
     return place;

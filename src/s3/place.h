@@ -1,4 +1,4 @@
-// Where a bucket is: what a spec says about it, checked and taken apart.
+// The location of a bucket: the values of a spec, checked and parsed.
 #pragma once
 #include <string>
 
@@ -10,16 +10,16 @@ struct PlaceOptions {
   std::string endpoint;  ///< "https://s3.example:9000", or http. No path.
   std::string bucket;
   std::string region = "us-east-1";
-  /// The bucket is in the path, as it always is where the host is an address; else it is part of
-  /// the host's name.
+  /// True: the bucket is in the path, as always if the host is an address. False: it is part of the
+  /// host's name.
   bool path_style = false;
 };
 
 struct Place {
   bool tls = true;
-  std::string host, port;  ///< To dial; the host is also what its certificate must be for.
+  std::string host, port;  ///< To dial; the certificate must be for this host, too.
   std::string authority;   ///< For the Host header.
-  std::string path;        ///< Before "/KEY": "/BUCKET", or nothing.
+  std::string path;        ///< Before "/KEY": "/BUCKET", or empty.
   std::string bucket, region;
 };
 

@@ -32,7 +32,7 @@ std::string to_basic_time(WallTime when) {
   return out;
 }
 
-/// Without spaces at the ends, and each run of them as one: AWS's Trimall.
+/// Removes spaces at the ends, and replaces each run of them by one: AWS's Trimall.
 std::string trimmed(std::string_view value) {
   std::string out;
   for (const char c : value) {
@@ -78,7 +78,7 @@ std::string query_text(const std::map<std::string, std::string>& query) {
   encoded.reserve(query.size());
   for (const auto& [name, value] : query)
     encoded.emplace_back(uri_encoded(name), uri_encoded(value));
-  std::ranges::sort(encoded);  // Encoded names have another order.
+  std::ranges::sort(encoded);  // The order of encoded names differs.
   std::string out;
   for (const auto& [name, value] : encoded) {
     if (!out.empty()) out += '&';

@@ -1,4 +1,4 @@
-// Against signatures that botocore made (sigv4_vectors.py).
+// Against signatures made by botocore (sigv4_vectors.py).
 #include "s3/sigv4.h"
 
 #include <gtest/gtest.h>

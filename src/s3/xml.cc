@@ -18,7 +18,7 @@ std::string without_prefix(std::string_view name) {
   return std::string(name.substr(name.find(':') == name.npos ? 0 : name.find(':') + 1));
 }
 
-/// False for what is no character.
+/// False if `c` is not a character.
 bool append_utf8(std::uint32_t c, std::string& out) {
   const auto byte = [&out](std::uint32_t b) { out += static_cast<char>(b); };
   const auto last = [&](std::uint32_t shift) { byte(0x80U | (c >> shift & 0x3FU)); };
@@ -41,7 +41,7 @@ bool append_utf8(std::uint32_t c, std::string& out) {
   return true;
 }
 
-/// What is between & and ;.
+/// `name`: the text between & and ;.
 bool append_entity(std::string_view name, std::string& out) {
   constexpr std::pair<std::string_view, char> known[] = {
       {"lt", '<'}, {"gt", '>'}, {"amp", '&'}, {"quot", '"'}, {"apos", '\''}};

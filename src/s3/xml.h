@@ -1,4 +1,4 @@
-// The XML that object stores answer with: elements and text, pulled piece by piece, bounded.
+// The XML of object stores' answers: elements and text, pulled piece by piece, bounded.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,10 +8,11 @@
 
 namespace etcdop::s3 {
 
-/// Reads a document front to back without recursion; it must outlive this. Attributes and the XML
-/// declaration are skipped. Corrupt: not well-formed, or what no object store sends and could
-/// make work or hide something: document types, comments, CDATA, other entities than XML's five
-/// and characters by number, more than kDepthMax levels. Why: docs/dev/adr/0011.
+/// Reads a document front to back without recursion; the document must outlive this. Skips
+/// attributes and the XML declaration. Corrupt: not well-formed, or a construct that no object
+/// store sends and that could cause work or hide something: document types, comments, CDATA, other
+/// entities than XML's five and characters by number, more than kDepthMax levels. Why:
+/// docs/dev/adr/0011.
 class XmlReader {
  public:
   static constexpr std::size_t kDepthMax = 8;
@@ -20,9 +21,9 @@ class XmlReader {
   enum class Kind { Open, Text, Close, End };
   struct Piece {
     Kind kind = Kind::End;
-    std::string text = {};  ///< Of Open and Close the element's name, without a namespace prefix.
+    std::string text = {};  ///< For Open and Close the element's name, without a namespace prefix.
   };
-  /// Text is not blank; End: nothing is left, and the document was whole.
+  /// Text is not blank; End: the document is complete, and nothing is left.
   Result<Piece> next();
 
  private:
@@ -36,7 +37,7 @@ class XmlReader {
   bool closes_at_once_ = false, any_ = false;
 };
 
-/// One printable line, of bounded length, of what somebody else wrote.
+/// One printable line of bounded length, from foreign text.
 std::string one_line(std::string_view text);
 
 }  // namespace etcdop::s3

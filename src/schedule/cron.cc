@@ -14,7 +14,7 @@ using std::chrono::local_days;
 using std::chrono::local_seconds;
 using std::chrono::minutes;
 
-/// Longer than from 29 February 2096 to the next one, in 2104.
+/// Longer than the time from 29 February 2096 to the next one, in 2104.
 constexpr std::chrono::days kHorizon{9 * 366};
 
 constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
@@ -25,7 +25,7 @@ struct Field {
   const char* name;
   int min;
   int max;
-  std::span<const std::string_view> names;  ///< The first means `min`.
+  std::span<const std::string_view> names;  ///< The first name means `min`.
 };
 constexpr std::array<Field, 5> kFields = {{{"minute", 0, 59, {}},
                                            {"hour", 0, 23, {}},
@@ -47,7 +47,7 @@ constexpr struct {
 
 std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-/// At each of the characters.
+/// Splits at each of these characters.
 std::vector<std::string_view> split(std::string_view text, std::string_view at) {
   std::vector<std::string_view> parts;
   for (;;) {
@@ -134,7 +134,7 @@ Result<Values> to_values(const Field& field, std::string_view text) {
   return all;
 }
 
-/// Whether one of the months has one of the days.
+/// Whether at least one of the months has one of the days.
 bool has_a_day(const Cron& cron) {
   constexpr int kLengths[] = {0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   for (int month = 1; month <= 12; ++month)
@@ -162,7 +162,7 @@ bool takes_day(const Cron& cron, local_days day) {
   return cron.any_day || cron.any_weekday ? by_day && by_weekday : by_day || by_weekday;
 }
 
-/// The first time of a day that is taken, from `first` on.
+/// The first matching time of a day, from `first` on.
 std::optional<minutes> next_in_day(const Cron& cron, minutes first) {
   const auto first_hour = static_cast<unsigned>(first.count() / 60);
   auto minute = static_cast<unsigned>(first.count() % 60);
@@ -174,7 +174,7 @@ std::optional<minutes> next_in_day(const Cron& cron, minutes first) {
   return std::nullopt;
 }
 
-/// The first time that is taken in [from, until) of clocks that nobody touches.
+/// The first matching time in [from, until), without a clock change.
 std::optional<local_seconds> next_match(const Cron& cron, local_seconds from, local_seconds until) {
   for (local_days day = std::chrono::floor<std::chrono::days>(from); day < until;
        day += std::chrono::days(1)) {
@@ -241,7 +241,8 @@ std::vector<WallTime> runs(const Cron& cron, const TimeZone& zone, Window window
 std::optional<WallTime> newest_run(const Cron& cron, const TimeZone& zone, Window window) {
   auto newest = next_run(cron, zone, window.after);
   if (!newest || *newest > window.upto) return std::nullopt;
-  // Which moments have a run between them and the end: all up to one of them, which is looked for.
+  // Binary search: up to some moment, a run lies between that moment and the end; after it, none
+  // does.
   WallTime none_from = window.upto;
   while (*newest < none_from) {
     const WallTime middle{*newest + (none_from - *newest) / 2};

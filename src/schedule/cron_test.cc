@@ -1,4 +1,5 @@
-// By hand; schedule_test.py compares with robfig/cron and with a search minute by minute.
+// Hand-written cases; schedule_test.py compares with robfig/cron and with a search minute by
+// minute.
 #include "schedule/cron.h"
 
 #include <gtest/gtest.h>

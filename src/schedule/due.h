@@ -10,23 +10,24 @@
 namespace etcdop::schedule {
 
 struct Due {
-  /// The run to start now, by the time it was planned for: the newest of those that have not been.
+  /// The run to start now, by its planned time: the newest run that is due and not started.
   std::optional<WallTime> run;
-  /// The one after now; none while suspended.
+  /// The next planned time; nullopt while suspended.
   std::optional<WallTime> next;
   bool operator==(const Due&) const = default;
 };
 
 struct DueQuestion {
-  WallTime last;  ///< The planned time of the newest run that was started; without one, the time at
-                  ///< which the schedule was made.
+  WallTime last;  ///< The planned time of the newest started run; without one, the time at which
+                  ///< the schedule was created.
   WallTime now;
-  /// A run this late is not started any more; none: however late.
+  /// A run later than this is not started; nullopt: no limit.
   std::optional<std::chrono::seconds> starting_deadline;
   bool suspended = false;
 };
 
-/// Runs that were missed, as while nobody was there or while it was suspended, become one.
+/// Several missed runs, for example while the operator was down or the schedule suspended, become
+/// one run.
 Due due(const Cron&, const TimeZone&, const DueQuestion&);
 
 }  // namespace etcdop::schedule

@@ -13,7 +13,7 @@ bool says_nothing(const Retention& retention) {
          !retention.months;
 }
 
-/// The days of a month or week are known by the first of them.
+/// A month or week is identified by its first day.
 local_days month_of(local_days day) {
   const std::chrono::year_month_day date(day);
   return local_days(date.year() / date.month() / 1);
@@ -23,7 +23,7 @@ local_days week_of(local_days day) {
   return day - (std::chrono::weekday(day) - std::chrono::Monday);
 }
 
-/// Asked from the newest to the oldest, takes the first of each of `count` periods.
+/// Called from the newest to the oldest; takes the first of each of `count` periods.
 class FirstOfEach {
  public:
   explicit FirstOfEach(std::optional<int> count) : left_(count.value_or(0)) {}
@@ -50,13 +50,13 @@ std::vector<std::string> expired(std::vector<StoredSnapshot> stored, const Reten
   });
   std::ranges::sort(stored, std::greater(),
                     [](const StoredSnapshot& one) { return std::tie(one.taken_at, one.name); });
-  int last = std::max(retention.last.value_or(0), 1);  // The newest stays whatever is said.
+  int last = std::max(retention.last.value_or(0), 1);  // The newest always stays.
   bool verified_seen = false;
   FirstOfEach days(retention.days), weeks(retention.weeks), months(retention.months);
   for (const StoredSnapshot& one : stored) {
     const auto day = std::chrono::floor<std::chrono::days>(zone.local(one.taken_at));
     bool kept = last-- > 0;
-    // Each is asked, also where another has said yes: its period has its snapshot then.
+    // Ask every rule, even if another already keeps the snapshot: it counts for its period.
     kept |= days.takes(day);
     kept |= weeks.takes(week_of(day));
     kept |= months.takes(month_of(day));

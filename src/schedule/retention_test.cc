@@ -1,4 +1,4 @@
-// By hand; schedule_test.py compares with the definitions over random lists.
+// Hand-written cases; schedule_test.py compares with the definitions over random lists.
 #include "schedule/retention.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ WallTime at(const char* text) { return *from_rfc3339(text); }
 
 TimeZone zone(const char* name) { return *to_time_zone(name); }
 
-const WallTime kNow = at("2026-11-23T12:00:00Z");  // a Monday
+const WallTime kNow = at("2026-11-23T12:00:00Z");  // A Monday.
 
 StoredSnapshot complete(const char* name, const char* time) {
   return {name, at(time), Proof::Complete};

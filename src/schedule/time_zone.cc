@@ -12,7 +12,7 @@ constexpr unsigned kLastWeek = 5;
 
 WallTime start_of(const ZoneChange& change) { return {minutes(change.minute)}; }
 
-/// When it is that time in a year on clocks that are so far east.
+/// The moment of that change in a year, on clocks `east` of UTC.
 WallTime in_year(const YearlyChange& change, std::chrono::year year, minutes east) {
   using namespace std::chrono;
   const auto month_of = year / month(change.month);
@@ -30,7 +30,7 @@ Offset by_rule(const ZoneRow& row, WallTime at) {
     WallTime when;
     minutes east;
   };
-  // A change may be in another year in UTC, and the one before `at` in the year before.
+  // A change may fall into another year in UTC, and the change before `at` into the year before.
   const year now = year_month_day(floor<days>(sys_seconds(at.since_epoch))).year();
   std::array<Turn, 6> turns;
   std::size_t n = 0;

@@ -1,4 +1,4 @@
-// By hand; schedule_test.py asks of all zones whether they are as Python has them.
+// Hand-written cases; schedule_test.py compares all zones with Python's.
 #include "schedule/time_zone.h"
 
 #include <gtest/gtest.h>

@@ -62,7 +62,7 @@ Result<Done> Aead::open(std::string_view nonce, std::string_view also, std::stri
   std::string tag(sealed.substr(body.size()));
   auto* const context = context_.get();
   const std::size_t at = out.size();
-  out.resize(sealed.size() + at);  // What OpenSSL may write; the tag's bytes go again.
+  out.resize(sealed.size() + at);  // OpenSSL's maximum; the tag's bytes are cut off later.
   int done = 0, last = 0;
   const bool opened =
       EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nullptr, bytes_of(key_.reveal()),

@@ -1,4 +1,4 @@
-// Encryption that notices every change: AES-256-GCM. OpenSSL stays inside aead.cc.
+// Encryption that detects every change: AES-256-GCM. OpenSSL stays inside aead.cc.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,18 +16,19 @@ inline constexpr std::size_t kAeadKeyBytes = 32;
 inline constexpr std::size_t kAeadNonceBytes = 12;
 inline constexpr std::size_t kAeadTagBytes = 16;
 
-/// HMAC-SHA-256 of the message: 32 bytes. With a random key and a message that nobody uses twice,
-/// a key for one purpose (NIST SP 800-108).
+/// HMAC-SHA-256 of the message: 32 bytes. With a random key and a message that is never used twice,
+/// the result is a key for one purpose (NIST SP 800-108).
 Secret derive_key(const Secret& key, std::string_view message);
 
 class Aead {
  public:
-  /// Of kAeadKeyBytes bytes.
+  /// `key` has kAeadKeyBytes bytes.
   explicit Aead(const Secret& key);
-  /// Adds ciphertext and tag to `out`. A nonce, of kAeadNonceBytes, may be used once with a key.
+  /// Appends ciphertext and tag to `out`. A nonce has kAeadNonceBytes bytes; use it only once with
+  /// a key.
   void seal(std::string_view nonce, std::string_view also, std::string_view plain,
             std::string& out);
-  /// Adds the plaintext to `out`, or nothing. Corrupt: `sealed` is not what seal() made with this
+  /// Appends the plaintext to `out`, or nothing. Corrupt: `sealed` was not made by seal() with this
   /// key, nonce and `also`.
   Result<Done> open(std::string_view nonce, std::string_view also, std::string_view sealed,
                     std::string& out);

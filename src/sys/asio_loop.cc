@@ -22,7 +22,7 @@ using boost::system::error_code;
 
 Instant real_now() { return Instant(std::chrono::steady_clock::now().time_since_epoch()); }
 
-/// What an operation's handler writes to, on the waiting fiber's stack.
+/// Written by an operation's handler; lives on the waiting fiber's stack.
 struct Completion {
   Wait* wait = nullptr;
   bool finished = false;
@@ -34,14 +34,15 @@ struct Completion {
     bytes = n;
     (void)wait->notify();
   }
-  /// As Asio wants it. (Not std::ref: Asio 1.26 finds that ambiguous.)
+  /// The handler in the form that Asio wants. (Not std::ref: Asio 1.26 finds that ambiguous.)
   auto handler() {
     return [this](const error_code& e, std::size_t n) { finish(e, n); };
   }
 };
 
-/// Starts an operation and waits for its end. If deadline or cancellation come first, `stop` must
-/// make it end soon, and we wait for that too: until then it owns buffers on our stack.
+/// Starts an operation and waits for its end. If the deadline or cancellation comes first, `stop`
+/// must make the operation end soon. We wait for that end too: until then the operation owns
+/// buffers on our stack.
 template <class Start, class Stop>
 Result<std::size_t> await(Executor& loop, const char* doing, Start start, Stop stop) {
   Completion done;
@@ -124,7 +125,7 @@ class TcpListener final : public Listener {
   tcp::acceptor acceptor_;
 };
 
-/// `host` and `port`, if they are numbers.
+/// The endpoint, if `host` and `port` are numbers.
 std::optional<tcp::endpoint> numeric(const std::string& host, const std::string& port) {
   error_code no_address;
   const auto address = asio::ip::make_address(host, no_address);
@@ -135,7 +136,7 @@ std::optional<tcp::endpoint> numeric(const std::string& host, const std::string&
   return tcp::endpoint(address, number);
 }
 
-/// Asio has one thread that resolves: who has an address does not wait behind those who have none.
+/// Asio has one thread that resolves names, so a numeric address must not wait for it.
 Result<std::vector<tcp::endpoint>> addresses_of(Executor& loop, asio::io_context& io,
                                                 const std::string& host, const std::string& port,
                                                 const std::string& doing) {
@@ -156,7 +157,7 @@ Result<std::vector<tcp::endpoint>> addresses_of(Executor& loop, asio::io_context
   return out;
 }
 
-/// This machine, its link, or no address at all.
+/// This machine, its link, or the unspecified address.
 bool is_near(const asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped())
     return is_near(asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()));
@@ -183,7 +184,7 @@ void AsioLoop::run() {
   while (alive() > 0) {
     now_ = real_now();
     for (int turn = 0; turn < 1000 && next_due() <= now_; ++turn)
-      step();  // Then a look at I/O, lest it starve.
+      step();  // Then check for I/O, so that it does not starve.
     if (alive() == 0) break;
     if (next_due() <= now_) {
       io_->io.poll();

@@ -1,4 +1,5 @@
-// A server's end of TLS whose certificate is in files that others change: a Secret's volume.
+// The server side of TLS, with a certificate in files that another process changes: a Secret's
+// volume.
 #pragma once
 #include <functional>
 #include <memory>
@@ -16,12 +17,12 @@ class CertificateFiles {
     std::string certificate, key;  ///< PEM: leaf first, then intermediates; and its key.
   };
 
-  /// As refresh().
+  /// Errors as for refresh().
   static Result<CertificateFiles> load(Paths paths, Read read);
-  /// Takes what the files have now, if they have changed. Invalid, or as `read`: they are of no
-  /// use, and what was taken before stays.
+  /// Loads the files if they have changed. Invalid, or an error of `read`: the files are unusable,
+  /// and the last good certificate stays.
   Result<Done> refresh();
-  /// As TlsServer::over, with what was taken.
+  /// As TlsServer::over, with the loaded certificate.
   Result<std::unique_ptr<Stream>> over(std::unique_ptr<Stream> below) const;
 
  private:
@@ -31,7 +32,7 @@ class CertificateFiles {
   Read read_;
   std::string certificate_;
   Secret key_;
-  std::shared_ptr<const TlsServer> server_;  // Shared with the handshakes that run.
+  std::shared_ptr<const TlsServer> server_;  // Shared with running handshakes.
 };
 
 }  // namespace etcdop

@@ -40,7 +40,7 @@ struct Files {
   std::map<std::string, std::string> texts;
 };
 
-/// Whether this certificate is shown.
+/// Whether the server shows this certificate.
 bool shows(const CertificateFiles& files, const Identity& identity) {
   sim::Scheduler world(1);
   auto [client, peer] = sim::pipe(world);
@@ -82,7 +82,7 @@ TEST(CertificateFiles, WhatIsOfNoUseIsToldAndNotTaken) {
   there.put(first);
   auto files = CertificateFiles::load(kPaths, there.read());
   ASSERT_TRUE(files);
-  there.texts[kPaths.key] = identity().key.reveal();  // Between two writes, for one.
+  there.texts[kPaths.key] = identity().key.reveal();  // As between two writes.
   const auto refreshed = files->refresh();
   ASSERT_TRUE(refreshed.failed_with(Code::Invalid));
   EXPECT_EQ(refreshed.error().message.substr(0, 34), "use /tls/tls.crt and /tls/tls.key:");

@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kPauseMin = 1ms, kPauseMax = 20ms;
 constexpr Duration kReapLimit = 5s;  // After SIGKILL.
-/// Reads of one turn: more than a pipe holds (64 KiB), so the last turn misses nothing, and not
-/// without end, whoever writes.
+/// Reads of one turn: more than a pipe holds (64 KiB), so the last turn misses nothing. Bounded,
+/// whatever the child writes.
 constexpr int kReadsMax = 64;
 
 /// A pipe: we read without waiting, the child writes.
@@ -41,7 +41,7 @@ class Pipe {
   bool open() const { return ends_[0] >= 0; }
   int write_end() const { return ends_[1]; }
   void close_write_end() { shut(ends_[1]); }
-  /// Hands over what is there; stops early if `take` says false.
+  /// Passes on the bytes that have arrived; stops early if `take` returns false.
   template <class Take>
   void drain(Take take) {
     char piece[8 * 1024];
@@ -60,7 +60,7 @@ class Pipe {
   int ends_[2];
 };
 
-/// What posix_spawn is told: standard files and signals.
+/// The settings for posix_spawn: standard files and signals.
 class Arrangement {
  public:
   Arrangement(const Pipe& out, const Pipe& err) {
@@ -104,7 +104,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   return out;
 }
 
-/// As execve() wants it. The texts must stay.
+/// The form that execve() wants. The texts must outlive it.
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;
   for (std::string& text : texts) out.push_back(text.data());
@@ -141,7 +141,7 @@ Result<pid_t> start(const std::string& doing, const Command& command, const Pipe
   return pid;
 }
 
-/// Keeps the end of what is added.
+/// Appends `piece` and keeps only the end of the text.
 void add_to_end(std::string& end, std::string_view piece) {
   end += piece;
   if (end.size() > kCommandErrorMax) end.erase(0, end.size() - kCommandErrorMax);
@@ -161,8 +161,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// Kills the whole group and waits for its leader. (One that not even SIGKILL ends, waiting for a
-/// broken disk, is left alone.)
+/// Kills the whole group and waits for its leader. (A process that survives even SIGKILL, because
+/// it waits for a broken disk, is left alone.)
 void kill_and_reap(Executor& loop, pid_t pid) {
   (void)kill(-pid, SIGKILL);
   Shield orderly(loop, kReapLimit);
@@ -183,7 +183,7 @@ Result<CommandOutput> run_command(Executor& loop, const Command& command) {
   CommandOutput result;
   Within limit(loop, command.limit);
   for (Duration pause = kPauseMin;; pause = std::min(pause * 2, kPauseMax)) {
-    // First the look at the process, so that what it wrote before its end is read after that.
+    // Check the process first, so that its last output is read after its end.
     int status = 0;
     const pid_t ended = waitpid(*pid, &status, WNOHANG);
     out.drain([&](std::string_view piece) {
@@ -199,7 +199,7 @@ Result<CommandOutput> run_command(Executor& loop, const Command& command) {
       return Error{Code::Invalid,
                    doing + ": wrote more than " + std::to_string(command.output_limit) + " bytes"};
     }
-    if (ended < 0) return failure(doing, errno);  // Somebody else has reaped it.
+    if (ended < 0) return failure(doing, errno);  // Other code has reaped it.
     if (ended > 0) {
       result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;

@@ -60,8 +60,8 @@ __attribute__((no_sanitize("address"))) std::size_t Stack::used() const {
 }
 
 struct Coroutine::Entry {
-  /// First frame of every fiber. It leaves for good at its end: nothing may be left to destroy in
-  /// it.
+  /// First frame of every fiber. At its end it never returns, so it must hold nothing that needs a
+  /// destructor.
   static void main(context::transfer_t from) {
     auto& self = *static_cast<Coroutine*>(from.data);
     self.context_ = from.fctx;
@@ -101,8 +101,8 @@ void Coroutine::leave() {
   finish_switch(true);
 }
 
-// Both sides keep their own "exceptions being handled", so that a fiber that suspends in a catch
-// block or in a destructor run by unwinding (it should not) spoils nobody else's.
+// Both sides keep their own "exceptions being handled". So a fiber that suspends in a catch block,
+// or in a destructor run by unwinding (it should not), does not damage another fiber's exceptions.
 void Coroutine::start_switch([[maybe_unused]] bool inward, [[maybe_unused]] bool last) {
   auto* globals = reinterpret_cast<decltype(exceptions_)*>(abi::__cxa_get_globals());
   std::swap(*globals, exceptions_);

@@ -1,4 +1,4 @@
-// A stack with a guard page and the switch to and from it. The only place that knows Boost.Context
+// A stack with a guard page, and the switch to and from it. The only code that knows Boost.Context
 // and the sanitizers.
 #pragma once
 #include <cstddef>
@@ -22,12 +22,12 @@ constexpr std::size_t kDefaultBytes = 256 * 1024;
 constexpr std::size_t kDefaultBytes = 64 * 1024;
 #endif
 
-/// Memory for a stack: the lowest page faults on touch. Freed ones are kept warm for the next
+/// Memory for a stack: the lowest page faults on touch. Freed stacks are kept warm for the next
 /// fiber.
 struct Stack {
   static Stack take();
   void give_back();
-  std::size_t used() const;  ///< Deepest use, if it was painted.
+  std::size_t used() const;  ///< Deepest use, if the stack was painted.
   char* low = nullptr;       ///< Lowest usable byte, just above the guard page.
   std::size_t size = 0;
   static inline std::size_t wanted = kDefaultBytes;
@@ -51,11 +51,11 @@ class Coroutine {
   void finish_switch(bool inward);
   Stack stack_;
   std::function<void()> body_;
-  void* context_ = nullptr;  // Where the other side stands.
+  void* context_ = nullptr;  // Where the other side is suspended.
   struct {
     void* caught;
     unsigned uncaught;
-  } exceptions_{nullptr, 0};  // What the C++ runtime keeps per thread.
+  } exceptions_{nullptr, 0};  // State that the C++ runtime keeps per thread.
   bool over_ = false;
   [[maybe_unused]] void *fake_inner_ = nullptr, *fake_outer_ = nullptr;  // ASan's fake stacks.
   [[maybe_unused]] const void* outer_low_ = nullptr;

@@ -1,4 +1,4 @@
-// Sums of bytes that come piece by piece. OpenSSL stays inside digest.cc.
+// Digests of bytes that arrive in pieces. OpenSSL stays inside digest.cc.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,11 +13,11 @@ class Digest {
   enum class Kind { Sha256, Md5 };
   explicit Digest(Kind);
   void add(std::string_view bytes);
-  /// Of all so far; more may follow.
+  /// The digest so far; more bytes may follow.
   std::string bytes_so_far() const;
-  /// Of all so far. Nothing may be added any more.
+  /// The final digest. No bytes may be added afterwards.
   std::string bytes();
-  /// Likewise, as hex digits in lower case.
+  /// The same as lower-case hex digits.
   std::string hex();
 
  private:

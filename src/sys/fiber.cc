@@ -1,4 +1,4 @@
-// Fibers on the coroutines of sys: who waits, who is due, and the scopes that bound a wait.
+// Fibers on the coroutines of sys: waits, due times, and the scopes that bound a wait.
 #include "base/fiber.h"
 
 #include <algorithm>
@@ -101,12 +101,12 @@ void Executor::step() {
   due_.erase(first);
   wait.queued_ = false;
   if (std::exchange(wait.state_, Wait::Finished) == Wait::Parked) wait.woken_ = Woken::Deadline;
-  running_ = wait.fiber_;  // `wait` lives on its stack: not to be touched again.
+  running_ = wait.fiber_;  // `wait` lives on the fiber's stack: do not touch it again.
   running_->coroutine_->enter();
   if (running_->done_) {
     --alive_;
     running_->stack_used_ = running_->coroutine_->stack_used();
-    const auto last = std::move(running_->coroutine_);  // Its body holds the fiber: both end here.
+    const auto last = std::move(running_->coroutine_);  // The body holds the fiber: both end here.
   }
   running_ = nullptr;
 }
@@ -154,7 +154,8 @@ void Semaphore::release() {
     Wait* const first = line_.front();
     line_.pop_front();
     if (first->notify())
-      return;  // The permit passes to it directly; one just cancelled does not want it.
+      return;  // The permit passes to the waiter directly. A waiter that was just cancelled does
+               // not take it.
   }
   ++free_;
 }

@@ -1,4 +1,4 @@
-// What fibers promise, in virtual and in real time: order by seed, deadlines, cancellation,
+// The guarantees of fibers, in virtual and in real time: order by seed, deadlines, cancellation,
 // exceptions, guard page.
 #include "base/fiber.h"
 
@@ -95,7 +95,7 @@ TEST(Semaphore, ACancelledWaiterDoesNotTakeAPermitWithIt) {
   });
   const auto loser = world.spawn([&] {
     (void)world.sleep(100ms);
-    if (one.acquire() == Woken::Ready) one.release();  // The seed decides which came first.
+    if (one.acquire() == Woken::Ready) one.release();  // The seed decides the order.
     log += 'c';
   });
   world.spawn([&] {
@@ -103,7 +103,7 @@ TEST(Semaphore, ACancelledWaiterDoesNotTakeAPermitWithIt) {
     log += one.acquire() == Woken::Ready ? 'r' : '?';
   });
   world.spawn([&] {
-    (void)world.sleep(1s);  // At the very instant of the release.
+    (void)world.sleep(1s);  // At the exact instant of the release.
     loser->cancel();
   });
   world.run();
@@ -128,7 +128,7 @@ TEST(Fiber, ExceptionsStayOnTheirFiber) {
         } catch (const std::runtime_error&) { ++caught; }
     });
   for (int i = 0; i < 10;
-       ++i)  // The forbidden thing: the swap of exception state makes it harmless.
+       ++i)  // Forbidden in our code; the swap of exception state makes it harmless.
     world.spawn([&, i] {
       try {
         throw i;

@@ -43,7 +43,7 @@ Error failure(const std::string& path, int number) {
   return {code_of(number), path + ": " + why};
 }
 
-/// Again while a signal interrupts it.
+/// Repeats `call` while a signal interrupts it.
 template <class Call>
 auto uninterrupted(Call call) {
   auto out = call();
@@ -51,11 +51,12 @@ auto uninterrupted(Call call) {
   return out;
 }
 
-/// No name is replaced.
+/// Never replaces an existing name.
 int rename_to_free(int from_folder, const char* from, int to_folder, const char* to) {
   return renameat2(from_folder, from, to_folder, to, RENAME_NOREPLACE);
 }
-/// Not every file system can do that (NFS cannot): then a look before has to do.
+/// Some file systems do not support RENAME_NOREPLACE (NFS does not): then we check for the name
+/// before the rename.
 bool cannot_tell_free() { return errno == EINVAL || errno == ENOSYS; }
 
 Error not_plain(const std::string& path) { return {Code::Invalid, path + ": is no plain file"}; }
@@ -83,7 +84,7 @@ Result<Done> NewFile::set_mode(unsigned mode) {
 
 Result<Done> NewFile::finish() {
   if (uninterrupted([&] { return fsync(file_.get()); }) < 0) return failure(name_, errno);
-  // Only here some file systems say that they have no space. After EINTR it is closed, too.
+  // Some file systems report only here that no space is left. After EINTR the file is closed, too.
   if (close(file_.release()) < 0 && errno != EINTR) return failure(name_, errno);
   return Done{};
 }
@@ -105,7 +106,7 @@ Result<Folder> Folder::existing(const std::string& name) const {
   Descriptor folder(uninterrupted([&] {
     return openat(folder_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   }));
-  if (folder.get() < 0 && errno == ENOTDIR)  // Also of a symbolic link.
+  if (folder.get() < 0 && errno == ENOTDIR)  // A symbolic link gives ENOTDIR, too.
     return Error{Code::Invalid, path_of(name) + ": is no folder, or a symbolic link"};
   if (folder.get() < 0) return failure(path_of(name), errno);
   return Folder(std::move(folder), path_of(name));
@@ -190,7 +191,7 @@ Result<std::vector<std::string>> Folder::names() const {
   };
   const std::unique_ptr<DIR, Close> folder(fdopendir(again.get()));
   if (!folder) return failure(path_, errno);
-  again.release();  // closedir() closes it.
+  again.release();  // closedir() closes the descriptor.
   std::vector<std::string> out;
   errno = 0;
   while (const dirent* const entry = readdir(folder.get())) {
@@ -202,7 +203,7 @@ Result<std::vector<std::string>> Folder::names() const {
 }
 
 Result<Done> Folder::sync() const {
-  // Some file systems cannot do that to a folder, and say EINVAL.
+  // Some file systems cannot sync a folder, and say EINVAL.
   if (fsync(folder_.get()) < 0 && errno != EINVAL) return failure(path_, errno);
   return Done{};
 }

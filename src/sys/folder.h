@@ -1,5 +1,5 @@
-// A folder and the files in it, for who must not be led out of it: symbolic links are not followed.
-// The calls block; for programs that have nothing else to do meanwhile.
+// A folder and its files. Does not follow symbolic links, so no path leads out of the folder. The
+// calls block: use it in programs that have no other work meanwhile.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace etcdop {
 
-/// Owns an open file of the kernel.
+/// Owns a file descriptor of the kernel.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -29,16 +29,16 @@ class Descriptor {
   int number_;
 };
 
-/// Errors, also of Folder: NotFound; AlreadyExists; Denied: permission, or a file system that one
-/// only reads; Unavailable: no space is left, or none by quota; Invalid: it is no plain file, no
-/// folder, or a symbolic link; Lost: the file system failed.
+/// Errors, also for Folder: NotFound; AlreadyExists; Denied: permission, or a read-only file
+/// system; Unavailable: no space or no quota left; Invalid: not a plain file, not a folder, or a
+/// symbolic link; Lost: the file system failed.
 class NewFile {
  public:
   NewFile(Descriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
   Result<Done> write(std::string_view bytes);
-  /// Whatever the process's umask is.
+  /// Sets the mode regardless of the process's umask.
   Result<Done> set_mode(unsigned mode);
-  /// Until it is on the disk. Nothing can be written any more.
+  /// Returns when the file is on the disk. Do not write afterwards.
   Result<Done> finish();
 
  private:
@@ -46,14 +46,14 @@ class NewFile {
   std::string name_;
 };
 
-/// A file that was there.
+/// An existing file.
 class OldFile {
  public:
   OldFile(Descriptor file, std::string name, std::uint64_t size)
       : file_(std::move(file)), name_(std::move(name)), size_(size) {}
-  /// In bytes, when it was opened.
+  /// In bytes, at the time it was opened.
   std::uint64_t size() const { return size_; }
-  /// So many bytes from there on; fewer where the file ends.
+  /// `count` bytes from `offset` on; fewer at the end of the file.
   Result<std::string> read_at(std::uint64_t offset, std::size_t count) const;
 
  private:
@@ -66,44 +66,44 @@ class Folder {
  public:
   /// Symbolic links in `path` itself are followed.
   static Result<Folder> open(const std::string& path);
-  /// The folder of that name in this one, made with mode 0755 if it is missing.
+  /// The subfolder of that name; created with mode 0755 if it is missing.
   Result<Folder> inside(const std::string& name) const;
-  /// The same, but NotFound if it is missing.
+  /// The subfolder of that name; NotFound if it is missing.
   Result<Folder> existing(const std::string& name) const;
 
-  // Names of files have no slash.
+  // File names contain no slash.
 
-  /// Whole; 64 KiB at most.
+  /// The whole file; 64 KiB at most.
   Result<std::string> read(const std::string& name) const;
-  /// In bytes; nullopt: there is nothing of that name.
+  /// In bytes; nullopt if the name does not exist.
   Result<std::optional<std::uint64_t>> size_of(const std::string& name) const;
   Result<OldFile> open_file(const std::string& name) const;
   Result<NewFile> create(const std::string& name, unsigned mode) const;
   enum class Replace { Yes, No };
-  /// No: AlreadyExists if there is something.
+  /// With No: AlreadyExists if `to` exists.
   Result<Done> rename(const std::string& from, const std::string& to, Replace) const;
-  /// What has that name there, which may be a folder, gets that name in `to`, of the same file
-  /// system. AlreadyExists if there is something.
+  /// Moves the file or folder `name` into `to`, under the same name. `to` is on the same file
+  /// system. AlreadyExists if the name exists there.
   Result<Done> move(const std::string& from, const Folder& to, const std::string& name) const;
-  /// Success if there is none.
+  /// Success if the file is missing.
   Result<Done> remove(const std::string& name) const;
-  /// Likewise; of a folder with all that is in it.
+  /// The same for a folder and everything in it.
   Result<Done> remove_tree(const std::string& name) const;
-  /// All, but for "." and "..".
+  /// All names except "." and "..".
   Result<std::vector<std::string>> names() const;
-  /// Until what is in it by name is on the disk.
+  /// Returns when the folder's entries are on the disk.
   Result<Done> sync() const;
-  /// The same of all files and folders in it, too.
+  /// The same, and for all files and folders in it.
   Result<Done> sync_tree() const;
-  /// Until this is destroyed nobody else can; Conflict: somebody else has. Success, too, on file
-  /// systems without locks.
+  /// Locks the folder until this object is destroyed. Conflict: another process holds the lock.
+  /// Also succeeds on file systems without locks.
   Result<Done> lock() const;
-  /// What its file system has left for us, in bytes.
+  /// Space that its file system has left for us, in bytes.
   Result<std::uint64_t> free_bytes() const;
-  /// Whether anything has that name.
+  /// Whether `name` exists.
   Result<bool> has(const std::string& name) const;
 
-  static constexpr int kDepthMax = 16;  ///< Folders in folders, for whole trees.
+  static constexpr int kDepthMax = 16;  ///< Nesting limit for whole trees.
 
  private:
   Folder(Descriptor folder, std::string path)
@@ -112,7 +112,7 @@ class Folder {
   Result<Done> sync_tree(int depth) const;
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
   Descriptor folder_;
-  std::string path_;  // For messages.
+  std::string path_;  // For error messages.
 };
 
 }  // namespace etcdop

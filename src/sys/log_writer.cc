@@ -14,7 +14,7 @@ namespace etcdop {
 namespace {
 
 constexpr std::size_t kTextMax =
-    8 * 1024;  // Of one message or value: an error may carry a whole document.
+    8 * 1024;  // Limit of one message or value: an error may carry a whole document.
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
@@ -26,7 +26,7 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::info;
 }
 
-/// Bounded, and with what is not UTF-8 replaced: a line is always one JSON document.
+/// Bounded, and with invalid UTF-8 replaced: a line is always one JSON document.
 std::string clean(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {

@@ -1,4 +1,5 @@
-// Writes log lines to standard error: JSON, or text for people. spdlog stays inside log_writer.cc.
+// Writes log lines to standard error, as JSON or as text for people. spdlog stays inside
+// log_writer.cc.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,9 +12,9 @@ namespace etcdop {
 class LogWriter final : public Log {
  public:
   struct Options {
-    bool json = true;           ///< Else: "time level message key=value ...".
-    Level level = Level::Info;  ///< What is below is dropped.
-    /// Where lines go; standard error if empty. For tests.
+    bool json = true;           ///< If false: "time level message key=value ...".
+    Level level = Level::Info;  ///< Lower levels are dropped.
+    /// Destination of the lines; standard error if empty. For tests.
     std::function<void(std::string_view line)> sink;
   };
   explicit LogWriter(Options options);

@@ -1,4 +1,4 @@
-// What the files that use OpenSSL have in common. Of this folder only.
+// Shared by the files of this folder that use OpenSSL.
 #pragma once
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -24,11 +24,11 @@ using Bio = std::unique_ptr<BIO, Free<BIO_free>>;
 using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 
-/// Of a chain or a trust store; Debian's has about 140.
+/// Limit of a chain or a trust store; Debian's store has about 140.
 inline constexpr int kCertificatesMax = 4096;
 
-/// The oldest reason on OpenSSL's queue, which is then empty: a stale entry would spoil the next
-/// SSL_get_error, of whichever fiber.
+/// The oldest reason on OpenSSL's queue; clears the queue. A stale entry would spoil the next
+/// SSL_get_error of any fiber.
 inline std::string reason() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
@@ -40,8 +40,8 @@ inline Bio reader(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-/// Calls `use` with each certificate of `pem` and its place; it returns false to refuse one.
-/// Invalid: what is wrong, without saying of what.
+/// Calls `use` with each certificate of `pem` and its position; `use` returns false to refuse it.
+/// Invalid: says what is wrong, but not in which text.
 template <class Use>
 Result<Done> each_certificate(const std::string& pem, Use use) {
   const Bio bio = reader(pem);
@@ -61,9 +61,9 @@ Result<Done> each_certificate(const std::string& pem, Use use) {
   return Done{};
 }
 
-/// Null: not an unencrypted PEM key; reason() tells.
+/// Null: not an unencrypted PEM key; reason() tells why.
 inline Key read_key(const Secret& pem) {
-  const auto no_password = [](char*, int, int, void*) { return -1; };  // Else it asks the terminal.
+  const auto no_password = [](char*, int, int, void*) { return -1; };  // Or it asks the terminal.
   return Key(PEM_read_bio_PrivateKey(reader(pem.reveal()).get(), nullptr, no_password, nullptr));
 }
 

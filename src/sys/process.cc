@@ -46,7 +46,7 @@ void keep_memory_private() {
 
 #ifdef __GLIBC__
 void keep_heap_small() {
-  constexpr int kLarge = 64 << 10;  // Set, it is no longer raised to the largest that was freed.
+  constexpr int kLarge = 64 << 10;  // Once set, glibc no longer raises it to the largest freed.
   (void)mallopt(M_MMAP_THRESHOLD, kLarge);
   (void)mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
   (void)mallopt(M_ARENA_MAX, 1);

@@ -1,4 +1,5 @@
-// What this process uses of the machine, as the kernel counts it, and what others may see of it.
+// This process's use of the machine, as the kernel counts it, and its visibility to other
+// processes.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,22 +7,22 @@
 namespace etcdop {
 
 struct ProcessUsage {
-  std::uint64_t resident_bytes = 0;  ///< 0: the kernel does not say.
-  double cpu_seconds = 0;            ///< User and system, since the start.
+  std::uint64_t resident_bytes = 0;  ///< 0: unknown.
+  double cpu_seconds = 0;            ///< User and system time, since the start.
 };
 ProcessUsage process_usage();
 
-/// The path of the program that runs; empty: the kernel does not say.
+/// The path of the running program; empty if unknown.
 std::string own_program();
 
-/// Before anything large is allocated: from now on what is large goes back to the system as soon as
-/// it is free, instead of becoming part of the heap, and threads share one heap.
+/// Call it before anything large is allocated. Large blocks then return to the system as soon as
+/// they are freed, instead of becoming part of the heap, and threads share one heap.
 void keep_heap_small();
-/// Gives pages of the heap that are free back to the system. Takes milliseconds.
+/// Returns free pages of the heap to the system. Takes milliseconds.
 void give_back_heap();
 
-/// What it keeps in memory, passwords and keys among it, comes into no core file, and no other
-/// process of the same user may look at it.
+/// Keeps this process's memory, with its passwords and keys, out of core files. Other processes of
+/// the same user cannot inspect it.
 void keep_memory_private();
 
 }  // namespace etcdop

@@ -28,7 +28,7 @@ const std::string& SelfSignedServer::certificate() {
 
 void SelfSignedServer::renew_if_due() {
   const WallTime now = clock_.wall_now();
-  // A date before its beginning: the clock was set back.
+  // If the date is before `from_`, the clock was set back.
   if (server_ && from_ <= now && now < until_ + -kRenewBefore) return;
   from_ = now + -kClocksDiffer;
   until_ = now + kValid;

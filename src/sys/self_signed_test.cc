@@ -16,7 +16,7 @@ constexpr const char* kName = "localhost";
 
 WallTime date(const char* text) { return *from_rfc3339(text); }
 
-/// What a client that trusts `trusted` says of a server, and the server's first word to it.
+/// The server's first word to a client that trusts `trusted`, or the client's error.
 Result<std::string> greeted(const std::string& trusted, const TlsServer& tls,
                             const std::string& name) {
   sim::Scheduler world(1);
@@ -44,7 +44,7 @@ TlsServer server_of(const Identity& made) {
   return std::move(*server);
 }
 
-// OpenSSL looks at the real date, so these are far away from it.
+// OpenSSL uses the real date, so these are far from it.
 const WallTime kBefore = date("2020-01-01T00:00:00Z"), kAfter = date("2100-01-01T00:00:00Z");
 
 TEST(SelfSigned, WhoTrustsTheCertificateBelievesIt) {
@@ -80,7 +80,7 @@ TEST(SelfSignedServer, ShowsTheSameCertificateUntilThirtyDaysBeforeItsYearEnds) 
   world.run();
 }
 
-/// A clock that somebody sets.
+/// A clock that the test sets.
 struct SetClock final : WallClock {
   WallTime wall_now() const override { return now; }
   WallTime now = date("2026-01-01T00:00:00Z");

@@ -8,16 +8,16 @@
 
 namespace etcdop {
 
-/// One fiber may read while another writes. A failed call leaves the stream fit only to be closed.
+/// One fiber may read while another writes. After a failed call, only close the stream.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// At least one byte, or 0 when the other end has finished. Unavailable, TimedOut or Cancelled
-  /// otherwise.
+  /// At least one byte, or 0 when the other end has finished. Otherwise Unavailable, TimedOut or
+  /// Cancelled.
   virtual Result<std::size_t> read(std::span<char> into) = 0;
-  /// All of it.
+  /// Writes all bytes.
   virtual Result<Done> write(std::string_view) = 0;
-  /// Ends it at once, without a word; a read that waits returns.
+  /// Closes at once, without a closing message; a pending read returns.
   virtual void close() = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the operating system gives, in real time on 127.0.0.1.
+// Tests of the operating system's adapters, in real time on 127.0.0.1.
 #include "sys/system.h"
 
 #include <gtest/gtest.h>

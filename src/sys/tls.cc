@@ -13,13 +13,13 @@ using openssl::Free;
 using Context = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, Free<SSL_free>>;
 
-/// What is encrypted before it is sent: bounds the memory of a large write.
+/// Bytes that are encrypted before they are sent: bounds the memory of a large write.
 constexpr std::size_t kPiece = 64 * 1024;
 
-/// Why the last call of OpenSSL failed.
+/// Why the last call to OpenSSL failed.
 struct Failure {
   std::string text;
-  bool denied = false;  ///< The other end said in an alert that it does not accept us.
+  bool denied = false;  ///< The other end refused us with an alert.
 };
 
 /// True for the alerts about certificates and access (RFC 8446 section 6.2).
@@ -29,11 +29,11 @@ bool refuses_us(unsigned long code) {
   return (alert >= 40 && alert <= 49) || alert == SSL_AD_CERTIFICATE_REQUIRED;
 }
 
-/// As openssl::reason(), and whether the other end's word.
+/// As openssl::reason(), and whether the other end refused us.
 Failure failure() {
   const bool denied = refuses_us(ERR_peek_error());
   std::string text = openssl::reason();
-  // "sslv3 alert certificate expired" in OpenSSL's words, whatever the protocol.
+  // OpenSSL says "sslv3 alert certificate expired", whatever the protocol.
   if (const std::size_t at = text.find(" alert "); denied && at != std::string::npos)
     text = "the other side refuses us: " + text.substr(at + 7);
   return {std::move(text), denied};
@@ -51,7 +51,7 @@ Result<Done> each_certificate(const char* option, const std::string& pem, Use us
 
 Result<Done> use_trust(SSL_CTX* context, const char* option, const std::string& pem) {
   X509_STORE* store = SSL_CTX_get_cert_store(context);
-  // As Go does, what is trusted need not be self-signed.
+  // As in Go, a trusted certificate need not be self-signed.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   return each_certificate(option, pem,
                           [&](X509* c, int) { return X509_STORE_add_cert(store, c) == 1; });
@@ -86,7 +86,7 @@ std::string alpn_list(const std::string& name) {
   return name.empty() ? "" : static_cast<char>(name.size()) + name;
 }
 
-/// OpenSSL between two memory buffers; we carry what it wants sent and feed it what came.
+/// OpenSSL between two memory buffers; we send its output and feed it what we receive.
 class TlsStream : public Stream {
  public:
   TlsStream(std::unique_ptr<Stream> below, Session session)
@@ -127,7 +127,8 @@ class TlsStream : public Stream {
       const int ok = SSL_read_ex(session_.get(), into.data(), into.size(), &n);
       const int state = SSL_get_error(session_.get(), ok);
       const Failure why = state == SSL_ERROR_SSL ? failure() : Failure{};
-      // A key update or an alert may have come up. After a failed write one can still read why.
+      // OpenSSL may have queued a key update or an alert. After a failed write, a read can still
+      // report the reason.
       if (!broken_)
         if (auto sent = flush(); !sent && state != SSL_ERROR_SSL) return sent.error();
       if (ok) return n;
@@ -136,7 +137,7 @@ class TlsStream : public Stream {
         return Error{why.denied ? Code::Denied : Code::Unavailable, "TLS: " + why.text};
       auto more = feed();
       if (!more) return more.error();
-      // Without a close_notify, the end may be a truncation by somebody else.
+      // Without a close_notify, an attacker may have cut the connection.
       if (*more == 0) return Error{Code::Unavailable, "TLS: connection cut"};
     }
   }
@@ -167,18 +168,19 @@ class TlsStream : public Stream {
   }
 
  private:
-  /// The handshake failed: says why, to the other end too.
+  /// The handshake failed: reports the reason, to the other end too.
   Result<Done> refused(const std::string& doing) {
     const long verdict = SSL_get_verify_result(session_.get());
     const std::string why =
         verdict == X509_V_OK ? failure().text : X509_verify_cert_error_string(verdict);
     ERR_clear_error();
-    (void)flush();  // The alert; whether it arrives is not our concern.
+    (void)flush();  // The alert; we do not care whether it arrives.
     return Error{Code::Denied, doing + ": " + why};
   }
 
-  /// Sends all that OpenSSL has put out. One fiber at a time: what another adds meanwhile, the
-  /// first one sends. After a failure nothing more goes out, since half a record may have.
+  /// Sends all pending output of OpenSSL. One fiber at a time: the first also sends what another
+  /// adds meanwhile. After a failure nothing more is sent, because half a record may have been
+  /// sent.
   Result<Done> flush() {
     if (broken_) return Error{Code::Unavailable, "TLS: an earlier write failed"};
     if (flushing_) return Done{};
@@ -209,10 +211,10 @@ class TlsStream : public Stream {
   bool flushing_ = false, broken_ = false;
 };
 
-/// The name the certificate must be for. False for one that OpenSSL does not take.
+/// The name that the certificate must be for. False for a name that OpenSSL rejects.
 bool expect_name(SSL* session, const std::string& name) {
   if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name.c_str()) == 1) return true;
-  ERR_clear_error();  // Not an address, so a name; as in Go, a common name counts for nothing.
+  ERR_clear_error();  // Not an address, so a name. As in Go, the common name is ignored.
   SSL_set_hostflags(session,
                     X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   const bool taken = SSL_set_tlsext_host_name(session, name.c_str()) == 1 &&
@@ -293,7 +295,7 @@ Result<CertificateFacts> TlsClient::look(std::unique_ptr<Stream> below,
 
 struct TlsServer::Context {
   etcdop::Context context;
-  std::string alpn;  // As on the wire; OpenSSL's callback looks at it.
+  std::string alpn;  // As on the wire; OpenSSL's callback reads it.
 };
 
 TlsServer::TlsServer(std::unique_ptr<Context> context) : context_(std::move(context)) {}
@@ -303,7 +305,7 @@ TlsServer::~TlsServer() = default;
 Result<TlsServer> TlsServer::load(const Options& options) {
   auto made = std::make_unique<Context>(new_context(TLS_server_method()), alpn_list(options.alpn));
   SSL_CTX* c = made->context.get();
-  SSL_CTX_set_num_tickets(c, 0);  // Nobody resumes.
+  SSL_CTX_set_num_tickets(c, 0);  // No client resumes sessions.
   if (auto used = use_identity(c, options.certificate, options.key); !used) return used.error();
   if (!options.client_ca.empty()) {
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);

@@ -1,5 +1,5 @@
-// TLS over any Stream, both ends. OpenSSL stays inside tls.cc; no sockets here, so it runs in the
-// simulation as well.
+// TLS over any Stream, both ends. OpenSSL stays inside tls.cc. Uses no sockets, so it also runs in
+// the simulation.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,22 +16,22 @@ class TlsClient {
  public:
   /// All PEM text.
   struct Options {
-    std::string ca;           ///< Trusts nothing else; empty: the system's store (kSystemTrust).
+    std::string ca;           ///< The only trusted CAs; empty: the system's store (kSystemTrust).
     std::string certificate;  ///< Leaf first, then intermediates; empty: no client certificate.
-    Secret key;               ///< Of `certificate`, not encrypted; empty exactly if that is.
-    std::string alpn;         ///< "h2": the server must agree; empty: not asked.
+    Secret key;        ///< Key of `certificate`, not encrypted; empty exactly if `certificate` is.
+    std::string alpn;  ///< "h2": the server must agree; empty: not negotiated.
   };
-  /// Invalid: the error begins with the option that is at fault.
+  /// Invalid: the error begins with the name of the bad option.
   static Result<TlsClient> load(const Options&);
   TlsClient(TlsClient&&) noexcept;
   ~TlsClient();
-  /// Handshakes, which suspends; `server_name` (DNS name or IP) is what the certificate must be
-  /// for. Denied: the other end is not who it should be, or does not want us. With TLS 1.3 a server
-  /// refuses our certificate only after the handshake: the first read then says Denied.
-  /// Unavailable: the connection ended first.
+  /// Handshakes, which suspends. The certificate must be for `server_name` (DNS name or IP).
+  /// Denied: the other end has the wrong identity, or refuses us. With TLS 1.3 a server refuses our
+  /// certificate only after the handshake: the first read then says Denied. Unavailable: the
+  /// connection ended first.
   Result<std::unique_ptr<Stream>> over(std::unique_ptr<Stream> below,
                                        const std::string& server_name) const;
-  /// Handshakes likewise, and hangs up: the certificate that the other end has shown.
+  /// Handshakes in the same way, then closes: returns the certificate that the other end has shown.
   Result<CertificateFacts> look(std::unique_ptr<Stream> below,
                                 const std::string& server_name) const;
 
@@ -44,22 +44,23 @@ class TlsClient {
   std::unique_ptr<Context> context_;
 };
 
-/// The other end: what metrics are served with, and the servers of tests.
+/// The server side: for metrics, and for the servers of tests.
 class TlsServer {
  public:
   /// All PEM text.
   struct Options {
     std::string certificate;  ///< Leaf first, then intermediates.
-    Secret key;               ///< Of `certificate`, not encrypted.
-    std::string client_ca;    ///< Clients must show a certificate by it; empty: they are not asked.
-    std::string alpn;         ///< The one protocol offered, like "h2"; empty: none.
+    Secret key;               ///< Key of `certificate`, not encrypted.
+    std::string client_ca;    ///< Clients must show a certificate signed by it; empty: no client
+                              ///< certificate is requested.
+    std::string alpn;         ///< The only protocol offered, like "h2"; empty: none.
   };
-  /// Invalid: the error begins with the option that is at fault.
+  /// Invalid: the error begins with the name of the bad option.
   static Result<TlsServer> load(const Options&);
   TlsServer(TlsServer&&) noexcept;
   ~TlsServer();
-  /// Handshakes, which suspends. Denied: the client's certificate is absent or not by `client_ca`,
-  /// or it does not want us. Unavailable: the connection ended first.
+  /// Handshakes, which suspends. Denied: the client's certificate is missing or not signed by
+  /// `client_ca`, or the client refuses us. Unavailable: the connection ended first.
   Result<std::unique_ptr<Stream>> over(std::unique_ptr<Stream> below) const;
 
  private:
@@ -68,7 +69,7 @@ class TlsServer {
   std::unique_ptr<Context> context_;
 };
 
-/// What an empty TlsClient::Options::ca means: Debian's bundle, which the image carries too.
+/// Used when TlsClient::Options::ca is empty: Debian's bundle, which the image also contains.
 inline constexpr const char* kSystemTrust = "/etc/ssl/certs/ca-certificates.crt";
 
 }  // namespace etcdop

@@ -1,5 +1,5 @@
-// TLS between two fibers over an in-memory pipe, in virtual time: who is believed, and what a bad
-// connection does.
+// TLS between two fibers over an in-memory pipe, in virtual time: which peers are trusted, and bad
+// connections.
 #include "sys/tls.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class Drip final : public Stream {
   std::unique_ptr<Stream> below_;
 };
 
-/// Ends, as if cut, when it has written `left` bytes.
+/// Closes, as if cut, after `left` written bytes.
 class Cut final : public Stream {
  public:
   Cut(std::unique_ptr<Stream> below, std::size_t left) : below_(std::move(below)), left_(left) {}
@@ -108,7 +108,7 @@ class Tls : public ::testing::Test {
     EXPECT_EQ(world.alive(), 0U);
   }
 
-  /// The code with which the client's handshake ends; Ready is nullopt.
+  /// The error that ends the client's handshake; nullopt on success.
   std::optional<Error> client_meets(const TlsClient::Options& client,
                                     const TlsServer::Options& server,
                                     const std::string& name = kName) {

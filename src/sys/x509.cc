@@ -27,7 +27,7 @@ using openssl::Key;
 using Names = std::unique_ptr<GENERAL_NAMES, Free<GENERAL_NAMES_free>>;
 
 constexpr int kRsaBitsMin = 2048;
-constexpr std::size_t kFingerprintBytes = 16;  // Enough to tell them apart.
+constexpr std::size_t kFingerprintBytes = 16;  // Enough to distinguish certificates.
 constexpr std::size_t kCommonNameMax = 64;     // RFC 5280, ub-common-name.
 
 WallTime date(const ASN1_TIME* t) {
@@ -55,7 +55,7 @@ std::string digest(const X509* c) {
   return {reinterpret_cast<const char*>(bytes.data()), size};
 }
 
-/// "10.0.0.1", "fd00::1"; empty for what is no address.
+/// "10.0.0.1", "fd00::1"; empty if the bytes are not an address.
 std::string address(const ASN1_OCTET_STRING* bytes) {
   const std::string raw = text(bytes);
   std::array<char, INET6_ADDRSTRLEN> out{};
@@ -94,7 +94,7 @@ Result<Chain> read_chain(const char* file, const std::string& pem) {
   return out;
 }
 
-/// Why a key of this kind protects nothing, or is none that Go's TLS takes; empty: it is fine.
+/// Why a key of this kind is too weak, or is refused by Go's TLS; empty: it is fine.
 std::string weakness(EVP_PKEY* key) {
   if (!key) return "has a key of a kind that nobody knows";
   const int bits = EVP_PKEY_get_bits(key);
@@ -115,7 +115,7 @@ std::string weakness(EVP_PKEY* key) {
   }
 }
 
-/// Go takes no signature over these.
+/// Go accepts no signature over MD5 or SHA-1.
 std::string weak_signature(const X509* c) {
   const int digest = [&] {
     int nid = NID_undef;
@@ -133,14 +133,14 @@ std::string out_of_date(const X509* c, WallTime now) {
   return "";
 }
 
-/// No such extension: good for everything.
+/// A certificate without this extension is good for every use.
 bool may_be(const X509* c, std::uint32_t usage) {
   X509* const certificate = const_cast<X509*>(c);  // OpenSSL caches what it has parsed.
   if ((X509_get_extension_flags(certificate) & EXFLAG_XKUSAGE) == 0) return true;
   return (X509_get_extended_key_usage(certificate) & (usage | XKU_ANYEKU)) != 0;
 }
 
-/// Why a chain was not believed, in words that begin with the file.
+/// Why verification of a chain failed, in words that begin with the file.
 std::string told_of(X509_STORE_CTX* context, const Chain& trusted) {
   const int error = X509_STORE_CTX_get_error(context);
   const bool expired = error == X509_V_ERR_CERT_HAS_EXPIRED;
@@ -154,8 +154,8 @@ std::string told_of(X509_STORE_CTX* context, const Chain& trusted) {
                   : "is not valid before " + to_rfc3339(date(X509_get0_notBefore(at_fault))));
 }
 
-/// Who trusts one of `trusted` does not believe the chain: why, in words that begin with the file.
-/// The leaf's own date does not count.
+/// Why a client that trusts `trusted` rejects the chain, in words that begin with the file. The
+/// leaf's own dates are ignored.
 std::string not_signed(const Chain& chain, const Chain& trusted, WallTime now) {
   const X509* const leaf = chain.front().get();
   const WallTime last = date(X509_get0_notAfter(leaf)) + -1s;  // To OpenSSL, the end is past.
@@ -165,7 +165,7 @@ std::string not_signed(const Chain& chain, const Chain& trusted, WallTime now) {
   const auto between = [](STACK_OF(X509) * s) { sk_X509_free(s); };
   const std::unique_ptr<STACK_OF(X509), decltype(between)> others(sk_X509_new_null(), between);
   check(store && context && others, "OpenSSL has memory");
-  // As Go does, what is trusted need not be self-signed.
+  // As in Go, a trusted certificate need not be self-signed.
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
   for (const Certificate& c : trusted) X509_STORE_add_cert(store.get(), c.get());
   for (const Certificate& c : chain)
@@ -242,7 +242,7 @@ std::string pem(Write write) {
   return {data, static_cast<std::size_t>(size)};
 }
 
-/// `value` is ours, never outside data: OpenSSL reads it as a line of its configuration.
+/// `value` is ours, never outside data: OpenSSL parses it as a line of its configuration.
 void extend(X509* c, X509* issuer, int nid, const char* value) {
   X509V3_CTX context;
   X509V3_set_ctx(&context, issuer, c, nullptr, nullptr, 0);
@@ -251,7 +251,8 @@ void extend(X509* c, X509* issuer, int nid, const char* value) {
   check(extension && X509_add_ext(c, extension.get(), -1) == 1, "a well-formed extension");
 }
 
-/// Clients that keep exceptions keep them by issuer and serial number: each has one of its own.
+/// Clients that store exceptions store them by issuer and serial number, so each certificate gets
+/// its own number.
 void number(X509* c) {
   std::array<unsigned char, sizeof(std::uint64_t)> bytes{};
   check(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1, "OpenSSL is seeded");
@@ -273,7 +274,7 @@ void name_all(X509* c, const std::vector<std::string>& names) {
     }
     sk_GENERAL_NAME_push(all.get(), one);
   }
-  ERR_clear_error();  // What is no address has left a note.
+  ERR_clear_error();  // A name that is not an address has left an error.
   check(X509_add1_ext_i2d(c, NID_subject_alt_name, all.get(), 0, 0) == 1, "OpenSSL has memory");
 }
 
@@ -282,7 +283,7 @@ const char* usages(const CertificateRequest& wanted) {
   return wanted.server ? "serverAuth" : "clientAuth";
 }
 
-/// Go needs the key identifiers where two authorities have one name.
+/// Go needs the key identifiers to tell two authorities of the same name apart.
 void describe(X509* c, X509* issuer, const CertificateRequest& wanted) {
   extend(c, issuer, NID_basic_constraints,
          wanted.authority ? "critical,CA:TRUE" : "critical,CA:FALSE");

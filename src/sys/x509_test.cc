@@ -108,7 +108,7 @@ TEST(X509, WhatACertificateSays) {
   EXPECT_TRUE(read_certificate("nothing").failed_with(Code::Invalid));
 }
 
-/// Anybody may have put it into a Secret, and what it says reaches conditions.
+/// Any user may have put the certificate into a Secret, and its text reaches conditions.
 TEST(X509, N1_ANameThatIsNoUtf8IsMadeUtf8) {
   const Authority authority;
   const Identity made = authority.issue({.names = {"a\xFF.db.prod.svc"}});
@@ -125,7 +125,7 @@ TEST(X509, ALongCommonNameIsCutAndAForeignKeySignsNothing) {
       issue({.common_name = "x", .from = kNow, .until = kNow}, &broken).failed_with(Code::Invalid));
 }
 
-/// The same with a key of a kind that there is not; its signature is no longer one.
+/// The same certificate with a key of an unknown kind; its signature is no longer valid.
 std::string of_no_kind(const std::string& pem) {
   const std::size_t first = pem.find('\n') + 1;
   std::string text = pem.substr(first, pem.find("\n-----END") - first);
@@ -138,7 +138,7 @@ std::string of_no_kind(const std::string& pem) {
   return "-----BEGIN CERTIFICATE-----\n" + to_base64(der) + "\n-----END CERTIFICATE-----\n";
 }
 
-// T6: what a user may put into a Secret, and what is said of it. `{}` stands for nothing to say.
+// T6: contents that a user may put into a Secret, and the resulting texts. `{}` means no text.
 struct Row {
   const char* what;
   Identity identity;
