@@ -95,6 +95,19 @@ struct Fields : FieldsAt<std::index_sequence_for<F...>, F...> {
       : FieldsAt<std::index_sequence_for<F...>, F...>{{std::move(fields)}...} {}
 };
 
+/// Those of a base, then those of the struct.
+template <class... B, std::size_t... I, class... F, std::size_t... J>
+Fields<B..., F...> joined(Fields<B...> base, Fields<F...> own, std::index_sequence<I...>,
+                          std::index_sequence<J...>) {
+  return Fields<B..., F...>{std::move(static_cast<FieldAt<I, B>&>(base).field)...,
+                            std::move(static_cast<FieldAt<J, F>&>(own).field)...};
+}
+template <class... B, class... F>
+Fields<B..., F...> joined(Fields<B...> base, Fields<F...> own) {
+  return joined(std::move(base), std::move(own), std::index_sequence_for<B...>{},
+                std::index_sequence_for<F...>{});
+}
+
 template <class... F>
 struct Object {
   const char* doc;
@@ -128,6 +141,17 @@ Object<First, F...> object(const char* doc, Fields<First, F...> fields,
   static_assert(HasMembers<typename First::Struct, 1 + sizeof...(F)>,
                 "every field of the struct is described, once");
   return {doc, std::move(fields), std::move(rules), std::move(extra)};
+}
+
+/// The same of a struct with a base: the base's fields, then its own.
+template <class FirstOfBase, class... B, class First, class... F>
+Object<FirstOfBase, B..., First, F...> object(const char* doc, Fields<FirstOfBase, B...> base,
+                                              Fields<First, F...> own, std::vector<Rule> rules = {},
+                                              json::object extra = {}) {
+  static_assert(HasMembers<typename FirstOfBase::Struct, 1 + sizeof...(B)> &&
+                    HasMembers<typename First::Struct, 2 + sizeof...(F)>,
+                "every field of the struct and of its base is described, once");
+  return {doc, joined(std::move(base), std::move(own)), std::move(rules), std::move(extra)};
 }
 
 /// The `extra` of a field with rules of its own.

@@ -28,7 +28,7 @@ set_property(TARGET ext::crypto PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threa
 # A library may use the layers below its own: nothing beside it, nothing above. tools/tidy and docs/dev/architecture.md
 # read this table, too.
 foreach(layer "base=0" "sys=1" "api=1" "schedule=1" "http=2" "kube=3" "etcd=3" "s3=3" "runtime=4"
-              "passes=5" "pods=6" "credentials=7" "agents=8"
+              "passes=5" "pods=6" "credentials=7" "members=8" "agents=8"
               "cluster=9" "member=9" "defrag=9" "snapshot=9" "snapshot_schedule=9" "restore=9"
               "operator=10" "agent=10" "main=11"
               "simcore=2" "simhistory=2" "simapi=4" "simetcd=4" "simstore=4" "sim=12" "testing=12")

@@ -9,8 +9,8 @@
 #include "api/crd.h"
 #include "api/meta.h"
 #include "api/v1alpha2/common.h"
+#include "api/v1alpha2/member_template.h"
 #include "api/v1alpha2/names.h"
-#include "api/v1alpha2/shape.h"
 
 namespace etcdop::api::v1alpha2 {
 
@@ -175,25 +175,12 @@ struct BootstrapSpec {
   }
 };
 
-struct EtcdClusterSpec {
+struct EtcdClusterSpec : MemberTemplate {
   std::int32_t replicas = 3;
-  std::string version;
-  StorageSpec storage;
   std::int32_t progress_deadline_seconds = 600;
   std::optional<TlsSpec> tls;
   std::optional<AuthSpec> auth;
   std::optional<BootstrapSpec> bootstrap;
-  std::optional<EtcdOptions> options;
-  std::optional<AdditionalMetadata> additional_metadata;
-  std::optional<Json> resources;                    ///< core/v1 ResourceRequirements
-  std::optional<Json> affinity;                     ///< core/v1 Affinity
-  std::optional<Json> topology_spread_constraints;  ///< list of core/v1 TopologySpreadConstraint
-  std::vector<LocalObjectReference> image_pull_secrets;
-  NodeSelector node_selector;
-  std::optional<Json> tolerations;  ///< list of core/v1 Toleration
-  std::string priority_class_name;
-  ExtraArgs extra_args;
-  std::optional<PodTemplate> pod_template;
   bool operator==(const EtcdClusterSpec&) const = default;
 
   static std::vector<Rule> spec_rules() {
@@ -233,15 +220,12 @@ struct EtcdClusterSpec {
   template <class S = EtcdClusterSpec>
   static auto describe() {
     return object(
-        "The etcd cluster that is wanted.",
+        "The etcd cluster that is wanted.", fields(TemplateOf::Cluster),
         Fields{
             defaulted("replicas", &S::replicas,
                       "Number of voting members; odd numbers make sense. 0 pauses the cluster and "
                       "keeps its data.",
                       {{"minimum", 0}}),
-            required("version", &S::version, "Version of etcd, such as 3.6.16.",
-                     {{"pattern", kVersionPattern}}),
-            defaulted("storage", &S::storage, ""),
             defaulted("progressDeadlineSeconds", &S::progress_deadline_seconds,
                       "Seconds after which a change that is not done is reported as failed.",
                       {{"minimum", 1}}),
@@ -249,71 +233,20 @@ struct EtcdClusterSpec {
             optional("auth", &S::auth,
                      "Authentication of etcd's clients by user and password. Fixed at creation."),
             optional("bootstrap", &S::bootstrap,
-                     "What a new cluster starts from. Fixed at creation."),
-            optional("options", &S::options, ""),
-            optional("additionalMetadata", &S::additional_metadata, ""),
-            optional("resources", &S::resources, "Resources of each member's etcd container.",
-                     core("ResourceRequirements")),
-            optional(
-                "affinity", &S::affinity,
-                "Affinity of the members' Pods. If neither this nor topologySpreadConstraints "
-                "is set, new Pods prefer nodes and zones without another member; {} turns that "
-                "off.",
-                core("Affinity")),
-            optional("topologySpreadConstraints", &S::topology_spread_constraints,
-                     "How the members' Pods are spread over nodes and zones.",
-                     list_of_core("TopologySpreadConstraint")),
-            sparse("imagePullSecrets", &S::image_pull_secrets,
-                   "Secrets to pull etcd's image with."),
-            sparse("nodeSelector", &S::node_selector,
-                   "Labels of the nodes that may run the members' Pods.", atomic_map()),
-            optional("tolerations", &S::tolerations, "Taints that the members' Pods tolerate.",
-                     list_of_core("Toleration")),
-            sparse("priorityClassName", &S::priority_class_name,
-                   "PriorityClass of the members' Pods."),
-            sparse(
-                "extraArgs", &S::extra_args,
-                "Further flags of etcd, without dashes: {max-request-bytes: \"4194304\"}. Only "
-                "flags that etcd of spec.version knows, and none of those that the operator sets.",
-                v1alpha2::extra_args()),
-            optional("podTemplate", &S::pod_template, "")},
+                     "What a new cluster starts from. Fixed at creation.")},
         spec_rules());
   }
 };
 
 /// The part of the spec that the operator is working towards: later edits wait.
-struct ObservedSpec {
+struct ObservedSpec : MemberTemplate {
   std::int32_t replicas = 0;
-  std::string version;
-  StorageSpec storage;
-  std::optional<EtcdOptions> options;
-  std::optional<AdditionalMetadata> additional_metadata;
-  std::optional<Json> resources, affinity, topology_spread_constraints;
-  std::vector<LocalObjectReference> image_pull_secrets;
-  NodeSelector node_selector;
-  std::optional<Json> tolerations;
-  std::string priority_class_name;
-  ExtraArgs extra_args;
-  std::optional<PodTemplate> pod_template;
   bool operator==(const ObservedSpec&) const = default;
 
   template <class S = ObservedSpec>
   static auto describe() {
-    return object("The copy of the spec that is being worked towards.",
-                  Fields{required("replicas", &S::replicas, "Number of voting members."),
-                         required("version", &S::version, "Version of etcd."),
-                         required("storage", &S::storage, ""), optional("options", &S::options, ""),
-                         optional("additionalMetadata", &S::additional_metadata, ""),
-                         optional("resources", &S::resources, "", core("ResourceRequirements")),
-                         optional("affinity", &S::affinity, "", core("Affinity")),
-                         optional("topologySpreadConstraints", &S::topology_spread_constraints, "",
-                                  list_of_core("TopologySpreadConstraint")),
-                         sparse("imagePullSecrets", &S::image_pull_secrets, ""),
-                         sparse("nodeSelector", &S::node_selector, "", atomic_map()),
-                         optional("tolerations", &S::tolerations, "", list_of_core("Toleration")),
-                         sparse("priorityClassName", &S::priority_class_name, ""),
-                         sparse("extraArgs", &S::extra_args, ""),
-                         optional("podTemplate", &S::pod_template, "")});
+    return object("The copy of the spec that is being worked towards.", fields(TemplateOf::Status),
+                  Fields{required("replicas", &S::replicas, "Number of voting members.")});
   }
 };
 

@@ -9,8 +9,8 @@
 #include "api/crd.h"
 #include "api/meta.h"
 #include "api/v1alpha2/common.h"
+#include "api/v1alpha2/member_template.h"
 #include "api/v1alpha2/names.h"
-#include "api/v1alpha2/shape.h"
 
 namespace etcdop::api::v1alpha2 {
 
@@ -33,9 +33,8 @@ struct MemberTls {
   }
 };
 
-struct EtcdMemberSpec {
-  std::string cluster_name, version;
-  StorageSpec storage;
+struct EtcdMemberSpec : MemberTemplate {
+  std::string cluster_name;
   std::string initial_cluster;  ///< Empty: unknown yet, so no Pod is created.
   std::string cluster_token;
   bool bootstrap = false;  ///< The seed: it founds the cluster.
@@ -43,52 +42,23 @@ struct EtcdMemberSpec {
   std::int32_t replicas = 1;
   std::optional<MemberTls> tls;
   std::optional<RestoreSpec> restore;
-  std::optional<EtcdOptions> options;
-  std::optional<AdditionalMetadata> additional_metadata;
-  std::optional<Json> resources, affinity, topology_spread_constraints;
-  std::vector<LocalObjectReference> image_pull_secrets;
-  NodeSelector node_selector;
-  std::optional<Json> tolerations;
-  std::string priority_class_name;
-  ExtraArgs extra_args;
-  std::optional<PodTemplate> pod_template;
   bool operator==(const EtcdMemberSpec&) const = default;
 
   template <class S = EtcdMemberSpec>
   static auto describe() {
     return object(
         "One member of an etcd cluster. The operator writes it; edit the EtcdCluster instead.",
+        fields(TemplateOf::Member),
         Fields{required("clusterName", &S::cluster_name, "Name of the EtcdCluster.",
                         {{"minLength", 1}}),
-               required("version", &S::version, "Version of etcd.", {{"pattern", kVersionPattern}}),
-               required("storage", &S::storage, ""),
                required("initialCluster", &S::initial_cluster,
                         "etcd's --initial-cluster. Empty until the member was added to etcd."),
                required("clusterToken", &S::cluster_token, "etcd's --initial-cluster-token."),
                sparse("bootstrap", &S::bootstrap, "Whether this member founds the cluster."),
-               sparse("dormant", &S::dormant, "Whether the member sleeps: data, but no Pod."),
+               sparse("dormant", &S::dormant, "Whether the member is dormant: data, but no Pod."),
                defaulted("replicas", &S::replicas, "Always 1: the scale sub-resource wants it.",
                          {{"minimum", 1}, {"maximum", 1}}),
-               optional("tls", &S::tls, ""),
-               optional("restore", &S::restore, ""),
-               optional("options", &S::options, ""),
-               optional("additionalMetadata", &S::additional_metadata, ""),
-               optional("resources", &S::resources, "Resources of the etcd container.",
-                        core("ResourceRequirements")),
-               optional("affinity", &S::affinity, "Affinity of the Pod.", core("Affinity")),
-               optional("topologySpreadConstraints", &S::topology_spread_constraints,
-                        "How the Pod is spread over nodes and zones.",
-                        list_of_core("TopologySpreadConstraint")),
-               sparse("imagePullSecrets", &S::image_pull_secrets,
-                      "Secrets to pull etcd's image with."),
-               sparse("nodeSelector", &S::node_selector,
-                      "Labels of the nodes that may run the Pod.", atomic_map()),
-               optional("tolerations", &S::tolerations, "Taints that the Pod tolerates.",
-                        list_of_core("Toleration")),
-               sparse("priorityClassName", &S::priority_class_name, "PriorityClass of the Pod."),
-               sparse("extraArgs", &S::extra_args, "Further flags of etcd, without dashes.",
-                      v1alpha2::extra_args()),
-               optional("podTemplate", &S::pod_template, "")});
+               optional("tls", &S::tls, ""), optional("restore", &S::restore, "")});
   }
 };
 

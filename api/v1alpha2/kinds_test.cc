@@ -64,10 +64,10 @@ TEST(EtcdCluster, WhatIsSetIsNamedByItsLeaves) {
                      spec, "spec"));
   const std::string s3 = "bootstrap.restore.source.s3.";
   EXPECT_EQ(differs_from_default(spec),
-            (std::vector<std::string>{
-                "version", "storage.medium", "tls.client.serverSecretRef.name",
-                "tls.peer.secretRef", "auth", s3 + "endpoint", s3 + "bucket",
-                s3 + "credentialsSecretRef.name", s3 + "key", "affinity", "imagePullSecrets"}));
+            (std::vector<std::string>{"version", "storage.medium", "affinity", "imagePullSecrets",
+                                      "tls.client.serverSecretRef.name", "tls.peer.secretRef",
+                                      "auth", s3 + "endpoint", s3 + "bucket",
+                                      s3 + "credentialsSecretRef.name", s3 + "key"}));
 }
 
 TEST(EtcdMember, ASpecKeepsTheEmptyWordsThatTheSchemaRequires) {
@@ -77,9 +77,9 @@ TEST(EtcdMember, ASpecKeepsTheEmptyWordsThatTheSchemaRequires) {
   member.spec.version = "3.6.16";
   EXPECT_EQ(serialize(encode(member)),
             R"({"apiVersion":"etcd-operator.cozystack.io/v1alpha2","kind":"EtcdMember",)"
-            R"("metadata":{"name":"db-abcde"},"spec":{"clusterName":"db","version":"3.6.16",)"
-            R"("storage":{"size":"1Gi","medium":""},"initialCluster":"","clusterToken":"",)"
-            R"("replicas":1}})");
+            R"("metadata":{"name":"db-abcde"},"spec":{"version":"3.6.16",)"
+            R"("storage":{"size":"1Gi","medium":""},"clusterName":"db","initialCluster":"",)"
+            R"("clusterToken":"","replicas":1}})");
   EtcdMember back;
   ASSERT_TRUE(decode(encode(member), back, "EtcdMember"));
   EXPECT_EQ(back, member);

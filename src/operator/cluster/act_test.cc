@@ -66,7 +66,7 @@ class ActTest : public ::testing::Test {
     Seat& seat = seen.seats.emplace_back();
     seat.name = "db-a";
     seat.object.emplace().voter = true;
-    seat.listed = SeatListed{{1}, false, true};
+    seat.listed = MemberListed{{1}, false, true};
     seat.answer.emplace().leader = {1};
     shelf.put("root", {{"password", "A"}});
   }

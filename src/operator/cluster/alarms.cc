@@ -6,7 +6,6 @@
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
 #include "operator/cluster/census.h"
-#include "operator/cluster/plan.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -58,14 +57,14 @@ const Seat* seat_of(const Observation& seen, etcd::MemberId id) {
   return found == seen.seats.end() ? nullptr : &*found;
 }
 
-bool has_alarm(const Observation& seen, bool corrupt) {
-  return std::ranges::any_of(seen.alarms, [&](const auto& a) { return a.corrupt == corrupt; });
+bool has_alarm(const Observation& seen, etcd::AlarmKind kind) {
+  return std::ranges::count(seen.alarms, kind, &RaisedAlarm::kind) > 0;
 }
 
-std::string raised_for(const Observation& seen, bool corrupt) {
+std::string raised_for(const Observation& seen, etcd::AlarmKind kind) {
   std::set<std::string> names;
   for (const RaisedAlarm& alarm : seen.alarms)
-    if (alarm.corrupt == corrupt) names.insert(in_words(seen, alarm.member));
+    if (alarm.kind == kind) names.insert(in_words(seen, alarm.member));
   return joined(std::vector<std::string>(names.begin(), names.end()));
 }
 
@@ -73,16 +72,16 @@ std::string alarm_of(const Observation& seen, const Seat& seat) {
   std::string out;
   for (const RaisedAlarm& alarm : seen.alarms)
     if (seat.listed && seat.listed->id == alarm.member && out != v1::kCorrupt)
-      out = alarm.corrupt ? v1::kCorrupt : v1::kNoSpace;
+      out = alarm.kind == etcd::AlarmKind::Corrupt ? v1::kCorrupt : v1::kNoSpace;
   return out;
 }
 
 Suspicion suspicion_of(const Observation& seen) {
-  if (!has_alarm(seen, true)) return {};
+  if (!has_alarm(seen, etcd::AlarmKind::Corrupt)) return {};
   std::set<etcd::MemberId> accused;
   bool gone = true;  // Whoever was accused is no member.
   for (const RaisedAlarm& alarm : seen.alarms) {
-    if (!alarm.corrupt) continue;
+    if (alarm.kind != etcd::AlarmKind::Corrupt) continue;
     accused.insert(alarm.member);
     if (alarm.member == etcd::MemberId{} || seat_of(seen, alarm.member)) gone = false;
   }

@@ -25,11 +25,11 @@ Suspicion suspicion_of(const Observation& seen);
 /// Whether `seen.alarms` are all there are: else what was known stays as it was, for alarms outlive
 /// elections and restarts.
 bool knows_alarms(const Observation& seen);
-bool has_alarm(const Observation& seen, bool corrupt);
+bool has_alarm(const Observation& seen, etcd::AlarmKind kind);
 /// Whose id that is in etcd's list; null: nobody's.
 const Seat* seat_of(const Observation& seen, etcd::MemberId id);
 /// "db-a (8e9e05c52164694d), ...": for whom that kind is raised, once each, ordered.
-std::string raised_for(const Observation& seen, bool corrupt);
+std::string raised_for(const Observation& seen, etcd::AlarmKind kind);
 /// kNoSpace, kCorrupt or empty: the worse one of what is raised for that member.
 std::string alarm_of(const Observation& seen, const Seat& seat);
 

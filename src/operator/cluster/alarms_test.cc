@@ -61,7 +61,7 @@ Observation observe(const std::string& text, const std::string& accused = "") {
     seat.object->created = kNow + std::chrono::seconds(-3600);
   }
   for (const char id : accused)
-    seen.alarms.push_back({{static_cast<std::uint64_t>(id - '0')}, true});
+    seen.alarms.push_back({{static_cast<std::uint64_t>(id - '0')}, etcd::AlarmKind::Corrupt});
   return seen;
 }
 
@@ -160,7 +160,7 @@ TEST(ClusterAlarms, AreToldFromTheFirstToTheLast) {
   Observation seen = observe("a7 b7 c7");
   EXPECT_EQ(told(seen, v1::kAlarmed), "") << "a cluster at rest is not told of what never was";
   EXPECT_EQ(plan(seen).status.phase, v1::kPhaseReady);
-  seen.alarms = {{{2}, false}};
+  seen.alarms = {{{2}, etcd::AlarmKind::NoSpace}};
   EXPECT_EQ(told(seen, v1::kAlarmed),
             "True NoSpace: etcd has raised NOSPACE for b (0000000000000002): it takes no more "
             "writes; delete or compact, then let an EtcdDefrag run, which disarms it");
@@ -180,7 +180,7 @@ TEST(ClusterAlarms, AreToldFromTheFirstToTheLast) {
     EXPECT_TRUE(told(unknown, v1::kAlarmed).starts_with("True NoSpace")) << "as it was told";
     EXPECT_EQ(plan(unknown).status.members[1].alarm, v1::kNoSpace);
   }
-  seen.alarms.push_back({{0}, true});
+  seen.alarms.push_back({{0}, etcd::AlarmKind::Corrupt});
   EXPECT_EQ(told(seen, v1::kAlarmed),
             "True Corrupt: etcd has raised CORRUPT for a member that etcd cannot tell: that is no "
             "voter of ours; nothing is changed until somebody decides");
@@ -211,7 +211,7 @@ TEST(ClusterAlarms, WhatBecomesOfADamagedMemberIsTold) {
 
 TEST(ClusterAlarms, OfTwoTheWorseIsTheMembers) {
   Observation seen = observe("a7 b7 c8", "3");
-  seen.alarms.push_back({{3}, false});
+  seen.alarms.push_back({{3}, etcd::AlarmKind::NoSpace});
   EXPECT_EQ(alarm_of(seen, seen.seats[2]), v1::kCorrupt);
   EXPECT_EQ(alarm_of(seen, seen.seats[0]), "");
 }
@@ -249,7 +249,7 @@ TEST(ClusterAway, WhoIsAwayForTooLongIsReplacedLikeOneThatLostItsData) {
   seen.others = seen.others_unavailable = 3;
   EXPECT_EQ(to_string(plan(seen).step), "none") << "our network, or the storage of all";
   seen = away_for(900);
-  seen.alarms = {{{0}, true}};
+  seen.alarms = {{{0}, etcd::AlarmKind::Corrupt}};
   EXPECT_EQ(to_string(plan(seen).step), "none") << "nobody knows whose data is right";
 }
 

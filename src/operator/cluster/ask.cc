@@ -2,7 +2,6 @@
 #include "operator/cluster/ask.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "operator/cluster/alarms.h"
@@ -15,133 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kHashLimit = 20s;    // Some 6 GB; a pass has 60 s, and may ask twice.
 constexpr auto kHashesAgain = 60s;  // Where not all voters have told.
-// A member that has just given a token is ahead of the others by a round trip.
-constexpr int kTimesAsRoot = 3;
-constexpr auto kAsRootAgain = 20ms;
-
-std::string url_of(const etcd::Member& member) {
-  return member.peer_urls.empty() ? "" : member.peer_urls.front();
-}
-
-/// A seat for an entry of etcd's list that is nobody's: under its name, or else as its URL or its
-/// id says.
-Seat& foreign_member_seat(std::vector<Seat>& seats, const etcd::Member& member) {
-  const std::string url = url_of(member);
-  const std::size_t host = url.find("://");
-  const std::string by_url =
-      host == std::string::npos
-          ? ""
-          : url.substr(host + 3, url.find_first_of(".:", host + 3) - host - 3);
-  Seat ghost;
-  for (const std::string& name : {member.name, by_url, to_hex(member.id)})
-    if (ghost.name.empty() && std::ranges::count(seats, name, &Seat::name) == 0) ghost.name = name;
-  seats.push_back(std::move(ghost));
-  return seats.back();
-}
-
-/// Gives each entry of etcd's list a seat of its own. Its URL tells whose it is, for that is what
-/// we added; its name, where no seat has the URL. The name is written by whoever took the entry for
-/// its own, which may be another joiner: etcd compares peer URLs by the addresses they lead to, and
-/// DNS may give one address to two. Such an entry has not been started by whose it is.
-void seat_all(std::vector<Seat>& seats, const std::vector<etcd::Member>& entries) {
-  const auto free_seat = [&](const auto& fits) {
-    const auto found =
-        std::ranges::find_if(seats, [&](const Seat& s) { return !s.listed && fits(s); });
-    return found == seats.end() ? nullptr : &*found;
-  };
-  const auto sit = [](Seat& seat, const etcd::Member& entry) {
-    seat.peer_url = url_of(entry);
-    seat.listed = Seat::Listed{entry.id, entry.learner, entry.name == seat.name};
-  };
-  std::vector<const etcd::Member*> others;
-  for (const etcd::Member& entry : entries)
-    if (Seat* seat = free_seat([&](const Seat& s) { return s.peer_url == url_of(entry); }))
-      sit(*seat, entry);
-    else others.push_back(&entry);
-  for (const etcd::Member* entry : others) {
-    Seat* seat = free_seat([&](const Seat& s) { return s.name == entry->name; });
-    sit(seat ? *seat : foreign_member_seat(seats, *entry), *entry);
-  }
-}
-
-/// Whether the member that gave this list is the one of that seat.
-bool is_member_of(const etcd::MemberList& list, const Seat& seat) {
-  return std::ranges::any_of(list.members, [&](const etcd::Member& m) {
-    return m.id == list.header.member &&
-           (m.name == seat.name || std::ranges::count(m.peer_urls, seat.peer_url) > 0);
-  });
-}
-
-template <class T>
-etcd::AuthTrouble trouble_of(const Result<T>& answer) {
-  return answer ? etcd::AuthTrouble::None : etcd::auth_trouble(answer.error());
-}
-
 }  // namespace
-
-/// Whether the member at that address is ours by name, in an etcd cluster that is not ours: its
-/// volume was filled by somebody. A stranger at an address that was given away is neither.
-bool Questions::lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat) {
-  const auto ours = std::exchange(endpoint.cluster, std::nullopt);
-  endpoint.member.reset();
-  auto list = etcd_.at(endpoint)->member_list(false);
-  return list && ours && list->header.cluster != *ours && is_member_of(*list, seat);
-}
-
-/// Asks, and again if a member wants to know who asks and we can say it: it may not know our token
-/// any more, or not yet.
-void Questions::ask_as_root(const Observation& seen, Endpoints& endpoints,
-                            const std::function<etcd::AuthTrouble()>& ask) {
-  sessions_.equip(seen.cluster, endpoints);
-  for (int times = 1; sessions_.note_refusal(seen.cluster, ask()) && times < kTimesAsRoot;
-       ++times) {
-    (void)executor_.sleep(kAsRootAgain);
-    sessions_.equip(seen.cluster, endpoints);
-    if (!endpoints.begin()->second.token) return;
-  }
-}
-
-Questions::Answers Questions::ask_status(Observation& seen, Endpoints& endpoints) {
-  Answers answers;
-  for (Seat& seat : seen.seats)
-    if (endpoints.contains(seat.name) && answers.size() < kMembersAskedMax)
-      answers.emplace_back(&seat, Error{Code::Unavailable, "not asked"});
-  std::vector<Answers::value_type*> whom;
-  for (auto& answer : answers) whom.push_back(&answer);
-  ask_as_root(seen, endpoints, [&] {
-    std::vector<std::function<void()>> calls;
-    for (auto* answer : whom)
-      calls.emplace_back([answer, client = etcd_.at(endpoints.at(answer->first->name))] {
-        answer->second = client->status();
-      });
-    side_by_side(executor_, calls);
-    auto refused = etcd::AuthTrouble::None;
-    std::erase_if(whom, [&](const auto* answer) {
-      const auto trouble = trouble_of(answer->second);
-      if (trouble != etcd::AuthTrouble::None) refused = trouble;
-      return trouble == etcd::AuthTrouble::None;
-    });
-    return refused;
-  });
-  return answers;
-}
-
-/// Status tells in words that a member knows of an alarm: then, and only then, one call more has
-/// them all, agreed on by a quorum.
-void Questions::list_alarms(Observation& seen, etcd::Client& source, Answers& answers) {
-  const auto is_alarm = [](const std::string& error) {
-    return error.find("alarm:") != std::string::npos;
-  };
-  bool told = false;
-  for (auto& [seat, answer] : answers)
-    told |= answer && std::ranges::any_of(answer->errors, is_alarm);
-  if (!told) return;
-  auto alarms = source.alarms();
-  seen.alarms_hidden = !alarms;
-  if (!alarms) return;
-  for (const etcd::Alarm& alarm : *alarms)
-    seen.alarms.push_back({alarm.member, alarm.kind == etcd::AlarmKind::Corrupt});
-}
 
 /// Of those who say it in time.
 std::map<std::string, etcd::KeyHash> Questions::ask_hashes(const std::vector<std::string>& whom,
@@ -182,7 +55,7 @@ std::map<std::string, etcd::KeyHash> Questions::ask_common_hashes(
 /// While somebody's data is called damaged: what the voters have.
 void Questions::compare_data(Observation& seen, const Endpoints& endpoints) {
   if (seen.alarms_hidden) return;
-  if (!has_alarm(seen, true)) {
+  if (!has_alarm(seen, etcd::AlarmKind::Corrupt)) {
     hashes_.erase(seen.cluster.metadata.key());
     return;
   }
@@ -210,66 +83,28 @@ void Questions::compare_data(Observation& seen, const Endpoints& endpoints) {
       seat.hash = known->second;
 }
 
-/// Takes the answers to their seats.
-Questions::Told Questions::note_answers(Observation& seen, const Endpoints& endpoints,
-                                        Answers& answers) {
-  Told told;
-  for (auto& [seat, answer] : answers) {
-    if (!answer) {
-      seen.etcd_error = answer.error().message;
-      if (answer.failed_with(Code::Corrupt) && lives_elsewhere(endpoints.at(seat->name), *seat))
-        seen.split = true;
-      continue;
-    }
-    told.clusters.insert(answer->header.cluster);
-    told.ids.emplace(seat->name, answer->header.member);
-    seat->answer = Seat::Answer{answer->version,    answer->leader,  answer->raft_applied_index,
-                                answer->raft_index, answer->db_size, answer->db_size_in_use,
-                                answer->revision};
-    if (answer->learner) continue;
-    const bool leads = answer->leader == answer->header.member;
-    told.sources.insert(leads ? told.sources.begin() : told.sources.end(), seat);
-  }
-  seen.split |= told.clusters.size() > 1;
-  return told;
-}
-
-/// Status of every member side by side, then one linearizable list from whoever leads, or else from
-/// a voter.
+/// What etcd says, taken to the seats; foreign members get seats of their own.
 void Questions::ask_all(Observation& seen, Endpoints& endpoints) {
-  Answers answers = ask_status(seen, endpoints);
-  const Told told = note_answers(seen, endpoints, answers);
-  if (seen.split || told.sources.empty()) return;
-  const Seat& source = *told.sources.front();
-  Result<etcd::MemberList> list = Error{Code::Unavailable, "not asked"};
-  std::shared_ptr<etcd::Client> client;
-  ask_as_root(seen, endpoints, [&] {
-    client = etcd_.at(endpoints.at(source.name));
-    list = client->member_list(true);
-    return trouble_of(list);
-  });
-  if (!list) {
-    seen.etcd_error = list.error().message;
-    return;
+  std::vector<MemberView> known;
+  for (const Seat& seat : seen.seats) known.push_back({seat.name, seat.peer_url});
+  EtcdView view =
+      observer_.observe(seen.cluster, std::move(known), endpoints, AskForAlarms::IfReported);
+  seen.seats.resize(view.members.size());
+  for (std::size_t i = 0; i < seen.seats.size(); ++i) {
+    MemberView& member = view.members[i];
+    Seat& seat = seen.seats[i];
+    seat.name = std::move(member.name);
+    seat.peer_url = std::move(member.peer_url);
+    seat.listed = member.listed;
+    seat.answer = std::move(member.answer);
   }
-  if (list->header.cluster != *told.clusters.begin()) {
-    seen.split = true;
-    return;
-  }
-  // Before the id is latched, this tells our etcd from a stranger's.
-  if (!is_member_of(*list, source)) {
-    seen.etcd_error = "the etcd at the address of " + source.name + " does not know it";
-    return;
-  }
-  seen.linearizable = true;
-  seen.cluster_id = list->header.cluster;
-  seat_all(seen.seats, list->members);
-  for (Seat& seat : seen.seats)  // At its address somebody else answers, who is not it.
-    if (const auto id = told.ids.find(seat.name);
-        id != told.ids.end() && seat.listed && id->second != seat.listed->id)
-      seat.answer.reset();
-  list_alarms(seen, *client, answers);
-  compare_data(seen, endpoints);
+  seen.cluster_id = view.cluster_id;
+  seen.linearizable = view.linearizable;
+  seen.split = view.split;
+  if (!view.error.empty()) seen.etcd_error = std::move(view.error);
+  if (view.alarms) seen.alarms = std::move(*view.alarms);
+  seen.alarms_hidden = view.alarms_hidden;
+  if (seen.linearizable) compare_data(seen, endpoints);
 }
 
 /// Whether authentication is on, until the status records it. Who may not know is told in words,

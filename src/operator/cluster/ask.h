@@ -1,6 +1,5 @@
 // What etcd says: the part of an observation that is asked of the members.
 #pragma once
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +10,7 @@
 #include "operator/cluster/breaker.h"
 #include "operator/cluster/observation.h"
 #include "operator/credentials/sessions.h"
+#include "operator/members/etcd_observer.h"
 #include "operator/pods/member_endpoint.h"
 
 namespace etcdop::cluster {
@@ -20,7 +20,10 @@ namespace etcdop::cluster {
 class Questions {
  public:
   Questions(Executor& executor, etcd::Clients& etcd, Sessions& sessions)
-      : executor_(executor), etcd_(etcd), sessions_(sessions) {}
+      : executor_(executor),
+        etcd_(etcd),
+        sessions_(sessions),
+        observer_(executor, etcd, sessions) {}
   /// Adds what etcd says; what costs each pass seconds of waiting, for nothing, is not asked in
   /// each. Endpoints are given the token of root. Suspends; every call has a deadline.
   void ask(Observation& seen, Endpoints& endpoints);
@@ -30,33 +33,19 @@ class Questions {
   }
 
  private:
-  /// What etcd answered to Status, with whom it was asked of.
-  using Answers = std::vector<std::pair<Seat*, Result<etcd::Status>>>;
-  /// What they answered with: all clusters, the member ids by name, and whom to ask for the list,
-  /// the leader first.
-  struct Told {
-    std::set<etcd::ClusterId> clusters;
-    std::map<std::string, etcd::MemberId> ids;
-    std::vector<const Seat*> sources;
-  };
-  void ask_as_root(const Observation& seen, Endpoints& endpoints,
-                   const std::function<etcd::AuthTrouble()>& ask);
   void ask_about_auth(Observation& seen, Endpoints& endpoints);
   void ask_all(Observation& seen, Endpoints& endpoints);
-  Answers ask_status(Observation& seen, Endpoints& endpoints);
-  void list_alarms(Observation& seen, etcd::Client& source, Answers& answers);
-  Told note_answers(Observation& seen, const Endpoints& endpoints, Answers& answers);
   void compare_data(Observation& seen, const Endpoints& endpoints);
   std::map<std::string, etcd::KeyHash> ask_hashes(const std::vector<std::string>& whom,
                                                   const Endpoints& endpoints,
                                                   std::int64_t revision);
   std::map<std::string, etcd::KeyHash> ask_common_hashes(const std::vector<std::string>& whom,
                                                          const Endpoints& endpoints);
-  bool lives_elsewhere(etcd::Endpoint endpoint, const Seat& seat);
 
   Executor& executor_;
   etcd::Clients& etcd_;
   Sessions& sessions_;
+  EtcdObserver observer_;
   /// A hash costs a member a look at all of its data, so it is not asked for in each pass. While
   /// CORRUPT is raised nothing is written, so it stays what it is.
   struct Hashes {

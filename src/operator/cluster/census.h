@@ -28,6 +28,8 @@ struct Census {
   bool broken_staying() const;
 };
 
+constexpr int quorum(int voters) { return voters / 2 + 1; }
+
 /// Its data is gone or cannot be read, whatever it answers.
 bool lost(const Seat& seat);
 /// Answered in this pass, knows a leader and has its data.

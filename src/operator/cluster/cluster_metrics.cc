@@ -100,7 +100,7 @@ void ClusterMetrics::saw(const Observation& seen, const api::v1alpha2::EtcdClust
   for (const RaisedAlarm& alarm : seen.alarms) {
     const Seat* of = seat_of(seen, alarm.member);
     out.alarms.emplace_back(of ? of->name : to_hex(alarm.member),
-                            alarm.corrupt ? "CORRUPT" : "NOSPACE");
+                            alarm.kind == etcd::AlarmKind::Corrupt ? "CORRUPT" : "NOSPACE");
   }
   out.certificates.clear();
   for (const CertificateSeen* const certificate : all_of(seen.tls))

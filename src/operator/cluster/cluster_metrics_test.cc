@@ -102,7 +102,7 @@ TEST(ClusterMetrics, ARestoreInPlaceIsThereWhileItLasts) {
 TEST(ClusterMetrics, AlarmsAreThereUntilEtcdSaysThatTheyAreNot) {
   Scraped it;
   Observation seen = seen_of("db");
-  seen.alarms = {{{9}, true}, {{1}, false}};
+  seen.alarms = {{{9}, etcd::AlarmKind::Corrupt}, {{1}, etcd::AlarmKind::NoSpace}};
   it.clusters.saw(seen, status_of(v1::kPhaseCorrupt));
   const std::string raised =
       "member_alarm{member=\"0000000000000009\",name=\"db\",namespace=\"prod\",type=\"CORRUPT\"} "

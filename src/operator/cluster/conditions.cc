@@ -5,7 +5,7 @@
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
 #include "operator/cluster/alarms.h"
-#include "operator/cluster/plan.h"
+#include "operator/cluster/intents.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
@@ -62,7 +62,7 @@ std::string with(std::string text, const std::string& detail) {
 
 /// As a part of another message.
 std::string read_only(const Observation& seen) {
-  return has_alarm(seen, false) ? "read-only, as the database is full" : "";
+  return has_alarm(seen, etcd::AlarmKind::NoSpace) ? "read-only, as the database is full" : "";
 }
 
 bool quorum_lost(const Observation& seen) {
@@ -97,11 +97,12 @@ void report_available(const Observation& seen, const Census& census, Conditions&
   if (seen.split)
     out.set(v1::kAvailable, "Unknown", v1::kSplitBrain,
             "members answer with different cluster ids: " + seen.etcd_error);
-  else if (seen.linearizable && has_alarm(seen, true))
+  else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
     // Reads of a quorum succeed, but nobody may rely on them: etcd takes no write, and its /readyz
     // fails everywhere, so that the client Service has no endpoint.
     out.set(v1::kAvailable, "False", v1::kCorrupt,
-            "etcd refuses to serve: it has raised CORRUPT for " + raised_for(seen, true));
+            "etcd refuses to serve: it has raised CORRUPT for " +
+                raised_for(seen, etcd::AlarmKind::Corrupt));
   else if (seen.linearizable && (latched_now || is_news(seen, out) ||
                                  (out.reason_of(v1::kAvailable) == v1::kClusterDiscovered &&
                                   census.voters.size() == 1 && census.want > 1)))
@@ -143,12 +144,12 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
             "etcd has members that no EtcdMember stands for: " + joined(foreign) +
                 "; remove them with etcdctl if they are not wanted" +
                 (holds_up_growth(census) ? ", no member is added beside a learner" : ""));
-  else if (seen.linearizable && has_alarm(seen, true))
+  else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
     out.set(v1::kDegraded, "True", v1::kCorrupt, ready_of(census) + "; see Alarmed");
   else if (seen.linearizable && census.ready < census.want)
     out.set(v1::kDegraded, "True", v1::kMembersUnhealthy,
             with(with(ready_of(census), trouble(seen)), seen.policy_error));
-  else if (seen.linearizable && has_alarm(seen, false))
+  else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::NoSpace))
     out.set(v1::kDegraded, "True", v1::kNoSpace, "the database is full; see Alarmed");
   else if (!seen.rejected.empty() && is_complete(seen, census))
     out.set(v1::kDegraded, "True", v1::kObjectRejected, seen.rejected);
@@ -168,7 +169,8 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
 }
 
 std::string about_corruption(const Observation& seen) {
-  const std::string who = "etcd has raised CORRUPT for " + raised_for(seen, true) + ": ";
+  const std::string who =
+      "etcd has raised CORRUPT for " + raised_for(seen, etcd::AlarmKind::Corrupt) + ": ";
   const Suspicion suspicion = suspicion_of(seen);
   if (suspicion.what == Corruption::Convicted)
     return who + "its data differs from that of a majority; another takes its place";
@@ -182,10 +184,11 @@ std::string about_corruption(const Observation& seen) {
 /// One that was never raised has no condition, which a cluster at rest would have to be told of.
 void report_alarms(const Observation& seen, Conditions& out) {
   if (!knows_alarms(seen)) return;
-  if (has_alarm(seen, true)) out.set(v1::kAlarmed, "True", v1::kCorrupt, about_corruption(seen));
-  else if (has_alarm(seen, false))
+  if (has_alarm(seen, etcd::AlarmKind::Corrupt))
+    out.set(v1::kAlarmed, "True", v1::kCorrupt, about_corruption(seen));
+  else if (has_alarm(seen, etcd::AlarmKind::NoSpace))
     out.set(v1::kAlarmed, "True", v1::kNoSpace,
-            "etcd has raised NOSPACE for " + raised_for(seen, false) +
+            "etcd has raised NOSPACE for " + raised_for(seen, etcd::AlarmKind::NoSpace) +
                 ": it takes no more writes; delete or compact, then let an EtcdDefrag run, which "
                 "disarms it");
   else if (runtime::find_condition(out.status.conditions, v1::kAlarmed))

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operator/cluster/plan.h"
+#include "operator/pods/member_endpoint.h"
 #include "operator/pods/member_name.h"
 
 namespace etcdop::cluster {
@@ -21,15 +21,45 @@ bool is_taken(const Observation& seen, const EtcdClusterStatus& status, const st
 
 }  // namespace
 
-const PendingMember& record_intent(const Observation& seen, EtcdClusterStatus& status) {
+std::string peer_url(const api::v1alpha2::EtcdCluster& cluster, const std::string& member) {
+  api::v1alpha2::EtcdMember made;
+  made.metadata.name = member;
+  made.metadata.ns = cluster.metadata.ns;
+  made.spec.cluster_name = cluster.metadata.name;
+  made.spec.tls = member_tls(cluster);
+  return peer_url_of(made);
+}
+
+bool has_founder_only(const Observation& seen) {
+  const api::ObjectMeta& meta = seen.cluster.metadata;
+  return seen.seats.size() == 1 &&
+         seen.seats[0].name == member_name(meta.name, meta.uid, seen.cluster.status.last_sequence);
+}
+
+bool is_founding(const Observation& seen) {
+  return has_founder_only(seen) && seen.seats[0].pod && seen.seats[0].pod->founds;
+}
+
+/// Recorded, but no EtcdMember yet, and unknown to etcd: it is to be created, or forgotten.
+std::vector<PendingMember> uncreated(const Observation& seen, const EtcdClusterStatus& status) {
+  std::vector<PendingMember> out;
+  for (const PendingMember& intent : status.pending_members)
+    if (!seat_named(seen, intent.name)) out.push_back(intent);
+  return out;
+}
+
+PendingMember next_intent(const Observation& seen, const EtcdClusterStatus& status) {
   const auto& meta = seen.cluster.metadata;
   std::int64_t sequence = status.last_sequence;
   std::string name;
   do name = member_name(meta.name, meta.uid, ++sequence);
   while (is_taken(seen, status, name));
-  status.last_sequence = sequence;
-  status.pending_members.push_back(
-      {sequence, name, peer_url(seen.cluster, name), to_rfc3339(seen.now)});
+  return {sequence, name, peer_url(seen.cluster, name), to_rfc3339(seen.now)};
+}
+
+const PendingMember& record_intent(const Observation& seen, EtcdClusterStatus& status) {
+  status.pending_members.push_back(next_intent(seen, status));
+  status.last_sequence = status.pending_members.back().sequence;
   return status.pending_members.back();
 }
 

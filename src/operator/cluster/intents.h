@@ -2,11 +2,28 @@
 // names that follow from a sequence, and dropped when they have come true or to nothing. Pure.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "operator/cluster/observation.h"
 
 namespace etcdop::cluster {
 
+/// "http://<member>.<cluster>.<namespace>.svc:2380", or https, as a new member of that name has it.
+std::string peer_url(const api::v1alpha2::EtcdCluster&, const std::string& member);
+
+/// No member was ever recorded after the only one.
+bool has_founder_only(const Observation& seen);
+/// The first member is still the Pod that founded the cluster; the member controller makes another
+/// one in its place before it is relied on.
+bool is_founding(const Observation& seen);
+
+/// Recorded, but no EtcdMember yet, and unknown to etcd: to be created, or forgotten.
+std::vector<api::v1alpha2::PendingMember> uncreated(const Observation& seen,
+                                                    const api::v1alpha2::EtcdClusterStatus& status);
+
+/// As record_intent() would record it.
+api::v1alpha2::PendingMember next_intent(const Observation& seen,
+                                         const api::v1alpha2::EtcdClusterStatus& status);
 /// The next member of this cluster: its name follows from the sequence, so that a pass that saw
 /// less makes the same one.
 const api::v1alpha2::PendingMember& record_intent(const Observation& seen,

@@ -127,4 +127,18 @@ std::vector<Json> least_certificates(const Observation& seen) {
   return asked_for(seen, names);
 }
 
+/// Before anything else: who is made without its name in a certificate does not get in.
+Verdict issue(const View& view) {
+  if (auto due = due_certificate(view.seen, view.status, Due::Now)) return std::move(*due);
+  if (std::string why = authority_trouble(view.seen); !why.empty()) return Wait{std::move(why)};
+  return Skip{};
+}
+
+/// One that grows old holds up nobody.
+Verdict renew(const View& view) {
+  auto due = due_certificate(view.seen, view.status, Due::Soon);
+  if (!due) return Skip{};
+  return std::move(*due);
+}
+
 }  // namespace etcdop::cluster

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "operator/cluster/plan.h"
+#include "operator/cluster/rule.h"
 
 namespace etcdop::cluster {
 
@@ -21,6 +21,10 @@ std::optional<IssueCertificate> due_certificate(const Observation&,
 
 /// Why one that is due cannot be made, in words; empty: it can.
 std::string authority_trouble(const Observation&);
+
+/// Rules: a certificate that is missing is issued before all else; one that grows old is renewed.
+Verdict issue(const View&);
+Verdict renew(const View&);
 
 /// The Certificates that cert-manager is asked for. They name no members: who comes and goes
 /// changes none of them.

@@ -4,7 +4,8 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "operator/cluster/plan.h"
+#include "operator/cluster/decision.h"
+#include "operator/cluster/observation.h"
 
 namespace etcdop::cluster {
 

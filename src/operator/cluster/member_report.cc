@@ -160,4 +160,17 @@ void report_members(const Observation& seen, v1::EtcdClusterStatus& status) {
   status.reported_at = to_rfc3339(seen.now);
 }
 
+std::vector<MemberFacts> facts(const Observation& seen) {
+  std::vector<MemberFacts> out;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object || !seat.listed || !seat.listed->started) continue;
+    const Seat::Object& o = *seat.object;
+    MemberFacts fact{seat.name, o.uid, to_hex(seat.listed->id),
+                     seat.answer ? seat.answer->version : o.version, !seat.listed->learner};
+    if (fact.member_id != o.member_id || fact.version != o.version || fact.voter != o.voter)
+      out.push_back(fact);
+  }
+  return out;
+}
+
 }  // namespace etcdop::cluster

@@ -11,12 +11,16 @@
 #include <vector>
 
 #include "operator/cluster/census.h"
+#include "operator/cluster/decision.h"
 
 namespace etcdop::cluster {
 
 /// Fills phase, leader, dbSize, members and reportedAt. The last thing that is done to a status: by
 /// then it tells whether it is written anyway.
 void report_members(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);
+
+/// What etcd says and the EtcdMembers' status does not, yet.
+std::vector<MemberFacts> facts(const Observation& seen);
 
 /// The word for the column Status (kPhase...).
 std::string phase_of(const std::vector<api::Condition>& conditions);

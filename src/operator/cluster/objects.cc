@@ -237,22 +237,9 @@ Json secret(const v1::EtcdCluster& cluster, const std::string& name, const char*
 }
 
 Json member(const v1::EtcdCluster& cluster, const CreateMember& step) {
-  const v1::ObservedSpec& observed = *cluster.status.observed;
   v1::EtcdMemberSpec spec;
+  static_cast<v1::MemberTemplate&>(spec) = *cluster.status.observed;
   spec.cluster_name = cluster.metadata.name;
-  spec.version = observed.version;
-  spec.storage = observed.storage;
-  spec.resources = observed.resources;
-  spec.affinity = observed.affinity;
-  spec.topology_spread_constraints = observed.topology_spread_constraints;
-  spec.additional_metadata = observed.additional_metadata;
-  spec.options = observed.options;
-  spec.image_pull_secrets = observed.image_pull_secrets;
-  spec.node_selector = observed.node_selector;
-  spec.tolerations = observed.tolerations;
-  spec.priority_class_name = observed.priority_class_name;
-  spec.extra_args = observed.extra_args;
-  spec.pod_template = observed.pod_template;
   spec.cluster_token = cluster.status.cluster_token;
   spec.tls = member_tls(cluster);
   spec.bootstrap = step.seed;

@@ -7,7 +7,9 @@
 #include "base/json.h"
 #include "kube/certificate.h"
 #include "kube/core_types.h"
-#include "operator/cluster/plan.h"
+#include "operator/cluster/observation.h"
+#include "operator/cluster/step.h"
+#include "operator/credentials/passwords.h"
 #include "sys/x509.h"
 
 namespace etcdop::cluster {

@@ -14,6 +14,7 @@
 #include "etcd/member.h"
 #include "operator/credentials/passwords.h"
 #include "operator/credentials/tls.h"
+#include "operator/members/etcd_view.h"
 #include "operator/passes/value_codecs.h"
 
 namespace etcdop::cluster {
@@ -82,44 +83,6 @@ struct SeatPod {
   }
 };
 
-/// As etcd lists it.
-struct SeatListed {
-  etcd::MemberId id;
-  bool learner = false;
-  bool started = false;  ///< etcd knows it by its name.
-  bool operator==(const SeatListed&) const = default;
-
-  template <class S = SeatListed>
-  static auto describe() {
-    return api::object(
-        "Its entry in etcd's list.",
-        api::Fields{api::sparse("id", &S::id, ""), api::sparse("learner", &S::learner, ""),
-                    api::sparse("started", &S::started, "")});
-  }
-};
-
-/// Its own answer to Status in this pass, ids checked.
-struct SeatAnswer {
-  std::string version;
-  etcd::MemberId leader;                    ///< 0: it knows none.
-  std::uint64_t applied = 0;                ///< Raft index up to which it has caught up.
-  std::uint64_t index = 0;                  ///< Raft index up to which it knows what is committed.
-  std::int64_t db_size = 0, db_in_use = 0;  ///< Of its database file, in bytes.
-  std::int64_t revision = 0;                ///< The newest of its keys.
-  bool operator==(const SeatAnswer&) const = default;
-
-  template <class S = SeatAnswer>
-  static auto describe() {
-    return api::object(
-        "Its own answer.",
-        api::Fields{api::sparse("version", &S::version, ""), api::sparse("leader", &S::leader, ""),
-                    api::sparse("applied", &S::applied, ""), api::sparse("index", &S::index, ""),
-                    api::sparse("dbSize", &S::db_size, ""),
-                    api::sparse("dbInUse", &S::db_in_use, ""),
-                    api::sparse("revision", &S::revision, "")});
-  }
-};
-
 /// Of its keys and their history up to one revision. Members that were compacted at the same one
 /// have equal hashes, or not the same data.
 struct SeatHash {
@@ -158,8 +121,8 @@ struct SeatShown {
 struct Seat {
   using Object = SeatObject;
   using Pod = SeatPod;
-  using Listed = SeatListed;
-  using Answer = SeatAnswer;
+  using Listed = MemberListed;
+  using Answer = MemberAnswer;
   using Hash = SeatHash;
   using Shown = SeatShown;
   std::string name;  ///< Of EtcdMember, Pod and etcd member; for a ghost what etcd or its URL says.
@@ -185,19 +148,6 @@ struct Seat {
                     api::optional("answer", &S::answer, ""), api::optional("hash", &S::hash, ""),
                     api::sparse("away", &S::unreachable_s, ""),
                     api::sparse("shown", &S::shown, "")});
-  }
-};
-
-/// What etcd has raised and nobody has disarmed: NOSPACE, or CORRUPT.
-struct RaisedAlarm {
-  etcd::MemberId member;  ///< For whom; may be 0, or no member any more.
-  bool corrupt = false;
-  bool operator==(const RaisedAlarm&) const = default;
-
-  template <class S = RaisedAlarm>
-  static auto describe() {
-    return api::object("An alarm of etcd.", api::Fields{api::sparse("member", &S::member, ""),
-                                                        api::sparse("corrupt", &S::corrupt, "")});
   }
 };
 

@@ -8,6 +8,7 @@
 #include "operator/cluster/act.h"
 #include "operator/cluster/ask.h"
 #include "operator/cluster/children.h"
+#include "operator/cluster/plan.h"
 #include "operator/cluster/served_certificates.h"
 #include "operator/cluster/unreachable.h"
 #include "operator/passes/pass.h"

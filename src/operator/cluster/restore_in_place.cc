@@ -10,6 +10,7 @@
 #include "operator/cluster/conditions.h"
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
+#include "operator/cluster/member_report.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/volumes_found.h"
@@ -65,9 +66,9 @@ void keep(RestoreRecord& record, const Seat& seat) {
 }
 
 /// One pass over a cluster that goes back.
-class Pass {
+class RestoreInPlace {
  public:
-  Pass(const Observation& seen, EtcdClusterStatus status) : seen_(seen) {
+  RestoreInPlace(const Observation& seen, EtcdClusterStatus status) : seen_(seen) {
     out_.status = std::move(status);
     out_.again = kLookAgain;
   }
@@ -326,7 +327,7 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
 }
 
 Plan plan_in_place(const Observation& seen, EtcdClusterStatus status) {
-  return Pass(seen, std::move(status)).plan();
+  return RestoreInPlace(seen, std::move(status)).plan();
 }
 
 }  // namespace etcdop::cluster

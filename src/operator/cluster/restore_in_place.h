@@ -1,7 +1,8 @@
 // A restore in place: the stages of status.restore, from the first EtcdMember that is put to sleep
 // to the last volume of before that goes, or to the cluster as it was (ADR 0020). Pure.
 #pragma once
-#include "operator/cluster/plan.h"
+#include "operator/cluster/decision.h"
+#include "operator/cluster/observation.h"
 
 namespace etcdop::cluster {
 

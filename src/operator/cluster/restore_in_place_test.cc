@@ -13,6 +13,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/intents.h"
 #include "operator/cluster/plan.h"
 #include "operator/credentials/tls.h"
 #include "runtime/conditions.h"

@@ -8,6 +8,7 @@
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
 #include "kube/certificate.h"
+#include "operator/cluster/conditions.h"
 #include "operator/cluster/issuing.h"
 #include "runtime/conditions.h"
 
@@ -160,6 +161,32 @@ NextToAuth next_to_auth(const AuthSeen& auth) {
   if (*auth.enabled && !auth.entered) return {NoStep{}, "root to log in"};
   if (auth.step == PasswordStep::Record) return {RecordPassword{}, ""};
   return {EnableAuth{}, ""};
+}
+
+/// What root got in with, where authentication came with the data: before anything can be in the
+/// way, as whoever edits the user's Secret locks us out until ours has it.
+Verdict record(const View& view) {
+  const AuthSeen& auth = view.seen.auth;
+  const bool due = wants_auth(view.seen.cluster) && auth.entered && !auth.recorded &&
+                   auth.step == PasswordStep::Record && view.seen.rejected.empty();
+  if (!due) return Skip{};
+  return RecordPassword{};
+}
+
+/// Authentication comes when all members are there, and never goes. While it is off, what our
+/// Secret says is what root will have.
+Verdict secure(const View& view) {
+  if (!wants_auth(view.seen.cluster)) return Skip{};
+  const AuthSeen& auth = view.seen.auth;
+  if (view.status.auth_enabled) {
+    if (auth.entered && auth.step == PasswordStep::Record) return RecordPassword{};
+    if (auth.entered && auth.step == PasswordStep::Change) return ChangePassword{};
+    return Skip{};
+  }
+  if (!is_complete(view.seen, view.census)) return Skip{};
+  NextToAuth next = next_to_auth(auth);
+  if (!next.waits_for.empty()) return Wait{std::move(next.waits_for)};
+  return std::move(next.step);
 }
 
 Shut shut_out(const Observation& seen) {

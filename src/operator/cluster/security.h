@@ -3,7 +3,7 @@
 #include <string>
 
 #include "operator/cluster/observation.h"
-#include "operator/cluster/plan.h"
+#include "operator/cluster/rule.h"
 
 namespace etcdop::cluster {
 
@@ -29,6 +29,11 @@ struct NextToAuth {
   std::string waits_for;
 };
 NextToAuth next_to_auth(const AuthSeen&);
+
+/// Rules: what root logged in with is recorded; then authentication is enabled, and its password
+/// changed as the user's Secret says.
+Verdict record(const View&);
+Verdict secure(const View&);
 
 /// Why no member tells us anything, if it is for who we are: reason and words for the conditions
 /// Available and Degraded. Without a reason: it is not that.

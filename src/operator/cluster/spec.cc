@@ -16,25 +16,6 @@ namespace v1 = api::v1alpha2;
 
 constexpr std::int32_t kReplicasMax = 64;  // As many as are asked; more than raft is good for.
 
-template <class Spec>
-v1::ObservedSpec copy_of(const Spec& spec) {
-  v1::ObservedSpec out;
-  out.version = spec.version;
-  out.storage = spec.storage;
-  out.resources = spec.resources;
-  out.affinity = spec.affinity;
-  out.topology_spread_constraints = spec.topology_spread_constraints;
-  out.additional_metadata = spec.additional_metadata;
-  out.options = spec.options;
-  out.image_pull_secrets = spec.image_pull_secrets;
-  out.node_selector = spec.node_selector;
-  out.tolerations = spec.tolerations;
-  out.priority_class_name = spec.priority_class_name;
-  out.extra_args = spec.extra_args;
-  out.pod_template = spec.pod_template;
-  return out;
-}
-
 /// Without one, a port would have no TLS, or ask no client for a certificate. TLS is fixed at
 /// creation.
 std::optional<Refusal> refusal_of_tls(const v1::EtcdClusterSpec& spec) {
@@ -71,7 +52,8 @@ std::optional<Refusal> refusal_of_shape(const v1::EtcdCluster& cluster) {
 /// The same in one spelling. The reference writes sizes in a form of its own ("1024Mi" as "1Gi"),
 /// and an empty object where nothing was asked for. An empty affinity or spread asks for something:
 /// for none of our own.
-v1::ObservedSpec plain(v1::ObservedSpec spec) {
+template <class Spec>
+Spec plain(Spec spec) {
   if (const auto bytes = bytes_of(spec.storage.size)) spec.storage.size = std::to_string(*bytes);
   if (spec.resources && (spec.resources->is_null() || *spec.resources == Json(json::object())))
     spec.resources.reset();
@@ -115,18 +97,17 @@ std::string towards(const v1::ObservedSpec& target) {
          target.version;
 }
 
-std::string template_of(const v1::ObservedSpec& observed) {
-  v1::ObservedSpec common = plain(observed);
-  common.replicas = 0;
+std::string template_of(const v1::MemberTemplate& made_as) {
+  v1::ObservedSpec common;
+  static_cast<v1::MemberTemplate&>(common) = plain(made_as);
   return etcd::to_hex(fnv1a(serialize(api::encode(common))));
 }
-
-std::string template_of(const v1::EtcdMemberSpec& member) { return template_of(copy_of(member)); }
 
 void adopt_spec(const Observation& seen, v1::EtcdClusterStatus& status) {
   const auto& spec = seen.cluster.spec;
   const auto& meta = seen.cluster.metadata;
-  v1::ObservedSpec target = copy_of(spec);
+  v1::ObservedSpec target;
+  static_cast<v1::MemberTemplate&>(target) = spec;
   target.replicas = spec.replicas;
   const bool first = !status.observed || status.cluster_token.empty();
   if (!first && plain(*status.observed) == plain(target)) return;

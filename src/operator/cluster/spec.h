@@ -29,7 +29,6 @@ std::string towards(const api::v1alpha2::ObservedSpec&);
 
 /// A short text that is equal for equal members: of what all of them have in common, that is all of
 /// status.observed but the number of them.
-std::string template_of(const api::v1alpha2::ObservedSpec&);
-std::string template_of(const api::v1alpha2::EtcdMemberSpec&);
+std::string template_of(const api::v1alpha2::MemberTemplate&);
 
 }  // namespace etcdop::cluster

@@ -130,9 +130,8 @@ TEST(ClusterSpec, MembersOfBeforeTheNewerFieldsAreAsTheyWere) {
   before.version = "3.6.16";
   before.affinity = json::object();
   before.image_pull_secrets = {{"regcred"}};
-  const char* text =
-      R"({"replicas":0,"version":"3.6.16","storage":{"size":"1Gi","medium":""},"affinity":{},)"
-      R"("imagePullSecrets":[{"name":"regcred"}]})";
+  const char* text = R"({"version":"3.6.16","storage":{"size":"1Gi","medium":""},"affinity":{},)"
+                     R"("imagePullSecrets":[{"name":"regcred"}],"replicas":0})";
   EXPECT_EQ(serialize(api::encode(before)), text) << "what template_of tells them by";
 }
 

@@ -34,27 +34,27 @@ TEST(UnreachablePolicy, IsADurationOfAMinuteAtLeast) {
 }
 
 TEST(Unreachable, CountsFromTheFirstLookThatDidNotSeeIt) {
-  Unreachable unreachable;
+  Unreachable members;
   const Instant begin = Instant{} + 1h;
-  away.note({"a"}, begin);
-  EXPECT_EQ(away.seconds("a", begin), 0);
-  away.note({"a", "b"}, begin + 1min);
-  EXPECT_EQ(away.seconds("a", begin + 1min), 60);
-  EXPECT_EQ(away.seconds("b", begin + 1min), 0);
-  EXPECT_EQ(away.seconds("c", begin + 1min), 0);
-  away.note({"b"}, begin + 2min);
-  away.note({"a", "b"}, begin + 3min);
-  EXPECT_EQ(away.seconds("a", begin + 3min), 0) << "it was back";
-  EXPECT_EQ(away.seconds("b", begin + 3min), 120);
+  members.note({"a"}, begin);
+  EXPECT_EQ(members.seconds("a", begin), 0);
+  members.note({"a", "b"}, begin + 1min);
+  EXPECT_EQ(members.seconds("a", begin + 1min), 60);
+  EXPECT_EQ(members.seconds("b", begin + 1min), 0);
+  EXPECT_EQ(members.seconds("c", begin + 1min), 0);
+  members.note({"b"}, begin + 2min);
+  members.note({"a", "b"}, begin + 3min);
+  EXPECT_EQ(members.seconds("a", begin + 3min), 0) << "it was back";
+  EXPECT_EQ(members.seconds("b", begin + 3min), 120);
 }
 
 TEST(Unreachable, WhereWeDidNotLookItMayHaveBeenBack) {
-  Unreachable unreachable;
-  away.note({"a"}, Instant{} + 1h);
-  away.note({"a"}, Instant{} + 1h + 3min);
-  EXPECT_EQ(away.seconds("a", Instant{} + 1h + 3min), 180);
-  away.note({"a"}, Instant{} + 1h + 6min + 1s);
-  EXPECT_EQ(away.seconds("a", Instant{} + 1h + 6min + 1s), 0);
+  Unreachable members;
+  members.note({"a"}, Instant{} + 1h);
+  members.note({"a"}, Instant{} + 1h + 3min);
+  EXPECT_EQ(members.seconds("a", Instant{} + 1h + 3min), 180);
+  members.note({"a"}, Instant{} + 1h + 6min + 1s);
+  EXPECT_EQ(members.seconds("a", Instant{} + 1h + 6min + 1s), 0);
 }
 
 }  // namespace

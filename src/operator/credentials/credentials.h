@@ -13,11 +13,6 @@ struct Credentials {
               etcd::Clients& etcd)
       : secrets(executor, api), certificates(secrets, clock), sessions(executor, secrets, etcd) {}
 
-  /// Gives endpoints what their cluster asks for; those that cannot be given it go. Suspends.
-  void equip(const api::v1alpha2::EtcdCluster& cluster, Endpoints& endpoints) {
-    certificates.equip(cluster, endpoints);
-    sessions.equip(cluster, endpoints);
-  }
   void forget(const api::ObjectKey& cluster) {
     certificates.forget(cluster);
     sessions.forget(cluster);

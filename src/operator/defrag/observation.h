@@ -9,26 +9,10 @@
 #include "api/v1alpha2/etcddefrag.h"
 #include "base/wall_time.h"
 #include "etcd/member.h"
+#include "operator/members/etcd_view.h"
 #include "operator/passes/value_codecs.h"
 
 namespace etcdop::defrag {
-
-/// Its own answer to Status in this pass, ids checked. Sizes in bytes.
-struct MemberAnswer {
-  etcd::MemberId leader;  ///< 0: it knows none.
-  std::int64_t db_size = 0, db_size_in_use = 0;
-  std::uint64_t applied = 0;  ///< Raft index up to which it has caught up.
-  bool operator==(const MemberAnswer&) const = default;
-
-  template <class S = MemberAnswer>
-  static auto describe() {
-    return api::object(
-        "Its own answer.",
-        api::Fields{api::sparse("leader", &S::leader, ""), api::sparse("dbSize", &S::db_size, ""),
-                    api::sparse("dbSizeInUse", &S::db_size_in_use, ""),
-                    api::sparse("applied", &S::applied, "")});
-  }
-};
 
 /// An EtcdMember of the cluster, and what etcd says of it.
 struct MemberSeen {

@@ -19,6 +19,15 @@ namespace v1 = api::v1alpha2;
 constexpr WallTime kNow{1795233378s};
 constexpr std::int64_t kMiB = 1 << 20;
 
+/// Of a database of so many bytes, member 2 leads.
+MemberAnswer sized(std::int64_t db_size, std::int64_t db_in_use) {
+  MemberAnswer out;
+  out.leader = {2};
+  out.db_size = db_size;
+  out.db_in_use = db_in_use;
+  return out;
+}
+
 /// Three healthy voters, a, b and c; b leads. 500 MiB each, of which 100 are in use.
 Observation whole() {
   Observation seen;
@@ -38,7 +47,7 @@ Observation whole() {
     member.voter = true;
     member.quota = 2048 * kMiB;
     member.id = {static_cast<std::uint64_t>(id)};
-    member.answer = MemberAnswer{{2}, 500 * kMiB, 100 * kMiB, 0};
+    member.answer = sized(500 * kMiB, 100 * kMiB);
     seen.members.push_back(member);
   }
   seen.linearizable = true;
@@ -321,13 +330,13 @@ TEST(DefragPlan, Running) {
        "D1 D1 D1",
        ""},
       {[](auto& o) {
-         for (auto& m : o.members) m.answer->db_size_in_use = m.answer->db_size;
+         for (auto& m : o.members) m.answer->db_in_use = m.answer->db_size;
        },
        {},
        "Complete; none; True/Defragmented",
        "S0 S0 S0",
        "nothing to give back"},
-      {[](auto& o) { o.members[1].answer->db_size_in_use = 500 * kMiB; },
+      {[](auto& o) { o.members[1].answer->db_in_use = 500 * kMiB; },
        {},
        "Running; defragment db-a, attempt 1; True/ClusterHealthy",
        "P1 S0 P0",
@@ -481,7 +490,7 @@ TEST(DefragPlan, TheLeaderHandsOverToOneThatIsDone) {
 
 TEST(DefragPlan, HowManyWereSkippedIsTold) {
   Observation seen = running({0});
-  for (auto& m : seen.members) m.answer->db_size_in_use = m.answer->db_size;
+  for (auto& m : seen.members) m.answer->db_in_use = m.answer->db_size;
   EXPECT_EQ(checked(plan(seen).status).message,
             "0 members defragmented, 3 skipped, 0 failed; 0 bytes given back");
 }
@@ -515,7 +524,7 @@ std::vector<std::string> run_through(Observation seen) {
     out.push_back(to_string(todo.step));
     if (const auto* step = std::get_if<Defragment>(&todo.step)) {
       const auto member = std::ranges::find(seen.members, step->name, &MemberSeen::name);
-      member->answer->db_size = member->answer->db_size_in_use;
+      member->answer->db_size = member->answer->db_in_use;
       seen.tried = Tried{step->name, step->attempt, ""};
     }
     if (const auto* step = std::get_if<MoveLeader>(&todo.step))
@@ -531,7 +540,7 @@ TEST(DefragPlan, AWholeRunTakesTheFollowersAndThenWhoLed) {
                                       "move-leader from db-b to db-a", "defragment db-b, attempt 1",
                                       "Complete; none; True/Defragmented"}));
   Observation all = whole();
-  for (MemberSeen& member : all.members) member.answer->db_size = member.answer->db_size_in_use;
+  for (MemberSeen& member : all.members) member.answer->db_size = member.answer->db_in_use;
   EXPECT_EQ(run_through(all), (std::vector<std::string>{"Complete; none; True/Defragmented"}));
   all.run.spec.rule.emplace().all = true;
   EXPECT_EQ(run_through(all).size(), 5U) << "also those that have nothing to give back";
@@ -565,11 +574,11 @@ TEST(DefragRule, WhichMembersAreWorthIt) {
     rule.free_space_above = row.free_space_above;
     rule.quota_usage_above = row.quota_usage_above;
     rule.min_reclaim = row.min_reclaim;
-    const MemberAnswer answer{{1}, row.size * kMiB, row.in_use * kMiB, 0};
+    const MemberAnswer answer = sized(row.size * kMiB, row.in_use * kMiB);
     EXPECT_EQ(not_worth_it(rule, answer, 1000 * kMiB).empty(), row.worth_it)
         << row.size << " " << row.in_use << " " << row.because;
   }
-  EXPECT_EQ(not_worth_it(std::nullopt, {{1}, 500, 400, 0}, 1000 * kMiB),
+  EXPECT_EQ(not_worth_it(std::nullopt, sized(500, 400), 1000 * kMiB),
             "100 bytes are free, not more than 209715200");
 }
 

@@ -2,14 +2,12 @@
 #include "operator/defrag/reconciler.h"
 
 #include <algorithm>
-#include <functional>
 #include <tuple>
 #include <utility>
 
 #include "api/v1alpha2/names.h"
 #include "operator/defrag/health.h"
 #include "operator/passes/owner.h"
-#include "operator/passes/side_by_side.h"
 #include "operator/passes/turns.h"
 #include "runtime/conditions.h"
 
@@ -104,7 +102,7 @@ std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::
 }
 
 /// The API server took its time: whether the cluster is still healthy, and led by the same member.
-bool Reconciler::still_so(const Observation& seen) const {
+bool Reconciler::still_so(const Observation& seen) {
   Observation now = seen;
   Endpoints endpoints;
   observe_cluster(now, endpoints);
@@ -113,7 +111,7 @@ bool Reconciler::still_so(const Observation& seen) const {
 
 /// The cluster of that name, its members, and what etcd says, if the objects do not say already
 /// that nothing can be done.
-void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) const {
+void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) {
   seen.members.clear();
   seen.strangers.clear();
   seen.cluster.reset();
@@ -133,54 +131,32 @@ void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) const 
         endpoints.emplace(member->metadata.name, std::move(*endpoint));
   }
   if (seen.members.size() > kMembersAskedMax || !not_healthy_by_objects(seen).empty()) return;
-  with_.credentials.equip(*cluster, endpoints);
+  with_.credentials.certificates.equip(*cluster, endpoints);
   ask_etcd(seen, endpoints);
 }
 
-/// Status of every member side by side; then from one of them, rather the leader, what needs a
-/// quorum: the list and the alarms.
-void Reconciler::ask_etcd(Observation& seen, const Endpoints& endpoints) const {
-  std::map<std::string, Result<etcd::Status>> answers;
-  std::vector<std::function<void()>> calls;
-  for (const auto& [name, endpoint] : endpoints) {
-    auto& answer = answers.try_emplace(name, Error{Code::Unavailable, "not asked"}).first->second;
-    calls.emplace_back([&answer, client = with_.etcd.at(endpoint)] { answer = client->status(); });
-  }
-  side_by_side(with_.executor, calls);
-  std::string source;
-  std::map<std::string, etcd::MemberId> ids;
-  for (MemberSeen& member : seen.members) {
-    const auto found = answers.find(member.name);
-    if (found == answers.end() || !found->second) continue;
-    const etcd::Status& status = *found->second;
-    member.answer = MemberAnswer{status.leader, status.db_size, status.db_size_in_use,
-                                 status.raft_applied_index};
-    ids[member.name] = status.header.member;
-    if (status.learner) continue;
-    if (source.empty() || status.leader == status.header.member) source = member.name;
-  }
-  if (source.empty()) return;
-  const auto client = with_.etcd.at(endpoints.at(source));
-  auto list = client->member_list(true);
-  if (!list) return;
-  seen.linearizable = true;
-  for (const etcd::Member& entry : list->members) {
-    const auto member = std::ranges::find(seen.members, entry.name, &MemberSeen::name);
-    if (member == seen.members.end()) {
-      seen.strangers.push_back(entry.name.empty() ? to_hex(entry.id) : entry.name);
+void Reconciler::ask_etcd(Observation& seen, Endpoints& endpoints) {
+  std::vector<MemberView> known;
+  for (const auto& member : with_.stores.members.in_group(cluster_key(seen.run)))
+    if (is_ours(member->metadata, seen.cluster->metadata.uid))
+      known.push_back({member->metadata.name, peer_url_of(*member)});
+  const EtcdView view =
+      observer_.observe(*seen.cluster, std::move(known), endpoints, AskForAlarms::Always);
+  seen.linearizable = view.linearizable;
+  for (const MemberView& member : view.members) {
+    const auto ours = std::ranges::find(seen.members, member.name, &MemberSeen::name);
+    if (ours == seen.members.end()) {
+      seen.strangers.push_back(member.name);
       continue;
     }
-    member->id = entry.id;
-    member->learner = entry.learner;
-    // At its address somebody else answers, who is not it.
-    if (const auto id = ids.find(entry.name); id != ids.end() && id->second != entry.id)
-      member->answer.reset();
+    ours->answer = member.answer;
+    if (!member.listed) continue;
+    ours->id = member.listed->id;
+    ours->learner = member.listed->learner;
   }
-  auto alarms = client->alarms();
-  if (!alarms) return;
-  seen.corrupt = std::ranges::any_of(
-      *alarms, [](const etcd::Alarm& a) { return a.kind == etcd::AlarmKind::Corrupt; });
-  for (const etcd::Alarm& alarm : *alarms)
+  if (!view.alarms) return;
+  seen.corrupt = std::ranges::count(*view.alarms, etcd::AlarmKind::Corrupt, &RaisedAlarm::kind) > 0;
+  for (const RaisedAlarm& alarm : *view.alarms)
     if (alarm.kind == etcd::AlarmKind::NoSpace) seen.no_space.push_back(alarm.member);
 }
 

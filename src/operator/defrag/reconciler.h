@@ -10,6 +10,7 @@
 #include "operator/credentials/credentials.h"
 #include "operator/defrag/plan.h"
 #include "operator/defrag/rbac.h"
+#include "operator/members/etcd_observer.h"
 #include "operator/passes/pass.h"
 #include "operator/pods/member_endpoint.h"
 
@@ -47,7 +48,8 @@ struct Kind {
 /// At most one member is defragmented per pass, and never two of one cluster at a time.
 class Reconciler final : public Pass<Kind> {
  public:
-  using Pass::Pass;
+  explicit Reconciler(Collaborators with)
+      : Pass(std::move(with)), observer_(with_.executor, with_.etcd, with_.credentials.sessions) {}
 
  private:
   std::optional<Duration> not_yet(const Object&, Context&) override;
@@ -67,9 +69,9 @@ class Reconciler final : public Pass<Kind> {
     bool was_full = false;  ///< etcd had raised NOSPACE.
     Instant rests_until{};  ///< What was just done to etcd, or refused, is not done again at once.
   };
-  bool still_so(const Observation& seen) const;
-  void observe_cluster(Observation& seen, Endpoints& endpoints) const;
-  void ask_etcd(Observation& seen, const Endpoints& endpoints) const;
+  bool still_so(const Observation& seen);
+  void observe_cluster(Observation& seen, Endpoints& endpoints);
+  void ask_etcd(Observation& seen, Endpoints& endpoints);
   Result<Done> ask(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
   Result<Done> defragment(const Observation& seen, const Endpoints& endpoints,
                           const Defragment& step);
@@ -79,6 +81,7 @@ class Reconciler final : public Pass<Kind> {
   Result<Done> delete_run(const Observation& seen);
   Memory* memory_of(const Observation& seen);
 
+  EtcdObserver observer_;
   std::map<api::ObjectKey, Memory> memory_;
   std::set<api::ObjectKey> busy_;  ///< Clusters with a pass that asks their etcd.
 };

@@ -21,7 +21,7 @@ std::string not_worth_it(const std::optional<api::v1alpha2::DefragRule>& rule,
                          const MemberAnswer& answer, std::int64_t quota) {
   const api::v1alpha2::DefragRule of = rule.value_or(api::v1alpha2::DefragRule{});
   if (of.all) return "";
-  const std::int64_t free = answer.db_size - answer.db_size_in_use;
+  const std::int64_t free = answer.db_size - answer.db_in_use;
   std::string out = std::to_string(free) + " bytes are free";
   const bool by_quota = !of.quota_usage_above.empty();
   if (!of.free_space_above.empty() || !by_quota) {

@@ -152,7 +152,7 @@ TEST_F(ReconcilerTest, AVolumeThatIsGoneIsLost) {
 
 TEST_F(ReconcilerTest, AStatusIsLeftToTheControllerThatIsWritingIt) {
   std::optional<Claim> somebody;
-  somebody.emplace(stores, kKey);
+  somebody.emplace(stores.status_writes, kKey);
   world.spawn([&] {
     (void)world.sleep(5s);
     EXPECT_EQ(server.requests("patch etcdmembers/status"), 0);

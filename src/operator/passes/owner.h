@@ -1,15 +1,16 @@
 // Whose an object is: by UID, never by name. Pure.
 #pragma once
+#include <algorithm>
 #include <string>
 
 #include "api/meta.h"
 
 namespace etcdop {
 
-/// Whether the object of that UID controls `child`, as metav1.IsControlledBy decides it.
+/// Whether the object of that UID is among the owners of `child`.
 inline bool is_ours(const api::ObjectMeta& child, const std::string& owner_uid) {
-  const api::OwnerReference* owner = child.controller();
-  return owner && owner->uid == owner_uid;
+  return std::ranges::find(child.owner_references, owner_uid, &api::OwnerReference::uid) !=
+         child.owner_references.end();
 }
 
 }  // namespace etcdop

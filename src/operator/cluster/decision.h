@@ -1,0 +1,58 @@
+// What one pass over an EtcdCluster decided. A value.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/v1alpha2/etcdcluster.h"
+#include "operator/cluster/step.h"
+
+namespace etcdop::cluster {
+
+/// What etcd says of a member, for the status of its EtcdMember.
+struct MemberFacts {
+  std::string name, uid;
+  std::string member_id, version;
+  bool voter = false;
+  bool operator==(const MemberFacts&) const = default;
+
+  template <class S = MemberFacts>
+  static auto describe() {
+    return api::object(
+        "What etcd says of a member.",
+        api::Fields{api::sparse("name", &S::name, ""), api::sparse("uid", &S::uid, ""),
+                    api::sparse("memberID", &S::member_id, ""),
+                    api::sparse("version", &S::version, ""), api::sparse("voter", &S::voter, "")});
+  }
+};
+
+struct Plan {
+  api::v1alpha2::EtcdClusterStatus status;     ///< The whole status as it should be.
+  std::vector<MemberFacts> facts;              ///< Of members whose status says otherwise.
+  std::vector<std::string> make_certificates;  ///< Of cert-manager's; or to put right.
+  bool make_headless_service = false, make_client_service = false;  ///< Or to put right.
+  std::optional<std::int64_t> budget;  ///< minAvailable, if the budget is to be written.
+  bool drop_budget = false;            ///< Nobody is left whom it could protect.
+  Step step;
+  std::string waiting_for;             ///< Why there is no step, for the log; empty: converged.
+  std::chrono::milliseconds again{0};  ///< When to look again if no watch fires first.
+  bool operator==(const Plan&) const = default;
+
+  template <class S = Plan>
+  static auto describe() {
+    return api::object(
+        "What one pass decided.",
+        api::Fields{
+            api::required("status", &S::status, ""), api::sparse("facts", &S::facts, ""),
+            api::sparse("makeCertificates", &S::make_certificates, ""),
+            api::sparse("makeHeadlessService", &S::make_headless_service, ""),
+            api::sparse("makeClientService", &S::make_client_service, ""),
+            api::optional("budget", &S::budget, ""), api::sparse("dropBudget", &S::drop_budget, ""),
+            api::sparse("step", &S::step, ""), api::sparse("waitingFor", &S::waiting_for, ""),
+            api::sparse("again", &S::again, "")});
+  }
+};
+
+}  // namespace etcdop::cluster

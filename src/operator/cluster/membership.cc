@@ -1,0 +1,254 @@
+#include "operator/cluster/membership.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "operator/cluster/conditions.h"
+#include "operator/cluster/intents.h"
+#include "operator/cluster/issuing.h"
+#include "operator/cluster/spec.h"
+#include "operator/cluster/version_change.h"
+
+namespace etcdop::cluster {
+namespace {
+
+using api::v1alpha2::PendingMember;
+
+constexpr std::int64_t kManyUnavailable = 3, kShareUnavailable = 5;  // As many, and one in so many.
+
+/// Whether the newer of two comes first.
+bool newer(const Seat* a, const Seat* b) {
+  return std::tie(a->object->created, a->name) > std::tie(b->object->created, b->name);
+}
+
+/// Whether a joiner of ours that waits since then is to be given up.
+bool past_deadline(const Observation& seen, WallTime since) {
+  return seen.now - since > std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds);
+}
+
+/// Whether so many clusters are away that a member's loss is not its own.
+bool many_are_unavailable(const Observation& seen) {
+  return seen.others_unavailable >= kManyUnavailable &&
+         seen.others_unavailable * kShareUnavailable >= seen.others;
+}
+
+/// Name=URL of every member, sorted. One that has not started has no name in etcd: its URL tells
+/// it.
+std::string initial_cluster(const Observation& seen) {
+  std::vector<std::string> members;
+  for (const Seat& seat : seen.seats)
+    if (seat.listed) members.push_back(seat.name + "=" + seat.peer_url);
+  std::ranges::sort(members);
+  std::string out;
+  for (const std::string& member : members) out += (out.empty() ? "" : ",") + member;
+  return out;
+}
+
+}  // namespace
+
+/// The list is linearizable: who is not in it is out. A voter's volume stays until its replacement
+/// votes.
+Verdict release(const View& view) {
+  for (const Seat* seat : view.census.leaving)
+    if (!seat->listed && seat->object->has_finalizer &&
+        (!seat->object->voter || view.staying() >= view.census.want))
+      return ReleaseMember{seat->name, seat->object->uid};
+  return Skip{};
+}
+
+Verdict remove_leaving(const View& view) {
+  for (const Seat* seat : view.census.leaving)
+    if (seat->listed && seat->listed->learner) return RemoveFromEtcd{seat->name, seat->listed->id};
+  for (const bool broken : {true, false})
+    for (const Seat* seat : view.census.leaving) {
+      if (!seat->listed || healthy(*seat) == broken) continue;
+      if (view.census.publishing)
+        return Wait{"joiners to start before " + seat->name + " is removed"};
+      if (!view.can_lose(*seat)) return Wait{"a quorum without " + seat->name};
+      // A dead one is removed, then replaced; a live one is replaced, then removed.
+      if (!broken && view.staying() < view.census.want) continue;
+      if (seat != view.census.leader) return RemoveFromEtcd{seat->name, seat->listed->id};
+      for (const Seat* heir : view.census.staying)
+        if (healthy(*heir)) return MoveLeader{seat->name, heir->name, heir->listed->id};
+      return Wait{"a member to lead instead of " + seat->name};
+    }
+  return Skip{};
+}
+
+/// Joiners nobody wants any more, those that were removed behind our back or have lost their data,
+/// and those that do not start in time.
+Verdict drop_joiner(const View& view) {
+  const auto waits_since = [&](const Seat& seat) {
+    const auto intent =
+        std::ranges::find(view.status.pending_members, seat.name, &PendingMember::name);
+    const auto since =
+        intent == view.status.pending_members.end() ? std::nullopt : from_rfc3339(intent->since);
+    return since.value_or(seat.object->created);
+  };
+  auto newest_first = view.census.joiners;
+  const auto has_started = [](const Seat* s) { return s->listed && s->listed->started; };
+  std::ranges::sort(newest_first, [&](const Seat* a, const Seat* b) {
+    return has_started(a) != has_started(b) ? has_started(b) : newer(a, b);
+  });
+  for (const Seat* seat : newest_first) {
+    // A broken voter goes before a healthy learner (shrink).
+    const bool surplus =
+        view.too_many() && !(healthy(*seat) && has_started(seat) && view.census.broken_staying());
+    const bool removed = !seat->listed && !seat->object->initial_cluster.empty();
+    const bool stuck = unstarted(*seat) && past_deadline(view.seen, waits_since(*seat));
+    if (!surplus && !removed && !stuck && !lost(*seat)) continue;
+    return DeleteMember{seat->name, seat->object->uid};
+  }
+  return Skip{};
+}
+
+/// etcd members without an EtcdMember are somebody else's, but for a learner that we meant to add
+/// and that never started.
+Verdict remove_foreign_member(const View& view) {
+  for (const Seat* ghost : view.census.foreign_members) {
+    if (!ghost->listed->learner || ghost->listed->started) continue;
+    for (const PendingMember& intent : view.status.pending_members) {
+      const auto since = from_rfc3339(intent.since);
+      if (intent.peer_url == ghost->peer_url && since && past_deadline(view.seen, *since))
+        return RemoveFromEtcd{ghost->name, ghost->listed->id};
+    }
+  }
+  return Skip{};
+}
+
+/// Who has lost its data makes room for another, one at a time: the next when etcd has let go of
+/// the one before. More healthy voters than a quorum of all of them must know what it knew (I5).
+/// Where many clusters are away at once, it is our network or the storage below all of them.
+Verdict replace(const View& view) {
+  const auto found = std::ranges::find_if(view.census.staying, [](auto* s) { return lost(*s); });
+  if (found == view.census.staying.end()) return Skip{};
+  const Seat& seat = **found;
+  const auto on_its_way = [](const Seat* s) { return s->listed && !healthy(*s); };
+  if (std::ranges::any_of(view.census.leaving, on_its_way))
+    return Wait{"another member to leave before " + seat.name + " is replaced"};
+  if (view.census.publishing) return Wait{"joiners to start before " + seat.name + " is replaced"};
+  if (view.census.healthy_voters < quorum(view.voters()))
+    return Wait{"a quorum that has its data before " + seat.name + " is replaced"};
+  if (many_are_unavailable(view.seen))
+    return Wait{"other clusters to answer before " + seat.name + " is replaced"};
+  return DeleteMember{seat.name, seat.object->uid};
+}
+
+/// With a quorum, one more healthy voter never costs it. Who has caught up furthest goes first, and
+/// of equals the oldest: one that lags holds up nobody. Who could still join anew must not vote:
+/// its memory lost, it would vote again without what it has promised.
+Verdict promote(const View& view) {
+  if (view.staying() >= view.census.want) return Skip{};
+  const Seat* best = nullptr;
+  for (const Seat* seat : view.census.joiners) {
+    if (!seat->listed || !seat->listed->started || !healthy(*seat)) continue;
+    if (seat->pod && seat->pod->may_join) continue;
+    const bool level = best && seat->answer->applied == best->answer->applied;
+    if (!best || (level ? newer(best, seat) : seat->answer->applied > best->answer->applied))
+      best = seat;
+  }
+  if (!best) return Skip{};
+  return Promote{best->name, best->listed->id};
+}
+
+/// An EtcdMember for a missing voter: one at a time, as there is one learner at a time.
+Verdict create(const View& view) {
+  if (is_founding(view.seen)) return Wait{"the first member to start anew"};
+  if (view.missing() <= 0) return Skip{};
+  if (view.census.publishing) return Wait{"joiners to start"};
+  const bool joins = std::ranges::any_of(view.census.joiners, [](auto* s) { return !s->listed; });
+  if (joins || !view.census.learners.empty()) return Skip{};
+  const auto recorded = uncreated(view.seen, view.status);
+  const PendingMember next =
+      recorded.empty() ? next_intent(view.seen, view.status) : recorded.front();
+  return CreateMember{next.name, next.peer_url, false};
+}
+
+/// Never a second learner, whatever the members' own limits allow (ADR 23): etcd checks its limit
+/// when it applies the change, also when it reads its log again, so that a member whose limit is
+/// the default could never start or join any more.
+Verdict add(const View& view) {
+  for (const Seat* seat : view.census.joiners) {
+    if (seat->listed) continue;
+    if (!view.census.learners.empty())
+      return Wait{view.census.learners.front()->name + " to vote before " + seat->name +
+                  " is added"};
+    return AddLearner{seat->name, seat->peer_url};
+  }
+  return Skip{};
+}
+
+/// For one that has not started: the list of now, and again if that changed before it started.
+Verdict publish(const View& view) {
+  const std::string list = initial_cluster(view.seen);
+  for (const Seat* seat : view.census.joiners)
+    if (unstarted(*seat) && seat->object->initial_cluster != list) return Publish{seat->name, list};
+  return Skip{};
+}
+
+/// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; then, on
+/// the way back to an older minor, the newer ones: without an older voter none of its minor could
+/// join any more; then those that are as the spec was before, so that scaling up and down again
+/// makes all as it is; among the others a follower, where most members share a node, the newest of
+/// them.
+Verdict shrink(const View& view) {
+  const bool replaceable = view.census.broken_staying() && view.too_many();
+  if ((view.staying() <= view.census.want && !replaceable) || !view.census.leaving.empty())
+    return Skip{};
+  const auto neighbours = [&](const Seat* s) {
+    return std::ranges::count_if(view.census.staying, [&](const Seat* other) {
+      return s->pod && other->pod && !s->pod->node.empty() && s->pod->node == other->pod->node;
+    });
+  };
+  const std::string wanted = template_of(*view.status.observed);
+  const Seat& victim =
+      **std::ranges::min_element(view.census.staying, [&](const Seat* a, const Seat* b) {
+        const auto cost = [&](const Seat* s) {
+          const bool is_current = s->object->made_as == wanted;
+          const bool stays_back = !is_newer_minor(*s, view.status.observed->version);
+          return std::tuple(healthy(*s), stays_back, is_current, s == view.census.leader,
+                            -neighbours(s));
+        };
+        return cost(a) != cost(b) ? cost(a) < cost(b) : newer(a, b);
+      });
+  return DeleteMember{victim.name, victim.object->uid};
+}
+
+/// Once it is alone. While others vote whom nobody here knows, it would leave them without a
+/// quorum.
+Verdict pause(const View& view) {
+  if (!view.census.pause || view.staying() != 1 || view.joiners() > 0 ||
+      !view.census.leaving.empty())
+    return Skip{};
+  if (view.voters() > 1)
+    return Wait{"somebody to remove " + view.census.foreign_members.front()->name +
+                ", which is not ours"};
+  return PauseMember{view.census.staying.front()->name, view.census.staying.front()->object->uid};
+}
+
+/// Who sleeps beside others is needed, also by those who are to go: only the last one sleeps. One
+/// that somebody has deleted has the data that its replacement needs, once there is to be one.
+Verdict wake(const View& view) {
+  for (const Seat& seat : view.seen.seats)
+    if (seat.object && seat.object->dormant && !(seat.object->terminating && view.census.pause))
+      return WakeMember{seat.name, seat.object->uid};
+  return Skip{};
+}
+
+/// No cluster id yet: exactly one seed, whose name is recorded before it is created.
+Verdict found(const View& view) {
+  if (!authority_trouble(view.seen).empty()) return Skip{};  // issue() waits.
+  const auto has_object = [](const Seat& s) { return s.object.has_value(); };
+  if (std::ranges::any_of(view.seen.seats, has_object)) {
+    const Seat& first = view.seen.seats.front();
+    const bool alone = view.seen.seats.size() == 1 && !first.object->terminating;
+    if (view.census.pause && alone) return PauseMember{first.name, first.object->uid};
+    return Wait{"the first member to answer"};
+  }
+  const auto& pending = view.status.pending_members;
+  const PendingMember seed =
+      pending.empty() ? next_intent(view.seen, view.status) : pending.front();
+  return CreateMember{seed.name, seed.peer_url, true};
+}
+
+}  // namespace etcdop::cluster

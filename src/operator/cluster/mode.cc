@@ -1,0 +1,103 @@
+#include "operator/cluster/mode.h"
+
+#include <algorithm>
+#include <array>
+
+#include "operator/cluster/alarms.h"
+#include "operator/cluster/conditions.h"
+#include "operator/cluster/issuing.h"
+#include "operator/cluster/membership.h"
+#include "operator/cluster/security.h"
+#include "operator/cluster/version_change.h"
+
+namespace etcdop::cluster {
+namespace {
+
+bool all_dormant(const View& view) {
+  const auto dormant = [](const Seat& s) {
+    return s.object && s.object->dormant && !s.object->terminating;
+  };
+  const auto& seats = view.seen.seats;
+  return view.census.pause && !seats.empty() && std::ranges::all_of(seats, dormant);
+}
+
+// Certificates come first: a member without its name in one does not get in. Then what root logged
+// in with, as a user who edits the Secret locks the operator out until it is recorded.
+constexpr Rule kIssue{"issue", issue}, kRecord{"record", record}, kWake{"wake", wake};
+constexpr Rule kRelease{"release", release}, kRemoveLeaving{"remove-leaving", remove_leaving},
+    kDropJoiner{"drop-joiner", drop_joiner},
+    kRemoveForeign{"remove-foreign-member", remove_foreign_member}, kReplace{"replace", replace};
+
+constexpr std::array kUnclearRules{kIssue, kRecord, kWake};
+constexpr std::array kFoundingRules{kIssue, kRecord, kWake, Rule{"found", found}};
+// What a person asked for, and nothing else.
+constexpr std::array kAskedRules{kIssue, kRecord, kWake, kRelease, kRemoveLeaving};
+// No member is added or promoted: its data would come from a leader that may have the damaged one.
+// The convicted one goes first. Once it is no member, another one takes its place, though the alarm
+// stays until a person disarms it.
+constexpr std::array kConvictedRules{kIssue,      kRecord,        kWake,          kRelease,
+                                     kDropJoiner, kRemoveForeign, kRemoveLeaving, kReplace};
+// Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
+constexpr std::array kNormalRules{kIssue,
+                                  kRecord,
+                                  kWake,
+                                  kRelease,
+                                  kDropJoiner,
+                                  kRemoveForeign,
+                                  kRemoveLeaving,
+                                  kReplace,
+                                  Rule{"create", create},
+                                  Rule{"add", add},
+                                  Rule{"publish", publish},
+                                  Rule{"promote", promote},
+                                  Rule{"shrink", shrink},
+                                  Rule{"pause", pause},
+                                  Rule{"secure", secure},
+                                  Rule{"renew", renew}};
+
+}  // namespace
+
+Mode mode_of(const View& view) {
+  const Observation& seen = view.seen;
+  if (all_dormant(view)) return Mode::Paused;
+  if (view.status.cluster_id.empty()) return Mode::Founding;
+  if (seen.split || !seen.linearizable || seen.alarms_hidden) return Mode::Unclear;
+  const Corruption corruption = suspicion_of(seen).what;
+  if (corruption == Corruption::Open) return Mode::Corrupt;
+  if (!why_none_can_join(seen).empty() || !tls_trouble(seen).empty()) return Mode::Outrun;
+  return corruption == Corruption::Convicted ? Mode::Convicted : Mode::Normal;
+}
+
+std::span<const Rule> rules_of(Mode mode) {
+  switch (mode) {
+    case Mode::Paused: return {};
+    case Mode::Founding: return kFoundingRules;
+    case Mode::Unclear: return kUnclearRules;
+    case Mode::Corrupt:
+    case Mode::Outrun: return kAskedRules;
+    case Mode::Convicted: return kConvictedRules;
+    case Mode::Normal: return kNormalRules;
+  }
+  return {};
+}
+
+std::string why_it_waits(Mode mode, const View& view) {
+  const Observation& seen = view.seen;
+  switch (mode) {
+    case Mode::Paused:
+    case Mode::Founding: return "";
+    case Mode::Unclear:
+      if (seen.split) return "members that agree on one cluster";
+      return seen.linearizable ? "etcd to list its alarms" : "etcd to answer with quorum";
+    case Mode::Corrupt: return "somebody to settle the CORRUPT alarm";
+    case Mode::Outrun:
+      if (std::string outrun = why_none_can_join(seen); !outrun.empty())
+        return "another version than " + outrun;
+      return "certificates that can be used: " + tls_trouble(seen);
+    case Mode::Convicted:
+    case Mode::Normal: return is_complete(seen, view.census) ? "" : "members to become ready";
+  }
+  return "";
+}
+
+}  // namespace etcdop::cluster

@@ -1,0 +1,54 @@
+// Reads an EtcdView from the members of a cluster: the only code that asks etcd what it is.
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "etcd/client.h"
+#include "operator/credentials/sessions.h"
+#include "operator/members/etcd_view.h"
+#include "operator/pods/member_endpoint.h"
+
+namespace etcdop {
+
+/// One extra call has all alarms, agreed on by a quorum. A member's status tells in words whether
+/// it knows of one.
+enum class AskForAlarms { IfReported, Always };
+
+class EtcdObserver {
+ public:
+  /// All of them outlive this.
+  EtcdObserver(Executor& executor, etcd::Clients& etcd, Sessions& sessions)
+      : executor_(executor), etcd_(etcd), sessions_(sessions) {}
+
+  /// The status of every member side by side, then one linearizable list from the leader, or else
+  /// from a voter. `known`: the members with their names and peer URLs. Endpoints are given the
+  /// token of root. Suspends; every call has a deadline.
+  EtcdView observe(const api::v1alpha2::EtcdCluster&, std::vector<MemberView> known,
+                   Endpoints& endpoints, AskForAlarms);
+
+ private:
+  using Answers = std::vector<std::pair<MemberView*, Result<etcd::Status>>>;
+  /// What the members answered: all cluster ids, the member ids by name, and which members may be
+  /// asked for the list, the leader first.
+  struct Told {
+    std::set<etcd::ClusterId> clusters;
+    std::map<std::string, etcd::MemberId> ids;
+    std::vector<const MemberView*> sources;
+  };
+  void ask_as_root(const api::v1alpha2::EtcdCluster&, Endpoints&,
+                   const std::function<etcd::AuthTrouble()>& ask);
+  Answers ask_status(const api::v1alpha2::EtcdCluster&, EtcdView&, Endpoints&);
+  Told note_answers(EtcdView&, const Endpoints&, Answers&);
+  static void list_alarms(EtcdView&, etcd::Client& source, Answers&, AskForAlarms);
+  bool lives_elsewhere(etcd::Endpoint, const MemberView&);
+
+  Executor& executor_;
+  etcd::Clients& etcd_;
+  Sessions& sessions_;
+};
+
+}  // namespace etcdop

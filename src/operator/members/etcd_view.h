@@ -1,0 +1,98 @@
+// What etcd says in one pass: each member's own answer, one linearizable list, and the alarms.
+// Values; nothing here does I/O.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/describe.h"
+#include "etcd/member.h"
+#include "operator/passes/value_codecs.h"
+
+namespace etcdop::etcd {
+
+inline auto names(AlarmKind) {
+  return std::array{std::pair{AlarmKind::NoSpace, "NOSPACE"},
+                    std::pair{AlarmKind::Corrupt, "CORRUPT"}};
+}
+
+}  // namespace etcdop::etcd
+
+namespace etcdop {
+
+/// As etcd lists it.
+struct MemberListed {
+  etcd::MemberId id;
+  bool learner = false;
+  bool started = false;  ///< etcd knows it by its name.
+  bool operator==(const MemberListed&) const = default;
+
+  template <class S = MemberListed>
+  static auto describe() {
+    return api::object(
+        "Its entry in etcd's list.",
+        api::Fields{api::sparse("id", &S::id, ""), api::sparse("learner", &S::learner, ""),
+                    api::sparse("started", &S::started, "")});
+  }
+};
+
+/// Its own answer to Status in this pass, ids checked.
+struct MemberAnswer {
+  std::string version;
+  etcd::MemberId leader;                    ///< 0: it knows none.
+  std::uint64_t applied = 0;                ///< Raft index up to which it has caught up.
+  std::uint64_t index = 0;                  ///< Raft index up to which it knows what is committed.
+  std::int64_t db_size = 0, db_in_use = 0;  ///< Of its database file, in bytes.
+  std::int64_t revision = 0;                ///< The newest of its keys.
+  bool operator==(const MemberAnswer&) const = default;
+
+  template <class S = MemberAnswer>
+  static auto describe() {
+    return api::object(
+        "Its own answer.",
+        api::Fields{api::sparse("version", &S::version, ""), api::sparse("leader", &S::leader, ""),
+                    api::sparse("applied", &S::applied, ""), api::sparse("index", &S::index, ""),
+                    api::sparse("dbSize", &S::db_size, ""),
+                    api::sparse("dbInUse", &S::db_in_use, ""),
+                    api::sparse("revision", &S::revision, "")});
+  }
+};
+
+/// An alarm that was raised and not disarmed.
+struct RaisedAlarm {
+  etcd::MemberId member;  ///< May be 0, or no longer a member.
+  etcd::AlarmKind kind = etcd::AlarmKind::NoSpace;
+  bool operator==(const RaisedAlarm&) const = default;
+
+  template <class S = RaisedAlarm>
+  static auto describe() {
+    return api::object("An alarm of etcd.", api::Fields{api::sparse("member", &S::member, ""),
+                                                        api::required("kind", &S::kind, "")});
+  }
+};
+
+/// One member, as etcd knows it.
+struct MemberView {
+  std::string name;      ///< Of a foreign member: what etcd, or its URL, says.
+  std::string peer_url;  ///< As etcd lists it; while it does not, as it is to be added.
+  std::optional<MemberListed> listed = std::nullopt;
+  std::optional<MemberAnswer> answer = std::nullopt;
+};
+
+struct EtcdView {
+  /// First those that the caller knows, in its order, then the foreign ones: listed by etcd, and
+  /// unknown to the caller.
+  std::vector<MemberView> members;
+  std::optional<etcd::ClusterId> cluster_id;
+  bool linearizable = false;  ///< `members[].listed` is etcd's answer with quorum, of this pass.
+  bool split = false;         ///< Members answered with different cluster ids.
+  std::string error;          ///< Why it is not linearizable, if a member was asked.
+  /// Absent: not asked for, or not told.
+  std::optional<std::vector<RaisedAlarm>> alarms;
+  bool alarms_hidden = false;  ///< They were asked for, and etcd did not list them.
+};
+
+}  // namespace etcdop
