@@ -20,7 +20,7 @@ TEST_F(Scenario, S03_SomebodyHasAddedThatMemberJustBefore) {
       if (process_of(m.name).name.empty())
         EXPECT_TRUE(etcdctl(life.process(), world.net(), leader().address)
                         ->add_learner("http://" + m.name + ".db.prod.svc:2380"));
-    (void)life.process().sleep(1100ms);  // After 1 second, etcd answers another error.
+    (void)life.process().sleep(1100ms);  // Within one second, etcd answers another error.
   });
   world.scale(kKey, 2);
   world.must_converge(5min);
