@@ -1,4 +1,4 @@
-// What the simulated etcd clients did and were told, in one order: the evidence that no
+// The calls of the simulated etcd clients and their answers, in one order: the evidence that no
 // acknowledged write was lost.
 #pragma once
 #include <cstdint>

@@ -40,7 +40,7 @@ class Search {
   Verdict run(std::size_t& branches);
 
  private:
-  using Index = std::size_t;  // Of an operation, an event or a value.
+  using Index = std::size_t;  // The index of an operation, an event or a value.
   static constexpr Index kNone = SIZE_MAX;
 
   struct Step {  // An operation, with the values that it needs or leaves.
@@ -220,8 +220,8 @@ bool impossible(const Operations& operations, Terms& terms) {
   return search(operations, terms) == Verdict::Impossible;
 }
 
-/// What was known after the event `last`. Missing information only makes more orders possible, so
-/// the shortest impossible prefix is the earliest evidence.
+/// The operations as known after the event `last`. Missing information only makes more orders
+/// possible, so the shortest impossible prefix is the earliest evidence.
 std::vector<Operation> until(const Operations& operations, std::uint64_t last) {
   std::vector<Operation> known;
   for (const Operation* o : operations) {

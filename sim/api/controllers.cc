@@ -1,4 +1,4 @@
-// What Kubernetes' own controllers do to objects.
+// The effects of Kubernetes' own controllers on objects.
 #include <set>
 #include <utility>
 

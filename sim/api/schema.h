@@ -1,4 +1,4 @@
-// What the API server does with the schema of a custom kind: it drops unknown fields, adds defaults
+// Applies the schema of a custom kind as the API server does: drops unknown fields, adds defaults
 // and reports violations.
 #pragma once
 #include <string>

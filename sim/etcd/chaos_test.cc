@@ -25,7 +25,7 @@ class Chaos {
   explicit Chaos(std::uint64_t seed)
       : world_(seed), dice_(seed), net_(world_, wall_, dice_.split(), options()) {}
 
-  /// What went wrong; empty if nothing.
+  /// Returns the fault; empty if none.
   std::string run() {
     (void)world_.spawn([this] {
       live();

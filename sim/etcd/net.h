@@ -57,7 +57,7 @@ void falsify(DataDir&, const std::string& key);
 /// says how its size is counted), compaction, defragmentation, the quota and both alarms.
 ///
 /// Not modelled (a call ends the test): MemberUpdate, downgrades, transactions, leases, watches,
-/// flags that no Pod of ours has. Of TLS, only Options::admits is modelled.
+/// flags that no Pod of ours has. TLS is modelled only as Options::admits.
 ///
 /// Caveats, as in etcd: a process listens long before it serves, and requests wait meanwhile; a
 /// restarted process serves only after its cluster has a leader. A joiner's name is in the lists
@@ -86,7 +86,7 @@ class EtcdNet {
 
   struct Start {
     Address address;
-    std::string version;               ///< Of the program: "3.6.16".
+    std::string version;               ///< The program's version: "3.6.16".
     std::vector<std::string> command;  ///< "etcd" and its flags, as in a Pod.
     std::shared_ptr<DataDir> dir;
     /// Called on the world's loop, at most once, when the process exits by itself.

@@ -1,5 +1,5 @@
-// What a member stores for its clients: keys with their history, alarms. Pure; each member derives
-// it from its log.
+// The part of a member's state that clients see: keys with their history, alarms. Pure; each member
+// derives it from its log.
 #pragma once
 #include <cstddef>
 #include <cstdint>

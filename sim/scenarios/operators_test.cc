@@ -9,7 +9,7 @@ const Flow& flow_named(const std::vector<Flow>& all, const std::string& name) {
   return *std::ranges::find(all, name, &Flow::name);
 }
 
-/// What is wrong with it; empty if nothing.
+/// Returns the fault of the plan's outcome; empty if none.
 std::string verdict(const Flow& flow, const Plan& plan, const PlanOutcome& undisturbed) {
   const PlanOutcome outcome = run(flow, plan);
   const std::string wrong = compare(plan, outcome, undisturbed);

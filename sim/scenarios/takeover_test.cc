@@ -146,8 +146,8 @@ class TakeOver : public Scenario {
       for (const auto& object : world.server().look_all(r)) now.insert(uid_of(*object));
     return std::ranges::includes(now, uids_);
   }
-  /// What the Go operator would miss if it came back now; empty: nothing. Everything that it needs
-  /// is in fields that it knows.
+  /// Lists the data that the Go operator would miss if it came back now; empty: none. Everything
+  /// that it needs is in fields that it knows.
   std::string missed_by_the_reference() {
     const auto cluster = read<v1::EtcdCluster>(kKey);
     const auto& status = cluster->status;

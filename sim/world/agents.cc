@@ -21,7 +21,7 @@ constexpr auto kContainers =
     std::to_array<std::string_view>({"snapshot-agent", "delete-agent", "verify-agent"});
 constexpr int kKilled = 137;
 constexpr Duration kLookEvery = 2s, kPodsEvictedAfter = 5min, kSecretAgain = 10s;
-constexpr std::size_t kWordsMax = 4096;  // What a kubelet keeps of a termination message.
+constexpr std::size_t kWordsMax = 4096;  // A kubelet keeps this much of a termination message.
 
 const Json* at(const Json& object, std::initializer_list<const char*> path) {
   const Json* here = &object;

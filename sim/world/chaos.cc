@@ -532,9 +532,9 @@ void World::decide_by_hand(std::map<std::string, Instant>& since) {
   }
 }
 
-/// What the manual asks of a user: delete a member whose data is lost for good while the others
-/// have a quorum; give up a cluster that cannot be restored after five minutes; decide on a restore
-/// in place.
+/// Does the manual work of a user: deletes a member whose data is lost for good while the others
+/// have a quorum; gives up a cluster that cannot be restored after five minutes; decides on a
+/// restore in place.
 void World::mend_by_hand() {
   spawn([this] {
     std::map<api::ObjectKey, Instant> fails;  // Start of the failure.

@@ -147,7 +147,7 @@ class Checker {
     Instant since;
     api::v1alpha2::RestoreRecord record;
   };
-  std::map<std::string, std::vector<Stage>> stages_;  // Of restores in place, by cluster UID.
+  std::map<std::string, std::vector<Stage>> stages_;  // Restores in place, by cluster UID.
 };
 
 }  // namespace etcdop::sim

@@ -56,7 +56,7 @@ class Clients {
     std::string address;
     etcd::ClusterId etcd;
   };
-  /// What clients of one EtcdCluster were told.
+  /// Answers that clients of one EtcdCluster received.
   struct Told {
     std::int64_t highest = 0;
     std::set<std::int64_t> writes;

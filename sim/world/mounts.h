@@ -88,7 +88,7 @@ class Handshakes {
   Result<CertificateFacts> look(const TlsPort&, const std::string& name, const Options&) const;
   const WallClock& clock_;
   std::map<std::tuple<const void*, const void*, const void*, std::string>, Verdict> known_;
-  std::map<std::pair<SecretVersion, SecretVersion>, Options> peers_;  // What they dial with.
+  std::map<std::pair<SecretVersion, SecretVersion>, Options> peers_;  // Options of their dials.
 };
 
 }  // namespace etcdop::sim

@@ -100,7 +100,7 @@ class Nodes {
   // --- ground truth
   /// The data of a claim, by its UID; null: none that can be read.
   std::shared_ptr<DataDir> data_of(const std::string& claim_uid) const;
-  /// What restores have left there; null: no data dir.
+  /// Leftovers of restores there; null: no data dir.
   std::shared_ptr<const Scratch> scratch_of(const std::string& claim_uid) const;
   /// How often a Pod's container `restore` was started.
   std::uint64_t restores_begun() const { return restores_begun_; }

@@ -29,7 +29,7 @@ enum class Point {
   Lost,    ///< It takes effect, and its answer is lost.
   After,   ///< Its answer has arrived.
 };
-/// What happens there.
+/// The kind of fault there.
 enum class Blow {
   Crash,   ///< The process dies, and another starts.
   Pause,   ///< It freezes until another one leads, and then resumes as if nothing had happened.

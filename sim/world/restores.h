@@ -1,4 +1,4 @@
-// What must hold of clusters that start from a snapshot, or are restored in place: checked against
+// Invariants of clusters that start from a snapshot, or are restored in place: checked against
 // volumes, the store and etcd's births.
 #pragma once
 #include <cstdint>

@@ -110,7 +110,7 @@ void SnapshotChecker::check_proof(const v1::EtcdSnapshot& was, const v1::EtcdSna
     checker_.violated("proof", to_string(is.metadata.key()) + " is verified, and " + wrong);
 }
 
-/// What is wrong with a snapshot that was verified; empty: nothing, or it was spoilt meanwhile.
+/// Returns the fault of a snapshot that was verified; empty: none, or it was spoilt meanwhile.
 std::string SnapshotChecker::wrong_proof(const v1::EtcdSnapshot& snapshot) {
   const std::string key = key_of_object(snapshot);
   const auto touched = touched_at_.find(key);
@@ -143,7 +143,7 @@ void SnapshotChecker::completed(const v1::EtcdSnapshot& snapshot) {
   if (!wrong.empty()) checker_.violated("snapshot", name + " is Complete, and " + wrong);
 }
 
-/// What is wrong with the stored object; empty: nothing.
+/// Returns the fault of the stored object; empty: none.
 std::string SnapshotChecker::wrong_object(const v1::EtcdSnapshot& snapshot,
                                           const std::string& key) {
   const auto began = began_.find(snapshot.metadata.uid);

@@ -1,5 +1,5 @@
-// What must hold of EtcdSnapshots and their stored objects: checked against the store, etcd's bytes
-// and what clients were told.
+// Invariants of EtcdSnapshots and their stored objects: checked against the store, etcd's bytes and
+// the answers that clients received.
 #pragma once
 #include <map>
 #include <optional>
@@ -59,7 +59,7 @@ class SnapshotChecker {
   std::map<std::string, Instant> began_;  // When its first Job was created, by its UID.
   /// When an EtcdCluster with that name last had that cluster ID in its status.
   std::map<std::pair<api::ObjectKey, std::string>, Instant> borne_;
-  std::map<std::string, s3::Tag> kept_;         // Of objects that must not change, by key.
+  std::map<std::string, s3::Tag> kept_;         // Objects that must not change, by key.
   std::map<std::string, std::string> kept_of_;  // The EtcdSnapshot's UID, by key.
   std::set<std::string> doomed_;  // UIDs of EtcdSnapshots that their schedule deletes.
   std::set<std::string> touched_;

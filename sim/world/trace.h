@@ -1,4 +1,4 @@
-// What happened in a simulated world, in order: for people, and as a hash that distinguishes runs.
+// The events of a simulated world, in order: for people, and as a hash that distinguishes runs.
 #pragma once
 #include <cstdint>
 #include <functional>

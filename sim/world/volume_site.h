@@ -11,7 +11,7 @@
 
 namespace etcdop::sim {
 
-/// What restores have left on a volume beside the member's data; it stays when they are killed.
+/// Leftovers of restores on a volume, beside the member's data; they stay when a restore is killed.
 struct Scratch {
   std::optional<std::string> snapshot;
   bool finished = false;             ///< The snapshot is on the disk.

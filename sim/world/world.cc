@@ -609,7 +609,7 @@ std::string World::serial_of(const std::string& certificate) const {
   return known->second;
 }
 
-/// What a cluster still lacks of its TLS or authentication.
+/// Returns the part of a cluster's TLS or authentication that is still missing.
 std::string World::insecure(const v1::EtcdCluster& cluster) const {
   const api::ObjectKey key = cluster.metadata.key();
   if (cluster.spec.tls) {

@@ -62,8 +62,8 @@ class World {
   /// Writes of all operators so far, without those of the Lease.
   std::uint64_t writes() const;
   std::uint64_t etcd_calls() const;
-  /// What the running operators, and the last killed one, saw and planned, if the trace is kept:
-  /// lines for `./dev replay`.
+  /// The observations and plans of the running operators, and of the last killed one, if the trace
+  /// is kept: lines for `./dev replay`.
   std::string flight() const;
 
   // --- users

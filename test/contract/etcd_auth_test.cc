@@ -191,7 +191,7 @@ TEST_F(EtcdAuth, ATokenIsKnownToAllMembersUntilItIsOldOrTheyRestart) {
       EXPECT_TRUE(denied(keys(1, Secret(made_up)).put("a", "1"), kStale)) << made_up;
     EXPECT_TRUE(denied(with(1, Secret("rubbish"))->status(), kStale))
         << "what needs no token does not take a wrong one";
-    (void)executor().sleep(500ms);  // What is not on disk yet is applied again.
+    (void)executor().sleep(500ms);  // Entries that are not on disk yet are applied again.
     etcds_->kill(2);
     start(2, list_of(3), "existing", flags);
     Result<std::int64_t> put = Error{Code::Unavailable, ""};

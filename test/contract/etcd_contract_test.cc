@@ -1,7 +1,7 @@
-// What etcd answers to our client, and what version_facts says about it. The same tests run against
-// real etcds and against the simulated etcd, to prove that it behaves alike. One run tests one
-// version: etcd_contract_test [--programs=DIR] --version=X.Y.Z [gtest flags]. Without --programs,
-// it tests the simulated etcd.
+// Tests etcd's answers to our client, and the statements of version_facts about them. The same
+// tests run against real etcds and against the simulated etcd, to prove that it behaves alike. One
+// run tests one version: etcd_contract_test [--programs=DIR] --version=X.Y.Z [gtest flags]. Without
+// --programs, it tests the simulated etcd.
 #include <gtest/gtest.h>
 
 #include <cstdio>

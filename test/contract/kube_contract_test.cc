@@ -1,8 +1,8 @@
-// What our client relies on in Kubernetes. The same tests run against a real kube-apiserver and
-// against the simulated one, to prove that it behaves alike. Each test has its own namespace.
-// kube_contract_test [--kubeconfig=FILE] [gtest flags]: tests that server, which must have our
-// CRDs; without it, the simulated one. Facts and numbers: docs/dev/architecture.md, headers of
-// src/kube.
+// Tests the behaviour of Kubernetes that our client relies on. The same tests run against a real
+// kube-apiserver and against the simulated one, to prove that it behaves alike. Each test has its
+// own namespace. kube_contract_test [--kubeconfig=FILE] [gtest flags]: tests that server, which
+// must have our CRDs; without it, the simulated one. Facts and numbers: docs/dev/architecture.md,
+// headers of src/kube.
 #include <gtest/gtest.h>
 
 #include <algorithm>

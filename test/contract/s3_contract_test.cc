@@ -1,6 +1,6 @@
-// What an object store answers to our client. The same tests run against a real store and against
-// the simulated one, to prove that it behaves alike. s3_contract_test [--program=FILE] [gtest
-// flags]: FILE is versitygw; without it, the simulated store.
+// Tests an object store's answers to our client. The same tests run against a real store and
+// against the simulated one, to prove that it behaves alike. s3_contract_test [--program=FILE]
+// [gtest flags]: FILE is versitygw; without it, the simulated store.
 #include <gtest/gtest.h>
 
 #include <functional>

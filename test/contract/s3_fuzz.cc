@@ -102,7 +102,7 @@ class Listener {
 
   Store& store_;
   unsigned letter_ = 0;
-  std::map<std::string, Tag> tags_;                 // Of the last write, by key.
+  std::map<std::string, Tag> tags_;                 // Tag of the last write, by key.
   std::vector<s3::Upload> begun_;                   // Including ended uploads.
   std::map<std::string, std::map<int, Tag>> sent_;  // By upload ID.
 };

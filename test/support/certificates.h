@@ -8,7 +8,7 @@
 
 namespace etcdop::testing {
 
-/// What to sign. Dates are fixed, so that no test depends on the clock.
+/// The contents of a certificate. Dates are fixed, so that no test depends on the clock.
 struct Leaf {
   std::string common_name = "leaf";
   std::vector<std::string> names = {};  ///< Subject alternative names: DNS names and IP addresses.

@@ -1,4 +1,5 @@
-// What tests may rely on: the fake behaves as design/semantics.md describes the real server.
+// Behaviour of the fake that tests may rely on: that of the real server, as design/semantics.md
+// describes it.
 #include "test/support/fake_api.h"
 
 #include <gtest/gtest.h>
