@@ -11,7 +11,7 @@ option(ETCDOP_FUZZ "The fuzzers of test/fuzz with libFuzzer; needs clang's -fsan
 find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)
 
-# One external library: where it is found, by the name that EXTERNAL uses.
+# Finds each external library, by the name that EXTERNAL uses.
 if(ETCDOP_STATIC)
   set(etcdop_suffix .a)
 else()
@@ -68,14 +68,14 @@ function(etcdop_compiles target precompiled)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_compile_options(${target} PRIVATE ${etcdop_warnings})
   if(ETCDOP_PRECOMPILES)
-    # Where ninja runs this is below the build's folder. An object lists the headers of the .pch as its own.
+    # Relative to the build's folder, where ninja runs. An object lists the headers of the .pch as its own.
     target_compile_options(${target} PRIVATE "SHELL:-include-pch ${precompiled}.pch")
     add_dependencies(${target} ${precompiled})
   endif()
 endfunction()
 
-# Options of sources that are worth optimising where the preset optimises nothing: small worlds are many. The .pch of -O0
-# is good for them, too: it holds no code, and differs by the macro __OPTIMIZE__ only.
+# Options of sources that are optimised even if the preset optimises nothing: they run many small worlds. The .pch of -O0 fits them,
+# too: it holds no code, and only the macro __OPTIMIZE__ differs.
 set(etcdop_optimised "")
 if(CMAKE_CXX_FLAGS MATCHES "-O0")
   set(etcdop_optimised -O1)
@@ -84,7 +84,7 @@ if(CMAKE_CXX_FLAGS MATCHES "-O0")
   endif()
 endif()
 
-# etcdop_left_out(KIND TARGET...): they are built only if they are named, where ETCDOP_LEAVES_OUT has that kind.
+# etcdop_left_out(KIND TARGET...): they are built only by name if ETCDOP_LEAVES_OUT has that kind.
 function(etcdop_left_out kind)
   if(kind IN_LIST ETCDOP_LEAVES_OUT)
     set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -132,12 +132,12 @@ function(etcdop_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS program)
 endfunction()
 
-# etcdop_decides(LIBRARY x.cc...): what decides in that library; it is optimised, and so is plan_every_test.cc, its small
+# etcdop_decides(LIBRARY x.cc...): the deciding sources of that library. They are optimised, and so is plan_every_test.cc, its small
 # worlds. Where branches are counted, LIBRARY_test counts those of these sources, into LIBRARY.profraw beside it.
 function(etcdop_decides library)
   set_property(SOURCE ${ARGN} plan_every_test.cc APPEND PROPERTY COMPILE_OPTIONS ${etcdop_optimised})
   if(ETCDOP_COUNTS_BRANCHES)
-    # Paths are relative to the build's folder, so that clones share objects; programs that are no such test count for nobody.
+    # Paths are relative to the build's folder, so that clones share objects. Other programs are not counted.
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS
       -fprofile-instr-generate=/dev/null -fcoverage-mapping -fcoverage-compilation-dir=.)
     target_link_options(${library} PUBLIC -fprofile-instr-generate)

@@ -8,8 +8,8 @@
 
 namespace etcdop::sim {
 
-/// One stream of draws. Everything random in a simulated world comes from one of these, so that a
-/// seed is a world.
+/// One stream of random draws. Everything random in a simulated world comes from such a stream, so
+/// a seed determines a world.
 class Dice final : public Random {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
@@ -23,7 +23,7 @@ class Dice final : public Random {
   /// True once in `n` times.
   bool one_in(std::uint64_t n) { return below(n) == 0; }
   bool percent(std::uint64_t p) { return below(100) < p; }
-  /// An independent stream: what one part of the world draws does not shift another's.
+  /// An independent stream: draws of one part of the world do not shift those of another.
   Dice split() { return Dice(next()); }
 
  private:

@@ -1,4 +1,4 @@
-// What the simulated clients of etcd did and were told, in one order: the evidence that no
+// The calls of the simulated etcd clients and their answers, in one order: the evidence that no
 // acknowledged write was lost.
 #pragma once
 #include <cstdint>
@@ -12,36 +12,36 @@
 
 namespace etcdop::sim {
 
-/// One operation of one client on one key, a register of a number; 0 is "absent", so put(0) is a
-/// delete and every key starts as 0, unless the history says otherwise.
+/// One operation of one client on one key, a register of a number. 0 means absent, so put(0) is a
+/// delete; every key starts as 0 unless the history says otherwise.
 struct Operation {
   enum class Kind { Put, Get };
   /// Unknown: it was sent, and may take effect at any time after its invocation, or never. An
-  /// operation that has not returned is Unknown. Failed: it surely had no effect and never will.
+  /// operation that has not returned is Unknown. Failed: it had no effect and never will.
   enum class Outcome { Unknown, Ok, Failed };
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
   int client = 0;
   Kind kind = Kind::Get;
   std::string key;
-  std::uint64_t value = 0;  ///< What a put writes; what a get saw, once it is Ok.
+  std::uint64_t value = 0;  ///< A put's value; a get's result once it is Ok.
   Outcome outcome = Outcome::Unknown;
   Instant invoked{};
-  Instant returned = Instant::max();  ///< Also of one that ended Unknown: when the client gave up.
-  /// The history's order, which decides among equal instants: each invocation and each return has
-  /// a number of its own. Only what is Ok or Failed has a return in this order.
+  Instant returned = Instant::max();  ///< For an Unknown operation: when the client gave up.
+  /// The history's order, which breaks ties between equal instants: each invocation and each return
+  /// has a number of its own. Only Ok and Failed operations have a return in this order.
   std::uint64_t invoked_order = 0, returned_order = kNever;
 };
 
 /// Records operations as they happen; the order of the calls is the order of the events. Many
-/// clients share one history, and need no lock as they are fibers.
+/// clients share one history; they need no lock because they are fibers.
 class History {
  public:
-  /// Of one operation in this history.
+  /// Identifies one operation in this history.
   enum class Handle : std::size_t {};
 
-  /// To be called before the request is sent. Use each value for one put only: then the check is
-  /// exact and fast, and says more.
+  /// Call it before the request is sent. Use each value for one put only: then the check is exact,
+  /// fast and reports more.
   Handle invoke_put(int client, std::string key, std::uint64_t value, Instant now) {
     return invoke({client, Operation::Kind::Put, std::move(key), value, {}, now});
   }
@@ -49,8 +49,7 @@ class History {
     return invoke({client, Operation::Kind::Get, std::move(key), 0, {}, now});
   }
 
-  /// To be called once for each handle, after the answer came; without it the operation stays
-  /// Unknown.
+  /// Call it once per handle, after the answer; otherwise the operation stays Unknown.
   void returned(Handle handle, Operation::Outcome outcome, Instant now) {
     Operation& operation = operations_.at(static_cast<std::size_t>(handle));
     check(operation.returned == Instant::max(), "an operation returns once");
@@ -58,7 +57,7 @@ class History {
     operation.returned = now;
     if (outcome != Operation::Outcome::Unknown) operation.returned_order = events_++;
   }
-  /// A get that was answered: `seen` is the key's value, 0 if it was absent.
+  /// A get was answered: `seen` is the key's value, 0 if absent.
   void returned_value(Handle handle, std::uint64_t seen, Instant now) {
     Operation& operation = operations_.at(static_cast<std::size_t>(handle));
     check(operation.kind == Operation::Kind::Get, "only a get returns a value");
@@ -66,8 +65,8 @@ class History {
     returned(handle, Operation::Outcome::Ok, now);
   }
 
-  /// What that key is before anybody puts anything. To be called before its first operation; no put
-  /// of that value follows.
+  /// The key's value before any put. Call it before the key's first operation; no later put may use
+  /// that value.
   void begins_with(const std::string& key, std::uint64_t value) { first_values_[key] = value; }
   std::uint64_t first_value(const std::string& key) const {
     const auto found = first_values_.find(key);
@@ -85,7 +84,7 @@ class History {
   }
 
   std::vector<Operation> operations_;
-  std::map<std::string, std::uint64_t> first_values_;  // Those that are not 0.
+  std::map<std::string, std::uint64_t> first_values_;  // Only values that are not 0.
   std::uint64_t events_ = 0;
 };
 

@@ -16,8 +16,8 @@ constexpr std::size_t kMaxLines = 20;  // More than a person reads of one contra
 
 enum class Verdict { Linearizable, Impossible, Undecided };
 
-/// Without what constrains nothing: operations that failed and gets without an answer. (A put that
-/// nobody saw and that perhaps never happened needs no care: it is a harmless one.)
+/// Drops operations that constrain nothing: failed ones, and gets without an answer. (An unknown
+/// put whose value no get saw stays: it is harmless.)
 Operations relevant(const Operations& all) {
   Operations kept;
   for (const Operation* o : all)
@@ -26,39 +26,39 @@ Operations relevant(const Operations& all) {
   return kept;
 }
 
-/// Of the search of one key.
+/// Parameters for the search of one key.
 struct Terms {
-  std::size_t branches;  // That it may still use.
-  std::uint64_t first;   // What the key was before all operations.
+  std::size_t branches;  // Branches that it may still use.
+  std::uint64_t first;   // The key's value before all operations.
 };
 
-/// The search for an order of one key's operations, which all are relevant.
+/// Searches for an order of one key's operations, all of them relevant.
 class Search {
  public:
   Search(const Operations& operations, std::uint64_t first);
-  /// Takes from `branches` what it uses.
+  /// Subtracts from `branches` what it uses.
   Verdict run(std::size_t& branches);
 
  private:
-  using Index = std::size_t;  // Of an operation, of an event or of a value.
+  using Index = std::size_t;  // The index of an operation, an event or a value.
   static constexpr Index kNone = SIZE_MAX;
 
-  struct Step {  // An operation, known by the values that it needs or leaves.
+  struct Step {  // An operation, with the values that it needs or leaves.
     Kind kind;
-    Index value;  // Into left_.
+    Index value;  // An index into left_.
     bool must;    // It surely happened.
     Index call, end = kNone;
   };
-  struct Event {  // In a ring whose head is event 0; those of operations in the order are unlinked.
+  struct Event {  // In a ring whose head is event 0; events of ordered operations are unlinked.
     Index step = kNone;
     bool call = false;
     Index previous = 0, next = 0;
   };
-  struct Left {  // What is not yet in the order, for each value.
+  struct Left {  // Operations not yet in the order, for each value.
     std::size_t gets = 0, puts = 0;
   };
   enum class Choice { Taken, Open, None };
-  struct Branch {  // What to come back to.
+  struct Branch {  // A place to come back to.
     std::size_t length;
     Index value, tried;
   };
@@ -76,18 +76,18 @@ class Search {
   std::vector<Event> events_{1};
   std::vector<Left> left_;
   std::size_t must_ = 0;
-  Index value_ = 0;                  // The register's.
-  std::vector<Index> order_;         // Found so far.
-  std::vector<std::uint64_t> done_;  // A bit each.
-  // Where there was a choice. The value is no part of it: who could see it has, so that the next
-  // is a put in any case.
+  Index value_ = 0;                  // The register's value.
+  std::vector<Index> order_;         // The order so far.
+  std::vector<std::uint64_t> done_;  // One bit per operation.
+  // States that had a choice. The value is not part of them: all gets of it are done, so the next
+  // operation is a put in any case.
   std::set<std::vector<std::uint64_t>> seen_;
 };
 
 Search::Search(const Operations& operations, std::uint64_t first)
     : left_(1), done_(operations.size() / 64 + 1) {
   std::map<std::uint64_t, Index> values{{first, 0}};
-  std::map<std::uint64_t, std::pair<Index, bool>> by_time;  // Step, and whether it is its call.
+  std::map<std::uint64_t, std::pair<Index, bool>> by_time;  // The step; whether it is its call.
   for (const Operation* o : operations) {
     auto [value, fresh] = values.try_emplace(o->value, left_.size());
     if (fresh) left_.emplace_back();
@@ -109,7 +109,7 @@ void Search::link(Index step, bool call) {
   (call ? steps_[step].call : steps_[step].end) = self;
 }
 
-/// Puts the operation behind those already in the order.
+/// Appends the operation to the order.
 void Search::apply(Index step) {
   const Step& s = steps_[step];
   for (Index event : {s.call, s.end}) {
@@ -139,8 +139,8 @@ void Search::undo_to(std::size_t length, Index value) {
   value_ = value;
 }
 
-/// The next put that may be next in the order: it was invoked before anything returned that is not
-/// in the order yet.
+/// The next put that may come next in the order: it was invoked before the first return of any
+/// operation that is not in the order yet.
 Search::Index Search::next_put(Index after) const {
   for (Index e = events_[after == kNone ? 0 : steps_[after].call].next; e && events_[e].call;
        e = events_[e].next)
@@ -148,7 +148,8 @@ Search::Index Search::next_put(Index after) const {
   return kNone;
 }
 
-/// Gets that see the present value change nothing, so to have them as early as possible is right.
+/// Gets that see the present value change nothing, so it is right to take them as early as
+/// possible.
 void Search::read_all() {
   if (left_[value_].gets == 0) return;
   for (Index e = events_[0].next; e && events_[e].call; e = events_[e].next) {
@@ -159,10 +160,10 @@ void Search::read_all() {
   }
 }
 
-/// A put whose value is then seen by all that ever see it can be next, whatever else there is: the
-/// whole block could be moved to here from anywhere in an order that works, as the register's value
-/// before a block matters to nobody after it, and nobody outside misses it. A put that somebody
-/// cannot yet see is a choice only if its value is put again.
+/// A put may safely come next if all remaining gets of its value can follow it at once. In any
+/// valid order the whole block could move here: the register's value before a block does not matter
+/// after it, and no other operation needs the block where it was. A put with a get that cannot
+/// follow yet is a choice only if its value is put again.
 Search::Choice Search::take_harmless_put() {
   const std::size_t length = order_.size();
   const Index value = value_;
@@ -177,11 +178,11 @@ Search::Choice Search::take_harmless_put() {
   return choice;
 }
 
-/// Goes on as far as there is no choice. False: this is a dead end.
+/// Continues while there is no choice. False: a dead end.
 bool Search::settle() {
   for (;;) {
     read_all();
-    // Whoever still has to see the present value could not once it is overwritten for good.
+    // No remaining get of the present value could succeed once it is overwritten for good.
     if (left_[value_].gets && !left_[value_].puts) return false;
     if (must_ == 0) return true;
     const Choice choice = take_harmless_put();
@@ -219,8 +220,8 @@ bool impossible(const Operations& operations, Terms& terms) {
   return search(operations, terms) == Verdict::Impossible;
 }
 
-/// What was known when the event `last` had happened. What is missing then can only make more
-/// orders possible, so that the shortest impossible one is the earliest evidence.
+/// The operations as known after the event `last`. Missing information only makes more orders
+/// possible, so the shortest impossible prefix is the earliest evidence.
 std::vector<Operation> until(const Operations& operations, std::uint64_t last) {
   std::vector<Operation> known;
   for (const Operation* o : operations) {
@@ -238,7 +239,7 @@ Operations pointers(const std::vector<Operation>& operations) {
   return result;
 }
 
-/// The operations up to the first return at which no order was left.
+/// The operations up to the first return that left no valid order.
 Operations earliest(const Operations& all, Terms& terms) {
   std::vector<std::uint64_t> returns;
   for (const Operation* o : all)
@@ -247,7 +248,7 @@ Operations earliest(const Operations& all, Terms& terms) {
   auto impossible_at = [&](std::uint64_t last) {
     return impossible(pointers(until(all, last)), terms);
   };
-  std::size_t low = 0, high = returns.size() - 1;  // At `high` it is impossible.
+  std::size_t low = 0, high = returns.size() - 1;  // At `high` no order exists.
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
     if (impossible_at(returns[middle])) high = middle;
@@ -261,8 +262,8 @@ Operations earliest(const Operations& all, Terms& terms) {
   return kept;
 }
 
-/// Leaves out what is not needed for the contradiction: a get, or all that has to do with a value.
-/// Neither can make an order impossible.
+/// Drops what the contradiction does not need: a get, or everything about a value. Dropping either
+/// cannot make an order impossible.
 Operations smallest(Operations window, Terms& terms) {
   auto try_without = [&](auto&& superfluous) {
     Operations rest;

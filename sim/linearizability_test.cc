@@ -1,6 +1,6 @@
-// Three kinds of evidence: histories made by hand, each for one mistake a store can make; random
-// ones of a register that works, which must be accepted; and random small ones, good and bad, on
-// which a checker that simply tries every order must agree.
+// Three kinds of evidence: histories made by hand, each for one mistake that a store can make;
+// random histories of a working register, which must be accepted; and small random histories, good
+// and bad, on which a checker that tries every order must agree.
 #include "sim/linearizability.h"
 
 #include <gtest/gtest.h>
@@ -28,12 +28,12 @@ class Told {
   void saw(Handle get, std::uint64_t value) { history.returned_value(get, value, tick()); }
   void failed(Handle put) { history.returned(put, Outcome::Failed, tick()); }
   void unknown(Handle put) { history.returned(put, Outcome::Unknown, tick()); }
-  // Operations that nothing overlaps:
+  // Operations that do not overlap others:
   void did_put(int client, std::uint64_t value) { ok(put(client, value)); }
   void did_get(int client, std::uint64_t value) { saw(get(client), value); }
 
   bool good() const { return !check_linearizable(history); }
-  /// Surely bad; a search that gave up does not count.
+  /// Certainly bad; a search that gave up does not count.
   bool bad() const {
     const auto violation = check_linearizable(history);
     return violation && violation->kind == Violation::Kind::Impossible;
@@ -190,7 +190,7 @@ TEST(Linearizability, OnlyTheOrderOfEventsDecidesWithinOneInstant) {
   EXPECT_TRUE(check_linearizable(history)) << "the get came after the put had returned";
 }
 
-// ---- Histories that it could not have made
+// ---- Histories that a register could not have made
 
 TEST(Linearizability, AStaleReadAfterANewerPutReturnedIsFound) {
   Told t;
@@ -322,7 +322,7 @@ TEST(Linearizability, AnUnknownPutCountsOnce) {
   EXPECT_TRUE(t.bad());
 }
 
-// ---- What is reported
+// ---- Reports
 
 TEST(Linearizability, AViolationShowsTheFewOperationsThatContradictEachOther) {
   Told t;
@@ -335,7 +335,7 @@ TEST(Linearizability, AViolationShowsTheFewOperationsThatContradictEachOther) {
   ASSERT_TRUE(violation);
   EXPECT_EQ(violation->kind, Violation::Kind::Impossible);
   EXPECT_EQ(violation->key, "a");
-  // One later value is enough to show that 17 was gone.
+  // One later value is enough to show that 17 was overwritten.
   EXPECT_EQ(violation->text,
             "key a: no order of these operations explains what was seen:\n"
             "  client 1  put(17)  from 0.065000s (#64) to 0.066000s (#65)\n"
@@ -382,7 +382,7 @@ TEST(Linearizability, TheFirstBrokenKeyIsNamed) {
   EXPECT_EQ(violation->key, "broken");
 }
 
-/// The first put must not be the first to happen, which only trying tells.
+/// The first put must not come first in the order, which only a search finds.
 Told needs_a_second_try() {
   Told t;
   auto one = t.put(1, 1), two = t.put(2, 2), again = t.put(3, 1);
@@ -417,11 +417,11 @@ TEST(Linearizability, AnImpossibleKeyIsReportedBeforeAnUndecidedOne) {
 
 struct Shape {
   int clients = 4, operations = 7, keys = 1;
-  std::uint64_t values = 0;  ///< Puts choose among 0 (a delete) to this; 0: each its own.
+  std::uint64_t values = 0;  ///< Puts choose among 0 (a delete) to this; 0: all put values differ.
 };
 
-/// Clients of registers that work: each operation takes effect at one random step between its
-/// invocation and its return; some are never answered, and of those some take effect much later or
+/// Clients of working registers: each operation takes effect at one random step between its
+/// invocation and its return. Some are never answered; some of these take effect much later, others
 /// never.
 class World {
  public:
@@ -517,7 +517,7 @@ class World {
   Instant now_{};
 };
 
-/// The same events; operation `changed` is a get that saw `value` instead.
+/// The same events, but get `changed` saw `value`.
 History with_value(const History& history, std::size_t changed, std::uint64_t value) {
   std::map<std::uint64_t, std::pair<std::size_t, bool>> events;
   const auto& all = history.operations();
@@ -540,7 +540,7 @@ History with_value(const History& history, std::size_t changed, std::uint64_t va
   return result;
 }
 
-/// Tries every order of the operations of one key, straight from the definition.
+/// Tries every order of one key's operations, straight from the definition.
 bool brute_force(const std::vector<Operation>& all, std::vector<bool>& done, std::uint64_t value) {
   std::uint64_t first_return = Operation::kNever;
   bool missing = false;
@@ -571,7 +571,7 @@ TEST(Linearizability, WhatRegistersThatWorkDidIsAccepted) {
   for (std::uint64_t seed = 0; seed < 40; ++seed)
     for (int clients : {1, 3, 8, 16}) {
       const History history = World(seed, {clients, 1000, 5}).run();
-      // Each value is put once: there is never anything to come back to, hence the bound of 0.
+      // Each value is put once, so the search never branches: hence the bound 0.
       auto violation = check_linearizable(history, 0);
       ASSERT_FALSE(violation) << "seed " << seed << "\n" << violation->text;
     }
@@ -636,7 +636,7 @@ TEST(Linearizability, ItAgreesWithTryingEveryOrder) {
       if (o.kind == Kind::Get && o.outcome == Outcome::Ok) gets.push_back(i);
     }
     if (gets.empty()) continue;
-    // One value more than was ever put.
+    // A value that was never put.
     const History changed = with_value(history, gets[random() % gets.size()],
                                        random() % (seed % 3 ? kValues[seed % 3] + 2 : 7));
     const bool expected = brute_force(changed.operations());

@@ -38,10 +38,10 @@ struct Wanted {
   std::uint64_t first = 0;
   std::string only, skip;
   std::string commit = "unknown";
-  std::string folder;  // Beside this program, for pages and plans.
+  std::string folder;  // Next to this program, for pages and plans.
 };
 
-std::uint64_t running = 0;  // For whoever finds us aborted.
+std::uint64_t running = 0;  // The seed that runs, for the abort message.
 
 void on_abort(int) {
   char text[64];
@@ -58,7 +58,7 @@ std::optional<std::uint64_t> number(const std::string& text) {
   return out;
 }
 
-/// Nothing: the usage was wrong, and that has been said.
+/// Nullopt: wrong usage, already reported.
 std::optional<Wanted> parse(const std::vector<std::string>& words) {
   Wanted out;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -124,7 +124,7 @@ void print(const std::vector<Trace::Line>& lines) {
                 line.what.c_str());
 }
 
-/// What was done to the world, and the last of everything.
+/// Everything that was done to the world, and the last lines.
 std::vector<Trace::Line> end_of(const std::vector<Trace::Line>& all) {
   constexpr std::size_t kLast = 60;
   std::vector<Trace::Line> out;
@@ -142,7 +142,7 @@ bool write_file(const std::string& name, const std::string& text) {
   return written && closed;
 }
 
-/// Of a run that kept its trace: a page to look at, and what its operators saw and planned.
+/// For a run with a trace: a page to look at, and what its operators saw and planned.
 void write_files(const RunOutcome& how, const std::string& folder) {
   const std::string name = folder + "seed-" + std::to_string(how.seed);
   if (write_file(name + ".html", page(how))) std::printf("  page:    %s.html\n", name.c_str());

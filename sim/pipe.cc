@@ -12,8 +12,8 @@ namespace {
 struct Flow {
   std::string bytes;
   std::size_t window;
-  bool finished = false;  // The writer closed: the reader drains what is left, then sees the end.
-  bool broken = false;    // The reader closed: nobody will take what is written.
+  bool finished = false;  // The writer closed: the reader drains the rest, then sees the end.
+  bool broken = false;    // The reader closed: nothing that is written will be read.
   std::list<Wait*> waiting;
   void changed() {
     for (Wait* wait : std::exchange(waiting, {})) (void)wait->notify();

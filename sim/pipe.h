@@ -1,4 +1,4 @@
-// Two ends of an in-memory connection: what one writes, the other reads.
+// Two ends of an in-memory connection: each end reads what the other writes.
 #pragma once
 #include <memory>
 #include <utility>

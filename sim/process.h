@@ -1,4 +1,4 @@
-// A simulated process: fibers of its own, which can be frozen, and a clock that may run wrong.
+// A simulated process: its own fibers, which can be frozen, and a clock that may run wrong.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace etcdop::sim {
 
-/// Whoever runs the world steps it at next(), in the world's time.
+/// The runner of the world steps it at next(), in the world's time.
 class ProcessExecutor final : public Executor {
  public:
   ProcessExecutor(const Clock& world, std::uint64_t seed) : world_(world), dice_(seed) {
@@ -19,20 +19,20 @@ class ProcessExecutor final : public Executor {
   /// frozen for ever, or its clock stands still.
   Instant next() const;
   void step_next() { step(); }
-  /// Nothing of it runs before that, whatever happens; then it goes on as if no time had passed.
+  /// Nothing in it runs before that time; then it goes on as if no time had passed.
   void freeze_until(Instant world) { frozen_until_ = world; }
   bool frozen() const { return world_.now() < frozen_until_; }
-  /// Its monotonic clock runs at so many percent of the world's from now on.
+  /// From now on its monotonic clock runs at this percentage of the world's.
   void run_at(int percent);
-  /// Runs what is left to its end at once, its clock ahead of the world's. It must have been
-  /// cancelled. False: something waits for ever.
+  /// Runs everything that is left to its end at once, with its clock ahead of the world's. It must
+  /// have been cancelled. False: something waits for ever.
   bool drain();
 
  private:
   std::uint64_t tie() override { return dice_.next(); }
   const Clock& world_;
   Dice dice_;
-  Instant from_{}, own_{};  // Its clock said own_ when the world's said from_.
+  Instant from_{}, own_{};  // Its clock was at own_ when the world's was at from_.
   int percent_ = 100;
   Instant frozen_until_{};
 };

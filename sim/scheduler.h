@@ -7,17 +7,17 @@
 
 namespace etcdop::sim {
 
-/// Virtual time: when every fiber waits, the clock jumps to the next one due. A seed decides ties.
+/// Virtual time: when every fiber waits, the clock jumps to the next due one. A seed decides ties.
 class Scheduler final : public Executor {
  public:
   explicit Scheduler(std::uint64_t seed) : random_(seed) {}
   Instant now() const override { return now_; }
-  /// Returns when nothing is due any more; alive() then counts the fibers that nothing will wake.
+  /// Returns when nothing is due any more; alive() then counts fibers that nothing will wake.
   void run();
-  /// Like run(), but not beyond `end`, where the clock then stands.
+  /// Like run(), but not beyond `end`; the clock stops there.
   void run_until(Instant end);
 
-  // For who runs several executors in one time:
+  // For callers that run several executors on one clock:
 
   /// When it wants to be stepped; Instant::max(): never.
   Instant next() const { return next_due(); }

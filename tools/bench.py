@@ -20,7 +20,7 @@ GROUP = "etcd-operator.cozystack.io"
 
 
 class Api:
-    """The API server, by the client certificate of a kubeconfig; a connection per thread."""
+    """The API server, called with the client certificate of a kubeconfig; one connection per thread."""
 
     def __init__(self, kubeconfig):
         text = subprocess.run(["kubectl", "--kubeconfig", kubeconfig, "config", "view", "--raw", "-o", "json"],
@@ -37,7 +37,7 @@ class Api:
 
     def send(self, method, path, body=None, content="application/json", accepted=(200,)):
         idle = time.monotonic() - getattr(self.local, "used", 0)
-        if not hasattr(self.local, "connection") or idle > 20:  # The server closes those that rest.
+        if not hasattr(self.local, "connection") or idle > 20:  # The server closes idle ones.
             self.local.connection = http.client.HTTPSConnection(self.host, context=self.tls, timeout=60)
         self.local.used = time.monotonic()
         self.local.connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": content})
@@ -66,7 +66,7 @@ def namespaces(names):
 
 
 def pods(namespace, count):
-    env = [{"name": f"SETTING_{i}", "value": "x" * 40} for i in range(20)]  # As fat as Pods are.
+    env = [{"name": f"SETTING_{i}", "value": "x" * 40} for i in range(20)]  # As large as real Pods.
     spec = {"containers": [{"name": "app", "image": "registry.example/app:v1", "env": env}], "automountServiceAccountToken": False}
     return [(f"/api/v1/namespaces/{namespace}/pods",
              {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"foreign-{i}", "labels": {"app": "foreign"}}, "spec": spec})
@@ -108,7 +108,7 @@ class Manager:
 
     def status_mb(self, field):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:
-            return int(re.search(rf"^{field}:\s+(\d+) kB", f.read(), re.M).group(1)) * 1024 / 1e6  # the kernel's kB are 1024 bytes
+            return int(re.search(rf"^{field}:\s+(\d+) kB", f.read(), re.M).group(1)) * 1024 / 1e6  # The kernel's kB are 1024 bytes.
 
     def cpu_seconds(self):
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as f:

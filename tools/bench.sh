@@ -1,12 +1,12 @@
 #!/bin/bash
-# bench.sh [idle | clusters | holes | secrets | snapshots] [FLAG...]: the manager against its budgets, in an API-only world; all
-# by default.
-# Started by ./dev bench. docs/dev/benchmarks.md says what the numbers are.
+# bench.sh [idle | clusters | holes | secrets | snapshots] [FLAG...]: the manager against its budgets, in an API-only world; by
+# default all parts.
+# Started by ./dev bench. docs/dev/benchmarks.md explains the numbers.
 #   idle      sizes, start time, memory beside foreign Pods and paused clusters (bench.py; --idle SECONDS)
 #   clusters  0, 100, 1,000 three-member clusters with hollow members (bench_clusters.py; --sizes N,N --rest SECONDS)
 #   holes     a healthy cluster beside 100 whose etcd is a black hole (bench_clusters.py)
-#   secrets   memory beside 10,000 Secrets of other people (bench_secrets.py; --secrets N --size BYTES --rest SECONDS)
-#   snapshots the agent's speed and memory beside etcdctl and boto3 (bench_snapshots.py; --mebibytes N --runs N)
+#   secrets   memory beside 10,000 foreign Secrets (bench_secrets.py; --secrets N --size BYTES --rest SECONDS)
+#   snapshots the agent's speed and memory compared with etcdctl and boto3 (bench_snapshots.py; --mebibytes N --runs N)
 # ETCDOP_MANAGER: another binary than out/release/manager.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,14 +32,14 @@ trap 'tools/cluster/apionly.sh down "$dir/world" || true; rm -rf "$dir"' EXIT
 PATH=$(built k8s):$PATH
 over=0
 
-# in_a_world COMMAND...: runs it with the kubeconfig of a new API server, which it has for itself.
+# in_a_world COMMAND...: runs it with the kubeconfig of a new API server of its own.
 in_a_world() {
   tools/cluster/apionly.sh up "$dir/world" charts/etcd-operator/files/crds/*.yaml >/dev/null
   "$@" --kubeconfig "$dir/world/admin.kubeconfig" --manager "$manager" || over=1
   tools/cluster/apionly.sh down "$dir/world"
 }
 
-# of_snapshots FLAG...: needs no API server, but another client of the store.
+# of_snapshots FLAG...: needs no API server, but a second client of the store.
 of_snapshots() {
   local boto3=$CACHE/boto3-1.44.5 etcd
   etcd=$(built "etcd-$ETCD_VERSION")

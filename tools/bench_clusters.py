@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures the manager beside many three-member clusters, whose etcds are hollow (test/integration/standin/hollow), and beside
-black holes. Prints Markdown tables: value, aim, verdict; MB are 10^6 bytes. See bench.sh."""
+"""Measures the manager beside many three-member clusters with hollow etcds (test/integration/standin/hollow), and beside black
+holes. Prints Markdown tables: value, aim, verdict; MB are 10^6 bytes. See bench.sh."""
 import argparse
 import json
 import os
@@ -16,11 +16,11 @@ from bench_copies import LABEL, Copies
 
 PER_NAMESPACE = 100
 MEMBERS = 3
-GROW_GRACE = 120  # seconds for those that were begun within --grow
-QUIET_LIMIT = 600  # and until nothing is written any more
-COPIED_LIMIT = 1800  # until copies look as what was copied
-WAVE = 12  # Clusters that grow side by side. More, and an API server on two cores times out where it gives Services addresses.
-QUIET = 70  # A pass over everything takes place in any such time.
+GROW_GRACE = 120  # seconds for clusters begun within --grow
+QUIET_LIMIT = 600  # and until no write happens any more
+COPIED_LIMIT = 1800  # until the copies look like the original
+WAVE = 12  # Clusters that grow side by side. With more, an API server on two cores times out when it assigns Service addresses.
+QUIET = 70  # Every period of this length contains a pass over everything.
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 EDITS = 20
 HOLES = {"answers": "answers", "silent": "takes connections and says nothing", "drops": "drops SYNs",
@@ -58,12 +58,12 @@ class Hollow:
 
 
 class Scrape:
-    """What the manager's metrics say at one moment."""
+    """The manager's metrics at one moment."""
 
     LINE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.M)
 
     def __init__(self, manager):
-        self.cpu = manager.cpu_seconds()  # Before the scrape, which is not what is measured.
+        self.cpu = manager.cpu_seconds()  # Before the scrape, which must not be measured.
         self.at = time.monotonic()
         with urllib.request.urlopen(f"http://127.0.0.1:{manager.metrics}/metrics", timeout=30) as answer:
             text = answer.read().decode()
@@ -93,7 +93,7 @@ class Scrape:
 
 
 def quantile(q, before, after):
-    """In milliseconds, between two maps of buckets; within a bucket it is interpolated, as Prometheus does."""
+    """In milliseconds, between two maps of buckets; interpolated within a bucket, as Prometheus does."""
     counts = [(le, after[le] - before.get(le, 0)) for le in sorted(after)]
     wanted, low, seen = q * counts[-1][1], 0.0, 0.0
     for le, count in counts:
@@ -129,7 +129,7 @@ class Bench:
         self.api = Api(options.kubeconfig)
         self.hollow = Hollow(options.standin, options.kubeconfig, folder, self.folder)
         self.have, self.copies, self.table, self.latest = 0, 0, Table(), None
-        self.quota = 2 << 30  # What an edit changes.
+        self.quota = 2 << 30  # The value that an edit changes.
 
     def manager(self):
         self.latest = Manager(self.options.manager, self.options.kubeconfig, with_metrics=True,
@@ -147,7 +147,7 @@ class Bench:
                  "spec": {"replicas": MEMBERS, "version": "3.6.16"}})
 
     def grown(self):
-        """How many clusters the status calls whole and at rest."""
+        """Number of clusters that their status reports as complete and at rest."""
         count, more = 0, ""
         while True:
             page = self.api.get(f"/apis/{GROUP}/v1alpha2/etcdclusters?limit=250{more}")
@@ -161,7 +161,7 @@ class Bench:
             more = "&continue=" + page["metadata"]["continue"]
 
     def grow(self, to, namespace_of):
-        """Lets the operator make clusters until there are so many."""
+        """Lets the operator create clusters until this many exist."""
         if to <= self.have:
             return
         names = [(namespace_of(i), f"c-{i}") for i in range(self.have, to)]
@@ -190,7 +190,7 @@ class Bench:
         manager.stop()
 
     def copy(self, to, namespace_of):
-        """The operator grows the first cluster; the others are copies, which it then sees for the first time."""
+        """The operator grows the first cluster. The others are copies, which it then sees for the first time."""
         if to <= self.have:
             return
         self.grow(1, namespace_of)
@@ -211,7 +211,7 @@ class Bench:
         self.copies, self.have = self.copies + len(names), to
 
     def serving(self):
-        """How many Pods are ready."""
+        """Number of ready Pods."""
         count, more = 0, ""
         while True:
             page = self.api.get(f"/api/v1/pods?limit=500&labelSelector={LABEL}{more}")
@@ -222,7 +222,7 @@ class Bench:
             more = "&continue=" + page["metadata"]["continue"]
 
     def settle(self):
-        """The operator sees the copies for the first time. That it finds next to nothing to do proves that they are good."""
+        """The operator sees the copies for the first time. It finds almost nothing to do: the copies are good."""
         if not self.copies:
             return
         manager = self.manager()
@@ -233,7 +233,7 @@ class Bench:
         manager.stop()
 
     def until_quiet(self, manager):
-        """Until nothing was written for a while; returns how long that took to begin, in seconds."""
+        """Waits until no write happens for a while; returns the seconds until that while began."""
         began = time.monotonic()
         last, since = Scrape(manager).writes(), time.monotonic()
         while time.monotonic() - since < QUIET:
@@ -247,7 +247,7 @@ class Bench:
         return since - began
 
     def restarted(self):
-        """A fresh manager, and how long it took to see everything."""
+        """Starts a fresh manager; returns it and how long it took to see everything."""
         what = f"{self.have} clusters"
         self.hollow.ask("/calls/reset", "POST")
         manager = self.manager()
@@ -345,11 +345,11 @@ class Bench:
         self.latest.stop()
 
     def beside(self, how, edits):
-        """Seconds until each of some edits of the healthy cluster was served, while the etcds of all others are so."""
+        """Seconds until each of some edits of the healthy cluster was served, while the etcds of all others behave as `how`."""
         note(f"etcds of {self.have - 1} clusters: {HOLES[how]}")
         self.hollow.ask(f"/members/holes/{how}", "POST")
         took = []
-        for _ in range(edits):  # While the first dials hang, and afterwards.
+        for _ in range(edits):  # During the first hanging dials, and afterwards.
             time.sleep(1)
             took.append(self.served())
         return took

@@ -1,6 +1,6 @@
-"""Copies of a cluster that the operator has grown, made through the API: many are had much sooner than they would grow.
+"""Copies of a cluster that the operator has grown, made through the API: faster than growing many.
 
-They are what the operator leaves behind but for the names of members, which do not follow from the copy's UID: any name is taken.
+They equal what the operator makes, except for the names of members: these do not follow from the copy's UID. Any name is accepted.
 """
 import concurrent.futures
 import json
@@ -13,7 +13,7 @@ AT_ONCE = 8
 OURS = f"/apis/{GROUP}/v1alpha2"
 KINDS = {"EtcdMember": (OURS, "etcdmembers"), "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
          "Service": ("/api/v1", "services"), "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets"),
-         "Pod": ("/api/v1", "pods")}  # In the order of making: a Pod's volume comes before it.
+         "Pod": ("/api/v1", "pods")}  # In the order of creation: a Pod's volume comes before it.
 BY_SERVER = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink")
 
 
@@ -23,7 +23,7 @@ def path_of(kind, namespace):
 
 
 def etcd_id(text):
-    """As the hollow world makes ids: FNV-1a, odd, in the hex of a status."""
+    """Makes ids as the hollow world does: FNV-1a, odd, in the hex of a status."""
     value = 0xCBF29CE484222325
     for byte in text.encode():
         value = (value ^ byte) * 0x100000001B3 % (1 << 64)
@@ -31,7 +31,7 @@ def etcd_id(text):
 
 
 def bare(thing):
-    """The object as somebody would post it."""
+    """The object as a user would post it."""
     out = json.loads(json.dumps(thing))
     out.pop("status", None)
     for field in BY_SERVER:
@@ -46,7 +46,7 @@ def bare(thing):
 
 
 class Copies:
-    """Of the cluster `name` in `namespace`, which is at rest; nobody works on it meanwhile."""
+    """Makes copies of the cluster `name` in `namespace`, which must be at rest and unchanged meanwhile."""
 
     def __init__(self, api, namespace, name):
         self.api, self.namespace, self.name = api, namespace, name
@@ -57,9 +57,9 @@ class Copies:
             self.things += [dict(item, kind=kind, apiVersion=group.split("/", 2)[2]) for item in items]
 
     def renamed(self, namespace, name):
-        """All objects, as JSON, as they are of a cluster of that name: with its names and its etcd's ids."""
+        """All objects, as JSON, renamed to that cluster: with its names and its etcd's ids."""
         text = json.dumps(self.things)
-        # It may be followed by "-abcde" and preceded by "data-".
+        # The name may be followed by "-abcde" and preceded by "data-".
         text = re.sub(rf"(?<!\w){re.escape(self.name)}(?!\w)", name, text)
         text = re.sub(rf"(?<![\w-]){re.escape(self.namespace)}(?![\w-])", namespace, text)
         things = json.loads(text)
@@ -79,7 +79,7 @@ class Copies:
         made = self.post(cluster)
         text = text.replace(self.things[0]["metadata"]["uid"], made["metadata"]["uid"])
         things = json.loads(text)
-        members, pods = {}, {}  # Their UIDs by name.
+        members, pods = {}, {}  # UIDs by name.
         for thing in things[1:]:
             for owner in thing["metadata"].get("ownerReferences", []):
                 if owner["kind"] == "EtcdMember":
@@ -99,7 +99,7 @@ class Copies:
         return self.api.send("POST", path, bare(thing), accepted=(200, 201))
 
     def make_all(self, names):
-        """`names` are (namespace, name); their namespaces are there."""
+        """`names` are (namespace, name); the namespaces exist."""
         for namespace in sorted({n for n, _ in names}):
             self.until_there(f"/api/v1/namespaces/{namespace}/serviceaccounts/default")
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what other people's Secrets cost the manager: its memory at rest beside clusters with TLS and authentication, before and
-after thousands of Secrets of which none is theirs. Prints a Markdown table as bench_clusters.py. See bench.sh."""
+"""Measures what foreign Secrets cost the manager: its memory at rest beside clusters with TLS and authentication, before and after
+thousands of Secrets that belong to no cluster. Prints a Markdown table like bench_clusters.py. See bench.sh."""
 import argparse
 import base64
 import os
@@ -29,7 +29,7 @@ def secret(namespace, name, kind, data):
 
 
 def foreign_secrets(namespace, count, size):
-    """Of random bytes, which nothing on their way makes smaller."""
+    """Their values are random bytes, which do not compress."""
     return (secret(namespace, f"foreign-{i}", "Opaque", {"value": os.urandom(size)}) for i in range(count))
 
 
@@ -53,7 +53,7 @@ class Bench:
             manager.stop()
 
     def make_clusters(self):
-        """Nobody plays their Pods: they wait for their first members, and have all their Secrets."""
+        """No stand-in plays their Pods: they wait for their first members, and have all their Secrets."""
         names = [f"c-{i}" for i in range(CLUSTERS)]
         root = {"username": b"root", "password": b"correct horse"}
         self.api.post_all(namespaces(["secure"]))
@@ -70,7 +70,7 @@ class Bench:
         self.with_manager(issued)
 
     def rss(self, what, manager):
-        """In MB at rest, the median of some seconds."""
+        """Median of some seconds at rest, in MB."""
         time.sleep(self.options.rest)
         samples = []
         for _ in range(SAMPLES):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures the snapshot agent: how fast it brings a database into an S3 store, and what memory that takes, beside the two halves
-of its work done by others: `etcdctl snapshot save` into a file, and the upload of that file by boto3, as `aws s3 cp` does it. They
-take turns. One etcd, one versitygw, all on this machine. Prints a Markdown table. See bench.sh."""
+"""Measures the snapshot agent: how fast it brings a database into an S3 store, and how much memory it takes. Compares it with
+`etcdctl snapshot save` into a file followed by boto3's upload of that file, as `aws s3 cp` does it. They take turns. One etcd, one
+versitygw, all on this machine. Prints a Markdown table. See bench.sh."""
 import argparse
 import datetime
 import json
@@ -22,9 +22,9 @@ from bench_clusters import Table, note  # noqa: E402
 from world import run, until  # noqa: E402
 
 RSS_AIM = 32  # MB, the hard bar
-RATIO_AIM = 0.85  # of the slower of the two
+RATIO_AIM = 0.85  # relative to the slower of the two
 BUCKET = "backups"
-TAKEN = "taking a snapshot", "all is taken; reading the keys once more, for their digest"  # What the agent's log says.
+TAKEN = "taking a snapshot", "all is taken; reading the keys once more, for their digest"  # Lines of the agent's log.
 UPLOAD = """
 import sys, boto3
 from botocore.config import Config
@@ -58,8 +58,8 @@ class Etcd:
 
 
 def measured(command, environment=None):
-    """Seconds, the largest memory in MB: as the kernel had it a moment before the end, of this program alone (what wait4 tells
-    begins with the memory of this one), and what it said."""
+    """Returns seconds, the largest memory in MB, and the output. The memory is the kernel's value for this program alone, a moment
+    before the end: wait4's value starts with the memory of this one."""
     start = time.monotonic()
     with tempfile.TemporaryFile() as said:
         child = subprocess.Popen(command, env={**os.environ, **(environment or {})}, stdout=said, stderr=said)
@@ -77,7 +77,7 @@ def measured(command, environment=None):
 
 
 def seconds_between(said, begin, end):
-    """Of two lines of the agent's log, as it dates them."""
+    """Between two lines of the agent's log, by their timestamps."""
     at = {line["msg"]: datetime.datetime.fromisoformat(line["ts"]) for line in map(json.loads, re.findall(r"^{.*}$", said, re.M))}
     return (at[end] - at[begin]).total_seconds()
 

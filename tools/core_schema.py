@@ -3,9 +3,9 @@
 
     kubectl get --raw /openapi/v3/api/v1 | tools/core_schema.py > api/crdgen/core_v1.json
 
-The input may also be api/openapi-spec/v3/api__v1_openapi.json of the k8s.io/kubernetes module. What is written has one
-schema a type, with "$ref": "<type>" between them. Defaults and enums are left out: the API server fills in and checks
-them when the Pod is made, and a default would hide that a required field is missing.
+The input may also be api/openapi-spec/v3/api__v1_openapi.json of the k8s.io/kubernetes module. The output has one schema per type,
+with "$ref": "<type>" between them. Defaults and enums are left out: the API server applies and checks them when the Pod is created,
+and a default would hide that a required field is missing.
 """
 import json
 import sys
@@ -17,7 +17,7 @@ KEPT = ("type", "format", "description", "required", "x-kubernetes-list-type", "
 
 
 def cut(schema, types):
-    """The schema with the keywords that we keep; the names of the types it refers to are added to `types`."""
+    """The schema reduced to the keywords that we keep; the types that it refers to are added to `types`."""
     out = {key: schema[key] for key in KEPT if key in schema}
     if "description" in out:  # a server lists the values that it knows; the file in the module does not
         out["description"] = out["description"].split("\n\nPossible enum values:")[0]

@@ -1,9 +1,8 @@
 #!/usr/bin/python3
 """count_tests.py CTEST_JUNIT_XML GTEST_XML_FOLDER: prints "N passed, N failed" for a run of ctest.
 
-A program of GoogleTest counts by its tests, any other by one. A program that failed without a
-failed test (it crashed, or a sanitizer spoke at its end) counts one failure, and so does a skipped
-test: what cannot run here has failed.
+A GoogleTest program counts by its tests, any other program as one test. A program that failed without a failed test (it crashed, or
+a sanitizer reported at its end) counts as one failure. So does a skipped test: what cannot run here has failed.
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-"""coverage.py NAME FILE: what an export of llvm-cov says of branches: how many were taken, and which were not. Fails below 95 %."""
+"""coverage.py NAME FILE: which branches an llvm-cov export reports as taken, and which not. Fails below 95 %."""
 import json
 import sys
 
@@ -7,7 +7,7 @@ LEAST = 95.0
 
 def main():
     name, path = sys.argv[1:]
-    taken = {}  # (file, line, column) -> how often true, how often false; a template has several.
+    taken = {}  # (file, line, column) -> how often true, how often false; a template has several
     for source in json.load(open(path, encoding="utf-8"))["data"][0]["files"]:
         for line, column, _, _, true, false, *_ in source["branches"]:
             both = taken.setdefault((source["filename"], line, column), [0, 0])

@@ -1,7 +1,7 @@
 #!/bin/bash
-# coverage.sh: how many branches of what decides (etcdop_decides in CMake's files) the planners' tests take, as counted by
-# their run in the build with sanitizers; those that were not run since they were built are run. Fails when less than 95 %
-# of a planner's branches were taken; prints those that were not. Ends with the line "N passed, N failed": one for each planner.
+# coverage.sh: how many branches of the deciding sources (etcdop_decides in CMake's files) the planners' tests take, as counted by
+# their run in the build with sanitizers. Tests that did not run since their build are run. Fails when less than 95 % of a planner's
+# branches were taken; prints the others. Ends with the line "N passed, N failed": one for each planner.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=out/asan

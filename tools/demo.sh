@@ -1,7 +1,7 @@
 #!/bin/bash
-# demo.sh [--yes]: a three-member etcd, live, on the local cluster of three nodes. With KUBECONFIG of another cluster, it asks
-# (not with --yes) and then uses that one, with the operator's image from where IMAGE=REPOSITORY:TAG says. It may be run again;
-# ./dev down removes the local cluster and all in it.
+# demo.sh [--yes]: a three-member etcd, live, on the local cluster of three nodes. If KUBECONFIG names another cluster, it asks (not
+# with --yes) and then uses that cluster, with the operator's image IMAGE=REPOSITORY:TAG. It may be run again; ./dev down removes
+# the local cluster and everything in it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
@@ -12,9 +12,9 @@ kinds=etcdclusters.etcd-operator.cozystack.io
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 k() { kubectl -n "$ns" "$@"; }
 
-# choose_cluster [--yes]: sets KUBECONFIG, PATH, and for the end `access` (how to reach the cluster) and `cleanup`.
+# choose_cluster [--yes]: sets KUBECONFIG, PATH, and for the last lines `access` (how to reach the cluster) and `cleanup`.
 choose_cluster() {
-  # ./dev up has its user export the local cluster's; that one is meant even when the file is gone.
+  # ./dev up tells its user to export the local cluster's KUBECONFIG; it means the local cluster even if the file is missing.
   if [ "${KUBECONFIG:-$STATE/admin.kubeconfig}" != "$STATE/admin.kubeconfig" ]; then
     other_cluster "$@"
     return
@@ -27,7 +27,7 @@ choose_cluster() {
   PATH=$(built k8s):$(built helm):$PATH
 }
 
-# other_cluster [--yes]: choose_cluster for one that is not ours. Its nodes cannot be given an image: they pull IMAGE.
+# other_cluster [--yes]: choose_cluster for a cluster that is not local. Its nodes cannot be given an image: they pull IMAGE.
 other_cluster() {
   local context answer=y
   if ! [[ ${IMAGE:-} =~ ^.+:[^:/]+$ ]]; then
@@ -63,7 +63,7 @@ install_operator() {
   kubectl -n etcd-operator-system get pods
 }
 
-# settled N: waits until the cluster has N members ready, showing each change of its table as it comes.
+# settled N: waits until the cluster has N members ready, and shows each change of its table.
 settled() {
   local start=$SECONDS now before=
   while :; do
@@ -87,7 +87,7 @@ settled() {
   done
 }
 
-# etcdctl ARGS...: in a Pod of its own, through the client Service, as an application would.
+# etcdctl ARGS...: in its own Pod, through the client Service, as an application does.
 etcdctl() {
   local pod=client-$RANDOM
   k run "$pod" --image="quay.io/coreos/etcd:v$version" --restart=Never --command -- \
@@ -97,7 +97,7 @@ etcdctl() {
   k delete pod "$pod" --wait=false >/dev/null
 }
 
-# leader: the Pod that leads, as etcd's own endpoint status says.
+# leader: the leader's Pod, according to etcd's own endpoint status.
 leader() {
   local pod
   for pod in $(k get pods -l "etcd-operator.cozystack.io/cluster=$cluster" -o name); do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# deps.sh: installs what tools/packages.txt names and the machine lacks, and Go if PATH has none that is new enough.
-# Says nothing when all is there.
+# deps.sh: installs the packages of tools/packages.txt that the machine lacks, and Go unless PATH has one that is new enough. Prints
+# nothing if all are present.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=env.sh

@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2034
-# What every verb of ./dev needs: the compiler cache's settings, and Go on PATH if `./dev deps` installed one.
+# Settings that every verb of ./dev needs: the compiler cache, and Go on PATH if `./dev deps` installed it.
 # Sourced from the tree's root.
 # shellcheck source=cluster/env.sh
 . tools/cluster/env.sh
 
-# Objects are shared by all clones of the tree: paths below it are relative to ccache. It does not preprocess: clang cannot, with
-# a precompiled header that was made from standard input; what a source includes it learns from the compiler.
+# All clones of the tree share objects: paths below it are relative to ccache. ccache does not preprocess: clang cannot, with a
+# precompiled header made from standard input. It learns a source's includes from the compiler.
 export CCACHE_DEPEND=true
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}
 export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime,pch_defines

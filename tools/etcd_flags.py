@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes src/etcd/flag_table.h: which minor of etcd takes which flag.
+"""Writes src/etcd/flag_table.h: which minor versions of etcd accept which flag.
 
     etcd_flags.py VERSION=ETCD...    e.g. 3.6.16=/path/to/etcd; one program of each minor, minors without a gap
 
@@ -30,7 +30,7 @@ def takes(program, flag):
 
 
 def row(flag, minors):
-    """minors: those that take it, sorted."""
+    """minors: those that accept it, sorted."""
     if minors != list(range(minors[0], minors[-1] + 1)):
         sys.exit(f"--{flag} came, went and came again: {minors}; the table cannot tell that")
     return f'    KnownFlag{{"{flag}", {minors[0]}, {minors[-1]}}},\n'

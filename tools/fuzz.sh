@@ -1,7 +1,7 @@
 #!/bin/bash
-# fuzz.sh [--seconds N] [FUZZER...]: each libFuzzer program of test/fuzz, or those named (manifest, cron), for N seconds
-# (600), one on each core. What it learns is kept in out/fuzz/corpus; an input that fails is out/fuzz/findings/FUZZER-*.
-# Ends with the line "N passed, N failed".
+# fuzz.sh [--seconds N] [FUZZER...]: runs each libFuzzer program of test/fuzz, or the named ones (manifest, cron), for N seconds
+# (600), one on each core. The corpus is kept in out/fuzz/corpus; a failing input is written to out/fuzz/findings/FUZZER-*. Ends
+# with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
@@ -28,7 +28,7 @@ for name in "${names[@]}"; do
 done
 mkdir -p "$findings"
 
-# one NAME: runs it; what it says is in out/fuzz/NAME.log.
+# one NAME: runs it; its output is in out/fuzz/NAME.log.
 one() {
   mkdir -p "$learned/$1"
   nice -n 10 "out/fuzz/$1_fuzz" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \

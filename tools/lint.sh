@@ -1,6 +1,6 @@
 #!/bin/bash
-# lint.sh [--quick]: all that is checked without running the program. Every step is made, also after one that failed.
-# --quick: without the three dearest, which are the header check, clang-tidy and g++.
+# lint.sh [--quick]: every check that does not run the program. All steps run, also after a failed one. --quick: without the three
+# slowest: the header check, clang-tidy and g++.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 # shellcheck source=env.sh

@@ -1,9 +1,8 @@
 #!/bin/bash
-# sim.sh [--seed N | --seeds A..B | --for 30m] [--plans [--one-in N]] [--scenario NAME] [SIM_FLAG...]: simulated worlds, on
-# all cores. --seed: one world; --seeds: these, both ends included; --for: worlds from a random first seed on, for so
-# long; --plans: every crash plan, or one in N; --scenario: the tests of sim/scenarios that have NAME in theirs, "all" for
-# all; other flags go to the program (--faults LIST, --trouble SECONDS, --trace, --hash). Ends with the line "N passed,
-# N failed".
+# sim.sh [--seed N | --seeds A..B | --for 30m] [--plans [--one-in N]] [--scenario NAME] [SIM_FLAG...]: simulated worlds, on all
+# cores. --seed: one world; --seeds: a range, both ends included; --for: worlds for that long, from a random first seed on; --plans:
+# every crash plan, or one in N; --scenario: the tests of sim/scenarios with NAME in their name, "all" for all; other flags go to
+# the program (--faults LIST, --trouble SECONDS, --trace, --hash). Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
@@ -25,7 +24,7 @@ out=$(mktemp -d)
 running=()
 finish() {
   for pid in "${running[@]}"; do kill "$pid" 2>/dev/null || true; done
-  # It is ended from outside: what was it doing? Whether that can be shown or not, the folder goes.
+  # Ended from outside: show what it was doing. The folder is removed even if that fails.
   [ ${#running[@]} = 0 ] || tail -n 20 "$out"/* || true
   rm -rf "$out"
 }
@@ -64,11 +63,11 @@ if [ -n "$scenario" ]; then
   for pid in "${running[@]}"; do wait "$pid" || ended=$?; done
   running=()
   cat "$out"/*
-  # ran PASSED: how many, of all shards.
+  # ran PASSED: the number, over all shards.
   ran() { cat "$out"/* | sed -n "s/^\[  $1  \] \([0-9]*\) tests\?[.,].*/\1/p" | awk '{n += $1} END {print n + 0}'; }
   passed=$(ran PASSED) failed=$(ran FAILED)
   [ "$ended" = 0 ] || [ "$failed" != 0 ] || failed=1 # It crashed.
-  [ $((passed + failed)) != 0 ] || failed=1          # There is no such test.
+  [ $((passed + failed)) != 0 ] || failed=1          # No such test.
   echo "$passed passed, $failed failed"
   [ "$failed" = 0 ]
   exit
@@ -87,7 +86,7 @@ done
 ended=0
 for pid in "${running[@]}"; do wait "$pid" || ended=$?; done
 running=()
-# numbers EXPRESSION: what that sed expression prints of all output, a number or two a line.
+# numbers EXPRESSION: what this sed expression prints for all output, one or two numbers per line.
 numbers() { cat "$out"/* | sed -n "$1"; }
 cat "$out"/* | grep -v '^[0-9]* passed, [0-9]* failed$\|^[0-9]* seeds, ' || true
 numbers 's/ seeds, .*//p' |

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """zones.py [--check]: writes src/schedule/zone_table.cc, the time zones of this machine's IANA database from 2026 on.
 
-A row for each set of zones whose clocks agree from then on: what they show, the rule by which they change each year, and,
-where the years to come are known one by one (Morocco's go by the moon), those changes. Docs: docs/dev/adr/0018-zones-as-a-table.md.
---check writes nothing. It fails if the table is not what this database gives. If the machine has another version of the
-database, it says what a new table would change and does not fail: a table is not wrong because the world went on.
+A row for each set of zones whose clocks agree from then on: offsets, the rule of their yearly changes, and, where the coming years
+are known one by one (Morocco's follow the moon), these changes. Docs: docs/dev/adr/0018-zones-as-a-table.md.
+--check writes nothing. It fails if the table differs from the one that this database gives. If the machine has another version of
+the database, it prints the changes of a new table and does not fail: the table is not wrong because the database is newer.
 """
 
 import collections
@@ -19,7 +19,7 @@ import zoneinfo
 DATABASE = pathlib.Path("/usr/share/zoneinfo")
 TABLE = pathlib.Path(__file__).parent.parent / "src/schedule/zone_table.cc"
 START = int(datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc).timestamp())
-STEP = 7 * 86400  # No clock is changed for less.
+STEP = 7 * 86400  # No clock changes for a shorter time.
 NO_ZONES = {"Factory", "localtime", "posixrules"}
 OFFSET = r"([+-]?)(\d+)(?::(\d+))?"
 CHANGE = r",M(\d+)\.(\d)\.(\d)(?:/" + OFFSET + ")?"
@@ -48,7 +48,7 @@ def read(data):
 
 
 def by_rule(rule):
-    """A ZoneInfo that knows the rule alone."""
+    """A ZoneInfo that knows only the rule."""
     head = b"TZif2" + bytes(15) + struct.pack(">6l", 0, 0, 0, 0, 1, 1)
     empty = head + struct.pack(">lBB", 0, 0, 0) + b"\0"
     return zoneinfo.ZoneInfo.from_file(io.BytesIO(empty + empty + b"\n" + rule.encode("ascii") + b"\n"))
@@ -59,7 +59,7 @@ def east_at(zone, time):
 
 
 def changes_beside(changes, rule):
-    """The changes from START on up to the last that the rule does not tell, as (minute, minutes east)."""
+    """The changes from START up to the last that the rule does not give, as (minute, minutes east)."""
     zone = by_rule(rule)
     before = [east for time, east in changes if time <= START]
     now = before[-1] if before else east_at(zone, START)
@@ -67,7 +67,7 @@ def changes_beside(changes, rule):
     for time, east in changes:
         if time <= START or east == kept[-1][1]:
             continue
-        # A year in which a change that the rule tells is left out (Cuba, 2026) shows between two changes, too.
+        # A year without a change that the rule gives (Cuba, 2026) also shows between two changes.
         if any(east_at(zone, at) != kept[-1][1] for at in (*range(max(kept[-1][0], START), time, STEP), time - 1)):
             told = len(kept)
         kept.append((time, east))
@@ -114,7 +114,7 @@ def braces(row):
 
 
 def filled(words, width, indent):
-    """Lines of C++ that give the words with blanks between them as one string."""
+    """Lines of C++ that give the words, with blanks between them, as one string."""
     lines, line = [], ""
     for word in words:
         if line and len(line) + 1 + len(word) > width:

@@ -1,4 +1,4 @@
-// What evictions and the controller of PodDisruptionBudgets ask of Pods and budgets.
+// Pod and budget fields that evictions and the PodDisruptionBudget controller read.
 #pragma once
 #include <string>
 
@@ -10,13 +10,13 @@ inline constexpr api::Resource kPods{"", "v1", "pods", "Pod"};
 inline constexpr api::Resource kBudgets{"policy", "v1", "poddisruptionbudgets",
                                         "PodDisruptionBudget"};
 
-/// The number in a field; `otherwise` if there is none.
+/// The number in a field; `otherwise` if absent.
 inline std::int64_t whole(const Json* object, const char* field, std::int64_t otherwise) {
   const Json* const value = object ? object->as_object().if_contains(field) : nullptr;
   return value && value->is_number() ? value->to_number<std::int64_t>() : otherwise;
 }
 
-/// UID of the controlling owner; "" if there is none.
+/// UID of the controlling owner; "" if none.
 inline std::string controller_of(const Json& object) {
   if (const Json* owners = meta(object).if_contains("ownerReferences"))
     for (const Json& owner : owners->as_array())
@@ -47,7 +47,7 @@ inline bool budget_selects(const Json& budget, const Json& pod) {
   return true;
 }
 
-/// What of a budget's spec is modelled; "" if all of it is.
+/// The first part of a budget's spec that is not modelled; "" if none.
 inline std::string not_modelled(const Json& budget) {
   const Json* const spec = budget.as_object().if_contains("spec");
   if (!spec || !spec->is_object() || !spec->as_object().contains("selector"))

@@ -1,4 +1,4 @@
-// What Kubernetes' own controllers do to objects.
+// The effects of Kubernetes' own controllers on objects.
 #include <set>
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace etcdop::sim {
 
-constexpr std::chrono::minutes kEvictionMax{2};  ///< So long a Pod may take to begin its end.
+constexpr std::chrono::minutes kEvictionMax{2};  ///< An evicted Pod must terminate within this.
 
 std::size_t ApiServer::collect_garbage() {
   std::size_t deleted = 0;
@@ -56,8 +56,8 @@ std::vector<ApiServer::Object> ApiServer::pods_of(const Json& budget) const {
   return out;
 }
 
-/// How many the Pods' owners want in all, by their scale sub-resources; nothing: one of them has
-/// none, or is gone. Pods without an owner do not count.
+/// Sum of the replicas that the Pods' owners want, by their scale sub-resources. Nullopt: an owner
+/// is missing or has no such sub-resource. Pods without an owner do not count.
 std::optional<std::int64_t> ApiServer::scale_of(const std::vector<Object>& pods) const {
   std::map<std::string, std::int64_t> scales;
   for (const Object& pod : pods) {
@@ -97,7 +97,7 @@ Json ApiServer::status_of(const Json& budget) const {
     const auto scale = scale_of(pods);
     expected = scale.value_or(0);
     wanted = std::max<std::int64_t>(0, expected - whole(&budget.at("spec"), "maxUnavailable", 0));
-    if (!scale) healthy = wanted = 0;  // As the real one does: nothing may go.
+    if (!scale) healthy = wanted = 0;  // As in Kubernetes: no Pod may be evicted.
   }
   const std::int64_t allowed =
       expected > 0 ? std::max<std::int64_t>(0, healthy - wanted) : std::int64_t{0};

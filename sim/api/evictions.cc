@@ -1,4 +1,4 @@
-// The eviction of Pods, as far as their budgets allow it.
+// Evicts Pods as far as their budgets allow.
 #include "sim/api/budgets.h"
 #include "sim/api/objects.h"
 #include "sim/api/server.h"
@@ -13,14 +13,14 @@ Error would_violate() {
   return {Code::Unavailable, "Cannot evict pod as it would violate the pod's disruption budget."};
 }
 
-/// Budgets do not protect what does not run yet, or any more.
+/// Budgets do not protect Pods that do not run yet or that have ended.
 bool ignores_budgets(const Json& pod) {
   const Json* const status = pod.as_object().if_contains("status");
   const std::string phase = status ? text_at(status->as_object(), "phase") : "";
   return terminating(pod) || phase == "Succeeded" || phase == "Failed" || phase == "Pending";
 }
 
-/// The Pod's last condition.
+/// Sets the Pod's DisruptionTarget condition.
 void say_why(json::object& pod, const std::string& now) {
   Json& status = pod["status"];
   if (!status.is_object()) status = json::object();
@@ -49,7 +49,7 @@ Json success() {
 
 }  // namespace
 
-/// Whether the budget lets the Pod go; if so, it is counted.
+/// Whether the budget allows the eviction; if so, counts it.
 Result<Done> ApiServer::spend(const ObjectKey& key, const std::string& pod) {
   const Json budget = *look(kBudgets, key);
   const Json* const status = budget.as_object().if_contains("status");

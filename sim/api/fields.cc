@@ -10,7 +10,7 @@
 namespace etcdop::sim {
 namespace {
 
-/// What an object consists of. Parents are objects and lists of entries that are not empty.
+/// The parts of an object. Parents are objects, and lists of entries, that are not empty.
 struct Parts {
   std::map<FieldPath, Json> leaves;
   FieldSet parents;
@@ -68,7 +68,7 @@ Parts parts_of(const Json& object) {
 }
 
 struct Difference {
-  FieldSet changed, removed;  // `changed` is what is new, too.
+  FieldSet changed, removed;  // `changed` includes new fields.
 };
 
 Difference compare(const Json& before, const Json& after) {
@@ -88,7 +88,7 @@ Difference compare(const Json& before, const Json& after) {
   return out;
 }
 
-/// Whether somebody owns the field, or something in it.
+/// Whether any manager owns the field or something in it.
 bool owned(const FieldManagers& managers, const FieldPath& path) {
   return std::ranges::any_of(managers, [&](const auto& m) {
     const auto next = m.second.lower_bound(path);
@@ -101,7 +101,7 @@ void take_away(FieldSet& from, const FieldSet& what) {
   std::erase_if(from, [&](const FieldPath& path) { return what.contains(path); });
 }
 
-/// The outermost of what a field nobody owns is in and nobody owns anything in.
+/// The outermost unowned ancestor of an unowned field; no manager owns anything in it.
 FieldPath nobodys(const FieldManagers& managers, const FieldPath& field) {
   FieldPath out;
   for (const std::string& step : field) {
@@ -111,8 +111,7 @@ FieldPath nobodys(const FieldManagers& managers, const FieldPath& field) {
   return out;
 }
 
-/// Removes the field, and what has become empty by that; a map of metadata that is empty
-/// stays as null.
+/// Removes the field, and every parent that becomes empty. An empty map of metadata stays as null.
 void erase_at(Json& value, const FieldPath& path, std::size_t step) {
   if (auto* list = value.if_array()) {
     json::array left;
@@ -143,7 +142,7 @@ std::string shown(const FieldPath& path) {
   return out;
 }
 
-/// In the server's words.
+/// As the server words it.
 Error conflict(const std::map<std::string, FieldSet>& with) {
   std::size_t fields = 0;
   std::string what;
@@ -169,7 +168,7 @@ FieldSet fields_of(const Json& object) {
 
 void note_update(FieldManagers& managers, const std::string& manager, const Json& before,
                  const Json& after) {
-  if (!before.is_null() && managers.empty()) return;  // Until the first apply nobody counts.
+  if (!before.is_null() && managers.empty()) return;  // Managers count from the first apply on.
   const Difference difference = compare(before, after);
   for (auto& [name, fields] : managers) {
     take_away(fields, difference.removed);

@@ -11,7 +11,7 @@ namespace etcdop::sim {
 namespace {
 
 constexpr std::chrono::seconds kBackoff{10}, kBackoffMax{600};
-constexpr std::size_t kLabelMax = 63, kPrefixMax = kLabelMax - 5;  // Five letters follow it.
+constexpr std::size_t kLabelMax = 63, kPrefixMax = kLabelMax - 5;  // Five random letters follow it.
 constexpr const char* kNameLabel = "batch.kubernetes.io/job-name";
 constexpr const char* kUidLabel = "batch.kubernetes.io/controller-uid";
 
@@ -50,7 +50,7 @@ std::optional<WallTime> end_of(const Json& job) {
   return std::nullopt;
 }
 
-/// Whether the rule is about a container that ended so.
+/// Whether the rule matches a container that ended so.
 std::optional<std::string> exit_that_matches(const Json& rule, const Json& pod) {
   const std::string container = word_at(rule, {"onExitCodes", "containerName"});
   const json::array values = list_at(rule, {"onExitCodes", "values"});
@@ -82,7 +82,7 @@ struct Verdict {
   std::string action = "Count", message = {};
 };
 
-/// The first rule of its podFailurePolicy that is about how the Pod ended.
+/// The first rule of the Job's podFailurePolicy that matches how the Pod ended.
 Verdict by_policy(const Json& job, const Json& pod) {
   std::size_t index = 0;
   for (const Json& rule : list_at(job, {"spec", "podFailurePolicy", "rules"})) {
@@ -103,7 +103,7 @@ json::object labels_of(const json::object& metadata) {
 
 void fill_in(json::object& job) {
   const json::object& ours = job.at("metadata").as_object();
-  if (ours.contains("resourceVersion")) return;  // It has them.
+  if (ours.contains("resourceVersion")) return;  // The stored Job has them.
   json::object& spec = job.at("spec").as_object();
   spec["selector"] = json::object{{"matchLabels", {{kUidLabel, text_at(ours, "uid")}}}};
   Json& metadata = spec.at("template").as_object()["metadata"];
@@ -184,7 +184,7 @@ void JobController::look(const ObjectKey& key, const Json& job) {
   report(key, past, static_cast<std::int64_t>(active.size()), active.empty());
 }
 
-/// Once for each Pod that has ended.
+/// Counts each ended Pod once.
 void JobController::count(Past& past, const Json& job, const Json& pod) {
   if (!past.counted.insert(uid_of(pod)).second) return;
   if (phase_of(pod) == "Succeeded") {
@@ -199,7 +199,7 @@ void JobController::count(Past& past, const Json& job, const Json& pod) {
     past.failure = Ending{"PodFailurePolicy", std::move(verdict.message)};
 }
 
-/// Somebody deleted it; its finalizer would have kept it until it was counted.
+/// A user deleted the Pod; the real controller's finalizer would have kept it until it was counted.
 void JobController::pod_gone(const Json& pod) {
   for (const ApiServer::Object& job : server_.look_all(kJobs))
     if (controller_of(pod) == uid_of(*job) && !terminating(*job) && !end_of(*job))
@@ -224,7 +224,7 @@ bool JobController::may_start(const Past& past) const {
   return clock_.wall_now() - *past.failed_at >= std::min(kBackoff * (1 << doublings), kBackoffMax);
 }
 
-/// A refusal is tried again with the next look.
+/// A refused create is retried at the next run().
 void JobController::start_pod(const Json& job) {
   const Json& of = job.at("spec").at("template");
   const std::string name = text_at(meta(job), "name");
@@ -248,7 +248,7 @@ void JobController::start_pod(const Json& job) {
   (void)server_.perform(call);
 }
 
-/// `over`: none of its Pods is left that has not ended.
+/// `over`: all Pods of the Job have ended.
 void JobController::report(const ObjectKey& key, const Past& past, std::int64_t active, bool over) {
   const std::string now = to_rfc3339(clock_.wall_now());
   (void)server_.change(kJobs, key, [&](json::object& job) {

@@ -1,4 +1,4 @@
-// Jobs: what Kubernetes' API server makes of one, and the controller that runs them.
+// Jobs: how Kubernetes' API server stores them, and the controller that runs them.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,38 +12,39 @@ namespace etcdop::sim {
 
 inline constexpr Resource kJobs{"batch", "v1", "jobs", "Job"};
 
-/// The kind: the server gives a Job its selector, and its Pods' template the labels that go with
-/// it, so that a name that is no label's value is refused. The template never changes.
+/// The kind. The server gives a Job its selector and adds matching labels to its Pods' template, so
+/// it refuses a name that is no valid label value. The template is immutable.
 ApiKind job_kind();
 
 /// Runs each Job's Pod, one at a time, until one has succeeded: after failures with back-off (10 s,
-/// doubled each time, 10 min at most), as often as backoffLimit has it, for activeDeadlineSeconds,
-/// and as podFailurePolicy has it; deletes Jobs ttlSecondsAfterFinished after their end. What they
+/// doubled each time, 10 min at most), within backoffLimit, activeDeadlineSeconds and
+/// podFailurePolicy. Deletes Jobs ttlSecondsAfterFinished after their end;
+/// ApiServer::collect_garbage deletes their Pods. Source: pkg/controller/job.
 /// own goes with them (ApiServer::collect_garbage). Source: pkg/controller/job.
 ///
-/// Caveats: it remembers which Pods it has counted, where the real one keeps a finalizer on each
-/// and lists in the status; no more than one completion, no parallelism, no indexes, no suspension;
-/// restartPolicy Never; a Pod that is being deleted is replaced once it is gone, as where there is
-/// a podFailurePolicy.
+/// Caveats: it remembers which Pods it has counted; the real controller keeps a finalizer on each
+/// Pod, and lists in the status. Not modelled: more than one completion, parallelism, indexes,
+/// suspension, any restartPolicy but Never. A terminating Pod is replaced only once it is deleted,
+/// as with a podFailurePolicy.
 class JobController {
  public:
-  /// Both outlive it.
+  /// Both arguments outlive it.
   JobController(ApiServer&, const WallClock&);
   JobController(const JobController&) = delete;
-  /// Looks at every Job, once.
+  /// Looks at every Job once.
   void run();
 
  private:
   struct Ending {
     std::string reason, message;
   };
-  /// What became of a Job's Pods so far.
+  /// The results of a Job's Pods so far.
   struct Past {
-    std::set<std::string> counted;  // Pods, by UID.
+    std::set<std::string> counted;  // By Pod UID.
     std::int64_t failed = 0;
     bool succeeded = false;
     std::optional<WallTime> failed_at;
-    std::optional<Ending> failure;  // Decided; its last Pod may still be there.
+    std::optional<Ending> failure;  // Decided; the last Pod may still exist.
   };
   void look(const ObjectKey&, const Json& job);
   void count(Past&, const Json& job, const Json& pod);

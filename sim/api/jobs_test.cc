@@ -49,7 +49,7 @@ class SimJobs : public ::testing::Test {
     date_.now = date_.now + d;
     jobs_.run();
   }
-  /// Those that have not ended.
+  /// Pods that have not ended.
   std::vector<ObjectKey> active() {
     std::vector<ObjectKey> out;
     for (const auto& pod : server_.look_all(kPods)) {
@@ -59,7 +59,7 @@ class SimJobs : public ::testing::Test {
     }
     return out;
   }
-  /// The one that runs ends.
+  /// The running Pod ends.
   void end(int code, const char* condition = "") {
     ASSERT_EQ(active().size(), 1U);
     (void)server_.change(kPods, active()[0], [&](json::object& pod) {
@@ -73,7 +73,7 @@ class SimJobs : public ::testing::Test {
     });
     jobs_.run();
   }
-  /// "Failed/DeadlineExceeded", of its last condition; "": it has none.
+  /// "Failed/DeadlineExceeded", from the last condition; "" if none.
   std::string says() {
     const auto job = server_.look(kJobs, kKey);
     if (!job) return "gone";

@@ -1,4 +1,4 @@
-// Lists: of a state, page by page, selected.
+// Lists: at a version, paged, selected.
 #include "sim/api/objects.h"
 #include "sim/api/selection.h"
 #include "sim/api/server.h"
@@ -9,12 +9,12 @@ using kube::Call;
 
 struct ApiServer::Page {
   std::uint64_t version = 0;
-  std::optional<ObjectKey> after;  ///< The last one of the page before.
-  std::size_t limit = 0;           ///< 0: none.
+  std::optional<ObjectKey> after;  ///< The last key of the previous page.
+  std::size_t limit = 0;           ///< 0: no limit.
 };
 
-/// Which page of which state is asked for. The token is the version of the first page and the last
-/// key of the one before.
+/// Which page of which version the call asks for. The token holds the version of the first page and
+/// the last key of the previous page.
 Result<ApiServer::Page> ApiServer::page_of(const Call& call) const {
   Page page{.version = version_, .after = {}, .limit = number(query(call, "limit")).value_or(0)};
   const std::string token = query(call, "continue"), from = query(call, "resourceVersion"),
@@ -61,7 +61,7 @@ Result<Json> ApiServer::list(const Call& call, const Kind& kind) const {
   if (!selection) return selection.error();
   auto page = page_of(call);
   if (!page) return page.error();
-  if (!call.ns.empty() && selection->fields.is_of_one()) page->limit = 0;  // It is a get in truth.
+  if (!call.ns.empty() && selection->fields.is_of_one()) page->limit = 0;  // The server does a get.
   const bool now = page->version == version_;
   const auto past = now ? std::map<ObjectKey, Object>() : state_at(kind, page->version);
   json::array items;
@@ -72,7 +72,7 @@ Result<Json> ApiServer::list(const Call& call, const Kind& kind) const {
     if (page->after && key <= *page->after) continue;
     if (!call.ns.empty() && key.ns != call.ns) continue;
     if (page->limit > 0 && items.size() == page->limit) {
-      ++left;  // Whether they are selected or not: there may be an empty page to come.
+      ++left;  // Counts unselected objects, too: the next page may be empty.
       continue;
     }
     if (!selection->takes(*object)) continue;

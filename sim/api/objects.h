@@ -1,4 +1,4 @@
-// What the API server's parts ask of objects, queries and kinds.
+// Helpers for objects, queries and kinds.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ inline std::string query(const kube::Call& call, const std::string& key) {
   return found == call.query.end() ? std::string() : found->second;
 }
 
-/// "" if there is no such text.
+/// "" if the text is absent.
 inline std::string text_at(const json::object& object, std::string_view key) {
   const Json* value = object.if_contains(key);
   return value && value->is_string() ? std::string(value->as_string()) : std::string();
@@ -41,7 +41,7 @@ inline api::ObjectKey key_of(const Json& object) {
 inline bool has_finalizers(const Json& object) { return meta(object).contains("finalizers"); }
 inline bool terminating(const Json& object) { return meta(object).contains("deletionTimestamp"); }
 
-/// What moves the generation: all but metadata and status.
+/// The part whose changes increase the generation: all but metadata and status.
 inline json::object spec_of(const Json& object) {
   json::object out = object.as_object();
   out.erase("metadata");
@@ -49,13 +49,13 @@ inline json::object spec_of(const Json& object) {
   return out;
 }
 
-/// Copies `field` from one to the other, or removes it there.
+/// Copies `field` from `from` to `to`; removes it from `to` if absent.
 inline void restore(json::object& to, const json::object& from, std::string_view field) {
   if (const Json* value = from.if_contains(field)) to[field] = *value;
   else to.erase(field);
 }
 
-/// Fields of metadata that the server does not keep if there is nothing in them.
+/// Fields of metadata that the server drops when they are empty.
 inline constexpr std::array<std::string_view, 4> kNotKeptEmpty{"annotations", "finalizers",
                                                                "labels", "ownerReferences"};
 inline bool is_empty(const Json& value) {
@@ -63,7 +63,7 @@ inline bool is_empty(const Json& value) {
          (value.is_object() && value.get_object().empty());
 }
 
-/// Nor does it keep metadata that it does not know.
+/// The server also drops unknown metadata.
 inline void tidy(json::object& metadata) {
   constexpr std::array<std::string_view, 11> kKnown{"creationTimestamp",
                                                     "deletionGracePeriodSeconds",
@@ -89,12 +89,12 @@ inline std::string with_group(const char* word, const api::Resource& r) {
   return *r.group == '\0' ? word : std::string(word) + "." + r.group;
 }
 
-/// As the server's messages have it: `pods "a"`, `leases.coordination.k8s.io "a"`.
+/// As in most of the server's messages: `pods "a"`, `leases.coordination.k8s.io "a"`.
 inline std::string quoted(const api::Resource& r, const std::string& name) {
   return with_group(r.plural, r) + " \"" + name + "\"";
 }
 
-/// As its other messages have it: `Pod "a"`, `Lease.coordination.k8s.io "a"`.
+/// As in its other messages: `Pod "a"`, `Lease.coordination.k8s.io "a"`.
 inline std::string quoted_kind(const api::Resource& r, const std::string& name) {
   return with_group(r.kind, r) + " \"" + name + "\"";
 }
@@ -113,7 +113,7 @@ inline Error too_large(std::uint64_t wanted, std::uint64_t now) {
                                  ", current: " + std::to_string(now)};
 }
 
-/// Lists of built-in kinds carry no apiVersion and kind in their items.
+/// Built-in kinds. Items of their lists carry no apiVersion and kind.
 inline bool built_in(const api::Resource& r) {
   const std::string group = r.group;
   return group.find('.') == group.npos || group.ends_with(".k8s.io");

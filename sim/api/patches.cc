@@ -11,12 +11,12 @@ namespace etcdop::sim {
 namespace {
 
 Error invalid(std::string what) { return {Code::Invalid, std::move(what)}; }
-/// In the server's words (422), and by the code that the client makes of them.
+/// The server's message (422), with the code that the client maps it to.
 Error unfit() {
   return {Code::Conflict, "the server rejected our request due to an error in our request"};
 }
 
-/// The steps of an RFC 6901 pointer; nullopt if it is none.
+/// The steps of an RFC 6901 pointer; nullopt if it is not valid.
 std::optional<std::vector<std::string>> steps(std::string_view pointer) {
   std::vector<std::string> out;
   if (pointer.empty()) return out;
@@ -42,7 +42,7 @@ std::optional<std::size_t> index(const std::string& text) {
   return n;
 }
 
-/// Null if there is nothing.
+/// Null if absent.
 Json* child(Json& parent, const std::string& step) {
   if (auto* object = parent.if_object()) return object->if_contains(step);
   auto* list = parent.if_array();
@@ -97,7 +97,7 @@ Result<Done> operate(Json& target, const std::string& op, std::string_view point
   return Done{};
 }
 
-/// What makes two entries of a list the same.
+/// Two entries of a list are the same if their keys are equal.
 std::string entry_key(const Json& entry) {
   return json::serialize(entry.is_object() ? entry.at("uid") : entry);
 }
@@ -108,11 +108,11 @@ std::optional<std::size_t> index_of(const json::array& list, const Json& entry) 
   return static_cast<std::size_t>(found - list.begin());
 }
 
-/// As structured-merge-diff does it: the order of `now`, with what only `there` has kept where it
-/// stands among what both have.
+/// Merges as structured-merge-diff does: in the order of `now`; entries only in `there` keep their
+/// place among the shared entries.
 json::array merged_entries(const json::array& there, const json::array& now) {
   json::array out;
-  std::vector<std::string> shared;  // In the order of `now`; those still to come.
+  std::vector<std::string> shared;  // Shared entries still to come, in the order of `now`.
   for (const Json& entry : now)
     if (index_of(there, entry)) shared.push_back(entry_key(entry));
   const auto take = [&](const Json& entry) {
@@ -126,11 +126,11 @@ json::array merged_entries(const json::array& there, const json::array& now) {
       ++l, ++r;
     } else if (both && index_of(now, there[l]) && !shared.empty() &&
                shared.front() != entry_key(there[l])) {
-      ++l;  // It comes later.
+      ++l;  // It comes later in `now`.
     } else if (l < there.size() && !index_of(now, there[l])) {
       out.push_back(there[l++]);
     } else {
-      if (l < there.size() && *index_of(now, there[l]) < r) ++l;  // It has come.
+      if (l < there.size() && *index_of(now, there[l]) < r) ++l;  // It is already merged.
       if (r < now.size()) take(now[r++]);
     }
   }

@@ -9,7 +9,7 @@
 namespace etcdop::sim {
 namespace {
 
-/// Of every kind alike.
+/// Fields that every kind has.
 constexpr std::array<const char*, 3> kNotOfTheSchema{"apiVersion", "kind", "metadata"};
 bool not_of_the_schema(std::string_view field) {
   return std::ranges::find(kNotOfTheSchema, field) != kNotOfTheSchema.end();

@@ -1,5 +1,5 @@
-// What the API server does with the schema of a custom kind: unknown fields go, defaults come, what
-// does not fit is said.
+// Applies the schema of a custom kind as the API server does: drops unknown fields, adds defaults
+// and reports violations.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace etcdop::sim {
 
-/// An OpenAPI v3 schema as a CustomResourceDefinition has it. Known: type, properties,
+/// An OpenAPI v3 schema of a CustomResourceDefinition. Known: type, properties,
 /// additionalProperties, items, required, default, enum, minimum, maximum, minLength, pattern,
-/// minItems. Not modelled: rules (CEL), what is behind a `$ref` (anything goes there).
+/// minItems. Not modelled: rules (CEL), and anything behind a `$ref`, which accepts every value.
 class Schema {
  public:
   explicit Schema(Json openapi);
-  /// Takes away what the schema does not know, then adds defaults. apiVersion, kind and metadata
-  /// are not its business.
+  /// Removes fields that the schema does not know, then adds defaults. Ignores apiVersion, kind and
+  /// metadata.
   void complete(json::object& object) const;
-  /// As the server lists them, "spec.replicas: Invalid value: ...".
+  /// In the server's words: "spec.replicas: Invalid value: ...".
   std::vector<std::string> errors(const Json& object) const;
 
  private:

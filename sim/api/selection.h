@@ -1,4 +1,4 @@
-// What a list or a watch selects.
+// The objects that a list or a watch selects.
 #pragma once
 #include <string>
 
@@ -12,7 +12,7 @@ struct Selection {
   LabelSelector labels;
   FieldSelector fields;
 
-  /// Invalid: a selector that cannot be read.
+  /// Invalid: a selector cannot be parsed.
   static Result<Selection> of(const kube::Call& call) {
     const auto query = [&](const char* key) {
       const auto found = call.query.find(key);

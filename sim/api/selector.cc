@@ -78,7 +78,7 @@ bool LabelSelector::matches(const Json& object) const {
         value &&
         (term.any_value ||
          std::ranges::find(term.values, std::string_view(value->as_string())) != term.values.end());
-    return selected != term.negated;  // As in Kubernetes, `!=` and `notin` take what has no label.
+    return selected != term.negated;  // As in Kubernetes, `!=` and `notin` match a missing label.
   });
 }
 

@@ -1,4 +1,4 @@
-// Label and field selectors as the API server understands them in a query.
+// Label and field selectors, as the API server parses them in a query.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace etcdop::sim {
 
-/// "a=b,c!=d,e,!f,g in (x,y),h notin (z)". Empty: everything.
+/// "a=b,c!=d,e,!f,g in (x,y),h notin (z)". An empty selector matches everything.
 class LabelSelector {
  public:
   static Result<LabelSelector> parse(std::string_view);
@@ -18,7 +18,7 @@ class LabelSelector {
   struct Term {
     std::string key;
     std::vector<std::string> values;
-    bool any_value = false;  ///< Existence.
+    bool any_value = false;  ///< The label only has to exist.
     bool negated = false;
   };
   std::vector<Term> terms_;
@@ -29,7 +29,7 @@ class FieldSelector {
  public:
   static Result<FieldSelector> parse(std::string_view);
   bool matches(const Json& object) const;
-  /// By metadata.name: it is at most one in a namespace.
+  /// Whether it selects by metadata.name, so at most one object per namespace.
   bool is_of_one() const;
 
  private:

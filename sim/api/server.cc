@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using kube::Call;
 using kube::Verb;
 
-constexpr std::size_t kHistoryMax = 4096;  // Changes; the real one keeps 75 s.
+constexpr std::size_t kHistoryMax = 4096;  // Changes; a real API server keeps 75 s.
 
 const char* name_of(Verb verb) {
   switch (verb) {
@@ -29,7 +29,7 @@ const char* name_of(Verb verb) {
   return "?";
 }
 
-/// Whoever acts behind the program's back.
+/// The manager of changes behind the program's back.
 constexpr const char* kOutside = "\"outside\"";
 
 std::string kind_key(const Resource& r) { return api::api_version(r) + "/" + r.plural; }
@@ -110,7 +110,7 @@ bool ApiServer::well_formed(const Call& call, const Kind& kind) {
   return wrong.empty();
 }
 
-/// Null: the request is not for this server, and the test has failed.
+/// Null: the request is not for this server, and the test fails.
 ApiServer::Kind* ApiServer::admit(const Call& call) {
   const auto found = kinds_.find(kind_key(call.resource));
   if (found == kinds_.end()) {
@@ -153,7 +153,7 @@ Result<Json> ApiServer::get(const Call& call, const Kind& kind) const {
   return *found->second;
 }
 
-/// The one place where objects change: a new version, an event, and whoever watches is woken.
+/// The only place where objects change: assigns a version, records an event, wakes the watchers.
 void ApiServer::commit(Kind& kind, const ObjectKey& key, Object before, Json after) {
   const std::string version = std::to_string(++version_);
   Object stored;
@@ -221,7 +221,7 @@ bool ApiServer::change(const Resource& r, const ObjectKey& key,
   edit(next.as_object());
   tidy(meta(next));
   settle(of, next);
-  // What store() would find, without a look at each field.
+  // The same result as store(), without comparing each field.
   if (next == *of.objects.at(key) && !of.empty_fields.contains(key)) return true;
   FieldManagers managers = of.managers[key];
   note_update(managers, kOutside, *of.objects.at(key), next);

@@ -1,5 +1,5 @@
-// The API server of simulated worlds and of tests: strict where the real one is, and stricter about
-// what no correct program does.
+// The API server of simulated worlds and tests: as strict as a real one, and stricter where no
+// correct program goes.
 #pragma once
 #include <any>
 #include <cstdint>
@@ -25,25 +25,25 @@ namespace etcdop::sim {
 using api::ObjectKey;
 using api::Resource;
 
-/// One kind that the server serves.
+/// A kind that the server serves.
 struct ApiKind {
   Resource resource;
   bool namespaced = true;
   bool status = false;      ///< Has a status sub-resource.
-  bool generation = false;  ///< metadata.generation counts changes of the spec, as of custom ones.
-  /// As Pods: once it is on a node, delete only marks it; the kubelet (erase()) ends it.
+  bool generation = false;  ///< metadata.generation counts spec changes, as for custom kinds.
+  /// As for Pods: once the Pod is on a node, delete only marks it; the kubelet (erase()) ends it.
   bool graceful = false;
-  bool answers_last = false;  ///< As Services: a delete answers what is gone, not a Status.
-  bool scale = false;         ///< Has a scale sub-resource, whose number is spec.replicas.
-  std::shared_ptr<const Schema> schema = {};  ///< Of custom kinds; null: anything goes.
-  /// Asked about every object that is to be stored, after defaults, and about what it replaces
-  /// (null: nothing); its error is the answer.
+  bool answers_last = false;  ///< As for Services: a delete answers the object, not a Status.
+  bool scale = false;         ///< Has a scale sub-resource; its number is spec.replicas.
+  std::shared_ptr<const Schema> schema = {};  ///< For custom kinds; null: everything is accepted.
+  /// Called with every object that is to be stored, after defaulting, and the object that it
+  /// replaces (null: none). Its error is the answer.
   std::function<Result<Done>(const Json& next, const Json& before)> validate = {};
-  /// Called on every object that is to be stored.
+  /// Called with every object that is to be stored.
   std::function<void(json::object&)> fill_in = {};
 };
 
-/// A kind that describes itself (api/describe.h), as its CustomResourceDefinition has it.
+/// A kind that describes itself (api/describe.h), as its CustomResourceDefinition says.
 template <class T>
 ApiKind custom_kind() {
   return {.resource = T::resource,
@@ -53,21 +53,21 @@ ApiKind custom_kind() {
           .schema = std::make_shared<const Schema>(api::schema<T>())};
 }
 
-/// Whether one of the permissions is for that call.
+/// Whether a permission allows that call.
 bool permits(const std::vector<kube::Permission>&, const kube::Call&);
 /// "patch etcdmembers/status prod/db-x", "list pods /" ("/": all).
 std::string line_of(const kube::Call&);
 
-/// What is between the server and one who watches. May change while watches are open.
+/// The connection between the server and a watcher. May change while watches are open.
 class WatchLine {
  public:
-  /// Each event comes so much later.
+  /// Delays each event by this much.
   std::function<Duration()> lag = {};
-  /// TimedOut after so long without anything, as kube::Client has it.
+  /// TimedOut after this long without an event, as in kube::Client.
   Duration silence_limit = Duration::max();
-  /// Nothing comes through before that.
+  /// No event arrives before that.
   void silent_until(Instant);
-  /// Ends every watch: with success, as the server does now and then, or with an error.
+  /// Ends every watch: with success, as the server sometimes does, or with an error.
   void cut(std::optional<Error> how = std::nullopt);
 
  private:
@@ -78,17 +78,19 @@ class WatchLine {
   std::list<Wait*> waiting_;
 };
 
-/// Objects as JSON with UID, resourceVersion, generation, finalizers; get, list (paged, selected),
-/// watch (from a version, bookmarks, 410), create, merge and JSON patch, server-side apply, status
-/// sub-resource, delete with preconditions; namespaces that end, a garbage collector; evictions
-/// and their budgets (of whole numbers). test/contract says so of the real one.
+/// Stores objects as JSON with UID, resourceVersion, generation and finalizers. Serves get, list
+/// (paged, selected), watch (from a version, bookmarks, 410), create, merge and JSON patch,
+/// server-side apply, the status sub-resource, delete with preconditions. Models terminating
+/// namespaces, a garbage collector, evictions and their budgets (whole numbers only). test/contract
+/// checks the same on a real API server.
 ///
-/// What only a faulty program does is misuse: a resource or verb that is not served, an unknown
-/// query parameter, a request without the names it needs.
+/// Misuse is what only a faulty program does: a resource or verb that is not served, an unknown
+/// query parameter, a request without the names that it needs.
 ///
-/// Caveats: managers of fields are kept apart, not shown in metadata.managedFields; of built-in
-/// kinds there are no schema and no defaults (ApiKind::validate and fill_in may), of custom ones no
-/// rules (CEL); nothing happens by itself: no controllers but on run_controllers(), no kubelet.
+/// Caveats: field managers are stored apart, not shown in metadata.managedFields; built-in kinds
+/// have no schema and no defaults (ApiKind::validate and fill_in may add them), custom kinds have
+/// no rules (CEL); nothing runs by itself: controllers run only in run_controllers(), and there is
+/// no kubelet.
 class ApiServer {
  public:
   using Misuse = std::function<void(const std::string&)>;
@@ -98,33 +100,34 @@ class ApiServer {
   ApiServer(const ApiServer&) = delete;
 
   void serve(ApiKind);
-  /// Of a kind that may be asked for and is not there: NotFound, until it is served.
+  /// A kind that clients may ask for but that is not installed: NotFound, until it is served.
   void lack(const Resource&);
-  /// Everything but a watch; happens at once. Denied, and misuse, if it is none of the modelled.
+  /// Every call but a watch; takes effect at once. A call that is not modelled is Denied, and
+  /// misuse.
   Result<Json> perform(const kube::Call&);
   /// kube::Api::watch on `caller`'s running fiber.
   Result<Done> watch(Executor& caller, const kube::Call&,
                      const std::function<bool(kube::WatchEvent)>& each, WatchLine&);
 
-  // What happens behind the program's back: never suspends, is not recorded, fails nothing.
+  // Changes behind the program's back: they never suspend, are not recorded and fail nothing.
 
   /// Creates the object, status included, and returns it as stored. The name must be free.
   Json put(const Resource&, Json manifest);
   std::optional<Json> find(const Resource&, const ObjectKey&) const;
-  /// Null: there is none.
+  /// Null if absent.
   Object look(const Resource&, const ObjectKey&) const;
   /// Ordered by namespace and name.
   std::vector<Json> all(const Resource&) const;
   std::vector<Object> look_all(const Resource&) const;
-  /// As its kind reads it; null: it is not there, or cannot be read. Each version is read once,
-  /// however many ask: worlds look at everything each second.
+  /// The object as its kind's type; null: absent, or cannot be parsed. Each version is parsed once
+  /// only, because worlds look at everything each second.
   template <class T>
   std::shared_ptr<const T> read(const ObjectKey& key) const {
     const Kind& of = kind(T::resource);
     const auto found = of.objects.find(key);
     return found == of.objects.end() ? nullptr : read<T>(of, found->first, *found->second);
   }
-  /// Those that can be read, ordered by namespace and name.
+  /// The objects that can be parsed, ordered by namespace and name.
   template <class T>
   std::vector<std::shared_ptr<const T>> read_all() const {
     std::vector<std::shared_ptr<const T>> out;
@@ -133,31 +136,31 @@ class ApiServer {
       if (auto one = read<T>(of, key, *object)) out.push_back(std::move(one));
     return out;
   }
-  /// Edits an object that is there, status and all. No edit, no event. An edit that the server
-  /// refuses is not made: false.
+  /// Edits an existing object, status included. An edit that changes nothing makes no event. False:
+  /// the server refuses the edit.
   bool change(const Resource&, const ObjectKey&, const std::function<void(json::object&)>& edit);
-  /// As a user deletes it: marked, or gone if nothing holds it. False if it is not there.
+  /// Deletes as a user does: marks the object, or removes it if nothing holds it. False: absent.
   bool remove(const Resource&, const ObjectKey&, bool at_once = false);
-  /// Ends it at once, finalizers or not. False if it is not there.
+  /// Removes it at once, whatever its finalizers. False: absent.
   bool erase(const Resource&, const ObjectKey&);
-  /// Deletes, as a user would, what has owners of which none exists any more (by UID), until there
-  /// is nothing more to delete. Returns how many.
+  /// Deletes, as a user would, every object whose owners (by UID) all are deleted; repeats until
+  /// nothing is left to delete. Returns how many.
   std::size_t collect_garbage();
-  /// Goes on with the end of namespaces that were deleted, if Namespaces are served.
+  /// Continues the termination of deleted namespaces, if Namespaces are served.
   void finish_namespaces();
-  /// Counts what each PodDisruptionBudget selects, if those are served.
+  /// Updates the status of each PodDisruptionBudget, if these are served.
   void update_budgets();
-  /// What Kubernetes' own controllers do, once.
+  /// Runs Kubernetes' own controllers once.
   void run_controllers();
 
-  /// A watch from an earlier version gets Expired.
+  /// Watches from an earlier version get Expired.
   void forget_history();
-  /// Watches that are open now.
+  /// Number of open watches.
   std::size_t watches() const { return watching_; }
-  /// Called after each change: null is "there was", or "there is", nothing.
+  /// Called after each change; a null object did not exist, or does not exist any more.
   using Changed = std::function<void(const Resource&, const Object& before, const Object& after)>;
   void on_change(Changed changed) { changed_.push_back(std::move(changed)); }
-  /// Of the last change.
+  /// The version of the last change.
   std::uint64_t version() const { return version_; }
 
  protected:
@@ -168,14 +171,14 @@ class ApiServer {
     ApiKind about;
     std::map<ObjectKey, Object> objects;
     std::map<ObjectKey, FieldManagers> managers;
-    std::map<ObjectKey, json::object> empty_fields;  // Of metadata; in the store, never shown.
-    mutable std::map<ObjectKey, std::any> read;      // A shared_ptr<const T>, of this version.
+    std::map<ObjectKey, json::object> empty_fields;  // In metadata; stored, never shown.
+    mutable std::map<ObjectKey, std::any> read;      // A shared_ptr<const T> of this version.
     std::list<Wait*> watchers;
   };
   struct Change {
     std::uint64_t version;
     const Kind* kind;
-    Object before, after;  // Null: there was, or is, nothing.
+    Object before, after;  // Null: absent.
   };
   struct Watching;
   struct Page;

@@ -1,4 +1,4 @@
-// Watches: from a version on, selected, with bookmarks; and what a line does to them.
+// Watches: from a version on, selected, with bookmarks, over a line that may fail.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +24,7 @@ WatchEvent bookmark(const Resource& r, std::uint64_t version) {
             {{"resourceVersion", std::to_string(version)}, {"creationTimestamp", nullptr}}}}};
 }
 
-/// Counts an open watch for as long as it lives.
+/// Counts an open watch while it lives.
 struct Open {
   std::size_t& count;
   explicit Open(std::size_t& n) : count(n) { ++count; }
@@ -52,7 +52,7 @@ struct ApiServer::Watching {
   std::uint64_t seen = 0;
 };
 
-/// What has happened since, in order. False: the watcher has had enough; Expired: too much.
+/// Sends all changes since, in order. False: the watcher stops; Expired: the history is too short.
 Result<bool> ApiServer::pass_on(Watching& w) const {
   if (w.seen < forgotten_)
     return Error{Code::Expired, "too old resource version: " + std::to_string(w.seen) + " (" +
@@ -69,7 +69,7 @@ Result<bool> ApiServer::pass_on(Watching& w) const {
     if (is) {
       if (!w.each({was ? WatchEvent::Type::Modified : WatchEvent::Type::Added, *after}))
         return false;
-    } else if (was) {  // Of the version at which it left, even if it only left the selection.
+    } else if (was) {  // With the version at which it left, even if it only left the selection.
       Json gone = *before;
       gone.at("metadata").as_object()["resourceVersion"] = std::to_string(w.seen);
       if (!w.each({WatchEvent::Type::Deleted, std::move(gone)})) return false;
@@ -112,7 +112,7 @@ Result<Done> ApiServer::watch(Executor& caller, const Call& call,
   const Instant start = caller.now();
   const auto seconds = number(query(call, "timeoutSeconds"));
   const Instant end = seconds ? start + std::chrono::seconds(*seconds) : Instant::max();
-  // The server sends one shortly before it closes, too.
+  // The server also sends a bookmark shortly before it closes the watch.
   Instant next_bookmark = query(call, "allowWatchBookmarks") == "false"
                               ? Instant::max()
                               : std::max(start, std::min(start + kBookmarkEvery, end - 2s));
@@ -139,7 +139,7 @@ Result<Done> ApiServer::watch(Executor& caller, const Call& call,
         next_bookmark = caller.now() + kBookmarkEvery;
         if (end != Instant::max() && next_bookmark > end - 2s && caller.now() < end - 2s)
           next_bookmark = end - 2s;
-        if (w.seen <= began) continue;  // Nothing that the watcher does not know.
+        if (w.seen <= began) continue;  // The watcher already knows that version.
         silent_since = caller.now();
         if (!each(bookmark(call.resource, w.seen))) return Done{};
         continue;

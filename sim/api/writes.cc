@@ -1,4 +1,4 @@
-// How objects are made and changed: what a write may do, and what the server does to it.
+// Creates and changes objects: what a write may do, and what the server adds.
 #include <array>
 #include <cstdio>
 
@@ -46,7 +46,7 @@ Error modified(const Resource& r, const std::string& name) {
                               "latest version and try again"};
 }
 
-/// As messages name it. The fields of a status are managed apart.
+/// As messages name it. Status fields have managers of their own.
 std::string manager_of(const Call& call) {
   const auto named = call.query.find("fieldManager");
   std::string out = "\"" + (named == call.query.end() ? kube::kFieldManager : named->second) + "\"";
@@ -55,8 +55,8 @@ std::string manager_of(const Call& call) {
   return out + " using " + api::api_version(call.resource);
 }
 
-/// The empty fields of the metadata that an apply ends in. The real server stores them for custom
-/// kinds though it never shows them, and finds the next write different without them.
+/// The empty metadata fields that an apply leaves. For custom kinds the real server stores them but
+/// never shows them, and a next write without them counts as a change.
 json::object left_empty(const Resource& r, const Json& object) {
   json::object out;
   const Json* const metadata = object.as_object().if_contains("metadata");
@@ -71,7 +71,7 @@ bool may_go_without_version(const Resource& r) {
   return built_in(r) && r != kBudgets && std::string_view(r.plural) != "leases";
 }
 
-/// In Go's words: []string{"a", "b"}; empty if there is none.
+/// As Go prints it: []string{"a", "b"}; empty if none is new.
 std::string new_finalizers(const Json& next, const Json& before) {
   std::vector<std::string> added;
   const json::array old =
@@ -86,7 +86,7 @@ std::string new_finalizers(const Json& next, const Json& before) {
 
 }  // namespace
 
-/// Whether the namespace of a create takes something new.
+/// Whether the namespace accepts a new object.
 Result<Done> ApiServer::open_to(const Call& call, const std::string& name) const {
   const auto namespaces = kinds_.find(api::api_version(kNamespaces) + "/" + kNamespaces.plural);
   if (call.ns.empty() || namespaces == kinds_.end()) return Done{};
@@ -118,7 +118,7 @@ Result<Json> ApiServer::create(const Call& call, Kind& kind, const Json* applied
   return insert(kind, std::move(object), manager_of(call), applied);
 }
 
-/// `applied` is null if it is made by other means than apply.
+/// `applied`: null unless it is created by apply.
 Result<Json> ApiServer::insert(Kind& kind, Json object, const std::string& manager,
                                const Json* applied) {
   json::object& metadata = meta(object);
@@ -166,7 +166,7 @@ void ApiServer::keep_empty(Kind& kind, const ObjectKey& key, json::object fields
   if (!fields.empty()) kind.empty_fields[key] = std::move(fields);
 }
 
-/// Whether an object may be stored instead of what was there (null: nothing).
+/// Whether an object may replace the stored one (null: none).
 Result<Done> ApiServer::fit(const Kind& kind, const Json& next, const Json& before) const {
   const std::string name = text_at(meta(next), "name");
   std::vector<std::string> errors;
@@ -222,7 +222,7 @@ Result<Json> ApiServer::patch(const Call& call, Kind& kind) {
   return store(kind, key, std::move(*next), std::move(managers), std::move(empty));
 }
 
-/// What the patch makes of the object.
+/// The object after the patch.
 Result<Json> ApiServer::patched(const Call& call, const Json& now, FieldManagers& managers) {
   if (call.patch == PatchType::Apply) {
     for (const auto& [field, value] : call.body.as_object())
@@ -243,7 +243,8 @@ Result<Json> ApiServer::patched(const Call& call, const Json& now, FieldManagers
   return next;
 }
 
-/// The object to be stored: preconditions are checked, what the caller may not change is put back.
+/// The object to be stored: checks preconditions and restores fields that the caller may not
+/// change.
 Result<Json> ApiServer::admitted(const Call& call, const Kind& kind, const Json& now, Json next) {
   auto* object = next.if_object();
   if (!object || text_at(*object, "kind") != call.resource.kind ||
@@ -275,7 +276,7 @@ Result<Json> ApiServer::admitted(const Call& call, const Kind& kind, const Json&
   if (!version.empty() && version != text_at(meta(now), "resourceVersion"))
     return modified(call.resource, call.name);
 
-  if (call.subresource == "status") {  // No metadata: another UID is not even noticed.
+  if (call.subresource == "status") {  // Metadata is ignored: even another UID is not noticed.
     Json status_only = now;
     restore(status_only.as_object(), *object, "status");
     return status_only;
@@ -284,7 +285,7 @@ Result<Json> ApiServer::admitted(const Call& call, const Kind& kind, const Json&
       !uid.empty() && uid != text_at(meta(now), "uid"))
     return invalid(call.resource, call.name,
                    "metadata.uid: Invalid value: \"" + uid + "\": field is immutable",
-                   Code::Conflict);  // As the client reads this 422.
+                   Code::Conflict);  // The client maps this 422 so.
   if (kind.about.status) restore(*object, now.as_object(), "status");
   for (const char* ours : {"uid", "resourceVersion", "creationTimestamp", "generation",
                            "deletionTimestamp", "deletionGracePeriodSeconds"})
@@ -293,7 +294,7 @@ Result<Json> ApiServer::admitted(const Call& call, const Kind& kind, const Json&
   return next;
 }
 
-/// `empty`: as of left_empty().
+/// `empty`: see left_empty().
 Result<Json> ApiServer::store(Kind& kind, const ObjectKey& key, Json next, FieldManagers managers,
                               json::object empty) {
   const Object stored = kind.objects.at(key);
@@ -301,7 +302,7 @@ Result<Json> ApiServer::store(Kind& kind, const ObjectKey& key, Json next, Field
   const auto kept = kind.empty_fields.find(key);
   const bool same_empty = kept == kind.empty_fields.end() ? empty.empty() : kept->second == empty;
   if (same_empty && next == before && managers == kind.managers[key])
-    return before;  // No version, no event.
+    return before;  // No new version, no event.
   if (terminating(before) && has_finalizers(next))
     if (const std::string added = new_finalizers(next, before); !added.empty())
       return invalid(kind.about.resource, key.name,
@@ -311,7 +312,7 @@ Result<Json> ApiServer::store(Kind& kind, const ObjectKey& key, Json next, Field
   if (auto ok = fit(kind, next, before); !ok) return ok.error();
   if (kind.about.generation && spec_of(next) != spec_of(before))
     meta(next)["generation"] = meta(before).at("generation").to_number<std::int64_t>() + 1;
-  // A Pod waits for its kubelet as well as for its finalizers.
+  // A Pod waits for its kubelet and for its finalizers.
   if (terminating(next) && !has_finalizers(next) && kind.about.resource != kNamespaces &&
       meta(next).at("deletionGracePeriodSeconds") == 0) {
     commit(kind, key, stored, nullptr);
@@ -354,10 +355,10 @@ Result<Json> ApiServer::remove(const Call& call, Kind& kind) {
   return begin_end(kind, key, grace && *grace == 0);
 }
 
-/// How long a deleted object has for its end.
+/// The grace period of a deleted object, in seconds.
 std::int64_t ApiServer::grace_of(const Kind& kind, const Json& object) const {
   if (kind.about.graceful && terminating(object))
-    return whole(&object.at("metadata"), "deletionGracePeriodSeconds", 0);  // As it was said.
+    return whole(&object.at("metadata"), "deletionGracePeriodSeconds", 0);  // Already set.
   const auto* spec = object.as_object().if_contains("spec");
   if (!kind.about.graceful || !spec || text_at(spec->as_object(), "nodeName").empty()) return 0;
   const auto* status = object.as_object().if_contains("status");
@@ -367,7 +368,7 @@ std::int64_t ApiServer::grace_of(const Kind& kind, const Json& object) const {
   return seconds ? seconds->to_number<std::int64_t>() : 30;
 }
 
-/// Marks the object as one that is to end after `grace`, unless it has no more time already.
+/// Marks the object as terminating, to end after `grace`; never lengthens a grace period.
 void ApiServer::mark(Kind& kind, const ObjectKey& key, std::int64_t grace) {
   const Object stored = kind.objects.at(key);
   const Json& before = *stored;
@@ -385,7 +386,8 @@ void ApiServer::mark(Kind& kind, const ObjectKey& key, std::int64_t grace) {
   commit(kind, key, stored, std::move(next));
 }
 
-/// Marks the object, or ends it if nothing holds it. One that could have had time is marked before.
+/// Marks the object, or removes it if nothing holds it. A kind with grace periods is always marked
+/// first.
 Json ApiServer::begin_end(Kind& kind, const ObjectKey& key, bool at_once) {
   const Object before = kind.objects.at(key);
   const std::int64_t grace = at_once ? 0 : grace_of(kind, *before);

@@ -1,5 +1,5 @@
-// From the start of a process until it takes part: on a fiber of its own, as it waits for others.
-// Source: etcd's server/etcdserver/bootstrap.go, cluster_util.go and client/pkg/netutil.
+// From a process's start until it takes part; runs on its own fiber because it waits for other
+// members. Source: etcd's server/etcdserver/bootstrap.go, cluster_util.go and client/pkg/netutil.
 #include <algorithm>
 
 #include "sim/etcd/ids.h"
@@ -19,13 +19,13 @@ constexpr const char* kCancelled = "killed";
 using Member = etcd::Member;
 using Failure = std::optional<std::string>;  ///< The last words of a process that cannot start.
 
-/// A log is applied with the limit of learners of whoever reads it: what that refuses, it misses
-/// when it comes to the promotion (contract: K15). Read from its beginning: snapshots of raft are
-/// not modelled.
+/// A process applies the log with its own learner limit. An add beyond that limit is refused, and
+/// the later promotion then misses the member (contract: K15). The log is read from its beginning:
+/// raft snapshots are not modelled.
 constexpr const char* kUnreadableLog =
     "membership: too many learner members in cluster\npanic: member unknown";
 
-/// One start. Every wait of it may end because the process was killed.
+/// One start. Every wait may end because the process was killed.
 class Boot {
  public:
   Boot(EtcdWorld& world, Process& process) : world_(world), process_(process) {}
@@ -51,7 +51,7 @@ class Boot {
   Failure check_version() const {
     const int minor = process_.dir->applied.minor;
     if (minor <= process_.version.minor) return std::nullopt;
-    // From 3.6 on the data has a version of its own, which is looked at first.
+    // From 3.6 on, the data has a version of its own, which etcd checks first.
     if (process_.version.minor >= 6)
       return "version \"3." + std::to_string(minor) + ".0\" is not supported";
     return "invalid downgrade; server version is lower than determined cluster version";
@@ -76,7 +76,7 @@ class Boot {
     return std::nullopt;
   }
 
-  /// By id, which etcd makes as if this list founded a cluster.
+  /// By ID; etcd computes the IDs as if this list founded a cluster.
   std::map<etcd::MemberId, Member> listed() const {
     std::map<etcd::MemberId, Member> members;
     for (const auto& one : process_.flags.initial_cluster) {
@@ -104,7 +104,7 @@ class Boot {
   struct Compared {
     bool equal = false, killed = false;
   };
-  /// By text, or else by address; a name without one is asked for again until `end`.
+  /// Compares by text, else by address. A name that does not resolve is retried until `end`.
   Compared same_urls(std::vector<std::string> a, std::vector<std::string> b, Instant end) {
     if (a.size() != b.size()) return {};
     std::ranges::sort(a);
@@ -131,10 +131,10 @@ class Boot {
     return {};
   }
 
-  // --- what others answer over HTTP
+  // --- answers of other members over HTTP
 
   enum class Answer { Refused, TimedOut, Served, Killed };
-  /// A process that only listens yet takes the request, and answers once it runs.
+  /// A process that only listens so far accepts the request, and answers once it runs.
   Answer get(const std::string& url, Duration limit, Process*& from) {
     const Instant end = world_.executor.now() + limit;
     const auto dialled = world_.dial(process_, url);
@@ -157,7 +157,7 @@ class Boot {
     std::vector<Member> members;
     std::size_t most_learners = 0;
   };
-  /// Of the first that answers.
+  /// From the first that answers.
   Remote remote_members(Duration limit) {
     for (const std::string& url : other_urls()) {
       Process* from = nullptr;
@@ -251,8 +251,8 @@ class Boot {
     if (auto wrong = assign_ids(local, remote.members)) return wrong;
     const auto self = std::ranges::find_if(
         local, [&](const auto& one) { return one.second.name == process_.flags.name; });
-    // Two names that lead to one address, as one of them was given away: both members get one id,
-    // and etcd dies of the one that it then does not find.
+    // Two names lead to one address, because the address of one was reused: both members get one
+    // ID, and etcd panics on the ID that it then does not find.
     if (self == local.end()) return "panic: invalid memory address or nil pointer dereference";
     if (auto wrong = check_compatible(local, self->first)) return wrong;
     const auto learners = std::ranges::count_if(remote.members, &Member::learner);
@@ -266,8 +266,8 @@ class Boot {
     return std::nullopt;
   }
 
-  /// As ValidateClusterAndAssignIDs: each existing member takes the first of the list that has its
-  /// URLs, both in the order of their ids. `local` is then by the existing ids.
+  /// As ValidateClusterAndAssignIDs: each existing member takes the first listed one with its URLs,
+  /// both in the order of their IDs. `local` is keyed by the existing IDs afterwards.
   Failure assign_ids(std::map<etcd::MemberId, Member>& local, const std::vector<Member>& existing) {
     const std::string doing = "error validating peerURLs: ";
     if (local.size() != existing.size()) return doing + "member count is unequal";
@@ -293,7 +293,7 @@ class Boot {
     return std::nullopt;
   }
 
-  /// Asks every other member for its version, then whether there is a downgrade.
+  /// Asks every other member for its version, then whether a downgrade runs.
   Failure check_compatible(const std::map<etcd::MemberId, Member>& members, etcd::MemberId self) {
     bool compatible = false;
     for (const auto& [id, member] : members) {
@@ -311,7 +311,7 @@ class Boot {
     return std::nullopt;
   }
 
-  /// Of the first that can say so, which takes a linearizable read.
+  /// Asks the first member that can answer, which takes a linearizable read.
   bool ask_downgrade(const std::map<etcd::MemberId, Member>& members, etcd::MemberId self) {
     for (const auto& [id, member] : members) {
       if (id == self) continue;
@@ -345,7 +345,7 @@ void EtcdWorld::run(Process& process) {
   if (dir.copied || dir.last() < cluster.written[process.id()]) cluster.void_guarantees = true;
   process.phase = Process::Phase::Runs;
   process.contact_lost = executor.now();
-  // etcd lets its first election time-out begin almost at its end.
+  // etcd starts its first election timeout almost at its end.
   process.campaign_at =
       executor.now() +
       (dir.applied.members.size() == 1 ? dice.between(100ms, 1s) : dice.between(200ms, 1200ms));

@@ -1,5 +1,5 @@
 // Many small worlds: members start, die, are cut off, join and leave while clients write and read.
-// Goal: what was acknowledged is never lost, and the fake keeps its own promises.
+// Goal: no acknowledged write is lost, and the fake keeps its own promises.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Chaos {
   explicit Chaos(std::uint64_t seed)
       : world_(seed), dice_(seed), net_(world_, wall_, dice_.split(), options()) {}
 
-  /// What went wrong; empty is good.
+  /// Returns the fault; empty if none.
   std::string run() {
     (void)world_.spawn([this] {
       live();
@@ -37,7 +37,7 @@ class Chaos {
     wrong_ += net_.self_check();
     return wrong_;
   }
-  /// Differs if anything at all happened differently.
+  /// Changes if anything at all happened differently.
   std::uint64_t trace() const { return trace_; }
   int written() const { return written_; }
   int read() const { return read_; }
@@ -106,7 +106,7 @@ class Chaos {
     for (const auto& [i, dir] : dirs_) start(i);
   }
 
-  /// Often who leads.
+  /// Half of the time the leader, else a random node.
   int somebody() {
     const bool leads = dice_.one_in(2);
     const int node = static_cast<int>(dice_.below(kNodes));
@@ -143,7 +143,7 @@ class Chaos {
                         .member = std::nullopt});
   }
 
-  /// Nodes 3 and up join as learners and are promoted; now and then one is removed for good.
+  /// Nodes 3 and up join as learners and are promoted; sometimes a member is removed for good.
   void change_members() {
     int next = 3;
     while (trouble_) {
@@ -185,13 +185,14 @@ class Chaos {
         if (!value) continue;
         ++read_;
         expect(key, *value, mine);
-        // What was read once stays: no older value may be read later.
+        // A value that was read stays: no later read may return an older one.
         mine.acknowledged = std::max(mine.acknowledged, *value);
       }
     }
   }
 
-  /// The client waits for each put's end, so none of its own can come later than the next.
+  /// The client waits for each put's end, so no earlier put of its own takes effect after a later
+  /// one.
   void expect(const std::string& key, std::uint64_t value, const Key& mine) {
     if (value > mine.attempted) wrong_ += key + ": a value that nobody wrote\n";
     if (value < mine.acknowledged)

@@ -27,7 +27,7 @@ class Connected final : public etcd::Connection {
 
 }  // namespace
 
-/// The connection to one address, made anew when its process has ended.
+/// The connection to one address; reconnects when its process has ended.
 struct EtcdClients::Link final : etcd::Connections {
   Link(Executor& e, EtcdNet& n, std::string to) : executor(e), net(n), address(std::move(to)) {}
   Result<std::shared_ptr<etcd::Connection>> connection() override {

@@ -10,11 +10,11 @@
 
 namespace etcdop::sim {
 
-/// As etcd::Pool: a connection is kept while its process lives, and never leads to another one.
-/// Everything waits on `executor`, the one of the process that this is part of.
+/// As etcd::Pool: keeps a connection while its process lives, and never leads it to another
+/// process. Everything waits on `executor`, the executor of the process that this is part of.
 class EtcdClients final : public etcd::Clients {
  public:
-  /// Both outlive it and its clients.
+  /// Both arguments outlive it and its clients.
   EtcdClients(Executor& executor, EtcdNet& net) : executor_(executor), net_(net) {}
   std::shared_ptr<etcd::Client> at(const etcd::Endpoint&) override;
 

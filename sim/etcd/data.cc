@@ -1,4 +1,4 @@
-// What clients of the database ask, and what keeps it in order.
+// Requests about the database: keys, maintenance, users.
 // Source: etcd's api/v3rpc/{key,quota,maintenance}.go and server/etcdserver/apply.
 #include <charconv>
 
@@ -130,7 +130,7 @@ bool DataRequest::agree_and_answer(Change change, std::string& answer) {
 
 // --- keys
 
-/// A member that has none says so to everybody.
+/// A member without room raises NOSPACE in the cluster.
 bool DataRequest::has_room(const std::string& key, const std::string& value) {
   const Applied& applied = asked_->dir->applied;
   if (applied.has_room(key, value, asked_->flags)) return true;
@@ -246,7 +246,7 @@ bool DataRequest::must_be_root_of_database() {
   return fail(Refusal{.code = kUnknown, .text = "auth: " + status_.message.substr(kPrefix.size())});
 }
 
-/// Of this member alone.
+/// Defragments this member only.
 bool DataRequest::defragment(std::string& answer) {
   if (!must_be_root_of_database() || !pause(1ms, 20ms)) return false;
   asked_->dir->applied.store.defragment();
@@ -254,7 +254,7 @@ bool DataRequest::defragment(std::string& answer) {
   return true;
 }
 
-/// What it was at the last compactions is remembered until a restart, with what it started from.
+/// Hashes of the last compactions are kept until a restart, each with the compaction before it.
 bool DataRequest::hash_kv(const std::string& question, std::string& answer) {
   if (!must_be_root_of_database()) return false;
   const std::int64_t revision = parse<pb::HashKVRequest>(question).revision();

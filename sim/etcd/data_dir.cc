@@ -136,7 +136,7 @@ Taken Applied::change_users(const Change& change, const etcd::VersionFacts& fact
     taken.refusal = users.enable();
   } else if (change.kind == Change::Kind::Authenticate) {
     if (!users.enabled()) taken.refusal = refused("authentication is not enabled");
-    else taken.token = change.word + "." + std::to_string(index - 1);  // Not yet this one's.
+    else taken.token = change.word + "." + std::to_string(index - 1);  // Index of the entry before.
   }
   return taken;
 }

@@ -1,4 +1,4 @@
-// What one member keeps: its identity, its log, and what it made of the log so far. Pure.
+// One member's data: its identity, its log and the state applied from the log. Pure.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace etcdop::sim {
 
-/// What an entry of the log asks for.
+/// The change that a log entry asks for.
 struct Change {
   enum class Kind {
     None,
@@ -40,16 +40,16 @@ struct Change {
     Authenticate
   };
   Kind kind = Kind::None;
-  etcd::Member member;         ///< Add, Publish: all of it; Promote, Remove: its id.
+  etcd::Member member;         ///< Add, Publish: all of it; Promote, Remove: the ID only.
   int minor = 0;               ///< Version.
   std::string key, value;      ///< Put, Delete.
   std::string end;             ///< Delete: as in Store.
   std::int64_t revision = 0;   ///< Compact.
-  std::optional<Alarm> alarm;  ///< Raise, Disarm; Alarms: of that kind only.
+  std::optional<Alarm> alarm;  ///< Raise, Disarm; Alarms: only this kind.
   std::string user;            ///< AddUser, ChangePassword, Grant, Authenticate.
-  std::string word;            ///< Grant: the role; Authenticate: how its token begins.
+  std::string word;            ///< Grant: the role; Authenticate: the token's prefix.
   Secret password;             ///< AddUser, ChangePassword.
-  Caller caller;               ///< Of those that check who asks, when it is applied.
+  Caller caller;               ///< For changes that check the caller when they are applied.
   bool of_membership() const {
     return kind == Kind::Add || kind == Kind::Promote || kind == Kind::Remove;
   }
@@ -57,17 +57,17 @@ struct Change {
 
 struct Entry {
   std::uint64_t term = 0;
-  std::uint64_t ticket = 0;  ///< Whoever waits for it knows it by this number.
+  std::uint64_t ticket = 0;  ///< Identifies the entry to the request that waits for it.
   Change change;
 };
 
-/// What an entry did on one member.
+/// The effect of an entry on one member.
 struct Taken {
   Refusal refusal;
-  std::int64_t count = 0;  ///< Delete: how many.
-  Alarms alarms;           ///< Those that there were, are, or are no more.
+  std::int64_t count = 0;  ///< Delete: the number of keys.
+  Alarms alarms;           ///< The alarms that exist, or that were raised or disarmed.
   std::string token;       ///< Authenticate.
-  std::string expired;     ///< ChangePassword: whose tokens are no good any more.
+  std::string expired;     ///< ChangePassword: this user's tokens expire.
 };
 
 struct Flags;
@@ -77,16 +77,16 @@ struct Applied {
   std::uint64_t index = 0;
   std::map<etcd::MemberId, etcd::Member> members;
   std::set<etcd::MemberId> removed;  ///< For ever.
-  std::size_t most_learners = 0;     ///< That there ever were at once: the log says so for ever.
+  std::size_t most_learners = 0;     ///< The most at one time, since the beginning of the log.
   Store store;
   Alarms alarms;
   Users users;
   int minor = -1;  ///< The cluster's version; -1: not agreed on yet.
-  /// Takes the next entry. A refused one changes nothing, on this member: with another limit of
-  /// learners another member may accept it; but a put that finds the quota full is refused and
-  /// done. Source: ValidateConfigurationChange, uber_applier.go.
+  /// Takes the next entry. A refused entry changes nothing on this member; another member may
+  /// accept it under another learner limit. A put over the quota is refused, and counts as applied.
+  /// Source: ValidateConfigurationChange, uber_applier.go.
   Taken take(const Entry&, const Flags&, const etcd::VersionFacts&);
-  /// Whether a put of so much fits. Source: storage/quota.go.
+  /// Whether a put of this size fits. Source: storage/quota.go.
   bool has_room(const std::string& key, const std::string& value, const Flags&) const;
   /// Before the first entry.
   void begin_with(const Image&);
@@ -100,9 +100,9 @@ struct Applied {
   Taken change_users(const Change&, const etcd::VersionFacts&);
 };
 
-/// What a data dir was rebuilt from, with whom it begins.
+/// The image that a data dir was rebuilt from, and its first members.
 struct Restored {
-  Image image;  ///< With the higher revision, if that was asked for.
+  Image image;  ///< With the bumped revision, if requested.
   std::map<etcd::MemberId, etcd::Member> founders;
   std::string token, name;
 };
@@ -115,12 +115,12 @@ struct DataDir {
   using Entries = std::vector<std::shared_ptr<const Entry>>;
   std::optional<Owner> owner;
   std::uint64_t term = 0, commit = 0;
-  Entries entries;  ///< Index 1 is the first.
-  /// What was there before the first entry; null: nothing. Its first start is a birth.
+  Entries entries;  ///< Index 1 is the first entry.
+  /// The state before the first entry; null: empty. The first start on it is a birth.
   std::shared_ptr<const Restored> restored;
   Applied applied;
   bool corrupt = false;  ///< The next start fails.
-  bool copied = false;   ///< It may have forgotten what it promised: raft's guarantees are void.
+  bool copied = false;   ///< It may have lost what it promised: raft's guarantees are void.
   bool in_use = false;   ///< A process runs on it.
 
   std::uint64_t last() const { return entries.size(); }
@@ -128,7 +128,7 @@ struct DataDir {
     return index == 0 ? 0 : entries[index - 1]->term;
   }
   std::uint64_t last_term() const { return term_at(last()); }
-  /// How far both logs are the same.
+  /// Length of the common prefix of both logs.
   std::uint64_t shared_with(const DataDir&) const;
 };
 

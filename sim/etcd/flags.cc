@@ -8,8 +8,8 @@
 namespace etcdop::sim {
 namespace {
 
-/// They change nothing that is modelled. What those of TLS say, whoever starts the process tells
-/// EtcdNet::Options::admits.
+/// Flags without effect on anything modelled. The starter of the process reports what the TLS flags
+/// mean, through EtcdNet::Options::admits.
 constexpr std::string_view kWithoutEffect[] = {"data-dir",
                                                "listen-client-urls",
                                                "listen-metrics-urls",

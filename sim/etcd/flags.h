@@ -1,4 +1,4 @@
-// What an etcd's command line says.
+// The flags of an etcd command line.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace etcdop::sim {
 struct Url {
   std::string host, port;
 };
-/// "http://HOST:PORT", or https; Invalid for anything else, of which etcd would refuse most, too.
+/// "http://HOST:PORT", or https. Invalid: anything else; etcd refuses most of that, too.
 Result<Url> parse_url(const std::string&);
 
 struct Flags {
@@ -24,16 +24,16 @@ struct Flags {
   };
   std::string name = "default";
   std::vector<std::string> peer_urls, client_urls;  ///< As advertised.
-  std::set<std::string> peer_ports;                 ///< Where it listens.
+  std::set<std::string> peer_ports;                 ///< The ports that it listens on.
   std::vector<Listed> initial_cluster;              ///< By name.
   std::string token = "etcd-cluster";
   bool existing = false;
   std::size_t max_learners = 1;
-  std::int64_t quota = std::int64_t{2} << 30;  ///< Bytes; negative: none.
+  std::int64_t quota = std::int64_t{2} << 30;  ///< Bytes; negative: no quota.
   std::int64_t token_ttl = 300;                ///< Seconds.
 };
 
-/// Invalid: etcd of that version ends with these last words. A flag that this fake does not model
+/// Invalid: etcd of that version exits with these last words. A flag that this fake does not model
 /// ends the test.
 Result<Flags> parse_flags(const std::vector<std::string>& command, const etcd::VersionFacts&);
 

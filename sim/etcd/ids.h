@@ -1,5 +1,5 @@
-// How etcd makes its ids. Source: server/etcdserver/api/membership, computeMemberID and genID; the
-// contract test compares them with a real member's.
+// How etcd computes its IDs. Source: server/etcdserver/api/membership, computeMemberID and genID;
+// the contract test compares them with a real member's.
 #pragma once
 #include <optional>
 #include <set>
@@ -11,11 +11,12 @@
 
 namespace etcdop::sim {
 
-/// Of a member of the first list: its URLs and the token, so the same again after the data is lost.
+/// The ID of a member of the first list, from its URLs and the token; the same again after data
+/// loss.
 etcd::MemberId founding_id(std::vector<std::string> peer_urls, const std::string& token);
-/// Of a member that is added: its URLs and the second.
+/// The ID of an added member, from its URLs and the current second.
 etcd::MemberId added_id(std::vector<std::string> peer_urls, WallTime);
-/// Of the cluster: the ids of its first members.
+/// The cluster ID, from the IDs of its first members.
 etcd::ClusterId cluster_id(const std::set<etcd::MemberId>& founders);
 
 }  // namespace etcdop::sim

@@ -1,4 +1,4 @@
-// The file that a snapshot is: what of a member is in its database. Pure.
+// A snapshot file: the part of a member's state that its database holds. Pure.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,9 +18,9 @@ struct Image {
   bool operator==(const Image&) const = default;
 };
 
-/// A deterministic file, with its sha256 at the end: its size % 512 is 32. Not of bbolt's format.
+/// A deterministic file that ends with its sha256: its size % 512 is 32. The format is not bbolt's.
 std::string to_bytes(const Image&);
-/// Corrupt: it is none, or not whole.
+/// Corrupt: not a snapshot, or truncated.
 Result<Image> image_of(std::string_view bytes);
 
 }  // namespace etcdop::sim

@@ -1,5 +1,5 @@
-// Who reaches whom. A member dials its peers by the URLs in its own list; what it has heard on such
-// a connection is what it calls active. Raft's messages go either way on it.
+// Which members reach each other. A member dials its peers by the URLs in its own list; the state
+// of that connection decides whether it calls the peer active. Raft's messages go either way on it.
 #include "sim/etcd/world.h"
 
 namespace etcdop::sim {
@@ -79,8 +79,8 @@ void EtcdWorld::connect(Link& link, Process& to) {
   link.silent.reset();
 }
 
-/// It dialled a member that has removed it. One that does not serve yet finds two reasons to end at
-/// the same time: that, and that it cannot begin to serve.
+/// The process dialled a member that has removed it. If it does not serve yet, it finds two reasons
+/// to exit at the same time: the removal, and that it cannot begin to serve.
 void EtcdWorld::expel(Process& process) {
   if (process.ends) return;
   const int code = process.serves || dice.one_in(2) ? 0 : 1;
@@ -106,7 +106,7 @@ bool EtcdWorld::redial(Cluster& cluster, Process& process, const etcd::Member& p
   }
   for (const Process* other : cluster.running)
     if (other->id() == peer.id && !apart(process.address, other->address)) return false;
-  return true;  // Nobody is there who could be found a moment later.
+  return true;  // No process runs that a later try could find.
 }
 
 void EtcdWorld::relink(Cluster& cluster) {

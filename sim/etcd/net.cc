@@ -155,7 +155,7 @@ bool EtcdNet::alive(const Address& address) const {
 bool EtcdNet::ready(const Address& address) const {
   const auto process = world_->at(address);
   if (!process || !process->runs()) return false;
-  // Who has no data yet does not find itself there, and its linearizable read hangs.
+  // A process without data does not find itself in the list, and its linearizable read hangs.
   const Applied& applied = process->dir->applied;
   const bool learner = applied.learns(process->id());
   const bool has_data = learner || applied.votes(process->id());
@@ -231,7 +231,7 @@ bool EtcdNet::has_quorum(etcd::ClusterId id) const {
   });
 }
 
-/// Null: nobody runs who has any.
+/// Null: no process with data of that cluster exists.
 const Users* EtcdNet::users_of(etcd::ClusterId id) const {
   const Process* furthest = nullptr;
   for (const auto& [address, process] : world_->processes) {
@@ -264,7 +264,7 @@ std::string EtcdNet::self_check() const {
         if (a->flags.max_learners != b->flags.max_learners) continue;
         if (a->dir->applied.members != b->dir->applied.members)
           said += a->address + " and " + b->address + " applied the same, members differ\n";
-        // Where a fault made them differ, etcd says so.
+        // A fault made them differ, and etcd reports that.
         if (any(a->dir->applied.alarms, AlarmKind::Corrupt)) continue;
         if (a->dir->applied.store != b->dir->applied.store)
           said += a->address + " and " + b->address + " applied the same, keys differ\n";

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// As the world has it: every member at an address of its own, names like DNS.
+/// As in a world: every member has an address of its own and a DNS name.
 class Net : public ::testing::Test {
  protected:
   explicit Net(std::uint64_t seed = 1)
@@ -42,7 +42,7 @@ class Net : public ::testing::Test {
     return text;
   }
   struct How {
-    int listed = 1;  ///< --initial-cluster has m0 to this one, without it.
+    int listed = 1;  ///< --initial-cluster has m0 up to this index, exclusive.
     bool existing = false;
     std::string version = "3.6.16";
     std::vector<std::string> flags = {};
@@ -72,7 +72,7 @@ class Net : public ::testing::Test {
     for (int i = 0; i < count; ++i) start(i, {.listed = count, .version = version});
     for (int i = 0; i < count; ++i) await(i);
   }
-  /// Of the first member.
+  /// An image of the first member.
   std::string image() {
     std::string out;
     auto taken = client(0)->snapshot([&](std::string_view piece) {
@@ -82,7 +82,7 @@ class Net : public ::testing::Test {
     EXPECT_TRUE(taken);
     return out;
   }
-  /// That member's data is from then on what is rebuilt from its own image.
+  /// Rebuilds that member's data from an image of the first member.
   void restore(int i, const RestoreFlags& flags) {
     auto dir = rebuilt(image(), flags);
     ASSERT_TRUE(dir);
@@ -91,7 +91,7 @@ class Net : public ::testing::Test {
     start(i, {});
     await(i);
   }
-  /// As voters; the first member adds them.
+  /// Joins as a voter; the first member adds it.
   void join(int i, const std::string& version = "3.6.16") {
     const auto id = add(i);
     names_[name(i)] = address(i);
@@ -228,7 +228,7 @@ TEST_F(Net, WhatALeaderTookBeforeItDiedIsLostForItsClientOnly) {
   });
 }
 
-// An election begins 1 to 2 s after the last heartbeat, and again if it comes to nothing.
+// An election begins 1 to 2 s after the last heartbeat, and again if it fails.
 TEST_F(Net, AKilledLeaderIsWaitedForATerminatedOneIsNot) {
   run([&] {
     found(3);
@@ -279,7 +279,7 @@ TEST_F(Net, AMemberWithANewAddressIsFoundOnceItsNameLeadsThere) {
                 .exited = {}});
     net_.kill(address(other));
     (void)world_.sleep(20s);
-    // It reaches the others by their names, and they answer on what it dialled.
+    // It dials the others by their names, and they answer on these connections.
     EXPECT_TRUE(net_.put(world_, "10.9.9.9", "k", 5));
     EXPECT_TRUE(eventually([&] {
       return bool(client(leader())->add_learner("http://x:2380").failed_with(Code::Unavailable));
@@ -458,7 +458,7 @@ TEST_F(Net, WhatIsRebuiltFromAnImageIsANewClusterWithTheOldKeys) {
     ASSERT_TRUE(status);
     EXPECT_EQ(status->compacted, 1004);
     EXPECT_EQ(image_of(image())->store.revision(), 1004);
-    // Whoever joins has all that, too; and who starts again is not born again.
+    // A joiner gets all of that, too; a restart is no second birth.
     join(1);
     EXPECT_EQ(*net_.get(world_, address(1), "b"), 2U);
     net_.kill(address(0));

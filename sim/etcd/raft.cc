@@ -1,5 +1,5 @@
-// The logs of a cluster: who leads, what is replicated, committed and applied. All at once, at
-// the moments that schedule() asks for: what takes time on a network are the delays between them.
+// The logs of a cluster: elections, replication, commit and apply. Each step is instantaneous, at
+// the moments that schedule() asks for; the delays between them stand for the network.
 #include <algorithm>
 #include <functional>
 
@@ -22,7 +22,7 @@ void believe(Process& process, etcd::MemberId leader) {
   if (leader.value != 0) ++process.elections;
 }
 
-/// A member that has nothing gets what was there before the log, too.
+/// A member without data also gets the state before the log.
 void take_base(DataDir& to, const DataDir& from) {
   to.restored = from.restored;
   to.applied.begin_with(from.restored->image);
@@ -30,12 +30,12 @@ void take_base(DataDir& to, const DataDir& from) {
 
 }  // namespace
 
-/// What a candidate would get.
+/// The votes that a candidate would get.
 struct EtcdWorld::Voting {
   bool won = false;
   std::uint64_t term = 0;
   std::vector<Process*> granted;
-  std::optional<Instant> again;  ///< Somebody still trusts an old leader until then.
+  std::optional<Instant> again;  ///< Until then, a voter still trusts an old leader.
 };
 
 Cluster& EtcdWorld::cluster_of(const Process& process) {
@@ -86,7 +86,7 @@ std::optional<Instant> EtcdWorld::next_due(const Cluster& cluster) const {
   return next;
 }
 
-// --- who leads
+// --- elections
 
 Process* EtcdWorld::leader_of(const Process& process) {
   for (Process* other : cluster_of(process).running)
@@ -174,7 +174,7 @@ void EtcdWorld::campaign(Cluster& cluster, Process& process) {
 }
 
 void EtcdWorld::watch_leader(Cluster& cluster, Process& process) {
-  // A learner, or a joiner without data, waits and goes on believing.
+  // A learner, or a joiner without data, waits and keeps its belief.
   if (process.leads || !process.votes()) return;
   if (in_contact(cluster, process)) {
     process.contact_lost.reset();
@@ -213,7 +213,7 @@ bool EtcdWorld::propose(Process& leader, Change change, std::uint64_t ticket) {
   Cluster& cluster = cluster_of(leader);
   DataDir& dir = *leader.dir;
   if (change.of_membership()) {
-    // Raft ignores a change while another is not applied; who asked waits in vain.
+    // Raft drops a change while another one is not applied; its caller waits in vain.
     if (leader.last_membership_change > dir.applied.index) change = {}, ticket = 0;
     else leader.last_membership_change = dir.last() + 1;
   }
@@ -256,14 +256,14 @@ void EtcdWorld::lead(Cluster& cluster, Process& leader) {
     if (follower && !replicate(cluster, leader, *follower, known)) return;
   }
   commit(cluster, leader);
-  if (leader.dir->commit > known) schedule(cluster, dice.between(1ms, 4ms));  // They hear of it.
+  if (leader.dir->commit > known) schedule(cluster, dice.between(1ms, 4ms));  // Followers learn it.
   if (!leader.leads) return say_last_words(cluster, leader);
   keep_quorum(cluster, leader);
   if (leader.leads) agree_on_version(cluster, leader);
 }
 
-/// A leader that has removed itself goes on for a second, in which the others hear of it. Two
-/// members would else be one that waits for a second vote for ever.
+/// A leader that has removed itself goes on for a second, so that the others hear of it. Otherwise,
+/// of two members, the remaining one would wait for a second vote for ever.
 void EtcdWorld::say_last_words(Cluster& cluster, Process& leader) {
   if (leader.dir->applied.members.contains(leader.id())) return;
   for (const auto& [id, member] : leader.dir->applied.members) {
@@ -272,7 +272,7 @@ void EtcdWorld::say_last_words(Cluster& cluster, Process& leader) {
   }
 }
 
-/// False if that ends the leader's reign. `known`: what the follower hears to be committed.
+/// False if that ends the leader's term. `known`: the commit index that the follower hears.
 bool EtcdWorld::replicate(Cluster& cluster, Process& leader, Process& follower,
                           std::uint64_t known) {
   DataDir &from = *leader.dir, &to = *follower.dir;
@@ -316,7 +316,7 @@ void EtcdWorld::commit(Cluster& cluster, Process& leader) {
     std::ranges::sort(matches, std::greater());
     const std::uint64_t agreed = matches[quorum_of(matches.size()) - 1];
     if (agreed <= dir.commit || dir.term_at(agreed) != dir.term) return;
-    std::uint64_t next = dir.commit + 1;  // A change of the membership changes the quorum.
+    std::uint64_t next = dir.commit + 1;  // A membership change changes the quorum.
     while (next < agreed && !dir.entries[next - 1]->change.of_membership()) ++next;
     apply(cluster, leader, next);
   }
@@ -348,7 +348,7 @@ void EtcdWorld::apply(Cluster& cluster, Process& process, std::uint64_t commit) 
   }
 }
 
-/// Compares what was just applied with what everybody else applied there.
+/// Compares the entry just applied with what other members applied at that index.
 void EtcdWorld::record(Cluster& cluster, Process& process) {
   const DataDir& dir = *process.dir;
   const std::uint64_t index = dir.applied.index;
@@ -439,7 +439,7 @@ void EtcdWorld::publish(Process& process) {
   (void)propose(*leader, std::move(change), process.publishing);
 }
 
-/// -1: it does not know that of every member.
+/// -1: a member's version is unknown.
 int EtcdWorld::lowest_minor(const Cluster& cluster, const Process& leader) const {
   int lowest = leader.version.minor;
   for (const auto& [id, member] : leader.dir->applied.members) {

@@ -81,7 +81,7 @@ bool Request::identify(Caller& caller) {
   const char* const end = token_.data() + token_.size();
   const bool good =
       dot != std::string::npos && std::from_chars(token_.data() + dot + 1, end, index).ptr == end;
-  // It may have been given by who is further.
+  // A member that is further ahead may have issued the token.
   if (good && !until(Instant::max(), [&] { return asked_->dir->applied.index >= index; }))
     return false;
   const auto found = asked_->tokens.find(token_);

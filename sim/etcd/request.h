@@ -1,4 +1,4 @@
-// One request of a client: on a fiber of the world's, as if at the process that was asked.
+// One client request: runs on a fiber of the world, as if in the process that was asked.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace etcdop::sim {
 
-/// What every request does. A function that fails has said why in `error_` and `status_`.
+/// Shared by all requests. A function that fails has set `error_` and `status_`.
 class Request {
  public:
   Request(EtcdWorld& world, const EtcdNet::Address& address, http::GrpcStatus& status,
@@ -26,9 +26,9 @@ class Request {
   Result<std::string> unary(const std::string& path, const std::string& question);
 
  protected:
-  /// The answer to a question that reached a process which serves.
+  /// Answers a question that reached a serving process.
   virtual bool call(const std::string& path, const std::string& question, std::string& answer) = 0;
-  /// Whether a learner answers that, too.
+  /// Whether a learner answers this call, too.
   virtual bool for_learners(const std::string& path, const std::string& question) const = 0;
 
   Instant now() const { return world_.executor.now(); }
@@ -43,24 +43,24 @@ class Request {
   bool gone();
   bool given_up();
   bool pause(Duration low, Duration high);
-  /// Until it holds, which is asked whenever something changes at the process.
+  /// Until `holds` is true; checked whenever something changes at the process.
   bool until(Instant end, const std::function<bool()>& holds);
-  /// The connection is taken by whoever listens; it is answered once the process serves.
+  /// Any listening process accepts the connection; it answers once it serves.
   bool reach(Instant end);
   bool learns() const { return asked_->dir->applied.learns(asked_->id()); }
 
-  // --- who asks
+  // --- the caller
   const Users& users() const { return asked_->dir->applied.users; }
-  /// False: its token is none, or not one any more.
+  /// False: the token is invalid or expired.
   bool identify(Caller&);
   bool must_be(etcd::Answers who);
 
   // --- consensus
-  /// What was committed before now is applied here.
+  /// Waits until everything committed before now is applied here.
   bool read_index();
   bool forward();
-  /// Whoever asked knows the outcome when it is applied at the process that was asked. Null: what
-  /// was sent to a leader that is none any more is lost.
+  /// The outcome becomes known when the change is applied at the process that was asked. Null
+  /// leader, or one that no longer leads: the proposal is lost.
   std::shared_ptr<Outcome> propose(Process* leader, Change);
 
   template <class Answer>
@@ -78,7 +78,7 @@ class Request {
     return question;
   }
 
-  static constexpr Duration kRequestLimit{7'000'000'000};  // ReqTimeout: 5 s, two elections.
+  static constexpr Duration kRequestLimit{7'000'000'000};  // ReqTimeout: 5 s, 2 election timeouts.
   EtcdWorld& world_;
   const EtcdNet::Address address_;
   http::GrpcStatus& status_;
@@ -91,14 +91,14 @@ class Request {
 class DataRequest final : public Request {
  public:
   using Request::Request;
-  /// Returns its revision.
+  /// Returns the put's revision.
   Result<std::int64_t> put(const std::string& key, std::uint64_t value);
   struct Got {
     std::uint64_t value = 0;
-    std::int64_t revision = 0;  ///< Of the store that had it.
+    std::int64_t revision = 0;  ///< The store's revision at the read.
   };
   Result<Got> get(const std::string& key);
-  /// The whole of it, as EtcdNet::stream sends it.
+  /// The whole snapshot, as EtcdNet::stream sends it.
   Result<std::string> snapshot();
 
  private:
@@ -109,7 +109,7 @@ class DataRequest final : public Request {
   bool authenticate(const std::string& question, std::string& answer);
   bool status(std::string& answer);
   bool hash_kv(const std::string& question, std::string& answer);
-  /// 3.5 forgets to translate what stands before some calls.
+  /// 3.5 does not translate errors of the check before some calls.
   bool must_be_root_of_database();
   bool put(const std::string& question, std::string& answer);
   bool range(const std::string& question, std::string& answer);
@@ -118,7 +118,7 @@ class DataRequest final : public Request {
   bool alarm(const std::string& question, std::string& answer);
   bool defragment(std::string& answer);
   bool has_room(const std::string& key, const std::string& value);
-  /// Through the log, in time, in the name of who asks.
+  /// Proposes the change in the caller's name and waits, within the request limit.
   bool agree(Change, Outcome&);
   bool commit(Change, Outcome&);
   bool agree_and_answer(Change, std::string& answer);

@@ -1,4 +1,4 @@
-// Requests about the cluster and its members, and the way into the world for all requests.
+// Requests about the cluster and its members, and the entry into the world for all requests.
 // Source: etcd's server/etcdserver/server.go and api/v3rpc/member.go.
 #include <algorithm>
 
@@ -114,7 +114,7 @@ class ClusterRequest final : public Request {
     if (asked_->leader != to) {
       if (!pause(1ms, 5ms)) return false;
       (void)world_.hand_over(*asked_, to);
-      // etcd looks once a tick; in vain it waits as long as the caller does.
+      // etcd looks once a tick; if the transfer fails, it waits as long as the caller does.
       if (!pause(kTick, kTick)) return false;
       if (!until(Instant::max(), [&] { return asked_->leader == to; })) return false;
     }
@@ -122,7 +122,7 @@ class ClusterRequest final : public Request {
     return true;
   }
 
-  // --- what etcd asks itself before it proposes anything
+  // --- checks before a proposal
 
   bool may_add(const etcd::Member& added) {
     const Applied& applied = asked_->dir->applied;
@@ -169,7 +169,7 @@ class ClusterRequest final : public Request {
     return outcome->refusal.code == 0 || fail(outcome->refusal);
   }
 
-  /// Asked of the leader.
+  /// Runs at the leader.
   bool promote(etcd::MemberId id, std::vector<etcd::Member>& members) {
     const DataDir& dir = *asked_->dir;
     if (!dir.applied.members.contains(id)) return fail(kNotFound, "member not found");
@@ -184,7 +184,7 @@ class ClusterRequest final : public Request {
     return configure(std::move(change), members);
   }
 
-  /// A follower asks the leader over the peers' port, again and again if it gets no clear answer.
+  /// A follower asks the leader over the peer port, and retries while it gets no clear answer.
   bool promote_at_leader(etcd::MemberId id, std::vector<etcd::Member>& members) {
     const Instant end = now() + kRequestLimit;
     while (true) {
@@ -212,7 +212,7 @@ class ClusterRequest final : public Request {
   }
 };
 
-/// What the caller and the fiber that answers share: either may be gone first.
+/// Shared by the caller and the fiber that answers: either may end first.
 template <class T>
 struct Call {
   std::optional<Result<T>> answer;

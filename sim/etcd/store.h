@@ -1,5 +1,5 @@
-// What a member keeps for its clients: keys with their history, alarms, users. Pure; each member
-// makes it from its log.
+// The part of a member's state that clients see: keys with their history, alarms. Pure; each member
+// derives it from its log.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace etcdop::sim {
 
 class WordReader;
 
-/// Why etcd refuses, as gRPC has it; code 0: it does not.
+/// Why etcd refuses, with the gRPC code; 0: it does not refuse.
 struct Refusal {
   int code = 0;
   std::string text;
@@ -26,12 +26,12 @@ inline constexpr int kInvalidArgument = 3, kNotFound = 5, kPermissionDenied = 7,
                      kUnavailable = 14, kDataLoss = 15, kUnauthenticated = 16;
 Refusal refused(const char* text, int code = kFailedPrecondition);
 
-/// Keys and their versions, back to the last compaction. Revisions count as etcd's do: an empty
-/// store has 1, each put and each delete that finds something adds one.
+/// Keys and their versions, back to the last compaction. Revisions count as in etcd: an empty store
+/// has 1, and each put and each delete that finds something adds 1.
 ///
-/// Sizes, in bytes: 16 KiB to begin with, and for each version that is still there its key, its
-/// value and 64. The file never shrinks but by defragment(). Pages and the free list of a real one
-/// are not modelled, nor that it counts them a moment late.
+/// Sizes, in bytes: 16 KiB for an empty store, plus key, value and 64 for each version that still
+/// exists. The file shrinks only in defragment(). Not modelled: pages, the free list, and that a
+/// real etcd updates its size with a delay.
 class Store {
  public:
   struct Version {
@@ -41,15 +41,15 @@ class Store {
     bool operator==(const Version&) const = default;
   };
   std::int64_t revision() const { return revision_; }
-  /// -1: never.
+  /// -1: never compacted.
   std::int64_t compacted() const { return compacted_; }
   std::int64_t bytes() const { return bytes_; }
   std::int64_t file_bytes() const { return file_bytes_; }
 
   void put(const std::string& key, std::string value);
-  /// A fault: the newest version of that key says something else from now on, on this member.
+  /// A fault: changes the newest value of that key on this member only.
   void falsify(const std::string& key) { keys_.at(key).back().value += "?"; }
-  /// Of [key, end), or of `key` alone if `end` is empty. How many there were.
+  /// Deletes [key, end), or only `key` if `end` is empty. Returns how many existed.
   std::int64_t erase(const std::string& key, const std::string& end);
   Refusal compact(std::int64_t revision);
   void defragment() { file_bytes_ = bytes_; }
@@ -58,24 +58,24 @@ class Store {
     std::string key;
     const Version* version;
   };
-  /// As they were then; 0: now. It was not compacted and is not of the future.
+  /// The keys at that revision; 0: now. The revision must not be compacted or in the future.
   std::vector<Found> range(const std::string& key, const std::string& end,
                            std::int64_t revision) const;
-  /// Whether a version that is still there says so.
+  /// Whether a version that still exists has this value.
   bool keeps(const std::string& key, const std::string& value) const;
-  /// Whether it can be asked for.
+  /// Whether that revision can be read.
   Refusal must_have(std::int64_t revision) const;
-  /// Of all that is kept of the versions up to that one. Equal in members that compacted alike.
+  /// The hash of all kept versions up to that revision. Equal for members with equal compactions.
   std::uint32_t hash(std::int64_t revision) const;
-  /// Of the versions that are kept; 0: there is none.
+  /// The newest revision among the kept versions; 0: none.
   std::int64_t newest_key() const;
-  /// `etcdutl snapshot restore --bump-revision --mark-compacted`: the revision is higher by so
-  /// much than the newest key's, and all before that is compacted. Source:
+  /// `etcdutl snapshot restore --bump-revision --mark-compacted`: the revision becomes the newest
+  /// key's plus `by`, and everything before it is compacted. Source:
   /// etcdutl/snapshot/v3_snapshot.go.
   void bump(std::int64_t by);
   void write(std::string& out) const;
   static Store read(WordReader&);
-  /// Keys and history; not the file, which is each member's own.
+  /// Compares keys and history, not the file size, which each member has of its own.
   bool operator==(const Store&) const;
 
  private:

@@ -1,4 +1,4 @@
-// Calls at given times, by one fiber.
+// Calls at given times, on one fiber.
 #pragma once
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-// Who may do what once authentication is on. Pure; each member makes it from its log.
+// Users and their permissions once authentication is on. Pure; each member derives it from its log.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,14 +10,15 @@
 
 namespace etcdop::sim {
 
-/// Who asks, by the token that came along, and how new the users were when it was looked at.
-/// Revision 0: nobody in particular.
+/// The caller, identified by its token, and the revision of the users at that moment. Revision 0:
+/// unauthenticated.
 struct Caller {
   std::string user;
   std::uint64_t revision = 0;
 };
 
-/// Roles other than root give nothing: they cannot be made. Source: etcd's server/auth/store.go.
+/// Roles other than root grant nothing: they cannot be created. Source: etcd's
+/// server/auth/store.go.
 class Users {
  public:
   bool enabled() const { return enabled_; }
@@ -26,11 +27,11 @@ class Users {
   Refusal change_password(const std::string& name, const Secret& password);
   Refusal grant(const std::string& name, const std::string& role);
   Refusal enable();
-  /// Code 0 if they fit.
+  /// Code 0 if the password is correct.
   Refusal check_password(const std::string& name, const Secret& password) const;
   Refusal may_administer(const Caller&) const;
   Refusal may_touch_keys(const Caller&) const;
-  /// A real one keeps a hash of each password.
+  /// A real etcd stores only a hash of each password.
   void write(std::string& out) const;
   static Users read(WordReader&);
   bool operator==(const Users&) const = default;

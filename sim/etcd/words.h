@@ -1,5 +1,5 @@
-// How the fake writes its state into a snapshot: numbers and strings one after the other, each
-// number ended by a blank. Pure.
+// Serializes the fake's state into a snapshot: numbers and strings in sequence, a blank after each
+// number. Pure.
 #pragma once
 #include <charconv>
 #include <cstdint>
@@ -16,7 +16,7 @@ inline void write_word(std::string& out, const std::string& text) {
   out += text;
 }
 
-/// Of what is not there, 0 and "": good() says so afterwards.
+/// Reads missing values as 0 and ""; good() reports that afterwards.
 class WordReader {
  public:
   explicit WordReader(std::string_view bytes) : left_(bytes) {}

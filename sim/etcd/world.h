@@ -1,5 +1,5 @@
-// The processes of EtcdNet and what happens between them: who can reach whom (links.cc), the logs
-// (raft.cc), first starts (boot.cc), requests (serve.cc).
+// The processes of EtcdNet and their interactions: connections (links.cc), logs (raft.cc), starts
+// (boot.cc), requests (serve.cc).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,16 +23,16 @@ namespace etcdop::sim {
 
 struct Process;
 
-/// What a member has of another one: the connection that it dialled.
+/// A member's connection to another member, which it dialled.
 struct Link {
-  Process* to = nullptr;          ///< Null: none now.
-  std::uint64_t number = 0;       ///< Of the last process it led to.
+  Process* to = nullptr;          ///< Null: not connected.
+  std::uint64_t number = 0;       ///< The last process that it led to.
   std::optional<Instant> since;   ///< rafthttp's "active since".
   std::optional<Instant> silent;  ///< A cut is noticed 5 s later.
   bool forgotten = false;         ///< Believed to be inactive for ever.
 };
 
-/// What became of a proposal, at the member that waits for it.
+/// The result of a proposal, at the member that waits for it.
 struct Outcome {
   bool known = false;
   Refusal refusal;
@@ -42,7 +42,7 @@ struct Outcome {
   std::string token;
 };
 
-/// A member's id and index are those of its data dir.
+/// A member's ID and index are those of its data dir.
 struct Process {
   enum class Phase { Boots, Runs, Ended };
   EtcdNet::Address address;
@@ -52,34 +52,34 @@ struct Process {
   Flags flags;
   std::shared_ptr<DataDir> dir;
   std::function<void(int, const std::string&)> exited;
-  std::uint64_t number = 0;  ///< Of this start.
+  std::uint64_t number = 0;  ///< Identifies this start.
   Phase phase = Phase::Boots;
   bool listens = false, serves = false, ends = false;
   bool terminated = false;            ///< Ended by SIGTERM.
-  std::vector<etcd::Member> remotes;  ///< Of a joiner: whom it was told of.
+  std::vector<etcd::Member> remotes;  ///< A joiner's: the members that it was told of.
   std::shared_ptr<Fiber> boot;
 
-  // Raft, as far as it is not on the disk.
+  // Raft state that is not on disk.
   bool leads = false;
   etcd::MemberId leader;
   std::uint64_t elections = 0;  ///< How often it saw a new leader.
   std::optional<Instant> contact_lost, campaign_at;
-  std::optional<Instant> step_down_at, data_at;   ///< Of a leader; of a new learner.
-  std::map<etcd::MemberId, std::uint64_t> match;  ///< Of a leader.
-  std::uint64_t last_membership_change = 0;       ///< Of a leader: where it is in the log.
-  std::optional<Instant> version_check;           ///< Of a leader.
+  std::optional<Instant> step_down_at, data_at;   ///< A leader's; a new learner's.
+  std::map<etcd::MemberId, std::uint64_t> match;  ///< A leader's.
+  std::uint64_t last_membership_change = 0;       ///< A leader's: the index in the log.
+  std::optional<Instant> version_check;           ///< A leader's.
   std::uint64_t publishing = 0;                   ///< The ticket.
   Instant publish_again{};
 
   std::map<etcd::MemberId, Link> links;
   std::map<std::uint64_t, std::shared_ptr<Outcome>> awaited;  ///< By ticket.
-  std::list<Wait*> watchers;                                  ///< Woken whenever it changes.
+  std::list<Wait*> watchers;                                  ///< Woken at each change.
   struct Session {
     std::string user;
     Instant used;
   };
   std::map<std::string, Session> tokens;
-  /// What it found at its last compactions, by their revision. Source: storage/mvcc/hash.go.
+  /// The hashes at its last compactions, by revision. Source: storage/mvcc/hash.go.
   std::map<std::int64_t, etcd::KeyHash> hashes;
 
   bool runs() const { return phase == Phase::Runs; }
@@ -87,19 +87,19 @@ struct Process {
   bool votes() const { return dir->applied.votes(id()); }
 };
 
-/// The processes of one cluster id, and what they ever agreed on.
+/// The processes of one cluster ID, and all entries that they ever agreed on.
 struct Cluster {
   etcd::ClusterId id;
   std::vector<Process*> running;  ///< In order of their starts.
   bool stale_links = true;
   std::optional<Instant> settle_at, dial_again;
-  DataDir::Entries agreed;                          ///< What any leader has committed.
+  DataDir::Entries agreed;                          ///< Everything that any leader has committed.
   Applied newest;                                   ///< Members only.
-  std::map<etcd::MemberId, std::uint64_t> written;  ///< How long each member's log was.
+  std::map<etcd::MemberId, std::uint64_t> written;  ///< The length of each member's log.
   bool void_guarantees = false;                     ///< A member came back with older data.
 };
 
-/// Shared by its own fibers.
+/// Its own fibers share it.
 struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   using Address = EtcdNet::Address;
   EtcdWorld(Executor&, const WallClock&, Dice, EtcdNet::Options);
@@ -113,15 +113,15 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   void cut(const Address&, const Address&, bool apart);
   void wake(Process&);
   void tell(const Process&, const std::string& what) const;
-  /// The process ends by itself, after `delay`; from now on it does nothing if that is 0.
+  /// The process exits by itself after `delay`; with 0 it does nothing from now on.
   void exit_later(Process&, Duration delay, int code, const std::string& words);
-  /// A fiber of the world's, ended by stop().
+  /// A fiber of the world, ended by stop().
   std::shared_ptr<Fiber> spawn(std::function<void()> body);
 
   // links.cc
   struct Dialled {
     Process* process = nullptr;
-    bool black_hole = false;  ///< Else nobody listens there.
+    bool black_hole = false;  ///< False: no process listens there.
   };
   std::optional<Address> resolve(const std::string& host) const;
   Dialled dial(const Process& from, const std::string& url) const;
@@ -140,22 +140,22 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   Cluster& cluster_of(const Process&);
   void schedule(Cluster&, Duration after);
   void settle(Cluster&);
-  /// Appends to the leader's log. Returns false if it does not lead.
+  /// Appends to the leader's log. False if it does not lead.
   bool propose(Process& leader, Change, std::uint64_t ticket);
   Process* leader_of(const Process&);
-  /// Whether a leader can prove now that it still leads.
+  /// Whether the leader can prove now that it still leads.
   bool confirmed(const Process& leader);
   /// Whether a linearizable read succeeds there now.
   bool reads(const Process&);
   std::size_t reachable_voters(const Cluster&, const Process&) const;
-  /// At once, however well the old leader does. False if it cannot win.
+  /// Takes effect at once, even if the old leader is healthy. False if `to` cannot win.
   bool hand_over(Process& leader, etcd::MemberId to);
   std::uint64_t match_of(const Process& leader, etcd::MemberId) const;
   void apply(Cluster&, Process&, std::uint64_t commit);
 
   // boot.cc
   void boot(Process&);
-  void run(Process&);  ///< It takes part from now on.
+  void run(Process&);  ///< The process takes part from now on.
 
   Executor& executor;
   const WallClock& wall;

@@ -1,4 +1,4 @@
-// Scenarios of calls to the API server and of what is heard from it.
+// Scenarios of API server calls and watches.
 #include "sim/scenarios/scenario.h"
 
 namespace etcdop::sim {
@@ -46,7 +46,7 @@ TEST_F(Scenario, S07_WhoStartsIsToldWhatWasSoAMinuteAgo) {
   }
   world.delete_cluster(kKey);
   world.run_for(20s);
-  world.create_cluster(kKey, 3);  // Another one of that name.
+  world.create_cluster(kKey, 3);  // Another cluster with the same name.
   rest();
   const auto reborn = members();
   const std::string uid = uid_of(v1::EtcdMember::resource, {"prod", reborn.at(0).name});
@@ -98,8 +98,8 @@ TEST_F(Scenario, S09_WatchesSayNothingForTenMinutes) {
   settled_cluster(1);
   silence(world.life(0), 10min);
   world.scale(kKey, 3);
-  // Each kind is listed again once it has been silent for too long. One member votes before the
-  // next is added: two rounds.
+  // Each kind is listed again once its watch has been silent for too long. One member votes before
+  // the next is added: two rounds.
   EXPECT_TRUE(world.run_until([&] { return voters() == 2; }, 10min)) << world.missing();
   EXPECT_TRUE(world.run_until([&] { return voters() == 3; }, 10min)) << world.missing();
   EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
@@ -123,7 +123,7 @@ TEST_F(Scenario, S10_EveryStatusWriteMeetsANewerVersionForAMinute) {
   EXPECT_EQ(cluster->status.observed->replicas, 3);
 }
 
-/// How the server fails for a minute: whom, and whether what it refuses has happened.
+/// How the server fails for a minute: which calls, and whether refused writes happened.
 struct Failure {
   const char* name;
   Code code;
@@ -165,18 +165,18 @@ INSTANTIATE_TEST_SUITE_P(
                       Failure{"WritesTimeOut", Code::TimedOut, false, true, false}),
     [](const auto& p) { return std::string(p.param.name); });
 
-// --- what worlds have found ------------------------------------------------------------------
+// --- found by random worlds ------------------------------------------------------------------
 
 TEST_F(Scenario, Found_AStatusWriteWasDoneItsAnswerLostAndTheWatchIsSilent) {
   settled_cluster(1);
   world.life(0).api().line("etcdclusters").silent_until(world.time().now() + 20s);
   lose_answer("patch etcdclusters/status");
   const std::size_t tries = tried("patch etcdclusters/status");
-  // Something to report, which another kind's watch tells.
+  // A change to report, which another kind's watch shows.
   world.delete_object(kube::Pod::resource, world.members_of(kKey).front());
   world.run_for(20s);
   EXPECT_GE(tried("patch etcdclusters/status") - tries, 1U);
-  // What a Pod that comes back is worth; the one whose answer was lost was sent 45 times and more.
+  // The bound for one recreated Pod; with the bug, the write was sent 45 times and more.
   EXPECT_LE(tried("patch etcdclusters/status") - tries, 6U);
   world.must_converge(5min);
 }

@@ -1,4 +1,4 @@
-// Scenarios of defragmentation: one member at a time, while all others are there.
+// Scenarios of defragmentation: one member at a time, while all others are healthy.
 #include "api/v1alpha2/etcddefrag.h"
 #include "sim/scenarios/scenario.h"
 
@@ -34,7 +34,7 @@ class ScenarioOfDefrag : public Scenario {
     }
     return out;
   }
-  /// How many members were defragmented before the last line of the trace that begins so.
+  /// How many members were defragmented before the last trace line with this prefix.
   std::size_t done_before(const std::string& what) {
     std::size_t count = 0, out = 0;
     for (const Trace::Line& line : world.trace().lines()) {
@@ -57,7 +57,7 @@ TEST_F(ScenarioOfDefrag, S49_TheLeaderIsTheLastAndDoesNotLeadThen) {
   EXPECT_NE(order[0], order[1]);
   EXPECT_NE(leader().address, led);
   EXPECT_EQ(read<v1::EtcdDefrag>(kRun)->status.defragmented, 3);
-  world.must_converge(2min);  // And then rests.
+  world.must_converge(2min);  // Then it rests.
 }
 
 TEST_F(ScenarioOfDefrag, S49_WhereAMemberIsDownNoneIsTouchedUntilItIsBack) {
@@ -90,7 +90,8 @@ TEST_F(ScenarioOfDefrag, S49_AClusterThatIsScaledInTheMiddleOfARunIsScaledFirst)
 
 TEST_F(ScenarioOfDefrag, S49_LeadershipThatChangesInTheMiddleIsFollowed) {
   settled_cluster(3);
-  // Who led when the run began dies before the first call: another one leads from then on.
+  // The leader at the beginning of the run dies before the first call: another member leads
+  // afterwards.
   before("Defragment", [&](Life&) {
     world.checker().struck();
     world.nodes().kill_etcd({"prod", leader().name});
@@ -108,7 +109,7 @@ TEST_F(ScenarioOfDefrag, S28_AFullDatabaseIsWhatARunIsFor) {
   EXPECT_EQ(done().size(), 4U);
 }
 
-/// J3, P7: it is read all the time, and takes writes again once a run has made room.
+/// J3, P7: reads work all the time, and writes again once a run has made room.
 TEST_F(ScenarioOfDefrag, S28_AFullDatabaseIsReadAndTakesWritesAfterARun) {
   settled_cluster(3);
   const std::vector<EtcdNet::Member> before = members();
@@ -123,7 +124,7 @@ TEST_F(ScenarioOfDefrag, S28_AFullDatabaseIsReadAndTakesWritesAfterARun) {
   EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.phase, v1::kPhaseDegraded);
   for (const auto& pod : world.members_of(kKey))
     EXPECT_TRUE(read<kube::Pod>(pod)->ready()) << "the client Service keeps its endpoints";
-  world.run_for(10s);  // The Events of it.
+  world.run_for(10s);  // For its Events.
   const std::uint64_t writes = world.writes();
   world.run_for(3min);
   EXPECT_EQ(world.writes(), writes) << "it is told once, and nothing is done";

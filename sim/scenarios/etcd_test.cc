@@ -9,7 +9,7 @@ TEST_F(Scenario, S03_TheAnswerToMemberAddIsLost) {
   lose_answer("MemberAdd");
   world.scale(kKey, 2);
   world.must_converge(5min);
-  EXPECT_EQ(tried("MemberAdd"), 1U);  // The list is read again: nobody is added twice.
+  EXPECT_EQ(tried("MemberAdd"), 1U);  // It reads the list again: no member is added twice.
   EXPECT_EQ(made(v1::EtcdMember::resource), 2U);
 }
 
@@ -20,7 +20,7 @@ TEST_F(Scenario, S03_SomebodyHasAddedThatMemberJustBefore) {
       if (process_of(m.name).name.empty())
         EXPECT_TRUE(etcdctl(life.process(), world.net(), leader().address)
                         ->add_learner("http://" + m.name + ".db.prod.svc:2380"));
-    (void)life.process().sleep(1100ms);  // Of one second, etcd calls it another error.
+    (void)life.process().sleep(1100ms);  // Within one second, etcd answers another error.
   });
   world.scale(kKey, 2);
   world.must_converge(5min);
@@ -51,10 +51,10 @@ TEST_F(Scenario, S04_SomebodyHasRemovedThatMemberJustBefore) {
   EXPECT_EQ(tried("MemberRemove"), 1U);
 }
 
-/// ST26: etcd's word alone convicts nobody.
+/// ST26: the operator replaces no member on etcd's alarm alone.
 class ScenarioOfAlarms : public Scenario {
  protected:
-  /// Three members with a key that nobody else writes.
+  /// Three members with a key that no client writes.
   void settled_with_a_key() {
     settled_cluster(3);
     by_hand([&] { EXPECT_TRUE(world.net().put(world.time(), leader().address, "rot", 1)); });
@@ -67,7 +67,7 @@ class ScenarioOfAlarms : public Scenario {
     const etcd::Alarm alarm{etcd::AlarmKind::Corrupt, process_of(member).member};
     by_hand([&] {
       raise_alarm(world.time(), world.net(), leader().address, alarm);
-      if (rightly) damage(member);  // Before anybody compares.
+      if (rightly) damage(member);  // Before hashes are compared.
     });
     raised_.push_back(alarm);
   }
@@ -128,7 +128,7 @@ TEST_F(ScenarioOfAlarms, S29_TheWrongOneIsAccused) {
   accuse(wrong);
   damage(name);
   nobody_is_touched();
-  accuse(name);  // Of two, which?
+  accuse(name);  // Two are accused: which is damaged?
   nobody_is_touched();
 }
 
@@ -179,7 +179,7 @@ TEST_F(Scenario, S05_SomebodyHasPromotedThatMemberJustBefore) {
   EXPECT_EQ(tried("MemberPromote"), 1U);
 }
 
-/// A plain etcd that a person starts, whose URLs are an address.
+/// A plain etcd that a user starts; its URLs have an address.
 EtcdNet::Start by_person(const std::string& name, const std::string& address,
                          const std::string& initial, const std::string& token) {
   return {
@@ -208,7 +208,7 @@ TEST_F(Scenario, S06_TheClusterIdIsNotYetKnownAndTheSeedWasGrownByHand) {
     for (const std::string& n : {"a", "b"}) {
       const std::string address = "10.99.0." + std::to_string(n == "a" ? 1 : 2);
       Result<etcd::MemberId> id = Error{Code::Unavailable, ""};
-      for (int i = 0; i < 20 && !id; ++i) {  // It is refused for 5 s after another change.
+      for (int i = 0; i < 20 && !id; ++i) {  // Refused for 5 s after a change.
         (void)world.time().sleep(1s);
         id = at(seed.address)->add_learner("http://" + address + ":2380");
       }
@@ -223,7 +223,7 @@ TEST_F(Scenario, S06_TheClusterIdIsNotYetKnownAndTheSeedWasGrownByHand) {
   EXPECT_TRUE(world.run_until([&] { return says(v1::kDegraded) == "True/ForeignMember"; }, 1min));
   world.run_for(5min);
   EXPECT_EQ(etcd_id(), seed.cluster);
-  EXPECT_EQ(voters(), 3U);  // Counted, reported, and left.
+  EXPECT_EQ(voters(), 3U);  // Counted, reported, not touched.
   EXPECT_EQ(world.net().births().size(), 1U);
   EXPECT_EQ(made(v1::EtcdMember::resource), 1U);
 }
@@ -234,7 +234,7 @@ TEST_F(Scenario, S18_AMemberTakesCallsAndNeverAnswers) {
   world.life(0).etcd().black_hole(address, true);
   const Instant begin = world.time().now();
   EXPECT_TRUE(world.run_until([&] { return says(v1::kAvailable) == "True/QuorumHealthy"; }, 2min));
-  world.scale(kKey, 5);  // The others answer: growth goes on.
+  world.scale(kKey, 5);  // The others answer, so growth goes on.
   EXPECT_TRUE(world.run_until([&] { return voters() == 5; }, 5min));
   EXPECT_LE(busiest_minute(begin), 12U);
   world.life(0).etcd().black_hole(address, false);
@@ -247,7 +247,7 @@ TEST_F(Scenario, S18_NoMemberAnswers) {
   EXPECT_TRUE(
       world.run_until([&] { return says(v1::kAvailable) == "Unknown/ClusterUnreachable"; }, 3min));
   const std::uint64_t writes = world.writes();
-  world.run_for(20min);  // It is looked at less and less often.
+  world.run_for(20min);  // The operator polls less and less often.
   const std::uint64_t calls = world.etcd_calls();
   world.run_for(1h);
   EXPECT_EQ(world.writes(), writes);
@@ -256,7 +256,7 @@ TEST_F(Scenario, S18_NoMemberAnswers) {
   world.must_converge(3min);
 }
 
-/// Clusters of one member each; the first is the one that is well.
+/// Clusters of one member each; the first is healthy.
 class Neighbours : public Scenario {
  protected:
   void settled_clusters(int count) {
@@ -299,8 +299,8 @@ TEST_F(Scenario, S20_ALearnersPodNeverStarts) {
   EXPECT_EQ(voters(), 1U);
   EXPECT_LE(learners(), 1U);
   EXPECT_EQ(says(v1::kAvailable), "True/QuorumAvailable");
-  EXPECT_NE(world.members_of(kKey), first);                // Given up and begun anew,
-  EXPECT_LE(gone(v1::EtcdMember::resource), 2U * 5U + 1);  // once in its time.
+  EXPECT_NE(world.members_of(kKey), first);                // Given up, recreated:
+  EXPECT_LE(gone(v1::EtcdMember::resource), 2U * 5U + 1);  // once per deadline.
   world.scale(kKey, 1);
   EXPECT_TRUE(world.run_until([&] { return learners() == 0 && members().size() == 1; }, 15s));
   world.must_converge(2min);
@@ -418,7 +418,7 @@ TEST_F(Scenario, S32_TheAddressOfAMemberNowBelongsToAnotherTenantsEtcd) {
   const EtcdNet::Truth old = leader();
   const auto ours = members();
   const std::size_t asked = tried("MemberAdd at " + old.address);
-  // Its node restarts: the Pod has another address, and nobody tells the operator.
+  // Its node restarts: the Pod gets another address, and the operator does not hear of it.
   for (std::size_t i = 0; i < 3; ++i)
     if (read<kube::Pod>({"prod", old.name})->spec.node_name == "node-" + std::to_string(i)) {
       world.checker().struck();
@@ -452,7 +452,7 @@ TEST_F(Scenario, S33_NewNamesAreKnownToPeersAMinuteLater) {
   world.faults().set(Fault::DnsLag);
   world.scale(kKey, 5);
   world.must_converge(15min);
-  EXPECT_EQ(made(v1::EtcdMember::resource), 5U);  // Joining is tried again; nobody is replaced.
+  EXPECT_EQ(made(v1::EtcdMember::resource), 5U);  // It joins again; no member is replaced.
 }
 
 TEST_F(Scenario, S43_AForeignVoterIsCountedAndReportedAndLeft) {
@@ -473,7 +473,7 @@ TEST_F(Scenario, S43_AForeignVoterIsCountedAndReportedAndLeft) {
   world.run_for(1h);
   EXPECT_EQ(world.writes(), writes);
   EXPECT_EQ(voters(), 4U);
-  world.net().kill("10.99.0.1");  // It is counted: three of four still are a quorum.
+  world.net().kill("10.99.0.1");  // It counts: three of four still are a quorum.
   world.run_for(2min);
   EXPECT_EQ(says(v1::kAvailable).substr(0, 4), "True");
   by_hand([&] {
@@ -508,13 +508,13 @@ TEST_F(Scenario, S43_AMemberRemovedByHandIsReplaced) {
   world.must_converge(10min);
 }
 
-// --- what worlds have found ------------------------------------------------------------------
+// --- found by random worlds ------------------------------------------------------------------
 
 TEST_F(Scenario, Found_AllLeaveButTheLeaderWhichTakesThemForInactive) {
   settled_cluster(3);
   const EtcdNet::Truth stays = leader();
   const auto before_it = members();
-  world.net().forgetful_peers(100);  // Of its peers' restarts it never hears (etcd issue 14523).
+  world.net().forgetful_peers(100);  // It never sees its peers' restarts (etcd issue 14523).
   for (const auto& m : before_it)
     if (m.id != stays.member) {
       world.checker().struck();
@@ -525,7 +525,7 @@ TEST_F(Scenario, Found_AllLeaveButTheLeaderWhichTakesThemForInactive) {
   ASSERT_EQ(leader().member, stays.member);
   for (const auto& m : before_it)
     if (m.id != stays.member) world.delete_object(v1::EtcdMember::resource, {"prod", m.name});
-  world.must_converge(5min);  // Those who leave see everybody, and may be asked.
+  world.must_converge(5min);  // The leaving members see all peers, so they can be asked.
   EXPECT_GE(told("unhealthy cluster"), 1U);
   EXPECT_EQ(made(v1::EtcdMember::resource), 5U);
 }
@@ -549,7 +549,7 @@ TEST_F(Scenario, Found_TheAnswerToMoveLeaderHasNoHeader) {
   world.delete_object(v1::EtcdMember::resource, {"prod", leader().name});
   world.must_converge(5min);
   EXPECT_EQ(tried("MoveLeader"), 1U);
-  EXPECT_EQ(told("reconcile failed"), 0U);  // It was taken for the answer of a stranger.
+  EXPECT_EQ(told("reconcile failed"), 0U);  // The answer was taken for a foreign etcd's.
 }
 
 }  // namespace

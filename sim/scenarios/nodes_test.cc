@@ -25,7 +25,7 @@ TEST_F(ScenarioOfNodes, S24_ANodeIsLostForEightMinutes) {
   world.nodes().node_down(node, true);
   for (int i = 0; i < 8 * 60; ++i) {
     world.run_for(1s);
-    ASSERT_EQ(uid_of(kube::Pod::resource, {"prod", name}), pod);  // None beside it.
+    ASSERT_EQ(uid_of(kube::Pod::resource, {"prod", name}), pod);  // No second one.
   }
   EXPECT_TRUE(read<kube::Pod>({"prod", name})->metadata.terminating());
   EXPECT_EQ(made(kube::Pod::resource), made_pods);
@@ -51,18 +51,18 @@ TEST_F(ScenarioOfNodes, S24_AMemberIsDeletedAndTheSizeCutWhileANodeIsLost) {
     if (m.name != lost && m.id != leader().member)
       world.delete_object(v1::EtcdMember::resource, {"prod", m.name});
   world.run_for(20ms);
-  world.scale(kKey, 2);  // Without the one that leaves, one of two would be healthy.
+  world.scale(kKey, 2);  // Without the leaving member, one of two would be healthy.
   for (int i = 0; i < 300; ++i) {
     world.run_for(1s);
     ASSERT_TRUE(world.net().has_quorum(etcd_id()));
   }
-  EXPECT_EQ(tried("MemberRemove"), 0U);  // Not even asked for.
+  EXPECT_EQ(tried("MemberRemove"), 0U);  // Not even tried.
   world.nodes().node_down(node, false);
   world.must_converge(5min);
   EXPECT_EQ(voters(), 2U);
 }
 
-/// A node is lost with one member; the cluster's owner has said how long that is waited for.
+/// A node with one member is lost; the user has set how long to wait before replacement.
 class ScenarioOfALostNode : public ScenarioOfNodes {
  protected:
   void lose_node(const char* policy) {
@@ -143,7 +143,7 @@ TEST_F(ScenarioOfALostNode, S24_ItComesBackBeforeItsTimeIsOver) {
   EXPECT_EQ(members(), before) << "the time begins anew";
 }
 
-/// S12: a restart, and a date that jumps, never shorten it.
+/// S12: neither a restart nor a jump of the date shortens the wait.
 TEST_F(ScenarioOfALostNode, S24_ARestartOfTheOperatorBeginsTheCountAnew) {
   lose_node("15m");
   world.run_for(14min);
@@ -160,7 +160,7 @@ TEST_F(ScenarioOfNodes, S25_AVotersVolumeIsDeleted) {
   world.checker().user_deleted(claim_uid(name));
   world.checker().struck();
   world.nodes().lose_volume(claim_of(name));
-  // A voter is never started on an empty volume: another takes its place.
+  // A voter never starts on an empty volume: another member replaces it.
   EXPECT_TRUE(world.run_until(
       [&] { return uid_of(v1::EtcdMember::resource, {"prod", name}).empty(); }, 1min));
   EXPECT_EQ(made(kube::PersistentVolumeClaim::resource), 4U);
@@ -182,7 +182,7 @@ TEST_F(ScenarioOfNodes, S25_AVotersDataCannotBeRead) {
   EXPECT_EQ(voters(), 3U);
 }
 
-/// Each in turn, the first one too: what its Pod would found on an empty volume is no cluster.
+/// Each in turn, the first member too: on an empty volume, its Pod must not found a new cluster.
 TEST_F(ScenarioOfNodes, S25_EveryVoterFindsItsVolumeEmpty) {
   settled_cluster(3);
   const auto id = etcd_id();
@@ -201,7 +201,7 @@ TEST_F(ScenarioOfNodes, S25_EveryVoterFindsItsVolumeEmpty) {
   }
 }
 
-/// It is not born a second time, and says so.
+/// The cluster is not founded a second time, and reports the loss.
 TEST_F(ScenarioOfNodes, S25_TheOnlyMemberFindsItsVolumeEmpty) {
   settled_cluster(1);
   const std::string name = members().at(0).name;
@@ -218,7 +218,7 @@ TEST_F(ScenarioOfNodes, S25_TheOnlyMemberFindsItsVolumeEmpty) {
   EXPECT_EQ(made(kube::PersistentVolumeClaim::resource), 1U);
 }
 
-/// Two of five at once: they are replaced one after the other.
+/// Two of five at once: replaced one after the other.
 TEST_F(ScenarioOfNodes, S25_TwoOfFiveLoseTheirData) {
   settled_cluster(5);
   const auto before = members();
@@ -230,7 +230,7 @@ TEST_F(ScenarioOfNodes, S25_TwoOfFiveLoseTheirData) {
     EXPECT_EQ(uid_of(v1::EtcdMember::resource, {"prod", before.at(i).name}), "");
 }
 
-/// ST20: where many clusters are away, a member's loss is our network's, or the storage's below.
+/// ST20: while many clusters fail, the cause may be the operator's network or the storage.
 TEST_F(ScenarioOfNodes, ST20_NobodyIsReplacedWhileManyClustersAreAway) {
   settled_cluster(3);
   for (int i = 0; i < 3; ++i) {
@@ -290,7 +290,7 @@ TEST_F(ScenarioOfNodes, S27_TwoOfThreeMembersLoseTheirData) {
   world.run_for(5min);
   const Instant begin = world.time().now();
   const std::size_t pods = made(kube::Pod::resource), changes = tried("Member");
-  world.scale(kKey, 1);  // Whatever is wanted: nothing is touched.
+  world.scale(kKey, 1);  // Whatever the size: no change.
   world.run_for(1h);
   EXPECT_EQ(world.members_of(kKey).size(), 3U);
   EXPECT_EQ(count(kube::PersistentVolumeClaim::resource), 3U);
@@ -306,7 +306,7 @@ TEST_F(ScenarioOfNodes, S44_AllNodesAreDrainedOneAfterTheOtherDuringGrowthAndShr
   settled_cluster(3);
   const auto id = etcd_id();
   const auto keeps_quorum = [&](const std::function<bool()>& holds, Duration limit) {
-    int without = 0;  // A leader that ends hands over, or there is an election.
+    int without = 0;  // A leader hands over or dies.
     for (const Instant end = world.time().now() + limit; world.time().now() < end && !holds();) {
       world.run_for(500ms);
       without = world.net().has_quorum(id) ? 0 : without + 1;
@@ -314,7 +314,7 @@ TEST_F(ScenarioOfNodes, S44_AllNodesAreDrainedOneAfterTheOtherDuringGrowthAndShr
     }
     ASSERT_TRUE(holds()) << world.missing();
   };
-  // As kubectl drain does: one Pod, and the next once all are well again.
+  // As `kubectl drain` does: deletes one Pod, and the next once all are healthy again.
   const auto all_well = [&] {
     for (const auto& key : world.members_of(kKey)) {
       const auto pod = read<kube::Pod>(key);
@@ -338,7 +338,7 @@ TEST_F(ScenarioOfNodes, S44_AllNodesAreDrainedOneAfterTheOtherDuringGrowthAndShr
   EXPECT_EQ(voters(), 5U);
 }
 
-// As `kubectl drain`: every Pod of the node is asked to go, again and again, until it has gone.
+// As `kubectl drain`: evicts every Pod of the node, again and again, until none is left.
 TEST_F(ScenarioOfNodes, S44_AllNodesAreDrainedUnderTheBudgetDuringGrowthAndShrinking) {
   world.nodes().local_volumes(false);
   settled_cluster(3);
@@ -348,7 +348,7 @@ TEST_F(ScenarioOfNodes, S44_AllNodesAreDrainedUnderTheBudgetDuringGrowthAndShrin
     world.scale(kKey, node % 2 == 0 ? 5 : 3);
     world.run_for(2s);
     world.nodes().cordon(node, true);
-    int without = 0;  // A leader that ends hands over, or there is an election.
+    int without = 0;  // A leader hands over or dies.
     const Instant end = world.time().now() + 10min;
     while (!pods_on(node).empty()) {
       ASSERT_LT(world.time().now(), end) << "the drain ends: " << world.missing();
@@ -386,7 +386,7 @@ TEST_F(ScenarioOfMemory, S50_AMemberWhosePodIsGoneIsReplacedByAnother) {
   settled_in_memory(3);
   EXPECT_EQ(count(kube::PersistentVolumeClaim::resource), 0U);
   const auto id = etcd_id();
-  for (int i = 0; i < 3; ++i) {  // The founder too.
+  for (int i = 0; i < 3; ++i) {  // The founder, too.
     const std::string gone = members().front().name;
     lose_pod(gone);
     ASSERT_TRUE(world.run_until([&] { return !read<v1::EtcdMember>({"prod", gone}); }, 2min));
@@ -402,12 +402,12 @@ TEST_F(ScenarioOfMemory, S50_AnEvictedPodIsNotFilledAgain) {
   world.must_converge(5min);
 }
 
-/// Seed 443817324: with the list that it had joined with, which was etcd's still, it came back
-/// empty under its own id and voted. There is another term meanwhile, as the leader would have
+/// Seed 443817324: it had joined with a member list that still was etcd's, so it came back empty
+/// under its own ID and voted. A new term begins meanwhile; otherwise the leader would have
 /// noticed.
 TEST_F(ScenarioOfMemory, Found_WhoLostItsMemoryUnderItsPodDoesNotJoinTwice) {
   settled_in_memory(3);
-  std::string last;  // It joined with a list of all three, and has a node for itself.
+  std::string last;  // It joined with a list of all three; its node has no other Pod.
   const auto find = [&] {
     for (const auto& m : members())
       if (std::ranges::count(read<v1::EtcdMember>({"prod", m.name})->spec.initial_cluster, '=') ==
@@ -445,7 +445,7 @@ TEST_F(ScenarioOfMemory, S50_TwoOfThreeAreLostAndNobodyPretends) {
   EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.broken_members, 2);
 }
 
-/// Each Pod comes back as it was, with nothing in memory; also the founder's.
+/// Each Pod, the founder's too, comes back with its spec and with empty memory.
 TEST_F(ScenarioOfMemory, S50_AllNodesRestartAndNoneFoundsAnother) {
   settled_in_memory(3);
   world.checker().fate_took("prod", "db");

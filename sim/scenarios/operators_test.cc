@@ -1,5 +1,4 @@
-// Scenarios of the operator itself: killed, paused, twice there, with wrong clocks, with much to
-// do.
+// Scenarios of the operator itself: killed, paused, running twice, with wrong clocks, under load.
 #include "sim/scenarios/scenario.h"
 #include "sim/world/plans.h"
 
@@ -10,14 +9,15 @@ const Flow& flow_named(const std::vector<Flow>& all, const std::string& name) {
   return *std::ranges::find(all, name, &Flow::name);
 }
 
-/// What is wrong with it; empty: nothing.
+/// Returns the fault of the plan's outcome; empty if none.
 std::string verdict(const Flow& flow, const Plan& plan, const PlanOutcome& undisturbed) {
   const PlanOutcome outcome = run(flow, plan);
   const std::string wrong = compare(plan, outcome, undisturbed);
   return wrong.empty() ? "" : to_string(flow, plan) + " (" + outcome.what + "): " + wrong;
 }
 
-/// A world with certificates takes a second; `./dev sim --plans` has each write of these flows.
+/// The step between tested writes. A world with certificates takes a second; `./dev sim --plans`
+/// tests each write of these flows.
 std::uint64_t step_of(const Flow& flow) {
   return flow.name == "auth" || flow.name.starts_with("password") ? 9 : 1;
 }
@@ -68,7 +68,7 @@ TEST(ScenarioOfCrashes, S01_AWriteMoreMakesNinePlansMore) {
   all.push_back(with_canary);
   const auto more = plans_of(all, all.size() - 1);
   EXPECT_EQ(more.size(), plans_of(all, nth).size() + 9);
-  // Those of the canary are the first nine, and they are caught.
+  // The first nine plans are the canary's, and they are caught.
   const PlanOutcome undisturbed = run(all.back(), std::nullopt);
   for (std::size_t i = 0; i < 9; ++i) {
     const PlanOutcome outcome = run(all.back(), more.at(i));
@@ -92,7 +92,7 @@ class ScenarioOfOperators : public Scenario {
       out += !world.life(i).passage().dead && world.life(i).program().leading();
     return out;
   }
-  /// Watches for so long that never two lead, but for less than `overlap`.
+  /// Watches for this long that two operators never lead together for longer than `overlap`.
   void at_most_one_leads(Duration d, Duration overlap = 0s) {
     Duration two{};
     for (const Instant end = world.time().now() + d; world.time().now() < end;) {
@@ -118,7 +118,7 @@ TEST_F(ScenarioOfOperators, S12_TheDateJumpsAnHourForthAndBack) {
   }
   EXPECT_EQ(members(), before);
   EXPECT_EQ(world.writes(), writes);
-  // While somebody joins: at most that one is given up, once for a jump.
+  // While a member joins: at most this member is given up, once per jump.
   world.scale(kKey, 5);
   world.run_for(1s);
   for (const auto by : {3600s, -3600s}) {
@@ -131,7 +131,7 @@ TEST_F(ScenarioOfOperators, S12_TheDateJumpsAnHourForthAndBack) {
   world.must_converge(5min);
 }
 
-// It was given up once the date had caught up: two hours later.
+// Bug: it was given up only once the date had caught up, two hours later.
 TEST_F(ScenarioOfOperators, Found_TheDateGoesBackWhileALearnerNeverStarts) {
   settled_cluster(1, 60);
   for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, true);
@@ -149,18 +149,18 @@ TEST_F(ScenarioOfOperators, S12_TheClockOfTheLeaderStandsStillOrRunsTwiceAsFast)
   world.life(0).process().run_at(200);
   world.scale(kKey, 5);
   at_most_one_leads(1min);
-  world.life(0).process().run_at(0);  // Nothing that waits for a time goes on.
+  world.life(0).process().run_at(0);  // Nothing with a timer goes on.
   world.run_for(20s);
   world.scale(kKey, 3);
   world.run_for(1min);
-  EXPECT_EQ(voters(), 3U);  // The other one leads.
+  EXPECT_EQ(voters(), 3U);  // The other operator leads.
   world.life(0).process().run_at(100);
   world.must_converge(5min);
   EXPECT_EQ(world.net().births().size(), 1U);
   EXPECT_EQ(made(v1::EtcdMember::resource), 5U);
 }
 
-/// A leader stands still at a write, and goes on after another one has led.
+/// A leader freezes at a write, and resumes after another one has led.
 class AtWrite : public ScenarioOfOperators, public ::testing::WithParamInterface<const char*> {};
 using ScenarioOfPauses = AtWrite;
 
@@ -205,7 +205,7 @@ TEST_F(ScenarioOfOperators, S14_TheLeaseIsDeletedAndGivenToNobodyAndToAStranger)
   });
   at_most_one_leads(1min);
   EXPECT_EQ(leading(), 1U);
-  // Who is robbed of it hears so at the next renewal; the other one takes it at once.
+  // The robbed leader hears of it at its next renewal; the other one leads at once.
   take_the_lease_from_its_holder();
   at_most_one_leads(1min, 2500ms);
   EXPECT_EQ(leading(), 1U);
@@ -235,7 +235,8 @@ TEST_F(ScenarioOfOperators, S15_TheOperatorIsKilledFiveSecondsAfterItBeginsToLea
   EXPECT_EQ(made(v1::EtcdMember::resource), 5U);
 }
 
-/// What has no operator serves on, and is found again as it is; what went meanwhile is made again.
+/// Without an operator, clusters go on serving. It finds them again as they are, and recreates what
+/// is missing.
 TEST_F(ScenarioOfOperators, S40_TheOperatorIsInstalledAgainADayLater) {
   settled_cluster(3);
   const auto before = members();
@@ -253,8 +254,8 @@ TEST_F(ScenarioOfOperators, S40_TheOperatorIsInstalledAgainADayLater) {
   EXPECT_EQ(gone(kube::PersistentVolumeClaim::resource), 0U);
 }
 
-/// Nobody may list EtcdClusters, as if there had never been any: to an operator that works, and to
-/// one that starts.
+/// EtcdClusters cannot be listed, as if their CRD were not installed: for a running operator, and
+/// for one that starts.
 TEST_F(ScenarioOfOperators, S40_TheDefinitionOfClustersIsAwayForAnHour) {
   settled_cluster(3);
   const auto before = members();
@@ -286,7 +287,7 @@ TEST_F(ScenarioOfOperators, S52_AnOperatorStartsWithAThousandClusters) {
   world.kill(world.life(0), std::nullopt);
   world.run_for(1s);
   const std::uint64_t writes = world.writes();
-  std::map<std::int64_t, std::size_t> calls;  // By second.
+  std::map<std::int64_t, std::size_t> calls;  // Per second.
   instead = [&](Life&, const kube::Call&) -> std::optional<Result<Json>> {
     ++calls[world.time().now().time_since_epoch() / 1s];
     return {};
@@ -312,12 +313,12 @@ TEST_F(ScenarioOfOperators, S52_AnOperatorStartsWithAThousandClusters) {
   for (const auto& [second, n] : calls) EXPECT_LE(n, 40U) << "in second " << second;
 }
 
-// --- what worlds have found ------------------------------------------------------------------
+// --- found by random worlds ------------------------------------------------------------------
 
 TEST_F(ScenarioOfOperators, Found_AnEtcdMemberIsGivenUpJustBeforeItsLearnerIsAdded) {
   settled_cluster(1);
   before("create etcdmembers", [&](Life& life) {
-    // It is made; until the answer is read, somebody else has taken it away, and no watch tells.
+    // It is created; before the answer is read, another actor deletes it, and no watch shows that.
     life.api().line("etcdmembers").silent_until(world.time().now() + 1min);
     life.process().freeze_until(world.time().now() + 5s);
     world.soon(2s, [&] {
@@ -338,17 +339,17 @@ TEST_F(ScenarioOfOperators, Found_ALearnerIsAddedForAMemberThatTheOtherOperatorH
   settled_with_two(1, 30);
   bool caught = false;
   before("MemberAdd", [&](Life& life) {
-    caught = true;  // Not for so long that the call itself is given up.
+    caught = true;  // Short enough that the call does not time out.
     life.process().freeze_until(world.time().now() + 5s);
     (void)life.passage().travel(1us);
   });
   world.scale(kKey, 2);
   ASSERT_TRUE(world.run_until([&] { return caught; }, 30s));
   world.scale(kKey, 1);
-  take_the_lease_from_its_holder();  // The other one leads, and sees to it.
+  take_the_lease_from_its_holder();  // The other operator takes over.
   ASSERT_TRUE(world.run_until([&] { return learners() == 1; }, 1min));
   ASSERT_EQ(count(v1::EtcdMember::resource), 1U);
-  // Nobody stands for it: it goes when its time is over, and not at once.
+  // No EtcdMember stands for it: it is removed when its time is over, not at once.
   world.run_for(15s);
   EXPECT_EQ(learners(), 1U);
   EXPECT_TRUE(world.run_until([&] { return learners() == 0; }, 3min));

@@ -1,4 +1,4 @@
-// Scenarios of what people do: edits, deletions, names that are used again.
+// Scenarios of user actions: edits, deletions, reused names.
 #include "sim/scenarios/scenario.h"
 
 namespace etcdop::sim {
@@ -32,7 +32,7 @@ TEST_F(ScenarioOfPeople, S34_TheSizeIsEditedSixTimesInThreeSeconds) {
   }
   world.must_converge(5min);
   EXPECT_EQ(voters(), 3U);
-  EXPECT_LE(made(v1::EtcdMember::resource), 9U);  // Three times two more.
+  EXPECT_LE(made(v1::EtcdMember::resource), 9U);  // Two more, three times.
 }
 
 TEST_F(ScenarioOfPeople, S34_AClusterSleepsAndWakes) {
@@ -70,7 +70,7 @@ TEST_F(ScenarioOfPeople, S34_ASleeperIsWokenBeforeItSleepsAndPutToSleepBeforeItW
   EXPECT_EQ(world.net().births().size(), 1U);
 }
 
-/// Refused until more time has passed than the user gave for a cluster.
+/// The delete is refused for longer than the cluster's progress deadline.
 TEST_F(ScenarioOfPeople, Found_TheDeadlineIsOverWhenTheFounderIsMadeAnew) {
   (void)world.start_operator();
   const Instant end = world.time().now() + 1min;
@@ -108,7 +108,7 @@ class ScenarioOfVersions : public Scenario {
   }
 };
 
-/// The manual roll: up, and down again.
+/// The manual roll: scale up, then down again.
 TEST_F(ScenarioOfVersions, S51_AClusterGoesFromMinorToMinorByScaling) {
   settled_at("3.5.35");
   const auto id = etcd_id();
@@ -124,7 +124,7 @@ TEST_F(ScenarioOfVersions, S51_AClusterGoesFromMinorToMinorByScaling) {
   EXPECT_EQ(etcd_id(), id);
 }
 
-/// W10: the other way to make an edit reach all members.
+/// W10: the other way to roll an edit to all members.
 TEST_F(ScenarioOfVersions, S51_OrByDeletingOneMemberAfterTheOther) {
   settled_at("3.5.35");
   const auto before = members();
@@ -138,8 +138,8 @@ TEST_F(ScenarioOfVersions, S51_OrByDeletingOneMemberAfterTheOther) {
   EXPECT_EQ(running("3.6.16"), 3U);
 }
 
-/// On the way back to the older minor, the size is cut: whoever of that minor is left stays, as no
-/// other of it could join a cluster of the newer one.
+/// On the way back to the older minor, the size is cut. A member of that minor must stay, because
+/// no other member of it could join a cluster of the newer minor.
 TEST_F(ScenarioOfVersions, Found_TheWayBackKeepsAMemberOfTheOlderMinor) {
   settled_at("3.6.16");
   world.set_version(kKey, "3.7.3");
@@ -160,8 +160,8 @@ TEST_F(ScenarioOfVersions, Found_TheWayBackKeepsAMemberOfTheOlderMinor) {
   world.must_converge(10min);
 }
 
-/// All of the older minor went before anybody of it came: it is said, and no member is made in
-/// vain.
+/// All members of the older minor left before a new one came: the operator reports that, and
+/// creates no member in vain.
 TEST_F(ScenarioOfVersions, Found_AVersionThatWasOutrunIsRefusedThoughItWasTakenUp) {
   settled_at("3.7.3");
   (void)world.server().change(v1::EtcdCluster::resource, kKey, [](json::object& cluster) {
@@ -219,7 +219,7 @@ TEST_F(ScenarioOfVersions, S51_WhileAMemberIsDownNoStepIsTakenToTheNextMinor) {
   EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.observed->version, "3.6.16");
 }
 
-/// The size is put back when a write of growth is under way.
+/// The size is reverted during a write of growth.
 class Reverted : public ScenarioOfPeople, public ::testing::WithParamInterface<const char*> {};
 using ScenarioOfReverts = Reverted;
 
@@ -273,9 +273,9 @@ TEST_F(ScenarioOfPeople, S36_AnOlderDefinitionHasLetOddClustersIn) {
     const std::string progress = says(v1::kProgressing, {"odd", name});
     EXPECT_TRUE(progress.starts_with("False/")) << name << ": " << progress;
   }
-  EXPECT_LE(busiest_minute(begin), 21U);  // Events of all of them: one of them lives.
+  EXPECT_LE(busiest_minute(begin), 21U);  // Events of all of them; one of them runs.
   EXPECT_LE(busiest_minute(begin + 10min), 2U);
-  world.scale(kKey, 5);  // They hold up nobody.
+  world.scale(kKey, 5);  // They block no other cluster.
   EXPECT_TRUE(world.run_until([&] { return voters() == 5; }, 1min));
   for (const auto& [name, spec] : odd) {
     world.delete_cluster({"odd", name});
@@ -301,7 +301,7 @@ TEST_F(ScenarioOfPeople, S36_AClusterThatLivesIsEditedToWhatCannotBe) {
   world.must_converge(5min);
 }
 
-/// The n-th write of a flow, as long as there are so many.
+/// The n-th write of a flow, as long as it has that many.
 class Deleted : public ::testing::TestWithParam<std::pair<int, int>> {};
 using ScenarioOfDeletions = Deleted;
 
@@ -326,7 +326,7 @@ TEST_P(ScenarioOfDeletions, S37_TheClusterIsDeletedAtAnyWrite) {
       world.scale(kKey, to);
     }
     world.run_for(60s);
-    if (writes < nth) break;  // The flow has fewer.
+    if (writes < nth) break;  // The flow has fewer writes.
     world.run_for(30s);       // The last write of the flow comes late.
     for (const auto& r : children())
       EXPECT_EQ(world.server().look_all(r).size(), 0U) << r.plural << " after write " << nth;
@@ -349,7 +349,7 @@ TEST_F(ScenarioOfPeople, S38_ANameIsUsedAgainAtOnceWhileTheOldOneEnds) {
   for (const auto& r : children())
     for (const auto& object : world.server().look_all(r))
       old.insert(std::string(object->at("metadata").at("uid").as_string()));
-  // The old one's node is away: its Pods and volumes end late.
+  // The old cluster's node is down: its Pods and volumes end late.
   world.checker().struck();
   world.nodes().node_down(0, true);
   world.delete_cluster(kKey);
@@ -364,8 +364,8 @@ TEST_F(ScenarioOfPeople, S38_ANameIsUsedAgainAtOnceWhileTheOldOneEnds) {
       EXPECT_FALSE(old.contains(std::string(object->at("metadata").at("uid").as_string())));
 }
 
-/// The namespace goes: the server takes nothing new into it, and deletes what there is, kind after
-/// kind, in an order that nobody promises.
+/// The namespace is deleted: the server creates nothing new in it, and deletes its objects kind by
+/// kind, in no defined order.
 class ScenarioOfNamespaces : public ScenarioOfPeople, public ::testing::WithParamInterface<int> {};
 
 TEST_P(ScenarioOfNamespaces, S39_ANamespaceEnds) {
@@ -392,7 +392,7 @@ TEST_P(ScenarioOfNamespaces, S39_ANamespaceEnds) {
   }
   EXPECT_TRUE(world.run_until([&] { return left_over() == 0; }, 1min)) << left_over();
   EXPECT_EQ(count(v1::EtcdCluster::resource), 0U);
-  EXPECT_LE(busiest_minute(begin), 20U);  // Most of them tell what goes.
+  EXPECT_LE(busiest_minute(begin), 20U);  // Most of them report deletions.
 }
 INSTANTIATE_TEST_SUITE_P(From, ScenarioOfNamespaces, ::testing::Range(0, 6));
 
@@ -426,7 +426,7 @@ TEST_F(ScenarioOfPeople, S41_SomebodyDeletesTheOnlyMember) {
   const std::string name = members().at(0).name;
   world.delete_object(v1::EtcdMember::resource, {"prod", name});
   world.must_converge(10min);
-  EXPECT_EQ(etcd_id(), id);  // Another one has taken its data over before it went.
+  EXPECT_EQ(etcd_id(), id);  // Another member took over its data before it left.
   EXPECT_NE(members().at(0).name, name);
 }
 
@@ -454,7 +454,7 @@ TEST_F(ScenarioOfPeople, S41_SomebodyErasesAllMembersAndTheirFinalizers) {
   const std::uint64_t writes = world.writes();
   world.run_for(1h);
   EXPECT_EQ(world.writes(), writes);
-  EXPECT_EQ(etcd_id(), id);  // What had data once is never founded anew.
+  EXPECT_EQ(etcd_id(), id);  // A cluster that had data is never founded again.
   EXPECT_EQ(world.net().births().size(), 1U);
   EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
   world.delete_cluster(kKey);
@@ -462,8 +462,8 @@ TEST_F(ScenarioOfPeople, S41_SomebodyErasesAllMembersAndTheirFinalizers) {
   EXPECT_EQ(left_over(), 0U);
 }
 
-/// A backup tool brings back the EtcdCluster, without its status, and the volumes; or Git brings
-/// back the EtcdCluster, and the volumes had been kept.
+/// A backup tool restores the EtcdCluster (without its status) and the volumes; or Git recreates
+/// the EtcdCluster, and the volumes had been kept.
 class ScenarioOfVolumes : public ScenarioOfPeople {
  protected:
   void comes_back_beside_its_volumes() {
@@ -487,7 +487,7 @@ class ScenarioOfVolumes : public ScenarioOfPeople {
   static api::ObjectKey volume_of(const v1::EtcdMember& member) {
     return {member.metadata.ns, "data-" + member.metadata.name};
   }
-  /// What the runbook's commands do.
+  /// The commands of the runbook.
   void adopt_volumes() {
     const auto cluster = read<v1::EtcdCluster>(kKey);
     const auto owner = [](const char* kind, const std::string& name, const std::string& uid) {
@@ -530,7 +530,7 @@ TEST_F(ScenarioOfVolumes, K14_NoEmptyEtcdIsFoundedBesideThemAndTheRunbookServesT
   EXPECT_EQ(says(v1::kDegraded), "True/VolumesFound");
   EXPECT_EQ(world.net().births().size(), 1U) << "nothing was founded";
   EXPECT_EQ(count(kube::Pod::resource), 0U);
-  world.run_for(2min);  // An Event that comes for each of its conditions is counted once more.
+  world.run_for(2min);  // Each of its Events is counted once more.
   const std::uint64_t writes = world.writes();
   world.run_for(1h);
   EXPECT_EQ(world.writes(), writes) << "it waits for a person, and writes nothing meanwhile";
@@ -580,7 +580,7 @@ TEST_F(ScenarioOfPeople, S42_SomebodyTakesLabelsAndFinalizersAway) {
   EXPECT_EQ(pod->metadata.labels.at("theirs"), "stays");
   EXPECT_EQ(read<v1::EtcdMember>(name)->metadata.finalizers,
             (std::vector<std::string>{"theirs/too", v1::kMemberFinalizer}));
-  // All labels: the operator no longer sees the Pod, and looks before it makes another.
+  // All labels: the operator no longer sees the Pod, and looks it up before it creates another.
   (void)world.server().change(kube::Pod::resource, name, [](json::object& p) {
     p["metadata"].as_object()["labels"] = json::object{{"theirs", "stays"}};
   });
@@ -657,7 +657,8 @@ TEST_F(ScenarioOfPeople, S42_AnotherControllerTakesALabelAwayAgainAndAgain) {
   world.must_converge(5min);
 }
 
-/// I9 and I11 of what wanders by itself: one write tells it, and nothing wakes the operator for it.
+/// I9 and I11 for a leader that changes by itself: the operator writes it once, and is not woken
+/// for it.
 TEST_F(ScenarioOfPeople, ALeaderThatSomebodyMovesAtRestIsToldOnce) {
   settled_cluster(3);
   world.run_for(3min);
@@ -679,8 +680,8 @@ TEST_F(ScenarioOfPeople, ALeaderThatSomebodyMovesAtRestIsToldOnce) {
   world.must_converge(5min);
 }
 
-/// Found by seed 300006075: a delete that was long on its way met the last member of a cluster that
-/// slept by then. What it has is all that is left, and its replacement gets it.
+/// Found by seed 300006075: a delayed delete reached the last member of a cluster that was paused
+/// by then. Its data is the only copy, and its replacement gets it.
 TEST_F(ScenarioOfPeople, Found_TheLastMemberIsDeletedWhileItSleeps) {
   settled_cluster(1);
   const std::string first = leader().name;

@@ -1,5 +1,5 @@
-// Scenarios of clusters that go back, in their place, to a snapshot: who may be reached when, what
-// is kept until when, and what taking it back leaves.
+// Scenarios of in-place restores: which etcd clients reach when, what is kept until when, and the
+// state after a rollback.
 #include <set>
 
 #include "api/v1alpha2/etcdrestore.h"
@@ -43,7 +43,7 @@ class ScenarioOfInPlace : public Scenario {
         },
         5min));
   }
-  /// A cluster whose clients write, a snapshot of it, and what they wrote after that.
+  /// A cluster with writing clients, a snapshot of it, and writes after that.
   void stored(const World::Wanted& wanted = {}, int operators = 1) {
     for (int i = 0; i < operators; ++i) {
       (void)world.start_operator();
@@ -63,13 +63,13 @@ class ScenarioOfInPlace : public Scenario {
   }
   void decide(Decision decision) { world.decide(kBack, decision); }
 
-  // --- what is so
+  // --- queries
 
   std::string phase(const api::ObjectKey& restore = kBack) {
     const auto object = read<v1::EtcdRestore>(restore);
     return object ? object->status.phase : "none";
   }
-  /// The last condition of it: "Checked=False/CheckFailed: ...".
+  /// Its phase and conditions: "Checked=False/CheckFailed: ...".
   std::string why(const api::ObjectKey& restore = kBack) {
     const auto object = read<v1::EtcdRestore>(restore);
     std::string out = phase(restore);
@@ -88,7 +88,7 @@ class ScenarioOfInPlace : public Scenario {
     ASSERT_TRUE(world.run_until([&] { return phase(restore) == wanted; }, limit))
         << "is " << why(restore) << "\nstage " << stage();
   }
-  /// To the millisecond.
+  /// Exact to the millisecond.
   void until_stage(const std::string& wanted, Duration limit = 3min) {
     const Instant end = world.time().now() + limit;
     while (stage() != wanted && world.time().now() < end && !world.checker().violation())
@@ -108,19 +108,19 @@ class ScenarioOfInPlace : public Scenario {
     return world.clients().endpoints(kKey).size() +
            world.clients().endpoints({kKey.ns, kKey.name + "-client"}).size();
   }
-  /// The revision that the last birth began with; 0: it began with nothing.
+  /// The revision that the last birth began with; 0: it began empty.
   std::int64_t restored_revision() {
     const auto& last = world.net().births().back();
     return last.from ? last.from->image.store.revision() : 0;
   }
-  /// Who was restored; empty: nobody is there.
+  /// The restored member; empty: none exists.
   std::string founder() {
     const auto restore = record();
     for (const auto& name : world.members_of(kKey))
       if (restore && !restore->keeps(uid_of(v1::EtcdMember::resource, name))) return name.name;
     return "";
   }
-  /// What it was before the restore.
+  /// Records the state before the restore.
   void remember() {
     before_ = {.etcd = etcd_id(),
                .members = members(),
@@ -135,10 +135,10 @@ class ScenarioOfInPlace : public Scenario {
     std::size_t births = 0;
   };
   Before before_;
-  /// Of kKey. Shared with whoever listens to the server, which the world ends after this.
+  /// kKey's stage. Shared with the server's listener; the world ends after this fixture.
   const std::shared_ptr<std::string> stage_ = std::make_shared<std::string>("none");
 
-  /// Nothing of what was before is there any more, and what is there is all of the snapshot's.
+  /// Nothing from before the restore exists any more; everything comes from the snapshot.
   void is_committed(std::size_t size = 3, std::size_t births_since = 1) {
     EXPECT_EQ(stage(), v1::kStageCommitted);
     EXPECT_NE(etcd_id(), before_.etcd);
@@ -154,7 +154,7 @@ class ScenarioOfInPlace : public Scenario {
         EXPECT_FALSE(now.contains(uid)) << resource.plural << " of before";
     }
   }
-  /// All is as it was.
+  /// Everything is as before the restore.
   void is_as_before(std::size_t births_since = 1) {
     EXPECT_EQ(etcd_id(), before_.etcd);
     EXPECT_EQ(members(), before_.members);
@@ -167,13 +167,13 @@ class ScenarioOfInPlace : public Scenario {
     world.checker().user_deleted(uid_of(kube::PersistentVolumeClaim::resource, claim));
     world.nodes().lose_volume(claim);
   }
-  /// Clients go on, with what is there now.
+  /// Clients go on with the present data.
   void clients_are_served() {
     const auto answers = world.clients().answers_of(etcd_id());
     world.run_for(30s);
     EXPECT_GT(world.clients().answers_of(etcd_id()), answers + 10);
   }
-  /// The error of a read at that revision; empty: it was answered.
+  /// The error of a read at that revision; empty if it was answered.
   std::string read_at(std::int64_t revision, const std::string& address) {
     std::string out;
     by_hand([&] {
@@ -204,7 +204,7 @@ class ScenarioOfInPlace : public Scenario {
   }
 };
 
-// --- as it is meant ------------------------------------------------------------------------------
+// --- the normal course ---------------------------------------------------------------------------
 
 TEST_F(ScenarioOfInPlace, ItIsRestoredAndCommittedWhileClientsWrite) {
   stored();
@@ -316,7 +316,7 @@ TEST_F(ScenarioOfInPlace, TwiceFromOneSnapshotTheSecondIsAboveAllOfTheFirst) {
   world.must_converge(2min);
 }
 
-/// Git applies it once more, days later.
+/// Git applies it again, days later.
 TEST_F(ScenarioOfInPlace, R15_ARestoreThatIsAppliedAgainTakesNoAcknowledgedWriteAway) {
   stored();
   const auto again = [&](const std::string& name, const char* phase_then) {
@@ -343,7 +343,7 @@ TEST_F(ScenarioOfInPlace, R15_ARestoreThatIsAppliedAgainTakesNoAcknowledgedWrite
   world.must_converge(2min);
 }
 
-/// The least that may be asked for: what was written after the floor was asked for counts, too.
+/// The smallest bump: writes after the request for the minimum count, too.
 TEST_F(ScenarioOfInPlace, RaisedByTheLeastItIsStillAboveAllThatWasTold) {
   stored();
   world.start_clients(20);
@@ -376,7 +376,7 @@ TEST_F(ScenarioOfInPlace, WithTheDecisionCheckNothingIsTouched) {
   is_committed();
 }
 
-// --- what cannot be restored ---------------------------------------------------------------------
+// --- refused restores ----------------------------------------------------------------------------
 
 TEST_F(ScenarioOfInPlace, WhatIsMissingOrDamagedStopsNothing) {
   stored();
@@ -492,7 +492,7 @@ TEST_F(ScenarioOfInPlace, TheSecondOfOneClusterWaitsForTheFirst) {
   is_committed(3, 2);
 }
 
-// --- people --------------------------------------------------------------------------------------
+// --- users ---------------------------------------------------------------------------------------
 
 TEST_F(ScenarioOfInPlace, DeletedBeforeItIsCommittedItIsTakenBack) {
   stored();
@@ -665,7 +665,7 @@ TEST_F(ScenarioOfInPlace, S42_ServicesThatSomebodyEditsBackAreFencedAgainAtOnce)
   world.must_converge(2min);
 }
 
-/// As by a quota: what is taken back does not wait for it.
+/// As under a quota: a rollback does not wait for the Service.
 TEST_F(ScenarioOfInPlace, S42_AServiceThatCannotBeMadeAnyMoreDoesNotKeepItFromBeingTakenBack) {
   stored();
   restore(Decision::Restore);
@@ -706,7 +706,7 @@ TEST_F(ScenarioOfInPlace, S41_PodsAndJobsThatSomebodyDeletesMeanwhileAreMadeAgai
   is_committed();
 }
 
-// --- what is broken before -----------------------------------------------------------------------
+// --- clusters that are already broken ------------------------------------------------------------
 
 TEST_F(ScenarioOfInPlace, S27_AClusterThatHasLostItsQuorumIsRestored) {
   stored();
@@ -739,7 +739,7 @@ TEST_F(ScenarioOfInPlace, S27_AndWhereNoMemberIsLeftAtAll) {
   clients_are_served();
 }
 
-// --- secured -------------------------------------------------------------------------------------
+// --- TLS and authentication ----------------------------------------------------------------------
 
 TEST_F(ScenarioOfInPlace, W8b_WithCertificatesAndAPasswordItIsTakenBackAndCommitted) {
   stored({.client_tls = true, .peer_tls = true, .password = kPassword});
@@ -760,8 +760,8 @@ TEST_F(ScenarioOfInPlace, W8b_WithCertificatesAndAPasswordItIsTakenBackAndCommit
   world.must_converge(5min);
 }
 
-/// The snapshot is of the time before there was one.
-/// The seed 657005649: nobody answered the operator any more, and it was committed for ever.
+/// Seed 657005649: no member answered the operator any more, and the restore stayed in Committing
+/// for ever.
 TEST_F(ScenarioOfInPlace, W8b_ACertificateThatSomebodySpoilsMeanwhileIsMadeAnew) {
   stored({.client_tls = true, .peer_tls = true});
   const auto spoil = [this] {
@@ -777,7 +777,7 @@ TEST_F(ScenarioOfInPlace, W8b_ACertificateThatSomebodySpoilsMeanwhileIsMadeAnew)
   until_stage(v1::kStageCommitting);
   spoil();
   world.checker().struck();
-  world.kill(world.life(0), 1s);  // Who leads anew reads it.
+  world.kill(world.life(0), 1s);  // The new leader reads it.
   until_phase(v1::kRestoreComplete, kBack, 15min);
   rest();
   is_committed();
@@ -797,7 +797,7 @@ TEST_F(ScenarioOfInPlace, W8b_APasswordThatTheSnapshotDoesNotHaveIsSetBeforeClie
   world.must_converge(2min);
 }
 
-/// Nobody would know it; in scratch that is seen before anything is stopped.
+/// No user would know that password; the check in scratch finds this before any member is stopped.
 TEST_F(ScenarioOfInPlace, W8b_ASnapshotWithAPasswordForAClusterWithoutStopsNothing) {
   stored();
   Image locked = *image_of(world.store().look(kBucket, key())->bytes);
@@ -814,10 +814,10 @@ TEST_F(ScenarioOfInPlace, W8b_ASnapshotWithAPasswordForAClusterWithoutStopsNothi
 
 // --- two operators -------------------------------------------------------------------------------
 
-/// Who leads has decided to write, and stands still; the other one restores.
+/// The leader is about to write, and freezes; the other operator restores.
 class HeldWrite : public ScenarioOfInPlace {
  protected:
-  /// The next such write of whoever leads waits until he is let go, and a moment more.
+  /// The leader's next such write waits until let_go(), and a moment longer.
   void hold(const std::string& write) {
     before(write, [this](Life& life) {
       held_ = life.name();
@@ -832,12 +832,12 @@ class HeldWrite : public ScenarioOfInPlace {
   std::string held_;
 };
 
-/// What was decided then arrives in a later stage.
+/// The held write arrives at a later stage.
 class LateWrite : public HeldWrite, public ::testing::WithParamInterface<const char*> {
  protected:
   bool commits() const { return std::string_view(GetParam()).starts_with("Commit"); }
   bool rolls_back() const { return std::string_view(GetParam()).starts_with("Roll"); }
-  /// The restore comes to that stage, and that late write with it.
+  /// The restore reaches that stage, and then the late write arrives.
   void arrives_at_stage() {
     if (commits() || rolls_back()) {
       until_phase(v1::kRestoreReview);
@@ -865,7 +865,7 @@ TEST_P(LateWrite, S13_APodOfAMemberOfBeforeIsMadeTooLate) {
   hold("create pods");
   world.delete_object(kube::Pod::resource, {"prod", before_.members[1].name});
   ASSERT_TRUE(world.run_until([&] { return !held_.empty(); }, 1min));
-  world.run_for(30s);  // The other one leads.
+  world.run_for(30s);  // The other operator leads.
   restore(Decision::Restore);
   arrives_at_stage();
   ends_well();
@@ -896,8 +896,8 @@ INSTANTIATE_TEST_SUITE_P(Until, LateWrite,
                                            v1::kStageRollingBack, v1::kStageRolledBack),
                          [](const auto& p) { return std::string(p.param); });
 
-/// It goes back before its first member has found what to begin with. That one's Pod comes late,
-/// while nobody looks, and founds a cluster on the volume of before, which no client reaches.
+/// A restore in place, before the first member has found its snapshot. That member's Pod comes
+/// late, while no operator looks, and founds a cluster on the old volume, which no client reaches.
 TEST_F(HeldWrite, S13_TheFirstMembersPodIsMadeTooLate) {
   stored({}, 2);
   world.delete_object(v1::EtcdCluster::resource, kKey);
@@ -910,7 +910,7 @@ TEST_F(HeldWrite, S13_TheFirstMembersPodIsMadeTooLate) {
   hold("create pods");
   world.delete_object(kube::Pod::resource, first);
   ASSERT_TRUE(world.run_until([&] { return !held_.empty(); }, 1min));
-  world.run_for(30s);  // The other one leads.
+  world.run_for(30s);  // The other operator leads.
   restore(Decision::Restore);
   until_stage(v1::kStageRestoring);
   world.write_object(key("missing"), world.store().look(kBucket, key())->bytes);
@@ -928,8 +928,8 @@ TEST_F(HeldWrite, S13_TheFirstMembersPodIsMadeTooLate) {
   clients_are_served();
 }
 
-/// The seed 376575329: it has left etcd, and the restore begins before it is let go of. It is
-/// recorded as one of before, goes with its volume, and nobody misses it.
+/// Seed 376575329: the member has left etcd, and the restore begins before its finalizer is
+/// removed. It is recorded as a member from before, goes with its volume, and is not needed.
 TEST_F(HeldWrite, S13_AMemberThatHasLeftEtcdIsLetGoOfTooLate) {
   stored({.replicas = 5}, 2);
   const std::pair<std::string, Decision> rounds[] = {{"first", Decision::Commit},
@@ -939,7 +939,7 @@ TEST_F(HeldWrite, S13_AMemberThatHasLeftEtcdIsLetGoOfTooLate) {
     until_phase(v1::kRestoreReady, {"prod", name});
     const std::size_t left = world.members_of(kKey).size() - 1;
     world.scale(kKey, static_cast<int>(left));
-    // It lets go of it a moment later.
+    // The operator removes the finalizer a moment later.
     for (int i = 0; i < 10'000 && members().size() > left; ++i) world.run_for(1ms);
     ASSERT_EQ(members().size(), left);
     held_.clear();
@@ -958,7 +958,7 @@ TEST_F(HeldWrite, S13_AMemberThatHasLeftEtcdIsLetGoOfTooLate) {
   }
 }
 
-/// Of which it waits for the Lease of the one before for most of the time.
+/// Most of that time it waits for its predecessor's Lease.
 TEST_F(ScenarioOfInPlace, S15_AnOperatorThatDiesEveryTwentySecondsGetsThere) {
   stored();
   bool ends = false;

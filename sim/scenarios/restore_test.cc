@@ -1,5 +1,5 @@
-// Scenarios of clusters that begin with a snapshot: the agent in their first Pod, its volume, the
-// store, and what is said of it.
+// Scenarios of clusters that start from a snapshot: the agent in their first Pod, its volume, the
+// store, and the conditions.
 #include <set>
 
 #include "agent/manifest.h"
@@ -29,7 +29,7 @@ class ScenarioOfRestores : public Scenario {
         },
         5min));
   }
-  /// A cluster that goes on, and a snapshot of it.
+  /// A running cluster, and a snapshot of it.
   void stored(int size = 1, const std::string& version = "3.6.16",
               const std::string& password = "") {
     (void)world.start_operator();
@@ -48,7 +48,7 @@ class ScenarioOfRestores : public Scenario {
     const StoredObject* const object = world.store().look(kBucket, of);
     return object ? object->bytes : "";
   }
-  /// As a person stores it, without a manifest.
+  /// As a user stores it, without a manifest.
   std::string stored_as(const std::string& name, const std::string& bytes) {
     world.write_object(name, bytes);
     return name;
@@ -81,7 +81,7 @@ class ScenarioOfRestores : public Scenario {
     return uid_of(kube::PersistentVolumeClaim::resource,
                   {"prod", "data-" + seed_pod(cluster).name});
   }
-  /// Nothing of the data dir was touched.
+  /// The data dir is unchanged.
   bool untouched() {
     const auto dir = world.nodes().data_of(claim_uid());
     const auto scratch = world.nodes().scratch_of(claim_uid());
@@ -94,7 +94,7 @@ class ScenarioOfRestores : public Scenario {
         << world.missing();
   }
 
-  /// How many of the snapshot's keys any member lacks, or has with another value.
+  /// How many keys of the snapshot any member lacks, or has with another value.
   int keys_missing_of(const api::ObjectKey& cluster) {
     int missing = 0;
     auto was = image_of(image_bytes());
@@ -110,11 +110,11 @@ class ScenarioOfRestores : public Scenario {
     return missing;
   }
 
-  /// What an agent of a restore does, in order: "HEAD db/nightly.db", "create", ...
+  /// The steps of a restore agent, in order: "HEAD db/nightly.db", "create", ...
   using Steps = std::vector<std::string>;
-  /// Called before and after each of its steps; false ends it there.
+  /// Called before and after each step; false ends the agent there.
   std::function<bool(Agent&, std::size_t step, const std::string& what, bool done)> at_step;
-  /// Of the last one that began.
+  /// The steps of the last started agent.
   Steps steps;
   void listen_to_agents() {
     world.agents().on_start([this](Agent& agent) {
@@ -129,7 +129,7 @@ class ScenarioOfRestores : public Scenario {
       };
     });
   }
-  /// What is done to it at one step, once.
+  /// Strikes once, at one step.
   void strike_once(std::size_t step, bool after, std::function<void(Agent&)> blow) {
     at_step = [=, this, struck = false](Agent& agent, std::size_t now, const std::string&,
                                         bool done) mutable {
@@ -262,7 +262,7 @@ TEST_F(ScenarioOfRestores, S48_APodThatIsLostWhileItIsRestoredIsMadeAgain) {
   EXPECT_EQ(strikes_, 5 * 2 * blows.size());
 }
 
-/// The Pod that has founded the cluster still has the containers, as nobody made it anew.
+/// The Pod that founded the cluster still has its init containers: it was not recreated.
 TEST_F(ScenarioOfRestores, S48_ANodeThatIsStartedAgainBeforeAnybodySawItsMemberRestoresNothing) {
   stored();
   const std::size_t before = world.net().births().size();
@@ -302,7 +302,7 @@ TEST_F(ScenarioOfRestores, S48_AnEtcdOrAPodThatIsStartedAgainLaterRestoresNothin
   EXPECT_EQ(births_of(kNew).size(), 1U);
 }
 
-/// Born, and nobody has told the API server.
+/// Founded, but not yet recorded in the API server.
 TEST_F(ScenarioOfRestores, S48_AMemberThatWasRestoredBeforeAnybodySawItIsNotRestoredTwice) {
   stored();
   const std::size_t before = world.net().births().size();
@@ -338,7 +338,7 @@ TEST_F(ScenarioOfRestores, S48_TwoClustersOfOneSnapshotHaveNothingToDoWithEachOt
   EXPECT_NE(world.etcd_of(kNew), world.etcd_of({"prod", "third"}));
 }
 
-/// T4: a failing restore is no crash of etcd that another member would mend.
+/// T4: a failing restore is no etcd crash that another member could fix.
 TEST_F(ScenarioOfRestores, S48_HoweverOftenItFailsTheFirstMemberStays) {
   stored();
   world.store().be_away(true);
@@ -408,7 +408,7 @@ TEST_F(ScenarioOfRestores, S47_AnObjectUnderTheManifestOfAnotherIsRefused) {
       << why();
   EXPECT_TRUE(untouched());
   world.run_for(1min);
-  // A person removes it: what is stored is as good without.
+  // A user removes the manifest: the snapshot is usable without it.
   world.remove_object(key("weekly") + agent::kManifestSuffix);
   ASSERT_TRUE(world.run_until([&] { return world.missing().empty(); }, 10min)) << world.missing();
 }
@@ -579,7 +579,7 @@ TEST_F(ScenarioOfRestores, W8b_APasswordOfAnotherDayIsSaidAndTakenOnceItIsRight)
   EXPECT_EQ(births_of(kNew).size(), 1U);
 }
 
-/// F1: from authEnabled on the Secret may be edited, at once, and whatever happens to the operator.
+/// F1: from authEnabled on, the Secret may be edited at once, whatever happens to the operator.
 TEST_F(ScenarioOfRestores, W8b_OnceAuthenticationIsToldOfThePasswordMayBeEdited) {
   for (const char* version : {"3.5.27", "3.6.16", "3.7.3"}) {
     if (world.operators() == 0) (void)world.start_operator();

@@ -1,5 +1,5 @@
-// A world in which only that goes wrong which a scenario names. Numbers and claims are those of the
-// list of faults that the operator's design knows.
+// A world in which only the named faults of a scenario happen. Numbers and claims come from the
+// list of faults in the operator's design.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -49,22 +49,22 @@ class Scenario : public ::testing::Test {
     if (HasFailure()) print_trace();
   }
 
-  // --- how it begins
+  // --- setup
 
-  /// Converged, at rest, with clients that go on.
+  /// Converged, at rest, with running clients.
   void settled_cluster(int size, int progress_deadline_s = 600) {
     (void)world.start_operator();
     world.create_cluster(kKey, size, "3.6.16", progress_deadline_s);
     rest();
     world.start_clients(4);
   }
-  /// Until everything is as wanted, and a moment more.
+  /// Until everything is as wanted, and 10 s more.
   void rest() {
     ASSERT_TRUE(world.run_until([&] { return world.missing().empty(); }, 10min)) << world.missing();
     world.run_for(10s);
   }
 
-  /// Of three, with room for little.
+  /// Three members with a small quota.
   void small_cluster() {
     (void)world.start_operator();
     (void)world.server().put(
@@ -74,7 +74,7 @@ class Scenario : public ::testing::Test {
           {{"replicas", 3}, {"version", "3.6.16"}, {"options", {{"quotaBackendBytes", 3000}}}}}});
     rest();
   }
-  /// Clients write until its database is full.
+  /// Clients write until the database is full.
   void fill() {
     world.start_clients(4);
     std::vector<etcd::Alarm> raised;
@@ -102,7 +102,7 @@ class Scenario : public ::testing::Test {
                    .from = from,
                    .until = from + std::chrono::hours(24 * 3650)});
   }
-  /// As cert-manager, or a person, writes it.
+  /// As cert-manager or a user writes it.
   void write_certificate(const std::string& secret, const Identity& authority,
                          const std::vector<std::string>& names) {
     const auto from = today();
@@ -118,26 +118,26 @@ class Scenario : public ::testing::Test {
                                            {kAuthorityKey, authority.certificate}});
   }
 
-  // --- what goes wrong
+  // --- faults
 
-  /// The next writes whose name begins so are carried out, and their answers lost.
+  /// The next writes with this name prefix are carried out, and their answers are lost.
   void lose_answer(const std::string& write, int times = 1) { lose_[write] += times; }
-  /// Calls it before a write whose name begins so is sent, once; on the operator's own fiber.
+  /// Calls `act` once, before a write with this name prefix is sent; on the operator's own fiber.
   void before(const std::string& write, std::function<void(Life&)> act) {
     before_[write] = std::move(act);
   }
-  /// Instead of an answer of the API server; nullopt: it is asked.
+  /// Replaces an answer of the API server; nullopt: the server is asked.
   std::function<std::optional<Result<Json>>(Life&, const kube::Call&)> instead;
-  /// All watches of an operator say nothing for so long.
+  /// All watches of an operator are silent for this long.
   void silence(Life& life, Duration d) {
     for (const std::string& kind : life.api().watched())
       life.api().line(kind).silent_until(world.time().now() + d);
   }
-  /// What a person does at a member; nothing is checked of it.
+  /// etcdctl for a user at a member; nothing checks its calls.
   std::shared_ptr<etcd::Client> at(const std::string& address) {
     return etcdctl(world.time(), world.net(), address);
   }
-  /// A person acts on a fiber of the world; returns when that is done.
+  /// A user acts on a fiber of the world; returns when that is done.
   void by_hand(const std::function<void()>& act) {
     bool done = false;
     world.soon(0s, [&] {
@@ -147,7 +147,7 @@ class Scenario : public ::testing::Test {
     ASSERT_TRUE(world.run_until([&] { return done; }, 5min));
   }
 
-  // --- what is so
+  // --- queries
 
   std::vector<EtcdNet::Member> members() { return world.net().membership(etcd_id()); }
   etcd::ClusterId etcd_id() const { return world.etcd_of(kKey); }
@@ -173,7 +173,7 @@ class Scenario : public ::testing::Test {
       if (m.id != leader().member && !m.learner) return m.name;
     return "";
   }
-  /// Of a Pod; 99: it has none, or is not there.
+  /// The Pod's node; 99: none, or no such Pod.
   std::size_t node_of(const std::string& pod) {
     const auto object = read<kube::Pod>({"prod", pod});
     const std::string name = object ? object->spec.node_name : "";
@@ -185,7 +185,7 @@ class Scenario : public ::testing::Test {
       if (node_of(key.name) == node) out.push_back(key.name);
     return out;
   }
-  /// Its Pod is deleted until it has a node for itself; returns which. Needs volumes that move.
+  /// Deletes its Pod until no other Pod is on its node; returns the node. Needs volumes that move.
   std::size_t alone_on_a_node(const std::string& member) {
     for (int i = 0; i < 20 && pods_on(node_of(member)).size() > 1; ++i) {
       world.delete_object(kube::Pod::resource, {"prod", member});
@@ -198,13 +198,13 @@ class Scenario : public ::testing::Test {
   std::shared_ptr<const T> read(const api::ObjectKey& key) {
     return world.server().read<T>(key);
   }
-  /// "False/QuorumLost"; empty: there is no such condition.
+  /// "False/QuorumLost"; empty: no such condition.
   std::string says(const char* type, const api::ObjectKey& key = kKey) {
     const auto cluster = read<v1::EtcdCluster>(key);
     const auto* c = cluster ? runtime::find_condition(cluster->status.conditions, type) : nullptr;
     return c ? c->status + "/" + c->reason : "";
   }
-  /// Of a condition of the cluster; empty: there is none.
+  /// The message of a condition of the cluster; empty: no such condition.
   std::string message(const char* type) {
     const auto cluster = read<v1::EtcdCluster>(kKey);
     const auto* c = cluster ? runtime::find_condition(cluster->status.conditions, type) : nullptr;
@@ -221,18 +221,18 @@ class Scenario : public ::testing::Test {
     const auto object = world.server().look(r, key);
     return object ? std::string(object->at("metadata").at("uid").as_string()) : "";
   }
-  /// Since the world began, by whomever.
+  /// Objects created since the world began, by any actor.
   std::size_t made(const api::Resource& r) { return made_[r.plural]; }
   std::size_t gone(const api::Resource& r) { return gone_[r.plural]; }
 
-  /// Writes that operators began, whether or not they got through, whose name begins so.
+  /// Writes that operators began, successful or not, with this name prefix.
   std::size_t tried(const std::string& write) const {
     std::size_t out = 0;
     for (const auto& [what, when] : tried_)
       if (what.starts_with(write)) out += when.size();
     return out;
   }
-  /// The most of one write to one object in any minute since then (I9).
+  /// The most writes of one kind to one object in any minute since then (I9).
   std::size_t busiest_minute(Instant since = {}) const {
     std::size_t most = 0;
     for (const auto& [what, when] : tried_)
@@ -245,7 +245,7 @@ class Scenario : public ::testing::Test {
       }
     return most;
   }
-  /// Lines of the trace that have this.
+  /// Number of trace lines with this text.
   std::size_t told(const std::string& text) {
     return static_cast<std::size_t>(std::ranges::count_if(
         world.trace().lines(),
@@ -253,7 +253,7 @@ class Scenario : public ::testing::Test {
   }
 
  private:
-  // Before the world, which writes to them until it has ended.
+  // Declared before the world, which writes to them until it has ended.
   std::map<std::string, int> lose_;
   std::map<std::string, std::function<void(Life&)>> before_;
   std::map<std::string, std::vector<Instant>> tried_;

@@ -1,5 +1,5 @@
-// Scenarios of schedules: each minute a snapshot, of which three are kept, for ten minutes; the
-// store's bad days.
+// Scenarios of schedules: one snapshot each minute, three kept, for ten minutes; and a failing
+// store.
 #include <functional>
 #include <set>
 
@@ -18,7 +18,7 @@ class ScenarioOfSchedules : public Scenario {
 
   void back_up() { world.back_up(kKey, "minutely", kKept); }
   void back_up_and_prove() { world.back_up(kKey, "minutely", kKept, 1); }
-  /// Of those that are stored, by name.
+  /// The verdicts of the stored snapshots, by name.
   std::string verdicts() {
     std::string out;
     for (const auto& one : snapshots(v1::kSnapshotComplete)) {
@@ -50,7 +50,7 @@ class ScenarioOfSchedules : public Scenario {
         out.push_back(std::move(one));
     return out;
   }
-  /// Keys of objects that have a manifest beside them.
+  /// Keys of objects with a manifest.
   std::vector<std::string> stored() {
     std::vector<std::string> out;
     for (const std::string& key : world.store().keys(kBucket))
@@ -194,7 +194,7 @@ TEST_F(ScenarioOfSchedules, OneThatIsSpoiltLaterIsFoundWithinACycleAndForgottenO
 
 struct Spoilt {
   const char *name, *reason;
-  /// Of what `newest` is now, with `oldest` beside it.
+  /// Spoils `newest`, given `oldest`.
   void (*spoil)(World&, const std::string& newest, const std::string& oldest);
 };
 class ScenarioOfSpoilt : public ScenarioOfSchedules,

@@ -1,4 +1,4 @@
-// Scenarios of certificates, passwords and the Secrets that they are in.
+// Scenarios of certificates, passwords and their Secrets.
 #include <set>
 
 #include "kube/certificate.h"
@@ -16,7 +16,7 @@ class ScenarioOfSecurity : public Scenario {
  protected:
   using Scenario::Scenario;
 
-  /// With certificates of the operator's own authority, and a password.
+  /// With certificates of the operator's own CA, and a password.
   void settled_and_secure(int size = 3) {
     (void)world.start_operator();
     world.create_cluster(
@@ -29,7 +29,7 @@ class ScenarioOfSecurity : public Scenario {
         secret, authority,
         {"*.db.prod.svc", "db.prod.svc", "db-client.prod.svc", "localhost", "127.0.0.1"});
   }
-  /// With Secrets of one's own; the operator shows no certificate.
+  /// With the user's own Secrets; the operator shows no certificate.
   void settled_with_own_secrets() {
     write_own_secret("own-server", authority_);
     write_own_secret("own-peer", authority_);
@@ -48,7 +48,7 @@ class ScenarioOfSecurity : public Scenario {
         v1::EtcdCluster::resource,
         {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}}, {"spec", std::move(spec)}});
   }
-  /// In each member by hand: the first that takes it does.
+  /// Turns authentication on by hand, through one member.
   void enable_auth_by_hand(const std::string& password) {
     by_hand([&] {
       const auto etcd = at(leader().address);
@@ -62,7 +62,7 @@ class ScenarioOfSecurity : public Scenario {
     by_hand(
         [&] { EXPECT_TRUE(at(leader().address)->user_change_password("root", Secret(password))); });
   }
-  /// Another one, which has no connections yet.
+  /// A new operator, without connections.
   Life& another_operator() {
     world.kill(world.life(0), std::nullopt);
     world.run_for(1s);
@@ -101,7 +101,7 @@ TEST_F(ScenarioOfSecurity, W8_TheOperatorEndsBetweenAuthEnableAndTheLatch) {
   EXPECT_EQ(tried("AuthEnable"), 1U);
 }
 
-/// As after a restore: it asks for a password, and nobody has recorded that it does.
+/// As after a restore: etcd requires a password, and no status records that.
 TEST_F(ScenarioOfSecurity, W8_AnEtcdThatAsksForAPasswordFromTheFirst) {
   write_own_secret("own-server", authority_);
   (void)world.start_operator();
@@ -119,22 +119,22 @@ TEST_F(ScenarioOfSecurity, W8_AnEtcdThatAsksForAPasswordFromTheFirst) {
   EXPECT_EQ(tried("AuthEnable"), 0U);
 }
 
-/// A token is known to who gave it, and to each other member a moment later: until then that one
-/// calls it invalid. Found by seed 13235153, where members were told without their roles.
+/// The issuing member knows a token at once, the others a moment later; until then they call it
+/// invalid. Found by seed 13235153, where members were reported without roles.
 TEST_F(ScenarioOfSecurity, W8_AMemberThatDoesNotKnowTheTokenYetIsAskedAgain) {
   settled_and_secure();
   for (std::size_t i = 0; i < 6; ++i) {
     by_hand([&] { (void)at(leader().address)->move_leader(members().at(i % 3).id); });
-    change_password_by_hand(kFirst);  // To what it was: that ends all tokens.
-    world.run_for(40s);               // A pass logs in, and may write a report, which then stays.
+    change_password_by_hand(kFirst);  // The same password: ends all tokens.
+    world.run_for(40s);               // A pass logs in and may write a report, which stays.
     for (const v1::MemberReport& member : read<v1::EtcdCluster>(kKey)->status.members)
       EXPECT_NE(member.role, "") << member.name << " in round " << i;
     world.run_for(30s);
   }
 }
 
-/// An etcd that was started anew knows no token any more, and this version lets anybody read: only
-/// changes are refused. Found by seed 182205469, where no member could be added for ever.
+/// After a restart, etcd knows no token any more, and this version lets every client read: only
+/// changes are refused. Found by seed 182205469, where no member could ever be added.
 TEST_F(ScenarioOfSecurity, W8_ATokenThatOnlyChangesNotice) {
   (void)world.start_operator();
   world.create_cluster(
@@ -222,11 +222,11 @@ TEST_F(ScenarioWithoutCertManager, S16_ItIsInstalledLaterAndNobodyIsStartedAnew)
   world.serve_cert_manager();
   EXPECT_TRUE(world.run_until([&] { return count(kube::Certificate::resource) == 2; }, 1min));
   EXPECT_TRUE(becomes(v1::kTlsReady, "False/CertificateMissing", 30s)) << says(v1::kTlsReady);
-  world.run_for(10min);  // It takes its time.
+  world.run_for(10min);  // cert-manager takes its time.
   EXPECT_EQ(count(kube::Pod::resource), 0U);
   be_cert_manager();
   world.must_converge(5min);
-  EXPECT_EQ(made(kube::Pod::resource), 4U);  // The founder's second one.
+  EXPECT_EQ(made(kube::Pod::resource), 4U);  // The founder has a second one.
   EXPECT_EQ(world.operators(), 1U);
 }
 
@@ -265,8 +265,8 @@ TEST_F(ScenarioOfSecurity, S17_TheAuthorityChangesAndThePodsAreNamed) {
   settled_with_own_secrets();
   const Identity next = new_authority();
   write_own_secret("own-server", next);
-  // What etcd reads only when it starts is the authority of clients: here nobody shows a
-  // certificate, so what members show is all that changes.
+  // etcd reads only the client CA at start. Here no client shows a certificate, so only the
+  // members' certificates change.
   world.must_converge(10min);
   write_own_secret("own-peer", next);
   EXPECT_TRUE(becomes(v1::kTlsReady, "False/AuthorityChanged", 10min)) << says(v1::kTlsReady);
@@ -277,14 +277,14 @@ TEST_F(ScenarioOfSecurity, S17_TheAuthorityChangesAndThePodsAreNamed) {
   EXPECT_EQ(made(kube::Pod::resource), 4U) << "the founder's second one, and nobody else's";
 }
 
-/// Certificates name members before their names are in DNS. What peers look up in reverse is tested
-/// with real etcds (test/integration/standin/plans).
+/// Certificates name members before DNS does. Peers' reverse lookups are tested with real etcds
+/// (test/integration/standin/plans).
 TEST_F(ScenarioOfSecurity, S33_NewNamesInCertificatesAreKnownToPeersAMinuteLater) {
   settled_and_secure(1);
   world.faults().set(Fault::DnsLag);
   world.scale(kKey, 5);
   world.must_converge(15min);
-  EXPECT_EQ(made(v1::EtcdMember::resource), 5U);  // Joining is tried again; nobody is replaced.
+  EXPECT_EQ(made(v1::EtcdMember::resource), 5U);  // It joins again; no member is replaced.
   auto names = read_certificate(world.secret_value({"prod", "db-server-tls"}, kCertificateKey));
   ASSERT_TRUE(names);
   for (const auto& member : members())
@@ -326,8 +326,7 @@ TEST_F(ScenarioOfSecurity, W8_AWrongPasswordIsToldAndPutRight) {
   world.must_converge(7min);
 }
 
-/// The name in the operator's certificate is enough to read what the members say, and not to change
-/// anything.
+/// The name in the operator's certificate allows reading the members' status, and no changes.
 TEST_F(ScenarioOfSecurity, W8_AWrongPasswordIsToldWhereACertificateIsEnoughToRead) {
   settled_and_secure();
   change_password_by_hand(kSecond);

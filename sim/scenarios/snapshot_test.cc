@@ -46,7 +46,7 @@ class ScenarioOfSnapshots : public Scenario {
     if (all.empty()) return std::nullopt;
     return api::ObjectKey{"prod", std::string(all[0]->at("metadata").at("name").as_string())};
   }
-  /// Of any Job.
+  /// Pods of all Jobs.
   std::vector<api::ObjectKey> pods() {
     std::vector<api::ObjectKey> out;
     for (const auto& pod : world.server().look_all(kube::Pod::resource))
@@ -59,7 +59,7 @@ class ScenarioOfSnapshots : public Scenario {
     const auto object = read<kube::Pod>(pod);
     return object ? object->status.phase : "";
   }
-  /// No operator is there from then on; the agent has stored the snapshot, and ended.
+  /// From then on no operator runs; the agent has stored the snapshot and ended.
   void stored_while_nobody_looks() {
     snapshot();
     ASSERT_TRUE(world.run_until([&] { return job().has_value(); }, 1min));
@@ -67,7 +67,7 @@ class ScenarioOfSnapshots : public Scenario {
     ASSERT_TRUE(world.run_until(
         [&] { return pods().size() == 1 && phase(pods()[0]) == "Succeeded"; }, 2min));
   }
-  /// Values of a megabyte each, in all members.
+  /// Values of one megabyte each, in all members.
   void write_megabytes(int count) {
     by_hand([&] {
       constexpr std::size_t kMegabyte = 1 << 20;
@@ -138,7 +138,7 @@ TEST_F(ScenarioOfSnapshots, S45_WhatAStoreDoesWrongForEverIsSaidInBoundedTime) {
     const char* name;
     StoreFault fault;
     const char* reason;
-    std::size_t pods;  // That tried.
+    std::size_t pods;  // Failed attempts.
   };
   const Row rows[] = {{"busy", StoreFault::SlowDown, kFailed, 4},
                       {"reset", StoreFault::Reset, kUnreachable, 4},
@@ -163,7 +163,7 @@ TEST_F(ScenarioOfSnapshots, S45_WhatAStoreDoesWrongForEverIsSaidInBoundedTime) {
   EXPECT_EQ(made(kube::Pod::resource), all + 4);
 }
 
-/// A part has a minute, and four tries.
+/// A part has one minute and four attempts.
 TEST_F(ScenarioOfSnapshots, S45_AStoreThatIsSlowForEverIsSaidInBoundedTime) {
   settled_cluster(1);
   write_megabytes(6);
@@ -205,7 +205,7 @@ TEST_F(ScenarioOfSnapshots, S45_AnUploadThatIsCutAtItsSecondPartLeavesNothingBeh
   EXPECT_GT(bytes("again").size(), std::size_t{6} << 20);
 }
 
-/// Where tags are MD5s, as the first part's was.
+/// For stores whose ETags are MD5s, as the first part's was.
 TEST_F(ScenarioOfSnapshots, S45_APartWithAnotherETagIsNotBelieved) {
   settled_cluster(1);
   write_megabytes(6);
@@ -228,7 +228,7 @@ TEST_F(ScenarioOfSnapshots, S45_AnObjectOfSomebodyElseStaysAsItIs) {
   snapshot();
   until_ended("Failed False/DestinationExists", 1min);
   EXPECT_EQ(bytes(), "of somebody else");
-  // Nor does an EtcdSnapshot take the object of another one of its name.
+  // An EtcdSnapshot does not reuse the object of an earlier one with its name, either.
   snapshot("weekly");
   until_ended(kStored, 1min, "weekly");
   world.delete_object(v1::EtcdSnapshot::resource, named("weekly"));
@@ -237,7 +237,7 @@ TEST_F(ScenarioOfSnapshots, S45_AnObjectOfSomebodyElseStaysAsItIs) {
   until_ended("Failed False/DestinationExists", 2min, "weekly");
 }
 
-/// ST13: a problem of backups is none of the cluster's.
+/// ST13: a backup problem is not a cluster problem.
 TEST_F(ScenarioOfSnapshots, ST13_AStoreThatIsAwayForAnHourCostsNoClientAnything) {
   settled_cluster(3);
   world.run_for(1min);
@@ -261,8 +261,7 @@ TEST_F(ScenarioOfSnapshots, ST13_AStoreThatIsAwayForAnHourCostsNoClientAnything)
   world.must_converge(31min);
 }
 
-// --- what is lost on the way back
-// -----------------------------------------------------------------
+// --- lost answers
 
 TEST_F(ScenarioOfSnapshots, S46_AStatusThatIsLostAfterTheUploadIsWrittenAgain) {
   settled_cluster(3);
@@ -280,7 +279,7 @@ TEST_F(ScenarioOfSnapshots, S46_AJobThatIsDeletedAfterTheUploadIsMadeAgainAndSto
   stored_while_nobody_looks();
   const std::string before = bytes();
   world.delete_object(kJobs, *job());
-  world.run_for(20s);  // Its Pod goes with it.
+  world.run_for(20s);  // Its Pod is deleted with it.
   EXPECT_TRUE(pods().empty());
   (void)world.start_operator();
   until_ended(kStored, 3min);
@@ -312,11 +311,10 @@ TEST_F(ScenarioOfSnapshots, S46_AnOperatorThatWasAwayLongerThanTheJobWasKeptFind
 }
 
 // --- Jobs and Pods that end
-// ------------------------------------------------------------------------
 
 TEST_F(ScenarioOfSnapshots, S41_AJobThatSomebodyDeletesIsMadeAgainOnce) {
   settled_cluster(3);
-  world.store().be_away(true);  // So that it takes its time.
+  world.store().be_away(true);  // So that it takes long.
   snapshot();
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(world.run_until([&] { return world.agents().running().size() == 1; }, 2min));
@@ -339,7 +337,7 @@ TEST_F(ScenarioOfSnapshots, S41_APodThatSomebodyDeletesIsMadeAgainByItsJob) {
   EXPECT_EQ(made(kJobs), 1U);
 }
 
-/// S1: killed before, during and after each call, to etcd and to the store alike.
+/// S1: killed before, during and after each call to etcd and to the store.
 TEST_F(ScenarioOfSnapshots, S01_AnAgentMayEndAtEachOfItsCalls) {
   settled_cluster(3);
   enum class Point { Before, Lost, After };
@@ -407,7 +405,6 @@ TEST_F(ScenarioOfSnapshots, AgentsThatAreEvictedAreNotCountedAgainstTheJob) {
 }
 
 // --- the cluster
-// -----------------------------------------------------------------------------------
 
 TEST_F(ScenarioOfSnapshots, S49_ADefragmentationAndASnapshotGoOneAfterTheOther) {
   settled_cluster(3);
@@ -484,8 +481,8 @@ TEST_F(ScenarioOfSnapshots, S37_AClusterThatIsDeletedInTheMiddleLeavesNothingBeh
 }
 
 /// Found by seed 1336.
-/// No Service leads to the members of before while their volumes keep the new one from being
-/// founded (K14). Its Job was made for them: it fails, and is of no other cluster.
+/// No Service leads to the old members while their volumes keep the new cluster from being founded
+/// (K14). The Job was created for the old cluster: it fails, and belongs to no other cluster.
 TEST_F(ScenarioOfSnapshots, S37_OfAClusterThatIsReplacedAsItsJobIsMadeItIsOfNoOther) {
   settled_cluster(3);
   const std::string was = to_hex(etcd_id());
@@ -494,7 +491,7 @@ TEST_F(ScenarioOfSnapshots, S37_OfAClusterThatIsReplacedAsItsJobIsMadeItIsOfNoOt
     world.create_cluster(kKey, {.replicas = 1});
   });
   snapshot();
-  // Its members stay for a while: nobody can let them go.
+  // Its members stay for a while: their finalizers cannot be removed.
   instead = [&](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
     if (!(call.resource == v1::EtcdMember::resource) || call.verb != kube::Verb::Patch) return {};
     return Result<Json>(Error{Code::Unavailable, "the server is busy"});

@@ -1,6 +1,6 @@
-// The operator comes upon clusters as the reference leaves them (test/takeover/fixtures): nothing
-// is restarted, no spec changes but where a line here says so; then it manages them, and leaves
-// them so that the reference could go on.
+// The operator takes over clusters as the Go operator leaves them (test/takeover/fixtures). It
+// restarts nothing, and changes no spec unless a line here says so. Then it manages them, and
+// leaves them so that the Go operator could go on.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,7 +15,7 @@
 namespace etcdop::sim {
 namespace {
 
-constexpr const char* kFixtures = "test/takeover/fixtures/";  // From the tree's root.
+constexpr const char* kFixtures = "test/takeover/fixtures/";  // From the root of the source tree.
 constexpr const char* kPassword = "pass-word-of-root";
 
 const std::vector<api::Resource>& all_kinds() {
@@ -47,7 +47,7 @@ Json read_file(const std::string& path) {
   return out;
 }
 
-/// A member that etcd has, as etcd.json says.
+/// A member that etcd lists, from etcd.json.
 struct Listed {
   std::string name, id, peer_url;
   bool learner = false, started = false;
@@ -62,10 +62,10 @@ class TakeOver : public Scenario {
     });
   }
 
-  // --- how it begins
+  // --- setup
 
-  /// The fixture's objects, and an etcd that is as they say. UIDs and etcd's ids become those of
-  /// this world, everywhere. `last`: what happens there before the operator comes.
+  /// Creates the fixture's objects, and an etcd that matches them. UIDs and etcd's IDs are replaced
+  /// by those of this world everywhere. `last`: runs before the operator starts.
   void load(const std::string& name, const std::function<void()>& last = [] {}) {
     const Json objects = read_file(kFixtures + name + "/objects.json");
     const Json etcd = read_file(kFixtures + name + "/etcd.json");
@@ -90,7 +90,7 @@ class TakeOver : public Scenario {
     world.start_clients(4);
     (void)world.start_operator();
   }
-  /// A call of the reference's that switches authentication on.
+  /// A call with which the Go operator turns authentication on.
   void carry_out(const std::string& call) {
     by_hand([&] {
       const auto etcd = at(process_of(formed_[0].name).address);
@@ -104,7 +104,7 @@ class TakeOver : public Scenario {
     world.kill(world.life(0), std::nullopt);
     world.run_for(1s);
   }
-  /// As the reference's definitions store it: without the fields of status that only we know.
+  /// As the Go operator's CRDs store it: without the status fields that only this operator knows.
   void prune() {
     (void)world.server().change(v1::EtcdCluster::resource, kKey, [](json::object& cluster) {
       for (const char* ours : {"pendingMembers", "lastSequence", "updatedMembers"})
@@ -112,7 +112,7 @@ class TakeOver : public Scenario {
     });
   }
 
-  /// Grows, is left to the reference's definitions for a moment, and shrinks again.
+  /// Grows, is stored by the Go operator's CRDs for a moment, and shrinks again.
   void manage_and_hand_back() {
     const auto id = etcd_id();
     EXPECT_EQ(missed_by_the_reference(), "");
@@ -134,20 +134,20 @@ class TakeOver : public Scenario {
     EXPECT_EQ(world.net().births().size(), 1U);
   }
 
-  // --- what is so
+  // --- queries
 
-  /// What changed since the operator came: "pods prod/db-x: made", "...: spec.initialCluster".
-  /// Status, resourceVersion and generation change freely; what the kubelet writes does not count.
+  /// Changes since the operator started: "pods prod/db-x: made", "...: spec.initialCluster".
+  /// Ignores status, resourceVersion, generation, and the kubelet's writes.
   std::set<std::string> changes() { return std::exchange(changes_, {}); }
-  /// Whether everything that was there at the beginning is there still.
+  /// Whether every object from the beginning still exists.
   bool all_kept() {
     std::set<std::string> now;
     for (const auto& r : all_kinds())
       for (const auto& object : world.server().look_all(r)) now.insert(uid_of(*object));
     return std::ranges::includes(now, uids_);
   }
-  /// What the reference would miss if it came back now; empty: nothing. All of it is in fields that
-  /// it knows.
+  /// Lists the data that the Go operator would miss if it came back now; empty: none. Everything
+  /// that it needs is in fields that it knows.
   std::string missed_by_the_reference() {
     const auto cluster = read<v1::EtcdCluster>(kKey);
     const auto& status = cluster->status;
@@ -196,7 +196,7 @@ class TakeOver : public Scenario {
     return "";
   }
 
-  /// In the words of this world.
+  /// Translates IDs to those of this world.
   Json here(const Json& object) {
     std::string words = json::serialize(object);
     for (const auto& [there, ours] : renamed_)
@@ -210,7 +210,7 @@ class TakeOver : public Scenario {
     const std::string there = uid ? text(*uid) : "";
     object = here(object);
     if (kind_of(object) == v1::EtcdCluster::resource)
-      object.at("status").as_object().erase("clusterID");  // Until etcd has told it.
+      object.at("status").as_object().erase("clusterID");  // Until etcd has reported it.
     Json made = world.server().put(kind_of(object), object);
     if (!there.empty()) renamed_[there] = uid_of(made);
     if (kind_of(object) == kube::SecretObject::resource) fill(object);
@@ -218,7 +218,7 @@ class TakeOver : public Scenario {
       tls_ = read<v1::EtcdMember>({kKey.ns, name_of(object)})->spec.tls;
     return made;
   }
-  /// What no fixture keeps: keys and passwords.
+  /// Fills in what no fixture stores: keys and passwords.
   void fill(const Json& secret) {
     if (secret.at("type") == "kubernetes.io/tls")
       write_certificate(name_of(secret), authority_,
@@ -230,7 +230,8 @@ class TakeOver : public Scenario {
       if (object.at("kind") == "Pod" && name_of(object) == name) return &object;
     return nullptr;
   }
-  /// One member joins etcd, as it did when the reference made it. The first one founds it.
+  /// Joins one member to etcd, as it did when the Go operator created it. The first one founds the
+  /// cluster.
   void form(const Json& objects, const Json& etcd, const Json& entry) {
     const Listed member{text(entry.at("name")), text(entry.at("id")), text(entry.at("peerURL")),
                         entry.at("learner").as_bool(), entry.at("started").as_bool()};
@@ -278,7 +279,7 @@ class TakeOver : public Scenario {
           out.push_back(flag);
     return out;
   }
-  /// Of one that sleeps, and so has none: it only fills the volume.
+  /// For a dormant member, which has no Pod: it only fills the volume.
   static Json any_pod(const Listed& member, const std::string& version) {
     const std::string host = member.peer_url.substr(member.peer_url.find('.') + 1);
     return json::object{
@@ -292,7 +293,7 @@ class TakeOver : public Scenario {
            json::array{{{"name", "data"},
                         {"persistentVolumeClaim", {{"claimName", "data-" + member.name}}}}}}}}};
   }
-  /// What could be told only when etcd was there.
+  /// Sets what was known only after etcd ran.
   void settle(const Json& fixture) {
     const Json object = here(fixture);
     const api::ObjectKey key{kKey.ns, name_of(object)};
@@ -330,7 +331,7 @@ class TakeOver : public Scenario {
   std::map<std::string, std::string> renamed_;
   std::vector<Listed> formed_;
   std::set<std::string> changes_, uids_;
-  std::optional<v1::MemberTls> tls_;  // Of every member.
+  std::optional<v1::MemberTls> tls_;  // The same in every member.
   bool watching_ = false;
   const Identity authority_ = new_authority();
 };
@@ -362,7 +363,7 @@ TEST_F(TakeOver, APausedClusterSleepsOnAndWakesAsTheSameCluster) {
   EXPECT_EQ(world.net().births().size(), 1U);
 }
 
-/// The reference tells who votes only when all are there: until then a voter has no label.
+/// The Go operator labels voters only once all members are ready: until then a voter has no label.
 const Changes kGrown{"etcdmembers db-vw9pc: spec.initialCluster",
                      "etcdmembers db-vw9pc: metadata.labels",
                      "persistentvolumeclaims data-db-vw9pc: made",
@@ -398,7 +399,7 @@ TEST_F(TakeOver, ALearnerIsPromoted) {
   EXPECT_EQ(missed_by_the_reference(), "");
 }
 
-/// Its Pods are its data: whatever this release can do with such a cluster, they stay.
+/// Its Pods hold its data: whatever this release supports for such a cluster, the Pods stay.
 TEST_F(TakeOver, AMemoryClusterKeepsItsPods) {
   load("memory");
   world.run_for(10min);
@@ -407,7 +408,7 @@ TEST_F(TakeOver, AMemoryClusterKeepsItsPods) {
   EXPECT_EQ(missed_by_the_reference(), "");
 }
 
-/// By etcd-migrate: nobody founded it, its members live at another Service.
+/// Adopted by etcd-migrate: no operator founded it, and its members use another Service.
 TEST_F(TakeOver, AnAdoptedClusterIsManagedAndItsMembersStayWhereTheyLive) {
   load("adopted");
   const auto id = etcd_id();
@@ -444,8 +445,8 @@ TEST_F(TakeOver, AClusterWithSecretsOfItsOwnAndAPasswordIsTakenOverAndManaged) {
   manage_and_hand_back();
 }
 
-/// The reference gives its Certificates no labels, and the peers' lacks a name that ours have: what
-/// is not asked for anew is not issued anew.
+/// The Go operator's Certificates have no labels, and its peer Certificate lacks a name that ours
+/// has. Without a new request, cert-manager issues no new certificate.
 TEST_F(TakeOver, AClusterOfCertManagersIsTakenOverAndManaged) {
   load("secure-cert-manager");
   world.run_for(10min);
@@ -457,7 +458,7 @@ TEST_F(TakeOver, AClusterOfCertManagersIsTakenOverAndManaged) {
   manage_and_hand_back();
 }
 
-/// The reference did not look whose a Certificate is.
+/// The Go operator did not check the owner of a Certificate.
 TEST_F(TakeOver, ACertificateOfSomebodyElseIsLeftToThem) {
   const api::ObjectKey peer{kKey.ns, "db-peer"};
   load("secure-cert-manager", [&] {
@@ -476,7 +477,7 @@ TEST_F(TakeOver, ACertificateOfSomebodyElseIsLeftToThem) {
   EXPECT_TRUE(all_kept());
 }
 
-/// As whoever edits a Certificate that its operator never looks at again.
+/// A user edited a Certificate that its operator never looks at again.
 TEST_F(TakeOver, NamesThatSomebodyGaveACertificateStay) {
   const api::ObjectKey server{kKey.ns, "db-server"};
   load("secure-cert-manager", [&] {
@@ -488,7 +489,7 @@ TEST_F(TakeOver, NamesThatSomebodyGaveACertificateStay) {
   EXPECT_FALSE(changes().contains("certificates db-server: spec.dnsNames"));
 }
 
-/// The name is ours by chance.
+/// The Secret has our name by chance.
 TEST_F(TakeOver, ASecretOfSomebodyElseIsLeftToThem) {
   load("secure-secrets", [&] {
     world.write_secret({kKey.ns, "db-operator-auth"}, {{kPasswordKey, "not for etcd"}});
@@ -502,7 +503,7 @@ TEST_F(TakeOver, ASecretOfSomebodyElseIsLeftToThem) {
   EXPECT_TRUE(all_kept());
 }
 
-/// It ended on its way to authentication, having done so much of it.
+/// The Go operator stopped on its way to authentication, after these calls.
 class HalfwayToAuthentication : public TakeOver,
                                 public ::testing::WithParamInterface<std::vector<const char*>> {};
 
@@ -522,7 +523,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(std::vector<const char*>{}, std::vector<const char*>{"UserGrantRole"},
                       std::vector<const char*>{"UserGrantRole", "AuthEnable"}));
 
-/// No fixture is left unread.
+/// Every fixture has a test.
 TEST_F(TakeOver, EveryFixtureHasATest) {
   std::set<std::string> there;
   for (const auto& entry : std::filesystem::directory_iterator(kFixtures))

@@ -1,6 +1,6 @@
-// Where the operator that came before hurts, and what ours does there: a test named after each
-// weakness (W) and each fault that was found in it (P), by the numbers of the API contract. What
-// real servers say of the same is listed in docs/weaknesses.md.
+// Known weaknesses of the Go operator, and what ours does instead: one test per weakness (W) and
+// per fault found in it (P), with the numbers of the API contract. docs/dev/safety.md lists these
+// tests, and those on real servers.
 #include "sim/scenarios/scenario.h"
 
 namespace etcdop::sim {
@@ -21,7 +21,7 @@ class Weakness : public Scenario {
   void cut_off_all(bool on) {
     for (const auto& p : world.net().processes()) world.life(0).etcd().black_hole(p.address, on);
   }
-  /// An object of that kind and name that nobody owns, as `kubectl create` makes it.
+  /// An object without an owner, as `kubectl create` makes it.
   void made_by_hand(const api::Resource& r, const std::string& name, json::object spec) {
     kube::Call call;
     call.verb = kube::Verb::Create;
@@ -35,7 +35,7 @@ class Weakness : public Scenario {
   }
 };
 
-/// Six ends of every process, and none of the data is gone: nobody is taken for lost.
+/// Every process ends six times, and no data is lost: no member is taken for lost.
 TEST_F(Weakness, W1_AllMembersCrashAgainAndAgainAndNoneIsDeleted) {
   settled_cluster(3);
   const auto before_it = members();
@@ -71,7 +71,7 @@ TEST_F(Weakness, W2_TheStatusFollowsALossOfTheQuorum) {
   EXPECT_EQ(members(), before_it);
 }
 
-/// While there is one member yet, and at each step from there.
+/// From the first member on, and at each step.
 TEST_F(Weakness, W2_TheBudgetAndTheCountOfReadyMembersAreThereFromTheFirstPass) {
   (void)world.start_operator();
   world.create_cluster(kKey, 3);
@@ -143,7 +143,7 @@ TEST_F(Weakness, W7_AClusterWhoseLastDataIsGoneSaysSoAndIsNotBornAgain) {
   EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.cluster_id, to_hex(id));
 }
 
-/// Its nodes take no Pods for longer than the user gave it.
+/// Its nodes take no Pods for longer than its progress deadline.
 TEST_F(Weakness, W9_AClusterThatIsBornLateIsBornAllTheSame) {
   (void)world.start_operator();
   for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, true);
@@ -157,7 +157,7 @@ TEST_F(Weakness, W9_AClusterThatIsBornLateIsBornAllTheSame) {
   EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy");
 }
 
-/// Not the Pod, which is made of what its EtcdMember says: the EtcdMember.
+/// The edit replaces the EtcdMember, not the Pod, which follows its EtcdMember.
 TEST_F(Weakness, W10_AnEditReachesTheMemberThatTakesTheDeletedOnesPlace) {
   settled_cluster(3);
   world.set_version(kKey, "3.6.15");
@@ -169,8 +169,8 @@ TEST_F(Weakness, W10_AnEditReachesTheMemberThatTakesTheDeletedOnesPlace) {
   EXPECT_EQ(message(v1::kProgressing), "2 of 3 members are as the spec was when they were made");
 }
 
-/// A learner that nobody starts takes the only place that there is (K15). It is left to the person
-/// who added it, who is told what it holds up.
+/// A foreign learner that never starts takes the only learner place (K15). The operator leaves it
+/// to the user who added it, and reports what it blocks.
 TEST_F(Weakness, W11_K15_AGhostThatIsALearnerIsToldAndGrowthGoesOnWithoutIt) {
   settled_cluster(1);
   by_hand([&] { ASSERT_TRUE(at(leader().address)->add_learner("http://10.99.0.1:2380")); });
@@ -228,7 +228,7 @@ TEST_F(Weakness, W14_W23_AtRestNothingIsWrittenAndEtcdIsAskedOnceAMinute) {
   EXPECT_LE(world.etcd_calls() - calls, 4U * 61U);
 }
 
-/// Services and a budget of our names, which were there before.
+/// Services and a budget with our names existed before.
 TEST_F(Weakness, W16_WhatIsSomebodyElsesIsToldAndLeftAlone) {
   (void)world.start_operator();
   made_by_hand(kube::Service::resource, "db-client",
@@ -244,7 +244,7 @@ TEST_F(Weakness, W16_WhatIsSomebodyElsesIsToldAndLeftAlone) {
   world.must_converge(5min);
 }
 
-/// Of a cluster that lives: it is told, and members are replaced all the same.
+/// In a running cluster, the operator reports it and still replaces members.
 TEST_F(Weakness, W16_AClientServiceThatBecameSomebodyElsesHoldsUpNoHealing) {
   settled_cluster(3);
   (void)world.server().change(kube::Service::resource, {"prod", "db-client"}, [](json::object& s) {
@@ -287,7 +287,7 @@ TEST_F(Weakness, W18_WhatTheServerRefusesIsInAConditionInItsWords) {
 
 TEST_F(Weakness, W20_P4_ShrinkingTakesTheMemberThatIsDownAndNotTheLeader) {
   settled_cluster(4);
-  std::string oldest, since;  // Of those that do not lead.
+  std::string oldest, since;  // Among members that do not lead.
   for (const auto& key : world.members_of(kKey)) {
     const std::string made_at = read<v1::EtcdMember>(key)->metadata.creation_timestamp;
     if (key.name == leader().name || (!since.empty() && made_at >= since)) continue;
@@ -319,7 +319,7 @@ TEST_F(Weakness, W21_GrowthMeetsNoRefusalOfTheApiServerAndWaitsForEtcdNoLongerTh
   EXPECT_EQ(tried("create etcdmembers"), made(v1::EtcdMember::resource));
 }
 
-/// The database is full: clients read on, by the Service; liveness and readiness do not fall.
+/// The database is full: clients still read through the Service; liveness and readiness stay true.
 TEST_F(Weakness, W22_P7_AClusterThatIsFullKeepsItsPodsReady) {
   small_cluster();
   const auto pods = uids(kube::Pod::resource);
@@ -360,7 +360,7 @@ TEST_F(Weakness, W26_AClusterPastItsDeadlineServesAndIsLookedAfter) {
   EXPECT_EQ(says(v1::kProgressing), "False/Reconciled");
 }
 
-/// Its Pod ends for ever. It is no member that is there.
+/// Its Pod terminates for ever and does not count as ready.
 TEST_F(Weakness, W27_APodThatCannotEndIsNotCountedAsReady) {
   world.nodes().local_volumes(false);
   settled_cluster(3);
@@ -371,14 +371,14 @@ TEST_F(Weakness, W27_APodThatCannotEndIsNotCountedAsReady) {
   world.delete_object(kube::Pod::resource, {"prod", name});
   EXPECT_TRUE(world.run_until([&] { return ready() < 3; }, 2min));
   EXPECT_EQ(says(v1::kDegraded), "True/MembersUnhealthy");
-  // A person says that it is lost: with the Pod gone by force, the member comes up elsewhere.
+  // A user says that it is lost: once the Pod is force-deleted, the member starts elsewhere.
   (void)world.server().erase(kube::Pod::resource, {"prod", name});
   EXPECT_TRUE(world.run_until([&] { return ready() == 3; }, 10min));
   world.nodes().node_down(node, false);
   world.must_converge(5min);
 }
 
-/// SIGTERM: the next one begins at once, and does not wait for the Lease to run out.
+/// SIGTERM: the next operator leads at once, without waiting for the Lease to expire.
 TEST_F(Weakness, W28_P10_WhoEndsInGoodOrderGivesTheLeaseBack) {
   settled_cluster(1);
   (void)world.start_operator();
@@ -390,7 +390,7 @@ TEST_F(Weakness, W28_P10_WhoEndsInGoodOrderGivesTheLeaseBack) {
   world.must_converge(5min);
 }
 
-/// Of the lists that the operator has begun with, all but that of EtcdClusters are of a minute ago.
+/// At its start, the operator's lists are one minute old, except that of EtcdClusters.
 TEST_F(Weakness, P3_AnOperatorThatCannotSeeItsSeedMakesNoSecondOne) {
   (void)world.start_operator();
   world.run_for(5s);
@@ -402,7 +402,7 @@ TEST_F(Weakness, P3_AnOperatorThatCannotSeeItsSeedMakesNoSecondOne) {
   EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
 }
 
-/// Lists and watches ask for what carries our label, whatever else there is.
+/// Lists and watches select only objects with our label.
 TEST_F(Weakness, P6_OtherPeoplesObjectsAreNotAskedFor) {
   std::size_t lists = 0;
   instead = [&](Life&, const kube::Call& call) -> std::optional<Result<Json>> {

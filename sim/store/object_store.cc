@@ -15,7 +15,7 @@ using s3::Store;
 using s3::Tag;
 
 constexpr std::size_t kPieceBytes = 16 << 10;
-constexpr std::size_t kSegmentBytesMax = 255;  // Stores that keep files can have no longer ones.
+constexpr std::size_t kSegmentBytesMax = 255;  // Stores that keep files cannot have longer ones.
 
 enum class Permission { Read, Write, Delete, List };
 
@@ -64,7 +64,7 @@ const char* to_string(StoreFault fault) {
   return "";
 }
 
-/// One user's way to one bucket.
+/// One user's access to one bucket.
 class ObjectStore::Door final : public Store {
  public:
   Door(ObjectStore& store, Executor& executor, StoreUser user, std::string bucket)
@@ -96,7 +96,7 @@ class ObjectStore::Door final : public Store {
                const std::string& region = {}) const;
   Error ended(const Call&) const;
   Result<Done> check_key(const std::string& key) const;
-  /// From the call to where it is done: time passes, and it may be refused.
+  /// From the call until it takes effect: time passes, and the call may be refused.
   Result<Bucket*> enter(const Call&);
   std::optional<Error> refusal(const Call&) const;
   std::optional<Error> missing(const Call&) const;
@@ -106,7 +106,7 @@ class ObjectStore::Door final : public Store {
   Result<Done> deliver(const Call&, std::string_view, const Sink&);
   Result<Begun*> begun(const Call&, Bucket&, const s3::Upload&) const;
   std::optional<Error> unfit(const Call&, const Begun&, const std::vector<s3::Part>&) const;
-  /// What is kept of what was sent.
+  /// The part of the sent bytes that is stored.
   std::string kept(const Call& call, std::string_view bytes) {
     return strikes(StoreFault::StoresHalf, call) ? first_half(bytes) : std::string(bytes);
   }
@@ -122,7 +122,7 @@ class ObjectStore::Door final : public Store {
 
 Error ObjectStore::Door::refuse(const Call& call, int status, const char* code, const char* message,
                                 const std::string& region) const {
-  if (std::string_view(call.asked.call) == "HEAD")  // Its answer has no body.
+  if (std::string_view(call.asked.call) == "HEAD")  // A HEAD answer has no body.
     return s3::to_error(call.asked, s3::Refusal{.status = status, .region = region});
   return s3::to_error(
       call.asked,
@@ -430,7 +430,7 @@ void ObjectStore::strike(StoreFault fault, StoreStrike when) {
 }
 
 void ObjectStore::draw_faults() {
-  const std::uint64_t share = dice_.below(3);  // Of the faults, in fourths.
+  const std::uint64_t share = dice_.below(3);  // The share of the fault, in fourths.
   for (StoreStrike& strike : strikes_)
     strike = {.one_in = dice_.below(4) < share + 1 ? 2 + dice_.below(8) : 0};
 }

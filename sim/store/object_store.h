@@ -1,5 +1,5 @@
-// The object store of simulated worlds and of tests: buckets, parts, permissions, and the ways in
-// which real ones are slow, partial or lie.
+// The object store of simulated worlds and tests: buckets, parts, permissions, and the ways in
+// which real stores are slow, partial or wrong.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace etcdop::sim {
 
-/// What may go wrong at a call.
+/// Faults of a call.
 enum class StoreFault {
-  Slow,        ///< Bytes come and go at kSlowBytesASecond.
+  Slow,        ///< Bytes are transferred at kSlowBytesASecond.
   Silent,      ///< It takes the call and never answers.
   SlowDown,    ///< 503; nothing happened.
   Reset,       ///< The connection ends in the middle of the request; nothing happened.
-  AnswerLost,  ///< It is done, and the connection ends before the answer.
-  Truncates,   ///< What is read ends early, under correct headers.
-  WrongTag,    ///< It is stored, and the answer has another ETag.
-  Forgets,     ///< A write is acknowledged, and not done.
-  StoresHalf,  ///< Acknowledged, and only the first half is stored.
-  /// To complete an upload that has ended answers success if there is an object, whosever it is.
+  AnswerLost,  ///< The call takes effect, and the connection ends before the answer.
+  Truncates,   ///< A read ends early, under correct headers.
+  WrongTag,    ///< It is stored, but the answer has another ETag.
+  Forgets,     ///< A write is acknowledged but not done.
+  StoresHalf,  ///< A write is acknowledged, but only the first half is stored.
+  /// Completing an upload that has ended succeeds if any object exists at the key.
   ClaimsComplete,
   kCount,
 };
@@ -35,17 +35,17 @@ const char* to_string(StoreFault);
 
 /// When a fault strikes.
 struct StoreStrike {
-  std::uint64_t one_in = 0;  ///< Of the calls, at random; 1: each; 0: none.
+  std::uint64_t one_in = 0;  ///< At random; 1: each call; 0: none.
   int part = 0;              ///< Only at this part of uploads; 0: at any call.
 };
 
-/// Who calls, and how that was set up.
+/// The caller and its settings.
 struct StoreUser {
   bool known_key = true, right_secret = true;
   bool may_read = true, may_write = true, may_delete = true, may_list = true;
-  std::string region = "us-east-1";           ///< Signed for.
-  std::string endpoint_region = "us-east-1";  ///< Whose endpoint is called.
-  std::chrono::seconds clock_ahead{0};        ///< Of the store's clock.
+  std::string region = "us-east-1";           ///< The region that it signs for.
+  std::string endpoint_region = "us-east-1";  ///< The region of the endpoint that it calls.
+  std::chrono::seconds clock_ahead{0};        ///< Ahead of the store's clock.
 };
 
 struct StoredObject {
@@ -54,18 +54,18 @@ struct StoredObject {
   s3::Metadata metadata = {};
 };
 
-/// All buckets of one store. Each call is done at one instant, so what was written is read from
-/// then on. It is stricter than real ones: what is not modelled is misuse, which fails a test.
+/// All buckets of one store. Each call takes effect at one instant, so later reads see every write.
+/// It is stricter than real stores: a call that is not modelled is misuse, which fails a test.
 class ObjectStore {
  public:
-  /// Told what no correct program does, or what this store does not know.
+  /// Called with what no correct program does, or with what this store does not model.
   using Misuse = std::function<void(const std::string& how)>;
   ObjectStore(Executor&, Dice, Misuse);
 
   void make_bucket(const std::string& name, const std::string& region = "us-east-1");
-  /// With all that is in it.
+  /// With all its objects.
   void remove_bucket(const std::string& name);
-  /// What that user's program calls; the store must outlive it. The bucket may be missing.
+  /// The store as that user's program calls it; this must outlive it. The bucket may be missing.
   std::unique_ptr<s3::Store> as(const StoreUser&, const std::string& bucket);
   /// The same for a program whose fibers run on another executor.
   std::unique_ptr<s3::Store> as(const StoreUser&, const std::string& bucket, Executor& caller);
@@ -73,21 +73,21 @@ class ObjectStore {
   // Faults.
 
   void strike(StoreFault, StoreStrike);
-  /// A subset: each seed has another one. Each strikes one call in 2 to 9.
+  /// Draws a subset by the seed. Each fault strikes one call in 2 to 9.
   void draw_faults();
   void heal() { strikes_ = {}; }
-  /// Nobody gets an answer any more, or does again.
+  /// No caller gets an answer from now on (or callers do again).
   void be_away(bool on) { away_ = on; }
-  /// How often it has struck.
+  /// How often the fault has struck.
   std::uint64_t struck(StoreFault fault) const { return struck_[static_cast<std::size_t>(fault)]; }
 
-  // The truth, for who checks it, and for who spoils it.
+  // The truth, for checkers and for faults.
 
-  /// Null if there is none.
+  /// Null if absent.
   StoredObject* look(const std::string& bucket, const std::string& key);
-  /// What has been there at some time, the oldest first.
+  /// Everything that was ever stored there, oldest first.
   const std::vector<std::string>& ever(const std::string& bucket, const std::string& key);
-  /// As a person writes there, whatever was there before; removes it likewise.
+  /// Writes as a user does, over whatever exists there; or removes it.
   void put(const std::string& bucket, const std::string& key, StoredObject);
   void remove(const std::string& bucket, const std::string& key);
   /// All keys, in order.

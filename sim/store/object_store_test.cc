@@ -1,4 +1,4 @@
-// What the contract with a real store cannot show: permissions, regions, faults, refusals.
+// Tests that the contract with a real store cannot cover: permissions, regions, faults, refusals.
 #include "sim/store/object_store.h"
 
 #include <gtest/gtest.h>

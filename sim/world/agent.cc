@@ -72,7 +72,7 @@ Agent::~Agent() {
   check(process_.drain(), "a killed agent's fibers all end");
 }
 
-/// With the credentials that it has been given.
+/// With the credentials from its environment.
 std::unique_ptr<s3::Store> Agent::store(const Needs& with) {
   StoreUser user = with.user;
   user.known_key &= text_in(start_.environment, "AWS_ACCESS_KEY_ID") == kStoreKeyId;

@@ -1,5 +1,5 @@
-// One run of a simulated agent, of a snapshot, a verification or a restore: the one that main runs,
-// on a process and doors of the simulation.
+// One run of a simulated agent (snapshot, verification or restore): the agent that main runs, on a
+// process and doors of the simulation.
 #pragma once
 #include <map>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace etcdop::sim {
 
-// The object store of a world, and who may do everything there.
+// The object store of a world, and the credentials with all permissions.
 inline constexpr const char* kStoreEndpoint = "https://store.example:9000";
 inline constexpr const char* kBucket = "backups";
 inline constexpr const char* kStoreKeyId = "store-key-id";
@@ -28,25 +28,25 @@ class Agent {
     EtcdNet& net;
     Nodes& nodes;
     ObjectStore& store;
-    const StoreUser& user;  ///< What the store makes of whoever has the right key.
+    const StoreUser& user;  ///< The store user behind the right key.
     const Faults& faults;
     Trace& trace;
     Checker& checker;
-    SiteTrouble& trouble;  ///< Of restores.
+    SiteTrouble& trouble;  ///< For restores.
   };
   using Texts = std::map<std::string, std::string>;
   struct Start {
-    std::string name;  ///< Of its Pod.
+    std::string name;  ///< Its Pod's name.
     std::string uid;
     Texts environment;
-    Texts files;  ///< What it has mounted, by path.
-    /// The volume of a restore; null, both: it takes a snapshot.
+    Texts files;  ///< The mounted files, by path.
+    /// The volume of a restore; both null: it takes a snapshot.
     std::shared_ptr<DataDir> dir = nullptr;
     std::shared_ptr<Scratch> scratch = nullptr;
   };
-  /// `seed`: of its calls' travels and of its fibers' order.
+  /// `seed`: for travel times and the order of its fibers.
   Agent(const Needs&, Start, std::uint64_t seed);
-  /// Ends it as SIGKILL does: nothing of it gets out any more.
+  /// Ends it as SIGKILL does: nothing leaves it any more.
   ~Agent();
   Agent(const Agent&) = delete;
 
@@ -76,12 +76,12 @@ class Agent {
   SiteTrouble& trouble_;
   ProcessExecutor process_;
   TraceLog log_;
-  Instant never_{};  // It does not speak to the API server.
+  Instant never_{};  // It does not call the API server.
   Passage passage_;
   EtcdDoor etcd_;
   StoreDoor store_;
-  DataDir copy_dir_;  ///< Of a verification: where nothing is ever committed,
-  Scratch copy_;      ///< and what it rebuilds.
+  DataDir copy_dir_;  ///< For a verification: nothing is ever committed here,
+  Scratch copy_;      ///< and this is what it rebuilds.
   std::optional<End> end_;
   std::shared_ptr<Fiber> main_;
 };

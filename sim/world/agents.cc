@@ -21,7 +21,7 @@ constexpr auto kContainers =
     std::to_array<std::string_view>({"snapshot-agent", "delete-agent", "verify-agent"});
 constexpr int kKilled = 137;
 constexpr Duration kLookEvery = 2s, kPodsEvictedAfter = 5min, kSecretAgain = 10s;
-constexpr std::size_t kWordsMax = 4096;  // What a kubelet keeps of a termination message.
+constexpr std::size_t kWordsMax = 4096;  // A kubelet keeps this much of a termination message.
 
 const Json* at(const Json& object, std::initializer_list<const char*> path) {
   const Json* here = &object;
@@ -74,7 +74,7 @@ void add_condition(json::object& status, Json one) {
 
 }  // namespace
 
-/// One Pod, from its making to its end.
+/// One Pod, from its creation to its end.
 struct Agents::Run {
   api::ObjectKey key;
   std::string uid, node;
@@ -149,7 +149,7 @@ void Agents::changed(const ApiServer::Object& before, const ApiServer::Object& a
   found->second->wake();
 }
 
-/// False once the Pod is to end.
+/// False once the Pod must end.
 bool Agents::wait(Run& run, Duration d) {
   if (run.gone || run.deleted) return false;
   Wait wait(world_);
@@ -191,7 +191,7 @@ std::optional<std::string> Agents::secret_value(const std::string& ns, const std
   return object->value(key).reveal();
 }
 
-/// nullopt: a Secret is missing, or what is wanted of it.
+/// nullopt: a Secret, or a wanted key of it, is missing.
 std::optional<Agent::Texts> Agents::environment(const std::string& ns,
                                                 const Json& container) const {
   Agent::Texts out;
@@ -211,7 +211,7 @@ std::optional<Agent::Texts> Agents::environment(const std::string& ns,
   return out;
 }
 
-/// Likewise of what is mounted.
+/// The same for mounted files.
 std::optional<Agent::Texts> Agents::files(const Run& run) const {
   Agent::Texts out;
   for (const Json& volume : list_at(run.spec, {"volumes"})) {
@@ -260,7 +260,7 @@ void Agents::watch_over(Run& run) {
   while (wait(run, run.over ? Duration::max() : Duration(kLookEvery)) && outlives_node(run)) {}
 }
 
-/// False once the Pod is to end because its node does not come back.
+/// False once the Pod must end because its node does not come back.
 bool Agents::outlives_node(Run& run) {
   if (run.over) return true;
   if (nodes_.is_down(run.node)) {
@@ -271,7 +271,7 @@ bool Agents::outlives_node(Run& run) {
     (void)server_.remove(kube::Pod::resource, run.key);
     return false;
   }
-  // Its kubelet is back, and knows nothing of it.
+  // The kubelet is back and does not know the container any more.
   if (run.node_lost != Instant::max()) finish(run, {kKilled, ""});
   return true;
 }
@@ -350,7 +350,8 @@ void Agents::kill(const std::string& pod_uid) {
   kill(agent);
 }
 
-/// False: it is none. Who ended by itself leaves nothing behind, unless it was killed before.
+/// False: not a restore. An agent that ends by itself leaves nothing behind, unless it was killed
+/// before.
 bool Agents::reap_restore(const Agent& agent, const std::optional<Agent::End>& ended) {
   if (!agent.restores()) return false;
   const auto found = restores_.find(agent.uid());
@@ -387,7 +388,7 @@ void Agents::evict(const api::ObjectKey& pod) {
 
 /// The Pod ends: its process, then the object.
 void Agents::end(Run& run) {
-  while (nodes_.is_down(run.node) && !run.gone && !stopping_)  // Nobody there to end it.
+  while (nodes_.is_down(run.node) && !run.gone && !stopping_)  // No kubelet can end it.
     (void)world_.sleep(1s);
   if (run.agent) kill(*std::exchange(run.agent, nullptr));
   if (stopping_) return;

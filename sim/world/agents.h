@@ -1,4 +1,4 @@
-// The Pods of snapshot Jobs in a simulated world, and in each an agent; and the agents that restore
+// The Pods of snapshot Jobs in a simulated world, each with an agent; and the agents that restore
 // in the Pods of members.
 #pragma once
 #include <functional>
@@ -14,16 +14,17 @@
 
 namespace etcdop::sim {
 
-/// As kubelets do: a Pod whose container is snapshot-agent, delete-agent or verify-agent gets a
+/// Acts as kubelets: a Pod whose container is snapshot-agent, delete-agent or verify-agent gets a
 /// node, waits for the Secrets that it needs, runs once, and ends as Succeeded or Failed with its
-/// termination message; one whose node stops ends with it. Agents are stepped by whoever steps the
+/// termination message. If its node stops, the agent ends with it. The runner of the world steps
+/// the agents.
 /// world.
 ///
-/// Caveats: volumes other than Secrets do not exist, so nothing is stored in one; an agent that is
-/// to end gets no time for it.
+/// Caveats: no volumes but Secrets exist, so nothing is stored in one; a terminating agent gets no
+/// grace period.
 class Agents final : public Nodes::Restores {
  public:
-  /// All outlive this; the StoreUser is its own.
+  /// All arguments outlive this; it owns the StoreUser.
   Agents(Scheduler&, const WallClock&, ApiServer&, EtcdNet&, Nodes&, ObjectStore&, const Faults&,
          Trace&, Checker&, Dice);
   ~Agents() override;
@@ -33,17 +34,17 @@ class Agents final : public Nodes::Restores {
   void kill(const std::string& pod_uid) override;
 
   const std::vector<std::unique_ptr<Agent>>& running() const { return running_; }
-  /// Takes note of who has ended or was killed. Between steps: on no agent's fiber.
+  /// Handles agents that ended or were killed. Call it between steps, not on an agent's fiber.
   void reap();
   /// Called with each agent that starts from now on.
   void on_start(std::function<void(Agent&)> started) { started_ = std::move(started); }
 
-  // --- what goes wrong
-  /// As SIGKILL; also asked for from within one of its own calls.
+  // --- faults
+  /// As SIGKILL; may be called from within one of its own calls.
   void kill(Agent&);
-  /// The kubelet ends the Pod for want of room: it has failed, by no fault of its own.
+  /// The kubelet evicts the Pod for lack of room: it fails without an error of its own.
   void evict(const api::ObjectKey& pod);
-  /// What the store makes of whoever has the right key.
+  /// The store user behind the right key.
   StoreUser& user() { return user_; }
   SiteTrouble& trouble() { return trouble_; }
 
@@ -80,7 +81,7 @@ class Agents final : public Nodes::Restores {
     Agent* agent;
     Nodes::Restores::Wanted wanted;
   };
-  std::map<std::string, Restoring> restores_;  // Likewise.
+  std::map<std::string, Restoring> restores_;  // By Pod UID.
   std::vector<std::unique_ptr<Agent>> running_;
   std::function<void(Agent&)> started_;
   bool stopping_ = false;

@@ -1,4 +1,4 @@
-// What goes wrong in a world, while it goes wrong; and how it is mended.
+// The faults of a world while they last, and its repair.
 #include <algorithm>
 
 #include "agent/manifest.h"
@@ -27,9 +27,9 @@ constexpr int kSizes[] = {0, 1, 2, 3, 3, 3, 4, 5, 5, 7};
 constexpr const char* kVersions[] = {"3.5.25", "3.5.35", "3.6.15", "3.6.16", "3.7.3", "3.8.0"};
 }  // namespace
 
-/// Acts again and again, as long as the fault is on.
+/// Acts again and again, while the fault is on.
 void World::every(Fault fault, Duration low, Duration high, std::function<void()> act) {
-  Dice dice = dice_.split();  // Also if it is off: what else happens stays the same.
+  Dice dice = dice_.split();  // Also if it is off, so that everything else stays the same.
   if (!faults_.has(fault)) return;
   spawn([this, fault, low, high, act = std::move(act), dice = std::move(dice)]() mutable {
     while (time_.sleep(dice.between(low, high)) == Woken::Ready && faults_.on(fault)) act();
@@ -164,7 +164,7 @@ void World::node_faults() {
   every(Fault::NodeDown, 20s, 200s, [this] {
     const std::size_t node = dice_.below(nodes_.count());
     const Duration away = dice_.one_in(4) ? dice_.between(300s, 500s) : dice_.between(5s, 100s);
-    const auto lost = nodes_.in_memory_on(node);  // It comes back with nothing in memory.
+    const auto lost = nodes_.in_memory_on(node);  // Its memory is lost.
     if (lost.size() > 1 || (lost.size() == 1 && !may_end(lost[0]))) return;
     checker_.struck();
     nodes_.node_down(node, true);
@@ -230,7 +230,7 @@ void World::node_faults() {
   every(Fault::VolumeCorrupt, 60s, 300s, [=] { volume_fault(false); });
 }
 
-/// Whether a Pod's end costs at most the data of one that can be replaced.
+/// Whether the Pod's end costs at most the data of one replaceable member.
 bool World::may_end(const api::ObjectKey& pod) const {
   const auto member = read<v1::EtcdMember>(pod);
   if (!member || member->spec.storage.medium != v1::Medium::Memory) return true;
@@ -238,9 +238,9 @@ bool World::may_end(const api::ObjectKey& pod) const {
   return etcd_of(cluster).value != 0 && can_lose_data(cluster, pod, true);
 }
 
-/// Whether a quorum of the voters keeps data without that member's. Where nobody can see that it is
-/// gone, a learner counts as a voter: its promotion may be on its way. While a cluster goes back to
-/// a snapshot, that holds of those of before, too.
+/// Whether a quorum of the voters keeps its data without that member's. If the loss is `unseen`, a
+/// learner counts as a voter: its promotion may be on its way. During a restore in place, the old
+/// members must keep a quorum, too.
 bool World::can_lose_data(const api::ObjectKey& cluster, const api::ObjectKey& member,
                           bool unseen) const {
   const auto now = read<v1::EtcdCluster>(cluster);
@@ -256,7 +256,7 @@ bool World::keeps_quorum(etcd::ClusterId id, const api::ObjectKey& without, bool
     if (m.learner && !(unseen && m.name == without.name)) continue;
     ++voters;
     if (m.name == without.name) continue;
-    // One that was lost on a node that is away is there until that comes back.
+    // Data that was lost on a node that is down still exists here until the node is back.
     const auto dir = nodes_.data_of_member({without.ns, m.name});
     intact += dir && EtcdNet::owner_of(*dir).has_value();
   }
@@ -274,7 +274,7 @@ void World::people() {
   every(Fault::UserMembers, 20s, 150s, [this] {
     const auto key = any_of(v1::EtcdMember::resource);
     if (!key) return;
-    // Who deletes the last one, or the one that the quorum needs, gets what was asked for.
+    // A user who deletes the last member, or one that the quorum needs, gets what was asked for.
     const auto member = server_.look(v1::EtcdMember::resource, *key);
     const api::ObjectKey cluster{key->ns,
                                  std::string(member->at("spec").at("clusterName").as_string())};
@@ -304,10 +304,10 @@ void World::people() {
   every(Fault::UserPassword, 10s, 100s, [this] {
     const auto key = any_cluster();
     if (!key || !server_.look(kube::SecretObject::resource, {key->ns, key->name + "-root"})) return;
-    // Of one that was restored it is the snapshot's until the operator has got in with it, as the
-    // manual says.
+    // A restored cluster has the snapshot's password until the operator has logged in with it, as
+    // the manual says.
     const auto cluster = read<v1::EtcdCluster>(*key);
-    if (goes_back(*key)) return;  // Or is about to: what the snapshot has must be known.
+    if (goes_back(*key)) return;  // Or will be: the snapshot's password must stay known.
     if (!cluster->spec.bootstrap || cluster->status.auth_enabled)
       write_password(*key, "pass-word-" + std::to_string(++values_));
   });
@@ -341,7 +341,7 @@ void World::snapshot_faults() {
     }
     const auto key = any_cluster();
     if (key && dice_.one_in(4) && !any_of(v1::EtcdSnapshotSchedule::resource)) {
-      // One after the other: in one list of arguments each compiler would throw in its own order.
+      // One draw a statement: compilers evaluate arguments in different orders.
       const int keep = 1 + static_cast<int>(dice_.below(3));
       const int verify_every = static_cast<int>(dice_.below(3));
       back_up(*key, "minutely", keep, verify_every);
@@ -368,9 +368,9 @@ void World::delete_some_snapshot() {
     delete_object(v1::EtcdSnapshot::resource, *key);
 }
 
-/// Into a cluster that can have it; some forget that it has a password. Who knows it does not take
-/// what is not finished, which may be replaced and have another one then. Where nothing is stored,
-/// somebody sees to that.
+/// Restores into a cluster of a matching version; some users forget the password. With a password,
+/// the user takes no unfinished snapshot, which may be replaced and have another password then. If
+/// nothing is stored, a user takes a snapshot first.
 void World::restore_some_snapshot() {
   constexpr std::size_t kClustersMax = 4;
   constexpr const char* kOfMinor[] = {"3.5.35", "3.6.16", "3.7.3"};
@@ -392,7 +392,7 @@ void World::restore_some_snapshot() {
   create_cluster({"prod", "restored-" + std::to_string(++values_)}, wanted);
 }
 
-/// Root's password in what is stored there; empty: it asks nobody for one, or is no snapshot.
+/// Root's password in that snapshot; empty: it needs none, or is no snapshot.
 std::string World::password_in(const std::string& key) {
   auto image = image_of(store_.look(kBucket, key)->bytes);
   if (!image || !image->users.enabled()) return "";
@@ -401,7 +401,7 @@ std::string World::password_in(const std::string& key) {
   return "";
 }
 
-/// Whether somebody asks for that and it has not come to an end.
+/// Whether a restore in place was requested and has not ended.
 bool World::goes_back(const api::ObjectKey& cluster) const {
   for (const auto& one : server_.read_all<v1::EtcdRestore>())
     if (!one->status.finished() && one->metadata.ns == cluster.ns &&
@@ -411,8 +411,8 @@ bool World::goes_back(const api::ObjectKey& cluster) const {
   return now && now->restoring();
 }
 
-/// Or changes their mind about one. Whoever goes back to where another password was, knows that; so
-/// they are left out.
+/// Starts a restore in place, or changes the decision of one. A user who restores a snapshot with
+/// another password knows that: such snapshots are left out.
 void World::go_back_to_some_snapshot() {
   using Decision = v1::RestoreDecision;
   constexpr std::int64_t kLeastBump = 1'000'000;
@@ -437,7 +437,7 @@ void World::go_back_to_some_snapshot() {
                    least ? std::optional(kLeastBump) : std::nullopt);
 }
 
-/// Where a snapshot will be, or one that is stored, or its manifest.
+/// Spoils the place of a future snapshot, a stored snapshot or its manifest.
 void World::spoil_object() {
   const auto all = store_.keys(kBucket);
   const auto snapshot = any_of(v1::EtcdSnapshot::resource);
@@ -450,7 +450,7 @@ void World::spoil_object() {
   else remove_object(key);
 }
 
-/// Of those that the operator makes anew.
+/// Spoils a certificate that the operator renews.
 void World::spoil_certificate(const api::ObjectKey& cluster) {
   const auto now = read<v1::EtcdCluster>(cluster);
   const TlsSecrets names = now ? tls_secrets_of(*now) : TlsSecrets{};
@@ -467,7 +467,7 @@ void World::spoil_certificate(const api::ObjectKey& cluster) {
 void World::heal() {
   trace_.add("fault", "everything heals");
   while (const auto schedule = any_of(v1::EtcdSnapshotSchedule::resource))
-    delete_object(v1::EtcdSnapshotSchedule::resource, *schedule);  // Else it never rests.
+    delete_object(v1::EtcdSnapshotSchedule::resource, *schedule);  // Otherwise it never rests.
   faults_.heal();
   const Instant now = time_.now();
   api_down_until_ = quota_until_ = now;
@@ -489,7 +489,7 @@ void World::heal() {
   mend_by_hand();
 }
 
-/// Whoever asked for a version that is refused asks for the one that is worked towards.
+/// A user whose version is refused asks for the version that the operator works towards.
 void World::take_back_version(const api::ObjectKey& key) {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster) return;
@@ -497,7 +497,7 @@ void World::take_back_version(const api::ObjectKey& key) {
   std::string version = observed ? observed->version : "3.6.16";
   const auto* progressing = runtime::find_condition(cluster->status.conditions, v1::kProgressing);
   const bool refused = progressing && progressing->reason == v1::kUnsupportedVersion;
-  if (refused && cluster->spec.version == version)  // What it works towards has been outrun.
+  if (refused && cluster->spec.version == version)  // Members have a newer minor than that version.
     for (const auto& process : net_.processes())
       if (process.cluster == etcd_of(key) && process.leads) version = process.version;
   if (cluster->spec.version != version) set_version(key, version);
@@ -506,18 +506,18 @@ void World::take_back_version(const api::ObjectKey& key) {
 bool World::fails_to_restore(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster || cluster->metadata.terminating()) return false;
-  if (cluster->restoring()) return false;  // That can be taken back.
+  if (cluster->restoring()) return false;  // It can be rolled back.
   const auto is = [&](const char* type, const char* reason) {
     const auto* told = runtime::find_condition(cluster->status.conditions, type);
     return told && told->reason == reason;
   };
   if (is(v1::kProgressing, v1::kRestoreFailed)) return true;
-  // The snapshot was replaced by one with another password of root, which nobody knows here.
+  // The snapshot was replaced by one with another root password, which no user here knows.
   return cluster->spec.bootstrap && cluster->status.cluster_id.empty() &&
          is(v1::kAvailable, v1::kAuthCredentialsRejected);
 }
 
-/// Who has looked at what was restored comes to a decision; what is stuck is taken back.
+/// A user who has inspected a restore decides on it; stuck restores are rolled back.
 void World::decide_by_hand(std::map<std::string, Instant>& since) {
   using Decision = v1::RestoreDecision;
   constexpr Duration kPatience = 10min;
@@ -532,12 +532,12 @@ void World::decide_by_hand(std::map<std::string, Instant>& since) {
   }
 }
 
-/// What the manual asks of a person: a member whose data is gone for good is deleted while the
-/// others have a quorum; a cluster that cannot be restored is given up after five minutes; whoever
-/// lets one go back to a snapshot decides on it.
+/// Does the manual work of a user: deletes a member whose data is lost for good while the others
+/// have a quorum; gives up a cluster that cannot be restored after five minutes; decides on a
+/// restore in place.
 void World::mend_by_hand() {
   spawn([this] {
-    std::map<api::ObjectKey, Instant> fails;  // Since when.
+    std::map<api::ObjectKey, Instant> fails;  // Start of the failure.
     std::map<std::string, Instant> undecided;
     while (time_.sleep(20s) == Woken::Ready) {
       decide_by_hand(undecided);

@@ -22,9 +22,9 @@ namespace v1 = api::v1alpha2;
 namespace {
 
 constexpr Duration kWantedFor = 90s;
-constexpr Duration kToldWithin = 150s;  // Two intervals of 60 s, and the way.
+constexpr Duration kToldWithin = 150s;  // Two intervals of 60 s, and latency.
 constexpr Duration kLookedBefore =
-    15s;  // From a look to what follows from it: calls take up to 10 s.
+    15s;  // From a look to the action that follows: calls take up to 10 s.
 constexpr std::string_view kAvailable = "Available";
 
 const Json* at(const Json& object, std::initializer_list<const char*> path) {
@@ -41,7 +41,7 @@ std::string text_at(const Json& object, std::initializer_list<const char*> path)
   return found && found->is_string() ? std::string(found->as_string()) : "";
 }
 
-/// Whether a write says which object it means: by UID or by version.
+/// Whether a write is guarded by UID or by version.
 bool is_guarded(const kube::Call& call) {
   if (call.verb == kube::Verb::Delete) return at(call.body, {"preconditions", "uid"}) != nullptr;
   if (call.verb != kube::Verb::Patch) return true;
@@ -90,8 +90,8 @@ void Checker::note_who_serves() {
     if (p.serves) served_[{p.cluster, p.member}] = clock_.now();
 }
 
-/// Whether enough of these voters run and serve. Who was struck down a moment ago still counts:
-/// what is done now was decided by a look before that.
+/// Whether enough of these voters run and serve. A voter that was struck a moment ago still counts,
+/// because present actions follow an earlier look.
 bool Checker::quorate(etcd::ClusterId cluster, const std::vector<EtcdNet::Member>& members,
                       const std::string& without) const {
   const auto processes = net_.processes();
@@ -110,7 +110,7 @@ bool Checker::quorate(etcd::ClusterId cluster, const std::vector<EtcdNet::Member
   return up >= voters / 2 + 1;
 }
 
-/// What is there for less than the time between two looks of ours counts, too.
+/// Counts states that are shorter than the interval between two looks.
 void Checker::answered(const std::string& address, std::string_view path) {
   for (const EtcdNet::Truth& p : net_.processes()) {
     if (p.address != address) continue;
@@ -136,7 +136,7 @@ void Checker::check_secrecy(const std::string& who, std::string_view what) {
       violated("I15", who + " tells a secret: " + std::string(what.substr(0, 200)));
 }
 
-/// etcd's password is in a Secret at each moment, of the spec or of the operator's: T16.
+/// At each moment, a Secret has etcd's password: the spec's Secret or the operator's (T16).
 void Checker::check_passwords() {
   for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
     const json::object* const auth =
@@ -176,15 +176,15 @@ Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& c
   return out;
 }
 
-/// Then, or a moment before: what is sent was decided by a look before that.
+/// At `when`, or a moment before: each write follows an earlier look.
 bool Checker::was_paused(const api::ObjectKey& cluster, Instant when) const {
   const auto found = pauses_.find(cluster);
   return found != pauses_.end() &&
          (found->second.now || when < found->second.until + kLookedBefore);
 }
 
-/// Then, or a moment before, as with a pause: of a member of before while all are put to sleep, of
-/// the founder until it is one among others, or is taken back.
+/// Whether a restore wanted the Pod to end then, or a moment before: an old member's while all are
+/// stopped, or the founder's until others join it or it is rolled back.
 bool Checker::restore_ends(const api::ObjectKey& cluster, const Json& pod, Instant sent) const {
   const auto object = server_.look(v1::EtcdCluster::resource, cluster);
   const auto found = object ? stages_.find(text_at(*object, {"metadata", "uid"})) : stages_.end();
@@ -205,10 +205,10 @@ void Checker::after_write(const std::string& who, const kube::Call& call, bool d
                           const Doubt& doubt) {
   if (!done || !doubt.cluster || !doubt.had_quorum || being_deleted(*doubt.cluster)) return;
   if (doubt.was_paused || doubt.restored) return;
-  // Nobody relies on a cluster that was never called available: its first Pod is made anew.
+  // No client relies on a cluster that was never Available: its first Pod is recreated.
   const auto cluster = server_.look(v1::EtcdCluster::resource, *doubt.cluster);
   if (!announced_.contains(text_at(*cluster, {"metadata", "uid"}))) return;
-  // The Pod ends in a moment: without it?
+  // The Pod ends in a moment: is there a quorum without it?
   const auto id = etcd_of(*doubt.cluster);
   if (!id) return;
   const std::string address = nodes_ ? nodes_->address_of({call.ns, call.name}) : "";
@@ -246,7 +246,7 @@ void Checker::judge(const Change& change, const std::vector<EtcdNet::Member>& no
   if (!quorate(change.cluster, now) && quorate(change.cluster, change.members))
     violated("I1", change.who + " takes the quorum by " + change.what);
   if (!change.what.starts_with("MemberAdd")) return;
-  // I3: no more learners of ours than voters are missing. What a person adds is that person's.
+  // I3: no more learners of ours than voters are missing. Learners that a user adds do not count.
   for (const auto& object : server_.look_all(v1::EtcdCluster::resource)) {
     const api::ObjectKey key{text_at(*object, {"metadata", "namespace"}),
                              text_at(*object, {"metadata", "name"})};
@@ -275,7 +275,7 @@ void Checker::changed(const api::Resource& r, const ApiServer::Object& before,
   if (r == kube::Pod::resource && after) pod_changed(*after);
 }
 
-/// I13: whom the client Service may send clients to is a voter.
+/// I13: the client Service sends clients only to voters.
 void Checker::pod_changed(const Json& object) {
   const auto pod = server_.read<kube::Pod>(key_of(object));
   if (!pod || !pod->metadata.labels.contains(v1::kClusterLabel)) return;
@@ -304,7 +304,7 @@ void Checker::check_versions() {
                           std::to_string(range.second));
 }
 
-/// I11: Available=True does not outlive the quorum for long, where somebody could have said so.
+/// I11: Available=True does not outlive the quorum for long, if the operator could write.
 void Checker::check_truth() {
   for (const auto& cluster : server_.read_all<v1::EtcdCluster>()) {
     if (cluster->metadata.terminating()) continue;
@@ -320,7 +320,7 @@ void Checker::check_truth() {
   }
 }
 
-/// I5: what is deleted is no copy that a quorum needs.
+/// I5: no volume that a quorum needs is deleted.
 void Checker::volume_gone(const Json& volume) {
   const std::string uid = text_at(volume, {"metadata", "uid"});
   const std::string ns = text_at(volume, {"metadata", "namespace"});
@@ -352,8 +352,8 @@ void Checker::volume_gone(const Json& volume) {
                        std::to_string(voters) + " voters keep data");
 }
 
-/// I5 of a restore in place: a volume of before goes only once it is committed, the founder's only
-/// once it is taken back. True: nothing else is to be asked of this one.
+/// I5 during a restore in place: an old volume is deleted only after the commit begins, the
+/// founder's only in a rollback. True: no other check applies to this volume.
 bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   const auto object = server_.read<v1::EtcdCluster>(cluster);
   const auto* restore = object ? restore_of(object->metadata.uid) : nullptr;
@@ -364,12 +364,12 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   const auto dir = nodes_->data_of(text_at(volume, {"metadata", "uid"}));
   const auto owner = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
   if (!owner || deleted_by_user_.contains(member)) return true;
-  // It was let go of before the restore began, perhaps with an EtcdCluster that had the name then,
-  // and garbage collection takes its time.
+  // It was released before the restore began, perhaps by an earlier EtcdCluster with that name, and
+  // garbage collection takes time.
   const std::string etcd = to_hex(owner->first), home = owner_of(etcd);
   const bool anothers = !home.empty() && home != object->metadata.uid;
   if (!kept && (etcd == restore->cluster_id || anothers)) return false;
-  // It had left etcd before; whoever lets go of it may be a request that comes late.
+  // It had left etcd before; a delayed request may have released it.
   const auto is_it = [&](const auto& m) { return m.id == owner->second; };
   if (kept && std::ranges::none_of(net_.membership(owner->first), is_it)) return true;
   const bool may =
@@ -382,7 +382,7 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   return true;
 }
 
-/// A Pod with data in memory, whose EtcdMember is gone: somebody let go of it.
+/// A Pod with data in memory, whose EtcdMember was deleted: it was released.
 void Checker::memory_gone(const Json& pod) {
   const api::ObjectKey key{text_at(pod, {"metadata", "namespace"}),
                            text_at(pod, {"metadata", "name"})};
@@ -413,7 +413,7 @@ const v1::RestoreRecord* Checker::restore_of(const std::string& cluster_uid) con
   return found == stages_.end() || found->second.empty() ? nullptr : &found->second.back().record;
 }
 
-/// What a restore in place may go on to, and what must be so then.
+/// The allowed transitions of a restore in place, and what must hold then.
 void Checker::check_stage(const v1::EtcdCluster& is) {
   constexpr std::pair<std::string_view, std::string_view> kNext[] = {
       {v1::kStageStopping, v1::kStageRestoring},   {v1::kStageRestoring, v1::kStageReview},
@@ -435,7 +435,7 @@ void Checker::check_stage(const v1::EtcdCluster& is) {
       std::ranges::find(kNext, std::pair<std::string_view, std::string_view>(
                                    was->stage, restore.stage)) == std::end(kNext))
     violated("restore", name + " goes from " + was->stage + " to " + restore.stage);
-  // From Committing on nothing leads back, whatever stage comes then.
+  // From Committing on, no stage leads back.
   const bool one_way = was && !restore.over() && restore.cluster_token.empty();
   if (one_way && !committed_.contains(restore.uid) && restore.stage != v1::kStageCommitting)
     violated("restore", name + " forgets its way back in stage " + restore.stage);
@@ -451,7 +451,7 @@ void Checker::check_stage(const v1::EtcdCluster& is) {
     for (const v1::KeptMember& kept : was->members)
       if (!restore.keeps(kept.uid) || restore.cluster_id != was->cluster_id)
         violated("restore", name + " forgets " + kept.name + ", which was before");
-  // Who is let in finds nothing of before, and nobody else does any more.
+  // Clients are let in only after all old volumes are gone.
   if (!same && restore.stage == v1::kStageCommitted)
     for (const auto& claim : server_.look_all(kube::PersistentVolumeClaim::resource))
       if (restore.keeps(controller_of(*claim)) && !at(*claim, {"metadata", "deletionTimestamp"}))
@@ -460,8 +460,8 @@ void Checker::check_stage(const v1::EtcdCluster& is) {
   else past.push_back({clock_.now(), std::move(restore)});
 }
 
-/// I4: the id and the token, once known, change by a restore in place alone: with the stage
-/// Restoring to another one, while that lasts once more, and back with RolledBack.
+/// I4: once known, the cluster ID and the token change only by a restore in place: to others with
+/// the stage Restoring, again if the restored member is lost then, and back with RolledBack.
 void Checker::check_identity(const v1::EtcdCluster& is) {
   const std::string& uid = is.metadata.uid;
   const std::string& id = is.status.cluster_id;
@@ -473,13 +473,13 @@ void Checker::check_identity(const v1::EtcdCluster& is) {
                       known.token == restore->cluster_token && token != known.token;
   const bool returns = restore && restore->stage == v1::kStageRolledBack &&
                        id == restore->cluster_id && token == restore->cluster_token;
-  // Who was restored is lost before anybody was let in, and another one is to be made.
+  // The restored member was lost before clients were let in, and another one will be created.
   const bool once_more = restore && restore->stage == v1::kStageRestoring && id.empty() &&
                          known.cluster_id != restore->cluster_id && token == known.token;
   if (!is.metadata.terminating() && !leaves && !returns && !once_more) {
     if (!known.cluster_id.empty() && id != known.cluster_id)
       violated("I4", "status.clusterID changes from " + known.cluster_id + " to \"" + id + "\"");
-    // Before it has an id, a token may still be written by whoever brings the cluster here.
+    // Before the cluster has an ID, a user who migrates it here may still write a token.
     const bool counts = !known.cluster_id.empty() || is.restoring();
     if (counts && !known.token.empty() && token != known.token)
       violated("I4", "status.clusterToken changes from " + known.token + " to \"" + token + "\"");
@@ -503,7 +503,7 @@ std::string Checker::home_of(const std::string& cluster_id) const {
   return found == first_ids_.end() ? cluster_id : found->second;
 }
 
-/// I4 (the id, once known, never changes) and I11 (what is said was so, a moment ago).
+/// I4 (the ID, once known, never changes) and I11 (reports were true a moment ago).
 void Checker::cluster_reported(const Json& object) {
   const std::string uid = text_at(object, {"metadata", "uid"});
   const api::ObjectKey key{text_at(object, {"metadata", "namespace"}),
@@ -542,7 +542,8 @@ void Checker::look() {
   note_who_serves();
 }
 
-/// Of a restore in place that goes on: who was restored before is lost, and nobody was let in.
+/// For a restore in place that is not over: the first restored member was lost before clients were
+/// let in.
 bool Checker::is_restored_once_more(const EtcdNet::Birth& birth) const {
   for (const auto& [uid, known] : latched_) {
     const auto* const restore = known.token == birth.token ? restore_of(uid) : nullptr;
@@ -551,8 +552,8 @@ bool Checker::is_restored_once_more(const EtcdNet::Birth& birth) const {
   return false;
 }
 
-/// I4: one data dir a cluster is ever started as new, and one for each restore in place that went
-/// so far, as its status has it then; another one for as long as it is not over.
+/// I4: one data dir of each cluster is ever started as new, plus one for each restore in place that
+/// came so far (by its status at that time), and further ones only while that restore is not over.
 void Checker::check_births() {
   const auto& births = net_.births();
   for (; births_ < births.size(); ++births_) {

@@ -1,5 +1,5 @@
-// The invariants of design/faults.md, checked against the world itself: what the API server holds,
-// what etcd's members hold, what volumes hold. Never against what an operator believes.
+// The invariants of design/faults.md, checked against the world itself: the objects in the API
+// server, the data of etcd's members, the volumes. Never against what an operator believes.
 #pragma once
 #include <map>
 #include <optional>
@@ -17,7 +17,7 @@ namespace etcdop::sim {
 
 class Nodes;
 
-/// The first violation is kept; nothing is checked after it.
+/// Keeps the first violation, and checks nothing after it.
 class Checker {
  public:
   struct Violation {
@@ -25,7 +25,7 @@ class Checker {
     std::string what;
     Instant when;
   };
-  /// All of them outlive this, and belong to one world.
+  /// All arguments outlive this, and belong to one world.
   Checker(const Clock&, ApiServer&, EtcdNet&, Trace&);
   void nodes(const Nodes& nodes) { nodes_ = &nodes; }
 
@@ -33,46 +33,47 @@ class Checker {
   const std::optional<Violation>& violation() const { return violation_; }
 
   // --- around an operator's writes
-  /// Whom a write to the API concerns.
+  /// The cluster that a write to the API concerns.
   struct Doubt {
     std::optional<api::ObjectKey> cluster;
     bool had_quorum = false;
-    bool was_paused = false;  ///< When it was sent: the last Pod was meant to go.
-    bool restored = false;    ///< Likewise: a restore in place wanted that Pod to end.
+    bool was_paused = false;  ///< When it was sent: the last Pod had to end.
+    bool restored = false;    ///< The same: a restore in place wanted that Pod to end.
   };
   Doubt before_write(const std::string& who, const kube::Call&, Instant sent);
   void after_write(const std::string& who, const kube::Call&, bool done, const Doubt&);
-  /// Around an operator's change of etcd. What it makes of a membership is judged when it is made:
-  /// the answer may come late, to an operator that stood still.
+  /// Around an operator's change of etcd. A change of membership is judged when it happens: the
+  /// answer may come late, to an operator that was frozen.
   void before_change(const std::string& who, const std::string& what, const std::string& address);
   void after_change(const std::string& who, const std::string& what);
   void membership_changed(etcd::ClusterId);
 
-  // --- what happens anyway
+  // --- anything else
   /// Each second or so.
   void look();
-  /// Somebody who may (a person, or fate) took data away: what that costs is not ours.
+  /// A user, or fate, took data away: the consequences are not the operator's fault.
   void fate_took(const std::string& ns, const std::string& cluster);
   bool fated(const std::string& ns, const std::string& cluster) const;
-  /// Something just killed a process or cut its lines. Whoever acts now may have looked before.
+  /// A process was just killed, or its connections cut. The next actions may follow an earlier
+  /// look.
   void struck() { struck_ = clock_.now(); }
-  /// Nobody can write now what should be written: no operator, no API server.
+  /// No operator can write now: none runs, or the API server does not answer.
   void hindered() { hindered_ = clock_.now(); }
-  /// An operator got an answer from there.
+  /// An operator got an answer from that address.
   void answered(const std::string& address, std::string_view path);
-  /// That text is a secret: nothing of it may be in what is written, but in Secrets (I15). The
-  /// trace is listened to from then on.
+  /// That text is a secret: no write may contain it, except to Secrets (I15). The trace is checked
+  /// from now on, too.
   void guard(const std::string& secret);
-  /// Somebody gave root a password that no Secret has.
+  /// A user gave root a password that no Secret has.
   void locked_out_by_hand(etcd::ClusterId id) { locked_out_.insert(id); }
-  /// A person may delete anything.
+  /// A user may delete anything.
   void user_deleted(const std::string& uid) { deleted_by_user_.insert(uid); }
-  /// The last restore in place of that EtcdCluster, with all that it ever said of what was before;
-  /// null: there was none.
+  /// The last restore in place of that EtcdCluster, with everything that it ever recorded of the
+  /// old cluster; null: none.
   const api::v1alpha2::RestoreRecord* restore_of(const std::string& cluster_uid) const;
-  /// The UID of the EtcdCluster that has or had that cluster ID; empty: nobody had it, yet.
+  /// The UID of the EtcdCluster that has or had that cluster ID; empty: none so far.
   std::string owner_of(const std::string& cluster_id) const;
-  /// The first cluster ID of the EtcdCluster that has or had that one; itself if nobody had it.
+  /// The first cluster ID of the EtcdCluster that has or had that ID; the ID itself if none had it.
   std::string home_of(const std::string& cluster_id) const;
 
  private:
@@ -87,11 +88,11 @@ class Checker {
   void check_stage(const api::v1alpha2::EtcdCluster& is);
   void cluster_reported(const Json& cluster);
   void pod_changed(const Json& pod);
-  /// What an operator has asked of etcd and has no answer to.
+  /// An operator's unanswered change of etcd.
   struct Change {
     std::string who, what;
     etcd::ClusterId cluster;
-    std::vector<EtcdNet::Member> members;  // Before.
+    std::vector<EtcdNet::Member> members;  // Before the change.
   };
   void judge(const Change&, const std::vector<EtcdNet::Member>& now);
   void check_births();
@@ -116,29 +117,29 @@ class Checker {
   std::set<std::string> deleted_by_user_;
   std::set<etcd::ClusterId> quorum_seen_, locked_out_;
   std::set<std::string> guarded_;
-  std::map<etcd::ClusterId, Instant> quorum_at_;  // When it was last there and somebody looked.
+  std::map<etcd::ClusterId, Instant> quorum_at_;  // When a quorum last was observed.
   struct Pause {
     bool now = false;
     Instant until = Instant::min();
   };
-  std::map<api::ObjectKey, Pause> pauses_;  // Who was told to sleep.
-  std::set<std::string> announced_;         // UIDs of clusters that were called available.
+  std::map<api::ObjectKey, Pause> pauses_;  // Clusters with replicas 0.
+  std::set<std::string> announced_;         // UIDs of clusters that were Available.
   Instant hindered_ = Instant::min();
   std::map<std::pair<etcd::ClusterId, etcd::MemberId>, Instant> served_;
   Instant struck_ = Instant::min();
-  std::map<api::ObjectKey, std::pair<Instant, int>> wanted_;  // The most in the last minute.
+  std::map<api::ObjectKey, std::pair<Instant, int>> wanted_;  // Highest size in the last minute.
   std::vector<Change> changes_;
   std::size_t births_ = 0;
   std::map<std::string, int> births_of_;  // By token.
-  /// What an EtcdCluster's status has, by UID. A restore in place may go back to `way_back`.
+  /// An EtcdCluster's status, by UID. A restore in place may go back to `way_back`.
   struct Identity {
     std::string cluster_id, token, way_back;
   };
   std::map<std::string, Identity> latched_;
-  /// UIDs of EtcdRestores whose clusters have no way back any more.
+  /// UIDs of EtcdRestores whose clusters cannot go back any more.
   std::set<std::string> committed_;
-  /// When a token stood in the status of an EtcdCluster for the last time, as its own or as the way
-  /// back; max: it still does.
+  /// When an EtcdCluster's status last had the token, as its own or as the way back; max: it still
+  /// has.
   std::map<std::string, Instant> tokens_;
   std::map<std::string, std::string> first_ids_;  // By UID.
   std::map<std::string, std::string> owners_;     // UID by cluster ID.
@@ -146,7 +147,7 @@ class Checker {
     Instant since;
     api::v1alpha2::RestoreRecord record;
   };
-  std::map<std::string, std::vector<Stage>> stages_;  // Of restores in place, by UID.
+  std::map<std::string, std::vector<Stage>> stages_;  // Restores in place, by cluster UID.
 };
 
 }  // namespace etcdop::sim

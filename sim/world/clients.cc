@@ -15,7 +15,7 @@ namespace v1 = api::v1alpha2;
 namespace {
 
 constexpr std::uint64_t kKeys = 4;
-constexpr Duration kSeenWithin = 10s;  // An edit of a Service, by an operator.
+constexpr Duration kSeenWithin = 10s;  // An operator notices an edit of a Service within this.
 
 bool selects(const std::map<std::string, std::string>& selector, const api::ObjectMeta& metadata) {
   return std::ranges::all_of(selector, [&](const auto& wanted) {
@@ -53,7 +53,7 @@ std::vector<std::string> Clients::endpoints(const api::ObjectKey& key) const {
   return out;
 }
 
-/// Those that it is connected to, and those that it finds now.
+/// Members that it is connected to, and those that the Services lead to now.
 std::vector<Clients::Member> Clients::known_to(int client, const v1::EtcdCluster& cluster) {
   const api::ObjectKey key = cluster.metadata.key();
   auto& connected = connected_[{client, cluster.metadata.uid}];
@@ -68,7 +68,7 @@ std::vector<Clients::Member> Clients::known_to(int client, const v1::EtcdCluster
   return out;
 }
 
-/// Empty: it was never born.
+/// Empty: never founded.
 std::string Clients::token_of(etcd::ClusterId etcd) const {
   const auto& births = net_.births();
   const auto found = std::ranges::find(births, etcd, &EtcdNet::Birth::cluster);
@@ -85,21 +85,21 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
   if (!found || checker_.fated(key.ns, key.name)) return;
   const v1::RestoreRecord& restore = *found;
   const std::string id = to_hex(etcd);
-  // Of an EtcdCluster that had the name before there may still be Pods.
+  // Pods of an earlier EtcdCluster with that name may still exist.
   const std::string owner = checker_.owner_of(id);
   if (!owner.empty() && owner != cluster->metadata.uid) return;
   const bool before = restore.stage == v1::kStageStopping || restore.stage == v1::kStageRolledBack;
   const bool rolling_back = restore.stage == v1::kStageRollingBack;
-  // One that was never born before it was taken back may be born after that.
+  // A cluster that was not founded before the rollback may be founded after it.
   const bool born_since = restore.stage == v1::kStageRolledBack && restore.cluster_id.empty();
   const std::string& now = cluster->status.cluster_id;
-  // A member that was made by a request which came late is not known yet: nobody restores before
-  // it sleeps, too.
+  // A member created by a delayed request is not known yet; it must be dormant before the restore,
+  // too.
   const auto& births = net_.births();
   const bool not_yet = restore.stage == v1::kStageRestoring &&
                        std::ranges::find(births, cluster->status.cluster_token,
                                          &EtcdNet::Birth::token) == births.end();
-  // Nor may the operator have heard of what was born just before it began.
+  // The operator may not know a birth just before the restore, either.
   const bool unheard =
       (restore.stage == v1::kStageStopping || not_yet) && restore.cluster_id.empty();
   const bool of_before = born_since ? now.empty() || id == now
@@ -127,7 +127,7 @@ void Clients::check_revision(const api::ObjectKey& cluster, Told& told, std::int
   told.highest = std::max(told.highest, now);
 }
 
-/// The register begins with what that etcd was restored with.
+/// The register begins with the value that the etcd was restored with.
 void Clients::begin(etcd::ClusterId etcd, const std::string& key) {
   const std::string name = register_of(etcd, key);
   if (!registers_.insert(name).second) return;

@@ -1,4 +1,5 @@
-// The clients of a simulated world's clusters: how they find members, and what they may be told.
+// The clients of a simulated world's clusters: how they find members, and which answers are
+// allowed.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,32 +18,32 @@
 
 namespace etcdop::sim {
 
-/// They know a cluster by its Services alone. Whom a client has found it stays connected to, until
-/// that process ends: a Service that selects nobody keeps new connections away, no old ones. Each
-/// client has keys of its cluster's, which are named after the first etcd that the EtcdCluster had.
+/// Clients know a cluster only by its Services. A client stays connected to a member until that
+/// process ends: a Service without endpoints stops new connections, not old ones. Each client has
+/// keys of its cluster, named after the first etcd of the EtcdCluster.
 ///
-/// A key at one etcd is a register of the history: an etcd that was restored begins with what the
-/// snapshot has. Beside that it is checked of each answer that no client is told of a revision
-/// below one that was told before it asked, that no write has the revision of another one, also
-/// where the cluster was restored in place meanwhile, and that who answers is who may: nobody of
-/// before once the snapshot is restored, and who was restored only once that was committed.
+/// A key at one etcd is a register of the history; a restored etcd begins with the snapshot's
+/// values. Each answer is also checked: its revision is not below one that any client was told
+/// before the request; no two writes have the same revision, even across a restore in place; and
+/// the answering etcd may answer: no old etcd once the snapshot is restored, and the restored etcd
+/// only after the commit.
 class Clients {
  public:
-  /// All outlive this.
+  /// All arguments outlive this.
   Clients(Scheduler&, ApiServer&, EtcdNet&, const Nodes&, History&, Checker&);
   /// One read or write by that client of a key of that cluster, at any member that it knows.
   void operate(int client, const api::ObjectKey& cluster, Dice&);
-  /// The world ends: what is on its way is not taken note of.
+  /// The world ends: operations in flight are not recorded.
   void end() { ending_ = true; }
-  /// Addresses that a Service leads to now. As kube-proxy has it: of Pods that it selects, which
-  /// are ready, or need not be.
+  /// Addresses that a Service leads to now. As kube-proxy: of selected Pods that are ready, or need
+  /// not be.
   std::vector<std::string> endpoints(const api::ObjectKey& service) const;
-  /// A person gave a Service of that cluster its selector back. Who comes in until the operator has
-  /// seen it has done so by that person's leave.
+  /// A user restored the selector of a Service of that cluster. Clients that connect before the
+  /// operator sees it are allowed.
   void let_in_by_hand(const api::ObjectKey& cluster);
-  /// The highest revision that any client of the EtcdCluster with that etcd was told; 0: none was.
+  /// The highest revision that any client of that etcd's EtcdCluster was told; 0: none.
   std::int64_t highest_told(etcd::ClusterId) const;
-  /// How often a client was answered by that etcd.
+  /// How many answers clients got from that etcd.
   std::uint64_t answers_of(etcd::ClusterId) const;
   /// "0123456789abcdef/0123456789abcdef/k1": that etcd's register of a key.
   static std::string register_of(etcd::ClusterId, const std::string& key);
@@ -55,7 +56,7 @@ class Clients {
     std::string address;
     etcd::ClusterId etcd;
   };
-  /// What is known of one EtcdCluster.
+  /// Answers that clients of one EtcdCluster received.
   struct Told {
     std::int64_t highest = 0;
     std::set<std::int64_t> writes;
@@ -73,7 +74,7 @@ class Clients {
   const Nodes& nodes_;
   History& history_;
   Checker& checker_;
-  /// Of each client and EtcdCluster (by UID): the process that it is connected to, by address.
+  /// For each client and EtcdCluster (by UID): the connected processes, by address.
   std::map<std::pair<int, std::string>, std::map<std::string, std::uint64_t>> connected_;
   std::map<std::string, Told> told_;  // By the first etcd of the EtcdCluster.
   std::map<etcd::ClusterId, std::uint64_t> answers_;

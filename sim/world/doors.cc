@@ -22,7 +22,7 @@ constexpr Duration kCallLimit = 10s, kSilenceLimit = 90s;         // As kube::Cl
 constexpr Duration kHandshakeLimit = 2s, kConnectionKept = 5min;  // As etcd::Pool's.
 
 bool is_write(const etcd::Question& question) {
-  // The empty one asks which there are.
+  // An empty request lists the alarms.
   if (question.path.ends_with("/Alarm")) return !question.message.empty();
   constexpr std::string_view kReads[] = {"/Status",       "/MemberList", "/HashKV",  "/AuthStatus",
                                          "/Authenticate", "/Range",      "/Snapshot"};
@@ -37,7 +37,7 @@ std::string short_path(std::string_view path) {
 /// Not an IP.
 bool is_name(const std::string& address) { return address.find(".svc") != std::string::npos; }
 
-/// A write, apart from whoever sent it.
+/// A write, detached from its sender.
 struct Delivery {
   const std::string& who;
   const Call& call;
@@ -47,7 +47,7 @@ struct Delivery {
   Trace& trace;
 };
 
-/// What a patch of a status says, in short: " Ready=False/PodNotReady isVoter=true".
+/// A short form of a status patch: " Ready=False/PodNotReady isVoter=true".
 std::string said(const Call& call) {
   const json::object* const body = call.body.if_object();
   const Json* const status = body ? body->if_contains("status") : nullptr;
@@ -68,7 +68,7 @@ std::string said(const Call& call) {
   return out;
 }
 
-/// The moment at which it happens.
+/// The moment when the write takes effect.
 Result<Json> deliver(const Delivery& d) {
   const auto doubt = d.checker.before_write(d.who, d.call, d.sent);
   auto answer = d.server.perform(d.call);
@@ -111,7 +111,7 @@ std::vector<std::string> ApiDoor::watched() const {
   return out;
 }
 
-/// What keeps a call from reaching the server.
+/// Errors on the way to the server.
 std::optional<Error> ApiDoor::refused_on_the_way(const Call& call) {
   Passage& p = passage_;
   const bool slow = p.strikes(Fault::ApiSlow, 12);
@@ -160,7 +160,7 @@ Result<Json> ApiDoor::write(const Call& call) {
   }
   if (p.strikes(Fault::ApiLate, 40)) {
     const Duration late = p.dice.between(1s, 30s);
-    // On its own from now on: its sender may be dead by then.
+    // Detached: its sender may be dead by then.
     p.world.spawn([call, late, what, sent = p.world.now(), who = p.who, &world = p.world,
                    &faults = p.faults, &trace = p.trace, &checker = p.checker, &server = server_] {
       if (world.sleep(late) != Woken::Ready || faults.healed()) return;
@@ -200,7 +200,7 @@ Result<Done> ApiDoor::watch(const Call& call, const std::function<bool(kube::Wat
 
 // --- etcd ----------------------------------------------------------------------------------------
 
-/// A connection to whoever has that address now.
+/// A connection to the process that has that address now.
 class EtcdDoor::Line final : public etcd::Connection {
  public:
   Line(EtcdDoor& door, const etcd::Endpoint& to)
@@ -224,7 +224,7 @@ class EtcdDoor::Line final : public etcd::Connection {
     return answer;
   }
 
-  /// May be cut after its first piece.
+  /// The answer may be cut after its first piece.
   Result<Done> stream(const etcd::Question& question, const http::GrpcChannel::Sink& sink,
                       http::GrpcStatus& status) override {
     Passage& p = door_.passage_;
@@ -248,13 +248,13 @@ class EtcdDoor::Line final : public etcd::Connection {
   }
 
  private:
-  /// What etcd reads out of our certificate, if it looks at it.
+  /// The name in our certificate, if etcd checks client certificates.
   static std::string name_shown(EtcdDoor& door, const std::string& address) {
     return door.nodes_.knows_clients_by_certificate(address) ? door.connected_[address].name : "";
   }
   bool is_told(bool writes) const { return writes || door_.passage_.tells_reads; }
 
-  /// From the process to the member; an error: it does not get there.
+  /// From the process to the member; an error: the call does not arrive.
   Result<Done> go(std::string_view path, const std::string& what, bool writes) {
     Passage& p = door_.passage_;
     ++door_.calls_;
@@ -324,7 +324,7 @@ bool EtcdDoor::hangs(const std::string& address, const std::string& call) {
   return (holes_[address] && !passage_.faults.healed()) || hung_.contains({address, call});
 }
 
-/// Within 2 s, as those of src/etcd do.
+/// Within 2 s, as in src/etcd.
 Result<CertificateFacts> EtcdDoor::shake_hands(const etcd::Endpoint& to, std::int32_t port) {
   const Within limit(passage_.caller, kHandshakeLimit);
   const bool silent = hangs(to.address, kHandshake);
@@ -338,7 +338,7 @@ Result<CertificateFacts> EtcdDoor::handshake(const etcd::Endpoint& to, std::int3
   return shake_hands(to, port);
 }
 
-/// Where both speak plaintext, there is nothing to do.
+/// Nothing to do if both sides speak plaintext.
 Result<Done> EtcdDoor::connect(const etcd::Endpoint& to) {
   if (!to.tls && !nodes_.has_tls(to.address)) return Done{};
   const auto process = net_.process_at(to.address);

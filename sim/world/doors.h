@@ -1,5 +1,5 @@
-// How the calls of one simulated process travel to the API server, to etcd and to the object store,
-// and what happens to them on the way.
+// How calls of one simulated process travel to the API server, to etcd and to the object store, and
+// which faults happen on the way.
 #pragma once
 #include <functional>
 #include <map>
@@ -24,7 +24,7 @@ namespace etcdop::sim {
 
 class Checker;
 
-/// What all doors of one process share.
+/// Shared by all doors of one process.
 struct Passage {
   std::string who;
   Scheduler& world;
@@ -35,22 +35,22 @@ struct Passage {
   Trace& trace;
   Checker& checker;
   const Instant& api_down_until;
-  /// From the moment a process is killed on nothing of it gets out or in.
+  /// The process was killed: nothing leaves or enters it any more.
   bool dead = false;
-  /// Writes so far, but those of the Lease.
+  /// Writes so far, without those of the Lease.
   std::uint64_t writes = 0;
-  /// Each write, by name, before it is sent: false, and it is not sent; after it was carried out:
-  /// false, and its answer is lost. They may kill or freeze the process.
+  /// Called with the name of each write. before_write: false drops the write. after_write: false
+  /// loses the answer. Both may kill or freeze the process.
   std::function<bool(const std::string& what)> before_write = {}, after_write = {};
-  /// They are told of what etcd and the store are asked, too.
+  /// Calls them for reads of etcd and of the store, too.
   bool tells_reads = false;
-  /// Each call and watch of the API: what it returns is the answer, and nothing is sent.
+  /// Called with each API call and watch: a returned value is the answer, and nothing is sent.
   std::function<std::optional<Result<Json>>(const kube::Call&)> instead = {};
 
-  /// Waits as the fiber of the process; an error if that was cut short or the process is dead.
+  /// Waits on the process's fiber; an error if the wait was cut short or the process is dead.
   Result<Done> travel(Duration);
-  /// Whether the fault, if it is on, strikes now: once in `n` times. Each fault has chance of its
-  /// own, so that leaving out another changes nothing here.
+  /// Whether the fault, if on, strikes now: once in `n` times. Each fault has its own chance, so
+  /// leaving out another fault changes nothing here.
   bool strikes(Fault, std::uint64_t n);
   std::map<Fault, Dice> chance = {};
   Error killed() const { return {Code::Cancelled, who + " is dead"}; }
@@ -62,7 +62,7 @@ class ApiDoor final : public kube::Api {
   ApiDoor(Passage&, ApiServer&, std::vector<kube::Permission> granted);
   Result<Json> call(const kube::Call&) override;
   Result<Done> watch(const kube::Call&, const std::function<bool(kube::WatchEvent)>& each) override;
-  /// Of one kind.
+  /// The line of one kind.
   WatchLine& line(const std::string& plural) { return lines_[plural]; }
   std::vector<std::string> watched() const;
 
@@ -75,18 +75,18 @@ class ApiDoor final : public kube::Api {
   std::map<std::string, WatchLine> lines_;
 };
 
-/// etcd::Clients of one process: the operator's own client, over connections of the simulation. As
-/// etcd::Pool, it shakes hands when it connects: what was connected stays so. An endpoint that is a
-/// name is looked up then.
+/// etcd::Clients of one process: the operator's own client, over simulated connections. Like
+/// etcd::Pool, it does the TLS handshake when it connects, and then stays connected. A host name is
+/// resolved then.
 class EtcdDoor final : public etcd::Clients {
  public:
   EtcdDoor(Passage&, EtcdNet&, Nodes&);
   std::shared_ptr<etcd::Client> at(const etcd::Endpoint&) override;
   /// As etcd::Handshake.
   Result<CertificateFacts> handshake(const etcd::Endpoint&, std::int32_t port);
-  /// Takes what is sent there and never answers, or does again.
+  /// The address takes calls and never answers (or answers again).
   void black_hole(const std::string& address, bool on);
-  /// The same of one call ("Authenticate"), or of handshakes (kHandshake).
+  /// The same for one call ("Authenticate"), or for handshakes (kHandshake).
   static constexpr const char* kHandshake = "handshake";
   void hang(const std::string& address, const std::string& call, bool on);
   /// Calls so far.
@@ -98,7 +98,7 @@ class EtcdDoor final : public etcd::Clients {
   struct Connected {
     std::uint64_t process = 0;
     std::shared_ptr<const TlsClient::Options> with;
-    std::string name;  ///< Of whom that certificate is.
+    std::string name;  ///< The name in that certificate.
     Instant used{};
   };
   bool hangs(const std::string& address, const std::string& call);
@@ -113,7 +113,7 @@ class EtcdDoor final : public etcd::Clients {
   std::uint64_t calls_ = 0;
 };
 
-/// s3::Store of one process, over the store's own door.
+/// s3::Store of one process, over the store's own Door.
 class StoreDoor final : public s3::Store {
  public:
   StoreDoor(Passage&, std::unique_ptr<s3::Store>);
@@ -129,7 +129,7 @@ class StoreDoor final : public s3::Store {
   Result<Done> remove(const std::string& key) override;
 
  private:
-  /// The call, unless the process dies before it.
+  /// Makes the call, unless the process dies before it.
   template <class Call>
   auto through(const std::string& what, const Call& call) -> decltype(call());
   Passage& passage_;

@@ -1,4 +1,4 @@
-// What a person sends to etcd behind the operator's back.
+// etcd commands of a user behind the operator's back.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace etcdop::sim {
 
-/// A client of whoever has that address, as root if there are users; nothing is between them. To be
-/// used on a fiber of `person`, and both outlive it.
+/// A client of the process at that address, as root if there are users, without faults. Use it on a
+/// fiber of `person`; both arguments outlive it.
 std::shared_ptr<etcd::Client> etcdctl(Executor& person, EtcdNet&, const EtcdNet::Address&);
 
-/// As etcd does for a member whose data it found to differ, or that is full; likewise on a fiber.
+/// As etcd raises it for a member whose data differs, or that is full; also on a fiber.
 void raise_alarm(Executor& person, EtcdNet&, const EtcdNet::Address&, const etcd::Alarm&);
 
 }  // namespace etcdop::sim

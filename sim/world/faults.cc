@@ -30,7 +30,7 @@ Faults Faults::draw(Dice& dice) {
   Faults out;
   const std::uint64_t density = dice.below(70);  // Percent.
   for (std::size_t i = 0; i < kCount; ++i) out.set(static_cast<Fault>(i), dice.percent(density));
-  // What takes data away for good is rarer: such worlds cannot show much else.
+  // Losing data for good is rarer: such worlds cannot show much else.
   for (const Fault f : {Fault::VolumeLost, Fault::VolumeCorrupt})
     if (!dice.one_in(4)) out.set(f, false);
   return out;

@@ -1,4 +1,4 @@
-// What may go wrong in a simulated world, by name; a seed switches a part of it on.
+// Faults of a simulated world, by name; a seed turns some of them on.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,22 +13,22 @@ namespace etcdop::sim {
 enum class Fault {
   ApiSlow,         ///< Calls take up to 9 s.
   ApiRefused,      ///< Calls are refused; nothing happened.
-  ApiLost,         ///< Calls are done and their answers lost.
+  ApiLost,         ///< Calls take effect and their answers are lost.
   ApiLate,         ///< A write arrives after its caller has given up.
   ApiConflict,     ///< A guarded write meets a newer version.
-  ApiOutage,       ///< For a minute, nobody reaches the server.
+  ApiOutage,       ///< For a minute, no call reaches the server.
   WatchCut,        ///< Watches end early.
-  WatchLag,        ///< Events come up to 5 s late, each kind in its own time.
-  WatchSilent,     ///< A kind's watch says nothing for minutes.
+  WatchLag,        ///< Events come up to 5 s late, each kind with its own delay.
+  WatchSilent,     ///< A kind's watch is silent for minutes.
   WatchExpired,    ///< The server forgets its history.
   EtcdSlow,        ///< Calls to etcd take up to 3 s.
-  EtcdLost,        ///< Calls to etcd are done and their answers lost.
+  EtcdLost,        ///< Calls to etcd take effect and their answers are lost.
   EtcdBlackHole,   ///< A member's address takes calls and never answers, to operators.
   OperatorCrash,   ///< Killed anywhere, and started again.
   OperatorPause,   ///< Frozen for 20 s and more while another may lead.
   ClockJump,       ///< An operator's date jumps by up to an hour.
   ClockRate,       ///< An operator's clock runs at half or double speed.
-  LeaseEdited,     ///< The Lease is deleted, or given to nobody.
+  LeaseEdited,     ///< The Lease is deleted, or its holder is cleared.
   NodeDown,        ///< A node stops for a while; its Pods stay.
   EtcdKilled,      ///< An etcd process is killed; the kubelet starts it again.
   PodKilled,       ///< Pods are deleted.
@@ -41,36 +41,36 @@ enum class Fault {
   SlowSnapshots,   ///< A learner takes up to 60 s for its first data.
   ForgetfulPeers,  ///< etcd issue 14523.
   Quota,           ///< Pods, volumes or Services are refused for a while.
-  UserSpec,        ///< Somebody edits replicas, back and forth.
-  UserVersion,     ///< Somebody edits the version, also to what is not allowed.
-  UserMembers,     ///< Somebody deletes EtcdMembers.
-  UserServices,    ///< Somebody deletes Services.
-  UserEtcdctl,     ///< Somebody adds learners and removes members behind our back.
-  UserCluster,     ///< Somebody deletes the EtcdCluster, and makes it again.
-  VolumeLost,      ///< One member's volume is gone.
+  UserSpec,        ///< A user edits replicas, back and forth.
+  UserVersion,     ///< A user edits the version, also to one that is not allowed.
+  UserMembers,     ///< A user deletes EtcdMembers.
+  UserServices,    ///< A user deletes Services.
+  UserEtcdctl,     ///< A user adds learners and removes members with etcdctl.
+  UserCluster,     ///< A user deletes the EtcdCluster, and recreates it.
+  VolumeLost,      ///< One member's volume is lost.
   VolumeCorrupt,   ///< One member's data cannot be read.
-  UserPassword,    ///< Somebody changes root's password.
-  UserSecrets,     ///< Somebody deletes certificates of ours, or writes something else.
-  UserSnapshots,   ///< Somebody makes EtcdSnapshots, and deletes some.
-  UserRestores,    ///< Somebody makes EtcdClusters of what is stored, whatever that is.
-  UserInPlace,     ///< Somebody takes clusters back to what is stored, and changes the mind.
-  UserJobs,        ///< Somebody deletes Jobs and their Pods.
-  UserObjects,     ///< Somebody writes into the bucket, or removes what is there.
+  UserPassword,    ///< A user changes root's password.
+  UserSecrets,     ///< A user deletes our certificates, or overwrites them.
+  UserSnapshots,   ///< A user creates EtcdSnapshots, and deletes some.
+  UserRestores,    ///< A user creates EtcdClusters from whatever is stored.
+  UserInPlace,     ///< A user restores clusters in place, and changes the decision.
+  UserJobs,        ///< A user deletes Jobs and their Pods.
+  UserObjects,     ///< A user writes into the bucket, or removes objects.
   AgentKilled,     ///< Agents end in the middle of their work.
-  StoreFaults,     ///< The object store is slow, busy, cut off, or lies; each seed has other ways.
+  StoreFaults,     ///< The object store is slow, busy, cut off, or wrong; the seed decides how.
   kCount,
 };
 
 const char* to_string(Fault);
 
-/// Which of them a world has. Off as a whole once it is to heal.
+/// The faults of a world. All are off once it heals.
 class Faults {
  public:
-  /// None.
+  /// No faults.
   Faults() = default;
-  /// A subset: each seed has another one, from none to nearly all.
+  /// A subset by the seed, from none to nearly all.
   static Faults draw(Dice&);
-  /// "api-lost,node-down"; "all"; "none". Invalid names what is unknown.
+  /// "api-lost,node-down"; "all"; "none". Invalid names unknown faults.
   static Result<Faults> parse(std::string_view);
 
   bool on(Fault f) const { return active_ && has(f); }

@@ -1,4 +1,4 @@
-// One life of a simulated operator: the Operator that main runs, on a process and doors of the
+// One run of a simulated operator: the Operator that main runs, on a process and doors of the
 // simulation.
 #pragma once
 #include <memory>
@@ -35,7 +35,7 @@ class Life {
     bool record = false;  ///< Whether it has a flight recorder.
   };
   Life(Needs, std::string name, std::uint64_t seed);
-  /// Ends it as SIGKILL does: nothing of it gets out any more.
+  /// Ends it as SIGKILL does: nothing leaves it any more.
   ~Life();
   Life(const Life&) = delete;
 
@@ -49,7 +49,7 @@ class Life {
   Operator& program() { return operator_; }
   /// It has ended by itself, as after the loss of the Lease.
   bool ended() const { return main_->done(); }
-  /// As SIGTERM: in good order.
+  /// As SIGTERM: an orderly end.
   void terminate() { operator_.stop(); }
 
  private:

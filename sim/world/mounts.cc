@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kJudgedAgain = 1min;  // Certificates begin, and run out.
+constexpr auto kJudgedAgain = 1min;  // Certificates become valid, and expire.
 constexpr std::size_t kKnownMax = 4096;
 
 std::string text_at(const Json& object, const char* key) {
@@ -24,7 +24,7 @@ std::string value(const Json& secret, const char* key) {
   return data ? from_base64(text_at(*data, key)).value_or("") : "";
 }
 
-/// What follows that flag in a command; empty: nothing, or no such flag.
+/// The value of that flag in a command; empty: no value, or no such flag.
 std::string argument(const Json& container, std::string_view flag) {
   for (const Json& word : container.at("command").as_array())
     if (const std::string_view text = word.as_string(); text.starts_with(flag))
@@ -37,7 +37,7 @@ bool has(const Json& container, const char* word) {
                              [&](const Json& one) { return one == word; });
 }
 
-/// As TLS clients compare them: a wildcard stands for one label.
+/// As TLS clients compare names: a wildcard stands for one label.
 bool is_for(const CertificateFacts& leaf, const std::string& host) {
   const std::size_t dot = std::min(host.find('.'), host.size());
   return std::ranges::any_of(leaf.names, [&](const std::string& name) {
@@ -84,7 +84,7 @@ Mounts::Mounts(const Json& pod) {
 
 void Mounts::bring(const std::string& secret, SecretVersion version, Instant when) {
   auto& all = brought_[secret];
-  while (!all.empty() && all.back().when >= when) all.pop_back();  // A kubelet brings the newest.
+  while (!all.empty() && all.back().when >= when) all.pop_back();  // A kubelet mounts the newest.
   all.push_back({when, std::move(version)});
 }
 

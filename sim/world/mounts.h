@@ -1,5 +1,5 @@
-// The Secrets of a Pod, as its kubelet brings them there, and the TLS that its etcd makes of them.
-// Handshakes are judged, not made.
+// A Pod's Secrets as its kubelet mounts them, and the resulting TLS of its etcd. Handshakes are
+// judged, not performed.
 #pragma once
 #include <deque>
 #include <functional>
@@ -28,22 +28,22 @@ struct SecretFiles {
 using SecretVersion = std::shared_ptr<const SecretFiles>;
 SecretVersion files_of(const Json& secret);
 
-/// A port with TLS of a process.
+/// A process's TLS port.
 struct TlsPort {
-  SecretVersion now;      ///< etcd reads leaf and key again in each handshake,
-  SecretVersion started;  ///< and the authority when it starts.
+  SecretVersion now;      ///< etcd reads certificate and key again in each handshake,
+  SecretVersion started;  ///< and the CA when it starts.
   bool asks_clients = false;
 };
 
-/// The Secrets that one Pod has mounted. A version is there some time after the API server has it;
-/// one that is deleted stays.
+/// The Secrets mounted in one Pod. A version arrives some time after the API server has it; a
+/// deleted Secret stays mounted.
 class Mounts {
  public:
   Mounts() = default;
   explicit Mounts(const Json& pod);
   const std::vector<std::string>& names() const { return names_; }
   void bring(const std::string& secret, SecretVersion, Instant when);
-  /// etcd starts, and reads its authorities. Its last words, if it ends at once; else empty.
+  /// etcd starts, and reads its CAs. Returns its last words if it exits at once, else "".
   std::string start(Instant now);
   /// nullopt: plaintext.
   std::optional<TlsPort> client_port(Instant now) const { return port(client_, now); }
@@ -66,15 +66,15 @@ class Mounts {
   Port client_, peer_;
 };
 
-/// Verdicts on handshakes: who has met lately is not judged anew.
+/// Verdicts on handshakes; recent verdicts are reused.
 class Handshakes {
  public:
   explicit Handshakes(const WallClock& clock) : clock_(clock) {}
-  /// What dialling gives, as sys/tls.h has it: Denied says who does not take whom. `name`: whom the
-  /// leaf must be for.
+  /// The result of dialling, as in sys/tls.h: Denied says which side rejects the other. `name`: the
+  /// leaf certificate must be for this name.
   Result<CertificateFacts> judge(const TlsPort&, const std::string& name,
                                  const std::shared_ptr<const TlsClient::Options>& with);
-  /// One peer dials the other, each with its own.
+  /// One peer dials the other, each with its own certificate.
   bool agree(const TlsPort& from, const TlsPort& to, const std::string& name);
 
  private:
@@ -82,13 +82,13 @@ class Handshakes {
   struct Verdict {
     Result<CertificateFacts> what;
     WallTime at;
-    TlsPort port;  // These three are alive as long as it is.
+    TlsPort port;  // Kept alive, as the keys point to them.
     Options with;
   };
   Result<CertificateFacts> look(const TlsPort&, const std::string& name, const Options&) const;
   const WallClock& clock_;
   std::map<std::tuple<const void*, const void*, const void*, std::string>, Verdict> known_;
-  std::map<std::pair<SecretVersion, SecretVersion>, Options> peers_;  // What they dial with.
+  std::map<std::pair<SecretVersion, SecretVersion>, Options> peers_;  // Options of their dials.
 };
 
 }  // namespace etcdop::sim

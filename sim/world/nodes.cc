@@ -38,7 +38,7 @@ bool terminating(const Json& object) {
   return object.at("metadata").as_object().contains("deletionTimestamp");
 }
 
-/// The claim that a Pod's data is on; empty: none.
+/// The claim with a Pod's data; empty: none.
 std::string claim_of(const Json& pod) {
   const Json* volumes = pod.at("spec").as_object().if_contains("volumes");
   if (!volumes) return "";
@@ -56,8 +56,8 @@ bool is_in_memory(const Json& pod) {
          });
 }
 
-/// The only variable that a container here may have: etcd's flag of the same name, as that is
-/// written, and the annotation that says it.
+/// The only variable that a container here may have: the etcd flag with that name, and the
+/// annotation with its value.
 struct FromAnnotation {
   std::string flag, annotation;
 };
@@ -86,14 +86,14 @@ Json condition(const char* type, const char* status, const char* reason, const c
   return out;
 }
 
-/// Only what is made has no version yet.
+/// Only an object that is being created has no version yet.
 bool is_new(const json::object& object) {
   return !object.at("metadata").as_object().contains("resourceVersion");
 }
 
 }  // namespace
 
-/// One Pod, from its making to its end.
+/// One Pod, from its creation to its end.
 struct Nodes::Run {
   api::ObjectKey key;
   std::string uid, host, claim, node, address, version;
@@ -101,19 +101,19 @@ struct Nodes::Run {
   std::shared_ptr<DataDir> dir;
   std::string claim_uid;
   bool deleted = false;  // Marked for deletion.
-  bool gone = false;     // The object is not there any more.
+  bool gone = false;     // The object is deleted.
   bool failed = false;   // In its last phase.
-  bool runs = false;     // Its process.
+  bool runs = false;     // Its process runs.
   bool ready = false;
   std::optional<int> exited;
-  Json last_state = json::object();  // How the container ended before, as its status has it.
+  Json last_state = json::object();  // The container's last end, as in its status.
   bool tells_words = false;          // terminationMessagePolicy: FallbackToLogsOnError
-  bool in_memory = false;            // Its data, in a tmpfs that ends with it.
+  bool in_memory = false;            // Its data is in a tmpfs that ends with it.
   std::optional<FromAnnotation> variable;
   Mounts mounts;
   int restarts = 0;
 
-  // Of what runs before etcd.
+  // Init containers.
   struct Init {
     Json container;
     Json state = json::object{{"waiting", {{"reason", "PodInitializing"}}}};
@@ -125,7 +125,7 @@ struct Nodes::Run {
   std::vector<Init> inits;
   std::shared_ptr<Scratch> scratch;
   bool has_tools = false, initialising = false, init_runs = false;
-  Instant init_at{};  // When the next one starts.
+  Instant init_at{};  // The next one's start.
   bool initialised() const { return std::ranges::all_of(inits, &Init::done); }
   Init& next_init() { return *std::ranges::find(inits, false, &Init::done); }
   Json init_statuses() const {
@@ -209,7 +209,7 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
     return;
   }
   if (r == kube::SecretObject::resource) {
-    if (!after) return;  // A kubelet keeps what it has.
+    if (!after) return;  // A kubelet keeps the mounted version.
     const api::ObjectKey key = key_of(*after);
     for (auto& [uid, run] : runs_)
       if (run->key.ns == key.ns && std::ranges::count(run->mounts.names(), key.name) > 0)
@@ -248,7 +248,7 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
   found->second->wake();
 }
 
-/// False once the Pod is to end.
+/// False once the Pod must end.
 bool Nodes::wait(Run& run, Duration d) {
   if (run.gone || run.deleted || run.failed) return false;
   Wait wait(world_);
@@ -265,7 +265,7 @@ void Nodes::run_pod(const std::shared_ptr<Run>& run) {
     set_up(*run);
     watch_over(*run);
   }
-  while (run->failed && !run->gone && !run->deleted) {  // It stays until somebody deletes it.
+  while (run->failed && !run->gone && !run->deleted) {  // It stays until it is deleted.
     Wait deleted(world_);
     run->waiting = &deleted;
     (void)deleted.until();
@@ -285,7 +285,7 @@ void Nodes::set_status(const Run& run, const std::function<void(json::object&)>&
   });
 }
 
-/// True once it has a node, and its volume there.
+/// True once it has a node with its volume.
 bool Nodes::schedule(Run& run) {
   const auto refuse = [&](const char* why) {
     set_status(run, [&](json::object& status) {
@@ -321,7 +321,7 @@ bool Nodes::schedule(Run& run) {
   return true;
 }
 
-/// Gives it one of those nodes.
+/// Binds the Pod to one of these nodes.
 void Nodes::bind(Run& run, const std::vector<Node*>& fit) {
   run.node = fit[dice_.below(fit.size())]->name;
   (void)server_.change(kube::Pod::resource, run.key, [&](json::object& pod) {
@@ -331,7 +331,7 @@ void Nodes::bind(Run& run, const std::vector<Node*>& fit) {
   });
 }
 
-/// True once nobody holds it back any more, and it has a node.
+/// True once no scheduling gate is left and it has a node.
 bool Nodes::schedule_in_memory(Run& run) {
   const auto pod = server_.look(kube::Pod::resource, run.key);
   if (!pod || uid_of(*pod) != run.uid) return false;
@@ -346,7 +346,7 @@ bool Nodes::schedule_in_memory(Run& run) {
   return true;
 }
 
-/// What its container is started with, now: a variable follows its annotation.
+/// The command that its container starts with now: a variable follows its annotation.
 std::vector<std::string> Nodes::command_of(const Run& run) const {
   std::vector<std::string> out = run.command;
   if (!run.variable) return out;
@@ -359,11 +359,11 @@ std::vector<std::string> Nodes::command_of(const Run& run) const {
   return out;
 }
 
-/// True once the image is there.
+/// True once the image is pulled.
 bool Nodes::pull(Run& run) {
   const auto waiting = [&](const char* reason) {
     set_status(run, [&](json::object& status) {
-      if (!run.inits.empty()) {  // The first of them is what is pulled.
+      if (!run.inits.empty()) {  // The first init container's image is pulled.
         run.inits[0].state = json::object{{"waiting", {{"reason", reason}}}};
         status["initContainerStatuses"] = run.init_statuses();
       }
@@ -386,7 +386,7 @@ bool Nodes::pull(Run& run) {
   return true;
 }
 
-/// True once its Secrets are there.
+/// True once its Secrets are mounted.
 bool Nodes::mount(Run& run) {
   for (const std::string& name : run.mounts.names()) {
     const api::ObjectKey key{run.key.ns, name};
@@ -398,7 +398,7 @@ bool Nodes::mount(Run& run) {
   return true;
 }
 
-/// The same for all who mount it.
+/// The same object for all Pods that mount it.
 SecretVersion Nodes::version_of(const api::ObjectKey& secret, const ApiServer::Object& now) {
   auto& [object, files] = secrets_[secret];
   if (object != now) {
@@ -435,7 +435,7 @@ void Nodes::give_address(Run& run) {
   names_[run.host].push_back({run.address, world_.now() + lag});
 }
 
-/// The Pod has a sandbox, for the first time or again: its init containers first.
+/// The Pod gets a sandbox, for the first time or again: its init containers run first.
 void Nodes::set_up(Run& run) {
   if (run.inits.empty()) return start(run);
   for (Run::Init& init : run.inits) init.done = false;
@@ -444,7 +444,7 @@ void Nodes::set_up(Run& run) {
   initialise(run);
 }
 
-/// What is to be done now.
+/// The next step now.
 void Nodes::initialise(Run& run) {
   while (!run.init_runs && world_.now() >= run.init_at) {
     if (!run.initialised()) {
@@ -516,7 +516,7 @@ void Nodes::init_ended(Run& run, int code, const std::string& words) {
   run.wake();
 }
 
-/// Of its processes, as SIGKILL.
+/// Kills all its processes, as SIGKILL.
 void Nodes::stop_all(Run& run) {
   if (run.runs) net_.kill(run.address);
   if (run.init_runs && restores_) restores_->kill(run.uid);
@@ -581,7 +581,7 @@ void Nodes::watch_over(Run& run) {
       continue;
     }
     if (std::exchange(run.node_lost, Instant::max()) != Instant::max()) {
-      // Another sandbox, another address.
+      // A new sandbox has a new address.
       if (!run.address.empty()) freed_.push_back(std::exchange(run.address, ""));
       if (run.in_memory) run.dir = empty_data_dir();
       ++run.restarts;
@@ -599,7 +599,7 @@ void Nodes::watch_over(Run& run) {
   } while (wait(run, kProbeEvery));
 }
 
-/// The container has ended: again, with back-off.
+/// The container has ended: starts it again, with back-off.
 void Nodes::restart(Run& run) {
   set_ready(run, false);
   const bool ran_long = world_.now() - run.started > kBackoffReset;
@@ -621,11 +621,11 @@ void Nodes::restart(Run& run) {
   if (!run.gone && !run.deleted && !run.failed && !node(run.node)->down) start(run);
 }
 
-/// The Pod ends: its process, then the object, then what it held.
+/// The Pod ends: its process, then the object, then its resources.
 void Nodes::end(Run& run) {
   Node* const on = node(run.node);
   if (on && on->down) stop_all(run);
-  while (on && on->down && !run.gone && !stopping_)  // Nobody there to end it.
+  while (on && on->down && !run.gone && !stopping_)  // No kubelet can end it.
     (void)world_.sleep(1s);
   if (run.runs) {
     if (run.gone) net_.kill(run.address);
@@ -649,14 +649,14 @@ void Nodes::free_volume(Run& run) {
   if (found != volumes_.end() && found->second.attached == run.uid) found->second.attached.clear();
 }
 
-/// A claim that is deleted goes when no Pod uses it any more.
+/// A deleted claim goes once no Pod uses it any more.
 void Nodes::unprotect(const api::ObjectKey& claim) {
   world_.spawn([this, claim] {
     for (;;) {
       (void)world_.sleep(dice_.between(50ms, 1s));
       const auto there = server_.look(kube::PersistentVolumeClaim::resource, claim);
       if (stopping_ || !there || !terminating(*there)) return;
-      const auto uses = [&](const ApiServer::Object& pod) {  // One without a node does not count.
+      const auto uses = [&](const ApiServer::Object& pod) {  // A Pod without a node does not count.
         return key_of(*pod).ns == claim.ns && claim_of(*pod) == claim.name &&
                !text_at(*pod, {"spec", "nodeName"}).empty();
       };
@@ -690,7 +690,7 @@ std::optional<std::string> Nodes::resolve(const std::string& host) const {
 
 // --- TLS
 
-/// A stranger is none of ours, and speaks plaintext.
+/// Null for another tenant's etcd, which speaks plaintext.
 Nodes::Run* Nodes::run_at(const std::string& address) const {
   for (const auto& [uid, run] : runs_)
     if (run->runs && run->address == address) return run.get();

@@ -20,15 +20,15 @@ namespace etcdop::sim {
 
 struct Scratch;
 
-/// Runs every Pod of etcd that the API server has: schedules it (its volume binds then, and is
-/// attached to one node at a time), starts its etcd, probes it each 2 s, restarts it with back-off
-/// (10 s to 5 min, exit code 0 too), ends it when it is deleted, unless its node is down. A Pod
-/// starts when the Secrets that it mounts are there, and has another version of one up to 90 s
-/// later. Init containers come first, one after the other, each again with back-off until it
-/// succeeds, and all of them anew when the node comes back: those of a restore are modelled.
+/// Runs every etcd Pod in the API server: schedules it (its volume binds then, and is attached to
+/// one node at a time), starts its etcd, probes it each 2 s, restarts it with back-off (10 s to 5
+/// min, also after exit code 0), and ends it when it is deleted, unless its node is down. A Pod
+/// starts once the Secrets that it mounts exist; a new version of a Secret arrives up to 90 s
+/// later. Init containers run first, one after the other, each again with back-off until it
+/// succeeds, and all of them again when the node comes back; those of a restore are modelled.
 class Nodes {
  public:
-  /// Who runs the container `restore` of a Pod.
+  /// Runs the container `restore` of a Pod.
   class Restores {
    public:
     struct Wanted {
@@ -37,79 +37,78 @@ class Nodes {
       Json container;
       std::shared_ptr<DataDir> dir;
       std::shared_ptr<Scratch> scratch;
-      /// Called between steps, unless it is killed by kill().
+      /// Called between steps, unless kill() kills it.
       std::function<void(int exit_code, const std::string& words)> ended;
     };
     virtual ~Restores() = default;
-    /// False: a Secret that it needs is not there.
+    /// False: a Secret that it needs does not exist.
     virtual bool start(const Wanted&) = 0;
     /// As SIGKILL, if it runs.
     virtual void kill(const std::string& pod_uid) = 0;
   };
   Nodes(Scheduler&, const WallClock&, ApiServer&, EtcdNet&, const Faults&, Dice, Trace&, int count);
   ~Nodes();
-  /// Before the first Pod that restores; outlives this.
+  /// Call it before the first Pod that restores; `restores` outlives this.
   void restored_by(Restores& restores) { restores_ = &restores; }
   void stop();
 
-  /// The kinds that it needs, with the kubelet's and the volume controller's part of their making.
+  /// The kinds that it needs, with the fields that kubelet and volume controller add at creation.
   static std::vector<ApiKind> kinds();
 
   /// As a member's resolver answers: DNS follows Pods with a lag.
   std::optional<std::string> resolve(const std::string& host) const;
 
   // --- TLS
-  /// Whom that port of whoever runs there shows, or why not: as sys/tls.h has it. `with`: null:
-  /// plaintext is spoken, and an error says that it is not understood.
+  /// The certificate that the process at that port shows, or an error, as in sys/tls.h. Null
+  /// `with`: the caller speaks plaintext; an error says that the port does not.
   Result<CertificateFacts> shake_hands(const std::string& address, std::int32_t port,
                                        const std::string& server_name,
                                        const std::shared_ptr<const TlsClient::Options>& with);
-  /// Whether whoever runs there speaks TLS to clients; and looks at their certificates.
+  /// Whether the process there speaks TLS to clients; and checks their certificates.
   bool has_tls(const std::string& address) const;
   bool knows_clients_by_certificate(const std::string& address) const;
   /// As EtcdNet::Options::admits.
   bool admits(const std::string& from, const std::string& to, bool https);
 
-  // --- for who runs other Pods than those of etcd
+  // --- for runners of other Pods than etcd's
   bool is_down(const std::string& node) const;
-  /// One that takes Pods; nullopt: none does.
+  /// A node that takes Pods; nullopt: none does.
   std::optional<std::string> any_up(Dice&) const;
-  /// Called when one stops.
+  /// Called when a node stops.
   void on_down(std::function<void(const std::string& node)> stops) { stops_ = std::move(stops); }
 
   // --- faults
   void node_down(std::size_t index, bool down);
-  /// No new Pod comes there.
+  /// No new Pod is scheduled there.
   void cordon(std::size_t index, bool on) { nodes_.at(index).cordoned = on; }
-  /// Whether Pods stay where their volume was made. Otherwise chance has it.
+  /// Whether Pods stay on the node of their volume. Otherwise the node is random.
   void local_volumes(bool on) { local_volumes_ = on; }
   std::size_t count() const { return nodes_.size(); }
   /// Kills the process of a Pod; the kubelet starts it again.
   void kill_etcd(const api::ObjectKey& pod);
   /// The Pod fails, and stays.
   void evict(const api::ObjectKey& pod);
-  /// Somebody deletes the claim and its Pod, or the data cannot be read any more and its process
-  /// ends.
+  /// A user deletes the claim and its Pod; or the data becomes unreadable and its process ends.
   void lose_volume(const api::ObjectKey& claim);
   void corrupt_volume(const api::ObjectKey& claim);
-  /// A Pod's name leads to where another's does, as DNS has it while an address that was given away
-  /// is remembered; empty: it is right again.
+  /// A Pod's name resolves to another Pod's address, as DNS does while it remembers a reused
+  /// address; empty: it is right again.
   void misdirect(const std::string& pod, const std::string& to) { misdirected_[pod] = to; }
-  /// Address of a Pod that is gone, for a stranger; nullopt: there is none.
+  /// An address of a deleted Pod, for another tenant; nullopt: none.
   std::optional<std::string> freed_address();
 
   // --- ground truth
-  /// The data of a claim, by its UID; null: there is none that can be read.
+  /// The data of a claim, by its UID; null: none that can be read.
   std::shared_ptr<DataDir> data_of(const std::string& claim_uid) const;
-  /// What restores have left there; null: it has no data dir.
+  /// Leftovers of restores there; null: no data dir.
   std::shared_ptr<const Scratch> scratch_of(const std::string& claim_uid) const;
   /// How often a Pod's container `restore` was started.
   std::uint64_t restores_begun() const { return restores_begun_; }
   /// The data that a Pod has in memory; null: none, or its node is down.
   std::shared_ptr<DataDir> memory_of(const api::ObjectKey& pod) const;
-  /// What a member has, of either kind, unless it is about to go.
+  /// A member's data, on a volume or in memory, unless it is about to be lost.
   std::shared_ptr<DataDir> data_of_member(const api::ObjectKey& member) const;
-  /// Whose Pods, with data in memory, are there.
+  /// The Pods with data in memory on that node.
   std::vector<api::ObjectKey> in_memory_on(std::size_t node) const;
   std::string address_of(const api::ObjectKey& pod) const;
 
@@ -122,8 +121,8 @@ class Nodes {
   struct Volume {
     std::shared_ptr<DataDir> dir;
     std::shared_ptr<Scratch> scratch;
-    std::string node;      // Where it was made, if it is local.
-    std::string attached;  // UID of the Pod that has it.
+    std::string node;      // The node of a local volume.
+    std::string attached;  // UID of the attached Pod.
     bool corrupt = false;
   };
   struct Name {

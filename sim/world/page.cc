@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kSecond = 2.5, kRow = 18, kBar = 14;  // Pixels.
 constexpr double kAxis = 22, kGroup = 24, kMark = 9;
-constexpr std::size_t kLinesMax = 20'000;  // Of the trace, the last ones.
+constexpr std::size_t kLinesMax = 20'000;  // The last lines of the trace.
 
 constexpr const char* kHead = R"(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -63,7 +63,7 @@ window.addEventListener('hashchange', () => {
 struct Kind {
   const char *is, *color, *means;
 };
-/// Everything that somebody can be; what is not here is drawn as starting.
+/// All states; any other state is drawn as starting.
 constexpr Kind kKinds[] = {
     {"leader", "leader", "etcd: serves and leads"},
     {"voter", "voter", "etcd: serves and votes"},
@@ -99,23 +99,23 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// Somebody was something from here to there, in seconds.
+/// A state of one actor over a period, in seconds.
 struct Bar {
   double from, to;
   std::string is;
 };
-/// Bars that do not overlap, on one line of the chart. One that is shared names each bar.
+/// Bars that do not overlap, on one line of the chart. On a shared line, each bar has a name.
 struct Row {
   std::string name;
   std::vector<Bar> bars;
 };
 struct Mark {
   double at;
-  std::size_t line;  ///< In the trace.
+  std::size_t line;  ///< The index in the trace.
   const char* color;
 };
 
-/// What all of one group were, in order of their coming; the quorum comes first.
+/// All rows of one group, in order of appearance; the quorum comes first.
 std::vector<Row> rows_of(const RunOutcome& run, const std::string& group) {
   const double end = std::chrono::duration<double>(run.lasted).count();
   std::vector<Row> rows;
@@ -131,7 +131,7 @@ std::vector<Row> rows_of(const RunOutcome& run, const std::string& group) {
   return rows;
 }
 
-/// The first of these lines of the chart that is free from `from` on; makes one if none is.
+/// The first free lane of the chart from `from` on; adds one if none is free.
 std::size_t free_lane(std::vector<double>& busy_until, double from, double to) {
   std::size_t lane = 0;
   while (lane < busy_until.size() && busy_until[lane] > from) ++lane;
@@ -140,8 +140,8 @@ std::size_t free_lane(std::vector<double>& busy_until, double from, double to) {
   return lane;
 }
 
-/// Draws the chart from top to bottom: names into one picture, what happened into another that can
-/// be scrolled beside it.
+/// Draws the chart from top to bottom: names in one picture, events in another that scrolls beside
+/// it.
 class Chart {
  public:
   explicit Chart(const RunOutcome& run)
@@ -219,7 +219,7 @@ class Chart {
     for (const Bar& one : row.bars) bar(one, row.name, one.is);
     y_ += kRow;
   }
-  /// Lives that follow each other share a line.
+  /// Rows that do not overlap share a line.
   void shared(const std::vector<Row>& rows) {
     const double top = y_;
     std::vector<double> busy;
@@ -245,7 +245,7 @@ class Chart {
         all.push_back({seconds(run_.trace[i].when), i, "step"});
     draw("steps planned", all);
   }
-  /// Those that would lie on each other lie below each other.
+  /// Overlapping marks are drawn below each other.
   void draw(const std::string& title, const std::vector<Mark>& all) {
     name(title);
     std::vector<double> busy;

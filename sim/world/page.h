@@ -1,4 +1,4 @@
-// A run as a page to look at: who was what over time, what was done to the world, and its trace.
+// A run as a web page: the states of all actors over time, the faults, and its trace.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace etcdop::sim {
 
-/// One HTML file that needs nothing else. The outcome must have its trace.
+/// One self-contained HTML file. The outcome must have its trace.
 std::string page(const RunOutcome&);
 
 }  // namespace etcdop::sim

@@ -25,7 +25,7 @@ std::string phase_of(World& world, const api::ObjectKey& restore) {
   return out ? out->status.phase : "";
 }
 
-/// Catches the n-th write of the operators that run when the flow begins, and what follows.
+/// Catches the n-th write after the flow begins, by the operators that run then, and later ones.
 class Catcher {
  public:
   Catcher(World& world, const std::optional<Plan>& plan) : world_(world), plan_(plan) {}
@@ -82,7 +82,7 @@ class Catcher {
     if (plan_->blow == Blow::Crash) world_.kill(life, 1s);
     if (plan_->blow != Blow::Pause) return;
     life.process().freeze_until(world_.time().now() + kPausedFor);
-    (void)life.passage().travel(1us);  // Comes back when it goes on.
+    (void)life.passage().travel(1us);  // Returns when the process resumes.
   }
   void freeze_caches(Life& life) {
     for (const std::string& kind : life.api().watched())
@@ -157,7 +157,7 @@ std::vector<Flow> flows() {
       {"schedule", cluster_of(1),
        [](World& w) {
          w.back_up(kKey, "hourly", 1, 1);
-         // One run, and none for an hour.
+         // One run, then none for an hour.
          (void)w.server().change(v1::EtcdSnapshotSchedule::resource, {"prod", "hourly"},
                                  [](json::object& schedule) {
                                    schedule["spec"].as_object()["schedule"] = "5 * * * *";
@@ -188,7 +188,7 @@ PlanOutcome run(const Flow& flow, const std::optional<Plan>& plan, bool keep_tra
   world.start_clients(2);
   catcher.begin(first);
   flow.act(world);
-  // Until it has begun, and whoever stands still goes on.
+  // Until it has begun, and a frozen operator has resumed.
   world.run_for(plan && plan->blow != Blow::Crash ? kPausedFor + 10s : Duration(3s));
   world.must_converge(kConvergeMax);
   world.judge_history();
@@ -219,8 +219,8 @@ std::string compare(const Plan& plan, const PlanOutcome& outcome, const PlanOutc
   if (outcome.what.empty()) return "no write was caught";
   if (outcome.state != undisturbed.state)
     return "ends as\n" + outcome.state + "instead of\n" + undisturbed.state;
-  // A quarter of a minute that one waits, or that the second one's lease lasts, is told in
-  // conditions, two of each member.
+  // Waiting for 15 s, or for the second operator's Lease, is reported in conditions: two for each
+  // member.
   const bool at_once = plan.blow == Blow::Crash && !plan.twice;
   const std::uint64_t told = at_once ? 0 : 2 * outcome.members;
   const std::uint64_t most = std::max(undisturbed.writes + 2, undisturbed.writes * 6 / 5) + told;

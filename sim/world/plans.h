@@ -1,4 +1,5 @@
-// Crash plans: each write of a flow, found by running it, times every way in which it can go wrong.
+// Crash plans: each write of a flow (found by running it), combined with every way in which it can
+// fail.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,53 +11,53 @@
 
 namespace etcdop::sim {
 
-/// What a person does in a world without faults, from rest to rest.
+/// A user action in a world without faults, from rest to rest.
 struct Flow {
   std::string name;
   std::function<void(World&)> prepare;  ///< Then the world converges.
-  std::function<void(World&)> act;      ///< Its writes are the plans' boundaries.
+  std::function<void(World&)> act;      ///< Its writes are the boundaries of the plans.
 };
-/// Bootstrap, growth, shrinking, replacement, a Pod lost, deletion, defragmentation, a snapshot, a
-/// restore, a run of a schedule with its verification; a cluster that goes back to a snapshot for
-/// good, and one that is taken back from there; authentication, another password, and yet
-/// another one while etcd is given that.
+/// Bootstrap, growth, shrinking, replacement, a lost Pod, deletion, defragmentation, a snapshot, a
+/// restore, a run of a schedule with its verification; a restore in place that is committed, and
+/// one that is rolled back; authentication, a new password, and a second new password while etcd
+/// gets the first.
 std::vector<Flow> flows();
 
 /// Where a write is caught.
 enum class Point {
   Before,  ///< It is not sent.
-  Lost,    ///< It is done, and its answer lost.
+  Lost,    ///< It takes effect, and its answer is lost.
   After,   ///< Its answer has arrived.
 };
-/// What happens there.
+/// The kind of fault there.
 enum class Blow {
   Crash,   ///< The process dies, and another starts.
-  Pause,   ///< It stands still until another one leads, and then goes on as if nothing had been.
+  Pause,   ///< It freezes until another one leads, and then resumes as if nothing had happened.
   Frozen,  ///< It hears nothing from the API server, from before the write until 20 s after.
 };
 
 struct Plan {
   std::size_t flow = 0;
-  std::uint64_t write = 1;  ///< The how manieth of the flow.
+  std::uint64_t write = 1;  ///< The n-th of the flow.
   Point point = Point::Before;
   Blow blow = Blow::Crash;
   bool twice = false;  ///< The next write is caught in the same way.
 };
 
 struct PlanOutcome {
-  std::string what;  ///< The write that was caught; empty: none was.
+  std::string what;  ///< The caught write; empty: none.
   std::uint64_t writes = 0, members = 0;
-  std::string state;    ///< Of everything, without what may differ (names, times).
-  std::string failure;  ///< Empty: no invariant fell, and everything is as wanted.
+  std::string state;    ///< Everything, without names and times.
+  std::string failure;  ///< Empty: no invariant was violated, and everything is as wanted.
   std::uint64_t hash = 0;
   std::vector<Trace::Line> trace;
 };
 
-/// Without a plan: the flow undisturbed.
+/// Without a plan: the undisturbed flow.
 PlanOutcome run(const Flow&, const std::optional<Plan>&, bool keep_trace = false);
 /// Nine for each write of the flow's undisturbed run.
 std::vector<Plan> plans_of(const std::vector<Flow>&, std::size_t flow);
-/// Why the outcome is not good enough, against the undisturbed run; empty: it is.
+/// Why the outcome is worse than the undisturbed run; empty: it is not.
 std::string compare(const Plan&, const PlanOutcome&, const PlanOutcome& undisturbed);
 /// "grow/12 patch etcdclusters/status prod/db lost-answer pause"
 std::string to_string(const Flow&, const Plan&);

@@ -14,7 +14,7 @@ namespace etcdop::sim {
 namespace v1 = api::v1alpha2;
 
 namespace {
-constexpr std::int64_t kBump = 1'000'000'000;  // Where the spec does not say.
+constexpr std::int64_t kBump = 1'000'000'000;  // The default of the spec.
 const std::string kToTheEnd(1, '\0');
 }  // namespace
 
@@ -70,7 +70,7 @@ void RestoreChecker::check_birth(const EtcdNet::Birth& birth) {
   check_revision(birth);
 }
 
-/// Those of before sleep, so that what their volumes have is all that was ever told.
+/// The old members are dormant, so their volumes hold every revision that clients were told.
 void RestoreChecker::check_revision(const EtcdNet::Birth& birth) {
   const auto found = before_.find(birth.token);
   if (found == before_.end()) return;
@@ -86,11 +86,11 @@ void RestoreChecker::check_revision(const EtcdNet::Birth& birth) {
                                      ", and must be above " + std::to_string(least - 1));
 }
 
-/// Empty: nothing. A snapshot that is not finished may be stored once more, so what counts is what
-/// was ever there.
+/// Empty: nothing. An unfinished snapshot may be stored again, so every version that was ever
+/// stored counts.
 std::string RestoreChecker::wrong_start(const Restored& made, const v1::RestoreSpec& wanted) {
   const std::string& key = wanted.source.s3->key;
-  // By people, perhaps since; but what is named by its checksum is nothing else.
+  // A user may have changed it since; but a checksum identifies exactly one object.
   if (wanted.checksum.empty() && snapshots_.was_touched(key)) return "";
   const std::int64_t bump = wanted.bump_revision.value_or(kBump);
   std::string revisions;
@@ -99,7 +99,7 @@ std::string RestoreChecker::wrong_start(const Restored& made, const v1::RestoreS
     if (!is_it) continue;
     auto image = image_of(bytes);
     if (!image) continue;
-    // From its revision on, though etcdutl counts from the newest key.
+    // Bumps from the snapshot's revision; etcdutl counts from the newest key.
     Store& store = image->store;
     if (bump > 0)
       store.bump(bump + std::max<std::int64_t>(0, store.revision() - store.newest_key()));
@@ -111,7 +111,8 @@ std::string RestoreChecker::wrong_start(const Restored& made, const v1::RestoreS
          " never had; it had" + revisions;
 }
 
-/// Who was restored keeps all that it began with, as clients write keys of their own cluster only.
+/// A restored member keeps everything that it began with, because clients write only keys of their
+/// own cluster.
 void RestoreChecker::check_keys(const DataDir& dir) {
   if (!dir.restored || dir.applied.index == 0) return;
   const Store& first = dir.restored->image.store;

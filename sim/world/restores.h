@@ -1,5 +1,5 @@
-// What must hold of clusters that begin with a snapshot, or go back to one: asked of volumes, of
-// the store and of etcd's births.
+// Invariants of clusters that start from a snapshot, or are restored in place: checked against
+// volumes, the store and etcd's births.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -15,13 +15,13 @@
 
 namespace etcdop::sim {
 
-/// One that is to be restored is never born empty, nor another one with a snapshot. It begins with
-/// exactly what the object holds that it names, and with the revision that its spec asks for: no
-/// client of it is ever told of an older one, or misses a key of the snapshot. One that goes back
-/// to a snapshot, in its place, begins above each revision that its etcd had before.
+/// A cluster to be restored is never founded empty, and no other cluster starts from a snapshot. It
+/// begins with exactly the named object's contents, and with the revision that its spec asks for:
+/// no client of it is ever told of an older one, or misses a key of the snapshot. A cluster that is
+/// restored in place begins above each revision that its etcd had before.
 class RestoreChecker {
  public:
-  /// All outlive this.
+  /// All arguments outlive this.
   RestoreChecker(ApiServer&, ObjectStore&, const EtcdNet&, const Nodes&, const SnapshotChecker&,
                  Checker&);
   /// Each second or so.
@@ -42,8 +42,7 @@ class RestoreChecker {
   Checker& checker_;
   std::size_t births_ = 0;
   std::map<std::string, api::v1alpha2::BootstrapSpec> asked_;  // By token.
-  /// Of those that go back to one: the cluster ID of before, and what they must begin with at
-  /// least.
+  /// For restores in place: the old cluster ID, and the lowest revision to begin with.
   struct Before {
     std::string cluster_id;
     std::int64_t least = 0;

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr int kClients = 8;
-// Deadlines of joiners and back-offs of kubelets included; a snapshot may wait two hours.
+// Covers deadlines of joiners and back-offs of kubelets; a snapshot may wait two hours.
 constexpr Duration kHealMax = 150min;
 constexpr const char* kVersions[] = {"3.5.35", "3.6.16", "3.6.16", "3.7.3"};
 
@@ -17,7 +17,7 @@ constexpr const char* kVersions[] = {"3.5.35", "3.6.16", "3.6.16", "3.7.3"};
 
 RunOutcome run(const Run& wanted) {
   Dice dice(wanted.seed * 2654435761U + 1);
-  const Faults drawn = Faults::draw(dice);  // Or else the rest would be drawn another way.
+  const Faults drawn = Faults::draw(dice);  // Always drawn, so that the other draws stay the same.
   const Faults faults = wanted.faults.value_or(drawn);
   World world({.seed = dice.next(),
                .faults = faults,
@@ -30,12 +30,12 @@ RunOutcome run(const Run& wanted) {
     constexpr int kDeadlines[] = {30, 120, 600};
     const int deadline = kDeadlines[dice.below(3)];
     const int size = 1 + 2 * static_cast<int>(dice.below(3));
-    // One draw a statement: in what order arguments are made, each compiler decides.
+    // One draw a statement: compilers evaluate arguments in different orders.
     const char* version = kVersions[dice.below(std::size(kVersions))];
     const bool in_memory = dice.one_in(6);
     const bool secure = dice.one_in(4);
     const bool peers_too = dice.one_in(2);
-    // Who makes certificates from a date that is an hour ahead makes none that can be used yet.
+    // Certificates made with a date one hour ahead cannot be used yet.
     const bool may = secure && !faults.has(Fault::ClockJump);
     world.create_cluster({"prod", "db-" + std::to_string(i)},
                          {.replicas = size,

@@ -1,4 +1,4 @@
-// One seed, from its beginning to a verdict.
+// One seed, from the beginning to a verdict.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,9 +13,9 @@ namespace etcdop::sim {
 
 struct Run {
   std::uint64_t seed = 1;
-  std::optional<Faults> faults;  ///< Instead of those that the seed draws.
+  std::optional<Faults> faults;  ///< Replaces the seed's faults.
   bool keep_trace = false;
-  /// How long things go wrong.
+  /// How long faults happen.
   Duration trouble = std::chrono::seconds(240);
 };
 
@@ -25,13 +25,13 @@ struct RunOutcome {
   std::optional<Checker::Violation> violation;
   std::uint64_t hash = 0, events = 0, writes = 0, operations = 0;
   Duration lasted{};
-  std::vector<Trace::Line> trace;  ///< These three only if the trace was kept.
+  std::vector<Trace::Line> trace;  ///< This and the next two only if the trace was kept.
   std::vector<Trace::State> states;
   std::string flight;  ///< Lines for `./dev replay`.
 };
 
-/// A few clusters live through the seed's faults, then everything heals: nothing may be violated on
-/// the way, and all must be as wanted in the end.
+/// A few clusters live through the seed's faults, then everything heals: no invariant may be
+/// violated on the way, and everything must be as wanted in the end.
 RunOutcome run(const Run&);
 
 }  // namespace etcdop::sim

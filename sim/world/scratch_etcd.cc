@@ -16,7 +16,7 @@ const std::string kToTheEnd(1, '\0');
 ScratchImage::ScratchImage(Passage& passage, SiteTrouble& trouble, const Scratch& scratch)
     : passage_(passage), trouble_(trouble), scratch_(scratch) {}
 
-/// Takes its time, as an election does.
+/// Takes some time, as an election does.
 Result<Done> ScratchImage::start() {
   Passage& p = passage_;
   check(scratch_.rebuilt != nullptr, "etcd is started on what was rebuilt");

@@ -1,4 +1,4 @@
-// The etcd that a simulated verification starts on what it has rebuilt, and throws away.
+// The etcd that a simulated verification starts on the rebuilt data, and throws away.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace etcdop::sim {
 
-/// Its calls are told to the passage as those of a store are: "etcd start", "etcd hash_kv"...
+/// The passage sees its calls like those of a store: "etcd start", "etcd hash_kv"...
 class ScratchImage final : public agent::ScratchEtcd {
  public:
-  /// All outlive this.
+  /// All arguments outlive this.
   ScratchImage(Passage&, SiteTrouble&, const Scratch&);
   Result<Done> start() override;
   Result<etcd::KeyHash> hash_kv(std::int64_t revision) override;

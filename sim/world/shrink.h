@@ -1,4 +1,4 @@
-// From a world that failed to the smallest one that still does.
+// Reduces a failing world to the smallest one that still fails.
 #pragma once
 #include <functional>
 
@@ -6,8 +6,8 @@
 
 namespace etcdop::sim {
 
-/// Leaves out one fault after the other, then shortens the trouble, as long as the same invariant
-/// falls. `tried` hears of each attempt.
+/// Leaves out one fault after the other, then shortens the trouble, while the same invariant is
+/// violated. `tried` is called with each attempt.
 Run shrink(Run failing, const RunOutcome& how, const std::function<void(const RunOutcome&)>& tried);
 
 }  // namespace etcdop::sim

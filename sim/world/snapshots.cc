@@ -33,7 +33,7 @@ std::string uid_in(const StoredObject& object) {
   return found == object.metadata.end() ? "" : found->second;
 }
 
-/// Where it is stored, if that is in the bucket of worlds; else empty.
+/// Its key, if it is stored in the bucket of worlds; else empty.
 std::string key_of_object(const v1::EtcdSnapshot& snapshot) {
   const std::string place = std::string("s3://") + kBucket + "/";
   const auto& artifact = snapshot.status.artifact;
@@ -110,7 +110,7 @@ void SnapshotChecker::check_proof(const v1::EtcdSnapshot& was, const v1::EtcdSna
     checker_.violated("proof", to_string(is.metadata.key()) + " is verified, and " + wrong);
 }
 
-/// What is wrong with what was found to be good; empty: nothing, or it was spoilt meanwhile.
+/// Returns the fault of a snapshot that was verified; empty: none, or it was spoilt meanwhile.
 std::string SnapshotChecker::wrong_proof(const v1::EtcdSnapshot& snapshot) {
   const std::string key = key_of_object(snapshot);
   const auto touched = touched_at_.find(key);
@@ -143,7 +143,7 @@ void SnapshotChecker::completed(const v1::EtcdSnapshot& snapshot) {
   if (!wrong.empty()) checker_.violated("snapshot", name + " is Complete, and " + wrong);
 }
 
-/// What is wrong with what is stored; empty: nothing.
+/// Returns the fault of the stored object; empty: none.
 std::string SnapshotChecker::wrong_object(const v1::EtcdSnapshot& snapshot,
                                           const std::string& key) {
   const auto began = began_.find(snapshot.metadata.uid);
@@ -162,7 +162,7 @@ std::string SnapshotChecker::wrong_object(const v1::EtcdSnapshot& snapshot,
   return wrong_bytes(*snapshot.status.artifact, object->bytes, began->second);
 }
 
-/// The keys that cluster was restored with; null: none.
+/// The keys that the cluster was restored with; null: none.
 const Store* SnapshotChecker::born_with(const std::string& cluster_id) const {
   for (const EtcdNet::Birth& birth : net_.births())
     if (birth.from && to_hex(birth.cluster) == cluster_id) return &birth.from->image.store;
@@ -178,14 +178,14 @@ std::string SnapshotChecker::wrong_bytes(const v1::SnapshotArtifact& said, const
   const Store* const image = &whole->store;
   const std::string own = said.cluster_id + "/", home = checker_.home_of(said.cluster_id) + "/";
   const Store* const first = born_with(said.cluster_id);
-  // As clients of worlds name theirs.
+  // Clients of worlds name their keys so.
   for (const Store::Found& one : image->range(kToTheEnd, kToTheEnd, 0))
     if (const std::size_t slash = one.key.find('/');
         slash == 16 && !one.key.starts_with(own) && !one.key.starts_with(home) &&
         (!first || first->range(one.key, "", 0).empty()))
       return "has key " + one.key + " of another cluster";
   if (said.revision && *said.revision > image->revision()) return "is older than it says";
-  // What was written over may be gone.
+  // Overwritten values may be compacted.
   if (image->compacted() > (first ? first->compacted() : 0)) return "";
   for (const Operation& op : history_.operations())
     if (op.kind == Operation::Kind::Put && op.outcome == Operation::Outcome::Ok &&
@@ -216,7 +216,7 @@ void SnapshotChecker::look() {
 void SnapshotChecker::touched(const std::string& key) {
   touched_.insert(key);
   touched_at_[key] = clock_.now();
-  const bool was_kept = kept_.erase(key) > 0;  // Else an agent may still write over it.
+  const bool was_kept = kept_.erase(key) > 0;  // Otherwise an agent may still overwrite it.
   const StoredObject* const object = store_.look(kBucket, key);
   if (object && was_kept) kept_[key] = object->tag;
   if (const auto of = kept_of_.find(key);

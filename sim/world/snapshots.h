@@ -1,5 +1,5 @@
-// What must hold of EtcdSnapshots and of what is stored for them: asked of the store, of etcd's
-// bytes and of what clients were told.
+// Invariants of EtcdSnapshots and their stored objects: checked against the store, etcd's bytes and
+// the answers that clients received.
 #pragma once
 #include <map>
 #include <optional>
@@ -17,22 +17,22 @@ namespace etcdop::sim {
 
 class Store;
 
-/// As manifests and status have it: "sha256:" and 64 hex digits.
+/// As in manifests and status: "sha256:" and 64 hex digits.
 std::string checksum_of(const std::string& bytes);
 
-/// Of one that is Complete: its object is there, as its status says, a database of a cluster that
-/// bore the name after the EtcdSnapshot was made, with each write that was acknowledged before its
-/// first Job was. It never changes again, but for what is found when it is verified; nor does its
-/// object, which goes only by a Job of its schedule. No EtcdSnapshot has two objects, and nobody
-/// else's object is written over. What is found to be good has the hash that its cluster had, and
-/// was not spoilt before that was looked at.
+/// For each Complete EtcdSnapshot: its object exists, as its status says, and is a database of a
+/// cluster that had the name after the EtcdSnapshot was created, with each write acknowledged
+/// before its first Job was created. The EtcdSnapshot never changes again, except by a
+/// verification; nor does its object, which only a Job of its schedule deletes. No EtcdSnapshot has
+/// two objects, and no other owner's object is overwritten. A verified snapshot has the hash that
+/// its cluster had, and was not spoilt before it was read.
 class SnapshotChecker {
  public:
-  /// All outlive this.
+  /// All arguments outlive this.
   SnapshotChecker(const Clock&, ApiServer&, ObjectStore&, const EtcdNet&, const History&, Checker&);
   /// Each second or so.
   void look();
-  /// A person has written that object, or removed it: what is there now must stay.
+  /// A user wrote or removed that object: what exists now must stay.
   void touched(const std::string& key);
   bool was_touched(const std::string& key) const { return touched_.contains(key); }
 
@@ -55,13 +55,13 @@ class SnapshotChecker {
   const EtcdNet& net_;
   const History& history_;
   Checker& checker_;
-  std::map<std::string, Instant> asked_;  // When the EtcdSnapshot was made, by its UID.
-  std::map<std::string, Instant> began_;  // When its first Job was, by the same.
-  /// When an EtcdCluster of that name last had that cluster ID in its status.
+  std::map<std::string, Instant> asked_;  // When the EtcdSnapshot was created, by its UID.
+  std::map<std::string, Instant> began_;  // When its first Job was created, by its UID.
+  /// When an EtcdCluster with that name last had that cluster ID in its status.
   std::map<std::pair<api::ObjectKey, std::string>, Instant> borne_;
-  std::map<std::string, s3::Tag> kept_;         // Of objects that must not change, by key.
-  std::map<std::string, std::string> kept_of_;  // The EtcdSnapshot's UID, of those that have one.
-  std::set<std::string> doomed_;  // UIDs of EtcdSnapshots whose schedule lets them go.
+  std::map<std::string, s3::Tag> kept_;         // Objects that must not change, by key.
+  std::map<std::string, std::string> kept_of_;  // The EtcdSnapshot's UID, by key.
+  std::set<std::string> doomed_;  // UIDs of EtcdSnapshots that their schedule deletes.
   std::set<std::string> touched_;
   std::map<std::string, Instant> touched_at_;  // Since when it is as it is, by key.
   std::map<std::string, Instant> proving_;  // Since when it is verified, by the EtcdSnapshot's UID.

@@ -24,7 +24,7 @@ void Trace::sample(const std::vector<Sample>& everybody) {
   auto before = std::exchange(last_, {});
   for (const Sample& one : everybody) {
     const std::pair key(one.group, one.who);
-    if (!last_.emplace(key, one.is).second) continue;  // Two at once: the first one counts.
+    if (!last_.emplace(key, one.is).second) continue;  // Two at once: the first counts.
     if (before[key] != one.is) states_.push_back({clock_.now(), one.group, one.who, one.is});
     before.erase(key);
   }

@@ -1,5 +1,4 @@
-// What happened in a simulated world, in order: for people, and as a hash that tells two runs
-// apart.
+// The events of a simulated world, in order: for people, and as a hash that distinguishes runs.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,7 +19,7 @@ class Trace {
     Instant when;
     std::string who, what;
   };
-  /// What somebody is, from then on until the next one of the same; `is` is empty: gone.
+  /// An actor's state from then until its next one; empty `is`: it does not exist any more.
   struct State {
     Instant since;
     std::string group, who, is;  ///< "db-0", "db-0-x1y2z", "leader".
@@ -31,14 +30,15 @@ class Trace {
   explicit Trace(const Clock& clock) : clock_(clock) {}
   void keep(bool lines) { keep_ = lines; }
   bool keeps() const { return keep_; }
-  /// Called with each line, and with those of logs that are too small for the trace.
+  /// Called with each line, and with debug log lines, which are not in the trace.
   using Listener = std::function<void(std::string_view who, std::string_view what)>;
   void listen(Listener listener) { listener_ = std::move(listener); }
   bool heard() const { return bool(listener_); }
   void overhear(std::string_view who, std::string_view what) const {
     if (listener_) listener_(who, what);
   }
-  /// Everybody there is, now; who is not named is gone. For the page of a run: not in the hash.
+  /// All actors that exist now; an actor without a sample is gone. For the page of a run; not in
+  /// the hash.
   void sample(const std::vector<Sample>& everybody);
   void add(std::string_view who, std::string_view what);
   std::uint64_t hash() const { return hash_; }
@@ -52,7 +52,7 @@ class Trace {
   Listener listener_;
   std::vector<Line> lines_;
   std::vector<State> states_;
-  std::map<std::pair<std::string, std::string>, std::string> last_;  // Who is what.
+  std::map<std::pair<std::string, std::string>, std::string> last_;  // State by actor.
   std::uint64_t hash_ = 14695981039346656037U;                       // FNV-1a.
   std::uint64_t count_ = 0;
   bool keep_ = false;

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 VolumeSite::VolumeSite(Passage& passage, SiteTrouble& trouble, DataDir& dir, Scratch& scratch)
     : passage_(passage), trouble_(trouble), dir_(dir), scratch_(scratch) {}
 
-/// The call, unless the process dies before it.
+/// Makes the call, unless the process dies before it.
 template <class Call>
 auto VolumeSite::through(const std::string& what, const Call& call) -> decltype(call()) {
   Passage& p = passage_;
@@ -89,7 +89,7 @@ Result<agent::DatabaseFacts> VolumeSite::inspect() {
   });
 }
 
-/// Takes its time; who dies meanwhile leaves a half.
+/// Takes some time; a process that dies meanwhile leaves a partial result.
 Result<Done> VolumeSite::rebuild(const agent::Rebuild& wanted) {
   Passage& p = passage_;
   check(scratch_.snapshot && scratch_.finished, "a file is rebuilt once it is finished");

@@ -1,4 +1,4 @@
-// A volume of a simulated world as the place in which a member is restored.
+// A volume of a simulated world, where a member is restored.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,27 +11,27 @@
 
 namespace etcdop::sim {
 
-/// What restores have left on a volume beside the member's data; it stays when they are killed.
+/// Leftovers of restores on a volume, beside the member's data; they stay when a restore is killed.
 struct Scratch {
   std::optional<std::string> snapshot;
   bool finished = false;             ///< The snapshot is on the disk.
-  std::shared_ptr<DataDir> rebuilt;  ///< By etcdutl; null: nothing, or not the whole.
-  bool begun = false;                ///< etcdutl has.
+  std::shared_ptr<DataDir> rebuilt;  ///< By etcdutl; null: nothing, or incomplete.
+  bool begun = false;                ///< etcdutl has begun.
   bool is_clean() const { return !snapshot && !rebuilt && !begun; }
 };
 
-/// What is wrong with nodes, as far as restores notice it.
+/// Trouble on nodes that restores notice.
 struct SiteTrouble {
   std::uint64_t free_bytes = std::uint64_t{1} << 40;
   bool tool_missing = false;
-  int tool_fails = 0;  ///< So many times.
-  int etcd_fails = 0;  ///< Likewise, of the etcd that a verification starts.
+  int tool_fails = 0;  ///< The next calls that fail.
+  int etcd_fails = 0;  ///< The same for the etcd that a verification starts.
 };
 
-/// Its calls are told to the passage as those of a store are: "rebuild", "commit"...
+/// The passage sees its calls like those of a store: "rebuild", "commit"...
 class VolumeSite final : public agent::RestoreSite {
  public:
-  /// All outlive this; both of the volume.
+  /// All arguments outlive this; the last two belong to the volume.
   VolumeSite(Passage&, SiteTrouble&, DataDir&, Scratch&);
   Result<bool> has_member() override;
   Result<Done> find_tool() override;

@@ -1,4 +1,4 @@
-// How a world is put together, how its time passes, and what it must come to.
+// How a world is set up, how its time passes, and what it must converge to.
 #include "sim/world/world.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 namespace {
-constexpr Duration kQuiet = 150s;  // How long a world that has converged is watched.
+constexpr Duration kQuiet = 150s;  // How long a converged world is watched.
 constexpr Duration kLookEvery = 1ms;
 
 std::string text_of(v1::RestoreDecision decision) {
@@ -106,7 +106,7 @@ void World::serve_kinds() {
   else server_.lack(kube::Certificate::resource);
   server_.serve({.resource = kube::Lease::resource});
   server_.serve({.resource = kube::Event::resource});
-  // An owner goes, or something comes whose owner has gone before.
+  // An owner is deleted, or an object is created after its owner was deleted.
   server_.on_change([this](const api::Resource&, const ApiServer::Object& before,
                            const ApiServer::Object& after) { garbage_ |= !before || !after; });
 }
@@ -124,7 +124,7 @@ void World::jump_date(std::chrono::seconds by) {
 
 void World::spawn(std::function<void()> body) { fibers_.push_back(time_.spawn(std::move(body))); }
 
-/// What Kubernetes itself does, and who looks at everything each second.
+/// Kubernetes' own controllers, and the checkers that look each second.
 void World::controllers() {
   spawn([this] {
     while (time_.sleep(1s) == Woken::Ready) {
@@ -148,7 +148,7 @@ void World::controllers() {
   });
 }
 
-/// Who is what, for the page of a run. Changes nothing.
+/// Records all states for the page of a run. Changes nothing.
 void World::sample() {
   std::vector<Trace::Sample> all;
   for (const auto& life : lives_)
@@ -175,7 +175,7 @@ void World::sample() {
 
 // --- time ----------------------------------------------------------------------------------------
 
-/// One step of whoever is next. False: nobody is before `end`.
+/// One step of the next process. False: none is due before `end`.
 bool World::step(Instant end) {
   Instant best = time_.next();
   ProcessExecutor* who = nullptr;
@@ -293,7 +293,7 @@ std::uint64_t World::etcd_calls() const {
   return out;
 }
 
-// --- people --------------------------------------------------------------------------------------
+// --- users ---------------------------------------------------------------------------------------
 
 void World::create_cluster(const api::ObjectKey& key, int replicas, const std::string& version,
                            int progress_deadline_s, bool in_memory) {
@@ -429,7 +429,7 @@ void World::fragment(const api::ObjectKey& cluster) {
       if (process.cluster == id && process.serves) at = process.address;
     for (std::uint64_t i = 1; i <= kPuts; ++i)
       (void)net_.put(time_, at, to_hex(id) + "/compacted", i);
-    const char revision[] = {0x08, kPuts};  // CompactionRequest.revision: there are more by now.
+    const char revision[] = {0x08, kPuts};  // CompactionRequest.revision: higher ones exist by now.
     http::GrpcStatus status;
     (void)net_.unary(
         time_, at,
@@ -581,7 +581,7 @@ etcd::ClusterId World::etcd_of(const api::ObjectKey& key) const {
 
 // --- verdicts ------------------------------------------------------------------------------------
 
-/// I11: what a status that is as it should be does not say of its members, or says wrongly.
+/// I11: members that a healthy cluster's status does not report, or reports wrongly.
 std::string World::unreported(const v1::EtcdCluster& cluster) const {
   const v1::EtcdClusterStatus& status = cluster.status;
   const auto id = etcd_of(cluster.metadata.key());
@@ -601,7 +601,7 @@ std::string World::unreported(const v1::EtcdCluster& cluster) const {
   return "";
 }
 
-/// Of the first certificate there; empty: it cannot be read. Each is read once.
+/// The serial of the first certificate in it; empty: unreadable. Each is parsed once.
 std::string World::serial_of(const std::string& certificate) const {
   const auto [known, is_new] = serials_.try_emplace(certificate);
   if (is_new)
@@ -609,7 +609,7 @@ std::string World::serial_of(const std::string& certificate) const {
   return known->second;
 }
 
-/// What a cluster with TLS or authentication still lacks of these.
+/// Returns the part of a cluster's TLS or authentication that is still missing.
 std::string World::insecure(const v1::EtcdCluster& cluster) const {
   const api::ObjectKey key = cluster.metadata.key();
   if (cluster.spec.tls) {
@@ -705,7 +705,7 @@ std::string World::missing() const {
     if (!one->status.last_success || (one->spec.verify && !one->status.last_verified))
       return "EtcdSnapshotSchedule " + to_string(one->metadata.key()) + " has not had its run";
   if (const std::string restore = undecided(); !restore.empty()) return restore;
-  // I7: nobody without an owner.
+  // I7: no object without an owner.
   std::set<std::string> owners;
   std::set<std::string> names;
   for (const api::ObjectKey& key : clusters()) names.insert(key.name);
@@ -716,14 +716,14 @@ std::string World::missing() const {
     return name && checker_.fated(std::string(meta.at("namespace").as_string()),
                                   std::string(name->as_string()));
   };
-  // Those go with the Job's time to live.
+  // The Job's time to live deletes them.
   const auto of_job = [](const Json& object) {
     const Json* const owners = object.at("metadata").as_object().if_contains("ownerReferences");
     return owners && std::ranges::any_of(owners->as_array(), [](const Json& owner) {
              return owner.at("kind").as_string() == kJobs.kind;
            });
   };
-  std::size_t members = 0, running = 0, claims = 0;  // One that sleeps has no Pod.
+  std::size_t members = 0, running = 0, claims = 0;  // A dormant member has no Pod.
   for (const api::ObjectKey& key : clusters())
     if (const auto c = read<v1::EtcdCluster>(key); !checker_.fated(key.ns, key.name)) {
       running += static_cast<std::size_t>(c->spec.replicas);
@@ -744,7 +744,7 @@ std::string World::missing() const {
   return "";
 }
 
-/// An EtcdRestore that has not come to an end, nor to where its user wants it to stay for now.
+/// An EtcdRestore that has neither ended nor stopped where its user wants it to stay.
 std::string World::undecided() const {
   for (const auto& one : server_.read_all<v1::EtcdRestore>()) {
     if (one->status.finished()) continue;
@@ -787,7 +787,7 @@ std::string World::state() const {
 void World::must_converge(Duration limit) {
   const Instant from = time_.now();
   const auto complete = [this] { return missing().empty(); };
-  // It may look so for a moment, before everybody has heard of the last trouble.
+  // This may be brief, before all operators have heard of the last fault.
   for (bool stays = false; !stays;) {
     if (!run_until(complete, limit - (time_.now() - from))) {
       checker_.violated("I8", "not converged after " + std::to_string((time_.now() - from) / 1s) +
@@ -795,17 +795,17 @@ void World::must_converge(Duration limit) {
       return;
     }
     trace_.add("CHECK", "converged");
-    // What was on its way.
+    // Late effects.
     stays = !run_until([&] { return !complete(); }, runtime::EventRecorder::kSeriesEvery + 10s);
   }
   const std::uint64_t writes_before = writes(), calls_before = etcd_calls();
   std::uint64_t calls_allowed = 0;
   for (const api::ObjectKey& key : clusters())
-    calls_allowed += 4 * (members_of(key).size() + 1);  // Two intervals and a half, and one more.
+    calls_allowed += 4 * (members_of(key).size() + 1);  // Two and a half intervals, and one more.
   run_for(kQuiet);
   const bool any_fated = std::ranges::any_of(
       clusters(), [&](const auto& key) { return checker_.fated(key.ns, key.name); });
-  if (any_fated) return;  // A broken cluster is looked at more often.
+  if (any_fated) return;  // A broken cluster is polled more often.
   if (writes() != writes_before)
     checker_.violated("I9", std::to_string(writes() - writes_before) + " writes at rest");
   if (etcd_calls() - calls_before > calls_allowed)
@@ -816,7 +816,7 @@ void World::must_converge(Duration limit) {
 
 void World::judge_history() {
   for (const auto& key : clusters())
-    if (checker_.fated(key.ns, key.name)) return;  // Somebody took more data than a quorum has.
+    if (checker_.fated(key.ns, key.name)) return;  // More data was taken than a quorum has.
   if (const auto wrong = check_linearizable(history_)) checker_.violated("I2", wrong->text);
 }
 

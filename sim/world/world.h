@@ -1,5 +1,5 @@
-// A whole world in virtual time: API server, nodes, etcds, operators, people, clients, and what
-// goes wrong there. A seed is a world.
+// A whole world in virtual time: API server, nodes, etcds, operators, users, clients, and faults. A
+// seed determines a world.
 #pragma once
 #include <deque>
 #include <functional>
@@ -33,7 +33,7 @@ class World {
     Faults faults;
     bool keep_trace = false;
     int nodes = 3;
-    bool cert_manager = true;  ///< Its kind is served; it makes nothing.
+    bool cert_manager = true;  ///< Its kind is served; no controller issues certificates.
   };
   explicit World(Options);
   ~World();
@@ -42,7 +42,7 @@ class World {
   // --- time
   /// Returns early on a violation.
   void run_for(Duration);
-  /// False if it does not come true within `limit`, or something is violated.
+  /// False if it does not become true within `limit`, or an invariant is violated.
   bool run_until(const std::function<bool()>& holds, Duration limit);
   Scheduler& time() { return time_; }
 
@@ -50,102 +50,103 @@ class World {
   Life& start_operator();
   /// Called with each operator that starts from now on.
   void on_start(std::function<void(Life&)> started) { started_ = std::move(started); }
-  /// Does that after so long, if the world still is.
+  /// Calls it after this duration, if the world still exists.
   void soon(Duration, std::function<void()>);
-  /// Does that as soon as it holds.
+  /// Calls it as soon as `holds` is true.
   void once(std::function<bool()> holds, std::function<void()>);
   std::size_t operators() const { return lives_.size(); }
   Life& life(std::size_t i) { return *lives_.at(i); }
-  /// As SIGKILL; also asked for from within one of its own calls. Another one starts after `again`;
-  /// nullopt: none.
+  /// As SIGKILL; may be called from within one of its own calls. Another operator starts after
+  /// `again`; nullopt: none.
   void kill(Life&, std::optional<Duration> again);
-  /// Writes of all operators so far, but those of the Lease.
+  /// Writes of all operators so far, without those of the Lease.
   std::uint64_t writes() const;
   std::uint64_t etcd_calls() const;
-  /// What the operators that are there and the last that died saw and planned, if the trace is
-  /// kept: lines for `./dev replay`.
+  /// The observations and plans of the running operators, and of the last killed one, if the trace
+  /// is kept: lines for `./dev replay`.
   std::string flight() const;
 
-  // --- people
-  /// An EtcdCluster as `kubectl apply` makes it.
+  // --- users
+  /// Creates an EtcdCluster as `kubectl apply` does.
   void create_cluster(const api::ObjectKey&, int replicas, const std::string& version = "3.6.16",
                       int progress_deadline_s = 600, bool in_memory = false);
-  /// What somebody asks for.
+  /// A user's wishes.
   struct Wanted {
     int replicas = 3;
     std::string version = "3.6.16";
     int progress_deadline_s = 600;
     bool in_memory = false;
-    /// The operator makes the certificates of that port.
+    /// The operator issues the certificates of that port.
     bool client_tls = false, peer_tls = false;
-    std::string password = {};  ///< Of root, with authentication; empty: without.
-    std::string restore = {};   ///< Key of the object that it begins with; empty: with nothing.
+    std::string password = {};  ///< Root's, with authentication; empty: without.
+    std::string restore = {};   ///< Key of the object to restore; empty: none.
     std::optional<std::int64_t> bump_revision = {};
   };
   void create_cluster(const api::ObjectKey&, const Wanted&);
-  /// A Secret as a person has it, made or edited; what is in it must never be seen elsewhere.
+  /// Creates or edits a Secret as a user; its contents must never appear elsewhere.
   void write_secret(const api::ObjectKey&, const std::map<std::string, std::string>& values);
   std::string secret_value(const api::ObjectKey&, const std::string& key) const;
-  /// "prod/db-root": where create_cluster puts the password; there is another one from now on.
+  /// Writes the password to "prod/db-root", where create_cluster puts it.
   void write_password(const api::ObjectKey& cluster, const std::string& password);
   void serve_cert_manager();
-  /// Everybody's date, by so much.
+  /// Moves the dates of all processes.
   void jump_date(std::chrono::seconds);
   void scale(const api::ObjectKey&, int replicas);
   void set_version(const api::ObjectKey&, const std::string& version);
   void delete_cluster(const api::ObjectKey&);
-  /// Writes much and compacts it away: every member's file has free space a moment later.
+  /// Writes much and compacts it away: soon every member's file has free space.
   void fragment(const api::ObjectKey& cluster);
-  /// An EtcdDefrag `name` of every member of that cluster, whatever they would give back.
+  /// Creates an EtcdDefrag `name` of every member of that cluster, whatever they would reclaim.
   void defragment(const api::ObjectKey& cluster, const std::string& name);
-  /// An EtcdSnapshot `name` of that cluster, to the world's object store.
+  /// Creates an EtcdSnapshot `name` of that cluster, in the world's object store.
   void snapshot(const api::ObjectKey& cluster, const std::string& name);
-  /// An EtcdSnapshotSchedule `name` of that cluster: each minute one, of which so many are kept;
-  /// `verify_every` 0: nothing is verified.
+  /// Creates an EtcdSnapshotSchedule `name` of that cluster: one snapshot each minute, `keep_last`
+  /// kept; `verify_every` 0: none is verified.
   void back_up(const api::ObjectKey& cluster, const std::string& name, int keep_last,
                int verify_every = 0);
-  /// An EtcdRestore `name`: that cluster goes back to what is stored at `key`, so far.
+  /// Creates an EtcdRestore `name`: restores that cluster in place from `key`, as far as `decision`
+  /// says.
   void restore_in_place(const api::ObjectKey& cluster, const std::string& name,
                         const std::string& key, api::v1alpha2::RestoreDecision,
                         std::optional<std::int64_t> bump_revision = {});
-  /// Its user lets an EtcdRestore go so far, from now on.
+  /// Edits the decision of an EtcdRestore.
   void decide(const api::ObjectKey& restore, api::v1alpha2::RestoreDecision);
-  /// Somebody gives both Services of a cluster the selector back that they are made with.
+  /// A user restores the original selector of both Services of a cluster.
   void let_clients_in(const api::ObjectKey& cluster);
-  /// A byte of what is stored there is another one from now on; whose it is it still says.
+  /// Changes a byte of the stored object; its metadata stays.
   void spoil_object(const std::string& key);
-  /// Where that is stored.
+  /// The object's key.
   static std::string key_of_snapshot(const api::ObjectKey& cluster, const std::string& name) {
     return cluster.name + "/" + name + ".db";
   }
   /// Writes an object into the bucket, or removes it.
   void write_object(const std::string& key, const std::string& bytes);
   void remove_object(const std::string& key);
-  /// As `kubectl delete` does; whatever follows is the person's doing.
+  /// As `kubectl delete`; the consequences are the user's.
   void delete_object(const api::Resource&, const api::ObjectKey&);
-  /// As `kubectl drain` asks for one Pod; an error: its budget does not allow it now.
+  /// As `kubectl drain` does for one Pod; an error: its budget does not allow it now.
   Result<Done> evict(const api::ObjectKey& pod);
   std::vector<api::ObjectKey> clusters() const;
   std::vector<api::ObjectKey> members_of(const api::ObjectKey& cluster) const;
-  /// Of its etcd, as its status says; 0: it has none yet.
+  /// The ID of its etcd, from its status; 0: none yet.
   etcd::ClusterId etcd_of(const api::ObjectKey& cluster) const;
-  /// `count` clients that read and write until the world ends.
+  /// Starts `count` clients that read and write until the world ends.
   void start_clients(int count);
-  /// Every key of every cluster is read once more; then the whole history is judged.
+  /// Reads every key of every cluster once more, then judges the whole history.
   void judge_history();
 
   // --- faults
-  /// From now on what the seed has switched on happens.
+  /// The seed's faults happen from now on.
   void start_faults();
-  /// Nothing goes wrong any more, and what was broken is mended.
+  /// Ends all faults, and repairs what was broken.
   void heal();
   void quota_until(Instant when) { quota_until_ = when; }
   void api_down_until(Instant when) { api_down_until_ = when; }
 
   // --- verdicts
-  /// Why the world is not yet as everybody's specs want it; empty: it is.
+  /// Why the world is not yet as all specs want it; empty: it is.
   std::string missing() const;
-  /// All of it in words, without names, times and versions.
+  /// All of it as text, without names, times and versions.
   std::string state() const;
   /// Converges within `limit` (I8), leaves nothing behind (I7), and then rests (I9).
   void must_converge(Duration limit);
@@ -227,9 +228,9 @@ class World {
   std::vector<std::pair<Life*, std::optional<Duration>>> doomed_;
   std::deque<std::string> dead_flights_;
   std::vector<std::shared_ptr<Fiber>> fibers_;
-  std::vector<std::pair<std::string, std::string>> cuts_;  // Every one there ever was.
+  std::vector<std::pair<std::string, std::string>> cuts_;  // All that ever existed.
   std::function<void(Life&)> started_;
-  std::set<std::string> passwords_;                     // That root ever had.
+  std::set<std::string> passwords_;                     // All that root ever had.
   mutable std::map<std::string, std::string> serials_;  // By certificate.
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
   Instant api_down_until_{}, quota_until_{};

@@ -1,6 +1,6 @@
 #!/bin/bash
-# chart_test.sh [CHART]: what `helm template` makes of the chart (charts/etcd-operator): its objects and rights, that each value
-# of values.yaml takes effect, and what is refused. Needs helm on PATH, no cluster. Ends with the line "N passed, N failed".
+# chart_test.sh [CHART]: tests the `helm template` output of the chart (charts/etcd-operator): its objects and rights, the effect of
+# each value of values.yaml, and refused values. Needs helm on PATH, no cluster. Ends with the line "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 chart=${1:-charts/etcd-operator}
@@ -35,7 +35,7 @@ flatten() { /usr/bin/python3 test/chart/flatten.py "$@"; }
 # render [FLAG...]: the objects that helm makes with these flags, as flatten.py writes them.
 render() { helm template etcd-operator "$chart" --namespace operators "$@" | flatten; }
 
-# has FACTS LINE...: each line stands in the file FACTS.
+# has FACTS LINE...: the file FACTS contains each line.
 has() {
   local line missing=0
   for line in "${@:2}"; do
@@ -53,18 +53,18 @@ lacks() {
   lines=$(grep "^$2" "$1") && ! grep -F -- "$3" <<<"$lines"
 }
 
-# part FACTS OBJECT PATH: what the object has below the path.
+# part FACTS OBJECT PATH: the object's content below the path.
 part() { grep -F -- "$2 $3." "$1" | cut -d' ' -f2-; }
 
-# same A B: the two texts are equal, and there.
+# same A B: the two texts are equal and not empty.
 same() { [ -n "$1" ] && diff <(echo "$1") <(echo "$2"); }
 
-# as_file OBJECT PATH FILE: the object has below the path exactly what the file of the chart has.
+# as_file OBJECT PATH FILE: the object's content below the path equals that file of the chart.
 as_file() {
   same "$(part "$default" "$1" "$2" | sort)" "$(flatten <"$chart/files/$3" | sed 's/^[^ =]* //' | grep "^$2\." | sort)"
 }
 
-# in_namespace: each object stands in the release's namespace, if its kind has one.
+# in_namespace: each namespaced object is in the release's namespace.
 in_namespace() {
   local object
   while read -r object; do
@@ -72,7 +72,7 @@ in_namespace() {
   done < <(cut -d' ' -f1 "$default" | sort -u | grep -v '^Cluster\|^CustomResource')
 }
 
-# verbs OBJECT RESOURCE: what the rules of the object let be done with it, in a line for each rule.
+# verbs OBJECT RESOURCE: the verbs that the object's rules allow for the resource, one line per rule.
 verbs() {
   local rule
   while read -r rule; do
@@ -80,7 +80,7 @@ verbs() {
   done < <(part "$default" "$1" rules | sed -n "s/^\(rules\.[0-9]*\)\.resources\.[0-9]*=\"$2\"$/\1/p")
 }
 
-# selects OBJECT PATH: what the object selects there are labels of the operator's Pods.
+# selects OBJECT PATH: the labels that the object selects there are labels of the operator's Pods.
 selects() {
   local label
   [ -n "$(part "$default" "$1" "$2")" ] || return
@@ -89,7 +89,7 @@ selects() {
   done < <(part "$default" "$1" "$2" | sed "s/^$2\.//")
 }
 
-# as_roles FACTS: these objects, of one namespace, give the account of the operator the rules of rbac-manager.yaml.
+# as_roles FACTS: these objects, in one namespace, give the operator's account the rules of rbac-manager.yaml.
 as_roles() {
   local role=Role/etcd-operator-manager-role binding=RoleBinding/etcd-operator-manager-rolebinding
   same "$(part "$1" "$role" rules | sort)" "$(flatten <"$chart/files/rbac-manager.yaml" | sort)" || return
@@ -110,8 +110,8 @@ refused() {
   }
 }
 
-# value NAME FLAG... -- LINE...: with these flags, which set the value NAME, the objects have the lines. They lack at least one
-# of them otherwise, or the value would not be what makes them.
+# value NAME FLAG... -- LINE...: with these flags, which set the value NAME, the objects have the lines. Without the flags they lack
+# at least one of them; otherwise the value would not be the cause.
 value() {
   local flags=()
   echo "$1" >>"$work/tested"
@@ -130,7 +130,7 @@ value() {
 }
 takes() { test_that "the value $1 takes effect" value "$@"; }
 
-# every_value: each leaf of values.yaml was tested above, and nothing else.
+# every_value: each leaf of values.yaml was tested above, and no other value.
 every_value() {
   same "$(flatten <"$chart/values.yaml" | cut -d= -f1 | sort)" "$(sort -u "$work/tested")"
 }
@@ -234,7 +234,7 @@ test_that "the metrics' Service leads there" has "$default" 'Service/etcd-operat
   'Service/etcd-operator-metrics spec.ports.0.name="https"' 'Service/etcd-operator-metrics spec.ports.0.targetPort="https"'
 test_that "no container stands beside the manager" lacks "$default" "$operator" "$pod.containers.1"
 test_that "the Deployment selects its Pods" selects "$operator" spec.selector.matchLabels
-# A Deployment's selector is fixed: with a label of the version in it, no upgrade would be possible.
+# A Deployment's selector is immutable: with a version label in it, no upgrade would work.
 test_that "it selects by what no upgrade changes" same "$(part "$default" "$operator" spec.selector.matchLabels)" \
   'spec.selector.matchLabels.app.kubernetes.io/name="etcd-operator"
 spec.selector.matchLabels.app.kubernetes.io/instance="etcd-operator"'
@@ -331,7 +331,7 @@ test_that "a ServiceMonitor without authorized metrics is refused" refused \
   "metrics.serviceMonitor.enabled=true needs kubeRbacProxy.enabled=true" \
   --set metrics.serviceMonitor.enabled=true,kubeRbacProxy.enabled=false
 
-# notes WORDS FLAG...: with these flags, what helm prints after an install has the words.
+# notes WORDS FLAG...: with these flags, the text that helm prints after an install contains the words.
 notes() {
   helm install etcd-operator "$chart" --namespace operators --dry-run=client "${@:2}" | sed -n '/^NOTES:/,$p' >"$work/notes"
   grep -qF -- "$1" "$work/notes" || {
@@ -347,7 +347,7 @@ test_that "the notes say what the rights end at" notes "It looks after clusters 
 test_that "and what needs a ClusterRole all the same" notes "With kubeRbacProxy.enabled=false this release has none" \
   --set 'manager.watchNamespaces={one}'
 
-# What cannot work is refused.
+# Values that cannot work are refused.
 test_that "an account that is not made here must be named" refused \
   "serviceAccount.name is required when serviceAccount.create is false" --set serviceAccount.create=false
 test_that "it must not be \"default\"" refused 'serviceAccount.name must not be "default"' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the YAML documents of its input as lines "KIND/NAME PATH=JSON", for grep; what has no kind, as "PATH=JSON".
-flatten.py [NAMESPACE]: of this namespace only."""
+"""Writes the YAML documents of its input as lines "KIND/NAME PATH=JSON", for grep; a document without a kind as "PATH=JSON".
+flatten.py [NAMESPACE]: only objects of this namespace."""
 import json
 import sys
 

@@ -4,10 +4,10 @@
     schema_facts.py extract CRD.yaml... > v1alpha2.json            the facts, sorted
     schema_facts.py check [--kind KIND]... FACTS.json CRD.yaml...   what a client of FACTS would miss in these CRDs
 
-`check` prints one line for each fact that the given CRDs lack or contradict, and exits 1 if there is any.
-More than the facts is allowed: extra fields, printer columns, short names, rules. Descriptions and the text of
-validation rules are not compared; what the rules refuse is tested against a real kube-apiserver. With --kind only the
-facts of these kinds are wanted. v1alpha2.json was extracted from the CRDs of cozystack/etcd-operator after v0.5.4.
+`check` prints one line for each fact that the given CRDs lack or contradict, and exits 1 if it printed any.
+The CRDs may have more than the facts: extra fields, printer columns, short names, rules. Descriptions and the text of validation
+rules are not compared; a real kube-apiserver tests what the rules refuse. With --kind only the facts of these kinds are required.
+v1alpha2.json was extracted from the CRDs of cozystack/etcd-operator after v0.5.4.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ SCALARS = ("type", "format", "default", "enum", "pattern", "minimum", "maximum",
 
 
 def walk(schema, path, facts):
-    """Adds one fact a keyword: 'spec.storage.size|default' -> '1Gi'."""
+    """Adds one fact per keyword: 'spec.storage.size|default' -> '1Gi'."""
     for key in SCALARS:
         if key in schema:
             facts[f"{path}|{key}"] = schema[key]

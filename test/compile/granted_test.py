@@ -1,5 +1,5 @@
-"""granted_test.py COMPILER: a call that has its row in the tables of permissions compiles; one without does not, and the
-compiler says what to do."""
+"""granted_test.py COMPILER: a call with a row in the tables of permissions compiles; a call without one does not, and the
+compiler's message says what to do."""
 import pathlib
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-// Whom an etcd answers once authentication is on: the same on real and simulated ones.
+// Which callers etcd answers once authentication is on: the same on real and simulated etcds.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,7 +19,7 @@ const std::string kStale = "invalid auth token";
 class EtcdAuth : public EtcdContract {
  protected:
   static constexpr const char* kPassword = "secret";
-  /// Cheap passwords: a real one else takes 70 ms for each.
+  /// Cheap password hashes: a real etcd otherwise takes 70 ms for each.
   static std::vector<std::string> cheap() { return {"--bcrypt-cost=4"}; }
   void turn_on() {
     const auto client = at(0);
@@ -34,7 +34,7 @@ class EtcdAuth : public EtcdContract {
     EXPECT_TRUE(token) << token.error().message;
     return token ? *token : Secret();
   }
-  /// A client at that node with that token.
+  /// A client of that node with that token.
   std::shared_ptr<Client> with(std::size_t node, const Secret& token) {
     auto client = at(node);
     client->use_token(token);
@@ -43,7 +43,7 @@ class EtcdAuth : public EtcdContract {
   std::shared_ptr<Client> as(std::size_t node, const std::string& name) {
     return with(node, token(node, name));
   }
-  /// With etcd's own words; which of its two prefixes stands before them depends on the version.
+  /// Checks etcd's own words; the prefix depends on the version.
   template <class T>
   static testing::AssertionResult denied(const Result<T>& result, const std::string& text) {
     return refused(result, Code::Denied, text);
@@ -191,7 +191,7 @@ TEST_F(EtcdAuth, ATokenIsKnownToAllMembersUntilItIsOldOrTheyRestart) {
       EXPECT_TRUE(denied(keys(1, Secret(made_up)).put("a", "1"), kStale)) << made_up;
     EXPECT_TRUE(denied(with(1, Secret("rubbish"))->status(), kStale))
         << "what needs no token does not take a wrong one";
-    (void)executor().sleep(500ms);  // What is not on the disk yet is applied again.
+    (void)executor().sleep(500ms);  // Entries that are not on disk yet are applied again.
     etcds_->kill(2);
     start(2, list_of(3), "existing", flags);
     Result<std::int64_t> put = Error{Code::Unavailable, ""};
@@ -229,7 +229,7 @@ TEST_F(EtcdAuth, AnotherPasswordEndsTheTokensOfTheOneBefore) {
   });
 }
 
-// A put is checked when it is applied, and by then somebody has been given a role.
+// A put is checked when it is applied; by then, users may have changed.
 TEST_F(EtcdAuth, AChangeOfUsersOvertakesAPut) {
   run([&] {
     bootstrap(3, cheap());

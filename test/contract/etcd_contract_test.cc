@@ -1,7 +1,7 @@
-// What an etcd answers to our client, and what version_facts says about it: the same tests run
-// against real ones and against the simulated one, whose licence they are. One run tests one
-// version: etcd_contract_test [--programs=DIR] --version=X.Y.Z [gtest flags]; without programs,
-// the simulated one.
+// Tests etcd's answers to our client, and the statements of version_facts about them. The same
+// tests run against real etcds and against the simulated etcd, to prove that it behaves alike. One
+// run tests one version: etcd_contract_test [--programs=DIR] --version=X.Y.Z [gtest flags]. Without
+// --programs, it tests the simulated etcd.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace etcdop::contract {
 Tested tested;
 
 std::unique_ptr<Etcds> Tested::make() const {
-  static std::uint64_t seed = 0;  // --gtest_repeat has other worlds.
+  static std::uint64_t seed = 0;  // --gtest_repeat runs other worlds.
   return programs.empty() ? make_simulated_etcds(version_text, ++seed) : make_real_etcds(programs);
 }
 
@@ -117,7 +117,7 @@ TEST_F(EtcdContract, AUrlAddedAgainWithinASecondMeetsItsRemovedId) {
       ASSERT_TRUE(client->remove(*first));
       auto second = client->add_learner(kNobodysUrl);
       collided = !second;
-      if (second) EXPECT_TRUE(client->remove(*second));  // The second had just passed.
+      if (second) EXPECT_TRUE(client->remove(*second));  // Another second had begun.
       else EXPECT_TRUE(second.failed_with(Code::Unavailable)) << second.error().message;
     }
     EXPECT_TRUE(collided);
@@ -161,10 +161,10 @@ TEST_F(EtcdContract, LearnersAddedTogetherStartInTurnAndArePromotedAtOnce) {
   });
 }
 
-/// Each member applies its log again, with the limit that it has now. So what was grown by
-/// two learners at once depends on the flag for as long as that stands in the log.
+/// Each member applies its log again with its present limit. So a cluster that grew by two learners
+/// at once needs the flag for as long as the log contains that.
 TEST_F(EtcdContract, K15_WhatHadTwoLearnersAtOnceNeitherStartsNorIsJoinedWithoutTheFlag) {
-  if (!tested.facts.max_learners_flag) return;  // There are not two learners.
+  if (!tested.facts.max_learners_flag) return;  // Two learners cannot exist.
   run([&] {
     const std::vector<std::string> flag = {"--max-learners=8"};
     bootstrap(1, flag);
@@ -177,7 +177,7 @@ TEST_F(EtcdContract, K15_WhatHadTwoLearnersAtOnceNeitherStartsNorIsJoinedWithout
     const std::string refusal = "too many learner members in cluster";
     etcds_->kill(2);
     start(2, list_of(3), "existing");
-    // One of 3.7 does not apply again what its database has, which may be all, 100 ms later.
+    // 3.7 does not apply again what its database has, which may be everything 100 ms later.
     const bool again = *parse_version(tested.version_text) < Version{3, 7, 0};
     const auto ended = [&] { return etcds_->ended(2).has_value(); };
     const auto serves = [&] {
@@ -221,10 +221,10 @@ TEST_F(EtcdContract, K15_WhatGrewByOneLearnerAtATimeStartsAndIsJoinedWithoutTheF
   });
 }
 
-// Before it serves, a member asks every other one for its version. Two that start at the same
-// moment listen already, do not serve yet, and wait for each other until this times out.
+// Before it serves, a member asks every other member for its version. Two that start at the same
+// moment listen but do not serve yet, and wait for each other until this times out.
 TEST_F(EtcdContract, AMemberThatStartsWaitsForAnotherThatOnlyListens) {
-  if (!tested.facts.max_learners_flag) return;  // There are not two learners.
+  if (!tested.facts.max_learners_flag) return;  // Two learners cannot exist.
   run([&] {
     bootstrap(1, {"--max-learners=8"});
     const auto ids = add_learners(2);
@@ -240,7 +240,8 @@ TEST_F(EtcdContract, AMemberThatStartsWaitsForAnotherThatOnlyListens) {
 }
 
 /// As etcd's issue 14523 leaves a cluster after a restart: two members believe that the third is
-/// inactive, which itself sees both. Here because nobody listens where it says that it does.
+/// inactive, while the third sees both. The cause here: no process listens on the third's
+/// advertised URL.
 TEST_F(EtcdContract, EachMemberJudgesByItsOwnConnections) {
   run([&] {
     plan_nodes(3);
@@ -329,7 +330,7 @@ TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
                 int(removed.error().code),
                 std::chrono::duration<double>(executor().now() - began).count(),
                 removed.error().message.c_str());
-    (void)executor().sleep(1s);  // Longer than etcd's own limit of 7 s has passed.
+    (void)executor().sleep(1s);  // Now longer than etcd's own limit of 7 s.
 
     start(learner, list_of(2), "existing");
     EXPECT_TRUE(eventually([&] { return bool(at(voter)->member_list(true)); }));
@@ -351,7 +352,7 @@ TEST_F(EtcdContract, FiveVotersAndTheirLosses) {
     EXPECT_TRUE(moved) << moved.error().message;
     EXPECT_EQ(leader(), second);
 
-    // One of five is lost: enough for a sixth, even if that one never comes.
+    // One of five is down: the quorum suffices to add a sixth, even if it never starts.
     const MemberId dead = id_of(third);
     etcds_->kill(third);
     const auto client = at(second);
@@ -364,13 +365,13 @@ TEST_F(EtcdContract, FiveVotersAndTheirLosses) {
     EXPECT_EQ(added, tested.facts.member_add_wants == AddWants::Quorum);
     EXPECT_TRUE(client->remove(spare));
 
-    // Two of five: quorum holds, but not for six.
+    // Two of five are down: enough for quorum, but not to add a sixth.
     const std::size_t fourth = (first + 3) % 5;
     const MemberId healthy = id_of(first);
     etcds_->kill(fourth);
     EXPECT_TRUE(eventually([&] {
       auto learner = client->add_learner(kNobodysUrl);
-      if (learner) (void)client->remove(*learner);  // The fourth had not been missed yet.
+      if (learner) (void)client->remove(*learner);  // The fourth was not missed yet.
       return bool(refused(learner, Code::Unavailable, "etcdserver: unhealthy cluster"));
     }));
     EXPECT_TRUE(client->member_list(true));
@@ -384,7 +385,7 @@ TEST_F(EtcdContract, FiveVotersAndTheirLosses) {
     auto removed = client->remove(dead);
     EXPECT_TRUE(removed) << removed.error().message;
 
-    // The leader removes itself, answers (in time or with `server stopped`), and ends without an
+    // The leader removes itself, answers (in time or with `server stopped`), and exits without an
     // error.
     auto list = client->member_list(true);
     ASSERT_TRUE(list) << list.error().message;
@@ -457,7 +458,7 @@ TEST_F(EtcdContract, LeadershipMovesAndAChangeAskedOfAFollowerIsMade) {
   });
 }
 
-// How long the others wait for a killed one is a matter of virtual time (sim/etcd/net_test.cc).
+// How long the others wait for a killed leader is tested in virtual time (sim/etcd/net_test.cc).
 TEST_F(EtcdContract, AKilledLeaderIsReplacedATerminatedOneHandsOver) {
   run([&] {
     bootstrap(3);
@@ -480,7 +481,7 @@ TEST_F(EtcdContract, AKilledLeaderIsReplacedATerminatedOneHandsOver) {
   });
 }
 
-// It listens, and /livez is good; what it is asked it answers once there is a leader.
+// It listens, and /livez succeeds; it answers requests once there is a leader.
 TEST_F(EtcdContract, AMemberThatRestartsWithoutQuorumDoesNotServe) {
   run([&] {
     bootstrap(3);
@@ -533,7 +534,7 @@ TEST_F(EtcdContract, AnEmptiedMemberIsNotBornTwice) {
   });
 }
 
-// The leader knows how much that member had: raft calls it a lost log.
+// The leader knows the length of that member's log; raft reports it as lost.
 TEST_F(EtcdContract, AnEmptiedMemberThatJoinsAsItselfPanics) {
   run([&] {
     bootstrap(3);
@@ -550,7 +551,7 @@ TEST_F(EtcdContract, AMemberWhoseLogIsDamagedEnds) {
     bootstrap(3);
     const std::size_t victim = (leader() + 1) % 3;
     const std::string value = "a value that can be found in a file";
-    EXPECT_TRUE(keys(victim).put("k", value));  // Whoever answers has it in its log.
+    EXPECT_TRUE(keys(victim).put("k", value));  // The answering member has it in its log.
     etcds_->kill(victim);
     etcds_->corrupt(victim, value);
     start(victim, list_of(3), "existing");

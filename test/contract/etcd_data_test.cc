@@ -12,8 +12,8 @@ const std::string kNoSpace = "etcdserver: mvcc: database space exceeded";
 
 class EtcdData : public EtcdContract {
  protected:
-  /// Puts until it is refused. Whether it was, for want of space: etcd compares its quota with what
-  /// it had at its last commit, which it makes every 100 ms, so it is given time between two puts.
+  /// Puts until one is refused for lack of space. etcd compares the quota with the size at its last
+  /// commit, which it makes every 100 ms; so there is time between two puts.
   bool fill(std::size_t node) {
     const std::string much(400'000, 'x');
     return eventually(
@@ -69,9 +69,9 @@ TEST_F(EtcdData, RevisionsVersionsAndCompaction) {
   });
 }
 
-// Who is asked raises the alarm for itself, and so does who applies what does not fit; puts are
-// then refused by everybody, and all else goes on. Compaction makes room inside the file,
-// defragmentation outside, and the alarm stays until somebody disarms it.
+// A member raises the alarm for itself when it is asked for a put, or applies one, that does not
+// fit. Every member then refuses puts; all other calls work. Compaction frees space inside the
+// file, defragmentation shrinks the file, and the alarm stays until a client disarms it.
 TEST_F(EtcdData, AFullDatabaseTakesNoPutUntilItIsCompactedDefragmentedAndDisarmed) {
   run([&] {
     bootstrap(3, {"--quota-backend-bytes=4000000"});
@@ -151,7 +151,7 @@ TEST_F(EtcdData, ACorruptMemberStopsAllThatChangesKeys) {
   });
 }
 
-// What the operator looks for in each Status before it asks for the list: the word "alarm:".
+// The word "alarm:", for which the operator checks each Status before it asks for the list.
 TEST_F(EtcdData, AnAlarmIsInEveryMembersStatusUntilItIsDisarmed) {
   run([&] {
     bootstrap(3);
@@ -188,8 +188,8 @@ TEST_F(EtcdData, AnAlarmIsInEveryMembersStatusUntilItIsDisarmed) {
   });
 }
 
-// So a damaged member can be replaced; and nobody takes clients until somebody disarms the alarm,
-// which outlives its member.
+// A damaged member can be replaced under the alarm. No member is ready until a client disarms the
+// alarm, which outlives its member.
 TEST_F(EtcdData, UnderCorruptTheMembershipChangesAndNobodyIsReady) {
   run([&] {
     bootstrap(3);
@@ -220,7 +220,7 @@ TEST_F(EtcdData, UnderCorruptTheMembershipChangesAndNobodyIsReady) {
     start(3, list, "existing");
     await_leader(3);
     EXPECT_TRUE(eventually([&] { return bool(at(asked)->promote(joined)); }));
-    EXPECT_TRUE(eventually([&] {  // It may not know yet that it votes.
+    EXPECT_TRUE(eventually([&] {  // It may not know yet that it is a voter.
       auto all = at(3)->alarms();
       return all && *all == std::vector{alarm};
     }));

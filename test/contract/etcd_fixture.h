@@ -1,4 +1,4 @@
-// A few etcds and what tests of them need: the same for real and simulated ones.
+// A few etcds and helpers for their tests: the same for real and simulated etcds.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ namespace etcdop::contract {
 using namespace std::chrono_literals;
 using namespace etcd;
 
-inline constexpr Duration kStartMax = 30s;   // Of a member, until it answers and knows a leader.
+inline constexpr Duration kStartMax = 30s;   // Until a member answers and knows a leader.
 inline constexpr Duration kHealthMax = 15s;  // etcd's HealthInterval is 5 s.
-inline constexpr const char* kNobodysUrl = "http://127.0.0.1:1";  // Of a learner that never starts.
+inline constexpr const char* kNobodysUrl = "http://127.0.0.1:1";  // A learner's that never starts.
 
 class EtcdContract : public testing::Test {
  protected:
@@ -44,7 +44,7 @@ class EtcdContract : public testing::Test {
       list += (i == 0 ? "" : ",") + nodes_[i].name + "=" + nodes_[i].peer_url;
     return list;
   }
-  /// A new cluster of voters, all healthy to each other or nearly so.
+  /// Founds a cluster of voters, (nearly) all healthy to each other.
   void bootstrap(std::size_t count, const std::vector<std::string>& flags = {}) {
     plan_nodes(count);
     for (std::size_t i = 0; i < count; ++i) start(i, list_of(count), "new", flags);
@@ -65,7 +65,7 @@ class EtcdContract : public testing::Test {
     return id;
   }
 
-  /// Plans as many nodes more and makes them learners, none of them started.
+  /// Plans this many more nodes and adds them as learners; none is started.
   std::vector<MemberId> add_learners(std::size_t count) {
     plan_nodes(count);
     std::vector<MemberId> ids;
@@ -97,13 +97,14 @@ class EtcdContract : public testing::Test {
         kStartMax))
         << nodes_[node].name << " does not start";
   }
-  /// It ends by itself, with that status and these words.
+  /// It exits by itself, with that status and these words.
   void expect_end(std::size_t node, int code, const std::string& words, Duration max = kHealthMax) {
     EXPECT_TRUE(eventually([&] { return etcds_->ended(node).has_value(); }, max)) << words;
     EXPECT_EQ(etcds_->ended(node), code) << words;
     EXPECT_NE(etcds_->log(node).find(words), std::string::npos) << words;
   }
-  /// The same, and the end of its log, as much as a Pod's status has of it, tells of its data.
+  /// The same, and the end of its log (as much as a Pod's status keeps) shows the verdict on its
+  /// data.
   void expect_loss(std::size_t node, int code, const std::string& words,
                    DataVerdict verdict = DataVerdict::Lost) {
     expect_end(node, code, words);
@@ -117,7 +118,7 @@ class EtcdContract : public testing::Test {
     EXPECT_TRUE(status);
     return status ? status->header.member : MemberId{};
   }
-  /// Which node leads, as the first that answers sees it.
+  /// The leading node, as the first that answers sees it.
   std::size_t leader() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       auto status = at(i)->status();
@@ -126,7 +127,7 @@ class EtcdContract : public testing::Test {
     ADD_FAILURE() << "nobody leads";
     return 0;
   }
-  /// `code` and etcd's words, which a test must see to know which refusal it got.
+  /// `code`, and etcd's words, which tell one refusal from another.
   template <class T>
   static testing::AssertionResult refused(const Result<T>& result, Code code,
                                           const std::string& text) {

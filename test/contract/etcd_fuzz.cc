@@ -1,9 +1,10 @@
-// The same random operations on real etcds of one version and on simulated ones; every answer is
-// compared: what was refused and why, in etcd's words, lists with the members by name, revisions.
+// Runs the same random operations on real etcds of one version and on simulated ones, and compares
+// every answer: refusals and their reasons in etcd's words, lists with members by name, revisions.
 //   etcd_fuzz --programs=DIR --version=X.Y.Z [--seed=N] [--operations=N]
-// A story is a cluster of its own, of one or three voters. The simulated one is asked first, and
-// settles in virtual time; the real one is asked again until it says the same, for a while, where
-// asking again does no harm. On a difference it prints what was done last, and exits with 1.
+// A story is a cluster of its own, with one or three voters. The simulated side answers first, and
+// settles in virtual time. The real side is asked again, for a while, until it answers the same, if
+// a repeated question does no harm. On a difference the program prints the last operations, and
+// exits with 1.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -28,7 +29,7 @@ using namespace std::chrono_literals;
 using namespace etcd;
 using Kind = Op::Kind;
 
-constexpr std::uint64_t kStepsMax = 120;  // Of one story.
+constexpr std::uint64_t kStepsMax = 120;  // Per story.
 constexpr std::uint64_t kTellsEach = 1000;
 constexpr Duration kSettles = 9s;  // etcd's HealthInterval is 5 s.
 constexpr Duration kStarts = 30s;
@@ -37,7 +38,7 @@ constexpr const char* kNames[] = {"", "root", "bob", ""};
 constexpr const char* kFill = "zfill";
 constexpr const char* kNothing = "znothing";
 
-/// One of the two: performs operations and says what came of it.
+/// One of the two sides: performs operations and describes the results.
 class Side {
  public:
   Side(std::unique_ptr<Etcds> etcds, bool real) : etcds_(std::move(etcds)), real_(real) {}
@@ -45,13 +46,13 @@ class Side {
 
   struct Place {
     Node node;
-    MemberId id;  ///< The last it had.
+    MemberId id;  ///< Its last ID.
     bool member = false, learner = false, runs = false, started = false;
   };
   std::vector<Place> places;
   std::size_t leader = 0;
   std::int64_t revision = 1;
-  bool auth = false, full = false, started = false;  ///< Started: a member, later than the others.
+  bool auth = false, full = false, started = false;  ///< Started: any member, after the beginning.
 
   bool filled() const { return !fills_.empty(); }
 
@@ -66,7 +67,7 @@ class Side {
     settle(0);
   }
 
-  /// `expected`: what the other one said.
+  /// `expected`: the other side's answer.
   std::string perform(const Op& op, const std::string* expected) {
     if (!real_ && op.of_membership()) nap(6s);
     if (!real_ && op.reads()) nap(1s);
@@ -84,7 +85,7 @@ class Side {
   void nap(Duration d) { (void)etcds_->executor().sleep(d); }
   void plan() { places.push_back({.node = etcds_->plan(), .id = {}}); }
 
-  /// It did not happen, and will when the cluster has come to rest.
+  /// The operation did not happen yet; it succeeds once the cluster is at rest.
   static bool is_early(const std::string& answer) {
     return std::ranges::any_of(
         std::array{"unhealthy cluster", "in sync with leader", "no leader", "no answer",
@@ -126,7 +127,7 @@ class Side {
 
   // --- rest
 
-  /// Root's, made anew: members that restart have forgotten the old ones.
+  /// New tokens of root and bob: restarted members have forgotten the old ones.
   void refresh_tokens() {
     if (!auth) return;
     for (const std::size_t who : {1U, 2U})
@@ -136,7 +137,7 @@ class Side {
         if (token || token.failed_with(Code::Denied)) break;
         nap(50ms);
       }
-    nap(20ms);  // Until the others have heard of it.
+    nap(20ms);  // Until the others know it.
   }
 
   bool refresh_members() {
@@ -154,7 +155,7 @@ class Side {
     return true;
   }
 
-  /// Until `wanted` leads, and everybody knows. False: in vain.
+  /// Waits until `wanted` leads and every member knows. False: gave up.
   bool settle(std::size_t wanted) {
     leader = wanted;
     const Instant end = etcds_->executor().now() + kStarts;
@@ -260,7 +261,7 @@ class Side {
     revision = without_fills(result->second);
     return std::to_string(result->first) + " erased, revision " + std::to_string(revision);
   }
-  /// Of all that run: only whether they are equal can be compared.
+  /// Hashes of all running members: only their equality can be compared.
   std::string hashes(const Op& op) {
     std::string text;
     std::optional<std::uint32_t> first;
@@ -307,7 +308,7 @@ class Side {
     auto all = asked.alarms();
     if (!all) return refusal(all);
     std::ranges::sort(*all);
-    std::vector<std::string> texts;  // Who had no space depends on the moment.
+    std::vector<std::string> texts;  // Which members raise NOSPACE depends on timing.
     for (const Alarm& alarm : *all)
       texts.push_back(alarm.kind == AlarmKind::NoSpace ? "NOSPACE"
                                                        : "CORRUPT " + name_of(alarm.member));
@@ -327,7 +328,7 @@ class Side {
     }
     return "ok";
   }
-  /// As if no fill had made any.
+  /// The revision without those of fills.
   std::int64_t without_fills(std::int64_t at) const {
     std::int64_t skipped = 0;
     for (const auto& [first, count] : fills_)
@@ -411,7 +412,7 @@ class Side {
     return settle(op.other) ? "ok" : "moved, and no rest";
   }
   std::string kill(std::size_t node) {
-    nap(300ms);  // What it has is on its disk.
+    nap(300ms);  // Its data reaches the disk.
     etcds_->kill(node);
     places[node].runs = false;
     nap(real_ ? 300ms : Duration(6s));
@@ -440,11 +441,11 @@ class Side {
   const bool real_;
   std::vector<std::string> flags_;
   std::array<Secret, 4> tokens_;
-  /// How many puts fit into a database is not the same in both: the first revision, and how many.
+  /// Both sides differ in how many puts fit into a database: first revision and count of each fill.
   std::vector<std::pair<std::int64_t, std::int64_t>> fills_;
 };
 
-// --- what is done next
+// --- the next operation
 
 class Teller {
  public:
@@ -452,7 +453,7 @@ class Teller {
   std::size_t voters() { return dice_.percent(40) ? 1 : 3; }
   bool small() { return small_ = dice_.percent(30); }
 
-  /// Possible, though perhaps refused; it leaves a quorum.
+  /// A possible operation, perhaps refused, that leaves a quorum.
   Op next(const Side& side) {
     Op op;
     op.who = side.auth ? who() : 0;
@@ -493,7 +494,7 @@ class Teller {
 
   Op about_keys(const Side& side, Op op) {
     const std::uint64_t roll = dice_.below(100);
-    op.key = dice_.percent(3) && !side.full ? "" : key();  // Of a full one neither is said surely.
+    op.key = dice_.percent(3) && !side.full ? "" : key();  // The refusals of a full one differ.
     if (roll < 45) {
       op.kind = Kind::Put;
       op.value = std::to_string(dice_.below(100));
@@ -523,11 +524,11 @@ class Teller {
     constexpr Kind kKinds[] = {Kind::Defragment, Kind::Hash,  Kind::Hash,
                                Kind::Snapshot,   Kind::Raise, Kind::DisarmAll};
     op.kind = kKinds[dice_.below(6)];
-    // How full a full one is differs by a page or two, and so does which alarm refuses first.
+    // Databases that are full differ by a page or two, and so does which alarm refuses first.
     if (op.kind == Kind::Raise && (side.full || dice_.percent(50))) op.kind = Kind::DisarmAll;
     if (small_ && dice_.percent(25)) op.kind = Kind::Fill;
     if (side.full && dice_.percent(70)) op.kind = Kind::Recover;
-    // Who does not run, or learns, could not be defragmented afterwards.
+    // A member that does not run, or learns, could not be defragmented afterwards.
     const bool whole = std::ranges::all_of(side.places, [](const Side::Place& place) {
       return place.runs ? !place.learner : !place.member;
     });
@@ -537,7 +538,7 @@ class Teller {
       op.node = side.leader;
     }
     op.other = anyone(side);
-    // Who starts compacts again what was compacted, and remembers hashes of that or not.
+    // A started member repeats compactions, and may or may not remember hashes of them.
     if (op.kind == Kind::Hash && !side.started && dice_.percent(60)) op.revision = near(side);
     return op;
   }
@@ -551,7 +552,7 @@ class Teller {
     const bool right = op.kind == Kind::AddUser || dice_.percent(80);
     op.value = right ? kPassword : "other";
     if (op.kind == Kind::Grant) op.value = dice_.percent(90) ? "root" : "writer";
-    if (op.kind == Kind::Grant && op.key == "bob") op.value = "writer";  // He stays a nobody.
+    if (op.kind == Kind::Grant && op.key == "bob") op.value = "writer";  // bob never becomes root.
     return op;
   }
   Op change(const Side& side, Op op) {
@@ -560,7 +561,7 @@ class Teller {
     op.other = anyone(side);
     if (op.kind == Kind::Add) {
       if (dice_.percent(50)) op.other = side.places.size();
-      // An id that was removed in this very second would come again.
+      // An ID that was removed in this second would return.
       if (op.other < side.places.size() && !side.places[op.other].member) op.other = Op::kNobody;
     }
     if (op.kind == Kind::Remove && op.other < side.places.size()) {
@@ -573,7 +574,7 @@ class Teller {
       op.other = Op::kNobody;
     return op;
   }
-  /// Processes come and go.
+  /// Kills and starts processes.
   Op disturb(const Side& side, Op op) {
     op.who = 0;
     std::vector<std::size_t> dead, silent;
@@ -582,7 +583,7 @@ class Teller {
       if (place.runs || !place.member) continue;
       (place.started ? dead : silent).push_back(i);
     }
-    // A joiner's database is full or not by how quickly it takes what others had.
+    // Whether a joiner's database is full depends on how quickly it takes the others' data.
     if (!silent.empty() && !side.filled()) dead.insert(dead.end(), silent.begin(), silent.end());
     if (!dead.empty() && dice_.percent(80)) {
       op.kind = Kind::Start;
@@ -602,7 +603,7 @@ class Teller {
   bool small_ = false;
 };
 
-// --- both
+// --- both sides
 
 struct Step {
   Op op;
@@ -633,7 +634,7 @@ Told tell(std::uint64_t seed, std::uint64_t steps) {
   return told;
 }
 
-/// How many were the same; false: the next was not.
+/// Counts equal answers; false: the next one differed.
 bool compare(const Told& told, std::uint64_t& same) {
   Side real(make_real_etcds(tested.programs), true);
   bool good = true;

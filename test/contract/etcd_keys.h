@@ -1,4 +1,4 @@
-// Keys, and alarms that somebody else raises: what our client does not ask of an etcd.
+// Keys, and alarms raised from outside: calls that our client does not make.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace etcdop::contract {
 
-/// At one node. Errors are those of etcd::to_error, with etcd's text.
+/// Calls of one node. Errors are those of etcd::to_error, with etcd's text.
 class Keys {
  public:
   Keys(Etcds& etcds, std::size_t node, Secret token = {})
       : etcds_(etcds), node_(node), token_(std::move(token)) {}
 
-  /// The revision that it made.
+  /// The put's revision.
   Result<std::int64_t> put(const std::string& key, const std::string& value) const;
   struct Found {
     std::string key, value;
@@ -24,15 +24,15 @@ class Keys {
     bool operator==(const Found&) const = default;
   };
   struct Range {
-    std::string key, end = "";  ///< As etcd has them: [key, end).
+    std::string key, end = "";  ///< As in etcd: [key, end).
     std::int64_t revision = 0;  ///< 0: now.
     bool serializable = false;
   };
   Result<std::vector<Found>> get(const Range& range) const;
-  /// How many there were, and the revision.
+  /// How many existed, and the revision.
   Result<std::pair<std::int64_t, std::int64_t>> erase(const std::string& key,
                                                       const std::string& end = "") const;
-  /// Of the keys, too, when it returns.
+  /// When it returns, the keys are compacted on disk, too.
   Result<std::int64_t> compact(std::int64_t revision) const;
   Result<Done> raise(const etcd::Alarm& alarm) const;
 

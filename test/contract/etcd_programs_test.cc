@@ -1,5 +1,5 @@
-// What only real programs can be asked: their flags, and authentication by etcdctl. All else is in
-// etcd_contract_test.cc, for real and simulated etcds alike.
+// Tests that only real programs allow: their flags, and authentication by etcdctl.
+// etcd_contract_test.cc has all others, for real and simulated etcds alike.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class EtcdPrograms : public testing::Test {
     if (tested.programs.empty()) GTEST_SKIP() << "the simulated etcd has no programs";
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  /// A program of etcd's, to its end. The exit status; what it printed is in `said`.
+  /// Runs an etcd program to its end. Returns the exit status; its output goes to `said`.
   int tool(std::vector<std::string> command, std::string* said = nullptr) {
     const std::string output = folder_ + "/tool";
     std::filesystem::remove(output);
@@ -75,7 +75,7 @@ TEST_F(EtcdPrograms, TakesTheFlagsThatTheTableHasForIt) {
     const bool unknown = said.find("flag provided but not defined") != std::string::npos;
     EXPECT_EQ(!unknown, takes_flag(*version, flag.name)) << flag.name << ": " << said;
   }
-  // 3.7 lists two that it does not take.
+  // 3.7 lists two flags that it does not accept.
   const auto is_in_table = [](const std::string& name) {
     return std::ranges::any_of(kKnownFlags, [&](const auto& flag) { return flag.name == name; });
   };

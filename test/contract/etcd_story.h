@@ -1,11 +1,12 @@
-// What a fuzzer does to a few etcds, one operation at a time.
+// A fuzzer's operations on a few etcds.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace etcdop::contract {
 
-/// Nodes are numbered as they were planned. Who asks: 0 nobody, 1 root, 2 bob, 3 a token of nobody.
+/// Nodes are numbered in the order of their plan. `who`: the caller: 0 without a token, 1 root, 2
+/// bob, 3 an unknown token.
 struct Op {
   enum class Kind {
     Put,
@@ -35,15 +36,15 @@ struct Op {
     Authenticate
   };
   Kind kind = Kind::Put;
-  std::size_t node = 0;   ///< Who is asked.
-  std::size_t other = 0;  ///< The member that it is about; kNobody: an id that is none.
+  std::size_t node = 0;   ///< The node that is asked.
+  std::size_t other = 0;  ///< The member in question; kNobody: an unknown ID.
   int who = 0;
   std::string key = {}, end = {}, value = {};
   std::int64_t revision = 0;
   bool flag = false;  ///< Reads: serializable; Raise: corrupt.
 
   static constexpr std::size_t kNobody = 1000;
-  /// An answer may come late, and asking again does no harm.
+  /// A late answer is possible, and a repeated question does no harm.
   bool reads() const {
     return kind == Kind::Get || kind == Kind::Hash || kind == Kind::Status || kind == Kind::List ||
            kind == Kind::Alarms || kind == Kind::AuthStatus;

@@ -15,7 +15,7 @@
 
 namespace etcdop::contract {
 
-/// A place for one member: a name, URLs, a data dir. Nothing runs there until start().
+/// A place for one member: a name, URLs, a data dir. No process runs there until start().
 struct Node {
   std::string name, peer_url, client_url;
 };
@@ -25,28 +25,28 @@ class Etcds {
   static constexpr const char* kToken = "contract";
   virtual ~Etcds() = default;
   virtual Executor& executor() = 0;
-  /// Runs the body on a fiber, to its end; from `limit` on its waits end.
+  /// Runs the body on a fiber to its end; after `limit` its waits are cut short.
   virtual void run(const std::function<void()>& body, Duration limit) = 0;
-  /// One more place; they are numbered from 0.
+  /// Adds a place; places are numbered from 0.
   virtual Node plan() = 0;
-  /// With the node's own name, URLs and data dir; `flags` come last, so they win.
+  /// With the node's own name, URLs and data dir; `flags` come last and so override.
   virtual void start(std::size_t node, const std::string& initial_cluster, const std::string& state,
                      const std::vector<std::string>& flags) = 0;
-  /// SIGKILL, and gone when it returns.
+  /// SIGKILL; the process has ended when it returns.
   virtual void kill(std::size_t node) = 0;
-  /// SIGTERM; ended() tells when it has worked.
+  /// SIGTERM; ended() says when the process has ended.
   virtual void terminate(std::size_t node) = 0;
-  /// The data dir is empty again. Nothing runs there.
+  /// Empties the data dir. No process may run there.
   virtual void wipe(std::size_t node) = 0;
-  /// Its log (raft's) is damaged where `value` was written. It does not run.
+  /// Damages its raft log where `value` was written. No process may run there.
   virtual void corrupt(std::size_t node, const std::string& value) = 0;
-  /// The exit status of what was not killed and has ended.
+  /// The exit status of a process that ended without kill().
   virtual std::optional<int> ended(std::size_t node) = 0;
-  /// All that it has said.
+  /// All its output.
   virtual std::string log(std::size_t node) = 0;
-  /// From now on the node's peer port takes connections and nobody ever answers.
+  /// From now on the node's peer port accepts connections and never answers.
   virtual void only_listen(std::size_t node) = 0;
-  /// A flag for start(): it listens to peers where nobody will look for it.
+  /// A flag for start(): it listens for peers on a port that no peer knows.
   virtual std::string listens_elsewhere(std::size_t node) = 0;
   /// HTTP status of a GET on the metrics URL: /livez, /readyz, /health. 0: no answer.
   virtual int probe(std::size_t node, const std::string& path) = 0;
@@ -54,16 +54,16 @@ class Etcds {
   virtual etcd::Endpoint endpoint(std::size_t node) = 0;
   /// A call that our client does not make. As http::GrpcChannel::unary.
   virtual Result<std::string> ask(std::size_t node, const etcd::Question&, http::GrpcStatus&) = 0;
-  /// The date, as the members see it, to within a second.
+  /// The date that the members see, exact to a second.
   virtual std::int64_t unix_seconds() = 0;
-  /// For a person, after a failure.
+  /// Output for people, after a failure.
   virtual void print_logs() = 0;
 };
 
-/// What is tested in this run of the program.
+/// The subject of this run of the program.
 struct Tested {
   std::string version_text;  ///< "3.6.16".
-  etcd::VersionFacts facts;  ///< By the table.
+  etcd::VersionFacts facts;  ///< From the table.
   std::string programs;      ///< The folder with etcd and etcdctl; empty: the simulated ones.
   std::unique_ptr<Etcds> make() const;
 };

@@ -1,8 +1,8 @@
-// What our client takes for granted about Kubernetes: the same tests run against a real
-// kube-apiserver and against the simulated one, whose licence they are. Each test has a namespace
-// of its own. kube_contract_test [--kubeconfig=FILE] [gtest flags]: that one, which must have our
-// CRDs, or else the simulated one. Facts and numbers: docs/dev/architecture.md, headers of
-// src/kube.
+// Tests the behaviour of Kubernetes that our client relies on. The same tests run against a real
+// kube-apiserver and against the simulated one, to prove that it behaves alike. Each test has its
+// own namespace. kube_contract_test [--kubeconfig=FILE] [gtest flags]: tests that server, which
+// must have our CRDs; without it, the simulated one. Facts and numbers: docs/dev/architecture.md,
+// headers of src/kube.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ TEST_F(KubeContract, ListsComeInPagesOfOneState) {
     auto page = api.call(first);
     ASSERT_TRUE(page);
     const std::string version(page->at("metadata").at("resourceVersion").as_string());
-    (void)made(api, "zzz");  // After the first page: not in this list.
+    (void)made(api, "zzz");  // Created after the first page: not in this list.
     std::size_t items = page->at("items").as_array().size();
     EXPECT_EQ(items, 500U);
     for (int pages = 0; pages < 2; ++pages) {
@@ -319,7 +319,7 @@ TEST_F(KubeContract, ABookmarkComesBeforeTheServerClosesIfTheVersionMovedOn) {
     const std::string start = version_now(api);
     (void)made(api, "a");
     Names seen;
-    for (int i = 0; i < 5 && seen.empty(); ++i) {  // A busy server may leave one out.
+    for (int i = 0; i < 5 && seen.empty(); ++i) {  // A busy server may skip a bookmark.
       const Instant began = loop().now();
       auto ended = watch(api, start, 1000, seen, "app=other");
       EXPECT_TRUE(ended) << ended.error().message;
@@ -347,7 +347,7 @@ TEST_F(KubeContract, WhatLosesItsLabelIsDeletedToASelectiveWatch) {
 }
 
 TEST_F(KubeContract, AnAncientVersionIsExpired) {
-  run([&](Api& api) {  // Of a kind that began later than the first version.
+  run([&](Api& api) {  // This kind began later than the first version.
     Call ancient = call(Verb::Watch, EtcdCluster::resource);
     ancient.query = {{"resourceVersion", "1"}};
     expect_error(api.watch(ancient, [](WatchEvent) { return false; }), Code::Expired,
@@ -387,7 +387,7 @@ TEST_F(KubeContract, AReflectorFollowsAndReadsItsWrites) {
     };
     ASSERT_TRUE(until([&] { return store.synced(); }));
     EXPECT_EQ(store.size(), 1U);
-    for (int i = 0; i < 50; ++i) {  // What we wrote is there at once, and stays.
+    for (int i = 0; i < 50; ++i) {  // Our write is visible at once, and stays.
       auto written = i == 0 ? create<ConfigMap>(api, ns, config_map("a"))
                             : set(api, "a", std::to_string(i).c_str());
       ASSERT_TRUE(written);
@@ -411,7 +411,7 @@ TEST_F(KubeContract, ADeleteAnswersAStatusOrTheLastStateOfWhatIsGone) {
       make.body = std::move(manifest);
       auto object = api.call(make);
       for (int i = 0; i < 3000 && object.failed_with(Code::Denied); ++i) {
-        (void)loop().sleep(10ms);  // No Pod before a controller has made the service account.
+        (void)loop().sleep(10ms);  // Pods need the service account, which a controller creates.
         object = api.call(make);
       }
       EXPECT_TRUE(object) << object.error().message;

@@ -1,5 +1,5 @@
-// Evictions and the budgets that they are held against: of a real API server and its disruption
-// controller, and of the simulated ones.
+// Evictions and their budgets: on a real API server with its disruption controller, and on the
+// simulated ones.
 #include <string>
 
 #include "api/v1alpha2/etcdmember.h"
@@ -29,13 +29,13 @@ class KubeEviction : public KubeContract {
     }
     auto answer = server->api().call(request);
     for (int i = 0; i < 3000 && answer.failed_with(Code::Denied); ++i) {
-      (void)loop().sleep(10ms);  // No Pod before a controller has made the service account.
+      (void)loop().sleep(10ms);  // Pods need the service account, which a controller creates.
       answer = server->api().call(request);
     }
     EXPECT_TRUE(answer) << answer.error().message;
     return answer ? *answer : Json();
   }
-  /// A Pod on a node that nobody knows.
+  /// Creates a Pod on a node that does not exist.
   void make_pod(const std::string& name, bool is_ready, const std::string& owner_uid = "") {
     Json pod{{"metadata", {{"name", name}, {"labels", {{"app", "etcd"}}}}},
              {"spec",
@@ -64,7 +64,7 @@ class KubeEviction : public KubeContract {
                {{"metadata", {{"name", name}}},
                 {"spec", {{field, number}, {"selector", {{"matchLabels", {{"app", "etcd"}}}}}}}});
   }
-  /// Until the budget says so: "expected healthy wanted allowed".
+  /// Waits until the budget's status is "expected healthy wanted allowed".
   void await(const std::string& name, const std::string& wanted) {
     std::string is;
     for (int i = 0; i < 1500 && is != wanted; ++i) {
@@ -155,7 +155,7 @@ TEST_F(KubeEviction, OfUnavailableCountsByTheScaleOfTheOwners) {
   run([&](Api&) {
     make_budget("budget", "maxUnavailable", 1);
     for (const char* name : {"a", "b", "c"}) make_pod(name, true);
-    await("budget", "0 3 0 0");  // Pods that nobody owns.
+    await("budget", "0 3 0 0");  // Pods without an owner.
     for (const char* name : {"x", "y", "z"}) {
       const Json member = send(Verb::Create, EtcdMember::resource, "",
                                {{"metadata", {{"name", name}}},

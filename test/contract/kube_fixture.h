@@ -1,5 +1,4 @@
-// What the contract tests of the API server share: a namespace for each test, and objects to put
-// into it.
+// Shared by the contract tests of the API server: a namespace for each test, and objects for it.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -47,7 +46,7 @@ void expect_error(const Result<T>& result, Code code, const std::string& text) {
 
 class KubeContract : public ::testing::Test {
  protected:
-  /// Runs `body` on a fiber with a namespace of its own, which goes afterwards.
+  /// Runs `body` on a fiber with a namespace of its own, which is deleted afterwards.
   void run(const std::function<void(Api&)>& body) {
     server->run([&] {
       Api& api = server->api();
@@ -88,7 +87,7 @@ class KubeContract : public ::testing::Test {
     out.ns = ns;
     return out;
   }
-  /// The version of the state as it is now.
+  /// The current version.
   std::string version_now(Api& api) {
     auto version =
         list_pages(api, call(Verb::List, ConfigMap::resource), [] {}, [](const Json&) {});
@@ -105,7 +104,7 @@ class KubeContract : public ::testing::Test {
     return api.watch(watching, [&](const WatchEvent& event) {
       constexpr const char* kMarks[] = {"+", "~", "-", "."};
       const std::string name = identity_of(event.object).key.name;
-      if (name == "kube-root-ca.crt") return true;  // A controller puts it into each namespace.
+      if (name == "kube-root-ca.crt") return true;  // A controller creates it in each namespace.
       seen.push_back(kMarks[int(event.type)] + name);
       return seen.size() < enough;
     });

@@ -1,7 +1,7 @@
-// The same random requests to a real API server and to the simulated one; their answers and watches
-// are compared, with uids, versions and times by the names they have in the story.
+// Sends the same random requests to a real API server and to the simulated one, and compares
+// answers and watches; UIDs, versions and times are replaced by their names in the story.
 //   kube_fuzz --kubeconfig=FILE [--seed=N] [--operations=N]
-// On a difference it prints the shortest sequence of requests it could find, and exits with 1.
+// On a difference it prints the shortest sequence of requests that it found, and exits with 1.
 #include <charconv>
 #include <cstdio>
 #include <deque>
@@ -31,16 +31,16 @@ using kube::WatchEvent;
 constexpr Resource kNamespaces{"", "v1", "namespaces", "Namespace"};
 constexpr const char* kInvalid = " is invalid: ";
 constexpr const char* kLast = "zzz-last";
-constexpr const char* kNotOurs = "kube-root-ca.crt";  // A controller puts it into each namespace.
+constexpr const char* kNotOurs = "kube-root-ca.crt";  // A controller creates it in each namespace.
 
-// --- What one server says
+// --- The answers of one server
 
 /// Tells a story to one server and writes down what comes back.
 class Listener {
  public:
   Listener(KubeServer& server, std::string ns) : server_(server), ns_(std::move(ns)) {}
 
-  /// `expected` is what another server answered: so long is waited for what settles.
+  /// `expected`: the other server's answers; it waits until a settling step answers the same.
   std::vector<std::string> listen(const Story& story,
                                   const std::vector<std::string>* expected = nullptr) {
     begin();
@@ -96,14 +96,14 @@ class Listener {
       owners_[std::string("@owner-") + name] = uid;
       symbols_[uid] = name;
     }
-    Call pod = on(Verb::Create, kube::Pod::resource);  // None before it has a service account.
+    Call pod = on(Verb::Create, kube::Pod::resource);  // Pods need a service account.
     pod.body = a_pod("gone");
     for (int i = 0; i < 2000 && !server_.api().call(pod); ++i) (void)server_.executor().sleep(5ms);
     pod = on(Verb::Delete, kube::Pod::resource);
     pod.name = "gone";
     check(bool(server_.api().call(pod)), "it was there");
     Call gone =
-        on(Verb::Delete, story_kinds()[0]);  // The story's first version is that of no object.
+        on(Verb::Delete, story_kinds()[0]);  // The story starts at a version without an object.
     gone.name = "gone";
     check(bool(server_.api().call(gone)), "it was there");
     auto all = server_.api().call(on(Verb::List, story_kinds()[0]));
@@ -128,7 +128,7 @@ class Listener {
       (void)server_.api().call(end);
     }
   }
-  /// A custom object that is always good, so that a watch knows when to end.
+  /// Creates an object that is always valid, so that a watch knows when to end.
   void last(const Resource& kind) {
     Call make = on(Verb::Create, kind);
     make.body = {{"apiVersion", api::api_version(kind)},
@@ -144,7 +144,7 @@ class Listener {
     if (word == "Service")
       make.body.as_object()["spec"] = {{"clusterIP", "None"}, {"ports", {{{"port", 2379}}}}};
     if (word == "Pod") make.body = a_pod(kLast);
-    for (const char* value : {"1", "2"}) {  // Of every selection once.
+    for (const char* value : {"1", "2"}) {  // Matches every selection once.
       auto made = server_.api().call(make);
       check(bool(made), made ? "" : made.error().message.c_str());
       if (make.verb == Verb::Patch) break;
@@ -224,7 +224,7 @@ class Listener {
       if (name == kNotOurs) return true;
       constexpr const char* kMarks[] = {"+", "~", "-"};
       out += std::string("\n    ") + kMarks[int(event.type)] + shown(std::move(event.object));
-      // The last one loses its first label at once.
+      // The last object loses its first label at once.
       const bool ends = selector.empty()    ? event.type == WatchEvent::Type::Modified
                         : selector == "l=1" ? event.type == WatchEvent::Type::Deleted
                                             : event.type == WatchEvent::Type::Added;
@@ -237,7 +237,7 @@ class Listener {
     const Json* value = object.if_contains(key);
     return value && value->is_string() ? std::string(value->get_string()) : std::string();
   }
-  /// By when it was first heard of.
+  /// A word's number in order of appearance.
   std::string symbol(const std::string& word) {
     if (word == start_) return "start";
     const auto found = symbols_.find(word);
@@ -259,7 +259,7 @@ class Listener {
     add(about.uids, text(metadata, "uid"));
     add(about.versions, text(metadata, "resourceVersion"));
   }
-  /// Without what differs by nature, in one order.
+  /// Without parts that differ by nature, in one order.
   std::string shown(Json object) {
     json::object& metadata = object.at("metadata").as_object();
     metadata.erase("managedFields");
@@ -283,7 +283,7 @@ class Listener {
       if (words.contains(std::string_view(key))) kept[key] = value;
     *there = std::move(kept);
   }
-  /// Of kinds of which we use a few fields.
+  /// Reduces kinds of which we use a few fields.
   static void only_what_is_modelled(json::object& object) {
     const std::string kind = text(object, "kind");
     json::object& metadata = object.at("metadata").as_object();
@@ -341,7 +341,7 @@ class Listener {
     learn(object);
     return shown(*answer);
   }
-  /// What conflicts is listed by UID.
+  /// Conflicts are listed in the order of UIDs.
   static std::string in_order(const std::string& message) {
     std::set<std::string> fields;
     std::string out;
@@ -356,7 +356,7 @@ class Listener {
     static const std::regex when(" at [-0-9]+T[:0-9]+Z"),
         number("[0-9a-f]{8}-[-0-9a-f]{27}|[0-9]{3,}");
     std::string message = std::regex_replace(error.message, when, ""), out;
-    // What a schema finds is not said in the same words.
+    // The two servers word schema violations differently.
     for (const char* start : {"[", "spec.", "status.", "metadata.name", "metadata.uid"})
       if (const std::size_t at_fields = message.find(std::string(kInvalid) + start);
           at_fields != message.npos)
@@ -394,7 +394,7 @@ class Fuzz {
  public:
   explicit Fuzz(const std::string& kubeconfig) : real_(kubeconfig) {}
 
-  /// Where the two differ first; nothing: nowhere.
+  /// The first difference; nullopt: none.
   struct Difference {
     std::size_t at;
     std::string real, simulated;
@@ -410,7 +410,7 @@ class Fuzz {
     return std::nullopt;
   }
 
-  /// Leaves out what the difference does not need.
+  /// Removes steps that the difference does not need.
   Story shrunk(Story story, Difference difference) {
     if (difference.at < story.size()) story.resize(difference.at + 1);
     for (std::size_t part = story.size() / 2; part > 0; part /= 2)

@@ -1,5 +1,5 @@
-// What only a real API server can tell us, because the simulated one begins behind it: TLS, who we
-// are, who may do what, kinds that nobody serves.
+// Tests that only a real API server allows, because the simulated one has no such layer: TLS,
+// authentication, permissions, kinds that are not served.
 #include <string>
 
 #include "kube/dialer.h"
@@ -45,7 +45,7 @@ TEST_F(KubeReal, WhoMayNotIsDenied) {
 TEST_F(KubeReal, AServerThatCannotBeTrustedOrReachedSaysWhy) {
   run([&](Api&) {
     Config untrusting = config;
-    untrusting.ca.clear();  // The system's store.
+    untrusting.ca.clear();  // The system's store is used instead.
     expect_error(get<ConfigMap>(*client(untrusting), key("a")), Code::Denied, "TLS handshake");
     Config nobody = config;
     nobody.port = "1";
@@ -102,7 +102,7 @@ TEST_F(KubeReal, WhoIsStoodInForIsAsTheServerSeesIt) {
 }
 
 TEST_F(KubeReal, APluginsCredentialIsTakenForOurOwn) {
-  Config as = config;  // All that it said of who we are now comes from a plugin.
+  Config as = config;  // All its credentials come from a plugin now.
   json::object status;
   if (!as.token.empty()) status["token"] = as.token.reveal();
   if (!as.key.empty()) status["clientCertificateData"] = as.certificate;

@@ -19,13 +19,13 @@ class KubeServer {
   virtual ~KubeServer() = default;
   virtual Executor& executor() = 0;
   virtual Random& random() = 0;
-  /// Runs the body on a fiber, to its end.
+  /// Runs the body on a fiber to its end.
   virtual void run(const std::function<void()>& body) = 0;
-  /// Of one who may do everything. Not before run().
+  /// A client with all permissions. Not before run().
   virtual kube::Api& api() = 0;
 };
 
-/// That of a kubeconfig.
+/// The server of a kubeconfig.
 class RealKube final : public KubeServer {
  public:
   explicit RealKube(std::string kubeconfig);
@@ -34,7 +34,7 @@ class RealKube final : public KubeServer {
   void run(const std::function<void()>& body) override;
   kube::Api& api() override { return *api_; }
 
-  /// For one who is not like everybody.
+  /// A client with other credentials or TLS.
   std::unique_ptr<kube::Client> client(const kube::Config& as);
 
   const std::string kubeconfig;
@@ -48,8 +48,7 @@ class RealKube final : public KubeServer {
 
 std::unique_ptr<KubeServer> make_simulated_kube();
 
-/// What is tested in this run of the program: the server of a kubeconfig, or ("") the simulated
-/// one.
+/// The server under test: that of a kubeconfig, or ("") the simulated one.
 extern std::string tested_kubeconfig;
 std::unique_ptr<KubeServer> make_kube();
 

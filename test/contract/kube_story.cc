@@ -173,7 +173,7 @@ class Teller {
       }
     return out;
   }
-  /// A valid spec or data.
+  /// Adds a valid spec or data.
   void content(const Call& call, json::object& object) {
     if (is(call, "Lease")) {
       object["spec"] = json::object{{"holderIdentity", one_of("x", "y")}};
@@ -273,7 +273,7 @@ class Teller {
     } else if (is(call, "Service")) {
       object["spec"] = json::object{{"publishNotReadyAddresses", one_in(2) ? Json() : Json(true)}};
     } else if (is(call, "Pod")) {
-      return;  // A spec never changes.
+      return;  // A spec is immutable.
     } else if (!custom(call)) {
       object["data"] =
           json::object{{one_of("k", "m"), one_in(4) ? Json() : Json(one_of("1", "2"))}};
@@ -325,12 +325,12 @@ class Teller {
                         {"kind", call.resource.kind}};
     content(call, object);
     if (Json* data = object.if_contains("data"); data && data->as_object().empty())
-      data->as_object()["k"] = "1";  // Whose an empty map is afterwards, no fake tells.
+      data->as_object()["k"] = "1";  // No fake knows which manager owns an empty map afterwards.
     json::object meta = metadata();
     if (const Json* finalizers = meta.if_contains("finalizers");
         finalizers && finalizers->is_null())
       meta.erase("finalizers");
-    meta.erase("ownerReferences");  // Not modelled, either.
+    meta.erase("ownerReferences");  // Not modelled either.
     meta["name"] = call.name;
     if (one_in(25)) meta["uid"] = "@uid0";
     if (one_in(25)) meta["resourceVersion"] = "@rv0";
@@ -364,7 +364,7 @@ class Teller {
 
   std::mt19937_64 random_;
   const std::vector<Resource>& kinds_ = story_kinds();
-  /// One budget, of all Pods. Of two that have the same Pod, the controller counts either.
+  /// One budget for all Pods. If two budgets select the same Pod, the controller counts either.
   bool alone_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Random stories of requests to an API server, as kube_fuzz tells them.
+// Random stories of requests to an API server, for kube_fuzz.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,23 +7,23 @@
 
 namespace etcdop::contract {
 
-/// What the stories are about, most important first.
+/// The kinds in the stories, most important first.
 const std::vector<api::Resource>& story_kinds();
 inline constexpr api::Resource kBudgets{"policy", "v1", "poddisruptionbudgets",
                                         "PodDisruptionBudget"};
-inline constexpr int kStepsMax = 120;  ///< Of one story, which has a namespace of its own.
+inline constexpr int kStepsMax = 120;  ///< Per story; each has its own namespace.
 
-/// One request, before it is known what its "@uid" and "@rv" stand for: "@rv0" is the version that
-/// the object had last, "@rv1" the one before, and so on; "@owner-one" is the UID of a ConfigMap
-/// that is always there, "@owner-two" another's.
+/// One request, before its "@uid" and "@rv" are replaced: "@rv0" is the object's last version,
+/// "@rv1" the one before, and so on; "@owner-one" is the UID of a ConfigMap that always exists,
+/// "@owner-two" that of another.
 struct Step {
   kube::Call call;
-  /// A controller answers, in its own time: wait for it.
+  /// A controller's work decides the answer: wait for it.
   bool settles = false;
 };
 using Story = std::vector<Step>;
 
-/// The same seed, the same story. Every fourth is about evictions.
+/// The same seed gives the same story. Every fourth is about evictions.
 Story tell(std::uint64_t seed);
 
 }  // namespace etcdop::contract

@@ -55,7 +55,7 @@ int Process::wait() {
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
-  text << file.rdbuf();  // In blocks: a log of etcd's has 64 MB, which byte by byte are seconds.
+  text << file.rdbuf();  // In blocks: an etcd log has 64 MB, which takes seconds byte by byte.
   return std::move(text).str();
 }
 

@@ -8,7 +8,7 @@
 
 namespace etcdop::contract {
 
-/// A process of ours; its output goes to the end of a file. It dies with this one.
+/// A child process; its output is appended to a file. It dies with this process.
 class Process {
  public:
   Process(std::vector<std::string> command, const std::string& output);
@@ -17,7 +17,7 @@ class Process {
   void kill();
   /// SIGTERM.
   void terminate();
-  /// The exit status once it has ended, or nothing.
+  /// The exit status once it has ended, else nullopt.
   std::optional<int> ended();
   int wait();
 
@@ -27,7 +27,7 @@ class Process {
 };
 
 std::string read_file(const std::string& path);
-/// An empty one below the folder for such things.
+/// A new empty folder below the folder for such things.
 std::string new_folder();
 
 }  // namespace etcdop::contract

@@ -32,8 +32,8 @@ bool can_bind(int port) {
   return bound;
 }
 
-/// Not those that the kernel gives away: an outgoing connection could have one before the member
-/// that it is meant for has started.
+/// Ports outside the kernel's ephemeral range: an outgoing connection could take one of those
+/// before the member has started.
 class Ports {
  public:
   std::string draw() {
@@ -46,7 +46,7 @@ class Ports {
   int next_ = kFirst + getpid() * 97 % (kLast - kFirst);
 };
 
-/// A port where the kernel takes connections and nobody ever answers.
+/// A port where the kernel accepts connections and no process ever answers.
 class Listening {
  public:
   explicit Listening(const std::string& port)

@@ -19,11 +19,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kKeyId = "contract";
-constexpr const char* kStranger = "stranger";  // An account without any permission.
-constexpr const char* kDomain = "s3.test";  // For the bucket in the host's name; dialed by number.
+constexpr const char* kStranger = "stranger";  // An account without permissions.
+constexpr const char* kDomain = "s3.test";     // For the bucket in the host name; dialled by IP.
 constexpr int kTriesMax = 50;
 
-/// The system's clock, ahead.
+/// The system's clock, plus an offset.
 class OtherClock final : public WallClock {
  public:
   explicit OtherClock(std::chrono::seconds ahead) : ahead_(ahead) {}
@@ -87,7 +87,7 @@ class RealStores final : public Stores {
     check(may == 0 || may == 4, "versitygw has an account with all permissions and one with none");
     return may == 0 ? kStranger : kKeyId;
   }
-  /// Until it answers to our key: another program's port would not.
+  /// Until it answers to our key: a foreign program on the port would not.
   void start() {
     if (process_) return;
     for (int tries = 0; tries < kTriesMax; ++tries) {

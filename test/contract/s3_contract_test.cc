@@ -1,6 +1,6 @@
-// What an object store answers to our client: the same tests run against a real one and against
-// the simulated one, whose licence they are. s3_contract_test [--program=FILE] [gtest flags]: FILE
-// is versitygw; without it, the simulated store.
+// Tests an object store's answers to our client. The same tests run against a real store and
+// against the simulated one, to prove that it behaves alike. s3_contract_test [--program=FILE]
+// [gtest flags]: FILE is versitygw; without it, the simulated store.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -22,7 +22,7 @@ using s3::Tag;
 std::string tested_program;
 
 std::unique_ptr<Stores> make_stores() {
-  static std::uint64_t seed = 0;  // --gtest_repeat has other worlds.
+  static std::uint64_t seed = 0;  // --gtest_repeat runs other worlds.
   return tested_program.empty() ? make_simulated_stores(++seed) : make_real_stores(tested_program);
 }
 
@@ -67,7 +67,7 @@ class S3Contract : public ::testing::Test {
   void TearDown() override {
     if (HasFailure()) stores_->print_logs();
   }
-  /// Of the smallest size that a part may have, each with its own letter.
+  /// A part of the minimal size, filled with that letter.
   static std::string part(char letter) { return std::string(Store::kPartBytesMin, letter); }
 
   const std::unique_ptr<Stores> stores_ = make_stores();
@@ -430,7 +430,7 @@ TEST_F(S3Contract, ABucketThatIsNotThereIsInvalid) {
     expect_error(store->uploads(""), Code::Invalid, says);
     expect_error(store->create_multipart("k", {}), Code::Invalid, says);
     expect_error(store->remove("k"), Code::Invalid, says);
-    expect_error(store->head("k"), Code::NotFound, "404");  // Its answer has no body.
+    expect_error(store->head("k"), Code::NotFound, "404");  // A HEAD answer has no body.
   });
 }
 

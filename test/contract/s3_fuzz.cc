@@ -1,7 +1,7 @@
-// The same random calls to a real object store and to the simulated one; their answers are
-// compared.
+// Sends the same random calls to a real object store and to the simulated one, and compares their
+// answers.
 //   s3_fuzz --program=FILE [--seed=N] [--operations=N]
-// FILE is versitygw. On a difference it prints the shortest story it could find, and exits with 1.
+// FILE is versitygw. On a difference it prints the shortest story that it found, and exits with 1.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,19 +21,19 @@ using s3::Store;
 using s3::Tag;
 
 constexpr std::size_t kStorySteps = 60;
-constexpr const char* kNever = "\"00000000000000000000000000000000\"";  // The tag of nothing.
+constexpr const char* kNever = "\"00000000000000000000000000000000\"";  // A tag of no object.
 
 enum class Act { Put, Get, Head, Remove, Begin, Send, Complete, Abort, List, Uploads, kCount };
 
-/// One call; which numbers count depends on the act.
+/// One call; the act decides which numbers matter.
 struct Step {
   Act act = Act::Head;
-  std::size_t key = 0, upload = 0;  ///< An upload by its place in the story.
+  std::size_t key = 0, upload = 0;  ///< An upload by its index in the story.
   std::uint64_t a = 0, b = 0, c = 0;
 };
 using Story = std::vector<Step>;
 
-/// None is the folder of another: stores that keep files cannot have that.
+/// No key is the folder of another: stores that keep files cannot have that.
 constexpr std::array kKeys = {"a/1", "a/2", "a/b/c", "b", "c d+%\xC3\xA9"};
 constexpr std::array kPrefixes = {"", "a", "a/", "a/b", "b", "c ", "x"};
 
@@ -48,7 +48,7 @@ Step draw_step(sim::Dice& dice) {
   return step;
 }
 
-/// Tells a story to one store and writes down what comes back.
+/// Tells a story to one store and records the answers.
 class Listener {
  public:
   explicit Listener(Store& store) : store_(store) {}
@@ -56,12 +56,12 @@ class Listener {
 
  private:
   static std::string key(const Step& step) { return kKeys[step.key]; }
-  /// Other bytes each time; a part of 5 MiB now and then.
+  /// Different bytes each time; sometimes a part of 5 MiB.
   std::string bytes(const Step& step) {
     const bool large = step.act == Act::Send && step.a % 3 == 0;
     return std::string(large ? Store::kPartBytesMin : step.a % 20, static_cast<char>(++letter_));
   }
-  /// What the story knows of the key, or something that never was.
+  /// The key's last known tag, or one that never existed.
   Tag tag(const Step& step) const {
     const auto it = tags_.find(key(step));
     return step.c % 4 == 0 || it == tags_.end() ? Tag{kNever} : it->second;
@@ -79,7 +79,7 @@ class Listener {
   std::string list(const Step& step);
   std::string uploads(const Step& step);
 
-  /// The code and the store's own one; its words are its own.
+  /// The code and the store's own code; texts differ.
   static std::string told(const Error& error) {
     return "error " + std::to_string(static_cast<int>(error.code)) + " " +
            error.message.substr(0, error.message.find(" ("));
@@ -102,9 +102,9 @@ class Listener {
 
   Store& store_;
   unsigned letter_ = 0;
-  std::map<std::string, Tag> tags_;                 // Of the last write, by key.
-  std::vector<s3::Upload> begun_;                   // Also those that are ended.
-  std::map<std::string, std::map<int, Tag>> sent_;  // By upload's id.
+  std::map<std::string, Tag> tags_;                 // Tag of the last write, by key.
+  std::vector<s3::Upload> begun_;                   // Including ended uploads.
+  std::map<std::string, std::map<int, Tag>> sent_;  // By upload ID.
 };
 
 std::string Listener::get(const Step& step) {
@@ -157,7 +157,7 @@ std::string Listener::list(const Step& step) {
     if (!page) return out + told(page.error());
     for (const s3::Listed& object : page->objects)
       out += object.key + " " + std::to_string(object.size) + " " + object.tag.text + ", ";
-    options.token = page->token;  // The last page may be empty, and is with versitygw.
+    options.token = page->token;  // The last page may be empty, as in versitygw.
     if (options.token.empty()) return out;
   }
   return out + "without end";
@@ -166,7 +166,7 @@ std::string Listener::list(const Step& step) {
 std::string Listener::uploads(const Step& step) {
   auto found = store_.uploads(kPrefixes[step.a % kPrefixes.size()]);
   if (!found) return told(found.error());
-  std::vector<std::string> names;  // Ids differ, and so does the order of equal keys.
+  std::vector<std::string> names;  // IDs differ, and so does the order of equal keys.
   for (const s3::Upload& upload : *found) {
     const auto it = std::ranges::find(begun_, upload);
     names.push_back(upload.key + " " + std::to_string(it - begun_.begin()));
@@ -205,11 +205,11 @@ const char* to_string(Act act) {
   return names.at(static_cast<std::size_t>(act));
 }
 
-/// Both stores, and a bucket of its own in each for every story.
+/// Both stores, each with its own bucket for every story.
 class Both {
  public:
   explicit Both(const std::string& program) : real_(make_real_stores(program)) {}
-  /// The first step that is answered in two ways.
+  /// The first step with different answers.
   std::optional<std::size_t> difference(const Story& story, bool print = false) {
     ++buckets_;
     const auto wanted = told_by(*real_, story), got = told_by(*simulated_, story);
@@ -245,7 +245,7 @@ class Both {
   std::uint64_t buckets_ = 0;
 };
 
-/// Leaves out what the difference does not need.
+/// Removes steps that the difference does not need.
 Story shrunk(Both& both, Story story, std::size_t end) {
   story.resize(end + 1);
   for (std::size_t i = story.size() - 1; i-- > 0;) {

@@ -14,18 +14,18 @@ namespace etcdop::contract {
 class Stores {
  public:
   virtual ~Stores() = default;
-  /// Runs the body on a fiber, to its end.
+  /// Runs the body on a fiber to its end.
   virtual void run(const std::function<void()>& body) = 0;
   virtual void make_bucket(const std::string& name) = 0;
-  /// With all that is in it. Nobody uses it any more.
+  /// With all its objects. It must not be in use.
   virtual void remove_bucket(const std::string& name) = 0;
-  /// The bucket, as that user's program sees it. The store's region is us-east-1.
+  /// The bucket as that user's program sees it. The store's region is us-east-1.
   virtual std::unique_ptr<s3::Store> as(const sim::StoreUser&, const std::string& bucket) = 0;
-  /// Of those fibers.
+  /// The executor of these fibers.
   virtual Executor& executor() = 0;
-  /// How the bucket is addressed, as from the next as().
+  /// How the bucket is addressed, from the next as() on.
   virtual void path_style(bool) = 0;
-  /// For a person, after a failure.
+  /// Output for people, after a failure.
   virtual void print_logs() = 0;
 };
 

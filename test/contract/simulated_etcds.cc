@@ -1,4 +1,4 @@
-// The simulated etcd in the place of the real one.
+// The simulated etcd in place of a real one.
 #include <cstdio>
 #include <map>
 

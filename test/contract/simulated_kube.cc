@@ -1,4 +1,4 @@
-// The simulated API server in the place of the real one, with what its controllers do.
+// The simulated API server in place of a real one, with its controllers.
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
 #include "kube/core_types.h"

@@ -1,4 +1,4 @@
-// The simulated object store in the place of a real one.
+// The simulated object store in place of a real one.
 #include <gtest/gtest.h>
 
 #include "sim/scheduler.h"

@@ -41,7 +41,7 @@ def three_members(version):
         print(f"    {n:3d} {request}")
     cluster.check_exact(3)
     working = sum(n for request, n in counts.items() if not request.endswith(" events"))
-    # 40, the budget, what the founder's second Pod takes (ADR 0013), the look for volumes (K14), and one status more, as
+    # 40, plus the budget, the founder's second Pod (ADR 0013), the check for volumes (K14), and one more status write, because
     # members come one at a time (ADR 0023).
     if working > 46:
         raise Failed(f"{working} API requests besides Events, the budget is 46")
@@ -65,12 +65,12 @@ def three_members(version):
 
 
 def at_rest(clusters, seconds):
-    """No write but the Lease."""
+    """The operator writes nothing but the Lease."""
     until(60, "all is settled", lambda: all(c.is_settled(3) for c in clusters))
-    # What the status tells of members is written a minute after the last write, if it says something else by then.
+    # A changed report on members is written one minute after the last write.
     until(150, "all roles are told", lambda: all(
         m.get("role") for c in clusters for m in c.object()["status"].get("members", [{}])))
-    time.sleep(65)  # What happened again is counted in its Event a minute later.
+    time.sleep(65)  # A repeated Event is counted one minute later.
     audit = Audit()
     time.sleep(seconds)
     writes = audit.requests(writes=True)
@@ -103,7 +103,7 @@ def soak(cluster, rounds, seed):
 
 
 def bad_input():
-    """Unknown storage class: said in words, mended by itself soon after the cause is gone."""
+    """Unknown storage class: the condition says so, and the cluster recovers soon after the class exists."""
     no_class = Cluster("db", "e2e-noclass", "3.6.16", replicas=1, spec={"storage": {"size": "1Gi", "storageClassName": "later"}})
     no_class.create_namespace()
     no_class.create()
@@ -116,14 +116,14 @@ def bad_input():
         "metadata": {"name": "later", "annotations": {"defaultVolumeType": "local"}},
         "provisioner": standard["provisioner"], "volumeBindingMode": "WaitForFirstConsumer"}))
     start = time.monotonic()
-    no_class.wait_settled(1, 15)  # 10 are promised; the machine that runs this may be busy.
+    no_class.wait_settled(1, 15)  # 10 s are promised; the machine may be busy.
     print(f"  ready {time.monotonic() - start:.1f} s after the class came")
     no_class.delete()
     kubectl("delete", "storageclass", "later")
 
 
 def quota():
-    """A quota on Pods: PodRejected in the member's words; within 70 s of its removal the Pod is made."""
+    """A quota on Pods: PodRejected in the member's condition; within 70 s of its removal the Pod is created."""
     cluster = Cluster("db", "e2e-quota", "3.6.16", replicas=1)
     cluster.create_namespace()
     kubectl("create", "quota", "none", "-n", cluster.namespace, "--hard=pods=0")
@@ -146,7 +146,7 @@ def deletion(cluster):
 
 
 def recipes():
-    """Those that need containers, too; a row that does not hold is printed."""
+    """All rows, also those that need containers; prints each row that fails."""
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recipes", "recipes.py")
     done = subprocess.run([program, "--nodes", "--namespace", "e2e-recipes", "--version", "3.6.16"],
                           capture_output=True, text=True, timeout=1200, check=False)
@@ -171,7 +171,7 @@ def main():
     clusters = {}
 
     def case(name, body, *args, always=False):
-        """always: also with --one-of-each."""
+        """`always`: runs with --one-of-each, too."""
         nonlocal passed, failed
         if options.only not in name or any(word in name for word in options.skip) or (options.one_of_each and not always):
             return None
@@ -182,7 +182,7 @@ def main():
             passed += 1
             print(f"ok  {name} ({time.monotonic() - start:.0f} s)", flush=True)
             return value
-        except Exception as e:  # noqa: BLE001: whatever it was, the case did not hold, and the others go on.
+        except Exception as e:  # noqa: BLE001: any exception fails the case; the others go on.
             failed += 1
             print(f"FAIL {name}: {e}", flush=True)
             if not isinstance(e, Failed):
@@ -210,7 +210,7 @@ def main():
         case("healing: the founder's data wiped", healing.founder_wiped, healed, always=True)
         case("healing: each other member's data wiped in turn", healing.others_wiped, healed)
         case("healing: each member deleted in turn", healing.members_deleted, healed)
-        # After those, so that it is seen whether who took another's place stands alone on its node: else it cannot be drained.
+        # Runs after these cases to check that a replacement is alone on its node: otherwise the node cannot be drained.
         case("healing: every node drained", healing.nodes_drained, healed)
         case("healing: a node lost for good", healing.node_lost, healed)
         case("healing: deletion under clients leaves nothing", healed.end, always=True)

@@ -1,17 +1,17 @@
-"""cert-manager in a cluster under test, and what a TLS Secret holds. Needs CLUSTER_STATE, the folder of the cluster or of
-tools/cluster/apionly.sh's world, besides what world.py needs, and what `tools/cluster/build.sh cert-manager` makes.
+"""Controls cert-manager in a cluster under test, and reads TLS Secrets. Needs CLUSTER_STATE (the folder of the cluster or of
+tools/cluster/apionly.sh's world), the requirements of world.py, and the output of `tools/cluster/build.sh cert-manager`.
 
-What cert-manager 1.21.2 does, as measured by certmanager_cases.py and by hand:
-- Issued within 1 s of being asked; so again after a change of dnsNames, or after its Secret was deleted. Renewed in the very second
-  that status.renewalTime says, with a new key each time (rotationPolicy is Always by default since 1.18).
+Behaviour of cert-manager 1.21.2, as measured by certmanager_cases.py and by hand:
+- Issues within 1 s of the request; also after a change of dnsNames, or after its Secret was deleted. Renews in the very second
+  of status.renewalTime, with a new key each time (rotationPolicy is Always by default since 1.18).
 - Durations: the CRD takes any text; the controllers issue from 2 s on. At 1 s and less: "already expired", next try an hour later.
-  A webhook, which we have not, would want a duration of 1h, and a renewBefore of 5m that is less than the duration. So behind one
-  a five-minute certificate is refused, but 1h with renewBefore 59m is renewed each minute.
-- Renewed when `renewBefore` is left, by default a third of the lifetime: 5m alone is renewed after 3m20s; with renewBefore 4m six
-  times in 360 s; with 4m50s every ten seconds. A renewBefore that is not less than the lifetime counts as none.
-- A duration that is none ("five minutes") stops all Certificates of the whole cluster until it is gone: they cannot be listed.
-- A CA that is renewed or changed gets a new key, too, and no leaf is issued again for that: until its own time comes, a leaf's
-  Secret goes on holding what the old CA signed, and the old ca.crt. issuer()'s CA lives 90 days, far longer than any test.
+  A webhook, which these clusters lack, would require a duration of at least 1h, and a renewBefore of at least 5m and below the
+  duration. So behind a webhook a five-minute certificate is refused, but 1h with renewBefore 59m is renewed each minute.
+- Renews when `renewBefore` is left, by default a third of the lifetime: 5m alone renews after 3m20s; with renewBefore 4m six
+  times in 360 s; with 4m50s every ten seconds. A renewBefore that is not less than the lifetime is ignored.
+- An invalid duration ("five minutes") stops all Certificates of the whole cluster until it is gone: they cannot be listed.
+- A CA that is renewed or changed gets a new key, too, but leaves are not issued again for that: until its own renewal, a leaf's
+  Secret keeps the certificate of the old CA, and the old ca.crt. issuer()'s CA lives 90 days, far longer than any test.
 """
 import base64
 import json
@@ -26,22 +26,22 @@ CERTIFICATES = "certificates.cert-manager.io"
 
 
 def cert_manager_crds():
-    """Its CRDs are there, and nobody acts on them if its controllers do not run."""
+    """Installs its CRDs; no controller acts on them yet."""
     run(CERT_MANAGER, "crds", os.environ["CLUSTER_STATE"], timeout=120)
 
 
 def cert_manager_up():
-    """Its CRDs are there and its controllers run."""
+    """Installs its CRDs and starts its controllers."""
     run(CERT_MANAGER, "up", os.environ["CLUSTER_STATE"], timeout=180)
 
 
 def cert_manager_stop():
-    """Its controllers do not run: nothing is issued or renewed. All else stays."""
+    """Stops its controllers: nothing is issued or renewed. Everything else stays."""
     run(CERT_MANAGER, "stop", os.environ["CLUSTER_STATE"])
 
 
 def cert_manager_down():
-    """As if it had never been there: Certificates and Issuers are gone with their CRDs; the Secrets stay."""
+    """Uninstalls it: Certificates and Issuers go with their CRDs; the Secrets stay."""
     run(CERT_MANAGER, "down", os.environ["CLUSTER_STATE"], timeout=600)
 
 
@@ -51,8 +51,7 @@ def apply(namespace, kind, name, spec):
 
 
 def issuer(namespace):
-    """The name of an Issuer in the namespace that signs with a CA of its own, which is in the Secret of the same name. Its
-    controllers must run."""
+    """The name of an Issuer in the namespace with its own CA, which is in the Secret of the same name. The controllers must run."""
     name = "authority"
     apply(namespace, "Issuer", "selfsigned", {"selfSigned": {}})
     apply(namespace, "Certificate", name, {
@@ -65,12 +64,12 @@ def issuer(namespace):
 
 
 def secret(namespace, name):
-    """Its data as text; {} where there is none."""
+    """The Secret's data as text; {} if absent."""
     return {k: base64.b64decode(v).decode() for k, v in get("secrets", namespace, name).get("data", {}).items()}
 
 
 class X509:
-    """What a certificate says: serial, subject, sans, usages (as openssl prints them), not_before, not_after."""
+    """A parsed certificate: serial, subject, sans, usages (as openssl prints them), not_before, not_after."""
 
     def __init__(self, pem):
         lines = [line.strip() for line in run(
@@ -89,7 +88,7 @@ def moment(text):
 
 
 def check_pair(data):
-    """The Secret's key belongs to its certificate, and that is signed by its ca.crt."""
+    """Checks that the Secret's key belongs to its certificate, and that its ca.crt signed the certificate."""
     key = run("openssl", "pkey", "-pubout", stdin=data["tls.key"])
     if key != run("openssl", "x509", "-noout", "-pubkey", stdin=data["tls.crt"]):
         raise Failed("tls.key is not the key of tls.crt")

@@ -1,7 +1,7 @@
 #!/bin/bash
-# certmanager.sh [ARGS of certmanager_cases.py]: cert-manager comes after the operator, and what other cases take for granted of it,
-# in an API server without nodes that is started for this; Pods are etcd processes. Without arguments less than two minutes.
-# Logs stay in out/test/cert-manager. Ends with the line "N passed, N failed".
+# certmanager.sh [ARGS of certmanager_cases.py]: cert-manager is installed after the operator, and the behaviour on which other
+# cases rely, in an API server without nodes that this script starts; Pods are etcd processes. Without arguments it takes less than
+# two minutes. Logs stay in out/test/cert-manager. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Does the cert-manager that other cases build on do what they take for granted? See certmanager.sh. Needs a cluster without it.
+"""Tests the behaviour of cert-manager on which other cases rely. See certmanager.sh. Needs a cluster without cert-manager.
 
     certmanager_cases.py [--renewals N] [--duration 5m] [--renew-before 4m50s] [--control ADDRESS --version X.Y.Z]
 
-The last line is "N passed, N failed". With --control, of a stand-in that plays Pods, the first case is that cert-manager comes
-after the operator (certmanager_late.py).
+The last line is "N passed, N failed". With --control (the address of a stand-in that plays Pods), the first case installs
+cert-manager after the operator (certmanager_late.py).
 """
 import argparse
 import sys
@@ -34,7 +34,7 @@ def certificate(name, **spec):
 
 
 def issued(name, not_serial=None, seconds=20):
-    """The Secret's data and its certificate, once there is one of another serial."""
+    """The Secret's data and its certificate, once its serial differs from `not_serial`."""
     def found():
         data = secret(NAMESPACE, f"{name}-tls")
         if "tls.crt" not in data:
@@ -47,7 +47,7 @@ def issued(name, not_serial=None, seconds=20):
 
 
 def renewal_time(name, cert):
-    """When this certificate will be renewed, once the status speaks of it."""
+    """When this certificate will be renewed, once the status says so."""
     def said():
         status = get(CERTIFICATES, NAMESPACE, name).get("status", {})
         return status["renewalTime"] if "renewalTime" in status and moment(status["notBefore"]) == cert.not_before else None
@@ -55,7 +55,7 @@ def renewal_time(name, cert):
 
 
 def crds_first():
-    """With the CRDs alone, Certificates are taken and nobody acts; once the controllers come, they are issued."""
+    """With the CRDs alone, Certificates are accepted and not issued; once the controllers run, they are issued."""
     cert_manager_crds()
     certificate("db-server", dnsNames=SERVER, ipAddresses=["127.0.0.1"], usages=BOTH, duration="1h", renewBefore="20m")
     certificate("db-operator-client", usages=CLIENT)
@@ -72,7 +72,7 @@ def crds_first():
 
 
 def leaves():
-    """What the operator asks for is what the Secrets hold."""
+    """The Secrets contain what the operator asks for."""
     wanted = {"db-server": ([f"DNS:{n}" for n in SERVER] + ["IP Address:127.0.0.1"], BOTH_SAID, 3600),
               "db-operator-client": ([], CLIENT_SAID, 90 * 86400),
               "db-peer": ([f"DNS:{n}" for n in PEER], BOTH_SAID, 90 * 86400)}
@@ -89,7 +89,7 @@ def leaves():
 
 
 def names_change():
-    """Other dnsNames: issued again at once, with a new key."""
+    """Changed dnsNames: issued again at once, with a new key."""
     data, old = issued("db-server")
     certificate("db-server", dnsNames=SERVER + ["more.example"], ipAddresses=["127.0.0.1"], usages=BOTH, duration="1h",
                 renewBefore="20m")
@@ -107,7 +107,7 @@ def names_change():
 
 
 def renewed(options):
-    """A short certificate is renewed again and again when its status says it would be; it never stops being valid."""
+    """A short certificate is renewed again and again at the time that its status says, and is always valid."""
     certificate("short", dnsNames=["short.example"], duration=options.duration, renewBefore=options.renew_before)
     data, cert = issued("short")
     lifetime = (cert.not_after - cert.not_before).total_seconds()
@@ -127,7 +127,7 @@ def renewed(options):
 
 
 def stopped():
-    """Without controllers nothing is renewed; when they come back, what is due is renewed at once."""
+    """Without controllers nothing is renewed; when they come back, overdue renewals happen at once."""
     certificate("late", dnsNames=["late.example"], duration="5m", renewBefore="4m52s")
     _, cert = issued("late")
     due = renewal_time("late", cert)
@@ -142,7 +142,7 @@ def stopped():
 
 
 def gone():
-    """Without cert-manager the API has no such group, and the Secrets are still there. It can come again."""
+    """Without cert-manager the API lacks its group, and the Secrets still exist. It can be installed again."""
     cert_manager_down()
     until(30, "the API's group is gone", lambda: "cert-manager.io" not in kubectl("api-versions"))
     check_pair(secret(NAMESPACE, "db-server-tls"))

@@ -1,5 +1,5 @@
-"""The operator works before cert-manager is installed: a cluster that wants it waits, and is made when it has come. The operator is
-the instance NAMESPACE of a stand-in (test/integration/standin), which is asked whether it was started anew."""
+"""The operator runs before cert-manager is installed: a cluster that needs it waits, and is created once cert-manager runs. The
+operator is the instance NAMESPACE of a stand-in (test/integration/standin), which reports whether the operator was restarted."""
 import json
 import time
 import urllib.request
@@ -9,7 +9,7 @@ from world import Cluster, Failed, condition, get, until
 
 NAMESPACE = "late"
 WAITS_SECONDS = 5
-NOTICED_SECONDS = 90  # It looks for kinds that the API lacks each half minute at the latest.
+NOTICED_SECONDS = 90  # It looks for missing kinds at least every half minute.
 MADE_SECONDS = 120
 BY = {"name": "authority"}
 TLS = {"client": {"certManager": {"serverIssuerRef": BY, "operatorClientIssuerRef": BY}},
@@ -34,7 +34,7 @@ class Late:
         return f"{found.get('status')}/{found.get('reason')}"
 
     def waits(self):
-        """Nothing is made, and the status says why."""
+        """Nothing is created, and the status says why."""
         told = "False/CertManagerNotInstalled"
         until(30, f"Available is {told}", lambda: self.says("Available") == told)
         time.sleep(WAITS_SECONDS)
@@ -44,7 +44,7 @@ class Late:
             raise Failed(f"without cert-manager: Available is {self.says('Available')}, there are {made}")
 
     def asked(self):
-        """The Certificates that the operator asks for are there."""
+        """The Certificates that the operator asks for exist."""
         names = {c["metadata"]["name"] for c in get(CERTIFICATES, NAMESPACE)}
         return names.issuperset(WANTED)
 
@@ -60,7 +60,7 @@ def timed(what, seconds, test):
 
 
 def arrives_late(control, version):
-    """The CRDs alone, then the controllers; then all of it goes and comes again, while the cluster serves."""
+    """Installs the CRDs, then the controllers; uninstalls and reinstalls all of it while the cluster serves."""
     late = Late(control, version)
     late.cluster.create_namespace()
     late.cluster.create()

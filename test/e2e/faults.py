@@ -1,6 +1,6 @@
-"""What is done to the local cluster from outside Kubernetes: disks emptied, nodes killed and started again, nodes drained.
+"""Faults of the local cluster from outside Kubernetes: emptied disks, killed and restarted nodes, drained nodes.
 
-Needs CLUSTER_STATE, the local cluster's folder, and its addresses NODE_NET, API_IP and SERVICE_CIDR, besides what world.py needs.
+Needs CLUSTER_STATE (the local cluster's folder), its addresses NODE_NET, API_IP and SERVICE_CIDR, and the requirements of world.py.
 """
 import json
 import os
@@ -14,20 +14,20 @@ TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "to
 
 
 def data_folder(cluster, member):
-    """Where this machine has what is in the member's volume."""
+    """The folder on this machine with the contents of the member's volume."""
     return folder_of(get("persistentvolumeclaims", cluster.namespace, f"data-{member}"))
 
 
 def folder_of(claim):
-    """Where this machine has what is in the claim's volume: a folder of the node it lies on."""
+    """The folder on this machine with the contents of the claim's volume: a folder of its node."""
     volume = json.loads(kubectl("get", "persistentvolume", claim["spec"]["volumeName"], "-o", "json"))
     term = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]["matchExpressions"][0]
     return f"{os.environ['CLUSTER_STATE']}/{term['values'][0]}{volume['spec']['local']['path']}"
 
 
 def wipe(cluster, member):
-    """All that etcd has written is gone at one moment, and etcd is killed the next, as when a disk is lost. Failed before anything
-    is touched: no etcd runs there."""
+    """Removes all of etcd's data at one moment, and kills etcd the next, as when a disk is lost. If no etcd runs there, raises
+    Failed before it changes anything."""
     folder = data_folder(cluster, member)
     process = container_process(get("pods", cluster.namespace, member), "etcd")
     lost = f"{folder}.lost"
@@ -41,7 +41,7 @@ def wipe(cluster, member):
 
 
 def wipe_memory(cluster, member):
-    """The same of one in memory, as by a restart of its node: its Pod goes on, and starts etcd again."""
+    """The same for data in memory, as a restart of its node does: its Pod goes on, and starts etcd again."""
     process = container_process(get("pods", cluster.namespace, member), "etcd")
     folder = f"/proc/{process}/root/var/lib/etcd"
     os.rename(f"{folder}/member", f"{folder}/lost")
@@ -57,13 +57,13 @@ def node_of(pod):
 
 
 def needed_pods():
-    """Of which there is one each: the operator, the cluster's DNS, and who makes volumes."""
+    """Pods that exist only once: the operator, the cluster's DNS, and the volume provisioner."""
     return (operator_pods() + get("pods", "kube-system", selector="k8s-app=kube-dns")
             + get("pods", "local-path-storage", selector="app=local-path-provisioner"))
 
 
 def move_needed_from(node):
-    """If the node ended with them, it would take Kubernetes minutes to start them elsewhere."""
+    """If the node died with them, Kubernetes would take minutes to start them elsewhere."""
     kubectl("cordon", node)
     try:
         for pod in needed_pods():
@@ -77,13 +77,13 @@ def move_needed_from(node):
 
 
 def route_services(through):
-    """This machine reaches Services by one node, which must be alive (up.sh: by the first)."""
+    """Routes this machine's traffic to Services through one node, which must be alive (up.sh uses the first)."""
     node = f"{os.environ['NODE_NET']}.{10 + int(through.removeprefix('node'))}"
     run("ip", "route", "replace", os.environ["SERVICE_CIDR"], "via", node, "src", os.environ["API_IP"])
 
 
 def kill_node(name):
-    """As if its plug were pulled: everything on it ends at once. What is on its disk stays."""
+    """As a power failure: every process on it ends at once. Its disk stays."""
     if name == "node1":
         route_services("node2")
     with open(f"{os.environ['CLUSTER_STATE']}/run/{name}.pid", encoding="ascii") as f:
@@ -94,16 +94,16 @@ def kill_node(name):
 
 
 def start_nodes():
-    """Those that do not run."""
+    """Starts the nodes that do not run."""
     run(f"{TOOLS}/up.sh", timeout=180)
 
 
 def drain(node, seconds=90):
-    """All Pods evicted, as far as budgets let them; until uncordon() nothing new comes."""
+    """Evicts all Pods as far as budgets allow; no new Pod comes until uncordon()."""
     start = time.monotonic()
     try:
         kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", f"--timeout={seconds}s", timeout=seconds + 10)
-    except Failed as e:  # It says the same again and again.
+    except Failed as e:  # It repeats itself.
         raise Failed(str(e).splitlines()[-1]) from None
     return time.monotonic() - start
 
@@ -113,7 +113,7 @@ def uncordon(node):
 
 
 def is_evicted(pod):
-    """Asks for it once; False where a budget forbids it."""
+    """Tries to evict it once; False if a budget forbids it."""
     name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
     try:
         kubectl("create", "--raw", f"/api/v1/namespaces/{namespace}/pods/{name}/eviction", "-f", "-", stdin=json.dumps({

@@ -1,4 +1,5 @@
-"""A cluster on real nodes that is edited, defragmented, and loses members, data and nodes in turn; clients' history is checked."""
+"""A cluster on real nodes that is edited and defragmented, and loses members, data and nodes in turn; the clients' history is
+checked."""
 import calendar
 import json
 import time
@@ -7,11 +8,11 @@ import faults
 from history import Writer
 from world import Cluster, Failed, condition, get, kill_container, kubectl, until
 
-BOUND = 120  # In seconds, for each repair; what it took is printed.
+BOUND = 120  # Seconds for each repair; the actual time is printed.
 
 
 class Living:
-    """A cluster of three with its clients, and who it is: the ids that must stay."""
+    """A cluster of three with its clients, and the IDs that must stay."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -23,7 +24,7 @@ class Living:
         self.ids = cluster.etcd_ids()
 
     def names(self):
-        """The members', the one that founded the cluster first, if it is still there."""
+        """The members' names; the founder comes first if it still exists."""
         members = sorted(self.cluster.members(), key=lambda m: not m["spec"].get("bootstrap"))
         return [m["metadata"]["name"] for m in members]
 
@@ -31,7 +32,7 @@ class Living:
         return next((p for p in self.cluster.pods() if p["metadata"]["name"] == name), None)
 
     def serves(self, gone=None):
-        """Whether there are three voters, each of which answers, and `gone` is none of them."""
+        """Whether there are three voters, each of which answers, without `gone`."""
         voters, learners = self.cluster.etcd_members()
         if gone in voters or len(voters) != 3 or learners:
             return False
@@ -41,7 +42,7 @@ class Living:
         return True
 
     def whole_again(self, gone=None):
-        """Waits for three healthy voters, and then for all that must hold; seconds to the former."""
+        """Waits for three healthy voters, and then for everything else that must hold; returns the seconds until the former."""
         start = time.monotonic()
         until(BOUND, f"three voters without {gone}", lambda: self.serves(gone))
         now, seconds = time.time(), time.monotonic() - start
@@ -74,7 +75,7 @@ class Living:
 
 
 def started(pod):
-    """When its etcd did, in seconds since 1970; whole ones, as Kubernetes says no better."""
+    """When its etcd started, in whole seconds since 1970, which is Kubernetes' precision."""
     for status in pod["status"].get("containerStatuses", []):
         if "running" in status.get("state", {}):
             return calendar.timegm(time.strptime(status["state"]["running"]["startedAt"], "%Y-%m-%dT%H:%M:%SZ"))
@@ -82,7 +83,7 @@ def started(pod):
 
 
 def replaced(living, what, lose, names=None):
-    """Each of these members, or each of now, is lost in turn, and another takes its place."""
+    """Loses each of these members (default: all present ones) in turn, and waits for its replacement."""
     for name in names or living.names():
         living.writer.longest_silence()
         lose(name)
@@ -113,7 +114,7 @@ def updated(cluster):
 
 
 def members_deleted(living):
-    """Of a cluster whose spec has been edited: who comes is as the spec is now."""
+    """Replaces members of a cluster after its spec was edited: new members follow the new spec."""
     cluster = living.cluster
     kubectl("patch", "etcdclusters.etcd-operator.cozystack.io", cluster.name, "-n", cluster.namespace, "--type=merge",
             "-p", json.dumps({"spec": EDIT}))
@@ -160,7 +161,7 @@ def wiped(living, names):
 
 
 def founder_wiped(living):
-    """Its volume, emptied: it must not found another cluster."""
+    """Empties its volume: it must not found another cluster."""
     wiped(living, living.names()[:1])
 
 
@@ -169,7 +170,7 @@ def others_wiped(living):
 
 
 def node_killed(living):
-    """Its member is neither replaced nor does it lose anything."""
+    """Its member is not replaced and loses nothing."""
     node = faults.node_of(living.cluster.pods()[0])
     faults.move_needed_from(node)
     living.writer.longest_silence()
@@ -185,11 +186,11 @@ def node_killed(living):
           f"{living.writer.longest_silence():.1f} s at most; {living.keys} writes are there", flush=True)
 
 
-REPLACE_AFTER = 60  # In seconds: the least that the operator takes.
+REPLACE_AFTER = 60  # Seconds: the operator's minimum.
 
 
 def node_lost(living):
-    """Its member is replaced, as somebody asked for that beforehand, and not before the time they said."""
+    """Its member is replaced, because a user asked for that beforehand, and not before the requested time."""
     cluster, pod = living.cluster, living.cluster.pods()[0]
     name, node = pod["metadata"]["name"], faults.node_of(pod)
     faults.move_needed_from(node)
@@ -214,7 +215,7 @@ def node_lost(living):
 
 
 def nodes_drained(living):
-    """The budget lets one member go at a time; who is drained comes back with its data when its node takes Pods again."""
+    """The budget lets one member go at a time; a drained member comes back with its data when its node takes Pods again."""
     for node in faults.nodes():
         living.writer.longest_silence()
         here = [p["metadata"]["name"] for p in living.cluster.pods() if faults.node_of(p) == node]
@@ -237,7 +238,7 @@ IN_MEMORY = {"storage": {"size": "256Mi", "medium": "Memory"}}
 
 
 def memory_lost():
-    """With data in memory a deleted Pod is a lost member, and so is one whose memory was lost under it."""
+    """With data in memory, a deleted Pod is a lost member, and so is a Pod that lost its memory."""
     living = Living(Cluster("db", "e2e-memory", "3.6.16", spec=IN_MEMORY))
     try:
         replaced(living, "memory lost under", lambda name: faults.wipe_memory(living.cluster, name))
@@ -248,7 +249,8 @@ def memory_lost():
 
 
 def memory_alone():
-    """A sole member in memory outlives its container, and not its Pod; then nobody founds another cluster in its place."""
+    """A sole member in memory survives the end of its container, but not of its Pod; then no other cluster is founded in its
+    place."""
     cluster = Cluster("db", "e2e-memory-alone", "3.6.16", replicas=1, spec=IN_MEMORY)
     cluster.create_namespace()
     cluster.create()

@@ -1,8 +1,8 @@
-"""Clients that write and read all the time, and what must be true of what they were told.
+"""Clients that write and read all the time, and checks of the answers.
 
-Each key is written once, so the history is checked in full: an acknowledged key is there with its value at the revision that was
-acknowledged, at once for everybody who reads with a quorum and for good; revisions of one writer grow; all answers are of one
-etcd cluster. A key whose write was not acknowledged may be there or not; no other key is.
+Each key is written once, so the history is checked in full: an acknowledged key exists with its value at the acknowledged revision,
+at once for every linearizable read and for good; the revisions of one writer grow; all answers come from one etcd cluster. A key
+whose write was not acknowledged may exist or not; no other key exists.
 """
 import base64
 import http.client
@@ -25,13 +25,13 @@ def decoded(text):
 
 
 class Writer:
-    """One thread that writes and one that reads, through the client Service by etcd's JSON gateway."""
+    """One thread that writes and one that reads, through the client Service, by etcd's JSON gateway."""
 
     def __init__(self, cluster):
         self.endpoint = cluster.address().removeprefix("http://")
         self.acknowledged, self.values, self.problems = {}, {}, []
-        self.cluster_id, self.latest = None, None  # The key that was acknowledged last.
-        self.newest = 0  # Of all revisions that any answer told.
+        self.cluster_id, self.latest = None, None  # Latest: the last acknowledged key.
+        self.newest = 0  # The newest revision in any answer.
         self.silence, self.heard = 0.0, time.monotonic()
         self.stopping = threading.Event()
         self.threads = [threading.Thread(target=self.repeat, args=(each,), daemon=True) for each in (self.write, self.read)]
@@ -39,7 +39,7 @@ class Writer:
             thread.start()
 
     def call(self, path, body, timeout=3):
-        """The answer, or None where there is none that says what happened."""
+        """The answer, or None if no answer says what happened."""
         connection = self.connection(timeout)
         try:
             connection.request("POST", path, json.dumps(body), self.headers())
@@ -61,7 +61,7 @@ class Writer:
         while not self.stopping.is_set():
             try:
                 each()
-            except Exception as e:  # noqa: BLE001: a thread that ends unheard would check nothing.
+            except Exception as e:  # noqa: BLE001: a thread that ends unnoticed would check nothing.
                 self.problems.append(f"the client itself failed: {e!r}")
                 return
             self.stopping.wait(0.05)
@@ -89,7 +89,7 @@ class Writer:
         self.silence, self.heard = max(self.silence, now - self.heard), now
 
     def read(self):
-        """The key that was acknowledged last must be found by a read that begins after that."""
+        """A read that begins after the last acknowledged put must find its key."""
         key = self.latest
         answer = key and self.call("/v3/kv/range", {"key": coded(key)})
         if not answer:
@@ -100,13 +100,13 @@ class Writer:
             self.problems.append(f"{key} was acknowledged, and a read after that finds {found}")
 
     def longest_silence(self):
-        """In seconds, between two acknowledged writes, since this was last asked."""
+        """The longest time in seconds between two acknowledged writes, since the last call."""
         now = time.monotonic()
         out, self.silence = max(self.silence, now - self.heard), 0.0
         return out
 
     def everything(self):
-        """All keys at one revision, which a quorum says is the newest; None if a call fails."""
+        """All keys at one revision, which a quorum confirms as the newest; None if a call fails."""
         out, revision, begin = {}, 0, PREFIX
         while True:
             answer = self.call("/v3/kv/range", {"key": coded(begin), "range_end": coded(PREFIX[:-1] + "0"),
@@ -122,7 +122,7 @@ class Writer:
             begin = max(page) + "\0"
 
     def check(self):
-        """The whole history against a linearizable read of everything; the number of acknowledged writes."""
+        """Checks the whole history against a linearizable read of everything; returns the number of acknowledged writes."""
         expected = dict(self.acknowledged)
         found = until(30, "all keys are read", self.everything) if expected else {}
         lost = [k for k in expected if k not in found]

@@ -1,5 +1,5 @@
-"""A cluster that goes back, in its place, to what is stored (EtcdRestore), on real nodes: one with TLS and passwords, under clients
-that write, watch, and know what they were told. Needs what snapshots.py needs."""
+"""In-place restores (EtcdRestore) of a cluster on real nodes, with TLS and passwords, under clients that write, watch, and remember
+the answers. Has the requirements of snapshots.py."""
 import http.client
 import json
 import os
@@ -26,11 +26,11 @@ BOUND = 180
 MEGABYTES = 2
 RESTORES, FENCE = f"etcdrestores.{GROUP}", f"{GROUP}/fenced"
 ENDS = ("Complete", "RolledBack", "Failed")
-LATER = 100  # Writes after the snapshot: what goes back is to be seen.
+LATER = 100  # Writes after the snapshot, to see that they are undone.
 
 
 class Named(http.client.HTTPConnection):
-    """TLS to an address, with a server of that name."""
+    """TLS to an address, with another server name."""
 
     def __init__(self, address, name, context, timeout):
         super().__init__(address, timeout=timeout)
@@ -42,8 +42,8 @@ class Named(http.client.HTTPConnection):
 
 
 class Writer(history.Writer):
-    """With a certificate, as root: whose token a member forgets when it ends. etcd's gateway takes no certificate with a common
-    name where authentication is on."""
+    """Uses a certificate, as root; a member forgets root's token when it ends. etcd's gateway accepts no certificate with a common
+    name once authentication is on."""
 
     def __init__(self, cluster):
         self.name, self.token = f"{cluster.name}-client.{cluster.namespace}.svc", ""
@@ -72,8 +72,8 @@ class Writer(history.Writer):
 
 
 class Watch:
-    """Of the clients' keys, from the next revision on. etcdctl gives up where nobody leads; then it goes on after the last change
-    that it has told of, as clients do, until it is told that this was compacted."""
+    """A watch of the clients' keys, from the next revision on. etcdctl gives up without a leader; then the watch goes on after the
+    last change that it has seen, as clients do, until it hears that this revision was compacted."""
 
     def __init__(self, cluster):
         self.cluster, self.keys, self.end, self.stopping, self.process = cluster, [], "", threading.Event(), None
@@ -105,7 +105,7 @@ class Watch:
 
 
 class Forward:
-    """A port of this machine that leads to a Pod's, for a `with`: what people do who look at the data under review."""
+    """A port of this machine that leads to a Pod's, for a `with`: as users inspect the data under review."""
 
     def __init__(self, cluster, pod):
         self.words = ["kubectl", "port-forward", "-n", cluster.namespace, f"pod/{pod}", ":2379"]
@@ -127,7 +127,7 @@ class Forward:
 
 
 class Living:
-    """A cluster of three with its clients, a snapshot of it, and what was written since."""
+    """A cluster of three with its clients, a snapshot of it, and later writes."""
 
     def __init__(self, version):
         self.store, self.writer = stores.Gateway(os.environ["API_IP"]).start(), None
@@ -167,7 +167,7 @@ class Living:
                 "-p", json.dumps({"spec": {"decision": decision}}))
 
     def follow(self, heading, name):
-        """What docs/user/backup.md says, for the EtcdRestore of that name; what was printed."""
+        """Runs the commands of docs/user/backup.md for the EtcdRestore of that name; returns their output."""
         with tempfile.TemporaryDirectory() as folder:
             script = runbook.commands(heading, names={"db": self.cluster.name, "back-to-monday": name,
                                                       "back-to-monday-check": f"{name}-check"})
@@ -177,7 +177,7 @@ class Living:
         return said
 
     def reaches(self, name, phase):
-        """The EtcdRestore once it is there; it must not end otherwise."""
+        """The EtcdRestore once it is in that phase; it must not end otherwise."""
         def there():
             found = get(RESTORES, self.cluster.namespace, name)
             return found if found.get("status", {}).get("phase") in (phase, *ENDS) else None
@@ -206,7 +206,7 @@ class Living:
             raise Failed(f"{fenced} select nothing")
 
     def bump(self):
-        """By how much the member that restores raises the snapshot's revision."""
+        """By how much the restored member raises the snapshot's revision."""
         return self.cluster.object()["status"]["restore"]["from"]["bumpRevision"]
 
     def stop(self):
@@ -223,10 +223,10 @@ class Living:
 
 
 def damaged(living):
-    """A byte of it is another one. It is found before anything is stopped, although all of it was asked for."""
+    """A byte of the snapshot is wrong. The operator finds that before it stops anything, although Commit was requested."""
     cluster = living.cluster
     path = f"{living.bucket}/db/damaged.db"
-    shutil.copy2(f"{living.bucket}/db/monday.db", path)  # With what the store keeps beside the bytes.
+    shutil.copy2(f"{living.bucket}/db/monday.db", path)  # With the store's extended attributes.
     with open(path, "r+b") as f:
         f.seek(os.path.getsize(path) // 2)
         byte = f.read(1)[0]
@@ -249,7 +249,7 @@ def damaged(living):
 
 
 def says_so(living, name):
-    """The cluster, while it goes back."""
+    """Checks the cluster's conditions during the restore."""
     def told():
         found = {kind: condition(living.cluster.object(), kind) for kind in ("Available", "Degraded", "Progressing")}
         said = [(found[kind].get("status"), found[kind].get("reason")) for kind in found]
@@ -261,7 +261,7 @@ def says_so(living, name):
 
 
 def looked_at(living, name):
-    """Restored, up to its review: one member, which no client reaches, with what was stored; the volumes of before are there."""
+    """Restored, up to its review: one member with the stored data, which no client reaches; the old volumes still exist."""
     cluster, kept = living.cluster, living.volumes()
     living.make(name, "Restore")
     found = living.reaches(name, "Review")
@@ -297,12 +297,12 @@ def is_served(cluster):
 
 
 def taken_back(living):
-    """The members of before, with all that was acknowledged; a watch goes on as if nothing had been."""
+    """The old members, with all acknowledged writes; a watch goes on as if nothing had happened."""
     cluster, writer, ids = living.cluster, living.writer, living.cluster.etcd_ids()
     objects = {m["metadata"]["uid"] for m in cluster.members()}
     watch = Watch(cluster)
     try:
-        first = len(writer.values)  # What is written after this one is watched.
+        first = len(writer.values)  # Later writes are watched.
         living.more_is_written()
         writer.longest_silence()
         founder, kept = looked_at(living, "first")
@@ -329,7 +329,7 @@ def taken_back(living):
 
 
 def went_back(living, newest, kept, old_id):
-    """What must hold of a cluster that went back for good, before anybody writes to it. Clients have seen `newest`."""
+    """What must hold of a cluster after a committed restore, before the first new write. Clients have seen `newest`."""
     cluster = living.cluster
     living.serves_again()
     until(BOUND, "the cluster asks for passwords", lambda: cluster.object()["status"].get("authEnabled"))
@@ -349,7 +349,7 @@ def went_back(living, newest, kept, old_id):
 
 
 def committed(living):
-    """For good: three members with what was stored, above all revisions that anybody has seen; who watched is told so."""
+    """Committed: three members with the stored data, above all revisions that any client has seen; watchers are told."""
     cluster, writer = living.cluster, living.writer
     old_id = cluster.object()["status"]["clusterID"]
     watch = Watch(cluster)
@@ -359,7 +359,7 @@ def committed(living):
         writer.longest_silence()
         _, kept = looked_at(living, "second")
         silence = writer.longest_silence()
-        writer.stop()  # What it was told since the snapshot is given up now.
+        writer.stop()  # Writes since the snapshot are undone now.
         if writer.problems:
             raise Failed(f"faults in the clients' history: {writer.problems[:5]}")
         living.follow("Committing", "second")
@@ -379,7 +379,7 @@ def committed(living):
 
 
 def quorum_lost(living):
-    """Two of three have lost their data; the snapshot is what is left. It goes all the way without a stop."""
+    """Two of three members have lost their data; only the snapshot is left. Commits without a review."""
     cluster = living.cluster
     newest = json.loads(cluster.etcdctl("put", "last", "words", "-w", "json"))["header"]["revision"]
     old_id, kept = cluster.object()["status"]["clusterID"], living.volumes()

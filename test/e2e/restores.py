@@ -1,6 +1,6 @@
-"""Clusters that start from a stored snapshot, on real nodes: of the same version of etcd and of the next one, from a store and from
-a volume, with TLS and passwords; their keys are those of the cluster that was. What is damaged is refused. Needs what snapshots.py
-needs."""
+"""Clusters that start from a stored snapshot, on real nodes: with the same version of etcd and with the next, from a store and from
+a volume, with TLS and passwords; their keys are those of the old cluster. Damaged snapshots are refused. Has the requirements of
+snapshots.py."""
 import base64
 import contextlib
 import json
@@ -14,13 +14,13 @@ import stores
 from world import GROUP, Cluster, Failed, condition, get, kubectl, until
 
 BOUND = 180
-BUMP = 1_000_000_000  # What spec.bootstrap.restore.bumpRevision is where nobody says it.
+BUMP = 1_000_000_000  # The default of spec.bootstrap.restore.bumpRevision.
 MEGABYTES = 4
 KEY = os.urandom(32).hex()
 
 
 class Restored(secure.OwnSecrets):
-    """Its first member starts from what is stored at `source`."""
+    """A cluster whose first member starts from the snapshot at `source`."""
 
     def __init__(self, version, namespace, source, replicas=3, checksum=None):
         super().__init__(version)
@@ -49,7 +49,7 @@ class Restored(secure.OwnSecrets):
 
 
 def keys_secret(namespace):
-    """With a key of before, too."""
+    """Contains an earlier key, too."""
     kubectl("create", "secret", "generic", "keys", "-n", namespace, f"--from-literal=key={KEY}",
             f"--from-literal=before={'00' * 32}")
 
@@ -86,9 +86,9 @@ def is_compacted(cluster, revision, endpoint=None):
 
 
 def check_keys(restored, before, artifact, bump=BUMP, endpoint=None):
-    """Of a cluster that nobody has written to: its keys are those that the old one had at the revision of the snapshot, which is
-    told apart by the bump. The clients of `before` only add keys, so what it had then is what is no newer; and what it had at the
-    revision that the snapshot tells has the digest that it tells."""
+    """For a restored cluster without new writes: its keys are those of the old cluster at the snapshot's exact revision, which
+    follows from the bump. The clients of `before` only add keys, so the old keys are those that are not newer; and the keys at the
+    revision that the status reports have the reported digest."""
     revision, kvs = read(restored, endpoint)
     taken = revision - bump
     if not artifact["revision"] <= taken < artifact["revision"] + 100_000:
@@ -106,7 +106,7 @@ def check_keys(restored, before, artifact, bump=BUMP, endpoint=None):
 
 
 def story(cluster):
-    """What the restore told on the first member's Pod, which was made anew since: from the Events."""
+    """What the restore reported on the first member's Pod, which was recreated since: from the Events."""
     events = [e for e in get("events.events.k8s.io", cluster.namespace)
               if e.get("regarding", {}).get("kind") == "EtcdCluster" and e.get("reason") in ("Restoring", "RestoreFailed")]
     return [f"{e['reason']}: {e['note']}" for e in events]
@@ -125,8 +125,8 @@ def refusal(cluster, reason):
 
 
 def refused(store, path):
-    """Passwords are asked for in it and the spec has none; and a byte in its middle is another one, which shows where no manifest
-    tells the rest. Nothing is in the data directory."""
+    """The snapshot requires passwords and the spec has none; then a byte in its middle is wrong, which shows without a manifest.
+    The data directory stays empty."""
     with open(path, "r+b") as f:  # The store keeps the object's tag beside the file.
         f.seek(os.path.getsize(path) // 2)
         byte = f.read(1)[0]
@@ -151,7 +151,7 @@ def refused(store, path):
 
 
 def restores(versions):
-    """First version -> the same, and the next; and that one, encrypted and named by its checksum -> the one after it."""
+    """First version -> the same, and the second; then the second, encrypted and named by its checksum -> the third."""
     first, second, third = versions
     store = stores.Gateway(os.environ["API_IP"]).start()
     try:
@@ -167,7 +167,7 @@ def restores(versions):
         same.begin()
         check_keys(same, before, done["to-store"]["status"]["artifact"])
         same.delete()
-        # The worst night: the cluster is gone. One of its name takes its place, with the next version, from the volume.
+        # The worst case: the cluster is deleted. A new one with its name starts from the volume, with the next version.
         kubectl("delete", f"etcdclusters.{GROUP}", old.name, "-n", old.namespace, "--wait=false")
         until(BOUND, "nothing is left of the old cluster", lambda: not (old.members() or old.pods() or old.volumes()))
         anew = Restored(second, old.namespace, {"pvc": {"claimName": snapshots.CLAIM, "subPath": "daily/to-volume.db"}})
@@ -191,6 +191,6 @@ def restores(versions):
             print(f"  {told}", flush=True)
         last.delete()
         refused(store, f"{bucket}/db/to-store.db")
-        anew.delete()  # And the namespace with it: the claim is in use as long as the snapshot's Job is there.
+        anew.delete()  # And the namespace: the claim is in use while the snapshot's Job exists.
     finally:
         store.end()

@@ -1,5 +1,6 @@
 #!/bin/bash
-# run.sh [ARGS of cases.py]: the cases on real nodes. Started by ./dev e2e: the local cluster is up, the image is on its nodes.
+# run.sh [ARGS of cases.py]: the cases on real nodes. Started by ./dev e2e when the local cluster is up and the image is on its
+# nodes.
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source=../../tools/cluster/env.sh

@@ -1,6 +1,6 @@
-"""An EtcdSnapshotSchedule on real nodes, every minute, of a cluster with TLS and passwords that clients write to, into an S3 store
-on this machine: what is kept is kept, and proven by restoring it; what is damaged, credentials that are refused and a store that
-is away are told, and no client notices. Needs what snapshots.py needs."""
+"""An EtcdSnapshotSchedule on real nodes, every minute, of a cluster with TLS, passwords and writing clients, into an S3 store on
+this machine. The kept snapshots are verified by restoring them. Damage, refused credentials and an unreachable store are reported,
+and no client notices. Has the requirements of snapshots.py."""
 import calendar
 import contextlib
 import json
@@ -19,7 +19,7 @@ import runbook  # noqa: E402
 
 NAME, PREFIX, KEPT = "minutely", "scheduled", 3
 INTERVAL, LATE = 60, 15
-CYCLE = 2 * INTERVAL + 30  # The next run, and what its Jobs take on a machine of two cores.
+CYCLE = 2 * INTERVAL + 30  # The next run, and its Jobs on a machine with two cores.
 
 
 def make(cluster, store):
@@ -46,7 +46,7 @@ def kept(cluster):
 
 
 def all_proven(cluster, bucket):
-    """As many as are to be kept, each with its manifest, and each restored and compared; their names, or nothing yet."""
+    """The names, if exactly as many as wanted are stored, each with its manifest, and each verified; else None."""
     objects = kept(cluster)
     names = {f"{name}.db" for name in objects}
     proven = {name for name, s in objects.items() if condition(s, "Verified").get("status") == "True"}
@@ -55,7 +55,7 @@ def all_proven(cluster, bucket):
 
 
 def says(cluster, kind, status, seconds):
-    """That condition of the schedule, when it has the status."""
+    """Waits until that condition of the schedule has the status."""
     def told():
         found = condition(schedule(cluster), kind)
         return found if found.get("status") == status else None
@@ -65,7 +65,7 @@ def says(cluster, kind, status, seconds):
 
 
 def for_minutes(cluster, bucket, minutes):
-    """Never more than one run's share beyond what is to be kept, and in the end exactly that."""
+    """Never more than one extra run beyond the wanted number, and in the end exactly the wanted number."""
     end = time.monotonic() + 60 * minutes
     until(CYCLE + KEPT * INTERVAL, "the first ones are stored and proven", lambda: all_proven(cluster, bucket), every=1)
     while time.monotonic() < end:
@@ -75,7 +75,7 @@ def for_minutes(cluster, bucket, minutes):
     names = until(CYCLE, f"{KEPT} are stored, all of them proven", lambda: all_proven(cluster, bucket), every=1)
     for name in names:
         path = f"{bucket}/{PREFIX}/{name}.db"
-        if os.path.exists(path):  # The next run's retention may have come by.
+        if os.path.exists(path):  # The next run may have deleted it.
             stores.check_stored(path, kept(cluster)[name])
     status = schedule(cluster)["status"]
     print(f"  {names} are kept, the last that was proven is {status['lastVerified']}", flush=True)
@@ -84,7 +84,7 @@ def for_minutes(cluster, bucket, minutes):
 
 
 def corrupted(cluster, bucket):
-    """One byte of what is stored and was proven is another one; it is found before it is needed."""
+    """One byte of a stored and verified snapshot is wrong; the next verification finds it."""
     name = sorted(kept(cluster))[-1]
     path = f"{bucket}/{PREFIX}/{name}.db"
     until(INTERVAL, f"{name} is stored", lambda: os.path.exists(path))
@@ -98,7 +98,7 @@ def corrupted(cluster, bucket):
 
 
 def rejected(cluster):
-    """The store's password is another one: the operator says so one and a half intervals after the last that was stored."""
+    """The store's password is wrong: the operator reports it one and a half intervals after the last stored snapshot."""
     def password(text):
         kubectl("patch", "secret", "store", "-n", cluster.namespace, "-p",
                 json.dumps({"stringData": {"AWS_SECRET_ACCESS_KEY": text}}))
@@ -113,7 +113,7 @@ def rejected(cluster):
 
 
 def away(cluster, store):
-    """For three cycles; clients are asked about it by the load, in the end."""
+    """The store is down for three cycles; in the end the load shows whether clients noticed."""
     store.process.kill()
     store.process.wait()
     time.sleep(3 * INTERVAL)
@@ -123,7 +123,7 @@ def away(cluster, store):
 
 
 def by_hand(cluster, bucket):
-    """One that is to go before its time, as docs/user/backup.md has it."""
+    """Deletes a snapshot early, as docs/user/backup.md describes."""
     name = sorted(kept(cluster))[-2]
     with tempfile.TemporaryDirectory() as folder:
         script = runbook.commands("On a schedule", names={"nightly-202611230300": name})
@@ -133,7 +133,8 @@ def by_hand(cluster, bucket):
 
 
 def schedules(version, minutes):
-    """`minutes` 0: until the first ones are proven, and one that is damaged was found; not what takes many cycles."""
+    """With `minutes` 0: until the first snapshots are verified and a damaged one is found; without the cases that take many
+    cycles."""
     cluster, store = secure.OwnSecrets(version), stores.Gateway(os.environ["API_IP"]).start()
     cluster.namespace = "schedules"
     try:

@@ -1,7 +1,8 @@
-"""Clusters with TLS on both ports and authentication, on real nodes: their certificates are renewed under load, and members go.
+"""Clusters with TLS on both ports and authentication, on real nodes: their certificates are renewed under load, and members are
+replaced.
 
-Three kinds side by side, each in a namespace of its own: with Secrets that a person keeps, with cert-manager, and with the
-authority that the operator makes. Needs what certificates.py needs.
+Three kinds side by side, each in its own namespace: with a user's Secrets, with cert-manager, and with the operator's own CA. Has
+the requirements of certificates.py.
 """
 import json
 import os
@@ -15,13 +16,13 @@ from world import GROUP, Cluster, Failed, condition, get, kubectl, run, until
 
 RENEWALS = 6
 CERTIFICATE_SECONDS = 300
-EACH_SECONDS = 120  # Between renewals: longer than a kubelet takes to bring one into its Pods.
+EACH_SECONDS = 120  # Between renewals: longer than a kubelet takes to update mounted Secrets.
 BOUND = 120
 PASSWORD = "correct horse"
 
 
 class Authority:
-    """Of a person who makes certificates with openssl."""
+    """The CA of a user who makes certificates with openssl."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -30,7 +31,7 @@ class Authority:
             "-subj", "/CN=ours", "-keyout", self.key, "-out", self.pem)
 
     def leaf(self, name, subject, usages, names):
-        """The files of a key and a certificate."""
+        """The files of a key and its certificate."""
         key, request, leaf = (f"{self.folder}/{name}.{end}" for end in ("key", "csr", "crt"))
         run("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject,
             "-keyout", key, "-out", request)
@@ -44,7 +45,7 @@ class Authority:
         return key, leaf
 
     def secret(self, namespace, name, usages, names):
-        """Makes the Secret, or makes it anew."""
+        """Creates or replaces the Secret."""
         key, leaf = self.leaf(name, f"/CN={name}", usages, names)
         kubectl("apply", "-f", "-", stdin=run(
             "kubectl", "create", "secret", "generic", name, "-n", namespace, "--type=kubernetes.io/tls",
@@ -53,7 +54,7 @@ class Authority:
 
 
 class SecureCluster(Cluster):
-    """Its clients show a certificate and are root. Names are those of the cluster's DNS, in a mount namespace of their own."""
+    """Clients show a certificate and are root. Their names resolve as in the cluster's DNS, in a separate mount namespace."""
     server_secret, client_secret = "db-server-tls", "db-operator-client-tls"
 
     def __init__(self, kind, version):
@@ -72,13 +73,13 @@ class SecureCluster(Cluster):
         self.refresh()
 
     def prepare(self):
-        """What the spec names, and the spec's part."""
+        """Creates what the spec names, and sets that part of the spec."""
 
     def renew(self):
-        """Called each half minute: what a person does about certificates."""
+        """Called each half minute: a user's work on certificates."""
 
     def refresh(self):
-        """The files that clients read are as the Secrets are now."""
+        """Writes the clients' files from the present Secrets."""
         client, server = (certificates.secret(self.namespace, s) for s in (self.client_secret, self.server_secret))
         pods = {p["metadata"]["name"]: p["status"].get("podIP") for p in self.pods()}
         service = get("services", self.namespace, f"{self.name}-client")["spec"]["clusterIP"]
@@ -90,7 +91,7 @@ class SecureCluster(Cluster):
                 out.write(text)
         for file in ("tls.crt", "tls.key", "ca.crt"):
             os.replace(f"{self.files}/{file}.new", f"{self.files}/{file}")
-        with open(f"{self.files}/hosts", "w", encoding="ascii") as out:  # Bound to a name: it must stay the same file.
+        with open(f"{self.files}/hosts", "w", encoding="ascii") as out:  # Bind-mounted: it must stay the same file.
             out.write("\n".join(hosts) + "\n")
 
     def address(self):
@@ -162,7 +163,7 @@ class ByCertManager(SecureCluster):
             self.make_short(name)
 
     def make_short(self, name):
-        """The operator keeps what it does not ask for. A new duration counts from the next issue on, which is asked for as
+        """The operator keeps fields that it does not set. A new duration applies from the next issue on, which is requested as
         `cmctl renew` does."""
         words = [certificates.CERTIFICATES, name, "-n", self.namespace, "--type=merge", "-p"]
         kubectl("patch", *words, json.dumps({"spec": {
@@ -181,7 +182,7 @@ class ByOperator(SecureCluster):
 
 
 class Load:
-    """Puts of new keys, each over a connection of its own, and one watch over one that lasts. A put that fails is a fault."""
+    """Puts of new keys, each over its own connection, and one lasting watch. A failed put is a fault."""
 
     def __init__(self, cluster, prefix="load/"):
         self.cluster, self.prefix, self.faults, self.put, self.stopping = cluster, prefix, [], 0, threading.Event()
@@ -202,7 +203,7 @@ class Load:
                 self.put += 1
 
     def stop(self):
-        """Also where nobody asks what was seen."""
+        """Called also without end()."""
         self.stopping.set()
         self.thread.join()
         self.watch.terminate()
@@ -225,12 +226,12 @@ class Load:
 
 
 def starts(cluster):
-    """Which Pods run, and how often their containers were started again."""
+    """The running Pods, and how often their containers were restarted."""
     return {p["metadata"]["uid"]: sum(c["restartCount"] for c in p["status"].get("containerStatuses", [])) for p in cluster.pods()}
 
 
 def renewed_under_load(cluster, renewals):
-    """Until each member has shown so many further certificates on each port; nothing starts anew, no call fails."""
+    """Runs until each member has shown this many new certificates on each port; nothing restarts, and no call fails."""
     before, load, seen = starts(cluster), Load(cluster), {}
     deadline, renewed = time.monotonic() + (renewals + 2) * CERTIFICATE_SECONDS, 0.0
     while time.monotonic() < deadline and (not seen or min(len(s) for s in seen.values()) <= renewals):
@@ -277,14 +278,14 @@ def whole_story(cluster, renewals):
 
 
 def secure(version, renewals):
-    """All three at once: most of the time they wait for certificates to grow old."""
+    """All three at once: most of the time they wait for certificates to age."""
     certificates.cert_manager_up()
     faults = []
 
     def body(cluster):
         try:
             whole_story(cluster, renewals)
-        except Exception as e:  # noqa: BLE001: whatever it was, the others go on.
+        except Exception as e:  # noqa: BLE001: the others go on.
             faults.append(f"{cluster.namespace}: {e!r}"[-1500:])
     threads = [threading.Thread(target=body, args=(kind(version),)) for kind in (OwnSecrets, ByCertManager, ByOperator)]
     for thread in threads:

@@ -1,5 +1,5 @@
-"""Snapshots on real nodes: of a cluster with TLS and passwords that clients write to, into a volume and into an S3 store on this
-machine. Needs what stores.py, certificates.py and faults.py need."""
+"""Snapshots on real nodes: of a cluster with TLS, passwords and writing clients, into a volume and into an S3 store on this
+machine. Has the requirements of stores.py, certificates.py and faults.py."""
 import contextlib
 import json
 import os
@@ -14,12 +14,12 @@ from world import GROUP, Failed, condition, get, kubectl, until
 
 BOUND = 120
 BUCKET = "backups"
-MEGABYTES = 30  # Some parts of an upload, and time for clients to write meanwhile.
+MEGABYTES = 30  # Several parts of an upload, and time for clients to write.
 CLAIM = "backups"
 
 
 class Seen:
-    """Which Pods the Service had for endpoints, ready or not, at any time."""
+    """All Pods that ever were endpoints of the Service, ready or not."""
 
     def __init__(self, namespace, service):
         self.namespace, self.service, self.pods, self.stopping = namespace, service, set(), threading.Event()
@@ -33,7 +33,7 @@ class Seen:
             try:
                 self.look()
                 missed = 0
-            except Exception as e:  # noqa: BLE001: who did not look has seen nothing; end() tells it.
+            except Exception as e:  # noqa: BLE001: end() reports that nothing was seen.
                 missed += 1
                 if missed > 1 or not isinstance(e, (Failed, subprocess.TimeoutExpired)):
                     self.problem = e
@@ -48,7 +48,7 @@ class Seen:
         self.thread.join()
 
     def end(self):
-        """What was seen until now, and now."""
+        """Everything that was seen, including now."""
         self.stop()
         if self.problem:
             raise Failed(f"nobody looked at {self.service} to the end: {self.problem!r}")
@@ -89,7 +89,7 @@ def store_secret(namespace):
 
 
 def while_written(cluster, store):
-    """Both kinds at once; neither fails a call of a client, nor is its Pod ever behind the Service."""
+    """Both kinds at once; neither fails a client's call, and their Pods are never endpoints of the Service."""
     with contextlib.ExitStack() as stops:
         load = secure.Load(cluster)
         stops.callback(load.stop)
@@ -120,7 +120,7 @@ def snapshots(version):
         volume = faults.folder_of(get("persistentvolumeclaims", cluster.namespace, CLAIM))
         stores.check_stored(f"{volume}/daily/to-volume.db", done["to-volume"])
         stores.check_stored(f"{bucket}/db/to-store.db", done["to-store"])
-        # What stays when they go is what they stored.
+        # Stored snapshots stay when the EtcdSnapshots are deleted.
         kubectl("delete", f"etcdsnapshots.{GROUP}", "--all", "-n", cluster.namespace)
         until(BOUND, "the Jobs are gone", lambda: not get("jobs", cluster.namespace))
         stores.check_stored(f"{bucket}/db/to-store.db", done["to-store"])

@@ -2,7 +2,7 @@
 """Rounds of 1 -> 3 -> 5 -> 3 -> 1 while Pods, members, nodes, data and the operator are killed. Usage: soak.py --rounds N
 [--seed TEXT] [--version V]
 
-After each step: exactly the wanted voters, no orphan member, Pod or volume, one cluster id, and the clients' history holds.
+After each step: exactly the wanted voters, no orphan member, Pod or volume, one cluster ID, and a correct history of the clients.
 """
 import argparse
 import json
@@ -18,18 +18,18 @@ from world import Cluster, Failed, condition, kill_container, kubectl, operator_
 def kill_operator(*_):
     for pod in operator_pods():
         kill_container(pod, "manager")
-        # A new Pod at once: after some kills the kubelet would wait five minutes before it starts this one again.
+        # Recreates the Pod: after some kills the kubelet would wait five minutes before it restarts this one.
         kubectl("delete", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"], "--wait=false")
 
 
 def running(cluster):
-    """Pods whose etcd runs and that are not leaving."""
+    """Pods whose etcd runs and that are not terminating."""
     return sorted((p for p in cluster.pods() if p["status"].get("phase") == "Running"
                    and "deletionTimestamp" not in p["metadata"]), key=lambda p: p["metadata"]["name"])
 
 
 def kill_an_etcd(cluster, rng):
-    """One that has ended by itself since it was listed is looked for anew."""
+    """Picks another one if it has ended by itself since it was listed."""
     def killed():
         pods = running(cluster)
         if pods:
@@ -39,7 +39,7 @@ def kill_an_etcd(cluster, rng):
 
 
 def delete_a_pod(cluster, rng):
-    """Sometimes without a word to etcd."""
+    """Sometimes without a graceful shutdown."""
     pod = rng.choice(running(cluster))["metadata"]["name"]
     grace = rng.choice([[], ["--grace-period=0", "--force"]])
     kubectl("delete", "pod", pod, "-n", cluster.namespace, "--wait=false", "--ignore-not-found", *grace)
@@ -52,7 +52,7 @@ def delete_a_member(cluster, rng):
 
 
 def wipe_a_member(cluster, rng):
-    """A Pod may be said to run while its node, or its container, has just been started anew: then another one is looked for."""
+    """Picks another one if its node or container has just restarted, although its Pod is listed as running."""
     def wiped():
         pods = running(cluster)
         if pods:
@@ -62,7 +62,7 @@ def wipe_a_member(cluster, rng):
 
 
 def kill_a_node(cluster, rng):
-    """And start it again, half a minute later at most."""
+    """And starts it again, half a minute later at most."""
     node = rng.choice(faults.nodes())
     faults.kill_node(node)
     time.sleep(rng.uniform(0, 15))
@@ -71,12 +71,13 @@ def kill_a_node(cluster, rng):
 
 
 KILLS = {"operator": kill_operator, "etcd": kill_an_etcd, "pod": delete_a_pod, "node": kill_a_node}
-LOSSES = {"member": delete_a_member, "wipe": wipe_a_member}  # Each takes one member's data for good.
+LOSSES = {"member": delete_a_member, "wipe": wipe_a_member}  # Each destroys one member's data for good.
 
 
 def plan(rng, with_node):
-    """For each step of a round what is done when. Data is taken where three members have it, and one member's a step, so that
-    a quorum keeps it: then all must go on. A sole member's Pod may be killed as long as its data stays."""
+    """The time and kind of each event, for each step of a round. Data is destroyed only in steps with three members or more, one
+    member's per step, so that a quorum keeps it and everything must go on. A sole member's Pod may be killed, because its data
+    stays."""
     steps = [[3, []], [5, []], [3, []], [1, []]]
     for kill in sorted(KILLS.keys() - (set() if with_node else {"node"})):
         steps[rng.randrange(len(steps))][1].append((rng.uniform(0, 6), kill))
@@ -85,7 +86,7 @@ def plan(rng, with_node):
 
 
 def soak_round(cluster, writer, seed, with_node):
-    """A killed node costs half a minute: not every round has one."""
+    """A killed node costs half a minute, so not every round has one."""
     rng = random.Random(seed)
     for replicas, events in plan(rng, with_node):
         start = time.monotonic()

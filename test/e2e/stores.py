@@ -1,6 +1,6 @@
-"""An object store on this machine, and what has to be true of a snapshot that is stored.
+"""An object store on this machine, and checks of stored snapshots.
 
-Needs ETCDUTL, an etcdutl of 3.6 or later (older ones have no hashkv), and VERSITYGW, the program of an S3 gateway before a folder.
+Needs ETCDUTL, an etcdutl of 3.6 or later (older ones have no hashkv), and VERSITYGW, an S3 gateway to a folder.
 """
 import base64
 import hashlib
@@ -16,8 +16,8 @@ import threading
 from world import Failed, run, until
 
 KEY_ID, SECRET = "snapshots-of-tests", "a secret that nobody tells"
-TXN_KEYS, VALUE_BYTES = 100, 10_000  # etcd takes 128 operations, and 1.5 MiB, at a time.
-STRANGER = "stranger"  # An account without any permission, with the same secret.
+TXN_KEYS, VALUE_BYTES = 100, 10_000  # etcd's limits per call: 128 operations and 1.5 MiB.
+STRANGER = "stranger"  # An account without permissions, with the same secret.
 
 
 class Gateway:
@@ -33,14 +33,14 @@ class Gateway:
         return f"http://{self.address}:{self.port}"
 
     def take_port(self):
-        """One that nobody listens at, for start()."""
+        """Picks a port without a listener, for start()."""
         with socket.socket() as s:
             s.bind((self.address, 0))
             self.port = s.getsockname()[1]
         return self.port
 
     def start(self):
-        """At the port taken before, or else at one that is free; another program may take that in between."""
+        """Listens on the taken port, or else on a free one; another program may take it in between."""
         for _ in range(1 if self.port else 20):
             port = self.port or self.take_port()
             with open(f"{self.folder}/log", "a", encoding="utf-8") as log:
@@ -55,19 +55,19 @@ class Gateway:
     def state(self):
         with socket.socket() as s:
             listens = s.connect_ex((self.address, self.port)) == 0
-        # Asked last: at a port that another program has taken, ours ends.
+        # Checked last: if another program has the port, this one ends.
         if self.process.poll() is not None:
             return "ended"
         return "listens" if listens else ""
 
     def bucket(self, name=""):
-        """Its folder."""
+        """The bucket's folder."""
         path = f"{self.folder}/buckets/{name}"
         os.makedirs(path, exist_ok=True)
         return path
 
     def leftovers(self, bucket):
-        """Of uploads that did not end."""
+        """Files of unfinished uploads."""
         return [f"{at}/{name}" for at, _, names in os.walk(f"{self.bucket(bucket)}/.sgwtmp") for name in names]
 
     def end(self):
@@ -78,7 +78,8 @@ class Gateway:
 
 
 class Cut:
-    """Stands before a store, which can go away: connections that stand are cut after so many bytes to the store, others at once."""
+    """A proxy to a store that can go away: it cuts open connections after so many bytes to the store, and refuses others at
+    once."""
 
     def __init__(self, port, after):
         self.port, self.after, self.gone, self.cuts = port, after, True, 0
@@ -114,17 +115,17 @@ class Cut:
             pass  # The other direction has ended.
         for end in (source, target):
             try:
-                end.shutdown(socket.SHUT_RDWR)  # The other direction wakes up.
+                end.shutdown(socket.SHUT_RDWR)  # Wakes the other direction.
             except OSError:
                 pass
-            end.close()  # What comes after this is refused, not kept.
+            end.close()  # Later connections are refused, not kept.
 
     def stop(self):
         self.listener.close()
 
 
 def fill(cluster, rounds):
-    """So many times TXN_KEYS keys, a megabyte together, at one revision each time."""
+    """Puts TXN_KEYS keys at one revision, a megabyte together, this many times."""
     words = cluster.etcdctl_words("txn")
     for n in range(rounds):
         puts = [f"put bulk/{n:03d}/{i:03d} {os.urandom(VALUE_BYTES // 2).hex()}" for i in range(TXN_KEYS)]
@@ -139,7 +140,7 @@ def sha256(path):
 
 
 def digest_of(keys):
-    """Of keys as etcdctl gives them in JSON: as src/etcd/key_digest.h says."""
+    """The digest of keys in etcdctl's JSON, as defined in src/etcd/key_digest.h."""
     out = hashlib.sha256()
     for one in keys:
         for text in (base64.b64decode(one["key"]), base64.b64decode(one.get("value", ""))):
@@ -159,7 +160,8 @@ def same(what, got, wanted):
 
 
 def check_stored(path, snapshot):
-    """The file is what the EtcdSnapshot tells, etcdutl restores it, and what is restored has etcd's own digest."""
+    """Checks that the file matches the EtcdSnapshot's status, that etcdutl restores it, and that the restored data has etcd's own
+    digest."""
     told, meta = snapshot["status"]["artifact"], snapshot["metadata"]
     same("size", os.path.getsize(path), told["sizeBytes"])
     same("checksum", sha256(path), told["checksum"])
@@ -169,7 +171,7 @@ def check_stored(path, snapshot):
     same("the manifest", {k: manifest.get(k) for k in told}, told)
     etcdutl = os.environ["ETCDUTL"]
     with tempfile.TemporaryDirectory() as folder:
-        # It verifies etcd's own sum at the file's end.
+        # It verifies etcd's own checksum at the end of the file.
         run(etcdutl, "snapshot", "restore", path, "--data-dir", f"{folder}/data", "--name", "m",
             "--initial-cluster", "m=http://127.0.0.1:1", "--initial-advertise-peer-urls", "http://127.0.0.1:1")
         said = json.loads(run(etcdutl, "hashkv", f"{folder}/data/member/snap/db", "--rev", str(told["revision"]), "-w", "json"))

@@ -1,6 +1,6 @@
-"""What the tests on real nodes do to a cluster and see of it: kubectl, etcdctl, the API server's audit log, processes.
+"""What tests on real nodes do with a cluster and read from it: kubectl, etcdctl, the API server's audit log, processes.
 
-Needs KUBECONFIG and kubectl on PATH; ETCDCTL names an etcdctl; AUDIT_LOG the API server's log, if it is there to be read.
+Needs KUBECONFIG and kubectl on PATH; ETCDCTL names an etcdctl; AUDIT_LOG names the API server's log, if it can be read.
 """
 import json
 import os
@@ -15,7 +15,7 @@ LABEL = f"{GROUP}/cluster"
 
 
 class Failed(Exception):
-    """A case did not hold; its text says what."""
+    """A failed case; the text says what failed."""
 
 
 def run(*command, stdin=None, timeout=60):
@@ -30,7 +30,7 @@ def kubectl(*words, stdin=None, timeout=60):
 
 
 def get(kind, namespace, name=None, selector=None):
-    """One object or a list of them; {} or [] where there is none."""
+    """One object or a list of them; {} or [] if absent."""
     words = ["get", kind, "-n", namespace, "-o", "json", "--ignore-not-found"]
     words += [name] if name else (["-l", selector] if selector else [])
     text = kubectl(*words)
@@ -40,7 +40,7 @@ def get(kind, namespace, name=None, selector=None):
 
 
 def until(seconds, what, test, every=0.2):
-    """Waits until test() is true (and returns it); Failed after that many seconds."""
+    """Waits until test() is true, and returns its value; raises Failed after that many seconds."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -63,7 +63,7 @@ def condition(thing, kind):
 
 
 class Cluster:
-    """One EtcdCluster under test, in a namespace of its own."""
+    """One EtcdCluster under test, in its own namespace."""
 
     def __init__(self, name, namespace, version, replicas=3, spec=None):
         self.name, self.namespace, self.version = name, namespace, version
@@ -95,7 +95,7 @@ class Cluster:
         return get("persistentvolumeclaims", self.namespace, selector=f"{LABEL}={self.name}")
 
     def address(self):
-        """Of the client Service: its ClusterIP, which the local cluster routes to this machine."""
+        """The client Service's ClusterIP, which this machine reaches through the local cluster."""
         ip = get("services", self.namespace, f"{self.name}-client")["spec"]["clusterIP"]
         return f"http://{ip}:2379"
 
@@ -104,17 +104,17 @@ class Cluster:
                    f"--command-timeout={timeout}s", *words, timeout=timeout + 5)
 
     def etcd_members(self):
-        """Names of the voters and of the learners, as etcd lists them."""
+        """The names of the voters and of the learners, as etcd lists them."""
         members = json.loads(self.etcdctl("member", "list", "-w", "json"))["members"]
         voters = sorted(m.get("name", "") for m in members if not m.get("isLearner"))
         return voters, sorted(m.get("name", "") for m in members if m.get("isLearner"))
 
     def etcd_ids(self):
-        """The id of each member, as etcd lists them."""
+        """The ID of each member, as etcd lists them."""
         return {m.get("name", ""): m["ID"] for m in json.loads(self.etcdctl("member", "list", "-w", "json"))["members"]}
 
     def leader(self):
-        """The Pod that leads."""
+        """The leader's Pod."""
         for pod in self.pods():
             endpoint = f"http://{pod['status'].get('podIP')}:2379"
             try:
@@ -174,7 +174,7 @@ class Cluster:
 
 
 def container_process(pod, container):
-    """The pid on this machine of a container's first process: its id stands in the process's cgroup path."""
+    """The PID on this machine of a container's first process: the container's ID is in its cgroup path."""
     for status in pod["status"].get("containerStatuses", []):
         if status["name"] != container or "containerID" not in status:
             continue
@@ -202,14 +202,14 @@ def operator_pods():
 
 
 class Audit:
-    """The operator's requests since this was made, from the API server's audit log."""
+    """The operator's requests since this object was created, from the API server's audit log."""
 
     def __init__(self):
         self.path = os.environ.get("AUDIT_LOG", "")
         self.start = os.path.getsize(self.path) if self.path else 0
 
     def requests(self, namespace=None, writes=False):
-        """(verb, path with names made equal) of each finished request; long-lived watches and the Lease do not count."""
+        """The verb and resource of each finished request; watches and the Lease do not count."""
         out = []
         with open(self.path, encoding="utf-8") as f:
             f.seek(self.start)

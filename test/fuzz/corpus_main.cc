@@ -1,4 +1,4 @@
-// Where there is no libFuzzer: each seed in a folder, once. corpus_main FOLDER
+// Without libFuzzer: runs each seed in a folder once. corpus_main FOLDER
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Schedules: a line of cron, a line with a zone, then bytes that are times and numbers for what is
-// due and what is kept.
+// Schedules: a cron line, a line with a zone, then bytes for times and numbers of due runs and
+// retention.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -20,7 +20,7 @@ constexpr WallTime k2026{seconds(1767225600)};
 constexpr std::uint32_t kDay = 86'400;
 constexpr std::size_t kSnapshotsMax = 16;
 
-/// Numbers from bytes; 0 when there are no more.
+/// Numbers from bytes; 0 when none are left.
 class Numbers {
  public:
   explicit Numbers(std::string_view bytes) : rest_(bytes) {}
@@ -48,7 +48,7 @@ std::string_view take_line(std::string_view& rest) {
 
 bool takes(std::uint64_t bits, unsigned value) { return (bits >> value & 1) != 0; }
 
-/// As cron.h says it of a Cron.
+/// As cron.h defines it for a Cron.
 bool matches(const Cron& cron, const TimeZone& zone, WallTime when) {
   const auto local = zone.local(when);
   const auto day = std::chrono::floor<std::chrono::days>(local);
@@ -92,7 +92,7 @@ std::optional<int> maybe(Numbers& numbers) {
   return number == 0 ? std::nullopt : std::optional(static_cast<int>(number));
 }
 
-/// The newest with such a proof that is not of the future.
+/// The newest with at least this proof that is not in the future.
 const StoredSnapshot* newest_with(const std::vector<StoredSnapshot>& all, Proof least,
                                   WallTime now) {
   const StoredSnapshot* out = nullptr;

@@ -1,5 +1,5 @@
-// gRPC: its messages, and a whole connection on which the server says what the input has. The first
-// byte is the size of the pieces; an odd one leaves the connection open at the end.
+// gRPC: its messages, and a whole connection on which the server sends the input. The first byte is
+// the size of the pieces; an odd one leaves the connection open at the end.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kLimit = 1000;  // Of a message.
+constexpr std::size_t kLimit = 1000;  // Per message.
 
 struct Cut {
   std::vector<std::string> messages;
@@ -24,7 +24,7 @@ struct Cut {
   bool operator==(const Cut&) const = default;
 };
 
-/// The messages of a body that comes in such pieces.
+/// The messages of a body that arrives in such pieces.
 Cut cut(std::string_view body, std::size_t piece) {
   GrpcMessages messages(kLimit);
   Cut out;
@@ -52,7 +52,7 @@ void messages(std::string_view body, std::size_t piece) {
   check(to_number(body) >= -1, "a number is one, or -1");
 }
 
-/// Two calls side by side, which end whatever the server says.
+/// Two concurrent calls, which end whatever the server sends.
 void connection(std::string_view bytes, std::size_t piece, bool stays_silent) {
   sim::Scheduler world(1);
   int ended = 0;

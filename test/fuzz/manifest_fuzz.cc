@@ -1,5 +1,4 @@
-// Manifests, which anybody may have put into a bucket, and agents' reports, which any Pod may
-// write.
+// Manifests, which any user of a bucket can write, and agents' reports, which any Pod can write.
 #include <string>
 #include <string_view>
 
@@ -20,11 +19,11 @@ void report(std::string_view text) {
   auto read = to_agent_report(text);
   if (!read) return;
   auto again = to_agent_report(to_text(*read));
-  if (to_text(*read).size() < kAgentReportBytesMax)  // Else its message was cut.
+  if (to_text(*read).size() < kAgentReportBytesMax)  // Otherwise its message was cut.
     check(again && *again == *read, "what was read is read again from what is written of it");
 }
 
-/// A failure that is told in any bytes is told.
+/// A failure in any bytes is reported.
 void failure(std::string_view bytes) {
   AgentReport failed;
   failed.reason = "DestinationFailed";

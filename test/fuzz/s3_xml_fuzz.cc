@@ -1,4 +1,4 @@
-// What object stores answer: XML, and the words that errors are made of.
+// Answers of object stores: XML, and the text of errors.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace etcdop::s3 {
 namespace {
 
-/// Each Close is that of the last Open, and it does not go on for ever.
+/// Each Close matches the last Open, and the parser terminates.
 void pieces(std::string_view document) {
   XmlReader reader(document);
   std::vector<std::string> open;
@@ -58,7 +58,7 @@ void documents(std::string_view body) {
   else must_be_one_line(tag.error().message);
 }
 
-/// The body as that of an error, and its lines as headers.
+/// The body as an error's, and its lines as headers.
 void refusals(std::string_view body) {
   http::Response response;
   response.body = body;

@@ -1,4 +1,4 @@
-// The other end of a connection that says what an input has, in pieces, whatever it hears.
+// The other end of a connection: sends an input in pieces, whatever it receives.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -10,13 +10,13 @@
 
 namespace etcdop::fuzz {
 
-/// A piece each millisecond, so that requests go out before their answers come.
+/// One piece each millisecond, so that requests go out before their answers arrive.
 class ScriptedStream final : public Stream {
  public:
   struct Script {
     std::string_view bytes;        ///< Outlives the stream.
     std::size_t piece = 1;         ///< Bytes; at least 1.
-    bool stays_silent = false;     ///< After the bytes, instead of finishing.
+    bool stays_silent = false;     ///< After the bytes, instead of closing.
     std::string* heard = nullptr;  ///< All that was written; may be null.
   };
   ScriptedStream(Executor& executor, const Script& script)

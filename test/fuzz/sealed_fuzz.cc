@@ -1,5 +1,4 @@
-// Sealed snapshots, which anybody may have put into a bucket: the first byte says in what pieces it
-// comes.
+// Sealed snapshots, which any user of a bucket can write: the first byte is the size of the pieces.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t step = 1 + data[0];
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   std::string plain;
-  // Only what our key has sealed opens, and nobody else has that key.
+  // Only bytes that our key has sealed can be opened, and the fuzzer lacks that key.
   if (opens(bytes, step, plain)) check(agent::is_sealed(bytes), "nothing else opens");
   std::string sealed, back;
   agent::Sealer sealer(sealing(), [&](std::string_view piece) {

@@ -1,7 +1,7 @@
 #!/bin/bash
-# etcd_contract.sh [VERSION...] [--gtest_FLAG...]: what etcd_contract_test asserts, against the real etcds of these versions
-# (default: all of ETCD_VERSIONS), side by side. Without flags, etcd_fuzz does 240 random operations to each and to the fake,
-# too. Ends with the line "N passed, N failed".
+# etcd_contract.sh [VERSION...] [--gtest_FLAG...]: runs etcd_contract_test against the real etcds of these versions (default: all of
+# ETCD_VERSIONS), side by side. Without flags, etcd_fuzz also does 240 random operations on each and on the fake. Ends with the line
+# "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh

@@ -2,7 +2,7 @@
 # Sourced by the contract scripts: counts tests into `passed` and `failed`.
 passed=0 failed=0
 
-# count_gtests LOG ENDED: those of a GoogleTest program, by its output and exit status. One that crashed has failed.
+# count_gtests LOG ENDED: counts a GoogleTest program's tests by its output and exit status. A crashed test has failed.
 count_gtests() {
   local good bad
   good=$(awk '/^\[       OK \]/ {n++} END {print n + 0}' "$1")

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""W13 and P5: clusters whose etcd is a black hole hold up nobody, asked of the kube-apiserver that KUBECONFIG names.
+"""W13 and P5: clusters whose etcd is a black hole delay no other cluster, on the kube-apiserver of KUBECONFIG.
 
-    holes.py STANDIN MANAGER LOGS     100 clusters with hollow members (standin/hollow) and a healthy one beside them, whose
+    holes.py STANDIN MANAGER LOGS     100 clusters with hollow members (standin/hollow) and a healthy one beside them. Its
                                       spec is edited; each edit must be in its status within five seconds
 
-The last line is "N passed, N failed"; exit 1 if any failed. TLS that stalls: not applicable, as nothing here dials etcd by TLS yet.
+The last line is "N passed, N failed"; exit 1 if any failed. Stalling TLS is not applicable: nothing here dials etcd by TLS yet.
 """
 import argparse
 import os
@@ -18,7 +18,7 @@ from bench_clusters import Bench  # noqa: E402
 
 CLUSTERS = 100
 EDITS = 5
-LIMIT = 5  # seconds, also of a build without optimisation on a busy machine; ./dev bench holes wants one
+LIMIT = 5  # seconds, also for a build without optimisation on a busy machine; ./dev bench holes requires one
 CASES = {"answers": "P5_AHundredClustersBesideAHealthyOne", "silent": "W13_EtcdsTakeConnectionsAndSayNothing",
          "drops": "W13_EtcdsDropSYNs", "refuses": "W13_EtcdsAreNotThere"}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The operator as the chart installs it, on the kube-apiserver that KUBECONFIG names: with the account, the rights, the arguments
-and the environment of the chart, and no others. Needs helm and kubectl on PATH, and the CRDs on the server.
+"""The operator as the chart installs it, on the kube-apiserver of KUBECONFIG: with exactly the account, the rights, the arguments
+and the environment of the chart. Needs helm and kubectl on PATH, and the CRDs on the server.
 
     installed.py MANAGER     the last line is "N passed, N failed"; exit 1 if any failed
 """
@@ -25,7 +25,7 @@ LIMIT_SECONDS = 30
 
 
 def run(*command, document=None):
-    """What the command prints."""
+    """The command's output."""
     done = subprocess.run(command, input=document, text=True, capture_output=True, timeout=60, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -33,7 +33,7 @@ def run(*command, document=None):
 
 
 def until(what, found):
-    """What `found` returns once that is something."""
+    """Polls until `found` returns something, and returns that."""
     end = time.monotonic() + LIMIT_SECONDS
     while time.monotonic() < end:
         if (value := found()) is not None:
@@ -49,7 +49,7 @@ def account(namespace, name):
 
 
 def get(url, token=None):
-    """Status and body of the answer. Who answers is not verified: the certificate is the manager's own."""
+    """Status and body of the answer. The server is not verified: the certificate is the manager's own."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=LIMIT_SECONDS,
@@ -79,7 +79,7 @@ class Installed:
                 env={e["name"]: e["value"] for e in container["env"]}, stdout=log, stderr=log)
 
     def kubeconfig(self, folder, namespace):
-        """The admin's, but with the account's token."""
+        """The admin's kubeconfig, but with the account's token."""
         config = json.loads(run("kubectl", "config", "view", "--raw", "--output=json"))
         token = run("kubectl", "-n", namespace, "create", "token", namespace)
         cluster = config["clusters"][0]["name"]
@@ -90,7 +90,7 @@ class Installed:
         return str(path)
 
     def port(self, what):
-        """Where the log says that it serves this."""
+        """The port on which the operator serves this, from its log."""
         def said():
             for line in self.log.read_text(encoding="utf-8").splitlines():
                 entry = json.loads(line)
@@ -100,7 +100,7 @@ class Installed:
         return until(f"{self.log} to say where it serves {what}", said)
 
     def ready(self):
-        """Once it has filled its caches and holds its Lease."""
+        """Waits until it has filled its caches and holds its Lease."""
         url = f"http://127.0.0.1:{self.port('probes')}/readyz"
         until(f"{url} to be well", lambda: True if get(url)[0] == 200 else None)
 
@@ -133,7 +133,7 @@ def metrics_are_for_whom_the_server_lets_have_them(folder, manager):
             plain.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
             same(b"HTTP/1.1" in plain.recv(4096), False)
 
-        # A right that is taken away ends within a minute; an operator that may not ask lets nobody have them.
+        # A revoked right ends within a minute; an operator that may not check callers refuses all of them.
         run("kubectl", "delete", "clusterrolebinding", f"{name}-proxy-rolebinding")
         late = account(name, "late")
         same(until("a 503", lambda: status if (status := get(url, late)[0]) == 503 else None), 503)

@@ -1,7 +1,7 @@
 #!/bin/bash
-# kube_contract.sh [--kubeconfig FILE] [GTEST_FLAG...]: what our client takes for granted about Kubernetes, asked of a real
-# kube-apiserver: that of FILE (namespaces contract-* come and go there), else one without nodes that is started for this.
-# Without flags, kube_fuzz makes 3000 random requests to both, too. Ends with the line "N passed, N failed".
+# kube_contract.sh [--kubeconfig FILE] [GTEST_FLAG...]: runs kube_contract_test against a real kube-apiserver: that of FILE
+# (namespaces contract-* are created and deleted there), else one without nodes that this script starts. Without flags, kube_fuzz
+# also sends 3000 random requests to both. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=gtests.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""W17, the rule about names, asked of the kube-apiserver that KUBECONFIG names, which has our CRDs.
+"""W17, the rule about names, on the kube-apiserver of KUBECONFIG, which has our CRDs.
 
-    names.py     clusters that the reference's CRD let in stay writable under ours; new ones are refused. It takes the
-                 rule out of the CRD for a moment: nobody else may use that server meanwhile.
+    names.py     clusters that the Go operator's CRD accepted stay writable under ours; new ones are refused. It removes the
+                 rule from the CRD for a moment: no other test may use that server meanwhile.
 
 The last line is "N passed, N failed"; exit 1 if any failed.
 """
@@ -24,7 +24,7 @@ BAD = {"3db": LETTERS, "my.db": LETTERS, "n" * 49: LENGTH, "n" * 57: LENGTH}
 
 
 def kubectl(*args, document=None):
-    """Whether kubectl succeeded, and what it said."""
+    """Whether kubectl succeeded, and its output."""
     command = ["kubectl", "--request-timeout=20s", "-n", NAMESPACE, *args] + (["-f", "-"] if document else [])
     done = subprocess.run(command, input=yaml.safe_dump(document) if document else None, text=True,
                           capture_output=True, timeout=60, check=False)
@@ -55,7 +55,7 @@ def install(crd, lets_in):
 
 
 def fault(name, words):
-    """Why the cluster of that name, which is there and has a status, is not as W17 wants it; empty if it is."""
+    """How the existing cluster of that name, which has a status, violates W17; empty if it does not."""
     for patch, part in (('{"spec": {"replicas": 1}}', []),
                         ('{"status": {"readyMembers": 1}}', ["--subresource=status"])):
         ok, said = kubectl("patch", "etcdcluster", name, "--type=merge", "-p", patch, *part)

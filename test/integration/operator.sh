@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# An operator in an API-only world, for tests that are scripts; sourced from the tree's root, after tools/env.sh. KUBECONFIG is
-# the world's API server, and kubectl on PATH.
+# An operator in an API-only world, for tests that are scripts. Source it from the tree's root, after tools/env.sh. KUBECONFIG is
+# the world's API server; kubectl is on PATH.
 
-# grant USER: the rights that the chart gives the operator, and no others.
+# grant USER: gives USER exactly the operator's rights from the chart.
 grant() {
   {
     printf 'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: %s}\n' "$1"
@@ -11,9 +11,9 @@ grant() {
   kubectl create clusterrolebinding "$1" --clusterrole="$1" --user="$1"
 }
 
-# play STANDIN MANAGER DIR NAMESPACE [USER]: the stand-in plays Pods with real etcd processes, and those of Jobs, until
-# finish_play, and runs the operator for that namespace, as that user. DIR/control has the address of its control interface,
-# DIR/operator the operator's log, by name; the instance is called as the namespace.
+# play STANDIN MANAGER DIR NAMESPACE [USER]: until finish_play, the stand-in plays Pods with real etcd processes, and the Pods of
+# Jobs, and runs the operator for that namespace, as that user. DIR/control has the address of its control interface, DIR/operator
+# the operator's log, by name; the instance has the namespace's name.
 play() {
   local dir=$3
   rm -rf "$dir"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What `manager snapshot-agent` stores of real etcds, `manager restore-agent` makes members of, with the etcdutl of the same and
-of each newer version, and `manager verify-agent` proves by their etcds; the store is versitygw.
+"""`manager snapshot-agent` stores snapshots of real etcds; `manager restore-agent` turns them into members with the etcdutl of the
+same and of each newer version; `manager verify-agent` verifies them with their etcds. The store is versitygw.
 
     restores.py MANAGER VERSION=PROGRAMS...     with VERSITYGW and ETCDUTL, see restores.sh
 
@@ -36,7 +36,7 @@ def minor(version):
 
 
 class Member:
-    """One etcd over a data directory, for a `with`."""
+    """One etcd on a data directory, for a `with`."""
 
     def __init__(self, version, data, password=""):
         self.programs, self.data, self.password, self.process = PROGRAMS[version], data, password, None
@@ -99,7 +99,7 @@ def in_store(store, key):
 
 
 def store_one(store, version, auth, keys_folder=""):
-    """A snapshot of a member of that version, encrypted if there is a folder with a key; what it had."""
+    """Takes a snapshot of a member of that version, encrypted if a folder with keys is given; returns what the member had."""
     data = f"{FOLDER}/{version}-{auth}{'-sealed' * bool(keys_folder)}"
     with Member(version, data) as member:
         until(30, "it knows its cluster's version", lambda: json.loads(subprocess.run(
@@ -133,7 +133,7 @@ def restore(store, stored, version, **more):
 
 
 def becomes_a_member(store, stored, version):
-    """With the same keys, a new cluster id, a revision that no client has seen, and nothing to be read before it."""
+    """Restores it: the same keys, a new cluster ID, a revision that no client has seen, and no readable history before it."""
     member, code, report, said = restore(store, stored, version)
     same(f"the restore agent's exit code: {report} {said}", code, 0)
     same("what is in the data directory", os.listdir(member.data), ["member"])
@@ -167,10 +167,10 @@ def keeps_its_revision(store, stored, version):
 
 
 def is_refused(store, stored, version, reason, without_manifest=False, more=None):
-    """And leaves nothing. Without the manifest the database tells."""
+    """And leaves nothing. Without the manifest, the database shows it."""
     path = f"{store.bucket('backups')}/{stored['key']}"
     if without_manifest:
-        shutil.copy2(path, f"{path}.foreign")  # With what the gateway keeps beside the bytes.
+        shutil.copy2(path, f"{path}.foreign")  # With the gateway's extended attributes.
         stored = {**stored, "key": stored["key"] + ".foreign"}
     member, code, report, _ = restore(store, stored, version, **(more or {}))
     same("how it ended", (code, report.get("reason"), os.listdir(member.data)), (3, reason, []))
@@ -188,11 +188,11 @@ def verify(store, stored, version, **more):
 
 
 def copied(store, stored, suffix, change_database=None, **change_manifest):
-    """Under another key, with a database and a manifest that fit to each other."""
+    """A copy under another key, with a database and a manifest that match each other."""
     path, key = f"{store.bucket('backups')}/{stored['key']}", stored["key"].replace(".db", f"-{suffix}.db")
     copy = path.replace(".db", f"-{suffix}.db")
     for end in ("", ".json"):
-        shutil.copy2(path + end, copy + end)  # With what the gateway keeps beside the bytes.
+        shutil.copy2(path + end, copy + end)  # With the gateway's extended attributes.
     if change_database:
         with open(copy, "r+b") as file:
             pages = change_database(file.read()[:-32])
@@ -209,7 +209,7 @@ def copied(store, stored, suffix, change_database=None, **change_manifest):
 
 
 def is_proven(store, stored, version):
-    """By etcd's own hash, and, where that is of another history, by the digest."""
+    """By etcd's own hash, or, if that covers another history, by the digest."""
     code, report, said = verify(store, stored, version)
     same(f"the verify agent's exit code: {report} {said}", code, 0)
     revision = stored["status"]["header"]["revision"]
@@ -221,7 +221,7 @@ def is_proven(store, stored, version):
 
 
 def differs(store, stored, version):
-    """One letter of one value: the database is whole and can be restored."""
+    """Flips one letter of one value: the database stays consistent and can be restored."""
     def flipped(pages):
         return pages.replace(b"v" * 500, b"v" * 499 + b"w")
     for suffix, words, more in (("flipped", "HashKV", {}), ("flipped-later", "digest", {"compactRevision": 2})):
@@ -235,7 +235,7 @@ def differs(store, stored, version):
 
 
 def is_not_comparable(store, stored, version):
-    """Without a manifest; a mere check is content."""
+    """Without a manifest; a plain check accepts it."""
     path = f"{store.bucket('backups')}/{stored['key']}"
     shutil.copy2(path, f"{path}.bare")
     bare = {**stored, "key": stored["key"] + ".bare"}
@@ -247,7 +247,7 @@ def is_not_comparable(store, stored, version):
 
 
 def by_hand(store, stored, version):
-    """As docs/user/backup.md has it, with nothing but the files, the programs and, if it is encrypted, its key."""
+    """As docs/user/backup.md describes, with only the files, the programs and, if it is encrypted, its key."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
     for name in ("bin", "secret"):
         (folder / name).mkdir()

@@ -1,11 +1,11 @@
 #!/bin/bash
-# run.sh [--all | FLAG...]: the API-only tests: an API server without nodes; the samples of the CRDs tried on it
-# (samples.py), and their rule about names (names.py); the operator with what the chart gives it (installed.py); the recipes
-# of operations (test/recipes); snapshots (snapshots.py); real etcd processes for Pods, and the operator killed at its
-# writes; a healthy cluster beside a hundred black holes (holes.py). A fixed third of the kill plans by default, those left
-# out that kill after the answer came; --all runs them all, --third SEED another third. Other flags go to `standin plans`
-# (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends with the line "N passed, N failed" and
-# leaves no process.
+# run.sh [--all
+# FLAG...]: the API-only tests, on an API server without nodes: the samples of the CRDs (samples.py), and their rule about names
+# (names.py); the operator with the chart's rights (installed.py); the recipes of operations (test/recipes); snapshots
+# (snapshots.py); real etcd processes as Pods, and the operator killed at its writes; a healthy cluster beside a hundred black holes
+# (holes.py). By default a fixed third of the kill plans runs, without those that kill after the answer; --all runs all of them,
+# --third SEED another third. Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in
+# out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
@@ -56,7 +56,7 @@ tools/cluster/apionly.sh up "$world" charts/etcd-operator/files/crds/*.yaml
 PATH=$(built k8s):$(built helm):$PATH
 export PATH KUBECONFIG=$world/admin.kubeconfig KUBECACHEDIR=$world/kube-cache
 
-# counted NAME COMMAND...: runs it and adds what its last line "N passed, N failed" says; an end without one is a failure.
+# counted NAME COMMAND...: runs it and adds the counts of its last line "N passed, N failed"; an end without that line is a failure.
 counted() {
   local name=$1 p f
   shift
@@ -69,7 +69,7 @@ counted() {
   passed=$((passed + p)) failed=$((failed + f))
 }
 
-# in_its_own_world COMMAND...: a stand-in plays, and counts, all Pods of its API server, so two of them need two.
+# in_its_own_world COMMAND...: a stand-in plays, and counts, all Pods of its API server, so each stand-in needs its own.
 in_its_own_world() (
   own=$(mktemp -d)
   trap 'tools/cluster/apionly.sh down "$own" >/dev/null || true; rm -rf "$own"' EXIT
@@ -78,8 +78,8 @@ in_its_own_world() (
   export KUBECONFIG=$own/admin.kubeconfig KUBECACHEDIR=$own/kube-cache
   "$@"
 )
-# others: snapshots of clusters with and without secrets, into volumes and an object store; a hundred black holes hold up
-# nobody.
+# others: snapshots of clusters with and without secrets, into volumes and an object store; a hundred black holes that delay no
+# other cluster.
 others() {
   local passed=0 failed=0
   grant "$user" >"$out/rbac-of-others.log"
@@ -91,17 +91,17 @@ user=operator-under-test
 in_its_own_world others >"$out/others.log" 2>&1 &
 beside=$!
 
-# What the CRDs accept and refuse.
+# The samples that the CRDs accept and refuse.
 counted samples test/integration/samples.py
 counted names test/integration/names.py
 
-# What the chart gives the operator is enough, and who may read its metrics.
+# The chart's rights suffice for the operator; access to its metrics.
 counted installed test/integration/installed.py "$manager"
 
-# The commands and log lines of the reference's operations guide.
+# The commands and log lines of the Go operator's operations guide.
 counted recipes test/recipes/api_only.sh "$out/standin" "$manager" "$out/recipes"
 
-# The operator has the rights that the chart gives it, and no others.
+# The operator has exactly the rights that the chart gives it.
 grant "$user" >"$out/rbac.log"
 
 addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0 --flight-recorder-bind-address=127.0.0.1:0"

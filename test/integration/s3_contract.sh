@@ -1,6 +1,6 @@
 #!/bin/bash
-# s3_contract.sh [GTEST_FLAG...]: what s3_contract_test asserts, against versitygw. Without flags, s3_fuzz makes 3000 random
-# calls to both, too. Ends with the line "N passed, N failed".
+# s3_contract.sh [GTEST_FLAG...]: runs s3_contract_test against versitygw. Without flags, s3_fuzz also sends 3000 random calls to
+# both. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh

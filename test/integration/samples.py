@@ -20,7 +20,7 @@ NAMESPACE = f"samples-{os.getpid()}"
 
 
 def kubectl(*args, document=None, namespace=NAMESPACE):
-    """What kubectl says, and whether it succeeded."""
+    """Whether kubectl succeeded, and its output."""
     command = ["kubectl", "--request-timeout=20s", "-n", namespace, *args] + (["-f", "-"] if document else [])
     done = subprocess.run(command, input=yaml.safe_dump(document) if document else None, text=True,
                           capture_output=True, timeout=60, check=False)
@@ -28,7 +28,7 @@ def kubectl(*args, document=None, namespace=NAMESPACE):
 
 
 def own_name(document, sample):
-    """Samples run side by side: all that do not care about their name get one of their own."""
+    """Samples run side by side: each gets its own name, unless its name matters."""
     if document["metadata"]["name"].startswith("sample"):
         document["metadata"]["name"] = sample.stem[:48].rstrip("-")
     return document
@@ -43,7 +43,7 @@ def written(verb, document):
 
 
 def attempt(sample):
-    """Whether the last document of the sample was accepted, what was said; None if the first one was not."""
+    """Whether the last document of the sample was accepted (None if the first one was not), and the output."""
     documents = [own_name(d, sample) for d in yaml.safe_load_all(sample.read_text(encoding="utf-8"))]
     if len(documents) == 1:
         return kubectl("create", "--dry-run=server", document=documents[0])
@@ -52,7 +52,7 @@ def attempt(sample):
 
 
 def fault(sample):
-    """Why the sample is not as its folder says; empty if it is."""
+    """Why the sample does not behave as its folder's name says; empty if it does."""
     ok, said = attempt(sample)
     if ok is None:
         return f"its first document was refused: {said}"

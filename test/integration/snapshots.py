@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """EtcdSnapshots in an API-only world: of a plain cluster, and of one with TLS and passwords; into a volume, and into versitygw.
 
-    snapshots.py DIR     DIR is that of the stand-in, which plays the namespace "snapshots"; see snapshots.sh
+    snapshots.py DIR     DIR is the folder of the stand-in, which plays the namespace "snapshots"; see snapshots.sh
 
-What is stored is restored by etcdutl. The cases run side by side. The last line is "N passed, N failed"; exit 1 if any failed.
+etcdutl restores the stored snapshots. The cases run side by side. The last line is "N passed, N failed"; exit 1 if any failed.
 """
 import base64
 import concurrent.futures
@@ -26,14 +26,14 @@ from world import GROUP, Cluster, Failed, condition, get, kubectl, until  # noqa
 
 NAMESPACE = "snapshots"
 BUCKET = "backups"
-LIMIT = 180  # seconds, of what hangs: a Job tries again after 10, and then after 20, and the garbage collector resyncs every 30
+LIMIT = 180  # seconds, for anything that hangs: a Job retries after 10, then after 20; the garbage collector resyncs every 30
 SNAPSHOTS = f"/apis/{GROUP}/v1alpha2/namespaces/{NAMESPACE}/etcdsnapshots"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
 
 
 class Api:
-    """The API server by way of kubectl: cheap enough to be asked often."""
+    """The API server through kubectl proxy: cheap enough for frequent calls."""
 
     def __init__(self):
         self.proxy, self.address = None, ""
@@ -61,7 +61,7 @@ class Api:
 
 
 class Plain(Cluster):
-    """Its etcdctl speaks to a Pod: there is nobody who routes Services."""
+    """Its etcdctl connects to a Pod, because no node routes Services here."""
 
     def etcdctl_words(self, *words):
         address = f"http://{self.pods()[0]['status']['podIP']}:2379"
@@ -92,7 +92,7 @@ def secret(name, **data):
 
 
 class World:
-    """What the cases share."""
+    """Shared by the cases."""
 
     def __init__(self, folder, api, store):
         self.folder, self.api, self.store = folder, api, store
@@ -111,7 +111,7 @@ class World:
                 begun.result()
         self.rounds = {"plain": 9, "locked": 1}
         for cluster in (self.plain, self.locked):
-            stores.fill(cluster, self.rounds[cluster.name])  # Nobody else writes.
+            stores.fill(cluster, self.rounds[cluster.name])  # No client writes besides this.
 
     def volume(self):
         uid = get("persistentvolumeclaims", NAMESPACE, "backups")["metadata"]["uid"]
@@ -130,7 +130,7 @@ class World:
         return self.api.call("GET", f"{SNAPSHOTS}/{name}")
 
     def ended(self, name, phase, reason):
-        """The snapshot once it has ended, which must be so."""
+        """Waits until the snapshot has ended, and checks phase and reason."""
         ends = until(LIMIT, f"{name} ends", lambda: self.if_ended(name))
         ready = condition(ends, "Ready")
         if (ends["status"]["phase"], ready["reason"]) != (phase, reason):
@@ -143,12 +143,12 @@ class World:
         return found if found.get("status", {}).get("phase") in ("Complete", "Failed") else None
 
     def pods_of(self, name):
-        """Of its Job."""
+        """The Pods of its Job."""
         selector = f"batch.kubernetes.io%2Fjob-name%3D{name}-snapshot"
         return self.api.call("GET", f"{PODS}?labelSelector={selector}")["items"]
 
     def first_failure(self, name):
-        """What the first Pod has left that failed."""
+        """The exit code and reason of its first failed Pod."""
         def said():
             for pod in self.pods_of(name):
                 ended = pod["status"].get("containerStatuses", [{}])[0].get("state", {}).get("terminated")
@@ -159,13 +159,13 @@ class World:
         return ended["exitCode"], json.loads(ended["message"])["reason"]
 
     def forget(self, name):
-        """It is deleted, and its Job and Pods are gone."""
+        """Deletes it, and waits until its Job and Pods are gone."""
         self.api.call("DELETE", f"{SNAPSHOTS}/{name}")
         until(LIMIT, f"the Job of {name} is gone",
               lambda: not (self.api.call("GET", f"{JOBS}/{name}-snapshot") or self.pods_of(name)))
 
     def stored(self, name, cluster, uri_end, path):
-        """It is complete, and what is stored is the cluster."""
+        """Checks that it is complete, and that the stored object is the cluster's."""
         done = self.ended(name, "Complete", "SnapshotStored")
         told = done["status"]["artifact"]
         if not told["uri"].endswith(uri_end):
@@ -187,7 +187,7 @@ class World:
         return pathlib.Path(self.folder, "logs", f"{NAMESPACE}_{pod['metadata']['name']}.log").read_text(encoding="utf-8")
 
     def refuses_again(self, name, cluster, destination, path):
-        """Another EtcdSnapshot of the name does not touch what is stored."""
+        """Another EtcdSnapshot with that name does not change the stored object."""
         before = stores.sha256(path)
         self.forget(name)
         self.make(name, destination, cluster)
@@ -196,7 +196,7 @@ class World:
 
 
 def plain_into_a_volume(world):
-    """In a folder whose name a kubelet would change if nobody took care."""
+    """Into a folder whose name a kubelet would expand if it were not escaped."""
     destination = {"pvc": {"claimName": "backups", "subPath": "daily/$(SNAPSHOT_NAME) $$x"}}
     world.make("volume", destination)
     path = f"{world.volume()}/daily/$(SNAPSHOT_NAME) $$x/volume.db"
@@ -205,7 +205,7 @@ def plain_into_a_volume(world):
 
 
 def plain_into_a_store(world):
-    """More than one part of an upload."""
+    """With more than one part of an upload."""
     destination = world.s3(key="db/$(SNAPSHOT_NAME)")
     world.make("object", destination)
     path = f"{world.bucket}/db/$(SNAPSHOT_NAME)/object.db"
@@ -235,7 +235,7 @@ def refused(name, reason, destination):
 
 
 def a_store_that_is_not_there_yet(world):
-    # Nobody else listens at this address, or calls from it: the port stays free.
+    # No process listens at this address, or calls from it: the port stays free.
     store = stores.Gateway("127.0.0.2")
     try:
         store.take_port()
@@ -260,10 +260,10 @@ def credentials_that_come_late(world):
 
 
 def a_store_that_goes_away(world):
-    """In the middle of an upload: nothing is stored by then, and later all."""
+    """In the middle of an upload: nothing is stored by then, and later everything."""
     cut = stores.Cut(world.store.port, 300_000)
     try:
-        folder = world.store.bucket("cut")  # Of its own: the store was away when the upload was to be given up.
+        folder = world.store.bucket("cut")  # A separate bucket: the upload could not be aborted while the store was down.
         world.make("broken", world.s3(endpoint=cut.url(), bucket="cut"))
         code, reason = world.first_failure("broken")
         if code != 1 or reason not in ("DestinationUnreachable", "DestinationFailed"):
@@ -289,7 +289,7 @@ CASES = (
 
 
 def nothing_is_told(world):
-    """No password and no key is anywhere but in Secrets; and no upload is left half done."""
+    """Passwords and keys are only in Secrets; and no upload is left unfinished."""
     places = {"objects": kubectl("get", "jobs,pods,events,etcdsnapshots,etcdclusters", "-n", NAMESPACE, "-o", "json")}
     for file in glob.glob(f"{world.folder}/**/*", recursive=True):
         if file.endswith((".log", ".termination")):
@@ -309,7 +309,7 @@ def nothing_stays(world):
 
 
 def main():
-    """Whatever happens, no process of ours and no folder of the store is left."""
+    """In any case, no child process and no folder of the store is left."""
     with contextlib.ExitStack() as ends:
         api, store = Api(), stores.Gateway()
         ends.callback(api.stop)
@@ -328,7 +328,7 @@ def run_cases(api, store):
         try:
             case(world)
             problem = ""
-        except Exception as e:  # noqa: BLE001: whatever it was, the others go on and are counted.
+        except Exception as e:  # noqa: BLE001: the others go on and are counted.
             problem = repr(e)
         word = f"FAILED {problem}" if problem else "ok"
         print(f"{case.__name__.replace('_', ' ')}: {word} ({time.monotonic() - begun:.1f} s)", flush=True)

@@ -1,7 +1,7 @@
 #!/bin/bash
-# snapshots.sh STANDIN MANAGER DIR [USER]: EtcdSnapshots (snapshots.py) in an API-only world: KUBECONFIG is its API server,
-# kubectl is on PATH, STANDIN plays its Pods with real etcd processes and those of Jobs with MANAGER, which is the operator, too,
-# as that user. Logs go to DIR. Ends with the line "N passed, N failed".
+# snapshots.sh STANDIN MANAGER DIR [USER]: EtcdSnapshots (snapshots.py) in an API-only world. KUBECONFIG is its API server, kubectl
+# is on PATH. STANDIN plays its Pods with real etcd processes, and those of Jobs with MANAGER, which also is the operator, as that
+# user. Logs go to DIR. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh

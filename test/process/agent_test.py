@@ -1,5 +1,5 @@
-"""agent_test.py MANAGER: `manager snapshot-agent` and `manager delete-agent` as Jobs run them, against servers of ours on 127.0.0.1
-(fakes.py): what they leave in folders and buckets, exit codes, words, memory, and how they end when they are asked to."""
+"""agent_test.py MANAGER: `manager snapshot-agent` and `manager delete-agent` as Jobs run them, against our own servers on 127.0.0.1
+(fakes.py): what they leave in folders and buckets, exit codes, messages, memory, and their end on SIGTERM."""
 import hashlib
 import json
 import os
@@ -18,10 +18,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fakes import Bucket, DIGEST, Etcd, Lender, authority  # noqa: E402
 
 MANAGER = sys.argv.pop()
-LIMIT_SECONDS = 240  # Of what hangs.
+LIMIT_SECONDS = 240  # For anything that hangs.
 PAGES = [bytes([i % 251]) * 32768 for i in range(40)]
 SECRET = "do-not-tell"
-MEMORY_MAX_KIB = 32 << 10  # Of its own: pages of the program's file do not count.
+MEMORY_MAX_KIB = 32 << 10  # Its own memory: pages of the program's file do not count.
 GROWTH_MAX_KIB = 8 << 10
 KUBELET_WAITS = 30  # seconds between SIGTERM and SIGKILL
 
@@ -68,7 +68,7 @@ class Agent(unittest.TestCase):
         return process
 
     def end(self, process):
-        """Exit code, standard output, and the termination message; what it says is checked to be what it promises."""
+        """Exit code, standard output, and the termination message, which is checked against its format."""
         out, err = process.communicate()
         self.assertGreaterEqual(process.returncode, 0, f"ended by a signal, {LIMIT_SECONDS} s are the limit: {err}")
         self.assertNotIn(SECRET, out + err)
@@ -95,7 +95,7 @@ class Agent(unittest.TestCase):
         self.assertIn(words, report["message"])
 
     def delete(self, environment):
-        """Exit code, the termination message, and standard error of a delete-agent, which gets nothing about etcd."""
+        """Exit code, termination message and standard error of a delete-agent, which gets nothing about etcd."""
         process = self.start({name: value for name, value in environment.items() if not name.startswith("ETCD_")}, "delete-agent")
         out, err = process.communicate()
         with open(self.log, encoding="utf-8") as file:
@@ -130,7 +130,7 @@ class Agent(unittest.TestCase):
         self.assertEqual({**manifest, **report}, manifest)
         self.assertEqual((manifest["kind"], manifest["snapshotUID"]), ("EtcdSnapshotManifest", "uid-1"))
         self.assertEqual(sorted(os.listdir(os.path.join(self.data, "prod"))), ["nightly.db", "nightly.db.json", "nightly.db.uid"])
-        # The next Pod of the same Job, after the result was lost: etcd is not even there.
+        # The next Pod of the same Job, after the result was lost: etcd does not even run.
         self.assertEqual(self.run_agent({**environment, "ETCD_ENDPOINTS": "http://127.0.0.1:1"}), (0, report))
         self.fails({**environment, "SNAPSHOT_UID": "uid-2"}, 3, "DestinationExists", "nightly.db")
 
@@ -214,14 +214,14 @@ class Agent(unittest.TestCase):
         self.assertEqual((process.returncode, report["reason"], report["message"]), (1, "DestinationFailed", "it was asked to end"))
 
     def test_memory_does_not_grow_with_the_database(self):
-        # Of its own: how many pages of the program's file the kernel has mapped, it decides. The smallest of three: the
-        # C library may have kept one part's buffer more, by how the requests fell; growth would be in all of them.
+        # Its own memory, because the kernel decides how many pages of the program's file it maps. The smallest of three: depending
+        # on how requests arrive, the C library may keep one part's buffer more; real growth would show in all three.
         small, large = self.peak(16), min(self.peak(80) for _ in range(3))
         self.assertLess(large - small, GROWTH_MAX_KIB * SLACK)
         self.assertLess(large, MEMORY_MAX_KIB * SLACK)
 
     def peak(self, rounds):
-        """In KiB, of an agent that uploads so many times PAGES, of its own memory at the requests."""
+        """Peak in KiB of its own memory, at the requests, of an agent that uploads PAGES this many times."""
         pid, peak, own = Future(), [], []
 
         def sample(method, path):
@@ -327,14 +327,14 @@ class Agent(unittest.TestCase):
                                  "RoleArn": "arn:aws:iam::1:role/b", "RoleSessionName": "etcd-operator"})
 
     def test_as_whom_the_node_knows_it(self):
-        def answer(number):  # The first ones end soon.
+        def answer(number):  # The first ones expire soon.
             until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + (2 if number == 1 else 3600)))
             return 200, json.dumps({"AccessKeyId": f"ASIA{number}", "SecretAccessKey": SECRET, "Token": "t", "Expiration": until})
 
         node, bucket = self.lender(answer), self.bucket()
 
         def pieces():
-            yield from PAGES * 15  # Two parts of an upload; the second one comes when the first credentials have ended.
+            yield from PAGES * 15  # Two parts of an upload; the second one comes after the first credentials have expired.
             time.sleep(max(0.0, begin + 3 - time.time()))
             yield from PAGES * 15
 
@@ -356,7 +356,7 @@ class Agent(unittest.TestCase):
                                        AWS_WEB_IDENTITY_TOKEN_FILE=self.token(SECRET))
             self.fails(environment, code, reason, words)
         self.fails({**environment, "AWS_WEB_IDENTITY_TOKEN_FILE": "/none"}, 3, "DestinationCredentialsRejected", "/none")
-        del environment["S3_ALLOW_LOCAL"]  # Which is about the store's endpoint only.
+        del environment["S3_ALLOW_LOCAL"]  # It applies to the store's endpoint only.
         self.fails(environment, 1, "DestinationUnreachable", "503")
         self.fails(self.keyless(bucket), 3, "DestinationInvalid", "ServiceAccount")
         self.assertEqual(bucket.requests, [])
@@ -394,7 +394,7 @@ class Agent(unittest.TestCase):
         self.assertEqual(self.run_agent({**environment, "TERMINATION_LOG_PATH": self.log})[0], 0, "it is stored all the same")
 
 
-# A build with sanitizers has memory of its own.
+# A build with sanitizers has extra memory.
 SLACK = 16 if b"__asan_init" in open(MANAGER, "rb").read() else 1
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""bad_input_test.py MANAGER: what the operator's process says and does when it is started with what cannot work: the exact words,
-no crash, nothing written. Its only server is ours, on 127.0.0.1 at a free port."""
+"""bad_input_test.py MANAGER: the operator's process started with invalid input: the exact messages, no crash, nothing written. Its
+only server is our own, on 127.0.0.1 at a free port."""
 import base64
 import json
 import os
@@ -21,7 +21,7 @@ LIMIT_SECONDS = 30
 
 
 class Server:
-    """Takes TLS connections, counts them, and answers 401 to whoever gets through."""
+    """Accepts TLS connections, counts them, and answers 401 to each request."""
 
     def __init__(self, context):
         self.context, self.connections, self.requests = context, 0, []
@@ -40,7 +40,7 @@ class Server:
                 stream.settimeout(LIMIT_SECONDS)
                 with self.context.wrap_socket(stream, server_side=True) as tls:
                     request = tls.recv(65536).decode()
-                    if not request:  # The manager has ended before it asked.
+                    if not request:  # The manager ended before its request.
                         continue
                     self.requests.append(request)
                     tls.sendall(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}")
@@ -58,7 +58,7 @@ class BadInput(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def certificate(self, name, days, ca=None):
-        """NAME.key and NAME.crt for 127.0.0.1; without a CA it is one."""
+        """NAME.key and NAME.crt for 127.0.0.1; without `ca`, a CA."""
         def openssl(*words):
             subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True)
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key",
@@ -92,7 +92,7 @@ class BadInput(unittest.TestCase):
         return subprocess.run([MANAGER, *words], capture_output=True, text=True, timeout=LIMIT_SECONDS, env={})
 
     def complaints(self, config, count):
-        """Starts the manager, waits for so many warnings, ends it in order; the errors of those warnings without the request."""
+        """Starts the manager, waits for so many warnings, and stops it; returns the warnings' errors without the request."""
         command = [MANAGER, "--kubeconfig", config, "--metrics-bind-address=0", "--health-probe-bind-address=0"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={})
         watchdog = threading.Timer(LIMIT_SECONDS, process.kill)
@@ -205,7 +205,7 @@ class BadInput(unittest.TestCase):
             self.assertRaises(ProcessLookupError, os.kill, int(file.read()), 0)
 
     def served(self, config, *flags):
-        """Starts the manager and waits until it serves probes and metrics: ports by what is served."""
+        """Starts the manager and waits until it serves probes and metrics; returns the port of each."""
         command = [MANAGER, "--kubeconfig", config, "--metrics-bind-address=127.0.0.1:0",
                    "--health-probe-bind-address=127.0.0.1:0", "--flight-recorder-bind-address=0", *flags]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={})
@@ -245,7 +245,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.answer(f"http://127.0.0.1:{ports['metrics']}/metrics")[0], 200)
 
     def take_for_metrics(self, name):
-        """That certificate is in the folder "metrics" from now on. Its text."""
+        """Puts that certificate into the folder "metrics"; returns its text."""
         os.makedirs(self.path("metrics"), exist_ok=True)
         for kind in ("key", "crt"):
             shutil.copy(self.path(f"{name}.{kind}"), self.path(f"metrics/tls.{kind}"))
@@ -271,7 +271,7 @@ class BadInput(unittest.TestCase):
                          f"{self.path('metrics/tls.key')}: No such file or directory")
 
     def told(self, config):
-        """All that the manager says, as loudly as it can, until it complains for the second time or ends."""
+        """All output of the manager at the lowest log level, until its second complaint or its end."""
         command = [MANAGER, "--kubeconfig", config, "--log-level=debug", "--metrics-bind-address=0",
                    "--health-probe-bind-address=0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={}) as process:
@@ -287,7 +287,7 @@ class BadInput(unittest.TestCase):
         return out
 
     def test_no_secret_is_told(self):
-        """I15: whatever is wrong with who we are, no word of what proves it comes out."""
+        """I15: whatever is wrong with the credentials, no secret part of them is printed."""
         self.certificate("ca", 10)
         self.certificate("server", 10, ca="ca")
         server, secret = self.server(), "canary-7f3a-0123456789"

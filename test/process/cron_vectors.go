@@ -1,7 +1,7 @@
 //go:build ignore
 
-// cron_vectors: when random schedules run by robfig/cron, which Kubernetes' CronJob uses, in zones of which it gets all changes
-// of the clocks right: those that skip neither midnight nor a part of an hour. From the tree's root:
+// cron_vectors: when random schedules run by robfig/cron, which Kubernetes' CronJob uses, in zones where it handles all clock
+// changes correctly: those that skip neither midnight nor a part of an hour. From the tree's root:
 //
 //	go run -C tools/cluster/mods/k8s "$PWD/test/process/cron_vectors.go" >test/process/cron_vectors.json
 //
@@ -20,7 +20,7 @@ import (
 var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "Europe/Dublin", "Asia/Kathmandu", "Africa/Casablanca",
 	"America/Nuuk", "Australia/Adelaide", "America/St_Johns"}
 
-// About each change of the clocks: 02:30 in the hour that is skipped, 01:30 in the one that comes twice, and others.
+// Around each change of the clocks: 02:30 in the skipped hour, 01:30 in the repeated one, and others.
 var byHand = []string{"30 2 * * *", "30 1 * * *", "0 3 * * *", "*/30 * * * *", "0 */2 * * *", "59 23 * * *", "@hourly", "@daily",
 	"@midnight", "@weekly", "@monthly", "@yearly", "@annually", "0 0 29 2 *", "0 0 13 * 5", "0 0 */2 * 1", "0 0 ? * MON-FRI",
 	"0 0 13 * */1", "0 0 1-7 * ?", "5/20 22/1 * Mar,OCT sun", "0 0 *,13 * 5"}
@@ -70,7 +70,7 @@ func line(zone, text string, after int64) string {
 	return fmt.Sprintf(`{"zone":%q,"cron":%q,"after":%d,"runs":[%s]}`, zone, text, after, strings.Join(runs, ","))
 }
 
-// changes: the hours of 2027 in which the clocks change; one of them where they never do.
+// changes: the hours of 2027 in which the clocks change; an arbitrary one if they never do.
 func changes(zone string) []int64 {
 	location, err := time.LoadLocation(zone)
 	if err != nil {

@@ -1,5 +1,5 @@
-"""Servers on 127.0.0.1 for tests of processes: an etcd that answers one snapshot, an object store. Both keep to what a client may
-expect: gRPC's flow control, signatures' headers, ETags."""
+"""Servers on 127.0.0.1 for tests of processes: an etcd that answers one snapshot, and an object store. Both follow the protocols
+that clients rely on: gRPC's flow control, headers of signatures, ETags."""
 import base64
 import hashlib
 import http.server
@@ -18,7 +18,7 @@ DATABASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/
 
 
 def database(version, auth=False):
-    """A snapshot that a real etcd gave."""
+    """A snapshot from a real etcd."""
     with open(DATABASES, encoding="utf-8") as file:
         one = next(one for one in json.load(file) if (one["version"], one["auth"]) == (version, auth))
     out = bytearray(one["size"])
@@ -36,7 +36,7 @@ def checksum(stored):
     return "sha256:" + hashlib.sha256(stored).hexdigest()
 
 
-# What the etcd below answers, as src/etcd/key_digest.h says.
+# The answers of the etcd below, as defined in src/etcd/key_digest.h.
 KEY_BYTES = struct.pack(">Q3sQ5sqqq", 3, b"key", 5, b"value", 2, 7, 3)
 DIGEST = "sha256:" + hashlib.sha256(KEY_BYTES).hexdigest()
 
@@ -49,7 +49,7 @@ def varint(number):
 
 
 def message(*fields):
-    """Protobuf: (number, int or bytes) each."""
+    """Encodes protobuf fields: (number, int or bytes) each."""
     out = b""
     for number, value in fields:
         if isinstance(value, int):
@@ -64,7 +64,8 @@ HEADER = (1, message((1, CLUSTER), (2, MEMBER), (3, REVISION), (4, 2)))
 
 class Etcd:
     """Answers the agent's questions in their order: Status, MemberList, HashKV, AuthStatus, Snapshot, Range twice. `pieces`: the
-    snapshot's, without its sum. `silent_at`: from this question on it says nothing. `wrong_sum`: the snapshot was damaged."""
+    snapshot's, without its checksum. `silent_at`: from this question on it does not answer. `wrong_sum`: the snapshot was
+    damaged."""
 
     def __init__(self, pieces=(), silent_at=99, wrong_sum=False):
         self.pieces, self.silent_at, self.wrong_sum = pieces, silent_at, wrong_sum
@@ -153,7 +154,7 @@ class Etcd:
         elif count == 3:
             yield message(HEADER, (3, 1))
         elif count == 5:
-            yield message(HEADER, (4, 1))  # Range: how many.
+            yield message(HEADER, (4, 1))  # Range: the count.
         elif count == 6:
             yield message(HEADER, (2, message((1, b"key"), (2, 2), (3, 7), (4, 3), (5, b"value"))), (4, 1))
         else:
@@ -165,7 +166,7 @@ class Etcd:
 
 
 def authority(folder, name):
-    """A CA, and a certificate for 127.0.0.1 by it: the paths of ca.crt and of a file with certificate and key."""
+    """A CA, and a certificate for 127.0.0.1 signed by it: the paths of ca.crt and of a file with certificate and key."""
     def path(suffix):
         return os.path.join(folder, f"{name}.{suffix}")
 
@@ -185,15 +186,15 @@ def authority(folder, name):
 
 
 def speak_tls(server, certificate):
-    """Handshakes on the connection's own thread: whoever hangs up during one ends nothing else."""
+    """Does handshakes on the connection's own thread: a client that hangs up during one ends nothing else."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    server.handle_error = lambda *_: None  # They may.
+    server.handle_error = lambda *_: None  # Clients may hang up.
 
 
 class Lender:
-    """STS, or who on a node lends credentials. `answer`: a function of the request's number that gives a status and a body."""
+    """STS, or a node's credentials service. `answer`: a function of the request's number that returns a status and a body."""
 
     def __init__(self, answer):
         self.requests = requests = []
@@ -223,12 +224,12 @@ class Lender:
 
 
 class Bucket:
-    """Objects by path, each (bytes, metadata), of one store. `refuses`: a function of method and path that gives a status,
-    headers and a body instead, or None."""
+    """One store's objects by path, each (bytes, metadata). `refuses`: a function of method and path that returns a status, headers
+    and a body for a refusal, or None."""
 
     def __init__(self, refuses=lambda method, path: None, certificate=None):
         self.objects, self.uploads, self.requests, self.refuses = {}, {}, [], refuses
-        self.keys = set()  # Whose signatures and session tokens came.
+        self.keys = set()  # Keys of the signatures and session tokens that arrived.
         bucket = self
 
         class Handler(http.server.BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""replay_test.py REPLAY: what `./dev replay FILE` says of a file, and its exit code."""
+"""replay_test.py REPLAY: the output and exit code of `./dev replay FILE`."""
 import json
 import subprocess
 import sys

@@ -1,5 +1,6 @@
-"""restore_test.py MANAGER: `manager restore-agent` and `install-tools` as a Pod's init containers run them, with an object store of
-ours on 127.0.0.1 (fakes.py) and a stand-in for etcdutl: what they leave in data directories, their exit codes, words and memory."""
+"""restore_test.py MANAGER: `manager restore-agent` and `install-tools` as a Pod's init containers run them, with our own object
+store on 127.0.0.1 (fakes.py) and a stand-in for etcdutl: what they leave in data directories, their exit codes, messages and
+memory."""
 import base64
 import filecmp
 import glob
@@ -20,9 +21,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fakes import Bucket, Etcd, authority, checksum, database, with_sum  # noqa: E402
 
 MANAGER = sys.argv.pop()
-LIMIT_SECONDS = 240  # Of what hangs.
+LIMIT_SECONDS = 240  # For anything that hangs.
 SECRET = "do-not-tell"
-MEMORY_MAX_KIB = 32 << 10  # Of its own: pages of the program's file do not count.
+MEMORY_MAX_KIB = 32 << 10  # Its own memory: pages of the program's file do not count.
 KUBELET_WAITS = 30  # seconds between SIGTERM and SIGKILL
 BUMP = 1000000000
 ETCDUTL = """#!/bin/sh
@@ -101,7 +102,7 @@ class Restore(unittest.TestCase):
         return process
 
     def end(self, process):
-        """Exit code, log lines and the termination message; what it says is checked to be what it promises."""
+        """Exit code, log lines and the termination message, which is checked against its format."""
         out, err = process.communicate()
         self.assertGreaterEqual(process.returncode, 0, f"ended by a signal, {LIMIT_SECONDS} s are the limit: {err}")
         self.assertNotIn(SECRET, out + err)
@@ -127,7 +128,7 @@ class Restore(unittest.TestCase):
         return log, report
 
     def in_data(self):
-        """Of all in the data directory: path, inode and, of files, the sum of the bytes."""
+        """Everything in the data directory: path, inode and, for files, the checksum."""
         out = []
         for path in sorted(glob.glob(os.path.join(self.data, "**"), recursive=True, include_hidden=True)):
             content = None
@@ -138,7 +139,7 @@ class Restore(unittest.TestCase):
         return out
 
     def in_stores(self):
-        """Without the bytes of files, of which some are nothing but a hole."""
+        """Without the contents of files, some of which are sparse."""
         files = []
         for path in sorted(glob.glob(os.path.join(self.source, "**"), recursive=True, include_hidden=True)):
             facts = os.lstat(path)
@@ -146,7 +147,7 @@ class Restore(unittest.TestCase):
         return files, [(dict(bucket.objects), dict(bucket.uploads)) for bucket in self.buckets]
 
     def refuses(self, environment, code, reason, words="", tool_runs=False):
-        """And leaves everything as it was, also what a file system and people have put there."""
+        """And leaves everything as it was, also entries of the file system and of users."""
         foreign, lost = os.path.join(self.data, "notes.txt"), os.path.join(self.data, "lost+found")
         os.mkdir(lost)
         for path in (foreign, os.path.join(lost, "#7")):
@@ -176,7 +177,7 @@ class Restore(unittest.TestCase):
             "snapshot", "restore", f"--data-dir={self.data}/.restore", "--name=db-0",
             "--initial-cluster=db-0=http://db-0.db.prod.svc:2380", "--initial-cluster-token=token",
             "--initial-advertise-peer-urls=http://db-0.db.prod.svc:2380", f"--bump-revision={BUMP}", "--mark-compacted", "secret="])
-        # What `kubectl logs SEED -c restore` shows.
+        # The output of `kubectl logs SEED -c restore`.
         self.assertEqual([line["msg"] for line in log], [
             "restoring a snapshot", "the snapshot is whole and fits", "rebuilding the data directory", "etcdutl ended", "restored"])
         self.assertIn("restored snapshot", log[3]["last_words"])
@@ -193,7 +194,7 @@ class Restore(unittest.TestCase):
                 subprocess.run(["rm", "-r", os.path.join(self.data, "member")], check=True)
 
     def keys(self, **entries):
-        """A Secret that the kubelet has mounted: its entries are links to what it calls ..data."""
+        """A Secret as the kubelet mounts it: its entries are links through ..data."""
         folder = tempfile.mkdtemp(dir=self.folder)
         os.mkdir(f"{folder}/..data")
         for name, text in entries.items():
@@ -304,7 +305,7 @@ class Restore(unittest.TestCase):
         free = os.statvfs(self.data).f_bavail * os.statvfs(self.data).f_frsize
         path = os.path.join(self.source, "prod/nightly.db")
         environment = self.from_folder(stored=b"")
-        os.truncate(path, free // 2 + (1 << 30))  # Nothing but a hole.
+        os.truncate(path, free // 2 + (1 << 30))  # A sparse file.
         self.refuses(environment, 3, "NoSpace", "a larger volume")
 
     def test_etcdutl(self):
@@ -371,7 +372,7 @@ class Restore(unittest.TestCase):
         self.assertEqual(os.listdir(self.data), [])
 
     def test_memory_is_bounded(self):
-        """That of the agent alone: etcdutl looks at it when all is done but the renaming."""
+        """The agent's peak alone: etcdutl reads it when everything but the renaming is done."""
         pages = self.stored[:-32]
         self.stored = with_sum(pages + b"\1" * (160 << 20))
         bucket = self.bucket()
@@ -400,7 +401,7 @@ class Restore(unittest.TestCase):
             self.assertIn(words, ended.stderr)
 
 
-# A build with sanitizers has memory of its own.
+# A build with sanitizers has extra memory.
 SLACK = 16 if b"__asan_init" in open(MANAGER, "rb").read() else 1
 
 if __name__ == "__main__":

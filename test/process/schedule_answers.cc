@@ -1,9 +1,9 @@
-// schedule_answers: answers questions about schedules, a line each with tabs between its words, so
-// that schedule_test.py can compare them with its own. Times are seconds since 1970.
+// schedule_answers: answers questions about schedules, one per line, with tabs between words, so
+// that schedule_test.py can compare the answers with its own. Times are seconds since 1970.
 //   offset ZONE TIME                     EAST UNTIL
 //   runs ZONE AFTER UPTO MAX CRON        TIME...
 //   newest ZONE AFTER UPTO CRON          TIME or nothing
-//   expired ZONE NOW LAST SECONDS DAYS WEEKS MONTHS [NAME TIME PROOF]...   NAME... (-1: not said)
+//   expired ZONE NOW LAST SECONDS DAYS WEEKS MONTHS [NAME TIME PROOF]...   NAME... (-1: not set)
 #include <cstdlib>
 #include <iostream>
 #include <optional>

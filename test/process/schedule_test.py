@@ -1,6 +1,6 @@
-"""schedule_test.py PROGRAM: what src/schedule answers (by schedule_answers), against other ways to find the same: the time zones
-as Python reads them (zone_vectors.py), robfig/cron's runs (cron_vectors.go) and a search minute by minute for cron, and the
-definitions of retention read out one by one."""
+"""schedule_test.py PROGRAM: compares the answers of src/schedule (by schedule_answers) with other implementations: the time zones
+as Python reads them (zone_vectors.py), robfig/cron's runs (cron_vectors.go) and a minute-by-minute search for cron, and the
+definitions of retention applied one by one."""
 import bisect
 import calendar
 import datetime
@@ -18,7 +18,7 @@ VECTORS = json.loads(pathlib.Path(__file__).with_name("cron_vectors.json").read_
 DATABASE = json.loads(pathlib.Path(__file__).with_name("zone_vectors.json").read_text(encoding="ascii"))
 UTC = datetime.timezone.utc
 SEED = 20261123
-# Clocks that go by whole and half hours, in both halves of the year, at midnight, by less than standard, by a list, never.
+# Clocks that change by whole and half hours, in both halves of the year, at midnight, below standard time, by a list, never.
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Havana", "America/Santiago",
          "Europe/Dublin", "Africa/Casablanca", "Asia/Gaza", "Asia/Kathmandu", "Pacific/Chatham", "America/Nuuk", "Asia/Tokyo"]
 TABLE_VERSION = re.search(r'zone_version\(\) { return "(\w+)"', TABLE.read_text(encoding="ascii"))[1]
@@ -93,7 +93,7 @@ def draw_cron(dice):
 
 
 def runs_by_search(fields, zone, after, upto):
-    """Each minute in (after, upto] of which the clocks show what all fields take."""
+    """Each minute in (after, upto] at which the clocks match all fields."""
     (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = fields
     found = []
     for time in range(after // 60 * 60 + 60, upto + 1, 60):
@@ -146,7 +146,7 @@ class Schedule(unittest.TestCase):
                 self.fail(f"{name} {time}: {answer}, not {ALL_ZONES[name].east_at(time)}")
 
     def test_changes_are_where_they_are_to_python(self):
-        """`until`, from one to the next, is a change each time, and none is left out: for 79 years."""
+        """From one `until` to the next: each is a change, and none is missing, for 79 years."""
         for row in DATABASE["zones"]:
             name, times = row["names"][0], [time for time, _ in row["clocks"]]
             untils = [int(answer[1]) for answer in ask(("offset", name, time) for time in times)]
@@ -164,7 +164,7 @@ class Schedule(unittest.TestCase):
             self.assertRegex(answer[0], "^error: ", text)
 
     def windows(self, zone):
-        """Windows of two weeks, half of them about a change."""
+        """Windows of two weeks, half of them around a change."""
         turns = zone.changes(at(2026, 1, 1), at(2034, 1, 1)) or [at(2028, 2, 29)]
         for _ in range(12):
             middle = self.dice.choice(turns) if self.dice.random() < 0.5 else self.dice.randrange(at(2026, 2, 1), at(2034, 1, 1))
@@ -205,7 +205,7 @@ class Schedule(unittest.TestCase):
         questions, wanted = [], []
         for _ in range(1500):
             name = self.dice.choice(ZONES)
-            now = self.dice.randrange(at(2027, 6, 1), at(2031, 1, 1))  # The vectors do not know the past.
+            now = self.dice.randrange(at(2027, 6, 1), at(2031, 1, 1))  # The vectors do not cover the past.
             span = self.dice.choice([3600, 86400, 10 * 86400, 400 * 86400])
             grain = self.dice.choice([1, 600, 43200])
             stored = [(f"s{i}", now + span // 8 - self.dice.randrange(span) // grain * grain, self.dice.choice([0, 1, 1, 2]))

@@ -1,5 +1,5 @@
-"""verify_test.py MANAGER: `manager verify-agent` as a Job runs it, with stand-ins for etcdutl and etcd (real ones are in
-test/integration/restores.py): what it leaves behind when they fail, its exit codes and words."""
+"""verify_test.py MANAGER: `manager verify-agent` as a Job runs it, with stand-ins for etcdutl and etcd
+(test/integration/restores.py has real ones): what it leaves behind when they fail, its exit codes and messages."""
 import json
 import os
 import shutil
@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fakes import checksum, database  # noqa: E402
 
 MANAGER = sys.argv.pop()
-LIMIT_SECONDS = 240  # Of what hangs.
+LIMIT_SECONDS = 240  # For anything that hangs.
 ETCDUTL = """#!/bin/sh
 for word; do case $word in --data-dir=*) to=${word#--data-dir=} ;; esac; done
 mkdir -p "$to/member/snap"
@@ -76,7 +76,7 @@ class Verify(unittest.TestCase):
         self.fails(self.start(), 1, "EtcdFailed", "ended with 2: panic: no such page")
 
     def test_an_image_without_etcd(self):
-        # It looks at its usual place, too: of a machine that has one there, this says nothing.
+        # It also looks at etcd's usual place: if this machine has an etcd there, this check shows nothing.
         if shutil.which("etcd", path="/usr/local/bin:/usr/bin:/bin") is None:
             self.fails(self.start(), 3, "RestoreToolMissing", "no etcd that could be run")
 

@@ -1,9 +1,9 @@
-"""zone_vectors.py: what the clocks of all time zones show from 2026 to 2104, as Python reads them. From the tree's root:
+"""zone_vectors.py: the clocks of all time zones from 2026 to 2104, as Python reads them. From the tree's root:
 
     python3 test/process/zone_vectors.py >test/process/zone_vectors.json
 
-The result is committed, for the version of the IANA database of which src/schedule/zone_table.cc was made, so that tests do not
-depend on the version that a machine has. PYTHONTZPATH is the folder of another database.
+The result is committed, for the IANA database version from which src/schedule/zone_table.cc was made, so that tests do not depend
+on a machine's version. PYTHONTZPATH is the folder of another database.
 """
 import collections
 import datetime
@@ -20,7 +20,7 @@ def version():
 
 
 def clocks(zone):
-    """(time, seconds east) at the start and at each change, found by looking at each day and then closer."""
+    """(time, seconds east) at the start and at each change, found by checking each day and then refining."""
     def east(time):
         return int(datetime.datetime.fromtimestamp(time, zone).utcoffset().total_seconds())
 

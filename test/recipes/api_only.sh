@@ -1,5 +1,5 @@
 #!/bin/bash
-# api_only.sh STANDIN MANAGER DIR: the recipes in an API-only world: KUBECONFIG is its API server, kubectl is on PATH, STANDIN plays
+# api_only.sh STANDIN MANAGER DIR: the recipes in an API-only world. KUBECONFIG is its API server, kubectl is on PATH, STANDIN plays
 # its Pods with real etcd processes and runs MANAGER. Logs go to DIR. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the rows of recipes.yaml with kubectl against the API server of KUBECONFIG, on which an operator works already.
+"""Runs the rows of recipes.yaml with kubectl against the API server of KUBECONFIG, on which an operator runs already.
 
 Usage: recipes.py [--nodes] [--namespace NS] [--version X.Y.Z] (--log FILE | --nodes)
-  --log FILE   the operator's log; with --nodes it is asked of Kubernetes
+  --log FILE   the operator's log; with --nodes it is read from Kubernetes
   --nodes      the cluster has nodes: rows that need containers run, too
-Prints a line for each row that fails or waits, and ends with the line "N passed, N failed". A row that waits for an issue, or
-that another test covers (which must be there), is counted as neither. A row with a runbook runs a block of docs/user/backup.md.
+Prints a line for each row that fails or waits, and ends with the line "N passed, N failed". A row that waits for an issue, or that
+another test covers (which must exist), is not counted. A row with a runbook runs a block of docs/user/backup.md.
 """
 import argparse
 import json
@@ -51,7 +51,7 @@ class Story:
             self.facts["port"] = str(free.getsockname()[1])
 
     def look(self):
-        """What rows refer to: as it is now, but for the cluster's id, which must not change."""
+        """The values that rows refer to: current ones, except the cluster's ID, which must not change."""
         members = objects(MEMBERS, self.options.namespace)
         ready = [m["metadata"]["name"] for m in members if not m["spec"].get("bootstrap")]
         pods = [p["metadata"]["name"] for p in objects("pods", self.options.namespace)]
@@ -73,7 +73,7 @@ class Story:
         return shell("kubectl logs -n etcd-operator-system deploy/etcd-operator -c manager --tail=-1")[1]
 
     def once(self, row):
-        """None, or why it is not so (yet)."""
+        """None, or why the row does not hold (yet)."""
         if "log" in row:
             return None if json.dumps(row["log"]) in self.log() else "the log has no such line"
         if "say" in row:

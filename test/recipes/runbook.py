@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The commands of docs/user/backup.md, for tests that run them as they stand there, under the names of their own objects.
+"""The commands of docs/user/backup.md, for tests that run them unchanged, with the names of their own objects.
 
-    runbook.py HEADING [NAME=OWN...]     prints the manifests of that section, as kubectl takes them
+    runbook.py HEADING [NAME=OWN...]     prints the manifests of that section, as kubectl accepts them
 """
 import os
 import pathlib
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def blocks(heading, language="sh"):
-    """The blocks of the section with this heading, without those of its own subsections."""
+    """The blocks of the section with this heading, without those of its subsections."""
     page = (ROOT / "docs/user/backup.md").read_text(encoding="utf-8")
     section = re.search(rf"^##+ {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, re.M | re.S)
     if not section:
@@ -23,7 +23,7 @@ def blocks(heading, language="sh"):
 
 
 def named(text, names):
-    """With what stands for each name there."""
+    """Replaces each name by the test's own."""
     for name, own in (names or {}).items():
         text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", own, text)
     return text
@@ -35,7 +35,7 @@ def commands(heading, number=0, names=None):
 
 
 def run(script, folder, namespace=None, seconds=150):
-    """(status, output) of commands in that folder, up to the first that fails. What they leave in the background ends with them."""
+    """(status, output) of commands in that folder, up to the first that fails. Their background processes end with them."""
     surroundings = dict(os.environ)
     if namespace:
         surroundings["KUBECONFIG"] = config = f"{folder}/kubeconfig"
@@ -44,7 +44,7 @@ def run(script, folder, namespace=None, seconds=150):
                        capture_output=True)
     if "ETCDCTL" in os.environ:
         surroundings["PATH"] = f"{os.path.dirname(os.environ['ETCDCTL'])}:{surroundings['PATH']}"
-    # A pipe would stay open as long as one in the background has it.
+    # A pipe would stay open while a background process has it.
     at_end = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\nset -eu\n"
     try:
         done = subprocess.run(["bash", "-c", at_end + script], cwd=folder, env=surroundings, capture_output=True, text=True,

@@ -1,6 +1,6 @@
 #!/bin/bash
-# traces.sh SEEDS PRESET...: builds the simulated worlds of these presets. Fails unless the first SEEDS seeds make the same
-# traces in all of them, whichever compiler and flags made them.
+# traces.sh SEEDS PRESET...: builds the simulated worlds of these presets. Fails unless the first SEEDS seeds give the same traces
+# in all of them, with any compiler and flags.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 
 seeds=$1
 shift
-# hashes PRESET: of the traces of these seeds.
+# hashes PRESET: the hashes of the traces of these seeds.
 hashes() { "out/$1/simulate" --seeds "1..$seeds" --hash | grep -v 'seeds\|passed'; }
 
 want='' failed=''

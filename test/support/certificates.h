@@ -1,4 +1,4 @@
-// Certificates for tests, made in memory: an authority and what it signs.
+// Certificates for tests, made in memory: a CA and its leaves.
 #pragma once
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace etcdop::testing {
 
-/// What to sign. Dates are fixed, so that no test looks at the clock.
+/// The contents of a certificate. Dates are fixed, so that no test depends on the clock.
 struct Leaf {
   std::string common_name = "leaf";
   std::vector<std::string> names = {};  ///< Subject alternative names: DNS names and IP addresses.
@@ -25,7 +25,7 @@ class Authority {
   /// PEM.
   const std::string& certificate() const { return identity_.certificate; }
   Identity issue(const Leaf& leaf) const { return sign(leaf, &identity_, false); }
-  /// An authority signed by this one.
+  /// A CA signed by this one.
   Authority intermediate(const std::string& common_name) const {
     return Authority(sign({.common_name = common_name}, &identity_, true));
   }

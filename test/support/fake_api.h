@@ -1,5 +1,5 @@
-// The simulated API server as a test uses it: one program, whose every request can be counted,
-// delayed and failed.
+// The simulated API server for a test of one program: every request can be counted, delayed and
+// failed.
 #pragma once
 #include <functional>
 #include <optional>
@@ -16,14 +16,15 @@ using api::ObjectKey;
 using api::Resource;
 using FakeKind = sim::ApiKind;
 
-/// What only a faulty program does fails the test: what the server calls misuse, and a request that
-/// is not granted.
+/// Fails the test on what only a faulty program does: what the server calls misuse, and requests
+/// that are not granted.
 class FakeApi final : private VirtualWallClock, public sim::ApiServer, public kube::Api {
  public:
-  /// Without a `misuse`, misuse fails the running test.
+  /// Without `misuse`, misuse fails the running test.
   explicit FakeApi(Executor&, Misuse misuse = {});
 
-  /// From now on only this may be asked for; the first call forbids everything else. Adds up.
+  /// From now on only these calls are allowed; the first grant forbids everything else. Grants add
+  /// up.
   void grant(const std::vector<kube::Permission>&);
 
   Result<Json> call(const kube::Call&) override;
@@ -32,16 +33,16 @@ class FakeApi final : private VirtualWallClock, public sim::ApiServer, public ku
   // Faults. Hooks may suspend the calling fiber.
 
   using Fault = std::function<std::optional<Error>(const kube::Call&)>;
-  /// An error is answered, and nothing done.
+  /// Runs before the call; an error is the answer, and nothing is done.
   void before(Fault fault) { before_ = std::move(fault); }
-  /// It is done, and the error answered.
+  /// Runs after the call took effect; an error is the answer.
   void after(Fault fault) { after_ = std::move(fault); }
-  /// Each call takes so long, half before and half after it is done.
+  /// Each call takes this long, half before and half after it takes effect.
   void latency(Duration d) { latency_ = d; }
-  /// Ends every watch: with success, as the server does now and then, or with an error.
+  /// Ends every watch: with success, as the server sometimes does, or with an error.
   void cut_watches(std::optional<Error> how = std::nullopt) { line_.cut(std::move(how)); }
 
-  /// Every call and watch so far, as sim::line_of has it.
+  /// Every call and watch so far, in the form of sim::line_of.
   const std::vector<std::string>& requests() const { return requests_; }
   void forget_requests() { requests_.clear(); }
   /// How many requests began with `prefix`.

@@ -1,4 +1,5 @@
-// What tests may rely on: the fake behaves as design/semantics.md says of the real server.
+// Behaviour of the fake that tests may rely on: that of the real server, as design/semantics.md
+// describes it.
 #include "test/support/fake_api.h"
 
 #include <gtest/gtest.h>
@@ -313,7 +314,7 @@ TEST(FakeApi, CollectsWhatHasNoOwnerLeft) {
   (void)w.patch("held", R"({"metadata":{"finalizers":["x/y"]}})");
   EXPECT_EQ(w.api.collect_garbage(), 0U);
   (void)w.remove("owner");
-  (void)w.create("owner");  // Another one of that name owns nothing.
+  (void)w.create("owner");  // Another one with that name owns nothing.
   EXPECT_EQ(w.api.collect_garbage(), 2U);
   EXPECT_TRUE(w.get("child").failed_with(Code::NotFound));
   EXPECT_NE(at(*w.get("held"), "/metadata/deletionTimestamp"), "absent");

@@ -92,7 +92,7 @@ class Session : public std::enable_shared_from_this<Session> {
       if (reply.stays_silent || me->over_) return;
       if (reply.hangs_up) return me->hang_up();
       const auto known = me->calls_.find(id);
-      if (known == me->calls_.end()) return;  // The client gave it up.
+      if (known == me->calls_.end()) return;  // The client cancelled it.
       me->answer(id, known->second, reply);
       (void)me->flush();
     });

@@ -9,17 +9,17 @@
 
 namespace etcdop::testing {
 
-/// What the server does about one call.
+/// The server's reaction to one call.
 struct GrpcReply {
   int status = 0;             ///< grpc-status.
   std::string text;           ///< grpc-message, or the answer's message if the status is 0.
   bool hangs_up = false;      ///< Closes the connection instead.
   bool stays_silent = false;  ///< Never answers.
 };
-/// Sees path and message. Runs on a fiber of its own, so it may sleep.
+/// Gets path and message. Runs on its own fiber, so it may sleep.
 using GrpcHandler = std::function<GrpcReply(const std::string& path, const std::string& message)>;
 
-/// Serves one connection, on a fiber of its own, until the client ends it or a reply hangs up.
+/// Serves one connection on its own fiber until the client ends it or a reply hangs up.
 void serve_grpc(Executor&, std::shared_ptr<Stream>, GrpcHandler);
 
 }  // namespace etcdop::testing

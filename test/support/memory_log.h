@@ -1,4 +1,4 @@
-// Keeps what was logged, one text a line: "error reconcile failed name=db error=...".
+// Keeps the log, one text per line: "error reconcile failed name=db error=...".
 #pragma once
 #include <algorithm>
 #include <string>

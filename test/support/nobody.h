@@ -1,4 +1,4 @@
-// Somebody without rights, for tests of files that run as root.
+// A user without rights, for tests of files that run as root.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -6,7 +6,7 @@
 
 namespace etcdop::testing {
 
-/// Root may write anywhere: while this lives, it is somebody else.
+/// Root may write anywhere: while this lives, the process runs as another user.
 class Nobody {
  public:
   Nobody() {
@@ -16,7 +16,8 @@ class Nobody {
   ~Nobody() {
     if (!was_root_) return;
     EXPECT_EQ(seteuid(0), 0);
-    // The change of user took it away; where root may not trace all, leaks are not found without.
+    // The change of user cleared it; if root may not trace all processes, the leak check fails
+    // without it.
     EXPECT_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
   }
   Nobody(const Nobody&) = delete;

@@ -1,4 +1,4 @@
-// Secrets on a fake API server, as users put them there.
+// Secrets on a fake API server, as users write them.
 #pragma once
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace etcdop::testing {
 
-/// Those of namespace prod.
+/// The Secrets of namespace prod.
 class SecretShelf {
  public:
   using Texts = std::map<std::string, std::string>;  ///< By the Secret's keys.
@@ -19,7 +19,7 @@ class SecretShelf {
   explicit SecretShelf(FakeApi& api) : api_(api) {
     api.serve({.resource = kube::SecretObject::resource});
   }
-  /// What was there is another by now. `owner`: a UID; empty: it is the user's.
+  /// Replaces the Secret. `owner`: a UID; empty: the user's own Secret.
   void put(const std::string& name, const Texts& texts, const std::string& owner = "") {
     json::object data, meta{{"name", name}, {"namespace", "prod"}};
     for (const auto& [key, text] : texts) data[key] = to_base64(text);
@@ -39,7 +39,7 @@ class SecretShelf {
         owner);
   }
   void erase(const std::string& name) { api_.erase(kube::SecretObject::resource, {"prod", name}); }
-  /// How often it was asked for.
+  /// How often the Secret was read.
   std::ptrdiff_t reads(const std::string& name) const {
     return api_.requests("get secrets prod/" + name);
   }

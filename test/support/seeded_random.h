@@ -1,4 +1,4 @@
-// Randomness that a seed repeats.
+// Randomness that a seed reproduces.
 #pragma once
 #include <cstdint>
 #include <random>

@@ -1,4 +1,4 @@
-// A member of etcd that answers nothing: tests say what of it they need.
+// An etcd member that answers nothing: tests override what they need.
 #pragma once
 #include <cstdint>
 #include <string>

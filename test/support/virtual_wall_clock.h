@@ -1,11 +1,11 @@
-// A date that goes with virtual time.
+// A date that follows virtual time.
 #pragma once
 #include "base/fiber.h"
 #include "base/wall_time.h"
 
 namespace etcdop::testing {
 
-/// 2026-01-01T00:00:00Z when the executor's clock stands at its zero.
+/// 2026-01-01T00:00:00Z when the executor's clock is at zero.
 class VirtualWallClock : public WallClock {
  public:
   explicit VirtualWallClock(const Clock& clock) : clock_(clock) {}

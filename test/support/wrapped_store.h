@@ -1,4 +1,4 @@
-// An object store before another one, for tests that change what some of its calls do.
+// An object store in front of another one, for tests that change some of its calls.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace etcdop::testing {
 
-/// Passes on what it is asked.
+/// Forwards every call.
 class WrappedStore : public s3::Store {
  public:
   explicit WrappedStore(s3::Store& below) : below_(below) {}

@@ -42,11 +42,11 @@ up() {
   fi
   pick_ports
   make_pki
-  # 127.0.0.1 cannot stand in an Endpoints object; without nodes nobody reads it.
+  # 127.0.0.1 is not valid in an Endpoints object; without nodes no client reads it.
   start_api_server --endpoint-reconciler-type=none
   for manifest; do kubectl apply --server-side -f "$manifest" >>"$STATE/log/manifests.log"; done
-  # Fast where a test waits; without the controllers that would take Pods away because their node does not answer, and
-  # without the binder of volumes, which the tests' stand-in plays.
+  # Fast, because tests wait for it. Without the controllers that would delete Pods because their node does not answer, and without
+  # the volume binder, which the tests' stand-in plays.
   start_controller_manager --kube-api-qps=500 --kube-api-burst=1000 --concurrent-gc-syncs=40 \
     --controllers="*,-node-lifecycle-controller,-pod-garbage-collector-controller,-taint-eviction-controller" \
     --controllers="-device-taint-eviction-controller,-node-ipam-controller,-node-route-controller" \

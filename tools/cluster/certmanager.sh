@@ -52,8 +52,8 @@ stop() {
   forget "$record"
 }
 
-# gone: until the API server has none of the CRDs. In 4 of 40 rounds of up and down one of them stayed, with nothing in it, until
-# something changed it (Kubernetes 1.36; in CI for more than two minutes): so what is left is touched now and then.
+# gone: waits until the API server has none of the CRDs. In 4 of 40 rounds of up and down an empty CRD stayed until something
+# changed it (Kubernetes 1.36; in CI for more than two minutes). So the remaining CRDs are touched now and then.
 gone() {
   local left round
   for ((round = 1; round <= 300; round++)); do

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# Settings shared by the scripts here, and where things that were built lie. Sourced.
+# Settings shared by the scripts here, and the folders of what they build. Sourced.
 cluster_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CACHE=${ETCDOP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/etcd-operator}
 STATE=${ETCDOP_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/etcd-operator}/cluster
@@ -18,7 +18,7 @@ K8S_VERSION=v1.36.3
 ETCD_VERSION=3.6.16              # the one the cluster itself runs on
 ETCD_VERSIONS="3.5.35 3.6.15 3.6.16 3.7.3"
 
-# key FILE...: a short hash of the files' contents; names a cached artefact after what it is made from.
+# key FILE...: a short hash of the files' contents; names a cached artefact after its sources.
 key() { cat "$@" | sha256sum | cut -c1-12; }
 
 # built NAME: the folder with what build.sh makes of mods/NAME. Another source, Go or recipe gives another folder.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2119,SC2154 # cluster_dir comes from env.sh
-# What starts and stops a control plane (etcd, kube-apiserver, kube-controller-manager) in $STATE. Sourced, after
-# env.sh, by up.sh (the cluster with nodes) and apionly.sh (a world of its own on 127.0.0.1).
+# Starts and stops a control plane (etcd, kube-apiserver, kube-controller-manager) in $STATE. Sourced, after env.sh, by up.sh (the
+# cluster with nodes) and apionly.sh (a world of its own on 127.0.0.1).
 
 # start NAME COMMAND...: runs it in the background unless it is running; its pid goes to run/NAME.pid.
 start() {
@@ -11,7 +11,7 @@ start() {
   echo "$! $(cut -d' ' -f22 "/proc/$!/stat")" >"$STATE/run/$name.pid"
 }
 
-# running NAME: whether start's process still runs; if not, says what it said last.
+# running NAME: whether start's process still runs; if not, prints the end of its log.
 running() {
   alive "$STATE/run/$1.pid" && return
   echo "${0##*/}: $1 ended; the end of $STATE/log/$1.log:" >&2
@@ -33,7 +33,7 @@ until_ok() {
   done
 }
 
-# forget FILE: waits until the process recorded in FILE is gone, and removes the record.
+# forget FILE: waits until the process recorded in FILE has ended, and removes the record.
 forget() {
   for _ in {1..100}; do
     alive "$1" || break
@@ -43,21 +43,21 @@ forget() {
   rm -f "$1"
 }
 
-# stop_all: kills every process that `start` recorded and waits until each is gone. Nodes first: with a node's PID 1
-# ends all that runs there, and its mounts are freed.
+# stop_all: kills every process that `start` recorded and waits until each has ended. Nodes first: when a node's PID 1 ends,
+# everything on the node ends and its mounts are freed.
 stop_all() {
   local f pid child
   for f in "$STATE"/run/node*.pid "$STATE"/run/cert-manager.pid "$STATE"/run/kube-*.pid "$STATE"/run/etcd.pid; do
     alive "$f" || continue
     read -r pid _ <"$f"
     read -r child 2>/dev/null <"/proc/$pid/task/$pid/children" || true
-    # A node's process waits for its PID 1, and that is gone only after all its children are.
+    # A node's process waits for its PID 1, and that ends only after all its children.
     if [[ ${f##*/} == node* && -n ${child:-} ]]; then kill -KILL "${child%% *}"; else kill -KILL "$pid"; fi
   done
   for f in "$STATE"/run/*.pid; do forget "$f"; done
 }
 
-# any_alive: whether anything that `start` recorded runs.
+# any_alive: whether any process that `start` recorded runs.
 any_alive() {
   local f
   for f in "$STATE"/run/*.pid; do

@@ -21,7 +21,7 @@ if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 else
   for c in /sys/fs/cgroup/*/; do mkdir -p "$c/k8s-$name"; done
 fi
-# A machine that boots has no cgroups of its containers before; the kubelet would look at each of them for seconds.
+# A booted machine has no cgroups of earlier containers. The kubelet would spend seconds on each of them.
 find /sys/fs/cgroup/{,*/}"k8s-$name" -mindepth 1 -depth -type d -exec rmdir {} + 2>/dev/null || true
 echo 1 >/proc/sys/net/ipv4/ip_forward
 
@@ -87,6 +87,6 @@ touch "$dir/imported"
 kubelet --config="$dir/kubelet.yaml" --kubeconfig="$STATE/$name.kubeconfig" --hostname-override="$name" \
   --node-ip="$ip" --v=2 >"$dir/kubelet.log" 2>&1 &
 kube-proxy --config="$dir/kube-proxy.yaml" >"$dir/kube-proxy.log" 2>&1 &
-wait -n # until the first of them dies
+wait -n # until the first of them ends
 echo "node.sh: a process of $name ended" >&2
 exit 1

@@ -15,7 +15,7 @@ if [ ! -e "$k8s/done" ] || [ ! -e "$images/done" ]; then
   exit 1
 fi
 export KUBECONFIG=$STATE/admin.kubeconfig PATH=$k8s:$PATH
-# What was left over (say, by a reboot) goes: a new cluster is not made of an old one's parts.
+# Leftovers (say, of a reboot) are removed: a new cluster uses no parts of an old one.
 if [ -d "$STATE" ] && ! any_alive; then "$cluster_dir/down.sh"; fi
 make_pki
 
@@ -64,7 +64,7 @@ for ((i = 1; i <= NODES; i++)); do
     [ "$i" = "$j" ] || ip -n "k8s-node$i" route replace "$POD_NET.$j.0/24" via "$NODE_NET.$((10 + j))"
   done
 done
-ip route replace "$SERVICE_CIDR" via "$NODE_NET.11" src "$API_IP" # this machine reaches Services by node 1
+ip route replace "$SERVICE_CIDR" via "$NODE_NET.11" src "$API_IP" # this machine reaches Services through node 1
 
 kubectl apply -f "$cluster_dir/manifests" >"$STATE/log/manifests.log"
 until_controllers_work

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""clang_tidy.py CACHE_FOLDER BUILD_FOLDER...: clang-tidy over each source, as the first of these builds that has compiled it did,
-unless nothing of it changed since it last passed. A source that none of them has compiled is a complaint.
+"""clang_tidy.py CACHE_FOLDER BUILD_FOLDER...: runs clang-tidy over each source, with the options of the first of these builds that
+compiled it, unless nothing of it changed since it last passed. A source that none of them compiled is a complaint.
 
-What passed is remembered under a hash of the command, of .clang-tidy and of every file that the compiler read (from
-ninja's records), so that a fresh clone on the same machine has nothing to do. Prints how many files it looked at.
+A pass is stored under a hash of the command, of .clang-tidy and of every file that the compiler read (from ninja's records). So a
+fresh clone on the same machine has nothing to do. Prints how many files it checked.
 """
 
 import concurrent.futures
@@ -31,7 +31,7 @@ def dependencies(build):
 
 
 class Keys:
-    """Hashes of what a check's answer depends on."""
+    """Hashes of everything that a check's result depends on."""
 
     def __init__(self, build):
         self.build = pathlib.Path(build)
@@ -53,7 +53,7 @@ class Keys:
 
 
 def check(build, source):
-    """What clang-tidy has to say of one source; nothing if it has nothing."""
+    """clang-tidy's complaints about one source; empty if it has none."""
     run = subprocess.run(["clang-tidy-19", "--quiet", "-p", build, source], capture_output=True, text=True, check=False)
     return run.stdout + run.stderr if run.returncode else ""
 

@@ -1,4 +1,4 @@
-"""What is changed: hand-listed mutants (mutants.txt) and generated ones, each with an id that survives unrelated edits."""
+"""The mutants: hand-made ones (mutants.txt) and generated ones, each with an id that survives unrelated edits."""
 
 import dataclasses
 import hashlib
@@ -20,13 +20,13 @@ STATEMENT = re.compile(r"^ +(?!return\b|using\b|case\b|else\b|do\b|co_)"
                        r"(?:\(void\)|\+\+|\*)?[\w:]+(?:(?:\.|->|\[)[^\n;{]*?)?(?: [|+]?= |\(|;)", re.M)
 STATUS = re.compile(r'"(True|False)"')
 STRING = re.compile(r'"(?:\\.|[^"\\\n])+"')
-LOGGING = re.compile(r"with_?\.log\.")  # what people read is not what the operator does
+LOGGING = re.compile(r"with_?\.log\.")  # logging is not behaviour
 FUNCTION = re.compile(r"^(?:[\w:]+::| {0,2}(?!return |else |using |throw )[\w:<>,&*]+(?: [\w:<>,&*]+)* [\w:&*]*?)"
                       r"(\w+|operator\(\))\([^;]*(?:[{},(]|;.*\})$")
 
 
 class Stale(Exception):
-    """The hand-made list no longer fits the sources."""
+    """The hand-made list does not fit the sources any more."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Mutant:
 
 
 def closing(code, at):
-    """Where the bracket that opens at `at` closes; code is without comments and strings."""
+    """Position of the bracket that closes the one at `at`; code is without comments and strings."""
     depth = 0
     for i in range(at, len(code)):
         depth += (code[i] in "([{") - (code[i] in ")]}")
@@ -55,7 +55,7 @@ def closing(code, at):
 
 
 def conditions(code):
-    """(start, end) of what each `if` asks, without what it declares first."""
+    """(start, end) of each `if` condition, without a declaration before it."""
     for match in CONDITION.finditer(code):
         start, end = match.end(), closing(code, match.end() - 1)
         depth = 0
@@ -68,7 +68,7 @@ def conditions(code):
 
 
 def statements(code):
-    """(start, end) of each statement of a line of its own that assigns or calls."""
+    """(start, end) of each statement on its own line that assigns or calls."""
     for match in STATEMENT.finditer(code):
         start = match.end() - len(match[0].lstrip())
         if not code[:start].rstrip().endswith((";", "{", "}", ")")) or LOGGING.match(code, start):
@@ -114,7 +114,7 @@ def changes(file, text, steps):
 
 
 def function_at(code, at):
-    """The name of the function that a place is in, as a reader would call it."""
+    """The name of the function that contains `at`."""
     name = ""
     for line in code[: code.find("\n", at)].split("\n"):
         if match := FUNCTION.match(line):
@@ -123,7 +123,7 @@ def function_at(code, at):
 
 
 def part_at(text, at):
-    """The text of the function that a place is in, up to the next."""
+    """The text of the function that contains `at`, up to the next function."""
     lines = text.split("\n")
     starts = [i for i, line in enumerate(without_comments(text).split("\n")) if FUNCTION.match(line)]
     here = text.count("\n", 0, at)
@@ -135,12 +135,12 @@ DO_IO = ("/reconciler.cc", "cluster/ask.cc", "cluster/act.cc", "cluster/children
 
 
 def generated(file, text, steps=()):
-    """The generated mutants of a file. An id says file, function, operator and a hash of the line, not where it stands."""
+    """The generated mutants of a file. An id tells file, function, operator and a hash of the line, not its position."""
     code = without_comments(text)
     seen = {}
     for operator, start, end, new in sorted(changes(file, text, steps), key=lambda c: (c[1], c[0])):
         if file.endswith(DO_IO) and operator != "if never":
-            continue  # Of what does I/O only the preconditions: the rest is seen by larger tests than these.
+            continue  # For I/O only preconditions are mutated: larger tests see the rest.
         first, last = text.rfind("\n", 0, start) + 1, text.find("\n", start)
         line = " ".join(text[first:last].split())
         function = function_at(code, start)
@@ -154,7 +154,7 @@ def generated(file, text, steps=()):
 
 
 def listed(list_text, read):
-    """The hand-made mutants. Each must fit its file exactly once but for white space, and ids are used once; else Stale."""
+    """The hand-made mutants. Each must fit its file exactly once, except for white space, and ids must be unique; else Stale."""
     out, ids = [], set()
     for block in re.split(r"\n(?=@ )", "\n" + list_text)[1:]:
         head, *lines = block.strip("\n").split("\n")
@@ -168,7 +168,7 @@ def listed(list_text, read):
         what = " ".join(line[2:] for line in lines if line.startswith("# "))
         old = "\n".join(line[1:] for line in lines if line.startswith("-"))
         new = "\n".join(line[1:] for line in lines if line.startswith("+"))
-        # Where a line ends is the formatter's business.
+        # The formatter decides where lines end.
         found = list(re.finditer(r"\s+".join(map(re.escape, old.split())), read(file))) if old.strip() else []
         if not what or len(found) != 1:
             raise Stale(f"mutants.txt: {name}: its old text stands {len(found)} times in {file}, not once")

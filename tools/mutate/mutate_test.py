@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What mutants.py generates and refuses, what a run need not do again, and what the report says."""
+"""Which mutants mutants.py generates and refuses, what a run need not do again, and what the report says."""
 
 import pathlib
 import re
@@ -73,7 +73,7 @@ class Generated(unittest.TestCase):
 
 
 class Listed(unittest.TestCase):
-    """What is made by hand fits exactly once, or the list is stale."""
+    """A hand-made mutant fits exactly once, or the list is stale."""
 
     FILES = {"a.cc": "one\n  two\ntwo, too\n"}
 
@@ -112,7 +112,7 @@ class Listed(unittest.TestCase):
 
 
 class Remembered(unittest.TestCase):
-    """A run goes on where it was stopped, and does again what no longer holds."""
+    """A run continues where it was stopped, and repeats results that are no longer valid."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -150,7 +150,7 @@ class Remembered(unittest.TestCase):
 
 
 class Killed(unittest.TestCase):
-    """Who noticed."""
+    """Which test noticed."""
 
     def test_the_first_failure_is_named_else_what_ran_when_the_program_broke(self):
         killer = mutate.KILLERS[0]
@@ -167,7 +167,7 @@ class Killed(unittest.TestCase):
 
 
 class Report(unittest.TestCase):
-    """The page says what was run, and knows a survivor without a word."""
+    """The page reports what was run, and shows a survivor without an explanation."""
 
     class Tree:
         mutants = made()

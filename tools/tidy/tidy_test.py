@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""For each rule of tidy.py: a tree that must be refused, and the same tree without the fault accepted."""
+"""For each rule of tidy.py: a tree with the fault is refused, and the same tree without it is accepted."""
 
 import pathlib
 import subprocess
@@ -28,7 +28,7 @@ GOOD = {
 
 
 def violations(**changed):
-    """What tidy says of the good tree with some files changed."""
+    """tidy's output for the good tree with some files changed."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         subprocess.run(["git", "init", "-q", folder], check=True)
@@ -43,7 +43,7 @@ class Tidy(unittest.TestCase):
     """One test a rule."""
 
     def refused(self, name, text, *words):
-        """The good tree with this file is refused with one violation that says these words."""
+        """The good tree with this file is refused with one violation that contains these words."""
         found = violations(**{name: text})
         self.assertEqual(len(found), 1, found)
         for word in words:

@@ -29,7 +29,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
-{{/* The one place that says which image the operator is: the container's and OPERATOR_IMAGE. */}}
+{{/* The operator's image, for the container and OPERATOR_IMAGE. */}}
 {{- define "etcd-operator.image" -}}
 {{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag | toString) -}}
 {{- end -}}
@@ -46,7 +46,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* How metrics are served; the name of their port, in the Pod and in the Service. */}}
+{{/* The scheme of the metrics URL, which is also the port's name in the Pod and in the Service. */}}
 {{- define "etcd-operator.metricsScheme" -}}
 {{- ternary "https" "http" .Values.kubeRbacProxy.enabled -}}
 {{- end -}}

@@ -1,6 +1,6 @@
-// standin plays what a Kubernetes API server without nodes lacks for tests of the etcd operator: scheduler, kubelet, volumes
-// and DNS, with real etcd processes; and it stands between an operator and everything the operator writes to, to record it,
-// to disturb it and to kill the operator at a chosen write.
+// standin plays the parts of Kubernetes that an API server without nodes lacks, for tests of the etcd operator: scheduler, kubelet,
+// volumes and DNS, with real etcd processes. It also is a proxy between an operator and everything that the operator writes to: it
+// records writes, disturbs them, and kills the operator at a chosen write.
 package main
 
 import (
@@ -59,7 +59,7 @@ func run() int {
 
 func main() { os.Exit(run()) }
 
-// pairs is a flag of the form NAME=VALUE that can be given several times.
+// pairs is a repeatable flag of the form NAME=VALUE.
 type pairs map[string]string
 
 func (p pairs) String() string { return fmt.Sprint(map[string]string(p)) }

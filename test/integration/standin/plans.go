@@ -14,8 +14,8 @@ import (
 	"etcdop.test/standin/proxy"
 )
 
-// missedLimit is which part of a third of the kill plans may never meet its write: what is written differs from run to run.
-// Who runs them all wants to know of each.
+// missedLimit is the share of a third of the kill plans that may miss its write, because writes differ from run to run. A run of
+// all plans allows no miss.
 const missedLimit = 0.1
 
 func runPlans(ctx context.Context, args []string) error {
@@ -61,12 +61,12 @@ func runPlans(ctx context.Context, args []string) error {
 	case !*kills:
 		runner.Run(ctx, append(plans.Only(undisturbed, words), scenarios...))
 	default:
-		// The recordings are made without company, so that they show the operator and not the machine's load.
+		// The recordings run alone, so that they show the operator and not the machine's load.
 		runner.Run(ctx, plans.Needed(undisturbed, words))
 		all := recorder.Kills(proxy.Fates)
 		allowed := 0
 		if *third != 0 {
-			// After and Lost end alike: the write was done and its sender is gone.
+			// After and Lost have the same result: the write is done and its sender is dead.
 			all = plans.Third(recorder.Kills([]proxy.Fate{proxy.Before, proxy.Lost, proxy.LostAlive}), *third)
 			allowed = int(missedLimit * float64(len(all)))
 			fmt.Printf("a third of the kill plans: --third %d\n", *third)

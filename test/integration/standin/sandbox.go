@@ -10,9 +10,8 @@ import (
 
 const inSandbox = "STANDIN_IN_SANDBOX"
 
-// sandbox runs the program again as PID 1 of a process namespace with its own mounts, and returns its exit code; in there
-// it returns inside=true. So whatever happens to this program, nothing that it started stays; and its resolv.conf is seen by
-// those alone.
+// sandbox runs the program again as PID 1 of a process namespace with its own mounts, and returns its exit code; in there it
+// returns inside=true. So when this program ends in any way, its child processes end, too; and only they see its resolv.conf.
 func sandbox() (inside bool, code int) {
 	if os.Getenv(inSandbox) != "" {
 		return true, 0
@@ -34,14 +33,14 @@ func sandbox() (inside bool, code int) {
 			_ = again.Process.Signal(received)
 		}
 	}()
-	_ = again.Wait() // The exit code tells.
+	_ = again.Wait() // The exit code has the result.
 	if code = again.ProcessState.ExitCode(); code < 0 {
 		code = 1
 	}
 	return false, code
 }
 
-// enterSandbox finishes what sandbox began: /proc shows the processes of this namespace.
+// enterSandbox completes the sandbox: /proc shows the processes of this namespace.
 func enterSandbox() error {
 	os.Unsetenv(inSandbox)
 	return syscall.Mount("proc", "/proc", "proc", 0, "")

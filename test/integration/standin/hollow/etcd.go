@@ -12,7 +12,7 @@ import (
 	"etcdop.test/standin/wire"
 )
 
-// What every hollow member says of itself, always: nothing is written to it.
+// Every hollow member reports this, always: nothing is written to it.
 const (
 	raftTerm  = 2
 	raftIndex = 1000
@@ -46,7 +46,7 @@ type member struct {
 	votes         func() // called once, when it is promoted
 }
 
-// etcd is the membership of one cluster; of etcd's behaviour it has what a cluster needs to grow to its size and to rest.
+// etcd is the membership of one cluster. It models only what a cluster needs to grow to its size and to rest.
 type etcd struct {
 	mu      sync.Mutex
 	id      uint64
@@ -69,8 +69,8 @@ func (e *etcd) adopt(peerURL string) {
 	}
 }
 
-// start lets a member of that peer URL run: one that was added, one that comes back, or, in an etcd without members, the founder.
-// votes is called when it is promoted; the answer says whether it votes already.
+// start runs the member with that peer URL: an added one, one that comes back, or, in an etcd without members, the founder. votes
+// is called when it is promoted; the bool result says whether it votes already.
 func (e *etcd) start(peerURL, name, version string, votes func()) (*member, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -96,7 +96,7 @@ func (e *etcd) stop(m *member) {
 	e.elect()
 }
 
-// elect keeps the leader as long as it runs. A quorum is not asked for: hollow members do not fail by themselves.
+// elect keeps the leader while it runs. It needs no quorum: hollow members do not fail by themselves.
 func (e *etcd) elect() {
 	for _, m := range e.members {
 		if m.id == e.leader && m.running {
@@ -209,13 +209,13 @@ func (e *etcd) promote(me *member, id uint64) (wire.Message, error) {
 	return e.list(me), nil
 }
 
-// calls counts what hollow members were asked.
+// calls counts the calls that hollow members got.
 type calls struct {
 	mu     sync.Mutex
 	since  time.Time
 	total  map[string]int
-	listed map[*etcd]bool // whose members were asked for since
-	// When the first and the latest of these were asked for the first time.
+	listed map[*etcd]bool // clusters whose list was asked for since then
+	// When the first and the latest cluster was asked for the first time.
 	First, Latest time.Time
 }
 

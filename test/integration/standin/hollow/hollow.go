@@ -1,5 +1,5 @@
 // Package hollow plays, over a real API server, thousands of etcd Pods in one process: each is an address of 127.0.0.0/8 that
-// answers the calls of etcd's API which an operator makes while a cluster grows and rests. It keeps no data.
+// answers the calls of etcd's API which an operator makes while a cluster grows and rests. It stores no data.
 package hollow
 
 import (
@@ -38,7 +38,7 @@ type World struct {
 	pods  map[string]*pod  // by UID
 	bound map[string]bool  // volumes, by UID
 
-	adopts atomic.Bool // Pods of members that no etcd knows are voters
+	adopts atomic.Bool // Pods of members that no etcd lists are voters
 }
 
 type pod struct {
@@ -89,7 +89,7 @@ func (w *World) prepare(ctx context.Context) error {
 	return nil
 }
 
-// insist tries a request until it succeeds or cannot any more; false: it did not.
+// insist tries a request until it succeeds or cannot succeed any more; false: it did not succeed.
 func (w *World) insist(ctx context.Context, request func() error) bool {
 	for i := 0; i < tries && ctx.Err() == nil; i++ {
 		w.slots <- struct{}{}
@@ -147,14 +147,14 @@ func (w *World) podChanged(ctx context.Context, seen *kube.Pod, deleted bool) {
 	}
 }
 
-// bury deletes the object of a Pod that was asked to go, once its member has stopped.
+// bury deletes the object of a terminating Pod once its member has stopped.
 func (w *World) bury(ctx context.Context, p *pod) {
 	<-p.ended
 	options := map[string]any{"gracePeriodSeconds": 0, "preconditions": map[string]any{"uid": p.meta.UID}}
 	w.insist(ctx, func() error { return w.client.Delete(ctx, p.meta.Path(kube.Pods), options) })
 }
 
-// etcdOf returns the etcd that the Pod's member belongs to.
+// etcdOf returns the etcd of the Pod's member.
 func (w *World) etcdOf(meta *kube.Metadata) *etcd {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,7 +165,7 @@ func (w *World) etcdOf(meta *kube.Metadata) *etcd {
 	return w.etcds[key]
 }
 
-// play lives one Pod's life: bound, started, ready as soon as its member votes, and stopped.
+// play runs one Pod through its phases: bound, started, ready as soon as its member votes, and stopped.
 func (w *World) play(p *pod, seen *kube.Pod) {
 	defer close(p.ended)
 	defer p.cancel()
@@ -245,7 +245,7 @@ func (w *World) report(p *pod, ip string, container kube.Container, ready bool) 
 	w.insist(p.ctx, func() error { return w.client.Patch(p.ctx, p.meta.Path(kube.Pods, "status"), patch) })
 }
 
-// behave makes all members of a namespace answer, or be one of the black holes.
+// behave makes all members of a namespace answer, or turns them into one kind of black hole.
 func (w *World) behave(namespace, how string) (int, error) {
 	w.mu.Lock()
 	var meant []*place
@@ -263,8 +263,8 @@ func (w *World) behave(namespace, how string) (int, error) {
 	return len(meant), nil
 }
 
-// Control is the HTTP interface to the world: GET /calls, POST /calls/reset, POST /adopt (from now on Pods are copies: their members
-// are voters, with ids that follow from their peer URLs), POST /members/{namespace}/{answers|silent|drops|refuses}.
+// Control is the HTTP interface to the world: GET /calls, POST /calls/reset, POST /adopt (from now on Pods are copies: their
+// members are voters, with IDs derived from their peer URLs), POST /members/{namespace}/{answers|silent|drops|refuses}.
 func (w *World) Control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /calls", func(rw http.ResponseWriter, _ *http.Request) {

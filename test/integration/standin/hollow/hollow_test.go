@@ -13,7 +13,7 @@ import (
 	"etcdop.test/standin/wire"
 )
 
-// grown is an etcd of a founder and a learner that runs.
+// grown is an etcd with a founder and a running learner.
 func grown(t *testing.T, votes func()) (*etcd, *member, *member) {
 	t.Helper()
 	e := &etcd{id: 7}

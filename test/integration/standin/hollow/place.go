@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	firstNet, lastNet = 40, 76 // 127.N.0.0/16; from 77 on the stand-in with real etcds has them.
+	firstNet, lastNet = 40, 76 // 127.N.0.0/16; the stand-in with real etcds has those from 77 on.
 	perNet            = 250 * 250
 	clientPort        = 2379
 	fillersMax        = 8
 )
 
-// places gives members addresses that none had before.
+// places gives members addresses that no member had before.
 type places struct {
 	net  int
 	lock net.Listener // holds the network against other worlds
@@ -42,7 +42,7 @@ func (p *places) take() (string, error) {
 	return fmt.Sprintf("127.%d.%d.%d", p.net, p.taken/250, p.taken%250+1), nil
 }
 
-// place is what stands at a member's address: a server, or one of the ways to be a black hole.
+// place is a member's address: a server, or a kind of black hole.
 type place struct {
 	ip    string
 	serve http.Handler
@@ -51,15 +51,15 @@ type place struct {
 	ends func()
 }
 
-// Ways in which a place can behave.
+// How a place can behave.
 const (
 	answers = "answers"
-	silent  = "silent"  // it takes connections and says nothing
+	silent  = "silent"  // it accepts connections and never answers
 	drops   = "drops"   // it drops SYNs
-	refuses = "refuses" // nobody listens
+	refuses = "refuses" // no process listens
 )
 
-// behave ends what was there, with its connections, and puts something else in its place.
+// behave ends the present behaviour, with its connections, and starts the new one.
 func (p *place) behave(how string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +112,7 @@ func holdSilently(listener net.Listener) func() {
 	}
 }
 
-// dropSYNs listens and never accepts; once its queue is full, which our own connections see to, Linux drops further SYNs.
+// dropSYNs listens and never accepts; once its queue is full (our own connections fill it), Linux drops further SYNs.
 func dropSYNs(ip string) (func(), error) {
 	var address syscall.SockaddrInet4
 	copy(address.Addr[:], net.ParseIP(ip).To4())
@@ -139,7 +139,7 @@ func dropSYNs(ip string) (func(), error) {
 		filler, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 		if err == nil {
 			sockets = append(sockets, filler)
-			_ = syscall.Connect(filler, &address) // Of the first succeeds, the others wait for ever: the queue is full.
+			_ = syscall.Connect(filler, &address) // The first succeeds; the others wait for ever, because the queue is full.
 		}
 	}
 	if err != nil {

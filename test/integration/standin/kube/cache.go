@@ -12,12 +12,12 @@ import (
 
 const (
 	watchSeconds = 300
-	// A watch that has not even brought a bookmark is not believed for longer than this.
+	// A watch without an event or a bookmark for this long counts as broken.
 	watchTimeout = (watchSeconds + 30) * time.Second
 	retryDelay   = 500 * time.Millisecond
 )
 
-// Kind is a type of object that a Cache can hold: its metadata is all that is asked of it.
+// Kind is an object type that a Cache can hold; it must have metadata.
 type Kind[T any] interface {
 	*T
 	Meta() *Metadata
@@ -35,7 +35,7 @@ type Cache[T any, P Kind[T]] struct {
 	once    sync.Once
 }
 
-// NewCache makes a cache of the resource at path. notify is called after each change, one call at a time; it must not wait.
+// NewCache creates a cache of the resource at path. notify is called after each change, one call at a time; it must not block.
 func NewCache[T any, P Kind[T]](client *Client, path string, notify func(object P, deleted bool)) *Cache[T, P] {
 	return &Cache[T, P]{client: client, path: path, notify: notify, objects: map[string]P{}, synced: make(chan struct{})}
 }
@@ -43,14 +43,14 @@ func NewCache[T any, P Kind[T]](client *Client, path string, notify func(object 
 // Synced is closed after the first list.
 func (c *Cache[T, P]) Synced() <-chan struct{} { return c.synced }
 
-// Get returns the object, or nil. Objects in the cache are not to be written to.
+// Get returns the object, or nil. The caller must not change it.
 func (c *Cache[T, P]) Get(namespace, name string) P {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.objects[namespace+"/"+name]
 }
 
-// In returns the objects of one namespace, in no order.
+// In returns the objects of one namespace, unordered.
 func (c *Cache[T, P]) In(namespace string) []P {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *Cache[T, P]) In(namespace string) []P {
 	return found
 }
 
-// Run follows the resource until ctx ends. A resource that does not exist yet (its CRD is not there) is tried again.
+// Run follows the resource until ctx ends. It retries a resource that does not exist yet (its CRD is missing).
 func (c *Cache[T, P]) Run(ctx context.Context) {
 	version := ""
 	for ctx.Err() == nil {

@@ -1,5 +1,5 @@
-// Package kube is as much of a Kubernetes client as the stand-in needs: JSON over HTTPS by path, and caches that follow
-// a resource by list and watch.
+// Package kube is a minimal Kubernetes client for the stand-in: JSON over HTTPS by path, and caches that follow a resource by list
+// and watch.
 package kube
 
 import (
@@ -24,7 +24,7 @@ const requestTimeout = 20 * time.Second
 type Client struct {
 	Server    string
 	Transport *http.Transport
-	// Token is sent as bearer token when it is not empty.
+	// Token is sent as a bearer token unless it is empty.
 	Token string
 }
 
@@ -36,7 +36,7 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
-// Code returns the HTTP code of an answer that was refused, or 0.
+// Code returns the HTTP code of a refusal, or 0.
 func Code(err error) int {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Code
@@ -44,7 +44,7 @@ func Code(err error) int {
 	return 0
 }
 
-// FromKubeconfig reads the current context of a kubeconfig. kubectl does the reading, so that YAML is no concern here.
+// FromKubeconfig reads the current context of a kubeconfig with kubectl, so this package needs no YAML parser.
 func FromKubeconfig(ctx context.Context, path string) (*Client, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, body,
 	return json.NewDecoder(response.Body).Decode(out)
 }
 
-// send returns an answer whose code says success; the caller closes its body.
+// send returns a successful answer; the caller closes its body.
 func (c *Client) send(ctx context.Context, method, path, contentType string, body any) (*http.Response, error) {
 	var content []byte
 	if body != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Metadata is what the stand-in looks at in any object's metadata.
+// Metadata is the part of an object's metadata that the stand-in reads.
 type Metadata struct {
 	Name                       string            `json:"name,omitempty"`
 	Namespace                  string            `json:"namespace,omitempty"`
@@ -22,7 +22,7 @@ type Metadata struct {
 	DeletionGracePeriodSeconds *int64            `json:"deletionGracePeriodSeconds,omitempty"`
 }
 
-// Object is an object of which only the metadata matters.
+// Object is any object with only its metadata.
 type Object struct {
 	Metadata Metadata `json:"metadata"`
 }
@@ -40,8 +40,7 @@ type Pod struct {
 	Status PodStatus `json:"status"`
 }
 
-// DNSName is the Pod's name as its headless Service has it, short of the cluster's domain; "" when
-// it has none.
+// DNSName is the Pod's name under its headless Service, without the cluster's domain; "" if it has none.
 func (p *Pod) DNSName() string {
 	if p.Spec.Subdomain == "" {
 		return ""
@@ -76,7 +75,7 @@ type Container struct {
 	TerminationMessagePolicy string `json:"terminationMessagePolicy,omitempty"`
 }
 
-// Variable is an environment variable of a container, with a value of its own or that of a Secret's key.
+// Variable is an environment variable of a container, with its own value or that of a Secret's key.
 type Variable struct {
 	Name      string `json:"name"`
 	Value     string `json:"value,omitempty"`
@@ -85,7 +84,7 @@ type Variable struct {
 	} `json:"valueFrom,omitempty"`
 }
 
-// SecretKey names a key of a Secret of the same namespace.
+// SecretKey names a key of a Secret in the same namespace.
 type SecretKey struct {
 	Name     string `json:"name"`
 	Key      string `json:"key"`
@@ -113,7 +112,7 @@ type Volume struct {
 	Secret *SecretVolume `json:"secret,omitempty"`
 }
 
-// SecretVolume is a volume with the keys of a Secret as files: all of them, or the items alone.
+// SecretVolume is a volume with the keys of a Secret as files: all of them, or only the items.
 type SecretVolume struct {
 	SecretName string `json:"secretName"`
 	Items      []struct {
@@ -187,7 +186,7 @@ type ContainerStatus struct {
 	LastState    ContainerState `json:"lastState"`
 }
 
-// ContainerState has one field set. The others are sent as null, so that a merge patch takes the previous state away.
+// ContainerState has one field set. The others are sent as null, so that a merge patch removes the previous state.
 type ContainerState struct {
 	Waiting    *Waiting    `json:"waiting"`
 	Running    *Running    `json:"running"`
@@ -229,7 +228,7 @@ type PVC struct {
 	} `json:"status"`
 }
 
-// EtcdCluster is what the tests look at in an EtcdCluster.
+// EtcdCluster is the part of an EtcdCluster that the tests read.
 type EtcdCluster struct {
 	Object
 	Spec struct {
@@ -252,12 +251,12 @@ type EtcdCluster struct {
 	} `json:"status"`
 }
 
-// Ref names an object of the same namespace.
+// Ref names an object in the same namespace.
 type Ref struct {
 	Name string `json:"name"`
 }
 
-// ClientTLS says where the certificates of the client port come from.
+// ClientTLS is the source of the client port's certificates.
 type ClientTLS struct {
 	Server      *Ref `json:"serverSecretRef"`
 	Operator    *Ref `json:"operatorClientSecretRef"`
@@ -267,14 +266,14 @@ type ClientTLS struct {
 	OperatorManaged Choice `json:"operatorManaged"`
 }
 
-// PeerTLS says where the certificate of the peer port comes from.
+// PeerTLS is the source of the peer port's certificate.
 type PeerTLS struct {
 	Secret          *Ref      `json:"secretRef"`
 	CertManager     *struct{} `json:"certManager"`
 	OperatorManaged Choice    `json:"operatorManaged"`
 }
 
-// Choice is a part of a spec that counts by being there, whatever it says; but false says no.
+// Choice is a part of a spec whose presence counts, whatever its value; but false means no.
 type Choice bool
 
 // UnmarshalJSON reads anything.
@@ -283,16 +282,15 @@ func (c *Choice) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Secrets names the Secrets of a cluster, each "" where the spec asks for none.
+// Secrets names the Secrets of a cluster; each is "" if the spec asks for none.
 type Secrets struct {
 	Server, Operator, Peer, Root string
-	// OperatorIfMade says that whoever makes the Secrets decides whether there is one of the
-	// operator.
+	// OperatorIfMade says that the maker of the Secrets decides whether the operator's exists.
 	OperatorIfMade bool
 }
 
-// Secrets says by which names the cluster's Secrets go: those of its spec, or those of the contract
-// where others make them.
+// Secrets returns the names of the cluster's Secrets: those of its spec, or the contract's if cert-manager or the operator makes
+// them.
 func (c *EtcdCluster) Secrets() Secrets {
 	var s Secrets
 	name := c.Metadata.Name
@@ -323,7 +321,7 @@ func nameOr(ref *Ref, otherwise string) string {
 	return otherwise
 }
 
-// EtcdMember is what the tests look at in an EtcdMember.
+// EtcdMember is the part of an EtcdMember that the tests read.
 type EtcdMember struct {
 	Object
 	Spec struct {
@@ -334,7 +332,7 @@ type EtcdMember struct {
 	} `json:"status"`
 }
 
-// EtcdSnapshot is what the tests look at in an EtcdSnapshot.
+// EtcdSnapshot is the part of an EtcdSnapshot that the tests read.
 type EtcdSnapshot struct {
 	Object
 	Status struct {
@@ -347,7 +345,7 @@ type EtcdSnapshot struct {
 	} `json:"status"`
 }
 
-// Condition returns the status and reason of a condition, as "True/QuorumHealthy", or "" when it is not there.
+// Condition returns the status and reason of a condition, such as "True/QuorumHealthy", or "" if absent.
 func (c *EtcdCluster) Condition(kind string) string {
 	for _, condition := range c.Status.Conditions {
 		if condition.Type == kind {
@@ -357,7 +355,7 @@ func (c *EtcdCluster) Condition(kind string) string {
 	return ""
 }
 
-// Paths of collections. Namespaced takes the path of a whole resource apart at its last slash.
+// Paths of collections. Namespaced splits the path of a whole resource at its last slash.
 const (
 	Pods         = "/api/v1/pods"
 	PVCs         = "/api/v1/persistentvolumeclaims"
@@ -374,7 +372,7 @@ const (
 // ClusterLabel names the EtcdCluster an object belongs to.
 const ClusterLabel = "etcd-operator.cozystack.io/cluster"
 
-// Namespaced returns the path of a resource in one namespace, and below it.
+// Namespaced returns the path of a resource in one namespace, or a path below it.
 func Namespaced(resource, namespace string, below ...string) string {
 	cut := strings.LastIndexByte(resource, '/')
 	path := resource[:cut] + "/namespaces/" + namespace + resource[cut:]
@@ -384,7 +382,7 @@ func Namespaced(resource, namespace string, below ...string) string {
 	return path
 }
 
-// Path returns the path of an object, and below it.
+// Path returns the path of an object, or a path below it.
 func (m *Metadata) Path(resource string, below ...string) string {
 	return Namespaced(resource, m.Namespace, append([]string{m.Name}, below...)...)
 }

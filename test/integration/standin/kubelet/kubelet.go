@@ -1,5 +1,5 @@
-// Package kubelet plays scheduler, kubelet and volume provisioner over a real API server: each etcd Pod becomes a real
-// etcd process with an address and a name of its own, each Pod that runs the operator's program that, each PVC a folder.
+// Package kubelet plays scheduler, kubelet and volume provisioner over a real API server: each etcd Pod becomes a real etcd process
+// with its own address and name, each Pod with the operator's program a process of it, each PVC a folder.
 package kubelet
 
 import (
@@ -24,15 +24,14 @@ const (
 	maxBackoff = 30
 )
 
-// Front stands before the client port of a Pod's etcd: it listens on address and forwards to behind
-// until it is closed. Both ports speak TLS if secure is not nil.
+// Front is a proxy in front of the client port of a Pod's etcd: it listens on address and forwards to behind until it is closed.
+// Both ports speak TLS if secure is not nil.
 type Front func(pod *kube.Pod, address, behind string, secure *ClientTLS) (io.Closer, error)
 
-// ClientTLS are the files of a client port's TLS. etcd asks clients for a certificate when it has a
-// ClientCA.
+// ClientTLS are the files of a client port's TLS. etcd requires client certificates if ClientCA is set.
 type ClientTLS struct{ Cert, Key, ClientCA string }
 
-// Config is what a Kubelet is made of.
+// Config configures a Kubelet.
 type Config struct {
 	Client    *kube.Client
 	Dir       string            // volumes and logs are written below it
@@ -41,7 +40,7 @@ type Config struct {
 	ExtraArgs []string          // appended to each etcd's command line
 	// ProbeSpeed divides the periods of startup and readiness probes.
 	ProbeSpeed int
-	// Backoff is the first wait between restarts, and between pulls of an image that is not there; a kubelet's is 10 s.
+	// Backoff is the first wait between restarts, and between pulls of a missing image; a kubelet's is 10 s.
 	Backoff time.Duration
 	Front   Front
 	Network *Network
@@ -52,7 +51,7 @@ type Kubelet struct {
 	Config
 	Pods *kube.Cache[kube.Pod, *kube.Pod]
 	PVCs *kube.Cache[kube.PVC, *kube.PVC]
-	// secrets tells of changes; what is in a Secret is read when it is needed.
+	// secrets reports changes; the data of a Secret is read when it is needed.
 	secrets *kube.Cache[kube.Object, *kube.Object]
 
 	mu        sync.Mutex
@@ -66,13 +65,13 @@ type Kubelet struct {
 	all       sync.WaitGroup
 }
 
-// Birth is a start of an etcd on an empty data directory.
+// Birth is an etcd's start on an empty data directory.
 type Birth struct {
 	Pod   string
 	State string // --initial-cluster-state
 }
 
-// New makes a Kubelet. observe, if not nil, is called after each change of a Pod or PVC; it must not wait.
+// New creates a Kubelet. observe, if not nil, is called after each change of a Pod or PVC; it must not block.
 func New(config Config, observe func(namespace string)) *Kubelet {
 	k := &Kubelet{
 		Config: config, runs: map[string]*run{}, volumes: map[string]context.CancelFunc{}, hidden: map[string]bool{},
@@ -93,7 +92,7 @@ func New(config Config, observe func(namespace string)) *Kubelet {
 	return k
 }
 
-// Run plays until ctx ends and every process has.
+// Run plays until ctx ends and every process has ended.
 func (k *Kubelet) Run(ctx context.Context) error {
 	for _, folder := range []string{"volumes", "logs"} {
 		if err := os.MkdirAll(filepath.Join(k.Dir, folder), 0o755); err != nil {
@@ -115,7 +114,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes the nodes and the default StorageClass.
+// prepare creates the nodes and the default StorageClass.
 func (k *Kubelet) prepare(ctx context.Context) error {
 	for i := 1; i <= nodes; i++ {
 		name := nodeName(i)
@@ -174,7 +173,7 @@ func (k *Kubelet) podChanged(pod *kube.Pod, deleted bool) {
 			delete(k.runs, meta.UID)
 			k.mu.Unlock()
 		})
-		if meta.DeletionTimestamp != nil { // It was terminating when we started.
+		if meta.DeletionTimestamp != nil { // It was terminating when the stand-in started.
 			r.terminate(0)
 		}
 	}
@@ -187,7 +186,7 @@ func (k *Kubelet) SetImage(version string, available bool) {
 	k.hidden[version] = !available
 }
 
-// binary returns the program that a container runs, or "" when its image cannot be pulled.
+// binary returns the program that a container runs, or "" if its image cannot be pulled.
 func (k *Kubelet) binary(container *kube.Container) string {
 	if isManager(container) {
 		return k.Manager
@@ -221,7 +220,7 @@ func (k *Kubelet) Running() []Played {
 	return list
 }
 
-// Signal sends a signal to a Pod's process; false when none runs.
+// Signal sends a signal to a Pod's process; false if none runs.
 func (k *Kubelet) Signal(namespace, name string, signal syscall.Signal) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -233,7 +232,7 @@ func (k *Kubelet) Signal(namespace, name string, signal syscall.Signal) bool {
 	return false
 }
 
-// Break makes the container of a Pod, and of those that come under its name, fail now and whenever it starts.
+// Break makes the container of a Pod, and of later Pods with its name, fail now and at each start.
 func (k *Kubelet) Break(namespace, name string) {
 	k.mu.Lock()
 	k.broken[namespace+"/"+name] = true
@@ -247,8 +246,7 @@ func (k *Kubelet) isBroken(meta *kube.Metadata) bool {
 	return k.broken[meta.Key()]
 }
 
-// Abandon ends all processes of a namespace at once, deletes its volumes, and plays no Pod of it any more; its objects stay
-// as they are.
+// Abandon ends all processes of a namespace at once, deletes its volumes, and ignores its later Pods; its objects stay as they are.
 func (k *Kubelet) Abandon(namespace string) {
 	k.mu.Lock()
 	k.abandoned[namespace] = true
@@ -268,7 +266,7 @@ func (k *Kubelet) Abandon(namespace string) {
 	}
 }
 
-// Births lists, for one namespace, each start of an etcd on an empty data directory.
+// Births lists each start of an etcd on an empty data directory in one namespace.
 func (k *Kubelet) Births(namespace string) []Birth {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -66,7 +66,7 @@ func query(name string, kind uint16) []byte {
 	return append(packet, 0, 1, 0, 0, 41, 4, 0, 0, 0, 0, 0, 0, 0) // class IN and an EDNS record
 }
 
-const rcode, answers = 3, 7 // where they are in a reply
+const rcode, answers = 3, 7 // their offsets in a reply
 
 func TestDNSKnowsTheAddressOfAPodAndNothingElse(t *testing.T) {
 	network := newNetwork()
@@ -194,7 +194,7 @@ func TestNoWaitForAnImageIsLongerThanSaid(t *testing.T) {
 	missed := time.Duration(0)
 	for tries := range 10 {
 		wait := k.backoff(tries)
-		if limit := k.PullWait(missed); limit != wait { // at the beginning of the wait all of it is to come
+		if limit := k.PullWait(missed); limit != wait { // at the beginning of the wait, all of it is left
 			t.Errorf("after %v: up to %v, and it is %v", missed, limit, wait)
 		}
 		missed += wait

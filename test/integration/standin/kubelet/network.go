@@ -19,35 +19,34 @@ const (
 	dnsTTL   = 1
 )
 
-// Reverse is how the DNS server answers for the name of an address.
+// Reverse is how the DNS server answers reverse look-ups.
 type Reverse string
 
-// The answers. Clusters differ: their DNS may know no reverse zone, refuse it, or ask a resolver
-// that never answers.
+// The answers. Clusters differ: their DNS may have no reverse zone, refuse it, or ask a resolver that never answers.
 const (
-	Named   Reverse = "named"   // as CoreDNS: the Pod's name with its headless Service
-	Unknown Reverse = "unknown" // there is no such name
+	Named   Reverse = "named"   // as CoreDNS: the Pod's name under its headless Service
+	Unknown Reverse = "unknown" // no such name
 	Refused Reverse = "refused"
 	Silent  Reverse = "silent"
 )
 
-// Network gives Pods their addresses in 127.0.0.0/8 and answers for their names, for those of their
-// headless Services, and for what an address is called.
+// Network gives Pods addresses in 127.0.0.0/8, and answers look-ups of their names, of their headless Services' names, and of their
+// addresses.
 //
-// The names come from a DNS server and not from /etc/hosts, because Go's resolver keeps that file
-// for five seconds: a running etcd would learn late of each new peer.
+// The names come from a DNS server and not from /etc/hosts, because Go's resolver caches that file for five seconds: a running etcd
+// would learn late of each new peer.
 type Network struct {
 	prefix string
 	lock   net.Listener // holds the prefix against other stand-ins
 
 	mu      sync.Mutex
 	taken   int
-	names   map[string]net.IP  // of Pods, as kube.Pod.DNSName has them
-	reverse map[string]Reverse // by namespace; Named if not there
+	names   map[string]net.IP  // of Pods, as in kube.Pod.DNSName
+	reverse map[string]Reverse // by namespace; default Named
 }
 
-// NewNetwork finds a free network and starts its DNS server. It must run in a mount namespace of its own: everything
-// started from there on asks this server only.
+// NewNetwork finds a free network and starts its DNS server. It must run in its own mount namespace: every process started there
+// asks only this server.
 func NewNetwork(dir string) (*Network, error) {
 	for n := firstNet; n <= lastNet; n++ {
 		server := fmt.Sprintf("127.%d.255.254", n)
@@ -97,7 +96,7 @@ func (n *Network) setName(name, ip string) {
 	n.names[name] = net.ParseIP(ip).To4()
 }
 
-// dropName takes the name away if it still means ip: a Pod that came back under the name may own it by now.
+// dropName removes the name if it still means ip: a new Pod with that name may own it by now.
 func (n *Network) dropName(name, ip string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -106,7 +105,7 @@ func (n *Network) dropName(name, ip string) {
 	}
 }
 
-// SetReverse says how look-ups of the addresses of a namespace's Pods are answered.
+// SetReverse sets how reverse look-ups of the addresses of a namespace's Pods are answered.
 func (n *Network) SetReverse(namespace string, reverse Reverse) error {
 	switch reverse {
 	case Named, Unknown, Refused, Silent:
@@ -119,25 +118,25 @@ func (n *Network) SetReverse(namespace string, reverse Reverse) error {
 	return nil
 }
 
-// The records that the DNS server has, and its codes.
+// The DNS server's record types and codes.
 const (
 	typeA    = 1
 	typePTR  = 12
 	noName   = 3
 	refusing = 5
-	// clusterDomain is what a search path adds to a name; the names are known without it, too.
+	// clusterDomain is the suffix that a search path adds to a name; the names work without it, too.
 	clusterDomain = ".cluster.local"
 	reverseZone   = ".in-addr.arpa"
 )
 
-// found is what the DNS server says to one question.
+// found is the DNS server's answer to one question.
 type found struct {
 	silent bool
 	code   byte
-	data   [][]byte // of the records of the type that was asked for
+	data   [][]byte // the records of the requested type
 }
 
-// answer looks a name up, which has no dot at its end.
+// answer looks up a name without a trailing dot.
 func (n *Network) answer(name string, kind uint16) found {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -156,7 +155,7 @@ func (n *Network) answer(name string, kind uint16) found {
 	return found{data: addresses}
 }
 
-// addresses are those of a Pod, or of all Pods of a headless Service.
+// addresses returns those of a Pod, or of all Pods of a headless Service.
 func (n *Network) addresses(name string) [][]byte {
 	var list [][]byte
 	for pod, ip := range n.names {
@@ -169,7 +168,7 @@ func (n *Network) addresses(name string) [][]byte {
 	return list
 }
 
-// nameOf answers for an address, whose bytes come last first.
+// nameOf answers a reverse look-up; the address has its bytes in reverse order.
 func (n *Network) nameOf(address string, kind uint16) found {
 	parts := strings.Split(address, ".")
 	slices.Reverse(parts)
@@ -194,7 +193,7 @@ func (n *Network) nameOf(address string, kind uint16) found {
 	return found{code: noName}
 }
 
-// namespaceOf takes it out of <pod>.<service>.<namespace>.svc.
+// namespaceOf extracts the namespace from <pod>.<service>.<namespace>.svc.
 func namespaceOf(pod string) string {
 	parts := strings.Split(pod, ".")
 	return parts[len(parts)-2]
@@ -222,7 +221,7 @@ func (n *Network) serve(packets net.PacketConn) {
 	}
 }
 
-// reply answers one DNS query; nil is no answer.
+// reply answers one DNS query; nil: no answer.
 func reply(query []byte, ask func(name string, kind uint16) found) []byte {
 	const (
 		header  = 12
@@ -251,7 +250,7 @@ func reply(query []byte, ask func(name string, kind uint16) found) []byte {
 		return nil
 	}
 	answer := append([]byte(nil), query[:at+4]...)
-	// An authoritative answer; recursion was asked for and is there.
+	// An authoritative answer; recursion was requested and is available.
 	answer[2], answer[3] = 0x85, 0x80|said.code
 	for i := 6; i < header; i++ {
 		answer[i] = 0

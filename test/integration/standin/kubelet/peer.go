@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// peerFront stands before the peer port of a Pod's etcd, which speaks TLS, and hands on the bytes
-// as they are, from the address of the Pod that calls: etcd wants a peer's certificate to be for
-// the address that it calls from, and on one machine everybody calls from 127.0.0.1.
+// peerFront is a proxy in front of the TLS peer port of a Pod's etcd. It forwards the bytes unchanged, from the calling Pod's
+// address: etcd requires that a peer's certificate is for the address that it calls from, and on one machine every process calls
+// from 127.0.0.1.
 type peerFront struct {
 	listener net.Listener
 	behind   string
-	caller   func(from, to net.Addr) string // the address of the Pod that calls; "" for others
+	caller   func(from, to net.Addr) string // the calling Pod's address; "" for other callers
 
 	mu     sync.Mutex
 	open   map[net.Conn]bool
@@ -48,7 +48,7 @@ func (f *peerFront) accept() {
 	}
 }
 
-// Close ends the connections, too: their etcd has ended.
+// Close also ends the connections, because their etcd has ended.
 func (f *peerFront) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +59,7 @@ func (f *peerFront) Close() error {
 	return f.listener.Close()
 }
 
-// keep notes a connection; false when the front is closed.
+// keep records a connection; false if the front is closed.
 func (f *peerFront) keep(connection net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +90,7 @@ func (f *peerFront) hand(connection net.Conn) {
 	}
 	ended := make(chan struct{}, 2)
 	pass := func(to, from net.Conn) {
-		_, _ = io.Copy(to, from) // However it ends, the other way ends with it.
+		_, _ = io.Copy(to, from) // However it ends, the other direction ends with it.
 		ended <- struct{}{}
 	}
 	go pass(onward, connection)
@@ -98,8 +98,7 @@ func (f *peerFront) hand(connection net.Conn) {
 	<-ended
 }
 
-// caller returns the address of the Pod of this namespace whose process has a connection, by its
-// two ends; "" when none has.
+// caller returns the address of the Pod in this namespace whose process has the connection with these two ends; "" if none has.
 func (r *run) caller(from, to net.Addr) string {
 	socket := socketOf(from, to)
 	if socket == "" {
@@ -121,7 +120,7 @@ func (r *run) caller(from, to net.Addr) string {
 	return ""
 }
 
-// socketOf finds the inode of the end of a TCP connection that is from.
+// socketOf finds the inode of the TCP socket at the end `from`.
 func socketOf(from, to net.Addr) string {
 	const (
 		localField  = 1
@@ -142,7 +141,7 @@ func socketOf(from, to net.Addr) string {
 	return ""
 }
 
-// kernelAddress is an IPv4 address as the kernel's table of connections has it.
+// kernelAddress formats an IPv4 address as in the kernel's table of connections.
 func kernelAddress(address net.Addr) string {
 	tcp, ok := address.(*net.TCPAddr)
 	if !ok || tcp.IP.To4() == nil {

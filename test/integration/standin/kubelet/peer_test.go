@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// echo says to whoever calls from where the call came, and then what it is told.
+// echo sends each caller its address, and then echoes its input.
 func echo(t *testing.T) net.Listener {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,29 +19,29 @@ import (
 )
 
 const (
-	failing       = "/bin/false" // what a broken Pod runs
+	failing       = "/bin/false" // the program of a broken Pod
 	etcdContainer = "etcd"
-	// managerProgram is where the operator's image has its program, which Jobs run, too.
+	// managerProgram is the path of the program in the operator's image, which Jobs run, too.
 	managerProgram = "/manager"
 	reportRetry    = 300 * time.Millisecond
 	probeGrace     = 30 * time.Second // between SIGTERM and SIGKILL for a container that fails its probe
-	resetAfter     = 60               // times Backoff: a container that ran for so long starts again at once
+	resetAfter     = 60               // times Backoff: a container that ran for this long restarts at once
 )
 
-// run plays one Pod, from its scheduling to its end. All but the ways to end it belongs to its goroutine.
+// run plays one Pod, from its scheduling to its end. Its goroutine owns everything except the ways to end it.
 type run struct {
 	k    *Kubelet
 	pod  *kube.Pod
 	meta *kube.Metadata
-	// container is the one that is run; nil for a Pod that is not one of ours: such a Pod is Ready without doing anything.
+	// container is the container that runs; nil for foreign Pods, which are Ready without doing anything.
 	container *kube.Container
 	ip        string
 	node      string // guarded by k.mu
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	grace  atomic.Int64 // what is left to the processes once ctx has ended
-	gone   atomic.Bool  // the object is gone, there is nothing to report and nothing to delete
+	grace  atomic.Int64 // the processes' grace period once ctx has ended
+	gone   atomic.Bool  // the object is deleted: nothing is left to report or delete
 	now    atomic.Pointer[process]
 	ended  chan struct{} // closed at the end of play
 	// secrets says that a mounted Secret may have changed.
@@ -60,26 +60,26 @@ func newRun(k *Kubelet, pod *kube.Pod) *run {
 	if i := slices.IndexFunc(pod.Spec.Containers, isOurs); i >= 0 {
 		r.container = &pod.Spec.Containers[i]
 		r.state = kube.ContainerStatus{Name: r.container.Name, Image: r.container.Image}
-		if len(pod.Status.ContainerStatuses) > 0 { // An earlier stand-in played it; to the Pod that is a restart.
+		if len(pod.Status.ContainerStatuses) > 0 { // An earlier stand-in played it; for the Pod that is a restart.
 			r.state.RestartCount = pod.Status.ContainerStatuses[0].RestartCount + 1
 		}
 	}
 	return r
 }
 
-// isOurs tells whether a container is one that the stand-in has a program for.
+// isOurs tells whether the stand-in has a program for the container.
 func isOurs(c kube.Container) bool { return c.Name == etcdContainer || isManager(&c) }
 
 // isManager tells whether a container runs the operator's program.
 func isManager(c *kube.Container) bool { return len(c.Command) > 0 && c.Command[0] == managerProgram }
 
-// terminate ends the run as a kubelet ends a Pod that was deleted.
+// terminate ends the run as a kubelet ends a deleted Pod.
 func (r *run) terminate(grace time.Duration) {
 	r.grace.Store(int64(grace))
 	r.cancel()
 }
 
-// vanish ends the run of a Pod that is gone: at once.
+// vanish ends the run of a Pod without an object, at once.
 func (r *run) vanish() {
 	r.gone.Store(true)
 	r.terminate(0)
@@ -168,7 +168,7 @@ func (r *run) schedule() bool {
 	}
 }
 
-// obstacle says, in the scheduler's words, why the Pod cannot be bound to a node.
+// obstacle says, as the scheduler words it, why the Pod cannot be bound to a node.
 func (r *run) obstacle() string {
 	for _, volume := range r.pod.Spec.Volumes {
 		if volume.PVC == nil {
@@ -187,7 +187,7 @@ func (r *run) obstacle() string {
 	return ""
 }
 
-// assignNode gives the Pod to the node with the fewest Pods of its namespace.
+// assignNode binds the Pod to the node with the fewest Pods of its namespace.
 func (k *Kubelet) assignNode(r *run) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -206,7 +206,7 @@ func (k *Kubelet) assignNode(r *run) string {
 	return r.node
 }
 
-// pretend reports a Pod that is not etcd's as Running and Ready.
+// pretend reports a foreign Pod as Running and Ready.
 func (r *run) pretend() {
 	now := time.Now()
 	r.status.Phase, r.status.StartTime = "Running", &now
@@ -220,7 +220,7 @@ func (r *run) pretend() {
 	r.report()
 }
 
-// pull waits until the image can be had and returns the program in it.
+// pull waits until the image is available and returns its program.
 func (r *run) pull() string {
 	for tries := 0; ; tries++ {
 		if binary := r.k.binary(r.container); binary != "" {
@@ -242,18 +242,18 @@ func (r *run) wait(reason, message string) {
 	r.report()
 }
 
-// backoff is the wait before the next try after so many, counted from 0.
+// backoff is the wait after this many failed tries.
 func (k *Kubelet) backoff(tries int) time.Duration {
 	return min(k.Backoff<<min(tries, 10), maxBackoff*k.Backoff)
 }
 
-// PullWait is how long at most an image is not looked for again that was missed for so long: the waits double, so that the one
-// under way is a Backoff longer than all before it.
+// PullWait is the longest time until the next pull of an image that has been missing for this long: the waits double, so the
+// present one is a Backoff longer than the sum of all earlier ones.
 func (k *Kubelet) PullWait(missed time.Duration) time.Duration {
 	return min(missed+k.Backoff, maxBackoff*k.Backoff)
 }
 
-// keepRunning runs the container, again and again, until the Pod is to end or has ended by its restart policy.
+// keepRunning runs the container again and again until the Pod must end, or has ended by its restart policy.
 func (r *run) keepRunning(binary string) {
 	mounts := r.mounts()
 	args, at := localize(slices.Concat(r.container.Command, r.container.Args), r.ip, mounts)
@@ -280,7 +280,7 @@ func (r *run) keepRunning(binary string) {
 			return
 		}
 		r.now.Store(p)
-		if r.gone.Load() { // vanish came too early to see the process
+		if r.gone.Load() { // vanish ran before the process was stored
 			p.signal(syscall.SIGKILL)
 		}
 		r.supervise(p, at)
@@ -311,7 +311,7 @@ func (r *run) keepRunning(binary string) {
 	}
 }
 
-// finished reports the end of a Pod that is not to be restarted. A Job waits for it, also of a Pod that was deleted.
+// finished reports the end of a Pod that must not restart. A Job waits for that, also for a deleted Pod.
 func (r *run) finished(exitCode int) bool {
 	switch {
 	case r.pod.Spec.RestartPolicy == "Never" && exitCode != 0:
@@ -347,7 +347,7 @@ func (r *run) mounts() map[string]string {
 	return folders
 }
 
-// noteBirth remembers a start on an empty data directory: two of them as "new" are two clusters.
+// noteBirth records a start on an empty data directory: two of them with state "new" are two clusters.
 func (r *run) noteBirth(args []string) {
 	birth := Birth{Pod: r.meta.Name}
 	for _, arg := range args {
@@ -363,7 +363,7 @@ func (r *run) noteBirth(args []string) {
 	r.k.born(r.meta.Namespace, birth)
 }
 
-// standBefore opens what stands before etcd's ports; the caller closes it when etcd has ended.
+// standBefore starts the proxies in front of etcd's ports; the caller closes them when etcd has ended.
 func (r *run) standBefore(at moved) (fronts []io.Closer) {
 	keep := func(front io.Closer, err error) {
 		if err != nil {
@@ -381,8 +381,7 @@ func (r *run) standBefore(at moved) (fronts []io.Closer) {
 	return fronts
 }
 
-// supervise reports on a process until it has ended; it ends it when the Pod is to end or its
-// probes say so.
+// supervise reports on a process until it has ended; it ends the process when the Pod must end or a probe fails for good.
 func (r *run) supervise(p *process, at moved) {
 	for _, front := range r.standBefore(at) {
 		defer front.Close()
@@ -441,7 +440,7 @@ func (r *run) setCondition(kind, status, reason, message string) {
 	condition.Reason, condition.Message = reason, message
 }
 
-// report writes the Pod's status; it tries until it is written, the Pod is another one, or it is to end.
+// report writes the Pod's status; it retries until the write succeeds, the Pod was replaced, or it must end.
 func (r *run) report() { r.reportUntil(r.ctx) }
 
 func (r *run) reportUntil(ctx context.Context) {
@@ -464,7 +463,7 @@ func (r *run) reportUntil(ctx context.Context) {
 	}
 }
 
-// remove deletes the object of a Pod whose processes have ended, and what only the Pod had.
+// remove deletes the object and the private files of a Pod whose processes have ended.
 func (r *run) remove() {
 	leftovers, _ := filepath.Glob(r.k.folder(r.meta.UID + "-*"))
 	for _, folder := range leftovers {

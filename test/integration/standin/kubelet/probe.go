@@ -12,14 +12,14 @@ import (
 	"etcdop.test/standin/kube"
 )
 
-// health is what the probes of a container found out; events come on change only.
+// health is the result of a container's probes; only changes are sent.
 type health int
 
 const (
-	started  health = iota // the startup probe has succeeded, or there is none
-	ready                  // the readiness probe has succeeded
+	started  health = iota // the startup probe succeeded, or there is none
+	ready                  // the readiness probe succeeded
 	unready                // the readiness probe fails
-	unlively               // the startup or the liveness probe failed for good: the container is to be killed
+	unlively               // the startup or the liveness probe failed for good: the container must be killed
 )
 
 const fastestPeriod = 200 * time.Millisecond
@@ -54,7 +54,7 @@ func watchHealth(ctx context.Context, container *kube.Container, ip string, spee
 	})
 }
 
-// passes waits for a startup probe; false when it failed too often, or ctx ended.
+// passes waits for a startup probe; false if it failed too often, or ctx ended.
 func passes(ctx context.Context, container *kube.Container, probe *kube.Probe, ip string, speed int) bool {
 	passed := false
 	return !follow(ctx, container, probe, ip, speed, func(ok bool) bool {
@@ -63,9 +63,8 @@ func passes(ctx context.Context, container *kube.Container, probe *kube.Probe, i
 	}) || passed
 }
 
-// follow runs one probe periodically and calls change when its verdict changes (the first failure counts as no change for
-// as long as the threshold is not reached); it ends, with true, when change returns false. Without a probe the verdict is
-// a success at once.
+// follow runs one probe periodically and calls change when its verdict changes (failures below the threshold are no change). It
+// returns true when change returns false. Without a probe the verdict is a success at once.
 func follow(ctx context.Context, container *kube.Container, probe *kube.Probe, ip string, speed int, change func(ok bool) bool) bool {
 	if probe == nil {
 		return !change(true)
@@ -139,7 +138,7 @@ func portOf(container *kube.Container, port json.RawMessage) string {
 	return name
 }
 
-// sleep returns false when ctx ended first.
+// sleep returns false if ctx ended first.
 func sleep(ctx context.Context, duration time.Duration) bool {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()

@@ -13,22 +13,21 @@ import (
 const (
 	clientPort = "2379"
 	peerPort   = "2380"
-	// The ports where etcd really listens when something stands in front of it.
+	// The ports where etcd really listens behind a proxy.
 	behindPort     = "12379"
 	peerBehindPort = "12380"
 	signalExit     = 128 // a process that a signal ended exits with this plus the signal's number
 )
 
-// moved says which of etcd's ports were moved, for somebody to stand before them.
+// moved says which of etcd's ports were moved, so that a proxy can take their place.
 type moved struct {
 	client bool
-	secure *ClientTLS // the client port's; nil: it is plaintext
+	secure *ClientTLS // the client port's; nil: plaintext
 	peer   bool
 }
 
-// localize turns a container's command line into one that runs on this machine: wildcard addresses
-// become the Pod's own, mounted paths become folders. The client port moves, and the peer port if
-// it speaks TLS.
+// localize adapts a container's command line to this machine: wildcard addresses become the Pod's own, mounted paths become
+// folders. The client port moves, and the peer port if it speaks TLS.
 func localize(command []string, ip string, mounts map[string]string) (args []string, at moved) {
 	for _, arg := range command[1:] {
 		flag, value, assigned := strings.Cut(arg, "=")
@@ -57,7 +56,7 @@ func isOn(url, ip, port string) bool {
 	return url == "http://"+ip+":"+port || url == "https://"+ip+":"+port
 }
 
-// onDisk replaces the path of a mount, the longest that fits, by its folder.
+// onDisk replaces the longest matching mount path by its folder.
 func onDisk(path string, mounts map[string]string) string {
 	longest := ""
 	for mount := range mounts {
@@ -71,7 +70,7 @@ func onDisk(path string, mounts map[string]string) string {
 	return mounts[longest] + path[len(longest):]
 }
 
-// clientTLS is the TLS of the client port by etcd's flags, or nil.
+// clientTLS is the client port's TLS from etcd's flags, or nil.
 func clientTLS(args []string) *ClientTLS {
 	flag := func(name string) string {
 		for _, arg := range args {
@@ -94,11 +93,11 @@ func clientTLS(args []string) *ClientTLS {
 type process struct {
 	command *exec.Cmd
 	began   time.Time
-	done    chan struct{} // closed when it has ended
+	done    chan struct{} // closed when the process has ended
 	ended   kube.Terminated
 }
 
-// startProcess gives the process these variables and none of ours.
+// startProcess starts the process with only these variables.
 func startProcess(binary string, args, variables []string, log string) (*process, error) {
 	output, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -116,7 +115,7 @@ func startProcess(binary string, args, variables []string, log string) (*process
 }
 
 func (p *process) wait() {
-	_ = p.command.Wait() // How it ended is in the state.
+	_ = p.command.Wait() // The state has the result.
 	p.ended = kube.Terminated{
 		ExitCode: p.command.ProcessState.ExitCode(), Reason: "Completed", StartedAt: p.began, FinishedAt: time.Now(),
 	}

@@ -16,17 +16,15 @@ import (
 )
 
 const (
-	// secretLag is how late a running Pod sees that its Secret has changed; with a kubelet it is up
-	// to 90 s.
+	// secretLag is the delay until a running Pod sees a changed Secret; a kubelet takes up to 90 s.
 	secretLag   = 2 * time.Second
-	secretRetry = time.Second // between looks for a Secret that is not there
+	secretRetry = time.Second // between looks for a missing Secret
 	secretMode  = 0o440
-	// The files of a volume are links through dataLink to a folder: to replace it replaces all of
-	// them at one moment.
+	// The files of a volume are links through dataLink to a folder: replacing that link replaces all of them at once.
 	dataLink = "..data"
 )
 
-// mountSecrets waits until the Pod's Secrets are there and written; false when the Pod is to end.
+// mountSecrets waits until the Pod's Secrets exist and are written; false if the Pod must end.
 func (r *run) mountSecrets() bool {
 	for last := ""; ; {
 		err := r.writeSecrets()
@@ -44,8 +42,7 @@ func (r *run) mountSecrets() bool {
 	}
 }
 
-// followSecrets writes Secrets that changed until the Pod is to end. One that cannot be read leaves
-// the files as they are.
+// followSecrets writes changed Secrets until the Pod must end. A Secret that cannot be read leaves the files as they are.
 func (r *run) followSecrets() {
 	for {
 		select {
@@ -63,7 +60,7 @@ func (r *run) followSecrets() {
 	}
 }
 
-// pokeSecrets makes followSecrets look; it does not wait.
+// pokeSecrets makes followSecrets look; it does not block.
 func (r *run) pokeSecrets() {
 	select {
 	case r.secrets <- struct{}{}:
@@ -71,7 +68,7 @@ func (r *run) pokeSecrets() {
 	}
 }
 
-// secretChanged tells the Pods that mount it.
+// secretChanged notifies the Pods that mount it.
 func (k *Kubelet) secretChanged(secret *kube.Object) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,7 +82,7 @@ func (k *Kubelet) secretChanged(secret *kube.Object) {
 	}
 }
 
-// writeSecrets makes each Secret volume's folder what its Secret is now.
+// writeSecrets updates each Secret volume's folder.
 func (r *run) writeSecrets() error {
 	var failed []error
 	for _, volume := range r.pod.Spec.Volumes {
@@ -104,7 +101,7 @@ func (r *run) writeSecrets() error {
 	return errors.Join(failed...)
 }
 
-// volumeFolder is where a volume lies that only this Pod has.
+// volumeFolder is the folder of a volume that only this Pod has.
 func (r *run) volumeFolder(volume string) string { return r.k.folder(r.meta.UID + "-" + volume) }
 
 func (r *run) filesOf(volume *kube.SecretVolume) (map[string][]byte, error) {
@@ -123,7 +120,7 @@ func (r *run) filesOf(volume *kube.SecretVolume) (map[string][]byte, error) {
 	return chosen(volume, secret.Data)
 }
 
-// chosen are the files of a volume, by their paths.
+// chosen returns the files of a volume, by path.
 func chosen(volume *kube.SecretVolume, data map[string][]byte) (map[string][]byte, error) {
 	if len(volume.Items) == 0 {
 		return data, nil
@@ -140,8 +137,7 @@ func chosen(volume *kube.SecretVolume, data map[string][]byte) (map[string][]byt
 	return files, nil
 }
 
-// publish makes a folder show these files, by their paths, and no others. Who opens dataLink first
-// sees files of one time.
+// publish makes a folder contain exactly these files, by path. A reader that opens dataLink first sees one consistent version.
 func publish(folder string, files map[string][]byte) error {
 	if shows(folder, files) {
 		return nil
@@ -174,7 +170,7 @@ func publish(folder string, files map[string][]byte) error {
 	return relink(folder, files)
 }
 
-// relink gives each file, or the folder it is in, its link, and takes those of others away.
+// relink creates the links of these files, or of their folders, and removes other links.
 func relink(folder string, files map[string][]byte) error {
 	wanted := map[string]bool{}
 	for path := range files {
@@ -199,7 +195,7 @@ func relink(folder string, files map[string][]byte) error {
 	return err
 }
 
-// shows tells whether these files, and no others, are in the folder now.
+// shows tells whether the folder now contains exactly these files.
 func shows(folder string, files map[string][]byte) bool {
 	target, err := os.Readlink(filepath.Join(folder, dataLink))
 	if err != nil {

@@ -35,7 +35,7 @@ func TestAVolumeShowsWhatItsSecretHasNow(t *testing.T) {
 		files("sub/a", "4", "sub/b", "4"),
 		files(),
 	} {
-		for range 2 { // the second time there is nothing to do
+		for range 2 { // the second time does nothing
 			if err := publish(folder, wanted); err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestAVolumeShowsWhatItsSecretHasNow(t *testing.T) {
 		for path := range wanted {
 			links[strings.Split(path, "/")[0]] = true
 		}
-		if len(entries) != len(links)+2 { // the link and its folder
+		if len(entries) != len(links)+2 { // plus the link and its folder
 			t.Errorf("%v beside %v", entries, slices.Sorted(maps.Keys(wanted)))
 		}
 	}
@@ -79,13 +79,13 @@ func TestCertificateAndKeyAreNeverSeenMixed(t *testing.T) {
 			default:
 			}
 			now, err := os.OpenRoot(filepath.Join(folder, dataLink))
-			if err != nil { // It was taken away between two steps of the path.
+			if err != nil { // It was replaced during the look-up.
 				continue
 			}
 			cert, certErr := now.ReadFile("tls.crt")
 			key, keyErr := now.ReadFile("tls.key")
 			now.Close()
-			// The folder may be taken away while it is read, too; what is read is of one time.
+			// The folder may also be removed during the read; files that were read are of one version.
 			if certErr != nil || keyErr != nil {
 				continue
 			}
@@ -131,10 +131,10 @@ func TestItemsChooseTheFilesOfAVolume(t *testing.T) {
 	}
 }
 
-// secretServer is an API server that has one Secret, which set replaces; it counts events.
+// secretServer is an API server with one Secret, which set replaces; it counts events.
 type secretServer struct {
 	mu     sync.Mutex
-	data   map[string][]byte // nil: there is none
+	data   map[string][]byte // nil: no Secret
 	events int
 }
 

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// terminationVariable tells a program of ours where its last words go: it has no /dev/termination-log of its own here.
+	// terminationVariable tells our programs where to write their last words, because they have no /dev/termination-log here.
 	terminationVariable = "TERMINATION_LOG_PATH"
-	terminationMax      = 4096 // bytes that a kubelet reads of them
+	terminationMax      = 4096 // bytes of them that a kubelet reads
 	terminationLogMax   = 2048 // bytes of a log
 )
 
-// variables are a container's environment, and nothing of the stand-in's own; it waits until the Secrets that it names are
-// there. False when the Pod is to end.
+// variables returns a container's environment, with nothing of the stand-in's own; it waits until the named Secrets exist. False if
+// the Pod must end.
 func (r *run) variables(mounts map[string]string) ([]string, bool) {
 	for last := ""; ; {
 		list, err := environment(r.container.Env, mounts, r.secretValue)
@@ -28,7 +28,7 @@ func (r *run) variables(mounts map[string]string) ([]string, bool) {
 			err = os.WriteFile(r.termination(), nil, 0o644)
 		}
 		if err == nil {
-			// Here an object store is at a loopback address.
+			// Here, object stores have loopback addresses.
 			return append(list, "PATH=/usr/bin:/bin", "HOME=/", "S3_ALLOW_LOCAL=true", terminationVariable+"="+r.termination()), true
 		}
 		if err.Error() != last {
@@ -41,8 +41,8 @@ func (r *run) variables(mounts map[string]string) ([]string, bool) {
 	}
 }
 
-// environment lists variables as a kubelet does; paths of mounts are those of their folders. secret returns what a key has, and
-// whether there is such a key.
+// environment resolves variables as a kubelet does; paths of mounts become those of their folders. secret returns the value of a
+// key, and whether the key exists.
 func environment(wanted []kube.Variable, mounts map[string]string,
 	secret func(key *kube.SecretKey) (string, bool, error)) ([]string, error) {
 	values := map[string]string{}
@@ -69,7 +69,7 @@ func environment(wanted []kube.Variable, mounts map[string]string,
 	return list, nil
 }
 
-// secretValue asks the API server.
+// secretValue reads it from the API server.
 func (r *run) secretValue(key *kube.SecretKey) (string, bool, error) {
 	var secret kube.Secret
 	err := r.k.Client.Get(r.ctx, kube.Namespaced(kube.AllSecrets, r.meta.Namespace, key.Name), &secret)
@@ -85,7 +85,7 @@ func (r *run) secretValue(key *kube.SecretKey) (string, bool, error) {
 
 var reference = regexp.MustCompile(`\$\$|\$\(([^)]*)\)`)
 
-// expand replaces $(NAME) by the value of a variable that came before, if there is one, and $$ by $.
+// expand replaces $(NAME) by the value of an earlier variable, if any, and $$ by $.
 func expand(text string, values map[string]string) string {
 	return reference.ReplaceAllStringFunc(text, func(found string) string {
 		if found == "$$" {
@@ -101,7 +101,7 @@ func expand(text string, values map[string]string) string {
 // termination is the file where a container says how it ended.
 func (r *run) termination() string { return r.log() + ".termination" }
 
-// lastWords are the beginning of the termination message. A container that failed without one may have its log's end instead.
+// lastWords returns the beginning of the termination message. A failed container without one may get the end of its log instead.
 func (r *run) lastWords(failed bool) string {
 	text := read(r.termination())
 	if len(text) > 0 || !failed || r.container.TerminationMessagePolicy != "FallbackToLogsOnError" {

@@ -16,9 +16,9 @@ import (
 const (
 	classesPath = "/apis/storage.k8s.io/v1/storageclasses"
 	provisioner = "etcdop.test/standin"
-	// ClassRetry is how often a StorageClass is looked for that is not there.
+	// ClassRetry is the interval between looks for a missing StorageClass.
 	ClassRetry = time.Second
-	// Storage classes with these prefixes have a behaviour: "never-…" binds nothing, "slow-5s" binds after five seconds.
+	// Storage classes with these prefixes are special: "never-…" binds nothing, "slow-5s" binds after five seconds.
 	neverPrefix = "never"
 	slowPrefix  = "slow-"
 )
@@ -82,7 +82,7 @@ func (k *Kubelet) bind(ctx context.Context, claim *kube.PVC) {
 	}
 }
 
-// classFound waits until the storage class exists; a real provisioner complains, too.
+// classFound waits until the storage class exists; like a real provisioner, it reports a missing one.
 func (k *Kubelet) classFound(ctx context.Context, claim *kube.PVC, class string) bool {
 	for complained := false; ; complained = true {
 		err := k.Client.Get(ctx, classesPath+"/"+class, &kube.Object{})

@@ -21,7 +21,7 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// Usage is what a certificate is for.
+// Usage is a certificate's extended key usage.
 type Usage = x509.ExtKeyUsage
 
 // The usages of etcd's certificates.
@@ -30,7 +30,7 @@ const (
 	Client = x509.ExtKeyUsageClientAuth
 )
 
-// Leaf is what a certificate says.
+// Leaf is the content of a certificate.
 type Leaf struct {
 	CommonName string
 	Names      []string
@@ -39,11 +39,11 @@ type Leaf struct {
 }
 
 const (
-	before   = time.Hour // clocks differ
+	before   = time.Hour // for clocks that differ
 	lifetime = 24 * time.Hour
 )
 
-// NewAuthority makes a key and a certificate that signs itself.
+// NewAuthority creates a key and a self-signed certificate.
 func NewAuthority(name string) (*Authority, error) {
 	template, err := newTemplate(name)
 	if err != nil {
@@ -66,7 +66,7 @@ func NewAuthority(name string) (*Authority, error) {
 	return &Authority{PEM: armour("CERTIFICATE", der), certificate: certificate, key: key}, nil
 }
 
-// Issue makes a key and signs a certificate for it; both come as PEM.
+// Issue creates a key and signs a certificate for it; both come as PEM.
 func (a *Authority) Issue(leaf Leaf) (certificate, key []byte, err error) {
 	template, err := newTemplate(leaf.CommonName)
 	if err != nil {

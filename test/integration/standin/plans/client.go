@@ -18,23 +18,22 @@ import (
 	"etcdop.test/standin/wire"
 )
 
-// etcdClient calls the etcds of a cluster as its EtcdCluster wants: plainly or by TLS, as nobody or
-// as root. It speaks gRPC and not the JSON of etcd's gateway, which takes no client certificate
-// with a common name once authentication is on.
+// etcdClient calls the etcds of a cluster as its EtcdCluster says: plaintext or TLS, anonymously or as root. It speaks gRPC,
+// because etcd's JSON gateway accepts no client certificate with a common name once authentication is on.
 type etcdClient struct {
 	api     *kube.Client
-	cluster func() *kube.EtcdCluster // nil while there is none: then plainly
+	cluster func() *kube.EtcdCluster // nil if absent: then plaintext
 	port    string
 
 	mu    sync.Mutex
-	known *access // nil: it is to be found out
+	known *access // nil: not known yet
 }
 
-// access is how one gets in.
+// access is the way into an etcd.
 type access struct {
 	port     string
 	secure   *tls.Config // nil: plaintext
-	password string      // of root; "" when authentication is off
+	password string      // root's; "" if authentication is off
 	token    string
 }
 
@@ -49,8 +48,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("etcd %s: %d %s", r.rpc, r.code, r.message) }
 
-// call asks one Pod's etcd. After a failure all is found out anew: the cluster may have been given
-// another certificate or password, or authentication.
+// call calls one Pod's etcd. After a failure it forgets the access: the cluster may have another certificate, password or
+// authentication by now.
 func (c *etcdClient) call(ctx context.Context, pod *kube.Pod, rpc string,
 	request wire.Message) (wire.Fields, error) {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
@@ -75,7 +74,7 @@ func (c *etcdClient) try(ctx context.Context, pod *kube.Pod, rpc string,
 	return answer, err
 }
 
-// access returns what is known, or finds it out.
+// access returns the known access, or finds it out.
 func (c *etcdClient) access(ctx context.Context, pod *kube.Pod) (*access, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +94,7 @@ func (c *etcdClient) access(ctx context.Context, pod *kube.Pod) (*access, error)
 	return found, nil
 }
 
-// anew is how one gets in by what the Secrets have now, short of logging in.
+// anew is the access according to the present Secrets, without logging in.
 func (c *etcdClient) anew(ctx context.Context) (*access, error) {
 	found := &access{port: c.port}
 	if cluster := c.cluster(); cluster != nil {
@@ -104,7 +103,7 @@ func (c *etcdClient) anew(ctx context.Context) (*access, error) {
 	return found, nil
 }
 
-// logIn asks one Pod's etcd whether this is the password of root.
+// logIn tests on one Pod's etcd whether this is root's password.
 func (c *etcdClient) logIn(ctx context.Context, pod *kube.Pod, password string) error {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()
@@ -124,7 +123,7 @@ func (c *etcdClient) forget(a *access) {
 	}
 }
 
-// read takes from the cluster's Secrets what is needed to get in.
+// read reads the access from the cluster's Secrets.
 func (a *access) read(ctx context.Context, client *kube.Client, cluster *kube.EtcdCluster) error {
 	names := cluster.Secrets()
 	secret := func(name string) (data map[string][]byte, err error) {
@@ -175,7 +174,7 @@ func (a *access) authenticate(ctx context.Context, pod *kube.Pod) error {
 	return err
 }
 
-// call makes one call, by a connection of its own.
+// call makes one call, over its own connection.
 func (a *access) call(ctx context.Context, pod *kube.Pod, rpc string,
 	request wire.Message) (wire.Fields, error) {
 	url := a.url(pod) + "/etcdserverpb." + rpc
@@ -201,8 +200,7 @@ func (a *access) call(ctx context.Context, pod *kube.Pod, rpc string,
 	return read(rpc, response)
 }
 
-// read takes an answer apart. One without a message has its status before its body, and not after
-// it.
+// read parses an answer. An answer without a message has its status before its body, not after it.
 func read(rpc string, response *http.Response) (wire.Fields, error) {
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -212,7 +210,7 @@ func read(rpc string, response *http.Response) (wire.Fields, error) {
 	if status != "0" {
 		message := cmp.Or(response.Trailer.Get("Grpc-Message"), response.Header.Get("Grpc-Message"),
 			response.Status)
-		code, _ := strconv.Atoi(status) // 0 when it is no answer of gRPC
+		code, _ := strconv.Atoi(status) // 0 if it is not a gRPC answer
 		return wire.Fields{}, &refusal{rpc, code, message}
 	}
 	message, err := wire.ReadFrame(bytes.NewReader(body))
@@ -230,7 +228,7 @@ func (a *access) url(pod *kube.Pod) string {
 	return scheme + "://" + pod.Status.PodIP + ":" + a.port
 }
 
-// transport speaks to one Pod: its certificate has to be for its name, whatever its address.
+// transport connects to one Pod: its certificate must be for its name, whatever its address.
 func (a *access) transport(pod *kube.Pod) *http.Transport {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if a.secure != nil {
@@ -240,14 +238,12 @@ func (a *access) transport(pod *kube.Pod) *http.Transport {
 	return transport
 }
 
-// staleToken tells that etcd no longer knows who we are: tokens end with the process that gave
-// them.
+// staleToken tells that etcd does not know our token any more: tokens end with the process that issued them.
 func staleToken(err error) bool {
 	return refusedWith(err, "invalid auth token") || refusedWith(err, "revision of auth store is old")
 }
 
-// open says who gets into a Pod's etcd that is to be kept out: by plaintext, without a certificate,
-// or without a password.
+// open reports unwanted ways into a Pod's etcd: by plaintext, without a certificate, or without a password.
 func (c *etcdClient) open(ctx context.Context, pod *kube.Pod) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -262,7 +258,7 @@ func (c *etcdClient) open(ctx context.Context, pod *kube.Pod) error {
 			failed = append(failed, fmt.Errorf("%s lets in %s on port %s", pod.Metadata.Name, who, port))
 		}
 	}
-	nobody := &tls.Config{InsecureSkipVerify: true} // It matters who we are, not who they are.
+	nobody := &tls.Config{InsecureSkipVerify: true} // The server is not verified; the test is about the client.
 	if names.Server != "" {
 		keepsOut(etcdPort, "plaintext", nil)
 	}
@@ -279,7 +275,7 @@ func (c *etcdClient) open(ctx context.Context, pod *kube.Pod) error {
 	return errors.Join(failed...)
 }
 
-// getsIn asks what every port of an etcd tells to whoever gets in.
+// getsIn requests a page that every port of an etcd serves to accepted clients.
 func (a *access) getsIn(ctx context.Context, pod *kube.Pod) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url(pod)+"/version", nil)
 	if err != nil {
@@ -293,7 +289,7 @@ func (a *access) getsIn(ctx context.Context, pod *kube.Pod) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// anonymous complains unless etcd refuses to be read without a password.
+// anonymous returns an error unless etcd refuses reads without a password.
 func (c *etcdClient) anonymous(ctx context.Context, pod *kube.Pod,
 	cluster *kube.EtcdCluster) error {
 	if !cluster.Status.AuthEnabled {
@@ -307,14 +303,14 @@ func (c *etcdClient) anonymous(ctx context.Context, pod *kube.Pod,
 	if err == nil {
 		return fmt.Errorf("%s lets itself be read without a password", pod.Metadata.Name)
 	}
-	// Without a certificate one is nobody; by a certificate, its common name, which no user has.
+	// Without a certificate the user name is empty; with one, it is the common name, which no user has.
 	if !refusedWith(err, "user name is empty") && !refusedWith(err, "permission denied") {
 		return fmt.Errorf("%s refuses anonymous calls otherwise: %w", pod.Metadata.Name, err)
 	}
 	return nil
 }
 
-// refusedWith tells whether etcd has refused with these words.
+// refusedWith tells whether etcd refused with these words.
 func refusedWith(err error, words string) bool {
 	refused, ok := errors.AsType[*refusal](err)
 	return ok && strings.Contains(refused.message, words)

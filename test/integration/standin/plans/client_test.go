@@ -17,10 +17,10 @@ import (
 	"etcdop.test/standin/wire"
 )
 
-// fakeEtcd answers to those with a certificate and, once it asks for one, with its present token.
+// fakeEtcd answers clients with a certificate and, once it requires one, with its present token.
 type fakeEtcd struct {
 	asksToken bool
-	tokens    int // so many were given; the last one is good
+	tokens    int // number of issued tokens; only the last one is valid
 }
 
 func (f *fakeEtcd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -58,8 +58,7 @@ func (f *fakeEtcd) answer(rpc string, request wire.Fields, token string) (
 	return answer, 0, ""
 }
 
-// securedWorld is an API server with the Secrets of a cluster, and an etcd for each port of a Pod
-// of it.
+// securedWorld is an API server with the Secrets of a cluster, and an etcd for each port of one of its Pods.
 type securedWorld struct {
 	t       *testing.T
 	cluster *kube.EtcdCluster
@@ -73,7 +72,7 @@ func newSecuredWorld(t *testing.T, etcd http.Handler, asksCertificate bool) *sec
 		secrets: map[string]map[string][]byte{}}
 	w.pod.Metadata = kube.Metadata{Name: "m", Namespace: "ns"}
 	w.pod.Spec.Subdomain = clusterName
-	// Nobody else's, so that the ports are free.
+	// An address of this process only, so that the ports are free.
 	w.pod.Status.PodIP = fmt.Sprintf("127.76.%d.%d", os.Getpid()>>8&255, os.Getpid()&255)
 	w.cluster.Metadata = kube.Metadata{Name: clusterName, Namespace: "ns"}
 	api := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -133,7 +132,7 @@ func (w *securedWorld) serve(etcd http.Handler, authority *pki.Authority, asksCe
 	}
 }
 
-// spec makes the cluster's spec of JSON.
+// spec sets the cluster's spec from JSON.
 func (w *securedWorld) spec(text string) {
 	if err := json.Unmarshal([]byte(text), &w.cluster.Spec); err != nil {
 		w.t.Fatal(err)
@@ -190,7 +189,7 @@ func TestTheTestsAreRootOnceAuthenticationIsOn(t *testing.T) {
 			t.Errorf("once it is on: %v, %d tokens", err, etcd.tokens)
 		}
 	}
-	etcd.tokens = 7 // etcd has started again, and no longer knows ours
+	etcd.tokens = 7 // etcd has restarted, and does not know our token any more
 	if err := ask(); err != nil || etcd.tokens != 8 {
 		t.Errorf("with a token of before: %v, %d tokens", err, etcd.tokens)
 	}

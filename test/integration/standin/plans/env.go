@@ -1,5 +1,4 @@
-// Package plans drives an operator through what users do to clusters, kills it at each of its writes, and checks what is
-// there in the end.
+// Package plans drives an operator through user actions on clusters, kills it at each of its writes, and checks the final state.
 package plans
 
 import (
@@ -19,15 +18,15 @@ const (
 	clusterName = "c"
 	roleLabel   = "etcd-operator.cozystack.io/role"
 	jobLabel    = "batch.kubernetes.io/job-name"
-	// converge is how long a cluster may take to become what is wanted, kills included.
+	// converge is how long a cluster may take to reach the wanted state, kills included.
 	converge = 150 * time.Second
-	// rest is how long an operator must not write to be believed at rest, and restLimit how long that may take to happen,
-	// and until all members have been looked at once more: on a busy machine an answer may come too late, and is asked for again.
+	// rest is how long an operator must not write to count as at rest. restLimit is how long it may take to get there, and until all
+	// members were polled once more: on a busy machine an answer may come too late, and is asked for again.
 	rest      = 1200 * time.Millisecond
 	restLimit = 20 * time.Second
 )
 
-// Env is a namespace with an operator of its own, and the cluster in it.
+// Env is a namespace with its own operator, and the cluster in it.
 type Env struct {
 	*world.World
 	Namespace string
@@ -37,7 +36,7 @@ type Env struct {
 	writer    *writer
 }
 
-// pods are those of members; a Job's are not.
+// pods returns the Pods of members, not those of Jobs.
 func (e *Env) pods() []*kube.Pod {
 	return slices.DeleteFunc(e.Kubelet.Pods.In(e.Namespace),
 		func(pod *kube.Pod) bool { return pod.Metadata.Labels[jobLabel] != "" })
@@ -45,10 +44,10 @@ func (e *Env) pods() []*kube.Pod {
 
 func (e *Env) cluster() *kube.EtcdCluster { return e.Clusters.Get(e.Namespace, clusterName) }
 
-// Guard is what the operator's requests pass.
+// Guard is the guard that the operator's requests pass.
 func (e *Env) Guard() *proxy.Guard { return e.Operator.Guard }
 
-// Create makes the cluster; edit, if not nil, changes its spec before.
+// Create creates the cluster; edit, if not nil, changes its spec first.
 func (e *Env) Create(ctx context.Context, replicas int, edit func(spec map[string]any)) error {
 	spec := map[string]any{"replicas": replicas, "version": e.Version, "storage": map[string]any{"size": "1Gi"}}
 	if edit != nil {
@@ -61,7 +60,7 @@ func (e *Env) Create(ctx context.Context, replicas int, edit func(spec map[strin
 	return e.Client.Create(ctx, kube.Namespaced(kube.EtcdClusters, e.Namespace), object)
 }
 
-// Scale changes the wanted number of members.
+// Scale changes the wanted size.
 func (e *Env) Scale(ctx context.Context, replicas int) error {
 	patch := map[string]any{"spec": map[string]any{"replicas": replicas}}
 	return e.Client.Patch(ctx, kube.Namespaced(kube.EtcdClusters, e.Namespace, clusterName), patch)
@@ -74,7 +73,7 @@ func (e *Env) Delete(ctx context.Context) error {
 	return e.Client.Delete(ctx, kube.Namespaced(kube.EtcdClusters, e.Namespace, clusterName), options)
 }
 
-// Settled waits until the cluster has as many healthy voters as wanted and nothing besides, and the operator is at rest.
+// Settled waits until the cluster has as many healthy voters as wanted and nothing else, and the operator is at rest.
 func (e *Env) Settled(ctx context.Context, replicas int) error {
 	return e.atRest(ctx, func() error { return e.complaint(ctx, replicas) })
 }
@@ -118,7 +117,7 @@ func names[T any, P kube.Kind[T]](objects []P) []string {
 	return list
 }
 
-// complaint says what is not yet as it is to be. What the caches tell comes first, what has to be asked last.
+// complaint returns what is not yet as wanted. It checks the caches first, and makes calls last.
 func (e *Env) complaint(ctx context.Context, replicas int) error {
 	cluster := e.cluster()
 	if cluster == nil {
@@ -172,7 +171,7 @@ func isReady(pod *kube.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c kube.Condition) bool { return c.Type == "Ready" && c.Status == "True" })
 }
 
-// etcdComplaint asks every member: each has to know the same voters.
+// etcdComplaint asks every member: each must list the same voters.
 func (e *Env) etcdComplaint(ctx context.Context, cluster *kube.EtcdCluster, want []string) error {
 	for _, pod := range e.pods() {
 		list, err := e.etcd.members(ctx, pod)
@@ -204,7 +203,7 @@ func (e *Env) etcdComplaint(ctx context.Context, cluster *kube.EtcdCluster, want
 	return e.writer.check(ctx, e.pods()[0])
 }
 
-// leftover says what of the cluster is still there.
+// leftover returns what still exists of the cluster.
 func (e *Env) leftover() error {
 	for kind, left := range map[string][]string{
 		"EtcdCluster": names(e.Clusters.In(e.Namespace)), "EtcdMember": names(e.Members.In(e.Namespace)), "Pod": names(e.pods()),
@@ -217,7 +216,7 @@ func (e *Env) leftover() error {
 	return nil
 }
 
-// final is what no run may have done, however it went. clusters is how many members may have begun a cluster.
+// final checks what no run may do, however it went. clusters is how many members may have founded a cluster.
 func (e *Env) final(clusters int) error {
 	if crashes := e.Operator.Crashes(); crashes > 0 {
 		return fmt.Errorf("the operator ended by itself %d times", crashes)

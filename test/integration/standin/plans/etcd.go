@@ -13,14 +13,14 @@ import (
 	"etcdop.test/standin/wire"
 )
 
-// The ports where a Pod's etcd listens behind what stands before it: what the tests ask is not the
-// operator's. At frontPort they would be taken for the operator.
+// The ports where a Pod's etcd listens behind the proxies: calls of the tests are not the operator's. At frontPort they would count
+// as the operator's.
 const (
 	etcdPort    = "12379"
 	peerPort    = "12380"
 	frontPort   = "2379"
 	etcdTimeout = 2 * time.Second
-	// openTimeout is for all ways in, and the Secrets that have to be read for them.
+	// openTimeout covers all ways in, and reading the Secrets for them.
 	openTimeout = 8 * time.Second
 )
 
@@ -31,11 +31,11 @@ type etcdMember struct {
 }
 
 type memberList struct {
-	ClusterID string // as the API has it
+	ClusterID string // as in the API
 	Members   []etcdMember
 }
 
-// Of each answer the first field is its header.
+// The first field of each answer is its header.
 func clusterOf(answer wire.Fields) (string, error) {
 	header, err := wire.Parse([]byte(answer.Text(1)))
 	return fmt.Sprintf("%016x", header.Numbers[1]), err
@@ -47,7 +47,7 @@ func memberOf(text string) (etcdMember, error) {
 	return etcdMember{ID: member.Numbers[1], Name: member.Text(2), IsLearner: learner}, err
 }
 
-// members is a linearizable list.
+// members reads a linearizable list.
 func (c *etcdClient) members(ctx context.Context, pod *kube.Pod) (list memberList, err error) {
 	var request wire.Message
 	request.Flag(1, true)
@@ -82,7 +82,7 @@ func (c *etcdClient) removeMember(ctx context.Context, pod *kube.Pod, id uint64)
 	return err
 }
 
-// put returns the id of the cluster that has acknowledged.
+// put returns the ID of the cluster that acknowledged it.
 func (c *etcdClient) put(ctx context.Context, pod *kube.Pod, key, value string) (string, error) {
 	var request wire.Message
 	request.Text(1, key)
@@ -94,7 +94,7 @@ func (c *etcdClient) put(ctx context.Context, pod *kube.Pod, key, value string) 
 	return clusterOf(answer)
 }
 
-// keys lists those from one on, short of another.
+// keys lists the keys in [from, end).
 func (c *etcdClient) keys(ctx context.Context, pod *kube.Pod, from, end string) (
 	map[string]bool, error) {
 	answer, err := c.call(ctx, pod, "KV/Range", rangeRequest(from, end))
@@ -115,18 +115,18 @@ func rangeRequest(from, end string) (request wire.Message) {
 
 const (
 	keyPrefix = "written/"
-	keysEnd   = "written0" // the next after all with the prefix
+	keysEnd   = "written0" // the first key after all keys with the prefix
 	keyEvery  = 250 * time.Millisecond
 )
 
-// writer writes key after key and remembers those that etcd acknowledged, and what the answers' headers said.
+// writer writes key after key and records the acknowledged ones, and the cluster IDs in the answers' headers.
 type writer struct {
 	etcd *etcdClient
 	pods func() []*kube.Pod
 
 	mu       sync.Mutex
 	acked    map[string]bool
-	clusters map[string]bool // ids, hexadecimal
+	clusters map[string]bool // IDs, hexadecimal
 	stop     context.CancelFunc
 	done     chan struct{}
 }
@@ -181,7 +181,7 @@ func (w *writer) sawCluster(id string) {
 	w.clusters[id] = true
 }
 
-// check complains when an acknowledged key is not there, or there was more than one cluster.
+// check fails if an acknowledged key is missing, or if more than one cluster answered.
 func (w *writer) check(ctx context.Context, pod *kube.Pod) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,22 +12,22 @@ import (
 	"etcdop.test/standin/proxy"
 )
 
-// flow is something users do, in the course of which the operator is to be killed at each write.
+// flow is a user's course of actions, during which the operator is killed at each write.
 type flow struct {
 	name   string
-	start  int   // members before the part that counts; 0: the creation belongs to it
-	steps  []int // numbers of members to be wanted in turn
+	start  int   // members before the recorded part; 0: the creation belongs to it
+	steps  []int // the wanted sizes, in turn
 	delete bool
-	// prepare, if not nil, makes what the cluster needs to be there before; edit changes its spec.
+	// prepare, if not nil, creates what the cluster needs beforehand; edit changes its spec.
 	prepare func(ctx context.Context, e *Env) error
 	edit    func(spec map[string]any)
-	// then, if not nil, is what happens when the cluster has as many members as wanted in the end.
+	// then, if not nil, runs when the cluster has its final size.
 	then func(ctx context.Context, e *Env, replicas int) error
-	// deadly, if not nil, picks the writes at which the operator is to be killed.
+	// deadly, if not nil, picks the writes at which the operator is killed.
 	deadly func(*proxy.Write) bool
 }
 
-// The longest come first, so that none of them is left over at the end.
+// The longest come first, so that none of them runs alone at the end.
 var flows = []flow{
 	{name: "shrink", start: 3, steps: []int{1}},
 	{name: "tls and auth", steps: []int{3}, prepare: makeTLSAndAuth, edit: withTLSAndAuth,
@@ -43,7 +43,7 @@ var flows = []flow{
 	{name: "create", steps: []int{3}},
 }
 
-// run goes through the flow with the operator killed, or not, at one write of the part that counts.
+// run runs the flow and kills the operator, or not, at one write of the recorded part.
 func (f *flow) run(ctx context.Context, e *Env, trigger *proxy.Trigger) error {
 	if f.prepare != nil {
 		if err := f.prepare(ctx, e); err != nil {
@@ -108,7 +108,7 @@ func (f *flow) act(ctx context.Context, e *Env) error {
 	return e.Gone(ctx)
 }
 
-// Recorder makes cases out of what the operator writes when nothing disturbs it.
+// Recorder makes cases from the operator's undisturbed writes.
 type Recorder struct {
 	Dir string
 
@@ -116,7 +116,7 @@ type Recorder struct {
 	writes map[string][]proxy.Write // by flow
 }
 
-// Undisturbed returns the cases that record, one for each flow.
+// Undisturbed returns the recording cases, one for each flow.
 func (r *Recorder) Undisturbed() []Case {
 	r.writes = map[string][]proxy.Write{}
 	var cases []Case
@@ -138,7 +138,7 @@ func (r *Recorder) keep(name string, writes []proxy.Write) error {
 	return os.WriteFile(filepath.Join(r.Dir, name+".jsonl"), proxy.Recording(writes), 0o644)
 }
 
-// Kills returns a case for each recorded write and each of these fates, for the flows that were recorded.
+// Kills returns a case for each recorded write and each of these fates, for the recorded flows.
 func (r *Recorder) Kills(fates []proxy.Fate) []Case {
 	var cases []Case
 	for _, f := range flows {
@@ -154,8 +154,8 @@ func (r *Recorder) Kills(fates []proxy.Fate) []Case {
 	return cases
 }
 
-// kill is one plan. Which writes there are differs a little from run to run; one that did not come is tried once more by its
-// number alone.
+// kill is one plan. Writes differ a little from run to run; a plan that missed its write is tried once more by the write's number
+// alone.
 func kill(f flow, write proxy.Write, fate proxy.Fate) Case {
 	return Case{
 		Name: fmt.Sprintf("%s: %s: %s", f.name, write.Name(), fate),

@@ -10,20 +10,19 @@ import (
 	"etcdop.test/standin/proxy"
 )
 
-// Passwords of root that somebody edits (ADR 0017).
+// A user edits root's password (ADR 0017).
 
-// otherPasswords are what root gets after rootPassword, in turn.
+// otherPasswords are root's passwords after rootPassword, in turn.
 var otherPasswords = []string{"battery staple", "tent peg", "rubber duck"}
 
-const operatorAuth = clusterName + "-operator-auth" // the Secret with what root's password may be
+const operatorAuth = clusterName + "-operator-auth" // the Secret with root's possible passwords
 
-// editPassword changes the Secret that the spec names.
+// editPassword changes the Secret named in the spec.
 func (e *Env) editPassword(ctx context.Context, password string) error {
 	return e.editSecret(ctx, rootSecret, map[string][]byte{"password": []byte(password)})
 }
 
-// editPasswordSeen kills the operator after the edit: the next one reads the Secret at once, and
-// this one within five minutes.
+// editPasswordSeen kills the operator after the edit: the next operator reads the Secret at once, this one within five minutes.
 func (e *Env) editPasswordSeen(ctx context.Context, password string) error {
 	if err := e.editPassword(ctx, password); err != nil {
 		return err
@@ -32,7 +31,7 @@ func (e *Env) editPasswordSeen(ctx context.Context, password string) error {
 	return nil
 }
 
-// changeTwice gives root one password, and soon after another.
+// changeTwice gives root a new password, and soon after another.
 func changeTwice(ctx context.Context, e *Env, replicas int) error {
 	was := rootPassword
 	for _, is := range otherPasswords[:2] {
@@ -51,9 +50,9 @@ func changeTwice(ctx context.Context, e *Env, replicas int) error {
 	return e.onlyPasswords()
 }
 
-// passwordBecomes waits until the operator has nothing left to change, and every member takes this
-// password of root, and none of the former. Meanwhile nobody may be shut out. That etcd has a leader all
-// the time is not asked for: on a busy machine it has none for a moment.
+// passwordBecomes waits until the operator has nothing left to change, and every member accepts only this password of root and none
+// of the former. Meanwhile Available must never report a problem with authentication. The test does not require a leader at all
+// times: a busy machine has none for a moment.
 func (e *Env) passwordBecomes(ctx context.Context, is string, former ...string) error {
 	var shutOut error
 	err := e.Until(ctx, e.Namespace, converge, func() error {
@@ -73,8 +72,7 @@ func (e *Env) passwordBecomes(ctx context.Context, is string, former ...string) 
 	return errors.Join(err, shutOut)
 }
 
-// recorded complains unless the operator's Secret says that root has this password and is to have no
-// other.
+// recorded returns an error unless the operator's Secret records this as root's only password.
 func (e *Env) recorded(ctx context.Context, is string) error {
 	var ours kube.Secret
 	path := kube.Namespaced(kube.AllSecrets, e.Namespace, operatorAuth)
@@ -87,7 +85,7 @@ func (e *Env) recorded(ctx context.Context, is string) error {
 	return nil
 }
 
-// takes complains unless a member takes one password of root and refuses the others.
+// takes returns an error unless a member accepts one password of root and refuses the others.
 func (c *etcdClient) takes(ctx context.Context, pod *kube.Pod, is string, former []string) error {
 	if err := c.logIn(ctx, pod, is); err != nil {
 		return fmt.Errorf("%s does not take %q: %w", pod.Metadata.Name, is, err)
@@ -100,13 +98,13 @@ func (c *etcdClient) takes(ctx context.Context, pod *kube.Pod, is string, former
 	return nil
 }
 
-// changesPassword picks the writes that a change of root's password is made of.
+// changesPassword picks the writes of a change of root's password.
 func changesPassword(write *proxy.Write) bool {
 	return write.Kind() == "PATCH secrets/"+operatorAuth ||
 		write.Kind() == "UserChangePassword Auth"
 }
 
-// onlyPasswords names a write that has nothing to do with a change of root's password.
+// onlyPasswords returns an error for a write that is not part of a change of root's password.
 func (e *Env) onlyPasswords() error {
 	for _, write := range e.Guard().Writes() {
 		told := strings.HasPrefix(write.Target, "events/") || strings.HasSuffix(write.Target, "/status")
@@ -117,7 +115,7 @@ func (e *Env) onlyPasswords() error {
 	return nil
 }
 
-// upWithAuth makes three members that ask for a password.
+// upWithAuth creates three members that require a password.
 func (e *Env) upWithAuth(ctx context.Context) error {
 	if err := errors.Join(makeTLSAndAuth(ctx, e), e.Create(ctx, 3, withTLSAndAuth)); err != nil {
 		return err
@@ -125,8 +123,8 @@ func (e *Env) upWithAuth(ctx context.Context) error {
 	return e.Settled(ctx, 3)
 }
 
-// emptied takes the password out of the Secret. The operator knows it all the same; it says what is
-// wrong, and takes the next one without being started again.
+// emptied removes the password from the Secret. The operator still knows it; it reports the problem, and accepts the next password
+// without a restart.
 func emptied(ctx context.Context, e *Env) error {
 	if err := errors.Join(e.upWithAuth(ctx), e.editPasswordSeen(ctx, "")); err != nil {
 		return err
@@ -149,8 +147,8 @@ func emptied(ctx context.Context, e *Env) error {
 		e.livesOn(life), e.untold(ctx))
 }
 
-// editedAgain edits the password while etcd's is changed, of which the operator does not hear, and
-// again when the operator is just started.
+// editedAgain edits the password while the operator changes etcd's and does not hear the answer, and again when the operator has
+// just started.
 func editedAgain(ctx context.Context, e *Env) error {
 	if err := e.upWithAuth(ctx); err != nil {
 		return err

@@ -14,33 +14,33 @@ import (
 	"etcdop.test/standin/world"
 )
 
-// Case is one test. It has a namespace and an operator of its own.
+// Case is one test with its own namespace and operator.
 type Case struct {
 	Name string
 	Run  func(ctx context.Context, e *Env) error
-	// IfMissed runs instead, from the start, when Run says that its write did not come. Without it, that is a failure.
+	// IfMissed runs instead, from the start, when Run missed its write. Without it, a miss is a failure.
 	IfMissed func(ctx context.Context, e *Env) error
-	// Clusters is how many members may begin a cluster, if not one: as many as EtcdClusters follow one another.
+	// Clusters is how many members may found a cluster, if not one: one for each successive EtcdCluster.
 	Clusters int
 	// NoOperator is for tests of the stand-in itself.
 	NoOperator bool
 }
 
-// errMissed says that the write at which the operator was to be killed did not come.
+// errMissed says that the write for the kill did not come.
 var errMissed = errors.New("the write did not come")
 
 // Runner runs cases side by side and counts.
 type Runner struct {
 	World    *world.World
 	Operator []string // command line; {kubeconfig} and {namespace} are replaced
-	ActAs    string   // the user that operators are to the API server
+	ActAs    string   // the operators' user on the API server
 	Version  string   // of etcd
 	Parallel int
 	Limit    time.Duration // for one case
 	Print    func(format string, arguments ...any)
 
 	Passed, Failed int
-	Missed         []string // the cases whose write did not come: neither, until Judge
+	Missed         []string // cases that missed their write: not counted until Judge
 
 	mu    sync.Mutex
 	made  int
@@ -81,7 +81,7 @@ func (r *Runner) one(ctx context.Context, c Case) {
 	r.count(ctx, c, started, log, err)
 }
 
-// count says how a case has ended, and counts it.
+// count reports and counts a case's result.
 func (r *Runner) count(ctx context.Context, c Case, started time.Time, log string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func (r *Runner) try(ctx context.Context, c Case) (log string, err error) {
 	defer cancel()
 	r.mu.Lock()
 	r.made++
-	namespace := fmt.Sprintf("t%d-%s", r.made, strconv.FormatInt(r.began.Unix(), 36)) // new on an API server used before
+	namespace := fmt.Sprintf("t%d-%s", r.made, strconv.FormatInt(r.began.Unix(), 36)) // unique, even on a reused API server
 	r.mu.Unlock()
 	if err := r.World.MakeNamespace(ctx, namespace); err != nil {
 		return "", err
@@ -131,7 +131,7 @@ func (r *Runner) try(ctx context.Context, c Case) (log string, err error) {
 	return filepath.Dir(operator.Log), err
 }
 
-// Judge names the cases whose write did not come; if they are more than allowed, they have failed.
+// Judge names the cases that missed their write; if they are more than allowed, they have failed.
 func (r *Runner) Judge(allowed int) {
 	verdict := "missed"
 	if len(r.Missed) > allowed {
@@ -143,7 +143,7 @@ func (r *Runner) Judge(allowed int) {
 	}
 }
 
-// Only keeps the cases whose names contain one of the words; all, without words.
+// Only keeps the cases whose names contain one of the words; without words, all.
 func Only(cases []Case, words []string) []Case {
 	if len(words) == 0 {
 		return cases
@@ -165,7 +165,7 @@ func WithoutOperator(cases []Case) []Case {
 	return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return !c.NoOperator })
 }
 
-// Needed keeps the undisturbed flows whose recordings the words ask for; all, without words.
+// Needed keeps the undisturbed flows whose recordings the words need; without words, all.
 func Needed(undisturbed []Case, words []string) []Case {
 	if len(words) == 0 {
 		return undisturbed

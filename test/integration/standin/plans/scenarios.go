@@ -13,7 +13,7 @@ import (
 	"etcdop.test/standin/proxy"
 )
 
-// Scenarios are the named tests: stories of the reference that must not happen to us, by their numbers in the design. A new
+// Scenarios are the named tests: failures of the Go operator that must not happen to ours, with their numbers in the design. A new
 // one is a function and a line here.
 var Scenarios = []Case{
 	{Name: "stand-in: three members made by hand are a cluster, and one comes back with its data", Run: byHand, NoOperator: true,
@@ -61,7 +61,7 @@ var Scenarios = []Case{
 	{Name: "trouble: an etcd is frozen for a while, and nobody replaces it", Run: frozen},
 }
 
-// handMade are the objects of a member as nobody's operator made them.
+// handMade returns the objects of a member without an operator.
 func handMade(namespace, name, version, members string) (claim, pod map[string]any) {
 	url := func(port int) string {
 		return fmt.Sprintf("http://%s.%s.%s.svc:%d", name, clusterName, namespace, port)
@@ -105,7 +105,7 @@ func handMadeMembers(namespace string) string {
 	return strings.Join(list, ",")
 }
 
-// handMadeCluster makes m1 to m3; edit changes each Pod before.
+// handMadeCluster creates m1 to m3; edit changes each Pod first.
 func (e *Env) handMadeCluster(ctx context.Context, edit func(pod map[string]any)) error {
 	for _, name := range []string{"m1", "m2", "m3"} {
 		claim, pod := handMade(e.Namespace, name, e.Version, handMadeMembers(e.Namespace))
@@ -126,7 +126,7 @@ func byHand(ctx context.Context, e *Env) error {
 	if err := e.Until(ctx, e.Namespace, converge, func() error { return e.allReady(3) }); err != nil {
 		return err
 	}
-	time.Sleep(4 * keyEvery) // for some keys to be written
+	time.Sleep(4 * keyEvery) // for some writes
 	first := e.Kubelet.Pods.Get(e.Namespace, "m2").Metadata
 	if err := e.Client.Delete(ctx, first.Path(kube.Pods), nil); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (e *Env) allReady(count int) error {
 	return nil
 }
 
-// up makes a cluster and waits for it.
+// up creates a cluster and waits for it.
 func (e *Env) up(ctx context.Context, replicas int) error {
 	if err := e.Create(ctx, replicas, nil); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (e *Env) up(ctx context.Context, replicas int) error {
 	return e.Settled(ctx, replicas)
 }
 
-// scaled changes the number of members and waits.
+// scaled changes the size and waits.
 func (e *Env) scaled(ctx context.Context, replicas int) error {
 	if err := e.Scale(ctx, replicas); err != nil {
 		return err
@@ -210,7 +210,7 @@ func removedByHand(ctx context.Context, e *Env) error {
 	return e.Settled(ctx, 3)
 }
 
-// replaced deletes the cluster and makes another one of its name at once.
+// replaced deletes the cluster and at once creates another one with its name.
 func (e *Env) replaced(ctx context.Context, between func() error) error {
 	if err := e.up(ctx, 3); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (e *Env) replaced(ctx context.Context, between func() error) error {
 	if err := e.Delete(ctx); err != nil {
 		return err
 	}
-	// The new cluster's keys are its own.
+	// The new cluster has its own keys.
 	e.writer = startWriter(ctx, e.etcd, func() []*kube.Pod { return nil })
 	if err := e.Create(ctx, 3, nil); err != nil {
 		return err
@@ -266,7 +266,7 @@ func diesAfterSeed(ctx context.Context, e *Env) error {
 	return e.fired()
 }
 
-// fired complains when the trigger has not met its write.
+// fired returns an error if the trigger has not met its write.
 func (e *Env) fired() error {
 	select {
 	case <-e.Guard().Fired():
@@ -276,8 +276,8 @@ func (e *Env) fired() error {
 	}
 }
 
-// noNeedlessRefusal grows twice: the learners come before any of them votes, and until it votes etcd has no reason to refuse.
-// After that it refuses for a while.
+// noNeedlessRefusal grows from 1 to 5: etcd has no reason to refuse an addition before the first promotion; after a promotion it
+// refuses for a while.
 func noNeedlessRefusal(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 1); err != nil {
 		return err
@@ -290,13 +290,13 @@ func noNeedlessRefusal(ctx context.Context, e *Env) error {
 }
 
 const (
-	// etcdRefuses is how long etcd refuses to add a member after another one has come to vote (its HealthInterval).
+	// etcdRefuses is how long etcd refuses to add a member after a promotion (its HealthInterval).
 	etcdRefuses = 5 * time.Second
-	// askedAgain is how long it may then take until the operator has asked again.
+	// askedAgain is how long the operator may then take to ask again.
 	askedAgain = 3 * time.Second
 )
 
-// needlessWait names a change of the membership that was first refused, and then took longer than etcd refuses.
+// needlessWait returns an error for a change of the membership that was first refused, and then took longer than etcd refuses.
 func needlessWait(writes []proxy.Write) error {
 	refused := map[string]time.Time{}
 	for _, write := range writes {
@@ -326,11 +326,11 @@ func lostRemoval(ctx context.Context, e *Env) error {
 	return e.fired()
 }
 
-// blindFor is how long an operator does not see what it made.
+// blindFor is how long the operator does not see its own creation.
 const blindFor = 3 * time.Second
 
-// blindAfterSeed loses the answer to the seed's creation, and for a while what watches and reads would tell of it. The operator
-// lives on with a view in which there is no seed: it has listed the EtcdMembers before, and the watch that it has brings nothing.
+// blindAfterSeed loses the answer to the seed's creation, and for a while all reads and watches that would show it. The operator
+// goes on with a view without a seed: it has listed the EtcdMembers before, and its watch brings nothing.
 func blindAfterSeed(ctx context.Context, e *Env) error {
 	err := e.Until(ctx, e.Namespace, converge, func() error {
 		if !e.Guard().Watching("/etcdmembers") {
@@ -365,7 +365,7 @@ func blindAfterSeed(ctx context.Context, e *Env) error {
 	return errors.Join(e.livesOn(life), e.oneSeed())
 }
 
-// oneSeed complains when there ever was another seed than the one that there is: each EtcdMember that was made has to be there.
+// oneSeed returns an error if another seed ever existed: each created EtcdMember must still exist.
 func (e *Env) oneSeed() error {
 	made, seeds := 0, 0
 	for _, write := range e.Guard().Writes() {
@@ -390,7 +390,7 @@ func deadGoesFirst(ctx context.Context, e *Env) error {
 		return err
 	}
 	members := e.Members.In(e.Namespace)
-	victim := slices.MinFunc(members, func(a, b *kube.EtcdMember) int { // the oldest is what the reference would keep
+	victim := slices.MinFunc(members, func(a, b *kube.EtcdMember) int { // the oldest, which the Go operator would keep
 		return a.Metadata.CreationTimestamp.Compare(b.Metadata.CreationTimestamp)
 	}).Metadata.Name
 	e.Kubelet.Break(e.Namespace, victim)

@@ -22,8 +22,7 @@ import (
 
 // Clusters with TLS, and with authentication.
 
-// The Secrets' names are not those of the contract, so that whoever overlooks the spec is found
-// out.
+// The Secrets' names differ from those of the contract, to detect code that ignores the spec.
 const (
 	serverSecret   = "our-server"
 	operatorSecret = "our-operator"
@@ -46,9 +45,9 @@ func clientLeaves(namespace string) map[string]pki.Leaf {
 	}
 }
 
-// peerLeaf has the wildcard by which peers verify whom they call. Who is called looks the caller's
-// address up, and finds either the Pod's name in the cluster's domain, or, where addresses have no
-// names, that it is one of the headless Service's.
+// peerLeaf has the wildcard with which peers verify the member that they call. The called member looks up the caller's address, and
+// finds either the Pod's name in the cluster's domain, or, if addresses have no names, that the address belongs to the headless
+// Service.
 func peerLeaf(namespace string) pki.Leaf {
 	service := clusterName + "." + namespace + ".svc"
 	return peerLeafOf("*."+service, "*."+service+".cluster.local", service)
@@ -60,7 +59,7 @@ func peerLeafOf(names ...string) pki.Leaf {
 	}
 }
 
-// issue makes the Secrets of leaves, signed by an authority of their own.
+// issue creates the Secrets of the leaves, signed by a new CA.
 func (e *Env) issue(ctx context.Context, leaves map[string]pki.Leaf) error {
 	authority, err := pki.NewAuthority(strings.Join(slices.Sorted(maps.Keys(leaves)), ", "))
 	if err != nil {
@@ -94,13 +93,13 @@ func (e *Env) editSecret(ctx context.Context, name string, data map[string][]byt
 	return e.Client.Patch(ctx, kube.Namespaced(kube.AllSecrets, e.Namespace, name), patch)
 }
 
-// makeTLS makes the Secrets that withTLS names.
+// makeTLS creates the Secrets that withTLS names.
 func makeTLS(ctx context.Context, e *Env) error {
 	peers := map[string]pki.Leaf{peerSecret: peerLeaf(e.Namespace)}
 	return errors.Join(e.issue(ctx, clientLeaves(e.Namespace)), e.issue(ctx, peers))
 }
 
-// withTLS asks for TLS on both ports.
+// withTLS enables TLS on both ports.
 func withTLS(spec map[string]any) {
 	spec["tls"] = map[string]any{
 		"client": map[string]any{
@@ -126,7 +125,7 @@ func withTLSAndAuth(spec map[string]any) {
 	withAuth(spec)
 }
 
-// withOwnAuthority has the operator make all certificates.
+// withOwnAuthority lets the operator issue all certificates.
 func withOwnAuthority(spec map[string]any) {
 	made := map[string]any{"operatorManaged": map[string]any{}}
 	spec["tls"] = map[string]any{"client": made, "peer": made}
@@ -139,7 +138,7 @@ func withAuth(spec map[string]any) {
 
 func never(*proxy.Write) bool { return false }
 
-// turnsAuthOn picks the writes that no cluster without authentication has.
+// turnsAuthOn picks the writes that only clusters with authentication have.
 func turnsAuthOn(write *proxy.Write) bool {
 	return write.Side == proxy.Etcd && write.Target == "Auth"
 }
@@ -149,7 +148,7 @@ func writesSecrets(write *proxy.Write) bool {
 	return write.Side == proxy.API && strings.HasPrefix(write.Target, "secrets")
 }
 
-// replaceOne deletes an EtcdMember and waits until another one has its place.
+// replaceOne deletes an EtcdMember and waits until another one has replaced it.
 func replaceOne(ctx context.Context, e *Env, replicas int) error {
 	members := e.Members.In(e.Namespace)
 	if len(members) == 0 {
@@ -174,7 +173,7 @@ func replaceOne(ctx context.Context, e *Env, replicas int) error {
 	return nil
 }
 
-// securedByHand makes a Pod of handMade one of a cluster with TLS.
+// securedByHand adds TLS to a Pod of handMade.
 func securedByHand(pod map[string]any) {
 	const client, peer = "/etc/etcd/tls/client", "/etc/etcd/tls/peer"
 	spec := pod["spec"].(map[string]any)
@@ -202,8 +201,7 @@ func securedByHand(pod map[string]any) {
 	etcd["volumeMounts"], spec["volumes"] = mounts, volumes
 }
 
-// tlsByHand has peers whose certificate has these names, on a network that answers so when their
-// addresses are looked up.
+// tlsByHand runs peers whose certificate has these names, on a network that answers reverse look-ups in that way.
 func tlsByHand(reverse kubelet.Reverse,
 	peerNames func(service string) []string) func(context.Context, *Env) error {
 	return func(ctx context.Context, e *Env) error {
@@ -222,7 +220,7 @@ func tlsByHand(reverse kubelet.Reverse,
 	}
 }
 
-// authByHand turns authentication on where an operator does, and what it writes is seen.
+// authByHand turns authentication on through the operator's port, and checks that the writes are seen.
 func authByHand(ctx context.Context, e *Env) error {
 	credentials := map[string][]byte{"password": []byte(rootPassword)}
 	err := errors.Join(e.makeSecret(ctx, rootSecret, "Opaque", credentials),
@@ -252,7 +250,7 @@ func authByHand(ctx context.Context, e *Env) error {
 	})
 }
 
-// turnAuthOn makes root, and then nobody else gets in.
+// turnAuthOn creates root; then only root gets in.
 func (c *etcdClient) turnAuthOn(ctx context.Context, pod *kube.Pod, password string) error {
 	var user, grant wire.Message
 	user.Text(1, root)
@@ -270,8 +268,8 @@ func (c *etcdClient) turnAuthOn(ctx context.Context, pod *kube.Pod, password str
 	return nil
 }
 
-// upByHand makes three members that nobody operates, and then the Secrets that they wait for. The
-// EtcdCluster only tells the tests how to get in.
+// upByHand creates three members without an operator, and then the Secrets that they wait for. The EtcdCluster only tells the tests
+// how to connect.
 func (e *Env) upByHand(ctx context.Context, edit func(spec map[string]any), peers pki.Leaf) error {
 	if err := errors.Join(e.handMadeCluster(ctx, securedByHand), e.Create(ctx, 3, edit)); err != nil {
 		return err
@@ -288,7 +286,7 @@ func (e *Env) upByHand(ctx context.Context, edit func(spec map[string]any), peer
 	return e.Until(ctx, e.Namespace, converge, func() error { return e.allReady(3) })
 }
 
-// allWait complains unless all Pods wait for this reason.
+// allWait returns an error unless all Pods wait for this reason.
 func (e *Env) allWait(reason string) error {
 	pods := e.pods()
 	for _, pod := range pods {
@@ -304,7 +302,7 @@ func (e *Env) allWait(reason string) error {
 	return nil
 }
 
-// allSecured complains unless three members know each other, and let in only whom they should.
+// allSecured returns an error unless three members know each other, and accept only allowed clients.
 func (e *Env) allSecured(ctx context.Context) error {
 	if err := e.allReady(3); err != nil {
 		return err
@@ -324,8 +322,7 @@ func (e *Env) allSecured(ctx context.Context) error {
 	return e.writer.check(ctx, e.pods()[0])
 }
 
-// follows gives the client port another certificate, of another authority, and waits until each
-// etcd, and what stands before it, shows it.
+// follows gives the client port a certificate of another CA, and waits until each etcd and its proxy show it.
 func (e *Env) follows(ctx context.Context) error {
 	authority, err := pki.NewAuthority("another")
 	if err != nil {
@@ -350,11 +347,11 @@ func (e *Env) follows(ctx context.Context) error {
 	})
 }
 
-// issuerAt is the name of who signed the certificate that is shown there.
+// issuerAt is the name of the CA of the certificate that is shown there.
 func issuerAt(ctx context.Context, address string) string {
 	name := ""
 	look := tls.Dialer{Config: &tls.Config{
-		InsecureSkipVerify: true, // whatever it is
+		InsecureSkipVerify: true, // any certificate
 		VerifyConnection: func(state tls.ConnectionState) error {
 			name = state.PeerCertificates[0].Issuer.CommonName
 			return nil
@@ -367,8 +364,8 @@ func issuerAt(ctx context.Context, address string) string {
 	return name
 }
 
-// untold fails if a password or a key is anywhere but in a Secret: in what the operator has logged,
-// in its command line and environment, or in the objects of the namespace.
+// untold fails if a password or a key is anywhere but in a Secret: in the operator's log, command line or environment, or in the
+// namespace's objects.
 func (e *Env) untold(ctx context.Context) error {
 	places := map[string]func() ([]byte, error){
 		"its log": func() ([]byte, error) { return os.ReadFile(e.Operator.Log) },
@@ -400,7 +397,7 @@ func (e *Env) untold(ctx context.Context) error {
 	return nil
 }
 
-// canaries are what secrets have in common, plain and as in an object.
+// canaries are substrings that all secrets have, plain and encoded as in objects.
 func canaries() []string {
 	out := []string{"PRIVATE KEY", "UFJJVkFURSBLRVk", "QUklWQVRFIEtFW", "BSSVZBVEUgS0VZ"}
 	for _, password := range append(otherPasswords, rootPassword) {

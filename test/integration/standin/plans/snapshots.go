@@ -18,13 +18,13 @@ const (
 	snapshotClaim = "backups"
 )
 
-// writesSnapshots picks the writes that no cluster without snapshots has.
+// writesSnapshots picks the writes that only clusters with snapshots have.
 func writesSnapshots(write *proxy.Write) bool {
 	resource, _, _ := strings.Cut(write.Target, "/")
 	return write.Side == proxy.API && (resource == "jobs" || resource == "etcdsnapshots")
 }
 
-// takeSnapshot asks for a snapshot in a volume and waits for it: one Job makes one file, as the status tells.
+// takeSnapshot takes a snapshot into a volume and waits for it: one Job makes one file, which matches the status.
 func takeSnapshot(ctx context.Context, e *Env, replicas int) error {
 	claim := map[string]any{
 		"metadata": map[string]any{"name": snapshotClaim},
@@ -54,7 +54,7 @@ func takeSnapshot(ctx context.Context, e *Env, replicas int) error {
 	return stored()
 }
 
-// snapshotComplaint says what is not yet as it is to be.
+// snapshotComplaint returns what is not yet as wanted.
 func (e *Env) snapshotComplaint(ctx context.Context) error {
 	var snapshot kube.EtcdSnapshot
 	if err := e.Client.Get(ctx, kube.Namespaced(kube.EtcdSnapshots, e.Namespace, snapshotName), &snapshot); err != nil {

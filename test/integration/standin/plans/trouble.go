@@ -16,20 +16,19 @@ import (
 )
 
 const (
-	// calmFor is how long an operator is watched that can do nothing: it may try each write once in that time. calmPulling is
-	// shorter: the kubelet keeps changing what it says of an image that it cannot pull.
+	// calmFor is how long a blocked operator is watched: it may try each write once in that time. calmPulling is shorter, because the
+	// kubelet keeps changing the status of an image that it cannot pull.
 	calmFor     = time.Minute
 	calmPulling = 8 * time.Second
-	// troubleFor is how long a fault lasts that the operator is to survive.
+	// troubleFor is how long a fault lasts that the operator must survive.
 	troubleFor = 8 * time.Second
-	// refusedRetry is how long at most the operator leaves a write alone that was refused: nothing tells that a quota has gone.
+	// refusedRetry is the longest time until the operator retries a refused write: no event reports the end of a quota.
 	refusedRetry = time.Minute
-	// mended is what all may take together after the next try of whoever failed: twice a start, for the founder's Pod is made
-	// anew (ADR 0013).
+	// mended is how long everything may take after the next retry: two starts, because the founder's Pod is recreated (ADR 0013).
 	mended = 20 * time.Second
 )
 
-// told waits until the Ready condition of the only member has the reason, and words in its message.
+// told waits until the Ready condition of the only member has the reason, and the words in its message.
 func (e *Env) told(ctx context.Context, reason, words string) error {
 	return e.Until(ctx, e.Namespace, converge, func() error {
 		for _, member := range e.Members.In(e.Namespace) {
@@ -43,7 +42,7 @@ func (e *Env) told(ctx context.Context, reason, words string) error {
 	})
 }
 
-// calm watches an operator that cannot go on.
+// calm watches a blocked operator.
 func (e *Env) calm(ctx context.Context, duration time.Duration) error {
 	e.Guard().Begin("calm", nil)
 	if err := pause(ctx, duration); err != nil {
@@ -52,8 +51,8 @@ func (e *Env) calm(ctx context.Context, duration time.Duration) error {
 	return restless(e.Guard().Writes())
 }
 
-// restless names what was tried more than once although nothing had changed, refused or not. A write that is refused for the
-// first time may be tried again soon; that is one try, too: the first one came before anybody was told of it.
+// restless returns an error for a write that was tried more than once although nothing had changed, refused or not. After its first
+// refusal a write may be tried again soon; that is one try, because the first one came before the refusal was reported.
 func restless(writes []proxy.Write) error {
 	tries := map[string]int{}
 	for _, write := range writes {
@@ -76,8 +75,8 @@ func pause(ctx context.Context, duration time.Duration) error {
 	}
 }
 
-// stuck makes a cluster of one member that cannot start, sees it told, watches the operator for a while, takes the cause away
-// and waits for the cluster. mend says how long it may take until somebody tries again.
+// stuck creates a cluster of one member that cannot start, waits for the report, watches the operator for a while, removes the
+// cause and waits for the cluster. mend returns how long the next retry may take.
 func (e *Env) stuck(ctx context.Context, edit func(map[string]any), reason, words string, watched time.Duration,
 	mend func() (retry time.Duration, err error)) error {
 	if err := e.Create(ctx, 1, edit); err != nil {
@@ -108,7 +107,7 @@ func unknownClass(ctx context.Context, e *Env) error {
 	})
 }
 
-// missingImage has a version of its own: others of it would miss the image, too.
+// missingImage uses a separate version: other cases with that version would miss the image, too.
 func missingImage(ctx context.Context, e *Env) error {
 	e.Version = "3.6.15"
 	e.Kubelet.SetImage(e.Version, false)
@@ -161,7 +160,7 @@ func forbidden(ctx context.Context, e *Env) error {
 	})
 }
 
-// during keeps a rule in force while a cluster of three is to grow to five; the operator lives on.
+// during keeps a rule in force while a cluster grows from three to five; the operator must survive.
 func (e *Env) during(ctx context.Context, rule proxy.Rule) error {
 	if err := e.up(ctx, 3); err != nil {
 		return err
@@ -184,7 +183,7 @@ func (e *Env) during(ctx context.Context, rule proxy.Rule) error {
 	return e.livesOn(life)
 }
 
-// livesOn complains when the operator is not the process that it was.
+// livesOn returns an error if the operator is not the same process.
 func (e *Env) livesOn(life int) error {
 	if now := e.Operator.PID(); now != life {
 		return fmt.Errorf("the operator was process %d and is %d", life, now)

@@ -13,9 +13,10 @@ import (
 	"etcdop.test/standin/kube"
 )
 
-// What hurts in the reference (design, section 9), on a real API server and real etcds. docs/dev/safety.md lists where each is tested.
+// The Go operator's weaknesses (design, section 9), on a real API server and real etcds. docs/dev/safety.md lists where each is
+// tested.
 
-// says waits until a condition of the cluster is one of those.
+// says waits until a condition of the cluster has one of these values.
 func (e *Env) says(ctx context.Context, kind string, wanted ...string) error {
 	return e.Until(ctx, e.Namespace, converge, func() error {
 		if cluster := e.cluster(); cluster != nil && slices.Contains(wanted, cluster.Condition(kind)) {
@@ -25,7 +26,7 @@ func (e *Env) says(ctx context.Context, kind string, wanted ...string) error {
 	})
 }
 
-// same complains when members or volumes are not those of before, by UID.
+// same returns an error if members or volumes changed, by UID.
 func (e *Env) same() func() error {
 	look := func() []string {
 		var list []string
@@ -47,7 +48,7 @@ func (e *Env) same() func() error {
 	}
 }
 
-// allCrash ends every etcd more often than the reference waits for before it deletes members.
+// allCrash kills every etcd more often than the Go operator tolerates before it deletes members.
 func allCrash(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 3); err != nil {
 		return err
@@ -67,7 +68,7 @@ func allCrash(ctx context.Context, e *Env) error {
 	return errors.Join(e.Settled(ctx, 3), same())
 }
 
-// statusFollows freezes two of three: the status says so, and later that all is well.
+// statusFollows freezes two of three members: the status reports it, and later the recovery.
 func statusFollows(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 3); err != nil {
 		return err
@@ -92,7 +93,7 @@ func statusFollows(ctx context.Context, e *Env) error {
 	return errors.Join(err, e.Settled(ctx, 3), same())
 }
 
-// budgetAtOnce looks at the budget as soon as there is a member at all.
+// budgetAtOnce checks the budget as soon as the first member exists.
 func budgetAtOnce(ctx context.Context, e *Env) error {
 	if err := e.Create(ctx, 3, nil); err != nil {
 		return err
@@ -117,7 +118,7 @@ func budgetAtOnce(ctx context.Context, e *Env) error {
 	return errors.New("no budget was made")
 }
 
-// endedPod says of a Pod that it has failed, as a kubelet does that evicts it.
+// endedPod marks a Pod as failed, as a kubelet does when it evicts it.
 func endedPod(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 3); err != nil {
 		return err
@@ -137,7 +138,7 @@ func endedPod(ctx context.Context, e *Env) error {
 	return errors.Join(err, e.Settled(ctx, 3), same())
 }
 
-// bornLate has an image only after the deadline of the cluster's birth.
+// bornLate gets its image only after the cluster's progress deadline.
 func bornLate(ctx context.Context, e *Env) error {
 	e.Version = "3.5.35"
 	e.Kubelet.SetImage(e.Version, false)
@@ -155,7 +156,7 @@ func bornLate(ctx context.Context, e *Env) error {
 	return e.Settled(ctx, 1)
 }
 
-// ghost adds a learner that nobody starts: it is told, and a person removes it before the cluster grows.
+// ghost adds a foreign learner that never starts: the operator reports it, and a user removes it before the cluster grows.
 func ghost(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 1); err != nil {
 		return err
@@ -168,7 +169,7 @@ func ghost(ctx context.Context, e *Env) error {
 	if err := e.Scale(ctx, 3); err != nil {
 		return err
 	}
-	// K15: there is one learner at a time, so it holds up growth until a person removes it.
+	// K15: only one learner can exist at a time, so it blocks growth until a user removes it.
 	if err := e.says(ctx, "Degraded", "True/ForeignMember"); err != nil {
 		return err
 	}
@@ -178,8 +179,8 @@ func ghost(ctx context.Context, e *Env) error {
 	return e.Settled(ctx, 3)
 }
 
-// oddTemplates makes EtcdClusters whose podTemplate ended an earlier build, or hid all clusters from it once it was started anew,
-// and starts the operator anew: the others are served.
+// oddTemplates creates EtcdClusters whose podTemplate crashed an earlier build, or hid all clusters from it after a restart, and
+// restarts the operator: the other clusters are served.
 func oddTemplates(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 1); err != nil {
 		return err
@@ -229,7 +230,7 @@ func oddTemplates(ctx context.Context, e *Env) error {
 	return nil
 }
 
-// restFor is how long a cluster is left alone to see what that costs: a minute and a half has a look at it, at least.
+// restFor is how long a cluster at rest is watched: it includes at least one regular look.
 const restFor = 90 * time.Second
 
 func nothingAtRest(ctx context.Context, e *Env) error {
@@ -246,7 +247,7 @@ func nothingAtRest(ctx context.Context, e *Env) error {
 	return nil
 }
 
-// foreignService has a Service of our name that is not ours.
+// foreignService creates a Service with our name that the operator does not own.
 func foreignService(ctx context.Context, e *Env) error {
 	name := clusterName + "-client"
 	service := map[string]any{
@@ -290,7 +291,7 @@ func foreignService(ctx context.Context, e *Env) error {
 	return e.Settled(ctx, 1)
 }
 
-// full fills the database: Pods stay ready, and so clients can read, and compact, by the Service.
+// full fills the database: Pods stay ready, so clients can read, and compact, through the Service.
 func full(ctx context.Context, e *Env) error {
 	err := e.Create(ctx, 1, func(spec map[string]any) {
 		spec["options"] = map[string]any{"quotaBackendBytes": 1 << 20}
@@ -304,7 +305,7 @@ func full(ctx context.Context, e *Env) error {
 	e.writer.end()
 	pod := e.pods()[0]
 	value := strings.Repeat("A", 96<<10)
-	// etcd knows the size of its file anew with each commit, every 100 ms: a fast machine writes dozens of values between two.
+	// etcd updates the size of its file with each commit, every 100 ms: a fast machine writes dozens of values in between.
 	isFull := func() error {
 		var last error
 		for i := range 1000 {
@@ -333,7 +334,7 @@ func full(ctx context.Context, e *Env) error {
 	return nil
 }
 
-// lateAndServing cannot grow in time, for a quota: it serves, and what is amiss is put right.
+// lateAndServing cannot grow in time because of a quota: it serves, and the operator still repairs it.
 func lateAndServing(ctx context.Context, e *Env) error {
 	err := e.Create(ctx, 1, func(spec map[string]any) { spec["progressDeadlineSeconds"] = 10 })
 	if err == nil {
@@ -372,7 +373,7 @@ func lateAndServing(ctx context.Context, e *Env) error {
 	return e.Settled(ctx, 3)
 }
 
-// namespaceEnds deletes the namespace: the server takes nothing new into it and deletes all there is, in an order of its own.
+// namespaceEnds deletes the namespace: the server creates nothing new in it, and deletes everything in its own order.
 func namespaceEnds(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 3); err != nil {
 		return err

@@ -35,7 +35,7 @@ type Authority struct {
 	pair tls.Certificate
 }
 
-// NewAuthority makes a key and a certificate that signs itself, for 127.0.0.1.
+// NewAuthority creates a key and a self-signed certificate for 127.0.0.1.
 func NewAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -58,7 +58,7 @@ func NewAuthority() (*Authority, error) {
 	}, nil
 }
 
-// Kubeconfig is a kubeconfig, as JSON, for the API proxy at server.
+// Kubeconfig returns a kubeconfig, as JSON, for the API proxy at server.
 func (a *Authority) Kubeconfig(server, namespace string) []byte {
 	text, err := json.MarshalIndent(map[string]any{
 		"apiVersion": "v1", "kind": "Config", "current-context": "standin",
@@ -74,7 +74,7 @@ func (a *Authority) Kubeconfig(server, namespace string) []byte {
 	return text
 }
 
-// ServeAPI starts a proxy before the API server and returns its URL. Whoever calls is, to the API server, the client's user, or
+// ServeAPI starts a proxy for the API server and returns its URL. The API server sees every caller as the client's user, or as
 // actAs if that is not empty.
 func ServeAPI(guard *Guard, authority *Authority, client *kube.Client, actAs string) (string, io.Closer, error) {
 	upstream, err := url.Parse(client.Server)
@@ -128,7 +128,7 @@ func protocols(enable ...func(*http.Protocols, bool)) *http.Protocols {
 	return p
 }
 
-// noAnswer is for a server that could not be reached: the caller's connection breaks, too.
+// noAnswer handles an unreachable server: the caller's connection breaks, too.
 func noAnswer(_ http.ResponseWriter, r *http.Request, _ error) { drop(r) }
 
 // byProtocol forwards gRPC as HTTP/2 and the rest of etcd's client port as HTTP/1.1.
@@ -159,15 +159,15 @@ func (t byProtocol) close() {
 	t.two.CloseIdleConnections()
 }
 
-// EtcdTLS is the TLS of an etcd's client port. The files are read when etcd reads them: certificate
-// and key at each handshake, the authority of clients once.
+// EtcdTLS is the TLS of an etcd's client port. The files are read when etcd reads them: certificate and key at each handshake, the
+// client CA once.
 type EtcdTLS struct {
 	Cert, Key, ClientCA string
-	// Pair finds the key to the certificate of a caller, who is to be to etcd who he is to us.
+	// Pair finds the key of a caller's certificate, so that the proxy can show the same identity to etcd.
 	Pair func(leaf *x509.Certificate) (tls.Certificate, error)
 }
 
-// config is what etcd would show and ask for.
+// config is what etcd would show and require.
 func (s *EtcdTLS) config() (*tls.Config, error) {
 	config := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
@@ -185,12 +185,12 @@ func (s *EtcdTLS) config() (*tls.Config, error) {
 	return config, nil
 }
 
-// byCaller forwards each caller's requests by connections of his own, with his certificate.
+// byCaller forwards each caller's requests over separate connections, with the caller's certificate.
 type byCaller struct {
 	secure *EtcdTLS
 
 	mu      sync.Mutex
-	callers map[string]byProtocol // by certificate; "" without
+	callers map[string]byProtocol // by certificate; "" for none
 }
 
 func (t *byCaller) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -214,7 +214,7 @@ func (t *byCaller) of(state *tls.ConnectionState) (byProtocol, error) {
 	}
 	var config *tls.Config
 	if t.secure != nil {
-		// The port is ours, and the caller has seen its certificate.
+		// The stand-in owns the port, and the caller has verified the certificate.
 		config = &tls.Config{InsecureSkipVerify: true}
 	}
 	if leaf != nil {
@@ -244,8 +244,8 @@ func (f *etcdFront) Close() error {
 	return err
 }
 
-// ServeEtcd starts a proxy at address before the client port of an etcd at behind, both plaintext
-// if secure is nil. guard is asked at each request: an operator may come after the Pod.
+// ServeEtcd starts a proxy at address for the client port of an etcd at behind, both plaintext if secure is nil. guard is called at
+// each request: an operator may start after the Pod.
 func ServeEtcd(address, behind string, secure *EtcdTLS, guard func() *Guard) (io.Closer, error) {
 	target := &url.URL{Scheme: "http", Host: behind}
 	server := &http.Server{
@@ -284,7 +284,7 @@ func ServeEtcd(address, behind string, secure *EtcdTLS, guard func() *Guard) (io
 	return &etcdFront{server: server, transport: transport}, nil
 }
 
-// Recording writes writes as JSON lines.
+// Recording formats writes as JSON lines.
 func Recording(writes []Write) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

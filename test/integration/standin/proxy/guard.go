@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Fate is what becomes of a write, and of the operator that sent it.
+// Fate is what happens to a write, and to the operator that sent it.
 type Fate string
 
-// The fates. A killed operator is killed by SIGKILL.
+// The fates. A killed operator gets SIGKILL.
 const (
 	Before    Fate = "before"     // killed before the server has seen the write
 	After     Fate = "after"      // killed after it has the answer
@@ -28,11 +28,11 @@ const (
 	LostAlive Fate = "lost-alive" // the server has answered; the connection is reset, the operator goes on
 )
 
-// Fates are all of them.
+// Fates lists all of them.
 var Fates = []Fate{Before, After, Lost, LostAlive}
 
-// Trigger picks one write: by name and count, or, without a name, by its sequence number. A write that is refused is none:
-// but for Before, which cannot know, the trigger waits for the one that is accepted.
+// Trigger picks one write: by name and count, or, without a name, by its sequence number. Refused writes do not count: except for
+// Before, which cannot know the answer, the trigger waits for the accepted one.
 type Trigger struct {
 	Name string `json:"name,omitempty"` // Write.Name
 	Seq  int    `json:"seq,omitempty"`
@@ -46,8 +46,8 @@ func (t *Trigger) picks(write *Write) bool {
 	return t.Seq == write.Seq
 }
 
-// Rule is a fault for all requests that match, until it is taken away or used up. To stall is to hold back all that is answered,
-// also of answers that have begun, such as watches; once it is lifted they go on where they stood.
+// Rule is a fault for all matching requests, until it is removed or used up. A stall holds back all parts of answers, also of
+// answers that have begun, such as watches; after it they go on where they stopped.
 type Rule struct {
 	ID         int           `json:"id"`
 	Side       Side          `json:"side,omitempty"`   // empty: both
@@ -58,15 +58,15 @@ type Rule struct {
 	Message    string        `json:"message,omitempty"`
 	RetryAfter int           `json:"retryAfter,omitempty"` // seconds
 	Delay      time.Duration `json:"delay,omitempty"`      // nanoseconds
-	Times      int           `json:"times,omitempty"`      // how many requests; 0: no limit, as always to stall
+	Times      int           `json:"times,omitempty"`      // how many requests; 0: no limit, as always for a stall
 
 	method, path *regexp.Regexp
 	lifted       chan struct{}
 }
 
-// Guard is what all requests of one instance of the operator pass.
+// Guard is passed by all requests of one operator instance.
 type Guard struct {
-	// Kill kills the operator and returns when it is dead. Nil: there is none to kill.
+	// Kill kills the operator and returns when it is dead. Nil: no operator.
 	Kill func()
 
 	mu      sync.Mutex
@@ -75,14 +75,14 @@ type Guard struct {
 	counts  map[string]int // the same by verb and target
 	names   namer
 	phase   string
-	last    time.Time // when the last write came in or was answered
+	last    time.Time // when the last write arrived or was answered
 	open    int       // writes without an answer yet
 	begun   int       // phases so far
 	armed   *Trigger
 	fired   chan struct{}
 	dying   bool
 	conns   map[net.Conn]bool
-	answers map[*stallable]bool // those that have begun and not ended
+	answers map[*stallable]bool // begun and not ended
 	rules   []*Rule
 	ruleID  int
 	reads   int
@@ -93,7 +93,7 @@ func NewGuard() *Guard {
 	return &Guard{counts: map[string]int{}, conns: map[net.Conn]bool{}, answers: map[*stallable]bool{}, fired: make(chan struct{})}
 }
 
-// Begin starts a phase: writes are counted anew, and the trigger, if any, waits for its write.
+// Begin starts a phase: the count of writes starts again, and the trigger, if any, waits for its write.
 func (g *Guard) Begin(phase string, trigger *Trigger) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,14 +117,14 @@ func (g *Guard) Writes() []Write {
 	return append([]Write{}, g.writes...)
 }
 
-// Requests returns how many requests there were in all, writes and reads.
+// Requests returns the number of all requests, writes and reads.
 func (g *Guard) Requests() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.reads + len(g.writes)
 }
 
-// Quiet returns for how long there has been no write.
+// Quiet returns the time since the last write.
 func (g *Guard) Quiet() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,7 +134,7 @@ func (g *Guard) Quiet() time.Duration {
 	return time.Since(g.last)
 }
 
-// AddRule puts a fault in force.
+// AddRule starts a fault.
 func (g *Guard) AddRule(rule Rule) (int, error) {
 	var err error
 	if rule.method, err = regexp.Compile("^(" + rule.Method + ")$"); err != nil {
@@ -156,7 +156,7 @@ func (g *Guard) AddRule(rule Rule) (int, error) {
 	return rule.ID, nil
 }
 
-// DropRule ends a fault; what hangs because of it is reset, what stalls goes on.
+// DropRule ends a fault; requests that it hangs are reset, stalled ones go on.
 func (g *Guard) DropRule(id int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -175,7 +175,7 @@ func (r *Rule) matches(side Side, request *http.Request) bool {
 		(r.Method == "" || r.method.MatchString(request.Method)) && r.path.MatchString(request.URL.Path)
 }
 
-// rule returns what decides about a request before it is forwarded, or nil.
+// rule returns the rule that applies to a request before it is forwarded, or nil.
 func (g *Guard) rule(side Side, request *http.Request) *Rule {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -193,7 +193,7 @@ func (g *Guard) rule(side Side, request *http.Request) *Rule {
 	return nil
 }
 
-// stall returns what holds back the answer to a request now, or nil.
+// stall returns the rule that holds back the answer to a request now, or nil.
 func (g *Guard) stall(side Side, request *http.Request) *Rule {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -205,7 +205,7 @@ func (g *Guard) stall(side Side, request *http.Request) *Rule {
 	return nil
 }
 
-// Watching tells whether a watch is open on a path that ends so.
+// Watching tells whether a watch is open on a path with this suffix.
 func (g *Guard) Watching(path string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -217,7 +217,7 @@ func (g *Guard) Watching(path string) bool {
 	return false
 }
 
-// admit numbers a write; false when it comes from an operator that is being killed.
+// admit numbers a write; false if it comes from an operator that is being killed.
 func (g *Guard) admit(write *Write) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -252,7 +252,7 @@ func (g *Guard) fire(write *Write) {
 	close(g.fired)
 }
 
-// answered notes the server's answer and, if the trigger waited for it, decides the write's fate.
+// answered records the server's answer and, if the trigger waited for it, decides the write's fate.
 func (g *Guard) answered(write *Write, waited bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -270,13 +270,13 @@ func (g *Guard) answered(write *Write, waited bool) {
 	g.writes[write.index] = *write
 }
 
-// kill kills the operator, and its connections with it, so that nothing it sent is read after its death.
+// kill kills the operator, and its connections with it, so that nothing that it sent is read after its death.
 func (g *Guard) kill() {
 	if g.Kill == nil {
 		return
 	}
 	g.mu.Lock()
-	connections := slices.Collect(maps.Keys(g.conns)) // not those of the next life
+	connections := slices.Collect(maps.Keys(g.conns)) // not those of the next process
 	g.mu.Unlock()
 	g.Kill()
 	for _, connection := range connections {
@@ -287,7 +287,7 @@ func (g *Guard) kill() {
 	g.dying = false
 }
 
-// track keeps the connections that kill is to end.
+// track records the connections that kill must end.
 func (g *Guard) track(connection net.Conn, state http.ConnState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -305,7 +305,7 @@ func remember(ctx context.Context, connection net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, connection)
 }
 
-// reset closes a connection so that the other end gets an error and not an end.
+// reset closes a connection so that the other end gets an error and not EOF.
 func reset(connection net.Conn) {
 	inner := connection
 	if wrapped, ok := inner.(interface{ NetConn() net.Conn }); ok {
@@ -317,7 +317,7 @@ func reset(connection net.Conn) {
 	_ = inner.Close()
 }
 
-// drop ends a request without an answer, and the connection with it.
+// drop ends a request without an answer, and its connection.
 func drop(request *http.Request) {
 	if connection, ok := request.Context().Value(connectionKey{}).(net.Conn); ok {
 		reset(connection)
@@ -325,10 +325,10 @@ func drop(request *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// handoff is given to the operator to read an answer before it is killed.
+// handoff is the time in which the operator reads an answer before it is killed.
 const handoff = 5 * time.Millisecond
 
-// serve takes one request through its fate. write is nil for a request that only reads.
+// serve processes one request and its fate. write is nil for a request that only reads.
 func (g *Guard) serve(side Side, w http.ResponseWriter, request *http.Request, write *Write, forward http.Handler) {
 	if write == nil {
 		g.mu.Lock()
@@ -367,8 +367,7 @@ func (g *Guard) serve(side Side, w http.ResponseWriter, request *http.Request, w
 	answer.send(w)
 }
 
-// held forwards a write, holds its answer back, and decides on its fate. The server is to finish although nobody may be left
-// to hear it.
+// held forwards a write, holds its answer back, and decides on its fate. The server finishes the write even if no caller is left.
 func (g *Guard) held(side Side, request *http.Request, write *Write, forward http.Handler) *held {
 	answer := &held{header: http.Header{}, code: http.StatusOK}
 	defer func() {
@@ -382,7 +381,7 @@ func (g *Guard) held(side Side, request *http.Request, write *Write, forward htt
 	return answer
 }
 
-// pass forwards a request, unless a rule is against it.
+// pass forwards a request, unless a rule applies.
 func (g *Guard) pass(side Side, to http.ResponseWriter, request *http.Request, forward http.Handler) {
 	w := &stallable{ResponseWriter: to, guard: g, side: side, request: request}
 	defer w.end()
@@ -446,7 +445,7 @@ func answerCode(side Side, code int, header http.Header) int {
 	return -1
 }
 
-// watched remembers the code of an answer on its way.
+// watched records the code of an answer that passes through.
 type watched struct {
 	http.ResponseWriter
 	code int
@@ -457,7 +456,7 @@ func (w *watched) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap gives http.ResponseController what it flushes.
+// Unwrap returns the flushable writer to http.ResponseController.
 func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // stallable is an answer that a rule can hold back at any time.
@@ -485,10 +484,10 @@ func (s *stallable) Write(content []byte) (int, error) {
 	return s.ResponseWriter.Write(content)
 }
 
-// Unwrap gives http.ResponseController what it flushes.
+// Unwrap returns the flushable writer to http.ResponseController.
 func (s *stallable) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// wait returns when no rule stalls the answer, or, with an error, when nobody waits for it any more.
+// wait returns when no rule stalls the answer, or, with an error, when the caller is gone.
 func (s *stallable) wait() error {
 	for rule := s.guard.stall(s.side, s.request); rule != nil; rule = s.guard.stall(s.side, s.request) {
 		select {
@@ -526,7 +525,7 @@ func (h *held) send(w http.ResponseWriter) {
 		}
 	}
 	w.WriteHeader(h.code)
-	_, _ = w.Write(h.body.Bytes()) // nobody is helped by an error here
+	_, _ = w.Write(h.body.Bytes()) // an error here helps no caller
 	if h.body.Len() > 0 {
 		_ = http.NewResponseController(w).Flush() // trailers follow a body
 	}

@@ -46,7 +46,7 @@ func TestAWriteIsNamedAlikeInEachRun(t *testing.T) {
 	}
 }
 
-// fakeEtcd answers MemberAdd with a message and trailers, and everything else with trailers only; MemberRemove it refuses once.
+// fakeEtcd answers MemberAdd with a message and trailers, and everything else with trailers only; it refuses MemberRemove once.
 func fakeEtcd(t *testing.T, calls *atomic.Int32) string {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
@@ -81,7 +81,7 @@ func etcdThrough(t *testing.T, guard *Guard, behind string) (call func(rpc strin
 		if err != nil {
 			return nil, err
 		}
-		body, err := io.ReadAll(answer.Body) // to the end, as gRPC does: by then the guard has noted it
+		body, err := io.ReadAll(answer.Body) // to the end, as gRPC does: by then the guard has recorded it
 		answer.Body = io.NopCloser(bytes.NewReader(body))
 		return answer, err
 	}
@@ -232,7 +232,7 @@ func TestAWatchPassesLineByLine(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	lines := bufio.NewScanner(answer.Body)
-	lines.Scan() // comes although the answer has not ended
+	lines.Scan() // arrives although the answer has not ended
 	first := lines.Text()
 	close(next)
 	lines.Scan()

@@ -18,12 +18,12 @@ import (
 
 const memberName = "m.c.ns.svc"
 
-// secured is an etcd with TLS that says who calls, and the front before it.
+// secured is an etcd with TLS that reports its caller, and the front before it.
 type secured struct {
 	t         *testing.T
 	authority *pki.Authority
 	folder    string
-	pairs     []tls.Certificate // whose keys the front knows
+	pairs     []tls.Certificate // certificates whose keys the front knows
 	guard     *Guard
 	address   string
 }
@@ -82,7 +82,7 @@ func (s *secured) issue(leaf pki.Leaf) (certificate, key []byte, pair tls.Certif
 	return certificate, key, pair
 }
 
-// renew gives etcd, and so the front, another certificate.
+// renew gives etcd, and so the front, a new certificate.
 func (s *secured) renew() {
 	certificate, key, _ := s.issue(pki.Leaf{Names: []string{memberName},
 		Usages: []pki.Usage{pki.Server}})
@@ -99,8 +99,7 @@ func (s *secured) pairOf(leaf *x509.Certificate) (tls.Certificate, error) {
 	return tls.Certificate{}, errors.New("no such pair")
 }
 
-// caller is somebody new with a certificate of this name; known says that the front can speak for
-// him.
+// caller is a new client with a certificate of this name; known: the front has its key.
 func (s *secured) caller(name string, known bool) *http.Client {
 	config := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: memberName}
 	config.RootCAs.AppendCertsFromPEM(s.authority.PEM)
@@ -117,7 +116,7 @@ func (s *secured) caller(name string, known bool) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// call returns what etcd heard, the status in the trailers and the serial number that was shown.
+// call returns what etcd reported, the status in the trailers and the serial number of the shown certificate.
 func (s *secured) call(caller *http.Client, path string) (heard, status, serial string, err error) {
 	request, err := http.NewRequest("POST", "https://"+s.address+path, strings.NewReader("message"))
 	if err != nil {

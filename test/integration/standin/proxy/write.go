@@ -1,5 +1,5 @@
-// Package proxy stands between an instance of the operator and the two things it writes to, the API server and etcd. It
-// sees each request, numbers the writes, and decides their fate.
+// Package proxy stands between an operator instance and its two write targets, the API server and etcd. It sees each request,
+// numbers the writes, and decides their fate.
 package proxy
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Side is what a request goes to.
+// Side is the target of a request.
 type Side string
 
 // The two sides.
@@ -20,28 +20,28 @@ const (
 	Etcd Side = "etcd"
 )
 
-// Write is a request that changes something, as it is recorded.
+// Write is a recorded request that changes something.
 type Write struct {
-	Seq    int       `json:"seq"` // within its phase, from 1; what was refused does not count, its number comes again
+	Seq    int       `json:"seq"` // within its phase, from 1; the number of a refused write is used again
 	At     time.Time `json:"at"`
 	Phase  string    `json:"phase,omitempty"`
 	Side   Side      `json:"side"`
 	Verb   string    `json:"verb"`
 	Target string    `json:"target"` // resource, name and subresource, or RPC; names that differ from run to run are numbered
-	Nth    int       `json:"nth"`    // the same among the writes of this verb and target
+	Nth    int       `json:"nth"`    // its number among the writes of this verb and target
 	Code   int       `json:"code"`   // HTTP code of the API's answer, gRPC code of etcd's; -1 without an answer
 	Fate   Fate      `json:"fate,omitempty"`
 
-	begun, index int // the phase and the place in its list
+	begun, index int // the phase, and the index in its list
 }
 
-// Name says which write it is, in a way that another run has, too.
+// Name identifies the write in a way that is equal in other runs.
 func (w *Write) Name() string { return fmt.Sprintf("%s #%d", w.Kind(), w.Nth) }
 
-// Kind is what the write does, and to what.
+// Kind is the write's verb and target.
 func (w *Write) Kind() string { return w.Verb + " " + w.Target }
 
-// Refused tells that the server has said no. Without an answer nobody knows.
+// Refused tells that the server refused it. Without an answer, neither Refused nor Accepted is true.
 func (w *Write) Refused() bool {
 	if w.Side == API {
 		return w.Code >= http.StatusBadRequest
@@ -49,7 +49,7 @@ func (w *Write) Refused() bool {
 	return w.Code > 0
 }
 
-// Accepted tells that the server has done it.
+// Accepted tells that the server carried it out.
 func (w *Write) Accepted() bool { return w.Code >= 0 && !w.Refused() }
 
 // etcdWrites are the RPCs that change something.
@@ -73,7 +73,7 @@ func etcdWrite(request *http.Request) *Write {
 	return &Write{Side: Etcd, Verb: rpc, Target: service}
 }
 
-// apiWrite returns nil for a request that only reads, and for those of the Lease: those come by the clock.
+// apiWrite returns nil for a request that only reads, and for those of the Lease, which depend on time.
 func apiWrite(request *http.Request, body []byte, names *namer) *Write {
 	switch request.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -106,7 +106,7 @@ func apiWrite(request *http.Request, body []byte, names *namer) *Write {
 	return &Write{Side: API, Verb: request.Method, Target: names.plain(strings.Join(parts, "/"))}
 }
 
-// namer replaces what is random in names by numbers in the order of appearance.
+// namer replaces random parts of names by numbers in the order of appearance.
 type namer struct {
 	numbers map[string]int
 }

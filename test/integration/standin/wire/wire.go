@@ -1,4 +1,4 @@
-// Package wire is as much of protobuf and gRPC as calls to etcd need.
+// Package wire is the minimal part of protobuf and gRPC for calls to etcd.
 package wire
 
 import (
@@ -9,10 +9,10 @@ import (
 
 const frameMax = 1 << 20
 
-// Err is about bytes that are not what they should be.
+// Err reports bytes that are not a valid message.
 var Err = errors.New("not a message of protobuf")
 
-// Message builds a protobuf message field by field. As in proto3, what is zero is left out.
+// Message builds a protobuf message field by field. As in proto3, zero values are omitted.
 type Message []byte
 
 // Number adds a number.
@@ -23,35 +23,34 @@ func (m *Message) Number(field int, value uint64) {
 	}
 }
 
-// Flag adds a truth.
+// Flag adds a bool.
 func (m *Message) Flag(field int, value bool) {
 	if value {
 		m.Number(field, 1)
 	}
 }
 
-// Text adds text, or bytes.
+// Text adds a string, or bytes.
 func (m *Message) Text(field int, value string) {
 	if value != "" {
 		m.Nested(field, Message(value))
 	}
 }
 
-// Nested adds a message, an empty one, too.
+// Nested adds a message, even an empty one.
 func (m *Message) Nested(field int, value Message) {
 	*m = binary.AppendUvarint(*m, uint64(field)<<3|2)
 	*m = binary.AppendUvarint(*m, uint64(len(value)))
 	*m = append(*m, value...)
 }
 
-// Fields is what a message says: of the numbers the last of each field; of the rest, messages too,
-// all that come.
+// Fields is the content of a message: the last value of each numeric field, and all values of other fields, including messages.
 type Fields struct {
 	Numbers map[int]uint64
 	Texts   map[int][]string
 }
 
-// Text is the last of a field.
+// Text returns the last value of a field.
 func (f Fields) Text(field int) string {
 	if all := f.Texts[field]; len(all) > 0 {
 		return all[len(all)-1]
@@ -59,7 +58,7 @@ func (f Fields) Text(field int) string {
 	return ""
 }
 
-// Parse takes a message apart.
+// Parse parses a message.
 func Parse(bytes []byte) (Fields, error) {
 	f := Fields{Numbers: map[int]uint64{}, Texts: map[int][]string{}}
 	next := func() (uint64, error) {
@@ -95,7 +94,7 @@ func Parse(bytes []byte) (Fields, error) {
 	return f, nil
 }
 
-// ReadFrame reads the one message of a unary gRPC call.
+// ReadFrame reads the single message of a unary gRPC call.
 func ReadFrame(from io.Reader) ([]byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(from, head[:]); err != nil {
@@ -110,7 +109,7 @@ func ReadFrame(from io.Reader) ([]byte, error) {
 	return bytes, err
 }
 
-// Frame is a message as it travels.
+// Frame formats a message as gRPC sends it.
 func Frame(m Message) []byte {
 	out := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(m)))
 	return append(out, m...)

@@ -14,18 +14,18 @@ import (
 	"etcdop.test/standin/proxy"
 )
 
-// Spec says how to run an instance of the operator.
+// Spec describes an instance of the operator.
 type Spec struct {
 	Name      string `json:"name"`
-	Namespace string `json:"namespace"` // whose etcd calls are the instance's; "" for all that no other instance has
-	// Command is the operator's command line; {kubeconfig} and {namespace} stand for what they say. Empty: none is started.
+	Namespace string `json:"namespace"` // its etcd calls are the instance's; "" for all namespaces without an instance
+	// Command is the operator's command line; {kubeconfig} and {namespace} are replaced. Empty: no operator is started.
 	Command []string `json:"command"`
 	Env     []string `json:"env"`
-	// ActAs is the user that the operator is to the API server; by default it may do everything.
+	// ActAs is the operator's user on the API server; by default a user with all rights.
 	ActAs string `json:"actAs"`
 }
 
-// Instance is an operator under test. It is started again whenever it ends.
+// Instance is an operator under test. It is restarted whenever it ends.
 type Instance struct {
 	Spec
 	Guard      *proxy.Guard
@@ -34,18 +34,18 @@ type Instance struct {
 
 	world *World
 	front io.Closer
-	done  chan struct{} // closed when the process will not be started again
+	done  chan struct{} // closed when the process will not be restarted
 
 	mu      sync.Mutex
 	current *exec.Cmd
 	exited  chan struct{} // closed when current has ended
 	stopped bool
-	killed  bool // the present life was ended by us
+	killed  bool // the stand-in ended the present process
 	lives   int
 	crashes int
 }
 
-// Pid is that of the present life, or of the last one; 0: there was none.
+// Pid is that of the present process, or of the last one; 0: none so far.
 func (i *Instance) Pid() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -57,7 +57,7 @@ func (i *Instance) Pid() int {
 
 const crashDelay = 200 * time.Millisecond
 
-// NewInstance puts proxies before the API server, and before the etcds of the namespace, and starts the operator.
+// NewInstance starts proxies for the API server and for the etcds of the namespace, and then the operator.
 func (w *World) NewInstance(spec Spec) (*Instance, error) {
 	folder, err := w.folder("instances", spec.Name)
 	if err != nil {
@@ -126,7 +126,7 @@ func (i *Instance) live() error {
 func (i *Instance) supervise() {
 	defer close(i.done)
 	for {
-		_ = i.current.Wait() // Any end is answered alike.
+		_ = i.current.Wait() // Every end is handled alike.
 		i.mu.Lock()
 		crashed := !i.killed
 		if crashed {
@@ -159,7 +159,7 @@ func (i *Instance) signal(signal syscall.Signal) {
 	}
 }
 
-// Pause stops the operator in its tracks until Resume.
+// Pause freezes the operator until Resume.
 func (i *Instance) Pause() { i.tell(syscall.SIGSTOP) }
 
 // Resume lets a paused operator go on.
@@ -173,14 +173,14 @@ func (i *Instance) tell(signal syscall.Signal) {
 	}
 }
 
-// Crashes returns how often the operator ended on its own account.
+// Crashes returns how often the operator ended by itself.
 func (i *Instance) Crashes() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.crashes
 }
 
-// PID returns the operator's process id in the stand-in's process namespace; 0 when it does not run.
+// PID returns the operator's process ID in the stand-in's process namespace; 0 if it does not run.
 func (i *Instance) PID() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -190,7 +190,7 @@ func (i *Instance) PID() int {
 	return i.current.Process.Pid
 }
 
-// Stop ends the operator and takes the instance away.
+// Stop ends the operator and removes the instance.
 func (i *Instance) Stop() {
 	i.end()
 	i.world.mu.Lock()

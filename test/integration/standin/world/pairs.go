@@ -9,8 +9,8 @@ import (
 	"etcdop.test/standin/kube"
 )
 
-// pairs keeps the certificates and keys of all Secrets that there ever were: a client may use one
-// for a while that its Secret has no more.
+// pairs keeps the certificates and keys of all Secrets that ever existed: a client may use a pair for a while after its Secret has
+// changed.
 type pairs struct {
 	mu    sync.Mutex
 	known map[string]tls.Certificate // by certificate
@@ -19,7 +19,7 @@ type pairs struct {
 func (p *pairs) learn(secret *kube.Secret) {
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
 	if err != nil {
-		return // not a Secret of a certificate, or a bad one
+		return // not a certificate's Secret, or a bad one
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package world is an API server, the stand-in's Pods, and instances of the operator under test between proxies.
+// Package world is an API server, the stand-in's Pods, and operator instances under test between proxies.
 package world
 
 import (
@@ -17,7 +17,7 @@ import (
 	"etcdop.test/standin/proxy"
 )
 
-// World is what tests run in.
+// World is the environment of the tests.
 type World struct {
 	Client   *kube.Client
 	Kubelet  *kubelet.Kubelet
@@ -31,13 +31,13 @@ type World struct {
 	pairs     pairs
 
 	mu        sync.Mutex
-	guards    map[string]*proxy.Guard // by namespace; "" for those that have no instance of their own
+	guards    map[string]*proxy.Guard // by namespace; "" for namespaces without their own instance
 	instances map[string]*Instance    // by name
 	changed   map[string]chan struct{}
 	ended     chan error
 }
 
-// Start starts to play; the kubelet's configuration needs no Network and no Front.
+// Start starts the world; the kubelet's configuration needs no Network and no Front.
 func Start(ctx context.Context, config kubelet.Config) (*World, error) {
 	authority, err := proxy.NewAuthority()
 	if err != nil {
@@ -76,7 +76,7 @@ func Start(ctx context.Context, config kubelet.Config) (*World, error) {
 	return w, nil
 }
 
-// frontOf stands before the client port of a Pod's etcd.
+// frontOf starts a proxy in front of the client port of a Pod's etcd.
 func (w *World) frontOf(pod *kube.Pod, address, behind string,
 	secure *kubelet.ClientTLS) (io.Closer, error) {
 	guard := func() *proxy.Guard { return w.Guard(pod.Metadata.Namespace) }
@@ -88,7 +88,7 @@ func (w *World) frontOf(pod *kube.Pod, address, behind string,
 	}, guard)
 }
 
-// Wait returns when the Pods' processes have ended, which they do after the context of Start has.
+// Wait returns when the Pods' processes have ended, after the end of Start's context.
 func (w *World) Wait() error {
 	err := <-w.ended
 	w.mu.Lock()
@@ -99,7 +99,7 @@ func (w *World) Wait() error {
 	return err
 }
 
-// Guard returns the guard of the operator that is responsible for a namespace.
+// Guard returns the guard of the operator for a namespace.
 func (w *World) Guard(namespace string) *proxy.Guard {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,9 +134,9 @@ func (w *World) nextChange(namespace string) <-chan struct{} {
 	return w.changed[namespace]
 }
 
-const recheck = 300 * time.Millisecond // for what no watch tells
+const recheck = 300 * time.Millisecond // for changes without a watch
 
-// Until asks check, again after each change of the namespace, until it has no complaint; else it returns the last complaint.
+// Until calls check, again after each change of the namespace, until it returns nil; after limit it returns the last error.
 func (w *World) Until(ctx context.Context, namespace string, limit time.Duration, check func() error) error {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
@@ -157,7 +157,7 @@ func (w *World) Until(ctx context.Context, namespace string, limit time.Duration
 	}
 }
 
-// MakeNamespace makes a namespace and waits until Pods can be made in it.
+// MakeNamespace creates a namespace and waits until Pods can be created in it.
 func (w *World) MakeNamespace(ctx context.Context, name string) error {
 	object := map[string]any{"metadata": map[string]any{"name": name}}
 	if err := w.Client.Create(ctx, "/api/v1/namespaces", object); err != nil {
@@ -168,7 +168,7 @@ func (w *World) MakeNamespace(ctx context.Context, name string) error {
 	})
 }
 
-// folder makes a folder below the world's.
+// folder creates a folder below the world's.
 func (w *World) folder(parts ...string) (string, error) {
 	path := filepath.Join(append([]string{w.Dir}, parts...)...)
 	return path, os.MkdirAll(path, 0o755)
