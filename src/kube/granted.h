@@ -56,11 +56,6 @@ class Granted {
     needs<T, Verb::Create>();
     return kube::create<T>(api_, ns, std::move(body));
   }
-  template <class T>
-  Result<T> apply(const ObjectKey& key, Json body) const {
-    needs<T, Verb::Patch>();
-    return kube::apply<T>(api_, key, std::move(body));
-  }
   template <class T, Part part = Part::Whole>
   Result<T> merge_patch(const ObjectKey& key, Json patch) const {
     needs<T, Verb::Patch, part>();

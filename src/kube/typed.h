@@ -55,19 +55,6 @@ Result<T> create(Api& api, const std::string& ns, Json body) {
   return decoded<T>(api.call({Verb::Create, T::resource, ns, {}, {}, {}, {}, std::move(body)}));
 }
 
-/// Server-side apply with our field manager, forced; the name is set here. Fields that we leave out
-/// and that no other manager owns are removed.
-template <class T>
-Result<T> apply(Api& api, const ObjectKey& key, Json body) {
-  body.as_object()["apiVersion"] = api::api_version(T::resource);
-  body.as_object()["kind"] = T::resource.kind;
-  Json& metadata = body.as_object()["metadata"];
-  if (!metadata.is_object()) metadata = json::object{};
-  metadata.as_object()["name"] = key.name;
-  return decoded<T>(api.call(
-      {Verb::Patch, T::resource, key.ns, key.name, {}, PatchType::Apply, {}, std::move(body)}));
-}
-
 /// `patch` may carry metadata.uid and metadata.resourceVersion as preconditions: Conflict if they
 /// differ. For a subresource the server compares the version only.
 template <class T>

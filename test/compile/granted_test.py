@@ -25,7 +25,6 @@ member.get<Pod>({"n", "a"});
 cluster.list<Pod>("n", "");
 leader.watch<Lease>("n", {}, {});
 cluster.create<EtcdMember>("n", {});
-member.apply<Pod>({"n", "a"}, {});
 member.merge_patch<Pod>({"n", "a"}, {});
 cluster.merge_patch<EtcdCluster, Part::Status>({"n", "a"}, {});
 cluster.json_patch<EtcdMember>({"n", "a"}, {});

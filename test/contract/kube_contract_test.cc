@@ -175,6 +175,16 @@ TEST_F(KubeContract, AJsonPatchThatDoesNotFitIsAConflict) {
   });
 }
 
+/// As kubectl does it. The operator itself never applies.
+template <class T>
+Result<T> apply(Api& api, const ObjectKey& key, Json body) {
+  body.as_object()["apiVersion"] = api::api_version(T::resource);
+  body.as_object()["kind"] = T::resource.kind;
+  body.as_object()["metadata"].emplace_object()["name"] = key.name;
+  return decoded<T>(api.call(
+      {Verb::Patch, T::resource, key.ns, key.name, {}, PatchType::Apply, {}, std::move(body)}));
+}
+
 TEST_F(KubeContract, ApplyingOwnsFieldsAndLeavesThoseOfOthers) {
   run([&](Api& api) {
     const auto apply_data = [&](Json data) {

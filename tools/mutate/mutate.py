@@ -3,7 +3,7 @@
 
 Sources are copied to out/mutate/src; the copy is built once, and nothing in it is ever changed: a mutant is compiled beside it
 and linked in front of the library that has the original. What came out is kept in out/mutate/results.jsonl, so that a run
-that was stopped goes on where it was. --report writes docs/dev/mutants.md from it.
+that was stopped goes on where it was. --report writes docs/dev/mutants.md and out/mutate/report.md from it.
 """
 
 import argparse
@@ -313,40 +313,52 @@ def table(rows):
 
 
 def report(tree, results, why, at):
-    """(docs/dev/mutants.md, how many survive without a word)."""
+    """(the whole list, the page for docs/dev/mutants.md, how many survive without an explanation)."""
     there = known_tests(tree)
-    count, unexplained = collections.Counter(), 0
-    per_file, rows, seconds = collections.defaultdict(collections.Counter), {True: [], False: []}, 0.0
+    count, by_hand, unexplained = collections.Counter(), collections.Counter(), 0
+    per_folder, rows, seconds = collections.defaultdict(collections.Counter), {True: [], False: []}, 0.0
+    survivors = []
     for mutant in tree.mutants:
         row = results.of(mutant, tree.text[mutant.file], tree.tests(mutant.file), there)
         verdict = row["verdict"] if row else "not run"
         count[verdict] += 1
-        per_file[mutant.file][verdict] += 1
+        per_folder[mutant.file.rsplit("/", 1)[0]][verdict] += 1
+        by_hand[verdict] += mutant in tree.listed
         seconds += row["seconds"] if row else 0
         told = f"killed by {row['by']}" if verdict == "killed" else "**not run**"
         if verdict == "survived":
             told = "survived: " + why.get(mutant.id, "**unexplained**")
             unexplained += mutant.id not in why
             count["explained"] += mutant.id in why
+            survivors.append((mutant, told))
         if verdict != "invalid":
             rows[mutant in tree.listed].append((mutant, told))
     judged = count["killed"] + count["survived"]
     names = ("killed", "survived", "invalid", "not run")
-    files = "\n".join(f"| `{f}` | " + " | ".join(str(c[n]) for n in names) + " |" for f, c in sorted(per_file.items()))
-    return f"""# Mutants
+    folders = "\n".join(f"| `{f}` | " + " | ".join(str(c[n]) for n in names) + " |" for f, c in sorted(per_folder.items()))
+    head = f"""# Mutants
 
-Do the tests notice when what decides is changed? Written by `./dev mutate --report`; do not edit. Why a survivor does no
-harm stands in `tools/mutate/explained.txt`, the hand-made mutants in `tools/mutate/mutants.txt`.
+Do the tests notice when a decision is changed? `./dev mutate --report` writes this page, and the result of every mutant
+into `out/mutate/report.md`; do not edit it. `tools/mutate/mutants.txt` has the hand-made mutants,
+`tools/mutate/explained.txt` says why a survivor does no harm.
 
 Made at commit {at}. Of {len(tree.mutants)} mutants ({len(tree.listed)} by hand, the others generated)
 {judged + count['invalid']} were tried; {count['invalid']} do not compile and do not count.
 **{count['killed']} of {judged} were killed, {100 * count['killed'] / max(judged, 1):.1f} %**;
 {count['survived']} survived, {count['explained']} of them with an explanation. {seconds / max(judged, 1):.1f} s a mutant.
 
-| File | Killed | Survived | Do not compile | Not run |
+Of those by hand, which put known defects back: {by_hand['killed']} killed, {by_hand['survived']} survived,
+{by_hand['invalid']} do not compile, {by_hand['not run']} not run.
+"""
+    page = f"""{head}
+| Folder | Killed | Survived | Do not compile | Not run |
 |---|---|---|---|---|
-{files}
+{folders}
 
+## Survivors
+
+""" + "\n".join(f"- `{m.id}`: {m.what.strip()}. {told[0].upper() + told[1:]}" for m, told in survivors) + "\n"
+    return f"""{head}
 ## Made by hand: known defects put back
 
 {table(rows[True])}
@@ -354,18 +366,20 @@ Made at commit {at}. Of {len(tree.mutants)} mutants ({len(tree.listed)} by hand,
 
 An id is file, function and a hash of the line; the line's number does not matter.
 
-{table(rows[False])}""", unexplained
+{table(rows[False])}""", page, unexplained
 
 
 def main():
     words = argparse.ArgumentParser(prog="./dev mutate", description=__doc__,
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--only", metavar="REGEX", help="only mutants whose id, file or change matches")
+    words.add_argument("--by-hand", action="store_true", help="only the hand-made ones")
+    words.add_argument("--since", metavar="COMMIT", help="only mutants of files that changed since that commit")
     words.add_argument("--every", type=int, default=1, metavar="N", help="only one in N of the generated ones")
     words.add_argument("--limit-minutes", type=float, metavar="M", help="stop after so long; the next run goes on")
     words.add_argument("--again", action="store_true", help="forget what came out before")
     words.add_argument("--list", action="store_true", help="say what would be changed, and stop")
-    words.add_argument("--report", action="store_true", help="write docs/dev/mutants.md; fails if a survivor has no explanation")
+    words.add_argument("--report", action="store_true", help="write docs/dev/mutants.md and out/mutate/report.md; fails if a survivor has no explanation")
     asked = words.parse_args()
     try:
         tree = Tree()
@@ -376,15 +390,19 @@ def main():
     results = Results(OUT / "results.jsonl")
     if asked.report:
         why = explained((pathlib.Path(__file__).parent / "explained.txt").read_text())
-        text, unexplained = report(tree, results, why, commit())
-        (ROOT / "docs/dev/mutants.md").write_text(text)
-        print(re.search(r"^Made at.*?mutant\.$", text, re.M | re.S)[0].replace("**", ""))
+        whole, page, unexplained = report(tree, results, why, commit())
+        OUT.mkdir(parents=True, exist_ok=True)
+        (OUT / "report.md").write_text(whole)
+        (ROOT / "docs/dev/mutants.md").write_text(page)
+        print(re.search(r"^Made at.*?not run\.$", page, re.M | re.S)[0].replace("**", ""))
         sys.exit(f"mutate: {unexplained} survivors without an explanation" if unexplained else 0)
     there = known_tests(tree)
     # By hand first, the others in an order that mixes the files: a run that is stopped early has seen a bit of each.
     mixed = sorted((m for m in tree.mutants if m not in tree.listed), key=lambda m: digest(m.id))
-    todo = [m for m in tree.listed + mixed[:: asked.every]
-            if not asked.only or re.search(asked.only, f"{m.id} {m.file} {m.what}")]
+    changed = set(git("diff", "--name-only", asked.since).split()) if asked.since else None
+    todo = [m for m in tree.listed + ([] if asked.by_hand else mixed[:: asked.every])
+            if (not asked.only or re.search(asked.only, f"{m.id} {m.file} {m.what}"))
+            and (changed is None or m.file in changed)]
     if asked.list:
         for m in todo:
             print(m.id, m.what)

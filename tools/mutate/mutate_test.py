@@ -187,8 +187,11 @@ class Report(unittest.TestCase):
         a, b, c = self.Tree.mutants[:3]
         verdicts = {a.id: {"verdict": "killed", "by": "A.B", "seconds": 2}, b.id: {"verdict": "survived", "by": "", "seconds": 2},
                     c.id: {"verdict": "invalid", "by": "", "seconds": 2}}
-        text, unexplained = self.report(verdicts, {})
+        text, page, unexplained = self.report(verdicts, {})
         self.assertEqual(unexplained, 1)
+        self.assertIn(f"- `{b.id}`: {b.what.strip()}. Survived: **unexplained**", page)
+        self.assertIn("| `src/operator/x` | 1 | 1 | 1 | ", page)
+        self.assertNotIn(f"`{a.id}`", page, "the page has survivors only")
         self.assertIn("Made at commit c0ffee.", text)
         self.assertIn("**1 of 2 were killed, 50.0 %**", text)
         self.assertIn("killed by A.B", text)
@@ -196,7 +199,7 @@ class Report(unittest.TestCase):
         self.assertNotIn(f"`{c.id}`", text, "what does not compile is no mutant")
         self.assertEqual(text.count("**not run**"), len(self.Tree.mutants) - 3)
         self.assertTrue(all(len(re.findall(r"(?<!\\)\|", row)) == 4 for row in text.split("\n") if row.startswith("| `x/")), text)
-        text, unexplained = self.report(verdicts, {b.id: "the same"})
+        text, _, unexplained = self.report(verdicts, {b.id: "the same"})
         self.assertEqual(unexplained, 0)
         self.assertIn("survived: the same", text)
 
