@@ -63,12 +63,15 @@ install_operator() {
   kubectl -n etcd-operator-system get pods
 }
 
+# Name, version, role and readiness of each member; nothing that changes by itself.
+member_rows='.items[] | [.metadata.name, (.status.version // "-"), (if .status.isVoter then "voter" else "joining" end),
+  (if any(.status.conditions[]?; .type == "Ready" and .status == "True") then "ready" else "starting" end)] | @tsv'
+
 # settled N: waits until the cluster has N members ready, and shows each change of its table.
 settled() {
   local start=$SECONDS now before=
   while :; do
-    now=$(k get etcdmembers.etcd-operator.cozystack.io --no-headers 2>/dev/null | awk '{print $1, $3 == "" ? "-" : $3, $4, $5}' |
-      column -t || true)
+    now=$(k get etcdmembers.etcd-operator.cozystack.io -o json 2>/dev/null | jq -r "$member_rows" | column -t || true)
     if [ "$now" != "$before" ]; then
       printf -- '--- after %d s\n%s\n' $((SECONDS - start)) "$now"
       before=$now
@@ -100,7 +103,8 @@ etcdctl() {
 # leader: the leader's Pod, according to etcd's own endpoint status.
 leader() {
   local pod
-  for pod in $(k get pods -l "etcd-operator.cozystack.io/cluster=$cluster" -o name); do
+  # The founder's Pod is made once more, and its first one may still be listed as completed.
+  for pod in $(k get pods -l "etcd-operator.cozystack.io/cluster=$cluster" --field-selector=status.phase=Running -o name); do
     if k exec "$pod" -- etcdctl endpoint status -w json | jq -e '.[0].Status | .leader == .header.member_id' >/dev/null; then
       echo "$pod"
       return

@@ -1,6 +1,5 @@
 #!/bin/bash
-# run.sh [--all
-# FLAG...]: the API-only tests, on an API server without nodes: the samples of the CRDs (samples.py), and their rule about names
+# run.sh [--all | FLAG...]: the API-only tests, on an API server without nodes: the samples of the CRDs (samples.py), and their rule about names
 # (names.py); the operator with the chart's rights (installed.py); the recipes of operations (test/recipes); snapshots
 # (snapshots.py); real etcd processes as Pods, and the operator killed at its writes; a healthy cluster beside a hundred black holes
 # (holes.py). By default a fixed third of the kill plans runs, without those that kill after the answer; --all runs all of them,

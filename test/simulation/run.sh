@@ -1,8 +1,8 @@
 #!/bin/bash
-# run.sh [--fast
-# --all]: simulated worlds: seeds 1 to 300, one in 16 crash plans, every named scenario except the crash plans, which take minutes,
-# every small world of the planner, and equal traces for equal seeds in the build that is not optimised but sanitized. --fast: 100
-# seeds and the short named scenarios; --all: 2000 seeds, every plan, every scenario. Ends with the line "N passed, N failed".
+# run.sh [--fast | --all]: simulated worlds: seeds 1 to 300, one in 16 crash plans, every named scenario except the crash plans,
+# which take minutes, every small world of the planner, and equal traces for equal seeds in the build that is not optimised but
+# sanitized. --fast: 100 seeds and the short named scenarios; --all: 2000 seeds, every plan, every scenario. Ends with the line
+# "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 # shellcheck source=../../tools/env.sh
