@@ -1,10 +1,10 @@
 #!/bin/bash
-# run.sh [--all | FLAG...]: the API-only tests, on an API server without nodes: the samples of the CRDs (samples.py), and their rule about names
-# (names.py); the operator with the chart's rights (installed.py); the recipes of operations (test/recipes); snapshots
+# run.sh [--all | FLAG...]: the API-only tests, on an API server without nodes: the samples of the CRDs (samples.py), and their rule
+# about names (names.py); the operator with the chart's rights (installed.py); the recipes of operations (test/recipes); snapshots
 # (snapshots.py); real etcd processes as Pods, and the operator killed at its writes; a healthy cluster beside a hundred black holes
-# (holes.py). By default a fixed third of the kill plans runs, without those that kill after the answer; --all runs all of them,
-# --third SEED another third. Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in
-# out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
+# (holes.py). By default one kill plan runs of each kind of write of each flow, chosen by a fixed seed, without those that kill after
+# the answer; --all runs all of them, --sample SEED others. Other flags go to `standin plans` (main.go and plans.go there). Logs and
+# recordings stay in out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
@@ -28,7 +28,7 @@ trap finish EXIT
 
 case ${1:-} in
 --all) shift ;;
-*) [[ " $* " == *" --third "* || " $* " == *" --only "* ]] || set -- --third 1 "$@" ;;
+*) [[ " $* " == *" --sample "* || " $* " == *" --only "* ]] || set -- --sample 1 "$@" ;;
 esac
 
 # The stand-in's own tests.

@@ -131,7 +131,7 @@ def part_at(text, at):
     return "\n".join(lines[first: min([i for i in starts if i > here], default=len(lines))]).rstrip()
 
 
-DO_IO = ("/reconciler.cc", "cluster/ask.cc", "cluster/act.cc", "cluster/children.cc")
+DO_IO = ("/reconciler.cc", "cluster/ask.cc", "members/etcd_observer.cc", "cluster/act.cc", "cluster/children.cc")
 
 
 def generated(file, text, steps=()):

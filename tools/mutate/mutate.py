@@ -25,19 +25,20 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "out/mutate"
 COPIED = ("CMakeLists.txt", "cmake/", "src/", "sim/", "api/", "test/", "tools/CMakeLists.txt")
 FILES = tuple(f"src/operator/{name}.cc" for name in (
-    "cluster/plan", "cluster/census", "cluster/conditions", "cluster/objects", "cluster/spec", "cluster/version_change",
-    "member/plan", "member/conditions", "member/objects", "pods/etcd_pod", "passes/finalizer", "pods/member_endpoint",
-    "passes/refusals", "passes/status_patch", "cluster/reconciler", "cluster/ask", "cluster/act", "cluster/children",
-    "cluster/alarms", "cluster/unreachable", "cluster/security", "cluster/issuing", "cluster/served_certificates",
-    "credentials/tls", "credentials/certificates", "credentials/passwords", "credentials/secrets", "credentials/sessions",
-    "member/reconciler", "defrag/plan", "defrag/health", "defrag/rule", "defrag/reconciler", "cluster/restore_in_place",
-    "cluster/intents", "cluster/restoring", "member/restoring", "restore/plan", "restore/conditions", "restore/objects",
-    "restore/reconciler", "snapshot/plan", "snapshot/verify_plan", "snapshot/conditions", "snapshot/objects",
-    "snapshot/verify_job", "snapshot/reconciler", "snapshot_schedule/plan", "snapshot_schedule/conditions",
-    "snapshot_schedule/timetable", "snapshot_schedule/objects", "snapshot_schedule/reconciler", "agents/agent_job",
-    "agents/agent_jobs", "agents/agent_pod", "agents/verify_pod", "agents/snapshot_env"))
+    "cluster/plan", "cluster/membership", "cluster/mode", "cluster/census", "cluster/conditions", "cluster/objects",
+    "cluster/spec", "cluster/version_change", "member/plan", "member/conditions", "member/objects", "pods/etcd_pod",
+    "passes/finalizer", "pods/member_endpoint", "passes/refusals", "passes/status_patch", "cluster/reconciler", "cluster/ask",
+    "members/etcd_observer", "cluster/act", "cluster/children", "cluster/alarms", "cluster/unreachable", "cluster/security",
+    "cluster/issuing", "cluster/served_certificates", "credentials/tls", "credentials/certificates", "credentials/passwords",
+    "credentials/secrets", "credentials/sessions", "member/reconciler", "defrag/plan", "defrag/health", "defrag/rule",
+    "defrag/reconciler", "cluster/restore_in_place", "cluster/intents", "cluster/member_report", "cluster/restoring",
+    "member/restoring", "restore/plan", "restore/conditions", "restore/objects", "restore/reconciler", "snapshot/plan",
+    "snapshot/verify_plan", "snapshot/conditions", "snapshot/objects", "snapshot/verify_job", "snapshot/reconciler",
+    "snapshot_schedule/plan", "snapshot_schedule/conditions", "snapshot_schedule/timetable", "snapshot_schedule/objects",
+    "snapshot_schedule/reconciler", "agents/agent_job", "agents/agent_jobs", "agents/agent_pod", "agents/verify_pod",
+    "agents/snapshot_env"))
 # Rooms that all controllers use.
-ROOMS = "src/operator/(passes|pods|credentials|agents)/"
+ROOMS = "src/operator/(passes|pods|credentials|members|agents)/"
 # The steps of a controller; NoStep is what each becomes.
 STEPS = re.compile(r"using Step =\s*OneStepOf<([^>]*)>")
 
@@ -65,16 +66,17 @@ KILLERS = (
     Killer("etcd", "src/etcd/etcd_test", (FAST,), "src/etcd/"),
     Killer("runtime", "src/runtime/runtime_test", (FAST,), "src/runtime/"),
     Killer("cluster", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=-*.EverySmall*"),
-           "src/operator/(cluster|passes|pods|credentials|agents)/"),
+           "src/operator/(cluster|passes|pods|credentials|members|agents)/"),
     Killer("member", "src/operator/member/member_test", (FAST,), "src/operator/(member|passes|pods|credentials|agents)/"),
-    Killer("defrag", "src/operator/defrag/defrag_test", (FAST,), "src/operator/defrag/"),
+    Killer("defrag", "src/operator/defrag/defrag_test", (FAST,), "src/operator/(defrag|members|passes)/"),
     Killer("snapshot", "src/operator/snapshot/snapshot_test", (FAST,), "src/operator/(snapshot|passes|pods|credentials|agents)/"),
     Killer("snapshot_schedule", "src/operator/snapshot_schedule/snapshot_schedule_test", (FAST,),
            "src/operator/(snapshot_schedule|agents|passes)/"),
     Killer("agent", "src/agent/agent_test", (FAST,), "src/agent/"),
+    Killer("operator", "src/operator/operator_test", (FAST,), "src/operator/pass_boundary"),
     Killer("restore", "src/operator/restore/restore_test", (FAST,), "src/operator/(restore|passes|pods|credentials|agents)/"),
     Killer("small worlds", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=*.EverySmall*"),
-           "src/operator/cluster/(plan|census|spec)"),
+           "src/operator/cluster/(plan|census|spec|membership|mode|rule|intents)"),
     Killer("simulation", "simulate", ("--seeds", "21..60"), "src/(operator|runtime)/", until="seed "),
 )
 TESTS = ("src/", "sim/", "test/support/")  # Where the tests' sources are: if they change, a survivor is tried again.
@@ -255,6 +257,8 @@ class Bench:
 
     def judge(self, mutant, text):
         """(verdict, by whom) of one mutant: killed by a test, survived, or invalid as it does not compile."""
+        if mutant.file.endswith(".h"):
+            return self.judge_header(mutant, text)
         source, made = self.here / "mutant.cc", self.here / "mutant.o"
         source.write_text(mutant.apply(text))
         command = f"{self.compiler(mutant.file)} -c {source} -o {made}"
@@ -277,6 +281,30 @@ class Bench:
             if status != 0:
                 return "killed", who(killer, output)
         return "survived", ""
+
+
+    def judge_header(self, mutant, text):
+        """The same of a header: whatever includes it is built again, and once more when it is over."""
+        header = self.src / mutant.file
+        header.write_text(mutant.apply(text))
+        try:
+            for killer in KILLERS:
+                if not killer.judges(mutant.file):
+                    continue
+                status, output = run(f"ninja -C {self.build} -j 2 --quiet {killer.target}")
+                if status != 0:
+                    return "invalid", output[:200]
+                arguments = " ".join(map(repr, killer.arguments))
+                bound = 20 + 10 * self.seconds[killer.name]
+                status, output = run(f"exec {self.build}/{killer.target} {arguments}", self.here, bound, killer.until)
+                if status is None:
+                    return "killed", f"{killer.name}: no end in {bound:.0f} s"
+                if status != 0:
+                    return "killed", who(killer, output)
+            return "survived", ""
+        finally:
+            header.write_text(text)
+            must(f"ninja -C {self.build} -j 2 --quiet " + " ".join(sorted({k.target for k in KILLERS})))
 
 
 def who(killer, output):

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"etcdop.test/standin/proxy"
@@ -159,6 +158,7 @@ func (r *Recorder) Kills(fates []proxy.Fate) []Case {
 func kill(f flow, write proxy.Write, fate proxy.Fate) Case {
 	return Case{
 		Name: fmt.Sprintf("%s: %s: %s", f.name, write.Name(), fate),
+		Kind: f.name + ": " + write.Kind(),
 		Run: func(ctx context.Context, e *Env) error {
 			return f.run(ctx, e, &proxy.Trigger{Name: write.Name(), Fate: fate})
 		},
@@ -168,13 +168,21 @@ func kill(f flow, write proxy.Write, fate proxy.Fate) Case {
 	}
 }
 
-// Third returns a third of the cases, chosen by the seed.
-func Third(cases []Case, seed uint64) []Case {
-	chosen := rand.New(rand.NewPCG(seed, 0)).Perm(len(cases))[:(len(cases)+2)/3]
-	slices.Sort(chosen) // in the order of the cases
+// OneOfEachKind returns one case of each kind, chosen by the seed, in the order of the cases.
+func OneOfEachKind(cases []Case, seed uint64) []Case {
+	random := rand.New(rand.NewPCG(seed, 0))
+	chosen, seen := map[string]int{}, map[string]int{}
+	for i, c := range cases {
+		seen[c.Kind]++
+		if random.IntN(seen[c.Kind]) == 0 { // Each of a kind with the same probability.
+			chosen[c.Kind] = i
+		}
+	}
 	var kept []Case
-	for _, i := range chosen {
-		kept = append(kept, cases[i])
+	for i, c := range cases {
+		if chosen[c.Kind] == i {
+			kept = append(kept, c)
+		}
 	}
 	return kept
 }

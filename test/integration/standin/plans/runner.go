@@ -17,6 +17,8 @@ import (
 // Case is one test with its own namespace and operator.
 type Case struct {
 	Name string
+	// Kind is what the cases of a group have in common, such as the flow and the kind of write of kill plans.
+	Kind string
 	Run  func(ctx context.Context, e *Env) error
 	// IfMissed runs instead, from the start, when Run missed its write. Without it, a miss is a failure.
 	IfMissed func(ctx context.Context, e *Env) error
