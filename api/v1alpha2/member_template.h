@@ -1,4 +1,4 @@
-// What a member is made as: the fields that pass from an EtcdCluster's spec through its
+// The template of a member: the fields that pass from an EtcdCluster's spec through its
 // status.observed to each EtcdMember. A new field is added here, once.
 #pragma once
 #include <optional>
