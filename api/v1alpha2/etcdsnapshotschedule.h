@@ -43,7 +43,7 @@ inline constexpr const char* kBackupVerified = "BackupVerified";
 // For kRetentionApplied, besides kOperatorImageNotConfigured and kObjectRejected.
 inline constexpr const char* kExpiredDeleted = "ExpiredDeleted";
 inline constexpr const char* kRetentionFailed = "RetentionFailed";
-// What Events call what was done.
+// Reasons of Events: the schedule's actions.
 inline constexpr const char* kSnapshotCreated = "SnapshotCreated";
 inline constexpr const char* kSnapshotReplaced = "SnapshotReplaced";
 inline constexpr const char* kSnapshotDeleted = "SnapshotDeleted";
