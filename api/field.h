@@ -95,7 +95,7 @@ struct Fields : FieldsAt<std::index_sequence_for<F...>, F...> {
       : FieldsAt<std::index_sequence_for<F...>, F...>{{std::move(fields)}...} {}
 };
 
-/// Those of a base, then those of the struct.
+/// The fields of a base, then the fields of the struct.
 template <class... B, std::size_t... I, class... F, std::size_t... J>
 Fields<B..., F...> joined(Fields<B...> base, Fields<F...> own, std::index_sequence<I...>,
                           std::index_sequence<J...>) {

@@ -103,7 +103,7 @@ real_nodes() {
   return "$ended"
 }
 
-# What waits for servers most of its time, beside what computes and is nice.
+# Stages that mostly wait for servers. Stages that compute run beside them, under nice.
 contracts() {
   stage contract test/integration/etcd_contract.sh
   stage restores test/integration/restores.sh

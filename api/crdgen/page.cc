@@ -8,8 +8,8 @@ namespace {
 constexpr const char* kIntro =
     "<!-- Made by crdgen from api/v1alpha2: change that and run `ninja gen`. -->\n\n"
     "# API reference\n\n"
-    "All of this is checked by the API server. What conditions and their reasons mean is in "
-    "[operations.md](operations.md).\n";
+    "The API server checks all constraints. [operations.md](operations.md) explains conditions and "
+    "their reasons.\n";
 constexpr const char* kTable =
     "| Field | Type | Default | Constraints | Description |\n"
     "|---|---|---|---|---|\n";

@@ -1,4 +1,5 @@
-// The reference page of the kinds: explains each field to people who write and read the objects.
+// The page of all kinds and fields (docs/user/api.md): explains each field to people who write and
+// read the objects.
 #pragma once
 #include <string>
 #include <vector>

@@ -72,8 +72,8 @@ struct AdditionalMetadata {
   template <class S = AdditionalMetadata>
   static auto describe() {
     return object(
-        "Labels and annotations put on everything that is made for the cluster. They cannot "
-        "override the operator's own.",
+        "Labels and annotations of all objects that the operator creates for the cluster. They "
+        "cannot override the operator's own.",
         Fields{sparse("labels", &S::labels, "Labels to add."),
                sparse("annotations", &S::annotations, "Annotations to add.")});
   }
@@ -95,7 +95,7 @@ struct EtcdOptions {
   template <class S = EtcdOptions>
   static auto describe() {
     return object(
-        "Flags of etcd. What is absent is left to etcd's own default.",
+        "Flags of etcd. An absent flag has etcd's own default.",
         Fields{
             optional("quotaBackendBytes", &S::quota_backend_bytes,
                      "--quota-backend-bytes: size of the database at which writes are refused.",
@@ -127,11 +127,11 @@ struct S3Location {
                required("bucket", &S::bucket, "Name of the bucket.", {{"minLength", 1}}),
                required("credentialsSecretRef", &S::credentials_secret_ref,
                         "Secret with the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and "
-                        "AWS_SESSION_TOKEN if they are temporary ones. Empty: credentials that "
-                        "the Pod is given by its ServiceAccount."),
+                        "AWS_SESSION_TOKEN if the credentials are temporary. Empty: the Pod "
+                        "gets credentials through its ServiceAccount."),
                optional("caSecretRef", &S::ca_secret_ref,
-                        "Secret whose key ca.crt has the authorities (PEM) that the store's "
-                        "certificate may be of. Absent: the well-known ones."),
+                        "Secret whose key ca.crt has the CAs (PEM) that may have signed the "
+                        "store's certificate. Absent: the well-known CAs."),
                sparse("key", &S::key,
                       "To store: prefix of the object's key. To restore: key of the object."),
                sparse("region", &S::region, "Region of the bucket; us-east-1 if absent."),
@@ -161,12 +161,13 @@ struct EncryptionSpec {
   template <class S = EncryptionSpec>
   static auto describe() {
     return object(
-        "Snapshots that only who has their key can read: AES-256-GCM, before they leave the Pod.",
+        "Encryption of snapshots: AES-256-GCM, before they leave the Pod. Only a holder of the "
+        "key can read them.",
         Fields{required("keySecretRef", &S::key_secret_ref,
-                        "Secret whose entry `key` is what snapshots are encrypted with: 32 "
-                        "random bytes, as they are, as 64 hex digits or as base64. What was "
-                        "encrypted is read with whichever of its entries is the right one, so "
-                        "that old keys stay in it under other names.")},
+                        "Secret whose entry `key` is the key that encrypts snapshots: 32 "
+                        "random bytes, raw, as 64 hex digits or as base64. A snapshot is read "
+                        "with the entry that encrypted it: keep old keys in the Secret, under "
+                        "other names.")},
         {{"has(self.keySecretRef.name) && size(self.keySecretRef.name) > 0",
           "encryption.keySecretRef.name must name the Secret"}});
   }
@@ -180,7 +181,7 @@ struct SnapshotLocation {
 
   template <class S = SnapshotLocation>
   static auto describe() {
-    return object("Where a snapshot lies: exactly one of s3 and pvc.",
+    return object("Where a snapshot is stored: exactly one of s3 and pvc.",
                   Fields{optional("s3", &S::s3, ""), optional("pvc", &S::pvc, ""),
                          optional("encryption", &S::encryption, "")},
                   {{"has(self.s3) != has(self.pvc)", "exactly one of s3 and pvc must be set"}});
@@ -197,11 +198,11 @@ struct AgentPodSpec {
   template <class S = AgentPodSpec>
   static auto describe() {
     return object(
-        "Where and how the Pods run that do the work.",
+        "Settings of the Pods that take, check and delete snapshots.",
         Fields{
             optional("resources", &S::resources,
-                     "Resources of each container. 64Mi of memory are enough for a snapshot of any "
-                     "size; one that is verified needs as much as an etcd with its data.",
+                     "Resources of each container. 64Mi of memory are enough to take a snapshot of "
+                     "any size; a verification needs as much as an etcd with its data.",
                      core("ResourceRequirements")),
             sparse("nodeSelector", &S::node_selector, "Labels of the nodes that may run them.",
                    atomic_map()),
@@ -225,19 +226,19 @@ struct RestoreSpec {
   static auto describe() {
     return object(
         "The snapshot that the first member starts from.",
-        Fields{
-            required("source", &S::source, ""),
-            optional("bumpRevision", &S::bump_revision,
-                     "By how much the revision is raised, 1000000000 if absent; all revisions "
-                     "before that count as compacted, so that clients that watched the old cluster "
-                     "read anew and never see a revision twice. More than the old cluster wrote "
-                     "since the snapshot. 0: the revision stays as it is in the snapshot.",
-                     {{"minimum", 0}, {"maximum", 1000000000000000000}}),
-            sparse("checksum", &S::checksum,
-                   "sha256: and 64 hex digits, of all bytes of the snapshot, as "
-                   "status.artifact.checksum of its EtcdSnapshot has it: another one is refused. "
-                   "Absent: what is there is restored.",
-                   {{"pattern", "^sha256:[0-9a-f]{64}$"}})},
+        Fields{required("source", &S::source, ""),
+               optional("bumpRevision", &S::bump_revision,
+                        "Added to the snapshot's revision; 1000000000 if absent. It must be more "
+                        "than the old cluster wrote since the snapshot. All earlier revisions "
+                        "count as compacted: clients that watched the old cluster read all keys "
+                        "again and never see a revision twice. 0: the revision stays as it is in "
+                        "the snapshot.",
+                        {{"minimum", 0}, {"maximum", 1000000000000000000}}),
+               sparse("checksum", &S::checksum,
+                      "sha256: and 64 hex digits, of all bytes of the snapshot, as in "
+                      "status.artifact.checksum of its EtcdSnapshot. A snapshot with another "
+                      "checksum is refused. Absent: any checksum is accepted.",
+                      {{"pattern", "^sha256:[0-9a-f]{64}$"}})},
         {{"!has(self.source.s3) || (has(self.source.s3.key) && size(self.source.s3.key) > 0)",
           "restore.source.s3.key must be set: it names the object to restore"},
          {"!has(self.source.pvc) || (has(self.source.pvc.subPath) && "

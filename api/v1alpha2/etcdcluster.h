@@ -60,10 +60,12 @@ struct OperatorManaged {
   template <class S = OperatorManaged>
   static auto describe() {
     return object(
-        "Lets the operator make an authority for this cluster and port, and certificates by it.",
+        "Lets the operator create a CA for this cluster and port, and certificates that this "
+        "CA signs.",
         Fields{defaulted("certificateDurationSeconds", &S::certificate_duration_seconds,
-                         "How long a certificate is valid. It is renewed when two thirds of "
-                         "that are over; a kubelet brings it into Pods within 90 seconds.",
+                         "How long a certificate is valid. The operator renews it after two "
+                         "thirds of that time; the kubelet updates it in the Pods within 90 "
+                         "seconds.",
                          {{"minimum", 300}, {"maximum", 315'360'000}})});
   }
 };
@@ -77,8 +79,8 @@ struct ClientTls {
   template <class S = ClientTls>
   static auto describe() {
     return object(
-        "TLS of the client port (2379): from Secrets of yours, from cert-manager, or from an "
-        "authority that the operator makes.",
+        "TLS of the client port (2379): from your own Secrets, from cert-manager, or from a CA "
+        "that the operator creates.",
         Fields{
             optional("serverSecretRef", &S::server_secret_ref,
                      "Secret with tls.crt, tls.key and ca.crt of the members' server certificate. "
@@ -88,8 +90,8 @@ struct ClientTls {
                      "set, etcd asks every client for a certificate."),
             optional("certManager", &S::cert_manager, ""),
             optional("operatorManaged", &S::operator_managed,
-                     "etcd then asks every client for a certificate; there is one for yours in the "
-                     "Secret <cluster>-client-tls.")},
+                     "etcd then asks every client for a certificate. The Secret "
+                     "<cluster>-client-tls has one for your clients.")},
         {{"[has(self.serverSecretRef), has(self.certManager), "
           "has(self.operatorManaged)].filter(x, x).size() == 1",
           "exactly one of tls.client.serverSecretRef, tls.client.certManager and "
@@ -124,8 +126,8 @@ struct PeerTls {
   template <class S = PeerTls>
   static auto describe() {
     return object(
-        "Mutual TLS of the peer port (2380): from a Secret of yours, from cert-manager, or from an "
-        "authority that the operator makes.",
+        "Mutual TLS of the peer port (2380): from your own Secret, from cert-manager, or from "
+        "a CA that the operator creates.",
         Fields{optional("secretRef", &S::secret_ref,
                         "Secret with tls.crt, tls.key and ca.crt of the members' peer "
                         "certificate."),
@@ -171,7 +173,8 @@ struct BootstrapSpec {
 
   template <class S = BootstrapSpec>
   static auto describe() {
-    return object("What a new cluster starts from.", Fields{optional("restore", &S::restore, "")});
+    return object("The data that a new cluster starts from.",
+                  Fields{optional("restore", &S::restore, "")});
   }
 };
 
@@ -203,7 +206,7 @@ struct EtcdClusterSpec : MemberTemplate {
          "auth cannot change after creation"},
         {"!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || "
          "(has(self.tls) && has(self.tls.client))",
-         "auth.enabled needs tls.client: passwords must not travel in the clear"},
+         "auth.enabled needs tls.client: passwords must not be sent unencrypted"},
         {"!has(self.auth) || !has(self.auth.enabled) || !self.auth.enabled || "
          "has(self.auth.rootCredentialsSecretRef)",
          "auth.enabled needs auth.rootCredentialsSecretRef"},
@@ -220,20 +223,20 @@ struct EtcdClusterSpec : MemberTemplate {
   template <class S = EtcdClusterSpec>
   static auto describe() {
     return object(
-        "The etcd cluster that is wanted.", fields(TemplateOf::Cluster),
+        "The desired etcd cluster.", fields(TemplateOf::Cluster),
         Fields{
             defaulted("replicas", &S::replicas,
-                      "Number of voting members; odd numbers make sense. 0 pauses the cluster and "
+                      "Number of voting members; best an odd number. 0 pauses the cluster and "
                       "keeps its data.",
                       {{"minimum", 0}}),
             defaulted("progressDeadlineSeconds", &S::progress_deadline_seconds,
-                      "Seconds after which a change that is not done is reported as failed.",
+                      "Seconds after which an unfinished change is reported as failed.",
                       {{"minimum", 1}}),
             optional("tls", &S::tls, "TLS of the client and of the peer port. Fixed at creation."),
             optional("auth", &S::auth,
                      "Authentication of etcd's clients by user and password. Fixed at creation."),
             optional("bootstrap", &S::bootstrap,
-                     "What a new cluster starts from. Fixed at creation.")},
+                     "The data that a new cluster starts from. Fixed at creation.")},
         spec_rules());
   }
 };
@@ -245,8 +248,10 @@ struct ObservedSpec : MemberTemplate {
 
   template <class S = ObservedSpec>
   static auto describe() {
-    return object("The copy of the spec that is being worked towards.", fields(TemplateOf::Status),
-                  Fields{required("replicas", &S::replicas, "Number of voting members.")});
+    return object(
+        "The copy of the spec that the operator is applying. Later edits of the spec wait.",
+        fields(TemplateOf::Status),
+        Fields{required("replicas", &S::replicas, "Number of voting members.")});
   }
 };
 
@@ -259,12 +264,12 @@ struct PendingMember {
 
   template <class S = PendingMember>
   static auto describe() {
-    return object(
-        "A member on its way into the cluster.",
-        Fields{required("sequence", &S::sequence, "Its number, never used twice."),
-               required("name", &S::name, "Name of its EtcdMember."),
-               required("peerURL", &S::peer_url, "URL that its peers reach it by."),
-               required("since", &S::since, "When it was decided on.", {{"format", "date-time"}})});
+    return object("A member that is being added to the cluster.",
+                  Fields{required("sequence", &S::sequence, "Its number, never used twice."),
+                         required("name", &S::name, "Name of its EtcdMember."),
+                         required("peerURL", &S::peer_url, "URL at which its peers reach it."),
+                         required("since", &S::since, "When the operator decided to add it.",
+                                  {{"format", "date-time"}})});
   }
 };
 
@@ -283,20 +288,21 @@ struct MemberReport {
   static auto describe() {
     return object(
         "One member of etcd.",
-        Fields{
-            required("name", &S::name, "Name of its EtcdMember; if it has none, as etcd has it."),
-            sparse("memberID", &S::member_id, "etcd's id of it, in hex."),
-            sparse("role", &S::role,
-                   "Leader, Follower or Learner. Absent: it does not answer, or etcd has no "
-                   "quorum."),
-            sparse("version", &S::version, "Version of etcd that it runs, or ran last."),
-            sparse<Quantity>("dbSize", &S::db_size,
-                             "Size of its database file when it last answered, in whole Mi."),
-            sparse("lagging", &S::lagging,
-                   "Whether it lacks more than 5000 entries of the raft log."),
-            sparse("alarm", &S::alarm,
-                   "NoSpace or Corrupt: an alarm that etcd has raised for it and nobody has "
-                   "disarmed.")});
+        Fields{required("name", &S::name,
+                        "Name of its EtcdMember; without an EtcdMember, its "
+                        "name in etcd."),
+               sparse("memberID", &S::member_id, "etcd's id of the member, in hex."),
+               sparse("role", &S::role,
+                      "Leader, Follower or Learner. Absent: it does not answer, or etcd has no "
+                      "quorum."),
+               sparse("version", &S::version, "Version of etcd that it runs, or ran last."),
+               sparse<Quantity>("dbSize", &S::db_size,
+                                "Size of its database file when it last answered, in whole Mi."),
+               sparse("lagging", &S::lagging,
+                      "Whether it lacks more than 5000 entries of the raft log."),
+               sparse("alarm", &S::alarm,
+                      "NoSpace or Corrupt: an alarm that etcd has raised for the member and that "
+                      "is not disarmed yet.")});
   }
 };
 
@@ -316,8 +322,9 @@ struct KeptMember {
 
   template <class S = KeptMember>
   static auto describe() {
-    return object("A member of before.", Fields{required("name", &S::name, "Its EtcdMember."),
-                                                required("uid", &S::uid, "UID of that.")});
+    return object("A member from before the restore.",
+                  Fields{required("name", &S::name, "Its EtcdMember."),
+                         required("uid", &S::uid, "UID of that EtcdMember.")});
   }
 };
 
@@ -347,18 +354,22 @@ struct RestoreRecord {
     return object(
         "The last restore in place.",
         Fields{required("name", &S::name, "Name of its EtcdRestore."),
-               required("uid", &S::uid, "UID of that."),
+               required("uid", &S::uid, "UID of its EtcdRestore."),
                required("stage", &S::stage,
                         "Stopping, Restoring, Review, Committing, RollingBack, Committed or "
                         "RolledBack."),
                required("from", &S::from, ""),
-               sparse("clusterID", &S::cluster_id, "clusterID of before."),
-               sparse("clusterToken", &S::cluster_token, "clusterToken of before."),
-               sparse("members", &S::members, "Members of before, which sleep with their volumes."),
-               sparse("pendingMembers", &S::pending_members, "pendingMembers of before."),
+               sparse("clusterID", &S::cluster_id, "clusterID before the restore."),
+               sparse("clusterToken", &S::cluster_token, "clusterToken before the restore."),
+               sparse("members", &S::members,
+                      "Members from before the restore. They are "
+                      "dormant and keep their volumes."),
+               sparse("pendingMembers", &S::pending_members,
+                      "pendingMembers before the "
+                      "restore."),
                sparse("runId", &S::run_id, "spec.runId of its EtcdRestore."),
                sparse("founder", &S::founder, "EtcdMember that starts from the snapshot."),
-               sparse("authEnabled", &S::auth_enabled, "authEnabled of before.")});
+               sparse("authEnabled", &S::auth_enabled, "authEnabled before the restore.")});
   }
 };
 
@@ -375,8 +386,8 @@ struct CommittedRestore {
     return object(
         "A restore in place that was committed.",
         Fields{required("name", &S::name, "Name of its EtcdRestore."),
-               required("uid", &S::uid, "UID of that."),
-               sparse("runId", &S::run_id, "spec.runId of that."),
+               required("uid", &S::uid, "UID of its EtcdRestore."),
+               sparse("runId", &S::run_id, "spec.runId of its EtcdRestore."),
                required("source", &S::source, ""),
                sparse("checksum", &S::checksum, "sha256: and 64 hex digits, of the snapshot.")});
   }
@@ -410,27 +421,30 @@ struct EtcdClusterStatus {
   template <class S = EtcdClusterStatus>
   static auto describe() {
     return object(
-        "What was last seen of the cluster.",
+        "The last observed state of the cluster.",
         Fields{
-            sparse("phase", &S::phase, "The conditions in one word."),
+            sparse("phase", &S::phase, "A summary of the conditions in one word."),
             always("readyMembers", &S::ready_members, "Members that are ready."),
             sparse("brokenMembers", &S::broken_members, "Members that lost their data."),
             sparse("updatedMembers", &S::updated_members,
-                   "Members that were made as the spec wants them now."),
+                   "Members that were created from the current spec."),
             sparse("selector", &S::selector, "Label selector of the members' Pods."),
             sparse("clusterID", &S::cluster_id, "etcd's id of the cluster, in hex."),
             sparse("clusterToken", &S::cluster_token, "etcd's --initial-cluster-token."),
             sparse("authEnabled", &S::auth_enabled, "Whether authentication was turned on."),
             optional("observed", &S::observed, ""),
             optional("progressDeadline", &S::progress_deadline,
-                     "When the change that is under way will be reported as failed.",
+                     "When the current change will be reported as failed if it has not "
+                     "finished.",
                      {{"format", "date-time"}}),
-            sparse("pendingMembers", &S::pending_members, "Members on their way into the cluster."),
+            sparse("pendingMembers", &S::pending_members,
+                   "Members that are being added to the "
+                   "cluster."),
             sparse("lastSequence", &S::last_sequence,
-                   "Number of the member that was last decided on."),
-            sparse("leader", &S::leader, "The member that leads; absent: none is known."),
+                   "Number of the newest member that the operator decided to add."),
+            sparse("leader", &S::leader, "The leader; absent: unknown."),
             sparse<Quantity>("dbSize", &S::db_size, "Size of the largest member's database."),
-            sparse("members", &S::members, "The members, as last seen to be worth a write."),
+            sparse("members", &S::members, "The members, as of reportedAt."),
             optional("reportedAt", &S::reported_at,
                      "When leader, dbSize and members were last written.",
                      {{"format", "date-time"}}),

@@ -33,15 +33,15 @@ struct DefragRule {
   template <class S = DefragRule>
   static auto describe() {
     return object(
-        "Which members are worth it. A member is defragmented if one of the thresholds says so.",
+        "Which members are defragmented. A member is, if it exceeds one of the thresholds.",
         Fields{
-            sparse("all", &S::all, "Every member, whatever it would give back."),
+            sparse("all", &S::all, "Every member, however little free space it has."),
             sparse<Quantity>("freeSpaceAbove", &S::free_space_above,
                              "Members whose database file has more free space than this. 200Mi if "
                              "no rule is set."),
             sparse("quotaUsageAbove", &S::quota_usage_above,
-                   "Members whose database file is larger than this part of their quota, if "
-                   "minReclaim can be given back.",
+                   "Members whose database file is larger than this part of their quota, if at "
+                   "least minReclaim of it is free.",
                    {{"pattern", "^([1-9][0-9]?|100)%$"}}),
             sparse<Quantity>("minReclaim", &S::min_reclaim,
                              "The least free space for quotaUsageAbove to count; 32Mi if absent.")},
@@ -55,7 +55,7 @@ struct DefragRule {
           "quantity(string(self.minReclaim)).isGreaterThan(quantity('0'))",
           "rule.minReclaim must be greater than 0"},
          {"!has(self.minReclaim) || has(self.quotaUsageAbove)",
-          "rule.minReclaim needs rule.quotaUsageAbove: it bounds nothing else"},
+          "rule.minReclaim needs rule.quotaUsageAbove: it has no other effect"},
          {"!has(self.minReclaim) || !has(self.freeSpaceAbove) || "
           "quantity(string(self.minReclaim))"
           ".compareTo(quantity(string(self.freeSpaceAbove))) <= 0",
@@ -76,7 +76,7 @@ struct EtcdDefragSpec {
         Fields{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
                optional("rule", &S::rule, ""),
                optional("ttlSecondsAfterFinished", &S::ttl_seconds_after_finished,
-                        "Seconds after its end in which this object is deleted. Absent: it "
+                        "This object is deleted so many seconds after its end. Absent: it "
                         "stays.",
                         {{"minimum", 0}})},
         {{"has(self.clusterRef.name) && size(self.clusterRef.name) > 0",
@@ -101,10 +101,13 @@ struct DefragMemberStatus {
                sparse("reason", &S::reason, "Why it was skipped or failed."),
                sparse("dbSizeBefore", &S::db_size_before, "Bytes of its database file before."),
                sparse("dbSizeAfter", &S::db_size_after, "Bytes of its database file afterwards."),
-               sparse("reclaimedBytes", &S::reclaimed_bytes, "Bytes given back."),
-               optional("finishedAt", &S::finished_at, "When that was.", {{"format", "date-time"}}),
+               sparse("reclaimedBytes", &S::reclaimed_bytes,
+                      "Bytes by which the database file "
+                      "shrank."),
+               optional("finishedAt", &S::finished_at, "When its outcome was decided.",
+                        {{"format", "date-time"}}),
                sparse("attempts", &S::attempts,
-                      "Attempts; the last may be made again after a crash.")});
+                      "Attempts; after a crash of the operator the last one may be repeated.")});
   }
 };
 
@@ -123,7 +126,7 @@ struct EtcdDefragStatus {
   template <class S = EtcdDefragStatus>
   static auto describe() {
     return object(
-        "What became of the run.",
+        "The state of the run.",
         Fields{
             sparse("phase", &S::phase, "Pending, Running, Complete or Failed."),
             optional("startedAt", &S::started_at, "When it began.", {{"format", "date-time"}}),

@@ -56,7 +56,7 @@ struct EtcdMemberSpec : MemberTemplate {
                required("clusterToken", &S::cluster_token, "etcd's --initial-cluster-token."),
                sparse("bootstrap", &S::bootstrap, "Whether this member founds the cluster."),
                sparse("dormant", &S::dormant, "Whether the member is dormant: data, but no Pod."),
-               defaulted("replicas", &S::replicas, "Always 1: the scale sub-resource wants it.",
+               defaulted("replicas", &S::replicas, "Always 1: the scale subresource needs it.",
                          {{"minimum", 1}, {"maximum", 1}}),
                optional("tls", &S::tls, ""), optional("restore", &S::restore, "")});
   }
@@ -75,15 +75,15 @@ struct EtcdMemberStatus {
   template <class S = EtcdMemberStatus>
   static auto describe() {
     return object(
-        "What was last seen of the member.",
+        "The last observed state of the member.",
         Fields{sparse("memberID", &S::member_id, "etcd's id of the member, in hex."),
                sparse("podName", &S::pod_name, "Name of its Pod."),
                sparse("podUID", &S::pod_uid, "UID of its Pod."),
                sparse("isVoter", &S::is_voter, "Whether it votes; if not, it is a learner."),
-               sparse("replicas", &S::replicas, "For the scale sub-resource."),
+               sparse("replicas", &S::replicas, "For the scale subresource."),
                sparse("selector", &S::selector, "Label selector of its Pod."),
                sparse("pvcName", &S::pvc_name, "Name of its PersistentVolumeClaim."),
-               sparse("version", &S::version, "Version of etcd that runs."),
+               sparse("version", &S::version, "Version of etcd that it runs."),
                sparse("conditions", &S::conditions, "")});
   }
 };
@@ -106,7 +106,7 @@ struct EtcdMember {
 
   template <class S = EtcdMember>
   static auto describe() {
-    return object("One member of an etcd cluster, made and deleted by the operator.",
+    return object("One member of an etcd cluster, created and deleted by the operator.",
                   Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
                          sparse("status", &S::status, "")});
   }

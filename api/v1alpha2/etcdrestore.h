@@ -65,27 +65,29 @@ struct EtcdRestoreSpec {
   static auto describe() {
     return object(
         "The cluster, the snapshot, and how far to go. Only decision and pod can change.",
-        Fields{
-            required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
-            required("source", &S::source, ""),
-            optional("bumpRevision", &S::bump_revision,
-                     "By how much the revision is raised at least, above the snapshot's and above "
-                     "all that clients of this cluster may have seen; 1000000000 if absent. All "
-                     "revisions before that count as compacted, so that clients that watch read "
-                     "anew and never see a revision twice.",
-                     {{"minimum", 1000000}, {"maximum", 1000000000000000000}}),
-            defaulted("decision", &S::decision,
-                      "Check: the snapshot is looked at, and nothing is changed. Restore: the "
-                      "cluster is stopped, its volumes are kept, and one member is started from "
-                      "the snapshot, which no client reaches, to be looked at. Commit: clients are "
-                      "let in, and the old volumes are deleted. Rollback: the cluster is as it was "
-                      "before. Commit from the beginning does all of it without a stop."),
-            sparse("runId", &S::run_id,
-                   "Any text. A restore that was committed is not done again by an EtcdRestore of "
-                   "the same name, source and runId, for example when Git applies it once more; "
-                   "another runId asks for it.",
-                   {{"maxLength", 63}}),
-            optional("pod", &S::pod, "")},
+        Fields{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
+               required("source", &S::source, ""),
+               optional("bumpRevision", &S::bump_revision,
+                        "The restored cluster's revision is at least this much above the "
+                        "snapshot's revision and above all revisions that clients of this cluster "
+                        "may have seen; 1000000000 if absent. All earlier revisions count as "
+                        "compacted: clients that watch read all keys again and never see a "
+                        "revision twice.",
+                        {{"minimum", 1000000}, {"maximum", 1000000000000000000}}),
+               defaulted("decision", &S::decision,
+                         "Check: the operator checks the snapshot and changes nothing. Restore: "
+                         "the operator stops the cluster, keeps its volumes, and starts one "
+                         "member from the snapshot. Clients cannot reach this member; you can "
+                         "inspect it. Commit: the operator lets clients in and deletes the old "
+                         "volumes. Rollback: the operator brings back the cluster as it was "
+                         "before. An EtcdRestore that is created with Commit does all of this "
+                         "without a stop."),
+               sparse("runId", &S::run_id,
+                      "Any text. An EtcdRestore with the name, source and runId of a committed "
+                      "restore does not restore again, for example when a GitOps tool applies it "
+                      "again. Set another runId to restore again.",
+                      {{"maxLength", 63}}),
+               optional("pod", &S::pod, "")},
         {{"has(self.clusterRef.name) && size(self.clusterRef.name) > 0",
           "clusterRef.name must name the EtcdCluster"},
          {"self.clusterRef == oldSelf.clusterRef", "clusterRef cannot change"},
@@ -113,7 +115,7 @@ struct RestoreSource {
   template <class S = RestoreSource>
   static auto describe() {
     return object(
-        "What was found in the snapshot.",
+        "Facts about the snapshot.",
         Fields{sparse("uri", &S::uri, "Where it is."),
                sparse("checksum", &S::checksum, "sha256: and 64 hex digits, of all its bytes."),
                sparse("etcdVersion", &S::etcd_version, "Version of the etcd that it is from."),
@@ -139,14 +141,14 @@ struct EtcdRestoreStatus {
   template <class S = EtcdRestoreStatus>
   static auto describe() {
     return object(
-        "How far it is.",
+        "The progress of the restore.",
         Fields{
             sparse("phase", &S::phase,
                    "Pending, Checking, Ready, Stopping, Restoring, Review, Committing, "
                    "RollingBack, Complete, RolledBack or Failed."),
-            sparse("clusterUID", &S::cluster_uid, "UID of the EtcdCluster that it is of."),
+            sparse("clusterUID", &S::cluster_uid, "UID of its EtcdCluster."),
             sparse("attempts", &S::attempts,
-                   "How many Jobs were to be made to check the snapshot, one after the other."),
+                   "Number of attempts to check the snapshot, one Job each."),
             sparse("jobUID", &S::job_uid, "UID of the Job of this attempt."),
             optional("source", &S::source, ""),
             optional("startedAt", &S::started_at, "When the cluster was first told to stop.",
@@ -174,8 +176,8 @@ struct EtcdRestore {
   template <class S = EtcdRestore>
   static auto describe() {
     return object(
-        "A cluster that goes back, in its place, to a snapshot. Deleted before it was committed, "
-        "it is rolled back.",
+        "A restore in place: a running cluster goes back to a snapshot. If this object is "
+        "deleted before the restore is committed, the operator rolls the restore back.",
         Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
                sparse("status", &S::status, "")},
         {{"size(self.metadata.name) <= 57",

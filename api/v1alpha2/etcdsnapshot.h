@@ -49,8 +49,8 @@ struct EtcdSnapshotSpec {
         Fields{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
                required("destination", &S::destination, ""),
                sparse("verify", &S::verify,
-                      "Whether the stored snapshot is restored into a scratch volume, and "
-                      "compared with what the cluster had; it may be set at any time."),
+                      "Whether the stored snapshot is restored into a scratch volume and "
+                      "compared with the data that the cluster had. It can be set at any time."),
                optional("pod", &S::pod, "")});
   }
 };
@@ -78,7 +78,8 @@ struct SnapshotArtifact {
             sparse("clusterID", &S::cluster_id, "etcd's id of the cluster, in hex."),
             sparse("memberID", &S::member_id, "etcd's id of the member that it is from, in hex."),
             optional("revision", &S::revision,
-                     "The newest revision shortly before it was taken; it may hold newer ones."),
+                     "The cluster's newest revision shortly before the snapshot was taken; the "
+                     "snapshot may have newer ones."),
             optional("compactRevision", &S::compact_revision,
                      "The revision up to which history was compacted; -1: never."),
             optional("hashKV", &S::hash_kv, "etcd's HashKV of that member at that revision."),
@@ -88,10 +89,11 @@ struct SnapshotArtifact {
                 "sha256: and 64 hex digits, over all keys at that revision with their values and "
                 "revisions."),
             sparse("encryptionKeyID", &S::key_id,
-                   "Which key it is encrypted with: 16 hex digits; absent: it is not."),
+                   "Id of the key that it is encrypted with, 16 hex digits. Absent: it is not "
+                   "encrypted."),
             optional("authEnabled", &S::auth_enabled,
-                     "Whether authentication is on in it: a cluster that is restored from it needs "
-                     "spec.auth.")});
+                     "Whether authentication is turned on in it. If so, a cluster that is "
+                     "restored from it needs spec.auth.")});
   }
 };
 
@@ -109,25 +111,28 @@ struct SnapshotVerification {
   template <class S = SnapshotVerification>
   static auto describe() {
     return object(
-        "What was found when the stored snapshot was restored and compared with what the cluster "
-        "had.",
-        Fields{sparse("request", &S::request, "What asked for it."),
-               sparse("attempts", &S::attempts,
-                      "How many Jobs were to be made for it, one after the other."),
+        "The result of restoring the stored snapshot and comparing it with the data that the "
+        "cluster had.",
+        Fields{sparse("request", &S::request,
+                      "The request: the value of the annotation "
+                      "etcd-operator.cozystack.io/verify, or \"once\" "
+                      "for spec.verify."),
+               sparse("attempts", &S::attempts, "Number of attempts, one Job each."),
                sparse("jobUID", &S::job_uid, "UID of the Job of this attempt."),
                optional("time", &S::time, "When it ended.", {{"format", "date-time"}}),
                optional("revision", &S::revision, "The revision at which both were compared."),
-               optional("hashKV", &S::hash_kv, "etcd's HashKV of what was restored."),
-               optional("keys", &S::keys, "Number of keys in what was restored."),
+               optional("hashKV", &S::hash_kv, "etcd's HashKV of the restored data."),
+               optional("keys", &S::keys, "Number of keys in the restored data."),
                optional("durationSeconds", &S::duration_seconds, "How long restoring took."),
                optional("provenTime", &S::proven_time,
-                        "When it was last found to be what the cluster had. It stays when a "
-                        "later one could not be carried out, and goes when one found what is "
-                        "stored to be gone, broken or another.",
+                        "When a verification last found the data that the cluster had. The "
+                        "time stays if a later verification cannot run. It is removed if a "
+                        "later one finds the stored snapshot missing, broken or replaced by "
+                        "another.",
                         {{"format", "date-time"}}),
                sparse("failure", &S::failure,
-                      "Reason and message of the last one that ended, if it ended badly: also "
-                      "while the next is under way.")});
+                      "Reason and message of the last verification that ended, if it failed. "
+                      "They stay while the next one runs.")});
   }
 };
 
@@ -146,13 +151,12 @@ struct EtcdSnapshotStatus {
   template <class S = EtcdSnapshotStatus>
   static auto describe() {
     return object(
-        "What became of the snapshot.",
+        "The state of the snapshot.",
         Fields{sparse("phase", &S::phase, "Pending, Started, Complete or Failed."),
                optional("artifact", &S::artifact, ""), sparse("conditions", &S::conditions, ""),
                sparse("clusterID", &S::cluster_id,
-                      "etcd's id of the cluster that it is to be of, in hex."),
-               sparse("attempts", &S::attempts,
-                      "How many Jobs were to be made for it, one after the other."),
+                      "etcd's id of the cluster from which it is to be taken, in hex."),
+               sparse("attempts", &S::attempts, "Number of attempts, one Job each."),
                sparse("jobUID", &S::job_uid, "UID of the Job of this attempt."),
                optional("verification", &S::verification, "")});
   }
@@ -194,8 +198,8 @@ struct EtcdSnapshot {
   template <class S = EtcdSnapshot>
   static auto describe() {
     return object(
-        "One snapshot of an etcd cluster. It is stored once; what is stored stays when this object "
-        "is deleted.",
+        "One snapshot of an etcd cluster. It is stored once. The stored snapshot stays when "
+        "this object is deleted.",
         Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
                sparse("status", &S::status, "")},
         // A snapshot with a status is older than the rule and must stay writable.

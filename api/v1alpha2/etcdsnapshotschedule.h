@@ -43,7 +43,7 @@ inline constexpr const char* kBackupVerified = "BackupVerified";
 // For kRetentionApplied, besides kOperatorImageNotConfigured and kObjectRejected.
 inline constexpr const char* kExpiredDeleted = "ExpiredDeleted";
 inline constexpr const char* kRetentionFailed = "RetentionFailed";
-// What Events call what was done.
+// Reasons of Events: the schedule's actions.
 inline constexpr const char* kSnapshotCreated = "SnapshotCreated";
 inline constexpr const char* kSnapshotReplaced = "SnapshotReplaced";
 inline constexpr const char* kSnapshotDeleted = "SnapshotDeleted";
@@ -64,26 +64,30 @@ struct SnapshotRetention {
   template <class S = SnapshotRetention>
   static auto describe() {
     return object(
-        "Which stored snapshots of this schedule are kept: those that one of these wants, and "
-        "always the newest. Others are deleted, what is stored and then the EtcdSnapshot.",
-        Fields{
-            optional("keepLast", &S::keep_last, "So many of the newest.", {{"minimum", 1}}),
-            optional("keepFor", &S::keep_for,
-                     "All that are no older than this, as 36h or 720h; at least 1m.",
-                     {{"pattern", R"(^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$)"}, {"maxLength", 32}}),
-            optional("keepDaily", &S::keep_daily,
-                     "The newest of each of the last so many days that have one. Days, weeks and "
-                     "months are those of timeZone.",
-                     {{"minimum", 1}}),
-            optional("keepWeekly", &S::keep_weekly,
-                     "The newest of each of the last so many weeks, from Monday, that have one.",
-                     {{"minimum", 1}}),
-            optional("keepMonthly", &S::keep_monthly,
-                     "The newest of each of the last so many months that have one.",
-                     {{"minimum", 1}})},
+        "Which stored snapshots of this schedule are kept: each that one of these fields "
+        "keeps, and always the newest. For all others, the operator deletes the stored "
+        "snapshot and then the EtcdSnapshot.",
+        Fields{optional("keepLast", &S::keep_last, "This many of the newest snapshots.",
+                        {{"minimum", 1}}),
+               optional("keepFor", &S::keep_for,
+                        "All snapshots that are no older than this, such as 36h or 720h; at least "
+                        "1m.",
+                        {{"pattern", R"(^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$)"}, {"maxLength", 32}}),
+               optional("keepDaily", &S::keep_daily,
+                        "The newest snapshot of each day, for this many of the last days that "
+                        "have one. Days, weeks and months begin by the clocks of timeZone.",
+                        {{"minimum", 1}}),
+               optional("keepWeekly", &S::keep_weekly,
+                        "The newest snapshot of each week, from Monday, for this many of the last "
+                        "weeks that have one.",
+                        {{"minimum", 1}}),
+               optional("keepMonthly", &S::keep_monthly,
+                        "The newest snapshot of each month, for this many of the last months that "
+                        "have one.",
+                        {{"minimum", 1}})},
         {{"has(self.keepLast) || has(self.keepFor) || has(self.keepDaily) || "
           "has(self.keepWeekly) || has(self.keepMonthly)",
-          "retention must say what is kept; without retention everything is"},
+          "retention must set at least one field; without retention all snapshots are kept"},
          {"!has(self.keepFor) || duration(self.keepFor) >= duration('1m')",
           "retention.keepFor must be at least 1m"}});
   }
@@ -97,11 +101,11 @@ struct VerifySpec {
   template <class S = VerifySpec>
   static auto describe() {
     return object(
-        "Whether what is stored is restored into a scratch volume, and compared with what the "
-        "cluster had.",
+        "Whether stored snapshots are restored into a scratch volume and compared with the "
+        "data that the cluster had.",
         Fields{defaulted("every", &S::every,
-                         "After so many stored snapshots the newest is verified, and all others "
-                         "that are kept are verified once more, one at a time.",
+                         "After this many stored snapshots the newest is verified, and all "
+                         "others that are kept are verified again, one at a time.",
                          {{"minimum", 1}, {"maximum", 1000}})});
   }
 };
@@ -128,7 +132,7 @@ struct SnapshotTemplate {
   template <class S = SnapshotTemplate>
   static auto describe() {
     return object(
-        "What each EtcdSnapshot is like.",
+        "The template of each EtcdSnapshot.",
         Fields{optional("metadata", &S::metadata, ""), required("destination", &S::destination, ""),
                optional("pod", &S::pod, "")});
   }
@@ -149,26 +153,27 @@ struct EtcdSnapshotScheduleSpec {
   static auto describe() {
     return object(
         "The cluster, when snapshots of it are taken, and how long they are kept.",
-        Fields{
-            required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
-            required("schedule", &S::schedule,
-                     "Minute, hour, day of the month, month and day of the week, as a CronJob has "
-                     "them; or @hourly, @daily, @weekly, @monthly, @yearly.",
-                     {{"minLength", 1}, {"maxLength", 256}}),
-            sparse("timeZone", &S::time_zone,
-                   "Whose clocks are meant, as Europe/Berlin. UTC if absent.", {{"maxLength", 64}}),
-            optional("startingDeadlineSeconds", &S::starting_deadline_seconds,
-                     "A run that is later than this is not started any more. Absent: however late "
-                     "it is. Of several that were missed only the newest is started.",
-                     {{"minimum", 0}}),
-            defaulted("concurrencyPolicy", &S::concurrency_policy,
-                      "While a snapshot before has not ended: Forbid lets the next one wait for "
-                      "its end, Allow takes both, Replace deletes the one before."),
-            defaulted(
-                "suspend", &S::suspend,
-                "Whether nothing is started, deleted or verified. What is under way goes on."),
-            optional("retention", &S::retention, ""), optional("verify", &S::verify, ""),
-            required("template", &S::snapshot, "")},
+        Fields{required("clusterRef", &S::cluster_ref, "The EtcdCluster."),
+               required("schedule", &S::schedule,
+                        "Minute, hour, day of the month, month and day of the week, as in a "
+                        "CronJob; or @hourly, @daily, @weekly, @monthly, @yearly.",
+                        {{"minLength", 1}, {"maxLength", 256}}),
+               sparse("timeZone", &S::time_zone,
+                      "Time zone of the schedule, such as Europe/Berlin. UTC if absent.",
+                      {{"maxLength", 64}}),
+               optional("startingDeadlineSeconds", &S::starting_deadline_seconds,
+                        "A run that is later than this is not started. Absent: a run is started "
+                        "however late it is. If several runs were missed, only the newest is "
+                        "started.",
+                        {{"minimum", 0}}),
+               defaulted("concurrencyPolicy", &S::concurrency_policy,
+                         "While the previous snapshot has not ended: Forbid lets the next one "
+                         "wait, Allow takes both, Replace deletes the previous one."),
+               defaulted("suspend", &S::suspend,
+                         "If true, nothing is started, deleted or verified. Work that has begun "
+                         "continues."),
+               optional("retention", &S::retention, ""), optional("verify", &S::verify, ""),
+               required("template", &S::snapshot, "")},
         {{"has(self.clusterRef.name) && size(self.clusterRef.name) > 0",
           "clusterRef.name must name the EtcdCluster"}});
   }
@@ -184,7 +189,8 @@ struct SnapshotSuccess {
   template <class S = SnapshotSuccess>
   static auto describe() {
     return object("The newest snapshot that is stored.",
-                  Fields{required("time", &S::time, "When it was.", {{"format", "date-time"}}),
+                  Fields{required("time", &S::time, "When it was known to be stored.",
+                                  {{"format", "date-time"}}),
                          required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
                          sparse("uri", &S::uri, "Where it is."),
                          optional("revision", &S::revision,
@@ -216,7 +222,7 @@ struct VerificationSuccess {
   template <class S = VerificationSuccess>
   static auto describe() {
     return object(
-        "The newest verification that found all as it was in the cluster.",
+        "The newest verification that found the data that the cluster had.",
         Fields{required("time", &S::time, "When it ended.", {{"format", "date-time"}}),
                required("snapshot", &S::snapshot, "Name of the EtcdSnapshot."),
                optional("revision", &S::revision, "The revision that was compared."),
@@ -241,9 +247,9 @@ struct EtcdSnapshotScheduleStatus {
   template <class S = EtcdSnapshotScheduleStatus>
   static auto describe() {
     return object(
-        "What became of its runs.",
+        "The state of its runs.",
         Fields{optional("lastScheduleTime", &S::last_schedule_time,
-                        "The time for which the newest run that was started was planned.",
+                        "The planned time of the newest run that was started.",
                         {{"format", "date-time"}}),
                optional("nextScheduleTime", &S::next_schedule_time,
                         "The time of the next run; absent while suspended.",
@@ -251,13 +257,13 @@ struct EtcdSnapshotScheduleStatus {
                optional("lastSuccess", &S::last_success, ""),
                optional("lastFailure", &S::last_failure, ""),
                sparse("failuresInARow", &S::failures_in_a_row,
-                      "Snapshots that have failed since the last that was stored."),
+                      "Snapshots that have failed since the last stored one."),
                optional("lastVerified", &S::last_verified, ""),
                sparse("verifyRound", &S::verify_round,
-                      "EtcdSnapshot with which the newest round of verifications began: it and "
-                      "all that are kept are verified in it."),
+                      "EtcdSnapshot with which the newest round of verifications began. The "
+                      "round verifies it and all kept ones."),
                sparse("storedSinceRound", &S::stored_since_round,
-                      "Snapshots that were stored since then."),
+                      "Snapshots that were stored since that round began."),
                sparse("active", &S::active, "EtcdSnapshots that have not ended.",
                       {{"x-kubernetes-list-type", "atomic"}}),
                sparse("conditions", &S::conditions, "")});
@@ -289,8 +295,8 @@ struct EtcdSnapshotSchedule {
   template <class S = EtcdSnapshotSchedule>
   static auto describe() {
     return object(
-        "Snapshots of an etcd cluster by the clock. What is stored stays when this object is "
-        "deleted; its EtcdSnapshots go with it.",
+        "Scheduled snapshots of an etcd cluster. When this object is deleted, its "
+        "EtcdSnapshots are deleted, too, but the stored snapshots stay.",
         Fields{sparse("metadata", &S::metadata, ""), sparse("spec", &S::spec, ""),
                sparse("status", &S::status, "")},
         {{"size(self.metadata.name) <= 41",

@@ -1,4 +1,4 @@
-// What a member is made as: the fields that pass from an EtcdCluster's spec through its
+// The template of a member: the fields that pass from an EtcdCluster's spec through its
 // status.observed to each EtcdMember. A new field is added here, once.
 #pragma once
 #include <optional>
@@ -59,8 +59,9 @@ struct MemberTemplate {
                  list_of_core("Toleration")),
         sparse("priorityClassName", &S::priority_class_name, "PriorityClass of the members' Pods."),
         sparse("extraArgs", &S::extra_args,
-               "Further flags of etcd, without dashes: {max-request-bytes: \"4194304\"}. Only "
-               "flags that etcd of spec.version knows, and none of those that the operator sets.",
+               "More flags of etcd, without the leading dashes: {max-request-bytes: "
+               "\"4194304\"}. Only flags that etcd of spec.version knows and that the operator "
+               "does not set.",
                checked ? v1alpha2::extra_args() : json::object{}),
         optional("podTemplate", &S::pod_template, "")};
   }

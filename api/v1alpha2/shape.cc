@@ -25,11 +25,11 @@ const std::vector<Rule>& extra_args_rules() {
                                       ")$|^(" + alternatives(kOwnFlagPrefixes) + ")'))";
   static const std::vector<Rule> made = {
       {"self.all(flag, flag.matches('^[a-z0-9]+(-[a-z0-9]+)*$'))",
-       "extraArgs has names of flags without the dashes before them, such as max-request-bytes"},
+       "extraArgs must have the names of flags without the leading dashes, such as "
+       "max-request-bytes"},
       {not_ours.c_str(),
-       "extraArgs cannot set what the operator sets or relies on: names, URLs, initial-*, TLS, "
-       "data "
-       "and log, nor what spec.options has"}};
+       "extraArgs cannot set flags that the operator sets or relies on: names, URLs, "
+       "initial-*, TLS, data and log, nor flags that spec.options has"}};
   return made;
 }
 

@@ -73,11 +73,10 @@ struct PodTemplate {
   template <class S = PodTemplate>
   static auto describe() {
     return object(
-        "What is merged into each Pod when it is made, as by kubectl patch --type=strategic: lists "
-        "of "
-        "named things by name, others as a whole. What the operator sets itself cannot be set "
-        "here.",
-        Fields{optional("metadata", &S::metadata, "Labels and annotations of the Pods alone."),
+        "Merged into each Pod when it is created, as by kubectl patch --type=strategic: lists "
+        "of named items by name, other lists as a whole. It cannot set fields that the "
+        "operator sets.",
+        Fields{optional("metadata", &S::metadata, "Labels and annotations of the Pods only."),
                optional("spec", &S::spec, "A part of a core/v1 PodSpec.",
                         {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}})});
   }

@@ -15,7 +15,7 @@ GAP = 24  # So many zeros end a run.
 
 
 def snapshot(programs, folder, auth):
-    """Of a member that got three keys, and a second later root's password."""
+    """A snapshot of a member with three keys; with `auth`, also with root's password, set after the keys."""
     def ctl(*words):
         return subprocess.run([programs + "/etcdctl", "--endpoints", CLIENT, *words], check=True, capture_output=True)
 

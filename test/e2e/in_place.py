@@ -329,7 +329,7 @@ def taken_back(living):
 
 
 def went_back(living, newest, kept, old_id):
-    """What must hold of a cluster after a committed restore, before the first new write. Clients have seen `newest`."""
+    """Checks a cluster after a committed restore, before the first new write. Clients have seen revision `newest`."""
     cluster = living.cluster
     living.serves_again()
     until(BOUND, "the cluster asks for passwords", lambda: cluster.object()["status"].get("authEnabled"))

@@ -106,7 +106,7 @@ def check_keys(restored, before, artifact, bump=BUMP, endpoint=None):
 
 
 def story(cluster):
-    """What the restore reported on the first member's Pod, which was recreated since: from the Events."""
+    """The restore's reports, from the Events: the first member's Pod, which had them, was recreated since."""
     events = [e for e in get("events.events.k8s.io", cluster.namespace)
               if e.get("regarding", {}).get("kind") == "EtcdCluster" and e.get("reason") in ("Restoring", "RestoreFailed")]
     return [f"{e['reason']}: {e['note']}" for e in events]

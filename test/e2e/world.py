@@ -1,4 +1,4 @@
-"""What tests on real nodes do with a cluster and read from it: kubectl, etcdctl, the API server's audit log, processes.
+"""Actions and readings of tests on real nodes: kubectl, etcdctl, the API server's audit log, processes.
 
 Needs KUBECONFIG and kubectl on PATH; ETCDCTL names an etcdctl; AUDIT_LOG names the API server's log, if it can be read.
 """

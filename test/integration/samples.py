@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What our CRDs accept and refuse, asked of the kube-apiserver that KUBECONFIG names.
+"""Tests which objects our CRDs accept and refuse, with the kube-apiserver that KUBECONFIG names.
 
     samples.py [NAME...]     applies the CRDs, then tries samples/{valid,invalid}/*.yaml (or those named)
 

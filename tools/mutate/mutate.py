@@ -2,8 +2,8 @@
 """mutate.py: do the tests notice when what decides is changed? One change at a time; the first test that fails ends it.
 
 Sources are copied to out/mutate/src; the copy is built once, and nothing in it is ever changed: a mutant is compiled beside it
-and linked in front of the library that has the original. What came out is kept in out/mutate/results.jsonl, so that a run
-that was stopped goes on where it was. --report writes docs/dev/mutants.md and out/mutate/report.md from it.
+and linked in front of the library that has the original. The results are kept in out/mutate/results.jsonl, so that a run
+that was stopped continues. --report writes docs/dev/mutants.md and out/mutate/report.md from it.
 """
 
 import argparse
@@ -177,7 +177,7 @@ class Tree:
 
 
 class Results:
-    """What came out, one JSON line a mutant; of several the last counts."""
+    """The results, one JSON line a mutant; if a mutant has several lines, the last one counts."""
 
     def __init__(self, path):
         self.path, self.rows = path, {}
@@ -190,8 +190,8 @@ class Results:
                 self.rows[row["id"]] = row
 
     def of(self, mutant, text, tests, is_there=lambda test: True):
-        """The result that still holds. Of a survivor: the same change of the same file, by the same tests. Of one that
-        was killed: its function is as it was, and the test that killed it is there."""
+        """The mutant's result if it still holds, or None. A survivor's holds for the same change of the same file, with
+        the same tests. A killed mutant's holds while its function is unchanged and the test that killed it exists."""
         row = self.rows.get(mutant.id)
         if not row or row["part"] != part(mutant, text):
             return None
@@ -256,7 +256,7 @@ class Bench:
         return self.headers[file]
 
     def judge(self, mutant, text):
-        """(verdict, by whom) of one mutant: killed by a test, survived, or invalid as it does not compile."""
+        """(verdict, killer) of one mutant: killed by a test, survived, or invalid as it does not compile."""
         if mutant.file.endswith(".h"):
             return self.judge_header(mutant, text)
         source, made = self.here / "mutant.cc", self.here / "mutant.o"

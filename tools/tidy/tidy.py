@@ -5,13 +5,36 @@ One line per violation, `FILE:LINE: what and what to do`.
 Each rule is a generator over a Tree; tidy_test.py has a tree for each that must be refused.
 """
 
+import io
 import pathlib
 import re
 import subprocess
 import sys
+import tokenize
 
 CODE_FOLDERS = ("src", "sim", "api", "test", "tools")
 COLUMNS = {".h": 100, ".cc": 100, ".py": 132, ".cmake": 132, ".sh": 132}
+MARKDOWN_COLUMNS = 120
+GENERATED = ("docs/user/api.md", "docs/dev/mutants.md", "src/etcd/flag_table.h", "src/schedule/zone_table.cc",
+             "charts/etcd-operator/files/")
+
+# Words that no Markdown and no comment uses -> what to write instead (CONTRIBUTING.md, "How we write").
+WORDS = (
+    (r"the reference(?! to\b)", "the Go operator"),
+    (r"anew", "again; an object is recreated"),
+    (r"whom", "the actor's name: the operator, a user, another controller"),
+    (r"(?:is|are|was|were|be) away", "unreachable"),
+)
+# No sentence begins so -> what to write instead. A question may begin with What.
+BEGINNINGS = {
+    "Of": "the noun: \"The name of ...\", \"For a Secret, ...\"",
+    "Who": "the actor's name: \"A client that ...\"",
+    "Whom": "the actor's name: \"The member that the operator asks\"",
+    "Whose": "the noun: \"The member with that id\"",
+    "Those": "the noun: \"The members that ...\"",
+    "Nobody": "\"No member ...\", \"No client ...\"",
+    "What": "the noun: \"The report of ...\", \"The fields that ...\"",
+}
 
 REAL_WORLD = re.compile(  # only src/sys and src/main know these
     r"\b(system_clock|steady_clock|high_resolution_clock|clock_gettime|gettimeofday|getenv|setenv|environ"
@@ -29,6 +52,18 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # third party -> how many files may include it, as its headers cost seconds each
 HEAVY = {"boost/asio": 1, "boost/beast": 2, "spdlog/": 1, "CLI/": 1}
 LAYER = re.compile(r'"([\w-]+)=(\d+)"')
+FORBIDDEN = [(re.compile(r"(?<![\w-])" + word.replace(" ", r"\s+") + r"(?![\w-])", re.I), instead) for word, instead in WORDS]
+BEGINNING = re.compile(rf"(?:^|[.!?:][\"')*_]*\s)\s*[\"'(\[*_]*({'|'.join(BEGINNINGS)})(?=[*_]*\s|')")
+END = re.compile(r"[.!?](?=[\"')*_\]]*(?:\s|$))")
+ITEM = re.compile(r"\s*(?:[-*+]|\d+\.)\s+")  # of a list
+CODE_SPAN = re.compile(r"`[^`]*`")
+STRING = r'"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\''
+COMMENTS = {  # suffix -> strings, or a comment as a group
+    ".cc": re.compile(rf'(//[^\n]*)|/\*.*?\*/|R"(\w*)\(.*?\)\2"|{STRING}', re.S),
+    ".go": re.compile(rf"(//[^\n]*)|/\*.*?\*/|`[^`]*`|{STRING}", re.S),
+    ".sh": re.compile(rf"(?<!\S)(#[^\n]*)|{STRING}"),
+}
+COMMENTS |= {".h": COMMENTS[".cc"], ".yaml": COMMENTS[".sh"]}
 TOP_FOLDERS = {"test": "testing"}  # folders whose layer has another name
 
 
@@ -44,6 +79,69 @@ def without_comments(text, strings=False):
     return re.sub(token, blank, text, flags=re.S)
 
 
+def python_comments(text):
+    """(line, column, text) of each line of a comment or a docstring; the column of a docstring is -1."""
+    before = tokenize.NEWLINE
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        number, column = token.start
+        if token.type == tokenize.COMMENT:
+            yield number, column, token.string
+        elif token.type == tokenize.STRING and before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+            for line in token.string.strip("\"'").split("\n"):
+                yield number, -1, line.strip()
+                number += 1
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            before = token.type
+
+
+def comments(suffix, text):
+    """(line, column, text) of each line that has a comment."""
+    if suffix == ".py":
+        yield from python_comments(text)
+        return
+    for match in COMMENTS[suffix].finditer(text):
+        if match[1]:
+            yield text.count("\n", 0, match.start()) + 1, match.start() - text.rfind("\n", 0, match.start()) - 1, match[1]
+
+
+def comment_paragraphs(suffix, text):
+    """Paragraphs and list items of the comments: each is [(line, text)]."""
+    lines, paragraph, at = text.split("\n"), [], None
+    for number, column, comment in comments(suffix, text):
+        comment = re.sub(r"^(?://+!?<?|#+!?)\s?", "", comment)
+        alone = column < 0 or not lines[number - 1][:column].strip()
+        if paragraph and not (alone and at == (number - 1, column) and comment.strip() and not ITEM.match(comment)):
+            yield paragraph
+            paragraph = []
+        if comment.strip():
+            paragraph.append((number, comment if paragraph else ITEM.sub("", comment, count=1)))
+        at = number, column
+    if paragraph:
+        yield paragraph
+
+
+def markdown_paragraphs(text):
+    """Paragraphs, list items, headings and table cells of Markdown: each is [(line, text)]. Code in fences is none."""
+    paragraph, fenced = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        fence = line.lstrip().startswith("```")
+        fenced ^= fence
+        line = "" if fenced or fence else re.sub(r"^\s*>\s?", "", line)
+        item = ITEM.match(line)
+        ends = not line.strip() or line.lstrip().startswith(("|", "#"))
+        if paragraph and (item or ends):
+            yield paragraph
+            paragraph = []
+        if line.lstrip().startswith("|"):
+            yield from ([(number, cell)] for cell in CODE_SPAN.sub("`", line).split("|") if cell.strip())
+        elif ends:
+            yield [(number, line)]
+        else:
+            paragraph.append((number, line[item.end():] if item else line))
+    if paragraph:
+        yield paragraph
+
+
 class Tree:
     """The tracked files below a root and what the rules ask of them."""
 
@@ -56,7 +154,7 @@ class Tree:
         self.text = {}
         for name in self.files:
             folder = name.split("/")[0]
-            if folder in CODE_FOLDERS + ("cmake",) or name.endswith((".md", ".txt")):
+            if folder in CODE_FOLDERS + ("cmake", "dev") or name.endswith((".md", ".txt", ".yaml")):
                 self.text[name] = (self.root / name).read_text(errors="replace")
         self.cpp = [f for f in self.files if f in self.text and f.endswith((".h", ".cc"))]
         self.code = {f: without_comments(self.text[f]) for f in self.cpp}
@@ -105,6 +203,41 @@ def columns(tree):
                 yield f"{name}:{number}: {len(line)} columns; the limit is {limit}"
 
 
+def markdown_columns(tree):
+    """Markdown fits 120 columns, but for code in fences."""
+    for name, text in tree.text.items():
+        fenced = False
+        if not name.endswith(".md") or name.startswith(GENERATED):
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            fence = line.lstrip().startswith("```")
+            fenced ^= fence
+            if len(line) > MARKDOWN_COLUMNS and not fenced and not fence:
+                yield f"{name}:{number}: {len(line)} columns; the limit is {MARKDOWN_COLUMNS}"
+
+
+def house_english(tree):
+    """Markdown and comments have no word of WORDS, and no sentence in them begins as in BEGINNINGS."""
+    for name, text in tree.text.items():
+        suffix = ".sh" if name == "dev" else pathlib.PurePath(name).suffix
+        if name.startswith(GENERATED) or suffix not in (".md", ".py", *COMMENTS):
+            continue
+        for paragraph in markdown_paragraphs(text) if suffix == ".md" else comment_paragraphs(suffix, text):
+            prose = "\n".join(line.strip() for _, line in paragraph)
+            prose = CODE_SPAN.sub(lambda code: "`" + "\n" * code[0].count("\n"), prose)
+            prose = re.sub(r"\]\([^)\n]*\)", "]", prose)  # where a link leads
+            found = [(match, instead) for word, instead in FORBIDDEN for match in word.finditer(prose)]
+            for match in BEGINNING.finditer(prose):
+                end = END.search(prose, match.end())
+                if match[1] != "What" or not end or end[0] != "?":
+                    found.append((match, BEGINNINGS[match[1]]))
+            for match, instead in found:
+                group = match.lastindex or 0  # BEGINNING has one
+                number, _ = paragraph[prose.count("\n", 0, match.start(group))]
+                where, said = "a sentence begins with " if group else "", " ".join(match[group].split())
+                yield f'{name}:{number}: {where}"{said}"; write instead: {instead}'
+
+
 def real_world(tree):
     """Clock, randomness, environment and sleep are passed in."""
     names = [f for f in tree.cpp
@@ -128,7 +261,7 @@ def distributions(tree):
 
 
 def unordered(tree):
-    """What is decided does not depend on a hash's order."""
+    """Decisions do not depend on a hash's order."""
     names = [f for f in tree.cpp if f.startswith("src/operator/")]
     for name, number, word in matches(tree, names, UNORDERED):
         yield f"{name}:{number}: {word}: its order is not defined; use std::map or a sorted vector"
@@ -253,7 +386,7 @@ def reasons_explained(tree):
     operator = "".join(tree.code[f] for f in files)
     for name in sorted(f for f in tree.text if re.fullmatch(r"api/v1alpha2/\w+\.h", f)):
         _, _, reasons = tree.text[name].partition("// Reasons")
-        reasons, _, _ = reasons.partition("// What Events call")
+        reasons, _, _ = reasons.partition("// Reasons of Events")
         for constant, reason in re.findall(r'(k\w+) = "(\w+)"', reasons):
             if re.search(rf"\b{constant}\b", operator) and f"\n### {reason}\n" not in tree.text.get(page, ""):
                 yield f"{page}:1: has no section \"### {reason}\", a reason that the operator sets ({name})"
@@ -301,8 +434,8 @@ def runbooks_run(tree):
             yield f"{page}:{number}: no test runs the commands of \"{heading}\""
 
 
-RULES = (columns, real_world, coroutines, distributions, unordered, granted, types_twice, upward_includes,
-         named_by_cmake, heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained,
+RULES = (columns, markdown_columns, house_english, real_world, coroutines, distributions, unordered, granted, types_twice,
+         upward_includes, named_by_cmake, heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained,
          tests_are_there, runbooks_run)
 
 

@@ -56,6 +56,70 @@ class Tidy(unittest.TestCase):
         self.refused("src/base/base.h", "#pragma once\n//" + "é" * 99 + "\n", "base.h:2", "101 columns")
         self.assertEqual(violations(**{"src/base/base.h": "#pragma once\n//" + "é" * 98 + "\n"}), [])
 
+    def test_a_line_of_121_columns_of_markdown_is_refused_and_one_of_120_is_not(self):
+        for name in ("README.md", "docs/user/page.md", "charts/etcd-operator/README.md"):
+            self.refused(name, "# Page\n\n" + "é" * 121 + "\n", f"{name}:3: 121 columns")
+            self.refused(name, "```\nx\n```\n| " + "é" * 119 + "\n", f"{name}:4: 121 columns")
+            self.assertEqual(violations(**{name: "# Page\n\n" + "é" * 120 + f"\n\n```\n{'x' * 121}\n```\n"}), [])
+        for name in tidy.GENERATED[:2]:
+            self.assertEqual(violations(**{name: "x" * 121 + "\n"}), [])
+
+    # Files that have prose: two lines above it, and the mark in front of each of its lines.
+    PROSE = {"README.md": ("# Title\n\n", ""), "charts/x/values.yaml": ("a: 1\n\n", "# "), "test/x.sh": ("ls\n\n", "# "),
+             "test/x.py": ("a = 1\n\n", "# "), "test/x.go": ("package x\n\n", "// "), "dev": ("\n\n", "#  "),
+             "src/base/base_test.cc": ('#include "base/base.h"\nint a;\n', "/// ")}
+
+    def prose(self, text, line=None, said=""):
+        """The prose is refused with these words at this line of it, in each file that has prose; or accepted, without a line."""
+        files = {name: above + "".join(f"{mark}{part}\n" for part in text.split("\n"))
+                 for name, (above, mark) in self.PROSE.items()}
+        with self.subTest(text):
+            expected = [f"{name}:{line + 2}: {said}" for name in sorted(files)] if line else []
+            self.assertEqual(violations(**files), expected)
+
+    def test_a_word_that_is_not_house_english_is_refused_with_what_to_write_instead(self):
+        for word, at in (("The reference", 0), ("anew", 1), ("whom", 2), ("is away", 3), ("are away", 3), ("was away", 3),
+                         ("were away", 3), ("be away", 3)):
+            self.prose(f"It says {word}.", 1, f'"{word}"; write instead: {tidy.WORDS[at][1]}')
+        self.prose("It says:\nthe\nreference.", 2, '"the reference"; write instead: the Go operator')
+        self.refused("README.md", "## Made anew\n", 'README.md:1: "anew"')
+        self.refused("test/x.py", 'def f():\n    """A line.\n\n    Made anew."""\n', 'test/x.py:4: "anew"')
+
+    def test_a_sentence_that_begins_as_none_should_is_refused(self):
+        for word, instead in tidy.BEGINNINGS.items():
+            text = f"{word} it is"
+            if word == "Whom":  # is refused as a word, too
+                self.assertEqual(len(violations(**{"README.md": text})), 2)
+                continue
+            said = f'a sentence begins with "{word}"; write instead: {instead}'
+            for prose, line in ((text, 1), (f"A line.\nThen: {text}.", 2), (f"(Why? So.) {text}. Why? So.", 1),
+                                (f'Why?\n"{text}" is\nso', 2), (f"A\n\n- item\n- {text}\n  so", 4), (f"A\n1. {text}", 2)):
+                self.prose(prose, line, said)
+        for text in ("| a | **Those** of b |\n", "> Those of b\n", "a\n```\n```\nThose of b\n"):
+            self.refused("README.md", text, 'a sentence begins with "Those"')
+        for text, line in (("int a;  // Those of b.\nint b;  // as well\n", 1), ("int a;  // A.\n        // Those of b.\n", 2),
+                           ("int a;  // A line\nint b;  // Those of b\n", 2), ("int a = 1'000;  // Those of b's\n", 1)):
+            self.refused("src/base/base_test.cc", text, f'base_test.cc:{line}: a sentence begins with "Those"')
+        self.refused("test/x.py", 'def f():\n    """Those of b."""\n', 'test/x.py:2: a sentence begins with "Those"')
+
+    def test_code_names_and_questions_need_not_be_house_english(self):
+        for text in ("What is it? It is good.", "why: What is `x.y` for, at\n3.5?", '"What now?"', "as for those. They",
+                     "Offer\nOf course", "`Of what`, whose `anew` is away-ish",
+                     "the reference to it", "see docs/made-anew.md", "a `name\nanew` b"):
+            self.prose(text)
+        self.assertEqual(violations(**{
+            "README.md": "# What it does\n\n```\nOf it, anew\n```\n\n[x](whom.md) [y](a-whom)\n\n| What | How |\n",
+            "src/base/base_test.cc": 'auto a = "// Of anew", b = R"x(\n// Of it\n)x";\n',
+            "test/x.go": 'var a = `\n// Of it\n` + "// whom"\n', "test/x.sh": "echo '# Of it' \"# whom\" x# whom\n",
+            "test/x.yaml": 'a: "# Of it"\nb: x# Of whom\n', "test/x.py": 'a = "# Of it"\nb = ["""Of\nwhom"""]\n'}), [])
+
+    def test_files_that_a_program_writes_have_no_house_english(self):
+        files = {name if "." in name else name + "a.yaml": "#pragma once\nOf it.\n\n# Made anew.\n// Of it.\n"
+                 for name in tidy.GENERATED}
+        found = violations(**files)
+        self.assertEqual(len(files), 5)
+        self.assertFalse([line for line in found if "write instead" in line], found)
+
     def test_the_real_world_is_refused_outside_sys_and_main(self):
         for word in ("std::chrono::system_clock::now()", "getenv(name)", "rand()", "std::random_device d",
                      "std::this_thread::sleep_for(x)", "time(nullptr)", "std::time(0)", "::sleep(1)"):
@@ -141,7 +205,7 @@ class Tidy(unittest.TestCase):
         page = {"docs/user/operations.md": "# Operations\n\n### Lost\nIt is lost.\n"}
         self.assertEqual(violations(**files, **page), [])
         files["api/v1alpha2/etcdthing.h"] = ('#pragma once\n// Reasons.\nconst char* kThing = "Thing";\n'
-                                             '// What Events call it.\nconst char* kMade = "Made";\n')
+                                             '// Reasons of Events.\nconst char* kMade = "Made";\n')
         files["api/CMakeLists.txt"] = "x(v1alpha2/names.h v1alpha2/etcdthing.h)\n"
         files["src/operator/cluster/plan.cc"] += '#include "api/v1alpha2/etcdthing.h"\nauto y = kThing, z = kMade;\n'
         found = violations(**files, **page)

@@ -21,7 +21,7 @@ POST   /instances                          {"name","namespace","command":[…],"
 GET    /instances/{name}                   its kubeconfig, pid, log, crashes, requests
 DELETE /instances/{name}                   ends it
 POST   /instances/{name}/kill              SIGKILL; it is started again
-POST   /instances/{name}/begin/{phase}     counts writes anew; body, if any: {"name" or "seq", "fate": before|after|lost|lost-alive}
+POST   /instances/{name}/begin/{phase}     counts writes from 0; body, if any: {"name" or "seq", "fate": before|after|lost|lost-alive}
 GET    /instances/{name}/writes            writes of the phase as JSON lines
 POST   /instances/{name}/rules             {"side","method","path","action": status|reset|hang|lost|delay|stall,"code","message",
                                             "retryAfter","delay","times"}: a fault; answers {"id"}

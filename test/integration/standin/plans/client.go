@@ -81,7 +81,7 @@ func (c *etcdClient) access(ctx context.Context, pod *kube.Pod) (*access, error)
 	if c.known != nil {
 		return c.known, nil
 	}
-	found, err := c.anew(ctx)
+	found, err := c.fresh(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func (c *etcdClient) access(ctx context.Context, pod *kube.Pod) (*access, error)
 	return found, nil
 }
 
-// anew is the access according to the present Secrets, without logging in.
-func (c *etcdClient) anew(ctx context.Context) (*access, error) {
+// fresh returns the access according to the present Secrets, without logging in.
+func (c *etcdClient) fresh(ctx context.Context) (*access, error) {
 	found := &access{port: c.port}
 	if cluster := c.cluster(); cluster != nil {
 		return found, found.read(ctx, c.api, cluster)
@@ -107,7 +107,7 @@ func (c *etcdClient) anew(ctx context.Context) (*access, error) {
 func (c *etcdClient) logIn(ctx context.Context, pod *kube.Pod, password string) error {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()
-	a, err := c.anew(ctx)
+	a, err := c.fresh(ctx)
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (c *etcdClient) anonymous(ctx context.Context, pod *kube.Pod,
 	if !cluster.Status.AuthEnabled {
 		return errors.New("status.authEnabled is not set")
 	}
-	a, err := c.anew(ctx)
+	a, err := c.fresh(ctx)
 	if err != nil {
 		return err
 	}
