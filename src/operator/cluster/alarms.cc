@@ -14,10 +14,10 @@ namespace v1 = api::v1alpha2;
 
 bool votes(const Seat& seat) { return seat.listed && !seat.listed->learner; }
 
-/// What the voters who answer have for data, against what more than half of all voters have.
+/// Compares the data of each voter that answers with the data of a majority of all voters.
 struct Comparison {
   int voters = 0, told = 0;
-  const SeatHash* majority = nullptr;  ///< Null: there is none.
+  const SeatHash* majority = nullptr;  ///< Null: no majority has the same data.
 
   explicit Comparison(const Observation& seen) {
     for (const Seat& seat : seen.seats) {
@@ -32,7 +32,7 @@ struct Comparison {
       if (one.hash && same >= quorum(voters)) majority = &*one.hash;
     }
   }
-  /// Surely: hashes of what was compacted otherwise do not compare.
+  /// Whether the data surely differs: hashes compare only at equal compacted revisions.
   bool differs(const Seat& seat) const {
     return majority && votes(seat) && seat.hash && seat.hash->revision == majority->revision &&
            seat.hash->compacted == majority->compacted && seat.hash->hash != majority->hash;
@@ -79,7 +79,7 @@ std::string alarm_of(const Observation& seen, const Seat& seat) {
 Suspicion suspicion_of(const Observation& seen) {
   if (!has_alarm(seen, etcd::AlarmKind::Corrupt)) return {};
   std::set<etcd::MemberId> accused;
-  bool gone = true;  // Whoever was accused is no member.
+  bool gone = true;  // No accused id is a member.
   for (const RaisedAlarm& alarm : seen.alarms) {
     if (alarm.kind != etcd::AlarmKind::Corrupt) continue;
     accused.insert(alarm.member);

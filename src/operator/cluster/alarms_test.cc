@@ -1,4 +1,5 @@
-// Whom a CORRUPT alarm convicts, as a table; and what a cluster does and says while one is raised.
+// A table of the members that a CORRUPT alarm convicts; and what a cluster does and reports while
+// one is raised.
 #include "operator/cluster/alarms.h"
 
 #include <gtest/gtest.h>
@@ -16,14 +17,14 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-/// Of a member of prod/db, without TLS.
+/// The peer URL of a member of prod/db, without TLS.
 std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
 
 constexpr WallTime kNow{1795233378s};
 
-/// "a7" per voter: a letter and the hash of its data; "-" for a hash: it did not tell. Then: x
-/// without an EtcdMember, l it learns, ! its EtcdMember is terminating, ? it knows no leader, o it
-/// was compacted at another revision. The first one leads.
+/// "a7" per voter: a letter and the hash of its data; "-" for a hash: no answer. Then: x without an
+/// EtcdMember, l learner, ! its EtcdMember is terminating, ? it knows no leader, o it was compacted
+/// at another revision. The first one leads.
 Observation observe(const std::string& text, const std::string& accused = "") {
   Observation seen;
   seen.now = kNow;
@@ -79,7 +80,7 @@ std::string verdict(const Observation& seen) {
 struct Row {
   const char *seats, *accused, *verdict, *step, *because;
 };
-// ST26: only a member that etcd accuses, that differs, and from a majority of all voters.
+// ST26: convicts only a member that etcd accuses and that differs from a majority of all voters.
 const Row kRows[] = {
     {"a7 b7 c7", "", "none", "none", ""},
     {"a7 b7 c8", "", "none", "none", "nobody is suspected without an alarm"},
@@ -149,7 +150,7 @@ TEST(ClusterAlarms, WhereEtcdHidesItsAlarmsNothingIsDone) {
   EXPECT_EQ(plan(seen).waiting_for, "etcd to list its alarms");
 }
 
-/// "True NoSpace: ..."; empty: there is none.
+/// "True NoSpace: ..."; empty: no condition.
 std::string told(const Observation& seen, const char* type) {
   const v1::EtcdClusterStatus status = plan(seen).status;
   const api::Condition* c = runtime::find_condition(status.conditions, type);
@@ -216,7 +217,7 @@ TEST(ClusterAlarms, OfTwoTheWorseIsTheMembers) {
   EXPECT_EQ(alarm_of(seen, seen.seats[0]), "");
 }
 
-/// Three voters, of which c has not been seen for so long.
+/// Three voters; c has been unreachable for so many seconds.
 Observation away_for(std::int64_t seconds, const std::string& text = "a7 b7 c7") {
   Observation seen = observe(text);
   seen.replace_unreachable_s = 900;

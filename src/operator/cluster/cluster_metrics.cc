@@ -15,7 +15,7 @@ using Cluster = ClusterMetrics::Cluster;
 using Member = ClusterMetrics::Member;
 using runtime::Metrics;
 
-/// A number of each; nullopt: it has none, and no line.
+/// One gauge; nullopt: no series.
 template <class T>
 struct Gauge {
   const char *name, *help;
@@ -23,7 +23,7 @@ struct Gauge {
 };
 
 std::optional<double> number(auto value) { return static_cast<double>(value); }
-/// What only an answer can tell.
+/// For values that only an answer has.
 std::optional<double> if_up(const Member& m, auto value) {
   return m.up ? number(value) : std::nullopt;
 }

@@ -1,4 +1,4 @@
-// The plan as a table that one can check by hand.
+// The plan as a table that you can check by hand.
 #include "operator/cluster/plan.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-/// Of a member of prod/db, without TLS.
+/// The peer URL of a member of prod/db, without TLS.
 std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
 
 constexpr WallTime kNow{1795233378s};
@@ -184,7 +184,7 @@ TEST(ClusterPlan, Table) {
       {1, "a:V* b:V+ c:N!v", "release-member c", "confirmed by a linearizable list"},
       {1, "a:V* b:V+ c:Up", "delete-member c", "joiners go before voters do"},
       {1, "a:V* b:V+ c:N!vf", "none", "released already: it goes"},
-      // EtcdMembers deleted by somebody.
+      // EtcdMembers deleted by a user.
       {3, "a:V* b:V+ c:V+!", "create-member #1", "a live one is replaced, then removed"},
       {3, "a:V* b:V+ c:V+! d:L+", "promote d", ""},
       {3, "a:V* b:V+ c:V+! d:V+", "remove-from-etcd c", ""},
@@ -196,7 +196,7 @@ TEST(ClusterPlan, Table) {
       {1, "a:V+! b:V*", "remove-from-etcd a", ""},
       {3, "a:V*! b:V+! c:V+!", "create-member #1", "all at once: still no vote is lost"},
       {3, "a:V* b:V+ c:V-! d:Up", "publish d", "no removal while a joiner starts"},
-      // Others' members.
+      // Foreign members.
       {3, "a:V* b:V+ c:V+ y:X+", "none", "a foreign voter is a person's to remove"},
       {3, "a:V* b:V+ y:x", "none", "a foreign learner takes the only place"},
       {3, "a:V* b:N c:N y:x", "none", "K15, W11: and is waited for; ForeignMember says so"},
@@ -233,7 +233,8 @@ TEST(ClusterPlan, AVoterThatSomebodyAddedAndNobodyStartedHoldsUpNoGrowth) {
   EXPECT_EQ(step_of(seen), "add-learner b");
 }
 
-/// What an earlier release has begun is finished: no learner is given up for being the second.
+/// The operator finishes what an earlier release has begun: it gives up no learner for being the
+/// second.
 TEST(ClusterPlan, K15_LearnersThatAnEarlierReleaseAddedVoteOneAfterTheOther) {
   EXPECT_EQ(step_of(observe(3, "a:V*m b:L+m c:L+m")), "promote b");
   EXPECT_EQ(step_of(observe(3, "a:V*m b:V+m c:L+m")), "promote c");
@@ -347,7 +348,7 @@ TEST(ClusterPlan, AvailableTellsWhatWasObserved) {
 
 TEST(ClusterPlan, TheFoundersPodIsMadeAnewBeforeAnybodyJoinsOrIsTold) {
   Observation seen = observe(3, "a:V*");
-  seen.seats[0].name = member_name("db", "u-1", 9);  // The last that was recorded.
+  seen.seats[0].name = member_name("db", "u-1", 9);  // The last recorded member.
   seen.seats[0].pod->founds = true;
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
@@ -355,14 +356,14 @@ TEST(ClusterPlan, TheFoundersPodIsMadeAnewBeforeAnybodyJoinsOrIsTold) {
   EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kAvailable));
   EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kDegraded));
 
-  Observation late = seen;  // It goes all the same.
+  Observation late = seen;  // The deadline has passed.
   late.cluster.status = p.status;
   late.now = kNow + 601s;
   EXPECT_EQ(condition(plan(late), v1::kProgressing).reason, v1::kDeadlineExceeded);
   late.cluster.status = plan(late).status;
   EXPECT_FALSE(runtime::find_condition(plan(late).status.conditions, v1::kAvailable));
 
-  Observation away = seen;  // Its Pod is gone for a moment.
+  Observation away = seen;  // Its Pod is missing for a moment.
   away.seats[0].pod.reset();
   away.seats[0].answer.reset();
   away.seats[0].listed.reset();
@@ -488,12 +489,12 @@ TEST(ClusterPlan, TheBudgetLeavesAQuorum) {
   };
   const Row rows[] = {
       {1, "a:V*", 0},                      // A drain costs a restart.
-      {2, "a:V*", 2},                      // In growth those to come count,
+      {2, "a:V*", 2},                      // In growth voters to come count,
       {3, "a:V* b:U", 2},                  //
       {3, "a:V* b:V+ c:V+", 2},            //
-      {3, "a:V* b:V+ c:V- d:V+ e:V+", 3},  // in shrinking those who still vote,
+      {3, "a:V* b:V+ c:V- d:V+ e:V+", 3},  // in shrinking members that still vote,
       {1, "a:V* b:V+", 2},                 //
-      {3, "a:V* b:V+ c:V+ x:X+", 3},       // and those who are not ours.
+      {3, "a:V* b:V+ c:V+ x:X+", 3},       // and foreign members.
       {7, "a:V*", 4},
   };
   for (const Row& row : rows) {
@@ -526,8 +527,8 @@ TEST(ClusterPlan, APassThatSawLessMakesTheSameSeedAgain) {
   seen.now = kNow;
   seen.cluster = cluster_of(3);
   const Plan first = plan(seen);
-  seen.cluster.status =
-      first.status;  // The EtcdMember is there, but our cache does not know it yet.
+  // The EtcdMember exists, but our cache does not know it yet.
+  seen.cluster.status = first.status;
   EXPECT_EQ(plan(seen).step, first.step);
 }
 
@@ -639,7 +640,7 @@ TEST(ClusterPlan, OurOwnGhostIsRemovedAtItsDeadline) {
   EXPECT_NE(step_of(seen), "remove-from-etcd y") << "it has started: somebody stands for it";
 }
 
-/// Of two operators one forgot the learner that the other was just adding.
+/// One of two operators forgot the learner that the other was just adding.
 TEST(ClusterPlan, AForgottenLearnerOfOursIsRememberedByItsName) {
   const std::string ours = member_name("db", "u-1", 7);
   Observation seen = observe(3, "a:V* b:V+ " + ours + ":x");
@@ -712,14 +713,14 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsNotStarted) {
   }
 }
 
-/// The way back to an older minor: who runs the newer one goes, leader or not.
+/// On the way back to an older minor, the member of the newer one leaves, leader or not.
 TEST(ClusterPlan, TheLastOfTheOlderMinorStays) {
   Observation seen = observe(1, "a:V+ b:V*");
   seat(seen, "b").answer->version = "3.7.3";
   EXPECT_EQ(step_of(seen), "delete-member b");
 }
 
-/// Nobody of the target's minor votes any more.
+/// No member of the target's minor votes any more.
 TEST(ClusterPlan, NobodyIsMadeWhoCouldNotJoin) {
   Observation seen = observe(3, "a:V* b:V+");
   for (const char* name : {"a", "b"}) seat(seen, name).answer->version = "3.7.3";
@@ -755,8 +756,8 @@ TEST(ClusterPlan, AnEditWeCannotDoLeavesTheClusterAsItIs) {
   }
 }
 
-/// A member whose certificate is no good would not be one of theirs. What is there is kept, and
-/// what a person asked for is done.
+/// Other members would reject a member with a bad certificate. The existing members stay, and what
+/// a user asked for is done.
 TEST(ClusterPlan, WhereWeCannotMakeMembersNobodyIsAddedReplacedOrGivenUp) {
   struct Row {
     const char* seats;
@@ -777,8 +778,8 @@ TEST(ClusterPlan, WhereWeCannotMakeMembersNobodyIsAddedReplacedOrGivenUp) {
   }
 }
 
-/// As the migration of an older operator's clusters leaves them: nobody founded it, as far as we
-/// know, and its members live at another Service.
+/// A cluster migrated from an older operator: no founder is known, and its members use another
+/// Service.
 TEST(ClusterPlan, AnAdoptedClusterWithoutAFounderGrowsAndShrinks) {
   const auto adopted = [](int replicas, const char* seats) {
     Observation seen = observe(replicas, seats);
@@ -802,7 +803,7 @@ TEST(ClusterPlan, AnAdoptedClusterWithoutAFounderGrowsAndShrinks) {
   EXPECT_EQ(to_string(plan(adopted(3, "db-0:V* db-1:V+")).step).substr(0, 14), "create-member ");
 }
 
-/// What is new may still be left alone altogether; what has begun, or is there, may not.
+/// A new cluster may still be left alone altogether; one that has begun or exists may not.
 TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
   Observation begun = observe(3, "a:V*");
   begun.cluster.status.cluster_id.clear();
@@ -819,7 +820,7 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
   }
 }
 
-/// As after a restore of the object by a tool that leaves the status out.
+/// A tool restored the object without its status.
 TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
   Observation unlike = observe(3, "a:V* b:V+ c:V+");
   unlike.cluster.status = {};
@@ -836,7 +837,7 @@ TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
   EXPECT_EQ(p.status.observed->replicas, 3);
 }
 
-/// As after a restore of the objects from Git or by a tool that leaves the status out.
+/// The objects were restored from Git, or by a tool that leaves the status out.
 TEST(ClusterPlan, K14_NoEtcdIsFoundedBesideVolumesThatMayHaveTheData) {
   Observation seen;
   seen.now = kNow;
@@ -909,7 +910,7 @@ TEST(ClusterPlan, ANewClusterOfNoMembersIsPaused) {
     EXPECT_EQ(condition(p, type).reason, v1::kPaused) << type;
 }
 
-/// What keeps clients out has to be there before it begins.
+/// The Services that keep clients out must exist before the restore begins.
 TEST(ClusterPlan, ANewClusterOfNoMembersThatIsToBeRestoredHasServices) {
   Observation seen;
   seen.now = kNow;
@@ -927,7 +928,7 @@ TEST(ClusterPlan, ANewClusterOfNoMembersThatIsToBeRestoredHasServices) {
   EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageStopping);
 }
 
-// Marks as above; z: it sleeps.
+// Marks as above; z: dormant.
 TEST(ClusterPlan, ToNoneAndBack) {
   struct Row {
     int replicas;
@@ -1303,7 +1304,7 @@ TEST(ClusterPlan, WhatItWaitsForIsSaid) {
       {1, "a:V*! b:V-", "a quorum without a"},
       {3, "a:V* b:L- c:N", "b to vote before c is added"},
       {3, "a:V* b:L+ c:N", ""},
-      {3, "a:V* b:V+ c:V-! d:Up", ""},  // It publishes: that comes first.
+      {3, "a:V* b:V+ c:V-! d:Up", ""},  // Publishing comes first.
   };
   for (const Row& row : rows)
     EXPECT_EQ(plan(observe(row.replicas, row.seats)).waiting_for, row.waiting) << row.seats;
@@ -1550,7 +1551,7 @@ TEST(ClusterPlan, CertificatesComeBeforeAnythingElse) {
   seen.linearizable = false;
   EXPECT_EQ(step_of(seen), "issue-certificate db-client-tls") << "whatever etcd says";
 
-  // One that grows old waits for the members.
+  // A renewal waits for the members.
   const auto old = [&](const char* seats) {
     Observation aged = managed(seats, names({"a", "b", "c"}));
     for (CertificateSeen& one : aged.tls.managed) one.from = kNow + -24h;

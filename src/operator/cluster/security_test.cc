@@ -1,4 +1,4 @@
-// What is said of certificates and of authentication.
+// The conditions about certificates and authentication.
 #include "operator/cluster/security.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ Seat seat_of(const std::string& name) {
   return seat;
 }
 
-/// Two members that show what their Secrets have.
+/// Two members that show the certificates of their Secrets.
 Observation observe() {
   Observation seen;
   seen.now = kNow;
@@ -53,7 +53,7 @@ Observation observe() {
   return seen;
 }
 
-/// "True Reason: message"; empty: nothing is said.
+/// "True Reason: message"; empty: no condition.
 std::string told(const Observation& seen, const char* type = v1::kTlsReady,
                  void (*report)(const Observation&, v1::EtcdClusterStatus&) = report_tls) {
   v1::EtcdClusterStatus status;

@@ -12,13 +12,13 @@ namespace {
 
 using etcd::Version;
 
-/// What is known of the etcd of one member.
+/// The etcd version of one member.
 struct Runs {
   std::string name;
   Version version;
 };
 
-/// By its own word, or what it said last; one that never spoke runs what its Pod is made from.
+/// The version that it reports or reported last; if it never answered, that of its Pod's image.
 std::optional<Version> version_of(const Seat& seat) {
   if (seat.answer) return etcd::parse_version(seat.answer->version);
   if (!seat.object) return std::nullopt;
@@ -30,7 +30,7 @@ std::string minor_of(int minor) { return "3." + std::to_string(minor); }
 
 std::string runs(const Runs& member) { return member.name + " runs " + to_string(member.version); }
 
-/// Who would have to be in sight, and is not. All of a cluster that sleeps are.
+/// Why not all members are known to be healthy; empty: they are, or all are dormant.
 std::string who_is_away(const Observation& seen) {
   const auto sleeps = [](const Seat& s) { return s.object && s.object->dormant; };
   if (std::ranges::all_of(seen.seats, sleeps)) return "";
@@ -40,7 +40,7 @@ std::string who_is_away(const Observation& seen) {
   return "";
 }
 
-/// A member of an older minor than another's, and too old a patch to be beside it.
+/// Why a member cannot run beside a younger minor: its patch is too old; empty: it can.
 std::string why_not_beside(const Runs& member, int young) {
   const etcd::VersionFacts facts = etcd::facts_of(member.version);
   const int first = facts.supported ? facts.next_minor_from_patch : 0;
@@ -50,7 +50,7 @@ std::string why_not_beside(const Runs& member, int young) {
          "." + std::to_string(first) + " on";
 }
 
-/// Of members that are known. Empty: they allow it.
+/// Why known members forbid the target; empty: they allow it.
 std::string why_not(const Observation& seen, const std::vector<Runs>& members, Version target) {
   const auto version = [](const Runs& m) { return m.version; };
   const Runs& oldest = *std::ranges::min_element(members, {}, version);
@@ -69,14 +69,15 @@ std::string why_not(const Observation& seen, const std::vector<Runs>& members, V
   return away.empty() ? "" : away + ", and a step to the next minor begins with all in sight";
 }
 
-/// Nobody is in sight who is, or was to be, there: as the target was, so are they.
+/// Whether no member is visible although members exist or were recorded. They then count as members
+/// of the observed version.
 bool has_unseen(const Observation& seen) {
   const auto& status = seen.cluster.status;
   return seen.seats.empty() && status.observed &&
          !(status.cluster_id.empty() && status.pending_members.empty());
 }
 
-/// The oldest of those who vote, by their own word; nullopt: there is none.
+/// The voter that reports the oldest version; nullopt: none does.
 std::optional<Runs> oldest_voter(const Observation& seen) {
   std::optional<Runs> out;
   for (const Seat& seat : seen.seats) {

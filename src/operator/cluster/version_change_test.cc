@@ -1,4 +1,4 @@
-// Scenario 51, ST9, I14: which change of version is taken up, by what the members run.
+// Scenario 51, ST9, I14: the version changes that are accepted, by the members' versions.
 #include "operator/cluster/version_change.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 namespace etcdop::cluster {
 namespace {
 
-/// "3.5.35" answers; "-" before it: is away, and told so before; "?": nobody knows; "z": sleeps;
-/// "n": was never started.
+/// "3.5.35" answers; "-" before it: unreachable, but known from before; "?": unknown; "z": dormant;
+/// "n": never started.
 Observation of(const std::string& members, const std::string& observed, const std::string& wanted) {
   Observation seen;
   seen.cluster.metadata.name = "db";
@@ -36,17 +36,17 @@ Observation of(const std::string& members, const std::string& observed, const st
 
 TEST(VersionChange, S51_Table) {
   struct Row {
-    const char *members, *observed, *wanted, *why;  ///< Empty: it is taken up.
+    const char *members, *observed, *wanted, *why;  ///< Empty: it is accepted.
   };
   const Row rows[] = {
       {"", "", "3.4.34",
        "spec.version 3.4.34 is not an etcd that this release runs (3.5, 3.6, 3.7)"},
       {"", "", "3.8.0", "spec.version 3.8.0 is not an etcd that this release runs (3.5, 3.6, 3.7)"},
       {"", "", "3.5.1", ""},
-      {"3.4.34", "3.4.34", "3.4.34", ""},  // Taken over: it is kept.
+      {"3.4.34", "3.4.34", "3.4.34", ""},  // Taken over: accepted.
       {"3.4.34", "3.4.34", "3.5.1", ""},
       {"3.6.15 3.6.15 3.6.15", "3.6.15", "3.6.16", ""},
-      {"3.6.16 3.6.16 -3.6.16", "3.6.16", "3.6.15", ""},  // A patch may be what mends it.
+      {"3.6.16 3.6.16 -3.6.16", "3.6.16", "3.6.15", ""},  // A patch may repair it.
       {"3.5.35 3.5.35 3.5.35", "3.5.35", "3.6.16", ""},
       {"3.6.16 3.6.16 3.6.16", "3.6.16", "3.7.3", ""},
       {"3.5.35 3.5.35 -3.5.35", "3.5.35", "3.6.16",
@@ -55,11 +55,11 @@ TEST(VersionChange, S51_Table) {
       {"3.5.35", "3.5.35", "3.7.3", "a runs 3.5.35: go to 3.6 first"},
       {"3.6.16 3.6.16", "3.6.16", "3.5.35",
        "a runs 3.6.16, and etcd takes no member of an older minor"},
-      {"3.5.35 3.6.16", "3.6.16", "3.5.35", ""},  // Half way, and back.
+      {"3.5.35 3.6.16", "3.6.16", "3.5.35", ""},  // Halfway, and back.
       {"-3.5.35 3.6.16", "3.6.16", "3.5.35", ""},
       {"3.5.26 3.5.25", "3.5.26", "3.6.16", "b runs 3.5.25, and 3.5 goes with 3.6 from 3.5.26 on"},
       {"3.5.26 3.5.26", "3.5.25", "3.6.0", ""},
-      {"3.5.20 3.5.20", "3.5.20", "3.5.25", ""},  // Of one minor, old patches go with each other.
+      {"3.5.20 3.5.20", "3.5.20", "3.5.25", ""},  // Old patches of one minor run together.
       {"3.5.35 3.6.16", "3.6.16", "3.5.25", "b runs 3.6.16, and this patch does not go with it"},
       {"3.6.16 n3.7.99", "3.7.99", "3.6.16", ""},  // A version that no registry has.
       {"3.6.16 n3.7.99", "3.7.99", "3.7.3", ""},
@@ -91,7 +91,7 @@ TEST(VersionChange, WhatAMemberSaysItselfCounts) {
   EXPECT_EQ(why_not_version(seen), "");
 }
 
-/// One that was recorded may be there already, as another operator knows.
+/// A recorded member may exist already: another operator may have created it.
 TEST(VersionChange, WhoWasRecordedIsAsTheTargetWas) {
   Observation seen = of("", "3.5.35", "3.7.3");
   seen.cluster.status.cluster_id.clear();
