@@ -53,7 +53,7 @@ struct Actor {
   /// nothing was done.
   template <class Change>
   Result<Done> ask_voters(Change change, const std::string& victim = "") const {
-    Result<Done> done = Error{Code::Unavailable, "no member leads"};
+    Result<Done> done = Error{Code::Unavailable, "no healthy voter can be asked"};
     for (const Seat* voter : changers(victim)) {
       done = change(*with.etcd.at(endpoints.at(voter->name)));
       if (!done.failed_with(Code::Unavailable)) break;
@@ -95,7 +95,7 @@ struct Actor {
       if (!is_ours(member.metadata, seen.cluster.metadata.uid)) continue;
       const std::string name = member.metadata.name;
       with.stores.members.wrote(std::move(member));
-      return Error{Code::Conflict, "EtcdMember " + name + " is awake"};
+      return Error{Code::Conflict, "EtcdMember " + name + " is not dormant"};
     }
     auto pods = with.api.list<kube::Pod>(meta.ns, ours);
     if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
@@ -103,7 +103,7 @@ struct Actor {
       const std::string name = pod.metadata.name;
       if (!with.stores.members.get({meta.ns, name})) continue;  // It belongs to no member.
       with.stores.pods.wrote(std::move(pod));
-      return Error{Code::Conflict, "Pod " + name + " is there"};
+      return Error{Code::Conflict, "Pod " + name + " still exists"};
     }
     return Done{};
   }
@@ -146,7 +146,7 @@ struct Actor {
       made = with.api.get<v1::EtcdMember>({ns(), step.name});
     if (!made) return Error(made.error()).during("create EtcdMember " + step.name);
     if (!is_ours(made->metadata, seen.cluster.metadata.uid))
-      return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to somebody else"};
+      return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to another owner"};
     with.stores.members.wrote(std::move(*made));
     return Done{};
   }
@@ -162,7 +162,7 @@ struct Actor {
     else if (!member) return Error(member.error()).during("find EtcdMember " + name);
     const bool joins = member && member->metadata.uid == uid && !member->metadata.terminating();
     if (member) with.stores.members.wrote(std::move(*member));
-    if (!joins) return Error{Code::Conflict, "EtcdMember " + name + " is going"};
+    if (!joins) return Error{Code::Conflict, "EtcdMember " + name + " is being deleted"};
     joiner = {uid, now};
     return Done{};
   }
@@ -217,12 +217,12 @@ struct Actor {
     if (at == endpoints.end()) return Error{Code::Unavailable, name + " has no address"};
     auto status = with.etcd.at(at->second)->status();
     if (status && status->header.member == id && status->leader != etcd::MemberId{}) return Done{};
-    return Error{Code::Unavailable, name + " does not answer any more"};
+    return Error{Code::Unavailable, name + " no longer answers"};
   }
 
   Result<Done> operator()(const Promote& step) const {
     if (auto answers = still_answers(step.name, step.id); !answers) return answers;
-    return change({v1::kMemberPromoted, step.name, step.name + " was promoted and votes"},
+    return change({v1::kMemberPromoted, step.name, step.name + " was promoted to a voter"},
                   [&](etcd::Client& client) -> Result<Done> {
                     auto promoted = client.promote(step.id);
                     if (promoted.failed_with(Code::AlreadyExists)) return Done{};  // It votes.
@@ -231,7 +231,9 @@ struct Actor {
   }
 
   Result<Done> operator()(const MoveLeader& step) const {
-    return change({v1::kLeaderMoved, step.name, step.from + " leaves, " + step.name + " leads"},
+    return change({v1::kLeaderMoved, step.name,
+                   "leadership moved from " + step.from + " to " + step.name + ": " + step.from +
+                       " is being removed"},
                   [&](etcd::Client& client) { return client.move_leader(step.to); });
   }
 
@@ -281,7 +283,7 @@ struct Actor {
     auto there = with.credentials.secrets.get(key);
     if (there && !is_ours((*there)->metadata, seen.cluster.metadata.uid))
       return Error{Code::AlreadyExists,
-                   "Secret " + name + " belongs to somebody else: rename it or the cluster"};
+                   "Secret " + name + " belongs to another owner: rename it or the cluster"};
     return there ? change_secret((*there)->metadata, std::move(data))
                  : create_secret(name, type, data);
   }
@@ -312,7 +314,8 @@ struct Actor {
   Result<Done> operator()(const IssueCertificate& step) const {
     const auto all = managed_secrets_of(seen.cluster);
     const auto wanted = std::ranges::find(all, step.secret, &ManagedSecret::name);
-    if (wanted == all.end()) return Error{Code::Conflict, "Secret " + step.secret + " is not ours"};
+    if (wanted == all.end())
+      return Error{Code::Conflict, "the operator does not manage Secret " + step.secret};
     auto done = wanted->authority.empty() ? make_authority(*wanted) : sign(*wanted, step.names);
     if (done)
       with.log.info("certificate issued",
@@ -369,7 +372,7 @@ struct Actor {
   /// An existing user root may have another password.
   Result<Done> operator()(const EnableAuth&) const {
     const Secret password = with.credentials.sessions.passwords_of(seen.cluster).kept.password;
-    if (password.empty()) return Error{Code::Conflict, "no password of root is recorded"};
+    if (password.empty()) return Error{Code::Conflict, "no root password is recorded"};
     auto done = ask_voters([&](etcd::Client& client) {
       auto made = client.user_add(kRoot, password);
       if (made.failed_with(Code::AlreadyExists))
@@ -383,11 +386,11 @@ struct Actor {
 
   Result<Done> operator()(const ChangePassword&) const {
     const Secret next = with.credentials.sessions.passwords_of(seen.cluster).kept.next;
-    if (next.empty()) return Error{Code::Conflict, "no next password of root is recorded"};
+    if (next.empty()) return Error{Code::Conflict, "no next root password is recorded"};
     auto done =
         ask_voters([&](etcd::Client& client) { return client.user_change_password(kRoot, next); });
     with.credentials.sessions.password_changed(seen.cluster.metadata.key());  // It may have been.
-    if (done) tell_of_auth("etcd password of root changed", v1::kPasswordChanged);
+    if (done) tell_of_auth("etcd root password changed", v1::kPasswordChanged);
     return done;
   }
 

@@ -215,7 +215,7 @@ TEST_F(ActTest, SomebodyElsesSecretIsLeftAlone) {
   const auto result = done(RecordPassword{});
   ASSERT_TRUE(result.failed_with(Code::AlreadyExists));
   EXPECT_EQ(result.error().message,
-            "Secret db-operator-auth belongs to somebody else: rename it or the cluster");
+            "Secret db-operator-auth belongs to another owner: rename it or the cluster");
   EXPECT_EQ(writes(), 0);
 }
 
@@ -280,7 +280,7 @@ TEST_F(ActTest, APasswordIsChangedToTheRecordedOne) {
   keep({{"password", "A"}, {"next", "B"}});
   ASSERT_TRUE(done(ChangePassword{}));
   EXPECT_EQ(etcd.asked, "change root B; ");
-  EXPECT_EQ(log.count("info etcd password of root changed cluster=prod/db"), 1);
+  EXPECT_EQ(log.count("info etcd root password changed cluster=prod/db"), 1);
 }
 
 /// The cache may be stale, and a second etcd cannot be undone.

@@ -79,8 +79,7 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
     if (written.failed_with(Code::Conflict))  // Our copy is stale; perhaps an answer was lost.
       if (auto now = with_.api.get<T>(key)) store.wrote(std::move(*now));
     if (!written)
-      return Error(written.error())
-          .during(std::string("put right ") + T::resource.kind + " " + name);
+      return Error(written.error()).during(std::string("repair ") + T::resource.kind + " " + name);
     store.wrote(std::move(*written));
     return Done{};
   }
@@ -90,7 +89,7 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
     return Error(made.error()).during(std::string("create ") + T::resource.kind + " " + name);
   if (!is_ours(made->metadata, seen.cluster.metadata.uid))
     return Error{Code::AlreadyExists, std::string(T::resource.kind) + " " + name +
-                                          " belongs to somebody else: rename it or the cluster"};
+                                          " belongs to another owner: rename it or the cluster"};
   store.wrote(std::move(*made));
   return Done{};
 }

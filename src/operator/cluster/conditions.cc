@@ -22,9 +22,9 @@ namespace v1 = api::v1alpha2;
 /// clients have seen would be lost.
 std::string nothing_is_left(const Observation& seen) {
   const bool memory = seen.cluster.spec.storage.medium == v1::Medium::Memory;
-  return std::string("no member has its data any more; ") +
+  return std::string("no member with data is left; ") +
          (memory ? "restore a snapshot into a new EtcdCluster with volumes"
-                 : "an EtcdRestore takes the cluster back to a snapshot");
+                 : "create an EtcdRestore to restore a snapshot");
 }
 
 /// Writes one cluster's conditions: all of them carry the generation and the time of this pass.
@@ -137,12 +137,12 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
       foreign.push_back(ghost->name + " (" + to_hex(ghost->listed->id) + ")");
   if (seen.split)
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
-            "members answer with different cluster ids; nothing is changed");
+            "members answer with different cluster ids; the operator changes nothing");
   else if (!foreign.empty())
     out.set(v1::kDegraded, "True", v1::kForeignMember,
-            "etcd has members that no EtcdMember stands for: " + joined(foreign) +
+            "etcd lists members without an EtcdMember: " + joined(foreign) +
                 "; remove them with etcdctl if they are not wanted" +
-                (holds_up_growth(census) ? ", no member is added beside a learner" : ""));
+                (holds_up_growth(census) ? "; the operator adds no member beside a learner" : ""));
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
     out.set(v1::kDegraded, "True", v1::kCorrupt, ready_of(census) + "; see Alarmed");
   else if (seen.linearizable && census.ready < census.want)
@@ -157,7 +157,7 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     // The operator may still see the cluster's state: by its certificate, or without credentials
     // from an older etcd. With its recorded password it logs in although the Secret has none.
     out.set(v1::kDegraded, "True", v1::kAuthCredentialsRejected,
-            with(seen.auth.refused, seen.auth.entered ? "root keeps the one that it has" : ""));
+            with(seen.auth.refused, seen.auth.entered ? "root keeps its current password" : ""));
   else if (seen.linearizable)
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (all_is_lost(seen))
@@ -172,12 +172,13 @@ std::string about_corruption(const Observation& seen) {
       "etcd has raised CORRUPT for " + raised_for(seen, etcd::AlarmKind::Corrupt) + ": ";
   const Suspicion suspicion = suspicion_of(seen);
   if (suspicion.what == Corruption::Convicted)
-    return who + "its data differs from that of a majority; another takes its place";
+    return who + "its data differs from the majority's; the operator replaces it";
   if (suspicion.what == Corruption::Removed)
     return who +
-           "it is no member any more, and a majority has the same data; etcd serves again "
-           "when somebody disarms the alarm";
-  return who + suspicion.why + "; nothing is changed until somebody decides";
+           "it is no longer a member, and a majority has the same data; run etcdctl alarm disarm "
+           "to let etcd serve again";
+  return who + suspicion.why +
+         "; the operator changes nothing until you decide: see Corrupt in docs/user/operations.md";
 }
 
 /// Without an alarm so far, no condition is written: it would cost each cluster at rest a write.
@@ -188,8 +189,8 @@ void report_alarms(const Observation& seen, Conditions& out) {
   else if (has_alarm(seen, etcd::AlarmKind::NoSpace))
     out.set(v1::kAlarmed, "True", v1::kNoSpace,
             "etcd has raised NOSPACE for " + raised_for(seen, etcd::AlarmKind::NoSpace) +
-                ": it takes no more writes; delete or compact, then let an EtcdDefrag run, which "
-                "disarms it");
+                ": etcd accepts no writes; delete or compact keys, then create an EtcdDefrag, "
+                "which disarms the alarm");
   else if (runtime::find_condition(out.status.conditions, v1::kAlarmed))
     out.set(v1::kAlarmed, "False", v1::kDisarmed, "no alarm is raised");
 }
@@ -233,9 +234,9 @@ void report_progressing(const Observation& seen, const Census& census, Condition
     deadline.reset();
     const int behind = census.want - out.status.updated_members;
     const std::string done = behind <= 0
-                                 ? "the cluster is as its spec wants it"
+                                 ? "the cluster matches its spec"
                                  : std::to_string(behind) + " of " + std::to_string(census.want) +
-                                       " members are as the spec was when they were made";
+                                       " members were created from an older spec";
     out.set(v1::kProgressing, "False", v1::kReconciled, with(done, outdated_template(seen)));
     return;
   }
@@ -350,13 +351,13 @@ namespace {
 /// The stage of a restore in place, in words.
 std::string words_of(const v1::RestoreRecord& record) {
   const std::string& stage = record.stage;
-  if (stage == v1::kStageStopping) return "members are put to sleep, their volumes are kept";
-  if (stage == v1::kStageRestoring) return "a member starts from the snapshot";
+  if (stage == v1::kStageStopping) return "the operator stops the members and keeps their volumes";
+  if (stage == v1::kStageRestoring) return "a new member restores the snapshot";
   if (stage == v1::kStageReview)
-    return record.founder + " has what was restored, and no client reaches it";
-  if (stage == v1::kStageCommitting) return "the volumes of before are deleted";
-  if (stage == v1::kStageRollingBack) return "what was restored is dropped";
-  return stage == v1::kStageCommitted ? "the cluster has what was restored"
+    return record.founder + " has the restored data; clients cannot reach it";
+  if (stage == v1::kStageCommitting) return "the operator deletes the old volumes";
+  if (stage == v1::kStageRollingBack) return "the operator deletes the restored data";
+  return stage == v1::kStageCommitted ? "the cluster has the restored data"
                                       : "the cluster is as it was before";
 }
 

@@ -21,7 +21,7 @@ struct MemberFacts {
   template <class S = MemberFacts>
   static auto describe() {
     return api::object(
-        "What etcd says of a member.",
+        "etcd's facts about a member.",
         api::Fields{api::sparse("name", &S::name, ""), api::sparse("uid", &S::uid, ""),
                     api::sparse("memberID", &S::member_id, ""),
                     api::sparse("version", &S::version, ""), api::sparse("voter", &S::voter, "")});

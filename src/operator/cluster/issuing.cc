@@ -105,7 +105,7 @@ std::string authority_trouble(const Observation& seen) {
     if (!known) continue;
     const std::string whose = "Secret " + secret.name;
     if (known->unread.empty() && !known->ours)
-      return whose + " belongs to somebody else: rename it or the cluster";
+      return whose + " belongs to another owner: rename it or the cluster";
     if (secret.kind != ManagedSecret::Kind::Authority || due_of(seen, secret, {}) != Due::No)
       continue;
     if (!known->missing && !known->unread.empty()) return whose + " " + known->unread;

@@ -280,7 +280,7 @@ TEST(Issuing, WhyNothingCanBeMadeIsSaid) {
   EXPECT_EQ(trouble([](auto& o) { secret(o, "db-client-ca").faults = {"tls.key: no PEM"}; }),
             std::string("Secret db-client-ca: tls.key: no PEM") + put_back);
   EXPECT_EQ(trouble([](auto& o) { secret(o, "db-client-tls").ours = false; }),
-            "Secret db-client-tls belongs to somebody else: rename it or the cluster");
+            "Secret db-client-tls belongs to another owner: rename it or the cluster");
   EXPECT_EQ(trouble([](auto& o) {
               secret(o, "db-client-ca") = {.secret = "db-client-ca", .unread = "cannot be read: x"};
             }),

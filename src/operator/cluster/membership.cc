@@ -70,7 +70,7 @@ Verdict remove_leaving(const View& view) {
       if (seat != view.census.leader) return RemoveFromEtcd{seat->name, seat->listed->id};
       for (const Seat* heir : view.census.staying)
         if (healthy(*heir)) return MoveLeader{seat->name, heir->name, heir->listed->id};
-      return Wait{"a member to lead instead of " + seat->name};
+      return Wait{"a healthy member to take the leadership from " + seat->name};
     }
   return Skip{};
 }
@@ -127,7 +127,7 @@ Verdict replace(const View& view) {
     return Wait{"another member to leave before " + seat.name + " is replaced"};
   if (view.census.publishing) return Wait{"joiners to start before " + seat.name + " is replaced"};
   if (view.census.healthy_voters < quorum(view.voters()))
-    return Wait{"a quorum that has its data before " + seat.name + " is replaced"};
+    return Wait{"a healthy quorum before " + seat.name + " is replaced"};
   if (many_are_unavailable(view.seen))
     return Wait{"other clusters to answer before " + seat.name + " is replaced"};
   return DeleteMember{seat.name, seat.object->uid};
@@ -153,7 +153,7 @@ Verdict promote(const View& view) {
 
 /// Creates an EtcdMember for a missing voter: one at a time, as etcd has one learner at a time.
 Verdict create(const View& view) {
-  if (is_founding(view.seen)) return Wait{"the first member to start anew"};
+  if (is_founding(view.seen)) return Wait{"the first member to restart"};
   if (view.missing() <= 0) return Skip{};
   if (view.census.publishing) return Wait{"joiners to start"};
   const bool joins = std::ranges::any_of(view.census.joiners, [](auto* s) { return !s->listed; });
@@ -221,8 +221,7 @@ Verdict pause(const View& view) {
       !view.census.leaving.empty())
     return Skip{};
   if (view.voters() > 1)
-    return Wait{"somebody to remove " + view.census.foreign_members.front()->name +
-                ", which is not ours"};
+    return Wait{"a user to remove foreign member " + view.census.foreign_members.front()->name};
   return PauseMember{view.census.staying.front()->name, view.census.staying.front()->object->uid};
 }
 

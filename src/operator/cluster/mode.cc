@@ -90,11 +90,11 @@ std::string why_it_waits(Mode mode, const View& view) {
     case Mode::Unclear:
       if (seen.split) return "members that agree on one cluster";
       return seen.linearizable ? "etcd to list its alarms" : "etcd to answer with quorum";
-    case Mode::Corrupt: return "somebody to settle the CORRUPT alarm";
+    case Mode::Corrupt: return "a user to resolve the CORRUPT alarm";
     case Mode::Outrun:
       if (std::string outrun = why_none_can_join(seen); !outrun.empty())
         return "another version than " + outrun;
-      return "certificates that can be used: " + tls_trouble(seen);
+      return "usable certificates: " + tls_trouble(seen);
     case Mode::Convicted:
     case Mode::Normal: return is_complete(seen, view.census) ? "" : "members to become ready";
   }

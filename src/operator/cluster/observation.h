@@ -93,7 +93,7 @@ struct SeatHash {
   template <class S = SeatHash>
   static auto describe() {
     return api::object(
-        "What its data is, in a number.",
+        "A hash of its data.",
         api::Fields{api::sparse("hash", &S::hash, ""), api::sparse("revision", &S::revision, ""),
                     api::sparse("compacted", &S::compacted, "")});
   }
@@ -109,7 +109,7 @@ struct SeatShown {
 
   template <class S = SeatShown>
   static auto describe() {
-    return api::object("What it has shown.",
+    return api::object("The certificates that it has shown.",
                        api::Fields{api::sparse("clientPort", &S::client_port, ""),
                                    api::sparse("peerPort", &S::peer_port, ""),
                                    api::sparse("behind", &S::behind_s, ""),

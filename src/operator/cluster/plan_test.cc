@@ -352,7 +352,7 @@ TEST(ClusterPlan, TheFoundersPodIsMadeAnewBeforeAnybodyJoinsOrIsTold) {
   seen.seats[0].pod->founds = true;
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
-  EXPECT_EQ(p.waiting_for, "the first member to start anew");
+  EXPECT_EQ(p.waiting_for, "the first member to restart");
   EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kAvailable));
   EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kDegraded));
 
@@ -467,7 +467,7 @@ TEST(ClusterPlan, WhoLagsBehindTheSpecIsCounted) {
   Observation seen = observe(3, "a:V* b:V+ c:V+ d:X+");
   EXPECT_EQ(plan(seen).status.updated_members, 3) << "who is not ours was not made at all";
   seen = observe(3, "a:V* b:V+ c:V+");
-  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "the cluster is as its spec wants it");
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "the cluster matches its spec");
   seen.cluster.spec.image_pull_secrets = {{"regcred"}};
   seen.seats[2].object->made_as = [&] {
     v1::ObservedSpec target = *seen.cluster.status.observed;
@@ -478,7 +478,7 @@ TEST(ClusterPlan, WhoLagsBehindTheSpecIsCounted) {
   EXPECT_EQ(p.status.updated_members, 1);
   seen.cluster.status = p.status;
   EXPECT_EQ(condition(plan(seen), v1::kProgressing).message,
-            "2 of 3 members are as the spec was when they were made");
+            "2 of 3 members were created from an older spec");
 }
 
 TEST(ClusterPlan, TheBudgetLeavesAQuorum) {
@@ -1115,7 +1115,7 @@ TEST(ClusterPlan, ConditionsTable) {
   const Row rows[] = {
       {"a:V* b:V+ c:V+", nothing, "True QuorumHealthy: All members are ready",
        "False QuorumHealthy: All members are ready",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V-", nothing, "True QuorumAvailable: 2/3 members ready",
        "True MembersUnhealthy: 2/3 members ready", "True MemberReplacing: 3 of 3 members vote"},
       {"a:V* b:V+ c:V-",
@@ -1134,10 +1134,10 @@ TEST(ClusterPlan, ConditionsTable) {
        "True QuorumAvailable: 2/3 members ready",
        "True MembersUnhealthy: 2/3 members ready; exceeded quota",
        "True MemberReplacing: 3 of 3 members vote; exceeded quota"},
-      {"a:V* b:V+ c:V+", [](auto& o) { o.rejected = "Service db-client belongs to somebody else"; },
+      {"a:V* b:V+ c:V+", [](auto& o) { o.rejected = "Service db-client belongs to another owner"; },
        "True QuorumHealthy: All members are ready",
-       "True ObjectRejected: Service db-client belongs to somebody else",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "True ObjectRejected: Service db-client belongs to another owner",
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V+",
        [](auto& o) {
          o.cluster.spec.auth.emplace().enabled = true;
@@ -1145,7 +1145,7 @@ TEST(ClusterPlan, ConditionsTable) {
          o.auth.refused = "wrong";
        },
        "True QuorumHealthy: All members are ready", "True AuthCredentialsRejected: wrong",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V+",
        [](auto& o) {
          o.cluster.spec.auth.emplace().enabled = true;
@@ -1154,8 +1154,8 @@ TEST(ClusterPlan, ConditionsTable) {
          o.auth.refused = "Secret root has no password";
        },
        "True QuorumHealthy: All members are ready",
-       "True AuthCredentialsRejected: Secret root has no password; root keeps the one that it has",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "True AuthCredentialsRejected: Secret root has no password; root keeps its current password",
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V+ d:L+", [](auto& o) { o.rejected = "not yet"; },
        "True QuorumHealthy: All members are ready", "False QuorumHealthy: All members are ready",
        "True MemberReplacing: 3 of 3 members vote; not yet"},
@@ -1163,15 +1163,15 @@ TEST(ClusterPlan, ConditionsTable) {
        "False QuorumHealthy: All members are ready",
        "True MemberReplacing: 2 of 3 members vote, 1 leaving"},
       {"a:V* b:V+ c:V+ y:X+ z:x", nothing, "True QuorumHealthy: All members are ready",
-       "True ForeignMember: etcd has members that no EtcdMember stands for: y (0000000000000004), "
+       "True ForeignMember: etcd lists members without an EtcdMember: y (0000000000000004), "
        "z (0000000000000005); remove them with etcdctl if they are not wanted",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V+ y:x",
        [](auto& o) {
          o.cluster.status.pending_members = {{1, "y", url_of("y"), to_rfc3339(kNow)}};
        },
        "True QuorumHealthy: All members are ready", "False QuorumHealthy: All members are ready",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "False Reconciled: the cluster matches its spec"},
       {"a:V+ b:V- c:V-", silent, "False QuorumLost: 1/3 members ready, quorum lost",
        "True QuorumLost: 1/3 members ready, quorum lost", nullptr},
       {"a:V- b:V- c:V-", silent, "Unknown ClusterUnreachable: no member answers",
@@ -1190,7 +1190,8 @@ TEST(ClusterPlan, ConditionsTable) {
          o.etcd_error = "another cluster";
        },
        "Unknown SplitBrain: members answer with different cluster ids: another cluster",
-       "True SplitBrain: members answer with different cluster ids; nothing is changed", nullptr},
+       "True SplitBrain: members answer with different cluster ids; the operator changes nothing",
+       nullptr},
   };
   for (const Row& row : rows) {
     Observation seen = observe(3, row.seats);
@@ -1248,7 +1249,7 @@ TEST(ClusterPlan, WhereAllDataIsLostBothConditionsSaySo) {
   EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kDataLost);
   Observation seen = observe(3, "a:V-e b:V-e c:V-e");
   seen.linearizable = false;
-  seen.rejected = "Service db-client belongs to somebody else";
+  seen.rejected = "Service db-client belongs to another owner";
   p = plan(seen);
   EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kDataLost);
   EXPECT_TRUE(condition(p, v1::kDegraded).message.ends_with("; " + seen.rejected))
@@ -1327,7 +1328,7 @@ TEST(ClusterPlan, AnEditReachesTheMembersThatAreMadeFromNowOn) {
   EXPECT_EQ(p.status.observed->storage.size, seen.cluster.spec.storage.size);
   EXPECT_EQ(p.status.updated_members, 0);
   EXPECT_EQ(told(p, v1::kProgressing),
-            "False Reconciled: 3 of 3 members are as the spec was when they were made");
+            "False Reconciled: 3 of 3 members were created from an older spec");
   EXPECT_EQ(to_string(p.step), "none") << "whoever runs is left alone";
 }
 
@@ -1434,7 +1435,7 @@ TEST(ClusterPlan, AuthenticationTable) {
       {all, [](auto& o) { o.auth.enabled.reset(); }, "none",
        "etcd to say whether authentication is on", "etcd has not said that it is off"},
       {all, [](auto& o) { o.auth.refused = "Secret root does not exist"; }, "none",
-       "the password of root: Secret root does not exist", ""},
+       "the root password: Secret root does not exist", ""},
       {all,
        [](auto& o) {
          o.cluster.spec.auth->enabled = false;
@@ -1449,7 +1450,7 @@ TEST(ClusterPlan, AuthenticationTable) {
       {"a:V* b:V+",
        [&](auto& o) {
          came_with_the_data(o);
-         o.rejected = "Secret db-operator-auth belongs to somebody else";
+         o.rejected = "Secret db-operator-auth belongs to another owner";
        },
        "create-member #1", "", "but what is refused is in nobody's way"},
       {"a:V* b:V+",
@@ -1575,7 +1576,7 @@ TEST(ClusterPlan, CertificatesComeBeforeAnythingElse) {
   fresh.tls.managed[1].ours = false;
   EXPECT_EQ(to_string(plan(fresh).step), "none") << "no cluster begins with somebody else's";
   EXPECT_EQ(plan(fresh).waiting_for,
-            "Secret db-server-tls belongs to somebody else: rename it or the cluster");
+            "Secret db-server-tls belongs to another owner: rename it or the cluster");
 }
 
 TEST(ClusterPlan, WhereNothingGoodCanBeMadeOnlyWhatWasAskedForIsDone) {
@@ -1594,7 +1595,7 @@ TEST(ClusterPlan, NobodyIsMadeWithCertificatesOfNoUse) {
   Observation seen = observe(3, "a:V* b:V+");
   seen.tls.server = CertificateSeen{.secret = "mine", .faults = {"tls.crt is bad"}};
   EXPECT_EQ(step_of(seen), "none");
-  EXPECT_EQ(plan(seen).waiting_for, "certificates that can be used: Secret mine: tls.crt is bad");
+  EXPECT_EQ(plan(seen).waiting_for, "usable certificates: Secret mine: tls.crt is bad");
   EXPECT_EQ(condition(plan(seen), v1::kTlsReady).reason, v1::kCertificateInvalid);
   seen.tls.server = CertificateSeen{
       .secret = "mine", .names = {"*.db.prod.svc"}, .serial = "51", .until = kNow + 1h};

@@ -204,7 +204,7 @@ void Reconciler::observe_restore(Observation& seen) {
   if (name.empty()) return;
   auto there = with_.api.get<v1::EtcdRestore>({cluster.metadata.ns, name});
   if (!there && !there.failed_with(Code::NotFound)) {
-    with_.log.warn("restore cannot be looked at", {{"cluster", to_string(cluster.metadata.key())},
+    with_.log.warn("cannot read the EtcdRestore", {{"cluster", to_string(cluster.metadata.key())},
                                                    {"error", there.error().message}});
     return;
   }

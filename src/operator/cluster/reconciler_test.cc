@@ -595,7 +595,7 @@ TEST_F(ReconcilerTest, ThatAnotherMemberLeadsIsTold) {
   cluster.status.leader = "db-a";
   stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
   const std::vector<std::string> told = told_in_a_pass();
-  EXPECT_EQ(std::ranges::count(told, "LeaderChanged: db-b leads, as db-a did"), 1);
+  EXPECT_EQ(std::ranges::count(told, "LeaderChanged: the leader changed from db-a to db-b"), 1);
   EXPECT_EQ(stores.clusters.get(kKey)->status.leader, "db-b");
 }
 
@@ -626,10 +626,11 @@ TEST_F(ReconcilerTest, ThatADrainCostsARestartIsTold) {
   want(1);
   const std::vector<std::string> told = told_in_a_pass();
   EXPECT_EQ(budget_now().at("minAvailable"), 0);
-  EXPECT_EQ(std::ranges::count(told,
-                               "NotRedundant: the cluster has one member: a drain of its "
-                               "node restarts it"),
-            1);
+  EXPECT_EQ(
+      std::ranges::count(
+          told,
+          "NotRedundant: the cluster has only one member: a drain of its node interrupts etcd"),
+      1);
 }
 
 TEST_F(ReconcilerTest, WhatAPassSawAndPlannedIsRecorded) {
@@ -936,7 +937,7 @@ TEST_F(ReconcilerTest, AMemberOfThatNameThatIsSomebodyElsesIsToldAndTriedAgainLa
   api.put(v1::EtcdMember::resource, {{"metadata", owned(meta(name), "somebody")}, {"spec", spec}});
   for (int i = 0; i < 4; ++i) pass();
   EXPECT_EQ(stores.members.get({kKey.ns, name}), nullptr);
-  EXPECT_TRUE(progress().ends_with("belongs to somebody else")) << progress();
+  EXPECT_TRUE(progress().ends_with("belongs to another owner")) << progress();
   EXPECT_EQ(api.requests("create etcdmembers"), 2) << "together with Services it was another try";
 }
 
@@ -988,7 +989,7 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
       world.run_until(world.now() + 61s);
       pass();
       EXPECT_TRUE(progress().ends_with("Service " + std::string(name) +
-                                       " belongs to somebody else: rename it or the cluster"))
+                                       " belongs to another owner: rename it or the cluster"))
           << progress();
       api.erase(kube::Service::resource, {kKey.ns, name});
       for (const char* ours : {"db", "db-client"}) {
@@ -1006,7 +1007,7 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAlsoIfItDoesWhatOursWould) {
   pass();
   EXPECT_EQ(etcd.asked, "");
   pass();
-  EXPECT_TRUE(progress().ends_with("Service db belongs to somebody else: rename it or the cluster"))
+  EXPECT_TRUE(progress().ends_with("Service db belongs to another owner: rename it or the cluster"))
       << progress();
 }
 
@@ -1044,7 +1045,7 @@ TEST_F(ReconcilerTest, ABudgetOfSomebodyElseIsToldAndHoldsUpNothing) {
   world.run_until(world.now() + 61s);
   pass();
   EXPECT_TRUE(
-      progress().ends_with("PodDisruptionBudget db belongs to somebody else: rename it or "
+      progress().ends_with("PodDisruptionBudget db belongs to another owner: rename it or "
                            "the cluster"))
       << progress();
   EXPECT_EQ(budget_now(), json::parse(R"({"maxUnavailable": 1})"));
@@ -1095,12 +1096,12 @@ TEST_F(ReconcilerTest, WhatWasRefusedOnceIsToldNoMoreWhenItIsThere) {
     world.run_until(world.now() + 61s);
     pass();
   }
-  ASSERT_NE(progress().find("belongs to somebody else"), std::string::npos) << progress();
+  ASSERT_NE(progress().find("belongs to another owner"), std::string::npos) << progress();
   api.erase(kube::PodDisruptionBudget::resource, kKey);
   api.put(kube::PodDisruptionBudget::resource, ours);
   see_children();
   for (int i = 0; i < 3; ++i) pass();
-  EXPECT_EQ(progress().find("belongs to somebody else"), std::string::npos) << progress();
+  EXPECT_EQ(progress().find("belongs to another owner"), std::string::npos) << progress();
 }
 
 TEST_F(ReconcilerTest, WhatSomebodyEditedIsPutRightAndTheRestIsKept) {

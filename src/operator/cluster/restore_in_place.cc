@@ -134,7 +134,7 @@ class RestoreInPlace {
     if (stage() == v1::kStageRollingBack) return roll_back();
     if (stage() == v1::kStageCommitting) return commit();
     if (taken_back() && reversible()) return to(v1::kStageRollingBack);
-    if (!fenced()) return wait("the Services to select nobody");
+    if (!fenced()) return wait("the Services to select no Pod");
     for (const Seat& seat : seen_.kept)
       if (!seat.object->dormant) return PauseMember{seat.name, seat.object->uid};
     for (const Seat& seat : seen_.kept)
@@ -182,7 +182,7 @@ class RestoreInPlace {
     if (seat.pod) return wait("the Pod of " + seat.name + " to end");
     if (!object.terminating) return DeleteMember{seat.name, object.uid};
     if (object.has_finalizer) return ReleaseMember{seat.name, object.uid};
-    return wait(seat.name + " to go");
+    return wait(seat.name + " to be deleted");
   }
 
   /// Creates one founder, whose name is recorded first.
@@ -209,7 +209,7 @@ class RestoreInPlace {
     (void)note_id(seen_, out_.status);
     settle_intents(seen_, out_.status);
     if (!seen_.linearizable || !healthy(found) || !found.pod || found.pod->founds)
-      return wait(found.name + " to serve what was restored");
+      return wait(found.name + " to serve the restored data");
     return to(v1::kStageReview);
   }
 
@@ -218,7 +218,7 @@ class RestoreInPlace {
     if (is_lost(found)) return to(v1::kStageRestoring);
     if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (committed() || !reversible()) {
-      if (!healthy(*found)) return wait(found->name + " to answer, to be committed");
+      if (!healthy(*found)) return wait(found->name + " to answer before the commit");
       out_.status.revision_floor = floor_of(seen_, out_.status);
       record().cluster_id.clear();
       record().cluster_token.clear();
@@ -230,14 +230,14 @@ class RestoreInPlace {
     // A user may take longer than a certificate lives.
     if (auto due = due_certificate(seen_, out_.status, Due::Soon)) return std::move(*due);
     out_.again = kSteady;
-    return wait("a decision: spec.decision of EtcdRestore " + record().name +
-                " may be Commit or Rollback");
+    return wait("your decision: set spec.decision of EtcdRestore " + record().name +
+                " to Commit or Rollback");
   }
 
   /// No watch starts a pass when the volume is deleted.
   Step wait_for_volume(const std::string& member) {
     out_.again = kVolumeAgain;
-    return wait("the volume of " + member + " to go");
+    return wait("the volume of " + member + " to be deleted");
   }
 
   /// The snapshot may be from a time without authentication. So it is enabled before clients
@@ -260,7 +260,7 @@ class RestoreInPlace {
     if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (auto step = secure()) return std::move(*step);
     if (!seen_.kept.empty() && !healthy(*found))
-      return wait(found->name + " to answer before the volumes of before go");
+      return wait(found->name + " to answer before the old volumes are deleted");
     if (!seen_.kept.empty()) return drop(seen_.kept.front());
     for (const v1::KeptMember& member : record().members)
       if (is_taken(member.name)) return wait_for_volume(member.name);

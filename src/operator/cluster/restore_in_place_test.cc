@@ -593,7 +593,7 @@ TEST(InPlace, OneThatDoesNotAnswerIsNotCommitted) {
   EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageCommitting);
   seen.seats[0].answer.reset();
   EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageReview);
-  EXPECT_TRUE(plan(seen).waiting_for.ends_with("to answer, to be committed"));
+  EXPECT_TRUE(plan(seen).waiting_for.ends_with("to answer before the commit"));
 }
 
 TEST(InPlace, NobodyIsStoppedBeforeNoClientIsLedThere) {
@@ -607,7 +607,7 @@ TEST(InPlace, NobodyIsStoppedBeforeNoClientIsLedThere) {
     EXPECT_EQ(plan(seen).again, 300ms) << "after a step";
     seen.*service = Child::Drifted;
     EXPECT_EQ(to_string(plan(seen).step), "none");
-    EXPECT_EQ(plan(seen).waiting_for, "the Services to select nobody");
+    EXPECT_EQ(plan(seen).waiting_for, "the Services to select no Pod");
     EXPECT_EQ(plan(seen).again, 5s);
   }
 }

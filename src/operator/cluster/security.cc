@@ -108,7 +108,7 @@ std::optional<runtime::NewCondition> trouble_of_secrets(const Observation& seen)
   if (const auto old = with_old_authority(seen); !old.empty())
     return tls_is("False", v1::kAuthorityChanged,
                   "ca.crt has changed, and etcd reads it only when it starts: delete one Pod "
-                  "after the other, each when all members are ready; not yet started anew: " +
+                  "after the other, each when all members are ready; not yet restarted: " +
                       joined(old));
   return {};
 }
@@ -125,8 +125,9 @@ std::optional<runtime::NewCondition> shown_by_members(const Observation& seen,
       (seat.shown.silent ? silent : behind).push_back(seat.name);
   }
   if (!behind.empty())
-    return tls_is("False", v1::kCertificateNotInUse,
-                  "an older certificate than its Secret's is still shown by " + joined(behind));
+    return tls_is(
+        "False", v1::kCertificateNotInUse,
+        "these members still show an older certificate than their Secret has: " + joined(behind));
   if (all)
     return tls_is(
         "True", v1::kCertificatesInUse,
@@ -157,7 +158,7 @@ void report_tls(const Observation& seen, v1::EtcdClusterStatus& status) {
 
 NextToAuth next_to_auth(const AuthSeen& auth) {
   if (!auth.enabled) return {NoStep{}, "etcd to say whether authentication is on"};
-  if (!auth.refused.empty()) return {NoStep{}, "the password of root: " + auth.refused};
+  if (!auth.refused.empty()) return {NoStep{}, "the root password: " + auth.refused};
   if (*auth.enabled && !auth.entered) return {NoStep{}, "root to log in"};
   if (auth.step == PasswordStep::Record) return {RecordPassword{}, ""};
   return {EnableAuth{}, ""};
@@ -193,7 +194,7 @@ Shut shut_out(const Observation& seen) {
   if (seen.linearizable) return {};
   if (seen.auth.required && !wants_auth(seen.cluster))
     return {v1::kAuthRequiredNotConfigured,
-            "etcd asks for a user and password, and spec.auth is not enabled"};
+            "etcd requires a user and password, but spec.auth is not enabled"};
   if (seen.auth.required && !seen.auth.entered && !seen.auth.refused.empty())
     return {v1::kAuthCredentialsRejected, seen.auth.refused};
   return {};

@@ -31,7 +31,7 @@ std::optional<Refusal> refusal_of_tls(const v1::EtcdClusterSpec& spec) {
   if (spec.tls->peer && nameless(spec.tls->peer->secret_ref)) path = "peer.secretRef";
   if (path.empty()) return std::nullopt;
   return Refusal{v1::kCertificateMissing,
-                 "spec.tls." + path + " names no Secret, create the EtcdCluster anew with one"};
+                 "spec.tls." + path + " names no Secret: recreate the EtcdCluster with one"};
 }
 
 /// Refused before any Pod has it: etcd exits at once if it does not know a flag.

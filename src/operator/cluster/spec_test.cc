@@ -208,7 +208,7 @@ TEST(ClusterSpec, ASecretWithoutANameWouldLeaveAPortOpen) {
     ASSERT_TRUE(refusal) << path;
     EXPECT_STREQ(refusal->reason, v1::kCertificateMissing);
     EXPECT_EQ(refusal->message, std::string("spec.tls.") + path +
-                                    " names no Secret, create the EtcdCluster anew with one");
+                                    " names no Secret: recreate the EtcdCluster with one");
   }
 }
 

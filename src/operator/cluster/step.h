@@ -77,8 +77,8 @@ struct Promote {
 
   template <class S = Promote>
   static auto describe() {
-    return api::object("Makes a learner vote.", api::Fields{api::sparse("name", &S::name, ""),
-                                                            api::sparse("id", &S::id, "")});
+    return api::object("Promotes a learner.", api::Fields{api::sparse("name", &S::name, ""),
+                                                          api::sparse("id", &S::id, "")});
   }
 };
 struct MoveLeader {
@@ -142,7 +142,7 @@ struct PauseMember {
 
   template <class S = PauseMember>
   static auto describe() {
-    return api::object("Puts a member to sleep.", api::Fields{api::sparse("name", &S::name, ""),
+    return api::object("Makes a member dormant.", api::Fields{api::sparse("name", &S::name, ""),
                                                               api::sparse("uid", &S::uid, "")});
   }
 };

@@ -46,8 +46,8 @@ std::string why_not_beside(const Runs& member, int young) {
   const int first = facts.supported ? facts.next_minor_from_patch : 0;
   if (member.version.minor >= young || member.version.patch >= first) return "";
   const std::string minor = minor_of(member.version.minor);
-  return runs(member) + ", and " + minor + " goes with " + minor_of(young) + " from " + minor +
-         "." + std::to_string(first) + " on";
+  return runs(member) + ", and " + minor + " runs beside " + minor_of(young) + " only from " +
+         minor + "." + std::to_string(first) + " on";
 }
 
 /// Why known members forbid the target; empty: they allow it.
@@ -63,10 +63,10 @@ std::string why_not(const Observation& seen, const std::vector<Runs>& members, V
   for (const Runs& member : members)
     if (std::string why = why_not_beside(member, young); !why.empty()) return why;
   if (target.minor < young && target.patch < etcd::facts_of(target).next_minor_from_patch)
-    return runs(newest) + ", and this patch does not go with it";
+    return runs(newest) + ", and this patch is too old to run beside it";
   if (target.minor == oldest.version.minor) return "";
   const std::string away = who_is_away(seen);
-  return away.empty() ? "" : away + ", and a step to the next minor begins with all in sight";
+  return away.empty() ? "" : away + ", and a change to the next minor needs all members healthy";
 }
 
 /// Whether no member is visible although members exist or were recorded. They then count as members
@@ -121,7 +121,7 @@ std::string why_not_version(const Observation& seen) {
   for (const Seat& seat : seen.seats) {
     const auto version = version_of(seat);
     if (!version)
-      return "spec.version " + wanted + ": nobody knows which etcd " + seat.name + " runs";
+      return "spec.version " + wanted + ": the etcd version of " + seat.name + " is unknown";
     members.push_back({seat.name, *version});
   }
   if (members.empty()) return "";

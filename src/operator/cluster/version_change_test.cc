@@ -50,22 +50,24 @@ TEST(VersionChange, S51_Table) {
       {"3.5.35 3.5.35 3.5.35", "3.5.35", "3.6.16", ""},
       {"3.6.16 3.6.16 3.6.16", "3.6.16", "3.7.3", ""},
       {"3.5.35 3.5.35 -3.5.35", "3.5.35", "3.6.16",
-       "c is not healthy, and a step to the next minor begins with all in sight"},
+       "c is not healthy, and a change to the next minor needs all members healthy"},
       {"3.5.35 3.6.16", "3.6.16", "3.7.3", "a runs 3.5.35: go to 3.6 first"},
       {"3.5.35", "3.5.35", "3.7.3", "a runs 3.5.35: go to 3.6 first"},
       {"3.6.16 3.6.16", "3.6.16", "3.5.35",
        "a runs 3.6.16, and etcd takes no member of an older minor"},
       {"3.5.35 3.6.16", "3.6.16", "3.5.35", ""},  // Halfway, and back.
       {"-3.5.35 3.6.16", "3.6.16", "3.5.35", ""},
-      {"3.5.26 3.5.25", "3.5.26", "3.6.16", "b runs 3.5.25, and 3.5 goes with 3.6 from 3.5.26 on"},
+      {"3.5.26 3.5.25", "3.5.26", "3.6.16",
+       "b runs 3.5.25, and 3.5 runs beside 3.6 only from 3.5.26 on"},
       {"3.5.26 3.5.26", "3.5.25", "3.6.0", ""},
       {"3.5.20 3.5.20", "3.5.20", "3.5.25", ""},  // Old patches of one minor run together.
-      {"3.5.35 3.6.16", "3.6.16", "3.5.25", "b runs 3.6.16, and this patch does not go with it"},
+      {"3.5.35 3.6.16", "3.6.16", "3.5.25",
+       "b runs 3.6.16, and this patch is too old to run beside it"},
       {"3.6.16 n3.7.99", "3.7.99", "3.6.16", ""},  // A version that no registry has.
       {"3.6.16 n3.7.99", "3.7.99", "3.7.3", ""},
-      {"3.6.16 ?", "3.6.15", "3.6.16", "nobody knows which etcd b runs"},
+      {"3.6.16 ?", "3.6.15", "3.6.16", "the etcd version of b is unknown"},
       {"z3.5.35", "3.5.35", "3.6.16", ""},
-      {"z3.5.25", "3.5.25", "3.6.16", "a runs 3.5.25, and 3.5 goes with 3.6 from 3.5.26 on"},
+      {"z3.5.25", "3.5.25", "3.6.16", "a runs 3.5.25, and 3.5 runs beside 3.6 only from 3.5.26 on"},
       {"", "3.5.35", "3.7.3", "the cluster runs 3.5.35: go to 3.6 first"},
       {"3.6.16", "", "3.5.35", "a runs 3.6.16, and etcd takes no member of an older minor"},
   };
@@ -81,8 +83,8 @@ TEST(VersionChange, TheNextMinorNeedsAQuorumThatAnswers) {
   Observation seen = of("3.5.35 3.5.35 3.5.35", "3.5.35", "3.6.16");
   seen.linearizable = false;
   EXPECT_EQ(why_not_version(seen),
-            "spec.version 3.6.16: etcd does not answer with quorum, and a step to the next minor "
-            "begins with all in sight");
+            "spec.version 3.6.16: etcd does not answer with quorum, and a change to the next minor "
+            "needs all members healthy");
 }
 
 TEST(VersionChange, WhatAMemberSaysItselfCounts) {
