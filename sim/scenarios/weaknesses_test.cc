@@ -166,7 +166,7 @@ TEST_F(Weakness, W10_AnEditReachesTheMemberThatTakesTheDeletedOnesPlace) {
   world.delete_object(v1::EtcdMember::resource, {"prod", follower()});
   world.must_converge(5min);
   EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.updated_members, 1);
-  EXPECT_EQ(message(v1::kProgressing), "2 of 3 members are as the spec was when they were made");
+  EXPECT_EQ(message(v1::kProgressing), "2 of 3 members were created from an older spec");
 }
 
 /// A foreign learner that never starts takes the only learner place (K15). The operator leaves it
@@ -176,7 +176,8 @@ TEST_F(Weakness, W11_K15_AGhostThatIsALearnerIsToldAndGrowthGoesOnWithoutIt) {
   by_hand([&] { ASSERT_TRUE(at(leader().address)->add_learner("http://10.99.0.1:2380")); });
   world.scale(kKey, 3);
   EXPECT_TRUE(world.run_until([&] { return says(v1::kDegraded) == "True/ForeignMember"; }, 2min));
-  EXPECT_NE(message(v1::kDegraded).find("no member is added beside a learner"), std::string::npos);
+  EXPECT_NE(message(v1::kDegraded).find("the operator adds no member beside a learner"),
+            std::string::npos);
   world.run_for(5min);
   EXPECT_EQ(voters(), 1U);
   EXPECT_EQ(learners(), 1U) << "a person's, left to that person";
@@ -237,7 +238,7 @@ TEST_F(Weakness, W16_WhatIsSomebodyElsesIsToldAndLeftAlone) {
   world.run_for(2min);
   EXPECT_EQ(read<kube::Service>({"prod", "db-client"})->spec.selector.at("app"), "theirs");
   EXPECT_EQ(made(v1::EtcdMember::resource), 0U) << "nothing is begun";
-  EXPECT_NE(message(v1::kProgressing).find("Service db-client belongs to somebody else"),
+  EXPECT_NE(message(v1::kProgressing).find("Service db-client belongs to another owner"),
             std::string::npos)
       << message(v1::kProgressing);
   world.delete_object(kube::Service::resource, {"prod", "db-client"});
@@ -253,7 +254,7 @@ TEST_F(Weakness, W16_AClientServiceThatBecameSomebodyElsesHoldsUpNoHealing) {
   });
   EXPECT_TRUE(world.run_until([&] { return says(v1::kDegraded) == "True/ObjectRejected"; }, 2min));
   EXPECT_EQ(message(v1::kDegraded),
-            "Service db-client belongs to somebody else: rename it or the cluster");
+            "Service db-client belongs to another owner: rename it or the cluster");
   EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy");
   const std::string name = follower();
   world.delete_object(v1::EtcdMember::resource, {"prod", name});

@@ -1,4 +1,4 @@
-// Each step of a plan, and what is asked once more before it.
+// Each step of a plan, and the checks right before it.
 #include "operator/cluster/act.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-constexpr auto kProofHolds = 3s;  // Its watch told nothing else meanwhile.
+constexpr auto kProofHolds = 3s;  // A direct read counts this long; the watch reports changes.
 
 struct Actor {
   const Collaborators& with;
@@ -29,8 +29,8 @@ struct Actor {
 
   const std::string& ns() const { return seen.cluster.metadata.ns; }
 
-  /// Whom a change of the membership may be asked of: the healthy voters, the leader first. Nobody
-  /// is asked to remove itself, as long as another one leads.
+  /// The voters to ask for a membership change: the healthy ones, the leader first. A member is
+  /// asked to remove itself only if it leads.
   std::vector<const Seat*> changers(const std::string& victim) const {
     const Census census(seen);
     std::vector<const Seat*> out;
@@ -47,13 +47,13 @@ struct Actor {
     const std::string& member;
     std::string note;
   };
-  /// Each etcd judges by its own connections whether the cluster is healthy enough for a change,
-  /// and one of them may believe for ever that a peer which restarted is inactive (etcd's issue
-  /// 14523; seen after one restart in four). So where one refuses, the next is asked: Unavailable
-  /// says that nothing was done.
+  /// Each member judges by its own connections whether the cluster is healthy enough for a change.
+  /// It may believe forever that a restarted peer is inactive (etcd issue 14523; seen after one
+  /// restart in four). So if a member refuses, the next one is asked: Unavailable means that
+  /// nothing was done.
   template <class Change>
   Result<Done> ask_voters(Change change, const std::string& victim = "") const {
-    Result<Done> done = Error{Code::Unavailable, "no member leads"};
+    Result<Done> done = Error{Code::Unavailable, "no healthy voter can be asked"};
     for (const Seat* voter : changers(victim)) {
       done = change(*with.etcd.at(endpoints.at(voter->name)));
       if (!done.failed_with(Code::Unavailable)) break;
@@ -83,7 +83,8 @@ struct Actor {
 
   Result<Done> operator()(const NoStep&) const { return Done{}; }
 
-  /// Before a snapshot is restored: nobody of before runs or is about to. What we know may be old.
+  /// Before a snapshot is restored: no earlier member may run or be about to run. The caches may be
+  /// stale, so this asks the API server.
   Result<Done> all_dormant(const std::string& founder) const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
     const std::string ours = std::string(v1::kClusterLabel) + "=" + meta.name;
@@ -94,27 +95,27 @@ struct Actor {
       if (!is_ours(member.metadata, seen.cluster.metadata.uid)) continue;
       const std::string name = member.metadata.name;
       with.stores.members.wrote(std::move(member));
-      return Error{Code::Conflict, "EtcdMember " + name + " is awake"};
+      return Error{Code::Conflict, "EtcdMember " + name + " is not dormant"};
     }
     auto pods = with.api.list<kube::Pod>(meta.ns, ours);
     if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
     for (kube::Pod& pod : *pods) {
       const std::string name = pod.metadata.name;
-      if (!with.stores.members.get({meta.ns, name})) continue;  // Of no member.
+      if (!with.stores.members.get({meta.ns, name})) continue;  // It belongs to no member.
       with.stores.pods.wrote(std::move(pod));
-      return Error{Code::Conflict, "Pod " + name + " is there"};
+      return Error{Code::Conflict, "Pod " + name + " still exists"};
     }
     return Done{};
   }
 
-  /// Whether its etcd is the first of this EtcdCluster, and not one of before that goes back.
+  /// Whether the EtcdCluster had no etcd before: a restore in place may replace an earlier one.
   static bool is_first(const v1::EtcdCluster& cluster) {
     const v1::RestoreRecord* record = cluster.restoring();
     return !record || (!record->cluster_token.empty() && record->cluster_id.empty() &&
                        record->members.empty());
   }
 
-  /// Before an etcd is founded: what we know of volumes may be old.
+  /// Before an etcd is founded: asks the API server for volumes, as the cache may be stale.
   Result<Done> no_volumes() const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
     auto volumes = with.api.list<kube::PersistentVolumeClaim>(
@@ -145,13 +146,13 @@ struct Actor {
       made = with.api.get<v1::EtcdMember>({ns(), step.name});
     if (!made) return Error(made.error()).during("create EtcdMember " + step.name);
     if (!is_ours(made->metadata, seen.cluster.metadata.uid))
-      return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to somebody else"};
+      return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to another owner"};
     with.stores.members.wrote(std::move(*made));
     return Done{};
   }
 
-  /// What we know of the joiner may be old: nobody adds it once its EtcdMember is gone or going.
-  /// While etcd refuses it four times a second, the API server is asked less often.
+  /// The cache may be stale: a joiner whose EtcdMember is deleted or terminating is not added.
+  /// etcd may refuse the joiner four times a second; the API server is asked less often.
   Result<Done> still_joins(const std::string& name) const {
     const std::string& uid = std::ranges::find(seen.seats, name, &Seat::name)->object->uid;
     const Instant now = with.executor.now();
@@ -161,11 +162,12 @@ struct Actor {
     else if (!member) return Error(member.error()).during("find EtcdMember " + name);
     const bool joins = member && member->metadata.uid == uid && !member->metadata.terminating();
     if (member) with.stores.members.wrote(std::move(*member));
-    if (!joins) return Error{Code::Conflict, "EtcdMember " + name + " is going"};
+    if (!joins) return Error{Code::Conflict, "EtcdMember " + name + " is being deleted"};
     joiner = {uid, now};
     return Done{};
   }
-  /// The same of what is wanted, unless the status was just written under the version we saw.
+  /// Whether the EtcdCluster is unchanged. Known if its status was just written under the
+  /// resourceVersion that we saw.
   Result<Done> still_wanted_so() const {
     if (!(plan.status == seen.cluster.status)) return Done{};
     const api::ObjectMeta& meta = seen.cluster.metadata;
@@ -195,7 +197,7 @@ struct Actor {
             {"op", "test"}, {"path", "/spec/initialCluster"}, {"value", seen_as.initial_cluster}},
         json::object{
             {"op", "replace"}, {"path", "/spec/initialCluster"}, {"value", step.initial_cluster}}};
-    // One that the reference made has this label only from now on.
+    // A member that the Go operator created gets this label only now.
     if (const auto known = with.stores.members.get({ns(), step.name});
         known && !known->metadata.labels.empty() &&
         !known->metadata.labels.contains(v1::kAppComponentLabel))
@@ -208,28 +210,30 @@ struct Actor {
     return Done{};
   }
 
-  /// It answered in this pass; but another member may have been waited for since then, and a vote
-  /// for one that has died may cost the quorum.
+  /// The member answered in this pass, but the pass may have waited for other members since. A vote
+  /// for a member that has died may cost the quorum.
   Result<Done> still_answers(const std::string& name, etcd::MemberId id) const {
     const auto at = endpoints.find(name);
     if (at == endpoints.end()) return Error{Code::Unavailable, name + " has no address"};
     auto status = with.etcd.at(at->second)->status();
     if (status && status->header.member == id && status->leader != etcd::MemberId{}) return Done{};
-    return Error{Code::Unavailable, name + " does not answer any more"};
+    return Error{Code::Unavailable, name + " no longer answers"};
   }
 
   Result<Done> operator()(const Promote& step) const {
     if (auto answers = still_answers(step.name, step.id); !answers) return answers;
-    return change({v1::kMemberPromoted, step.name, step.name + " was promoted and votes"},
+    return change({v1::kMemberPromoted, step.name, step.name + " was promoted to a voter"},
                   [&](etcd::Client& client) -> Result<Done> {
                     auto promoted = client.promote(step.id);
-                    if (promoted.failed_with(Code::AlreadyExists)) return Done{};  // By whomever.
+                    if (promoted.failed_with(Code::AlreadyExists)) return Done{};  // It votes.
                     return promoted;
                   });
   }
 
   Result<Done> operator()(const MoveLeader& step) const {
-    return change({v1::kLeaderMoved, step.name, step.from + " leaves, " + step.name + " leads"},
+    return change({v1::kLeaderMoved, step.name,
+                   "leadership moved from " + step.from + " to " + step.name + ": " + step.from +
+                       " is being removed"},
                   [&](etcd::Client& client) { return client.move_leader(step.to); });
   }
 
@@ -252,7 +256,7 @@ struct Actor {
                   step.name);
   }
 
-  /// The Pod comes and goes with it.
+  /// The member controller then deletes or recreates the Pod.
   Result<Done> set_dormant(const std::string& name, const std::string& uid, bool dormant) const {
     if (auto wanted = still_wanted_so(); !wanted) return wanted;
     auto written = with.api.merge_patch<v1::EtcdMember>(
@@ -273,13 +277,13 @@ struct Actor {
     return release_finalizer(with.api, with.stores, {ns(), step.name}, step.uid);
   }
 
-  /// Under the version that was read: what somebody else has written is seen by the next pass.
+  /// Writes under the resourceVersion that was read: the next pass sees another client's write.
   Result<Done> write_secret(const std::string& name, const char* type, json::object data) const {
     const api::ObjectKey key{ns(), name};
     auto there = with.credentials.secrets.get(key);
     if (there && !is_ours((*there)->metadata, seen.cluster.metadata.uid))
       return Error{Code::AlreadyExists,
-                   "Secret " + name + " belongs to somebody else: rename it or the cluster"};
+                   "Secret " + name + " belongs to another owner: rename it or the cluster"};
     return there ? change_secret((*there)->metadata, std::move(data))
                  : create_secret(name, type, data);
   }
@@ -310,22 +314,23 @@ struct Actor {
   Result<Done> operator()(const IssueCertificate& step) const {
     const auto all = managed_secrets_of(seen.cluster);
     const auto wanted = std::ranges::find(all, step.secret, &ManagedSecret::name);
-    if (wanted == all.end()) return Error{Code::Conflict, "Secret " + step.secret + " is not ours"};
+    if (wanted == all.end())
+      return Error{Code::Conflict, "the operator does not manage Secret " + step.secret};
     auto done = wanted->authority.empty() ? make_authority(*wanted) : sign(*wanted, step.names);
     if (done)
       with.log.info("certificate issued",
                     {{"cluster", to_string(seen.cluster.metadata.key())}, {"secret", step.secret}});
     return done;
   }
-  /// Never in the place of another one, which members may trust by now.
+  /// Never replaces an authority: members may trust it already.
   Result<Done> make_authority(const ManagedSecret& wanted) const {
     auto made = issue(request_for(wanted, {}));
     if (!made) return made.error();
     return create_secret(wanted.name, "kubernetes.io/tls", data_of(*made, made->certificate));
   }
 
-  /// By what a Secret says, in which a person may have put something: what those who trust it would
-  /// not believe is not written.
+  /// Signs with the authority in a Secret, which a user may have edited. A certificate that clients
+  /// of that authority would reject is not written.
   Result<Done> sign(const ManagedSecret& wanted, const std::vector<std::string>& names) const {
     auto by = with.credentials.secrets.get({ns(), wanted.authority});
     if (!by) return Error(by.error()).during("sign for " + wanted.name);
@@ -337,7 +342,7 @@ struct Actor {
     const auto faults = [&] {
       return faults_of(*made, trusted, {request.server, request.client}, with.clock.wall_now());
     };
-    if (!faults().empty()) made->certificate += signer.certificate;  // One between them.
+    if (!faults().empty()) made->certificate += signer.certificate;  // For an intermediate CA.
     if (const auto why = faults(); !why.empty())
       return Error{Code::Conflict, "Secret " + wanted.authority + " cannot sign: " + joined(why)};
     return write_secret(wanted.name, "kubernetes.io/tls", data_of(*made, trusted));
@@ -354,7 +359,7 @@ struct Actor {
             .authority = wanted.kind == Kind::Authority,
             .server = both,
             .client = both || wanted.kind == Kind::Client,
-            // One that lives for minutes allows less.
+            // A certificate that lives for minutes allows less.
             .from = now + -std::min(std::chrono::seconds(kClocksDiffer), life / 10),
             .until = now + life};
   }
@@ -364,10 +369,10 @@ struct Actor {
     return write_secret(auth_secret_name(seen.cluster.metadata.name), "Opaque", data_of(kept));
   }
 
-  /// A root that is there already may have been made with another password.
+  /// An existing user root may have another password.
   Result<Done> operator()(const EnableAuth&) const {
     const Secret password = with.credentials.sessions.passwords_of(seen.cluster).kept.password;
-    if (password.empty()) return Error{Code::Conflict, "no password of root is recorded"};
+    if (password.empty()) return Error{Code::Conflict, "no root password is recorded"};
     auto done = ask_voters([&](etcd::Client& client) {
       auto made = client.user_add(kRoot, password);
       if (made.failed_with(Code::AlreadyExists))
@@ -381,11 +386,11 @@ struct Actor {
 
   Result<Done> operator()(const ChangePassword&) const {
     const Secret next = with.credentials.sessions.passwords_of(seen.cluster).kept.next;
-    if (next.empty()) return Error{Code::Conflict, "no next password of root is recorded"};
+    if (next.empty()) return Error{Code::Conflict, "no next root password is recorded"};
     auto done =
         ask_voters([&](etcd::Client& client) { return client.user_change_password(kRoot, next); });
-    with.credentials.sessions.password_changed(seen.cluster.metadata.key());  // Or perhaps not.
-    if (done) tell_of_auth("etcd password of root changed", v1::kPasswordChanged);
+    with.credentials.sessions.password_changed(seen.cluster.metadata.key());  // It may have been.
+    if (done) tell_of_auth("etcd root password changed", v1::kPasswordChanged);
     return done;
   }
 

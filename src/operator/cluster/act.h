@@ -15,7 +15,7 @@
 
 namespace etcdop::cluster {
 
-/// What a pass works with. All of them outlive it.
+/// The tools of a pass. They outlive it.
 struct Collaborators {
   Executor& executor;
   Api api;
@@ -25,20 +25,20 @@ struct Collaborators {
   Credentials& credentials;
   WallClock& clock;
   Log& log;
-  std::string cluster_domain = "cluster.local";  ///< Of certificates' names.
-  runtime::EventRecorder* events = nullptr;      ///< Null: nobody is told.
+  std::string cluster_domain = "cluster.local";  ///< For the names in certificates.
+  runtime::EventRecorder* events = nullptr;      ///< Null: no Events.
   FlightRecorder* flight = nullptr;              ///< Null: nothing is recorded.
   ClusterMetrics* metrics = nullptr;             ///< Null: nothing is measured.
 };
 
-/// The API server itself had the object of this UID, and it was not going.
+/// The API server returned the object with this UID, and it was not terminating.
 struct Proof {
   std::string uid;  ///< Empty: nothing is proven.
   Instant at{};
 };
 
-/// Carries out the plan's step; what it was decided on travels along as UID, resourceVersion or
-/// etcd's own ids. `joiner`: of whom a learner was added last. Suspends.
+/// Carries out the plan's step. UIDs, resourceVersions and etcd's ids tie it to the objects that
+/// the plan saw. `joiner`: the last proof for a learner to add. Suspends.
 Result<Done> act(const Collaborators&, const Observation& seen, const Plan& plan,
                  const Endpoints& endpoints, Proof& joiner);
 

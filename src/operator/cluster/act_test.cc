@@ -1,4 +1,4 @@
-// What the steps of TLS and authentication write and ask for, one at a time. An etcd as a script;
+// The writes and requests of the steps of TLS and authentication, one at a time. etcd is scripted;
 // the API server is a fake.
 #include "operator/cluster/act.h"
 
@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-/// One member, which may have a user root, and refuse.
+/// One member, which may have a user root and may refuse.
 struct Etcd final : etcd::Clients {
   struct Member final : testing::UnscriptedEtcd {
     explicit Member(Etcd& all) : all_(all) {}
@@ -85,12 +85,12 @@ class ActTest : public ::testing::Test {
     world.run();
     return out;
   }
-  /// Somebody has written our Secret, and we have seen it.
+  /// A user has written our Secret, and we have seen it.
   void keep(const testing::SecretShelf::Texts& texts) {
     shelf.put("db-operator-auth", texts, "u-1");
     credentials.secrets.expire({"prod", "db-operator-auth"});
   }
-  /// Its only writes: those of Secrets.
+  /// The number of writes; all are of Secrets.
   std::ptrdiff_t writes() const {
     return api.requests("create") + api.requests("patch") + api.requests("update");
   }
@@ -103,7 +103,7 @@ class ActTest : public ::testing::Test {
     const auto* value = object.is_null() ? nullptr : object.at("data").as_object().if_contains(key);
     return value ? from_base64(value->as_string()).value_or("not base64") : "";
   }
-  /// What is wrong with a leaf in the eyes of whoever trusts the authority.
+  /// The faults of a leaf for a client that trusts the authority.
   std::vector<std::string> faults(const std::string& name, const Purpose& purpose) {
     return faults_of({text(name, "tls.crt"), Secret(text(name, "tls.key"))},
                      text("db-client-ca", "tls.crt"), purpose, clock.wall_now());
@@ -168,7 +168,7 @@ TEST_F(ActTest, ARenewedOneTrustsWhomTheAuthoritysSecretTrusts) {
   EXPECT_EQ(text("db-client-tls", "ca.crt"), both);
 }
 
-/// Two operators may act for a moment: members of the other one's seed trust the first.
+/// Two operators may act for a moment: the other one's members already trust the first authority.
 TEST_F(ActTest, AnAuthorityNeverTakesThePlaceOfAnother) {
   ASSERT_TRUE(done(IssueCertificate{"db-client-ca", {}}));
   const std::string first = text("db-client-ca", "tls.crt");
@@ -215,7 +215,7 @@ TEST_F(ActTest, SomebodyElsesSecretIsLeftAlone) {
   const auto result = done(RecordPassword{});
   ASSERT_TRUE(result.failed_with(Code::AlreadyExists));
   EXPECT_EQ(result.error().message,
-            "Secret db-operator-auth belongs to somebody else: rename it or the cluster");
+            "Secret db-operator-auth belongs to another owner: rename it or the cluster");
   EXPECT_EQ(writes(), 0);
 }
 
@@ -280,10 +280,10 @@ TEST_F(ActTest, APasswordIsChangedToTheRecordedOne) {
   keep({{"password", "A"}, {"next", "B"}});
   ASSERT_TRUE(done(ChangePassword{}));
   EXPECT_EQ(etcd.asked, "change root B; ");
-  EXPECT_EQ(log.count("info etcd password of root changed cluster=prod/db"), 1);
+  EXPECT_EQ(log.count("info etcd root password changed cluster=prod/db"), 1);
 }
 
-/// What the watch has told may be old, and nothing takes a second cluster back.
+/// The cache may be stale, and a second etcd cannot be undone.
 TEST_F(ActTest, K14_VolumesAreAskedForRightBeforeTheFirstMemberIsMade) {
   api.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
   api.serve({.resource = kube::PersistentVolumeClaim::resource});

@@ -14,10 +14,10 @@ namespace v1 = api::v1alpha2;
 
 bool votes(const Seat& seat) { return seat.listed && !seat.listed->learner; }
 
-/// What the voters who answer have for data, against what more than half of all voters have.
+/// Compares the data of each voter that answers with the data of a majority of all voters.
 struct Comparison {
   int voters = 0, told = 0;
-  const SeatHash* majority = nullptr;  ///< Null: there is none.
+  const SeatHash* majority = nullptr;  ///< Null: no majority has the same data.
 
   explicit Comparison(const Observation& seen) {
     for (const Seat& seat : seen.seats) {
@@ -32,7 +32,7 @@ struct Comparison {
       if (one.hash && same >= quorum(voters)) majority = &*one.hash;
     }
   }
-  /// Surely: hashes of what was compacted otherwise do not compare.
+  /// Whether the data surely differs: hashes compare only at equal compacted revisions.
   bool differs(const Seat& seat) const {
     return majority && votes(seat) && seat.hash && seat.hash->revision == majority->revision &&
            seat.hash->compacted == majority->compacted && seat.hash->hash != majority->hash;
@@ -40,7 +40,7 @@ struct Comparison {
 };
 
 std::string in_words(const Observation& seen, etcd::MemberId id) {
-  if (id == etcd::MemberId{}) return "a member that etcd cannot tell";
+  if (id == etcd::MemberId{}) return "an unknown member";
   const Seat* seat = seat_of(seen, id);
   return seat ? seat->name + " (" + to_hex(id) + ")" : to_hex(id);
 }
@@ -79,7 +79,7 @@ std::string alarm_of(const Observation& seen, const Seat& seat) {
 Suspicion suspicion_of(const Observation& seen) {
   if (!has_alarm(seen, etcd::AlarmKind::Corrupt)) return {};
   std::set<etcd::MemberId> accused;
-  bool gone = true;  // Whoever was accused is no member.
+  bool gone = true;  // No accused id is a member.
   for (const RaisedAlarm& alarm : seen.alarms) {
     if (alarm.kind != etcd::AlarmKind::Corrupt) continue;
     accused.insert(alarm.member);
@@ -88,21 +88,21 @@ Suspicion suspicion_of(const Observation& seen) {
   const Comparison data(seen);
   const bool all_alike = std::ranges::none_of(seen.seats, [&](auto& s) { return data.differs(s); });
   const std::string unsure = data.told < data.voters
-                                 ? "not all voters tell what data they have"
+                                 ? "not all voters report a hash of their data"
                                  : "no majority of the voters has the same data";
   if (gone) {
     if (data.majority && all_alike) return {Corruption::Removed, nullptr, ""};
-    return open(data.majority ? "others differ, too" : unsure);
+    return open(data.majority ? "other voters differ, too" : unsure);
   }
   std::erase_if(accused, [&](auto id) { return id != etcd::MemberId{} && !seat_of(seen, id); });
   if (accused.size() > 1) return open("more than one member is accused");
   const Seat* who = seat_of(seen, *accused.begin());
-  if (!who || !votes(*who) || !who->object) return open("that is no voter of ours");
+  if (!who || !votes(*who) || !who->object) return open("that is not a voter with an EtcdMember");
   if (!data.majority) return open(unsure);
   if (!data.differs(*who))
-    return open(who->hash == *data.majority ? "its data is that of the majority" : unsure);
+    return open(who->hash == *data.majority ? "its data is the same as the majority's" : unsure);
   for (const Seat& other : seen.seats)
-    if (&other != who && data.differs(other)) return open("others differ, too");
+    if (&other != who && data.differs(other)) return open("other voters differ, too");
   return {Corruption::Convicted, who, ""};
 }
 
@@ -121,7 +121,7 @@ Observation with_verdicts(Observation seen) {
     if (!given_up(seen, seat)) continue;
     seat.object->lost = true;
     if (seat.object->trouble.empty())
-      seat.object->trouble = "it is away for longer than replace-unreachable-members-after";
+      seat.object->trouble = "unreachable for longer than replace-unreachable-members-after";
   }
   return seen;
 }

@@ -1,6 +1,6 @@
-// What etcd's alarms mean for a cluster, and who counts as lost though its data may be there.
-// etcd's word alone convicts nobody: it may blame the wrong member (etcd issue 14849), so the
-// members' data is compared. Pure.
+// The meaning of etcd's alarms for a cluster, and which members count as lost although their data
+// may exist. An alarm alone convicts no member: etcd may blame the wrong one (etcd issue 14849), so
+// the operator compares the members' data. Pure.
 #pragma once
 #include <string>
 
@@ -8,37 +8,38 @@
 
 namespace etcdop::cluster {
 
-/// Of a CORRUPT alarm.
+/// The verdict on a CORRUPT alarm.
 enum class Corruption {
-  None,       ///< There is no such alarm.
-  Convicted,  ///< Of one voter of ours, whose data is not that of a majority that has the same.
-  Removed,    ///< Of who is no member any more; a majority has the same data, and nobody another.
-  Open        ///< Anything else: a person's to decide.
+  None,       ///< No CORRUPT alarm is raised.
+  Convicted,  ///< One voter with an EtcdMember: its data differs from that of a majority.
+  Removed,    ///< The accused is no longer a member; a majority has the same data, and no voter
+              ///< differs.
+  Open        ///< Anything else: a user must decide.
 };
 struct Suspicion {
   Corruption what = Corruption::None;
-  const Seat* who = nullptr;  ///< Convicted: in the observation that it was made from.
-  std::string why;            ///< Open: for people.
+  const Seat* who = nullptr;  ///< If Convicted: points into the observation.
+  std::string why;            ///< If Open: the reason, for users.
 };
 Suspicion suspicion_of(const Observation& seen);
 
-/// Whether `seen.alarms` are all there are: else what was known stays as it was, for alarms outlive
-/// elections and restarts.
+/// Whether `seen.alarms` is complete. Else the last known alarms stay: alarms outlive elections and
+/// restarts.
 bool knows_alarms(const Observation& seen);
 bool has_alarm(const Observation& seen, etcd::AlarmKind kind);
-/// Whose id that is in etcd's list; null: nobody's.
+/// The member with that id in etcd's list; null: none.
 const Seat* seat_of(const Observation& seen, etcd::MemberId id);
-/// "db-a (8e9e05c52164694d), ...": for whom that kind is raised, once each, ordered.
+/// The members for which that kind is raised, sorted: "db-a (8e9e05c52164694d), ...".
 std::string raised_for(const Observation& seen, etcd::AlarmKind kind);
-/// kNoSpace, kCorrupt or empty: the worse one of what is raised for that member.
+/// The worst alarm raised for that member: kCorrupt, kNoSpace or empty.
 std::string alarm_of(const Observation& seen, const Seat& seat);
 
-/// A voter of ours that has been away for longer than its cluster's owner wants to wait, as those
-/// see it who answer.
+/// Whether a voter with an EtcdMember has been unreachable for longer than the cluster's owner
+/// wants to wait, while a quorum answers.
 bool given_up(const Observation& seen, const Seat& seat);
 
-/// With those marked as having lost their data who count as if: the convicted one, one that etcd
-/// accuses and whose EtcdMember a person has deleted, and who is given up.
+/// Marks members as lost: the convicted one; one that etcd accuses and whose EtcdMember a user has
+/// deleted; and one that is given up.
 Observation with_verdicts(Observation seen);
 
 }  // namespace etcdop::cluster

@@ -1,4 +1,5 @@
-// Whom a CORRUPT alarm convicts, as a table; and what a cluster does and says while one is raised.
+// A table of the members that a CORRUPT alarm convicts; and what a cluster does and reports while
+// one is raised.
 #include "operator/cluster/alarms.h"
 
 #include <gtest/gtest.h>
@@ -16,14 +17,14 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-/// Of a member of prod/db, without TLS.
+/// The peer URL of a member of prod/db, without TLS.
 std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
 
 constexpr WallTime kNow{1795233378s};
 
-/// "a7" per voter: a letter and the hash of its data; "-" for a hash: it did not tell. Then: x
-/// without an EtcdMember, l it learns, ! its EtcdMember is terminating, ? it knows no leader, o it
-/// was compacted at another revision. The first one leads.
+/// "a7" per voter: a letter and the hash of its data; "-" for a hash: no answer. Then: x without an
+/// EtcdMember, l learner, ! its EtcdMember is terminating, ? it knows no leader, o it was compacted
+/// at another revision. The first one leads.
 Observation observe(const std::string& text, const std::string& accused = "") {
   Observation seen;
   seen.now = kNow;
@@ -79,7 +80,7 @@ std::string verdict(const Observation& seen) {
 struct Row {
   const char *seats, *accused, *verdict, *step, *because;
 };
-// ST26: only a member that etcd accuses, that differs, and from a majority of all voters.
+// ST26: convicts only a member that etcd accuses and that differs from a majority of all voters.
 const Row kRows[] = {
     {"a7 b7 c7", "", "none", "none", ""},
     {"a7 b7 c8", "", "none", "none", "nobody is suspected without an alarm"},
@@ -88,33 +89,36 @@ const Row kRows[] = {
     {"a7 b7 c8!", "3", "convicted c", "remove-from-etcd c", "and out of etcd"},
     {"a8! b7 c7", "1", "convicted a", "move-leader a to b",
      "what joins has its data from who leads"},
-    {"a7 b8 c7", "3", "open: its data is that of the majority", "none", "it blames the wrong one"},
-    {"a7 b7 c7", "3", "open: its data is that of the majority", "none", "or did for a moment"},
+    {"a7 b8 c7", "3", "open: its data is the same as the majority's", "none",
+     "it blames the wrong one"},
+    {"a7 b7 c7", "3", "open: its data is the same as the majority's", "none",
+     "or did for a moment"},
     {"a7 b8 c9", "3", "open: no majority of the voters has the same data", "none", ""},
-    {"a7 b7 c-", "3", "open: not all voters tell what data they have", "none", ""},
-    {"a7 b- c8", "3", "open: not all voters tell what data they have", "none",
+    {"a7 b7 c-", "3", "open: not all voters report a hash of their data", "none", ""},
+    {"a7 b- c8", "3", "open: not all voters report a hash of their data", "none",
      "one is no majority"},
     {"a7 b7? c8", "3", "open: no majority of the voters has the same data", "none",
      "b cannot vote with a"},
     {"a7 b7 c8o", "3", "open: no majority of the voters has the same data", "none",
      "what was compacted otherwise does not compare"},
     {"a7 b7 c8 d8", "3", "open: no majority of the voters has the same data", "none", ""},
-    {"a7 b7 c7 d8 e9", "4", "open: others differ, too", "none", ""},
+    {"a7 b7 c7 d8 e9", "4", "open: other voters differ, too", "none", ""},
     {"a7 b7 c8", "23", "open: more than one member is accused", "none", ""},
     {"a7 b8", "2", "open: no majority of the voters has the same data", "none", ""},
-    {"a7", "1", "open: its data is that of the majority", "none", ""},
-    {"a7 b7 c8x", "3", "open: that is no voter of ours", "none", ""},
-    {"a7 b7 c-l", "3", "open: that is no voter of ours", "none", ""},
-    {"a7 b7 c8", "0", "open: that is no voter of ours", "none", "etcd does not know who it is"},
+    {"a7", "1", "open: its data is the same as the majority's", "none", ""},
+    {"a7 b7 c8x", "3", "open: that is not a voter with an EtcdMember", "none", ""},
+    {"a7 b7 c-l", "3", "open: that is not a voter with an EtcdMember", "none", ""},
+    {"a7 b7 c8", "0", "open: that is not a voter with an EtcdMember", "none",
+     "etcd does not know who it is"},
     {"a7 b7", "9", "removed", "create-member", "another takes the place of who was removed"},
     {"a7 b7 c-l", "9", "removed", "promote c", ""},
     {"a7 b7 c8", "93", "convicted c", "delete-member c", "the old alarm is of nobody"},
     {"a7 b8", "9", "open: no majority of the voters has the same data", "none", ""},
-    {"a7 b7 c8", "9", "open: others differ, too", "none", "the wrong one went"},
-    {"a7 b-", "9", "open: not all voters tell what data they have", "none", ""},
-    {"a7 b7 c7!", "3", "open: its data is that of the majority", "remove-from-etcd c",
+    {"a7 b7 c8", "9", "open: other voters differ, too", "none", "the wrong one went"},
+    {"a7 b-", "9", "open: not all voters report a hash of their data", "none", ""},
+    {"a7 b7 c7!", "3", "open: its data is the same as the majority's", "remove-from-etcd c",
      "a person has decided"},
-    {"a7 b7 c7!", "2", "open: its data is that of the majority", "none",
+    {"a7 b7 c7!", "2", "open: its data is the same as the majority's", "none",
      "but not on who is accused: a live one waits for another"},
 };
 
@@ -133,7 +137,7 @@ TEST(ClusterAlarms, WhoIsConvictedIsReplacedAndNobodyElseIsAddedOrVotes) {
   }
   EXPECT_TRUE(to_string(plan(observe("a7 b7", "9")).step).starts_with("create-member"));
   EXPECT_EQ(to_string(plan(observe("a7 b7", "0")).step), "none") << "a voter is missing";
-  EXPECT_EQ(plan(observe("a7 b7", "0")).waiting_for, "somebody to settle the CORRUPT alarm");
+  EXPECT_EQ(plan(observe("a7 b7", "0")).waiting_for, "a user to resolve the CORRUPT alarm");
 }
 
 TEST(ClusterAlarms, WhoIsConvictedStaysWhileManyClustersAreAway) {
@@ -149,7 +153,7 @@ TEST(ClusterAlarms, WhereEtcdHidesItsAlarmsNothingIsDone) {
   EXPECT_EQ(plan(seen).waiting_for, "etcd to list its alarms");
 }
 
-/// "True NoSpace: ..."; empty: there is none.
+/// "True NoSpace: ..."; empty: no condition.
 std::string told(const Observation& seen, const char* type) {
   const v1::EtcdClusterStatus status = plan(seen).status;
   const api::Condition* c = runtime::find_condition(status.conditions, type);
@@ -162,8 +166,8 @@ TEST(ClusterAlarms, AreToldFromTheFirstToTheLast) {
   EXPECT_EQ(plan(seen).status.phase, v1::kPhaseReady);
   seen.alarms = {{{2}, etcd::AlarmKind::NoSpace}};
   EXPECT_EQ(told(seen, v1::kAlarmed),
-            "True NoSpace: etcd has raised NOSPACE for b (0000000000000002): it takes no more "
-            "writes; delete or compact, then let an EtcdDefrag run, which disarms it");
+            "True NoSpace: etcd has raised NOSPACE for b (0000000000000002): etcd accepts no "
+            "writes; delete or compact keys, then create an EtcdDefrag, which disarms the alarm");
   EXPECT_EQ(told(seen, v1::kAvailable),
             "True QuorumHealthy: All members are ready; read-only, as the database is full");
   EXPECT_EQ(told(seen, v1::kDegraded), "True NoSpace: the database is full; see Alarmed");
@@ -182,11 +186,11 @@ TEST(ClusterAlarms, AreToldFromTheFirstToTheLast) {
   }
   seen.alarms.push_back({{0}, etcd::AlarmKind::Corrupt});
   EXPECT_EQ(told(seen, v1::kAlarmed),
-            "True Corrupt: etcd has raised CORRUPT for a member that etcd cannot tell: that is no "
-            "voter of ours; nothing is changed until somebody decides");
+            "True Corrupt: etcd has raised CORRUPT for an unknown member: that is not a voter with "
+            "an EtcdMember; the operator changes nothing until you decide: see Corrupt in "
+            "docs/user/operations.md");
   EXPECT_EQ(told(seen, v1::kAvailable),
-            "False Corrupt: etcd refuses to serve: it has raised CORRUPT for a member that etcd "
-            "cannot tell");
+            "False Corrupt: etcd refuses to serve: it has raised CORRUPT for an unknown member");
   EXPECT_EQ(told(seen, v1::kDegraded), "True Corrupt: 3/3 members ready; see Alarmed");
   EXPECT_EQ(plan(seen).status.phase, v1::kPhaseCorrupt);
   seen.cluster.status = plan(seen).status;
@@ -199,14 +203,15 @@ TEST(ClusterAlarms, AreToldFromTheFirstToTheLast) {
 TEST(ClusterAlarms, WhatBecomesOfADamagedMemberIsTold) {
   EXPECT_EQ(told(observe("a7 b7 c8", "3"), v1::kAlarmed),
             "True Corrupt: etcd has raised CORRUPT for c (0000000000000003): its data differs from "
-            "that of a majority; another takes its place");
+            "the majority's; the operator replaces it");
   EXPECT_EQ(plan(observe("a7 b7 c8", "3")).status.broken_members, 1);
   EXPECT_EQ(told(observe("a7 b7", "9"), v1::kAlarmed),
-            "True Corrupt: etcd has raised CORRUPT for 0000000000000009: it is no member any more, "
-            "and a majority has the same data; etcd serves again when somebody disarms the alarm");
+            "True Corrupt: etcd has raised CORRUPT for 0000000000000009: it is no longer a member, "
+            "and a majority has the same data; run etcdctl alarm disarm to let etcd serve again");
   EXPECT_EQ(told(observe("a7 b8 c8", "32"), v1::kAlarmed),
             "True Corrupt: etcd has raised CORRUPT for b (0000000000000002), c (0000000000000003): "
-            "more than one member is accused; nothing is changed until somebody decides");
+            "more than one member is accused; the operator changes nothing until you decide: see "
+            "Corrupt in docs/user/operations.md");
 }
 
 TEST(ClusterAlarms, OfTwoTheWorseIsTheMembers) {
@@ -216,7 +221,7 @@ TEST(ClusterAlarms, OfTwoTheWorseIsTheMembers) {
   EXPECT_EQ(alarm_of(seen, seen.seats[0]), "");
 }
 
-/// Three voters, of which c has not been seen for so long.
+/// Three voters; c has been unreachable for so many seconds.
 Observation away_for(std::int64_t seconds, const std::string& text = "a7 b7 c7") {
   Observation seen = observe(text);
   seen.replace_unreachable_s = 900;
@@ -233,7 +238,7 @@ TEST(ClusterAway, WhoIsAwayForTooLongIsReplacedLikeOneThatLostItsData) {
   EXPECT_EQ(to_string(plan(away_for(900)).step), "delete-member c");
   EXPECT_EQ(to_string(plan(away_for(900, "a7 b7 c7!")).step), "remove-from-etcd c");
   EXPECT_EQ(told(away_for(900), v1::kDegraded),
-            "True MembersUnhealthy: 2/3 members ready; c: it is away for longer than "
+            "True MembersUnhealthy: 2/3 members ready; c: unreachable for longer than "
             "replace-unreachable-members-after");
   EXPECT_EQ(to_string(plan(away_for(900, "a7 b7? c7")).step), "none") << "two of three are away";
   Observation seen = away_for(900);

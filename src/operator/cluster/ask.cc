@@ -1,4 +1,4 @@
-// The questions to etcd, and whose each answer is.
+// The questions to etcd, and the member of each answer.
 #include "operator/cluster/ask.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kHashLimit = 20s;    // Some 6 GB; a pass has 60 s, and may ask twice.
-constexpr auto kHashesAgain = 60s;  // Where not all voters have told.
+constexpr auto kHashLimit = 20s;    // Enough for some 6 GB; a pass has 60 s and may ask twice.
+constexpr auto kHashesAgain = 60s;  // If not all voters have answered.
 }  // namespace
 
-/// Of those who say it in time.
+/// The hashes of the members that answer in time.
 std::map<std::string, etcd::KeyHash> Questions::ask_hashes(const std::vector<std::string>& whom,
                                                            const Endpoints& endpoints,
                                                            std::int64_t revision) {
@@ -36,7 +36,7 @@ std::map<std::string, etcd::KeyHash> Questions::ask_hashes(const std::vector<std
   return out;
 }
 
-/// Of these voters, at the newest revision that all of them know.
+/// The hashes of these voters at the newest revision that all of them have.
 std::map<std::string, etcd::KeyHash> Questions::ask_common_hashes(
     const std::vector<std::string>& whom, const Endpoints& endpoints) {
   auto told = ask_hashes(whom, endpoints, 0);
@@ -52,7 +52,7 @@ std::map<std::string, etcd::KeyHash> Questions::ask_common_hashes(
   return told;
 }
 
-/// While somebody's data is called damaged: what the voters have.
+/// While CORRUPT is raised: fetches hashes of the voters' data.
 void Questions::compare_data(Observation& seen, const Endpoints& endpoints) {
   if (seen.alarms_hidden) return;
   if (!has_alarm(seen, etcd::AlarmKind::Corrupt)) {
@@ -77,13 +77,13 @@ void Questions::compare_data(Observation& seen, const Endpoints& endpoints) {
         hashes.known[seat.listed->id] = {it->second.hash, it->second.revision,
                                          it->second.compacted};
   }
-  for (Seat& seat : seen.seats)  // Of who does not answer now it is of no use.
+  for (Seat& seat : seen.seats)  // A silent member's hash is of no use.
     if (const auto known = seat.listed ? hashes.known.find(seat.listed->id) : hashes.known.end();
         seat.answer && known != hashes.known.end())
       seat.hash = known->second;
 }
 
-/// What etcd says, taken to the seats; foreign members get seats of their own.
+/// Copies etcd's answers into the seats; foreign members get their own seats.
 void Questions::ask_all(Observation& seen, Endpoints& endpoints) {
   std::vector<MemberView> known;
   for (const Seat& seat : seen.seats) known.push_back({seat.name, seat.peer_url});
@@ -107,8 +107,8 @@ void Questions::ask_all(Observation& seen, Endpoints& endpoints) {
   if (seen.linearizable) compare_data(seen, endpoints);
 }
 
-/// Whether authentication is on, until the status records it. Who may not know is told in words,
-/// and so it is on.
+/// Whether authentication is on, until the status records it. An error that demands credentials
+/// means that it is on.
 void Questions::ask_about_auth(Observation& seen, Endpoints& endpoints) {
   const bool asks =
       wants_auth(seen.cluster) && !seen.cluster.status.auth_enabled && seen.linearizable;

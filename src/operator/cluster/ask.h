@@ -1,4 +1,4 @@
-// What etcd says: the part of an observation that is asked of the members.
+// etcd's part of an observation: the answers of the members.
 #pragma once
 #include <map>
 #include <set>
@@ -15,8 +15,7 @@
 
 namespace etcdop::cluster {
 
-/// Remembers who is silent, and hashes. No decision depends on that but by what an observation has
-/// of it.
+/// Remembers silent clusters and hashes. Decisions see them only through an observation.
 class Questions {
  public:
   Questions(Executor& executor, etcd::Clients& etcd, Sessions& sessions)
@@ -24,8 +23,8 @@ class Questions {
         etcd_(etcd),
         sessions_(sessions),
         observer_(executor, etcd, sessions) {}
-  /// Adds what etcd says; what costs each pass seconds of waiting, for nothing, is not asked in
-  /// each. Endpoints are given the token of root. Suspends; every call has a deadline.
+  /// Adds etcd's answers. A cluster that keeps silent is not asked in every pass, as each attempt
+  /// costs seconds. Endpoints get root's token. Suspends; every call has a deadline.
   void ask(Observation& seen, Endpoints& endpoints);
   void forget(const api::ObjectKey& key) {
     breaker_.forget(key);
@@ -46,11 +45,11 @@ class Questions {
   etcd::Clients& etcd_;
   Sessions& sessions_;
   EtcdObserver observer_;
-  /// A hash costs a member a look at all of its data, so it is not asked for in each pass. While
-  /// CORRUPT is raised nothing is written, so it stays what it is.
+  /// For a hash a member reads all its data, so it is not asked in every pass. While CORRUPT is
+  /// raised, etcd accepts no writes, so the hash stays valid.
   struct Hashes {
-    std::vector<RaisedAlarm> alarms;     ///< That they were asked for,
-    std::vector<etcd::MemberId> voters;  ///< and of whom.
+    std::vector<RaisedAlarm> alarms;     ///< The alarms at that time,
+    std::vector<etcd::MemberId> voters;  ///< and the voters.
     std::map<etcd::MemberId, Seat::Hash> known;
     Instant asked{};
   };

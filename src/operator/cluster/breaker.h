@@ -1,4 +1,4 @@
-// Clusters whose members take calls and never answer: asked now and then, not in each pass.
+// Clusters whose members accept calls and never answer: asked now and then, not in each pass.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -10,19 +10,19 @@
 
 namespace etcdop::cluster {
 
-/// Per cluster. Three times in a row a second or more was waited in vain: from then on it is asked
-/// after 15 s, 30 s and then once a minute, until somebody answers or its Pods change. Who refuses
-/// at once costs nobody a wait, and is not meant: it may just be starting.
+/// Per cluster. After three attempts in a row that waited a second or more in vain, the cluster is
+/// asked after 15 s, 30 s and then once a minute, until a member answers or its Pods change. A
+/// refusal at once costs no wait and does not count: the member may be starting.
 class Breaker {
  public:
-  /// Whether its members may be asked now. `whom`: their addresses and whether they are ready, in
-  /// any words.
+  /// Whether the members may be asked now. `whom`: any text that changes with their addresses and
+  /// readiness.
   bool lets_through(const api::ObjectKey& key, const std::string& whom, Instant now) const {
     const auto last = last_.find(key);
     return last == last_.end() || last->second.whom != whom || last->second.times < kTimes ||
            now >= last->second.next;
   }
-  /// What came of asking: how long it took, and why nobody answered; empty: somebody did.
+  /// Notes an attempt: how long it took, and why no member answered; empty: a member did.
   void note(const api::ObjectKey& key, const std::string& whom, Instant began, Instant now,
             const std::string& why) {
     if (why.empty() || now - began < kSlow) {
@@ -36,7 +36,7 @@ class Breaker {
     const int doublings = std::clamp(silence.times - kTimes, 0, 2);
     silence.next = now + std::min(kPause * (1 << doublings), kPauseMax);
   }
-  /// Why nobody answered when they were asked last.
+  /// Why no member answered the last time.
   std::string why(const api::ObjectKey& key) const {
     const auto last = last_.find(key);
     return last == last_.end() ? "" : last->second.why;

@@ -40,7 +40,7 @@ Census::Census(const Observation& seen) {
       publishing |= unstarted(seat) && !seat.object->initial_cluster.empty();
     }
   }
-  int most = 0;  // In an election answers differ: the majority is the newer truth.
+  int most = 0;  // Answers differ in an election: follow the majority.
   for (const auto& [id, votes] : leaders)
     if (votes > most) {
       most = votes;

@@ -51,8 +51,8 @@ Result<Done> Children::drop_budget(const api::ObjectKey& key) {
   return Done{};
 }
 
-/// What is there already. One of ours that we did not see has lost the label that we watch by, or
-/// was made by who gave it none.
+/// Reads the existing object. If it is ours but the watch missed it, it lacks the label that we
+/// watch by: this adds the label.
 template <class T>
 Result<T> Children::relabelled(const api::ObjectKey& key, const Observation& seen,
                                const Json& wanted) {
@@ -76,11 +76,10 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
         {{"metadata",
           {{"uid", there->metadata.uid}, {"resourceVersion", there->metadata.resource_version}}},
          {"spec", mended(*there, wanted)}});
-    if (written.failed_with(Code::Conflict))  // Ours is old, perhaps by an answer that was lost.
+    if (written.failed_with(Code::Conflict))  // Our copy is stale; perhaps an answer was lost.
       if (auto now = with_.api.get<T>(key)) store.wrote(std::move(*now));
     if (!written)
-      return Error(written.error())
-          .during(std::string("put right ") + T::resource.kind + " " + name);
+      return Error(written.error()).during(std::string("repair ") + T::resource.kind + " " + name);
     store.wrote(std::move(*written));
     return Done{};
   }
@@ -90,12 +89,12 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
     return Error(made.error()).during(std::string("create ") + T::resource.kind + " " + name);
   if (!is_ours(made->metadata, seen.cluster.metadata.uid))
     return Error{Code::AlreadyExists, std::string(T::resource.kind) + " " + name +
-                                          " belongs to somebody else: rename it or the cluster"};
+                                          " belongs to another owner: rename it or the cluster"};
   store.wrote(std::move(*made));
   return Done{};
 }
 
-/// What somebody undoes again and again is done less and less often.
+/// If another client undoes a change again and again, the operator repeats it less and less often.
 template <class T>
 Result<Done> Children::put(const Wanted<T>& child, const Observation& seen, Plan& plan) {
   const api::ObjectKey key = seen.cluster.metadata.key();
@@ -109,7 +108,7 @@ Result<Done> Children::put(const Wanted<T>& child, const Observation& seen, Plan
   return done;
 }
 
-/// Told of, and holds up nothing: members are replaced all the same.
+/// A refusal is reported but blocks nothing: members are still replaced.
 template <class T>
 Result<Done> Children::try_to_put(Refusals& refusals, const api::ObjectKey& key,
                                   const Wanted<T>& child, const Observation& seen, Plan& plan) {
@@ -123,7 +122,7 @@ Result<Done> Children::try_to_put(Refusals& refusals, const api::ObjectKey& key,
     with_.log.warn("refused", {{"cluster", to_string(seen.cluster.metadata.key())},
                                {"error", done.error().message}});
   if (!refused(done)) return done;
-  come_back(plan, kAgainSoon);  // There is something to report.
+  come_back(plan, kAgainSoon);  // To report the refusal.
   return Done{};
 }
 

@@ -11,11 +11,11 @@ namespace etcdop::cluster {
 class Children {
  public:
   explicit Children(Collaborators with) : with_(with) {}
-  /// Makes what the plan says, or mends what is there of it and ours. An error holds up the step.
-  /// That a budget, or the client Service of a cluster that is born, cannot be made is none: `why`
-  /// tells it. Suspends.
+  /// Creates what the plan says, or repairs what exists and is ours. An error blocks the step. A
+  /// refused Certificate, budget, or client Service of a founded cluster is not an error: `why`
+  /// reports it. Suspends.
   Result<Done> make(const Observation& seen, Plan& plan);
-  /// Why one that holds up nothing is not made; empty: there is none.
+  /// Why a child that blocks nothing was refused; empty: none was.
   std::string why(const api::ObjectKey&) const;
   void forget(const api::ObjectKey&);
 
@@ -24,7 +24,7 @@ class Children {
   template <class T>
   struct Wanted {
     kube::Store<T>& store;
-    std::string what;  ///< In words of ours, for what is remembered of it.
+    std::string what;  ///< Our name for it, to remember refusals.
     Json object;
   };
   Result<Done> make_services(const api::v1alpha2::EtcdCluster& reported, const Observation& seen,
@@ -44,8 +44,8 @@ class Children {
   Result<Done> put_right(kube::Store<T>& store, const Observation& seen, const Json& wanted);
 
   Collaborators with_;
-  Refusals service_refusals_, budget_refusals_;  // By the cluster.
-  Refusals certificate_refusals_;                // By the Certificate, of which there are three.
+  Refusals service_refusals_, budget_refusals_;  // By cluster.
+  Refusals certificate_refusals_;                // By Certificate, at most three.
   Contested contested_;
 };
 

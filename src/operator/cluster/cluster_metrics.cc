@@ -15,7 +15,7 @@ using Cluster = ClusterMetrics::Cluster;
 using Member = ClusterMetrics::Member;
 using runtime::Metrics;
 
-/// A number of each; nullopt: it has none, and no line.
+/// One gauge; nullopt: no series.
 template <class T>
 struct Gauge {
   const char *name, *help;
@@ -23,27 +23,27 @@ struct Gauge {
 };
 
 std::optional<double> number(auto value) { return static_cast<double>(value); }
-/// What only an answer can tell.
+/// For values that only an answer has.
 std::optional<double> if_up(const Member& m, auto value) {
   return m.up ? number(value) : std::nullopt;
 }
 
 constexpr Gauge<Cluster> kOfClusters[] = {
-    {"etcd_operator_cluster_wanted_members", "Voting members that are being worked towards.",
+    {"etcd_operator_cluster_wanted_members", "Voting members that the operator works towards.",
      [](const Cluster& c) { return number(c.wanted); }},
-    {"etcd_operator_cluster_members", "EtcdMembers that there are.",
+    {"etcd_operator_cluster_members", "EtcdMembers that exist.",
      [](const Cluster& c) { return number(c.members); }},
     {"etcd_operator_cluster_ready_members", "EtcdMembers that are ready.",
      [](const Cluster& c) { return number(c.ready); }},
-    {"etcd_operator_cluster_voters", "Voters in etcd's list; no line without a quorum.",
+    {"etcd_operator_cluster_voters", "Voters in etcd's list; absent without a quorum.",
      [](const Cluster& c) { return c.quorum ? number(c.voters) : std::nullopt; }},
     {"etcd_operator_cluster_has_quorum",
-     "Whether etcd answered with a quorum: 1, else 0; no line while paused.",
+     "Whether etcd answered with a quorum: 1, else 0; absent while paused.",
      [](const Cluster& c) {
        return c.phase == api::v1alpha2::kPhasePaused ? std::nullopt : number(c.quorum);
      }},
     {"etcd_operator_cluster_quorum_seen_timestamp_seconds",
-     "When etcd answered with a quorum last, as this process knows.",
+     "When this process last saw etcd answer with a quorum.",
      [](const Cluster& c) {
        const auto at = c.quorum_seen.since_epoch.count();
        return at > 0 ? number(at) : std::nullopt;
@@ -66,10 +66,10 @@ constexpr Gauge<Member> kOfMembers[] = {
     {"etcd_operator_member_db_size_bytes", "Size of its database file.",
      [](const Member& m) { return if_up(m, m.db_size); }},
     {"etcd_operator_member_db_in_use_bytes",
-     "What of it is in use; the rest a defragmentation gives back.",
+     "Part of its database file that is in use; a defragmentation frees the rest.",
      [](const Member& m) { return if_up(m, m.db_in_use); }},
     {"etcd_operator_member_raft_lag_entries",
-     "Entries of the raft log that it lacks, against the furthest.",
+     "Raft log entries that it is behind the furthest member.",
      [](const Member& m) { return if_up(m, m.lag); }},
 };
 
@@ -134,8 +134,7 @@ void ClusterMetrics::show_in(Metrics& metrics) const {
             line(with(labels_of(key), "member", member.name), *value);
     });
   metrics.gauges("etcd_operator_member_alarm",
-                 "Always 1: etcd has raised the alarm in the label type for it, and nobody has "
-                 "disarmed it.",
+                 "Always 1: etcd's alarm of the label type is raised for the member.",
                  [this](const Metrics::Line& line) {
                    for (const auto& [key, cluster] : clusters_)
                      for (const auto& [member, type] : cluster.alarms)
@@ -148,15 +147,14 @@ void ClusterMetrics::show_in(Metrics& metrics) const {
                        line(with(labels_of(key), "secret", secret),
                             static_cast<double>(until.since_epoch.count()));
                  });
-  metrics.gauges("etcd_operator_cluster_phase",
-                 "Always 1; the label phase says how the cluster is, as status.phase does.",
+  metrics.gauges("etcd_operator_cluster_phase", "Always 1; the label phase is status.phase.",
                  [this](const Metrics::Line& line) {
                    for (const auto& [key, cluster] : clusters_)
                      line(with(labels_of(key), "phase", cluster.phase), 1);
                  });
   metrics.gauges("etcd_operator_cluster_restore",
-                 "Always 1: it goes back to a snapshot, and no client reaches it; the label stage "
-                 "says how far it is, as status.restore.stage does.",
+                 "Always 1 during a restore in place, while no client reaches the cluster; the "
+                 "label stage is status.restore.stage.",
                  [this](const Metrics::Line& line) {
                    for (const auto& [key, cluster] : clusters_)
                      if (!cluster.restore_stage.empty())

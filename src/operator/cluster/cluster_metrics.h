@@ -1,5 +1,5 @@
-// What the last pass over each cluster saw, in exact numbers, for whoever scrapes them. The status
-// has the same in coarse (member_report.h). docs/user/operations.md lists them.
+// Exact numbers from the last pass over each cluster, for scrapes. The status has coarse ones
+// (member_report.h). docs/user/operations.md lists the metrics.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,13 +13,13 @@
 
 namespace etcdop::cluster {
 
-/// Numbers only, some 300 bytes a cluster: lines and labels are made when they are asked for.
+/// Numbers only, some 300 bytes per cluster: lines and labels are made at each scrape.
 class ClusterMetrics {
  public:
-  /// A pass saw this, and this is what it reports.
+  /// Notes what a pass saw, and the status that it reports.
   void saw(const Observation& seen, const api::v1alpha2::EtcdClusterStatus& status);
   void gone(const api::ObjectKey& cluster) { clusters_.erase(cluster); }
-  /// Once. Asked from then on: this must outlive the other, or nobody may scrape any more.
+  /// Call once. Scrapes read this object, so it must outlive the last scrape.
   void show_in(runtime::Metrics&) const;
 
   struct Member {
@@ -31,14 +31,14 @@ class ClusterMetrics {
   };
   struct Cluster {
     std::int64_t wanted = 0, members = 0, ready = 0;
-    std::int64_t voters = 0;  ///< 0: etcd did not tell.
-    bool quorum = false;      ///< It gave a linearizable list.
-    WallTime quorum_seen;     ///< When it did so last; 0: never.
+    std::int64_t voters = 0;  ///< 0: unknown.
+    bool quorum = false;      ///< etcd gave a linearizable list.
+    WallTime quorum_seen;     ///< The last time of that; 0: never.
     std::string phase;
     std::string restore_stage;  ///< Of a restore in place; empty: none is under way.
     std::vector<Member> each;
-    std::vector<std::pair<std::string, WallTime>> certificates;  ///< By Secret, until when.
-    std::vector<std::pair<std::string, const char*>> alarms;  ///< Of whom, and etcd's word for it.
+    std::vector<std::pair<std::string, WallTime>> certificates;  ///< Secret and expiry.
+    std::vector<std::pair<std::string, const char*>> alarms;     ///< Member and etcd's alarm name.
   };
 
  private:

@@ -1,4 +1,4 @@
-// The text that is scraped, after passes over clusters.
+// The scraped text, after passes over clusters.
 #include "operator/cluster/cluster_metrics.h"
 
 #include <gtest/gtest.h>

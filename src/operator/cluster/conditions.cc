@@ -18,20 +18,20 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// And the way out, which is not to delete what still has old volumes and the revision that clients
-/// have seen.
+/// States the remedy. Never advises deleting the cluster: its old volumes and the revision that
+/// clients have seen would be lost.
 std::string nothing_is_left(const Observation& seen) {
   const bool memory = seen.cluster.spec.storage.medium == v1::Medium::Memory;
-  return std::string("no member has its data any more; ") +
+  return std::string("no member with data is left; ") +
          (memory ? "restore a snapshot into a new EtcdCluster with volumes"
-                 : "an EtcdRestore takes the cluster back to a snapshot");
+                 : "create an EtcdRestore to restore a snapshot");
 }
 
 /// Writes one cluster's conditions: all of them carry the generation and the time of this pass.
 struct Conditions {
   const Observation& seen;
   v1::EtcdClusterStatus& status;
-  bool being_born = false;  ///< is_being_born, before any of them is written.
+  bool being_born = false;  ///< is_being_born() before any condition is written.
   void set(const char* type, const char* value, const char* reason, std::string message) {
     runtime::set_condition(status.conditions, {type, value, reason, std::move(message)},
                            seen.cluster.metadata.generation, seen.now);
@@ -46,8 +46,7 @@ std::string ready_of(const Census& census) {
   return std::to_string(census.ready) + "/" + std::to_string(census.want) + " members ready";
 }
 
-/// The first thing that keeps a member from being ready, for people; empty if there is none to
-/// tell.
+/// The first reason why a member is not ready, for users; empty: none is known.
 std::string trouble(const Observation& seen) {
   if (!seen.rejected.empty()) return seen.rejected;
   for (const Seat& seat : seen.seats)
@@ -60,7 +59,7 @@ std::string with(std::string text, const std::string& detail) {
   return detail.empty() ? text : text + "; " + detail;
 }
 
-/// As a part of another message.
+/// A part of another message.
 std::string read_only(const Observation& seen) {
   return has_alarm(seen, etcd::AlarmKind::NoSpace) ? "read-only, as the database is full" : "";
 }
@@ -69,25 +68,25 @@ bool quorum_lost(const Observation& seen) {
   return std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
 }
 
-/// Whether there is a first member, and nobody was told yet that it serves.
+/// Whether only the first member exists, and no condition has reported yet that it serves.
 bool is_news(const Observation& seen, const Conditions& out) {
   const std::string before = out.reason_of(v1::kAvailable);
   return (before.empty() || precedes_birth(before)) && has_founder_only(seen);
 }
 
-/// There is no cluster yet to be available or not; or its first member is made anew, and it is away
-/// for a moment.
+/// Whether no cluster exists yet, or its first member is being recreated and is unreachable for a
+/// moment.
 bool is_being_born(const Observation& seen, const Conditions& out) {
   if (out.status.cluster_id.empty()) return true;
   if (seen.split) return false;
   const api::Condition* told = runtime::find_condition(out.status.conditions, v1::kAvailable);
   const bool announced = told && told->status == "True";
-  if (is_founding(seen)) return !announced;  // It goes once more, be the deadline over or not.
+  if (is_founding(seen)) return !announced;  // Its Pod is recreated, even after the deadline.
   const bool late = out.reason_of(v1::kProgressing) == v1::kDeadlineExceeded;
   return is_news(seen, out) && !seen.linearizable && !late;
 }
 
-/// Whether there were members, and none of them has data.
+/// Whether no member with data is left.
 bool all_is_lost(const Observation& seen) {
   return std::ranges::all_of(seen.seats, [](const Seat& s) { return s.object && lost(s); });
 }
@@ -98,8 +97,8 @@ void report_available(const Observation& seen, const Census& census, Conditions&
     out.set(v1::kAvailable, "Unknown", v1::kSplitBrain,
             "members answer with different cluster ids: " + seen.etcd_error);
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
-    // Reads of a quorum succeed, but nobody may rely on them: etcd takes no write, and its /readyz
-    // fails everywhere, so that the client Service has no endpoint.
+    // Quorum reads succeed but are not reliable: etcd accepts no writes, and /readyz fails on every
+    // member, so the client Service has no endpoint.
     out.set(v1::kAvailable, "False", v1::kCorrupt,
             "etcd refuses to serve: it has raised CORRUPT for " +
                 raised_for(seen, etcd::AlarmKind::Corrupt));
@@ -109,8 +108,8 @@ void report_available(const Observation& seen, const Census& census, Conditions&
     out.set(v1::kAvailable, "True", v1::kClusterDiscovered,
             "etcd cluster " + out.status.cluster_id + " discovered");
   else if (seen.linearizable && census.ready >= census.want)
-    // A full database is read as ever, by a quorum and through the client Service: that is what
-    // Available says. That nothing can be put is Alarmed's and Degraded's to tell.
+    // A full database still serves reads, by a quorum and through the client Service: Available
+    // reports that. Alarmed and Degraded report that writes fail.
     out.set(v1::kAvailable, "True", v1::kQuorumHealthy,
             with("All members are ready", read_only(seen)));
   else if (seen.linearizable)
@@ -124,7 +123,7 @@ void report_available(const Observation& seen, const Census& census, Conditions&
             with("no member answers", with(trouble(seen), seen.etcd_error)));
 }
 
-/// Of foreign members a learner does: there is one at a time.
+/// Whether a foreign learner blocks growth: only one learner exists at a time.
 bool holds_up_growth(const Census& census) {
   return static_cast<int>(census.staying.size()) < census.want &&
          std::ranges::any_of(
@@ -138,12 +137,12 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
       foreign.push_back(ghost->name + " (" + to_hex(ghost->listed->id) + ")");
   if (seen.split)
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
-            "members answer with different cluster ids; nothing is changed");
+            "members answer with different cluster ids; the operator changes nothing");
   else if (!foreign.empty())
     out.set(v1::kDegraded, "True", v1::kForeignMember,
-            "etcd has members that no EtcdMember stands for: " + joined(foreign) +
+            "etcd lists members without an EtcdMember: " + joined(foreign) +
                 "; remove them with etcdctl if they are not wanted" +
-                (holds_up_growth(census) ? ", no member is added beside a learner" : ""));
+                (holds_up_growth(census) ? "; the operator adds no member beside a learner" : ""));
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
     out.set(v1::kDegraded, "True", v1::kCorrupt, ready_of(census) + "; see Alarmed");
   else if (seen.linearizable && census.ready < census.want)
@@ -155,10 +154,10 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     out.set(v1::kDegraded, "True", v1::kObjectRejected, seen.rejected);
   else if ((out.status.auth_enabled || seen.auth.enabled.value_or(false)) &&
            !seen.auth.refused.empty())
-    // By its certificate, or an older etcd by nothing, it is told how the cluster is all the same.
-    // With a password that it has kept it gets in although the Secret has none.
+    // The operator may still see the cluster's state: by its certificate, or without credentials
+    // from an older etcd. With its recorded password it logs in although the Secret has none.
     out.set(v1::kDegraded, "True", v1::kAuthCredentialsRejected,
-            with(seen.auth.refused, seen.auth.entered ? "root keeps the one that it has" : ""));
+            with(seen.auth.refused, seen.auth.entered ? "root keeps its current password" : ""));
   else if (seen.linearizable)
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (all_is_lost(seen))
@@ -173,15 +172,16 @@ std::string about_corruption(const Observation& seen) {
       "etcd has raised CORRUPT for " + raised_for(seen, etcd::AlarmKind::Corrupt) + ": ";
   const Suspicion suspicion = suspicion_of(seen);
   if (suspicion.what == Corruption::Convicted)
-    return who + "its data differs from that of a majority; another takes its place";
+    return who + "its data differs from the majority's; the operator replaces it";
   if (suspicion.what == Corruption::Removed)
     return who +
-           "it is no member any more, and a majority has the same data; etcd serves again "
-           "when somebody disarms the alarm";
-  return who + suspicion.why + "; nothing is changed until somebody decides";
+           "it is no longer a member, and a majority has the same data; run etcdctl alarm disarm "
+           "to let etcd serve again";
+  return who + suspicion.why +
+         "; the operator changes nothing until you decide: see Corrupt in docs/user/operations.md";
 }
 
-/// One that was never raised has no condition, which a cluster at rest would have to be told of.
+/// Without an alarm so far, no condition is written: it would cost each cluster at rest a write.
 void report_alarms(const Observation& seen, Conditions& out) {
   if (!knows_alarms(seen)) return;
   if (has_alarm(seen, etcd::AlarmKind::Corrupt))
@@ -189,13 +189,13 @@ void report_alarms(const Observation& seen, Conditions& out) {
   else if (has_alarm(seen, etcd::AlarmKind::NoSpace))
     out.set(v1::kAlarmed, "True", v1::kNoSpace,
             "etcd has raised NOSPACE for " + raised_for(seen, etcd::AlarmKind::NoSpace) +
-                ": it takes no more writes; delete or compact, then let an EtcdDefrag run, which "
-                "disarms it");
+                ": etcd accepts no writes; delete or compact keys, then create an EtcdDefrag, "
+                "which disarms the alarm");
   else if (runtime::find_condition(out.status.conditions, v1::kAlarmed))
     out.set(v1::kAlarmed, "False", v1::kDisarmed, "no alarm is raised");
 }
 
-/// What the way to the target waits for, in words that change only when something was achieved.
+/// Progress towards the target, in words that change only when something was achieved.
 std::string progress(const Observation& seen, const Census& census, const Conditions& out) {
   if (census.voters.empty() || out.being_born) {
     const auto restore = restore_of(seen);
@@ -208,18 +208,19 @@ std::string progress(const Observation& seen, const Census& census, const Condit
   return with(votes, trouble(seen));
 }
 
-/// Before etcd has answered for the first time, in time.
+/// Before etcd's first answer, within the deadline.
 void report_birth(const Observation& seen, const Census& census, Conditions& out) {
   const auto restore = restore_of(seen);
   const char* const reason = restore ? restore->reason : v1::kWaitingForSeed;
   const std::string message = progress(seen, census, out);
   out.set(v1::kProgressing, restore && restore->stopped ? "False" : "True", reason, message);
-  // Who was told that it has come to nothing hears that it goes on.
+  // If Available said that the birth had stopped, it now says that the birth goes on.
   if ((restore && restore->stopped) || stops_birth(out.reason_of(v1::kAvailable)))
     out.set(v1::kAvailable, "False", reason, message);
 }
 
-/// What an earlier release took of the template, and this one refuses in a new one; empty: nothing.
+/// The part of podTemplate that an edit must drop: an earlier release accepted it, this one refuses
+/// it in a new template; empty: none.
 std::string outdated_template(const Observation& seen) {
   const auto& added = seen.cluster.spec.pod_template;
   const std::string why = added ? why_not_new_template(*added) : "";
@@ -233,15 +234,15 @@ void report_progressing(const Observation& seen, const Census& census, Condition
     deadline.reset();
     const int behind = census.want - out.status.updated_members;
     const std::string done = behind <= 0
-                                 ? "the cluster is as its spec wants it"
+                                 ? "the cluster matches its spec"
                                  : std::to_string(behind) + " of " + std::to_string(census.want) +
-                                       " members are as the spec was when they were made";
+                                       " members were created from an older spec";
     out.set(v1::kProgressing, "False", v1::kReconciled, with(done, outdated_template(seen)));
     return;
   }
   const bool settled = static_cast<int>(census.staying.size()) == census.want &&
                        census.joiners.empty() && census.leaving.empty();
-  if (before == v1::kReconciled && settled) return;  // Its health is Degraded's to tell.
+  if (before == v1::kReconciled && settled) return;  // Degraded reports its health.
   if (!seen.linearizable && before == v1::kReconciled) return;
   if (!deadline)
     deadline =
@@ -282,7 +283,7 @@ void report(const Observation& seen, const Census& census, const std::optional<R
   out.being_born = is_being_born(seen, out);
   status.ready_members = census.ready;
   const std::string wanted = template_of(*status.observed);
-  // Of those that are ready, which is told anyway when it changes.
+  // Counts only ready members: a change of their number is written anyway.
   status.updated_members =
       static_cast<std::int32_t>(std::ranges::count_if(seen.seats, [&](const Seat& s) {
         return s.object && s.object->ready && s.object->made_as == wanted;
@@ -347,16 +348,16 @@ void report_paused(const Observation& seen, const std::string& dormant_member,
 
 namespace {
 
-/// What is being done, in the words of its stage.
+/// The stage of a restore in place, in words.
 std::string words_of(const v1::RestoreRecord& record) {
   const std::string& stage = record.stage;
-  if (stage == v1::kStageStopping) return "members are put to sleep, their volumes are kept";
-  if (stage == v1::kStageRestoring) return "a member starts from the snapshot";
+  if (stage == v1::kStageStopping) return "the operator stops the members and keeps their volumes";
+  if (stage == v1::kStageRestoring) return "a new member restores the snapshot";
   if (stage == v1::kStageReview)
-    return record.founder + " has what was restored, and no client reaches it";
-  if (stage == v1::kStageCommitting) return "the volumes of before are deleted";
-  if (stage == v1::kStageRollingBack) return "what was restored is dropped";
-  return stage == v1::kStageCommitted ? "the cluster has what was restored"
+    return record.founder + " has the restored data; clients cannot reach it";
+  if (stage == v1::kStageCommitting) return "the operator deletes the old volumes";
+  if (stage == v1::kStageRollingBack) return "the operator deletes the restored data";
+  return stage == v1::kStageCommitted ? "the cluster has the restored data"
                                       : "the cluster is as it was before";
 }
 

@@ -1,4 +1,4 @@
-// What one pass over an EtcdCluster decided. A value.
+// The decision of one pass over an EtcdCluster. A value.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace etcdop::cluster {
 
-/// What etcd says of a member, for the status of its EtcdMember.
+/// etcd's facts about a member, for the status of its EtcdMember.
 struct MemberFacts {
   std::string name, uid;
   std::string member_id, version;
@@ -21,7 +21,7 @@ struct MemberFacts {
   template <class S = MemberFacts>
   static auto describe() {
     return api::object(
-        "What etcd says of a member.",
+        "etcd's facts about a member.",
         api::Fields{api::sparse("name", &S::name, ""), api::sparse("uid", &S::uid, ""),
                     api::sparse("memberID", &S::member_id, ""),
                     api::sparse("version", &S::version, ""), api::sparse("voter", &S::voter, "")});
@@ -30,14 +30,14 @@ struct MemberFacts {
 
 struct Plan {
   api::v1alpha2::EtcdClusterStatus status;     ///< The whole status as it should be.
-  std::vector<MemberFacts> facts;              ///< Of members whose status says otherwise.
-  std::vector<std::string> make_certificates;  ///< Of cert-manager's; or to put right.
-  bool make_headless_service = false, make_client_service = false;  ///< Or to put right.
+  std::vector<MemberFacts> facts;              ///< For members whose status differs.
+  std::vector<std::string> make_certificates;  ///< cert-manager's, to create or repair.
+  bool make_headless_service = false, make_client_service = false;  ///< Or to repair.
   std::optional<std::int64_t> budget;  ///< minAvailable, if the budget is to be written.
-  bool drop_budget = false;            ///< Nobody is left whom it could protect.
+  bool drop_budget = false;            ///< No member is left to protect.
   Step step;
   std::string waiting_for;             ///< Why there is no step, for the log; empty: converged.
-  std::chrono::milliseconds again{0};  ///< When to look again if no watch fires first.
+  std::chrono::milliseconds again{0};  ///< Time to the next pass if no watch fires first.
   bool operator==(const Plan&) const = default;
 
   template <class S = Plan>

@@ -45,7 +45,7 @@ std::vector<runtime::Event> turns_of_members(const Observation& seen,
          .warning = false,
          .reason = v1::kLeaderChanged,
          .action = "Reconcile",
-         .note = now.leader + " leads, as " + before.leader + " did"});
+         .note = "the leader changed from " + before.leader + " to " + now.leader});
   return out;
 }
 
@@ -86,7 +86,7 @@ runtime::Event not_redundant(const Observation& seen) {
           .warning = false,
           .reason = v1::kNotRedundant,
           .action = "ProtectMembers",
-          .note = "the cluster has one member: a drain of its node restarts it"};
+          .note = "the cluster has only one member: a drain of its node interrupts etcd"};
 }
 
 }  // namespace etcdop::cluster

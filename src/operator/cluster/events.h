@@ -1,4 +1,4 @@
-// What a pass has to tell as Events. Pure.
+// The Events of a pass. Pure.
 #pragma once
 #include <vector>
 
@@ -9,16 +9,16 @@ namespace etcdop::cluster {
 
 /// The cluster, as an Event names it.
 runtime::Event::Object object_of(const Observation&);
-/// What the new status tells that is some member's news: the first one is waited for; another one
+/// News about members in the new status: the cluster waits for its first member, or another member
 /// leads.
 std::vector<runtime::Event> turns_of_members(const Observation&,
                                              const api::v1alpha2::EtcdClusterStatus& now);
-/// All members use other certificates than before.
+/// All members now use new certificates.
 std::vector<runtime::Event> renewals(const Observation&,
                                      const api::v1alpha2::EtcdClusterStatus& now);
 /// It was founded from a snapshot, and its first member has answered.
 std::vector<runtime::Event> births(const Observation&, const api::v1alpha2::EtcdClusterStatus& now);
-/// The only member may go with its node.
+/// A drain of its node may stop the only member.
 runtime::Event not_redundant(const Observation&);
 
 }  // namespace etcdop::cluster

@@ -40,7 +40,7 @@ bool is_founding(const Observation& seen) {
   return has_founder_only(seen) && seen.seats[0].pod && seen.seats[0].pod->founds;
 }
 
-/// Recorded, but no EtcdMember yet, and unknown to etcd: it is to be created, or forgotten.
+/// Recorded, without an EtcdMember, and unknown to etcd: to be created or forgotten.
 std::vector<PendingMember> uncreated(const Observation& seen, const EtcdClusterStatus& status) {
   std::vector<PendingMember> out;
   for (const PendingMember& intent : status.pending_members)

@@ -1,5 +1,5 @@
-// Members that were decided on, before the API or etcd heard of them: recorded in the status under
-// names that follow from a sequence, and dropped when they have come true or to nothing. Pure.
+// Intents: members that the status records before the API server or etcd knows them. Their names
+// follow from a sequence. An intent is dropped once its member votes or was given up. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,32 +8,32 @@
 
 namespace etcdop::cluster {
 
-/// "http://<member>.<cluster>.<namespace>.svc:2380", or https, as a new member of that name has it.
+/// The peer URL of a new member: "http://<member>.<cluster>.<namespace>.svc:2380", or https.
 std::string peer_url(const api::v1alpha2::EtcdCluster&, const std::string& member);
 
-/// No member was ever recorded after the only one.
+/// Whether the only member is also the last one ever recorded.
 bool has_founder_only(const Observation& seen);
-/// The first member is still the Pod that founded the cluster; the member controller makes another
-/// one in its place before it is relied on.
+/// Whether the first member still runs in the Pod that founded the cluster. The member controller
+/// recreates that Pod before the cluster relies on it.
 bool is_founding(const Observation& seen);
 
-/// Recorded, but no EtcdMember yet, and unknown to etcd: to be created, or forgotten.
+/// Recorded, without an EtcdMember, and unknown to etcd: to be created or forgotten.
 std::vector<api::v1alpha2::PendingMember> uncreated(const Observation& seen,
                                                     const api::v1alpha2::EtcdClusterStatus& status);
 
 /// As record_intent() would record it.
 api::v1alpha2::PendingMember next_intent(const Observation& seen,
                                          const api::v1alpha2::EtcdClusterStatus& status);
-/// The next member of this cluster: its name follows from the sequence, so that a pass that saw
-/// less makes the same one.
+/// Records the next member of this cluster. Its name follows from the sequence, so a pass with a
+/// staler view creates the same member.
 const api::v1alpha2::PendingMember& record_intent(const Observation& seen,
                                                   api::v1alpha2::EtcdClusterStatus& status);
 
-/// Drops the intents that have come true (it votes) or to nothing (its EtcdMember goes and etcd
-/// does not list it). That is progress: the time of those that wait for their turn begins anew.
+/// Drops intents that are done (the member votes) or given up (its EtcdMember is terminating and
+/// etcd does not list it). That is progress: the time of the waiting intents starts again.
 void settle_intents(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);
 
-/// Null: nobody has that name.
+/// Null: no seat has that name.
 const Seat* seat_named(const Observation& seen, const std::string& name);
 
 }  // namespace etcdop::cluster

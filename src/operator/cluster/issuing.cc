@@ -20,7 +20,7 @@ bool is_good(const CertificateSeen& certificate, WallTime now) {
   return trouble_with(certificate, {}, now).empty();
 }
 
-/// Two thirds of its life are over.
+/// Two thirds of its life have passed.
 bool is_old(const CertificateSeen& certificate, WallTime now) {
   return now - certificate.from >= (certificate.until - certificate.from) * 2 / 3;
 }
@@ -40,12 +40,12 @@ bool lacks_a_name(const CertificateSeen& certificate, const std::vector<std::str
   return std::ranges::any_of(names, [&](const auto& name) { return !has.contains(name); });
 }
 
-/// What is somebody else's is never written.
+/// A Secret that is not ours is never written.
 Due due_of(const Observation& seen, const ManagedSecret& secret,
            const std::vector<std::string>& names) {
   const CertificateSeen* const known = seen_as(seen, secret.name);
   if (!known || (!known->missing && (!known->unread.empty() || !known->ours))) return Due::No;
-  // Those that run trust the one that is gone: another is not theirs.
+  // Running members trust the missing authority and would not trust a new one.
   if (secret.kind == ManagedSecret::Kind::Authority)
     return known->missing && seen.cluster.status.cluster_id.empty() && seen.seats.empty() ? Due::Now
                                                                                           : Due::No;
@@ -57,7 +57,7 @@ Due due_of(const Observation& seen, const ManagedSecret& secret,
   return is_old(*known, seen.now) ? Due::Soon : Due::No;
 }
 
-/// Of cert-manager, with these names for the peers.
+/// The Certificates for cert-manager, with these names for the peers.
 std::vector<Json> asked_for(const Observation& seen, const std::vector<std::string>& peers) {
   std::vector<Json> out;
   const auto& tls = seen.cluster.spec.tls;
@@ -84,7 +84,7 @@ std::vector<std::string> members_to_name(const Observation& seen,
   std::set<std::string> out;
   for (const Seat& seat : seen.seats)
     if (seat.object) out.insert(seat.name);
-  for (const Seat& seat : seen.kept) out.insert(seat.name);  // They may be woken.
+  for (const Seat& seat : seen.kept) out.insert(seat.name);  // They may start again.
   for (const v1::PendingMember& pending : status.pending_members) out.insert(pending.name);
   return {out.begin(), out.end()};
 }
@@ -105,7 +105,7 @@ std::string authority_trouble(const Observation& seen) {
     if (!known) continue;
     const std::string whose = "Secret " + secret.name;
     if (known->unread.empty() && !known->ours)
-      return whose + " belongs to somebody else: rename it or the cluster";
+      return whose + " belongs to another owner: rename it or the cluster";
     if (secret.kind != ManagedSecret::Kind::Authority || due_of(seen, secret, {}) != Due::No)
       continue;
     if (!known->missing && !known->unread.empty()) return whose + " " + known->unread;
@@ -127,14 +127,14 @@ std::vector<Json> least_certificates(const Observation& seen) {
   return asked_for(seen, names);
 }
 
-/// Before anything else: who is made without its name in a certificate does not get in.
+/// Before all other rules: a member whose name is missing in a certificate cannot join.
 Verdict issue(const View& view) {
   if (auto due = due_certificate(view.seen, view.status, Due::Now)) return std::move(*due);
   if (std::string why = authority_trouble(view.seen); !why.empty()) return Wait{std::move(why)};
   return Skip{};
 }
 
-/// One that grows old holds up nobody.
+/// A certificate that is due for renewal blocks nothing.
 Verdict renew(const View& view) {
   auto due = due_certificate(view.seen, view.status, Due::Soon);
   if (!due) return Skip{};

@@ -1,5 +1,5 @@
-// Certificates that are made for a cluster, by the operator's own authority or by cert-manager:
-// what they say, and when. Pure.
+// A cluster's certificates, from the operator's own authority or from cert-manager: their content,
+// and when they are due. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,28 +9,28 @@
 
 namespace etcdop::cluster {
 
-/// Whose names a certificate has beside the wildcards: those that are there, and those to come.
+/// The members that a certificate names beside the wildcards: existing and recorded ones.
 std::vector<std::string> members_to_name(const Observation&,
                                          const api::v1alpha2::EtcdClusterStatus&);
 
-/// Now: there is none that can be used. Soon: it grows old, and what members need goes first.
+/// Now: no usable certificate exists. Soon: it is due for renewal, after all that members need.
 enum class Due { No, Soon, Now };
-/// The next certificate of ours that is to be made or renewed; nullopt: none.
+/// The next certificate that the operator must issue or renew; nullopt: none.
 std::optional<IssueCertificate> due_certificate(const Observation&,
                                                 const api::v1alpha2::EtcdClusterStatus&, Due);
 
-/// Why one that is due cannot be made, in words; empty: it can.
+/// Why a due certificate cannot be issued, in words; empty: it can.
 std::string authority_trouble(const Observation&);
 
-/// Rules: a certificate that is missing is issued before all else; one that grows old is renewed.
+/// Rules: a missing certificate is issued before all else; an old one is renewed.
 Verdict issue(const View&);
 Verdict renew(const View&);
 
-/// The Certificates that cert-manager is asked for. They name no members: who comes and goes
-/// changes none of them.
+/// The Certificates for cert-manager. They name no members, so a membership change leaves them as
+/// they are.
 std::vector<Json> certificates(const Observation&);
-/// What those that are there have to say: the same without the peers' name that is beyond the
-/// contract. One of the reference's lacks it, and would be issued anew for it.
+/// The minimum for existing Certificates: the same without the peers' name that is beyond the
+/// contract. The Go operator's Certificates lack that name; adding it would reissue them.
 std::vector<Json> least_certificates(const Observation&);
 
 }  // namespace etcdop::cluster

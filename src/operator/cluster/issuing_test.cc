@@ -1,5 +1,4 @@
-// Which certificate is made next, for whom, and when; and what cert-manager is asked for, to the
-// letter.
+// The next certificate, its names, and when it is due; and the exact Certificates for cert-manager.
 #include "operator/cluster/issuing.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +36,7 @@ CertificateSeen missing(const std::string& secret) {
   return {.secret = secret, .missing = true, .unread = "does not exist"};
 }
 
-/// Nothing is there yet.
+/// No Secret exists yet.
 Observation observe() {
   Observation seen;
   seen.now = kNow;
@@ -64,7 +63,7 @@ std::string next(const Observation& seen) {
   return step ? step->secret : "none";
 }
 
-/// As it is made.
+/// Carries out the step.
 void make(Observation& seen, const IssueCertificate& step) {
   const auto all = managed_secrets_of(seen.cluster);
   const ManagedSecret& as = *std::ranges::find(all, step.secret, &ManagedSecret::name);
@@ -77,7 +76,7 @@ void make(Observation& seen, const IssueCertificate& step) {
                                .until = seen.now + kLife};
 }
 
-/// All are there, for three members.
+/// All Secrets exist, for three members.
 Observation complete() {
   Observation seen = observe();
   while (const auto step = due(seen)) make(seen, *step);
@@ -281,7 +280,7 @@ TEST(Issuing, WhyNothingCanBeMadeIsSaid) {
   EXPECT_EQ(trouble([](auto& o) { secret(o, "db-client-ca").faults = {"tls.key: no PEM"}; }),
             std::string("Secret db-client-ca: tls.key: no PEM") + put_back);
   EXPECT_EQ(trouble([](auto& o) { secret(o, "db-client-tls").ours = false; }),
-            "Secret db-client-tls belongs to somebody else: rename it or the cluster");
+            "Secret db-client-tls belongs to another owner: rename it or the cluster");
   EXPECT_EQ(trouble([](auto& o) {
               secret(o, "db-client-ca") = {.secret = "db-client-ca", .unread = "cannot be read: x"};
             }),
@@ -303,9 +302,9 @@ TEST(Issuing, OfWhatIsNotAskedForNothingIsMade) {
   EXPECT_EQ(authority_trouble(seen), "");
 }
 
-// What cert-manager is asked for.
+// Certificates for cert-manager.
 
-/// The contract has no labels; ours are what we watch by.
+/// The contract has no labels; we watch by ours.
 Json manifest(const std::string& name, Json spec) {
   Json out = json::parse(R"({
     "metadata": {

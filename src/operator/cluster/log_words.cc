@@ -6,7 +6,7 @@
 namespace etcdop::cluster {
 namespace {
 
-/// It is not on our records: somebody else began it.
+/// We have no record of it: another controller began it.
 bool began_elsewhere(const Plan& plan, const std::string& member) {
   return std::ranges::count(plan.status.pending_members, member,
                             &api::v1alpha2::PendingMember::name) == 0;

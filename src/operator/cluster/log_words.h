@@ -1,5 +1,4 @@
-// The words that the log of the operator before this one had for what happens: people's searches
-// and alerts look for them. Pure.
+// The log messages of the Go operator, kept because users' searches and alerts look for them. Pure.
 #pragma once
 #include <string_view>
 
@@ -9,10 +8,10 @@
 
 namespace etcdop::cluster {
 
-/// For what a pass has planned, or waits for; empty: there were none.
+/// The message for a planned step or a wait; empty: the Go operator had none.
 std::string_view words_before(const Observation&, const Plan&);
 
-/// For what came of a step; empty: there were none.
+/// The message for a step's outcome; empty: the Go operator had none.
 std::string_view words_after(const Step&, const Result<Done>&);
 
 }  // namespace etcdop::cluster

@@ -1,4 +1,4 @@
-// Each log line of the reference's operations guide, and when it is said.
+// Each log line of the Go operator's operations guide, and when it is logged.
 #include "operator/cluster/log_words.h"
 
 #include <gtest/gtest.h>

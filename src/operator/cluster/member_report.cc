@@ -15,20 +15,20 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-constexpr std::chrono::seconds kOld =
-    61s;  // I9: one write a minute and object; dates have no fractions.
-constexpr std::chrono::seconds kOldSizes = 5min;  // They are what wanders most.
+// I9: at most one write a minute per object; dates have no fractions.
+constexpr std::chrono::seconds kOld = 61s;
+constexpr std::chrono::seconds kOldSizes = 5min;  // Sizes change most often.
 constexpr std::int64_t kMi = 1 << 20;
-constexpr std::int64_t kShare = 10;  // Of a size: a tenth more or less is news.
-// etcd keeps as many entries for those that lag (SnapshotCatchUpEntries): beyond them it sends its
-// whole database.
+constexpr std::int64_t kShare = 10;  // A size that changes by a tenth is news.
+// etcd keeps this many entries for members that lag (SnapshotCatchUpEntries); beyond them it sends
+// its whole database.
 constexpr std::uint64_t kLags = 5000, kLagsNoMore = 1000;
 
 std::string in_mi(std::int64_t bytes) {
   return bytes <= 0 ? "" : std::to_string((bytes + kMi - 1) / kMi) + "Mi";
 }
 
-/// What it still says for a moment is not worth a word.
+/// A dormant member may still answer for a moment; that is not reported.
 bool is_dormant(const Seat& seat) { return seat.object && seat.object->dormant; }
 
 std::string role_of(const Observation& seen, const Census& census, const Seat& seat) {
@@ -36,7 +36,7 @@ std::string role_of(const Observation& seen, const Census& census, const Seat& s
   if (seat.listed->learner) return v1::kLearner;
   if (&seat == census.leader) return v1::kLeader;
   const etcd::MemberId follows = seat.answer->leader;
-  // Who says that it leads, and whom the others do not follow, is none of the two.
+  // A member that claims to lead, and that the others do not follow, has neither role.
   return follows == etcd::MemberId{} || follows == seat.listed->id ? "" : v1::kFollower;
 }
 
@@ -53,7 +53,7 @@ v1::MemberReport report_of(const Observation& seen, const Census& census, const 
   if (seat.answer) {
     out.version = seat.answer->version;
     out.db_size = in_mi(seat.answer->db_size);
-    out.lagging = seen.linearizable &&  // Who is alone lacks nothing that it could know of.
+    out.lagging = seen.linearizable &&  // A lone member cannot know its lag.
                   lag_of(seen, seat) > (same && last->lagging ? kLagsNoMore : kLags);
   } else {
     out.version = seat.object ? seat.object->version : "";
@@ -71,7 +71,7 @@ std::string largest(const std::vector<v1::MemberReport>& members) {
   return out;
 }
 
-/// Of members that are the same in all else.
+/// For members that are equal in all else.
 bool sizes_are_news(const std::vector<v1::MemberReport>& before,
                     const std::vector<v1::MemberReport>& now) {
   for (std::size_t i = 0; i < now.size(); ++i) {
@@ -90,17 +90,17 @@ bool worth_a_write(const v1::EtcdClusterStatus& told, const std::string& leader,
                    const std::vector<v1::MemberReport>& members, WallTime now) {
   const auto at = from_rfc3339(told.reported_at.value_or(""));
   if (!at) return true;
-  // What was written in the future, as the date says since it went back, is not waited for.
+  // After the clock went back, reportedAt lies in the future: do not wait for it.
   const auto age = *at > now ? kOldSizes : now - *at;
   if (leader != told.leader || without_sizes(members) != without_sizes(told.members))
     return age >= kOld;
   return age >= kOldSizes && sizes_are_news(told.members, members);
 }
 
-/// What is wrong with a cluster that does not serve, by the reason of Available.
+/// The phase of a cluster that does not serve, by the reason of Available.
 std::string unavailable(const api::Condition& available) {
   for (const char* word : {v1::kPhasePaused, v1::kPhaseQuorumLost, v1::kPhaseDataLost,
-                           v1::kPhaseSplitBrain, v1::kPhaseCorrupt})  // The reason itself.
+                           v1::kPhaseSplitBrain, v1::kPhaseCorrupt})  // Same word.
     if (available.reason == word) return word;
   if (available.reason == v1::kVolumesFound) return v1::kPhaseRefused;
   if (available.reason == v1::kCertManagerNotInstalled) return v1::kPhaseCreating;
@@ -127,13 +127,13 @@ std::string phase_of(const std::vector<api::Condition>& conditions) {
                        reason == v1::kCertificateMissing || reason == v1::kUnsupportedFlag ||
                        reason == v1::kPodTemplateConflict;
   if (!available) return refused ? v1::kPhaseRefused : v1::kPhaseCreating;
-  const bool goes_back =  // In place: one that is being born has no health yet.
+  const bool goes_back =  // In place: a new cluster has no Degraded condition yet.
       available->reason == v1::kRestoring && degraded && degraded->reason == v1::kRestoring;
   if (goes_back) return v1::kPhaseRestoring;
   if (available->status != "True") return unavailable(*available);
   const bool moves = progress && progress->status == "True";
   if (moves && reason == v1::kInitialSnapshot) return v1::kPhaseCreating;
-  // That not all members are ready goes without saying while some are on their way.
+  // While the cluster is progressing, unready members are normal.
   const bool ordinary = degraded && degraded->reason == v1::kMembersUnhealthy && moves;
   if (degraded && degraded->status == "True" && !ordinary) return v1::kPhaseDegraded;
   const api::Condition* const tls = runtime::find_condition(conditions, v1::kTlsReady);

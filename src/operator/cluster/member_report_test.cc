@@ -1,4 +1,4 @@
-// What the status tells of the members, and which changes of it are worth a write.
+// The status of the members, and which of its changes are worth a write.
 #include "operator/cluster/member_report.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace v1 = api::v1alpha2;
 constexpr WallTime kNow{1795233378s};
 constexpr std::int64_t kMi = 1 << 20;
 
-/// Three members, a leads; all have 30 Mi and are level.
+/// Three members, a leads; all have 30 Mi and the same log.
 Observation three() {
   Observation seen;
   seen.now = kNow;
@@ -36,7 +36,7 @@ Observation three() {
   return seen;
 }
 
-/// Reported, as the next pass sees it so much later.
+/// The observation of a later pass, after a report.
 Observation later(Observation seen, std::chrono::seconds by) {
   report_members(seen, seen.cluster.status);
   seen.now = seen.now + by;
@@ -140,7 +140,7 @@ TEST(MemberReport, WhatAMemberToldLastStaysUntilThereIsAnother) {
   EXPECT_EQ(text({reported(seen).members[1]}), "b - 3.6.16 -");
 }
 
-/// I9: at rest no write; under whatever lasts at most one a minute.
+/// I9: no write at rest, and under a lasting change at most one a minute.
 TEST(MemberReport, IsWrittenByItselfOnlyIfItIsOldAndSaysSomethingElse) {
   struct Row {
     const char* because;

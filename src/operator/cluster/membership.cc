@@ -14,26 +14,26 @@ namespace {
 
 using api::v1alpha2::PendingMember;
 
-constexpr std::int64_t kManyUnavailable = 3, kShareUnavailable = 5;  // As many, and one in so many.
+constexpr std::int64_t kManyUnavailable = 3, kShareUnavailable = 5;  // At least 3, and one in 5.
 
 /// Whether the newer of two comes first.
 bool newer(const Seat* a, const Seat* b) {
   return std::tie(a->object->created, a->name) > std::tie(b->object->created, b->name);
 }
 
-/// Whether a joiner of ours that waits since then is to be given up.
+/// Whether to give up a joiner of ours that has waited since then.
 bool past_deadline(const Observation& seen, WallTime since) {
   return seen.now - since > std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds);
 }
 
-/// Whether so many clusters are away that a member's loss is not its own.
+/// Whether so many clusters are unavailable that the cause is not this member.
 bool many_are_unavailable(const Observation& seen) {
   return seen.others_unavailable >= kManyUnavailable &&
          seen.others_unavailable * kShareUnavailable >= seen.others;
 }
 
-/// Name=URL of every member, sorted. One that has not started has no name in etcd: its URL tells
-/// it.
+/// name=URL of every member, sorted. A member that has not started has no name in etcd; the name
+/// then comes from its URL.
 std::string initial_cluster(const Observation& seen) {
   std::vector<std::string> members;
   for (const Seat& seat : seen.seats)
@@ -46,8 +46,8 @@ std::string initial_cluster(const Observation& seen) {
 
 }  // namespace
 
-/// The list is linearizable: who is not in it is out. A voter's volume stays until its replacement
-/// votes.
+/// The list is linearizable: a member that is not in it is removed. A voter's volume stays until
+/// its replacement votes.
 Verdict release(const View& view) {
   for (const Seat* seat : view.census.leaving)
     if (!seat->listed && seat->object->has_finalizer &&
@@ -65,18 +65,18 @@ Verdict remove_leaving(const View& view) {
       if (view.census.publishing)
         return Wait{"joiners to start before " + seat->name + " is removed"};
       if (!view.can_lose(*seat)) return Wait{"a quorum without " + seat->name};
-      // A dead one is removed, then replaced; a live one is replaced, then removed.
+      // A broken member is removed, then replaced; a healthy one is replaced, then removed.
       if (!broken && view.staying() < view.census.want) continue;
       if (seat != view.census.leader) return RemoveFromEtcd{seat->name, seat->listed->id};
       for (const Seat* heir : view.census.staying)
         if (healthy(*heir)) return MoveLeader{seat->name, heir->name, heir->listed->id};
-      return Wait{"a member to lead instead of " + seat->name};
+      return Wait{"a healthy member to take the leadership from " + seat->name};
     }
   return Skip{};
 }
 
-/// Joiners nobody wants any more, those that were removed behind our back or have lost their data,
-/// and those that do not start in time.
+/// Deletes joiners that are surplus, that another client removed from etcd, that have lost their
+/// data, or that do not start in time.
 Verdict drop_joiner(const View& view) {
   const auto waits_since = [&](const Seat& seat) {
     const auto intent =
@@ -102,8 +102,7 @@ Verdict drop_joiner(const View& view) {
   return Skip{};
 }
 
-/// etcd members without an EtcdMember are somebody else's, but for a learner that we meant to add
-/// and that never started.
+/// Foreign members are left alone, except for a learner that we recorded and that never started.
 Verdict remove_foreign_member(const View& view) {
   for (const Seat* ghost : view.census.foreign_members) {
     if (!ghost->listed->learner || ghost->listed->started) continue;
@@ -116,9 +115,9 @@ Verdict remove_foreign_member(const View& view) {
   return Skip{};
 }
 
-/// Who has lost its data makes room for another, one at a time: the next when etcd has let go of
-/// the one before. More healthy voters than a quorum of all of them must know what it knew (I5).
-/// Where many clusters are away at once, it is our network or the storage below all of them.
+/// Replaces members that have lost their data, one at a time: the next one once etcd has removed
+/// the last. A healthy quorum of all voters must know what the lost member knew (I5). If many
+/// clusters are unavailable at once, the cause is our network or their common storage.
 Verdict replace(const View& view) {
   const auto found = std::ranges::find_if(view.census.staying, [](auto* s) { return lost(*s); });
   if (found == view.census.staying.end()) return Skip{};
@@ -128,15 +127,16 @@ Verdict replace(const View& view) {
     return Wait{"another member to leave before " + seat.name + " is replaced"};
   if (view.census.publishing) return Wait{"joiners to start before " + seat.name + " is replaced"};
   if (view.census.healthy_voters < quorum(view.voters()))
-    return Wait{"a quorum that has its data before " + seat.name + " is replaced"};
+    return Wait{"a healthy quorum before " + seat.name + " is replaced"};
   if (many_are_unavailable(view.seen))
     return Wait{"other clusters to answer before " + seat.name + " is replaced"};
   return DeleteMember{seat.name, seat.object->uid};
 }
 
-/// With a quorum, one more healthy voter never costs it. Who has caught up furthest goes first, and
-/// of equals the oldest: one that lags holds up nobody. Who could still join anew must not vote:
-/// its memory lost, it would vote again without what it has promised.
+/// With a quorum, one more healthy voter never costs it. The learner that has caught up furthest
+/// goes first, and of equals the oldest: a learner that lags blocks no other. A member whose Pod
+/// could still join again must not vote: after it loses its memory, it would vote again without
+/// its earlier promises.
 Verdict promote(const View& view) {
   if (view.staying() >= view.census.want) return Skip{};
   const Seat* best = nullptr;
@@ -151,9 +151,9 @@ Verdict promote(const View& view) {
   return Promote{best->name, best->listed->id};
 }
 
-/// An EtcdMember for a missing voter: one at a time, as there is one learner at a time.
+/// Creates an EtcdMember for a missing voter: one at a time, as etcd has one learner at a time.
 Verdict create(const View& view) {
-  if (is_founding(view.seen)) return Wait{"the first member to start anew"};
+  if (is_founding(view.seen)) return Wait{"the first member to restart"};
   if (view.missing() <= 0) return Skip{};
   if (view.census.publishing) return Wait{"joiners to start"};
   const bool joins = std::ranges::any_of(view.census.joiners, [](auto* s) { return !s->listed; });
@@ -164,9 +164,9 @@ Verdict create(const View& view) {
   return CreateMember{next.name, next.peer_url, false};
 }
 
-/// Never a second learner, whatever the members' own limits allow (ADR 23): etcd checks its limit
-/// when it applies the change, also when it reads its log again, so that a member whose limit is
-/// the default could never start or join any more.
+/// Never adds a second learner, whatever the members' own limits allow (ADR 23). etcd checks its
+/// limit when it applies the change, and again when it replays its log: a member with the default
+/// limit could never start or join again.
 Verdict add(const View& view) {
   for (const Seat* seat : view.census.joiners) {
     if (seat->listed) continue;
@@ -178,7 +178,8 @@ Verdict add(const View& view) {
   return Skip{};
 }
 
-/// For one that has not started: the list of now, and again if that changed before it started.
+/// Gives a joiner that has not started the current list, and again if the list changes before it
+/// starts.
 Verdict publish(const View& view) {
   const std::string list = initial_cluster(view.seen);
   for (const Seat* seat : view.census.joiners)
@@ -186,11 +187,10 @@ Verdict publish(const View& view) {
   return Skip{};
 }
 
-/// Who leaves is only marked here; remove_leaving sees to the quorum. Broken ones first; then, on
-/// the way back to an older minor, the newer ones: without an older voter none of its minor could
-/// join any more; then those that are as the spec was before, so that scaling up and down again
-/// makes all as it is; among the others a follower, where most members share a node, the newest of
-/// them.
+/// Only marks the member that leaves; remove_leaving protects the quorum. Broken members go first.
+/// Then, on the way back to an older minor, the newer ones: without an older voter, no member of
+/// the older minor could join. Then members created from an older spec, so that scaling up and down
+/// renews all. Then followers before the leader, then the node with most members, then the newest.
 Verdict shrink(const View& view) {
   const bool replaceable = view.census.broken_staying() && view.too_many();
   if ((view.staying() <= view.census.want && !replaceable) || !view.census.leaving.empty())
@@ -214,20 +214,20 @@ Verdict shrink(const View& view) {
   return DeleteMember{victim.name, victim.object->uid};
 }
 
-/// Once it is alone. While others vote whom nobody here knows, it would leave them without a
-/// quorum.
+/// Pauses the last member once it is alone. While foreign members vote, that would leave them
+/// without a quorum.
 Verdict pause(const View& view) {
   if (!view.census.pause || view.staying() != 1 || view.joiners() > 0 ||
       !view.census.leaving.empty())
     return Skip{};
   if (view.voters() > 1)
-    return Wait{"somebody to remove " + view.census.foreign_members.front()->name +
-                ", which is not ours"};
+    return Wait{"a user to remove foreign member " + view.census.foreign_members.front()->name};
   return PauseMember{view.census.staying.front()->name, view.census.staying.front()->object->uid};
 }
 
-/// Who sleeps beside others is needed, also by those who are to go: only the last one sleeps. One
-/// that somebody has deleted has the data that its replacement needs, once there is to be one.
+/// A dormant member beside others is needed, even by members that are to leave: only the last
+/// member may be dormant. A deleted one has the data that its replacement needs, unless the
+/// cluster is to be paused.
 Verdict wake(const View& view) {
   for (const Seat& seat : view.seen.seats)
     if (seat.object && seat.object->dormant && !(seat.object->terminating && view.census.pause))
@@ -235,7 +235,7 @@ Verdict wake(const View& view) {
   return Skip{};
 }
 
-/// No cluster id yet: exactly one seed, whose name is recorded before it is created.
+/// Without a cluster id: creates exactly one seed, whose name is recorded first.
 Verdict found(const View& view) {
   if (!authority_trouble(view.seen).empty()) return Skip{};  // issue() waits.
   const auto has_object = [](const Seat& s) { return s.object.has_value(); };

@@ -1,4 +1,4 @@
-// The rules about members: which one is added, promoted, removed, replaced, paused. Pure.
+// The rules about members: which member is added, promoted, removed, replaced or paused. Pure.
 #pragma once
 #include "operator/cluster/rule.h"
 

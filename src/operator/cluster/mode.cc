@@ -21,8 +21,9 @@ bool all_dormant(const View& view) {
   return view.census.pause && !seats.empty() && std::ranges::all_of(seats, dormant);
 }
 
-// Certificates come first: a member without its name in one does not get in. Then what root logged
-// in with, as a user who edits the Secret locks the operator out until it is recorded.
+// Certificates come first: a member whose name is missing in one cannot join. Then the password
+// that root logged in with: until it is recorded, a user who edits the Secret locks the operator
+// out.
 constexpr Rule kIssue{"issue", issue}, kRecord{"record", record}, kWake{"wake", wake};
 constexpr Rule kRelease{"release", release}, kRemoveLeaving{"remove-leaving", remove_leaving},
     kDropJoiner{"drop-joiner", drop_joiner},
@@ -30,11 +31,11 @@ constexpr Rule kRelease{"release", release}, kRemoveLeaving{"remove-leaving", re
 
 constexpr std::array kUnclearRules{kIssue, kRecord, kWake};
 constexpr std::array kFoundingRules{kIssue, kRecord, kWake, Rule{"found", found}};
-// What a person asked for, and nothing else.
+// Only what a user asked for.
 constexpr std::array kAskedRules{kIssue, kRecord, kWake, kRelease, kRemoveLeaving};
-// No member is added or promoted: its data would come from a leader that may have the damaged one.
-// The convicted one goes first. Once it is no member, another one takes its place, though the alarm
-// stays until a person disarms it.
+// No member is added or promoted: its data would come from a leader whose data may be damaged. The
+// convicted member goes first. Once it is removed, it is replaced, although the alarm stays until a
+// user disarms it.
 constexpr std::array kConvictedRules{kIssue,      kRecord,        kWake,          kRelease,
                                      kDropJoiner, kRemoveForeign, kRemoveLeaving, kReplace};
 // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
@@ -89,11 +90,11 @@ std::string why_it_waits(Mode mode, const View& view) {
     case Mode::Unclear:
       if (seen.split) return "members that agree on one cluster";
       return seen.linearizable ? "etcd to list its alarms" : "etcd to answer with quorum";
-    case Mode::Corrupt: return "somebody to settle the CORRUPT alarm";
+    case Mode::Corrupt: return "a user to resolve the CORRUPT alarm";
     case Mode::Outrun:
       if (std::string outrun = why_none_can_join(seen); !outrun.empty())
         return "another version than " + outrun;
-      return "certificates that can be used: " + tls_trouble(seen);
+      return "usable certificates: " + tls_trouble(seen);
     case Mode::Convicted:
     case Mode::Normal: return is_complete(seen, view.census) ? "" : "members to become ready";
   }

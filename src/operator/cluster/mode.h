@@ -1,5 +1,5 @@
-// In which mode a cluster is, and which rules hold in it. A restore in place comes before all
-// modes, with a plan of its own (restore_in_place.h). Pure.
+// The mode of a cluster, and the rules of each mode. A restore in place comes before all modes and
+// has its own plan (restore_in_place.h). Pure.
 #pragma once
 #include <span>
 #include <string>
@@ -9,18 +9,18 @@
 namespace etcdop::cluster {
 
 enum class Mode {
-  Paused,     ///< No members are wanted, and all that are left are dormant.
-  Founding,   ///< There is no cluster id yet.
-  Unclear,    ///< etcd does not say with quorum which members and alarms there are.
-  Corrupt,    ///< Members may differ, and it is a person's to decide which one is right.
+  Paused,     ///< No members are wanted, and every member is dormant.
+  Founding,   ///< No cluster id exists yet.
+  Unclear,    ///< etcd does not list its members and alarms with quorum.
+  Corrupt,    ///< Members' data may differ; a user must decide which is right.
   Outrun,     ///< No new member could join: its version, or its certificates, forbid it.
-  Convicted,  ///< One member has other data than a majority.
+  Convicted,  ///< One member's data differs from a majority's.
   Normal
 };
 /// Computed once per pass.
 Mode mode_of(const View&);
 
-/// In their order: the first that has a step takes it.
+/// In order: the first rule that has a step decides.
 std::span<const Rule> rules_of(Mode);
 
 /// Why the mode keeps the cluster from what its spec wants; empty: it does not.

@@ -18,7 +18,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// In an election every Pod is unready, and a drain with AlwaysAllow would take them all.
+/// During an election every Pod is unready, and with AlwaysAllow a drain would evict them all.
 constexpr const char* kEvictionPolicy = "IfHealthyBudget";
 
 json::object labels(const v1::EtcdCluster& cluster) {
@@ -36,7 +36,7 @@ json::object metadata(const v1::EtcdCluster& cluster, const std::string& name) {
   return out;
 }
 
-/// As it was adopted, when it is made.
+/// With the adopted additionalMetadata.
 json::object manifest(const v1::EtcdCluster& cluster, json::object metadata, json::object spec) {
   if (cluster.status.observed) add_metadata(metadata, cluster.status.observed->additional_metadata);
   return {{"metadata", std::move(metadata)}, {"spec", std::move(spec)}};
@@ -52,14 +52,14 @@ json::object members_of(const v1::EtcdCluster& cluster) {
   return out;
 }
 
-/// Of its Services. Nobody reaches members while they may be taken back (ADR 0020).
+/// The Services' selector. No client reaches members that a rollback may drop (ADR 0020).
 json::object selector(const v1::EtcdCluster& cluster) {
   json::object out = members_of(cluster);
   if (cluster.restoring()) out[v1::kFencedLabel] = "true";
   return out;
 }
 
-/// A merge patch of a map keeps what it does not name: what is there and not wanted is named.
+/// A merge patch keeps keys that it does not name, so unwanted keys are named with null.
 void drop_others(json::object& wanted, const std::map<std::string, std::string>& there) {
   for (const auto& [key, value] : there)
     if (!wanted.contains(key)) wanted[key] = nullptr;
@@ -162,9 +162,9 @@ std::vector<std::string> with_all(std::vector<std::string> there,
   return there;
 }
 
-/// As wanted, with what somebody has added and by the issuer that somebody has chosen: the
-/// reference never looked at one again, so its users wrote there what their clients call etcd, and
-/// who is to sign once the issuer in the spec, which cannot change, is gone.
+/// The wanted spec, with the names and the issuer that users have set. The Go operator never
+/// updated a Certificate. So its users added the names by which clients reach etcd, and another
+/// issuer when the one in the spec, which is immutable, was gone.
 kube::CertificateSpec put_right(const kube::CertificateSpec& now, kube::CertificateSpec want) {
   want.issuer_ref = now.issuer_ref;
   want.dns_names = with_all(now.dns_names, want.dns_names);

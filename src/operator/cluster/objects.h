@@ -1,4 +1,4 @@
-// The children of an EtcdCluster as they should be made. Pure.
+// The children of an EtcdCluster, as they should be. Pure.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,9 +22,9 @@ std::string client_service_name(const std::string& cluster);
 /// "<cluster>": how many voters an eviction must leave.
 Json budget(const api::v1alpha2::EtcdCluster& cluster, std::int64_t min_available);
 
-/// What cert-manager is asked for.
+/// A Certificate for cert-manager.
 struct CertificateWanted {
-  const char* suffix;  ///< Of its name: "-server".
+  const char* suffix;  ///< Of its name, such as "-server".
   const api::v1alpha2::IssuerReference& issuer;
   std::vector<std::string> names;  ///< DNS names and addresses.
   bool server;                     ///< Else for clients only.
@@ -32,12 +32,13 @@ struct CertificateWanted {
 /// "<cluster><suffix>", whose Secret is "<cluster><suffix>-tls".
 Json certificate(const api::v1alpha2::EtcdCluster& cluster, const CertificateWanted&);
 
-/// Whether what is there does what the manifest says: a Service's selector, its ports by name and
-/// whom it publishes; all of a budget but its number. The rest is the user's.
+/// Whether an existing object does what the manifest says. Compared: a Service's selector, its
+/// ports by name and publishNotReadyAddresses; all of a budget but its number. The rest is the
+/// user's.
 bool is_as_made(const kube::Service&, const Json& wanted);
 bool is_as_made(const kube::PodDisruptionBudget&, const Json& wanted);
 bool is_as_made(const kube::Certificate&, const Json& wanted);
-/// A merge patch for the spec of what is there. A Service keeps its other ports.
+/// A merge patch for the spec of an existing object. A Service keeps its other ports.
 json::object mended(const kube::Service& now, const Json& wanted);
 json::object mended(const kube::PodDisruptionBudget& now, const Json& wanted);
 json::object mended(const kube::Certificate& now, const Json& wanted);
@@ -45,8 +46,8 @@ json::object mended(const kube::Certificate& now, const Json& wanted);
 /// An EtcdMember with the spec of status.observed. Only the seed's initialCluster is filled.
 Json member(const api::v1alpha2::EtcdCluster& cluster, const CreateMember& step);
 
-/// What a Secret of ours says: a certificate, or passwords (operator/credentials/passwords.h).
-/// null: nothing, which a merge patch takes away.
+/// The data of a Secret of ours: a certificate, or passwords (operator/credentials/passwords.h). A
+/// merge patch removes a key whose value is null.
 json::object data_of(const Identity&, const std::string& authority);
 json::object data_of(const KeptPasswords&);
 Json secret(const api::v1alpha2::EtcdCluster& cluster, const std::string& name, const char* type,

@@ -1,5 +1,4 @@
-// The Services and EtcdMembers of a cluster, to the letter: users' policies and the operator that
-// this one replaces read them.
+// The exact Services and EtcdMembers of a cluster: users' policies and the Go operator read them.
 #include "operator/cluster/objects.h"
 #include "operator/passes/owner.h"
 
@@ -119,7 +118,7 @@ TEST(ClusterObjects, WhatLeadsElsewhereIsDrift) {
       [](auto& s) { s.ports[1].protocol = "UDP"; },
       [](auto& s) { s.ports[0].name = "other"; },
       [](auto& s) { s.ports.pop_back(); },
-      [](auto& s) {  // The server would refuse two of one number.
+      [](auto& s) {  // The API server would refuse two ports of one number.
         s.ports[0].port = 1;
         s.ports.insert(s.ports.begin() + 1,
                        {"more", 2379, 2379, "TCP", std::nullopt, std::nullopt});
@@ -180,7 +179,7 @@ TEST(ClusterObjects, AMemberHasItsFinalizerFromTheStartAndNoListUnlessItIsTheSee
   EXPECT_EQ(seed.at("spec").at("initialCluster"), "db-x1=http://db-x1.db.prod.svc:2380");
 }
 
-/// What was adopted is passed on whole.
+/// The whole adopted template is passed on.
 TEST(ClusterObjects, AMemberGetsAllThatWasAdopted) {
   v1::EtcdCluster c = cluster();
   v1::ObservedSpec& o = *c.status.observed;

@@ -1,5 +1,5 @@
-// What one pass over an EtcdCluster may look at: read once, then only decided upon. A value;
-// nothing here does I/O.
+// The input of one pass over an EtcdCluster: read once, then only decided upon. A value; nothing
+// here does I/O.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -19,24 +19,24 @@
 
 namespace etcdop::cluster {
 
-/// A member as its EtcdMember says.
+/// A member according to its EtcdMember.
 struct SeatObject {
   std::string uid;
   bool terminating = false;
-  bool seed = false;     ///< spec.bootstrap
-  bool dormant = false;  ///< spec.dormant: it keeps its data and has no Pod.
-  bool current = true;   ///< spec.clusterToken is the cluster's: false of one of before a restore.
-  bool has_finalizer = true;    ///< Ours.
+  bool seed = false;          ///< spec.bootstrap
+  bool dormant = false;       ///< spec.dormant: it keeps its data and has no Pod.
+  bool current = true;        ///< spec.clusterToken is the cluster's; false: from before a restore.
+  bool has_finalizer = true;  ///< Ours.
   std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
-  std::string member_id;        ///< status.memberID; empty until etcd has told.
+  std::string member_id;        ///< status.memberID; empty until it is known.
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
-  std::string reason;           ///< Of that condition, while it is not.
-  bool lost = false;            ///< Its data is gone or cannot be read, as its condition says.
+  std::string reason;           ///< Of that condition, while not ready.
+  bool lost = false;            ///< Its condition says that its data is lost or unreadable.
   std::string version;          ///< status.version
-  std::string spec_version;     ///< spec.version: of the image that its Pods have.
+  std::string spec_version;     ///< spec.version, of its Pods' image.
   std::string made_as;          ///< template_of its spec.
-  std::string trouble;          ///< Why it is not ready, for people; may be empty.
+  std::string trouble;          ///< Why it is not ready, for users; may be empty.
   WallTime created;
   bool operator==(const SeatObject&) const = default;
 
@@ -59,14 +59,14 @@ struct SeatObject {
   }
 };
 
-/// As its Pod says.
+/// A member according to its Pod.
 struct SeatPod {
   std::string node;            ///< Empty until scheduled.
   bool many_learners = false;  ///< Its command carries --max-learners.
   bool founds = false;         ///< On an empty volume its etcd would found a cluster.
-  bool restores = false;       ///< Before its etcd starts, a snapshot is still to be restored.
-  bool may_join = false;       ///< On an empty one in memory its etcd would join once more.
-  /// Fingerprints of the authorities that its etcd has read; empty: not known, or not asked for.
+  bool restores = false;       ///< It must still restore a snapshot before etcd starts.
+  bool may_join = false;       ///< On an empty volume in memory its etcd would join again.
+  /// Fingerprints of the authorities that its etcd has read; empty: unknown, or not asked for.
   std::string client_authority = {}, peer_authority = {};
   bool operator==(const SeatPod&) const = default;
 
@@ -83,8 +83,8 @@ struct SeatPod {
   }
 };
 
-/// Of its keys and their history up to one revision. Members that were compacted at the same one
-/// have equal hashes, or not the same data.
+/// A hash of the member's keys and their history up to one revision. If two members were compacted
+/// at the same revision and their hashes differ, their data differs.
 struct SeatHash {
   std::uint64_t hash = 0;
   std::int64_t revision = 0, compacted = 0;
@@ -93,23 +93,23 @@ struct SeatHash {
   template <class S = SeatHash>
   static auto describe() {
     return api::object(
-        "What its data is, in a number.",
+        "A hash of its data.",
         api::Fields{api::sparse("hash", &S::hash, ""), api::sparse("revision", &S::revision, ""),
                     api::sparse("compacted", &S::compacted, "")});
   }
 };
 
-/// The serial numbers of the certificates that it has shown last; empty: none yet.
+/// Serial numbers of the certificates that the member showed last; empty: none yet.
 struct SeatShown {
   std::string client_port, peer_port;
-  /// Seconds for which one of them has been another than its Secret's, or was not to be seen.
+  /// Seconds for which one of them has differed from its Secret's, or could not be seen.
   std::int64_t behind_s = 0;
-  bool silent = false;  ///< A port did not show one when it was asked last.
+  bool silent = false;  ///< A port showed none when asked last.
   bool operator==(const SeatShown&) const = default;
 
   template <class S = SeatShown>
   static auto describe() {
-    return api::object("What it has shown.",
+    return api::object("The certificates that it has shown.",
                        api::Fields{api::sparse("clientPort", &S::client_port, ""),
                                    api::sparse("peerPort", &S::peer_port, ""),
                                    api::sparse("behind", &S::behind_s, ""),
@@ -117,7 +117,7 @@ struct SeatShown {
   }
 };
 
-/// One member, as its EtcdMember, its Pod and etcd's own list say. At least one of them knows it.
+/// One member, from its EtcdMember, its Pod and etcd's list. At least one of them knows it.
 struct Seat {
   using Object = SeatObject;
   using Pod = SeatPod;
@@ -125,15 +125,16 @@ struct Seat {
   using Answer = MemberAnswer;
   using Hash = SeatHash;
   using Shown = SeatShown;
-  std::string name;  ///< Of EtcdMember, Pod and etcd member; for a ghost what etcd or its URL says.
-  std::string peer_url;          ///< As etcd lists it; while it does not, as it is to be added.
-  std::optional<Object> object;  ///< Absent for one that only etcd knows (a ghost).
+  /// Of EtcdMember, Pod and etcd member; for a foreign member, from etcd or from its URL.
+  std::string name;
+  std::string peer_url;          ///< As etcd lists it, else as it is to be added.
+  std::optional<Object> object;  ///< Absent for a foreign member.
   std::optional<Pod> pod;
-  std::optional<Listed> listed;  ///< Of a linearizable list of this pass; absent: there was none.
+  std::optional<Listed> listed;  ///< From a linearizable list of this pass; absent: none.
   std::optional<Answer> answer;
   std::optional<Hash> hash;  ///< Asked for only while a CORRUPT alarm is raised.
-  /// Seconds in which this process, looking all the time, has seen neither an answer nor a ready
-  /// Pod; only where there is a policy about it.
+  /// Seconds in which this process, without a gap, has seen neither an answer nor a ready Pod; only
+  /// with the annotation replace-unreachable-members-after.
   std::int64_t unreachable_s = 0;
   Shown shown;
   bool operator==(const Seat&) const = default;
@@ -151,12 +152,12 @@ struct Seat {
   }
 };
 
-/// The EtcdRestore that is under way, or may begin, as the API server says in this pass.
+/// The EtcdRestore that is under way or may begin, read from the API server in this pass.
 struct RestoreSeen {
   std::string name, uid;
-  bool gone = false;  ///< Or going.
+  bool gone = false;  ///< Or terminating.
   api::v1alpha2::RestoreDecision decision = api::v1alpha2::RestoreDecision::Check;
-  api::v1alpha2::RestoreSpec from;  ///< And nothing else than what was checked.
+  api::v1alpha2::RestoreSpec from;  ///< Exactly what was checked.
   std::string run_id = {};          ///< Its spec.runId.
   bool operator==(const RestoreSeen&) const = default;
 
@@ -170,14 +171,14 @@ struct RestoreSeen {
   }
 };
 
-/// Something that we make for the cluster, as far as it is ours.
+/// The state of an object that we make for the cluster. One that is not ours counts as Missing.
 enum class Child { Missing, Drifted, AsMade };
 inline auto names(Child) {
   return std::array{std::pair{Child::Missing, "Missing"}, std::pair{Child::Drifted, "Drifted"},
                     std::pair{Child::AsMade, "AsMade"}};
 }
 
-/// A Certificate of cert-manager's.
+/// A Certificate of cert-manager.
 struct CertificateChild {
   std::string name;
   Child state = Child::Missing;
@@ -194,30 +195,30 @@ struct Observation {
   WallTime now;
   api::v1alpha2::EtcdCluster cluster;
   std::vector<Seat> seats;  ///< Ordered by name.
-  std::vector<Seat> kept;   ///< Members of before a restore in place, likewise; nobody asks them.
-  std::optional<RestoreSeen> restore;  ///< Absent: there is none, or it is not known.
+  std::vector<Seat> kept;   ///< Members from before a restore in place, sorted; not asked.
+  std::optional<RestoreSeen> restore;  ///< Absent: none, or unknown.
   /// Names that a new member may not have: used by any EtcdMember, Pod or volume in the namespace.
   std::vector<std::string> taken_names;
-  /// Volumes with the cluster's label that no EtcdMember of ours owns, in their order; looked for
-  /// only while the cluster has no id.
+  /// Volumes with the cluster's label that no EtcdMember of ours owns, in order; only while the
+  /// cluster has no id.
   std::vector<std::string> stray_volumes;
-  std::optional<etcd::ClusterId> cluster_id;  ///< That all who answered agree on.
+  std::optional<etcd::ClusterId> cluster_id;  ///< On which all members that answered agree.
   bool linearizable = false;  ///< `seats[].listed` is etcd's answer with quorum, of this pass.
-  std::string etcd_error;     ///< Why not, if somebody was asked.
-  std::vector<RaisedAlarm> alarms;  ///< By etcd's list of them, of this pass; needs `linearizable`.
-  bool alarms_hidden = false;       ///< A member told of one, and etcd did not list them.
-  std::string rejected;  ///< What was refused in the last pass; empty if nothing worth telling.
-  bool split = false;    ///< Members answered with different cluster ids.
+  std::string etcd_error;     ///< Why not, if a member was asked.
+  std::vector<RaisedAlarm> alarms;  ///< etcd's list of alarms in this pass; needs `linearizable`.
+  bool alarms_hidden = false;       ///< A member reported one, but etcd did not list them.
+  std::string rejected;             ///< The last pass's refusal; empty: none worth a report.
+  bool split = false;               ///< Members answered with different cluster ids.
   std::int64_t replace_unreachable_s = 0;  ///< UnreachablePolicy::after_s,
   std::string policy_error;                ///< and its error.
-  /// Of the other clusters, looked at only where a member is to be replaced: how many have been
-  /// born, and how many of these are not available.
+  /// The number of other founded clusters, and of those among them that are not available. Counted
+  /// only when a member is to be replaced.
   std::int64_t others = 0, others_unavailable = 0;
   Child client_service = Child::Missing, headless_service = Child::Missing;
-  Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted: but for its number.
+  Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted ignores its number.
   std::int64_t budget_min = 0;    ///< Its minAvailable.
-  std::vector<CertificateChild> certificates;  ///< That are wanted of cert-manager.
-  bool cert_manager = false;                   ///< Its kinds are there.
+  std::vector<CertificateChild> certificates;  ///< Wanted from cert-manager.
+  bool cert_manager = false;                   ///< Its kinds are installed.
   std::string cluster_domain;                  ///< "cluster.local"
   TlsSeen tls;
   AuthSeen auth;

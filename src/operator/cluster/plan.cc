@@ -27,23 +27,23 @@ using namespace std::chrono_literals;
 using api::v1alpha2::EtcdClusterStatus;
 using api::v1alpha2::PendingMember;
 
-constexpr auto kSteady = 60s;  // Between looks at a cluster that needs nothing.
-constexpr auto kPaceMin =
-    300ms;  // etcd refuses changes for up to 5 s after another: ask again soon.
+constexpr auto kSteady = 60s;  // Between passes over a cluster that needs nothing.
+// etcd refuses changes for up to 5 s after another: ask again soon.
+constexpr auto kPaceMin = 300ms;
 constexpr auto kPaceMax = 60s;
-constexpr std::int64_t kSequencesLooked = 1000;  // Back from the last one, for a name of ours.
+constexpr std::int64_t kSequencesLooked = 1000;  // Looks so far back for a name of ours.
 
-// --- What is recorded before anybody hears of it -------------------------------------------------
+// --- Recorded before the API server or etcd knows it ---------------------------------------------
 
-/// Who was decided on in the future, as the date says since it went back, is given its time from
-/// now: else it would wait until the date has caught up.
+/// After the clock went back, an intent's time lies in the future. It becomes now; otherwise the
+/// member would wait until the clock has caught up.
 void renew_intents(const Observation& seen, EtcdClusterStatus& status) {
   for (PendingMember& intent : status.pending_members)
     if (const auto since = from_rfc3339(intent.since); since && *since > seen.now)
       intent.since = to_rfc3339(seen.now);
 }
 
-/// The number that a member of ours was recorded under; nullopt: it has a name that we never gave.
+/// The sequence number under which a member of ours was recorded; nullopt: we never gave that name.
 std::optional<std::int64_t> sequence_of(const Observation& seen, const EtcdClusterStatus& status,
                                         const Seat& seat) {
   const auto& meta = seen.cluster.metadata;
@@ -55,8 +55,8 @@ std::optional<std::int64_t> sequence_of(const Observation& seen, const EtcdClust
 }
 
 /// Learners that we added and have forgotten: of two operators, one gave up the member (EtcdMember
-/// and intent) that the other, with an older view, was just adding. They are remembered, and
-/// removed once their time is over.
+/// and intent) while the other, with an older view, was adding it. They are recorded again, and
+/// removed after their deadline.
 void remember_orphans(const Observation& seen, EtcdClusterStatus& status) {
   for (const Seat& seat : seen.seats) {
     if (seat.object || !seat.listed || !seat.listed->learner || seat.listed->started ||
@@ -67,15 +67,15 @@ void remember_orphans(const Observation& seen, EtcdClusterStatus& status) {
   }
 }
 
-/// Intents that are no longer wanted, and of which neither the API nor etcd knows.
+/// Drops intents that are no longer wanted and that neither the API server nor etcd knows.
 void forget_uncreated(const Observation& seen, EtcdClusterStatus& status) {
   std::erase_if(status.pending_members,
                 [&](const PendingMember& p) { return !seat_named(seen, p.name); });
 }
 
-/// Whether Pods carry --max-learners. What an earlier release has founded, grown or taken over may
-/// have had several learners at once: its members need the flag to read their logs. So does one
-/// that such a release has had in hand since: its Pods tell.
+/// Whether Pods carry --max-learners. A cluster that an earlier release founded, grew or took over
+/// may have had several learners at once: its members need the flag to replay their logs. So does a
+/// cluster that such a release has managed since: its Pods have the flag.
 void note_learners(const Observation& seen, EtcdClusterStatus& status) {
   const auto has_object = [](const Seat& s) { return s.object.has_value(); };
   const auto has_flag = [](const Seat& s) {
@@ -86,8 +86,8 @@ void note_learners(const Observation& seen, EtcdClusterStatus& status) {
     status.max_learners = api::v1alpha2::kManyLearners;
 }
 
-/// Of how many voters a drain must leave a quorum. In growth those who are to come count, too.
-/// While etcd does not tell, they are as many as have voted.
+/// The number of voters of which a drain must leave a quorum. In growth, voters to come count too.
+/// Without an answer from etcd, members that have voted count.
 std::int64_t voters_to_keep(const Observation& seen, const Census& census) {
   const auto has_voted = [](const Seat& s) { return s.object && s.object->voter; };
   const auto voters =
@@ -95,9 +95,9 @@ std::int64_t voters_to_keep(const Observation& seen, const Census& census) {
   return std::max<std::int64_t>(census.want, voters);
 }
 
-/// The budget's minAvailable, if it is to be written. The only member may go, unless its data is in
-/// memory: that costs a restart, and a node that cannot be drained costs more. Without etcd's word
-/// it is not lowered.
+/// The budget's minAvailable, if it must be written. A drain may evict the only member, unless its
+/// data is in memory: a restart costs less than a node that cannot be drained. Without an answer
+/// from etcd it is not lowered.
 std::optional<std::int64_t> budget(const Observation& seen, const Census& census) {
   const std::int64_t keep = voters_to_keep(seen, census);
   const bool memory = seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory;
@@ -163,7 +163,7 @@ Plan decide(const Observation& seen) {
   if (nothing_yet && status.observed && status.observed->replicas == 0) {
     report_paused(seen, "", status);
     Plan out = not_now(std::move(status));
-    // What keeps clients out while it is restored has to be there before.
+    // The Services that keep clients out during a restore must exist before it.
     out.make_headless_service = seen.restore && seen.headless_service != Child::AsMade;
     out.make_client_service = seen.restore && seen.client_service != Child::AsMade;
     return out;
@@ -215,8 +215,9 @@ Plan plan(const Observation& seen) {
 }
 
 std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus& status) {
-  std::chrono::seconds waited =
-      100s;  // Nothing of ours is under way: Pods come back by themselves, their watch tells us.
+  // By default nothing of ours is under way: Pods come back by themselves, and their watch tells
+  // us.
+  std::chrono::seconds waited = 100s;
   if (const auto deadline = from_rfc3339(status.progress_deadline.value_or("")))
     waited = std::max(0s, std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds) -
                               (*deadline - seen.now));

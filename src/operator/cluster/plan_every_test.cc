@@ -1,7 +1,7 @@
-// Every small world: each cluster of up to four members, in every state that a member can be in,
-// led by whoever can, for every target, is driven by the plan until it has nothing more to do; then
-// what was broken heals and it is driven on. After each step: safety. At the end: convergence. The
-// world below follows etcd's own rules and refuses what etcd would refuse.
+// Every small world: each cluster of up to four members, with every state of a member, every member
+// that can lead, and every target. The plan drives it until nothing is left to do; then all that
+// was broken heals, and the plan drives it on. After each step: safety. At the end: convergence.
+// The world below follows etcd's own rules and refuses what etcd would refuse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,12 +19,12 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-/// Of a member of prod/db, without TLS.
+/// The peer URL of a member of prod/db, without TLS.
 std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
 
 constexpr WallTime kStart{1795233378s};
 
-/// What can be the matter with a member. All heal but NoVolume.
+/// A member's fault. All heal but NoVolume.
 enum class Matter { Running, NoVolume, Unready, NoPod };
 
 struct Body {
@@ -76,7 +76,7 @@ class World {
     return out;
   }
 
-  /// Who was chosen leads, while it can; else the live voter of the smallest name.
+  /// The chosen leader, while it can lead; else the live voter with the smallest name.
   const Body* leader() const {
     if (!has_quorum()) return nullptr;
     const Body* found = nullptr;
@@ -97,11 +97,11 @@ class World {
   }
   void lead(const std::string& name) { leader_name_ = name; }
 
-  /// Recorded in the status as a member to be.
+  /// Records a member in the status before it exists.
   void intend(const std::string& name) {
     cluster_.status.pending_members.push_back({1, name, url_of(name), to_rfc3339(kStart)});
   }
-  /// How many stay; of a pause the one that sleeps.
+  /// The number of members that stay; in a pause 1, the dormant one.
   int target() const { return std::max(1, cluster_.status.observed->replicas); }
   int asleep() const {
     return count([](const Body& b) { return b.dormant; });
@@ -139,7 +139,7 @@ class World {
     return seen;
   }
 
-  /// Carries a step out as API and etcd would, with the checks that they would make, and ours.
+  /// Carries out a step as the API server and etcd would, with their checks and ours.
   void apply(const Plan& p) {
     cluster_.status = p.status;
     for (const MemberFacts& f : p.facts) body(f.name).voted = f.voter;
@@ -153,7 +153,7 @@ class World {
     start_members();
   }
 
-  /// One that is published with etcd's own list starts, unless something is the matter with it.
+  /// A member that has etcd's own list starts, unless it has a fault.
   void start_members() {
     for (Body& b : bodies)
       if (b.in_etcd && !b.started && b.object && b.matter == Matter::Running && b.list == list())
@@ -280,7 +280,7 @@ class World {
   std::string leader_name_;
 };
 
-/// Plans and applies until nothing is left to do; how many steps it took, or -1.
+/// Plans and applies until nothing is left to do. Returns the number of steps, or -1.
 int drive(World& world) {
   for (int steps = 0; steps < 60; ++steps) {
     const Plan p = plan(world.observe());
@@ -292,7 +292,7 @@ int drive(World& world) {
   return -1;
 }
 
-/// All that one member can be, at the start.
+/// Every state that a member can have at the start.
 void place(World& world, int state, std::size_t index) {
   Body b;
   b.name = std::string(1, static_cast<char>('a' + index));
@@ -304,7 +304,7 @@ void place(World& world, int state, std::size_t index) {
     case 2: b.matter = Matter::NoPod; break;
     case 3: b.matter = Matter::NoVolume; break;
     case 4: b.object = false; break;      // A foreign voter.
-    case 5: b.terminating = true; break;  // Somebody deleted its EtcdMember.
+    case 5: b.terminating = true; break;  // A user deleted its EtcdMember.
     case 6:
       b.terminating = true;
       b.matter = Matter::Unready;
@@ -338,14 +338,14 @@ void place(World& world, int state, std::size_t index) {
       b.learner = true;
       b.terminating = true;
       break;
-    case 14: return world.intend(b.name);  // Nothing of it is there yet.
+    case 14: return world.intend(b.name);  // Nothing of it exists yet.
     case 15:
       b.learner = true;
       b.object = b.started = false;
       b.list = "";
       world.intend(b.name);
-      break;                           // A learner that we added, and somebody took its EtcdMember.
-    case 16: b.dormant = true; break;  // Somebody put it to sleep, or it slept alone.
+      break;  // A learner that we added and whose EtcdMember a user deleted.
+    case 16: b.dormant = true; break;  // A user made it dormant, or it was dormant alone.
     default: FAIL();
   }
   b.voted |= b.in_etcd && !b.learner;
@@ -353,8 +353,8 @@ void place(World& world, int state, std::size_t index) {
 }
 constexpr int kStates = 17;
 
-// With sanitizers one in seven of the worlds of four members: all take four minutes there. The
-// program small_worlds takes every one.
+// With sanitizers only one in seven of the worlds of four members: all of them take four minutes.
+// The program small_worlds takes every one.
 #if defined(__has_feature)
 constexpr bool kSome = __has_feature(address_sanitizer);
 #else
@@ -392,17 +392,17 @@ TEST(ClusterPlan, EverySmallWorldStaysSafeAndConverges) {
     world.heal();
     ASSERT_GE(drive(world), 0) << "comes to rest, healed, from " << start << "\nat "
                                << world.text();
-    world.now = world.now + 700s;  // The deadline of those that never start.
+    world.now = world.now + 700s;  // Past the deadline of members that never start.
     ASSERT_GE(drive(world), 0) << "and after the deadline from " << start << "\nat "
                                << world.text();
     ASSERT_TRUE(world.has_quorum() || world.asleep() > 0) << start;
     if (world.any_foreign() || world.any_dead())
-      continue;  // A person's to decide; replaced by self-healing, later.
+      continue;  // A user must decide; self-healing replaces it later.
     ASSERT_TRUE(world.converged()) << "from " << start << "\nstopped at " << world.text();
     ++converged;
   } while (pick.next());
-  // Six targets, two limits of learners, 17 + 153 + 969 + 4845 unordered choices of states: 71,808,
-  // and each again for each member that can lead.
+  // Six targets, two limits of learners, 17 + 153 + 969 + 4845 unordered choices of states: 71,808;
+  // and each again for every member that can lead.
   EXPECT_EQ(worlds, kSome ? 24776 : 83508);
   EXPECT_GT(with_quorum, worlds / 4);
   EXPECT_EQ(converged, kSome ? 6215 : 21494)
@@ -411,8 +411,7 @@ TEST(ClusterPlan, EverySmallWorldStaysSafeAndConverges) {
               converged);
 }
 
-/// I4, before there is a cluster id: whatever is there, one seed is made at most, and only where
-/// nothing is.
+/// I4, before a cluster id exists: at most one seed is made, and only if no member exists.
 TEST(ClusterPlan, EveryBeginningMakesOneSeedAtMost) {
   int worlds = 0, seeds = 0;
   testing::Every pick;

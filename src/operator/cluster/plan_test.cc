@@ -1,4 +1,4 @@
-// The plan as a table that one can check by hand.
+// The plan as a table that you can check by hand.
 #include "operator/cluster/plan.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-/// Of a member of prod/db, without TLS.
+/// The peer URL of a member of prod/db, without TLS.
 std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
 
 constexpr WallTime kNow{1795233378s};
@@ -184,7 +184,7 @@ TEST(ClusterPlan, Table) {
       {1, "a:V* b:V+ c:N!v", "release-member c", "confirmed by a linearizable list"},
       {1, "a:V* b:V+ c:Up", "delete-member c", "joiners go before voters do"},
       {1, "a:V* b:V+ c:N!vf", "none", "released already: it goes"},
-      // EtcdMembers deleted by somebody.
+      // EtcdMembers deleted by a user.
       {3, "a:V* b:V+ c:V+!", "create-member #1", "a live one is replaced, then removed"},
       {3, "a:V* b:V+ c:V+! d:L+", "promote d", ""},
       {3, "a:V* b:V+ c:V+! d:V+", "remove-from-etcd c", ""},
@@ -196,7 +196,7 @@ TEST(ClusterPlan, Table) {
       {1, "a:V+! b:V*", "remove-from-etcd a", ""},
       {3, "a:V*! b:V+! c:V+!", "create-member #1", "all at once: still no vote is lost"},
       {3, "a:V* b:V+ c:V-! d:Up", "publish d", "no removal while a joiner starts"},
-      // Others' members.
+      // Foreign members.
       {3, "a:V* b:V+ c:V+ y:X+", "none", "a foreign voter is a person's to remove"},
       {3, "a:V* b:V+ y:x", "none", "a foreign learner takes the only place"},
       {3, "a:V* b:N c:N y:x", "none", "K15, W11: and is waited for; ForeignMember says so"},
@@ -233,7 +233,8 @@ TEST(ClusterPlan, AVoterThatSomebodyAddedAndNobodyStartedHoldsUpNoGrowth) {
   EXPECT_EQ(step_of(seen), "add-learner b");
 }
 
-/// What an earlier release has begun is finished: no learner is given up for being the second.
+/// The operator finishes what an earlier release has begun: it gives up no learner for being the
+/// second.
 TEST(ClusterPlan, K15_LearnersThatAnEarlierReleaseAddedVoteOneAfterTheOther) {
   EXPECT_EQ(step_of(observe(3, "a:V*m b:L+m c:L+m")), "promote b");
   EXPECT_EQ(step_of(observe(3, "a:V*m b:V+m c:L+m")), "promote c");
@@ -347,22 +348,22 @@ TEST(ClusterPlan, AvailableTellsWhatWasObserved) {
 
 TEST(ClusterPlan, TheFoundersPodIsMadeAnewBeforeAnybodyJoinsOrIsTold) {
   Observation seen = observe(3, "a:V*");
-  seen.seats[0].name = member_name("db", "u-1", 9);  // The last that was recorded.
+  seen.seats[0].name = member_name("db", "u-1", 9);  // The last recorded member.
   seen.seats[0].pod->founds = true;
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
-  EXPECT_EQ(p.waiting_for, "the first member to start anew");
+  EXPECT_EQ(p.waiting_for, "the first member to restart");
   EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kAvailable));
   EXPECT_FALSE(runtime::find_condition(p.status.conditions, v1::kDegraded));
 
-  Observation late = seen;  // It goes all the same.
+  Observation late = seen;  // The deadline has passed.
   late.cluster.status = p.status;
   late.now = kNow + 601s;
   EXPECT_EQ(condition(plan(late), v1::kProgressing).reason, v1::kDeadlineExceeded);
   late.cluster.status = plan(late).status;
   EXPECT_FALSE(runtime::find_condition(plan(late).status.conditions, v1::kAvailable));
 
-  Observation away = seen;  // Its Pod is gone for a moment.
+  Observation away = seen;  // Its Pod is missing for a moment.
   away.seats[0].pod.reset();
   away.seats[0].answer.reset();
   away.seats[0].listed.reset();
@@ -466,7 +467,7 @@ TEST(ClusterPlan, WhoLagsBehindTheSpecIsCounted) {
   Observation seen = observe(3, "a:V* b:V+ c:V+ d:X+");
   EXPECT_EQ(plan(seen).status.updated_members, 3) << "who is not ours was not made at all";
   seen = observe(3, "a:V* b:V+ c:V+");
-  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "the cluster is as its spec wants it");
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "the cluster matches its spec");
   seen.cluster.spec.image_pull_secrets = {{"regcred"}};
   seen.seats[2].object->made_as = [&] {
     v1::ObservedSpec target = *seen.cluster.status.observed;
@@ -477,7 +478,7 @@ TEST(ClusterPlan, WhoLagsBehindTheSpecIsCounted) {
   EXPECT_EQ(p.status.updated_members, 1);
   seen.cluster.status = p.status;
   EXPECT_EQ(condition(plan(seen), v1::kProgressing).message,
-            "2 of 3 members are as the spec was when they were made");
+            "2 of 3 members were created from an older spec");
 }
 
 TEST(ClusterPlan, TheBudgetLeavesAQuorum) {
@@ -488,12 +489,12 @@ TEST(ClusterPlan, TheBudgetLeavesAQuorum) {
   };
   const Row rows[] = {
       {1, "a:V*", 0},                      // A drain costs a restart.
-      {2, "a:V*", 2},                      // In growth those to come count,
+      {2, "a:V*", 2},                      // In growth voters to come count,
       {3, "a:V* b:U", 2},                  //
       {3, "a:V* b:V+ c:V+", 2},            //
-      {3, "a:V* b:V+ c:V- d:V+ e:V+", 3},  // in shrinking those who still vote,
+      {3, "a:V* b:V+ c:V- d:V+ e:V+", 3},  // in shrinking members that still vote,
       {1, "a:V* b:V+", 2},                 //
-      {3, "a:V* b:V+ c:V+ x:X+", 3},       // and those who are not ours.
+      {3, "a:V* b:V+ c:V+ x:X+", 3},       // and foreign members.
       {7, "a:V*", 4},
   };
   for (const Row& row : rows) {
@@ -526,8 +527,8 @@ TEST(ClusterPlan, APassThatSawLessMakesTheSameSeedAgain) {
   seen.now = kNow;
   seen.cluster = cluster_of(3);
   const Plan first = plan(seen);
-  seen.cluster.status =
-      first.status;  // The EtcdMember is there, but our cache does not know it yet.
+  // The EtcdMember exists, but our cache does not know it yet.
+  seen.cluster.status = first.status;
   EXPECT_EQ(plan(seen).step, first.step);
 }
 
@@ -639,7 +640,7 @@ TEST(ClusterPlan, OurOwnGhostIsRemovedAtItsDeadline) {
   EXPECT_NE(step_of(seen), "remove-from-etcd y") << "it has started: somebody stands for it";
 }
 
-/// Of two operators one forgot the learner that the other was just adding.
+/// One of two operators forgot the learner that the other was just adding.
 TEST(ClusterPlan, AForgottenLearnerOfOursIsRememberedByItsName) {
   const std::string ours = member_name("db", "u-1", 7);
   Observation seen = observe(3, "a:V* b:V+ " + ours + ":x");
@@ -712,14 +713,14 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsNotStarted) {
   }
 }
 
-/// The way back to an older minor: who runs the newer one goes, leader or not.
+/// On the way back to an older minor, the member of the newer one leaves, leader or not.
 TEST(ClusterPlan, TheLastOfTheOlderMinorStays) {
   Observation seen = observe(1, "a:V+ b:V*");
   seat(seen, "b").answer->version = "3.7.3";
   EXPECT_EQ(step_of(seen), "delete-member b");
 }
 
-/// Nobody of the target's minor votes any more.
+/// No member of the target's minor votes any more.
 TEST(ClusterPlan, NobodyIsMadeWhoCouldNotJoin) {
   Observation seen = observe(3, "a:V* b:V+");
   for (const char* name : {"a", "b"}) seat(seen, name).answer->version = "3.7.3";
@@ -755,8 +756,8 @@ TEST(ClusterPlan, AnEditWeCannotDoLeavesTheClusterAsItIs) {
   }
 }
 
-/// A member whose certificate is no good would not be one of theirs. What is there is kept, and
-/// what a person asked for is done.
+/// Other members would reject a member with a bad certificate. The existing members stay, and what
+/// a user asked for is done.
 TEST(ClusterPlan, WhereWeCannotMakeMembersNobodyIsAddedReplacedOrGivenUp) {
   struct Row {
     const char* seats;
@@ -777,8 +778,8 @@ TEST(ClusterPlan, WhereWeCannotMakeMembersNobodyIsAddedReplacedOrGivenUp) {
   }
 }
 
-/// As the migration of an older operator's clusters leaves them: nobody founded it, as far as we
-/// know, and its members live at another Service.
+/// A cluster migrated from an older operator: no founder is known, and its members use another
+/// Service.
 TEST(ClusterPlan, AnAdoptedClusterWithoutAFounderGrowsAndShrinks) {
   const auto adopted = [](int replicas, const char* seats) {
     Observation seen = observe(replicas, seats);
@@ -802,7 +803,7 @@ TEST(ClusterPlan, AnAdoptedClusterWithoutAFounderGrowsAndShrinks) {
   EXPECT_EQ(to_string(plan(adopted(3, "db-0:V* db-1:V+")).step).substr(0, 14), "create-member ");
 }
 
-/// What is new may still be left alone altogether; what has begun, or is there, may not.
+/// A new cluster may still be left alone altogether; one that has begun or exists may not.
 TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
   Observation begun = observe(3, "a:V*");
   begun.cluster.status.cluster_id.clear();
@@ -819,7 +820,7 @@ TEST(ClusterPlan, AnEtcdWeDoNotKnowIsAnEditOfAClusterThatHasBegun) {
   }
 }
 
-/// As after a restore of the object by a tool that leaves the status out.
+/// A tool restored the object without its status.
 TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
   Observation unlike = observe(3, "a:V* b:V+ c:V+");
   unlike.cluster.status = {};
@@ -836,7 +837,7 @@ TEST(ClusterPlan, AClusterWhoseStatusWasLostKeepsItsMembers) {
   EXPECT_EQ(p.status.observed->replicas, 3);
 }
 
-/// As after a restore of the objects from Git or by a tool that leaves the status out.
+/// The objects were restored from Git, or by a tool that leaves the status out.
 TEST(ClusterPlan, K14_NoEtcdIsFoundedBesideVolumesThatMayHaveTheData) {
   Observation seen;
   seen.now = kNow;
@@ -909,7 +910,7 @@ TEST(ClusterPlan, ANewClusterOfNoMembersIsPaused) {
     EXPECT_EQ(condition(p, type).reason, v1::kPaused) << type;
 }
 
-/// What keeps clients out has to be there before it begins.
+/// The Services that keep clients out must exist before the restore begins.
 TEST(ClusterPlan, ANewClusterOfNoMembersThatIsToBeRestoredHasServices) {
   Observation seen;
   seen.now = kNow;
@@ -927,7 +928,7 @@ TEST(ClusterPlan, ANewClusterOfNoMembersThatIsToBeRestoredHasServices) {
   EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageStopping);
 }
 
-// Marks as above; z: it sleeps.
+// Marks as above; z: dormant.
 TEST(ClusterPlan, ToNoneAndBack) {
   struct Row {
     int replicas;
@@ -1114,7 +1115,7 @@ TEST(ClusterPlan, ConditionsTable) {
   const Row rows[] = {
       {"a:V* b:V+ c:V+", nothing, "True QuorumHealthy: All members are ready",
        "False QuorumHealthy: All members are ready",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V-", nothing, "True QuorumAvailable: 2/3 members ready",
        "True MembersUnhealthy: 2/3 members ready", "True MemberReplacing: 3 of 3 members vote"},
       {"a:V* b:V+ c:V-",
@@ -1133,10 +1134,10 @@ TEST(ClusterPlan, ConditionsTable) {
        "True QuorumAvailable: 2/3 members ready",
        "True MembersUnhealthy: 2/3 members ready; exceeded quota",
        "True MemberReplacing: 3 of 3 members vote; exceeded quota"},
-      {"a:V* b:V+ c:V+", [](auto& o) { o.rejected = "Service db-client belongs to somebody else"; },
+      {"a:V* b:V+ c:V+", [](auto& o) { o.rejected = "Service db-client belongs to another owner"; },
        "True QuorumHealthy: All members are ready",
-       "True ObjectRejected: Service db-client belongs to somebody else",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "True ObjectRejected: Service db-client belongs to another owner",
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V+",
        [](auto& o) {
          o.cluster.spec.auth.emplace().enabled = true;
@@ -1144,7 +1145,7 @@ TEST(ClusterPlan, ConditionsTable) {
          o.auth.refused = "wrong";
        },
        "True QuorumHealthy: All members are ready", "True AuthCredentialsRejected: wrong",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V+",
        [](auto& o) {
          o.cluster.spec.auth.emplace().enabled = true;
@@ -1153,8 +1154,8 @@ TEST(ClusterPlan, ConditionsTable) {
          o.auth.refused = "Secret root has no password";
        },
        "True QuorumHealthy: All members are ready",
-       "True AuthCredentialsRejected: Secret root has no password; root keeps the one that it has",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "True AuthCredentialsRejected: Secret root has no password; root keeps its current password",
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V+ d:L+", [](auto& o) { o.rejected = "not yet"; },
        "True QuorumHealthy: All members are ready", "False QuorumHealthy: All members are ready",
        "True MemberReplacing: 3 of 3 members vote; not yet"},
@@ -1162,15 +1163,15 @@ TEST(ClusterPlan, ConditionsTable) {
        "False QuorumHealthy: All members are ready",
        "True MemberReplacing: 2 of 3 members vote, 1 leaving"},
       {"a:V* b:V+ c:V+ y:X+ z:x", nothing, "True QuorumHealthy: All members are ready",
-       "True ForeignMember: etcd has members that no EtcdMember stands for: y (0000000000000004), "
+       "True ForeignMember: etcd lists members without an EtcdMember: y (0000000000000004), "
        "z (0000000000000005); remove them with etcdctl if they are not wanted",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "False Reconciled: the cluster matches its spec"},
       {"a:V* b:V+ c:V+ y:x",
        [](auto& o) {
          o.cluster.status.pending_members = {{1, "y", url_of("y"), to_rfc3339(kNow)}};
        },
        "True QuorumHealthy: All members are ready", "False QuorumHealthy: All members are ready",
-       "False Reconciled: the cluster is as its spec wants it"},
+       "False Reconciled: the cluster matches its spec"},
       {"a:V+ b:V- c:V-", silent, "False QuorumLost: 1/3 members ready, quorum lost",
        "True QuorumLost: 1/3 members ready, quorum lost", nullptr},
       {"a:V- b:V- c:V-", silent, "Unknown ClusterUnreachable: no member answers",
@@ -1189,7 +1190,8 @@ TEST(ClusterPlan, ConditionsTable) {
          o.etcd_error = "another cluster";
        },
        "Unknown SplitBrain: members answer with different cluster ids: another cluster",
-       "True SplitBrain: members answer with different cluster ids; nothing is changed", nullptr},
+       "True SplitBrain: members answer with different cluster ids; the operator changes nothing",
+       nullptr},
   };
   for (const Row& row : rows) {
     Observation seen = observe(3, row.seats);
@@ -1247,7 +1249,7 @@ TEST(ClusterPlan, WhereAllDataIsLostBothConditionsSaySo) {
   EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kDataLost);
   Observation seen = observe(3, "a:V-e b:V-e c:V-e");
   seen.linearizable = false;
-  seen.rejected = "Service db-client belongs to somebody else";
+  seen.rejected = "Service db-client belongs to another owner";
   p = plan(seen);
   EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kDataLost);
   EXPECT_TRUE(condition(p, v1::kDegraded).message.ends_with("; " + seen.rejected))
@@ -1303,7 +1305,7 @@ TEST(ClusterPlan, WhatItWaitsForIsSaid) {
       {1, "a:V*! b:V-", "a quorum without a"},
       {3, "a:V* b:L- c:N", "b to vote before c is added"},
       {3, "a:V* b:L+ c:N", ""},
-      {3, "a:V* b:V+ c:V-! d:Up", ""},  // It publishes: that comes first.
+      {3, "a:V* b:V+ c:V-! d:Up", ""},  // Publishing comes first.
   };
   for (const Row& row : rows)
     EXPECT_EQ(plan(observe(row.replicas, row.seats)).waiting_for, row.waiting) << row.seats;
@@ -1326,7 +1328,7 @@ TEST(ClusterPlan, AnEditReachesTheMembersThatAreMadeFromNowOn) {
   EXPECT_EQ(p.status.observed->storage.size, seen.cluster.spec.storage.size);
   EXPECT_EQ(p.status.updated_members, 0);
   EXPECT_EQ(told(p, v1::kProgressing),
-            "False Reconciled: 3 of 3 members are as the spec was when they were made");
+            "False Reconciled: 3 of 3 members were created from an older spec");
   EXPECT_EQ(to_string(p.step), "none") << "whoever runs is left alone";
 }
 
@@ -1433,7 +1435,7 @@ TEST(ClusterPlan, AuthenticationTable) {
       {all, [](auto& o) { o.auth.enabled.reset(); }, "none",
        "etcd to say whether authentication is on", "etcd has not said that it is off"},
       {all, [](auto& o) { o.auth.refused = "Secret root does not exist"; }, "none",
-       "the password of root: Secret root does not exist", ""},
+       "the root password: Secret root does not exist", ""},
       {all,
        [](auto& o) {
          o.cluster.spec.auth->enabled = false;
@@ -1448,7 +1450,7 @@ TEST(ClusterPlan, AuthenticationTable) {
       {"a:V* b:V+",
        [&](auto& o) {
          came_with_the_data(o);
-         o.rejected = "Secret db-operator-auth belongs to somebody else";
+         o.rejected = "Secret db-operator-auth belongs to another owner";
        },
        "create-member #1", "", "but what is refused is in nobody's way"},
       {"a:V* b:V+",
@@ -1550,7 +1552,7 @@ TEST(ClusterPlan, CertificatesComeBeforeAnythingElse) {
   seen.linearizable = false;
   EXPECT_EQ(step_of(seen), "issue-certificate db-client-tls") << "whatever etcd says";
 
-  // One that grows old waits for the members.
+  // A renewal waits for the members.
   const auto old = [&](const char* seats) {
     Observation aged = managed(seats, names({"a", "b", "c"}));
     for (CertificateSeen& one : aged.tls.managed) one.from = kNow + -24h;
@@ -1574,7 +1576,7 @@ TEST(ClusterPlan, CertificatesComeBeforeAnythingElse) {
   fresh.tls.managed[1].ours = false;
   EXPECT_EQ(to_string(plan(fresh).step), "none") << "no cluster begins with somebody else's";
   EXPECT_EQ(plan(fresh).waiting_for,
-            "Secret db-server-tls belongs to somebody else: rename it or the cluster");
+            "Secret db-server-tls belongs to another owner: rename it or the cluster");
 }
 
 TEST(ClusterPlan, WhereNothingGoodCanBeMadeOnlyWhatWasAskedForIsDone) {
@@ -1593,7 +1595,7 @@ TEST(ClusterPlan, NobodyIsMadeWithCertificatesOfNoUse) {
   Observation seen = observe(3, "a:V* b:V+");
   seen.tls.server = CertificateSeen{.secret = "mine", .faults = {"tls.crt is bad"}};
   EXPECT_EQ(step_of(seen), "none");
-  EXPECT_EQ(plan(seen).waiting_for, "certificates that can be used: Secret mine: tls.crt is bad");
+  EXPECT_EQ(plan(seen).waiting_for, "usable certificates: Secret mine: tls.crt is bad");
   EXPECT_EQ(condition(plan(seen), v1::kTlsReady).reason, v1::kCertificateInvalid);
   seen.tls.server = CertificateSeen{
       .secret = "mine", .names = {"*.db.prod.svc"}, .serial = "51", .until = kNow + 1h};

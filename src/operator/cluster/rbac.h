@@ -1,4 +1,4 @@
-// What the controller of EtcdCluster may do in the API.
+// The permissions of the EtcdCluster controller in the API.
 #pragma once
 #include <array>
 #include <iterator>
@@ -14,15 +14,15 @@
 
 namespace etcdop::cluster {
 
-/// One row a resource. A call that has no row here does not compile; the chart's rules are
-/// generated from it.
+/// One row per resource. A call without a row does not compile; the chart's rules are generated
+/// from this table.
 inline constexpr auto kPermissions = [] {
   using enum kube::Verb;
   namespace v1 = api::v1alpha2;
   return std::to_array<kube::Permission>({
       {v1::EtcdCluster::resource, "", {Get, List, Watch}},
       {v1::EtcdCluster::resource, "status", {Patch}},
-      // blockOwnerDeletion asks for it.
+      // blockOwnerDeletion needs it.
       {v1::EtcdCluster::resource, "finalizers", {Update}},
       {v1::EtcdMember::resource, "", {Get, List, Watch, Create, Patch, Delete}},
       {v1::EtcdMember::resource, "status", {Patch}},
@@ -32,12 +32,12 @@ inline constexpr auto kPermissions = [] {
       {kube::Service::resource, "", {Get, List, Watch, Create, Patch}},
       {kube::PodDisruptionBudget::resource, "", {Get, List, Watch, Create, Patch, Delete}},
       {kube::Certificate::resource, "", {Get, List, Watch, Create, Patch}},
-      // Of ours; others are read (operator/credentials/secrets.h).
+      // Our own; others are only read (operator/credentials/secrets.h).
       {kube::SecretObject::resource, "", {Create, Patch}},
   });
 }();
 
-/// What this controller calls the API through.
+/// This controller's client of the API.
 using Api = kube::Granted<kPermissions>;
 
 /// The same table, as a list.

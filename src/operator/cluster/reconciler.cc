@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kAddAgain = 1s;
-constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is worth telling.
+constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is reported.
 
 Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& cluster) {
   Seat::Object out;
@@ -83,7 +83,7 @@ const Seat* seat_of(const Observation& seen, const Step& step) {
   return nullptr;
 }
 
-/// Whether its snapshot was found good for this very cluster, and its user lets it go on.
+/// Whether the check of its snapshot passed for this very cluster, and its user wants it to go on.
 bool may_begin(const v1::EtcdRestore& restore, const v1::EtcdCluster& cluster) {
   using v1::RestoreDecision;
   const RestoreDecision decision = restore.spec.decision;
@@ -93,7 +93,7 @@ bool may_begin(const v1::EtcdRestore& restore, const v1::EtcdCluster& cluster) {
          (decision == RestoreDecision::Restore || decision == RestoreDecision::Commit);
 }
 
-/// Of those that may begin the oldest; empty: none.
+/// The oldest restore that may begin; empty: none.
 std::string restore_to_begin(const Stores& stores, const v1::EtcdCluster& cluster) {
   const v1::EtcdRestore* first = nullptr;
   const auto order = [](const v1::EtcdRestore& r) {
@@ -106,8 +106,8 @@ std::string restore_to_begin(const Stores& stores, const v1::EtcdCluster& cluste
   return first ? first->metadata.name : "";
 }
 
-/// Refused only for now (another change is too fresh, a learner lags): asked again at the plan's
-/// pace.
+/// Whether it was refused only for now (another change is too recent, a learner lags): retried at
+/// the plan's pace.
 bool for_now(const Result<Done>& acted) {
   return acted.failed_with(Code::Unavailable) || acted.failed_with(Code::Conflict);
 }
@@ -195,8 +195,8 @@ void Reconciler::observe_volumes(Observation& seen) const {
   }
 }
 
-/// What its user has decided is asked of the API server: what follows stops a cluster, or cannot be
-/// taken back. Not known where that does not answer.
+/// Asks the API server for the user's decision, as the next steps stop a cluster or cannot be
+/// undone. Unknown if the API server does not answer.
 void Reconciler::observe_restore(Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
   const v1::RestoreRecord* record = cluster.restoring();
@@ -204,7 +204,7 @@ void Reconciler::observe_restore(Observation& seen) {
   if (name.empty()) return;
   auto there = with_.api.get<v1::EtcdRestore>({cluster.metadata.ns, name});
   if (!there && !there.failed_with(Code::NotFound)) {
-    with_.log.warn("restore cannot be looked at", {{"cluster", to_string(cluster.metadata.key())},
+    with_.log.warn("cannot read the EtcdRestore", {{"cluster", to_string(cluster.metadata.key())},
                                                    {"error", there.error().message}});
     return;
   }
@@ -222,8 +222,8 @@ void Reconciler::observe_restore(Observation& seen) {
   out.run_id = there->spec.run_id;
 }
 
-/// Who has neither answered nor a ready Pod, and since when: it takes both, for the one is our
-/// network's word and the other the API server's.
+/// Notes since when a member has had neither an answer nor a ready Pod. It takes both: the first
+/// depends on our network, the second on the API server.
 void Reconciler::note_unreachable(Observation& seen) {
   const api::ObjectKey key = seen.cluster.metadata.key();
   Memory& memory = memory_[key];
@@ -276,15 +276,15 @@ void Reconciler::observe_others(Observation& seen) const {
   }
 }
 
-/// What etcd says of members, into the status of their EtcdMembers.
+/// Writes etcd's facts about members into the status of their EtcdMembers.
 Result<Done> Reconciler::report_more(const Observation& seen, Plan& plan) {
   const api::ObjectMeta& meta = seen.cluster.metadata;
   for (const MemberFacts& fact : plan.facts) {
     const api::ObjectKey key{meta.ns, fact.name};
-    // Its version stands for the UID, which the server does not look at where a status is written.
+    // resourceVersion stands in for the UID, which the API server ignores in a write of the status.
     const auto member = with_.stores.members.get(key);
-    if (!member || member->metadata.uid != fact.uid) continue;  // As if it were gone.
-    if (with_.stores.status_writes.contains(key)) {  // Afterwards, if it is still to be told.
+    if (!member || member->metadata.uid != fact.uid) continue;  // As if it were deleted.
+    if (with_.stores.status_writes.contains(key)) {             // Written later, if still needed.
       plan.again = std::min(plan.again, kAgainSoon);
       continue;
     }
@@ -303,7 +303,7 @@ Result<Done> Reconciler::report_more(const Observation& seen, Plan& plan) {
   return Done{};
 }
 
-/// Once for each: the status was written under the version that it was planned from.
+/// Records each Event once: the status was written under the resourceVersion of the plan.
 void Reconciler::tell(const Observation& seen, const Plan& plan) {
   if (!with_.events) return;
   for (const auto& one : turns_of_members(seen, plan.status)) with_.events->record(one);
@@ -318,7 +318,7 @@ std::string Reconciler::says(const Plan& plan) const {
   return to_string(plan.step) + "; " + plan.waiting_for;
 }
 
-/// A plan that had no effect that we can see is not carried out again at once.
+/// A plan without a visible effect is not carried out again at once.
 void Reconciler::planned(const Observation& seen, Plan& plan, bool news) {
   const api::ObjectKey key = seen.cluster.metadata.key();
   if (with_.metrics) with_.metrics->saw(seen, plan.status);
@@ -355,10 +355,10 @@ Outcome Reconciler::act(const Observation& seen, const Context& endpoints, Plan&
   return {done, by_api};
 }
 
-/// What etcd refuses for now is reported in the status when that lasts.
+/// A refusal by etcd that lasts is reported in the status.
 void Reconciler::acted(const Observation& seen, const Plan&, const Outcome& outcome) {
   const Result<Done>& done = outcome.done;
-  if (outcome.is_refused()) return;  // Reported by itself.
+  if (outcome.is_refused()) return;  // Reported separately.
   const api::ObjectKey key = seen.cluster.metadata.key();
   Memory& memory = memory_[key];
   if (!for_now(done) && !refused(done)) {
@@ -371,7 +371,7 @@ void Reconciler::acted(const Observation& seen, const Plan&, const Outcome& outc
   }
 }
 
-/// For 5 s after a promotion etcd takes no other member.
+/// For 5 s after a promotion etcd accepts no new member.
 Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& plan,
                                            const Error& error) {
   if (!for_now(error)) return error;
@@ -380,7 +380,7 @@ Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& 
   return runtime::Requeue{std::max<std::chrono::milliseconds>(kAddAgain, due)};
 }
 
-/// Once, however often it is tried.
+/// Logs once, however often the step is tried.
 void Reconciler::say(const api::ObjectKey& key, std::string_view words, const Step& step) {
   if (words.empty()) return;
   std::string both = std::string(words) + " " + to_string(step);

@@ -1,4 +1,4 @@
-// One pass over an EtcdCluster: observe, plan, report, act. Holds no decision.
+// One pass over an EtcdCluster: observe, plan, report, act. Decides nothing.
 #pragma once
 #include <map>
 #include <string>
@@ -19,7 +19,7 @@ struct Kind {
   using Object = api::v1alpha2::EtcdCluster;
   using Observation = cluster::Observation;
   using Plan = cluster::Plan;
-  using Context = Endpoints;  ///< Where the members of this pass answer.
+  using Context = Endpoints;  ///< Addresses of this pass's members.
   using Collaborators = cluster::Collaborators;
   static constexpr auto store = &Stores::clusters;
   static constexpr auto object = &Observation::cluster;
@@ -46,7 +46,7 @@ class Reconciler final : public Pass<Kind> {
   std::string writes(const Plan&) const override;
   void acted(const Observation&, const Plan&, const Outcome&) override;
   Result<runtime::Requeue> retry(const Observation&, const Plan&, const Error&) override;
-  /// At once after a step: etcd tells of none.
+  /// At once after a step: no watch reports a change in etcd.
   runtime::Requeue again(const Plan& plan) const override { return runtime::Requeue{plan.again}; }
   void forget(const api::ObjectKey&) override;
 
@@ -62,8 +62,8 @@ class Reconciler final : public Pass<Kind> {
   Questions questions_;
   ServedCertificates served_certificates_;
   Children children_;
-  /// No decision depends on it but by what an observation has of it: what the log said last, what
-  /// etcd refuses for now, and which members are unreachable.
+  /// The last log message, what etcd refuses for now, and which members are unreachable. Decisions
+  /// see it only through an observation.
   struct Memory {
     std::string said, put_off;
     Instant put_off_since{};

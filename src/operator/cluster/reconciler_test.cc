@@ -1,5 +1,5 @@
-// What a pass does when etcd refuses: whom it asks next, and whom it tells. Three members of etcd
-// as a script, the API server as a fake.
+// A pass when etcd refuses: the member it asks next, and what it reports. Three members of etcd are
+// scripted; the API server is a fake.
 #include "operator/cluster/reconciler.h"
 
 #include <gtest/gtest.h>
@@ -28,13 +28,13 @@ using namespace std::chrono_literals;
 using testing::FakeApi;
 namespace v1 = api::v1alpha2;
 
-/// Of a member of prod/db, without TLS.
+/// The peer URL of a member of prod/db, without TLS.
 std::string url_of(const std::string& member) { return "http://" + member + ".db.prod.svc:2380"; }
 
 const api::ObjectKey kKey{"prod", "db"};
 constexpr etcd::ClusterId kCluster{0xc1};
 
-/// Three voters, a, b and c; b leads. Who refuses says so as etcd does.
+/// Three voters, a, b and c; b leads. A refusal has etcd's words.
 struct Etcd final : etcd::Clients {
   struct Member final : testing::UnscriptedEtcd {
     Member(Etcd& all, const etcd::Endpoint& at)
@@ -42,7 +42,7 @@ struct Etcd final : etcd::Clients {
           address_(at.address),
           pinned_(at.cluster.has_value()),
           known_(!all.root.empty() && at.token && at.token->reveal() == "token") {}
-    /// Who asks without a token, and what it is told.
+    /// Whether a call has no valid token, and the error for it.
     bool turns_away() const { return !all_.root.empty() && !known_; }
     static Error who() { return {Code::Denied, "etcdserver: user name is empty"}; }
     Result<Secret> authenticate(const std::string& name, const Secret& password) override {
@@ -124,26 +124,27 @@ struct Etcd final : etcd::Clients {
     endpoints.push_back(to);
     return std::make_shared<Member>(*this, to);
   }
-  std::vector<etcd::Member> members, theirs;  // As ours list them, and as foreign ones do.
+  std::vector<etcd::Member> members, theirs;  // As our members list them, and as foreign ones do.
   std::string refusing, foreign, asked;       // Last digits of addresses.
-  bool forgetful = false;                     // Accepts, and does nothing.
-  std::string learners, spoken, lists;        // Who says it is one; asked for Status, for the list.
-  std::vector<etcd::Endpoint> endpoints;      // Whom we were to reach.
+  bool forgetful = false;                     // It accepts, and does nothing.
+  // Members that say they are learners; members asked for Status; members asked for the list.
+  std::string learners, spoken, lists;
+  std::vector<etcd::Endpoint> endpoints;  // All that were to be reached.
   std::optional<Error> add_fails, promote_fails;
   Error remove_fails{Code::Unavailable, "etcdserver: unhealthy cluster"};
   std::optional<etcd::ClusterId> list_of;
-  std::vector<std::string> errors;  // Of each Status.
+  std::vector<std::string> errors;  // In each Status.
   std::vector<etcd::Alarm> raised;
   bool hides_alarms = false;
   int alarm_lists = 0;
-  std::string hashed;                                    // Whom, and at which revision.
+  std::string hashed;                                    // Members asked, with the revision.
   std::uint64_t damaged = 0, ahead = 0, no_hash_of = 0;  // Ids.
   Executor* takes_a_second = nullptr;
-  bool mute = false;                      // Nobody says anything.
-  std::ptrdiff_t answers_at_most = 1000;  // Each of them.
+  bool mute = false;                      // No member answers.
+  std::ptrdiff_t answers_at_most = 1000;  // Per member.
   std::uint64_t leads = 2;
   std::string root;          // The password of root; empty: authentication is off.
-  bool open_status = false;  // Older etcds tell anybody how they are, and who is a member.
+  bool open_status = false;  // Older etcds answer Status and the member list without a token.
 };
 
 class ReconcilerTest : public ::testing::Test {
@@ -167,7 +168,7 @@ class ReconcilerTest : public ::testing::Test {
   static json::object meta(const std::string& name) {
     return {{"name", name}, {"namespace", kKey.ns}, {"labels", {{v1::kClusterLabel, kKey.name}}}};
   }
-  /// Three voters are there, four are wanted.
+  /// Three voters exist, four are wanted.
   static Json formed() {
     const Json storage{{"size", "1Gi"}};
     const Json spec{{"replicas", 4}, {"version", "3.6.16"}, {"storage", storage}};
@@ -217,7 +218,7 @@ class ReconcilerTest : public ::testing::Test {
     pod.status.pod_ip = "10.0.0." + std::to_string(number);
     stores.pods.saw(std::move(pod));
   }
-  /// As if the API server had it so all along.
+  /// Stores the cluster as if the API server had always had it so.
   v1::EtcdCluster stored_again(v1::EtcdCluster cluster) {
     api.change(v1::EtcdCluster::resource, kKey, [&](json::object& object) {
       object["spec"] = api::encode(cluster.spec);
@@ -240,25 +241,25 @@ class ReconcilerTest : public ::testing::Test {
     cluster.spec.replicas = cluster.status.observed->replicas = replicas;
     stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
   }
-  /// Of damaged data: db-c.
+  /// Accuses db-c of damaged data.
   void accuse_the_third() {
     etcd.raised = {{etcd::AlarmKind::Corrupt, {3}}};
     etcd.errors = {"memberID:3 alarm:CORRUPT "};
   }
-  /// Somebody edits the spec, and we have not seen it.
+  /// A user edits the spec, and we have not seen it.
   void edit_replicas(int replicas) {
     api.change(v1::EtcdCluster::resource, kKey, [replicas](json::object& cluster) {
       cluster["spec"].as_object()["replicas"] = replicas;
     });
   }
-  /// Somebody has deleted its EtcdMember.
+  /// A user has deleted the EtcdMember.
   void leave(const std::string& name) {
     v1::EtcdMember leaving = *stores.members.get({kKey.ns, name});
     leaving.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
     leaving.metadata.resource_version = "x";
     stores.members.saw(leaving);
   }
-  /// Gone, and another of the same name there, behind our back. Its UID.
+  /// Replaces the object by another of the same name, unseen by us. Returns its UID.
   std::string put_another(const api::Resource& kind, const std::string& name) {
     const api::ObjectKey key{kKey.ns, name};
     Json next = *api.find(kind, key);
@@ -267,7 +268,7 @@ class ReconcilerTest : public ::testing::Test {
     api.erase(kind, key);
     return std::string(api.put(kind, std::move(next)).at("metadata").at("uid").as_string());
   }
-  /// As if there had never been one. Its spec.
+  /// Removes a member as if it had never existed. Returns its spec.
   Json take_away(const std::string& name) {
     Json spec = member_now(name).at("spec");
     api.erase(v1::EtcdMember::resource, {kKey.ns, name});
@@ -281,7 +282,7 @@ class ReconcilerTest : public ::testing::Test {
     EXPECT_TRUE(pair && api::decode(pair->observation, seen, "observation"));
     return seen;
   }
-  /// Of each seat: its id in etcd's list, and what is the matter with it.
+  /// Per seat: its id in etcd's list, and its trouble.
   std::map<std::string, std::string> seats_of_last_pass() {
     std::map<std::string, std::string> out;
     for (const Seat& seat : seen_in_last_pass().seats)
@@ -295,7 +296,7 @@ class ReconcilerTest : public ::testing::Test {
     std::ranges::sort(out);
     return out;
   }
-  /// Just before a request whose line begins so, once.
+  /// Does something once, just before a request whose line begins so.
   void before(const std::string& line, std::function<void()> happens) {
     api.before([line, happens](const kube::Call& call) mutable -> std::optional<Error> {
       if (happens && sim::line_of(call).starts_with(line)) std::exchange(happens, nullptr)();
@@ -315,7 +316,7 @@ class ReconcilerTest : public ::testing::Test {
     return api.find(kind, {kKey.ns, name})->at("spec");
   }
   Json budget_now() const { return child_now(kube::PodDisruptionBudget::resource, kKey.name); }
-  /// As the watches tell, once they have caught up.
+  /// The watches have caught up.
   void see_children() {
     const auto see = [&]<class T>(kube::Store<T>& store, std::vector<std::string> names) {
       std::vector<T> all;
@@ -366,7 +367,7 @@ class ReconcilerTest : public ::testing::Test {
     return c ? c->message : "";
   }
 
-  Duration again{};  // As the last pass asked for.
+  Duration again{};  // Of the last pass.
   sim::Scheduler world{1};
   FakeApi api{world};
   testing::MemoryLog log;
@@ -404,7 +405,7 @@ TEST_F(ReconcilerTest, AlarmsAreListedOnlyWhereAMemberTellsOfOne) {
   EXPECT_EQ(etcd.asked, "") << "nothing is done";
 }
 
-/// Who is ahead is asked for the common past, too.
+/// A member that is ahead is asked for the common revision, too.
 TEST_F(ReconcilerTest, HashesAreAskedForOnceAndAtOneRevision) {
   accuse_the_third();
   etcd.damaged = 3;
@@ -479,7 +480,7 @@ TEST_F(ReconcilerTest, WhoDidNotTellItsHashIsAskedAgainAfterAMinute) {
   EXPECT_EQ(etcd.hashed.size(), 36U) << "another alarm";
 }
 
-/// W27. Neither its etcd nor its Pod has been seen, and there is a word about how long.
+/// W27. Neither its etcd nor its Pod has been seen, and the annotation sets a limit.
 TEST_F(ReconcilerTest, WhoIsAwayIsCountedWhereThereIsAPolicy) {
   want(3);
   (void)take_away("db-d");
@@ -532,7 +533,7 @@ TEST_F(ReconcilerTest, ThatAClusterWaitsForItsSeedIsToldOfTheSeed) {
   EXPECT_EQ(api.all(kube::Event::resource).size(), 1U) << "once";
 }
 
-/// W8b: as one is that was restored from a snapshot of a cluster with authentication.
+/// W8b: restored from a snapshot of a cluster with authentication.
 TEST_F(ReconcilerTest, AClusterThatIsBornWithAuthenticationIsEnteredAsRoot) {
   for (const char* name : {"db-a", "db-b", "db-c", "db-d"}) (void)take_away(name);
   (void)put_member("db-a", "x", json::parse(R"({"conditions": [{
@@ -594,7 +595,7 @@ TEST_F(ReconcilerTest, ThatAnotherMemberLeadsIsTold) {
   cluster.status.leader = "db-a";
   stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
   const std::vector<std::string> told = told_in_a_pass();
-  EXPECT_EQ(std::ranges::count(told, "LeaderChanged: db-b leads, as db-a did"), 1);
+  EXPECT_EQ(std::ranges::count(told, "LeaderChanged: the leader changed from db-a to db-b"), 1);
   EXPECT_EQ(stores.clusters.get(kKey)->status.leader, "db-b");
 }
 
@@ -625,10 +626,11 @@ TEST_F(ReconcilerTest, ThatADrainCostsARestartIsTold) {
   want(1);
   const std::vector<std::string> told = told_in_a_pass();
   EXPECT_EQ(budget_now().at("minAvailable"), 0);
-  EXPECT_EQ(std::ranges::count(told,
-                               "NotRedundant: the cluster has one member: a drain of its "
-                               "node restarts it"),
-            1);
+  EXPECT_EQ(
+      std::ranges::count(
+          told,
+          "NotRedundant: the cluster has only one member: a drain of its node interrupts etcd"),
+      1);
 }
 
 TEST_F(ReconcilerTest, WhatAPassSawAndPlannedIsRecorded) {
@@ -646,7 +648,7 @@ TEST_F(ReconcilerTest, WhatAPassSawAndPlannedIsRecorded) {
 }
 
 TEST_F(ReconcilerTest, TheRecorderHearsThatAClusterIsGone) {
-  FlightRecorder full({.total_bytes = 1});  // Nothing is kept but that there was an object.
+  FlightRecorder full({.total_bytes = 1});  // It keeps only that the object existed.
   Reconciler one{{world, api, stores, etcd, handshake, credentials, clock, log, "cluster.local",
                   nullptr, &full}};
   const auto reconcile = [&] {
@@ -672,8 +674,8 @@ TEST_F(ReconcilerTest, AsksTheLeaderForAChange) {
   EXPECT_EQ(etcd.asked, "2");
 }
 
-/// etcd's issue 14523: the leader took one that had restarted for inactive, and no member was added
-/// for as long as it led.
+/// etcd issue 14523: the leader believed that a restarted member was inactive, and no member was
+/// added for as long as it led.
 TEST_F(ReconcilerTest, AsksTheNextMemberWhereOneRefusesForNow) {
   etcd.refusing = "21";
   pass();
@@ -741,7 +743,7 @@ TEST_F(ReconcilerTest, NobodyIsAddedWhoseEtcdMemberIsGone) {
 
 TEST_F(ReconcilerTest, NobodyIsDeletedForASpecThatHasChanged) {
   want(3);
-  pass();  // What there is to report is reported.
+  pass();  // Reports what is due.
   edit_replicas(4);
   const auto deleted = api.requests("delete");
   put_joiner("db-e");
@@ -752,7 +754,7 @@ TEST_F(ReconcilerTest, NobodyIsDeletedForASpecThatHasChanged) {
 
 TEST_F(ReconcilerTest, WhoIsTooManyIsDeletedForASpecThatIsStillTheSame) {
   want(3);
-  pass();  // What there is to report is reported.
+  pass();  // Reports what is due.
   put_joiner("db-e");
   const auto asked = api.requests("get etcdclusters");
   pass();
@@ -773,7 +775,7 @@ TEST_F(ReconcilerTest, NobodyIsPutToSleepForASpecThatHasChanged) {
       return Error{Code::Unavailable, "busy"};
     return std::nullopt;
   });
-  (void)failed_pass();  // What there is to report is reported.
+  (void)failed_pass();  // Reports what is due.
   api.before({});
   edit_replicas(1);
   pass();
@@ -829,7 +831,7 @@ TEST_F(ReconcilerTest, AsksNobodyToRemoveItself) {
   EXPECT_EQ(etcd.asked, "21") << "the leader, then the others that stay";
 }
 
-/// ST4: somebody filled a member's volume with another cluster's data.
+/// ST4: a user filled a member's volume with another cluster's data.
 TEST_F(ReconcilerTest, AMemberThatLivesInAnotherClusterStopsEverything) {
   etcd.foreign = "3";
   etcd.theirs = {{{3}, "db-c", {url_of("db-c")}, {}, false}};
@@ -847,7 +849,7 @@ TEST_F(ReconcilerTest, AStrangerAtAnAddressThatWasGivenAwayStopsNothing) {
   EXPECT_EQ(etcd.asked, "2");
 }
 
-// What was done before, and its answer lost.
+// Steps that were done before, with a lost answer.
 
 TEST_F(ReconcilerTest, WhatIsOutOfEtcdAlreadyIsRemoved) {
   etcd.members.push_back({{4}, "db-d", {url_of("db-d")}, {}, false});
@@ -927,7 +929,7 @@ TEST_F(ReconcilerTest, AVolumeThatWasLeftKeepsItsName) {
       << "the next member would start on what is in it";
 }
 
-// What is somebody else's.
+// Objects that are not ours.
 
 TEST_F(ReconcilerTest, AMemberOfThatNameThatIsSomebodyElsesIsToldAndTriedAgainLater) {
   const Json spec = take_away("db-d");
@@ -935,7 +937,7 @@ TEST_F(ReconcilerTest, AMemberOfThatNameThatIsSomebodyElsesIsToldAndTriedAgainLa
   api.put(v1::EtcdMember::resource, {{"metadata", owned(meta(name), "somebody")}, {"spec", spec}});
   for (int i = 0; i < 4; ++i) pass();
   EXPECT_EQ(stores.members.get({kKey.ns, name}), nullptr);
-  EXPECT_TRUE(progress().ends_with("belongs to somebody else")) << progress();
+  EXPECT_TRUE(progress().ends_with("belongs to another owner")) << progress();
   EXPECT_EQ(api.requests("create etcdmembers"), 2) << "together with Services it was another try";
 }
 
@@ -987,7 +989,7 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
       world.run_until(world.now() + 61s);
       pass();
       EXPECT_TRUE(progress().ends_with("Service " + std::string(name) +
-                                       " belongs to somebody else: rename it or the cluster"))
+                                       " belongs to another owner: rename it or the cluster"))
           << progress();
       api.erase(kube::Service::resource, {kKey.ns, name});
       for (const char* ours : {"db", "db-client"}) {
@@ -1005,7 +1007,7 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAlsoIfItDoesWhatOursWould) {
   pass();
   EXPECT_EQ(etcd.asked, "");
   pass();
-  EXPECT_TRUE(progress().ends_with("Service db belongs to somebody else: rename it or the cluster"))
+  EXPECT_TRUE(progress().ends_with("Service db belongs to another owner: rename it or the cluster"))
       << progress();
 }
 
@@ -1043,7 +1045,7 @@ TEST_F(ReconcilerTest, ABudgetOfSomebodyElseIsToldAndHoldsUpNothing) {
   world.run_until(world.now() + 61s);
   pass();
   EXPECT_TRUE(
-      progress().ends_with("PodDisruptionBudget db belongs to somebody else: rename it or "
+      progress().ends_with("PodDisruptionBudget db belongs to another owner: rename it or "
                            "the cluster"))
       << progress();
   EXPECT_EQ(budget_now(), json::parse(R"({"maxUnavailable": 1})"));
@@ -1081,7 +1083,7 @@ TEST_F(ReconcilerTest, EachCertificateThatIsRefusedIsAskedForOnceAMinute) {
   EXPECT_TRUE(progress().ends_with("certificates is forbidden")) << progress();
 }
 
-/// The other operator has made it meanwhile.
+/// The other operator has created it meanwhile.
 TEST_F(ReconcilerTest, WhatWasRefusedOnceIsToldNoMoreWhenItIsThere) {
   pass();
   const Json ours = *api.find(kube::PodDisruptionBudget::resource, kKey);
@@ -1094,12 +1096,12 @@ TEST_F(ReconcilerTest, WhatWasRefusedOnceIsToldNoMoreWhenItIsThere) {
     world.run_until(world.now() + 61s);
     pass();
   }
-  ASSERT_NE(progress().find("belongs to somebody else"), std::string::npos) << progress();
+  ASSERT_NE(progress().find("belongs to another owner"), std::string::npos) << progress();
   api.erase(kube::PodDisruptionBudget::resource, kKey);
   api.put(kube::PodDisruptionBudget::resource, ours);
   see_children();
   for (int i = 0; i < 3; ++i) pass();
-  EXPECT_EQ(progress().find("belongs to somebody else"), std::string::npos) << progress();
+  EXPECT_EQ(progress().find("belongs to another owner"), std::string::npos) << progress();
 }
 
 TEST_F(ReconcilerTest, WhatSomebodyEditedIsPutRightAndTheRestIsKept) {
@@ -1148,7 +1150,7 @@ TEST_F(ReconcilerTest, WhoFightsUsForAServiceCostsLittle) {
   EXPECT_LE(api.requests("patch services"), 7) << "1, 2, 4... seconds apart";
 }
 
-// What changes between a look and a write.
+// Changes between a read and a write.
 
 TEST_F(ReconcilerTest, AStatusThatChangedMeanwhileIsReadAgainFirst) {
   before("patch etcdclusters/status", [&] { edit_replicas(3); });
@@ -1248,7 +1250,7 @@ TEST_F(ReconcilerTest, AListIsPublishedToTheMemberThatWasSeenAndAsItWasSeen) {
   EXPECT_EQ(stores.members.get({kKey.ns, "db-d"}), nullptr) << "or it would be added once more";
 }
 
-/// The reference gives its pending members this label together with their list.
+/// The Go operator gives its pending members this label together with their list.
 TEST_F(ReconcilerTest, AMemberThatTheReferenceMadeGetsItsLabelWithItsList) {
   etcd.members.push_back({{4}, "", {url_of("db-d")}, {}, true});
   pass();
@@ -1291,7 +1293,7 @@ TEST_F(ReconcilerTest, AJoinerThatIsGoneOrGoingOrAnotherByNowIsNotAdded) {
   }
 }
 
-// Whose word counts.
+// The answers that count.
 
 TEST_F(ReconcilerTest, OneLinearizableListIsAskedOfTheLeader) {
   pass();
@@ -1325,8 +1327,8 @@ TEST_F(ReconcilerTest, AStrangerThatNeverStartedIsToldByTheNameInItsUrl) {
             std::string::npos);
 }
 
-// Two names led to one address, so db-e took db-d's entry for its own and is not seen under its
-// own.
+// Two names led to one address, so db-e took db-d's entry for its own, and is not seen under its
+// own name.
 TEST_F(ReconcilerTest, TwoEntriesOfEtcdAreTwoMembersWhateverTheyAreCalled) {
   want(5);
   put_joiner("db-e");
@@ -1364,7 +1366,7 @@ TEST_F(ReconcilerTest, AMemberWhosePeerUrlSomebodyChangedIsKnownByItsName) {
 }
 
 TEST_F(ReconcilerTest, WhoeverAnswersAtAJoinersAddressIsNotTheJoiner) {
-  put_pod("db-d", 1);  // Its address, as far as we know; by now it is db-a's.
+  put_pod("db-d", 1);  // The address that we know for it; db-a has it now.
   etcd.members.push_back({{4}, "db-d", {url_of("db-d")}, {}, true});
   pass();
   EXPECT_EQ(etcd.asked, "") << "nothing says that db-d has caught up";
@@ -1413,7 +1415,7 @@ TEST_F(ReconcilerTest, ThoseWhoNeverAnswerAreNotAskedInEachPass) {
   EXPECT_NE(available().reason, v1::kClusterUnreachable);
 }
 
-// What is not looked at.
+// Clusters that are left alone.
 
 TEST_F(ReconcilerTest, AClusterThatIsGoingIsLeftToTheGarbageCollector) {
   v1::EtcdCluster cluster = *stores.clusters.get(kKey);
@@ -1446,9 +1448,9 @@ class InPlaceReconcilerTest : public ReconcilerTest {
     api.serve({.resource = v1::EtcdRestore::resource, .status = true, .generation = true});
     api.serve({.resource = kube::Pod::resource, .status = true});
   }
-  /// Checked and found good, as the watch told of it.
+  /// Its check has passed, as the watch reported.
   void put_restore(const char* decision) {
-    pass();  // It has its Services, and has had them for a while.
+    pass();  // The Services exist, and have existed for a while.
     world.advance_to(world.now() + 1min);
     const std::string uid = stores.clusters.get(kKey)->metadata.uid;
     const auto restore = stored<v1::EtcdRestore>(
@@ -1461,7 +1463,7 @@ class InPlaceReconcilerTest : public ReconcilerTest {
           {{"phase", v1::kRestoreReady}, {"clusterUID", uid}, {"source", {{"revision", 42}}}}}});
     stores.restores.saw(restore);
   }
-  /// Behind our back.
+  /// Unseen by us.
   void decide(const char* decision) {
     api.change(v1::EtcdRestore::resource, {kKey.ns, "back"}, [decision](json::object& restore) {
       restore["spec"].as_object()["decision"] = decision;
@@ -1471,7 +1473,7 @@ class InPlaceReconcilerTest : public ReconcilerTest {
     const auto& restore = stores.clusters.get(kKey)->status.restore;
     return restore ? restore->stage : "";
   }
-  /// As if it had come so far.
+  /// Sets the restore to that stage.
   void bring_to(const char* stage) {
     v1::EtcdCluster cluster = *stores.clusters.get(kKey);
     cluster.status.restore->stage = stage;
@@ -1481,7 +1483,7 @@ class InPlaceReconcilerTest : public ReconcilerTest {
     }
     stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
   }
-  /// All of before sleep, without Pods, and their Services lead to nobody.
+  /// All earlier members are dormant, without Pods, and their Services select no Pod.
   void make_dormant() {
     for (const char* name : {"db-a", "db-b", "db-c", "db-d"}) {
       const api::ObjectKey key{kKey.ns, name};
@@ -1554,7 +1556,7 @@ TEST_F(InPlaceReconcilerTest, NobodyFoundsBesideAMemberThatIsAwakeOrAPodThatIsTh
   ASSERT_EQ(stage(), v1::kStageStopping);
   make_dormant();
   bring_to(v1::kStageRestoring);
-  // Behind our back: a request that comes late, and what the caches did not tell.
+  // Unseen by us: a late request, and a change that the caches do not have.
   api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
              [](json::object& m) { m["spec"].as_object()["dormant"] = false; });
   api.put(kube::Pod::resource,

@@ -24,14 +24,14 @@ using v1::EtcdClusterStatus;
 using v1::RestoreDecision;
 using v1::RestoreRecord;
 
-constexpr auto kSteady = 60s;    // While a person looks at what was restored.
-constexpr auto kLookAgain = 5s;  // While something ends; changes wake it, too.
+constexpr auto kSteady = 60s;    // While a user looks at the restored data.
+constexpr auto kLookAgain = 5s;  // While something ends; changes start a pass, too.
 constexpr auto kFollowUp = 300ms;
 constexpr auto kVolumeAgain = 1s;
 constexpr std::int64_t kBumpDefault = 1'000'000'000, kBumpMax = 1'000'000'000'000'000'000;
 
-/// The highest revision that clients may have seen, as far as anybody tells. A cluster that was
-/// born from a snapshot began that much above it, which an older operator has not written down.
+/// The highest revision that clients may have seen, as far as it is known. A cluster that was
+/// founded from a snapshot began bumpRevision above it; an older operator did not record that.
 std::int64_t floor_of(const Observation& seen, const EtcdClusterStatus& status) {
   std::int64_t out = status.revision_floor;
   const auto& bootstrap = seen.cluster.spec.bootstrap;
@@ -42,9 +42,9 @@ std::int64_t floor_of(const Observation& seen, const EtcdClusterStatus& status) 
   return out;
 }
 
-/// Above all that clients have seen, whatever revision the snapshot has: who records it has no more
-/// than its checksum. Where no quorum tells what was written since the floor, it is as much as can
-/// be by default.
+/// Raises bumpRevision above all that clients have seen, whatever revision the snapshot has: only
+/// its checksum is known here. Without a quorum, nothing is known about writes since the floor, so
+/// the bump is at least the default.
 v1::RestoreSpec raised(const RestoreSeen& asked, std::int64_t floor, bool told) {
   v1::RestoreSpec out = asked.from;
   const std::int64_t least = out.bump_revision.value_or(kBumpDefault);
@@ -52,20 +52,20 @@ v1::RestoreSpec raised(const RestoreSeen& asked, std::int64_t floor, bool told) 
   return out;
 }
 
-/// False: it has one, or nobody tells it.
+/// False: the status has an id already, or no member reports one.
 bool note_id(const Observation& seen, EtcdClusterStatus& status) {
   if (!status.cluster_id.empty() || !seen.cluster_id || seen.split) return false;
   status.cluster_id = to_hex(*seen.cluster_id);
   return true;
 }
 
-/// One after the other, in an order of its own.
+/// Adds a member to the record, which is sorted by name.
 void keep(RestoreRecord& record, const Seat& seat) {
   record.members.push_back({seat.name, seat.object->uid});
   std::ranges::sort(record.members, {}, &v1::KeptMember::name);
 }
 
-/// One pass over a cluster that goes back.
+/// One pass over a cluster during a restore in place.
 class RestoreInPlace {
  public:
   RestoreInPlace(const Observation& seen, EtcdClusterStatus status) : seen_(seen) {
@@ -79,7 +79,8 @@ class RestoreInPlace {
     for (const CertificateChild& child : seen_.certificates)
       if (seen_.cert_manager && child.state != Child::AsMade)
         out_.make_certificates.push_back(child.name);
-    out_.drop_budget = seen_.budget != Child::Missing;  // One member cannot spare any.
+    // A single member has no redundancy to protect.
+    out_.drop_budget = seen_.budget != Child::Missing;
     out_.facts = facts(seen_);
     out_.step = next();
     report_in_place(seen_, out_.waiting_for, out_.status);
@@ -107,7 +108,7 @@ class RestoreInPlace {
     return seen_.restore && seen_.restore->uid == out_.status.restore->uid ? &*seen_.restore
                                                                            : nullptr;
   }
-  /// Back to Check is back to nothing changed, too.
+  /// A decision that is set back to Check rolls back, too.
   bool taken_back() const {
     const RestoreSeen* now = asked();
     return now && (now->gone || now->decision == RestoreDecision::Rollback ||
@@ -117,8 +118,8 @@ class RestoreInPlace {
     const RestoreSeen* now = asked();
     return now && !now->gone && now->decision == RestoreDecision::Commit;
   }
-  /// Until the first volume of before may have gone: from then on the record does not say any more
-  /// what there was.
+  /// Until the first old volume may have been deleted: from then on the record no longer has the
+  /// earlier state.
   bool reversible() const { return !out_.status.restore->cluster_token.empty(); }
   bool fenced() const {
     return seen_.headless_service == Child::AsMade && seen_.client_service == Child::AsMade;
@@ -128,12 +129,12 @@ class RestoreInPlace {
   }
 
   Step next() {
-    if (stage() != stage_seen()) return NoStep{};  // It begins: that is reported first.
+    if (stage() != stage_seen()) return NoStep{};  // A new stage is reported first.
     if (keep_strays()) return NoStep{};
     if (stage() == v1::kStageRollingBack) return roll_back();
     if (stage() == v1::kStageCommitting) return commit();
     if (taken_back() && reversible()) return to(v1::kStageRollingBack);
-    if (!fenced()) return wait("the Services to select nobody");
+    if (!fenced()) return wait("the Services to select no Pod");
     for (const Seat& seat : seen_.kept)
       if (!seat.object->dormant) return PauseMember{seat.name, seat.object->uid};
     for (const Seat& seat : seen_.kept)
@@ -142,8 +143,8 @@ class RestoreInPlace {
     return stage() == v1::kStageRestoring ? restore() : review();
   }
 
-  /// Members of before that were not seen before, or made by a request that came late. True: there
-  /// are some.
+  /// Keeps earlier members that were not seen so far, or that a late request created. True: some
+  /// were found.
   bool keep_strays() {
     bool more = false;
     const bool stopped = out_.status.cluster_token != record().cluster_token;
@@ -155,7 +156,7 @@ class RestoreInPlace {
     return more;
   }
 
-  /// All sleep.
+  /// All members are dormant.
   Step stop() {
     EtcdClusterStatus& status = out_.status;
     status.cluster_id.clear();
@@ -170,21 +171,21 @@ class RestoreInPlace {
       if (seat.object && seat.object->seed) return &seat;
     return nullptr;
   }
-  /// It is to be replaced, by one that restores once more.
+  /// Whether the founder must be replaced by one that restores again.
   static bool is_lost(const Seat* founder) {
     return !founder || founder->object->terminating || lost(*founder);
   }
-  /// Its Pod goes first: nothing of it runs when it is forgotten.
+  /// Deletes a member. Its Pod goes first, so that nothing of it still runs afterwards.
   Step drop(const Seat& seat) {
     const Seat::Object& object = *seat.object;
     if (!object.dormant) return PauseMember{seat.name, object.uid};
     if (seat.pod) return wait("the Pod of " + seat.name + " to end");
     if (!object.terminating) return DeleteMember{seat.name, object.uid};
     if (object.has_finalizer) return ReleaseMember{seat.name, object.uid};
-    return wait(seat.name + " to go");
+    return wait(seat.name + " to be deleted");
   }
 
-  /// One founder, whose name is recorded before it is made.
+  /// Creates one founder, whose name is recorded first.
   Step restore() {
     if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (std::string why = authority_trouble(seen_); !why.empty()) return wait(std::move(why));
@@ -201,14 +202,14 @@ class RestoreInPlace {
     return CreateMember{pending.front().name, pending.front().peer_url, true};
   }
 
-  /// Until it serves, from a Pod that founds nothing any more.
+  /// Waits until the founder serves from a Pod that no longer founds a cluster.
   Step await(const Seat& found) {
     record().founder = found.name;
     if (is_lost(&found)) return drop(found);
     (void)note_id(seen_, out_.status);
     settle_intents(seen_, out_.status);
     if (!seen_.linearizable || !healthy(found) || !found.pod || found.pod->founds)
-      return wait(found.name + " to serve what was restored");
+      return wait(found.name + " to serve the restored data");
     return to(v1::kStageReview);
   }
 
@@ -217,7 +218,7 @@ class RestoreInPlace {
     if (is_lost(found)) return to(v1::kStageRestoring);
     if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (committed() || !reversible()) {
-      if (!healthy(*found)) return wait(found->name + " to answer, to be committed");
+      if (!healthy(*found)) return wait(found->name + " to answer before the commit");
       out_.status.revision_floor = floor_of(seen_, out_.status);
       record().cluster_id.clear();
       record().cluster_token.clear();
@@ -226,21 +227,21 @@ class RestoreInPlace {
       remember_commit(out_.status);
       return NoStep{};
     }
-    // People may take longer than a certificate lives.
+    // A user may take longer than a certificate lives.
     if (auto due = due_certificate(seen_, out_.status, Due::Soon)) return std::move(*due);
     out_.again = kSteady;
-    return wait("a decision: spec.decision of EtcdRestore " + record().name +
-                " may be Commit or Rollback");
+    return wait("your decision: set spec.decision of EtcdRestore " + record().name +
+                " to Commit or Rollback");
   }
 
-  /// Nobody wakes us when it has gone.
+  /// No watch starts a pass when the volume is deleted.
   Step wait_for_volume(const std::string& member) {
     out_.again = kVolumeAgain;
-    return wait("the volume of " + member + " to go");
+    return wait("the volume of " + member + " to be deleted");
   }
 
-  /// The snapshot may be of a time without authentication: it comes before clients do, as nobody is
-  /// to read who could not before. nullopt: nothing is left to be done.
+  /// The snapshot may be from a time without authentication. So it is enabled before clients
+  /// connect: no client may read what it could not read before. nullopt: nothing is left to do.
   std::optional<Step> secure() {
     if (!wants_auth(seen_.cluster)) return std::nullopt;
     const AuthSeen& auth = seen_.auth;
@@ -250,15 +251,16 @@ class RestoreInPlace {
     return next.waits_for.empty() ? std::move(next.step) : wait(std::move(next.waits_for));
   }
 
-  /// From here on there is no way back. Volumes go before clients come: a Pod of before that a late
-  /// request makes has nothing to start from. They go only while what was restored is there.
+  /// From here on there is no way back. The old volumes are deleted before clients connect: an old
+  /// Pod that a late request creates then has nothing to start from. They are deleted only while
+  /// the restored data exists.
   Step commit() {
     const Seat* found = founder();
     if (is_lost(found)) return to(v1::kStageRestoring);
     if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (auto step = secure()) return std::move(*step);
     if (!seen_.kept.empty() && !healthy(*found))
-      return wait(found->name + " to answer before the volumes of before go");
+      return wait(found->name + " to answer before the old volumes are deleted");
     if (!seen_.kept.empty()) return drop(seen_.kept.front());
     for (const v1::KeptMember& member : record().members)
       if (is_taken(member.name)) return wait_for_volume(member.name);
@@ -298,16 +300,16 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
     return;
   if (asked->decision != RestoreDecision::Restore && asked->decision != RestoreDecision::Commit)
     return;
-  if (status.restore && status.restore->uid == asked->uid) return;  // It has been.
+  if (status.restore && status.restore->uid == asked->uid) return;  // It was done.
   if (committed_before(status,
                        {asked->name, asked->from.source, asked->run_id, asked->from.checksum}))
     return;
   if (keeps_from_founding(seen, status)) return;  // An EtcdRestore in Git is no consent.
-  // One that is somebody else's could not be kept from leading clients here.
+  // A Service that is not ours could still lead clients here.
   if (seen.headless_service != Child::AsMade || seen.client_service != Child::AsMade) return;
-  note_birth(seen, status);  // It may have been born a moment ago.
+  note_birth(seen, status);  // The cluster may have been founded a moment ago.
   if (status.cluster_id.empty() && seen.seats.empty() && status.max_learners == 0)
-    status.max_learners = 1;  // It is founded by what follows.
+    status.max_learners = 1;  // The restore founds it.
   status.revision_floor = floor_of(seen, status);
   RestoreRecord record{.name = asked->name,
                        .uid = asked->uid,
@@ -322,7 +324,7 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
                        .auth_enabled = status.auth_enabled};
   for (const Seat& seat : seen.seats)
     if (seat.object) keep(record, seat);
-  remember_commit(status);  // Of the one before, whose record goes.
+  remember_commit(status);  // Of the previous restore, whose record is replaced.
   status.restore = std::move(record);
 }
 

@@ -1,19 +1,20 @@
-// A restore in place: the stages of status.restore, from the first EtcdMember that is put to sleep
-// to the last volume of before that goes, or to the cluster as it was (ADR 0020). Pure.
+// A restore in place: the stages of status.restore, from the first EtcdMember that becomes dormant
+// to the last old volume that is deleted, or to the cluster as it was (ADR 0020). Pure.
 #pragma once
 #include "operator/cluster/decision.h"
 #include "operator/cluster/observation.h"
 
 namespace etcdop::cluster {
 
-/// The id of a cluster that is seen to be born, and, of one that was born from a snapshot, how far
-/// its revisions have come: when it goes back, nobody may be there to tell.
+/// Records the id of a cluster that was just founded and, if it was founded from a snapshot, its
+/// highest revision: at a later restore, no member may be reachable to report it.
 void note_birth(const Observation&, api::v1alpha2::EtcdClusterStatus&);
 
-/// Records one in the status, if an EtcdRestore asks for it and none is under way.
+/// Records a restore in the status, if an EtcdRestore asks for it and none is under way.
 void begin_restore(const Observation&, api::v1alpha2::EtcdClusterStatus&);
 
-/// What follows while one is under way, in the place of all that is ordinary. `status` records it.
+/// The plan while a restore is under way, instead of the ordinary one. `status` records the
+/// restore.
 Plan plan_in_place(const Observation&, api::v1alpha2::EtcdClusterStatus status);
 
 }  // namespace etcdop::cluster

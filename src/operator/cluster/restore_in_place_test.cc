@@ -1,5 +1,5 @@
-// A restore in place, stage after stage: each way that its user may decide, at each moment, in a
-// small world that does what the plans say.
+// A restore in place, stage after stage: each decision of its user, at each moment, in a small
+// world that does what the plans say.
 #include "operator/cluster/restore_in_place.h"
 
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
+#include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/objects.h"
-#include "operator/cluster/intents.h"
 #include "operator/cluster/plan.h"
 #include "operator/credentials/tls.h"
 #include "runtime/conditions.h"
@@ -29,7 +29,7 @@ constexpr WallTime kNow{1795233378s};
 constexpr etcd::ClusterId kOld{0xc1}, kNew{0xc2};
 constexpr std::int64_t kOldRevision = 5000;
 
-/// prod/db, its members, and what becomes of them.
+/// prod/db and its members.
 struct World {
   struct Member {
     std::string name, uid, token;
@@ -129,7 +129,7 @@ struct World {
     return seen;
   }
 
-  /// What was decided becomes true; then what the member's controller and Kubernetes do about it.
+  /// Applies the plan, then does what the member's controller and Kubernetes do about it.
   Plan pass() {
     now = now + 1s;
     const Plan out = plan(observe());
@@ -194,7 +194,7 @@ struct World {
     const auto* c = runtime::find_condition(cluster.status.conditions, type);
     return c ? c->status + "/" + c->reason : "";
   }
-  /// Until it stands so.
+  /// Runs passes until it has reached that stage.
   ::testing::AssertionResult reaches(const char* wanted, int passes = 60) {
     for (int i = 0; i < passes; ++i) {
       if (stage() == wanted) return ::testing::AssertionSuccess();
@@ -248,8 +248,8 @@ TEST(InPlace, WhatItsUserAsksForAtLeastIsAddedToAllThatClientsHaveSeen) {
   EXPECT_EQ(high.cluster.status.restore->from.bump_revision, 1'000'000'000'000'000'000);
 }
 
-/// The seeds 425774426 and 425777607: it was born from the snapshot of a cluster whose revisions
-/// had been raised before, and nobody told of them any more.
+/// Seeds 425774426 and 425777607: founded from the snapshot of a cluster whose revisions had been
+/// raised before, and no member could report them any more.
 TEST(InPlace, HowFarAClusterHadComeAtItsBirthIsRemembered) {
   World world(1);
   world.cluster.spec.bootstrap.emplace().restore.emplace().bump_revision = 0;
@@ -260,7 +260,7 @@ TEST(InPlace, HowFarAClusterHadComeAtItsBirthIsRemembered) {
   EXPECT_EQ(world.cluster.status.revision_floor, kOldRevision);
 }
 
-/// The seed 425771008, among others.
+/// Seed 425771008, among others.
 TEST(InPlace, AClusterThatWasBornAMomentAgoIsRecordedWithItsId) {
   World world(1);
   world.cluster.status.cluster_id.clear();
@@ -432,7 +432,7 @@ TEST(InPlace, APausedClusterSleepsAgainAfterARollback) {
 TEST(InPlace, WhoIsUnknownIsKeptAndNeverDropped) {
   World world(2);
   ASSERT_TRUE(world.reaches(v1::kStageReview));
-  // Of before, and only now in the caches.
+  // An earlier member, only now in the caches.
   World::Member& late = world.add("db-old9", true);
   late.token = "prod-db-u-1";
   late.pod = late.voter = true;
@@ -446,7 +446,7 @@ TEST(InPlace, WhoIsUnknownIsKeptAndNeverDropped) {
   EXPECT_EQ(world.old_volumes(), 3);
 }
 
-/// Who leads anew has an older list of members.
+/// The new leader has an older list of members.
 TEST(InPlace, WhoIsUnknownWhereNothingWasStoppedYetIsKeptToo) {
   World world(2);
   (void)world.pass();
@@ -533,7 +533,7 @@ TEST(InPlace, AnotherEtcdRestoreDecidesNothing) {
   }
 }
 
-/// The seed 657005649: somebody spoilt what the operator shows, and nobody answered it any more.
+/// Seed 657005649: a user broke the operator's certificate, and no member answered it any more.
 TEST(InPlace, CertificatesOfOursAreMadeWhileItIsReviewedAndCommitted) {
   World world(1);
   world.cluster.spec.tls.emplace().client.emplace().operator_managed.emplace();
@@ -559,7 +559,7 @@ TEST(InPlace, CertificatesOfOursAreMadeWhileItIsReviewedAndCommitted) {
     spoilt.tls.managed.at(static_cast<std::size_t>(it - seen.tls.managed.begin())).missing = true;
     EXPECT_EQ(to_string(plan(spoilt).step), "issue-certificate " + shown) << stage;
   }
-  seen.now = kNow + 700h;  // Two thirds of its life.
+  seen.now = kNow + 700h;  // Two thirds of its life have passed.
   EXPECT_TRUE(to_string(plan(seen).step).starts_with("issue-certificate")) << "while people decide";
 }
 
@@ -593,7 +593,7 @@ TEST(InPlace, OneThatDoesNotAnswerIsNotCommitted) {
   EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageCommitting);
   seen.seats[0].answer.reset();
   EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageReview);
-  EXPECT_TRUE(plan(seen).waiting_for.ends_with("to answer, to be committed"));
+  EXPECT_TRUE(plan(seen).waiting_for.ends_with("to answer before the commit"));
 }
 
 TEST(InPlace, NobodyIsStoppedBeforeNoClientIsLedThere) {
@@ -607,7 +607,7 @@ TEST(InPlace, NobodyIsStoppedBeforeNoClientIsLedThere) {
     EXPECT_EQ(plan(seen).again, 300ms) << "after a step";
     seen.*service = Child::Drifted;
     EXPECT_EQ(to_string(plan(seen).step), "none");
-    EXPECT_EQ(plan(seen).waiting_for, "the Services to select nobody");
+    EXPECT_EQ(plan(seen).waiting_for, "the Services to select no Pod");
     EXPECT_EQ(plan(seen).again, 5s);
   }
 }
@@ -669,7 +669,7 @@ TEST(InPlace, NothingIsShownBeforeTheFounderServesFromAPodThatFoundsNothing) {
   }
 }
 
-/// etcd may list whom nobody here has made.
+/// etcd may list members that the operator did not create.
 TEST(InPlace, TheFounderIsWhoWasMadeToFound) {
   World world(1);
   ASSERT_TRUE(world.reaches(v1::kStageReview));
@@ -735,7 +735,7 @@ TEST(InPlace, WhatIsOverDoesNotBeginAgain) {
   EXPECT_EQ(world.stage(), v1::kStageCommitted);
 }
 
-/// One that lives in Git is applied again days later: what was written since then stays.
+/// An EtcdRestore in Git is applied again days later: later writes stay.
 TEST(InPlace, R15_ACommitIsNotDoneAgainUnlessItsUserAsksForAnotherRun) {
   World world(1);
   const auto apply = [&](const char* name, const char* uid, const char* file, const char* run) {
@@ -773,7 +773,7 @@ TEST(InPlace, R15_ACommitIsNotDoneAgainUnlessItsUserAsksForAnotherRun) {
   EXPECT_EQ(commits(), "1 3 5 ");
 }
 
-/// Neither is it remembered, nor does it keep the same one from coming again.
+/// It is not remembered, and the same EtcdRestore may run again.
 TEST(InPlace, R15_WhatWasTakenBackMayComeAgain) {
   World world(1);
   ASSERT_TRUE(world.reaches(v1::kStageReview));
@@ -782,11 +782,11 @@ TEST(InPlace, R15_WhatWasTakenBackMayComeAgain) {
   EXPECT_TRUE(world.cluster.status.restores.empty());
   world.restore->uid = "r-2";
   world.restore->decision = RestoreDecision::Restore;
-  for (int i = 0; i < 3; ++i) (void)world.pass();  // Services lead to the members again.
+  for (int i = 0; i < 3; ++i) (void)world.pass();  // The Services select the members again.
   EXPECT_EQ(world.cluster.status.restore->uid, "r-2");
 }
 
-/// A release before this one kept one record: it counts, and is kept when the next one begins.
+/// An earlier release kept one record: it counts, and is kept when the next restore begins.
 TEST(InPlace, R15_WhatAnEarlierReleaseCommittedIsRemembered) {
   World world(1);
   world.restore->decision = RestoreDecision::Commit;
@@ -802,7 +802,7 @@ TEST(InPlace, R15_WhatAnEarlierReleaseCommittedIsRemembered) {
   EXPECT_EQ(world.cluster.status.restores[0].uid, "r-1");
 }
 
-/// What its user does at one moment.
+/// A user's decision at one moment.
 struct Turn {
   const char* name;
   RestoreDecision decision;
@@ -813,8 +813,8 @@ const Turn kTurns[] = {{"commit", RestoreDecision::Commit, false},
                        {"check", RestoreDecision::Check, false},
                        {"deleted", RestoreDecision::Restore, true}};
 
-/// Every decision, at every moment, after every other: no data of before goes unless it was
-/// committed, nobody reaches what may be taken back, never do both sets run.
+/// Every decision, at every moment, after every other. Old data is deleted only after a commit, no
+/// client reaches data that may be rolled back, and old and new members never run together.
 TEST(InPlace, EveryDecisionAtEveryMomentEndsInOneOfTwoWays) {
   for (const int size : {1, 3})
     for (int first = 0; first < (size == 1 ? 14 : 18); first += size)

@@ -12,7 +12,7 @@ namespace v1 = api::v1alpha2;
 
 constexpr const char* kStops[] = {v1::kRestoreFailed, v1::kOperatorImageNotConfigured};
 
-/// Its restoring is over, or never was: etcd has been seen, or its Pod is about to start it.
+/// Whether the restore is over or was not needed: etcd was seen, or its Pod is about to start it.
 bool is_past(const Seat& seat) {
   return !seat.object->member_id.empty() || (seat.pod && !seat.pod->restores);
 }

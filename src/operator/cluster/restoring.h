@@ -1,4 +1,4 @@
-// How it goes with the snapshot that a new cluster starts from. Pure.
+// Progress of the restore of the snapshot that a new cluster starts from. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,16 +10,16 @@ namespace etcdop::cluster {
 
 /// For the condition Progressing.
 struct Restore {
-  bool stopped = false;  ///< It does not go on by itself, or not at once.
+  bool stopped = false;  ///< It does not continue by itself, or not at once.
   const char* reason = nullptr;
   std::string message;
 };
-/// nullopt: there is no snapshot; or no member that could restore it yet; or it has been restored.
+/// nullopt: no snapshot; or no member yet that could restore it; or it is restored.
 std::optional<Restore> restore_of(const Observation&);
 
-/// Whether that is a reason of conditions of a cluster that is still to be born.
+/// Whether conditions have that reason only before the cluster is founded.
 bool precedes_birth(std::string_view reason);
-/// Those that somebody has to do something about.
+/// Whether that reason needs a user's action.
 bool stops_birth(std::string_view reason);
 
 }  // namespace etcdop::cluster

@@ -1,4 +1,4 @@
-// A new cluster that starts from a snapshot: what its conditions say on the way, pass after pass.
+// A new cluster that starts from a snapshot: its conditions on the way, pass after pass.
 #include "operator/cluster/restoring.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class RestoringTest : public ::testing::Test {
     seen.seats = {seat};
   }
 
-  /// What it plans is written down.
+  /// The plan's status is stored.
   Plan pass(std::chrono::seconds later = 1s) {
     seen.now = seen.now + later;
     Plan out = plan(seen);
@@ -187,7 +187,7 @@ TEST_F(RestoringTest, ALongOneIsLateAndGoesOn) {
 }
 
 TEST_F(RestoringTest, AClusterThatWasRestoredLongAgoRestoresNothing) {
-  seen.cluster.status = {};  // As after a restore of the object by a tool that leaves it out.
+  seen.cluster.status = {};  // A tool restored the object without its status.
   seed().object->member_id = "0000000000000001";
   EXPECT_FALSE(restore_of(seen));
   EXPECT_EQ(after_pass().substr(0, 19), "True WaitingForSeed");

@@ -1,5 +1,5 @@
-// What a rule of the planner may look at, and what it may say. A rule is a free function without
-// side effects; mode.cc lists in which mode of a cluster which rules hold, and in which order.
+// The input and the verdict of a planner's rule. A rule is a free function without side effects;
+// mode.cc lists the rules of each mode, in order.
 #pragma once
 #include <string>
 #include <variant>
@@ -18,11 +18,11 @@ struct View {
   int voters() const { return static_cast<int>(census.voters.size()); }
   int staying() const { return static_cast<int>(census.staying.size()); }
   int joiners() const { return static_cast<int>(census.joiners.size()); }
-  /// Voters that have no EtcdMember yet, nor a joiner on its way.
+  /// The number of wanted voters for which neither a voter nor a joiner exists.
   int missing() const { return census.want - staying() - joiners(); }
-  /// More members exist, or are on their way, than are wanted.
+  /// Whether more voters and joiners exist than are wanted.
   bool too_many() const { return missing() < 0; }
-  /// Whether the others keep a healthy quorum among themselves.
+  /// Whether the others keep a healthy quorum without it.
   bool can_lose(const Seat& voter) const {
     return census.healthy_voters - (healthy(voter) ? 1 : 0) >= quorum(voters() - 1);
   }
@@ -30,8 +30,8 @@ struct View {
 
 /// The rule does not apply: the next one is asked.
 struct Skip {};
-/// The rule would apply, but for something: the next one is asked, and if none has a step, the
-/// first of these reasons is logged.
+/// The rule would apply but has to wait: the next one is asked. If no rule has a step, the first
+/// reason is logged.
 struct Wait {
   std::string why;
 };

@@ -17,10 +17,10 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// A kubelet brings a changed Secret into its Pods within a minute and a half.
+/// A kubelet updates a changed Secret in its Pods within 90 s.
 constexpr std::int64_t kSecretLagMax_s = 180;
 
-/// "<member>.<service>.<namespace>.svc", as its URLs have it.
+/// "<member>.<service>.<namespace>.svc", from its URL.
 std::string host_of(const Seat& seat) {
   const std::size_t begin = seat.peer_url.find("://");
   if (begin == std::string::npos) return "";
@@ -31,7 +31,7 @@ bool differs(const std::string& read, const std::optional<CertificateSeen>& now)
   return !read.empty() && now && !now->authority.empty() && read != now->authority;
 }
 
-/// Whose etcd has read another authority than the Secret has by now, and for which port.
+/// Members whose etcd has read another authority than the Secret has now, and for which port.
 std::vector<std::string> with_old_authority(const Observation& seen) {
   std::vector<std::string> out;
   for (const Seat& seat : seen.seats) {
@@ -49,13 +49,13 @@ std::string no_cert_manager() {
          ": install cert-manager";
 }
 
-/// Whether one that the operator makes cannot be read, although it may be there.
+/// Whether a Secret that the operator makes cannot be read, although it may exist.
 bool is_unread(const TlsSeen& tls) {
   return std::ranges::any_of(
       tls.managed, [](const CertificateSeen& c) { return !c.missing && !c.unread.empty(); });
 }
 
-/// Of one that cannot be read nothing is expected.
+/// If the wanted certificate cannot be read, any shown one will do.
 bool shows(const std::string& shown, const std::optional<CertificateSeen>& wanted) {
   return !wanted || wanted->serial.empty() || shown == wanted->serial;
 }
@@ -97,7 +97,7 @@ runtime::NewCondition tls_is(const char* status, const char* reason, std::string
   return {v1::kTlsReady, status, reason, std::move(message)};
 }
 
-/// What the Secrets have that no Pod may or does use.
+/// Reports Secrets whose content no Pod may use, or that some Pod does not use yet.
 std::optional<runtime::NewCondition> trouble_of_secrets(const Observation& seen) {
   if (std::string trouble = authority_trouble(seen); !trouble.empty())
     return tls_is("False", is_unread(seen.tls) ? v1::kCertificateMissing : v1::kAuthorityLost,
@@ -108,12 +108,12 @@ std::optional<runtime::NewCondition> trouble_of_secrets(const Observation& seen)
   if (const auto old = with_old_authority(seen); !old.empty())
     return tls_is("False", v1::kAuthorityChanged,
                   "ca.crt has changed, and etcd reads it only when it starts: delete one Pod "
-                  "after the other, each when all members are ready; not yet started anew: " +
+                  "after the other, each when all members are ready; not yet restarted: " +
                       joined(old));
   return {};
 }
 
-/// What the members show; nullopt: what was said stays.
+/// Reports the certificates that members show; nullopt: the condition stays as it is.
 std::optional<runtime::NewCondition> shown_by_members(const Observation& seen,
                                                       const v1::EtcdClusterStatus& status) {
   std::vector<std::string> behind, silent;
@@ -125,8 +125,9 @@ std::optional<runtime::NewCondition> shown_by_members(const Observation& seen,
       (seat.shown.silent ? silent : behind).push_back(seat.name);
   }
   if (!behind.empty())
-    return tls_is("False", v1::kCertificateNotInUse,
-                  "an older certificate than its Secret's is still shown by " + joined(behind));
+    return tls_is(
+        "False", v1::kCertificateNotInUse,
+        "these members still show an older certificate than their Secret has: " + joined(behind));
   if (all)
     return tls_is(
         "True", v1::kCertificatesInUse,
@@ -157,14 +158,14 @@ void report_tls(const Observation& seen, v1::EtcdClusterStatus& status) {
 
 NextToAuth next_to_auth(const AuthSeen& auth) {
   if (!auth.enabled) return {NoStep{}, "etcd to say whether authentication is on"};
-  if (!auth.refused.empty()) return {NoStep{}, "the password of root: " + auth.refused};
+  if (!auth.refused.empty()) return {NoStep{}, "the root password: " + auth.refused};
   if (*auth.enabled && !auth.entered) return {NoStep{}, "root to log in"};
   if (auth.step == PasswordStep::Record) return {RecordPassword{}, ""};
   return {EnableAuth{}, ""};
 }
 
-/// What root got in with, where authentication came with the data: before anything can be in the
-/// way, as whoever edits the user's Secret locks us out until ours has it.
+/// Records the password that root logged in with, if authentication came with the data. It comes
+/// first: until our Secret has the password, a user who edits theirs locks us out.
 Verdict record(const View& view) {
   const AuthSeen& auth = view.seen.auth;
   const bool due = wants_auth(view.seen.cluster) && auth.entered && !auth.recorded &&
@@ -173,8 +174,8 @@ Verdict record(const View& view) {
   return RecordPassword{};
 }
 
-/// Authentication comes when all members are there, and never goes. While it is off, what our
-/// Secret says is what root will have.
+/// Authentication is enabled when all members exist, and is never disabled. While it is off, our
+/// Secret has the password that root will get.
 Verdict secure(const View& view) {
   if (!wants_auth(view.seen.cluster)) return Skip{};
   const AuthSeen& auth = view.seen.auth;
@@ -193,7 +194,7 @@ Shut shut_out(const Observation& seen) {
   if (seen.linearizable) return {};
   if (seen.auth.required && !wants_auth(seen.cluster))
     return {v1::kAuthRequiredNotConfigured,
-            "etcd asks for a user and password, and spec.auth is not enabled"};
+            "etcd requires a user and password, but spec.auth is not enabled"};
   if (seen.auth.required && !seen.auth.entered && !seen.auth.refused.empty())
     return {v1::kAuthCredentialsRejected, seen.auth.refused};
   return {};

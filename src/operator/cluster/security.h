@@ -1,4 +1,4 @@
-// What a cluster's certificates and its authentication allow, and what is said of them. Pure.
+// A cluster's certificates and authentication: what they allow, and how they are reported. Pure.
 #pragma once
 #include <string>
 
@@ -7,36 +7,37 @@
 
 namespace etcdop::cluster {
 
-/// Whether it has shown the certificates of the Secrets on both ports, as far as they have TLS.
+/// Whether a member has shown the certificates of the Secrets on both ports, as far as they use
+/// TLS.
 bool shows_all(const Seat::Shown&, const TlsSeen&);
 
-/// What is wrong with the certificates that new Pods would be given, in words; empty: nothing.
+/// The problem with the certificates that new Pods would get, in words; empty: none.
 std::string tls_trouble(const Observation&);
 
-/// The spec asks cert-manager for certificates, and its kinds are not there.
+/// The spec asks cert-manager for certificates, but its kinds are not installed.
 bool lacks_cert_manager(const Observation&);
 
-/// A cluster that waits for it, and has nothing yet.
+/// For a cluster that waits for cert-manager and has nothing yet.
 void report_no_cert_manager(const Observation&, api::v1alpha2::EtcdClusterStatus&);
 
-/// Writes the condition TLSReady, of a cluster that has TLS. True is what every member has shown.
+/// Writes the condition TLSReady of a cluster with TLS. True: every member has shown the
+/// certificates of the Secrets.
 void report_tls(const Observation&, api::v1alpha2::EtcdClusterStatus&);
 
-/// The next step to authentication, of a cluster whose spec asks for it and which does not have it;
-/// or what it waits for.
+/// The next step to enable the authentication that the spec asks for, or what it waits for.
 struct NextToAuth {
   Step step;
   std::string waits_for;
 };
 NextToAuth next_to_auth(const AuthSeen&);
 
-/// Rules: what root logged in with is recorded; then authentication is enabled, and its password
-/// changed as the user's Secret says.
+/// Rules: record the password that root logged in with; then enable authentication, and change the
+/// password to the one in the user's Secret.
 Verdict record(const View&);
 Verdict secure(const View&);
 
-/// Why no member tells us anything, if it is for who we are: reason and words for the conditions
-/// Available and Degraded. Without a reason: it is not that.
+/// Why members refuse the operator's credentials: reason and message for the conditions Available
+/// and Degraded. Without a reason: they do not refuse them.
 struct Shut {
   const char* reason = nullptr;
   std::string message;

@@ -1,4 +1,4 @@
-// What is said of certificates and of authentication.
+// The conditions about certificates and authentication.
 #include "operator/cluster/security.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ Seat seat_of(const std::string& name) {
   return seat;
 }
 
-/// Two members that show what their Secrets have.
+/// Two members that show the certificates of their Secrets.
 Observation observe() {
   Observation seen;
   seen.now = kNow;
@@ -53,7 +53,7 @@ Observation observe() {
   return seen;
 }
 
-/// "True Reason: message"; empty: nothing is said.
+/// "True Reason: message"; empty: no condition.
 std::string told(const Observation& seen, const char* type = v1::kTlsReady,
                  void (*report)(const Observation&, v1::EtcdClusterStatus&) = report_tls) {
   v1::EtcdClusterStatus status;
@@ -77,7 +77,7 @@ constexpr const char* kAllShown =
     "2027-06-01T00:00:00Z";
 constexpr const char* kStartAnew =
     "False AuthorityChanged: ca.crt has changed, and etcd reads it only when it starts: delete one "
-    "Pod after the other, each when all members are ready; not yet started anew: ";
+    "Pod after the other, each when all members are ready; not yet restarted: ";
 
 TEST(ClusterSecurity, TlsReadyTable) {
   const Row rows[] = {
@@ -103,7 +103,8 @@ TEST(ClusterSecurity, TlsReadyTable) {
        [](auto& o) {
          o.seats[1].shown = {.client_port = "50", .peer_port = "91", .behind_s = 180};
        },
-       "False CertificateNotInUse: an older certificate than its Secret's is still shown by db-b"},
+       "False CertificateNotInUse: these members still show an older certificate than their Secret "
+       "has: db-b"},
       {"who sleeps shows nothing",
        [](auto& o) {
          o.seats[1].object->dormant = true;
@@ -127,7 +128,8 @@ TEST(ClusterSecurity, TlsReadyTable) {
          o.seats[0].shown = {.client_port = "50", .peer_port = "91", .behind_s = 180};
          o.seats[1].shown = {.client_port = "51", .peer_port = "", .behind_s = 180, .silent = true};
        },
-       "False CertificateNotInUse: an older certificate than its Secret's is still shown by db-a"},
+       "False CertificateNotInUse: these members still show an older certificate than their Secret "
+       "has: db-a"},
       {"no Secret",
        [](auto& o) {
          o.tls.peer = {.secret = "peer", .missing = true, .unread = "does not exist"};
@@ -230,14 +232,14 @@ TEST(ClusterSecurity, WhoIsShutOutIsTold) {
   const Row rows[] = {
       {"nobody asks", [](auto&) {}, ""},
       {"not wanted of us", [](auto& o) { o.auth.required = true; },
-       "AuthRequiredNotConfigured: etcd asks for a user and password, and spec.auth is not "
+       "AuthRequiredNotConfigured: etcd requires a user and password, but spec.auth is not "
        "enabled"},
       {"turned off in the spec",
        [](auto& o) {
          o.auth.required = true;
          o.cluster.spec.auth.emplace().enabled = false;
        },
-       "AuthRequiredNotConfigured: etcd asks for a user and password, and spec.auth is not "
+       "AuthRequiredNotConfigured: etcd requires a user and password, but spec.auth is not "
        "enabled"},
       {"a wrong password",
        [](auto& o) {

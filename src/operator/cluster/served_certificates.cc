@@ -15,11 +15,11 @@ namespace {
 namespace v1 = api::v1alpha2;
 using namespace std::chrono_literals;
 
-constexpr Duration kPauseMin = 5s, kPauseMax = 1min;  // Between looks at one that lags.
+constexpr Duration kPauseMin = 5s, kPauseMax = 1min;  // Between handshakes with a member that lags.
 
 }  // namespace
 
-/// Both ports of one member, as far as they have TLS.
+/// Asks both ports of one member, as far as they use TLS.
 void ServedCertificates::ask(const TlsSeen& tls, etcd::Endpoint where, const PeerDial& peers,
                              Seat::Shown& shown) const {
   shown.silent = false;

@@ -1,4 +1,4 @@
-// Which certificates members really show: each is asked for it in a handshake of its own.
+// The certificates that members really show, each from its own handshake.
 #pragma once
 #include <map>
 #include <string>
@@ -9,16 +9,15 @@
 
 namespace etcdop::cluster {
 
-/// A member that has shown the certificate of the Secret is not asked again before that changes, or
-/// it has another address. No decision depends on what is remembered but by what an observation has
-/// of it.
+/// A member that has shown the Secret's certificate is asked again only when the Secret or the
+/// member's address changes. Decisions see this memory only through an observation.
 class ServedCertificates {
  public:
   /// The executor outlives this.
   ServedCertificates(Executor& executor, etcd::Handshake handshake)
       : executor_(executor), handshake_(std::move(handshake)) {}
-  /// Fills `shown` of the seats. Who has not answered in this pass is not asked. Suspends, for some
-  /// seconds at most.
+  /// Fills `shown` of the seats. A member that has not answered in this pass is not asked. Suspends
+  /// for some seconds at most.
   void look(Observation& seen, const Endpoints& endpoints, Certificates& certificates);
   void forget(const api::ObjectKey& cluster) { known_.erase(cluster); }
 

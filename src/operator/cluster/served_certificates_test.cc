@@ -1,5 +1,5 @@
-// Who is asked for the certificates that it shows, and how often. Handshakes are a script; the API
-// server, which has the peers' Secret, is a fake.
+// The members that are asked for the certificates that they show, and how often. Handshakes are
+// scripted; the API server, which has the peers' Secret, is a fake.
 #include "operator/cluster/served_certificates.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-/// prod/db with the members db-1 and db-2, on both of whose ports 51 and 91 are to be shown.
+/// prod/db with the members db-1 and db-2, whose ports should show 51 and 91.
 class ServedCertificatesTest : public ::testing::Test {
  protected:
   ServedCertificatesTest() {
@@ -47,12 +47,12 @@ class ServedCertificatesTest : public ::testing::Test {
     }
     show("51", "91");
   }
-  /// From now on, by each member.
+  /// Each member shows these from now on.
   void show(const std::string& client_port, const std::string& peer_port) {
     for (const char* address : {"10.0.0.1", "10.0.0.2", "10.0.0.3"})
       shown[address] = {{2379, client_port}, {2380, peer_port}};
   }
-  /// Whom it asks, and for which port: "1:2379, 1:2380".
+  /// The members and ports that are asked: "1:2379, 1:2380".
   std::string look() {
     asked.clear();
     for (Seat& seat : seen.seats) seat.shown = {};
@@ -79,7 +79,7 @@ class ServedCertificatesTest : public ::testing::Test {
   Endpoints endpoints;
 
  private:
-  /// A serial number of "" is an end that does not shake hands.
+  /// A serial number of "" means that the port refuses the handshake.
   Result<CertificateFacts> shake_hands(const etcd::Endpoint& at, std::int32_t port) {
     asked.push_back(at.address.substr(7) + ":" + std::to_string(port));
     EXPECT_TRUE(at.tls);

@@ -16,8 +16,8 @@ namespace v1 = api::v1alpha2;
 
 constexpr std::int32_t kReplicasMax = 64;  // As many as are asked; more than raft is good for.
 
-/// Without one, a port would have no TLS, or ask no client for a certificate. TLS is fixed at
-/// creation.
+/// Without a Secret, a port would have no TLS, or would ask no client for a certificate. TLS is
+/// fixed at creation.
 std::optional<Refusal> refusal_of_tls(const v1::EtcdClusterSpec& spec) {
   const auto nameless = [](const std::optional<v1::LocalObjectReference>& secret) {
     return secret && secret->name.empty();
@@ -31,10 +31,10 @@ std::optional<Refusal> refusal_of_tls(const v1::EtcdClusterSpec& spec) {
   if (spec.tls->peer && nameless(spec.tls->peer->secret_ref)) path = "peer.secretRef";
   if (path.empty()) return std::nullopt;
   return Refusal{v1::kCertificateMissing,
-                 "spec.tls." + path + " names no Secret, create the EtcdCluster anew with one"};
+                 "spec.tls." + path + " names no Secret: recreate the EtcdCluster with one"};
 }
 
-/// Before any Pod has it: an etcd that meets a flag it does not know ends at once.
+/// Refused before any Pod has it: etcd exits at once if it does not know a flag.
 std::optional<Refusal> refusal_of_shape(const v1::EtcdCluster& cluster) {
   const v1::EtcdClusterSpec& spec = cluster.spec;
   if (std::string why = why_not_flags(spec.version, spec.extra_args); !why.empty())
@@ -49,9 +49,9 @@ std::optional<Refusal> refusal_of_shape(const v1::EtcdCluster& cluster) {
   return std::nullopt;
 }
 
-/// The same in one spelling. The reference writes sizes in a form of its own ("1024Mi" as "1Gi"),
-/// and an empty object where nothing was asked for. An empty affinity or spread asks for something:
-/// for none of our own.
+/// The same in one spelling. The Go operator writes sizes in a form of its own ("1024Mi" as "1Gi"),
+/// and an empty object where nothing was asked for. An empty affinity or spread is a request: for
+/// none of our defaults.
 template <class Spec>
 Spec plain(Spec spec) {
   if (const auto bytes = bytes_of(spec.storage.size)) spec.storage.size = std::to_string(*bytes);
@@ -62,8 +62,8 @@ Spec plain(Spec spec) {
   return spec;
 }
 
-/// A snapshot that would be restored anew whenever the node of its only Pod is started. Of a
-/// cluster that is there it matters no more.
+/// Whether a snapshot would be restored again at each start of the node of its only Pod. It no
+/// longer matters once the cluster is founded.
 bool restores_into_memory(const v1::EtcdCluster& cluster) {
   const auto& bootstrap = cluster.spec.bootstrap;
   return bootstrap && bootstrap->restore && cluster.spec.storage.medium == v1::Medium::Memory &&
@@ -75,7 +75,7 @@ bool restores_into_memory(const v1::EtcdCluster& cluster) {
 std::optional<Refusal> refusal_of(const Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
   std::vector<std::string> missing;
-  // A definition of before may have let it in; aimed at, it would never end.
+  // An older CRD may have accepted it; the cluster would never reach it.
   if (cluster.spec.replicas < 0 || cluster.spec.replicas > kReplicasMax)
     missing.push_back("replicas: " + std::to_string(cluster.spec.replicas) + " (0 to " +
                       std::to_string(kReplicasMax) + ")");

@@ -1,4 +1,4 @@
-// Which spec is being worked towards: why one is not, and the copy in status.observed.
+// The spec that the operator works towards: why a spec is refused, and the copy in status.observed.
 // Pure.
 #pragma once
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace etcdop::cluster {
 
-/// Why a spec is not worked towards, as the condition Progressing tells it.
+/// Why a spec is refused, for the condition Progressing.
 struct Refusal {
   const char* reason;   ///< Of `names.h`.
-  std::string message;  ///< Names the field and what to do; a sentence without its end.
+  std::string message;  ///< Names the field and what to do; no full stop at the end.
 };
-/// NotImplemented: sizes that we do not run, and what would not keep its data.
+/// NotImplemented: sizes that we do not run, and specs that would not keep their data.
 /// UnsupportedVersion: see why_not_version. CertificateMissing: a Secret without a name.
-/// UnsupportedFlag, PodTemplateConflict: what is not the user's to set in extraArgs and
-/// podTemplate. nullopt: all of it can be done.
+/// UnsupportedFlag, PodTemplateConflict: what users may not set in extraArgs and podTemplate.
+/// nullopt: the spec is accepted.
 std::optional<Refusal> refusal_of(const Observation& seen);
 
 /// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,
@@ -27,8 +27,7 @@ void adopt_spec(const Observation& seen, api::v1alpha2::EtcdClusterStatus& statu
 /// "working towards 3 members of etcd 3.6.16"
 std::string towards(const api::v1alpha2::ObservedSpec&);
 
-/// A short text that is equal for equal members: of what all of them have in common, that is all of
-/// status.observed but the number of them.
+/// A hash that is equal for equal members: of all of status.observed but the number of members.
 std::string template_of(const api::v1alpha2::MemberTemplate&);
 
 }  // namespace etcdop::cluster

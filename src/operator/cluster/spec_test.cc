@@ -33,7 +33,7 @@ Observation of(const v1::EtcdCluster& cluster) {
   return seen;
 }
 
-/// What a new cluster of that spec leads to, as text: its seed, its target and its deadline.
+/// The result of a new cluster's spec, as text: its seed, its target and its deadline.
 std::string effect(const v1::EtcdCluster& cluster) {
   const Plan p = plan(of(cluster));
   v1::EtcdCluster reported = cluster;
@@ -85,8 +85,8 @@ const std::map<std::string, std::function<void(v1::EtcdClusterSpec&)>>& implemen
   return edits;
 }
 
-/// They cannot be edited: security_test.cc, issuing_test.cc and the member's restoring_test.cc have
-/// what they do.
+/// Fields that cannot be edited; security_test.cc, issuing_test.cc and the member's
+/// restoring_test.cc test what they do.
 bool fixed_at_creation(const std::string& leaf) {
   return leaf.starts_with("tls.") || leaf.starts_with("auth.") || leaf.starts_with("bootstrap.");
 }
@@ -135,7 +135,7 @@ TEST(ClusterSpec, MembersOfBeforeTheNewerFieldsAreAsTheyWere) {
   EXPECT_EQ(serialize(api::encode(before)), text) << "what template_of tells them by";
 }
 
-/// As a definition of before may have let it in.
+/// An older CRD may have accepted it.
 TEST(ClusterSpec, NothingIsRestoredIntoMemory) {
   v1::EtcdCluster c = new_cluster();
   c.spec.bootstrap.emplace();
@@ -208,7 +208,7 @@ TEST(ClusterSpec, ASecretWithoutANameWouldLeaveAPortOpen) {
     ASSERT_TRUE(refusal) << path;
     EXPECT_STREQ(refusal->reason, v1::kCertificateMissing);
     EXPECT_EQ(refusal->message, std::string("spec.tls.") + path +
-                                    " names no Secret, create the EtcdCluster anew with one");
+                                    " names no Secret: recreate the EtcdCluster with one");
   }
 }
 
@@ -277,7 +277,7 @@ TEST(ClusterSpec, APausedNewClusterMayStillBeEdited) {
   EXPECT_FALSE(refusal_of(of(c)));
 }
 
-/// The reference writes quantities in a form of its own, and empty objects for what is absent.
+/// The Go operator writes quantities in a form of its own, and empty objects for absent ones.
 TEST(ClusterSpec, TheSameInAnotherSpellingIsNoEdit) {
   v1::EtcdCluster c = new_cluster();
   c.spec.storage.size = "1024Mi";

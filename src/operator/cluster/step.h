@@ -1,5 +1,5 @@
-// The steps of a plan for one etcd cluster. A step is added here, and carried out in act.cc; what
-// lacks one of the traits of passes/step.h does not compile. Pure.
+// The steps of a plan for one etcd cluster. A new step is added here and carried out in act.cc; a
+// step that lacks a trait of passes/step.h does not compile. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace etcdop::cluster {
 
-/// Creates an EtcdMember that the status to be reported already records. The seed alone carries its
-/// initial cluster.
+/// Creates an EtcdMember that the reported status already records. Only the seed has its initial
+/// cluster.
 struct CreateMember {
   static constexpr const char* word = "create-member";
   static constexpr Asks asks = Asks::ApiServer;
@@ -47,8 +47,8 @@ struct AddLearner {
         api::Fields{api::sparse("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, "")});
   }
 };
-/// Writes the member list of this pass into a joiner that has not started: from then on it may have
-/// a Pod.
+/// Writes this pass's member list into a joiner that has not started: from then on it may have a
+/// Pod.
 struct Publish {
   static constexpr const char* word = "publish";
   static constexpr Asks asks = Asks::ApiServer;
@@ -77,8 +77,8 @@ struct Promote {
 
   template <class S = Promote>
   static auto describe() {
-    return api::object("Makes a learner vote.", api::Fields{api::sparse("name", &S::name, ""),
-                                                            api::sparse("id", &S::id, "")});
+    return api::object("Promotes a learner.", api::Fields{api::sparse("name", &S::name, ""),
+                                                          api::sparse("id", &S::id, "")});
   }
 };
 struct MoveLeader {
@@ -98,7 +98,7 @@ struct MoveLeader {
                                                         api::sparse("to", &S::to, "")});
   }
 };
-/// Deletes the EtcdMember; it stays until it is out of etcd.
+/// Deletes the EtcdMember; its finalizer keeps it until etcd has removed the member.
 struct DeleteMember {
   static constexpr const char* word = "delete-member";
   static constexpr Asks asks = Asks::ApiServer;
@@ -130,7 +130,7 @@ struct RemoveFromEtcd {
                                                                   api::sparse("id", &S::id, "")});
   }
 };
-/// Puts the last member to sleep: its Pod goes, its volume and its place in etcd stay.
+/// Makes a member dormant: its Pod is deleted, its volume and its place in etcd stay.
 struct PauseMember {
   static constexpr const char* word = "pause-member";
   static constexpr Asks asks = Asks::ApiServer;
@@ -142,7 +142,7 @@ struct PauseMember {
 
   template <class S = PauseMember>
   static auto describe() {
-    return api::object("Puts a member to sleep.", api::Fields{api::sparse("name", &S::name, ""),
+    return api::object("Makes a member dormant.", api::Fields{api::sparse("name", &S::name, ""),
                                                               api::sparse("uid", &S::uid, "")});
   }
 };
@@ -161,7 +161,7 @@ struct WakeMember {
                                                       api::sparse("uid", &S::uid, "")});
   }
 };
-/// Takes our finalizer off: Pod and volume go.
+/// Removes our finalizer: Pod and volume are deleted.
 struct ReleaseMember {
   static constexpr const char* word = "release-member";
   static constexpr Asks asks = Asks::ApiServer;
@@ -178,13 +178,13 @@ struct ReleaseMember {
   }
 };
 
-/// Makes a certificate, or makes it anew, and writes it into its Secret: see managed_secrets_of.
+/// Issues or renews a certificate and writes it into its Secret: see managed_secrets_of.
 struct IssueCertificate {
   static constexpr const char* word = "issue-certificate";
   static constexpr Asks asks = Asks::ApiServer;
   static constexpr Effect effect = Effect::Later;
   std::string secret;
-  std::vector<std::string> names;  ///< That it is for.
+  std::vector<std::string> names;  ///< Names that it is for.
   std::string words() const { return "issue-certificate " + secret; }
   std::string concerns() const { return ""; }
   bool operator==(const IssueCertificate&) const = default;
@@ -195,7 +195,7 @@ struct IssueCertificate {
                                                            api::sparse("names", &S::names, "")});
   }
 };
-/// Writes into a Secret of ours with what root logs in, before etcd is told.
+/// Records root's password in a Secret of ours, before etcd gets it.
 struct RecordPassword {
   static constexpr const char* word = "record-password";
   static constexpr Asks asks = Asks::ApiServer;
@@ -204,7 +204,7 @@ struct RecordPassword {
   std::string concerns() const { return ""; }
   bool operator==(const RecordPassword&) const = default;
 };
-/// Makes the user root, and from then on etcd answers only whom it knows.
+/// Creates the user root and enables authentication: from then on etcd answers only its users.
 struct EnableAuth {
   static constexpr const char* word = "enable-auth";
   static constexpr Asks asks = Asks::Etcd;
@@ -213,7 +213,7 @@ struct EnableAuth {
   std::string concerns() const { return ""; }
   bool operator==(const EnableAuth&) const = default;
 };
-/// Gives root the password that was recorded as its next one.
+/// Gives root the password that is recorded as the next one.
 struct ChangePassword {
   static constexpr const char* word = "change-password";
   static constexpr Asks asks = Asks::Etcd;

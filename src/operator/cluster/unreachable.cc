@@ -23,7 +23,8 @@ UnreachablePolicy unreachable_policy(const v1::EtcdCluster& cluster) {
   if (seconds && *seconds >= kLeast && *seconds <= kMost)
     return {static_cast<std::int64_t>(*seconds), ""};
   return {0, std::string("the annotation ") + v1::kReplaceUnreachableAnnotation +
-                 " is not a duration of 1m or more, such as 15m: nobody is replaced for it"};
+                 " is not a duration of 1m or more, such as 15m: the operator replaces no "
+                 "unreachable member"};
 }
 
 }  // namespace etcdop::cluster

@@ -1,5 +1,5 @@
-// Members that nobody has seen for long, as on a node that is lost for good; and for how long a
-// cluster's owner wants them waited for.
+// Members that have been unreachable for long, such as on a lost node, and how long a cluster's
+// owner wants to wait for them.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace etcdop::cluster {
 
 /// The annotation replace-unreachable-members-after.
 struct UnreachablePolicy {
-  /// Seconds, 60 at least; 0: members are waited for as long as it takes.
+  /// Seconds, at least 60; 0: wait for members without limit.
   std::int64_t after_s = 0;
-  std::string error;  ///< Why it is as if there were none, for people.
+  std::string error;  ///< Why the annotation is ignored, for users.
 };
 UnreachablePolicy unreachable_policy(const api::v1alpha2::EtcdCluster&);
 
-/// Of one cluster. Counts by this process's own clock, in which the date does not matter, and only
-/// what it has seen itself, without a gap: a restart begins anew.
+/// Of one cluster. Uses this process's own monotonic clock, and counts only what the process has
+/// seen itself without a gap: a restart starts at 0 again.
 class Unreachable {
  public:
-  /// Those (UIDs) whom this pass did not see; everybody else was seen.
+  /// `unseen`: the UIDs that this pass did not see; it saw all others.
   void note(const std::set<std::string>& unseen, Instant now) {
-    if (now - looked_ > kGap) since_.clear();  // Nobody knows whether they were back meanwhile.
+    if (now - looked_ > kGap) since_.clear();  // They may have been back meanwhile.
     looked_ = now;
     std::erase_if(since_, [&](const auto& one) { return !unseen.contains(one.first); });
     for (const std::string& uid : unseen) since_.try_emplace(uid, now);
@@ -39,7 +39,7 @@ class Unreachable {
   }
 
  private:
-  static constexpr Duration kGap = std::chrono::minutes(3);  // Looks are a minute apart at most.
+  static constexpr Duration kGap = std::chrono::minutes(3);  // Passes are a minute apart at most.
   std::map<std::string, Instant> since_;
   Instant looked_{};
 };

@@ -1,4 +1,4 @@
-// How long a member has been away, and what the annotation says of it.
+// How long a member has been unreachable, and the annotation about it.
 #include "operator/cluster/unreachable.h"
 
 #include <gtest/gtest.h>

@@ -12,13 +12,13 @@ namespace {
 
 using etcd::Version;
 
-/// What is known of the etcd of one member.
+/// The etcd version of one member.
 struct Runs {
   std::string name;
   Version version;
 };
 
-/// By its own word, or what it said last; one that never spoke runs what its Pod is made from.
+/// The version that it reports or reported last; if it never answered, that of its Pod's image.
 std::optional<Version> version_of(const Seat& seat) {
   if (seat.answer) return etcd::parse_version(seat.answer->version);
   if (!seat.object) return std::nullopt;
@@ -30,7 +30,7 @@ std::string minor_of(int minor) { return "3." + std::to_string(minor); }
 
 std::string runs(const Runs& member) { return member.name + " runs " + to_string(member.version); }
 
-/// Who would have to be in sight, and is not. All of a cluster that sleeps are.
+/// Why not all members are known to be healthy; empty: they are, or all are dormant.
 std::string who_is_away(const Observation& seen) {
   const auto sleeps = [](const Seat& s) { return s.object && s.object->dormant; };
   if (std::ranges::all_of(seen.seats, sleeps)) return "";
@@ -40,17 +40,17 @@ std::string who_is_away(const Observation& seen) {
   return "";
 }
 
-/// A member of an older minor than another's, and too old a patch to be beside it.
+/// Why a member cannot run beside a younger minor: its patch is too old; empty: it can.
 std::string why_not_beside(const Runs& member, int young) {
   const etcd::VersionFacts facts = etcd::facts_of(member.version);
   const int first = facts.supported ? facts.next_minor_from_patch : 0;
   if (member.version.minor >= young || member.version.patch >= first) return "";
   const std::string minor = minor_of(member.version.minor);
-  return runs(member) + ", and " + minor + " goes with " + minor_of(young) + " from " + minor +
-         "." + std::to_string(first) + " on";
+  return runs(member) + ", and " + minor + " runs beside " + minor_of(young) + " only from " +
+         minor + "." + std::to_string(first) + " on";
 }
 
-/// Of members that are known. Empty: they allow it.
+/// Why known members forbid the target; empty: they allow it.
 std::string why_not(const Observation& seen, const std::vector<Runs>& members, Version target) {
   const auto version = [](const Runs& m) { return m.version; };
   const Runs& oldest = *std::ranges::min_element(members, {}, version);
@@ -63,20 +63,21 @@ std::string why_not(const Observation& seen, const std::vector<Runs>& members, V
   for (const Runs& member : members)
     if (std::string why = why_not_beside(member, young); !why.empty()) return why;
   if (target.minor < young && target.patch < etcd::facts_of(target).next_minor_from_patch)
-    return runs(newest) + ", and this patch does not go with it";
+    return runs(newest) + ", and this patch is too old to run beside it";
   if (target.minor == oldest.version.minor) return "";
   const std::string away = who_is_away(seen);
-  return away.empty() ? "" : away + ", and a step to the next minor begins with all in sight";
+  return away.empty() ? "" : away + ", and a change to the next minor needs all members healthy";
 }
 
-/// Nobody is in sight who is, or was to be, there: as the target was, so are they.
+/// Whether no member is visible although members exist or were recorded. They then count as members
+/// of the observed version.
 bool has_unseen(const Observation& seen) {
   const auto& status = seen.cluster.status;
   return seen.seats.empty() && status.observed &&
          !(status.cluster_id.empty() && status.pending_members.empty());
 }
 
-/// The oldest of those who vote, by their own word; nullopt: there is none.
+/// The voter that reports the oldest version; nullopt: none does.
 std::optional<Runs> oldest_voter(const Observation& seen) {
   std::optional<Runs> out;
   for (const Seat& seat : seen.seats) {
@@ -120,7 +121,7 @@ std::string why_not_version(const Observation& seen) {
   for (const Seat& seat : seen.seats) {
     const auto version = version_of(seat);
     if (!version)
-      return "spec.version " + wanted + ": nobody knows which etcd " + seat.name + " runs";
+      return "spec.version " + wanted + ": the etcd version of " + seat.name + " is unknown";
     members.push_back({seat.name, *version});
   }
   if (members.empty()) return "";

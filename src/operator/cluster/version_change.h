@@ -6,15 +6,16 @@
 
 namespace etcdop::cluster {
 
-/// Why not, for people: it begins with "spec.version"; empty: it may, or nothing changes.
+/// Why not, for users; it begins with "spec.version"; empty: it may, or nothing changes.
 ///
-/// Members are never two minors apart, none is of an older minor than all others, beside 3.6 only
-/// those 3.5 are that keep their data in order for it, and a step to the next minor begins with all
-/// members in sight. A patch may change at any time: it may be what mends them.
+/// Members are never two minors apart, and none is of an older minor than all others. Beside 3.6
+/// run only those patches of 3.5 that keep their data in order for it. A change to the next minor
+/// starts only when all members are healthy. A patch may change at any time: it may repair the
+/// members.
 std::string why_not_version(const Observation& seen);
 
-/// Why no member as the target wants it could join, for people; empty: it could, as far as is
-/// known. It was taken up while somebody of its minor voted, who has gone since.
+/// Why no member of the target version could join, for users; empty: it could, as far as is known.
+/// The target was accepted while a voter of its minor existed; that voter has left since.
 std::string why_none_can_join(const Observation& seen);
 
 /// Whether it runs a newer minor than that version's.

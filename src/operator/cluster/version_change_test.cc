@@ -1,4 +1,4 @@
-// Scenario 51, ST9, I14: which change of version is taken up, by what the members run.
+// Scenario 51, ST9, I14: the version changes that are accepted, by the members' versions.
 #include "operator/cluster/version_change.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 namespace etcdop::cluster {
 namespace {
 
-/// "3.5.35" answers; "-" before it: is away, and told so before; "?": nobody knows; "z": sleeps;
-/// "n": was never started.
+/// "3.5.35" answers; "-" before it: unreachable, but known from before; "?": unknown; "z": dormant;
+/// "n": never started.
 Observation of(const std::string& members, const std::string& observed, const std::string& wanted) {
   Observation seen;
   seen.cluster.metadata.name = "db";
@@ -36,36 +36,38 @@ Observation of(const std::string& members, const std::string& observed, const st
 
 TEST(VersionChange, S51_Table) {
   struct Row {
-    const char *members, *observed, *wanted, *why;  ///< Empty: it is taken up.
+    const char *members, *observed, *wanted, *why;  ///< Empty: it is accepted.
   };
   const Row rows[] = {
       {"", "", "3.4.34",
        "spec.version 3.4.34 is not an etcd that this release runs (3.5, 3.6, 3.7)"},
       {"", "", "3.8.0", "spec.version 3.8.0 is not an etcd that this release runs (3.5, 3.6, 3.7)"},
       {"", "", "3.5.1", ""},
-      {"3.4.34", "3.4.34", "3.4.34", ""},  // Taken over: it is kept.
+      {"3.4.34", "3.4.34", "3.4.34", ""},  // Taken over: accepted.
       {"3.4.34", "3.4.34", "3.5.1", ""},
       {"3.6.15 3.6.15 3.6.15", "3.6.15", "3.6.16", ""},
-      {"3.6.16 3.6.16 -3.6.16", "3.6.16", "3.6.15", ""},  // A patch may be what mends it.
+      {"3.6.16 3.6.16 -3.6.16", "3.6.16", "3.6.15", ""},  // A patch may repair it.
       {"3.5.35 3.5.35 3.5.35", "3.5.35", "3.6.16", ""},
       {"3.6.16 3.6.16 3.6.16", "3.6.16", "3.7.3", ""},
       {"3.5.35 3.5.35 -3.5.35", "3.5.35", "3.6.16",
-       "c is not healthy, and a step to the next minor begins with all in sight"},
+       "c is not healthy, and a change to the next minor needs all members healthy"},
       {"3.5.35 3.6.16", "3.6.16", "3.7.3", "a runs 3.5.35: go to 3.6 first"},
       {"3.5.35", "3.5.35", "3.7.3", "a runs 3.5.35: go to 3.6 first"},
       {"3.6.16 3.6.16", "3.6.16", "3.5.35",
        "a runs 3.6.16, and etcd takes no member of an older minor"},
-      {"3.5.35 3.6.16", "3.6.16", "3.5.35", ""},  // Half way, and back.
+      {"3.5.35 3.6.16", "3.6.16", "3.5.35", ""},  // Halfway, and back.
       {"-3.5.35 3.6.16", "3.6.16", "3.5.35", ""},
-      {"3.5.26 3.5.25", "3.5.26", "3.6.16", "b runs 3.5.25, and 3.5 goes with 3.6 from 3.5.26 on"},
+      {"3.5.26 3.5.25", "3.5.26", "3.6.16",
+       "b runs 3.5.25, and 3.5 runs beside 3.6 only from 3.5.26 on"},
       {"3.5.26 3.5.26", "3.5.25", "3.6.0", ""},
-      {"3.5.20 3.5.20", "3.5.20", "3.5.25", ""},  // Of one minor, old patches go with each other.
-      {"3.5.35 3.6.16", "3.6.16", "3.5.25", "b runs 3.6.16, and this patch does not go with it"},
+      {"3.5.20 3.5.20", "3.5.20", "3.5.25", ""},  // Old patches of one minor run together.
+      {"3.5.35 3.6.16", "3.6.16", "3.5.25",
+       "b runs 3.6.16, and this patch is too old to run beside it"},
       {"3.6.16 n3.7.99", "3.7.99", "3.6.16", ""},  // A version that no registry has.
       {"3.6.16 n3.7.99", "3.7.99", "3.7.3", ""},
-      {"3.6.16 ?", "3.6.15", "3.6.16", "nobody knows which etcd b runs"},
+      {"3.6.16 ?", "3.6.15", "3.6.16", "the etcd version of b is unknown"},
       {"z3.5.35", "3.5.35", "3.6.16", ""},
-      {"z3.5.25", "3.5.25", "3.6.16", "a runs 3.5.25, and 3.5 goes with 3.6 from 3.5.26 on"},
+      {"z3.5.25", "3.5.25", "3.6.16", "a runs 3.5.25, and 3.5 runs beside 3.6 only from 3.5.26 on"},
       {"", "3.5.35", "3.7.3", "the cluster runs 3.5.35: go to 3.6 first"},
       {"3.6.16", "", "3.5.35", "a runs 3.6.16, and etcd takes no member of an older minor"},
   };
@@ -81,8 +83,8 @@ TEST(VersionChange, TheNextMinorNeedsAQuorumThatAnswers) {
   Observation seen = of("3.5.35 3.5.35 3.5.35", "3.5.35", "3.6.16");
   seen.linearizable = false;
   EXPECT_EQ(why_not_version(seen),
-            "spec.version 3.6.16: etcd does not answer with quorum, and a step to the next minor "
-            "begins with all in sight");
+            "spec.version 3.6.16: etcd does not answer with quorum, and a change to the next minor "
+            "needs all members healthy");
 }
 
 TEST(VersionChange, WhatAMemberSaysItselfCounts) {
@@ -91,7 +93,7 @@ TEST(VersionChange, WhatAMemberSaysItselfCounts) {
   EXPECT_EQ(why_not_version(seen), "");
 }
 
-/// One that was recorded may be there already, as another operator knows.
+/// A recorded member may exist already: another operator may have created it.
 TEST(VersionChange, WhoWasRecordedIsAsTheTargetWas) {
   Observation seen = of("", "3.5.35", "3.7.3");
   seen.cluster.status.cluster_id.clear();

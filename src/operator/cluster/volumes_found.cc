@@ -45,9 +45,9 @@ std::string about_volumes(const v1::EtcdCluster& cluster, const std::vector<std:
   std::string list = joined(told);
   if (names.size() > told.size())
     list += " and " + std::to_string(names.size() - told.size()) + " more";
-  return "volumes with the label of this cluster exist and belong to no member of it: " + list +
-         "; no etcd is founded beside them, as clients would find it empty. To serve the data of "
-         "these volumes, follow \"VolumesFound\" in docs/user/operations.md. To start without it, "
+  return "volumes with this cluster's label exist and belong to none of its members: " + list +
+         "; the operator founds no new etcd beside them. To serve the data of these volumes, "
+         "follow \"VolumesFound\" in docs/user/operations.md. To start without it, "
          "set "
          "the annotation " +
          v1::kFoundBesideVolumesAnnotation + " to " + founding_consent(cluster) +

@@ -11,7 +11,7 @@ void connect(Stores& stores, runtime::Queue& queue) {
   stores.budgets.on_change(add);
   stores.certificates.on_change(add);
   stores.restores.on_change(add);
-  // They matter to a cluster that is not founded yet, and to no other.
+  // Volumes matter only to a cluster that is not founded yet.
   stores.volumes.on_change([&stores, add](const api::ObjectKey& key) {
     const auto cluster = stores.clusters.get(key);
     if (cluster && cluster->status.cluster_id.empty()) add(key);

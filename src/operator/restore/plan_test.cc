@@ -256,21 +256,21 @@ TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
   EXPECT_EQ(says(plan(seen), v1::kStopped), "False/Stopping");
   runtime::set_condition(
       seen.cluster->status.conditions,
-      {v1::kDegraded, "True", v1::kObjectRejected, "Service db-client belongs to somebody else"}, 1,
+      {v1::kDegraded, "True", v1::kObjectRejected, "Service db-client belongs to another owner"}, 1,
       kNow);
   EXPECT_EQ(says(plan(seen), v1::kStopped), "False/ObjectRejected");
   EXPECT_EQ(words(plan(seen), v1::kStopped),
             "the cluster cannot be stopped before that is mended: Service db-client belongs to "
-            "somebody else");
+            "another owner");
   runtime::set_condition(
       seen.cluster->status.conditions,
       {v1::kDegraded, "True", v1::kQuorumLost,
-       "1/3 members ready, quorum lost; Service db-client belongs to somebody else"},
+       "1/3 members ready, quorum lost; Service db-client belongs to another owner"},
       1, kNow);
   EXPECT_EQ(says(plan(seen), v1::kStopped), "False/Stopping");
   EXPECT_EQ(words(plan(seen), v1::kStopped),
             "the cluster is stopped once both its Services are as the operator makes them; now: "
-            "1/3 members ready, quorum lost; Service db-client belongs to somebody else");
+            "1/3 members ready, quorum lost; Service db-client belongs to another owner");
 }
 
 /// It has asked for the decision, and nobody can tell yet whether it has begun.
