@@ -32,4 +32,21 @@ class Every {
   std::size_t at_ = 0;
 };
 
+#if defined(__has_feature)
+inline constexpr bool kSanitized = __has_feature(address_sanitizer);
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+/// With sanitizers, a test takes one in `n` of its worlds. The program small_worlds, which is built
+/// without them, takes all.
+class Sample {
+ public:
+  explicit Sample(int n) : n_(kSanitized ? n : 1) {}
+  bool takes_next() { return ++seen_ % n_ == 0; }
+
+ private:
+  int n_, seen_ = 0;
+};
+
 }  // namespace etcdop::testing
