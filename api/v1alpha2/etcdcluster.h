@@ -306,14 +306,28 @@ struct MemberReport {
   }
 };
 
-// status.restore.stage: the last two are final.
-inline constexpr const char* kStageStopping = "Stopping";
-inline constexpr const char* kStageRestoring = "Restoring";
-inline constexpr const char* kStageReview = "Review";
-inline constexpr const char* kStageCommitting = "Committing";
-inline constexpr const char* kStageRollingBack = "RollingBack";
-inline constexpr const char* kStageCommitted = "Committed";
-inline constexpr const char* kStageRolledBack = "RolledBack";
+/// How far a restore in place is. The last two are final.
+enum class RestoreStage {
+  Stopping,
+  Restoring,
+  Review,
+  Committing,
+  RollingBack,
+  Committed,
+  RolledBack
+};
+inline auto names(RestoreStage) {
+  using enum RestoreStage;
+  return std::array{std::pair{Stopping, "Stopping"},       std::pair{Restoring, "Restoring"},
+                    std::pair{Review, "Review"},           std::pair{Committing, "Committing"},
+                    std::pair{RollingBack, "RollingBack"}, std::pair{Committed, "Committed"},
+                    std::pair{RolledBack, "RolledBack"}};
+}
+inline std::string to_string(RestoreStage stage) {
+  for (const auto& [value, name] : names(stage))
+    if (value == stage) return name;
+  return "";
+}
 
 /// An EtcdMember from before a restore in place: it is dormant, and keeps its volume.
 struct KeptMember {
@@ -332,7 +346,7 @@ struct KeptMember {
 /// next one.
 struct RestoreRecord {
   std::string name, uid;  ///< The EtcdRestore.
-  std::string stage;
+  RestoreStage stage = RestoreStage::Stopping;
   RestoreSpec from;
   std::string cluster_id, cluster_token;  ///< Previous values of the status.
   std::vector<KeptMember> members;
@@ -342,7 +356,9 @@ struct RestoreRecord {
   bool auth_enabled = false;  ///< Previous value.
   bool operator==(const RestoreRecord&) const = default;
 
-  bool over() const { return stage == kStageCommitted || stage == kStageRolledBack; }
+  bool over() const {
+    return stage == RestoreStage::Committed || stage == RestoreStage::RolledBack;
+  }
   bool keeps(const std::string& member_uid) const {
     for (const KeptMember& kept : members)
       if (kept.uid == member_uid) return true;
@@ -355,10 +371,7 @@ struct RestoreRecord {
         "The last restore in place.",
         Fields{required("name", &S::name, "Name of its EtcdRestore."),
                required("uid", &S::uid, "UID of its EtcdRestore."),
-               required("stage", &S::stage,
-                        "Stopping, Restoring, Review, Committing, RollingBack, Committed or "
-                        "RolledBack."),
-               required("from", &S::from, ""),
+               required("stage", &S::stage, "How far it is."), required("from", &S::from, ""),
                sparse("clusterID", &S::cluster_id, "clusterID before the restore."),
                sparse("clusterToken", &S::cluster_token, "clusterToken before the restore."),
                sparse("members", &S::members,

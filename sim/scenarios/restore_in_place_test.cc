@@ -140,7 +140,7 @@ class ScenarioOfInPlace : public Scenario {
 
   /// Nothing from before the restore exists any more; everything comes from the snapshot.
   void is_committed(std::size_t size = 3, std::size_t births_since = 1) {
-    EXPECT_EQ(stage(), v1::kStageCommitted);
+    EXPECT_EQ(stage(), "Committed");
     EXPECT_NE(etcd_id(), before_.etcd);
     EXPECT_EQ(voters(), size);
     EXPECT_EQ(learners(), 0U);
@@ -244,9 +244,9 @@ TEST_F(ScenarioOfInPlace, CommittedFromTheBeginningItIsDoneInOneGo) {
   restore(Decision::Commit);
   bool stopped = false;
   Instant down{}, up{};
-  world.once([&] { return stage() == v1::kStageStopping; },
+  world.once([&] { return stage() == "Stopping"; },
              [&] { stopped = true, down = world.time().now(); });
-  world.once([&] { return stage() == v1::kStageCommitted; }, [&] { up = world.time().now(); });
+  world.once([&] { return stage() == "Committed"; }, [&] { up = world.time().now(); });
   until_phase(v1::kRestoreComplete);
   ASSERT_TRUE(stopped);
   EXPECT_LE(up - down, 30s) << "what clients wait for, in a world without faults";
@@ -421,11 +421,11 @@ TEST_F(ScenarioOfInPlace, AClusterInMemoryIsRefused) {
 
 TEST_F(ScenarioOfInPlace, ASourceThatVanishesAfterTheCheckLeavesAClusterThatIsTakenBack) {
   stored();
-  world.once([&] { return stage() == v1::kStageStopping; }, [&] { world.remove_object(key()); });
+  world.once([&] { return stage() == "Stopping"; }, [&] { world.remove_object(key()); });
   restore(Decision::Commit);
   until_phase(v1::kRestoreRestoring);
   world.run_for(10min);
-  EXPECT_EQ(stage(), v1::kStageRestoring) << why();
+  EXPECT_EQ(stage(), "Restoring") << why();
   EXPECT_EQ(births(), before_.births);
   EXPECT_EQ(endpoints(), 0U);
   EXPECT_NE(why().find("SourceNotFound"), std::string::npos) << why();
@@ -441,11 +441,11 @@ TEST_F(ScenarioOfInPlace, ASourceThatVanishesAfterTheCheckLeavesAClusterThatIsTa
 TEST_F(ScenarioOfInPlace, ASourceThatComesBackIsRestored) {
   stored();
   const std::string bytes = world.store().look(kBucket, key())->bytes;
-  world.once([&] { return stage() == v1::kStageStopping; }, [&] { world.remove_object(key()); });
+  world.once([&] { return stage() == "Stopping"; }, [&] { world.remove_object(key()); });
   restore(Decision::Commit);
   until_phase(v1::kRestoreRestoring);
   world.run_for(3min);
-  ASSERT_EQ(stage(), v1::kStageRestoring);
+  ASSERT_EQ(stage(), "Restoring");
   world.write_object(key(), bytes);
   until_phase(v1::kRestoreComplete, kBack, 10min);
   rest();
@@ -456,7 +456,7 @@ TEST_F(ScenarioOfInPlace, AnotherSnapshotThatIsPutInItsPlaceAfterTheCheckIsNotRe
   stored();
   snapshot("later");
   const std::string other = world.store().look(kBucket, key("later"))->bytes;
-  world.once([&] { return stage() == v1::kStageStopping; },
+  world.once([&] { return stage() == "Stopping"; },
              [&] {
                world.remove_object(key() + ".json");
                world.write_object(key(), other);
@@ -464,7 +464,7 @@ TEST_F(ScenarioOfInPlace, AnotherSnapshotThatIsPutInItsPlaceAfterTheCheckIsNotRe
   restore(Decision::Commit);
   until_phase(v1::kRestoreRestoring);
   world.run_for(3min);
-  EXPECT_EQ(stage(), v1::kStageRestoring) << why();
+  EXPECT_EQ(stage(), "Restoring") << why();
   EXPECT_EQ(births(), before_.births);
   EXPECT_NE(why().find("that it has to have"), std::string::npos) << why();
   decide(Decision::Rollback);
@@ -497,16 +497,15 @@ TEST_F(ScenarioOfInPlace, TheSecondOfOneClusterWaitsForTheFirst) {
 TEST_F(ScenarioOfInPlace, DeletedBeforeItIsCommittedItIsTakenBack) {
   stored();
   int born = 0;
-  for (const char* when :
-       {v1::kStageStopping, v1::kStageRestoring, v1::kStageReview, v1::kStageRollingBack}) {
+  for (const char* when : {"Stopping", "Restoring", "Review", "RollingBack"}) {
     restore(Decision::Restore);
-    if (std::string_view(when) == v1::kStageRollingBack) {
+    if (std::string_view(when) == "RollingBack") {
       until_phase(v1::kRestoreReview);
       decide(Decision::Rollback);
     }
     until_stage(when);
     world.delete_object(v1::EtcdRestore::resource, kBack);
-    ASSERT_TRUE(world.run_until([&] { return stage() == v1::kStageRolledBack; }, 3min))
+    ASSERT_TRUE(world.run_until([&] { return stage() == "RolledBack"; }, 3min))
         << when << ": " << stage();
     rest();
     EXPECT_EQ(phase(), "none") << when;
@@ -521,9 +520,9 @@ TEST_F(ScenarioOfInPlace, DeletedBeforeItIsCommittedItIsTakenBack) {
 TEST_F(ScenarioOfInPlace, DeletedWhileItIsCommittedItIsCommitted) {
   stored();
   restore(Decision::Commit);
-  until_stage(v1::kStageCommitting);
+  until_stage("Committing");
   world.delete_object(v1::EtcdRestore::resource, kBack);
-  ASSERT_TRUE(world.run_until([&] { return stage() == v1::kStageCommitted; }, 3min)) << stage();
+  ASSERT_TRUE(world.run_until([&] { return stage() == "Committed"; }, 3min)) << stage();
   rest();
   is_committed();
   world.must_converge(2min);
@@ -532,7 +531,7 @@ TEST_F(ScenarioOfInPlace, DeletedWhileItIsCommittedItIsCommitted) {
 TEST_F(ScenarioOfInPlace, WhoChangesTheDecisionTooLateIsNotHeard) {
   stored();
   restore(Decision::Commit);
-  until_stage(v1::kStageCommitting);
+  until_stage("Committing");
   decide(Decision::Rollback);
   until_phase(v1::kRestoreComplete);
   rest();
@@ -541,8 +540,8 @@ TEST_F(ScenarioOfInPlace, WhoChangesTheDecisionTooLateIsNotHeard) {
 
 TEST_F(ScenarioOfInPlace, ItIsTakenBackWhileItIsStoppedOrRestored) {
   stored();
-  for (const char* when : {v1::kStageStopping, v1::kStageRestoring}) {
-    const api::ObjectKey name{"prod", when == std::string_view(v1::kStageStopping) ? "one" : "two"};
+  for (const char* when : {"Stopping", "Restoring"}) {
+    const api::ObjectKey name{"prod", when == std::string_view("Stopping") ? "one" : "two"};
     restore(Decision::Commit, name.name);
     until_stage(when);
     world.decide(name, Decision::Rollback);
@@ -557,8 +556,8 @@ TEST_F(ScenarioOfInPlace, ItIsTakenBackWhileItIsStoppedOrRestored) {
 
 TEST_F(ScenarioOfInPlace, S37_AClusterThatIsDeletedInAnyStageIsGoneWithinAMinute) {
   int round = 0;
-  for (const char* when : {v1::kStageStopping, v1::kStageRestoring, v1::kStageReview,
-                           v1::kStageCommitting, v1::kStageCommitted, v1::kStageRollingBack}) {
+  for (const char* when :
+       {"Stopping", "Restoring", "Review", "Committing", "Committed", "RollingBack"}) {
     if (world.operators() == 0) (void)world.start_operator();
     world.create_cluster(kKey, 3);
     rest();
@@ -572,7 +571,7 @@ TEST_F(ScenarioOfInPlace, S37_AClusterThatIsDeletedInAnyStageIsGoneWithinAMinute
         5min));
     const bool commits = std::string_view(when).starts_with("Commit");
     restore(commits ? Decision::Commit : Decision::Restore, name, key(name));
-    if (std::string_view(when) == v1::kStageRollingBack) {
+    if (std::string_view(when) == "RollingBack") {
       until_phase(v1::kRestoreReview, {"prod", name});
       world.decide({"prod", name}, Decision::Rollback);
     }
@@ -692,7 +691,7 @@ TEST_F(ScenarioOfInPlace, S41_PodsAndJobsThatSomebodyDeletesMeanwhileAreMadeAgai
   restore(Decision::Restore);
   ASSERT_TRUE(world.run_until([&] { return count(kJobs) == 1; }, 1min));
   world.delete_object(kJobs, {"prod", "back-check"});
-  until_stage(v1::kStageRestoring);
+  until_stage("Restoring");
   world.once([&] { return read<kube::Pod>({"prod", founder()}) != nullptr; },
              [&] { world.delete_object(kube::Pod::resource, {"prod", founder()}); });
   until_phase(v1::kRestoreReview);
@@ -774,7 +773,7 @@ TEST_F(ScenarioOfInPlace, W8b_ACertificateThatSomebodySpoilsMeanwhileIsMadeAnew)
   world.run_for(10min);
   EXPECT_EQ(phase(), v1::kRestoreReview);
   decide(Decision::Commit);
-  until_stage(v1::kStageCommitting);
+  until_stage("Committing");
   spoil();
   world.checker().struck();
   world.kill(world.life(0), 1s);  // The new leader reads it.
@@ -790,7 +789,7 @@ TEST_F(ScenarioOfInPlace, W8b_APasswordThatTheSnapshotDoesNotHaveIsSetBeforeClie
   open.users = {};
   world.write_object("open.db", to_bytes(open));
   restore(Decision::Commit, "back", "open.db");
-  until_stage(v1::kStageCommitted);
+  until_stage("Committed");
   EXPECT_TRUE(world.net().asks_users(etcd_id()));
   rest();
   EXPECT_TRUE(world.net().asks_users(etcd_id()));
@@ -883,7 +882,7 @@ TEST_P(LateWrite, S13_TheFounderIsMadeTooLate) {
 TEST_P(LateWrite, S13_TheFoundersPodIsMadeTooLate) {
   stored({}, 2);
   restore(Decision::Restore);
-  until_stage(v1::kStageRestoring);
+  until_stage("Restoring");
   hold("create pods");
   ASSERT_TRUE(world.run_until([&] { return !held_.empty(); }, 2min)) << stage();
   arrives_at_stage();
@@ -891,9 +890,8 @@ TEST_P(LateWrite, S13_TheFoundersPodIsMadeTooLate) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Until, LateWrite,
-                         ::testing::Values(v1::kStageRestoring, v1::kStageReview,
-                                           v1::kStageCommitting, v1::kStageCommitted,
-                                           v1::kStageRollingBack, v1::kStageRolledBack),
+                         ::testing::Values("Restoring", "Review", "Committing", "Committed",
+                                           "RollingBack", "RolledBack"),
                          [](const auto& p) { return std::string(p.param); });
 
 /// A restore in place, before the first member has found its snapshot. That member's Pod comes
@@ -912,7 +910,7 @@ TEST_F(HeldWrite, S13_TheFirstMembersPodIsMadeTooLate) {
   ASSERT_TRUE(world.run_until([&] { return !held_.empty(); }, 1min));
   world.run_for(30s);  // The other operator leads.
   restore(Decision::Restore);
-  until_stage(v1::kStageRestoring);
+  until_stage("Restoring");
   world.write_object(key("missing"), world.store().look(kBucket, key())->bytes);
   const std::size_t before = births();
   for (std::size_t i = 0; i < world.operators(); ++i)
@@ -947,7 +945,7 @@ TEST_F(HeldWrite, S13_AMemberThatHasLeftEtcdIsLetGoOfTooLate) {
     ASSERT_TRUE(world.run_until([&] { return !held_.empty(); }, 1min));
     ASSERT_EQ(world.members_of(kKey).size(), left + 1);
     world.decide({"prod", name}, Decision::Restore);
-    until_stage(v1::kStageStopping);
+    until_stage("Stopping");
     const std::size_t kept = record()->members.size();
     let_go();
     until_phase(v1::kRestoreReview, {"prod", name});

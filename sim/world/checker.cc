@@ -194,8 +194,9 @@ bool Checker::restore_ends(const api::ObjectKey& cluster, const Json& pod, Insta
     const bool last = i + 1 == found->second.size();
     if (!last && found->second[i + 1].since + kLookedBefore <= sent) continue;
     const bool kept = record.keeps(controller_of(pod));
-    if (kept ? record.stage == v1::kStageStopping
-             : record.stage == v1::kStageRestoring || record.stage == v1::kStageRollingBack)
+    if (kept ? record.stage == v1::RestoreStage::Stopping
+             : record.stage == v1::RestoreStage::Restoring ||
+                   record.stage == v1::RestoreStage::RollingBack)
       return true;
   }
   return false;
@@ -360,7 +361,7 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   if (!restore || object->metadata.terminating()) return false;
   const std::string member = controller_of(volume);
   const bool kept = restore->keeps(member);
-  if (restore->over() && !(restore->stage == v1::kStageCommitted && kept)) return false;
+  if (restore->over() && !(restore->stage == v1::RestoreStage::Committed && kept)) return false;
   const auto dir = nodes_->data_of(text_at(volume, {"metadata", "uid"}));
   const auto owner = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
   if (!owner || deleted_by_user_.contains(member)) return true;
@@ -372,13 +373,13 @@ bool Checker::restore_keeps(const api::ObjectKey& cluster, const Json& volume) {
   // It had left etcd before; a delayed request may have released it.
   const auto is_it = [&](const auto& m) { return m.id == owner->second; };
   if (kept && std::ranges::none_of(net_.membership(owner->first), is_it)) return true;
-  const bool may =
-      kept ? restore->stage == v1::kStageCommitting || restore->stage == v1::kStageCommitted
-           : restore->stage == v1::kStageRollingBack;
+  const bool may = kept ? restore->stage == v1::RestoreStage::Committing ||
+                              restore->stage == v1::RestoreStage::Committed
+                        : restore->stage == v1::RestoreStage::RollingBack;
   if (!may)
     violated("I5", "the volume " + text_at(volume, {"metadata", "name"}) + " of " +
                        (kept ? "before" : "the restored member") + " goes, and the restore is " +
-                       restore->stage);
+                       to_string(restore->stage));
   return true;
 }
 
@@ -415,32 +416,37 @@ const v1::RestoreRecord* Checker::restore_of(const std::string& cluster_uid) con
 
 /// The allowed transitions of a restore in place, and what must hold then.
 void Checker::check_stage(const v1::EtcdCluster& is) {
-  constexpr std::pair<std::string_view, std::string_view> kNext[] = {
-      {v1::kStageStopping, v1::kStageRestoring},   {v1::kStageRestoring, v1::kStageReview},
-      {v1::kStageReview, v1::kStageRestoring},     {v1::kStageReview, v1::kStageCommitting},
-      {v1::kStageCommitting, v1::kStageCommitted}, {v1::kStageCommitting, v1::kStageRestoring},
-      {v1::kStageStopping, v1::kStageRollingBack}, {v1::kStageRestoring, v1::kStageRollingBack},
-      {v1::kStageReview, v1::kStageRollingBack},   {v1::kStageRollingBack, v1::kStageRolledBack}};
+  constexpr std::pair<v1::RestoreStage, v1::RestoreStage> kNext[] = {
+      {v1::RestoreStage::Stopping, v1::RestoreStage::Restoring},
+      {v1::RestoreStage::Restoring, v1::RestoreStage::Review},
+      {v1::RestoreStage::Review, v1::RestoreStage::Restoring},
+      {v1::RestoreStage::Review, v1::RestoreStage::Committing},
+      {v1::RestoreStage::Committing, v1::RestoreStage::Committed},
+      {v1::RestoreStage::Committing, v1::RestoreStage::Restoring},
+      {v1::RestoreStage::Stopping, v1::RestoreStage::RollingBack},
+      {v1::RestoreStage::Restoring, v1::RestoreStage::RollingBack},
+      {v1::RestoreStage::Review, v1::RestoreStage::RollingBack},
+      {v1::RestoreStage::RollingBack, v1::RestoreStage::RolledBack}};
   if (!is.status.restore) return;
   const std::string name = to_string(is.metadata.key());
   v1::RestoreRecord restore = *is.status.restore;
   auto& past = stages_[is.metadata.uid];
   const v1::RestoreRecord* const was =
       past.empty() || past.back().record.uid != restore.uid ? nullptr : &past.back().record;
-  if (!was &&
-      ((!past.empty() && !past.back().record.over()) || restore.stage != v1::kStageStopping))
-    violated("restore", name + " begins another one with stage " + restore.stage);
+  if (!was && ((!past.empty() && !past.back().record.over()) ||
+               restore.stage != v1::RestoreStage::Stopping))
+    violated("restore", name + " begins another one with stage " + to_string(restore.stage));
   const bool same = was && was->stage == restore.stage;
   if (was && !same &&
-      std::ranges::find(kNext, std::pair<std::string_view, std::string_view>(
-                                   was->stage, restore.stage)) == std::end(kNext))
-    violated("restore", name + " goes from " + was->stage + " to " + restore.stage);
+      std::ranges::find(kNext, std::pair(was->stage, restore.stage)) == std::end(kNext))
+    violated("restore",
+             name + " goes from " + to_string(was->stage) + " to " + to_string(restore.stage));
   // From Committing on, no stage leads back.
   const bool one_way = was && !restore.over() && restore.cluster_token.empty();
-  if (one_way && !committed_.contains(restore.uid) && restore.stage != v1::kStageCommitting)
-    violated("restore", name + " forgets its way back in stage " + restore.stage);
+  if (one_way && !committed_.contains(restore.uid) && restore.stage != v1::RestoreStage::Committing)
+    violated("restore", name + " forgets its way back in stage " + to_string(restore.stage));
   if (one_way) committed_.insert(restore.uid);
-  if (restore.stage == v1::kStageRollingBack && committed_.contains(restore.uid))
+  if (restore.stage == v1::RestoreStage::RollingBack && committed_.contains(restore.uid))
     violated("restore", name + " is taken back after volumes of before may have gone");
   if (was && restore.over()) restore.members = was->members;  // They are forgotten then.
   if (was && (restore.over() || one_way)) {
@@ -452,7 +458,7 @@ void Checker::check_stage(const v1::EtcdCluster& is) {
       if (!restore.keeps(kept.uid) || restore.cluster_id != was->cluster_id)
         violated("restore", name + " forgets " + kept.name + ", which was before");
   // Clients are let in only after all old volumes are gone.
-  if (!same && restore.stage == v1::kStageCommitted)
+  if (!same && restore.stage == v1::RestoreStage::Committed)
     for (const auto& claim : server_.look_all(kube::PersistentVolumeClaim::resource))
       if (restore.keeps(controller_of(*claim)) && !at(*claim, {"metadata", "deletionTimestamp"}))
         violated("I5", text_at(*claim, {"metadata", "name"}) + " of before is still there");
@@ -468,13 +474,13 @@ void Checker::check_identity(const v1::EtcdCluster& is) {
   const std::string& token = is.status.cluster_token;
   Identity& known = latched_[uid];
   const auto* const restore = is.status.restore ? restore_of(uid) : nullptr;
-  const bool leaves = restore && restore->stage == v1::kStageRestoring && id.empty() &&
+  const bool leaves = restore && restore->stage == v1::RestoreStage::Restoring && id.empty() &&
                       known.cluster_id == restore->cluster_id &&
                       known.token == restore->cluster_token && token != known.token;
-  const bool returns = restore && restore->stage == v1::kStageRolledBack &&
+  const bool returns = restore && restore->stage == v1::RestoreStage::RolledBack &&
                        id == restore->cluster_id && token == restore->cluster_token;
   // The restored member was lost before clients were let in, and another one will be created.
-  const bool once_more = restore && restore->stage == v1::kStageRestoring && id.empty() &&
+  const bool once_more = restore && restore->stage == v1::RestoreStage::Restoring && id.empty() &&
                          known.cluster_id != restore->cluster_id && token == known.token;
   if (!is.metadata.terminating() && !leaves && !returns && !once_more) {
     if (!known.cluster_id.empty() && id != known.cluster_id)

@@ -88,30 +88,32 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
   // Pods of an earlier EtcdCluster with that name may still exist.
   const std::string owner = checker_.owner_of(id);
   if (!owner.empty() && owner != cluster->metadata.uid) return;
-  const bool before = restore.stage == v1::kStageStopping || restore.stage == v1::kStageRolledBack;
-  const bool rolling_back = restore.stage == v1::kStageRollingBack;
+  const bool before =
+      restore.stage == v1::RestoreStage::Stopping || restore.stage == v1::RestoreStage::RolledBack;
+  const bool rolling_back = restore.stage == v1::RestoreStage::RollingBack;
   // A cluster that was not founded before the rollback may be founded after it.
-  const bool born_since = restore.stage == v1::kStageRolledBack && restore.cluster_id.empty();
+  const bool born_since =
+      restore.stage == v1::RestoreStage::RolledBack && restore.cluster_id.empty();
   const std::string& now = cluster->status.cluster_id;
   // A member created by a delayed request is not known yet; it must be dormant before the restore,
   // too.
   const auto& births = net_.births();
-  const bool not_yet = restore.stage == v1::kStageRestoring &&
+  const bool not_yet = restore.stage == v1::RestoreStage::Restoring &&
                        std::ranges::find(births, cluster->status.cluster_token,
                                          &EtcdNet::Birth::token) == births.end();
   // The operator may not know a birth just before the restore, either.
   const bool unheard =
-      (restore.stage == v1::kStageStopping || not_yet) && restore.cluster_id.empty();
+      (restore.stage == v1::RestoreStage::Stopping || not_yet) && restore.cluster_id.empty();
   const bool of_before = born_since ? now.empty() || id == now
                          : unheard  ? token_of(etcd) == restore.cluster_token
                                     : id == restore.cluster_id;
   const bool may = before || not_yet ? of_before
                    : rolling_back    ? of_before && cluster->status.cluster_id == id
-                                     : restore.stage == v1::kStageCommitted && !of_before;
+                                     : restore.stage == v1::RestoreStage::Committed && !of_before;
   if (!may)
     checker_.violated("restore", std::string("a client ") + how + " etcd " + id +
                                      (of_before ? " of before" : "") + ", and the restore of " +
-                                     to_string(key) + " is " + restore.stage);
+                                     to_string(key) + " is " + to_string(restore.stage));
 }
 
 void Clients::check_revision(const api::ObjectKey& cluster, Told& told, std::int64_t before,

@@ -39,7 +39,7 @@ void RestoreChecker::changed(const v1::EtcdCluster& cluster) {
   if (token.empty() || asked_.contains(token)) return;
   v1::BootstrapSpec& asked = asked_[token];
   const auto& restore = cluster.status.restore;
-  if (!restore || restore->stage != v1::kStageRestoring) {
+  if (!restore || restore->stage != v1::RestoreStage::Restoring) {
     asked = cluster.spec.bootstrap.value_or(v1::BootstrapSpec{});
     return;
   }

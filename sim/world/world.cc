@@ -638,7 +638,8 @@ std::string World::missing(const api::ObjectKey& key) const {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster) return "";
   if (cluster->metadata.terminating()) return "is being deleted";
-  if (const auto* restore = cluster->restoring()) return "is being restored: " + restore->stage;
+  if (const auto* restore = cluster->restoring())
+    return "is being restored: " + to_string(restore->stage);
   const auto id = etcd_of(key);
   if (id.value == 0) return "has no etcd yet";
   const bool paused = cluster->spec.replicas == 0;

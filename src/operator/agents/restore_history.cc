@@ -12,8 +12,8 @@ namespace v1 = api::v1alpha2;
 std::vector<v1::CommittedRestore> commits_of(const v1::EtcdClusterStatus& status) {
   std::vector<v1::CommittedRestore> out = status.restores;
   const auto& last = status.restore;
-  const bool committed =
-      last && (last->stage == v1::kStageCommitted || last->stage == v1::kStageCommitting);
+  const bool committed = last && (last->stage == v1::RestoreStage::Committed ||
+                                  last->stage == v1::RestoreStage::Committing);
   if (committed && std::ranges::find(out, last->uid, &v1::CommittedRestore::uid) == out.end())
     out.push_back({.name = last->name,
                    .uid = last->uid,

@@ -13,7 +13,7 @@ v1::SnapshotLocation from(const std::string& file) {
   return out;
 }
 
-v1::RestoreRecord record(const std::string& name, const std::string& uid, const char* stage) {
+v1::RestoreRecord record(const std::string& name, const std::string& uid, v1::RestoreStage stage) {
   v1::RestoreRecord out;
   out.name = name;
   out.uid = uid;
@@ -27,7 +27,7 @@ TEST(RestoreHistory, ACommitIsKnownByNameSourceAndRunId) {
   v1::EtcdClusterStatus status;
   const RestoreIdentity a{"a", from("a.db"), "", ""};
   EXPECT_FALSE(committed_before(status, a));
-  status.restore = record("a", "1", v1::kStageCommitted);
+  status.restore = record("a", "1", v1::RestoreStage::Committed);
   ASSERT_TRUE(committed_before(status, a)) << "a release before this one kept no other record";
   EXPECT_EQ(committed_before(status, a)->checksum, "sha256:a");
   EXPECT_FALSE(committed_before(status, {"b", from("a.db"), "", ""})) << "another EtcdRestore";
@@ -44,16 +44,17 @@ TEST(RestoreHistory, ACommitIsKnownByNameSourceAndRunId) {
 }
 
 TEST(RestoreHistory, WhatWasTakenBackOrIsUnderWayIsNoCommit) {
-  for (const char* stage : {v1::kStageStopping, v1::kStageRestoring, v1::kStageReview,
-                            v1::kStageRollingBack, v1::kStageRolledBack}) {
+  for (const v1::RestoreStage stage :
+       {v1::RestoreStage::Stopping, v1::RestoreStage::Restoring, v1::RestoreStage::Review,
+        v1::RestoreStage::RollingBack, v1::RestoreStage::RolledBack}) {
     v1::EtcdClusterStatus status;
     status.restore = record("a", "1", stage);
-    EXPECT_FALSE(committed_before(status, {"a", from("a.db"), "", ""})) << stage;
+    EXPECT_FALSE(committed_before(status, {"a", from("a.db"), "", ""})) << to_string(stage);
     remember_commit(status);
-    EXPECT_TRUE(status.restores.empty()) << stage;
+    EXPECT_TRUE(status.restores.empty()) << to_string(stage);
   }
   v1::EtcdClusterStatus status;
-  status.restore = record("a", "1", v1::kStageCommitting);
+  status.restore = record("a", "1", v1::RestoreStage::Committing);
   EXPECT_TRUE(committed_before(status, {"a", from("a.db"), "", ""})) << "there is no way back";
 }
 
@@ -61,7 +62,7 @@ TEST(RestoreHistory, TheLastSixteenAreRememberedOnceEach) {
   v1::EtcdClusterStatus status;
   for (int i = 1; i <= 20; ++i) {
     const std::string n = std::to_string(i);
-    status.restore = record("r" + n, n, v1::kStageCommitted);
+    status.restore = record("r" + n, n, v1::RestoreStage::Committed);
     remember_commit(status);
     remember_commit(status);
   }

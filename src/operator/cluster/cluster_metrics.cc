@@ -95,7 +95,8 @@ void ClusterMetrics::saw(const Observation& seen, const api::v1alpha2::EtcdClust
   out.quorum = seen.linearizable;
   if (out.quorum) out.quorum_seen = seen.now;
   out.phase = status.phase;
-  out.restore_stage = status.restore && !status.restore->over() ? status.restore->stage : "";
+  out.restore_stage =
+      status.restore && !status.restore->over() ? to_string(status.restore->stage) : "";
   if (knows_alarms(seen)) out.alarms.clear();
   for (const RaisedAlarm& alarm : seen.alarms) {
     const Seat* of = seat_of(seen, alarm.member);

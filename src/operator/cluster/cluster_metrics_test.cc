@@ -90,11 +90,11 @@ TEST(ClusterMetrics, ARestoreInPlaceIsThereWhileItLasts) {
   v1::EtcdClusterStatus status = status_of(v1::kPhaseProgressing);
   it.clusters.saw(seen_of("db"), status);
   EXPECT_EQ(it.lines("restore"), "");
-  status.restore.emplace().stage = v1::kStageReview;
+  status.restore.emplace().stage = v1::RestoreStage::Review;
   it.clusters.saw(seen_of("db"), status);
   EXPECT_EQ(it.lines("restore"),
             "cluster_restore{name=\"db\",namespace=\"prod\",stage=\"Review\"} 1\n");
-  status.restore->stage = v1::kStageCommitted;
+  status.restore->stage = v1::RestoreStage::Committed;
   it.clusters.saw(seen_of("db"), status);
   EXPECT_EQ(it.lines("restore"), "");
 }

@@ -350,15 +350,16 @@ namespace {
 
 /// The stage of a restore in place, in words.
 std::string words_of(const v1::RestoreRecord& record) {
-  const std::string& stage = record.stage;
-  if (stage == v1::kStageStopping) return "the operator stops the members and keeps their volumes";
-  if (stage == v1::kStageRestoring) return "a new member restores the snapshot";
-  if (stage == v1::kStageReview)
+  const v1::RestoreStage stage = record.stage;
+  if (stage == v1::RestoreStage::Stopping)
+    return "the operator stops the members and keeps their volumes";
+  if (stage == v1::RestoreStage::Restoring) return "a new member restores the snapshot";
+  if (stage == v1::RestoreStage::Review)
     return record.founder + " has the restored data; clients cannot reach it";
-  if (stage == v1::kStageCommitting) return "the operator deletes the old volumes";
-  if (stage == v1::kStageRollingBack) return "the operator deletes the restored data";
-  return stage == v1::kStageCommitted ? "the cluster has the restored data"
-                                      : "the cluster is as it was before";
+  if (stage == v1::RestoreStage::Committing) return "the operator deletes the old volumes";
+  if (stage == v1::RestoreStage::RollingBack) return "the operator deletes the restored data";
+  return stage == v1::RestoreStage::Committed ? "the cluster has the restored data"
+                                              : "the cluster is as it was before";
 }
 
 }  // namespace
@@ -375,7 +376,8 @@ void report_in_place(const Observation& seen, const std::string& waiting,
   if (!waiting.empty()) message += "; waiting for " + waiting;
   message = with(std::move(message), trouble(seen));
   if (seen.auth.required && !seen.auth.entered) message = with(message, seen.auth.refused);
-  const auto restore = record.stage == v1::kStageRestoring ? restore_of(seen) : std::nullopt;
+  const auto restore =
+      record.stage == v1::RestoreStage::Restoring ? restore_of(seen) : std::nullopt;
   const char* const reason = restore && restore->stopped ? restore->reason : v1::kRestoring;
   out.set(v1::kAvailable, "False", reason, message);
   out.set(v1::kDegraded, "True", reason, message);

@@ -925,7 +925,7 @@ TEST(ClusterPlan, ANewClusterOfNoMembersThatIsToBeRestoredHasServices) {
   p = plan(seen);
   EXPECT_TRUE(p.make_headless_service && !p.make_client_service);
   seen.headless_service = Child::AsMade;
-  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageStopping);
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::RestoreStage::Stopping);
 }
 
 // Marks as above; z: dormant.

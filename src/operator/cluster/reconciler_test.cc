@@ -1471,13 +1471,13 @@ class InPlaceReconcilerTest : public ReconcilerTest {
   }
   std::string stage() {
     const auto& restore = stores.clusters.get(kKey)->status.restore;
-    return restore ? restore->stage : "";
+    return restore ? to_string(restore->stage) : "";
   }
   /// Sets the restore to that stage.
-  void bring_to(const char* stage) {
+  void bring_to(v1::RestoreStage stage) {
     v1::EtcdCluster cluster = *stores.clusters.get(kKey);
     cluster.status.restore->stage = stage;
-    if (stage == std::string(v1::kStageRestoring)) {
+    if (stage == v1::RestoreStage::Restoring) {
       cluster.status.cluster_id.clear();
       cluster.status.cluster_token = "prod-db-new";
     }
@@ -1511,7 +1511,7 @@ TEST_F(InPlaceReconcilerTest, ADecisionThatWasTakenBackStopsNothing) {
   EXPECT_EQ(stage(), "");
   decide("Restore");
   pass();
-  EXPECT_EQ(stage(), v1::kStageStopping);
+  EXPECT_EQ(stage(), "Stopping");
 }
 
 TEST_F(InPlaceReconcilerTest, WithoutTheApiServersWordNothingBeginsAndNothingIsTakenBack) {
@@ -1525,37 +1525,37 @@ TEST_F(InPlaceReconcilerTest, WithoutTheApiServersWordNothingBeginsAndNothingIsT
   EXPECT_EQ(stage(), "");
   api.before({});
   pass();
-  ASSERT_EQ(stage(), v1::kStageStopping);
-  bring_to(v1::kStageReview);
+  ASSERT_EQ(stage(), "Stopping");
+  bring_to(v1::RestoreStage::Review);
   api.before(silent);
   pass();
-  EXPECT_EQ(stage(), v1::kStageReview);
+  EXPECT_EQ(stage(), "Review");
 }
 
 TEST_F(InPlaceReconcilerTest, OneOfThatNameThatIsAnotherIsNotWhatWasAskedFor) {
   put_restore("Restore");
   pass();
-  ASSERT_EQ(stage(), v1::kStageStopping);
+  ASSERT_EQ(stage(), "Stopping");
   (void)put_another(v1::EtcdRestore::resource, "back");
   pass();
-  EXPECT_EQ(stage(), v1::kStageRollingBack);
+  EXPECT_EQ(stage(), "RollingBack");
 }
 
 TEST_F(InPlaceReconcilerTest, OneThatIsDeletedIsTakenBack) {
   put_restore("Commit");
   pass();
-  ASSERT_EQ(stage(), v1::kStageStopping);
+  ASSERT_EQ(stage(), "Stopping");
   api.erase(v1::EtcdRestore::resource, {kKey.ns, "back"});
   pass();
-  EXPECT_EQ(stage(), v1::kStageRollingBack);
+  EXPECT_EQ(stage(), "RollingBack");
 }
 
 TEST_F(InPlaceReconcilerTest, NobodyFoundsBesideAMemberThatIsAwakeOrAPodThatIsThere) {
   put_restore("Restore");
   pass();
-  ASSERT_EQ(stage(), v1::kStageStopping);
+  ASSERT_EQ(stage(), "Stopping");
   make_dormant();
-  bring_to(v1::kStageRestoring);
+  bring_to(v1::RestoreStage::Restoring);
   // Unseen by us: a late request, and a change that the caches do not have.
   api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
              [](json::object& m) { m["spec"].as_object()["dormant"] = false; });

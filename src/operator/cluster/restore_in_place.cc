@@ -91,11 +91,12 @@ class RestoreInPlace {
 
  private:
   RestoreRecord& record() { return *out_.status.restore; }
-  const std::string& stage() const { return out_.status.restore->stage; }
-  std::string stage_seen() const {
-    return seen_.cluster.status.restore ? seen_.cluster.status.restore->stage : "";
+  v1::RestoreStage stage() const { return out_.status.restore->stage; }
+  std::optional<v1::RestoreStage> stage_seen() const {
+    const auto& record = seen_.cluster.status.restore;
+    return record ? std::optional(record->stage) : std::nullopt;
   }
-  Step to(const char* stage) {
+  Step to(v1::RestoreStage stage) {
     record().stage = stage;
     return NoStep{};
   }
@@ -131,16 +132,16 @@ class RestoreInPlace {
   Step next() {
     if (stage() != stage_seen()) return NoStep{};  // A new stage is reported first.
     if (keep_strays()) return NoStep{};
-    if (stage() == v1::kStageRollingBack) return roll_back();
-    if (stage() == v1::kStageCommitting) return commit();
-    if (taken_back() && reversible()) return to(v1::kStageRollingBack);
+    if (stage() == v1::RestoreStage::RollingBack) return roll_back();
+    if (stage() == v1::RestoreStage::Committing) return commit();
+    if (taken_back() && reversible()) return to(v1::RestoreStage::RollingBack);
     if (!fenced()) return wait("the Services to select no Pod");
     for (const Seat& seat : seen_.kept)
       if (!seat.object->dormant) return PauseMember{seat.name, seat.object->uid};
     for (const Seat& seat : seen_.kept)
       if (seat.pod) return wait("the Pod of " + seat.name + " to end");
-    if (stage() == v1::kStageStopping) return stop();
-    return stage() == v1::kStageRestoring ? restore() : review();
+    if (stage() == v1::RestoreStage::Stopping) return stop();
+    return stage() == v1::RestoreStage::Restoring ? restore() : review();
   }
 
   /// Keeps earlier members that were not seen so far, or that a late request created. True: some
@@ -163,7 +164,7 @@ class RestoreInPlace {
     status.cluster_token = record().cluster_token + "-" + record().uid;
     status.pending_members.clear();
     status.auth_enabled = false;
-    return to(v1::kStageRestoring);
+    return to(v1::RestoreStage::Restoring);
   }
 
   const Seat* founder() const {
@@ -210,12 +211,12 @@ class RestoreInPlace {
     settle_intents(seen_, out_.status);
     if (!seen_.linearizable || !healthy(found) || !found.pod || found.pod->founds)
       return wait(found.name + " to serve the restored data");
-    return to(v1::kStageReview);
+    return to(v1::RestoreStage::Review);
   }
 
   Step review() {
     const Seat* found = founder();
-    if (is_lost(found)) return to(v1::kStageRestoring);
+    if (is_lost(found)) return to(v1::RestoreStage::Restoring);
     if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (committed() || !reversible()) {
       if (!healthy(*found)) return wait(found->name + " to answer before the commit");
@@ -223,7 +224,7 @@ class RestoreInPlace {
       record().cluster_id.clear();
       record().cluster_token.clear();
       record().pending_members.clear();
-      record().stage = v1::kStageCommitting;
+      record().stage = v1::RestoreStage::Committing;
       remember_commit(out_.status);
       return NoStep{};
     }
@@ -256,7 +257,7 @@ class RestoreInPlace {
   /// the restored data exists.
   Step commit() {
     const Seat* found = founder();
-    if (is_lost(found)) return to(v1::kStageRestoring);
+    if (is_lost(found)) return to(v1::RestoreStage::Restoring);
     if (auto due = due_certificate(seen_, out_.status, Due::Now)) return std::move(*due);
     if (auto step = secure()) return std::move(*step);
     if (!seen_.kept.empty() && !healthy(*found))
@@ -265,7 +266,7 @@ class RestoreInPlace {
     for (const v1::KeptMember& member : record().members)
       if (is_taken(member.name)) return wait_for_volume(member.name);
     record().members.clear();
-    return to(v1::kStageCommitted);
+    return to(v1::RestoreStage::Committed);
   }
 
   Step roll_back() {
@@ -279,7 +280,7 @@ class RestoreInPlace {
     status.pending_members = std::exchange(record().pending_members, {});
     status.auth_enabled = record().auth_enabled;
     record().members.clear();
-    return to(v1::kStageRolledBack);
+    return to(v1::RestoreStage::RolledBack);
   }
 
   const Observation& seen_;
@@ -313,7 +314,7 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
   status.revision_floor = floor_of(seen, status);
   RestoreRecord record{.name = asked->name,
                        .uid = asked->uid,
-                       .stage = v1::kStageStopping,
+                       .stage = v1::RestoreStage::Stopping,
                        .from = raised(*asked, status.revision_floor, seen.linearizable),
                        .cluster_id = status.cluster_id,
                        .cluster_token = status.cluster_token,

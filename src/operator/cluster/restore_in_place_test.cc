@@ -173,7 +173,9 @@ struct World {
     }
   }
 
-  std::string stage() const { return cluster.status.restore ? cluster.status.restore->stage : ""; }
+  std::string stage() const {
+    return cluster.status.restore ? to_string(cluster.status.restore->stage) : "";
+  }
   int old_volumes() const {
     return static_cast<int>(
         std::ranges::count_if(volumes, [](const auto& v) { return v.starts_with("db-old"); }));
@@ -213,7 +215,7 @@ TEST(InPlace, ItIsRecordedWithAllThatIsNeededToTakeItBackBeforeAnythingIsDone) {
   ASSERT_TRUE(first.status.restore);
   const v1::RestoreRecord& record = *first.status.restore;
   EXPECT_EQ(first.step, Step(NoStep{}));
-  EXPECT_EQ(record.stage, v1::kStageStopping);
+  EXPECT_EQ(record.stage, v1::RestoreStage::Stopping);
   EXPECT_EQ(record.cluster_id, to_hex(kOld));
   EXPECT_EQ(record.cluster_token, "prod-db-u-1");
   EXPECT_EQ(record.members.size(), 3U);
@@ -227,13 +229,13 @@ TEST(InPlace, ItIsRecordedWithAllThatIsNeededToTakeItBackBeforeAnythingIsDone) {
 TEST(InPlace, ASecondRestoreOfTheSameSnapshotStartsAboveTheFirst) {
   World world(1);
   world.restore->decision = RestoreDecision::Commit;
-  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  ASSERT_TRUE(world.reaches("Committed"));
   EXPECT_EQ(world.cluster.status.revision_floor, 2'000'000'000);
   for (int i = 0; i < 5; ++i) (void)world.pass();
   world.restore->uid = "r-2";
   world.restore->name = "again";
   (void)world.pass();
-  ASSERT_EQ(world.stage(), v1::kStageStopping);
+  ASSERT_EQ(world.stage(), "Stopping");
   EXPECT_EQ(world.cluster.status.restore->from.bump_revision, 3'000'000'000);
 }
 
@@ -285,9 +287,9 @@ TEST(InPlace, WhereNobodyTellsWhatClientsHaveSeenItIsAssumedToBeMuch) {
 TEST(InPlace, RestoreStopsAndWaitsWithOneMemberThatNobodyReaches) {
   for (const int size : {1, 2, 3}) {
     World world(size);
-    ASSERT_TRUE(world.reaches(v1::kStageReview));
+    ASSERT_TRUE(world.reaches("Review"));
     for (int i = 0; i < 5; ++i) (void)world.pass();
-    EXPECT_EQ(world.stage(), v1::kStageReview);
+    EXPECT_EQ(world.stage(), "Review");
     EXPECT_TRUE(world.fenced);
     EXPECT_EQ(world.old_pods(), 0);
     EXPECT_EQ(world.old_volumes(), size);
@@ -302,7 +304,7 @@ TEST(InPlace, RestoreStopsAndWaitsWithOneMemberThatNobodyReaches) {
 
 TEST(InPlace, WhoIsReadyIsCountedMeanwhile) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   Observation seen = world.observe();
   EXPECT_EQ(plan(seen).status.ready_members, 1);
   EXPECT_EQ(plan(seen).again, 60s) << "a person decides";
@@ -312,7 +314,7 @@ TEST(InPlace, WhoIsReadyIsCountedMeanwhile) {
 
 TEST(InPlace, TheFounderIsMadeFromTheRecordAndNobodyElseIs) {
   World world(3);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   EXPECT_EQ(std::ranges::count_if(world.done,
                                   [](const auto& step) { return step.starts_with("create"); }),
             1);
@@ -325,15 +327,15 @@ TEST(InPlace, TheFounderIsMadeFromTheRecordAndNobodyElseIs) {
 
 TEST(InPlace, CommitGivesUpTheVolumesOfBeforeAndThenLetsClientsIn) {
   World world(3);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   world.restore->decision = RestoreDecision::Commit;
-  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  ASSERT_TRUE(world.reaches("Committing"));
   EXPECT_EQ(world.old_volumes(), 3);
-  while (world.stage() == v1::kStageCommitting) {
+  while (world.stage() == "Committing") {
     EXPECT_TRUE(world.fenced);
     (void)world.pass();
   }
-  EXPECT_EQ(world.stage(), v1::kStageCommitted);
+  EXPECT_EQ(world.stage(), "Committed");
   EXPECT_EQ(world.old_volumes(), 0);
   EXPECT_TRUE(world.cluster.status.restore->members.empty()) << "nothing of before is kept";
   (void)world.pass();
@@ -351,15 +353,15 @@ TEST(InPlace, AuthenticationComesBeforeClientsAndBeforeTheVolumesOfBeforeGo) {
   world.restore->decision = RestoreDecision::Commit;
   world.auth = {
       .refused = "Secret root does not exist", .step = PasswordStep::Record, .enabled = false};
-  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  ASSERT_TRUE(world.reaches("Committing"));
   for (int i = 0; i < 5; ++i) (void)world.pass();
-  EXPECT_EQ(world.stage(), v1::kStageCommitting);
+  EXPECT_EQ(world.stage(), "Committing");
   EXPECT_TRUE(world.fenced);
   EXPECT_EQ(world.old_volumes(), 1);
   const auto* told = runtime::find_condition(world.cluster.status.conditions, v1::kProgressing);
   EXPECT_NE(told->message.find("Secret root does not exist"), std::string::npos);
   world.auth.refused.clear();
-  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  ASSERT_TRUE(world.reaches("Committed"));
   EXPECT_TRUE(world.cluster.status.auth_enabled);
   EXPECT_EQ(std::ranges::count(world.done, "record-password"), 1);
   EXPECT_EQ(std::ranges::count(world.done, "enable-auth"), 1);
@@ -370,37 +372,37 @@ TEST(InPlace, AuthenticationThatCameWithTheSnapshotIsEnteredFirst) {
   world.cluster.spec.auth.emplace().enabled = true;
   world.restore->decision = RestoreDecision::Commit;
   world.auth.enabled = true;
-  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  ASSERT_TRUE(world.reaches("Committing"));
   for (int i = 0; i < 5; ++i) (void)world.pass();
-  EXPECT_EQ(world.stage(), v1::kStageCommitting);
+  EXPECT_EQ(world.stage(), "Committing");
   world.auth.entered = true;
   world.auth.step = PasswordStep::Record;
-  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  ASSERT_TRUE(world.reaches("Committed"));
   EXPECT_EQ(std::ranges::count(world.done, "enable-auth"), 0);
 }
 
 TEST(InPlace, AVolumeThatStaysKeepsClientsOut) {
   World world(1);
   world.restore->decision = RestoreDecision::Commit;
-  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  ASSERT_TRUE(world.reaches("Committing"));
   for (int i = 0; i < 5; ++i) {
     (void)world.pass();
     world.volumes.insert("db-old0");
   }
-  EXPECT_EQ(world.stage(), v1::kStageCommitting);
+  EXPECT_EQ(world.stage(), "Committing");
   EXPECT_TRUE(world.fenced);
   world.volumes.erase("db-old0");
-  EXPECT_TRUE(world.reaches(v1::kStageCommitted));
+  EXPECT_TRUE(world.reaches("Committed"));
 }
 
 TEST(InPlace, RollbackWakesTheMembersOfBeforeAsTheyWere) {
   World world(3);
   world.cluster.status.pending_members.push_back({9, "db-new", "http://x", "then"});
   world.cluster.status.auth_enabled = true;
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   EXPECT_FALSE(world.cluster.status.auth_enabled) << "the snapshot may have none";
   world.restore->decision = RestoreDecision::Rollback;
-  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  ASSERT_TRUE(world.reaches("RolledBack"));
   EXPECT_EQ(world.new_members(), 0);
   EXPECT_EQ(world.new_pods(), 0);
   const v1::EtcdClusterStatus& status = world.cluster.status;
@@ -421,9 +423,9 @@ TEST(InPlace, APausedClusterSleepsAgainAfterARollback) {
   for (int i = 0; i < 4; ++i) (void)world.pass();
   ASSERT_EQ(world.old_pods(), 0);
   world.restore = asked;
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   world.restore->decision = RestoreDecision::Rollback;
-  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  ASSERT_TRUE(world.reaches("RolledBack"));
   for (int i = 0; i < 4; ++i) (void)world.pass();
   EXPECT_EQ(world.old_pods(), 0);
   EXPECT_EQ(world.says(v1::kAvailable), "False/Paused");
@@ -431,7 +433,7 @@ TEST(InPlace, APausedClusterSleepsAgainAfterARollback) {
 
 TEST(InPlace, WhoIsUnknownIsKeptAndNeverDropped) {
   World world(2);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   // An earlier member, only now in the caches.
   World::Member& late = world.add("db-old9", true);
   late.token = "prod-db-u-1";
@@ -442,7 +444,7 @@ TEST(InPlace, WhoIsUnknownIsKeptAndNeverDropped) {
   for (int i = 0; i < 4; ++i) (void)world.pass();
   EXPECT_EQ(world.old_pods(), 0) << "it sleeps, too";
   world.restore->decision = RestoreDecision::Rollback;
-  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  ASSERT_TRUE(world.reaches("RolledBack"));
   EXPECT_EQ(world.old_volumes(), 3);
 }
 
@@ -450,13 +452,13 @@ TEST(InPlace, WhoIsUnknownIsKeptAndNeverDropped) {
 TEST(InPlace, WhoIsUnknownWhereNothingWasStoppedYetIsKeptToo) {
   World world(2);
   (void)world.pass();
-  ASSERT_EQ(world.stage(), v1::kStageStopping);
+  ASSERT_EQ(world.stage(), "Stopping");
   world.restore->decision = RestoreDecision::Rollback;
-  ASSERT_TRUE(world.reaches(v1::kStageRollingBack));
+  ASSERT_TRUE(world.reaches("RollingBack"));
   World::Member& late = world.add("db-old9", true);
   late.pod = late.voter = true;
   world.volumes.insert(late.name);
-  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  ASSERT_TRUE(world.reaches("RolledBack"));
   EXPECT_EQ(world.old_volumes(), 3);
   for (const std::string& step : world.done) EXPECT_EQ(step.find("delete"), step.npos) << step;
 }
@@ -468,17 +470,17 @@ TEST(InPlace, WhereAServiceCannotBeKeptFromClientsNothingBegins) {
   EXPECT_EQ(world.stage(), "");
   EXPECT_EQ(world.old_pods(), 2);
   world.service_is_foreign = false;
-  EXPECT_TRUE(world.reaches(v1::kStageReview));
+  EXPECT_TRUE(world.reaches("Review"));
 }
 
 TEST(InPlace, AFounderThatSomebodyDeletesIsReplaced) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   const std::string first = world.cluster.status.restore->founder;
   world.members.at(first).terminating = true;
   (void)world.pass();
-  EXPECT_EQ(world.stage(), v1::kStageRestoring);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  EXPECT_EQ(world.stage(), "Restoring");
+  ASSERT_TRUE(world.reaches("Review"));
   EXPECT_NE(world.cluster.status.restore->founder, first);
   EXPECT_FALSE(world.members.contains(first));
   EXPECT_EQ(world.old_volumes(), 1);
@@ -487,49 +489,49 @@ TEST(InPlace, AFounderThatSomebodyDeletesIsReplaced) {
 TEST(InPlace, AFounderThatIsLostWhileItIsCommittedIsMadeOnceMoreAndNothingIsTakenBackAnyMore) {
   World world(3);
   world.restore->decision = RestoreDecision::Commit;
-  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  ASSERT_TRUE(world.reaches("Committing"));
   while (world.old_volumes() == 3) (void)world.pass();
-  ASSERT_EQ(world.stage(), v1::kStageCommitting);
+  ASSERT_EQ(world.stage(), "Committing");
   world.members.at(world.cluster.status.restore->founder).terminating = true;
   (void)world.pass();
-  EXPECT_EQ(world.stage(), v1::kStageRestoring);
+  EXPECT_EQ(world.stage(), "Restoring");
   world.restore->decision = RestoreDecision::Rollback;
   world.restore->gone = true;
   const int left = world.old_volumes();
-  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  ASSERT_TRUE(world.reaches("Committing"));
   EXPECT_EQ(world.old_volumes(), left);
-  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  ASSERT_TRUE(world.reaches("Committed"));
   EXPECT_EQ(world.cluster.status.cluster_id, to_hex(kNew));
 }
 
 TEST(InPlace, VolumesOfBeforeStayWhileWhatWasRestoredDoesNotAnswer) {
   World world(3);
   world.restore->decision = RestoreDecision::Commit;
-  ASSERT_TRUE(world.reaches(v1::kStageCommitting));
+  ASSERT_TRUE(world.reaches("Committing"));
   for (int i = 0; i < 5; ++i) {
     const Plan out = plan(world.observe(false));
     EXPECT_EQ(out.step, Step(NoStep{}));
-    EXPECT_EQ(out.status.restore->stage, v1::kStageCommitting);
+    EXPECT_EQ(out.status.restore->stage, v1::RestoreStage::Committing);
   }
   EXPECT_EQ(world.old_volumes(), 3);
 }
 
 TEST(InPlace, WhatTheApiServerDoesNotSayIsWaitedFor) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   world.restore.reset();
   for (int i = 0; i < 5; ++i) (void)world.pass();
-  EXPECT_EQ(world.stage(), v1::kStageReview);
+  EXPECT_EQ(world.stage(), "Review");
 }
 
 TEST(InPlace, AnotherEtcdRestoreDecidesNothing) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   world.restore->uid = "r-9";
   for (const auto decision : {RestoreDecision::Commit, RestoreDecision::Rollback}) {
     world.restore->decision = decision;
     for (int i = 0; i < 3; ++i) (void)world.pass();
-    EXPECT_EQ(world.stage(), v1::kStageReview);
+    EXPECT_EQ(world.stage(), "Review");
   }
 }
 
@@ -537,7 +539,7 @@ TEST(InPlace, AnotherEtcdRestoreDecidesNothing) {
 TEST(InPlace, CertificatesOfOursAreMadeWhileItIsReviewedAndCommitted) {
   World world(1);
   world.cluster.spec.tls.emplace().client.emplace().operator_managed.emplace();
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   const std::string authority = "db-client-ca", shown = "db-operator-client-tls";
   CertificateSeen good{.secret = authority, .ours = true, .from = kNow, .until = kNow + 1000h};
   Observation seen = world.observe();
@@ -553,11 +555,11 @@ TEST(InPlace, CertificatesOfOursAreMadeWhileItIsReviewedAndCommitted) {
   EXPECT_EQ(to_string(plan(seen).step), "none");
   const auto it = std::ranges::find(seen.tls.managed, shown, &CertificateSeen::secret);
   ASSERT_NE(it, seen.tls.managed.end());
-  for (const char* stage : {v1::kStageReview, v1::kStageCommitting}) {
+  for (const v1::RestoreStage stage : {v1::RestoreStage::Review, v1::RestoreStage::Committing}) {
     Observation spoilt = seen;
     spoilt.cluster.status.restore->stage = stage;
     spoilt.tls.managed.at(static_cast<std::size_t>(it - seen.tls.managed.begin())).missing = true;
-    EXPECT_EQ(to_string(plan(spoilt).step), "issue-certificate " + shown) << stage;
+    EXPECT_EQ(to_string(plan(spoilt).step), "issue-certificate " + shown) << to_string(stage);
   }
   seen.now = kNow + 700h;  // Two thirds of its life have passed.
   EXPECT_TRUE(to_string(plan(seen).step).starts_with("issue-certificate")) << "while people decide";
@@ -565,7 +567,7 @@ TEST(InPlace, CertificatesOfOursAreMadeWhileItIsReviewedAndCommitted) {
 
 TEST(InPlace, CertificatesAreAskedForAllTheTime) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   Observation seen = world.observe();
   seen.certificates = {{"db-server", Child::Missing}, {"db-peer", Child::AsMade}};
   EXPECT_TRUE(plan(seen).make_certificates.empty()) << "cert-manager is not there";
@@ -577,29 +579,29 @@ TEST(InPlace, CertificatesAreAskedForAllTheTime) {
 
 TEST(InPlace, AFounderWhoseDataIsLostIsMadeOnceMore) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   Observation seen = world.observe();
   seen.seats[0].object->lost = true;
-  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageRestoring);
-  seen.cluster.status.restore->stage = v1::kStageRestoring;
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::RestoreStage::Restoring);
+  seen.cluster.status.restore->stage = v1::RestoreStage::Restoring;
   EXPECT_EQ(plan(seen).step, Step(PauseMember{seen.seats[0].name, seen.seats[0].object->uid}));
 }
 
 TEST(InPlace, OneThatDoesNotAnswerIsNotCommitted) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   world.restore->decision = RestoreDecision::Commit;
   Observation seen = world.observe();
-  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageCommitting);
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::RestoreStage::Committing);
   seen.seats[0].answer.reset();
-  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageReview);
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::RestoreStage::Review);
   EXPECT_TRUE(plan(seen).waiting_for.ends_with("to answer before the commit"));
 }
 
 TEST(InPlace, NobodyIsStoppedBeforeNoClientIsLedThere) {
   World world(2);
   (void)world.pass();
-  ASSERT_EQ(world.stage(), v1::kStageStopping);
+  ASSERT_EQ(world.stage(), "Stopping");
   Observation seen = world.observe();
   for (auto service : {&Observation::headless_service, &Observation::client_service}) {
     seen.headless_service = seen.client_service = Child::AsMade;
@@ -615,9 +617,9 @@ TEST(InPlace, NobodyIsStoppedBeforeNoClientIsLedThere) {
 TEST(InPlace, NothingIsRestoredWhileAPodOfBeforeRuns) {
   World world(2);
   (void)world.pass();
-  ASSERT_EQ(world.stage(), v1::kStageStopping);
+  ASSERT_EQ(world.stage(), "Stopping");
   for (int i = 0; i < 4; ++i) (void)world.pass();
-  for (const char* stage : {v1::kStageStopping, v1::kStageRestoring}) {
+  for (const v1::RestoreStage stage : {v1::RestoreStage::Stopping, v1::RestoreStage::Restoring}) {
     Observation seen = world.observe();
     seen.cluster.status.restore->stage = stage;
     seen.cluster.status.progress_deadline = "2026-11-23T00:00:00Z";
@@ -634,7 +636,7 @@ TEST(InPlace, NothingIsRestoredWhileAPodOfBeforeRuns) {
 
 TEST(InPlace, WhyRootDoesNotGetInIsTold) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   const auto message = [](const Observation& seen) {
     const Plan out = plan(seen);
     return runtime::find_condition(out.status.conditions, v1::kDegraded)->message;
@@ -650,29 +652,29 @@ TEST(InPlace, WhyRootDoesNotGetInIsTold) {
 
 TEST(InPlace, NothingIsShownBeforeTheFounderServesFromAPodThatFoundsNothing) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageRestoring));
+  ASSERT_TRUE(world.reaches("Restoring"));
   const auto stage_after = [](const Observation& seen) { return plan(seen).status.restore->stage; };
   Observation ready = world.observe();
-  for (int i = 0; i < 60 && stage_after(ready) != v1::kStageReview; ++i) {
+  for (int i = 0; i < 60 && stage_after(ready) != v1::RestoreStage::Review; ++i) {
     (void)world.pass();
     ready = world.observe();
   }
-  ASSERT_EQ(stage_after(ready), v1::kStageReview);
-  ASSERT_EQ(ready.cluster.status.restore->stage, v1::kStageRestoring);
+  ASSERT_EQ(stage_after(ready), "Review");
+  ASSERT_EQ(ready.cluster.status.restore->stage, v1::RestoreStage::Restoring);
   void (*const lacks[])(Observation&) = {
       [](auto& s) { s.linearizable = false; }, [](auto& s) { s.seats[0].answer.reset(); },
       [](auto& s) { s.seats[0].pod.reset(); }, [](auto& s) { s.seats[0].pod->founds = true; }};
   for (const auto& lack : lacks) {
     Observation seen = ready;
     lack(seen);
-    EXPECT_EQ(stage_after(seen), v1::kStageRestoring);
+    EXPECT_EQ(stage_after(seen), "Restoring");
   }
 }
 
 /// etcd may list members that the operator did not create.
 TEST(InPlace, TheFounderIsWhoWasMadeToFound) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   Observation seen = world.observe();
   Seat ghost, other = seen.seats.front();
   ghost.name = "db-aaaaa";
@@ -681,12 +683,12 @@ TEST(InPlace, TheFounderIsWhoWasMadeToFound) {
   other.object->seed = false;
   seen.seats.insert(seen.seats.begin(), {ghost, other});
   EXPECT_EQ(plan(seen).status.restore->founder, world.cluster.status.restore->founder);
-  EXPECT_EQ(plan(seen).status.restore->stage, v1::kStageReview);
+  EXPECT_EQ(plan(seen).status.restore->stage, v1::RestoreStage::Review);
 }
 
 TEST(InPlace, AFounderThatCannotRestoreIsTold) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageRestoring));
+  ASSERT_TRUE(world.reaches("Restoring"));
   while (world.new_members() == 0) (void)world.pass();
   Observation seen = world.observe(false);
   ASSERT_EQ(seen.seats.size(), 1U);
@@ -706,7 +708,7 @@ TEST(InPlace, AFounderThatCannotRestoreIsTold) {
 
 TEST(InPlace, MembersThatDisagreeOnTheirClusterAreNotBelieved) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageRestoring));
+  ASSERT_TRUE(world.reaches("Restoring"));
   (void)world.pass();
   Observation seen = world.observe();
   ASSERT_TRUE(seen.cluster.status.cluster_id.empty());
@@ -714,7 +716,7 @@ TEST(InPlace, MembersThatDisagreeOnTheirClusterAreNotBelieved) {
   seen.linearizable = false;
   const Plan out = plan(seen);
   EXPECT_EQ(out.status.cluster_id, "");
-  EXPECT_EQ(out.status.restore->stage, v1::kStageRestoring);
+  EXPECT_EQ(out.status.restore->stage, v1::RestoreStage::Restoring);
 }
 
 TEST(InPlace, CheckAloneStopsNothing) {
@@ -730,9 +732,9 @@ TEST(InPlace, CheckAloneStopsNothing) {
 TEST(InPlace, WhatIsOverDoesNotBeginAgain) {
   World world(1);
   world.restore->decision = RestoreDecision::Commit;
-  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  ASSERT_TRUE(world.reaches("Committed"));
   for (int i = 0; i < 10; ++i) (void)world.pass();
-  EXPECT_EQ(world.stage(), v1::kStageCommitted);
+  EXPECT_EQ(world.stage(), "Committed");
 }
 
 /// An EtcdRestore in Git is applied again days later: later writes stay.
@@ -752,16 +754,16 @@ TEST(InPlace, R15_ACommitIsNotDoneAgainUnlessItsUserAsksForAnotherRun) {
     return out;
   };
   apply("a", "1", "a.db", "");
-  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  ASSERT_TRUE(world.reaches("Committed"));
   EXPECT_EQ(commits(), "1 ") << "remembered in the pass from which there is no way back";
   EXPECT_EQ(world.cluster.status.restores[0].checksum, "sha256:a.db");
   apply("a", "2", "a.db", "");
   for (int i = 0; i < 10; ++i) (void)world.pass();
   EXPECT_EQ(world.cluster.status.restore->uid, "1") << "A again: nothing is stopped";
   apply("b", "3", "b.db", "");
-  world.cluster.status.restore->stage = v1::kStageCommitted;
+  world.cluster.status.restore->stage = v1::RestoreStage::Committed;
   (void)world.pass();
-  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  ASSERT_TRUE(world.reaches("Committed"));
   EXPECT_EQ(commits(), "1 3 ");
   apply("a", "4", "a.db", "");
   for (int i = 0; i < 10; ++i) (void)world.pass();
@@ -769,16 +771,16 @@ TEST(InPlace, R15_ACommitIsNotDoneAgainUnlessItsUserAsksForAnotherRun) {
   apply("a", "5", "a.db", "again");
   (void)world.pass();
   EXPECT_EQ(world.cluster.status.restore->uid, "5") << "its user asks for it";
-  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  ASSERT_TRUE(world.reaches("Committed"));
   EXPECT_EQ(commits(), "1 3 5 ");
 }
 
 /// It is not remembered, and the same EtcdRestore may run again.
 TEST(InPlace, R15_WhatWasTakenBackMayComeAgain) {
   World world(1);
-  ASSERT_TRUE(world.reaches(v1::kStageReview));
+  ASSERT_TRUE(world.reaches("Review"));
   world.restore->decision = RestoreDecision::Rollback;
-  ASSERT_TRUE(world.reaches(v1::kStageRolledBack));
+  ASSERT_TRUE(world.reaches("RolledBack"));
   EXPECT_TRUE(world.cluster.status.restores.empty());
   world.restore->uid = "r-2";
   world.restore->decision = RestoreDecision::Restore;
@@ -790,7 +792,7 @@ TEST(InPlace, R15_WhatWasTakenBackMayComeAgain) {
 TEST(InPlace, R15_WhatAnEarlierReleaseCommittedIsRemembered) {
   World world(1);
   world.restore->decision = RestoreDecision::Commit;
-  ASSERT_TRUE(world.reaches(v1::kStageCommitted));
+  ASSERT_TRUE(world.reaches("Committed"));
   world.cluster.status.restores.clear();
   world.restore->uid = "r-2";
   for (int i = 0; i < 10; ++i) (void)world.pass();
@@ -833,18 +835,18 @@ TEST(InPlace, EveryDecisionAtEveryMomentEndsInOneOfTwoWays) {
                 world.restore->gone |= turn.gone;
               }
               (void)world.pass();
-              committing |= world.stage() == v1::kStageCommitting;
+              committing |= world.stage() == "Committing";
               if (!committing) ASSERT_EQ(world.old_volumes(), size) << name;
               if (world.new_pods() > 0 && !committing) {
                 ASSERT_EQ(world.old_pods(), 0) << name;
                 ASSERT_TRUE(world.fenced) << name;
               }
-              if (world.stage() == v1::kStageCommitting) ASSERT_TRUE(world.fenced) << name;
+              if (world.stage() == "Committing") ASSERT_TRUE(world.fenced) << name;
             }
             const bool began = world.cluster.status.restore.has_value();
             if (!began) continue;
             ASSERT_TRUE(world.cluster.status.restore->over()) << name << ": " << world.stage();
-            ASSERT_EQ(world.stage() == v1::kStageCommitted, committing) << name;
+            ASSERT_EQ(world.stage() == "Committed", committing) << name;
             ASSERT_EQ(world.old_volumes(), committing ? 0 : size) << name;
             ASSERT_EQ(world.new_members() > 0, committing) << name;
             if (!committing) ASSERT_EQ(world.old_pods(), size) << name;

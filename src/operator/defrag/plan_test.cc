@@ -116,7 +116,7 @@ TEST(DefragPlan, WhatStopsARunThatHasNotBegun) {
        "the cluster is being deleted"},
       {[](auto& o) { o.cluster->spec.replicas = 0; }, v1::kClusterNotHealthy,
        "the cluster is paused"},
-      {[](auto& o) { o.cluster->status.restore.emplace().stage = v1::kStageReview; },
+      {[](auto& o) { o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review; },
        v1::kClusterNotHealthy, "the cluster goes back to a snapshot"},
       {[](auto& o) { o.cluster->status.cluster_id = ""; }, v1::kClusterNotHealthy,
        "the cluster is being founded"},

@@ -550,7 +550,7 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
       {[](auto& o) { o.member.spec.dormant = true; }, v1::kPaused, "the cluster is paused"},
       {[](auto& o) {
          o.member.spec.dormant = true;
-         o.cluster->status.restore.emplace().stage = v1::kStageReview;
+         o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review;
        },
        v1::kPaused, "the cluster goes back to a snapshot"},
       {[](auto& o) { o.member.spec.initial_cluster = ""; }, v1::kPodNotReady,

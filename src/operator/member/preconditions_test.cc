@@ -315,7 +315,7 @@ TEST_F(Preconditions, WhoSleepsWhileItsClusterGoesBackHasNoPod) {
   settle();
   EXPECT_NE(now<kube::Pod>(kKey), nullptr) << "it is about to be woken";
   change<v1::EtcdCluster>(kCluster, [](json::object& c) {
-    c["status"].as_object()["restore"] = record_at(v1::kStageStopping);
+    c["status"].as_object()["restore"] = record_at("Stopping");
   });
   see();
   settle();
@@ -323,7 +323,7 @@ TEST_F(Preconditions, WhoSleepsWhileItsClusterGoesBackHasNoPod) {
 }
 
 TEST_F(Preconditions, AFounderRestoresOnlyWhileItsOwnClusterSaysSo) {
-  const json::object record = record_at(v1::kStageRestoring);
+  const json::object record = record_at("Restoring");
   change<v1::EtcdMember>(kKey, [&](json::object& m) {
     json::object& spec = m["spec"].as_object();
     spec["bootstrap"] = true;
@@ -338,16 +338,16 @@ TEST_F(Preconditions, AFounderRestoresOnlyWhileItsOwnClusterSaysSo) {
       status["restore"] = record_at(stage);
     });
   };
-  say(v1::kStageRestoring, "new");
+  say("Restoring", "new");
   see();
   // Unseen by the cache.
   for (const auto& [stage, token] :
-       {std::pair{v1::kStageRollingBack, "new"}, std::pair{v1::kStageRestoring, "newer"}}) {
+       {std::pair{"RollingBack", "new"}, std::pair{"Restoring", "newer"}}) {
     say(stage, token);
     EXPECT_FALSE(pass());
     EXPECT_EQ(now<kube::Pod>(kKey), nullptr) << stage << " " << token;
   }
-  say(v1::kStageRestoring, "new");
+  say("Restoring", "new");
   EXPECT_TRUE(pass());
   const Json pod = now<kube::Pod>(kKey);
   ASSERT_NE(pod, nullptr);

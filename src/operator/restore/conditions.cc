@@ -17,12 +17,13 @@ std::string words_of(const v1::EtcdCluster& cluster) {
 }
 
 const char* phase_of(const RestoreRecord& record) {
-  if (record.stage == v1::kStageStopping) return v1::kRestoreStopping;
-  if (record.stage == v1::kStageRestoring) return v1::kRestoreRestoring;
-  if (record.stage == v1::kStageReview) return v1::kRestoreReview;
-  if (record.stage == v1::kStageCommitting) return v1::kRestoreCommitting;
-  if (record.stage == v1::kStageRollingBack) return v1::kRestoreRollingBack;
-  return record.stage == v1::kStageCommitted ? v1::kRestoreComplete : v1::kRestoreRolledBack;
+  if (record.stage == v1::RestoreStage::Stopping) return v1::kRestoreStopping;
+  if (record.stage == v1::RestoreStage::Restoring) return v1::kRestoreRestoring;
+  if (record.stage == v1::RestoreStage::Review) return v1::kRestoreReview;
+  if (record.stage == v1::RestoreStage::Committing) return v1::kRestoreCommitting;
+  if (record.stage == v1::RestoreStage::RollingBack) return v1::kRestoreRollingBack;
+  return record.stage == v1::RestoreStage::Committed ? v1::kRestoreComplete
+                                                     : v1::kRestoreRolledBack;
 }
 
 /// The current stage, while the conditions are written.
@@ -34,14 +35,16 @@ struct Telling {
   void set(const char* type, const char* value, const char* reason, const std::string& message) {
     say(seen, status, type, value, reason, message);
   }
-  bool is(const char* stage) const { return record.stage == stage; }
-  bool back() const { return is(v1::kStageRollingBack) || is(v1::kStageRolledBack); }
+  bool is(v1::RestoreStage stage) const { return record.stage == stage; }
+  bool back() const {
+    return is(v1::RestoreStage::RollingBack) || is(v1::RestoreStage::RolledBack);
+  }
 
   void tell_stopped(const std::string& now) {
-    if (is(v1::kStageStopping)) set(v1::kStopped, "False", v1::kStopping, now);
-    else if (is(v1::kStageRolledBack))
+    if (is(v1::RestoreStage::Stopping)) set(v1::kStopped, "False", v1::kStopping, now);
+    else if (is(v1::RestoreStage::RolledBack))
       set(v1::kStopped, "False", v1::kRolledBack, "the members of before are woken");
-    else if (is(v1::kStageCommitted))
+    else if (is(v1::RestoreStage::Committed))
       set(v1::kStopped, "False", v1::kCommitted, "clients are served what was restored");
     else if (!back())
       set(v1::kStopped, "True", v1::kStopped,
@@ -49,11 +52,11 @@ struct Telling {
   }
   void tell_data(const std::string& now) {
     const auto* told = runtime::find_condition(seen.cluster->status.conditions, v1::kProgressing);
-    if (is(v1::kStageRestoring)) {
+    if (is(v1::RestoreStage::Restoring)) {
       const bool failed = told && told->reason == v1::kRestoreFailed;
       set(v1::kRestoredData, failed ? "False" : "Unknown",
           failed ? v1::kRestoreFailed : v1::kRestoring, now);
-    } else if (is(v1::kStageReview)) {
+    } else if (is(v1::RestoreStage::Review)) {
       set(v1::kRestoredData, "True", v1::kRestoredData,
           record.founder + " has what was restored: kubectl port-forward " + record.founder +
               " 2379 leads there");
@@ -63,20 +66,20 @@ struct Telling {
   }
   void tell_end(const std::string& now) {
     const bool decided = seen.restore.spec.decision == v1::RestoreDecision::Commit;
-    if (is(v1::kStageReview) && decided)
+    if (is(v1::RestoreStage::Review) && decided)
       set(v1::kCommitted, "Unknown", v1::kCommitting,
           "it is committed as soon as " + record.founder + " answers");
-    if (is(v1::kStageReview) && !decided)
+    if (is(v1::RestoreStage::Review) && !decided)
       set(v1::kCommitted, "False", v1::kAwaitingDecision,
           "look at what was restored, then set spec.decision to Commit, which deletes the volumes "
           "of before, or to Rollback");
-    if (is(v1::kStageCommitting)) set(v1::kCommitted, "Unknown", v1::kCommitting, now);
-    if (is(v1::kStageCommitted))
+    if (is(v1::RestoreStage::Committing)) set(v1::kCommitted, "Unknown", v1::kCommitting, now);
+    if (is(v1::RestoreStage::Committed))
       set(v1::kCommitted, "True", v1::kCommitted, "the cluster has what was restored");
     if (back() && runtime::find_condition(status.conditions, v1::kCommitted))
       set(v1::kCommitted, "False", v1::kRolledBack, "it was taken back");
-    if (is(v1::kStageRollingBack)) set(v1::kRolledBack, "Unknown", v1::kRollingBack, now);
-    if (is(v1::kStageRolledBack))
+    if (is(v1::RestoreStage::RollingBack)) set(v1::kRolledBack, "Unknown", v1::kRollingBack, now);
+    if (is(v1::RestoreStage::RolledBack))
       set(v1::kRolledBack, "True", v1::kRolledBack, "the cluster is as it was before");
   }
 };

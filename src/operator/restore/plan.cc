@@ -156,7 +156,7 @@ class Pass {
     v1::RestoreRecord record;
     record.name = done.name;
     record.uid = done.uid;
-    record.stage = v1::kStageCommitted;
+    record.stage = v1::RestoreStage::Committed;
     report_stage(seen_, record, status());
   }
 

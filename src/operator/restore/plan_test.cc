@@ -88,7 +88,7 @@ Observation ready() {
   return after(seen);
 }
 
-Observation at(const char* stage) {
+Observation at(v1::RestoreStage stage) {
   Observation seen = ready();
   v1::RestoreRecord& record = seen.cluster->status.restore.emplace();
   record.name = "back";
@@ -398,11 +398,11 @@ TEST(RestorePlan, RollbackBeforeAnythingWasDoneEndsIt) {
 }
 
 TEST(RestorePlan, AnotherOneThatIsUnderWayIsWaitedFor) {
-  Observation seen = at(v1::kStageReview);
+  Observation seen = at(v1::RestoreStage::Review);
   seen.cluster->status.restore->uid = "r-0";
   seen.cluster->status.restore->name = "first";
   EXPECT_EQ(says(plan(seen), v1::kStopped), "False/AnotherRestoreFirst");
-  seen.cluster->status.restore->stage = v1::kStageCommitted;
+  seen.cluster->status.restore->stage = v1::RestoreStage::Committed;
   seen.restore.spec.decision = v1::RestoreDecision::Restore;
   EXPECT_EQ(says(plan(seen), v1::kStopped), "False/Stopping");
 }
@@ -413,21 +413,21 @@ struct Stage {
   std::string stopped, data, committed, rolled_back;
 };
 const Stage kStages[] = {
-    {v1::kStageStopping, v1::kRestoreStopping, "False/Stopping", "", "", ""},
-    {v1::kStageRestoring, v1::kRestoreRestoring, "True/Stopped", "Unknown/Restoring", "", ""},
-    {v1::kStageReview, v1::kRestoreReview, "True/Stopped", "True/DataRestored",
-     "False/AwaitingDecision", ""},
-    {v1::kStageCommitting, v1::kRestoreCommitting, "True/Stopped", "", "Unknown/Committing", ""},
-    {v1::kStageCommitted, v1::kRestoreComplete, "False/Committed", "", "True/Committed", ""},
-    {v1::kStageRollingBack, v1::kRestoreRollingBack, "False/AwaitingDecision", "False/RolledBack",
-     "", "Unknown/RollingBack"},
-    {v1::kStageRolledBack, v1::kRestoreRolledBack, "False/RolledBack", "False/RolledBack", "",
+    {"Stopping", v1::kRestoreStopping, "False/Stopping", "", "", ""},
+    {"Restoring", v1::kRestoreRestoring, "True/Stopped", "Unknown/Restoring", "", ""},
+    {"Review", v1::kRestoreReview, "True/Stopped", "True/DataRestored", "False/AwaitingDecision",
+     ""},
+    {"Committing", v1::kRestoreCommitting, "True/Stopped", "", "Unknown/Committing", ""},
+    {"Committed", v1::kRestoreComplete, "False/Committed", "", "True/Committed", ""},
+    {"RollingBack", v1::kRestoreRollingBack, "False/AwaitingDecision", "False/RolledBack", "",
+     "Unknown/RollingBack"},
+    {"RolledBack", v1::kRestoreRolledBack, "False/RolledBack", "False/RolledBack", "",
      "True/RolledBack"},
 };
 
 TEST(RestorePlan, WhatWasToBeCommittedAndIsTakenBackSaysSo) {
-  Observation seen = after(at(v1::kStageReview));
-  seen.cluster->status.restore->stage = v1::kStageRollingBack;
+  Observation seen = after(at(v1::RestoreStage::Review));
+  seen.cluster->status.restore->stage = v1::RestoreStage::RollingBack;
   EXPECT_EQ(says(plan(seen), v1::kCommitted), "False/RolledBack");
 }
 
@@ -447,7 +447,7 @@ TEST(RestorePlan, EachStageOfTheClusterHasAPhaseAndItsConditions) {
 }
 
 TEST(RestorePlan, AFounderThatCannotRestoreIsToldInItsOwnWords) {
-  Observation seen = at(v1::kStageRestoring);
+  Observation seen = at(v1::RestoreStage::Restoring);
   runtime::set_condition(seen.cluster->status.conditions,
                          {v1::kProgressing, "False", v1::kRestoreFailed, "SourceNotFound: gone"}, 1,
                          kNow);
@@ -457,7 +457,7 @@ TEST(RestorePlan, AFounderThatCannotRestoreIsToldInItsOwnWords) {
 }
 
 TEST(RestorePlan, AClusterWithoutWordsIsToldOfAllTheSame) {
-  Observation seen = at(v1::kStageRestoring);
+  Observation seen = at(v1::RestoreStage::Restoring);
   seen.cluster->status.conditions.clear();
   const Plan out = plan(seen);
   EXPECT_EQ(out.status.phase, v1::kRestoreRestoring);
@@ -466,11 +466,11 @@ TEST(RestorePlan, AClusterWithoutWordsIsToldOfAllTheSame) {
 }
 
 TEST(RestorePlan, WhenItStartedIsWhenItWasFirstSeenToHave) {
-  Observation seen = after(at(v1::kStageStopping));
+  Observation seen = after(at(v1::RestoreStage::Stopping));
   const auto started = seen.restore.status.started_at;
   EXPECT_EQ(started, to_rfc3339(kNow));
   seen.now = kNow + 1h;
-  seen.cluster->status.restore->stage = v1::kStageCommitted;
+  seen.cluster->status.restore->stage = v1::RestoreStage::Committed;
   const Plan out = plan(seen);
   EXPECT_EQ(out.status.started_at, started);
   EXPECT_EQ(out.status.completed_at, to_rfc3339(kNow + 1h));
@@ -482,10 +482,9 @@ TEST(RestorePlan, WhatWasSaidOfAClusterThatIsGoneIsTakenBack) {
     const char* stage;
     std::string stopped, data;
   };
-  for (const Row& row :
-       {Row{v1::kStageStopping, "False/Stopping", ""}, Row{v1::kStageRestoring, gone, gone},
-        Row{v1::kStageReview, gone, gone},
-        Row{v1::kStageRollingBack, "False/AwaitingDecision", "False/RolledBack"}}) {
+  for (const Row& row : {Row{"Stopping", "False/Stopping", ""}, Row{"Restoring", gone, gone},
+                         Row{"Review", gone, gone},
+                         Row{"RollingBack", "False/AwaitingDecision", "False/RolledBack"}}) {
     SCOPED_TRACE(row.stage);
     Observation seen = after(at(row.stage));
     seen.cluster.reset();
@@ -499,7 +498,7 @@ TEST(RestorePlan, WhatWasSaidOfAClusterThatIsGoneIsTakenBack) {
 
 TEST(RestorePlan, AClusterThatKnowsNothingOfItAnyMoreEndsIt) {
   for (const bool gone : {true, false}) {
-    Observation seen = after(at(v1::kStageReview));
+    Observation seen = after(at(v1::RestoreStage::Review));
     if (gone) seen.cluster.reset();
     else seen.cluster->status.restore.reset();
     const Plan out = plan(seen);
@@ -536,17 +535,17 @@ TEST(RestorePlan, R15_WhatWasCommittedBeforeIsNotDoneAgain) {
     v1::RestoreRecord& last = another.cluster->status.restore.emplace();
     last.name = "back";
     last.uid = "r-0";
-    last.stage = v1::kStageCommitted;
+    last.stage = v1::RestoreStage::Committed;
     last.from.source = done.source;
     EXPECT_EQ(says(plan(another), v1::kChecked), "False/AlreadyDone")
         << "an earlier release kept no other record";
-    another.cluster->status.restore->stage = v1::kStageRolledBack;
+    another.cluster->status.restore->stage = v1::RestoreStage::RolledBack;
     EXPECT_NE(plan(another).status.phase, v1::kRestorePhaseFailed) << "it may come again";
   }
 }
 
 TEST(RestorePlan, R15_OneThatWasCommittedSaysSoAlthoughAnotherHasBegunSince) {
-  Observation seen = after(at(v1::kStageCommitting));
+  Observation seen = after(at(v1::RestoreStage::Committing));
   seen.cluster->status.restores.push_back({.name = "back",
                                            .uid = "r-1",
                                            .run_id = "",
@@ -559,7 +558,7 @@ TEST(RestorePlan, R15_OneThatWasCommittedSaysSoAlthoughAnotherHasBegunSince) {
 }
 
 TEST(RestorePlan, R15_WhoCommitsFromTheBeginningIsAskedForNothing) {
-  Observation seen = at(v1::kStageReview);
+  Observation seen = at(v1::RestoreStage::Review);
   EXPECT_EQ(says(plan(seen), v1::kCommitted), "False/AwaitingDecision");
   seen.restore.spec.decision = v1::RestoreDecision::Commit;
   EXPECT_EQ(says(plan(seen), v1::kCommitted), "Unknown/Committing");

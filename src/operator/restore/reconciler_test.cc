@@ -203,7 +203,7 @@ TEST_F(RestoreReconciler, AWatchOfTheClusterThatIsBehindEndsNothing) {
                         {"startedAt", "2026-01-01T00:00:00Z"}};
   });
   stores.restores.saw(now());
-  begin_behind_the_watch(v1::kStageReview);
+  begin_behind_the_watch("Review");
   ASSERT_TRUE(pass());
   EXPECT_EQ(now().status.phase, v1::kRestoreReview);
   api.change(v1::EtcdCluster::resource, {"prod", "db"},
@@ -220,7 +220,7 @@ TEST_F(RestoreReconciler, WhatIsTakenBackIsAskedOfTheClusterItself) {
                         {"clusterUID", stores.clusters.get({"prod", "db"})->metadata.uid}};
   });
   stores.restores.saw(now());
-  begin_behind_the_watch(v1::kStageStopping);
+  begin_behind_the_watch("Stopping");
   ASSERT_TRUE(pass());
   EXPECT_EQ(now().status.phase, v1::kRestoreStopping)
       << "it is not over before the cluster says so";

@@ -72,7 +72,7 @@ std::vector<OpenRestore> open_restores(const Stores& stores) {
     if (begin && begin->restore && !is_whole(*cluster))
       out.push_back({who, cluster->metadata.ns, begin->restore->source});
     const auto& record = cluster->status.restore;
-    if (record && record->stage != v1::kStageRolledBack &&
+    if (record && record->stage != v1::RestoreStage::RolledBack &&
         (cluster->restoring() || !is_whole(*cluster)))
       out.push_back({who, cluster->metadata.ns, record->from.source});
   }

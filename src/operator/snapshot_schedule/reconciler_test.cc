@@ -451,7 +451,7 @@ TEST_F(ScheduleReconciler, WhatIsReadIsKeptAlsoWhereNothingIsToBeDeletedAnyMore)
   cluster.metadata.ns = "prod";
   cluster.metadata.uid = "c-9";
   v1::RestoreRecord& record = cluster.status.restore.emplace();
-  record.stage = v1::kStageCommitting;
+  record.stage = v1::RestoreStage::Committing;
   v1::S3Location& s3 = record.from.source.s3.emplace();
   s3.bucket = "backups";
   s3.key = oldest + ".db";
@@ -460,7 +460,7 @@ TEST_F(ScheduleReconciler, WhatIsReadIsKeptAlsoWhereNothingIsToBeDeletedAnyMore)
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(pass());
   EXPECT_FALSE(there<kube::Job>(oldest + "-delete")) << "its EtcdRestore may be gone";
   cluster.metadata.resource_version = "2";
-  cluster.status.restore->stage = v1::kStageCommitted;
+  cluster.status.restore->stage = v1::RestoreStage::Committed;
   stores.clusters.saw(cluster);
   ASSERT_TRUE(pass());
   EXPECT_FALSE(there<kube::Job>(oldest + "-delete")) << "what was restored has one copy";
