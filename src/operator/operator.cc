@@ -14,9 +14,9 @@ namespace etcdop {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kStopLimit = 8s;       // The kubelet waits for ten.
+constexpr auto kStopLimit = 8s;       // The kubelet waits 10 s.
 constexpr auto kSyncedEvery = 50ms;   // Between looks at the caches, until they are full.
-constexpr auto kInstalledEvery = 1s;  // The same of a kind that may not be installed.
+constexpr auto kInstalledEvery = 1s;  // The same, for a kind that may not be installed.
 }  // namespace
 
 Operator::Operator(Collaborators with, Options options)
@@ -121,7 +121,8 @@ std::vector<std::string> Operator::unfilled() const {
   return out;
 }
 
-/// Under the table of one controller; what both read is watched once.
+/// Watches with the permissions of one controller. A kind that two controllers read is watched
+/// once.
 template <class Controller, class T>
 void Operator::watch(kube::Store<T>& store, const std::string& selector, bool optional) {
   std::vector<std::string> namespaces = options_.watch_namespaces;
@@ -139,7 +140,7 @@ void Operator::watch(kube::Store<T>& store, const std::string& selector, bool op
   }
 }
 
-/// Nobody serves it, so its user is told, and whoever looks after the operator.
+/// The operator does not serve the object: an Event tells its user, a metric the administrator.
 void Operator::note_unreadable(const api::Resource& kind, const kube::Identity& which,
                                const std::string& why) {
   if (why.empty()) {
@@ -171,7 +172,7 @@ void Operator::watch_all() {
   watch<cluster::Api>(stores_.certificates, api::v1alpha2::kClusterLabel, true);
 }
 
-/// Leads, if that is asked for, for as long as the controllers run.
+/// Leads, with leader election, as long as the controllers run.
 void Operator::work() {
   if (!options_.leader_elect) return control();
   if (!election_.acquire()) return;
@@ -179,7 +180,7 @@ void Operator::work() {
     const Error why = election_.lead();
     if (why.code == Code::Cancelled) return;
     with_.log.error("no longer the leader", {{"error", why.message}});
-    ended_ = why;  // Somebody else may lead now: nothing more is written.
+    ended_ = why;  // Another process may lead now: write nothing more.
     stop();
   });
   control();
@@ -189,7 +190,7 @@ void Operator::work() {
   if (!stuck_) election_.release();
 }
 
-/// A queue of its own: a member may be busy for minutes.
+/// Has its own queue: a member may be busy for minutes.
 void Operator::control_defrags() {
   if (await_turns()) defrag_controller_.start();
 }
@@ -198,7 +199,7 @@ void Operator::control_snapshots() {
   if (await_turns()) snapshot_controller_.start();
 }
 
-/// What is not known yet would be made once more, or be deleted.
+/// Waits for full caches: an object missing from them would be created again, or deleted.
 void Operator::control_schedules() {
   if (!await_turns()) return;
   while (!stores_.schedules.synced() || !stores_.restores.synced())
@@ -212,8 +213,8 @@ void Operator::control_restores() {
   restore_controller_.start();
 }
 
-/// Runs and snapshots wait for each other (passes/turns.h): who does not know the others begins
-/// nothing. False: it is over before that.
+/// Runs and snapshots wait for each other (passes/turns.h), so neither begins before the caches
+/// have both. False: the operator stops first.
 bool Operator::await_turns() {
   while (!stores_.defrags.synced() || !stores_.snapshots.synced() || !stores_.jobs.synced() ||
          !stores_.agents.synced())
@@ -221,7 +222,7 @@ bool Operator::await_turns() {
   return true;
 }
 
-/// Who waits for it is looked at when it comes.
+/// Queues the clusters that may wait for cert-manager, once its kinds are installed.
 void Operator::await_cert_manager() {
   while (!stores_.certificates.synced())
     if (with_.executor.sleep(kInstalledEvery) != Woken::Ready) return;
@@ -229,14 +230,14 @@ void Operator::await_cert_manager() {
     if (cluster->spec.tls) cluster_controller_.queue().add(cluster->metadata.key());
 }
 
-/// Controllers run on caches that are full.
+/// The controllers start after the caches are full.
 void Operator::control() {
   while (!synced())
     if (with_.executor.sleep(kSyncedEvery) != Woken::Ready) return;
   with_.log.info("caches are full",
                  {{"clusters", stores_.clusters.size()}, {"members", stores_.members.size()}});
   events_.start();
-  if (with_.metrics) snapshot::show_in(*with_.metrics, stores_.snapshots);  // Of who leads only.
+  if (with_.metrics) snapshot::show_in(*with_.metrics, stores_.snapshots);  // In the leader only.
   cluster_controller_.start();
   member_controller_.start();
   const std::vector<std::shared_ptr<Fiber>> later = {

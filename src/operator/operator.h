@@ -1,5 +1,5 @@
 // The operator as a whole: caches, leader election and controllers. It knows neither sockets nor
-// processes: who makes it passes in what it speaks through.
+// processes: the caller passes in all connections.
 #pragma once
 #include <functional>
 #include <map>
@@ -32,14 +32,14 @@
 
 namespace etcdop {
 
-/// Expected flow: run() on a fiber; stop() from another one, or when the process is asked to end.
+/// Usage: run() on a fiber; stop() from another fiber, or when the process must end.
 ///
-/// Guarantees: nothing is written before the caches are full and, with leader election, this
-/// process leads; nothing is written any more once run() has returned success.
+/// Guarantees: it writes nothing before the caches are full and, with leader election, this process
+/// leads. It writes nothing after run() has returned success.
 class Operator {
  public:
-  /// All of them outlive this. `lease_api` is another way to the same server as `api`: however many
-  /// calls hang there, the Lease is renewed.
+  /// All of them must outlive the Operator. `lease_api` is another connection to the same server as
+  /// `api`, so calls that hang there do not delay the renewal of the Lease.
   struct Collaborators {
     Executor& executor;
     Random& random;
@@ -50,34 +50,32 @@ class Operator {
     etcd::Clients& etcd;
     etcd::Handshake handshake;
     FlightRecorder* flight = nullptr;     ///< Null: passes are not recorded.
-    runtime::Metrics* metrics = nullptr;  ///< Null: nobody reads what clusters are like.
+    runtime::Metrics* metrics = nullptr;  ///< Null: no metrics.
   };
   struct Options {
     bool leader_elect = false;
     std::string lease_namespace;
-    std::string identity;                       ///< Of this process: no other has it.
+    std::string identity;                       ///< Unique to this process.
     std::vector<std::string> watch_namespaces;  ///< Empty: all.
     member::Images images;
-    std::string cluster_domain = "cluster.local";  ///< Of certificates' names.
-    /// Given each controller's options before it is made: for metrics.
+    std::string cluster_domain = "cluster.local";  ///< Used in the names of certificates.
+    /// Called with each controller's options before the controller is created, to add metrics.
     std::function<runtime::Controller::Options(runtime::Controller::Options)> measured;
   };
   Operator(Collaborators, Options);
   Operator(const Operator&) = delete;
 
-  /// Suspends until it is stopped (success) or must not go on: Conflict, TimedOut: somebody else
-  /// may lead now; the process should end at once. Some work may still run then, and hangs: this
-  /// object must not be destroyed if stuck() says so.
+  /// Suspends. Returns success after stop(). Conflict or TimedOut: another process may lead now, so
+  /// this process must end at once. Work that hangs may still run then: do not destroy this object
+  /// if stuck() is true.
   Result<Done> run();
-  /// Ends run(), in good order: controllers first, then the Lease is released. At most once is
-  /// enough.
+  /// Ends run() in order: first the controllers, then the Lease is released. One call is enough.
   void stop();
 
-  /// Every cache has been filled, but those of EtcdDefrag, EtcdSnapshot, EtcdSnapshotSchedule,
-  /// EtcdRestore and Certificates: where these kinds are not installed yet, clusters are looked
-  /// after all the same.
+  /// Whether the caches of clusters, members, Pods, volumes, Services and budgets are full. The
+  /// other kinds may not be installed yet: clusters work without them.
   bool synced() const { return unfilled().empty(); }
-  /// The kinds whose caches have not been.
+  /// The kinds of these caches that are not full yet.
   std::vector<std::string> unfilled() const;
   bool leading() const { return election_.leading(); }
   bool stuck() const { return stuck_; }

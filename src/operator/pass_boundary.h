@@ -1,5 +1,5 @@
-// The boundary of a pass: a programming error that one object meets is told in that object, and
-// the process and all other objects go on.
+// The boundary of a pass: a programming error on one object is reported on that object. The process
+// and all other objects go on.
 #pragma once
 #include <exception>
 #include <string>
@@ -20,19 +20,19 @@
 
 namespace etcdop {
 
-/// What every boundary shares. All of them outlive it.
+/// Shared by every boundary. All of it must outlive them.
 struct PassBoundary {
   const WallClock& clock;
   Log& log;
   FlightRecorder* flight = nullptr;          ///< Null: the log has no pair.
   runtime::EventRecorder* events = nullptr;  ///< Null: no Event is made.
-  runtime::Metrics* metrics = nullptr;       ///< Null: nobody counts.
+  runtime::Metrics* metrics = nullptr;       ///< Null: errors are not counted.
 
-  /// The pass over objects of T, for a controller. A pass that throws (an exception of a library,
-  /// a failed check) becomes the condition InternalError of its object, an Event, a log line with
-  /// what the pass had seen, and a count in a metric; the queue then backs off. The first pass that
-  /// throws nothing takes the condition back. `api` is that of the controller, which may patch the
-  /// status.
+  /// Returns the pass over objects of T, for a controller. A pass that throws (an exception of a
+  /// library, a failed check) sets the condition InternalError on its object, records an Event,
+  /// logs what the pass had seen, and counts in a metric. The queue then backs off. The first pass
+  /// that throws nothing sets the condition to False. `api` is the controller's API, which may
+  /// patch the status.
   template <class T, class Api>
   runtime::Controller::Reconcile around(Api api, kube::Store<T>& store,
                                         runtime::Controller::Reconcile pass) const {
@@ -44,9 +44,9 @@ struct PassBoundary {
         with.succeeded(api, store, key);
         return result;
       } catch (const std::exception& thrown) {
-        error = as_utf8(thrown.what());  // It may quote what the object has.
+        error = as_utf8(thrown.what());  // It may quote bytes of the object.
       } catch (...) { error = "an exception of an unknown type"; }
-      // Not in the handler: no fiber suspends there.
+      // Outside the handler: no fiber may suspend in it.
       with.failed(api, store, key, error);
       return Error{Code::Corrupt, "internal error: " + error};
     };
@@ -87,8 +87,8 @@ struct PassBoundary {
              "the operator works on this object again"});
   }
 
-  /// Once for each change, under the version that is known; what is refused is tried again with the
-  /// next pass.
+  /// Writes once per change, with the known resourceVersion. The next pass tries a refused write
+  /// again.
   template <class T, class Api>
   void write(Api& api, kube::Store<T>& store, const api::ObjectKey& key,
              const runtime::NewCondition& condition) const {

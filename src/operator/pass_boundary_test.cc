@@ -1,4 +1,4 @@
-// N2: what one object's pass throws is told in that object, and ends nothing else.
+// N2: an exception in the pass over one object is reported on that object, and ends nothing else.
 #include "operator/pass_boundary.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ class Boundary : public ::testing::Test {
       store.saw(one);
     }
   }
-  /// Runs a controller over both keys for that long.
+  /// Runs a controller over both keys for that time.
   void run(Duration how_long,
            const std::function<Result<runtime::Requeue>(const api::ObjectKey&)>& pass) {
     const PassBoundary boundary{clock, log, &flight, nullptr, &metrics};
@@ -151,7 +151,7 @@ TEST_F(Boundary, N2_WhatIsThrownBesideIsThrownInThePass) {
   EXPECT_FALSE(told(kGood));
 }
 
-/// An object that is gone, or whose status is refused, is no reason to stop.
+/// An object that is deleted, or whose status patch is refused, stops nothing.
 TEST_F(Boundary, N2_WhereItCannotBeToldTheOthersGoOnToo) {
   int good = 0;
   api.before([](const kube::Call& call) -> std::optional<Error> {

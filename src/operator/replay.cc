@@ -10,7 +10,7 @@
 namespace etcdop {
 namespace {
 
-/// Conditions by type, so that one which is new does not make all that follow it differ.
+/// Keyed by type or name, so that a new condition does not make all later ones differ.
 Json by_name(const Json& value) {
   const json::array* list = value.if_array();
   if (!list || list->empty()) return value;

@@ -1,4 +1,4 @@
-// Runs today's plan on what a flight recorder kept.
+// Runs today's plan on the pairs of a flight recorder.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,12 +9,12 @@
 namespace etcdop {
 
 struct Replayed {
-  std::string step;  ///< Today's, in the words of the log.
-  /// What differs from the recorded plan, one line each; empty: it is the same.
+  std::string step;  ///< Today's step, in the words of the log.
+  /// The differences from the recorded plan, one line each; empty: equal.
   std::vector<std::string> differences;
 };
 
-/// Invalid: the kind is not known, or the observation cannot be read; names the field.
+/// Invalid: the kind is unknown, or the observation cannot be read; the error names the field.
 Result<Replayed> replay(const FlightReader::Pair&);
 
 }  // namespace etcdop

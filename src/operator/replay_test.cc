@@ -1,4 +1,4 @@
-// What is recorded is what was seen, whole; and today's plan on it is today's plan.
+// A recording has the whole observation, and replay runs today's plan on it.
 #include "operator/replay.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace etcdop {
 namespace {
 
-/// Any value of any described type: each field is drawn.
+/// Any value of any described type: each field is random.
 class Any {
  public:
   explicit Any(std::uint64_t seed) : random_(seed) {}

@@ -1,4 +1,4 @@
-// A Job in which an agent runs, as a pass sees it, and why there is none. Pure.
+// A Job that runs an agent, as a pass sees it, and why there is none. Pure.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace etcdop {
 
-/// A Job of the name that one of ours has.
+/// A Job with the name that one of ours has.
 struct JobSeen {
   std::string uid;
-  bool ours = false;         ///< Its controller is this very object.
-  bool of_namesake = false;  ///< One of that kind and name which is no more.
+  bool ours = false;         ///< Its controller is this object, by UID.
+  bool of_namesake = false;  ///< Its controller had the same kind and name, and is deleted.
   bool terminating = false;
-  std::int32_t attempt = 0;  ///< As it says; 0: the reference made it, which gave it none.
-  std::string request;       ///< Of one that verifies: which verification.
+  std::int32_t attempt = 0;  ///< From its annotation; 0: the Go operator created it, without one.
+  std::string request;       ///< The verification that a verify Job is for.
   WallTime made;
   kube::JobStatus status;
   bool operator==(const JobSeen&) const = default;
@@ -37,11 +37,11 @@ struct JobSeen {
   }
 };
 
-/// What a pass looks at of a Job of that name; `owner` is of that kind.
+/// A Job with that name as a pass sees it; `owner` is of that kind.
 JobSeen seen_as(const kube::Job&, const api::ObjectMeta& owner, const char* kind);
 
-/// Why no Job could be made, and since when: of this process, so that one that was away tries
-/// first.
+/// Why no Job could be created, and since when. Known to this process only, so an operator that was
+/// restarted tries first.
 struct Rejection {
   std::string why;
   WallTime since;

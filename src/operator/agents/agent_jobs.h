@@ -1,5 +1,5 @@
-// Jobs of agents at the API server: looked for, made, deleted, and refused. What is decided about
-// them is pure (agent_job.h). Api is the caller's own, which says what it may do.
+// API calls for the Jobs of agents: find, create, delete, and their refusals. The decisions are
+// pure (agent_job.h). Api is the caller's own, with the caller's permissions.
 #pragma once
 #include <map>
 #include <optional>
@@ -16,8 +16,8 @@ namespace etcdop {
 
 using Jobs = kube::Store<kube::Job>;
 
-/// The Job of that name, where `owner`, which is of that kind, has its own. The watch may be
-/// behind, and does not tell of a Job of somebody else: what it does not know is asked for.
+/// The Job with that name, where `owner`, of that kind, has its own. The watch may be behind and
+/// does not report another owner's Job, so the API is asked unless the store has a Job of `owner`.
 template <class Api>
 Result<std::optional<JobSeen>> find_job(const Api& api, Jobs& jobs, const api::ObjectKey& key,
                                         const api::ObjectMeta& owner, const char* kind) {
@@ -31,8 +31,8 @@ Result<std::optional<JobSeen>> find_job(const Api& api, Jobs& jobs, const api::O
   return *there ? std::optional(seen_as(**there, owner, kind)) : std::nullopt;
 }
 
-/// False: one of that name is there already. The next pass looks at it: it may be ours, of a pass
-/// whose answer was lost.
+/// False: a Job with that name exists. The next pass looks at it: it may be ours, from a pass whose
+/// answer was lost.
 template <class Api>
 Result<bool> create_job(const Api& api, Jobs& jobs, const api::ObjectKey& key, Json manifest) {
   auto made = api.template create<kube::Job>(key.ns, std::move(manifest));
@@ -42,7 +42,7 @@ Result<bool> create_job(const Api& api, Jobs& jobs, const api::ObjectKey& key, J
   return true;
 }
 
-/// Only that very Job.
+/// Deletes only the Job with that UID.
 template <class Api>
 Result<Done> delete_job(const Api& api, Jobs& jobs, const api::ObjectKey& key,
                         const std::string& uid) {
@@ -53,12 +53,12 @@ Result<Done> delete_job(const Api& api, Jobs& jobs, const api::ObjectKey& key,
   return Done{};
 }
 
-/// Why Jobs could not be created, by the object that they are for: reported until one is created. A
-/// webhook that is down refuses nothing, and may stay down: that is reported, too.
+/// Why Jobs could not be created, by the object that they are for; reported until one is created.
+/// An unreachable webhook is no refusal, but may stay unreachable, so it is reported, too.
 class FailedJobs {
  public:
-  /// The outcome of creating a Job. Later errors replace the words of the first one only if the API
-  /// server refused: those of a webhook that is down may change with each try.
+  /// The outcome of creating a Job. A later error replaces the first message only if the API server
+  /// refused: the message of an unreachable webhook may change with each try.
   void note(const api::ObjectKey& of, const Result<Done>& created, WallTime now);
   /// A Job that exists was created, whatever the answer was.
   std::optional<Rejection> why(const api::ObjectKey& of, bool exists);

@@ -12,7 +12,7 @@ namespace {
 namespace v1 = api::v1alpha2;
 using namespace std::chrono_literals;
 
-constexpr auto kOrdinaryWait = 60s;  // Images are pulled and volumes attached in that time.
+constexpr auto kOrdinaryWait = 60s;  // Usual time to pull images and attach volumes.
 
 constexpr const char* kVolume = "snapshot-data";
 constexpr const char* kAuthorityVolume = "store-ca";
@@ -26,7 +26,7 @@ void add_as_it_is(json::object& out, const char* name, const std::optional<Json>
   if (value) out[name] = *value;
 }
 
-/// In place of ours: who sets a limit alone has requests of the same size then.
+/// Replaces our resources: if a user sets only a limit, Kubernetes requests as much.
 void set_resources(json::object& pod, const Json& resources) {
   for (const char* list : {"initContainers", "containers"})
     if (Json* containers = pod.if_contains(list))
@@ -101,7 +101,7 @@ json::object agent_container(const char* name, const char* command, const std::s
       {"image", image},
       {"command", json::array{"/manager", command}},
       {"env", std::move(env)},
-      // What a crash leaves are its last lines.
+      // After a crash: its last log lines.
       {"terminationMessagePolicy", "FallbackToLogsOnError"},
       {"resources",
        {{"requests", {{"cpu", "50m"}, {"memory", "64Mi"}}}, {"limits", {{"memory", "256Mi"}}}}},

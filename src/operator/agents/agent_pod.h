@@ -1,5 +1,5 @@
-// Parts of the Pods in which agents run that read or write stored snapshots: variables, volumes,
-// what Kubernetes does after a failure. Pure.
+// Parts of the Pods of agents that read or write stored snapshots: variables, volumes, and what
+// Kubernetes does after a failure. Pure.
 #pragma once
 #include <initializer_list>
 #include <optional>
@@ -14,51 +14,51 @@
 
 namespace etcdop {
 
-/// How an agent ends when trying again does not help (src/agent).
+/// The exit code of an agent if another try does not help (src/agent).
 inline constexpr int kAgentExitForGood = 3;
-/// Where it has the volume of a destination that is one.
+/// Where an agent has the volume of a destination that is one.
 inline constexpr const char* kStoredFolder = "/snapshot/data";
 
-/// Volumes of a Pod, and where its container has them.
+/// Volumes of a Pod, and where its container mounts them.
 struct AgentMounts {
   json::array volumes, mounts;
 
   void add(const char* volume, const char* kind, json::object source, const char* folder,
            bool read_only);
-  /// Of a Secret these keys alone: that of the members has their private key, too. All if there are
-  /// none.
+  /// Mounts only these keys of a Secret, as a member's Secret also has its private key; all keys if
+  /// the list is empty.
   void add_secret(const char* volume, const std::string& secret,
                   std::initializer_list<const char*> keys, const char* folder);
 };
 
-/// The store's authorities, and the keys of encrypted snapshots.
+/// Mounts the CA certificates of the store, and the keys of encrypted snapshots.
 void add_store_secrets(AgentMounts&, const api::v1alpha2::SnapshotLocation&);
 
-/// Where snapshots are stored, and how to be let in there; a volume is mounted to be written.
+/// Adds the place of stored snapshots and its credentials; a volume is mounted writable.
 void add_destination(json::array& env, AgentMounts&, const api::v1alpha2::SnapshotLocation&);
 
-/// The container of an agent, which `/manager COMMAND` is.
+/// The container of an agent, with the command `/manager COMMAND`.
 json::object agent_container(const char* name, const char* command, const std::string& image,
                              json::array env, json::array mounts);
 
-/// The Pod of that one container.
+/// The Pod with that container only.
 json::object agent_pod(json::object container, json::array volumes,
                        const std::optional<api::v1alpha2::EtcdCluster>&);
 
-/// Adds to a Pod of agents, once it is whole, where and as whom it runs, and to each of its
-/// containers the resources. Who lends credentials to a ServiceAccount mounts its own token: the
-/// one for Kubernetes' API is of no use to an agent.
+/// Adds placement and ServiceAccount to a complete Pod of agents, and resources to each of its
+/// containers. A service that gives credentials to ServiceAccounts mounts its own token; an agent
+/// does not use the token for the Kubernetes API.
 void place_agents(json::object& pod, const std::optional<api::v1alpha2::AgentPodSpec>&);
 
-/// For the Job: what ends for good is not tried again, and what Kubernetes itself cut short does
-/// not count.
+/// For the Job: a permanent failure is not tried again, and a disruption by Kubernetes does not
+/// count.
 json::object agent_failure_policy(const char* container);
 
-/// The one made last; null: none.
+/// The Pod created last; null: none.
 const kube::Pod* newest(const std::vector<kube::Pod>&);
 
-/// Why the agent in the newest of these Pods has not started for a minute, in words; empty: it has,
-/// or is about to.
+/// Why the agent in the newest of these Pods has not started for a minute, in words; empty: it has
+/// started, or is about to.
 std::string waiting(const std::vector<kube::Pod>& pods, const char* container, WallTime now);
 
 }  // namespace etcdop

@@ -1,5 +1,5 @@
-// What a snapshot agent leaves behind when it ends: the termination message of its container, which
-// the operator reads. Values only.
+// The report of a snapshot agent: the termination message of its container, which the operator
+// reads. Values only.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,24 +12,24 @@
 
 namespace etcdop {
 
-/// Of a success all but `reason` and `message`, of a failure only these two. What could not be
-/// asked of etcd is not there.
+/// A success has all fields but `reason` and `message`, a failure only these two. A value that etcd
+/// did not give is absent.
 struct AgentReport {
   std::string uri;                    ///< "s3://bucket/key" or "file:///folder/name.db".
-  std::int64_t size_bytes = 0;        ///< Of the stored object.
+  std::int64_t size_bytes = 0;        ///< Size of the stored object.
   std::string checksum;               ///< "sha256:" and 64 hex digits, over all stored bytes.
   std::string etcd_version;           ///< "3.6.16".
-  std::string cluster_id, member_id;  ///< 16 hex digits; of who gave the snapshot.
-  /// The member's newest shortly before the snapshot, which has at least all up to it.
+  std::string cluster_id, member_id;  ///< 16 hex digits; of the member that gave the snapshot.
+  /// The member's newest revision shortly before the snapshot, which has at least all up to it.
   std::optional<std::int64_t> revision;
-  std::optional<std::int64_t> compact_revision;  ///< What `hash_kv` starts from; -1 if never.
-  std::optional<std::int64_t> hash_kv;           ///< Of the keys up to `revision`.
+  std::optional<std::int64_t> compact_revision;  ///< The start of `hash_kv`; -1: never compacted.
+  std::optional<std::int64_t> hash_kv;           ///< Hash of the keys up to `revision`.
   std::optional<std::int64_t> keys;              ///< At `revision`.
   std::string digest;  ///< "sha256:" and 64 hex digits, of all keys at `revision`; or empty.
-  std::string key_id;  ///< Of what it is sealed with (agent/sealed.h); empty: it is not.
+  std::string key_id;  ///< The key that encrypted it (agent/sealed.h); empty: none.
   std::optional<bool> auth_enabled;
-  std::string reason;   ///< "NoSpace": of a condition; empty: it is stored.
-  std::string message;  ///< For people; no secret.
+  std::string reason;   ///< "NoSpace": the reason of a condition; empty: success.
+  std::string message;  ///< For people, without secrets.
 
   bool failed() const { return !reason.empty(); }
   bool operator==(const AgentReport&) const = default;
@@ -52,12 +52,12 @@ struct AgentReport {
   }
 };
 
-/// One line of JSON of at most kAgentReportBytesMax bytes; a message that is too long is cut, and
-/// what is no UTF-8 in it replaced.
+/// One line of JSON, at most kAgentReportBytesMax bytes. A message that is too long is cut, and
+/// bytes that are not UTF-8 are replaced.
 std::string to_text(const AgentReport&);
 
-/// Corrupt: it is neither a success nor a failure, or says what cannot be. Fields that are not
-/// known are skipped.
+/// Corrupt: it is neither a success nor a failure, or has an impossible value. Unknown fields are
+/// skipped.
 Result<AgentReport> to_agent_report(std::string_view text);
 
 }  // namespace etcdop

@@ -13,7 +13,7 @@ constexpr std::size_t kReasonBytesMax = 64;
 constexpr std::string_view kCut = "...";
 constexpr std::size_t kEscapedBytesMax = 6;  // "\u0000"
 
-/// Where one may cut without splitting a character of UTF-8: at `size` or before.
+/// The last position, at `size` or before, that splits no character of UTF-8.
 std::size_t cut_at(std::string_view text, std::size_t size) {
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
   return size;
@@ -44,10 +44,10 @@ bool is_report_uri(std::string_view text) {
 
 std::string cut_to_fit(const std::string& any_bytes,
                        const std::function<std::string(const std::string& message)>& with) {
-  // An error may quote what a server has sent; a document of JSON has nothing but UTF-8 in it.
+  // An error may quote bytes of a server; JSON has only UTF-8.
   const std::string message = as_utf8(any_bytes);
   std::string text = with(message);
-  // Little by little, as a byte of the message may have become six.
+  // In small steps: one byte of the message may have become six.
   for (std::size_t left = message.size(); text.size() > kAgentReportBytesMax && left > 0;) {
     const std::size_t excess = text.size() - kAgentReportBytesMax;
     left = cut_at(message, left - std::min(left, excess / kEscapedBytesMax + kCut.size()));

@@ -1,4 +1,4 @@
-// What the reports of agents have in common: the words that may stand in them, and their length.
+// Shared by the reports of agents: their words, and their length.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace etcdop {
 
-/// What the kubelet keeps of a termination message.
+/// The size up to which the kubelet keeps a termination message.
 inline constexpr std::size_t kAgentReportBytesMax = 4096;
 
 /// "NoSpace".
@@ -18,8 +18,8 @@ bool is_report_uri(std::string_view text);
 bool is_report_checksum(std::string_view text);
 bool is_hex(std::string_view text);
 
-/// What `with` makes of the message, or of as much of its beginning as kAgentReportBytesMax bytes
-/// have room for; what is no UTF-8 in it is replaced.
+/// Calls `with` on the message, or on as much of its beginning as fits into kAgentReportBytesMax
+/// bytes. Bytes that are not UTF-8 are replaced.
 std::string cut_to_fit(const std::string& message,
                        const std::function<std::string(const std::string& message)>& with);
 

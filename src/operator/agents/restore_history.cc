@@ -8,7 +8,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// All that are remembered, and status.restore, if it is committed or about to be; the newest last.
+/// All remembered commits, and status.restore if it is committed or about to be; the newest last.
 std::vector<v1::CommittedRestore> commits_of(const v1::EtcdClusterStatus& status) {
   std::vector<v1::CommittedRestore> out = status.restores;
   const auto& last = status.restore;
@@ -23,7 +23,7 @@ std::vector<v1::CommittedRestore> commits_of(const v1::EtcdClusterStatus& status
   return out;
 }
 
-/// Keys, authorities and endpoints in another spelling do not make it another snapshot.
+/// Other keys, CA certificates or endpoints do not make it another snapshot.
 bool same_place(const v1::SnapshotLocation& a, const v1::SnapshotLocation& b) {
   if (a.s3 && b.s3) return a.s3->bucket == b.s3->bucket && a.s3->key == b.s3->key;
   return a.pvc && b.pvc && a.pvc->claim_name == b.pvc->claim_name &&

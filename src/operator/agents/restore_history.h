@@ -1,5 +1,5 @@
-// Restores in place that a cluster has committed: an EtcdRestore that Git applies once more must
-// not take acknowledged writes away. Pure.
+// The restores in place that a cluster has committed. An EtcdRestore that Git applies again must
+// not discard acknowledged writes. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace etcdop {
 
-/// How many commits a cluster remembers.
+/// The number of commits that a cluster remembers.
 inline constexpr std::size_t kCommitsKept = 16;
 
-/// What tells one EtcdRestore from another, but for its UID. Two are the same if they have the same
-/// name and runId, and the same snapshot: by its place, however that is entered (a newer snapshot
-/// there would take writes away as well), or by its checksum.
+/// Identifies an EtcdRestore without its UID. Two are the same if they have the same name, runId
+/// and snapshot. A snapshot is the same by its place, however that is entered (a newer snapshot
+/// there would discard writes as well), or by its checksum.
 struct RestoreIdentity {
   std::string name;
   api::v1alpha2::SnapshotLocation source;
@@ -21,16 +21,16 @@ struct RestoreIdentity {
   std::string checksum;  ///< Empty: not known yet.
 };
 
-/// The commit that an EtcdRestore like this one would repeat, the last of them; nullopt: none.
+/// The last commit that an EtcdRestore like this one would repeat; nullopt: none.
 std::optional<api::v1alpha2::CommittedRestore> committed_before(
     const api::v1alpha2::EtcdClusterStatus&, const RestoreIdentity&);
 
-/// The commit of the EtcdRestore with that UID; nullopt: it was not committed, or too long ago.
+/// The commit of the EtcdRestore with that UID; nullopt: not committed, or no longer remembered.
 std::optional<api::v1alpha2::CommittedRestore> committed_as(const api::v1alpha2::EtcdClusterStatus&,
                                                             const std::string& uid);
 
-/// Remembers status.restore among the commits, if that is one and is not there yet. Releases before
-/// this one kept no other record.
+/// Adds status.restore to the commits, if it is committed and not there yet. Earlier releases had
+/// no other record.
 void remember_commit(api::v1alpha2::EtcdClusterStatus&);
 
 }  // namespace etcdop

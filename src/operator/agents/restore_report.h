@@ -1,5 +1,5 @@
-// What a restore agent leaves behind when it ends: the termination message of its container, which
-// the operator reads. Values only.
+// The report of a restore agent: the termination message of its container, which the operator
+// reads. Values only.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,17 +11,17 @@
 
 namespace etcdop {
 
-/// Of a failure only the first three. Of a success the others, as far as they are known: nothing
-/// but `already` if an earlier run did the work.
+/// A failure has only the first three fields. A success has the others, as far as they are known;
+/// only `already` if an earlier run did the work.
 struct RestoreReport {
-  std::string reason;        ///< "NoSpace": begins a condition's message; empty: it is restored.
-  std::string message;       ///< For people; no secret.
-  bool for_good = false;     ///< Only people can mend it; else trying again may help.
-  bool already = false;      ///< The data directory had a member: nothing was done.
+  std::string reason;        ///< "NoSpace": begins a condition's message; empty: success.
+  std::string message;       ///< For people, without secrets.
+  bool for_good = false;     ///< Only a person can fix it; otherwise another try may help.
+  bool already = false;      ///< The data directory had a member already: nothing was done.
   std::string uri;           ///< "s3://bucket/key" or "file:///folder/name.db".
   std::string checksum;      ///< "sha256:" and 64 hex digits, over all bytes of the snapshot.
-  std::string etcd_version;  ///< Of who gave the snapshot: "3.6.16", or "3.6" if not more is known.
-  std::optional<std::int64_t> revision;  ///< The newest of the restored member: after the bump.
+  std::string etcd_version;  ///< The version that took it: "3.6.16", or "3.6" if no more is known.
+  std::optional<std::int64_t> revision;  ///< The newest of the restored member, after the bump.
 
   bool failed() const { return !reason.empty(); }
   bool operator==(const RestoreReport&) const = default;
@@ -39,12 +39,12 @@ struct RestoreReport {
   }
 };
 
-/// One line of JSON of at most kAgentReportBytesMax bytes (report_text.h); a message that is too
-/// long is cut.
+/// One line of JSON, at most kAgentReportBytesMax bytes (report_text.h). A message that is too long
+/// is cut.
 std::string to_text(const RestoreReport&);
 
-/// Corrupt: it is neither a success nor a failure, or says what cannot be. Fields that are not
-/// known are skipped.
+/// Corrupt: it is neither a success nor a failure, or has an impossible value. Unknown fields are
+/// skipped.
 Result<RestoreReport> to_restore_report(std::string_view text);
 
 }  // namespace etcdop

@@ -5,7 +5,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// The kubelet puts variables in place of $(NAME) in a value, passwords among them; $$ is a dollar.
+/// The kubelet replaces $(NAME) in a value by that variable, even a password; $$ is a dollar.
 std::string literally(const std::string& text) {
   std::string out;
   for (const char c : text) out.append(c == '$' ? 2 : 1, c);

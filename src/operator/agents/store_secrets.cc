@@ -7,7 +7,7 @@
 namespace etcdop {
 namespace {
 
-/// The first of `keys` that the Secret has not.
+/// Names the first of `keys` that the Secret does not have; empty: it has all.
 std::string lacks(Secrets& secrets, const api::ObjectKey& key, std::span<const char* const> keys) {
   auto secret = secrets.get(key);
   if (!secret) return "Secret " + key.name + " " + why_unread(secret);

@@ -1,5 +1,5 @@
-// What the Secrets of an object store lack, for who makes a Pod that needs them: without them that
-// would wait in the kubelet, whose words are about a container.
+// Checks the Secrets of an object store before a Pod is created that needs them. Otherwise the Pod
+// would wait in the kubelet, whose message is about a container.
 #pragma once
 #include <string>
 
@@ -8,7 +8,8 @@
 
 namespace etcdop {
 
-/// In words that name the Secret; empty: nothing. Also the Secret of encrypted snapshots. Suspends.
+/// The fault, in words that name the Secret; empty: none. Also checks the Secret of encrypted
+/// snapshots. Suspends.
 std::string store_fault(Secrets&, const std::string& ns, const api::v1alpha2::SnapshotLocation&);
 
 }  // namespace etcdop

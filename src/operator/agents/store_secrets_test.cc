@@ -1,4 +1,4 @@
-// What is said of the Secrets of an object store, by what is in them.
+// The messages about the Secrets of an object store, by their content.
 #include "operator/agents/store_secrets.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class StoreSecrets : public ::testing::Test {
     where.s3.emplace().credentials_secret_ref.name = "keys";
   }
 
-  /// Once what was read before is read again.
+  /// After the cached Secrets are read again.
   std::string fault() {
     world.run_until(world.now() + 2min);
     std::string out = "it has not come back";

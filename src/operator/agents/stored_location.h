@@ -1,4 +1,4 @@
-// Where an EtcdSnapshot's own bytes lie. Pure.
+// The place of the data that an EtcdSnapshot has stored. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,14 +7,14 @@
 
 namespace etcdop {
 
-/// "a/b" of "/a//b/": the folder, or the file of a volume, that the agents take it for.
+/// "a/b" for "/a//b/": the folder, or the file in a volume, that the agents use for this path.
 std::string segments_of(std::string_view path);
 
-/// As its spec says, but with key or subPath naming the object or file itself, as status.artifact
-/// has it. One that has stored nothing: as the spec says.
+/// The location in its spec, but key or subPath names the stored object or file itself, as in
+/// status.artifact. If nothing is stored: the location in its spec.
 api::v1alpha2::SnapshotLocation stored_location(const api::v1alpha2::EtcdSnapshot& of);
 
-/// Whether a source, named by an object of that namespace, is what this EtcdSnapshot has stored.
+/// Whether a source, which an object in that namespace names, is what this EtcdSnapshot has stored.
 /// Endpoints are not compared: one store may have several.
 bool is_source(const api::v1alpha2::SnapshotLocation& source, const std::string& ns,
                const api::v1alpha2::EtcdSnapshot& of);

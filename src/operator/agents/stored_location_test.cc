@@ -1,4 +1,4 @@
-// Which object or file an EtcdSnapshot has stored, and who names it.
+// Which object or file an EtcdSnapshot has stored, and which sources name it.
 #include "operator/agents/stored_location.h"
 
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@ const kube::ContainerTerminated* end_of(const kube::Pod& pod) {
 
 }  // namespace
 
-/// The image of etcd has etcd and etcdutl, and nothing to speak to an object store with.
+/// Two images: that of etcd has etcd and etcdutl, but nothing that reads an object store.
 json::object verify_pod(const VerifyWork& work, const VerifyImages& images,
                         const std::optional<v1::EtcdCluster>& cluster) {
   AgentMounts tools, mounted;
@@ -43,7 +43,7 @@ json::object verify_pod(const VerifyWork& work, const VerifyImages& images,
                                        images.etcd_repository + ":v" + work.etcd_version,
                                        std::move(env), std::move(mounted.mounts));
   agent["command"] = json::array{std::string(kToolsFolder) + "/manager", "verify-agent"};
-  // It runs an etcd with all that is in the snapshot: how much that needs is not known.
+  // It runs an etcd with all data of the snapshot: how much memory that needs is unknown.
   agent["resources"].as_object().erase("limits");
   json::object install =
       agent_container(v1::kInstallToolsContainer, "install-tools", images.own,

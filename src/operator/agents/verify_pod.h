@@ -1,5 +1,5 @@
-// The Pod in which an agent restores a stored snapshot into scratch, and starts an etcd on it; and
-// how such agents ended. Pure.
+// The Pod in which an agent restores a stored snapshot into scratch space and starts an etcd on it;
+// and the results of such agents. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,28 +14,28 @@
 
 namespace etcdop {
 
-/// Which images such Pods run.
+/// The images that such Pods run.
 struct VerifyImages {
   std::string own;  ///< The operator's.
   std::string etcd_repository = "quay.io/coreos/etcd";
 };
 
-/// What one is to do.
+/// The work of one such Pod.
 struct VerifyWork {
   api::v1alpha2::SnapshotLocation from;
-  std::string etcd_version;  ///< Of the etcd that restores it.
-  json::array expected;      ///< Variables: what it has to be.
+  std::string etcd_version;  ///< Version of the etcd that restores it.
+  json::array expected;      ///< Variables: the expected values.
   std::optional<api::v1alpha2::AgentPodSpec> placed;
 };
 
-/// Its spec.
+/// The spec of the Pod.
 json::object verify_pod(const VerifyWork&, const VerifyImages&,
                         const std::optional<api::v1alpha2::EtcdCluster>&);
 
-/// What an agent of these Pods found to be good; nullopt: none has.
+/// The report of an agent in these Pods that found the snapshot good; nullopt: none.
 std::optional<VerifyReport> verify_success(const std::vector<kube::Pod>&);
 
-/// How the agent that ended last has failed.
+/// The failure of the agent that ended last.
 struct VerifyFailure {
   std::string reason, message;
   bool for_good = false;

@@ -1,5 +1,5 @@
-// What a verify agent leaves behind when it ends: the termination message of its container, which
-// the operator reads. Values only.
+// The report of a verify agent: the termination message of its container, which the operator reads.
+// Values only.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,24 +11,25 @@
 
 namespace etcdop {
 
-/// Whether a report with that reason says what the stored object is: gone, broken, or another. The
-/// other reasons say that nobody could look.
+/// Whether a report with that reason is about the stored object: it is missing, broken, or another
+/// one. The other reasons mean that the agent could not look at it.
 bool is_finding(std::string_view reason);
 
-/// Of a failure the first three, and those of the others that were known by then. Of a success the
-/// others: `compact_revision`, `hash_kv` and `keys` are of what was restored, at `revision`.
+/// A failure has the first three fields, and those of the others that were known by then. A success
+/// has the others: `compact_revision`, `hash_kv` and `keys` describe the restored data at
+/// `revision`.
 struct VerifyReport {
-  std::string reason;     ///< "SnapshotDiffers": begins a condition's message; empty: it is good.
-  std::string message;    ///< For people; no secret.
-  bool for_good = false;  ///< Trying again finds the same; else it may help.
-  std::string uri;        ///< "s3://bucket/key" or "file:///folder/name.db".
-  std::string checksum;   ///< "sha256:" and 64 hex digits, over all bytes of the snapshot.
-  std::string etcd_version;  ///< Of who gave the snapshot: "3.6.16", or "3.6" if not more is known.
+  std::string reason;        ///< "SnapshotDiffers": begins a condition's message; empty: success.
+  std::string message;       ///< For people, without secrets.
+  bool for_good = false;     ///< Another try finds the same; otherwise it may help.
+  std::string uri;           ///< "s3://bucket/key" or "file:///folder/name.db".
+  std::string checksum;      ///< "sha256:" and 64 hex digits, over all bytes of the snapshot.
+  std::string etcd_version;  ///< The version that took it: "3.6.16", or "3.6" if no more is known.
   std::optional<std::int64_t> revision;  ///< Where both were compared; of a check: its newest.
   std::optional<std::int64_t> compact_revision, hash_kv, keys;
-  bool hash_compared = false;    ///< etcd's HashKV was the cluster's.
-  bool digest_compared = false;  ///< All keys, values and revisions were: by their sha256.
-  std::optional<std::int64_t> duration_seconds;  ///< From the first look at the object on.
+  bool hash_compared = false;    ///< etcd's HashKV equals the cluster's.
+  bool digest_compared = false;  ///< All keys, values and revisions are equal, by sha256.
+  std::optional<std::int64_t> duration_seconds;  ///< Since the first look at the object.
 
   bool failed() const { return !reason.empty(); }
   bool operator==(const VerifyReport&) const = default;
@@ -50,12 +51,12 @@ struct VerifyReport {
   }
 };
 
-/// One line of JSON of at most kAgentReportBytesMax bytes (report_text.h); a message that is too
-/// long is cut.
+/// One line of JSON, at most kAgentReportBytesMax bytes (report_text.h). A message that is too long
+/// is cut.
 std::string to_text(const VerifyReport&);
 
-/// Corrupt: it is neither a success nor a failure, or says what cannot be. Fields that are not
-/// known are skipped.
+/// Corrupt: it is neither a success nor a failure, or has an impossible value. Unknown fields are
+/// skipped.
 Result<VerifyReport> to_verify_report(std::string_view text);
 
 }  // namespace etcdop

@@ -10,7 +10,7 @@ namespace {
 namespace v1 = api::v1alpha2;
 using namespace std::chrono_literals;
 
-constexpr auto kJudgedAgain = 5min;  // Certificates grow old.
+constexpr auto kJudgedAgain = 5min;  // Certificates expire.
 
 std::string text(const Secrets::Value& secret, const char* key) {
   return secret->value(key).reveal();
@@ -28,7 +28,7 @@ Certificates::Role Certificates::role_of(ManagedSecret::Kind kind) {
   return Role::ServerAndClient;
 }
 
-/// Of a Secret that was read.
+/// Judges a Secret that was read.
 CertificateSeen Certificates::judge(const Judged& known, Role role) const {
   CertificateSeen out;
   out.secret = known.secret->metadata.name;
@@ -50,8 +50,8 @@ CertificateSeen Certificates::judge(const Judged& known, Role role) const {
   return out;
 }
 
-/// nullopt: no Secret is named. `authority`: the Secret whose ca.crt must have signed it, if that
-/// is another.
+/// nullopt: no Secret is named. `authority`: the Secret whose ca.crt must have signed it, if it is
+/// another one.
 std::optional<CertificateSeen> Certificates::look(const api::ObjectKey& cluster,
                                                   const std::string& secret, Role role,
                                                   const std::string& authority) {
@@ -88,7 +88,7 @@ TlsSeen Certificates::of(const v1::EtcdCluster& cluster) {
     auto seen = look(key, secret.name, role_of(secret.kind));
     auto read = secrets_.get({key.ns, secret.name});
     seen->ours = read && is_ours((*read)->metadata, cluster.metadata.uid);
-    // It may be of a cluster of before, and about to go with it.
+    // It may belong to a deleted cluster with this name, and be deleted soon.
     if (read && !seen->ours) secrets_.doubt({key.ns, secret.name}, *read);
     out.managed.push_back(std::move(*seen));
   }
@@ -114,7 +114,7 @@ TlsSeen Certificates::of(const v1::EtcdMember& member) {
 
 namespace {
 
-/// `client`: whose certificate is shown; null: none.
+/// `client`: has the client's certificate; null: none.
 std::shared_ptr<const TlsClient::Options> dial_of(const Secrets::Value& server,
                                                   const Secrets::Value& client) {
   TlsClient::Options out;

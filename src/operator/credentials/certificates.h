@@ -1,4 +1,4 @@
-// The certificates of clusters, read out of their Secrets and judged.
+// Reads the certificates of clusters from their Secrets, and judges them.
 #pragma once
 #include <map>
 #include <memory>
@@ -13,37 +13,37 @@
 
 namespace etcdop {
 
-/// Remembers what it made of Secrets that are still the same. No decision depends on that but by
-/// what an observation has of it.
+/// Remembers its results for unchanged Secrets. A decision uses them only as a part of an
+/// observation.
 class Certificates {
  public:
   /// Both outlive this.
   Certificates(Secrets& secrets, const WallClock& clock) : secrets_(secrets), clock_(clock) {}
 
-  /// All of a cluster; those of a member's Pod; the same, as they are at this moment. Suspend.
+  /// The certificates of a cluster; of a member's Pod; of a member's Pod, read again now. Suspend.
   TlsSeen of(const api::v1alpha2::EtcdCluster&);
   TlsSeen of(const api::v1alpha2::EtcdMember&);
   TlsSeen now_of(const api::v1alpha2::EtcdMember&);
 
-  /// Gives each endpoint that asks for TLS what it is made with. What is new and of no use is not
-  /// taken: a cluster goes on with what it had. Where there is nothing, the endpoint goes: TLS is
-  /// never left out. Suspends.
+  /// Gives each endpoint with TLS its dial options. A new certificate that is invalid is not used:
+  /// a cluster goes on with the last good one. Without any, the endpoint is removed: TLS is never
+  /// left out. Suspends.
   void equip(const api::v1alpha2::EtcdCluster&, Endpoints&);
-  /// What the peer port is dialled with; null: it has no TLS, or its Secret is of no use. Suspends.
+  /// The dial options of the peer port; null: no TLS, or its Secret is invalid. Suspends.
   std::shared_ptr<const TlsClient::Options> peer_dial(const api::v1alpha2::EtcdCluster&);
   void forget(const api::ObjectKey& cluster) { known_.erase(cluster); }
 
  private:
   enum class Role { Authority, Server, ServerAndClient, Client };
   struct Judged {
-    Secrets::Value secret, authority;  // Of what it was made.
+    Secrets::Value secret, authority;  // The Secrets that were judged.
     WallTime at;
     CertificateSeen seen;
   };
   struct Known {
-    /// By the Secret's name and that of its authority's, which may be the same one.
+    /// By the name of the Secret and that of its CA, which may be the same one.
     std::map<std::tuple<std::string, std::string, Role>, Judged> judged;
-    /// What it is dialled with, and of what that was made.
+    /// The dial options, and the Secrets that they come from.
     Secrets::Value server, client;
     std::shared_ptr<const TlsClient::Options> dial;
   };

@@ -1,5 +1,5 @@
-// What is made of the Secrets that users make: what is said of bad ones, and what connections are
-// made with. The API server is a fake.
+// Certificates in users' Secrets: the messages about bad ones, and the dial options made from them.
+// The API server is a fake.
 #include "operator/credentials/certificates.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace v1 = api::v1alpha2;
 
 const std::vector<std::string> kNames{"*.db.prod.svc", "localhost"};
 
-/// prod/db with TLS on both ports, from Secrets of the user's own; with `mtls` clients have
+/// prod/db with TLS on both ports, from the user's own Secrets; with `mtls` clients need
 /// certificates, too.
 v1::EtcdCluster cluster_of(bool mtls) {
   v1::EtcdCluster c;
@@ -75,7 +75,7 @@ class CertificatesTest : public ::testing::Test {
   TlsSeen seen(bool mtls = false) {
     return on_fiber<TlsSeen>([&] { return certificates.of(cluster_of(mtls)); });
   }
-  /// What it is dialled with; null: not at all.
+  /// The dial options; null: none.
   std::shared_ptr<const TlsClient::Options> dial(bool mtls = true) {
     return on_fiber<std::shared_ptr<const TlsClient::Options>>([&] {
       Endpoints endpoints = one_member();
@@ -90,7 +90,7 @@ class CertificatesTest : public ::testing::Test {
         [&] { return certificates.peer_dial(cluster_of(false)); });
   }
   void wait(Duration d) { world.run_until(world.now() + d); }
-  /// What is new in the Secrets is read.
+  /// Changed Secrets are read.
   void look_again() { wait(6min); }
 
   sim::Scheduler world{1};
@@ -285,7 +285,7 @@ TEST_F(CertificatesTest, WhoseAManagedOneIsIsTold) {
             "certificate\n");
 }
 
-/// Judging costs a pass most of its time. That a date has passed is told without.
+/// Judging takes most of a pass's time. An expired date is reported without it.
 TEST_F(CertificatesTest, WhatIsTheSameIsJudgedOnceInFiveMinutesHoweverManyAsk) {
   v1::EtcdCluster managed = cluster_of(false);
   managed.spec.tls = v1::TlsSpec{};
@@ -321,7 +321,7 @@ TEST_F(CertificatesTest, WhatHasChangedIsJudgedAtOnceTheLeafAndWhoSignsIt) {
   EXPECT_NE(faults(), "") << "the same leaf under another authority";
 }
 
-// What connections are made with.
+// Dial options.
 
 TEST_F(CertificatesTest, MembersAreDialledWithTheAuthorityAndOurOwn) {
   const auto both = dial(true);

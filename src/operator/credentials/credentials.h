@@ -1,5 +1,5 @@
-// What clusters are spoken to with: one for all controllers, so that each Secret is read once and
-// each password is used once.
+// The credentials for the clusters: one object for all controllers, so that each Secret is read
+// once and each password is used once.
 #pragma once
 #include "operator/credentials/certificates.h"
 #include "operator/credentials/secrets.h"

@@ -8,7 +8,7 @@ std::string auth_secret_name(const std::string& cluster) { return cluster + "-op
 
 KeptPasswords to_keep(const Passwords& known) {
   const KeptPasswords& kept = known.kept;
-  if (known.current.empty())  // A root that is made with this may be on its way.
+  if (known.current.empty())  // A request that creates root with it may be on its way.
     return kept.password.empty() ? KeptPasswords{known.wanted, {}, {}} : kept;
   const bool changing = known.current == kept.password && !kept.next.empty();
   if (changing && kept.next != kept.password) return kept;

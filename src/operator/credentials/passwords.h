@@ -1,10 +1,10 @@
-// The passwords of root, and how one becomes another so that nobody is ever locked out. Pure.
+// The passwords of root, and how one replaces another so that the operator is never locked out.
+// Pure.
 //
-// etcd's password is at each moment one of those in a Secret of ours, "<cluster>-operator-auth",
-// which is written before etcd is told: `password`, which root has or is to be made with; `next`,
-// which that is being changed to; `previous`, which it had before, and which a request that is late
-// may give it once more. So whoever edits the Secret of the spec may do it at any moment, and the
-// operator may end at any call.
+// etcd's password is always one of those in our Secret, "<cluster>-operator-auth", which is written
+// before etcd is changed: `password`, which root has or will be created with; `next`, to which it
+// is being changed; `previous`, which root had before, and which a late request may set once more.
+// So a user may edit the Secret of the spec at any moment, and the operator may end at any call.
 #pragma once
 #include <array>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace etcdop {
 
-// Keys of Secrets: of the spec's, the first; of ours, all.
+// Keys of Secrets: the spec's has the first; ours has all.
 inline constexpr const char* kPasswordKey = "password";
 inline constexpr const char* kNextPasswordKey = "next";
 inline constexpr const char* kPreviousPasswordKey = "previous";
@@ -31,25 +31,25 @@ inline bool wants_auth(const api::v1alpha2::EtcdCluster& cluster) {
 /// "<cluster>-operator-auth"
 std::string auth_secret_name(const std::string& cluster);
 
-/// What our Secret says; empty: nothing.
+/// The passwords in our Secret; empty: none.
 struct KeptPasswords {
   Secret password, next, previous;
   bool operator==(const KeptPasswords&) const = default;
 };
 
-/// All that are known of a cluster; empty: there is none.
+/// All known passwords of a cluster; empty: none.
 struct Passwords {
-  Secret wanted;        ///< Of the spec's Secret.
-  std::string missing;  ///< Why there is none of these; empty: there is.
+  Secret wanted;        ///< From the Secret of the spec.
+  std::string missing;  ///< Why `wanted` is empty; empty: it is not.
   KeptPasswords kept;
-  Secret current;  ///< With which root has logged in.
+  Secret current;  ///< The one that root has logged in with.
 };
 
-/// What the passwords ask for.
+/// The next change of a password.
 enum class PasswordStep {
   None,
-  Record,  ///< Our Secret is to say to_keep().
-  Change   ///< etcd is to have `kept.next`.
+  Record,  ///< Write to_keep() into our Secret.
+  Change   ///< Change etcd's password to `kept.next`.
 };
 inline auto names(PasswordStep) {
   return std::array{std::pair{PasswordStep::None, "None"},
@@ -57,24 +57,24 @@ inline auto names(PasswordStep) {
                     std::pair{PasswordStep::Change, "Change"}};
 }
 
-/// None, if root is to be made: with `kept.password`.
+/// The next step. None, if root is to be created: with `kept.password`.
 PasswordStep next_step(const Passwords&);
-/// What was begun is carried through, whatever is wanted by now: it may be on its way.
+/// A change that has begun is completed, whatever is wanted now: it may be on its way.
 KeptPasswords to_keep(const Passwords&);
-/// Those that may be etcd's, each once, the likeliest first.
+/// The passwords that etcd may have, each once, the likeliest first.
 std::vector<Secret> candidates(const Passwords&);
 
-/// Of a cluster's authentication, as an observation has it: nothing of a password.
+/// The authentication of a cluster in an observation; without passwords.
 struct AuthSeen {
-  bool required = false;  ///< A member does not answer whom it does not know.
+  bool required = false;  ///< A member rejects unauthenticated clients.
   bool entered = false;   ///< root has logged in.
-  /// Why root could not log in, or with what it should is not known; empty: it could, or was not
-  /// tried.
+  /// Why root could not log in, or why its password is unknown; empty: it could, or was not tried.
   std::string refused;
   PasswordStep step = PasswordStep::None;
-  bool recorded = false;        ///< Our Secret has a password: whatever becomes of the spec's, root
-                                ///< can log in.
-  std::optional<bool> enabled;  ///< As etcd says; asked while the spec wants it and it is not told.
+  /// Our Secret has a password, so root can log in whatever the spec's Secret has.
+  bool recorded = false;
+  /// etcd's answer; asked while the spec wants authentication and the status does not have it.
+  std::optional<bool> enabled;
   bool operator==(const AuthSeen&) const = default;
 
   template <class S = AuthSeen>

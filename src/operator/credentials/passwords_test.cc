@@ -1,4 +1,4 @@
-// The passwords of root as a table; and a small world of them, each of whose states is looked at.
+// The passwords of root as a table; and a small world of them, in which every state is checked.
 #include "operator/credentials/passwords.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::string letters_of(const KeptPasswords& k) {
   return {letter_of(k.password), letter_of(k.next), letter_of(k.previous)};
 }
 
-/// `current`: with which root has logged in.
+/// `current`: the one that root has logged in with.
 Passwords known(char wanted, const std::string& kept, char current) {
   return {.wanted = secret(wanted),
           .missing = wanted == '-' ? "it is not there" : "",
@@ -47,7 +47,7 @@ TEST(Passwords, Table) {
     const char *step, *to_keep, *candidates, *because;
   };
   const Row rows[] = {
-      // Nobody is root yet, or could log in.
+      // root does not exist, or could not log in.
       {'-', "---", '-', "none", "---", "", "nothing is known"},
       {'A', "---", '-', "record", "A--", "A", "before root is made"},
       {'A', "A--", '-', "none", "A--", "A", "root may be made"},
@@ -55,7 +55,7 @@ TEST(Passwords, Table) {
       {'-', "A--", '-', "none", "A--", "A", "the user's Secret is gone"},
       {'C', "AB-", '-', "none", "AB-", "CAB", "it is A or B"},
       {'C', "B-A", '-', "none", "B-A", "CBA", ""},
-      // Root has logged in.
+      // root has logged in.
       {'A', "---", 'A', "record", "A--", "A", "authentication was turned on by hand"},
       {'A', "A--", 'A', "none", "A--", "A", "at rest"},
       {'-', "A--", 'A', "none", "A--", "A", "nothing else is wanted"},
@@ -88,21 +88,21 @@ TEST(Passwords, OurSecretIsNamedAfterTheCluster) {
   EXPECT_EQ(auth_secret_name("db"), "db-operator-auth");
 }
 
-/// What the operator asks of etcd.
+/// The operator's requests to etcd.
 enum class Request { None, AddUser, ChangeUser, Enable, ChangeAsRoot };
 
-/// An etcd, the two Secrets, and an operator that is between two calls.
+/// An etcd, the two Secrets, and an operator between two calls.
 struct World {
-  char wanted = 'A';         // Of the user's Secret.
-  std::string kept = "---";  // Of ours.
-  char root = '-';           // Its password in etcd; '-': there is no such user.
+  char wanted = 'A';         // In the user's Secret.
+  std::string kept = "---";  // In ours.
+  char root = '-';           // Its password in etcd; '-': no such user.
   bool on = false, told_on = false;
   char current = '-';
-  bool records = false;  // What the operator does next: that, or else a request.
+  bool records = false;  // The operator's next action: write our Secret, or else a request.
   Request request = Request::None, late = Request::None;
   char with = '-', late_with = '-';
   bool was_late = false;
-  int outlived = 0;  // Changes that the late one has outlived.
+  int outlived = 0;  // The number of changes that the late request has outlived.
   auto operator<=>(const World&) const = default;
 
   Passwords known() const { return etcdop::known(wanted, kept, current); }
@@ -121,7 +121,7 @@ std::string told(const World& w) {
          kDoes[static_cast<int>(w.late)] + " " + w.late_with;
 }
 
-/// At etcd. With authentication on it does nothing for whom it does not know.
+/// The request reaches etcd. With authentication on, etcd does nothing for wrong credentials.
 void arrive(World& w, Request what, char with) {
   if (what == Request::AddUser && !w.on && w.root == '-') w.root = with;
   if (what == Request::ChangeUser && !w.on && w.root != '-') w.root = with;
@@ -135,9 +135,9 @@ void arrive_late(World& w) {
   w.late_with = '-';
 }
 
-/// Logs in, and decides as Rules::secure does.
+/// Logs in, and decides as the cluster's rule `secure` does.
 void begin_pass(World& w) {
-  if (!w.on || w.current != w.root) w.current = '-';  // The token is no good any more.
+  if (!w.on || w.current != w.root) w.current = '-';  // The token is no longer valid.
   if (w.on && w.current == '-')
     for (const Secret& one : candidates(w.known()))
       if (letter_of(one) == w.root) w.current = w.root;
@@ -153,7 +153,7 @@ void begin_pass(World& w) {
 /// The operator's next call, or the next pass.
 void go_on(World& w) {
   if (w.records) {
-    w.kept = letters_of(to_keep(w.known()));  // The user's Secret may be another by now.
+    w.kept = letters_of(to_keep(w.known()));  // The user's Secret may have changed by now.
     return w.rest();
   }
   if (w.request == Request::None) return begin_pass(w);
@@ -165,7 +165,7 @@ void go_on(World& w) {
   else w.rest();
   if (before.request != Request::ChangeAsRoot) return;
   w.current = '-';
-  // A call of etcd ends within seconds, and a Secret is read once in minutes.
+  // A call to etcd ends within seconds, and a Secret is read once in minutes.
   if (w.late != Request::None && w.root != before.root && ++w.outlived == 2) {
     w.late = Request::None;
     w.late_with = '-';
@@ -177,7 +177,7 @@ void kill(World& w) {
   w.current = '-';
 }
 
-/// All that may happen next.
+/// All possible next states.
 std::vector<std::pair<std::string, World>> after(const World& w) {
   std::vector<std::pair<std::string, World>> out;
   const auto may = [&](std::string what, auto happens) {
@@ -187,7 +187,7 @@ std::vector<std::pair<std::string, World>> after(const World& w) {
   };
   may("the operator goes on", go_on);
   may("the operator is killed", kill);
-  // Who turned it on by hand must let the operator in once.
+  // A user who turned it on by hand must let the operator in once.
   if (!w.on || w.kept != "---")
     for (const char edit : {'A', 'B', 'C', '-'})
       may("the user edits the Secret", [&](World& next) { next.wanted = edit; });
@@ -202,7 +202,7 @@ std::vector<std::pair<std::string, World>> after(const World& w) {
   return out;
 }
 
-/// Every state that can be reached, with where it came from.
+/// Every state that can be reached, and where it came from.
 class Worlds {
  public:
   explicit Worlds(const std::vector<World>& first) {
@@ -213,7 +213,7 @@ class Worlds {
       for (const auto& [what, next] : after(w)) see(next, w, what);
     }
   }
-  /// In order of how many steps lead there.
+  /// Ordered by the number of steps that lead there.
   const std::vector<World>& all() const { return all_; }
   std::string trace(const World& to) const {
     const auto& [from, what] = came_.at(to);
@@ -232,7 +232,7 @@ class Worlds {
   std::vector<World> all_;
 };
 
-/// Without root, with a root that has another password, and with authentication on.
+/// Begins without root, with a root that has another password, and with authentication on.
 const Worlds& worlds() {
   static const Worlds all({{}, {.root = 'X'}, {.root = 'A', .on = true}});
   return all;

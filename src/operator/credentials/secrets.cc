@@ -8,9 +8,9 @@ namespace etcdop {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr Duration kKept = 5min;                      // Each one that is referred to (I9).
-constexpr Duration kPauseMin = 1s, kPauseMax = 1min;  // Between looks for what is not there.
-constexpr Duration kUnused = 15min;                   // Of one that nobody refers to any more.
+constexpr Duration kKept = 5min;                      // For each Secret that is referred to (I9).
+constexpr Duration kPauseMin = 1s, kPauseMax = 1min;  // Between reads of a missing Secret.
+constexpr Duration kUnused = 15min;                   // Since the last use.
 }  // namespace
 
 void Secrets::keep(Entry& entry, Result<kube::SecretObject> read) {
@@ -34,7 +34,7 @@ Result<Secrets::Value> Secrets::get(const api::ObjectKey& key) {
   sweep();
   const auto known = entries_.find(key);
   if (known == entries_.end() || executor_.now() >= known->second.again) {
-    auto read = api_.get<kube::SecretObject>(key);  // Suspends: entries come and go meanwhile.
+    auto read = api_.get<kube::SecretObject>(key);  // Suspends: entries may come and go meanwhile.
     keep(entries_[key], std::move(read));
   }
   Entry& entry = entries_[key];

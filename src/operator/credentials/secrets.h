@@ -1,4 +1,5 @@
-// Secrets, each read by its name when it is needed and kept for a while: nobody here may list them.
+// Secrets, each read by its name when it is needed and cached for a while: nothing here may list
+// them.
 #pragma once
 #include <map>
 #include <memory>
@@ -13,9 +14,9 @@ namespace etcdop {
 inline constexpr kube::Permission kSecretPermissions[] = {
     {kube::SecretObject::resource, "", {kube::Verb::Get}}};
 
-/// Expected flow: whoever needs a Secret asks for it in each pass; at rest that is one call of the
-/// API in 5 min for each. What does not exist, or is of no use (doubt), is asked for again after a
-/// second, and then less and less often, each minute in the end.
+/// Usage: each pass asks for the Secrets that it needs; at rest that is one API call per Secret in
+/// 5 min. A Secret that does not exist or is invalid (doubt) is read again after a second, then
+/// less and less often, in the end once a minute.
 class Secrets {
  public:
   using Value = std::shared_ptr<const kube::SecretObject>;
@@ -23,14 +24,14 @@ class Secrets {
   Secrets(Executor& executor, kube::Granted<kSecretPermissions> api)
       : executor_(executor), api_(api) {}
 
-  /// The same pointer as long as it is the same version of it. While the API does not answer, what
-  /// was known before. NotFound: there is none. Suspends.
+  /// The same pointer as long as its version is the same. While the API does not answer: the last
+  /// known value. NotFound: it does not exist. Suspends.
   Result<Value> get(const api::ObjectKey&);
-  /// That value is of no use: it is read again sooner.
+  /// That value is invalid: the Secret is read again sooner.
   void doubt(const api::ObjectKey&, const Value&);
-  /// It is read again when it is next asked for.
+  /// The next get() reads it again.
   void expire(const api::ObjectKey&);
-  /// As the API answered to a write of ours.
+  /// The API's answer to our own write.
   void wrote(kube::SecretObject);
 
  private:
@@ -49,7 +50,7 @@ class Secrets {
   Instant swept_{};
 };
 
-/// Of one that could not be read: "does not exist", or why.
+/// Why a Secret could not be read: "does not exist", or the error.
 std::string why_unread(const Result<Secrets::Value>&);
 
 }  // namespace etcdop

@@ -1,4 +1,4 @@
-// How often a Secret is read, and what is known of it meanwhile. The API server is a fake.
+// How often a Secret is read, and which value is known meanwhile. The API server is a fake.
 #include "operator/credentials/secrets.h"
 
 #include <gtest/gtest.h>
@@ -28,13 +28,13 @@ class SecretsTest : public ::testing::Test {
     world.run();
     return out;
   }
-  /// "hunter2", or why there is none.
+  /// "hunter2", or the error.
   std::string text() {
     auto read = get();
     return read ? (*read)->value("password").reveal() : read.error().message;
   }
   void put(const std::string& password) { shelf.put(kKey.name, {{"password", password}}); }
-  /// When, in seconds from now, it is read, if it is asked for ten times a second.
+  /// The seconds from now at which it is read, if it is asked for ten times a second.
   std::vector<int> reads_within(Duration d, bool doubting = false) {
     std::vector<int> out;
     const Instant begin = world.now();

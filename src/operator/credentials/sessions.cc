@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr Duration kRefusedAgain = 30s;  // With the same passwords.
 constexpr Duration kFailedAgain = 1s;
 constexpr Duration kLogInLimit = 15s;  // A pass has a minute.
-// Each member learns of a token as it applies it, after the one that gave it away.
+// A member learns of a token when it applies it, later than the one that issued it.
 constexpr Duration kSpreads = 500ms;
 
 std::string root_secret_of(const v1::EtcdCluster& cluster) {
@@ -24,7 +24,7 @@ std::string root_secret_of(const v1::EtcdCluster& cluster) {
 
 }  // namespace
 
-/// Of another cluster of that name nothing is known.
+/// A session of an earlier cluster with that name is dropped.
 Sessions::Session& Sessions::session_of(const v1::EtcdCluster& cluster) {
   Session& session = sessions_[cluster.metadata.key()];
   std::string of = cluster.metadata.uid;
@@ -48,7 +48,7 @@ Passwords Sessions::passwords_of(const v1::EtcdCluster& cluster) {
   if (ours && is_ours((*ours)->metadata, cluster.metadata.uid)) {
     out.kept = {(*ours)->value(kPasswordKey), (*ours)->value(kNextPasswordKey),
                 (*ours)->value(kPreviousPasswordKey)};
-  } else if (ours) {  // It may go with a cluster of before.
+  } else if (ours) {  // It may belong to an earlier cluster, and be deleted with it.
     secrets_.doubt({ns, auth_secret_name(cluster.metadata.name)}, *ours);
   }
   const Session& session = session_of(cluster);
@@ -103,7 +103,7 @@ void Sessions::equip(const v1::EtcdCluster& cluster, Endpoints& endpoints) {
   for (auto& [name, endpoint] : endpoints) endpoint.token = session_of(cluster).token;
 }
 
-/// Unavailable: there is none to try, or nobody answers.
+/// Unavailable: no password to try, or no answer.
 Result<Secret> Sessions::enter(const etcd::Endpoint& where, const std::vector<Secret>& passwords,
                                Secret& used) {
   Result<Secret> token = Error{Code::Unavailable, "there is no password"};
@@ -130,8 +130,8 @@ void Sessions::log_in(const v1::EtcdCluster& cluster, const Endpoints& endpoints
     if (token) break;
     const etcd::AuthTrouble trouble = etcd::auth_trouble(token.error());
     if (trouble == etcd::AuthTrouble::Rejected || trouble == etcd::AuthTrouble::Off) break;
-  }  // A learner, for one, lets nobody in.
-  Session& session = session_of(cluster);  // It suspended.
+  }  // A learner, for example, accepts no login.
+  Session& session = session_of(cluster);  // Looked up again: the calls suspended.
   session.tried = passwords;
   session.refused.clear();
   session.again = executor_.now() + kFailedAgain;

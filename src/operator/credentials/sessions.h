@@ -1,5 +1,5 @@
-// How the operator gets into etcds with authentication: as root, with a password out of a Secret
-// and a token that is kept.
+// Logs the operator in to etcds with authentication: as root, with a password from a Secret and a
+// token that is kept.
 #pragma once
 #include <map>
 #include <memory>
@@ -21,32 +21,32 @@ class Sessions {
   Sessions(Executor& executor, Secrets& secrets, etcd::Clients& etcd)
       : executor_(executor), secrets_(secrets), etcd_(etcd) {}
 
-  /// Gives each endpoint a token of root, where authentication is on: as the status records, or a
-  /// member has said. Logs in if there is none. Suspends.
+  /// Gives each endpoint a token of root if authentication is on: the status records it, or a
+  /// member has said so. Logs in if there is no token. Suspends.
   void equip(const api::v1alpha2::EtcdCluster&, Endpoints&);
-  /// A member has not taken what it was shown. True: it may take what equip() gives now.
+  /// A member has rejected the token or its absence. True: it may take what equip() gives now.
   bool note_refusal(const api::v1alpha2::EtcdCluster&, etcd::AuthTrouble);
-  /// A member has said that authentication is on, though it may let anybody read.
+  /// A member has said that authentication is on, even if it allows anonymous reads.
   void note_enabled(const api::v1alpha2::EtcdCluster&);
-  /// What came of a change at a member: a token that is no good any more is not shown again. Reads
-  /// may not tell, as etcds that let anybody read do not look at it.
+  /// The outcome of a change at a member: an expired token is not used again. Reads may not notice,
+  /// as an etcd that allows anonymous reads does not check the token.
   void note_change(const api::v1alpha2::EtcdCluster&, const Result<Done>&);
-  /// All but `enabled`. Suspends.
+  /// All fields but `enabled`. Suspends.
   AuthSeen of(const api::v1alpha2::EtcdCluster&);
-  /// As the Secrets have them now. Suspends.
+  /// The passwords that the Secrets have now. Suspends.
   Passwords passwords_of(const api::v1alpha2::EtcdCluster&);
-  /// It logs in with another one from now on.
+  /// From now on it logs in with another password.
   void password_changed(const api::ObjectKey& cluster);
   void forget(const api::ObjectKey& cluster) { sessions_.erase(cluster); }
 
  private:
   struct Session {
-    std::string of;  ///< UID of its cluster; after a restore in place with etcd's token, too.
+    std::string of;  ///< UID of its cluster; after a restore in place also the cluster token.
     bool required = false;
     std::shared_ptr<const Secret> token = nullptr;
-    Instant given = Instant::min();  ///< The token.
-    Secret password = {};            ///< That the token was given for.
-    std::string refused = {};        ///< Why there is none.
+    Instant given = Instant::min();  ///< When the token was issued.
+    Secret password = {};            ///< The password that the token was issued for.
+    std::string refused = {};        ///< Why there is no token.
     std::vector<Secret> tried = {};
     Instant again = Instant::min();
   };

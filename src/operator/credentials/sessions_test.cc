@@ -1,4 +1,4 @@
-// How root logs in, and when it does not. An etcd as a script; the API server is a fake.
+// When and how root logs in. etcd is a script; the API server is a fake.
 #include "operator/credentials/sessions.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-/// Members at 10.0.0.1 and so on, which know one password of root's.
+/// Members at 10.0.0.1 and so on, which know one password of root.
 struct Etcd final : etcd::Clients {
   struct Member final : testing::UnscriptedEtcd {
     Member(Etcd& all, const etcd::Endpoint& at) : all_(all), address_(at.address) {
@@ -48,7 +48,7 @@ struct Etcd final : etcd::Clients {
   bool on = true;
   std::string password = "A";
   std::string silent, learners;  // Last digits of addresses.
-  std::string tried;             // "1A ": which member was asked with which password.
+  std::string tried;             // "1A ": member 1 was asked with password A.
   int tokens = 0;
 };
 
@@ -63,7 +63,7 @@ class SessionsTest : public ::testing::Test {
     put("A");
   }
   void put(const std::string& password) { shelf.put("root", {{"password", password}}); }
-  /// Of ours; empty: there is none of that.
+  /// Writes our Secret; empty: no such password.
   void keep(const std::string& password, const std::string& next = "",
             const std::string& owner = "u-1") {
     shelf.put("db-operator-auth", {{"password", password}, {"next", next}}, owner);
@@ -73,7 +73,7 @@ class SessionsTest : public ::testing::Test {
     world.spawn(body);
     world.run();
   }
-  /// The token that all members are given; "none".
+  /// The token that all members get, or "none".
   std::string equip(int members = 2) {
     const auto old = std::make_shared<const Secret>("of old");
     Endpoints endpoints;
@@ -227,7 +227,7 @@ TEST_F(SessionsTest, WithoutAPasswordItIsSaidWhy) {
 
 TEST_F(SessionsTest, WhoIsSilentOrALearnerIsPassedOver) {
   etcd.silent = "1";
-  etcd.learners = "2";  // The first by name, as who comes in a voter's place may be.
+  etcd.learners = "2";  // The first by name, like some replacements of a voter.
   EXPECT_EQ(equip(3), "token 1");
   EXPECT_EQ(etcd.tried, "1A 2A 3A ");
   EXPECT_EQ(equip(3), "token 1") << "and that is kept";

@@ -29,7 +29,7 @@ bool makes_its_own(const v1::EtcdCluster& cluster) {
   return found != annotations.end() && found->second == "true";
 }
 
-/// Conditions have room for so many.
+/// Limits the length of a condition.
 std::string first_of(std::vector<std::string> names) {
   if (names.size() <= kNamesTold) return joined(names);
   const std::size_t more = names.size() - kNamesTold;
@@ -37,7 +37,7 @@ std::string first_of(std::vector<std::string> names) {
   return joined(names) + " and " + std::to_string(more) + " more";
 }
 
-/// As TLS clients compare them: a wildcard stands for one label.
+/// Compares like TLS clients: a wildcard stands for one label.
 bool is_for(const std::string& name, const std::string& host) {
   if (!name.starts_with("*.")) return name == host;
   const std::size_t dot = host.find('.');

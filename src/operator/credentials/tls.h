@@ -1,4 +1,4 @@
-// A cluster's TLS: which Secrets it comes from, and what is known of these. Pure.
+// The Secrets of a cluster's TLS, and what is known of them. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,48 +17,48 @@ inline constexpr const char* kCertificateKey = "tls.crt";
 inline constexpr const char* kPrivateKeyKey = "tls.key";
 inline constexpr const char* kAuthorityKey = "ca.crt";
 
-/// Names of the Secrets that a cluster's TLS comes from; empty: none.
+/// The names of the Secrets of a cluster's TLS; empty: none.
 struct TlsSecrets {
-  std::string server;           ///< Of the members' client port.
-  std::string operator_client;  ///< What the operator shows; set: etcd asks every client for one.
+  std::string server;           ///< For the members' client port.
+  std::string operator_client;  ///< The operator's own; if set, etcd asks every client for one.
   std::string peer;
 };
 TlsSecrets tls_secrets_of(const api::v1alpha2::EtcdCluster&);
-/// Of a member that was made: the operator's own is not among them.
+/// The Secrets of an existing member, without the operator's own.
 TlsSecrets tls_secrets_of(const api::v1alpha2::EtcdMember&);
 
-/// What a new member of the cluster is made with; nullopt: plaintext.
+/// The TLS of a new member of the cluster; nullopt: plaintext.
 std::optional<api::v1alpha2::MemberTls> member_tls(const api::v1alpha2::EtcdCluster&);
 
-/// A Secret that the operator makes, where it is the cluster's authority.
+/// A Secret that the operator creates, where it is the cluster's CA.
 struct ManagedSecret {
   enum class Kind { Authority, Server, Client, Peer };
   std::string name;
   Kind kind = Kind::Authority;
-  std::string authority;  ///< The Secret of who signs it; of an authority: empty.
+  std::string authority;  ///< The Secret of its CA; empty for a CA.
   std::string common_name;
   std::int64_t duration_s = 0;
 };
-/// The authority of each port first. Each has its own: who may speak to clients' port is no peer.
+/// The CA of each port first. Each port has its own: a client of the client port is not a peer.
 std::vector<ManagedSecret> managed_secrets_of(const api::v1alpha2::EtcdCluster&);
 
-/// The names of a server's certificate, and of a peer's: those of the contract, of a peer's the
-/// Service too, and of each of `members` its own. An etcd that cannot look up a peer's address
-/// backwards looks up the exact names, not the wildcards (its listener_tls.go), and the Service has
-/// the addresses of all members. `domain`: "cluster.local".
+/// The names in a server's certificate, and in a peer's: those of the contract, for a peer also the
+/// Service, and for each of `members` its own name. If etcd cannot look up a peer's address in
+/// reverse, it looks up the exact names, not the wildcards (its listener_tls.go), and the Service
+/// resolves to the addresses of all members. `domain`: "cluster.local".
 std::vector<std::string> server_names(const api::ObjectKey& cluster, const std::string& domain,
                                       const std::vector<std::string>& members);
 std::vector<std::string> peer_names(const api::ObjectKey& cluster, const std::string& domain,
                                     const std::vector<std::string>& members);
 
-/// A Secret with a certificate, as it was last read: nothing of its key.
+/// A Secret with a certificate, as it was last read; without its key.
 struct CertificateSeen {
   std::string secret = {};               ///< Its name.
-  bool missing = false;                  ///< There is no such Secret.
-  bool ours = false;                     ///< Its owner is the cluster.
-  std::string unread = {};               ///< Why there is none to look at; empty: it was read.
-  std::vector<std::string> faults = {};  ///< For any member, in words.
-  std::vector<std::string> names = {};   ///< DNS names and addresses that it is for.
+  bool missing = false;                  ///< The Secret does not exist.
+  bool ours = false;                     ///< The cluster owns it.
+  std::string unread = {};               ///< Why it could not be read; empty: it was read.
+  std::vector<std::string> faults = {};  ///< Faults for any member, in words.
+  std::vector<std::string> names = {};   ///< The DNS names and addresses that it covers.
   std::string serial = {};               ///< Hex digits.
   std::string authority = {};            ///< Fingerprint of ca.crt.
   WallTime from = {}, until = {};
@@ -77,10 +77,10 @@ struct CertificateSeen {
   }
 };
 
-/// The certificates of a cluster's TLS, or of one member's. Absent: it has none of that kind.
+/// The certificates of a cluster's TLS, or of one member's. Absent: not used.
 struct TlsSeen {
   std::optional<CertificateSeen> server, operator_client, peer;
-  std::vector<CertificateSeen> managed;  ///< As managed_secrets_of has them.
+  std::vector<CertificateSeen> managed;  ///< In the order of managed_secrets_of().
   bool operator==(const TlsSeen&) const = default;
 
   template <class S = TlsSeen>
@@ -93,21 +93,21 @@ struct TlsSeen {
   }
 };
 
-/// Each Secret once. They point into `tls`.
+/// Each Secret once. The pointers point into `tls`.
 std::vector<const CertificateSeen*> all_of(const TlsSeen& tls);
 
-/// Whether the Secret of one of them could not be read.
+/// Whether one of the Secrets could not be read.
 bool is_missing(const TlsSeen&);
 
-/// What keeps a certificate from being used, in words that name the Secret and its key; empty:
-/// nothing. `hosts`: it must be for each of these.
+/// Why a certificate cannot be used, in words that name the Secret and its key; empty: it can.
+/// `hosts`: it must cover each of these.
 std::string trouble_with(const CertificateSeen&, const std::vector<std::string>& hosts,
                          WallTime now);
 
-/// Whether it is for that host by its own name, or a wildcard.
+/// Whether it covers that host, by its own name or by a wildcard.
 bool is_for(const CertificateSeen&, const std::string& host);
 
-/// The first of those that members use, whose names in URLs are `hosts`.
+/// The first such fault of the members' certificates; `hosts`: the members' names in URLs.
 std::string trouble_with(const TlsSeen&, const std::vector<std::string>& hosts, WallTime now);
 
 }  // namespace etcdop

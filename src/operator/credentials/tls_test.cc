@@ -1,4 +1,4 @@
-// Which Secrets a cluster's TLS comes from, and what is said of a certificate.
+// Which Secrets a cluster's TLS uses, and the messages about a certificate.
 #include "operator/credentials/tls.h"
 
 #include <gtest/gtest.h>

@@ -5,11 +5,11 @@
 namespace etcdop::defrag {
 namespace {
 
-/// Entries of the log; where a leader is that far behind itself, it takes no more (etcd's
-/// maxGapBetweenApplyAndCommitIndex).
+/// Entries of the log. A leader that has applied that much less than it has committed takes no more
+/// writes (etcd's maxGapBetweenApplyAndCommitIndex).
 constexpr std::uint64_t kLagMax = 5000;
 
-/// Whoever is far behind the others; null: nobody. All have answered.
+/// A member that is far behind the others; null: none. All have answered.
 const MemberSeen* laggard(const std::vector<MemberSeen>& members) {
   std::uint64_t newest = 0;
   for (const MemberSeen& member : members) newest = std::max(newest, member.answer->applied);

@@ -1,4 +1,4 @@
-// Whether a cluster bears it that one of its members says nothing for a while. Pure.
+// Whether a cluster tolerates that one of its members does not answer for a while. Pure.
 #pragma once
 #include <string>
 
@@ -6,16 +6,16 @@
 
 namespace etcdop::defrag {
 
-/// Why no member may be defragmented now, in words that do not change while it stays so; empty:
-/// one may. While one of n is busy, the other n-1 must be there: so all of them answer, all know
-/// the same leader and have caught up, none comes or goes, and no data is damaged. A full database
-/// (NOSPACE) does not count: it is what a defragmentation is for.
+/// Why no member may be defragmented now, in words that stay the same as long as the reason does;
+/// empty: one may. While one of n is busy, the other n-1 must work. So all members answer, all know
+/// the same leader and have caught up, none joins or leaves, and no data is damaged. A full
+/// database (NOSPACE) does not count: defragmentation is for that.
 std::string not_healthy(const Observation& seen);
 
-/// The part of that which the API objects alone tell: etcd need not be asked.
+/// The part that the API objects alone tell: etcd need not be asked.
 std::string not_healthy_by_objects(const Observation& seen);
 
-/// The member that leads, as all of them say; null if they do not. Points into `seen`.
+/// The leader that all members name; null: they do not agree. Points into `seen`.
 const MemberSeen* leader_of(const Observation& seen);
 
 }  // namespace etcdop::defrag

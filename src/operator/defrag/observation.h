@@ -1,4 +1,4 @@
-// What one pass over an EtcdDefrag may look at. A value; nothing here does I/O.
+// The input of one pass over an EtcdDefrag. A value; nothing here does I/O.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,13 +14,13 @@
 
 namespace etcdop::defrag {
 
-/// An EtcdMember of the cluster, and what etcd says of it.
+/// An EtcdMember of the cluster, and what etcd reports about it.
 struct MemberSeen {
   std::string name;
   bool terminating = false;
   bool voter = false;      ///< status.isVoter
   bool learner = false;    ///< As etcd lists it.
-  std::int64_t quota = 0;  ///< Bytes of database at which it refuses writes.
+  std::int64_t quota = 0;  ///< Size in bytes at which its database refuses writes.
   etcd::MemberId id;       ///< 0: etcd does not list it.
   std::optional<MemberAnswer> answer;
   bool operator==(const MemberSeen&) const = default;
@@ -37,11 +37,11 @@ struct MemberSeen {
   }
 };
 
-/// What came of the last call that defragmented, of this process: a crash forgets it.
+/// The result of this process's last defragmentation: a crash forgets it.
 struct Tried {
   std::string member;
   std::int32_t attempt = 0;
-  std::string error;  ///< Empty: etcd said that it was done.
+  std::string error;  ///< Empty: etcd reported success.
   bool operator==(const Tried&) const = default;
 
   template <class S = Tried>
@@ -55,18 +55,18 @@ struct Tried {
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdDefrag run;
-  std::string ahead;     ///< The run of the same cluster whose turn it is; empty: it is ours.
-  std::string snapshot;  ///< The EtcdSnapshot of the cluster whose turn it is; likewise.
-  std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Of the name that the run has.
+  std::string ahead;     ///< The run of the same cluster whose turn it is; empty: this one.
+  std::string snapshot;  ///< The EtcdSnapshot of the cluster whose turn it is; empty: none.
+  std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< The one that the run names.
   std::vector<MemberSeen> members;                    ///< Ordered by name.
-  bool linearizable = false;             ///< `members[].id` are of a list of this pass.
-  std::vector<std::string> strangers;    ///< In etcd's list, without an EtcdMember.
-  std::optional<bool> corrupt;           ///< A CORRUPT alarm is raised; absent: etcd did not tell.
-  std::vector<etcd::MemberId> no_space;  ///< For whom NOSPACE is raised, as etcd tells.
-  bool was_full = false;     ///< It was raised in an earlier pass over this run, of this process.
+  bool linearizable = false;             ///< `members[].id` are from a list of this pass.
+  std::vector<std::string> strangers;    ///< Foreign members.
+  std::optional<bool> corrupt;           ///< A CORRUPT alarm is raised; absent: etcd did not say.
+  std::vector<etcd::MemberId> no_space;  ///< With a NOSPACE alarm, as etcd lists them.
+  bool was_full = false;     ///< It was raised in an earlier pass of this process over this run.
   std::int32_t disarms = 0;  ///< How often this process has tried to disarm it.
   std::optional<Tried> tried;
-  std::int32_t moved = 0;  ///< Of status.leaderMoves, the last one that this process has made.
+  std::int32_t moved = 0;  ///< The last one of status.leaderMoves that this process has made.
   bool operator==(const Observation&) const = default;
 
   template <class S = Observation>

@@ -13,11 +13,11 @@ namespace v1 = api::v1alpha2;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookAgain{30s};  // A run that waits; changes of the cluster wake it, too.
+constexpr milliseconds kLookAgain{30s};  // For a run that waits; cluster changes queue it, too.
 constexpr milliseconds kRecheck{5s};     // Between members, while the cluster is not healthy.
 constexpr milliseconds kFollowUp{1s};    // After a step.
-constexpr milliseconds kTimerMax{1h};    // The date may jump.
-constexpr std::int64_t kRoomBelow = 90;  // Percent of the quota, of each member.
+constexpr milliseconds kTimerMax{1h};    // The clock may jump.
+constexpr std::int64_t kRoomBelow = 90;  // Percent of each member's quota.
 
 struct Verdict {
   const char* status;
@@ -29,7 +29,7 @@ std::string count(std::int64_t number, const char* of) {
   return std::to_string(number) + " " + of + (number == 1 ? "" : "s");
 }
 
-/// The run as this pass sees it, while its status is being written.
+/// The run in this pass, while its status is being written.
 class Run {
  public:
   explicit Run(const Observation& seen) : seen_(seen) { out_.status = seen.run.status; }
@@ -55,7 +55,7 @@ class Run {
     say(why);
     out_.again = status().phase == v1::kDefragRunning ? kRecheck : kLookAgain;
   }
-  /// etcd cannot rewrite a database that is being read (passes/turns.h).
+  /// etcd cannot rewrite a database while it is read (passes/turns.h).
   void wait_for_snapshot() {
     wait({"False", v1::kSnapshotFirst, "EtcdSnapshot " + seen_.snapshot + " goes first"});
   }
@@ -66,7 +66,8 @@ class Run {
     out_.again = kFollowUp;  // Its time to live begins.
   }
 
-  /// The object goes when its time is over; nothing else happens to a run that has ended.
+  /// Deletes the object when its time to live is over. Nothing else happens to a run that has
+  /// ended.
   void clean_up() {
     const auto ttl = seen_.run.spec.ttl_seconds_after_finished;
     const auto ended = from_rfc3339(status().completed_at.value_or(""));
@@ -129,13 +130,13 @@ class Run {
     one.finished_at = to_rfc3339(seen_.now);
   }
 
-  /// Whether it is known what came of its last attempt. If not (a crash), that one is made again.
+  /// Whether the result of its last attempt is known. If not (a crash), that attempt is made again.
   bool heard_of(const v1::DefragMemberStatus& one) const {
     return seen_.tried && seen_.tried->member == one.name && seen_.tried->attempt == one.attempts;
   }
 
-  /// What came of those that etcd was asked to defragment. An answer that never came is made up for
-  /// by looking: a database file grows smaller in no other way.
+  /// Records the results of the attempts. If an answer was lost, a smaller database file shows
+  /// success: it grows smaller in no other way.
   void record_attempts() {
     for (v1::DefragMemberStatus& one : status().members) {
       const MemberSeen* member = seen_as(one);
@@ -153,7 +154,7 @@ class Run {
     }
   }
 
-  /// Those whose database has nothing to give back, and those who are no members any more.
+  /// Skips members whose database has nothing to give back, and members that have left the cluster.
   void skip() {
     for (v1::DefragMemberStatus& one : status().members) {
       if (!is_open(one)) continue;
@@ -167,7 +168,7 @@ class Run {
     }
   }
 
-  /// True if so: the run has ended then.
+  /// True: it failed, and the run has ended.
   bool leader_failed() {
     for (const v1::DefragMemberStatus& one : status().members)
       if (one.role == v1::kDefragLeader && one.outcome == v1::kDefragFailed) {
@@ -178,15 +179,16 @@ class Run {
     return false;
   }
 
-  /// Of whom etcd would raise NOSPACE again with one of the next puts; null: there is room.
+  /// A member for which etcd would raise NOSPACE again with one of the next puts; null: there is
+  /// room.
   const MemberSeen* without_room() const {
     for (const MemberSeen& member : seen_.members)
       if (member.answer && member.answer->db_size > member.quota / 100 * kRoomBelow) return &member;
     return nullptr;
   }
 
-  /// Nobody is left to be defragmented. A full database takes writes again once somebody disarms
-  /// it; without room that would be for a moment only, over and over.
+  /// No member is left to be defragmented. A full database takes writes again after its alarm is
+  /// disarmed; without room that would last for a moment only, over and over.
   void finish(const std::string& ill) {
     const bool may = !overdue() && seen_.disarms < kDisarmsMax;
     if (!ill.empty() && seen_.was_full && may) return wait({"False", v1::kClusterNotHealthy, ill});
@@ -196,7 +198,7 @@ class Run {
     out_.step = Disarm{leader_of(seen_)->name, seen_.no_space};
   }
 
-  /// What became of NOSPACE, as a part of the message.
+  /// The state of NOSPACE, as a part of the message.
   std::string about_space() const {
     if (seen_.no_space.empty()) return seen_.disarms > 0 ? "; NOSPACE was disarmed" : "";
     const MemberSeen* full = without_room();
@@ -224,7 +226,7 @@ class Run {
     return !since || seen_.now - *since >= kRunMax;
   }
 
-  /// The member in hand first, then followers, then the leader. All are healthy.
+  /// First the member in progress, then followers, then the leader. All are healthy.
   void next_step() {
     const MemberSeen* leader = leader_of(seen_);
     v1::DefragMemberStatus* next = nullptr;
@@ -240,9 +242,9 @@ class Run {
     out_.step = Defragment{next->name, next->attempts};
   }
 
-  /// To one that has been defragmented, if there is one: it need not hand over again.
+  /// To a member that has been defragmented, if there is one: it need not hand over again.
   void move_leader(v1::DefragMemberStatus& from) {
-    const bool again = seen_.moved != status().leader_moves;  // A crash: that one may not be made.
+    const bool again = seen_.moved != status().leader_moves;  // A crash: that move may not be made.
     if (!again && status().leader_moves >= kLeaderMovesMax) {
       close(from, v1::kDefragFailed, "it leads, whoever else was asked to");
       if (!leader_failed() && std::ranges::none_of(status().members, is_open)) finish("");

@@ -1,5 +1,5 @@
-// What to report and what to do next for one run of defragmentation. Pure. One member at a time:
-// the followers, then the leader after another one leads.
+// Decides what to report and what to do next for one defragmentation run. Pure. One member at a
+// time: the followers, then the leader after another member leads.
 #pragma once
 #include <chrono>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace etcdop::defrag {
 
-inline constexpr std::chrono::minutes kRunMax{30};  ///< From its start; then it has failed.
-inline constexpr std::int32_t kAttemptsMax = 3;     ///< Of one member.
-inline constexpr std::int32_t kLeaderMovesMax = 3;  ///< Of one run.
-inline constexpr std::int32_t kDisarmsMax = 3;      ///< Likewise.
+inline constexpr std::chrono::minutes kRunMax{30};  ///< From its start; then it fails.
+inline constexpr std::int32_t kAttemptsMax = 3;     ///< For one member.
+inline constexpr std::int32_t kLeaderMovesMax = 3;  ///< For one run.
+inline constexpr std::int32_t kDisarmsMax = 3;      ///< For one run.
 
-/// The how manieth time; the status says so before the call.
+/// `attempt`: its number, which the status has before the call.
 struct Defragment {
   static constexpr const char* word = "defragment";
   static constexpr Asks asks = Asks::Etcd;
@@ -52,12 +52,12 @@ struct MoveLeader {
                                    api::sparse("toID", &S::to_id, "")});
   }
 };
-/// Takes back NOSPACE: there is room again, and etcd does not see that by itself.
+/// Disarms NOSPACE: there is room again, and etcd does not notice that itself.
 struct Disarm {
   static constexpr const char* word = "disarm";
   static constexpr Asks asks = Asks::Etcd;
   static constexpr Effect effect = Effect::AtOnce;
-  std::string at;  ///< Whom to ask.
+  std::string at;  ///< The member to ask.
   std::vector<etcd::MemberId> alarms;
   std::string words() const { return "disarm at " + at; }
   std::string concerns() const { return ""; }
@@ -69,7 +69,7 @@ struct Disarm {
                                                           api::sparse("alarms", &S::alarms, "")});
   }
 };
-/// The run has ended and its time is over.
+/// Deletes the run: it has ended, and its time to live is over.
 struct DeleteRun {
   static constexpr const char* word = "delete-run";
   static constexpr Asks asks = Asks::ApiServer;
@@ -81,7 +81,7 @@ struct DeleteRun {
 using Step = OneStepOf<Defragment, MoveLeader, Disarm, DeleteRun>;
 
 struct Plan {
-  api::v1alpha2::EtcdDefragStatus status;  ///< As it should be.
+  api::v1alpha2::EtcdDefragStatus status;  ///< The wanted status.
   Step step;
   std::chrono::milliseconds again{0};  ///< 0: only when something changes.
   bool operator==(const Plan&) const = default;

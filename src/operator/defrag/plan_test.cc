@@ -1,4 +1,4 @@
-// The plan of a run as a table, the rule, and whole runs without anything that goes wrong.
+// The plan of a run as a table, the rule, and whole runs without faults.
 #include "operator/defrag/plan.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace v1 = api::v1alpha2;
 constexpr WallTime kNow{1795233378s};
 constexpr std::int64_t kMiB = 1 << 20;
 
-/// Of a database of so many bytes, member 2 leads.
+/// A database of that size; member 2 leads.
 MemberAnswer sized(std::int64_t db_size, std::int64_t db_in_use) {
   MemberAnswer out;
   out.leader = {2};
@@ -67,7 +67,7 @@ std::string told(const Plan& plan) {
   return plan.status.phase + "; " + to_string(plan.step) + "; " + c.status + "/" + c.reason;
 }
 
-/// Of each member the first letter of its outcome, and its attempts: "D1 P0 S0".
+/// The first letter of each member's outcome, and its attempts: "D1 P0 S0".
 std::string outcomes(const v1::EtcdDefragStatus& status) {
   std::string out;
   for (const auto& one : status.members)
@@ -75,7 +75,7 @@ std::string outcomes(const v1::EtcdDefragStatus& status) {
   return out;
 }
 
-/// One that has begun, with as many attempts at its members.
+/// A run that has begun, with that many attempts at its members.
 Observation running(const std::vector<std::int32_t>& attempts) {
   Observation seen = whole();
   seen.run.status = plan(seen).status;
@@ -513,7 +513,7 @@ TEST(DefragPlan, ARunThatHasEndedStaysSoAndGoesWhenItsTimeIsOver) {
   }
 }
 
-/// Until nothing is left to do; each step succeeds. What was done, in order.
+/// Until nothing is left to do; each step succeeds. Returns the steps, in order.
 std::vector<std::string> run_through(Observation seen) {
   std::vector<std::string> out;
   for (int i = 0; i < 50; ++i) {
@@ -549,7 +549,7 @@ TEST(DefragPlan, AWholeRunTakesTheFollowersAndThenWhoLed) {
 TEST(DefragRule, WhichMembersAreWorthIt) {
   struct Row {
     const char *free_space_above, *quota_usage_above, *min_reclaim;
-    std::int64_t size, in_use;  ///< MiB, of a quota of 1000.
+    std::int64_t size, in_use;  ///< MiB; the quota is 1000.
     bool worth_it;
     const char* because;
   };
@@ -582,7 +582,7 @@ TEST(DefragRule, WhichMembersAreWorthIt) {
             "100 bytes are free, not more than 209715200");
 }
 
-/// The schema does not let them in; an older one may have.
+/// The schema refuses them; an older one may have accepted them.
 TEST(DefragRule, AShareThatIsNoneIsTheWholeQuota) {
   v1::DefragRule rule;
   MemberAnswer answer;

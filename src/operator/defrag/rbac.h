@@ -1,4 +1,4 @@
-// What the controller of EtcdDefrag may do in the API.
+// The permissions in the API of the controller of EtcdDefrag.
 #pragma once
 #include <array>
 #include <iterator>
@@ -20,8 +20,8 @@ inline constexpr auto kPermissions = [] {
   });
 }();
 
-/// What this controller calls the API through. Clusters, members and Pods it knows from the stores
-/// that the others fill.
+/// The API of this controller. It reads clusters, members and Pods from the stores that the others
+/// fill.
 using Api = kube::Granted<kPermissions>;
 
 /// The same table, as a list.

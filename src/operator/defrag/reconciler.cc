@@ -17,22 +17,22 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-constexpr auto kRetry = 5s;      // Another pass is at this cluster, or etcd refused.
+constexpr auto kRetry = 5s;      // Another pass works on this cluster, or etcd refused.
 constexpr auto kPause = 1s;      // After each step, for etcd to settle.
-constexpr auto kLookHolds = 2s;  // What was seen of etcd is that young when we act.
-constexpr std::int64_t kQuotaDefault = 2LL << 30;  // etcd's own.
+constexpr auto kLookHolds = 2s;  // The greatest age of etcd's answers when we act.
+constexpr std::int64_t kQuotaDefault = 2LL << 30;  // etcd's default.
 
 api::ObjectKey cluster_key(const v1::EtcdDefrag& run) {
   return {run.metadata.ns, run.spec.cluster_ref.name};
 }
 
-/// Whose turn it is: who runs already, else the oldest, else by name.
+/// The order of turns: first a run that is Running, then by age, then by name.
 auto turn_of(const v1::EtcdDefrag& run) {
   return std::tuple(run.status.phase != v1::kDefragRunning, run.metadata.creation_timestamp,
                     run.metadata.name);
 }
 
-/// The run of the same cluster that is before this one; empty: none is.
+/// The run of the same cluster whose turn it is; empty: this one's.
 std::string run_ahead(const Stores& stores, const v1::EtcdDefrag& run) {
   const v1::EtcdDefrag* first = &run;
   const auto all = stores.defrags.in_group(cluster_key(run));
@@ -60,7 +60,7 @@ bool begins(const v1::EtcdDefrag& run, const Plan& plan) {
 
 }  // namespace
 
-/// A run's own writes bring it back at once; etcd gets its rest. One pass asks one etcd.
+/// A run's own writes queue it at once, but etcd needs its rest. Only one pass asks one etcd.
 std::optional<Duration> Reconciler::not_yet(const Object& run, Context& context) {
   if (const Duration rest = memory_[run.metadata.key()].rests_until - with_.executor.now();
       rest > Duration(0))
@@ -87,21 +87,22 @@ Result<Observation> Reconciler::observe(const Object& run, Context& context) {
   }
   observe_cluster(seen, context.endpoints);
   context.looked = with_.executor.now();
-  // Last: nothing suspends between this and the write which says that the run begins.
+  // Last: nothing suspends between this and the write that begins the run.
   seen.snapshot = snapshot_before(with_.stores, run, seen.now);
   if (!seen.no_space.empty())
     if (Memory* known = memory_of(seen)) known->was_full = true;
   return seen;
 }
 
-/// Of a cluster, one snapshot or one run of defragmentation begins at a time.
+/// In a cluster, one snapshot or one defragmentation begins at a time.
 std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::claims(
     const Observation& seen, const Plan& plan) {
   if (!begins(seen.run, plan)) return std::nullopt;
   return std::pair(&with_.stores.beginnings, cluster_key(seen.run));
 }
 
-/// The API server took its time: whether the cluster is still healthy, and led by the same member.
+/// After a slow answer of the API server: whether the cluster is still healthy and has the same
+/// leader.
 bool Reconciler::still_so(const Observation& seen) {
   Observation now = seen;
   Endpoints endpoints;
@@ -109,8 +110,8 @@ bool Reconciler::still_so(const Observation& seen) {
   return not_healthy(now).empty() && leader_of(now)->name == leader_of(seen)->name;
 }
 
-/// The cluster of that name, its members, and what etcd says, if the objects do not say already
-/// that nothing can be done.
+/// Observes the cluster, its members, and etcd, unless the objects already show that nothing can be
+/// done.
 void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) {
   seen.members.clear();
   seen.strangers.clear();
@@ -160,7 +161,7 @@ void Reconciler::ask_etcd(Observation& seen, Endpoints& endpoints) {
     if (alarm.kind == etcd::AlarmKind::NoSpace) seen.no_space.push_back(alarm.member);
 }
 
-/// An Event for each phase that a run comes to, in the words of its condition.
+/// Records an Event for each new phase of a run, with the message of its condition.
 void Reconciler::tell(const Observation& seen, const Plan& plan) {
   const auto* said = runtime::find_condition(plan.status.conditions, v1::kDefragChecked);
   if (!said || plan.status.phase == seen.run.status.phase) return;
@@ -168,7 +169,7 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) {
   record(seen, said->status != "True" && !waits, said->reason, "Defragment", said->message);
 }
 
-/// What was seen of etcd is kLookHolds old at most: the API server may have taken its time since.
+/// etcd's answers are at most kLookHolds old: the API server may have been slow since.
 Outcome Reconciler::act(const Observation& seen, const Context& context, Plan& plan) {
   if (std::holds_alternative<DeleteRun>(plan.step)) return delete_run(seen);
   if (!asks_etcd(plan.step)) return Done{};
@@ -199,7 +200,7 @@ Result<Done> Reconciler::delete_run(const Observation& seen) {
   return Done{};
 }
 
-/// etcd's refusals pass: it is asked again at an even pace.
+/// etcd's refusals pass, so the step is tried again at an even pace.
 Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& plan,
                                            const Error& error) {
   if (error.code == Code::Cancelled || !asks_etcd(plan.step)) return error;
@@ -209,13 +210,13 @@ Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& 
   return runtime::Requeue{kRetry};
 }
 
-/// Null: the run has gone meanwhile, or is another one.
+/// Null: the run was deleted meanwhile, or is another one.
 Reconciler::Memory* Reconciler::memory_of(const Observation& seen) {
   const auto found = memory_.find(seen.run.metadata.key());
   return found != memory_.end() && is_known(seen.run) ? &found->second : nullptr;
 }
 
-/// What came of it is remembered for the next pass, which also looks.
+/// The result is remembered for the next pass, which also observes.
 Result<Done> Reconciler::defragment(const Observation& seen, const Endpoints& endpoints,
                                     const Defragment& step) {
   const api::ObjectKey key = seen.run.metadata.key();

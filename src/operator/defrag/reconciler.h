@@ -16,8 +16,8 @@
 
 namespace etcdop::defrag {
 
-/// For the controller's options: a pass waits for a member that is being defragmented, for two
-/// minutes at most (etcd::Client), and looks before that.
+/// For the controller's options: a pass waits for a defragmentation for two minutes at most
+/// (etcd::Client), and observes before that.
 inline constexpr std::chrono::minutes kPassLimit{3};
 
 struct Kind {
@@ -26,7 +26,7 @@ struct Kind {
   using Plan = defrag::Plan;
   struct Context {
     Endpoints endpoints;
-    Instant looked{};            ///< At etcd.
+    Instant looked{};            ///< When etcd was observed.
     std::optional<Claim> alone;  ///< No other pass asks the etcd of that cluster.
   };
   struct Collaborators {
@@ -61,13 +61,13 @@ class Reconciler final : public Pass<Kind> {
   Result<runtime::Requeue> retry(const Observation&, const Plan&, const Error&) override;
   void forget(const api::ObjectKey& key) override { memory_.erase(key); }
 
-  /// Of one run: the outcome of its last attempt. After a crash that lost it the attempt is made
-  /// again, unless the database is smaller.
+  /// The outcome of the last attempt of one run. If a crash loses it, the attempt is made again,
+  /// unless the database is smaller.
   struct Memory {
     std::optional<Tried> tried;
     std::int32_t moved = 0, disarms = 0;
     bool was_full = false;  ///< etcd had raised NOSPACE.
-    Instant rests_until{};  ///< What was just done to etcd, or refused, is not done again at once.
+    Instant rests_until{};  ///< After an action or a refusal, etcd is not asked again before this.
   };
   bool still_so(const Observation& seen);
   void observe_cluster(Observation& seen, Endpoints& endpoints);
@@ -83,7 +83,7 @@ class Reconciler final : public Pass<Kind> {
 
   EtcdObserver observer_;
   std::map<api::ObjectKey, Memory> memory_;
-  std::set<api::ObjectKey> busy_;  ///< Clusters with a pass that asks their etcd.
+  std::set<api::ObjectKey> busy_;  ///< Clusters whose etcd a pass is asking.
 };
 
 }  // namespace etcdop::defrag

@@ -1,6 +1,6 @@
-// Passes over runs: what is written before etcd is asked, what a lost answer or a crash costs, and
-// that no two members are ever busy at once. Three members of etcd as a script, the API server as a
-// fake.
+// Passes over runs: what is written before etcd is asked, the cost of a lost answer or a crash, and
+// that no two members are ever busy at once. etcd is a script with three members, the API server is
+// a fake.
 #include "operator/defrag/reconciler.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ namespace v1 = api::v1alpha2;
 constexpr etcd::ClusterId kCluster{0xc1};
 constexpr std::int64_t kMiB = 1 << 20;
 
-/// Voters 1, 2 and 3, at addresses that end so; 2 leads. 500 MiB each, of which 100 are in use.
+/// Voters 1, 2 and 3, at addresses that end so; 2 leads. 500 MiB each, 100 of them in use.
 struct Etcd final : etcd::Clients {
   struct Member final : testing::UnscriptedEtcd {
     Member(Etcd& all, const etcd::Endpoint& at)
@@ -86,9 +86,9 @@ struct Etcd final : etcd::Clients {
   std::uint64_t leads = 2, silent = 0;
   std::string did;  ///< "d1 m21 ": defragmented 1, moved the leader from 2 to 1.
   int statuses = 0, busy = 0, most_busy = 0;
-  Executor* takes = nullptr;  ///< A minute and a half each.
+  Executor* takes = nullptr;  ///< Each takes a minute and a half.
   std::optional<Error> fails;
-  bool fails_after = false;  ///< It is done all the same.
+  bool fails_after = false;  ///< The call fails, but it is done.
 };
 
 class DefragReconciler : public ::testing::Test {
@@ -124,7 +124,7 @@ class DefragReconciler : public ::testing::Test {
     }
   }
 
-  /// As the watch tells of it. Runs made later are younger.
+  /// As the watch reports it. Runs created later are younger.
   void put_run(const std::string& name, Json spec = json::object{}) {
     spec.as_object()["clusterRef"] = {{"name", "db"}};
     v1::EtcdDefrag run;
@@ -146,7 +146,7 @@ class DefragReconciler : public ::testing::Test {
     world.run();
     return out;
   }
-  /// When it has rested.
+  /// A pass after its rest.
   Result<runtime::Requeue> later(const std::string& name = "nightly") {
     world.advance_to(world.now() + 5s);
     return pass(name);
@@ -236,7 +236,7 @@ TEST_F(DefragReconciler, ALostAnswerIsMadeUpForByALook) {
   auto first = pass();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->after, 5s);
-  // The write of the status has brought it back meanwhile.
+  // The write of the status has queued it meanwhile.
   world.advance_to(world.now() + 2s);
   first = pass();
   ASSERT_TRUE(first);
@@ -362,7 +362,7 @@ TEST_F(DefragReconciler, ARunThatSeemsToBeFirstWaitsForTheOneThatIsUnderWay) {
   });
   world.spawn([&] { (void)reconciler->reconcile({"prod", "b"}); });
   world.run_until(world.now() + 500ms);
-  // Made within the same second; the write that says that b runs is on its way.
+  // Created within the same second; the write that begins b is on its way.
   put_run("a");
   world.spawn([&] { late = reconciler->reconcile({"prod", "a"}); });
   world.run_until(world.now() + 30s);
@@ -382,7 +382,7 @@ TEST_F(DefragReconciler, ItGoesWhenItsTimeIsOverAndNoOtherOfItsName) {
   ASSERT_TRUE(waits);
   EXPECT_EQ(waits->after, 60s);
   world.advance_to(world.now() + 60s);
-  // Deleted and made again, and the watch is behind.
+  // Deleted and recreated, and the watch is behind.
   api.erase(v1::EtcdDefrag::resource, {"prod", "nightly"});
   const auto known = stores.defrags.get({"prod", "nightly"});
   api.put(v1::EtcdDefrag::resource, {{"metadata", {{"name", "nightly"}, {"namespace", "prod"}}},
@@ -402,7 +402,7 @@ TEST_F(DefragReconciler, ARunOfThatNameBeforeIsForgotten) {
   etcd.size[1] = 500 * kMiB;
   api.before([this](const kube::Call&) -> std::optional<Error> {
     (void)world.sleep(3s);
-    etcd.silent = 3;  // So the first attempt is written down, and not made.
+    etcd.silent = 3;  // So the first attempt is recorded, and not made.
     return std::nullopt;
   });
   ASSERT_TRUE(pass());

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kFreeSpaceAbove = 200 << 20, kMinReclaim = 32 << 20;
 
-/// "80%"; what the schema does not let in counts as all of it.
+/// "80%"; a value that the schema refuses counts as 100%.
 int percent_of(const std::string& text) {
   int out = 0;
   for (const char c : text)

@@ -1,4 +1,4 @@
-// Which members a run's rule means. Pure.
+// The members that a run's rule selects. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace etcdop::defrag {
 
-/// Why that member is left as it is; empty: it is to be defragmented. What the rule does not say is
-/// as the CRD's prose has it: no threshold at all means freeSpaceAbove 200Mi.
+/// Why that member is left as it is; empty: it is to be defragmented. Defaults are as the CRD
+/// describes them: no threshold at all means freeSpaceAbove 200Mi.
 std::string not_worth_it(const std::optional<api::v1alpha2::DefragRule>& rule,
                          const MemberAnswer& answer, std::int64_t quota);
 

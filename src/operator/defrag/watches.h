@@ -5,8 +5,9 @@
 
 namespace etcdop::defrag {
 
-/// A change of a run adds all runs of its cluster, as it may be another one's turn; one of the
-/// cluster, its members or snapshots those that have not ended. The queue outlives the stores.
+/// A change of a run queues all runs of its cluster, as it may be another one's turn. A change of
+/// the cluster, its members or snapshots queues the runs that have not ended. The queue must
+/// outlive the stores.
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::defrag

@@ -33,7 +33,7 @@ const kube::ContainerStatus* etcd_container(const kube::Pod& pod) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// There is nothing to tell yet: the member is on its way to its first Pod.
+/// Nothing to report yet: the member will get its first Pod.
 bool is_young(const Observation& seen) {
   return !seen.pod && !data_lost(seen) && seen.rejected.empty() && tls_trouble(seen).empty() &&
          restore_trouble(seen).empty() && seen.member.status.conditions.empty() &&
@@ -41,7 +41,7 @@ bool is_young(const Observation& seen) {
          (!seen.volume || is_ours(seen.volume->metadata, seen.member.metadata.uid));
 }
 
-/// Of a container that the kubelet cannot start.
+/// A container that the kubelet cannot start.
 std::optional<Verdict> not_startable(const v1::EtcdMember& member,
                                      const kube::ContainerStatus& container) {
   if (!container.state.waiting) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<Verdict> not_startable(const v1::EtcdMember& member,
   return std::nullopt;
 }
 
-/// What the kubelet or the scheduler complains about, in words that do not change with each of
+/// The problem that the kubelet or the scheduler reports, in words that stay the same at each of
 /// their tries.
 std::optional<Verdict> complaint(const Observation& seen, const kube::Pod& pod) {
   const auto* const etcd = etcd_container(pod);
@@ -77,9 +77,9 @@ std::optional<Verdict> complaint(const Observation& seen, const kube::Pod& pod) 
   return std::nullopt;
 }
 
-/// What etcd said of its data when it last ended, unless it serves now. While it runs that may be
-/// of long ago, even of before it had data, and its not being ready now of something else: then
-/// only what has been told is told on.
+/// What etcd said about its data when it last ended, unless it serves now. While etcd runs, that
+/// may be old, even from before it had data, and it may be unready for another reason: then only a
+/// verdict that was reported before is kept.
 std::optional<Verdict> last_words(const v1::EtcdMember& member, const kube::Pod& pod) {
   const auto* etcd = etcd_container(pod);
   if (!etcd) return std::nullopt;
@@ -103,7 +103,7 @@ std::optional<Verdict> last_words(const v1::EtcdMember& member, const kube::Pod&
   return std::nullopt;
 }
 
-/// A young Pod goes through phases, and no node takes it before its volume is bound: not worth a
+/// A young Pod goes through phases, and is not scheduled before its volume is bound: not worth a
 /// write each.
 bool is_passing(const Observation& seen, const Verdict& now) {
   const api::Condition* before = runtime::find_condition(seen.member.status.conditions, v1::kReady);
@@ -115,7 +115,7 @@ bool is_passing(const Observation& seen, const Verdict& now) {
   return ordinary && since && seen.now - *since < kPassing;
 }
 
-/// Of a Pod that nobody complains about.
+/// A Pod without a reported problem.
 Verdict on_its_way(const v1::EtcdMember& member, const kube::Pod& pod) {
   const auto& restore = member.spec.restore;
   if (restore && member.status.member_id.empty() && has_to_restore(pod))
@@ -188,7 +188,7 @@ std::string tls_trouble(const Observation& seen) {
 }
 
 std::string not_implemented(const v1::EtcdMember& member) {
-  // One that has its data has started: what that came from matters no more.
+  // A member that has its data has started: the source of the data no longer matters.
   const bool asks = member.spec.restore && member.status.member_id.empty();
   return asks && in_memory(member) ? "restore with storage.medium Memory" : "";
 }
@@ -201,7 +201,7 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
                            member.metadata.generation, seen.now);
   };
   const bool has_pod = seen.pod && is_ours(seen.pod->metadata, member.metadata.uid);
-  // Of one that is gone it stays, until there is another: it may be a moment.
+  // The name of a deleted Pod stays until there is another: it may be a moment.
   if (has_pod || member.spec.dormant) {
     status.pod_name = has_pod ? seen.pod->metadata.name : "";
     // With data in memory there is only one, ever.
@@ -219,7 +219,7 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
   const bool drifted = status.version != member.spec.version;
   const bool known = runtime::find_condition(status.conditions, v1::kVersionDrifted) != nullptr;
   const bool serves = runtime::find_condition(status.conditions, v1::kReady)->status == "True";
-  if (!drifted && !known && !serves) return;  // Told together with its being ready.
+  if (!drifted && !known && !serves) return;  // Reported together with Ready.
   if (!drifted)
     set(v1::kVersionDrifted, {"False", v1::kVersionMatched, "etcd runs " + status.version});
   else

@@ -39,7 +39,7 @@ json::object metadata(const v1::EtcdMember& member, const std::string& name, boo
   return out;
 }
 
-/// What is absent is left to etcd's own default.
+/// An absent option is left to etcd's default.
 void add_options(json::array& command, const v1::EtcdOptions& options) {
   const auto flag = [&](const char* name, const std::string& value) {
     command.emplace_back(std::string("--") + name + "=" + value);
@@ -56,7 +56,7 @@ void add_options(json::array& command, const v1::EtcdOptions& options) {
   if (options.snapshot_count) flag("snapshot-count", std::to_string(*options.snapshot_count));
 }
 
-/// etcd reads certificate and key again at each handshake, and the authorities only when it starts.
+/// etcd reads certificate and key again at each handshake, but the CA certificates only at start.
 void add_tls(json::array& command, const v1::MemberTls& tls) {
   const auto flag = [&](const char* name, const char* folder, const char* file) {
     command.emplace_back(std::string("--") + name + "=" + folder + "/" + file);
@@ -86,10 +86,10 @@ struct ToldByAnnotation {
   std::string value;
 };
 
-/// What an etcd with its data in memory is told not by the flag, which would win, but by a variable
-/// that the kubelet takes from an annotation whenever it starts the container. The first start
-/// needs it; a later one, whose memory was lost under a running Pod as by a restart of its node,
-/// must not have it: it would found a second cluster, or vote as a member that has forgotten.
+/// An option of an etcd with data in memory that is not a flag, which would win, but a variable
+/// that the kubelet takes from an annotation at each start of the container. The first start needs
+/// it. A later start, after the memory was lost under a running Pod (by a restart of its node),
+/// must not have it: etcd would found a second cluster, or vote as a member that has lost its data.
 std::optional<ToldByAnnotation> told_by_annotation(const v1::EtcdMember& member, bool founds) {
   if (!in_memory(member)) return std::nullopt;
   if (founds)
@@ -134,7 +134,7 @@ json::object http_probe(const char* path, int period, int timeout, int failures)
           {"failureThreshold", failures}};
 }
 
-/// Liveness asks for the process alone, readiness contains a linearizable read: a learner is never
+/// Liveness checks only the process. Readiness includes a linearizable read, so a learner is never
 /// ready.
 void add_probes(json::object& container, const etcd::VersionFacts& facts) {
   if (facts.livez_and_readyz) {
@@ -181,7 +181,7 @@ json::object etcd_container(const v1::EtcdMember& member, const Start& start,
       {"name", v1::kEtcdContainer},
       {"image", images.etcd_repository + ":v" + member.spec.version},
       {"command", command(member, start, facts)},
-      {"terminationMessagePolicy", "FallbackToLogsOnError"},  // Its last words tell of its data.
+      {"terminationMessagePolicy", "FallbackToLogsOnError"},  // The last lines tell of its data.
       {"ports", json::array{port("client", v1::kClientPort), port("peer", v1::kPeerPort),
                             port("metrics", v1::kMetricsPort)}},
       {"resources", resources(member)},
@@ -222,8 +222,8 @@ json::object apart_by(const v1::EtcdMember& member, const char* topology, int we
           {"podAffinityTerm", {{"topologyKey", topology}, {"labelSelector", who_stay}}}};
 }
 
-/// For who says nothing about it: a node that is lost should cost one member, and a zone as few as
-/// can be. Only a preference: a cluster of three starts on one node, too.
+/// The default: a lost node should cost one member, and a lost zone as few as possible. Only a
+/// preference: a cluster of three starts on one node, too.
 json::object apart_if_possible(const v1::EtcdMember& member) {
   json::object out;
   out["podAntiAffinity"].emplace_object()["preferredDuringSchedulingIgnoredDuringExecution"] =
@@ -257,7 +257,7 @@ Json volume(const v1::EtcdMember& member) {
 
 namespace {
 
-/// So that one can see later what its etcd has read: it never reads them again.
+/// Records which CA certificates its etcd has read: it never reads them again.
 void note_authorities(json::object& metadata, const v1::EtcdMember& member, const TlsSeen& tls) {
   const auto note = [&](const char* key, const std::optional<CertificateSeen>& certificate) {
     if (!certificate || certificate->authority.empty()) return;

@@ -1,4 +1,4 @@
-// The children of an EtcdMember as they should be made, and what we read back from them. Pure.
+// The children of an EtcdMember: how they are created, and what is read back from them. Pure.
 #pragma once
 #include <string>
 
@@ -13,29 +13,28 @@ namespace etcdop::member {
 /// Operator-wide settings that reach the Pods.
 struct Images {
   std::string etcd_repository = "quay.io/coreos/etcd";
-  std::string operator_image = {};  ///< This program's own; empty: not known.
+  std::string operator_image = {};  ///< The operator's own; empty: unknown.
 };
 
 /// The PersistentVolumeClaim data-<member>.
 Json volume(const api::v1alpha2::EtcdMember& member);
 
-/// How a Pod's etcd is to start.
+/// How the etcd of a Pod starts.
 struct Start {
-  bool founds = false;     ///< initial-cluster-state=new, out of the snapshot that the spec names.
-  bool with_auth = false;  ///< The cluster's spec has authentication: so may its snapshot.
+  bool founds = false;     ///< initial-cluster-state=new, from the snapshot that the spec names.
+  bool with_auth = false;  ///< The cluster's spec has authentication, so its snapshot may have it.
   /// With --max-learners, where etcd has it: the cluster's log may need it (status.maxLearners).
   bool many_learners = false;
 };
 
-/// The Pod. Invalid if spec.version is not an etcd that we
-/// know how to run, or extraArgs or podTemplate have what is not theirs to set. `tls`: what its
-/// Secrets are like now.
+/// The Pod. Invalid if this release does not run the etcd of spec.version, or if extraArgs or
+/// podTemplate set what only the operator may set. `tls`: the present state of its Secrets.
 Result<Json> pod(const api::v1alpha2::EtcdMember& member, Start start, const Images& images,
                  const TlsSeen& tls = {});
 
-/// Whether its data is gone with its Pod.
+/// Whether its data is lost with its Pod.
 bool in_memory(const api::v1alpha2::EtcdMember& member);
-/// It runs no more, and will not again.
+/// Whether the Pod has ended, and will not run again.
 bool ended(const kube::Pod& pod);
 
 }  // namespace etcdop::member

@@ -1,5 +1,4 @@
-// The volume and the Pod of a member, to the letter: users' policies and the operator that this one
-// replaces read them.
+// The volume and the Pod of a member, to the letter: users' policies and the Go operator read them.
 #include "operator/member/objects.h"
 
 #include <gtest/gtest.h>
@@ -244,7 +243,7 @@ TEST(MemberObjects, ExtraFlagsComeAfterAllOthers) {
                          "--metrics=extensive"}));
 }
 
-/// Else --initial-cluster and its like could be said twice, and etcd would believe the second.
+/// Otherwise --initial-cluster and the like could appear twice, and etcd would take the second.
 TEST(MemberObjects, EveryFlagOfOursIsRefusedAsAnExtraOne) {
   v1::EtcdMember m = member("3.7.3");
   v1::EtcdOptions& options = m.spec.options.emplace();
@@ -299,7 +298,7 @@ TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {
   EXPECT_FALSE(made.as_object().contains("startupProbe"));
 }
 
-/// What a Pod has that the plain one has not: of its command, mounts and volumes.
+/// The parts of a Pod that the plain one does not have: of its command, mounts and volumes.
 struct More {
   explicit More(const v1::EtcdMember& m) {
     v1::EtcdMember plain = m;

@@ -1,4 +1,4 @@
-// What one pass over an EtcdMember may look at. A value; nothing here does I/O.
+// The input of one pass over an EtcdMember. A value; nothing here does I/O.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,16 +15,15 @@ namespace etcdop::member {
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdMember member;
-  /// The EtcdCluster with the UID that owns this member; absent if it is gone or being deleted.
+  /// The EtcdCluster with the UID that owns this member; absent: it is deleted or being deleted.
   std::optional<api::v1alpha2::EtcdCluster> cluster;
-  std::optional<kube::Pod> pod;                       ///< Of the member's name, whoever owns it.
-  std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, whoever owns it.
-  std::string rejected;  ///< Why the API server refused what the last pass wanted to make; empty if
-                         ///< it did not.
-  bool has_image = false;         ///< The operator knows its own, which restores a snapshot.
-  std::string credentials_fault;  ///< What the Secret of a snapshot's store lacks, in words that
-                                  ///< name it; looked at while there is no Pod.
-  TlsSeen tls;  ///< Looked at while there is no Pod: one that is made must be able to use it.
+  std::optional<kube::Pod> pod;                       ///< With the member's name and any owner.
+  std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, with any owner.
+  std::string rejected;    ///< Why the API server refused the last step; empty if it did not.
+  bool has_image = false;  ///< The operator knows its own image, which restores a snapshot.
+  std::string credentials_fault;  ///< The fault of the Secret of a snapshot's store, in words that
+                                  ///< name it; read while there is no Pod.
+  TlsSeen tls;                    ///< Read while there is no Pod: a new Pod must be able to use it.
   bool operator==(const Observation&) const = default;
 
   template <class S = Observation>

@@ -20,23 +20,23 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kSteady = 60s;
-constexpr auto kLookAgain = 10s;  // What was too young to tell is told then.
+constexpr auto kLookAgain = 10s;  // Then it reports what was too young before.
 
-/// One that has started once has a data directory, and etcd ignores its initial-cluster.
+/// A member that has started once has a data directory, and etcd ignores its initial-cluster.
 bool never_started(const v1::EtcdMember& member) { return member.status.member_id.empty(); }
 
-/// The command line says another list than etcd has now: etcd would refuse to start with it. One
-/// without a list is not of our making: an adopted member's, with its data.
+/// The command line has another list than etcd has now, so etcd would refuse to start. A Pod
+/// without a list is not ours: it is an adopted member's, with its data.
 bool list_is_stale(const Observation& seen) {
   const std::string list = initial_cluster_of(*seen.pod);
   return never_started(seen.member) && !seen.member.spec.bootstrap && !list.empty() &&
          list != seen.member.spec.initial_cluster;
 }
 
-/// Until somebody else votes, the Pod that founded the cluster is made once more, as one that
-/// joins: on a volume that is emptied under it, it would found another one with the same ids.
-/// Nobody relies on the cluster yet, and the others wait for that. A cluster that was made by
-/// another operator has other names.
+/// Until another member votes, the Pod that founded the cluster is recreated as one that joins: on
+/// a volume that is emptied under it, it would found a second cluster with the same ids. No client
+/// relies on the cluster yet, and the other members wait for this. A cluster that another operator
+/// created has other member names.
 bool has_founded(const Observation& seen) {
   const v1::EtcdCluster& cluster = *seen.cluster;
   return founds_a_cluster(*seen.pod) && !cluster.status.cluster_id.empty() &&
@@ -76,7 +76,7 @@ Step pod_step(const Observation& seen) {
   return NoStep{};
 }
 
-/// Else who takes its place would be kept from its node, and come to where another one is.
+/// Otherwise its replacement would avoid its node, and come to a node with another member.
 bool leaves_unmarked(const Observation& seen) {
   return seen.member.metadata.terminating() && seen.pod &&
          is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
@@ -86,7 +86,7 @@ bool leaves_unmarked(const Observation& seen) {
 
 Step next(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
-  if (!seen.cluster)  // Gone or going: so is its data, and etcd need not be asked.
+  if (!seen.cluster)  // Deleted or being deleted, and so is its data: etcd need not be asked.
     return member.metadata.terminating() && has_our_finalizer(member.metadata)
                ? Step(ReleaseFinalizer{})
                : Step(NoStep{});
@@ -97,15 +97,15 @@ Step next(const Observation& seen) {
     const bool sleeps = !seen.pod || !is_ours(seen.pod->metadata, member.metadata.uid) ||
                         seen.pod->metadata.terminating();
     const bool goes_back = seen.cluster->restoring() != nullptr;
-    // It is about to be woken; or it would not sleep, but end.
+    // The cluster is about to resume; or the member would lose its data, which is in memory.
     if (sleeps || (!goes_back && seen.cluster->spec.replicas > 0) || in_memory(member))
       return NoStep{};
     return DeletePod{seen.pod->metadata.uid,
                      goes_back ? "the cluster goes back to a snapshot" : "the cluster is paused"};
   }
   if (member.spec.initial_cluster.empty()) return NoStep{};
-  if (!not_implemented(member).empty()) return NoStep{};  // As it is, rather than without it.
-  // A voter without its data would have forgotten what it promised: it is replaced, never refilled.
+  if (!not_implemented(member).empty()) return NoStep{};  // No Pod, rather than one without it.
+  // A voter that lost its data has lost its promises: it is replaced, never refilled.
   if (data_lost(seen)) return NoStep{};
   if (in_memory(member)) return pod_step(seen);
   if (!seen.volume) return CreateVolume{};

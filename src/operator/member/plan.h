@@ -1,6 +1,6 @@
-// What to report and what to do next for one etcd member: its volume, its Pod, its place in the
-// client Service. Pure. Membership in etcd is the cluster's business; the finalizer is released
-// here only when the cluster itself is gone.
+// Decides what to report and what to do next for one etcd member: its volume, its Pod, and whether
+// the client Service selects it. Pure. The cluster's controller changes the membership in etcd; the
+// finalizer is removed here only when the cluster itself is deleted.
 #pragma once
 #include <chrono>
 #include <string>
@@ -34,8 +34,8 @@ struct CreateVolume {
   std::string concerns() const { return ""; }
   bool operator==(const CreateVolume&) const = default;
 };
-/// `founds`: etcd is started with initial-cluster-state=new. Checked once more against the API
-/// before the Pod is made.
+/// `founds`: etcd starts with initial-cluster-state=new. Checked once more against the API before
+/// the Pod is created.
 struct CreatePod {
   static constexpr const char* word = "create-pod";
   static constexpr Asks asks = Asks::ApiServer;
@@ -65,7 +65,7 @@ struct DeletePod {
                                                        api::sparse("why", &S::why, "")});
   }
 };
-/// Puts the Pod among the voters that the client Service and the budget count, or takes it out.
+/// Adds the Pod to the voters that the client Service and the budget count, or removes it.
 struct SetRole {
   static constexpr const char* word = "set-role";
   static constexpr Asks asks = Asks::ApiServer;
@@ -82,7 +82,8 @@ struct SetRole {
                                                       api::sparse("voter", &S::voter, "")});
   }
 };
-/// Labels the Pod of a member that is to go: the others' places are chosen as if it were gone.
+/// Labels the Pod of a member that will be deleted: the others are scheduled as if it did not
+/// exist.
 struct MarkLeaving {
   static constexpr const char* word = "mark-leaving";
   static constexpr Asks asks = Asks::ApiServer;
@@ -97,7 +98,7 @@ struct MarkLeaving {
     return api::object("Labels the Pod.", api::Fields{api::sparse("podUID", &S::pod_uid, "")});
   }
 };
-/// Lets a Pod that keeps its data in memory run: its UID is recorded, no other ever will.
+/// Lets a Pod with data in memory run: its UID is recorded, and no other Pod ever runs.
 struct AdmitPod {
   static constexpr const char* word = "admit-pod";
   static constexpr Asks asks = Asks::ApiServer;
@@ -112,7 +113,7 @@ struct AdmitPod {
     return api::object("Admits the Pod.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
-/// Tells the Pod that founded a cluster in memory to found none with its next start.
+/// Tells the Pod that founded a cluster in memory not to found one at its next start.
 struct EndFounding {
   static constexpr const char* word = "end-founding";
   static constexpr Asks asks = Asks::ApiServer;
@@ -127,7 +128,8 @@ struct EndFounding {
     return api::object("Ends the founding.", api::Fields{api::sparse("uid", &S::uid, "")});
   }
 };
-/// Takes from a Pod with data in memory what its etcd has joined with: it does not join again.
+/// Removes the list with which the etcd of a Pod with data in memory has joined: it joins only
+/// once.
 struct EndJoining {
   static constexpr const char* word = "end-joining";
   static constexpr Asks asks = Asks::ApiServer;
@@ -146,8 +148,8 @@ using Step = OneStepOf<ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod, 
                        MarkLeaving, AdmitPod, EndFounding, EndJoining>;
 
 struct Plan {
-  api::v1alpha2::EtcdMemberStatus
-      status;  ///< As it should be; memberID, isVoter and version are the cluster's to write.
+  api::v1alpha2::EtcdMemberStatus status;  ///< The wanted status; the cluster's controller writes
+                                           ///< memberID, isVoter and version.
   Step step;
   std::chrono::milliseconds again{0};
   bool operator==(const Plan&) const = default;
@@ -163,8 +165,7 @@ struct Plan {
 
 Plan plan(const Observation& seen);
 
-/// Whether a Pod that is made now founds the cluster: the first member's, before etcd was ever
-/// seen.
+/// Whether a Pod created now founds the cluster: the first member's Pod, before etcd was ever seen.
 bool founds(const Observation& seen);
 
 /// "data-<member>"

@@ -1,5 +1,5 @@
-// Every observation of a member there is, in the terms that the plan decides on: the step that it
-// leads to is safe in each.
+// Every observation of a member, in the terms that the plan decides on: each one leads to a safe
+// step.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -31,7 +31,7 @@ api::ObjectMeta child_of(Child child, const char* name) {
 struct World {
   Observation seen;
   Child pod, volume;
-  std::string phase, says;  // How the Pod is, and which list its command says.
+  std::string phase, says;  // The state of the Pod, and the list in its command.
 };
 
 World world_of(testing::Every& pick) {
@@ -75,7 +75,7 @@ World world_of(testing::Every& pick) {
   return out;
 }
 
-/// What must hold for a step, whatever the plan's reasons are.
+/// The invariants of a step, whatever the plan's reasons are.
 struct Judge {
   const World& world;
   const v1::EtcdMember& member = world.seen.member;
@@ -86,7 +86,7 @@ struct Judge {
   bool cluster() const { return world.seen.cluster.has_value(); }
 
   bool operator()(const NoStep&) const { return true; }
-  bool operator()(const ReleaseFinalizer&) const {  // Otherwise the cluster sees to it.
+  bool operator()(const ReleaseFinalizer&) const {  // Otherwise the cluster removes it.
     return member.metadata.terminating() && has_finalizer() && !cluster();
   }
   bool operator()(const AddFinalizer&) const {

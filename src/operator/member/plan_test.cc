@@ -1,4 +1,4 @@
-// The member's plan as a table, the Pod as it must be, and what the status says.
+// The member's plan as a table, the Pod to the letter, and the status.
 #include "operator/member/plan.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ Observation whole() {
   return seen;
 }
 
-/// The first member of a cluster that knows its id, and has recorded so many.
+/// The first member of a cluster that knows its id and has recorded that many members.
 void founded(Observation& o, int recorded) {
   o.cluster->metadata.name = "db";
   o.cluster->status.cluster_id = "c1";
@@ -83,7 +83,7 @@ void restores(Observation& o) {
   o.has_image = true;
 }
 
-/// What its Pod tells of the container that restores.
+/// The status of the container that restores.
 kube::ContainerStatus& restoring(Observation& o) {
   o.pod->spec.init_containers = {{v1::kInstallToolsContainer, {}}, {v1::kRestoreContainer, {}}};
   o.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=new");
@@ -354,7 +354,7 @@ TEST(MemberPlan, Table) {
   }
 }
 
-/// The one Pod that it will ever have is recorded, and runs.
+/// Its only Pod is recorded, and runs.
 Observation in_memory() {
   Observation seen = whole();
   seen.volume.reset();
@@ -632,7 +632,7 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
   }
 }
 
-/// Its leader is away, so it is not ready; what it said before it first started is still there.
+/// Its leader is unreachable, so it is not ready; its words from before its first start remain.
 TEST(MemberStatus, WhatEtcdSaidLongAgoIsNoLossOfAMemberThatRuns) {
   Observation seen = whole();
   seen.member.status.member_id = "1";
@@ -760,7 +760,7 @@ TEST(MemberObjects, ThePodIsTheContractsToTheLetter) {
   EXPECT_EQ(made.at("metadata").at("ownerReferences").at(0).at("uid"), "m-1");
 }
 
-/// A member that is started without the flag, by whomever, must be able to start and to join.
+/// A member that an operator started without the flag must be able to start and to join.
 TEST(MemberObjects, K15_TheLearnersFlagIsForClustersThatMayHaveHadSeveral) {
   EXPECT_EQ(flags(*pod(member(), {}, {})).find("--max-learners"), std::string::npos);
   EXPECT_NE(flags(*pod(member(), {.many_learners = true}, {})).find("--max-learners=8\n"),

@@ -1,5 +1,4 @@
-// What a pass does when the API server has something else by now than the cache shows. The API
-// server is a fake.
+// Passes after the API server has changed and the cache has not. The API server is a fake.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -76,7 +75,7 @@ class Preconditions : public ::testing::Test {
     ASSERT_TRUE(api::decode(*now, object, "it"));
     store.saw(object);
   }
-  /// The cache is as the server is now.
+  /// The cache is up to date.
   void see() {
     see(stores.clusters, kCluster);
     see(stores.members, kKey);
@@ -97,7 +96,7 @@ class Preconditions : public ::testing::Test {
   void change(const api::ObjectKey& key, const std::function<void(json::object&)>& edit) {
     server.change(T::resource, key, edit);
   }
-  /// Gone, and another of the same name there, behind our back.
+  /// Deletes it and creates another one with that name, unseen by the cache.
   template <class T>
   void put_another(const api::ObjectKey& key) {
     Json next = *server.find(T::resource, key);
@@ -110,14 +109,14 @@ class Preconditions : public ::testing::Test {
   Json now(const api::ObjectKey& key) const {
     return server.find(T::resource, key).value_or(nullptr);
   }
-  /// Every request whose line begins so is refused.
+  /// Refuses every request whose line begins like this.
   void refuse(const std::string& line, Code code) {
     server.before([line, code](const kube::Call& call) -> std::optional<Error> {
       if (!sim::line_of(call).starts_with(line)) return std::nullopt;
       return Error{code, "so it is"};
     });
   }
-  /// How long to wait after the pass; its error, if it has one.
+  /// How long to wait after the pass, or its error.
   Result<Duration> pass() {
     Result<Duration> out = Error{Code::Unavailable, "no pass"};
     world.spawn([&] {
@@ -128,7 +127,7 @@ class Preconditions : public ::testing::Test {
     world.run();
     return out;
   }
-  /// Passes until nothing is changed any more, each with a cache of now.
+  /// Passes until nothing changes any more, each with a fresh cache.
   void settle() {
     for (std::size_t before = 0; before != server.version(); see()) {
       before = server.version();
@@ -218,7 +217,7 @@ TEST_F(Preconditions, ANewClusterIsFounded) {
   EXPECT_NE(json::serialize(pod).find("--initial-cluster-state=new"), std::string::npos);
 }
 
-/// A pass that reads Secrets at their own pace.
+/// The cached Secret is read again at its own pace.
 TEST_F(Preconditions, ASnapshotIsRestoredOnceItsStoresSecretIsComplete) {
   change<v1::EtcdMember>(kKey, [](json::object& m) {
     json::object& spec = m["spec"].as_object();
@@ -300,7 +299,7 @@ TEST_F(Preconditions, ASnapshotOfAKeylessStoreWaitsForNoSecretButThatOfItsAuthor
 
 // --- a restore in place
 
-/// The cluster goes back, and is so far.
+/// A cluster that goes back in place, at this stage.
 json::object record_at(const char* stage) {
   return {{"name", "back"},
           {"uid", "r-1"},
@@ -341,7 +340,7 @@ TEST_F(Preconditions, AFounderRestoresOnlyWhileItsOwnClusterSaysSo) {
   };
   say(v1::kStageRestoring, "new");
   see();
-  // Behind our back.
+  // Unseen by the cache.
   for (const auto& [stage, token] :
        {std::pair{v1::kStageRollingBack, "new"}, std::pair{v1::kStageRestoring, "newer"}}) {
     say(stage, token);
@@ -362,7 +361,7 @@ TEST_F(Preconditions, APodInMemoryIsAdmittedOnceItIsRecorded) {
     m["spec"].as_object()["storage"] = json::object{{"medium", "Memory"}, {"size", "1Gi"}};
   });
   see();
-  EXPECT_TRUE(pass());  // Made.
+  EXPECT_TRUE(pass());  // Created.
   see();
   const std::string made(now<kube::Pod>(kKey).at("metadata").at("uid").as_string());
   refuse("patch etcdmembers/status", Code::Conflict);
@@ -564,7 +563,7 @@ TEST_F(Preconditions, AMemberThatIsGoneIsForgotten) {
 }
 
 TEST_F(Preconditions, TheRecorderHearsThatAMemberIsGone) {
-  FlightRecorder full({.total_bytes = 1});  // Nothing is kept but that there was an object.
+  FlightRecorder full({.total_bytes = 1});  // It keeps only that there was an object.
   Reconciler one{{world, server, stores, secrets, certificates, clock, log, nullptr, &full},
                  {"quay.io/coreos/etcd"}};
   const auto reconcile = [&] {

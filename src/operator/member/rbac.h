@@ -1,4 +1,4 @@
-// What the controller of EtcdMember may do in the API.
+// The permissions in the API of the controller of EtcdMember.
 #pragma once
 #include <array>
 #include <iterator>
@@ -26,7 +26,7 @@ inline constexpr auto kPermissions = [] {
   });
 }();
 
-/// What this controller calls the API through.
+/// The API of this controller.
 using Api = kube::Granted<kPermissions>;
 
 /// The same table, as a list.

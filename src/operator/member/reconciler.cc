@@ -15,16 +15,15 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// The cluster that owns the member, by UID; null if it is gone, being deleted, or another one of
-/// that name.
+/// Whether the cluster owns the member, by UID, and is not being deleted.
 template <class Cluster>
 bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
   const api::OwnerReference* owner = member.metadata.controller();
   return owner && owner->uid == cluster.metadata.uid && !cluster.metadata.terminating();
 }
 
-/// Of a step that puts right what somebody took away, and may take away again: which write to
-/// which object. Else empty.
+/// The write and the object of a step that repairs what a user or another controller undid, and may
+/// undo again. Empty for other steps.
 std::string contested_write(const Observation& seen, const Step& step) {
   if (std::holds_alternative<AddFinalizer>(step)) return to_string(step);
   const bool told = std::holds_alternative<SetRole>(step) ||
@@ -55,7 +54,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
   if (!data_lost(seen)) return seen;
-  // Before that is believed: what has lost our label is not in the cache.
+  // The loss is not believed yet: an object without our label is not in the cache.
   const auto ask = [&]<class T>(std::optional<T>& child, const api::ObjectKey& of,
                                 const char* what) -> Result<Done> {
     auto there = with_.api.get<T>(of);
@@ -70,14 +69,14 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   return seen;
 }
 
-/// Of the Secrets that its Pod would restore with.
+/// The fault of the Secrets that its Pod would restore with.
 std::string Reconciler::credentials_fault(const Object& member) const {
   if (!member.spec.restore) return "";
   return store_fault(with_.secrets, member.metadata.ns, member.spec.restore->source);
 }
 
-/// The status patch has only what changed, so that memberID, isVoter and version stay the cluster
-/// controller's: the two controllers write one after the other.
+/// The status patch has only the changes, so memberID, isVoter and version stay the cluster
+/// controller's. The two controllers write one after the other.
 std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::claims(
     const Observation& seen, const Plan&) {
   return std::pair(&with_.stores.status_writes, seen.member.metadata.key());
@@ -97,7 +96,8 @@ Duration Reconciler::holds_up(const Observation& seen, const Plan& plan) {
 
 namespace {
 
-/// Carries out one step; what it was decided on travels along as UID or is looked at once more.
+/// Carries out one step. The UID of what it was decided on is in the write, or the object is read
+/// again.
 struct Actor {
   const Kind::Collaborators& with;
   const Images& images;
@@ -106,7 +106,7 @@ struct Actor {
   const v1::EtcdMember& member() const { return seen.member; }
   const api::ObjectMeta& meta() const { return seen.member.metadata; }
 
-  /// Asks the API itself whether the cluster is there: what happens next cannot be taken back.
+  /// Reads the cluster from the API: the next action cannot be undone.
   Result<std::optional<v1::EtcdCluster>> cluster_now() const {
     auto cluster = with.api.get<v1::EtcdCluster>({meta().ns, member().spec.cluster_name});
     if (cluster.failed_with(Code::NotFound)) return std::optional<v1::EtcdCluster>();
@@ -144,7 +144,7 @@ struct Actor {
     if (made.failed_with(Code::AlreadyExists))
       made = with.api.get<kube::PersistentVolumeClaim>({meta().ns, name});
     if (!made) return Error(made.error()).during("create PersistentVolumeClaim " + name);
-    with.stores.volumes.wrote(std::move(*made));  // Whose it is, the next pass sees.
+    with.stores.volumes.wrote(std::move(*made));  // The next pass sees its owner.
     return Done{};
   }
 
@@ -184,8 +184,8 @@ struct Actor {
     return Done{};
   }
 
-  /// The Pod that is there already. One of ours that we did not see has lost the label we watch by:
-  /// it gets its labels back.
+  /// Returns the existing Pod. If it is ours and unseen, it has lost the label that we watch by:
+  /// its labels are restored.
   Result<kube::Pod> adopt_pod(const Json& metadata) const {
     auto there = with.api.get<kube::Pod>(meta().key());
     if (!there || !is_ours(there->metadata, member().metadata.uid) ||
@@ -242,7 +242,7 @@ struct Actor {
   Result<Done> label_pod(const std::string& uid, const char* key, Json value) const {
     return mark_pod("labels", uid, key, std::move(value), "label");
   }
-  /// null: without it.
+  /// Null: removes the key.
   Result<Done> mark_pod(const char* field, const std::string& uid, const char* key, Json value,
                         const char* doing) const {
     json::object patch{{"metadata", {{"uid", uid}}}};
@@ -250,7 +250,7 @@ struct Actor {
     return change_pod(std::move(patch), doing);
   }
 
-  /// One that is gone needs it no more.
+  /// A deleted Pod does not need the change.
   Result<Done> change_pod(json::object patch, const char* doing) const {
     auto written = with.api.merge_patch<kube::Pod>(meta().key(), std::move(patch));
     if (written.failed_with(Code::NotFound)) return Done{};

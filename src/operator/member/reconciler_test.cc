@@ -1,5 +1,5 @@
-// What a pass does about things that are not what the cache says, and how often it tries what the
-// API server refuses. The API server is a fake, time is virtual.
+// Passes over objects that differ from the cache, and how often a refused write is tried. The API
+// server is a fake, time is virtual.
 #include "operator/member/reconciler.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ class ReconcilerTest : public ::testing::Test {
             {"spec", json::object{}},
             {"status", {{"phase", "Running"}}}};
   }
-  /// The controller with its watches, for so long.
+  /// Runs the controller with its watches for that time.
   void run(Duration time) {
     world.spawn([&, time] {
       runtime::Controller controller(world, random, log,

@@ -14,7 +14,7 @@ namespace v1 = api::v1alpha2;
 
 constexpr const char* kToolsFolder = "/tools";
 constexpr const char* kSourceFolder = "/restore/src";
-constexpr std::int64_t kBumpRevision = 1'000'000'000;  // As the schema says of an absent one.
+constexpr std::int64_t kBumpRevision = 1'000'000'000;  // The schema's default.
 
 json::object mount(const char* volume, const char* folder, bool read_only) {
   json::object out{{"name", volume}, {"mountPath", folder}};
@@ -22,7 +22,7 @@ json::object mount(const char* volume, const char* folder, bool read_only) {
   return out;
 }
 
-/// What a crash leaves are its last lines.
+/// After a crash, its message is its last log lines.
 json::object container(const char* name, std::string image, json::array command, json::array env,
                        json::array mounts, Json resources) {
   return {{"name", name},
@@ -38,14 +38,14 @@ json::object container(const char* name, std::string image, json::array command,
           {"volumeMounts", std::move(mounts)}};
 }
 
-/// etcd's own, if it has some: a quota may ask for limits, and etcdutl needs what etcd needs.
+/// etcd's own, if it has some: a quota may require limits, and etcdutl needs what etcd needs.
 Json resources(const v1::EtcdMember& member) {
   const auto& own = member.spec.resources;
   if (own && own->is_object() && !own->as_object().empty()) return *own;
   return json::object{{"requests", {{"cpu", "50m"}, {"memory", "64Mi"}}}};
 }
 
-/// The contract's, then ours.
+/// The variables of the contract, then ours.
 json::array environment(const v1::EtcdMember& member, bool with_auth) {
   const v1::RestoreSpec& restore = *member.spec.restore;
   json::array out{variable("ETCD_DATA_DIR", data_dir_of(member)),
@@ -62,7 +62,7 @@ json::array environment(const v1::EtcdMember& member, bool with_auth) {
   return out;
 }
 
-/// How it ended last, if that was not well; null: it has not, or it was.
+/// Its last end, if that was a failure; null: none.
 const kube::ContainerTerminated* last_failure(const kube::ContainerStatus* container) {
   if (!container) return nullptr;
   const auto& now = container->state.terminated;
@@ -70,7 +70,7 @@ const kube::ContainerTerminated* last_failure(const kube::ContainerStatus* conta
   return ended && ended->exit_code != 0 ? &*ended : nullptr;
 }
 
-/// Of one that did not say why.
+/// The message for an end without a reason.
 std::string unexplained(const kube::Pod& pod, const char* container,
                         const kube::ContainerTerminated& end) {
   return std::string("the container ") + container + " ended with exit code " +
@@ -78,7 +78,7 @@ std::string unexplained(const kube::Pod& pod, const char* container,
          ": see kubectl logs " + pod.metadata.name + " -c " + container + "; it is tried again";
 }
 
-/// A cluster that goes back in place has its data: the volumes of before would go with it.
+/// In a restore in place the old volumes have the data: never advise deleting the cluster.
 std::string way_out(const Observation& seen) {
   const v1::RestoreRecord* record = seen.cluster ? seen.cluster->restoring() : nullptr;
   return record ? "set spec.decision of EtcdRestore " + record->name + " to Rollback"
@@ -112,7 +112,7 @@ void add_restore(json::object& pod_spec, const v1::EtcdMember& member, const Ima
         json::object{{"name", kRestoreKeysVolume}, {"secret", {{"secretName", keys}}}});
     mounts.push_back(mount(kRestoreKeysVolume, kSnapshotKeysFolder, true));
   }
-  // The image of etcd has etcdutl, and nothing to speak to an object store with.
+  // The etcd image has etcdutl, but nothing that reads an object store.
   pod_spec["initContainers"] = json::array{
       container(v1::kInstallToolsContainer, images.operator_image, {"/manager", "install-tools"},
                 {variable("TOOLS_DEST_DIR", kToolsFolder)},

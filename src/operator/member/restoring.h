@@ -1,5 +1,5 @@
-// A first member that starts from a snapshot: what its Pod runs before etcd, and what keeps that
-// from being done. Pure.
+// A first member that starts from a snapshot: the containers that run before etcd, and the faults
+// that prevent it. Pure.
 #pragma once
 #include <string>
 
@@ -13,10 +13,10 @@ namespace etcdop::member {
 void add_restore(json::object& pod_spec, const api::v1alpha2::EtcdMember& member,
                  const Images& images, bool with_auth);
 
-/// Why a Pod that is to restore a snapshot is not made, in words; empty: nothing keeps it.
+/// Why no Pod is created that restores a snapshot, in words; empty: nothing prevents it.
 std::string restore_trouble(const Observation& seen);
 
-/// How the Pod's restoring failed last, and what happens next; empty: it has not, or has been done
+/// The last failure of the Pod's restore, and what happens next; empty: none, or it has succeeded
 /// since.
 std::string restore_failure(const Observation&, const kube::Pod& pod);
 

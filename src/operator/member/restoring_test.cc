@@ -1,5 +1,5 @@
-// A first member that starts from a snapshot: its Pod's containers to the letter, and what is said
-// while they work, or do not.
+// A first member that starts from a snapshot: its Pod's containers to the letter, and the messages
+// while they work or fail.
 #include "operator/member/restoring.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ v1::EtcdMember seed_of_volume() {
   return m;
 }
 
-/// "NAME=value" a line; of a Secret "NAME<secret/key", with ? where it need not be there.
+/// "NAME=value" a line; from a Secret "NAME<secret/key", with ? if it is optional.
 std::string environment_of(const Json& container) {
   std::string out;
   for (const Json& one : container.at("env").as_array()) {
@@ -224,7 +224,7 @@ TEST(MemberRestoring, WhatATemplateAddsComesAfterIt) {
   EXPECT_EQ(made.at("spec").at("imagePullSecrets"), json::parse(R"([{"name": "regcred"}])"));
 }
 
-// --- What is said of it --------------------------------------------------------------------------
+// --- Messages ------------------------------------------------------------------------------------
 
 api::OwnerReference owner(const char* kind, const char* name, const char* uid) {
   return {"etcd-operator.cozystack.io/v1alpha2", kind, name, uid, true, true};
@@ -299,7 +299,7 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
              ended(1, report_of("SourceUnreachable", "s3.example.com does not answer", false));
        },
        v1::kRestoreFailed, "SourceUnreachable: s3.example.com does not answer; it is tried again"},
-      {[](auto& o) {  // It runs once more, and nobody knows better yet.
+      {[](auto& o) {  // It runs once more, and the outcome is open.
          restore_in(o).last_state.terminated =
              ended(1, report_of("SourceUnreachable", "s3.example.com does not answer", false));
        },
@@ -311,7 +311,7 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
        v1::kRestoreFailed,
        "SnapshotBroken: its hash is wrong; somebody has to mend that, and it is tried again every "
        "few minutes; or delete the EtcdCluster and create it anew"},
-      {[](auto& o) {  // Its data is in the volumes of before, which would go with it.
+      {[](auto& o) {  // The old volumes have its data, and would be lost.
          o.cluster->status.restore.emplace().name = "back";
          restore_in(o).state.terminated =
              ended(3, report_of("SnapshotBroken", "its hash is wrong", true));
@@ -354,7 +354,7 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
          restore_in(o).state.terminated = ended(0, "{}", "Completed");
        },
        v1::kPodNotReady, "pod phase: Pending"},
-      {[](auto& o) {  // Of the operator before: each Pod of its first member has them.
+      {[](auto& o) {  // Each Pod of the Go operator's first member has these containers.
          o.member.status.member_id = "1";
          o.cluster->status.cluster_id = "c1";
        },

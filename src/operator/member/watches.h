@@ -5,8 +5,8 @@
 
 namespace etcdop::member {
 
-/// A change of a cluster, its members, Pods or volumes adds all members of that cluster. The queue
-/// outlives the stores.
+/// A change of a cluster, its members, Pods or volumes queues all members of that cluster. The
+/// queue must outlive the stores.
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::member

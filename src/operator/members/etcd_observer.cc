@@ -1,4 +1,4 @@
-// The questions to etcd, and which member each answer belongs to.
+// The calls to etcd, and the match of each answer with its member.
 #include "operator/members/etcd_observer.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
-// A member that has just given a token is ahead of the others by a round trip.
+// A member that has just issued a token is ahead of the others by a round trip.
 constexpr int kTimesAsRoot = 3;
 constexpr auto kAsRootAgain = 20ms;
 
@@ -20,7 +20,7 @@ std::string url_of(const etcd::Member& member) {
   return member.peer_urls.empty() ? "" : member.peer_urls.front();
 }
 
-/// A view of an entry that no known member has: under its name, or else as its URL or its id says.
+/// Adds a view for an entry of no known member: with its name, or else from its URL or its id.
 MemberView& foreign_member(std::vector<MemberView>& members, const etcd::Member& entry) {
   const std::string url = url_of(entry);
   const std::size_t host = url.find("://");
@@ -36,11 +36,10 @@ MemberView& foreign_member(std::vector<MemberView>& members, const etcd::Member&
   return members.back();
 }
 
-/// Gives each entry of etcd's list to a member. Its URL tells which one, for that is what the
-/// operator added; its name, where no member has the URL. The name is written by the etcd that took
-/// the entry for its own, which may be another joiner: etcd compares peer URLs by the addresses
-/// they lead to, and DNS may give one address to two. Such an entry has not been started by its
-/// member.
+/// Gives each entry of etcd's list to a member: by peer URL, which the operator added; or by name,
+/// if no member has that URL. The name comes from the etcd that took the entry for its own, which
+/// may be another joiner: etcd compares peer URLs by the addresses that they resolve to, and DNS
+/// may give one address to two URLs. Such an entry has not been started by its member.
 void match(std::vector<MemberView>& members, const std::vector<etcd::Member>& entries) {
   const auto free_member = [&](const auto& fits) {
     const auto found =
@@ -63,7 +62,7 @@ void match(std::vector<MemberView>& members, const std::vector<etcd::Member>& en
   }
 }
 
-/// Whether the member that gave this list is that one.
+/// Whether that member gave this list.
 bool is_member_of(const etcd::MemberList& list, const MemberView& member) {
   return std::ranges::any_of(list.members, [&](const etcd::Member& m) {
     return m.id == list.header.member &&
@@ -78,8 +77,8 @@ etcd::AuthTrouble trouble_of(const Result<T>& answer) {
 
 }  // namespace
 
-/// Whether the member at that address is ours by name, in an etcd cluster that is not ours: its
-/// volume was filled by another one. A foreign etcd at an address that was given away is neither.
+/// Whether our member, by name, answers at that address in another etcd cluster: another cluster
+/// has filled its volume. False for a foreign etcd at a reassigned address.
 bool EtcdObserver::lives_elsewhere(etcd::Endpoint endpoint, const MemberView& member) {
   const auto ours = std::exchange(endpoint.cluster, std::nullopt);
   endpoint.member.reset();
@@ -87,8 +86,8 @@ bool EtcdObserver::lives_elsewhere(etcd::Endpoint endpoint, const MemberView& me
   return list && ours && list->header.cluster != *ours && is_member_of(*list, member);
 }
 
-/// Asks, and again if a member asks for authentication that we can give: it may not know our token
-/// any more, or not yet.
+/// Asks, and asks again if a member requires authentication that we have: it may have dropped our
+/// token, or not know it yet.
 void EtcdObserver::ask_as_root(const v1::EtcdCluster& cluster, Endpoints& endpoints,
                                const std::function<etcd::AuthTrouble()>& ask) {
   sessions_.equip(cluster, endpoints);
@@ -171,7 +170,7 @@ EtcdView EtcdObserver::observe(const v1::EtcdCluster& cluster, std::vector<Membe
   Answers answers = ask_status(cluster, view, endpoints);
   const Told told = note_answers(view, endpoints, answers);
   if (view.split || told.sources.empty()) return view;
-  const MemberView source = *told.sources.front();  // match() moves them.
+  const MemberView source = *told.sources.front();  // A copy: match() moves them.
   Result<etcd::MemberList> list = Error{Code::Unavailable, "not asked"};
   std::shared_ptr<etcd::Client> client;
   ask_as_root(cluster, endpoints, [&] {
@@ -187,7 +186,7 @@ EtcdView EtcdObserver::observe(const v1::EtcdCluster& cluster, std::vector<Membe
     view.split = true;
     return view;
   }
-  // Before the id is recorded, this tells our etcd from a foreign one.
+  // Before the id is recorded, this check tells our etcd from a foreign one.
   if (!is_member_of(*list, source)) {
     view.error = "the etcd at the address of " + source.name + " does not know it";
     return view;
@@ -195,7 +194,7 @@ EtcdView EtcdObserver::observe(const v1::EtcdCluster& cluster, std::vector<Membe
   view.linearizable = true;
   view.cluster_id = list->header.cluster;
   match(view.members, list->members);
-  for (MemberView& member : view.members)  // At its address another member answers.
+  for (MemberView& member : view.members)  // Another member answers at its address.
     if (const auto id = told.ids.find(member.name);
         id != told.ids.end() && member.listed && id->second != member.listed->id)
       member.answer.reset();

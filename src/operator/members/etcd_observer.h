@@ -1,4 +1,4 @@
-// Reads an EtcdView from the members of a cluster: the only code that asks etcd what it is.
+// Reads an EtcdView from the members of a cluster. No other code reads these facts from etcd.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,8 +14,8 @@
 
 namespace etcdop {
 
-/// One extra call has all alarms, agreed on by a quorum. A member's status tells in words whether
-/// it knows of one.
+/// One extra call lists all alarms, with the agreement of a quorum. The status of a member says in
+/// words whether it knows of an alarm.
 enum class AskForAlarms { IfReported, Always };
 
 class EtcdObserver {
@@ -24,15 +24,15 @@ class EtcdObserver {
   EtcdObserver(Executor& executor, etcd::Clients& etcd, Sessions& sessions)
       : executor_(executor), etcd_(etcd), sessions_(sessions) {}
 
-  /// The status of every member side by side, then one linearizable list from the leader, or else
-  /// from a voter. `known`: the members with their names and peer URLs. Endpoints are given the
-  /// token of root. Suspends; every call has a deadline.
+  /// Reads the status of every member at once, then one linearizable list from the leader, or
+  /// otherwise from a voter. `known`: the members with their names and peer URLs. Adds root's token
+  /// to the endpoints. Suspends; every call has a deadline.
   EtcdView observe(const api::v1alpha2::EtcdCluster&, std::vector<MemberView> known,
                    Endpoints& endpoints, AskForAlarms);
 
  private:
   using Answers = std::vector<std::pair<MemberView*, Result<etcd::Status>>>;
-  /// What the members answered: all cluster ids, the member ids by name, and which members may be
+  /// The members' answers: all cluster ids, the member ids by name, and the members that may be
   /// asked for the list, the leader first.
   struct Told {
     std::set<etcd::ClusterId> clusters;

@@ -1,4 +1,4 @@
-// What etcd says in one pass: each member's own answer, one linearizable list, and the alarms.
+// The answers of etcd in one pass: each member's own answer, one linearizable list, and the alarms.
 // Values; nothing here does I/O.
 #pragma once
 #include <array>
@@ -23,11 +23,11 @@ inline auto names(AlarmKind) {
 
 namespace etcdop {
 
-/// As etcd lists it.
+/// The member's entry in etcd's list.
 struct MemberListed {
   etcd::MemberId id;
   bool learner = false;
-  bool started = false;  ///< etcd knows it by its name.
+  bool started = false;  ///< etcd knows its name.
   bool operator==(const MemberListed&) const = default;
 
   template <class S = MemberListed>
@@ -39,14 +39,14 @@ struct MemberListed {
   }
 };
 
-/// Its own answer to Status in this pass, ids checked.
+/// The member's own answer to Status in this pass, ids checked.
 struct MemberAnswer {
   std::string version;
-  etcd::MemberId leader;                    ///< 0: it knows none.
-  std::uint64_t applied = 0;                ///< Raft index up to which it has caught up.
-  std::uint64_t index = 0;                  ///< Raft index up to which it knows what is committed.
-  std::int64_t db_size = 0, db_in_use = 0;  ///< Of its database file, in bytes.
-  std::int64_t revision = 0;                ///< The newest of its keys.
+  etcd::MemberId leader;      ///< 0: it knows no leader.
+  std::uint64_t applied = 0;  ///< Raft index up to which it has caught up.
+  std::uint64_t index = 0;    ///< Raft index of the last committed entry that it knows.
+  std::int64_t db_size = 0, db_in_use = 0;  ///< Size of its database file, in bytes.
+  std::int64_t revision = 0;                ///< Its newest revision.
   bool operator==(const MemberAnswer&) const = default;
 
   template <class S = MemberAnswer>
@@ -76,23 +76,23 @@ struct RaisedAlarm {
 
 /// One member, as etcd knows it.
 struct MemberView {
-  std::string name;      ///< Of a foreign member: what etcd, or its URL, says.
-  std::string peer_url;  ///< As etcd lists it; while it does not, as it is to be added.
+  std::string name;      ///< A foreign member's: from etcd, or from its URL.
+  std::string peer_url;  ///< As etcd lists it; before that, as it will be added.
   std::optional<MemberListed> listed = std::nullopt;
   std::optional<MemberAnswer> answer = std::nullopt;
 };
 
 struct EtcdView {
-  /// First those that the caller knows, in its order, then the foreign ones: listed by etcd, and
-  /// unknown to the caller.
+  /// First the members that the caller knows, in its order; then the foreign ones, which etcd lists
+  /// and the caller does not know.
   std::vector<MemberView> members;
   std::optional<etcd::ClusterId> cluster_id;
   bool linearizable = false;  ///< `members[].listed` is etcd's answer with quorum, of this pass.
   bool split = false;         ///< Members answered with different cluster ids.
   std::string error;          ///< Why it is not linearizable, if a member was asked.
-  /// Absent: not asked for, or not told.
+  /// Absent: not asked, or not answered.
   std::optional<std::vector<RaisedAlarm>> alarms;
-  bool alarms_hidden = false;  ///< They were asked for, and etcd did not list them.
+  bool alarms_hidden = false;  ///< etcd was asked, and did not list them.
 };
 
 }  // namespace etcdop

@@ -1,4 +1,4 @@
-// A key that one pass works on alone.
+// A key that only one pass works on.
 #pragma once
 #include <set>
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace etcdop {
 
-/// Claims a key for its scope. The caller checks first that the set, which outlives this, does not
-/// contain the key; nothing suspends between the two.
+/// Claims a key for its scope. The set must outlive it. The caller checks first that the set does
+/// not contain the key, and does not suspend in between.
 class Claim {
  public:
   Claim(std::set<api::ObjectKey>& claimed, api::ObjectKey key)

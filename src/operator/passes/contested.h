@@ -1,4 +1,5 @@
-// Writes that somebody else undoes: each time the same is needed again soon, it waits longer.
+// Repairs that a user or another controller undoes: each repetition within a short time waits
+// longer.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -10,12 +11,11 @@
 
 namespace etcdop {
 
-/// Per object those writes that put something right. The first repetition within half a minute
-/// waits a second, each further one twice as long, up to a minute: who fights us costs the API
-/// server no more than that.
+/// Keeps the repairs of each object. The first repetition within half a minute waits a second, each
+/// further one twice as long, up to a minute. This bounds the requests to the API server.
 class Contested {
  public:
-  /// How long not to do this write yet; zero: it may be done.
+  /// How long to wait before this write; zero: it may be done now.
   Duration wait(const api::ObjectKey& key, const std::string& write, Instant now) const {
     const auto of_object = last_.find(key);
     if (of_object == last_.end()) return Duration(0);
@@ -23,7 +23,7 @@ class Contested {
     if (last == of_object->second.end()) return Duration(0);
     return std::max(last->second.at + last->second.pause - now, Duration(0));
   }
-  /// It was done now.
+  /// The write was done now.
   void did(const api::ObjectKey& key, const std::string& write, Instant now) {
     constexpr Duration kFirst = std::chrono::seconds(1), kMost = std::chrono::seconds(60),
                        kSoon = std::chrono::seconds(30);

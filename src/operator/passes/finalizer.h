@@ -1,4 +1,4 @@
-// Our finalizer on EtcdMembers: it keeps the volume until etcd has let the member go.
+// Our finalizer on EtcdMembers: it keeps the volume until etcd no longer lists the member.
 #pragma once
 #include <string>
 
@@ -10,12 +10,12 @@ namespace etcdop {
 
 bool has_our_finalizer(const api::ObjectMeta& meta);
 
-/// What that needs in the table of whoever does it.
+/// The permission that the caller's table needs for it.
 inline constexpr kube::Permission kReleasesFinalizer[] = {
     {api::v1alpha2::EtcdMember::resource, "", {kube::Verb::Patch}}};
 
-/// Takes our finalizer, and no other, off the EtcdMember of that UID. Gone already is success;
-/// Conflict: it changed meanwhile, observe again. May suspend.
+/// Removes our finalizer, and no other, from the EtcdMember with that UID. Success if the
+/// EtcdMember is already deleted; Conflict: it changed meanwhile, observe again. May suspend.
 Result<Done> release_finalizer(kube::Granted<kReleasesFinalizer> api, Stores& stores,
                                const api::ObjectKey& key, const std::string& uid);
 

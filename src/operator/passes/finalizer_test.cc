@@ -1,5 +1,4 @@
-// What happens to our finalizer, and to nobody else's, whatever the cache shows. The API server is
-// a fake.
+// Our finalizer is removed and no other, whatever the cache shows. The API server is a fake.
 #include "operator/passes/finalizer.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@ class FinalizerTest : public ::testing::Test {
   FinalizerTest() {
     api.serve({.resource = EtcdMember::resource, .status = true, .generation = true});
   }
-  /// On the server and in the cache; deleted by somebody.
+  /// Puts it on the server and in the cache, being deleted.
   void put(const std::vector<std::string>& finalizers) {
     json::array words(finalizers.begin(), finalizers.end());
     api.put(EtcdMember::resource, {{"metadata",
@@ -34,12 +33,12 @@ class FinalizerTest : public ::testing::Test {
     api.remove(EtcdMember::resource, kKey);
     see();
   }
-  /// Another of that name.
+  /// Puts another one with that name.
   void put_again(const std::vector<std::string>& finalizers) {
     api.erase(EtcdMember::resource, kKey);
     put(finalizers);
   }
-  /// The cache is as the server is now.
+  /// The cache is up to date.
   void see() {
     EtcdMember member;
     ASSERT_TRUE(api::decode(*api.find(EtcdMember::resource, kKey), member, "it"));

@@ -9,15 +9,15 @@
 namespace etcdop {
 namespace {
 
-constexpr std::size_t kPairCosts = 128, kRingCosts = 256;  // Beside the texts.
+constexpr std::size_t kPairCosts = 128, kRingCosts = 256;  // In addition to the texts.
 
-/// What differs between passes that are alike: the time, etcd's raft index, how long to wait. Also
-/// skipped if it is somebody's label: an object that changes has another resourceVersion.
+/// Fields that differ between like passes: the time, etcd's raft index, how long to wait. A user's
+/// label with such a key is skipped, too: a changed object has another resourceVersion anyway.
 bool is_restless(std::string_view key) {
   return key == "now" || key == "applied" || key == "again";
 }
 
-/// Deeper than what an API server takes: a pair holds objects two levels down, a line one more.
+/// Deeper than an API server's limit: a pair holds objects two levels down, a line one more.
 Json parse(std::string_view text, boost::system::error_code& wrong) {
   json::parse_options options;
   options.max_depth = 64;
@@ -56,7 +56,7 @@ void FlightRecorder::record(const char* kind, const api::ObjectKey& key, WallTim
                             Json observation, Json plan) {
   try {
     keep(kind, key, now, std::move(observation), std::move(plan));
-  } catch (const std::exception&) {  // An aid in debugging ends no pass.
+  } catch (const std::exception&) {  // A failed recording ends no pass.
     if (const auto at = rings_.find({kind, key}); at != rings_.end())
       while (!at->second.pairs.empty()) drop_oldest(at->second);
   }
@@ -81,7 +81,7 @@ void FlightRecorder::keep(const char* kind, const api::ObjectKey& key, WallTime 
     std::string& newest = ring.pairs.back().text;
     boost::system::error_code wrong;
     const Json before = parse(newest, wrong);
-    if (wrong) {  // It has bytes that are no UTF-8: what is older cannot be told from it.
+    if (wrong) {  // It has bytes that are not UTF-8: older pairs cannot be told from it.
       while (!ring.pairs.empty()) drop_oldest(ring);
     } else {
       std::string less = serialize(delta(pair, before));

@@ -1,6 +1,6 @@
-// What the last passes over each object saw and planned, for `./dev replay`. Bounded, in memory
-// only, and without anything that is secret: the annotations of objects are left out, as anybody
-// may have put anything there.
+// The observations and plans of the last passes over each object, for `./dev replay`. Bounded, in
+// memory only, and without secrets: the annotations of objects are left out, as users may put
+// anything there.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -17,42 +17,42 @@
 
 namespace etcdop {
 
-/// A ring for each object. The newest pair is kept whole, each older one as its difference from the
-/// one after it: passes over one object are much alike. A pass that differs from the last one in
-/// nothing but time and etcd's raft index is only counted.
+/// Has a ring for each object. The newest pair is kept whole, each older one as its difference from
+/// the next newer one, because passes over one object are alike. A pass that differs from the last
+/// one only in the time, the wait and etcd's raft index is only counted.
 class FlightRecorder {
  public:
   struct Limits {
-    std::size_t pairs = 256;              ///< Of one object.
-    std::size_t object_bytes = 64 << 10;  ///< Of one object; a larger pair is not kept.
-    std::size_t total_bytes = 1 << 20;    ///< The pair that is oldest of all goes first.
+    std::size_t pairs = 256;              ///< Per object.
+    std::size_t object_bytes = 64 << 10;  ///< Per object; a larger pair is not kept.
+    std::size_t total_bytes = 1 << 20;    ///< In total; the oldest pair of all is dropped first.
   };
   FlightRecorder() = default;
   explicit FlightRecorder(Limits limits) : limits_(limits) {}
   FlightRecorder(const FlightRecorder&) = delete;
 
-  /// `observation` and `plan` are objects: their encodings. `kind` outlives this. Never throws:
-  /// what cannot be recorded is left out, and with it what was kept of that object.
+  /// `observation` and `plan` are the encoded objects. `kind` must outlive the recorder. Never
+  /// throws: if a pass cannot be recorded, the pairs of that object are dropped.
   void record(const char* kind, const api::ObjectKey&, WallTime now, Json observation, Json plan);
-  /// The object is gone. Its pairs stay until others need the room.
+  /// The object is deleted. Its pairs stay until others need the room.
   void gone(const char* kind, const api::ObjectKey&);
 
-  /// JSON lines for FlightReader, each object's pairs together and from its newest to its oldest.
+  /// JSON lines for FlightReader: the pairs of each object together, the newest first.
   std::string text() const;
-  /// The last pair of an object, one line of JSON; empty: none is kept.
+  /// The newest pair of an object, one line of JSON; empty: none is kept.
   std::string newest(const char* kind, const api::ObjectKey&) const;
-  /// What is kept, nearly: texts, and a fixed amount for each pair and each object.
+  /// The approximate size: the texts, and a fixed amount for each pair and each object.
   std::size_t bytes() const { return bytes_; }
 
  private:
   struct Pair {
-    std::string text;  ///< The newest: itself. Else: what makes it of the one after it.
+    std::string text;  ///< The newest pair: whole. An older one: its delta from the next newer one.
     std::uint64_t nth = 0, times = 1;
     WallTime until;
   };
   struct Ring {
-    std::list<Pair> pairs;   ///< Oldest first. Empty: others needed the room.
-    std::uint64_t last = 0;  ///< Hash of the newest pair ever, without what changes all the time.
+    std::list<Pair> pairs;   ///< Oldest first. Empty: dropped for room.
+    std::uint64_t last = 0;  ///< Hash of the newest pair ever, without fields that always change.
     std::size_t bytes = 0;
     bool gone = false;
   };
@@ -79,14 +79,14 @@ class FlightReader {
   struct Pair {
     std::string kind, object;  ///< "EtcdCluster", "prod/db".
     Json observation, plan;
-    std::int64_t times = 1;  ///< How many passes were like it...
-    std::string until;       ///< ...and when the last of them was.
+    std::int64_t times = 1;  ///< The number of passes like it...
+    std::string until;       ///< ...and the time of the last of them.
   };
-  /// Invalid: says what is wrong with the line.
+  /// Invalid: the error says what is wrong with the line.
   Result<Pair> read(std::string_view line);
 
  private:
-  std::optional<std::pair<std::string, Json>> last_;  // Whose, and the pair.
+  std::optional<std::pair<std::string, Json>> last_;  // "EtcdCluster prod/db", and the pair.
 };
 
 }  // namespace etcdop

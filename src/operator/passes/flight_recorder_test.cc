@@ -87,7 +87,7 @@ TEST(FlightRecorder, KeepsSoManyPairsOfAnObjectAndSoManyBytes) {
   EXPECT_EQ(read(narrow.text()).size(), 1U);
 }
 
-/// An aid in debugging ends neither the pass nor the process.
+/// A failed recording ends neither the pass nor the process.
 TEST(FlightRecorder, N1_WhatIsNoUtf8OrNoObjectCostsNoMoreThanWhatWasKeptOfThatObject) {
   FlightRecorder recorder;
   const api::ObjectKey other{"prod", "other"};

@@ -6,7 +6,7 @@
 namespace etcdop {
 namespace {
 
-/// The element that a key such as "12" means; null: there is none.
+/// The element at a key such as "12"; null: missing.
 Json* element(json::array& list, std::string_view key) {
   std::size_t index = 0;
   const auto [end, wrong] = std::from_chars(key.data(), key.data() + key.size(), index);

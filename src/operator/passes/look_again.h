@@ -1,5 +1,5 @@
-// What the server has now: after a write that was refused as stale or whose answer never came, or
-// where the watch may be behind.
+// Reads an object from the server: after a write that was refused as stale or whose answer was
+// lost, or where the watch may be behind.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace etcdop {
 
-/// Whether the cache may be behind what this result tells of.
+/// Whether the cache may be behind after this result.
 template <class T>
 bool leaves_doubt(const Result<T>& written) {
   return written.failed_with(Code::Conflict) || written.failed_with(Code::Lost) ||
          written.failed_with(Code::TimedOut);
 }
 
-/// Reads the object and puts it into the store, ahead of the watch, which may be behind by minutes:
-/// without this the same stale write would be sent again and again. What cannot be read now stays
+/// Reads the object and puts it into the store, ahead of the watch, which may be behind by minutes.
+/// Otherwise the same stale write would be sent again and again. If the read fails, the store stays
 /// as it is.
 template <class T, class Api>
 void look_again(const Api& api, kube::Store<T>& store, const api::ObjectKey& key,
@@ -28,7 +28,7 @@ void look_again(const Api& api, kube::Store<T>& store, const api::ObjectKey& key
   else if (now.failed_with(Code::NotFound)) store.saw_deleted(key, uid);
 }
 
-/// What the server has of that name; nullopt: nothing. Of no answer the error says what was asked.
+/// Reads the object with that name; nullopt: not found. An error names the object.
 template <class T, class Api>
 Result<std::optional<T>> look_for(const Api& api, const api::ObjectKey& key) {
   auto there = api.template get<T>(key);

@@ -1,4 +1,4 @@
-// Of the metadata of what we make: whose it is, and what a user asked for. Pure.
+// The metadata of created objects: the owner, and the user's labels and annotations. Pure.
 #pragma once
 #include <optional>
 
@@ -8,12 +8,12 @@
 
 namespace etcdop {
 
-/// Adds them to the `metadata` of a manifest. What is there already stays as it is, and so do the
-/// keys under our own prefix: nobody says so of something that it is not.
+/// Adds them to the `metadata` of a manifest. Existing keys stay. Keys under our own prefix are not
+/// added: a user must not mark an object as something that it is not.
 void add_metadata(json::object& metadata,
                   const std::optional<api::v1alpha2::AdditionalMetadata>& additional);
 
-/// `metadata.ownerReferences` of what its controller makes for an object: it goes with that.
+/// `metadata.ownerReferences` of an object that a controller creates: it is deleted with its owner.
 template <class T>
 json::array owned_by_controller(const T& owner) {
   return {json::object{{"apiVersion", api::api_version(T::resource)},

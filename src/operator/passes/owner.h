@@ -1,4 +1,4 @@
-// Whose an object is: by UID, never by name. Pure.
+// The owner of an object: by UID, never by name. Pure.
 #pragma once
 #include <algorithm>
 #include <string>

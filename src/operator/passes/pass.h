@@ -1,5 +1,5 @@
 // One pass over an object, the same for every controller: observe, plan, report, act. A controller
-// adds what is its own as virtual functions, and holds no other loop.
+// adds its own parts as virtual functions, and has no other loop.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -23,7 +23,7 @@
 
 namespace etcdop {
 
-/// For controllers whose passes need nothing beside the observation.
+/// For controllers whose passes need only the observation.
 struct NoContext {};
 
 /// The outcome of a step.
@@ -35,21 +35,21 @@ struct Outcome {
 
   Result<Done> done = Done{};
   bool by_api = true;  ///< The API server's answer; false: etcd's.
-  /// The API server refused it: told in the status, and tried again as Refusals says.
+  /// The API server refused it: reported in the status, and tried again as Refusals says.
   bool is_refused() const { return by_api && refused(done); }
 };
 
 /// Kind is a table of types and members:
-///   Object, Observation, Plan, Collaborators, Context: what the controller works with;
-///   Collaborators
-///     has executor, api, stores, clock, log, events and flight, and all of them outlive this;
-///   store: which of Stores has its objects;
-///   object: which member of the observation is the object;
+///   Object, Observation, Plan, Collaborators, Context: the types that the controller works with;
+///   Collaborators has executor, api, stores, clock, log, events and flight, which must outlive the
+///   Pass;
+///   store: the member of Stores that has the objects;
+///   object: the member of the observation that is the object;
 ///   word: its name in the log, such as "snapshot".
 ///
-/// A pass never throws away an answer: a status that is refused, a step that is refused, and a step
-/// that failed are each tried again by one policy. What the API server refused waits as Refusals
-/// says. What failed otherwise is returned, and the queue doubles its delay (runtime/queue.h).
+/// A pass drops no answer: a refused status, a refused step and a failed step are each tried again
+/// by one policy. A write that the API server refused waits as Refusals says. Another failure is
+/// returned, and the queue doubles its delay (runtime/queue.h).
 template <class Kind>
 class Pass {
  public:
@@ -85,43 +85,43 @@ class Pass {
   }
 
  protected:
-  /// False: nothing is left to be done about it, and what is remembered of it is forgotten.
+  /// False: nothing is left to do for the object, and all that is remembered about it is dropped.
   virtual bool concerns(const Object& object) const { return !object.metadata.terminating(); }
-  /// When to come back instead of a pass now.
+  /// How long to wait before the next pass, instead of a pass now; nullopt: a pass now.
   virtual std::optional<Duration> not_yet(const Object&, Context&) { return std::nullopt; }
   virtual Result<Observation> observe(const Object&, Context&) = 0;
-  /// Each plan, before anything is done. `news`: the log did not have it yet.
+  /// Called with each plan, before anything is done. `news`: the log does not have it yet.
   virtual void planned(const Observation&, Plan&, bool /*news*/) {}
-  /// The key that no other pass may hold while this status is written, and where it is claimed.
+  /// The key that no other pass may hold while this status is written, and the set of held keys.
   virtual std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> claims(
       const Observation&, const Plan&) {
     return std::nullopt;
   }
-  /// The status was written: Events for it.
+  /// Called after the status was written: records Events.
   virtual void tell(const Observation&, const Plan&) {}
-  /// Other objects' status that belongs to this report.
+  /// Writes the status of other objects that belongs to this report.
   virtual Result<Done> report_more(const Observation&, Plan&) { return Done{}; }
   /// Carries out the plan's step.
   virtual Outcome act(const Observation&, const Context&, Plan&) = 0;
-  /// The log has each plan once: as long as these words stay the same.
+  /// The words of the plan: it is logged again only when they change.
   virtual std::string says(const Plan& plan) const { return to_string(plan.step); }
-  /// What is written, in words. The refusal of other words does not hold it up.
+  /// The words of the write. A refusal holds up only a write with the same words.
   virtual std::string writes(const Plan& plan) const { return to_string(plan.step); }
-  /// How long a step is held up for another reason than a refusal.
+  /// How long to hold up the step for a reason other than a refusal.
   virtual Duration holds_up(const Observation&, const Plan&) { return Duration(0); }
-  /// The outcome of a step.
+  /// Called with the outcome of the step.
   virtual void acted(const Observation&, const Plan&, const Outcome&) {}
   /// When to try a failed step again; an error: by the queue's back-off.
   virtual Result<runtime::Requeue> retry(const Observation&, const Plan&, const Error& error) {
     return error;
   }
-  /// When to look again after a step that worked; by default not before a watch tells something, if
-  /// the plan has no time.
+  /// When to look again after a successful step. Without a time in the plan: when a watch reports a
+  /// change.
   virtual runtime::Requeue again(const Plan& plan) const {
     if (plan.again.count() == 0) return runtime::Requeue{};
     return runtime::Requeue{plan.again};
   }
-  /// The object is deleted, or another one of that name, or concerns nobody any more.
+  /// The object is deleted, or another one has its name, or nothing is left to do for it.
   virtual void forget(const api::ObjectKey&) {}
 
   kube::Store<Object>& store() const { return with_.stores.*Kind::store; }
@@ -141,7 +141,7 @@ class Pass {
                             .action = std::move(action),
                             .note = std::move(note)});
   }
-  /// False: the object was deleted meanwhile, or is another one of that name.
+  /// False: the object was deleted meanwhile, or another one has its name.
   bool is_known(const Object& object) const {
     const auto known = known_.find(object.metadata.key());
     return known != known_.end() && known->second.uid == object.metadata.uid;
@@ -153,7 +153,7 @@ class Pass {
 
  private:
   struct Known {
-    std::string uid, planned;  ///< What the log said last.
+    std::string uid, planned;  ///< The plan that was logged last.
   };
   /// How the pass ends; nullopt: it goes on.
   using End = std::optional<Result<runtime::Requeue>>;
@@ -172,7 +172,8 @@ class Pass {
     if (with_.flight) with_.flight->gone(Object::resource.kind, key);
     forget(key);
   }
-  /// A queue may never hear of a deleted object again. What a pass works with stays until it ends.
+  /// A queue may not hear of a deleted object again. An object of a running pass stays until it
+  /// ends.
   void forget_deleted() {
     if (known_.size() <= store().size()) return;
     std::vector<api::ObjectKey> deleted;
@@ -181,7 +182,7 @@ class Pass {
     for (const api::ObjectKey& key : deleted) forget_all_of(key);
   }
 
-  /// Whether this is another plan than the last one.
+  /// Whether the plan differs from the last one.
   bool log_plan(const api::ObjectKey& key, const Plan& plan) {
     const std::string now = says(plan);
     if (std::exchange(known_[key].planned, now) == now) return false;
@@ -190,7 +191,7 @@ class Pass {
     return true;
   }
 
-  /// Status before action.
+  /// Writes the status before acting.
   End report(const Observation& seen, Plan& plan) {
     const api::ObjectMeta& meta = subject(seen).metadata;
     const api::ObjectKey key = meta.key();
@@ -212,7 +213,7 @@ class Pass {
     return std::nullopt;
   }
 
-  /// Under the version that the plan was made from: an operator with an older view is refused.
+  /// Writes with the resourceVersion of the plan: an operator with an older view is refused.
   Result<Done> write_status(const Observation& seen, const Plan& plan) {
     const api::ObjectMeta& meta = subject(seen).metadata;
     json::object status = status_patch(api::encode(subject(seen).status), api::encode(plan.status));
@@ -248,7 +249,7 @@ class Pass {
   }
 
   std::map<api::ObjectKey, Known> known_;
-  std::set<api::ObjectKey> running_;  ///< A pass over them is under way.
+  std::set<api::ObjectKey> running_;  ///< The keys of running passes.
   Refusals statuses_, steps_;
 };
 

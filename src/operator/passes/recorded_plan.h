@@ -1,4 +1,4 @@
-// Plans one pass, and has the flight recorder keep what was seen and decided.
+// Plans one pass, and records what was seen and decided.
 #pragma once
 #include <exception>
 
@@ -7,7 +7,7 @@
 
 namespace etcdop {
 
-/// What plan(seen) gives. If it throws, what was seen is recorded beside the error, and the
+/// Returns plan(seen). If it throws, the observation is recorded beside the error, and the
 /// exception goes on to the pass's boundary (operator/pass_boundary.h). `flight` may be null.
 template <class Observation>
 auto recorded_plan(FlightRecorder* flight, const char* kind, const api::ObjectKey& key,

@@ -1,4 +1,4 @@
-// Writes that the API server refused: told in the object's status, and not tried again at once.
+// Writes that the API server refused: reported in the object's status, and tried again later.
 #pragma once
 #include <chrono>
 #include <map>
@@ -9,24 +9,24 @@
 
 namespace etcdop {
 
-/// After a pass whose outcome is yet to be told in the status.
+/// The delay after a pass whose outcome the status does not report yet.
 inline constexpr std::chrono::milliseconds kAgainSoon{200};
 
-/// Whether the API server has refused for a reason that time alone does not mend: rights, a quota,
-/// a policy, a name that is somebody else's.
+/// Whether the API server refused for a reason that time alone does not fix: rights, a quota, a
+/// policy, or a name that another object has.
 bool refused(const Result<Done>&);
 
-/// Per object the last write that was refused. What is refused for the first time is tried again
-/// soon (a new namespace has no account for its Pods yet), from then on once a minute, whatever
-/// events come in between. A write of other words is another one: it is not held up.
+/// The last refused write of each object. After the first refusal it is tried again soon (a new
+/// namespace has no ServiceAccount for its Pods yet), then once a minute, whatever events come in
+/// between. A write with other words is not held up.
 class Refusals {
  public:
   static constexpr Duration kSoon = std::chrono::seconds(2), kLater = std::chrono::seconds(60);
-  static constexpr const char* kStatus = "status";  ///< The write that reports; others by the step.
+  static constexpr const char* kStatus = "status";  ///< The write of the status; others by step.
 
-  /// How long not to try this write yet; zero: it may be tried.
+  /// How long to wait before this write; zero: it may be tried now.
   Duration wait(const api::ObjectKey&, const std::string& write, Instant now) const;
-  /// What came of a write. True if that is news: refused in words that were not the last.
+  /// The result of a write. True if it is news: refused with other words than the last.
   bool note(const api::ObjectKey&, const std::string& write, const Result<Done>&, Instant now);
   /// Why the last write was refused; empty if it was not.
   std::string why(const api::ObjectKey&) const;

@@ -7,7 +7,7 @@ json::object status_patch(const Json& before, const Json& after) {
   for (const auto& [key, value] : after.as_object()) {
     const Json* old = before.as_object().if_contains(key);
     if (old && *old == value) continue;
-    // A server merges objects key by key (RFC 7386): what is not named stays.
+    // A server merges objects key by key (RFC 7386): a key that is not named stays.
     if (old && old->is_object() && value.is_object()) out[key] = status_patch(*old, value);
     else out[key] = value;
   }

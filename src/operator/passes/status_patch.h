@@ -4,8 +4,8 @@
 
 namespace etcdop {
 
-/// Turns `before` into `after` (RFC 7386, one level deep): changed values, and null for what is no
-/// longer there. Empty: equal.
+/// Turns `before` into `after` (RFC 7386, one level deep): changed values, and null for removed
+/// ones. Empty: equal.
 json::object status_patch(const Json& before, const Json& after);
 
 }  // namespace etcdop

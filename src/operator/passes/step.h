@@ -1,4 +1,4 @@
-// What every step of a plan says about itself. Pure.
+// The description that every step of a plan has. Pure.
 #pragma once
 #include <concepts>
 #include <string>
@@ -9,19 +9,19 @@ namespace etcdop {
 /// The server that a step asks to change something.
 enum class Asks { Nothing, ApiServer, Etcd };
 
-/// When the next pass sees what a step has done. Later: no watch tells of it, as of Secrets, or of
-/// etcd's users.
+/// When the next pass sees the effect of a step. Later: no watch reports it, for example for
+/// Secrets and etcd's users.
 enum class Effect { AtOnce, Later };
 
-/// A step without one of these does not compile. Fields of a step are described for recordings
-/// (api/describe.h); a step without fields is not.
+/// A step without one of these does not compile. A step with fields describes them for recordings
+/// (api/describe.h).
 template <class S>
 concept CompleteStep = std::equality_comparable<S> && requires(const S& step) {
   { S::word } -> std::convertible_to<const char*>;  // In recordings: "add-learner".
   { S::asks } -> std::convertible_to<Asks>;
   { S::effect } -> std::convertible_to<Effect>;
   { step.words() } -> std::same_as<std::string>;            // In logs: "add-learner db-x1y2z".
-  { step.concerns() } -> std::convertible_to<std::string>;  // Which member, by name; or none.
+  { step.concerns() } -> std::convertible_to<std::string>;  // The member's name, or empty.
 };
 
 /// The plan has nothing to do.

@@ -1,4 +1,4 @@
-// What the watches know of the kinds that the controllers share, grouped by cluster.
+// The caches of the kinds that the controllers share, grouped by cluster.
 #pragma once
 #include <optional>
 #include <set>
@@ -16,16 +16,15 @@
 
 namespace etcdop {
 
-/// The cluster that an object's label names; whether it really is that cluster's is decided by UID,
-/// later.
+/// The cluster that an object's label names. The UID tells later whether that cluster owns it.
 inline std::optional<api::ObjectKey> cluster_of(const api::ObjectMeta& meta) {
   const auto label = meta.labels.find(api::v1alpha2::kClusterLabel);
   if (label == meta.labels.end()) return std::nullopt;
   return api::ObjectKey{meta.ns, label->second};
 }
 
-/// The EtcdSnapshot or EtcdRestore that a Job is of, by its owner: the reference gave it no label
-/// that says so. Which of the two is decided by UID, later.
+/// The EtcdSnapshot or EtcdRestore that owns a Job, by owner reference: the Go operator sets no
+/// label for it. The UID tells later which of the two.
 inline std::optional<api::ObjectKey> owner_of(const kube::Job& job) {
   const api::OwnerReference* owner = job.metadata.controller();
   if (!owner || (owner->kind != api::v1alpha2::EtcdSnapshot::resource.kind &&
@@ -42,12 +41,11 @@ struct Stores {
   kube::Store<api::v1alpha2::EtcdCluster> clusters{
       [](const auto& c) { return std::optional(c.metadata.key()); }};
   kube::Store<api::v1alpha2::EtcdMember> members{labelled<api::v1alpha2::EtcdMember>};
-  /// By the cluster that they name, whether or not there is one.
+  /// By the cluster that they name, even if it does not exist.
   kube::Store<api::v1alpha2::EtcdDefrag> defrags{[](const auto& run) {
     return std::optional(api::ObjectKey{run.metadata.ns, run.spec.cluster_ref.name});
   }};
-  /// Likewise; those about which nothing is left to be done concern nobody: there may be a thousand
-  /// of them.
+  /// Likewise; settled ones are in no group, as there may be a thousand of them.
   kube::Store<api::v1alpha2::EtcdSnapshot> snapshots{[](const auto& snapshot) {
     const api::ObjectKey cluster{snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
     return snapshot.settled() ? std::nullopt : std::optional(cluster);
@@ -62,7 +60,7 @@ struct Stores {
   }};
   /// By the EtcdSnapshot or EtcdRestore that owns them.
   kube::Store<kube::Job> jobs{owner_of};
-  /// The Pods of these, by the EtcdSnapshot that their label names.
+  /// The Pods of these Jobs, by the EtcdSnapshot that their label names.
   kube::Store<kube::Pod> agents{[](const kube::Pod& pod) -> std::optional<api::ObjectKey> {
     const auto label = pod.metadata.labels.find(api::v1alpha2::kSnapshotLabel);
     if (label == pod.metadata.labels.end()) return std::nullopt;
@@ -72,13 +70,13 @@ struct Stores {
   kube::Store<kube::PersistentVolumeClaim> volumes{labelled<kube::PersistentVolumeClaim>};
   kube::Store<kube::Service> services{labelled<kube::Service>};
   kube::Store<kube::PodDisruptionBudget> budgets{labelled<kube::PodDisruptionBudget>};
-  /// Not filled before cert-manager's kinds are there.
+  /// Not filled before cert-manager's kinds are installed.
   kube::Store<kube::Certificate> certificates{labelled<kube::Certificate>};
 
-  /// EtcdMembers whose status one of two controllers writes now (Claim). The other one waits: its
-  /// write would be refused, because its version would no longer be the last.
+  /// EtcdMembers whose status one of two controllers is writing (Claim). The other one waits: its
+  /// write would be refused, because its resourceVersion would be stale.
   std::set<api::ObjectKey> status_writes;
-  /// Clusters whose snapshot or defragmentation is written as begun now (Claim; see turns.h).
+  /// Clusters whose snapshot or defragmentation is being marked as begun (Claim; see turns.h).
   std::set<api::ObjectKey> beginnings;
 };
 

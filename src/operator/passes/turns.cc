@@ -7,7 +7,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// Whether it would begin, were it not for a snapshot.
+/// Whether only a snapshot keeps it from beginning.
 bool in_line(const v1::EtcdDefrag& run) {
   return std::ranges::any_of(run.status.conditions, [](const api::Condition& c) {
     return c.type == v1::kDefragChecked && c.reason == v1::kSnapshotFirst;

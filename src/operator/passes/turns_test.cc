@@ -1,4 +1,4 @@
-// Snapshots and defragmentations of one cluster: who goes first, and that nobody waits in a circle.
+// Snapshots and defragmentations of one cluster: their order, and that they never wait in a circle.
 #include "operator/passes/turns.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ v1::EtcdDefrag run(const char* phase, int second, const char* reason = "") {
   return out;
 }
 
-/// "s d": the snapshot before the run, and the run before the snapshot; "-": nobody.
+/// "s d": the snapshot before the run, and the run before the snapshot; "-": none.
 std::string turns(const v1::EtcdSnapshot& a, const v1::EtcdDefrag& b,
                   std::chrono::seconds later = std::chrono::seconds(0)) {
   Stores stores;
@@ -77,7 +77,7 @@ TEST(Turns, WhatHasEndedOrIsGoingOrIsOfAnotherClusterIsNotWaitedFor) {
   EXPECT_EQ(turns(snapshot("Started", 1), other), "- -");
 }
 
-/// Of a snapshot that has not begun and a run there is always one that need not wait.
+/// At least one of a run and a snapshot that has not begun need not wait.
 TEST(Turns, NobodyWaitsInACircle) {
   testing::Every pick;
   do {

@@ -1,5 +1,5 @@
-// JSON of the small values that observations and plans are made of, beside those of the API (see
-// api/codec.h).
+// JSON of the small values in observations and plans, in addition to those of the API
+// (api/codec.h).
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -59,7 +59,8 @@ struct Codec<etcd::Id<Tag>> {
   }
 };
 
-/// {"add-learner": {...}}: each alternative has its `word`, and is described or has no fields.
+/// {"add-learner": {...}}: the key is the `word` of an alternative, which is described or has no
+/// fields.
 template <class... T>
 struct Codec<std::variant<T...>> {
   static Json encode(const std::variant<T...>& value) {

@@ -9,7 +9,7 @@
 namespace etcdop {
 namespace {
 
-/// The word of the etcd container's command that begins so, without that beginning.
+/// The argument of the etcd container that begins with `flag`, without `flag`.
 std::optional<std::string> argument(const kube::Pod& pod, std::string_view flag) {
   for (const kube::Container& container : pod.spec.containers) {
     if (container.name != api::v1alpha2::kEtcdContainer) continue;

@@ -1,4 +1,4 @@
-// What a member's Pod tells by its etcd command line and by the annotations that add to it. Pure.
+// Facts from a member's Pod: from its etcd command line and the annotations that add to it. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -17,17 +17,17 @@ inline constexpr const char* kRestoreSourceVolume = "restore-src";
 inline constexpr const char* kRestoreAuthorityVolume = "restore-ca";
 inline constexpr const char* kRestoreKeysVolume = "restore-keys";
 
-/// What the Pod's command says after --initial-cluster=, or its annotation; empty if nothing.
+/// The value of --initial-cluster= in the Pod's command, or of its annotation; empty: none.
 std::string initial_cluster_of(const kube::Pod& pod);
-/// Whether the Pod's annotation would let its etcd join on an empty data directory: once more, if
-/// that is empty because its memory was lost, with the id of a member that has forgotten.
+/// Whether the Pod's annotation lets its etcd join with an empty data directory. After its memory
+/// was lost it would join again, with the id of a member that has lost its data.
 bool may_join(const kube::Pod& pod);
-/// Whether the Pod starts etcd as the first member of a new cluster, whenever its data directory is
-/// empty: by its command, or by its annotation, as of one that keeps its data in memory.
+/// Whether the Pod starts etcd as the first member of a new cluster whenever its data directory is
+/// empty: by its command, or for data in memory by its annotation.
 bool founds_a_cluster(const kube::Pod& pod);
-/// Whether its etcd waits for a snapshot that is to be restored first.
+/// Whether its etcd waits until a snapshot is restored.
 bool has_to_restore(const kube::Pod& pod);
-/// Whether the Pod's command lets it apply more than one learner.
+/// Whether the Pod's command allows more than one learner.
 bool takes_many_learners(const kube::Pod& pod);
 
 }  // namespace etcdop

@@ -10,7 +10,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-constexpr std::size_t kLabelMax = 63;  // Of a name in DNS.
+constexpr std::size_t kLabelMax = 63;  // Longest label of a DNS name.
 
 std::string annotation(const v1::EtcdMember& member, const char* key) {
   const auto found = member.metadata.annotations.find(key);
@@ -23,7 +23,7 @@ bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alphanumeric(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z') || is_digit(c); }
 
-/// A label of DNS: newer Kubernetes lets a Service's name begin with a digit.
+/// A DNS label: newer Kubernetes allows the name of a Service to begin with a digit.
 bool is_service_name(const std::string& name) {
   return !name.empty() && name.size() <= kLabelMax && name.front() != '-' && name.back() != '-' &&
          std::ranges::all_of(name, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });

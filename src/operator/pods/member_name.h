@@ -1,4 +1,4 @@
-// What a new member of a cluster is called.
+// The name of a new member of a cluster.
 #pragma once
 #include <cstdint>
 #include <string>

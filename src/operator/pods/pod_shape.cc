@@ -24,15 +24,16 @@ constexpr std::string_view kOurVolumes[] = {v1::kDataVolume, kRestoreToolsVolume
                                             kRestoreKeysVolume};
 constexpr const char* kIsOurs = " is the operator's to set; remove it";
 
-/// A list of core/v1 whose elements are merged one by one by their `key` (its patchMergeKey). Two
-/// of one list may have the same, if they differ in `also` (x-kubernetes-list-map-keys); empty: no.
+/// A list of core/v1 whose elements are merged one by one, by their `key` (its patchMergeKey). Two
+/// elements may have the same key if they differ in `also` (x-kubernetes-list-map-keys); empty:
+/// not.
 struct KeyedList {
   std::string_view name, key, also, also_default;
 };
 using KeyedLists = std::span<const KeyedList>;
 
-/// Those of a PodSpec and those of a container. Lists of the same
-/// names elsewhere are nobody's: they are replaced as a whole.
+/// The keyed lists of a PodSpec, and of a container. A list with such a name elsewhere is replaced
+/// as a whole.
 constexpr KeyedList kOfSpec[] = {
     {"containers", "name", "", ""},
     {"initContainers", "name", "", ""},
@@ -46,18 +47,18 @@ constexpr KeyedList kOfContainer[] = {{"env", "name", "", ""},
                                       {"volumeDevices", "devicePath", "", ""},
                                       {"ports", "containerPort", "protocol", "TCP"}};
 
-/// Of the lists of an element of this list.
+/// The keyed lists in an element of this list.
 KeyedLists lists_in(std::string_view list) {
   return list == "containers" || list == "initContainers" ? KeyedLists(kOfContainer) : KeyedLists();
 }
 
-/// By which an element is merged into another; null: it has none.
+/// The key by which an element is merged; null: it has none.
 const Json* key_of(const Json& element, const KeyedList& list) {
   const json::object* fields = element.if_object();
   return fields ? fields->if_contains(list.key) : nullptr;
 }
 
-/// What tells an element, which has a key, from all others of its list.
+/// Identifies an element, which has a key, in its list.
 Json identity_of(const Json& element, const KeyedList& list) {
   if (list.also.empty()) return json::array{*key_of(element, list)};
   const Json* also = element.as_object().if_contains(list.also);
@@ -69,9 +70,9 @@ std::string text_of(const json::object& from, std::string_view key) {
   return value && value->is_string() ? std::string(value->as_string()) : "";
 }
 
-// --- What is refused -----------------------------------------------------------------------------
+// --- Refused in every template -------------------------------------------------------------------
 
-/// The path of the first thing below that has a directive of strategic merge, such as $patch.
+/// The path of the first directive of strategic merge, such as $patch; empty: none.
 std::string directive(const Json& value, const std::string& path) {
   if (const json::array* list = value.if_array())
     for (const Json& element : *list)
@@ -85,7 +86,7 @@ std::string directive(const Json& value, const std::string& path) {
   return "";
 }
 
-/// Of the keyed lists directly in `from`: each is a list of objects, each with its key.
+/// Checks the keyed lists directly in `from`: each is a list of objects, each with its key.
 std::string malformed_list(const json::object& from, const std::string& path, KeyedLists lists) {
   for (const KeyedList& keyed : lists) {
     const Json* list = from.if_contains(keyed.name);
@@ -118,7 +119,7 @@ std::string why_not_mount(const json::object& mount, const std::string& path) {
   return "";
 }
 
-/// Of the etcd container itself.
+/// Checks the etcd container.
 std::string why_not_etcd(const json::object& etcd, const std::string& path) {
   if (std::string why = first_of(
           etcd, path,
@@ -138,7 +139,7 @@ std::string why_not_etcd(const json::object& etcd, const std::string& path) {
 std::string why_not_container(const json::object& container, const std::string& list) {
   const std::string name = text_of(container, "name");
   const std::string path = list + "[" + name + "]";
-  // Merged into ours they would restore something else; where there are none, nothing at all.
+  // Merged with ours, they would change the restore; in a Pod without ours, they would do nothing.
   if (name == v1::kInstallToolsContainer || name == v1::kRestoreContainer)
     return path + ": that name is the operator's; use another";
   if (std::string why = malformed_list(container, path, kOfContainer); !why.empty()) return why;
@@ -179,9 +180,9 @@ std::string why_not_keys(const std::map<std::string, std::string>& keys, const c
   return "";
 }
 
-// --- What is refused of a template that is new ---------------------------------------------------
+// --- Refused in a new template -------------------------------------------------------------------
 
-/// Of the keyed lists directly in `from`, and of those in their elements.
+/// Checks the keyed lists directly in `from`, and those in their elements.
 std::string duplicate(const json::object& from, const std::string& path, KeyedLists lists) {
   for (const KeyedList& keyed : lists) {
     const std::string at = path + "." + std::string(keyed.name);
@@ -209,10 +210,10 @@ std::size_t depth_of(const Json& value) {
   return deepest + 1;
 }
 
-// --- How it is merged ----------------------------------------------------------------------------
+// --- Merging -------------------------------------------------------------------------------------
 
-// Whatever the template is like: one that an earlier release has let in may have what is refused
-// now, and its members still get their Pods.
+// Merges any template: an earlier release may have accepted what is refused now, and its members
+// must still get their Pods.
 
 void merge(json::object& into, const json::object& from, KeyedLists lists);
 
@@ -224,12 +225,12 @@ void merge_list(json::array& into, const json::array& from, const KeyedList& lis
       return key && other && *key == *other;
     });
     if (same == into.end()) into.push_back(element);
-    else if (list.name == "volumes") *same = element;  // Of its kinds a volume has one.
+    else if (list.name == "volumes") *same = element;  // A volume has exactly one source.
     else merge(same->as_object(), element.as_object(), lists_in(list.name));
   }
 }
 
-/// `lists`: those directly in `into`.
+/// `lists`: the keyed lists directly in `into`.
 void merge(json::object& into, const json::object& from, KeyedLists lists) {
   for (const auto& [key, value] : from) {
     Json* there = into.if_contains(key);

@@ -1,5 +1,5 @@
-// What users add to the members' Pods: flags of etcd and a template; whether they may, and how it
-// is merged. Pure.
+// Additions by users to the members' Pods, etcd flags and a template: which ones are allowed, and
+// how they are merged. Pure.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,25 +9,24 @@
 
 namespace etcdop {
 
-/// Why an etcd of that version cannot have these flags, naming the first of them; empty: it can. Of
-/// a version that is none nothing is said here.
+/// Why an etcd of that version does not take these flags, naming the first one; empty: it does.
+/// Does not judge an invalid version.
 std::string why_not_flags(const std::string& version, const api::v1alpha2::ExtraArgs& flags);
 
-/// The first thing in the template that is not the user's to set, by its path, and why; empty:
-/// none.
+/// The path of the first part of the template that a user may not set, and why; empty: none.
 std::string why_not_template(const api::v1alpha2::PodTemplate& added);
 
 /// Bounds of a new template. A Pod that uses every field of Kubernetes is 12 levels deep.
 inline constexpr std::size_t kTemplateDepthMax = 20, kTemplateBytesMax = 64 << 10;
 
-/// The same of a template that no member has yet: it also must not be too deep or too large, nor
-/// have two elements of one key in a list. Templates that earlier releases took are not asked this,
-/// so that their members go on being repaired.
+/// The same for a template that no member has yet. It also must not be too deep or too large, nor
+/// have two elements with one key in a list. Templates that earlier releases accepted are not
+/// checked for this, so that the operator can still repair their members.
 std::string why_not_new_template(const api::v1alpha2::PodTemplate& added);
 
-/// Merges a template into a Pod's manifest, as a strategic merge patch: objects by field, the keyed
-/// lists of a PodSpec and of its containers by their keys, other lists as a whole, a volume as a
-/// whole, null removes. Never throws, whatever the template is like.
+/// Merges a template into a Pod's manifest, as a strategic merge patch: objects by field; the keyed
+/// lists of a PodSpec and of its containers by key; other lists, and each volume, as a whole; null
+/// removes. Never throws, whatever the template contains.
 void merge_template(json::object& pod, const api::v1alpha2::PodTemplate& added);
 
 }  // namespace etcdop

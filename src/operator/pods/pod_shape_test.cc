@@ -1,4 +1,4 @@
-// What users may add to Pods, and what becomes of it.
+// Additions by users to Pods: which ones are refused, and how the others are merged.
 #include "operator/pods/pod_shape.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +28,7 @@ TEST(PodShape, AFlagIsOneThatThisEtcdTakesAndThatIsNotOurs) {
   EXPECT_EQ(why_not_flags("newest", {{"metrics", "extensive"}}), "");
 }
 
-/// A flag that a new etcd brings is put on one side or the other by somebody who has read what it
-/// does.
+/// A person reads what a new flag of etcd does, and then adds it to one of the two lists.
 TEST(PodShape, TheFlagsThatAreTheUsersAreThese) {
   std::string free;
   for (const etcd::KnownFlag& flag : etcd::kKnownFlags)
@@ -106,7 +105,7 @@ TEST(PodShape, WhatIsOursInATemplateIsNamed) {
             "podTemplate.metadata.annotations[etcd-operator.cozystack.io/x]" + ours);
 }
 
-/// What an earlier release took goes on being merged, whatever is in it.
+/// A template that an earlier release accepted is still merged, whatever it contains.
 TEST(PodShape, N2_ATemplateWithListsOfNoPodIsMergedAndEndsNothing) {
   for (const char* spec :
        {R"({"containers": [{"name": "s", "x": {"env": [1]}}, {"name": "s", "x": {"env": [2]}}]})",

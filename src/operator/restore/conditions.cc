@@ -10,7 +10,7 @@ namespace v1 = api::v1alpha2;
 using v1::EtcdRestoreStatus;
 using v1::RestoreRecord;
 
-/// The cluster's own words on how it goes.
+/// The progress in the cluster's own words.
 std::string words_of(const v1::EtcdCluster& cluster) {
   const auto* told = runtime::find_condition(cluster.status.conditions, v1::kProgressing);
   return told ? told->message : "";
@@ -25,7 +25,7 @@ const char* phase_of(const RestoreRecord& record) {
   return record.stage == v1::kStageCommitted ? v1::kRestoreComplete : v1::kRestoreRolledBack;
 }
 
-/// One stage, while the conditions are written.
+/// The current stage, while the conditions are written.
 struct Telling {
   const Observation& seen;
   const RestoreRecord& record;

@@ -1,4 +1,4 @@
-// What users read of an EtcdRestore: its phase and conditions. Pure.
+// The phase and the conditions of an EtcdRestore. Pure.
 #pragma once
 #include <string>
 
@@ -14,7 +14,8 @@ void say(const Observation&, api::v1alpha2::EtcdRestoreStatus&, const char* type
 /// "3 keys at revision 42, of etcd 3.6.16"
 std::string words_of(const VerifyReport&);
 
-/// Phase and conditions once the cluster's record names this EtcdRestore: as far as that is.
+/// Sets phase and conditions after the cluster's record names this EtcdRestore, by the record's
+/// stage.
 void report_stage(const Observation&, const api::v1alpha2::RestoreRecord&,
                   api::v1alpha2::EtcdRestoreStatus&);
 

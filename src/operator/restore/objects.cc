@@ -14,7 +14,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-// The agent gives itself 30 minutes; what Kubernetes needs before and after is not its.
+// The agent's own limit is 30 minutes; Kubernetes needs time before and after.
 constexpr int kRetries = 1, kSecondsMax = 2400, kSecondsKept = 600;
 constexpr const char* kComponent = "restore-check";
 
@@ -30,8 +30,8 @@ json::object metadata(const Observation& seen, std::int32_t attempt) {
   return out;
 }
 
-/// What only the members' account may read would be good in the check and not later, or the other
-/// way round.
+/// With another ServiceAccount than the members', the check could succeed and the restore fail, or
+/// the other way round.
 std::optional<v1::AgentPodSpec> placed(const Observation& seen) {
   std::optional<v1::AgentPodSpec> out = seen.restore.spec.pod;
   const std::string account = account_of(*seen.cluster);

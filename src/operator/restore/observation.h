@@ -1,4 +1,4 @@
-// What one pass over an EtcdRestore may look at. A value; nothing here does I/O.
+// The input of one pass over an EtcdRestore. A value; nothing here does I/O.
 #pragma once
 #include <optional>
 #include <vector>
@@ -15,10 +15,10 @@ namespace etcdop::restore {
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdRestore restore;
-  bool has_image = false;  ///< The operator knows which image it is itself.
-  std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Of the name that it has; not going.
-  std::optional<JobSeen> job;                         ///< That checks the snapshot.
-  std::vector<kube::Pod> pods;                        ///< Of that.
+  bool has_image = false;                             ///< The operator knows its own image.
+  std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Absent also if it is being deleted.
+  std::optional<JobSeen> job;                         ///< The Job that checks the snapshot.
+  std::vector<kube::Pod> pods;                        ///< The Pods of that Job.
   std::optional<Rejection> rejected;
   bool operator==(const Observation&) const = default;
 

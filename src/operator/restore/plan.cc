@@ -22,9 +22,9 @@ namespace v1 = api::v1alpha2;
 using namespace std::chrono_literals;
 using v1::RestoreDecision;
 
-constexpr auto kLookAgain = 10s;  // While its Job runs; changes wake it, too.
+constexpr auto kLookAgain = 10s;  // While its Job runs; changes queue it as well.
 constexpr auto kFollowUp = 1s;    // After a step.
-/// A tenth below what the API takes as a bump: whoever writes until the restore begins stays there.
+/// A tenth below the API's limit of a bump: writes until the restore begins stay below that limit.
 constexpr std::int64_t kRevisionMax = 900'000'000'000'000'000, kBumpDefault = 1'000'000'000;
 
 class Pass {
@@ -48,7 +48,7 @@ class Pass {
     say(v1::kChecked, "Unknown", v1::kChecking, why);
     out_.again = kLookAgain;
   }
-  /// Since the check began, as Checked has been Unknown since then.
+  /// Since the check began: Checked has been Unknown since then.
   bool lasts_too_long() const {
     const auto* told = runtime::find_condition(seen_.restore.status.conditions, v1::kChecked);
     const auto since =
@@ -90,7 +90,7 @@ class Pass {
     check();
   }
 
-  /// The commit that it would repeat, or that it is itself and has not told yet.
+  /// The commit that it would repeat, or its own commit, which its status does not report yet.
   std::optional<v1::CommittedRestore> committed() const {
     if (!seen_.cluster) return std::nullopt;
     const v1::EtcdRestore& restore = seen_.restore;
@@ -101,22 +101,24 @@ class Pass {
                                       restore.spec.run_id, found ? found->checksum : ""});
   }
 
-  /// The cluster has asked for the decision, and its record may be on its way: who says now that
-  /// nothing was changed may lie. What it meets is told by its stages, and can be taken back.
+  /// The decision is made, and the cluster may have begun without its record being seen yet, so
+  /// "nothing was changed" may be false. Its stages report a later problem, and the user can roll
+  /// it back.
   bool may_have_begun() const {
     return seen_.restore.status.phase == v1::kRestoreReady && is_asked();
   }
-  /// To stop the cluster.
+  /// The user has decided to stop the cluster.
   bool is_asked() const {
     return seen_.restore.spec.decision == RestoreDecision::Restore ||
            seen_.restore.spec.decision == RestoreDecision::Commit;
   }
 
   struct Refusal {
-    const char* reason = nullptr;  ///< None: it may be tried.
+    const char* reason = nullptr;  ///< Null: it may be tried.
     std::string message = {};
   };
-  /// What its Job would not notice, and the cluster could not do once it is stopped.
+  /// A fault that its Job would not notice, and that the cluster could not solve once it is
+  /// stopped.
   Refusal refusal() const {
     const v1::EtcdClusterSpec& spec = seen_.cluster->spec;
     if (spec.storage.medium == v1::Medium::Memory)
@@ -149,7 +151,7 @@ class Pass {
     return {};
   }
 
-  /// It was committed, and the cluster has begun another one since.
+  /// It was committed, and the cluster has begun another restore since.
   void end_well(const v1::CommittedRestore& done) {
     v1::RestoreRecord record;
     record.name = done.name;
@@ -158,8 +160,8 @@ class Pass {
     report_stage(seen_, record, status());
   }
 
-  /// The cluster has a record of it no more: it is gone, or another one, or has begun another
-  /// restore since then. What became of it nobody can tell.
+  /// The cluster has no record of it any more: the cluster is deleted or replaced, or has begun
+  /// another restore since. The outcome is unknown.
   void end_without_cluster() {
     status().phase = v1::kRestorePhaseFailed;
     status().completed_at = to_rfc3339(seen_.now);
@@ -188,7 +190,7 @@ class Pass {
     const auto* found = runtime::find_condition(seen_.cluster->status.conditions, v1::kProgressing);
     if (found && found->reason == v1::kVolumesFound)
       return say(v1::kStopped, "False", v1::kVolumesFound, found->message);
-    // What is refused is told there, with whatever else is wrong.
+    // The cluster reports there what was refused, with all other problems.
     const auto* bad = runtime::find_condition(seen_.cluster->status.conditions, v1::kDegraded);
     if (bad && bad->reason == v1::kObjectRejected)
       return say(v1::kStopped, "False", v1::kObjectRejected,
@@ -247,25 +249,25 @@ class Pass {
     out_.again = kFollowUp;
   }
 
-  /// Never taken over, and never deleted. Of an EtcdRestore that had this name before, it is about
-  /// to go.
+  /// Such a Job is never taken over, and never deleted. One of an earlier EtcdRestore with this
+  /// name is about to be deleted.
   void not_ours(const JobSeen& seen) {
     if (!seen.of_namesake || lasts_too_long())
       return fail(v1::kObjectRejected, job() + " belongs to somebody else");
     wait(job() + " is of an EtcdRestore before, and about to go");
   }
 
-  /// Of the attempt before. A finalizer of somebody else may keep it.
+  /// Deletes the Job of the earlier attempt. Another owner's finalizer may keep it.
   void clear_away() {
     if (lasts_too_long()) return fail(v1::kJobFailed, job() + " of before stays");
-    // Somebody may have taken away what says since when it lasts.
+    // A user may have removed the condition, which has the start time.
     if (!runtime::find_condition(status().conditions, v1::kChecked))
       wait(job() + " of before is about to go");
     if (!seen_.job->terminating) out_.step = DeleteCheck{seen_.job->uid};
     out_.again = seen_.job->terminating ? kLookAgain : kFollowUp;
   }
 
-  /// False: it was the last.
+  /// False: that was the last attempt.
   bool count(const std::string& why) {
     if (status().attempts >= kAttemptsMax) {
       fail(v1::kJobFailed, job() + ", the last of " + std::to_string(kAttemptsMax) + ": " + why);

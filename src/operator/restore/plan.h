@@ -1,6 +1,6 @@
-// What to report and what to do next for one EtcdRestore. Pure. The cluster itself is its own
-// controller's (src/operator/cluster/restore_in_place.h), which records there how far it is: here
-// the snapshot is checked first, and then that record is told on.
+// Decides what to report and what to do next for one EtcdRestore. Pure. The cluster's own
+// controller (src/operator/cluster/restore_in_place.h) stops and restores the cluster, and records
+// its stage there. Here the snapshot is checked first, and then that record is reported.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace etcdop::restore {
 
-/// That no Job can be made is told for so long; then it has failed.
+/// How long it is reported that no Job can be created; then it fails.
 inline constexpr std::chrono::minutes kWaitMax{15};
-/// Of one Job. Kubernetes ends it after 40 minutes, unless a node is lost under its Pod.
+/// For one Job. Kubernetes ends it after 40 minutes, unless the node of its Pod is lost.
 inline constexpr std::chrono::minutes kJobMax{45};
-/// Of the whole check, however it is kept from its end.
+/// For the whole check, whatever delays it.
 inline constexpr std::chrono::minutes kCheckMax{120};
-/// The second is made if the first is gone with what it had to tell, or may succeed now.
+/// A second Job is created if the first is lost with its report, or may succeed now.
 inline constexpr std::int32_t kAttemptsMax = 2;
 
 struct CreateCheck {
@@ -34,7 +34,7 @@ struct CreateCheck {
     return api::object("Makes the Job.", api::Fields{api::sparse("attempt", &S::attempt, "")});
   }
 };
-/// Of an attempt before, or one that does not end.
+/// Deletes the Job of an earlier attempt, or one that does not end.
 struct DeleteCheck {
   static constexpr const char* word = "delete-check";
   static constexpr Asks asks = Asks::ApiServer;
@@ -52,7 +52,7 @@ struct DeleteCheck {
 using Step = OneStepOf<CreateCheck, DeleteCheck>;
 
 struct Plan {
-  api::v1alpha2::EtcdRestoreStatus status;  ///< As it should be.
+  api::v1alpha2::EtcdRestoreStatus status;  ///< The wanted status.
   Step step;
   std::chrono::milliseconds again{0};  ///< 0: only when something changes.
   bool operator==(const Plan&) const = default;

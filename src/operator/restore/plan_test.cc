@@ -100,7 +100,7 @@ Observation at(const char* stage) {
   return seen;
 }
 
-/// "False/AwaitingDecision"; empty: there is none.
+/// "False/AwaitingDecision"; empty: no such condition.
 std::string says(const Plan& plan, const char* type) {
   const auto* c = runtime::find_condition(plan.status.conditions, type);
   return c ? c->status + "/" + c->reason : "";
@@ -273,7 +273,7 @@ TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
             "1/3 members ready, quorum lost; Service db-client belongs to somebody else");
 }
 
-/// It has asked for the decision, and nobody can tell yet whether it has begun.
+/// The decision is made, and it is unknown whether the cluster has begun.
 TEST(RestorePlan, WhatMayHaveBegunIsNotSaidToHaveChangedNothing) {
   Observation seen = ready();
   seen.cluster->spec.storage.medium = v1::Medium::Memory;
@@ -358,7 +358,7 @@ TEST(RestorePlan, AJobOfBeforeThatAFinalizerKeepsIsNotWaitedForWithoutEnd) {
     seen.job->of_namesake = namesake;
     seen.job->terminating = true;
     seen.restore.status.attempts = 2;
-    seen.restore.status.conditions.clear();  // Somebody did: it lasts from now on.
+    seen.restore.status.conditions.clear();  // By a user; the time counts from now on.
     EXPECT_EQ(says(plan(seen), v1::kChecked), "Unknown/Checking");
     EXPECT_EQ(plan(seen).again, 10s);
     seen = after(seen);

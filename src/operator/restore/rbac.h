@@ -1,4 +1,4 @@
-// What the controller of EtcdRestore may do in the API.
+// The permissions in the API of the controller of EtcdRestore.
 #pragma once
 #include <array>
 #include <iterator>
@@ -27,8 +27,7 @@ inline constexpr auto kPermissions = [] {
   });
 }();
 
-/// What this controller calls the API through. Clusters and Jobs it knows from the stores that the
-/// others fill.
+/// The API of this controller. It reads clusters and Jobs from the stores that the others fill.
 using Api = kube::Granted<kPermissions>;
 
 /// The same table, as a list.

@@ -12,15 +12,15 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-constexpr const char* kJobNameLabel = "batch.kubernetes.io/job-name";  // Kubernetes', on its Pods.
+constexpr const char* kJobNameLabel = "batch.kubernetes.io/job-name";  // On its Pods.
 
-/// While its Job is what decides.
+/// Whether its Job decides now.
 bool is_being_checked(const v1::EtcdRestore& restore) {
   return restore.status.phase == v1::kRestoreChecking;
 }
 
-/// Whether it is the cluster that it was begun with, and, once that was told to stop, says so. One
-/// that is taken back ends unless the cluster has begun.
+/// Whether it is the cluster that the restore began with, and, once that was told to stop, has its
+/// record. A restore that is taken back ends unless the cluster has begun.
 bool goes_on(const v1::EtcdRestore& restore, const v1::EtcdCluster& cluster) {
   const v1::EtcdRestoreStatus& status = restore.status;
   if (!status.cluster_uid.empty() && status.cluster_uid != cluster.metadata.uid) return false;
@@ -47,7 +47,8 @@ Result<Observation> Reconciler::observe(const Object& restore, Context&) {
   return seen;
 }
 
-/// What ends it is asked for: the watch of one who leads anew, or does no more, may be behind.
+/// A cluster that ends the restore is read from the API: the watch of an operator that has just
+/// begun to lead, or leads no more, may be behind.
 Result<Done> Reconciler::observe_cluster(Observation& seen) {
   const api::ObjectKey key{seen.restore.metadata.ns, seen.restore.spec.cluster_ref.name};
   const auto known = with_.stores.clusters.get(key);
@@ -62,7 +63,7 @@ Result<Done> Reconciler::observe_cluster(Observation& seen) {
   return Done{};
 }
 
-/// Its Pods are asked for: nobody watches them, and there is seldom one.
+/// Its Pods are listed: no watch has them, and there is seldom one.
 Result<Done> Reconciler::observe_job(Observation& seen) {
   const api::ObjectMeta& meta = seen.restore.metadata;
   const api::ObjectKey key{meta.ns, job_name(meta.name)};
@@ -78,7 +79,7 @@ Result<Done> Reconciler::observe_job(Observation& seen) {
   return Done{};
 }
 
-/// An Event for each phase that it comes to, in the words of the condition that was set last.
+/// Records an Event for each new phase, with the message of the condition that was set last.
 void Reconciler::tell(const Observation& seen, const Plan& plan) {
   if (plan.status.phase == seen.restore.status.phase || plan.status.conditions.empty()) return;
   const api::ObjectMeta& meta = seen.restore.metadata;

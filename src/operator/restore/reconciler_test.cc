@@ -1,5 +1,5 @@
-// Passes over EtcdRestores: what is written before a Job is made, what a lost answer costs, whose
-// Pods are believed. The API server is a fake.
+// Passes over EtcdRestores: what is written before a Job is created, the cost of a lost answer, and
+// which Pods are believed. The API server is a fake.
 #include "operator/restore/reconciler.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ class RestoreReconciler : public ::testing::Test {
     world.run();
     return out;
   }
-  /// Kubernetes ends the Job, and an agent of that owner has said so.
+  /// Kubernetes ends the Job, and an agent with that owner has reported.
   void end_job(const char* type, const std::string& owner, const VerifyReport& report) {
     kube::Pod pod;
     pod.metadata.name = "back-check-x";
@@ -81,7 +81,7 @@ class RestoreReconciler : public ::testing::Test {
     stores.jobs.saw_deleted({kKey.ns, "back-check"}, job()->metadata.uid);
     stores.jobs.saw(*job());
   }
-  /// The cluster has come so far; the watch has not told of it.
+  /// The cluster has reached this stage; the watch has not reported it.
   void begin_behind_the_watch(const char* stage) {
     api.change(v1::EtcdCluster::resource, {"prod", "db"}, [&](json::object& object) {
       const Json source{{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}};
@@ -180,7 +180,7 @@ TEST_F(RestoreReconciler, AClusterThatTheWatchHasNotToldOfIsAskedFor) {
   EXPECT_EQ(says(v1::kChecked), "Failed False/ClusterNotFound");
 }
 
-/// Of one that was deleted, and had the name before.
+/// A deleted cluster that had the name before.
 TEST_F(RestoreReconciler, AWatchThatStillShowsAClusterOfBeforeEndsNothing) {
   const api::ObjectKey cluster{"prod", "db"};
   api.change(v1::EtcdCluster::resource, cluster,
@@ -194,8 +194,8 @@ TEST_F(RestoreReconciler, AWatchThatStillShowsAClusterOfBeforeEndsNothing) {
   EXPECT_EQ(now().status.phase, v1::kRestoreChecking);
 }
 
-/// The seeds 425772993, 425773149 and 425775358: who led before had heard of its status, and not
-/// of the cluster's, and ended it for good while it went on.
+/// The seeds 425772993, 425773149 and 425775358: an operator that led before had seen the status of
+/// the restore and not that of the cluster, and ended the restore for good while it went on.
 TEST_F(RestoreReconciler, AWatchOfTheClusterThatIsBehindEndsNothing) {
   api.change(v1::EtcdRestore::resource, kKey, [&](json::object& object) {
     object["status"] = {{"phase", v1::kRestoreStopping},
@@ -212,7 +212,7 @@ TEST_F(RestoreReconciler, AWatchOfTheClusterThatIsBehindEndsNothing) {
   EXPECT_EQ(says(v1::kCommitted), "Failed Unknown/ClusterReplaced") << "it is really so";
 }
 
-/// The watch has not told yet that the cluster has begun.
+/// The watch has not reported yet that the cluster has begun.
 TEST_F(RestoreReconciler, WhatIsTakenBackIsAskedOfTheClusterItself) {
   api.change(v1::EtcdRestore::resource, kKey, [&](json::object& object) {
     object["spec"].as_object()["decision"] = "Rollback";

@@ -5,8 +5,8 @@
 
 namespace etcdop::restore {
 
-/// A change of an EtcdRestore or its Job adds it; one of a cluster those there that have not ended.
-/// The queue outlives the stores.
+/// A change of an EtcdRestore or its Job queues it; a change of a cluster queues its EtcdRestores
+/// that have not ended. The queue must outlive the stores.
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::restore

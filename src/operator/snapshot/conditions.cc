@@ -13,9 +13,9 @@ namespace {
 namespace v1 = api::v1alpha2;
 using namespace std::chrono_literals;
 
-constexpr auto kOrdinaryWait = 60s;  // Images are pulled and volumes attached in that time.
+constexpr auto kOrdinaryWait = 60s;  // Usual time to pull images and attach volumes.
 
-/// What an agent may give as its reason.
+/// The reasons that an agent may give.
 constexpr auto kAgentReasons = std::to_array<std::string_view>(
     {v1::kEtcdUnreachable, v1::kEtcdCredentialsRejected, v1::kEtcdUnhealthy, v1::kSnapshotBroken,
      v1::kDestinationExists, v1::kDestinationInvalid, v1::kDestinationUnreachable,
@@ -33,7 +33,7 @@ bool is_newer(const kube::Pod& a, const kube::Pod& b) {
   return a.metadata.creation_timestamp > b.metadata.creation_timestamp;
 }
 
-/// Of those whose agent has ended, the one made last.
+/// The Pod created last, of those whose agent has ended.
 const kube::Pod* last_ended(const std::vector<kube::Pod>& pods) {
   const kube::Pod* out = nullptr;
   for (const kube::Pod& pod : pods)
@@ -41,7 +41,7 @@ const kube::Pod* last_ended(const std::vector<kube::Pod>& pods) {
   return out;
 }
 
-/// What the agent in that Pod said when it failed, in the words of a condition.
+/// The failure of the agent in that Pod, in the words of a condition.
 struct Failure {
   std::string reason, message;
 };
@@ -85,7 +85,7 @@ Verdict why_failed(const Observation& seen, const kube::JobCondition& failed,
 Verdict progress(const Observation& seen) {
   const std::string job = "Job " + job_name(seen.snapshot.metadata.name);
   const kube::Pod* pod = newest(seen.pods);
-  const bool of_reference = seen.job->attempt == 0;  // Its Pods have no label that we follow.
+  const bool of_reference = seen.job->attempt == 0;  // Its Pods have no label that we watch.
   if (!pod && !of_reference && seen.now - seen.job->made >= kOrdinaryWait)
     return {"False", v1::kJobRunning,
             job + " has no Pod: see kubectl describe job, a quota may be used up"};

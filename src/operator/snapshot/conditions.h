@@ -1,4 +1,4 @@
-// What users read of a snapshot's Job: how it ended, or what it waits for. Pure.
+// How a snapshot's Job ended, or what it waits for, in words for users. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace etcdop::snapshot {
 
-/// "<snapshot>-snapshot": of the Job, and beginning of its Pods' names.
+/// "<snapshot>-snapshot": the name of the Job, and the beginning of its Pods' names.
 std::string job_name(const std::string& snapshot);
 
 struct Verdict {
@@ -17,16 +17,16 @@ struct Verdict {
   std::string reason, message;
 };
 
-/// What an agent of these Pods stored, and reported; nullopt: none has.
+/// The report of an agent in these Pods that stored the snapshot; nullopt: none.
 std::optional<AgentReport> stored(const std::vector<kube::Pod>& pods);
 
-/// Why the Job failed: in the words of the agent that ended last, else in those of Kubernetes.
-/// `before` is what was last said of the Job.
+/// Why the Job failed: the message of the agent that ended last, or else that of Kubernetes.
+/// `before`: the last message about the Job.
 Verdict why_failed(const Observation& seen, const kube::JobCondition& failed,
                    const std::string& before);
 
-/// Of a Job that has not ended: what it does, or what its Pod has been waiting for for a minute. In
-/// words that do not change with each try of Kubernetes.
+/// The state of a Job that has not ended, or what its Pod has been waiting for for a minute. The
+/// words stay the same at each try of Kubernetes.
 Verdict progress(const Observation& seen);
 
 }  // namespace etcdop::snapshot

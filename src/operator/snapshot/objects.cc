@@ -23,7 +23,7 @@ std::string endpoints_of(const Observation& seen) {
   return out;
 }
 
-/// How etcd is spoken to.
+/// How the agent reaches etcd.
 void add_etcd(json::array& env, const Observation& seen, const TlsSecrets& tls) {
   env.push_back(variable("ETCD_ENDPOINTS", endpoints_of(seen)));
   env.push_back(variable("SNAPSHOT_NAME", seen.snapshot.metadata.name));

@@ -7,7 +7,7 @@
 
 namespace etcdop::snapshot {
 
-/// The manifest, of a snapshot whose cluster was seen. `image`: the operator's own.
+/// The manifest; the snapshot's cluster must have been seen. `image`: the operator's own.
 Json job(const Observation& seen, std::int32_t attempt, const std::string& image);
 
 }  // namespace etcdop::snapshot

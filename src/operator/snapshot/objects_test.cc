@@ -1,4 +1,4 @@
-// The Job of a snapshot, whole; and what of it follows from the cluster and the destination.
+// The Job of a snapshot, whole; and its parts that depend on the cluster and the destination.
 #include "operator/snapshot/objects.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ Observation to_s3() {
 Json pod_spec(const Json& job) { return job.at("spec").at("template").at("spec"); }
 Json agent(const Json& job) { return pod_spec(job).at("containers").at(0); }
 
-/// "NAME=value", or "NAME<secret.key"; "?" behind it: there need not be one.
+/// "NAME=value", or "NAME<secret.key"; "?" behind it: optional.
 std::string env(const Json& job) {
   std::string out;
   const Json container = agent(job);

@@ -1,4 +1,4 @@
-// What one pass over an EtcdSnapshot may look at. A value; nothing here does I/O.
+// The input of one pass over an EtcdSnapshot. A value; nothing here does I/O.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,19 +17,19 @@ namespace etcdop::snapshot {
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdSnapshot snapshot;
-  bool has_image = false;  ///< The operator knows which image it is itself.
-  std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Of the name that the snapshot has.
+  bool has_image = false;                             ///< The operator knows its own image.
+  std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< The one that the snapshot names.
   std::vector<std::string> endpoints;  ///< Client URLs of its voters, ordered by name.
-  /// Secret with root's password as etcd has it; empty: there is no authentication.
+  /// The Secret with root's present password; empty: no authentication.
   std::string password_secret;
-  bool password_changing = false;  ///< Which of two etcd has is not known.
-  std::string run_before;          ///< The EtcdDefrag whose turn it is.
-  bool run_under_way = false;      ///< It is Running.
+  bool password_changing = false;  ///< It is unknown which of two passwords etcd has.
+  std::string run_before;          ///< The EtcdDefrag whose turn it is; empty: none.
+  bool run_under_way = false;      ///< An EtcdDefrag is Running.
   std::optional<JobSeen> job;
-  std::vector<kube::Pod> pods;        ///< Of that Job, or of the one that the status names.
-  std::optional<Rejection> rejected;  ///< Of the Job that is to be made.
+  std::vector<kube::Pod> pods;        ///< Pods of that Job, or of the one in the status.
+  std::optional<Rejection> rejected;  ///< Why the Job could not be created.
   std::optional<JobSeen> verify_job;
-  std::vector<kube::Pod> verify_pods;  ///< Of the Job of the verification that is under way.
+  std::vector<kube::Pod> verify_pods;  ///< Pods of the present verification's Job.
   bool operator==(const Observation&) const = default;
 
   template <class S = Observation>

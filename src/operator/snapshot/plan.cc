@@ -14,12 +14,11 @@ namespace v1 = api::v1alpha2;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookAgain{10s};  // While it waits, or its Job runs; changes wake it, too.
+constexpr milliseconds kLookAgain{10s};  // While it waits, or its Job runs; changes queue it, too.
 constexpr milliseconds kFollowUp{1s};    // After a step.
-constexpr auto kEnding =
-    120s;  // That a Job waits for its Pods after it was decided that it failed.
+constexpr auto kEnding = 120s;           // For a failed Job that waits for the end of its Pods.
 
-/// The snapshot as this pass sees it, while its status is being written.
+/// The snapshot in this pass, while its status is being written.
 class Taking {
  public:
   explicit Taking(const Observation& seen) : seen_(seen) { out_.status = seen.snapshot.status; }
@@ -45,7 +44,7 @@ class Taking {
     runtime::set_condition(status().conditions, {v1::kReady, v.status, v.reason, v.message},
                            seen_.snapshot.metadata.generation, seen_.now);
   }
-  /// False, as what waits may not begin.
+  /// False: a snapshot that waits may not begin.
   bool wait(const char* reason, std::string why) {
     say({"False", reason, std::move(why)});
     out_.again = kLookAgain;
@@ -56,8 +55,8 @@ class Taking {
     say(why);
     return false;
   }
-  /// When it was first told of, which it is in each pass that has to wait: Ready has been False
-  /// since then. No operator may have looked for long before that.
+  /// When it was first reported, as in each pass that has to wait: Ready has been False since then.
+  /// No operator may have run for long before that.
   WallTime told_since() const {
     const auto* told = runtime::find_condition(seen_.snapshot.status.conditions, v1::kReady);
     return (told ? from_rfc3339(told->last_transition_time) : std::nullopt).value_or(seen_.now);
@@ -87,18 +86,18 @@ class Taking {
     return true;
   }
 
-  /// Of which data a snapshot is to be is not decided yet.
+  /// It is undecided which data the snapshot would have.
   bool restored_first() {
     const std::string why = "the cluster goes back to a snapshot";
     return overdue() ? fail({"False", v1::kRestoring, why}) : wait(v1::kClusterNotHealthy, why);
   }
 
-  /// An election must not cost a nightly backup, and a cluster that is on its way may be waited for
-  /// longer.
+  /// An election must not cost a nightly backup, and a cluster that is being created or resumes may
+  /// take longer.
   bool has_quorum() {
     const auto* available =
         runtime::find_condition(seen_.cluster->status.conditions, v1::kAvailable);
-    // With CORRUPT raised it has one, and its agent asks those members that are not accused.
+    // With CORRUPT raised it has one, and the agent asks only members that are not accused.
     const bool there =
         available && (available->status == "True" || available->reason == v1::kCorrupt);
     if (there && !seen_.endpoints.empty()) return true;
@@ -178,15 +177,15 @@ class Taking {
   }
   bool lasts_too_long() const { return seen_.now - told_since() >= kStartedMax; }
 
-  /// The one that it began with. A status of before may not say, nor one whose field the API server
-  /// drops: then the cluster's own.
+  /// The cluster id that it began with. An older status has none, nor has one whose field the API
+  /// server drops: then the cluster's own.
   std::string wanted_cluster_id() const {
     const std::string& begun_with = seen_.snapshot.status.cluster_id;
     return begun_with.empty() && seen_.cluster ? seen_.cluster->status.cluster_id : begun_with;
   }
 
-  /// Without TLS a name in DNS is all that an agent knows its etcd by, and an address is soon
-  /// somebody else's.
+  /// Without TLS an agent knows its etcd only by a DNS name, and an address may soon belong to
+  /// another Pod.
   void is_stored(const AgentReport& report) {
     const std::string wanted = wanted_cluster_id();
     if (wanted.empty() || report.cluster_id == wanted) return complete(report);
@@ -215,8 +214,8 @@ class Taking {
          "stored as " + report.uri + ", " + std::to_string(report.size_bytes) + " bytes"});
   }
 
-  /// One that was seen and is gone may have ended well: its time to live was over while no operator
-  /// looked, or somebody deleted it.
+  /// A Job that was seen and is missing may have succeeded: its time to live was over while no
+  /// operator ran, or a user deleted it.
   void no_job() {
     if (!status().job_uid.empty() && status().attempts >= kAttemptsMax)
       return void(fail({"False", v1::kSnapshotJobLost,
@@ -233,15 +232,15 @@ class Taking {
     create();
   }
 
-  /// The second Job may find all stored, and is worth a longer wait.
+  /// The second Job may find everything stored, so a longer wait is worth it.
   bool worth_waiting() const { return out_.status.attempts >= kAttemptsMax; }
-  /// Not counted from when it was first told of: it may have waited for its turn until now.
+  /// Not counted since the first report: it may have waited for its turn until now.
   bool cannot_be_made(const Rejection& rejected) const {
     const auto tried = seen_.now - rejected.since;
     return lasts_too_long() ? tried >= kRefusedMin : tried >= kWaitMax && !worth_waiting();
   }
 
-  /// An agent without anybody to ask would fail for good.
+  /// An agent that has no member to ask would fail for good.
   bool can_be_asked() {
     if (seen_.endpoints.empty()) return nobody_to_ask();
     if (!seen_.password_changing || lasts_too_long() || (overdue() && !worth_waiting()))
@@ -256,8 +255,8 @@ class Taking {
     return wait(v1::kClusterNotHealthy, "waiting for a member that can be asked");
   }
 
-  /// Never taken over, and never deleted. Of an EtcdSnapshot that had this name before, it is about
-  /// to go.
+  /// Such a Job is never taken over, and never deleted. One of an earlier EtcdSnapshot with this
+  /// name is about to be deleted.
   void not_ours() {
     if (!status().job_uid.empty())
       return void(fail({"False", v1::kSnapshotJobLost, job() + " is another one now"}));
@@ -270,7 +269,7 @@ class Taking {
     if (!seen_.job->terminating) out_.step = DeleteJob{seen_.job->uid};
     out_.again = seen_.job->terminating ? kLookAgain : kFollowUp;
   }
-  /// A finalizer of somebody else may keep it.
+  /// Another owner's finalizer may keep it.
   void clear_away() {
     delete_job();
     if (!lasts_too_long()) return;

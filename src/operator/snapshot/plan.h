@@ -1,6 +1,6 @@
-// What to report and what to do next for one snapshot. Pure. Its Job is recorded in the status
-// before it is made, and made by a name that is the snapshot's alone: whoever finds that record
-// makes it, or finds it made.
+// Decides what to report and what to do next for one snapshot. Pure. The status records the Job
+// before it is created, with a name that only this snapshot uses: any later pass creates it, or
+// finds it.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace etcdop::snapshot {
 
-/// For a cluster without quorum: a leader is elected in seconds.
+/// For a cluster without quorum: a leader is elected within seconds.
 inline constexpr std::chrono::seconds kQuorumLossMax{60};
-/// That something is waited for in vain: a cluster on its way, a Job that is refused.
+/// For a wait without progress: for a cluster that is being created, or a refused Job.
 inline constexpr std::chrono::minutes kWaitMax{15};
-/// However late it is by then, a Job that cannot be made is tried for so long.
+/// For a Job that cannot be created, however late it is by then.
 inline constexpr std::chrono::seconds kRefusedMin{60};
-/// Of one Job. Kubernetes ends it after 30 minutes, unless a node is lost under its Pod (it waits
-/// for that one to end) or somebody has suspended it.
+/// For one Job. Kubernetes ends it after 30 minutes, unless the node of its Pod is lost (the Job
+/// waits for the end of the Pod) or a user has suspended it.
 inline constexpr std::chrono::minutes kJobMax{35};
-/// From when it was first told of, whatever keeps it from its end.
+/// Since the snapshot was first reported, whatever delays it.
 inline constexpr std::chrono::minutes kStartedMax{120};
-/// The second is made if the first is gone with what it had to tell (the agent finds an object of
-/// this snapshot's UID, and reports it without storing it again), and if etcd did not take a
-/// password, which may just have been changed.
+/// A second Job is created if the first is lost with its report (the agent finds an object of this
+/// snapshot's UID, and reports it without storing it again), or if etcd rejected a password, which
+/// may just have been changed.
 inline constexpr std::int32_t kAttemptsMax = 2;
 
 struct CreateJob {
@@ -41,7 +41,7 @@ struct CreateJob {
     return api::object("Makes the Job.", api::Fields{api::sparse("attempt", &S::attempt, "")});
   }
 };
-/// Of an attempt before, or one that does not end.
+/// Deletes the Job of an earlier attempt, or one that does not end.
 struct DeleteJob {
   static constexpr const char* word = "delete-job";
   static constexpr Asks asks = Asks::ApiServer;
@@ -71,7 +71,7 @@ struct CreateVerification {
                        api::Fields{api::sparse("attempt", &S::attempt, "")});
   }
 };
-/// Of an attempt or a verification before, or one that does not end.
+/// Deletes the Job of an earlier attempt or verification, or one that does not end.
 struct DeleteVerification {
   static constexpr const char* word = "delete-verification";
   static constexpr Asks asks = Asks::ApiServer;
@@ -89,7 +89,7 @@ struct DeleteVerification {
 using Step = OneStepOf<CreateJob, DeleteJob, CreateVerification, DeleteVerification>;
 
 struct Plan {
-  api::v1alpha2::EtcdSnapshotStatus status;  ///< As it should be.
+  api::v1alpha2::EtcdSnapshotStatus status;  ///< The wanted status.
   Step step;
   std::chrono::milliseconds again{0};  ///< 0: only when something changes.
   bool operator==(const Plan&) const = default;

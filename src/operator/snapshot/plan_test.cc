@@ -1,5 +1,5 @@
-// The plan of a snapshot as tables: what keeps it from beginning, what its Job and Pods say, and
-// which of that is for good.
+// The plan of a snapshot as tables: what delays its beginning, what its Job and Pods report, and
+// which failures are final.
 #include "operator/snapshot/plan.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ constexpr const char* kSum =
 
 std::string at(std::chrono::seconds after) { return to_rfc3339(kMade + after); }
 
-/// Pending, and told so, since a moment; of a cluster of three that is well.
+/// Pending, and reported so for a moment; its cluster of three is healthy.
 Observation pending() {
   Observation seen;
   seen.now = kMade + 1s;
@@ -49,7 +49,7 @@ Observation pending() {
   return seen;
 }
 
-/// Its cluster has not been available for so long; "for": since so long before `now`.
+/// Its cluster has been unavailable since that long before `now`.
 void lose_quorum(Observation& seen, std::chrono::seconds before_now,
                  const char* reason = v1::kQuorumLost) {
   seen.cluster->status.conditions.front() = {v1::kAvailable,
@@ -84,7 +84,7 @@ kube::Pod& add_pod(Observation& seen, const char* name, const char* phase,
   return pod;
 }
 
-/// A Pod whose agent has ended so.
+/// A Pod whose agent has ended like this.
 void add_end(Observation& seen, const char* name, int exit_code, std::string message,
              std::chrono::seconds made = 2s) {
   kube::Pod& pod = add_pod(seen, name, exit_code == 0 ? "Succeeded" : "Failed", made);
@@ -117,7 +117,7 @@ std::string failure(const char* reason, const char* message) {
   return to_text(out);
 }
 
-/// Its Job cannot be made, since then.
+/// Its Job cannot be created since then.
 void reject(Observation& seen, std::chrono::seconds since) {
   seen.job.reset();
   seen.rejected = {"exceeded quota", kMade + since};
@@ -177,7 +177,7 @@ TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
          o.cluster->status.restore.emplace().stage = v1::kStageReview;
        },
        "Failed; none; False/Restoring", "the cluster goes back to a snapshot"},
-      // Quorum: an election passes, its loss does not.
+      // Quorum: an election passes, a lost quorum does not.
       {[](auto& o) { lose_quorum(o, 3600s); }, "Pending; none; False/ClusterNotHealthy",
        "waiting for the cluster's quorum: 1 of 3 members are ready"},
       {[](auto& o) { o.now = kMade + 60s, lose_quorum(o, 3600s); },
@@ -193,18 +193,18 @@ TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
       {[](auto& o) { o.now = kMade + 15min, lose_quorum(o, 1s); },
        "Pending; none; False/ClusterNotHealthy",
        "waiting for the cluster's quorum: 1 of 3 members are ready"},
-      {[](auto& o) {  // No operator was there, and what the cluster says may be of before.
+      {[](auto& o) {  // No operator ran, and the cluster's status may be old.
          o.snapshot.status.conditions.clear(), o.now = kMade + 1h, lose_quorum(o, 3600s);
        },
        "Pending; none; False/ClusterNotHealthy",
        "waiting for the cluster's quorum: 1 of 3 members are ready"},
-      {[](auto& o) {  // Nobody knows since when: it is not given up for that.
+      {[](auto& o) {  // The time of the loss is unknown: the snapshot does not fail for that.
          o.now = kMade + 1h, lose_quorum(o, 3600s);
          o.cluster->status.conditions.front().last_transition_time = "";
        },
        "Pending; none; False/ClusterNotHealthy",
        "waiting for the cluster's quorum: 1 of 3 members are ready"},
-      // On its way: founded, or woken.
+      // A cluster that is being founded, or resumes.
       {[](auto& o) { o.now = kMade + 899s, o.cluster->status = {}; },
        "Pending; none; False/ClusterNotHealthy",
        "waiting for the cluster's quorum: nothing is known of it yet"},
@@ -249,7 +249,7 @@ TEST(SnapshotPlan, WhatIsWaitedForInVainWithoutHarmIsNotWaitedForAnyLonger) {
   Observation seen = pending();
   seen.now = kMade + 15min;
   seen.password_changing = true;
-  seen.run_before = "weekly";  // In line, and does not get on.
+  seen.run_before = "weekly";  // Its turn comes first, and it makes no progress.
   EXPECT_EQ(told(plan(seen)), "Started; create-job, attempt 1; False/JobCreated");
 }
 
@@ -261,7 +261,7 @@ TEST(SnapshotPlan, AJobThatIsBeingDeletedIsLookedAtLessOften) {
   EXPECT_EQ(plan(seen).again, 10s);
 }
 
-/// Of the members that are not accused.
+/// Only members that are not accused are asked.
 TEST(SnapshotPlan, AClusterWithADamagedMemberIsSaved) {
   Observation seen = pending();
   seen.now = kMade + 1h;
@@ -334,12 +334,12 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "s3.example.com"},
       {[](auto& o) { add_pod(o, "p", "Running").status.container_statuses.clear(); },
        "Started; none; False/JobRunning", "Job nightly-snapshot is running"},
-      // It ended well, by its exit code alone: what it stored nobody knows.
+      // It succeeded by its exit code alone: it is unknown what it stored.
       {[](auto& o) { add_end(o, "p", 0, "all is well"); }, "Started; none; False/JobRunning",
        "Job nightly-snapshot is running"},
       {[](auto& o) { add_end(o, "p", 0, failure(v1::kEtcdUnhealthy, "no leader")); },
        "Started; none; False/JobRunning", "Job nightly-snapshot is running"},
-      // Its end.
+      // The end of the Job.
       {[](auto& o) {
          add_end(o, "p", 1, failure(v1::kEtcdUnhealthy, "older"), 2s);
          add_end(o, "q", 3, failure(v1::kBucketNotFound, "there is no bucket backups"), 30s);
@@ -347,14 +347,14 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        },
        "Failed; none; False/BucketNotFound",
        "there is no bucket backups; Job nightly-snapshot failed (PodFailurePolicy)"},
-      {[](auto& o) {  // In whatever order they are seen.
+      {[](auto& o) {  // In any order.
          add_end(o, "q", 3, failure(v1::kBucketNotFound, "there is no bucket backups"), 30s);
          add_end(o, "p", 1, failure(v1::kEtcdUnhealthy, "older"), 2s);
          end_job(o, "Failed", "PodFailurePolicy");
        },
        "Failed; none; False/BucketNotFound",
        "there is no bucket backups; Job nightly-snapshot failed (PodFailurePolicy)"},
-      {[](auto& o) {  // Somebody has cleared what was told before.
+      {[](auto& o) {  // A user has cleared the earlier message.
          o.snapshot.status.conditions.clear();
          end_job(o, "Failed", "DeadlineExceeded");
        },
@@ -445,7 +445,7 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Started; delete-job j-1; False/JobCreated",
        "Job nightly-snapshot is being made again: it does not end: is the node of its Pod lost, or "
        "is it suspended?"},
-      // Not there, or somebody else's.
+      // Missing, or another owner's.
       {[](auto& o) { o.job.reset(); }, "Started; create-job, attempt 1; False/JobCreated",
        "Job nightly-snapshot is being made"},
       {[](auto& o) { o.job.reset(), o.snapshot.status.attempts = 0; },
@@ -456,7 +456,7 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "exceeded quota"},
       {[](auto& o) { reject(o, 1s), o.now = kMade + 15min + 1s; },
        "Failed; none; False/ObjectRejected", "exceeded quota"},
-      // It had waited before, and what it is refused for may pass.
+      // It had waited before, and the refusal may pass.
       {[](auto& o) { reject(o, 1h), o.now = kMade + 1h + 899s; },
        "Started; create-job, attempt 1; False/ObjectRejected", "exceeded quota"},
       {[](auto& o) { reject(o, 3h), o.now = kMade + 3h + 59s; },
@@ -479,7 +479,7 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Started; none; False/ClusterNotHealthy", "waiting for a change of root's password"},
       {[](auto& o) { o.job.reset(), o.password_changing = true, o.now = kMade + 15min; },
        "Started; create-job, attempt 1; False/JobCreated", "Job nightly-snapshot is being made"},
-      // The second may find all stored: a change is waited for longer, and not forever.
+      // The second may find everything stored: it waits longer for a change, and not forever.
       {[](auto& o) {
          o.job.reset(), o.snapshot.status.attempts = 2;
          o.password_changing = true, o.now = kMade + 119min;
@@ -502,7 +502,7 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Failed; none; False/ClusterReplaced",
        "what was stored as s3://backups/nightly.db is of the etcd cluster 00000000000000c1, and "
        "this one was c2"},
-      {[](auto& o) {  // As an older operator began it.
+      {[](auto& o) {  // An older operator began it.
          add_end(o, "p", 0, success()), o.snapshot.status.cluster_id = "";
          o.cluster->status.cluster_id = "c2";
        },
@@ -518,7 +518,7 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Failed; none; False/ObjectRejected", "Job nightly-snapshot belongs to somebody else"},
       {[](auto& o) { o.job->ours = false, o.snapshot.status.job_uid = "j-0"; },
        "Failed; none; False/SnapshotJobLost", "Job nightly-snapshot is another one now"},
-      // Of an attempt before.
+      // From an earlier attempt.
       {[](auto& o) { o.snapshot.status.attempts = 2; }, "Started; delete-job j-1; False/JobCreated",
        "Job nightly-snapshot is being made"},
       {[](auto& o) { o.snapshot.status.attempts = 2, o.job->terminating = true; },
@@ -530,7 +530,7 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
       {[](auto& o) { o.snapshot.status.attempts = 2, o.now = kMade + 2h; },
        "Failed; delete-job j-1; False/SnapshotJobLost",
        "Job nightly-snapshot of an attempt before stays"},
-      {[](auto& o) {  // It has to be made again, and nobody has tried to delete it yet.
+      {[](auto& o) {  // It must be created again, and its deletion was not tried yet.
          o.now = kMade + 2h;
          add_end(o, "p", 3, failure(v1::kEtcdCredentialsRejected, "wrong password"));
          end_job(o, "Failed", "PodFailurePolicy");
@@ -609,8 +609,8 @@ TEST(SnapshotPlan, WhatHasEndedStaysAsItIs) {
   }
 }
 
-/// Whatever is seen: a Job is made only of an attempt that the status has recorded, deleted only if
-/// it is ours and of an attempt before; and what is looked at again and again stays the same.
+/// For every observation: a Job is created only for an attempt in the status, and deleted only if
+/// it is ours and of an earlier attempt; and a plan that is repeated stays the same.
 TEST(SnapshotPlan, EveryObservationLeadsToASafeStep) {
   testing::Every pick;
   int worlds = 0, steps = 0;

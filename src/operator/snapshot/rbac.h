@@ -1,4 +1,4 @@
-// What the controller of EtcdSnapshot may do in the API.
+// The permissions in the API of the controller of EtcdSnapshot.
 #pragma once
 #include <array>
 #include <iterator>
@@ -26,8 +26,8 @@ inline constexpr auto kPermissions = [] {
   });
 }();
 
-/// What this controller calls the API through. Clusters, members and runs of defragmentation it
-/// knows from the stores that the others fill.
+/// The API of this controller. It reads clusters, members and defragmentation runs from the stores
+/// that the others fill.
 using Api = kube::Granted<kPermissions>;
 
 /// The same table, as a list.

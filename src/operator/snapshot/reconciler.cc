@@ -21,8 +21,8 @@ api::ObjectKey cluster_key(const v1::EtcdSnapshot& snapshot) {
   return {snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
 }
 
-/// Those of its voters; while nobody is known to vote, as in a cluster that the reference has
-/// grown, of all.
+/// The endpoints of its voters; of all members while no voter is known, as in a cluster that the Go
+/// operator scaled up.
 std::vector<std::string> endpoints_of(const Stores& stores, const v1::EtcdCluster& cluster) {
   std::vector<std::string> voters, all;
   for (const auto& member : stores.members.in_group(cluster.metadata.key())) {
@@ -45,8 +45,8 @@ bool Reconciler::concerns(const Object& snapshot) const {
   return !snapshot.metadata.terminating() && !snapshot.settled();
 }
 
-/// What the plan needs to know while the snapshot has not begun, and for making its Job. Runs of
-/// defragmentation are read last: nothing suspends between that and the write of "Started".
+/// Reads what the plan needs before the snapshot begins, and for creating its Job. Defragmentation
+/// runs are read last: nothing suspends between that and the write of "Started".
 Result<Observation> Reconciler::observe(const Object& snapshot, Context&) {
   Observation seen;
   seen.now = with_.clock.wall_now();
@@ -66,14 +66,14 @@ Result<Observation> Reconciler::observe(const Object& snapshot, Context&) {
   return seen;
 }
 
-/// Of a cluster, one snapshot or one run of defragmentation begins at a time.
+/// In a cluster, one snapshot or one defragmentation begins at a time.
 std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::claims(
     const Observation& seen, const Plan& plan) {
   if (!begins(seen, plan)) return std::nullopt;
   return std::pair(&with_.stores.beginnings, cluster_key(seen.snapshot));
 }
 
-/// Nothing is asked of the cluster, which may be paused, down, or gone.
+/// Asks nothing of the cluster, which may be paused, down, or deleted.
 Result<Done> Reconciler::observe_verification(Observation& seen) {
   if (const auto known = with_.stores.clusters.get(cluster_key(seen.snapshot)))
     seen.cluster = *known;
@@ -82,7 +82,7 @@ Result<Done> Reconciler::observe_verification(Observation& seen) {
   seen.verify_job = std::move(*job);
   seen.rejected = jobs_.why(seen.snapshot.metadata.key(), seen.verify_job.has_value());
   const auto& now = seen.snapshot.status.verification;
-  if (!now || now->time) return Done{};  // What Pods of one before have to tell is told.
+  if (!now || now->time) return Done{};  // An earlier one is reported already.
   const auto& of = seen.verify_job;
   const bool of_this =
       of && of->ours && of->request == now->request && of->attempt == now->attempts;
@@ -96,9 +96,9 @@ Result<Done> Reconciler::observe_verification(Observation& seen) {
   return Done{};
 }
 
-/// Which cluster it is of is asked for when it begins: the watch may not have heard yet of one that
-/// was made in the same moment, or tell of one that has been deleted since. Once there is a Job
-/// nothing depends on the cluster's being there.
+/// When the snapshot begins, its cluster is read from the API: the watch may not have a cluster
+/// that was created in the same moment, or may still have a deleted one. After a Job exists,
+/// nothing depends on the cluster.
 Result<Done> Reconciler::observe_cluster(Observation& seen) {
   const api::ObjectKey key = cluster_key(seen.snapshot);
   const auto known = with_.stores.clusters.get(key);
@@ -113,8 +113,8 @@ Result<Done> Reconciler::observe_cluster(Observation& seen) {
   return Done{};
 }
 
-/// Of two passwords etcd has the one that our Secret says (credentials/passwords.h); the user's may
-/// be ahead of it.
+/// If there are two passwords, etcd has the one in our Secret (credentials/passwords.h); the user's
+/// may be newer.
 void Reconciler::observe_password(Observation& seen) {
   if (!seen.cluster || !seen.cluster->status.auth_enabled || !wants_auth(*seen.cluster)) return;
   const v1::EtcdCluster& cluster = *seen.cluster;
@@ -150,8 +150,8 @@ Result<Done> Reconciler::observe_job(Observation& seen) {
   return Done{};
 }
 
-/// A Job's end may be known before that of its Pods: each has its watch. What decides what the Job
-/// came to is asked for.
+/// The end of a Job may be known before that of its Pods: each has its own watch. So the Pods that
+/// decide the result of the Job are read from the API.
 Result<std::vector<kube::Pod>> Reconciler::list_pods(const Observation& seen, const JobSeen& of) {
   const api::ObjectMeta& meta = seen.snapshot.metadata;
   auto all = with_.api.list<kube::Pod>(meta.ns, std::string(v1::kSnapshotLabel) + "=" + meta.name);
@@ -165,7 +165,7 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) {
   tell_verification(seen, plan);
 }
 
-/// An Event for each verification that has ended.
+/// Records an Event for each verification that has ended.
 void Reconciler::tell_verification(const Observation& seen, const Plan& plan) const {
   const auto& was = seen.snapshot.status.verification;
   const auto& now = plan.status.verification;
@@ -178,7 +178,7 @@ void Reconciler::tell_verification(const Observation& seen, const Plan& plan) co
   record(seen, said->status == "False", said->reason, "Verify", said->message);
 }
 
-/// An Event for each phase that a snapshot comes to, in the words of its condition.
+/// Records an Event for each new phase of a snapshot, with the message of its condition.
 void Reconciler::tell_phase(const Observation& seen, const Plan& plan) const {
   const auto* said = runtime::find_condition(plan.status.conditions, v1::kReady);
   if (!said || plan.status.phase == seen.snapshot.status.phase) return;
@@ -201,7 +201,7 @@ Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
     return delete_job(with_.api, with_.stores.jobs, {ns, taking}, step->uid);
   if (const auto* step = std::get_if<CreateVerification>(&plan.step)) {
     Observation now = seen;
-    now.snapshot.status = plan.status;  // Which verification it is for.
+    now.snapshot.status = plan.status;  // It says which verification the Job is for.
     return make(seen, proving, verify_job(now, step->attempt, images_));
   }
   if (const auto* step = std::get_if<DeleteVerification>(&plan.step))

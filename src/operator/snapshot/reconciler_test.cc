@@ -1,5 +1,5 @@
-// Passes over snapshots: what is written before a Job is made, what a lost answer or a crash costs,
-// whose Jobs and Pods are believed. The API server is a fake.
+// Passes over snapshots: what is written before a Job is created, the cost of a lost answer or a
+// crash, and which Jobs and Pods are believed. The API server is a fake.
 #include "operator/snapshot/reconciler.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ class SnapshotReconciler : public ::testing::Test {
     }
   }
 
-  /// As the server has it and the watch tells of it.
+  /// On the server and in the watch.
   void set_cluster(const v1::EtcdCluster& cluster) {
     const Json wanted = api::encode(cluster);
     api.change(v1::EtcdCluster::resource, cluster.metadata.key(), [&](json::object& object) {
@@ -65,7 +65,7 @@ class SnapshotReconciler : public ::testing::Test {
     });
     stores.clusters.saw(*there<v1::EtcdCluster>(cluster.metadata.name));
   }
-  /// As the watch tells of it; in its phase, if that is given.
+  /// As the watch reports it; in that phase, if one is given.
   void put_snapshot(const std::string& name = "nightly", const std::string& phase = "") {
     const Json s3{{"endpoint", "https://s3.example.com"},
                   {"bucket", "backups"},
@@ -99,14 +99,14 @@ class SnapshotReconciler : public ::testing::Test {
     world.advance_to(world.now() + wait);
     return pass();
   }
-  /// Pending, Started with its Job, and that Job noted.
+  /// Pending, Started with its Job, and that Job recorded.
   void start() {
     put_snapshot();
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(pass());
     ASSERT_TRUE(job());
     ASSERT_EQ(now().status.job_uid, job()->metadata.uid);
   }
-  /// What Kubernetes' own controllers do to the Job; the watch tells of it.
+  /// Ends the Job as Kubernetes' own controllers do; the watch reports it.
   void end_job(const char* type, const char* reason = "") {
     if (const auto made = job()) stores.jobs.saw(*made);
     api.change(kube::Job::resource, {"prod", "nightly-snapshot"}, [&](json::object& object) {
@@ -118,7 +118,7 @@ class SnapshotReconciler : public ::testing::Test {
     });
     if (const auto ended = job()) stores.jobs.saw(*ended);
   }
-  /// A Pod that has ended so, with our label; `owner`: UID.
+  /// A Pod that has ended like this, with our label; `owner`: UID.
   void put_pod(const std::string& owner, int exit_code, const AgentReport& report,
                bool watched = true) {
     kube::Pod pod;
@@ -163,7 +163,7 @@ class SnapshotReconciler : public ::testing::Test {
     const auto* c = runtime::find_condition(snapshot.status.conditions, v1::kReady);
     return c ? c->message : "";
   }
-  /// Calls of that verb fail.
+  /// Calls with that verb fail.
   static FakeApi::Fault fails(kube::Verb verb, Code code) {
     return [=](const kube::Call& call) -> std::optional<Error> {
       if (call.verb == verb) return Error{code, "so it is"};
@@ -272,7 +272,7 @@ TEST_F(SnapshotReconciler, ACrashBeforeTheJobIsMadeOrSeenCostsNothing) {
   ASSERT_TRUE(pass());
   const auto first = job();
   ASSERT_TRUE(first);
-  stores.jobs.saw_deleted(*first);  // As of an operator whose watch is behind.
+  stores.jobs.saw_deleted(*first);  // As for an operator whose watch is behind.
   crash();
   ASSERT_TRUE(pass());
   EXPECT_EQ(job()->metadata.uid, first->metadata.uid);
@@ -620,7 +620,7 @@ TEST_F(SnapshotReconciler, OneThatIsBeingDeletedIsLeftAlone) {
   EXPECT_EQ(api.requests().size(), 0U);
 }
 
-/// Stored, and to be verified from then on.
+/// A stored snapshot, to be verified from then on.
 class SnapshotProof : public SnapshotReconciler {
  protected:
   void store() {

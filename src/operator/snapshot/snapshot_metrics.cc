@@ -30,7 +30,7 @@ void count(const Snapshots& there, const Metrics::Line& line) {
     line({{"namespace", of.first.ns}, {"name", of.first.name}, {"phase", of.second}}, number);
 }
 
-/// When it was stored; nullopt: it was not.
+/// When it was stored; nullopt: never.
 std::optional<WallTime> stored_at(const v1::EtcdSnapshot& of) {
   const auto* ready = runtime::find_condition(of.status.conditions, v1::kReady);
   if (of.status.phase != v1::kSnapshotComplete || !ready) return std::nullopt;

@@ -1,6 +1,5 @@
-// How the EtcdSnapshots of each cluster are, in numbers, for whoever scrapes them. Those of
-// schedules have more (operator/snapshot_schedule/schedule_metrics.h). docs/user/operations.md
-// lists them.
+// Metrics of the EtcdSnapshots of each cluster. Those of schedules have more
+// (operator/snapshot_schedule/schedule_metrics.h). docs/user/operations.md lists them.
 #pragma once
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "kube/store.h"
@@ -8,7 +7,7 @@
 
 namespace etcdop::snapshot {
 
-/// Once. The store is read when somebody asks, and so outlives the other.
+/// Call it once. Each scrape reads the store, which must outlive the metrics.
 void show_in(runtime::Metrics&, const kube::Store<api::v1alpha2::EtcdSnapshot>&);
 
 }  // namespace etcdop::snapshot

@@ -14,11 +14,11 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-// The agent gives itself 30 minutes; what Kubernetes needs before and after is not its.
+// The agent's own limit is 30 minutes; Kubernetes needs time before and after.
 constexpr int kRetries = 1, kSecondsMax = 2400, kSecondsKept = 600;
 constexpr const char* kComponent = "verification";
 
-/// What the cluster had when the snapshot was taken, as far as that is known.
+/// The cluster's data when the snapshot was taken, as far as it is known.
 void add_expected(json::array& env, const v1::EtcdSnapshot& of) {
   const v1::SnapshotArtifact& artifact = *of.status.artifact;
   const auto add = [&env](const char* name, const std::optional<std::int64_t>& value) {

@@ -10,14 +10,14 @@
 
 namespace etcdop::snapshot {
 
-/// "<snapshot>-verify": of the Job, and beginning of its Pods' names.
+/// "<snapshot>-verify": the name of the Job, and the beginning of its Pods' names.
 std::string verify_job_name(const std::string& snapshot);
 
-/// Of the etcd that restores it: the cluster's, or where that is no more, the one that it is from.
-/// Empty: nobody knows.
+/// The version of the etcd that restores it: the cluster's, or if the cluster is deleted, the one
+/// in the snapshot's record. Empty: unknown.
 std::string verify_version(const Observation& seen);
 
-/// The manifest, of a snapshot that is stored. `status.verification` says which one it is for.
+/// The manifest, for a stored snapshot. `status.verification` says which verification it is for.
 Json verify_job(const Observation& seen, std::int32_t attempt, const VerifyImages& images);
 
 }  // namespace etcdop::snapshot

@@ -17,7 +17,7 @@ namespace v1 = api::v1alpha2;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookAgain{10s};  // While its Job runs; changes wake it, too.
+constexpr milliseconds kLookAgain{10s};  // While its Job runs; changes queue it as well.
 constexpr milliseconds kFollowUp{1s};    // After a step.
 
 /// "3 keys at revision 42, HashKV 7: as in the cluster"
@@ -53,7 +53,7 @@ class Proving {
     say("Unknown", v1::kVerifying, why);
     out_.again = kLookAgain;
   }
-  /// A proof is taken back by what is found, not by what could not be looked at.
+  /// A finding revokes an earlier proof; a failed look does not.
   void end_badly(const std::string& reason, const std::string& message) {
     it().time = to_rfc3339(seen_.now);
     it().failure = reason + ": " + message;
@@ -70,7 +70,7 @@ class Proving {
     it().duration_seconds = report.duration_seconds;
     say("True", v1::kVerified, words_of(report));
   }
-  /// Since it began, as Verified has been Unknown since then.
+  /// Since it began: Verified has been Unknown since then.
   bool lasts_too_long() const {
     const auto* told = runtime::find_condition(seen_.snapshot.status.conditions, v1::kVerified);
     const auto since =
@@ -126,25 +126,25 @@ class Proving {
     out_.again = kFollowUp;
   }
 
-  /// Never taken over, and never deleted. Of an EtcdSnapshot that had this name before, it is about
-  /// to go.
+  /// Such a Job is never taken over, and never deleted. One of an earlier EtcdSnapshot with this
+  /// name is about to be deleted.
   void not_ours(const JobSeen& seen) {
     if (!seen.of_namesake || lasts_too_long())
       return end_badly(v1::kObjectRejected, job() + " belongs to somebody else");
     wait(job() + " is of an EtcdSnapshot before, and about to go");
   }
 
-  /// Of an attempt, or a verification, before. A finalizer of somebody else may keep it.
+  /// Deletes the Job of an earlier attempt or verification. Another owner's finalizer may keep it.
   void clear_away() {
     if (lasts_too_long()) return end_badly(v1::kJobFailed, job() + " of before stays");
-    // Somebody may have taken away what says since when it lasts.
+    // A user may have removed the condition, which has the start time.
     if (!runtime::find_condition(out_.status.conditions, v1::kVerified))
       wait(job() + " of before is about to go");
     if (!seen_.verify_job->terminating) out_.step = DeleteVerification{seen_.verify_job->uid};
     out_.again = seen_.verify_job->terminating ? kLookAgain : kFollowUp;
   }
 
-  /// False: it was the last.
+  /// False: that was the last attempt.
   bool count(const std::string& why) {
     if (it().attempts >= kVerifyJobsMax) {
       end_badly(v1::kJobFailed,

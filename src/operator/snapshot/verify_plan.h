@@ -1,6 +1,6 @@
-// What to report and what to do next for a snapshot that is stored and is to be verified. Pure.
-// Which verification is under way is recorded in the status before its Job is made, as for the
-// snapshot itself; its phase never changes any more.
+// Decides what to report and what to do next for a stored snapshot that is to be verified. Pure.
+// The status records the verification before its Job is created, as for the snapshot itself; the
+// phase never changes any more.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace etcdop::snapshot {
 
-/// Of one verification: each after one that failed, and not for good, or is gone with what it had
-/// to tell.
+/// For one verification: another Job follows one that failed, unless the failure is permanent, and
+/// one that was lost with its report.
 inline constexpr std::int32_t kVerifyJobsMax = 3;
-/// Of one such Job. Kubernetes ends it after 40 minutes, unless a node is lost under its Pod.
+/// For one such Job. Kubernetes ends it after 40 minutes, unless the node of its Pod is lost.
 inline constexpr std::chrono::minutes kVerifyJobMax{45};
-/// However it is kept from its end.
+/// For the whole verification, whatever delays it.
 inline constexpr std::chrono::minutes kVerifyMax{180};
 
-/// Of one that is Complete.
+/// For a snapshot that is Complete.
 Plan plan_verification(const Observation& seen);
 
 }  // namespace etcdop::snapshot

@@ -1,5 +1,5 @@
-// Verifications as tables: when one begins, what its Jobs and their agents say, which of that is
-// for good; and the Job, whole.
+// Verifications as tables: when one begins, what its Jobs and their agents report, and which
+// failures are final; and the Job, whole.
 #include <gtest/gtest.h>
 
 #include "api/describe.h"
@@ -104,7 +104,7 @@ std::string told(const Observation& seen) {
   const auto* c = runtime::find_condition(now.status.conditions, v1::kVerified);
   return to_string(now.step) + (c ? "; " + c->status + "/" + c->reason + ": " + c->message : "");
 }
-/// The next pass, with what this one has written.
+/// The next pass, after this one's writes.
 Observation after(Observation seen) {
   seen.snapshot.status = plan(seen).status;
   return seen;
@@ -273,7 +273,7 @@ TEST(SnapshotVerification, AJobOfBeforeThatNobodyLetsGoIsWaitedForNoLongerThanTh
   EXPECT_EQ(told(seen),
             "none; False/VerificationFailed: JobFailed: Job nightly-verify of before stays");
   EXPECT_TRUE(after(seen).snapshot.settled());
-  seen.snapshot.status.conditions.clear();  // Somebody did: it lasts from now on.
+  seen.snapshot.status.conditions.clear();  // By a user; the time counts from now on.
   EXPECT_EQ(told(seen), "none; Unknown/Verifying: Job nightly-verify of before is about to go");
   EXPECT_EQ(plan(seen).again, 10s);
   seen = after(seen);

@@ -5,8 +5,9 @@
 
 namespace etcdop::snapshot {
 
-/// A change of a snapshot, its Job or Pods adds that snapshot; one of its cluster, the members or a
-/// run of defragmentation there those that have not ended. The queue outlives the stores.
+/// A change of a snapshot, its Job or Pods queues that snapshot. A change of its cluster, the
+/// members or a defragmentation run queues the cluster's snapshots that have not ended. The queue
+/// must outlive the stores.
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::snapshot

@@ -9,7 +9,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// nullopt: nothing of that name was planned until now.
+/// nullopt: no run of that name was planned until now.
 std::optional<WallTime> planned_by_now(const Observation& seen, const std::string& name) {
   const auto out = planned_of(seen.schedule.metadata.name, name);
   return out && *out <= seen.now ? out : std::nullopt;
@@ -25,7 +25,7 @@ std::optional<WallTime> planned_failure(const Observation& seen,
   return status.last_failure ? planned_by_now(seen, status.last_failure->snapshot) : std::nullopt;
 }
 
-/// Ours; the oldest first.
+/// Our runs, the oldest first.
 std::vector<const RunSeen*> counted(const Observation& seen) {
   std::vector<const RunSeen*> out;
   for (const RunSeen& run : seen.runs)
@@ -40,7 +40,7 @@ void tell_last(const Observation& seen, v1::EtcdSnapshotScheduleStatus& status) 
   status.last_schedule_time = last ? std::optional(to_rfc3339(*last)) : std::nullopt;
 }
 
-/// True if there is a newer one.
+/// True: there is a newer one.
 bool tell_success(const Observation& seen, v1::EtcdSnapshotScheduleStatus& status) {
   const RunSeen* newest = nullptr;
   for (const RunSeen* const run : counted(seen))
@@ -52,7 +52,7 @@ bool tell_success(const Observation& seen, v1::EtcdSnapshotScheduleStatus& statu
   return true;
 }
 
-/// Each is counted once: those are new that were planned after all that the status knows of.
+/// Counts each failure once: only those that were planned after all that the status knows.
 void tell_failures(const Observation& seen, bool succeeded,
                    v1::EtcdSnapshotScheduleStatus& status) {
   const auto success = planned_success(seen, status), failure = planned_failure(seen, status);
@@ -71,7 +71,7 @@ WallTime made_at(const Observation& seen) {
   return std::min(made.value_or(seen.now), seen.now);
 }
 
-/// A round begins with the newest that is stored, once so many were stored since the one before.
+/// A round begins with the newest stored run, once enough runs were stored since the last round.
 void tell_round(const Observation& seen, std::optional<WallTime> counted_until,
                 v1::EtcdSnapshotScheduleStatus& status) {
   if (!seen.schedule.spec.verify) return;
@@ -88,7 +88,7 @@ void tell_round(const Observation& seen, std::optional<WallTime> counted_until,
   status.stored_since_round = 0;
 }
 
-/// The newest that went well; what is gone stays as the status has it.
+/// The newest success; values of deleted runs stay as in the status.
 void tell_verified(const Observation& seen, v1::EtcdSnapshotScheduleStatus& status) {
   for (const RunSeen& run : seen.runs) {
     if (!run.ours || run.verified != "True" || !run.verification || !run.verification->time)
@@ -103,7 +103,7 @@ void tell_verified(const Observation& seen, v1::EtcdSnapshotScheduleStatus& stat
   }
 }
 
-/// nullopt: there was none, or a clock was wrong.
+/// nullopt: none, or a clock was wrong.
 std::optional<WallTime> time_of_success(const Observation& seen,
                                         const v1::EtcdSnapshotScheduleStatus& status) {
   const auto out = status.last_success ? from_rfc3339(status.last_success->time) : std::nullopt;

@@ -1,5 +1,5 @@
-// What users read of a schedule: what its EtcdSnapshots have come to, and whether the last one that
-// is stored is recent. Pure.
+// The results of a schedule's EtcdSnapshots, and whether the last stored one is recent, in words
+// for users. Pure.
 #pragma once
 #include <string>
 
@@ -8,11 +8,11 @@
 
 namespace etcdop::snapshot_schedule {
 
-/// All but conditions and the next run: read off the runs; what is gone of them stays as the status
-/// has it. What was planned for later than now does not count: a clock was wrong.
+/// Fills all but the conditions and the next run from the runs; values of deleted runs stay as in
+/// the status. A run that was planned for later than now does not count: a clock was wrong.
 void tell_runs(const Observation& seen, api::v1alpha2::EtcdSnapshotScheduleStatus& status);
 
-/// When the last snapshot was stored, or else the schedule was made.
+/// When the last snapshot was stored, or else when the schedule was created.
 WallTime stored_last(const Observation& seen,
                      const api::v1alpha2::EtcdSnapshotScheduleStatus& status);
 
@@ -21,11 +21,11 @@ struct Verdict {
   std::string reason, message;
 };
 
-/// BackupUnverified, likewise; of a schedule that verifies.
+/// BackupUnverified, likewise; for a schedule that verifies.
 Verdict proof(const Observation& seen, const Timetable& of,
               const api::v1alpha2::EtcdSnapshotScheduleStatus& status);
 
-/// BackupStale, of a status that tell_runs() has seen.
+/// BackupStale, for a status that tell_runs() has filled.
 Verdict staleness(const Observation& seen, const Timetable& of,
                   const api::v1alpha2::EtcdSnapshotScheduleStatus& status);
 

@@ -17,7 +17,7 @@ namespace v1 = api::v1alpha2;
 
 constexpr int kRetries = 1, kSecondsMax = 600;
 
-/// As the agent joins them: "/a//b/" and "x.db" are "a/b/x.db".
+/// Joins them like the agent: "/a//b/" and "x.db" are "a/b/x.db".
 std::string joined(std::string_view folder, const std::string& file) {
   const std::string in = segments_of(folder);
   return in.empty() ? file : in + "/" + file;
@@ -46,7 +46,7 @@ Json deletion(const v1::EtcdSnapshot& of, const std::optional<v1::EtcdCluster>& 
                   variable("SNAPSHOT_UID", of.metadata.uid)};
   AgentMounts mounted;
   v1::SnapshotLocation from = of.spec.destination;
-  from.encryption.reset();  // Nothing is read.
+  from.encryption.reset();  // The Job reads no data.
   add_destination(env, mounted, from);
   json::object metadata{{"name", deletion_name(of.metadata.name)}, {"namespace", of.metadata.ns}};
   json::object& labels = metadata["labels"].emplace_object();
@@ -74,7 +74,7 @@ Json deletion(const v1::EtcdSnapshot& of, const std::optional<v1::EtcdCluster>& 
 
 bool is_displaced(const v1::EtcdSnapshot& of) {
   if (!of.status.artifact) return false;
-  // Edited since it has ended: an endpoint or a claim, which the URI does not have.
+  // Edited after it ended: an endpoint or a claim, which the URI does not have.
   const auto* ready = runtime::find_condition(of.status.conditions, v1::kReady);
   if (ready && ready->observed_generation != of.metadata.generation) return true;
   const v1::SnapshotLocation& to = of.spec.destination;

@@ -1,4 +1,4 @@
-// What a schedule makes: EtcdSnapshots, and Jobs that delete what these have stored. Pure.
+// The objects that a schedule creates: EtcdSnapshots, and Jobs that delete stored data. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace etcdop::snapshot_schedule {
 
-/// "<snapshot>-delete", of the Job.
+/// "<snapshot>-delete": the name of the Job.
 std::string deletion_name(const std::string& snapshot);
 
 /// The manifest of a run.
 Json snapshot(const api::v1alpha2::EtcdSnapshotSchedule& of, const std::string& name);
 
-/// The manifest of the Job that deletes what the EtcdSnapshot has stored. It belongs to that one
-/// and goes with it. `cluster`: whose images are pulled with its Secrets; it may be no more.
-/// `image`: the operator's own.
+/// The manifest of the Job that deletes the data that the EtcdSnapshot has stored. The EtcdSnapshot
+/// owns it, and it is deleted with its owner. `cluster`: its Secrets pull the image; it may be
+/// deleted. `image`: the operator's own.
 Json deletion(const api::v1alpha2::EtcdSnapshot& of,
               const std::optional<api::v1alpha2::EtcdCluster>& cluster, const std::string& image);
 
-/// Whether its agent would find what is stored: it looks where the spec says, which may have been
-/// edited since.
+/// Whether the stored data is not where the spec says, which may have been edited since: the agent
+/// looks there.
 bool is_displaced(const api::v1alpha2::EtcdSnapshot& of);
 
 }  // namespace etcdop::snapshot_schedule

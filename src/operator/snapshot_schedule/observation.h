@@ -1,4 +1,4 @@
-// What one pass over an EtcdSnapshotSchedule may look at. A value; nothing here does I/O.
+// The input of one pass over an EtcdSnapshotSchedule. A value; nothing here does I/O.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,14 +12,14 @@
 
 namespace etcdop::snapshot_schedule {
 
-/// The Job that deletes what one EtcdSnapshot has stored.
+/// The Job that deletes the stored data of one EtcdSnapshot.
 struct DeletionSeen {
   std::string uid;
-  bool ours = false;  ///< Its controller is that very EtcdSnapshot.
+  bool ours = false;  ///< Its controller is that EtcdSnapshot, by UID.
   bool terminating = false;
   WallTime made;
   kube::JobStatus status;
-  std::string reason, message;  ///< What its agent said last when it failed.
+  std::string reason, message;  ///< The last words of its agent when it failed.
   bool operator==(const DeletionSeen&) const = default;
 
   template <class S = DeletionSeen>
@@ -34,31 +34,31 @@ struct DeletionSeen {
   }
 };
 
-/// An EtcdSnapshot that is called as those of this schedule are.
+/// An EtcdSnapshot with a name of this schedule's runs.
 struct RunSeen {
   std::string name, uid;
-  bool ours = false;  ///< Its controller is this very schedule.
+  bool ours = false;  ///< Its controller is this schedule, by UID.
   bool terminating = false;
-  WallTime planned;               ///< As its name says.
+  WallTime planned;               ///< From its name.
   WallTime made;                  ///< By the API server's clock.
-  std::string phase;              ///< As in its status.
-  std::string reason, message;    ///< Of its condition Ready,
+  std::string phase;              ///< From its status.
+  std::string reason, message;    ///< From its condition Ready,
   std::optional<WallTime> since;  ///< and since when that has its status.
-  std::string uri;                ///< Of what it has stored; empty: nothing.
-  std::string cluster_id;         ///< etcd's, of the cluster that this is of.
+  std::string uri;                ///< URI of its stored data; empty: none.
+  std::string cluster_id;         ///< etcd's id of its cluster.
   std::optional<std::int64_t> revision;
-  bool displaced = false;  ///< What it has stored is not where its spec says now.
-  bool expired = false;    ///< It was decided that it goes.
-  std::string needed_by;   ///< Who is being restored from it; empty: nobody.
-  bool verifying = false;  ///< Somebody asked for it, and it has not ended.
+  bool displaced = false;  ///< Its stored data is not where its spec says now.
+  bool expired = false;    ///< Its deletion is decided.
+  std::string needed_by;   ///< The object that is being restored from it; empty: none.
+  bool verifying = false;  ///< A verification was requested, and has not ended.
   std::string verified;    ///< Status of its condition Verified; empty: it has none.
-  bool proven = false;     ///< Once, and nothing has been found since that says otherwise.
-  std::string fault;       ///< Of the last verification that ended; empty: none.
+  bool proven = false;     ///< It was verified once, and no later finding contradicts that.
+  std::string fault;       ///< Failure of the last ended verification; empty: none.
   std::optional<api::v1alpha2::SnapshotVerification> verification;
   std::optional<DeletionSeen> deletion;
   bool operator==(const RunSeen&) const = default;
 
-  /// By name, of something that can be restored.
+  /// It counts for the retention: something can be restored from it.
   bool kept() const { return ours && !terminating && !expired && complete() && !uri.empty(); }
   bool complete() const { return phase == api::v1alpha2::kSnapshotComplete; }
   bool failed() const { return phase == api::v1alpha2::kSnapshotFailed; }
@@ -92,7 +92,7 @@ struct RunSeen {
   }
 };
 
-/// The last write of a step that the API server refused.
+/// The last step that the API server refused.
 struct RefusedStep {
   std::string step;  ///< Its word.
   std::string why;
@@ -108,8 +108,8 @@ struct RefusedStep {
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdSnapshotSchedule schedule;
-  bool has_image = false;     ///< The operator knows which image it is itself.
-  std::vector<RunSeen> runs;  ///< The oldest first.
+  bool has_image = false;     ///< The operator knows its own image.
+  std::vector<RunSeen> runs;  ///< Oldest first.
   std::optional<RefusedStep> refused;
   bool operator==(const Observation&) const = default;
 

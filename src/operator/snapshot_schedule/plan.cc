@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFollowUp{1s};    // After a step.
-constexpr milliseconds kLookAgain{10s};  // While something is under way; changes wake it, too.
-constexpr milliseconds kLookMax{5min};   // The clock may be set, and backups become stale.
+constexpr milliseconds kLookAgain{10s};  // While something is under way; changes queue it as well.
+constexpr milliseconds kLookMax{5min};   // The clock may jump, and backups may become stale.
 
 /// One pass, while its status is being written.
 class Keeping {
@@ -30,7 +30,7 @@ class Keeping {
     out_.status = seen.schedule.status;
   }
 
-  /// Those that were said to go, or do not count as kept any more.
+  /// The runs that are marked as expired, or no longer kept.
   std::vector<std::string> going() {
     std::vector<std::string> out;
     if (timetable_ && timetable_->retention) out = expired();
@@ -97,7 +97,7 @@ class Keeping {
   }
   static constexpr std::int64_t kDeadlineMax = 10LL * 366 * 86400;
 
-  /// Ready.
+  /// The condition Ready.
   Verdict start(const schedule::Due& due) {
     if (spec_.suspend)
       return {"False", v1::kSuspended,
@@ -126,8 +126,7 @@ class Keeping {
     return {"True", v1::kScheduled, next};
   }
 
-  /// Empty: nothing keeps the next run from being started. To replace it, what has not ended is
-  /// deleted, and waited for.
+  /// The run that the next run waits for; empty: none. With Replace, it is deleted first.
   std::string has_to_wait_for() {
     const auto active = std::ranges::find_if(
         seen_.runs, [](const RunSeen& run) { return run.ours && run.active(); });
@@ -140,9 +139,10 @@ class Keeping {
 
   // --- Keeping -----------------------------------------------------------------------------------
 
-  /// At most one stored snapshot is on its way out, and at most one fails between two runs: what it
-  /// met, the next one may meet. With the next run the others have their turn before it is tried
-  /// again, as it may be the only one: one whose bucket is gone, say.
+  /// Deletes at most one stored snapshot at a time, and between two runs at most one deletion
+  /// fails: the next one may fail for the same reason. After the next run the others have their
+  /// turn before it is tried again, as it may be the only one that fails, for example if its bucket
+  /// is deleted.
   void retain() {
     if (!timetable_->retention) forget(v1::kRetentionApplied);
     if (is_deleting() || drop_failed() || go_on_deleting()) return;
@@ -155,8 +155,8 @@ class Keeping {
     fell_short_ = true;
     say(v1::kRetentionApplied, {"False", reason, why});
   }
-  /// A run that is due goes first, unless it is refused: for a quota, say, which this makes room
-  /// in.
+  /// A run that is due goes first, unless it is refused, for example for a quota in which this
+  /// makes room.
   void step(Step next) {
     const bool refused =
         std::holds_alternative<CreateSnapshot>(out_.step) && is_refused(CreateSnapshot::word);
@@ -176,7 +176,8 @@ class Keeping {
       }
     return out;
   }
-  /// What was begun is finished, whatever is to be kept by now: nobody knows what is left of it.
+  /// A deletion that has begun is finished, whatever is to be kept now: it is unknown how much is
+  /// left.
   bool holds_up_others(const RunSeen& run) {
     const DeletionSeen& job = *run.deletion;
     if (job.status.is("Complete")) {
@@ -196,7 +197,7 @@ class Keeping {
   void cannot_delete(const RunSeen& run, const std::string& because) {
     if (!fell_short_) fall_short(run.name + " has expired and cannot be deleted: " + because);
   }
-  /// Where that is refused, what is refused is told.
+  /// If the deletion is refused, the refusal is reported.
   void remove_object(const RunSeen& run) {
     if (is_refused(DeleteSnapshot::word))
       fall_short("EtcdSnapshot " + run.name + " cannot be deleted: " + seen_.refused->why,
@@ -209,8 +210,9 @@ class Keeping {
     return "its Job failed (" + (failed.reason.empty() ? failed.message : failed.reason) +
            ") and did not say why";
   }
-  /// A run was made since, by the API server's clock: ours may be a little off, and would see that
-  /// at once, again and again. Only where that clock itself was wrong it is off by so much.
+  /// Whether a run was created since, by the API server's clock: ours may be a little off, and
+  /// would retry at once, again and again. A difference of a day means that the API server's clock
+  /// was wrong.
   bool is_past(const DeletionSeen& job) const {
     return job.made > seen_.now + 24h || std::ranges::any_of(seen_.runs, [&](const RunSeen& run) {
              return run.ours && run.made > job.made;
@@ -223,7 +225,7 @@ class Keeping {
                  v1::kObjectRejected);
     step(DropDeletion{run.name, run.deletion->uid});
   }
-  /// The one that failed first, of those that failed before the last run.
+  /// Retries the deletion that failed first, of those that failed before the last run.
   bool try_again() {
     const RunSeen* first = nullptr;
     for (const RunSeen& run : seen_.runs)
@@ -232,7 +234,7 @@ class Keeping {
     return first;
   }
 
-  /// They have stored nothing that they know of; whoever wants to know why finds the newest.
+  /// They have no known stored data; the newest ones stay to show the cause.
   bool drop_failed() {
     std::vector<const RunSeen*> failed;
     for (const RunSeen& run : seen_.runs)
@@ -242,8 +244,8 @@ class Keeping {
     return true;
   }
 
-  /// Of one whose Job is not there yet, or was dropped to be made again: what is left of it may be
-  /// without its manifest, and counts as no backup.
+  /// For a run whose Job does not exist yet, or was dropped to be created again: its remaining data
+  /// may be without its manifest, and does not count as a backup.
   bool go_on_deleting() {
     for (const RunSeen& run : seen_.runs)
       if (run.ours && run.expired && !run.terminating && run.complete() && can_delete(run) &&
@@ -251,8 +253,8 @@ class Keeping {
         return make_deletion(run);
     return false;
   }
-  /// Nothing may have been deleted of it yet, and what was to be kept in its place may be gone, or
-  /// known to be bad, by now.
+  /// Perhaps nothing of it is deleted yet, and the snapshots that were to be kept in its place may
+  /// be deleted, or known to be bad, by now.
   bool is_the_last(const RunSeen& run) {
     const bool last = std::ranges::none_of(seen_.runs, [&](const RunSeen& other) {
       return other.kept() && other.cluster_id == run.cluster_id &&
@@ -283,9 +285,10 @@ class Keeping {
     step(CreateDeletion{run.name, run.uid});
     return true;
   }
-  /// Those of each etcd cluster by themselves: what one has stored pushes out nothing of the one
-  /// that had the name before. Ages are counted from the newest, both by the API server's clock:
-  /// with ours put forward, or with backups that fail, what is there does not grow old.
+  /// Computed for each etcd cluster by itself: a new cluster's snapshots do not push out those of
+  /// an earlier cluster with the same name. Ages are counted from the newest one, by the API
+  /// server's clock: existing snapshots do not grow old if our clock is put forward, or if backups
+  /// fail.
   std::vector<std::string> expired() {
     std::map<std::string, std::vector<schedule::StoredSnapshot>> stored;
     WallTime newest{};
@@ -302,7 +305,7 @@ class Keeping {
                         std::back_inserter(out));
     return out;
   }
-  /// What is being read is deleted later.
+  /// A snapshot that is being read is deleted later.
   bool can_delete(const RunSeen& run) {
     if (run.verifying || !run.needed_by.empty()) {
       under_way_ = true;
@@ -317,7 +320,7 @@ class Keeping {
     return !run.deletion && !run.displaced;
   }
 
-  // --- Proving -----------------------------------------------------------------------------------
+  // --- Verifying ---------------------------------------------------------------------------------
 
   void tell_verification() {
     if (spec_.verify) return say(v1::kBackupUnverified, proof(seen_, *timetable_, status()));
@@ -326,8 +329,8 @@ class Keeping {
     status().stored_since_round = 0;
   }
 
-  /// One at a time: first those that never were, the newest of them; then that of which it is
-  /// longest ago. What is about to go is not worth it.
+  /// One at a time: first the newest of those never verified, then the one verified longest ago. A
+  /// snapshot that is about to be deleted is not worth it.
   void verify() {
     const auto is_open = [](const RunSeen& run) {
       return run.ours && !run.terminating && run.verifying;
@@ -358,9 +361,9 @@ class Keeping {
     return last(a) == last(b) ? a.planned > b.planned : last(a) < last(b);
   }
 
-  // --- Until when --------------------------------------------------------------------------------
+  // --- The next pass -----------------------------------------------------------------------------
 
-  /// Until something is to be done, or backups become stale.
+  /// The time until there is something to do, or backups become stale.
   milliseconds again(const schedule::Due& due) {
     if (has_step()) return kFollowUp;
     milliseconds out = kLookMax;
@@ -376,7 +379,7 @@ class Keeping {
   const Observation& seen_;
   const v1::EtcdSnapshotScheduleSpec& spec_;
   Result<Timetable> timetable_;
-  bool under_way_ = false;   // Something is being deleted.
+  bool under_way_ = false;   // A deletion or verification, or a read that delays a deletion.
   bool fell_short_ = false;  // Something that has expired stays.
   Plan out_;
 };

@@ -1,7 +1,7 @@
-// What to report and what to do next for one schedule. Pure. What it has come to is read off its
-// EtcdSnapshots: a run's name is its planned time, so whoever starts it a second time finds it
-// made, and whoever lost count finds it there. A stored snapshot goes before its EtcdSnapshot does:
-// what is stored is never out of sight.
+// Decides what to report and what to do next for one schedule. Pure. The history is read from its
+// EtcdSnapshots: the name of a run is its planned time, so a second start finds it created, and a
+// lost count is found there. Stored data is deleted before its EtcdSnapshot, so it is never out of
+// sight.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace etcdop::snapshot_schedule {
 
-/// Without a success for so many intervals, backups are stale.
+/// Backups are stale after so many intervals without a success.
 inline constexpr double kStaleAfterIntervals = 1.5;
-/// Without a verification for so many intervals more than those of a round, it is overdue.
+/// A verification is overdue after so many intervals more than a round has.
 inline constexpr double kOverdueIntervals = 1.5;
-/// EtcdSnapshots that have failed, the newest; what was wrong is in them.
+/// The number of failed EtcdSnapshots to keep, the newest; they say what was wrong.
 inline constexpr std::size_t kFailedKept = 3;
-/// Of a Job that deletes: Kubernetes ends it after ten minutes, unless a node is lost under its
-/// Pod. Then it is told, and made anew with the next run.
+/// For a Job that deletes: Kubernetes ends it after ten minutes, unless the node of its Pod is
+/// lost. Then this is reported, and the Job is recreated with the next run.
 inline constexpr std::chrono::minutes kDeletionMax{20};
 
 struct CreateSnapshot {
@@ -37,7 +37,7 @@ struct CreateSnapshot {
     return api::object("Starts a run.", api::Fields{api::required("name", &S::name, "")});
   }
 };
-/// The object alone: it has stored nothing, or that is gone.
+/// Deletes only the object: it has stored nothing, or its data is deleted.
 struct DeleteSnapshot {
   static constexpr const char* word = "delete-snapshot";
   static constexpr Asks asks = Asks::ApiServer;
@@ -58,7 +58,7 @@ struct DeleteSnapshot {
                     api::sparse("replaced", &S::replaced, "")});
   }
 };
-/// The Job that deletes what this EtcdSnapshot has stored.
+/// Creates the Job that deletes the stored data of this EtcdSnapshot.
 struct CreateDeletion {
   static constexpr const char* word = "create-deletion";
   static constexpr Asks asks = Asks::ApiServer;
@@ -75,7 +75,7 @@ struct CreateDeletion {
         api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, "")});
   }
 };
-/// That Job, which has failed or does not end.
+/// Deletes that Job, which has failed or does not end.
 struct DropDeletion {
   static constexpr const char* word = "drop-deletion";
   static constexpr Asks asks = Asks::ApiServer;
@@ -92,7 +92,7 @@ struct DropDeletion {
         api::Fields{api::required("name", &S::name, ""), api::required("jobUID", &S::job_uid, "")});
   }
 };
-/// Asks for a verification of what this EtcdSnapshot has stored.
+/// Requests a verification of the stored data of this EtcdSnapshot.
 struct AskVerification {
   static constexpr const char* word = "ask-verification";
   static constexpr Asks asks = Asks::ApiServer;
@@ -114,7 +114,7 @@ using Step =
     OneStepOf<CreateSnapshot, DeleteSnapshot, CreateDeletion, DropDeletion, AskVerification>;
 
 struct Plan {
-  api::v1alpha2::EtcdSnapshotScheduleStatus status;  ///< As it should be.
+  api::v1alpha2::EtcdSnapshotScheduleStatus status;  ///< The wanted status.
   Step step;
   std::chrono::milliseconds again{0};  ///< 0: only when something changes.
   bool operator==(const Plan&) const = default;
@@ -129,6 +129,6 @@ struct Plan {
 };
 
 Plan plan(const Observation& seen);
-/// The runs that plan() might delete, whoever needs them.
+/// The runs that plan() might delete, even those that are being restored from.
 std::vector<std::string> going(const Observation& seen);
 }  // namespace etcdop::snapshot_schedule

@@ -1,5 +1,5 @@
-// The plan of a schedule as tables: which run is started when, what waits for what, which stored
-// snapshots go and in which order, when backups are stale. Times are those of one day.
+// The plan of a schedule as tables: which run starts when, what waits for what, which stored
+// snapshots are deleted and in which order, and when backups are stale. Times are those of one day.
 #include "operator/snapshot_schedule/plan.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ std::string condition(const Plan& plan, const char* type) {
   return c ? c->status + "/" + c->reason + ": " + c->message : "none";
 }
 std::string step_of(const Observation& seen) { return to_string(plan(seen).step); }
-/// The next pass, with what this one has written.
+/// The next pass, after this one's writes.
 Observation after(const Observation& seen, const std::string& now) {
   Observation out = seen;
   out.schedule.status = plan(seen).status;
@@ -110,7 +110,7 @@ TEST(BackupsPlan, OneThatIsThereIsNotStartedAgain) {
   EXPECT_EQ(now.status.last_schedule_time, "2026-11-23T01:00:00Z");
   EXPECT_EQ(now.status.active, std::vector<std::string>{"db-202611230100"});
   seen = after(seen, "01:10");
-  seen.runs.clear();  // Somebody deleted it.
+  seen.runs.clear();  // A user deleted it.
   EXPECT_EQ(step_of(seen), "none");
 }
 
@@ -137,7 +137,7 @@ TEST(BackupsPlan, ClocksOfItsZoneAreMeant) {
   EXPECT_EQ(step_of(seen), "create-snapshot db-202610250030");
   add_stored(seen, "2026-10-25T00:30:00Z");
   EXPECT_EQ(plan(seen).status.next_schedule_time, "2026-10-25T01:30:00Z");
-  // And not at all on a night in March.
+  // It does not exist on a night in March.
   seen = hourly("2026-03-28T12:00:00Z", "2026-03-28T11:00:00Z");
   seen.schedule.spec.schedule = "30 2 * * *";
   seen.schedule.spec.time_zone = "Europe/Berlin";
@@ -298,7 +298,7 @@ TEST(BackupsPlan, AClockThatWasAheadHoldsUpNothing) {
   EXPECT_EQ(plan(seen).status.last_success->snapshot, "db-202611230300");
 }
 
-// --- What is told --------------------------------------------------------------------------------
+// --- Status --------------------------------------------------------------------------------------
 
 TEST(BackupsPlan, TheLastSuccessAndTheFailuresSinceAreCountedOnce) {
   Observation seen = hourly("01:30");
@@ -318,7 +318,7 @@ TEST(BackupsPlan, TheLastSuccessAndTheFailuresSinceAreCountedOnce) {
               (v1::SnapshotFailure{"db-202611230300", v1::kDestinationUnreachable, "no route"}));
     seen = after(seen, "03:31");
   }
-  seen.runs.clear();  // What is gone was counted.
+  seen.runs.clear();  // Deleted runs were counted.
   EXPECT_EQ(plan(seen).status.failures_in_a_row, 2);
   add_failed(seen, "04:00");
   seen.now = at("04:30");
@@ -572,7 +572,7 @@ TEST(BackupsPlan, ARunOfTheSameSecondIsNotTheNext) {
   EXPECT_EQ(step_of(seen), "none");
 }
 
-/// The bucket of the first is gone, say.
+/// For example, the bucket of the first is deleted.
 TEST(BackupsPlan, ADeletionThatFailsHoldsUpTheOthersUntilTheNextRunOnly) {
   Observation seen = hourly("05:10");
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00", "05:00"})
@@ -594,7 +594,7 @@ TEST(BackupsPlan, ADeletionThatFailsHoldsUpTheOthersUntilTheNextRunOnly) {
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230300");
   seen.runs.erase(seen.runs.begin() + 1);
   EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100") << "all others are gone";
-  seen.runs[0].expired = false;  // Somebody took the mark away.
+  seen.runs[0].expired = false;  // A user removed the mark.
   EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100");
 }
 
@@ -760,7 +760,7 @@ TEST(BackupsPlan, OfThoseThatFailedTheNewestThreeStay) {
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00", "05:00"})
     add_failed(seen, planned);
   EXPECT_EQ(step_of(seen), "delete-snapshot db-202611230100");
-  seen.runs[0].uri = "s3://backups/x.db";  // It knows of something stored: not lightly.
+  seen.runs[0].uri = "s3://backups/x.db";  // It has stored data: it is not deleted lightly.
   EXPECT_EQ(step_of(seen), "delete-snapshot db-202611230200");
   seen.runs.erase(seen.runs.begin() + 1);
   EXPECT_EQ(step_of(seen), "none");
@@ -883,13 +883,13 @@ TEST(BackupsObjects, ItIsSeenWhetherTheStoredSnapshotIsWhereTheSpecSays) {
 
 // --- Proving -------------------------------------------------------------------------------------
 
-/// Hourly, of which so many make a round.
+/// Hourly; that many runs make a round.
 Observation proving(const std::string& now, int every) {
   Observation seen = hourly(now);
   seen.schedule.spec.verify.emplace().every = every;
   return seen;
 }
-/// Its verification, of that round, has ended.
+/// Its verification of that round has ended.
 void prove(RunSeen& run, const std::string& round, const std::string& ended,
            const char* verdict = "True") {
   v1::SnapshotVerification& it = run.verification.emplace();

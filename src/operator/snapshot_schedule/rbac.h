@@ -1,4 +1,4 @@
-// What the controller of EtcdSnapshotSchedule may do in the API.
+// The permissions in the API of the controller of EtcdSnapshotSchedule.
 #pragma once
 #include <array>
 #include <iterator>
@@ -26,8 +26,8 @@ inline constexpr auto kPermissions = [] {
   });
 }();
 
-/// What this controller calls the API through. EtcdSnapshots, Jobs, their Pods and clusters it
-/// knows from the stores that the others fill.
+/// The API of this controller. It reads EtcdSnapshots, Jobs, their Pods and clusters from the
+/// stores that the others fill.
 using Api = kube::Granted<kPermissions>;
 
 /// The same table, as a list.

@@ -24,7 +24,7 @@ RunSeen seen_as(const v1::EtcdSnapshot& snapshot, WallTime planned, const std::s
   out.ours = is_ours(snapshot.metadata, uid);
   out.terminating = snapshot.metadata.terminating();
   out.planned = planned;
-  // One that nobody can read would be older than all: it counts as made when it was planned.
+  // With an unreadable time it would be the oldest: it counts as created when it was planned.
   out.made = from_rfc3339(snapshot.metadata.creation_timestamp).value_or(planned);
   out.phase = snapshot.status.phase;
   if (const auto* ready = runtime::find_condition(snapshot.status.conditions, v1::kReady)) {
@@ -51,20 +51,19 @@ RunSeen seen_as(const v1::EtcdSnapshot& snapshot, WallTime planned, const std::s
   return out;
 }
 
-/// What somebody is being restored from.
+/// An object that is being restored from a snapshot.
 struct OpenRestore {
   std::string who, ns;
   v1::SnapshotLocation source;
 };
 
-/// What was restored has one copy until the cluster is whole: without it the snapshot is the way
-/// on.
+/// Restored data has one copy until the cluster is whole: until then the snapshot is the way out.
 bool is_whole(const v1::EtcdCluster& cluster) {
   const auto* grows = runtime::find_condition(cluster.status.conditions, v1::kProgressing);
   return grows && grows->reason == v1::kReconciled;
 }
 
-/// Of all namespaces: buckets have none.
+/// In all namespaces: buckets have none.
 std::vector<OpenRestore> open_restores(const Stores& stores) {
   std::vector<OpenRestore> out;
   for (const auto& cluster : stores.clusters.all()) {
@@ -84,7 +83,7 @@ std::vector<OpenRestore> open_restores(const Stores& stores) {
   return out;
 }
 
-/// What the agent that ended last said, if it failed.
+/// The last words of the agent that ended last, if it failed.
 void add_last_words(const std::vector<std::shared_ptr<const kube::Pod>>& pods, DeletionSeen& job) {
   std::string newest;
   for (const auto& pod : pods) {
@@ -100,9 +99,9 @@ void add_last_words(const std::vector<std::shared_ptr<const kube::Pod>>& pods, D
 
 }  // namespace
 
-/// From what the watches told, and no request: a run that the caches lack is found when it is
-/// created, and what is to be deleted is read first. Runs are ordered by their planned time, as
-/// their names are.
+/// Reads only the caches, and sends no request: a run that they do not have is found when it is
+/// created, and what is to be deleted is read first. Runs are ordered by their planned time, like
+/// their names.
 Result<Observation> Reconciler::observe(const Object& schedule, Context&) {
   Observation seen;
   seen.now = with_.clock.wall_now();
@@ -127,7 +126,7 @@ RunSeen Reconciler::observe_run(const Observation& seen, const v1::EtcdSnapshot&
   return out;
 }
 
-/// A look at all clusters, of which there may be thousands: only for what might be deleted.
+/// Reads all clusters, perhaps thousands, so only for runs that might be deleted.
 void Reconciler::observe_readers(Observation& seen) const {
   const std::vector<std::string> names = going(seen);
   if (names.empty()) return;
@@ -158,7 +157,7 @@ void Reconciler::planned(const Observation& seen, Plan& plan, bool) {
   if (with_.metrics) with_.metrics->saw(seen.schedule.metadata.key(), plan.status);
 }
 
-/// An Event for each condition that has another reason than before; none for those that begin well.
+/// Records an Event for each condition with a new reason; none for a condition that begins well.
 void Reconciler::tell(const Observation& seen, const Plan& plan) {
   for (const api::Condition& is : plan.status.conditions) {
     const auto* was = runtime::find_condition(seen.schedule.status.conditions, is.type);
@@ -190,8 +189,8 @@ Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
   return Done{};
 }
 
-/// One of that name that is there already may be ours, of a pass whose answer was lost: it is
-/// looked at, and the next pass sees it.
+/// An existing EtcdSnapshot with that name may be ours, from a pass whose answer was lost: it is
+/// read, and the next pass sees it.
 Result<Done> Reconciler::create_snapshot(const Observation& seen, const CreateSnapshot& step) {
   const api::ObjectKey key{seen.schedule.metadata.ns, step.name};
   auto made = with_.api.create<v1::EtcdSnapshot>(key.ns, snapshot(seen.schedule, step.name));
@@ -227,9 +226,9 @@ Result<Done> Reconciler::delete_snapshot(const Observation& seen, const DeleteSn
   return Done{};
 }
 
-/// What is stored is deleted by the spec that the API server has now, and no other; and only if it
-/// is still nobody's wish to keep it, by all that the API server has now. That it goes is written
-/// down first: from then on it does.
+/// Deletes stored data only by the spec that the API server has now, and only if by all that the
+/// API server has now no rule keeps it. The decision is written down first: from then on it is
+/// final.
 Result<Done> Reconciler::create_deletion(const Observation& seen, const CreateDeletion& step) {
   const api::ObjectKey key{seen.schedule.metadata.ns, step.name};
   auto current = is_expendable(seen, step);
@@ -259,7 +258,7 @@ Result<Done> Reconciler::create_deletion(const Observation& seen, const CreateDe
   return Done{};
 }
 
-/// Under the version that was just looked at.
+/// With the resourceVersion that was just read.
 Result<Done> Reconciler::mark_expired(const v1::EtcdSnapshot& of, WallTime now) {
   if (of.metadata.annotations.contains(v1::kExpiredAnnotation)) return Done{};
   json::object metadata{{"resourceVersion", of.metadata.resource_version}};
@@ -271,13 +270,13 @@ Result<Done> Reconciler::mark_expired(const v1::EtcdSnapshot& of, WallTime now) 
   return Done{};
 }
 
-/// Whether it would be deleted also by what the API server says now: that a newer one is stored, or
-/// that this one is no longer the only one that is verified, is known from caches until then.
+/// Whether it would also be deleted by what the API server has now. Until then only caches say that
+/// a newer one is stored, or that this one is no longer the only verified one.
 Result<bool> Reconciler::is_expendable(const Observation& seen, const CreateDeletion& step) {
   auto current = is_current(seen);
   if (!current || !*current) return current;
   const api::ObjectMeta& of = seen.schedule.metadata;
-  // By their names, as the caches are asked: a label may be gone.
+  // By name, like the caches: a label may be missing.
   auto all = with_.api.list<v1::EtcdSnapshot>(of.ns, "");
   if (!all) return Error(all.error()).during("list the EtcdSnapshots of " + to_string(of.key()));
   std::ranges::sort(*all, {}, [](const auto& one) { return one.metadata.name; });
@@ -296,7 +295,7 @@ Result<bool> Reconciler::is_expendable(const Observation& seen, const CreateDele
   return false;
 }
 
-/// Under the version that the plan was made from. A change meanwhile is seen by the next pass.
+/// With the resourceVersion of the plan. The next pass sees a change made meanwhile.
 Result<Done> Reconciler::ask_verification(const Observation& seen, const AskVerification& step) {
   const api::ObjectKey key{seen.schedule.metadata.ns, step.name};
   const auto of = with_.stores.snapshots.get(key);
@@ -317,7 +316,7 @@ Result<Done> Reconciler::ask_verification(const Observation& seen, const AskVeri
   return Done{};
 }
 
-/// Somebody may just have asked for more to be kept. What is new is seen by the next pass.
+/// A user may just have asked to keep more. The next pass sees the change.
 Result<bool> Reconciler::is_current(const Observation& seen) {
   const api::ObjectMeta& meta = seen.schedule.metadata;
   auto now = with_.api.get<v1::EtcdSnapshotSchedule>(meta.key());
@@ -342,8 +341,8 @@ Result<Done> Reconciler::drop_deletion(const Observation& seen, const DropDeleti
   return Done{};
 }
 
-/// A refusal is reported until a step succeeds; so is a step that fails twice: a webhook that is
-/// down refuses nothing, and may stay down.
+/// A refusal is reported until a step succeeds. So is a step that fails twice: an unreachable
+/// webhook is no refusal, and may stay unreachable.
 void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome& outcome) {
   const api::ObjectKey key = seen.schedule.metadata.key();
   const Result<Done>& done = outcome.done;

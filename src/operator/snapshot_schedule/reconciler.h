@@ -32,8 +32,7 @@ struct Kind {
   static constexpr const char* word = "schedule";
 };
 
-/// At most one object is made or deleted per pass. A schedule for which nothing is due costs no
-/// request.
+/// At most one object is created or deleted per pass. A schedule with nothing due costs no request.
 class Reconciler final : public Pass<Kind> {
  public:
   /// `image`: the operator's own; empty: unknown.
@@ -66,7 +65,7 @@ class Reconciler final : public Pass<Kind> {
 
   const std::string image_;
   std::map<api::ObjectKey, RefusedStep> refused_;
-  std::set<api::ObjectKey> failed_once_;  ///< Since their last step that worked.
+  std::set<api::ObjectKey> failed_once_;  ///< A step failed since their last step that worked.
 };
 
 }  // namespace etcdop::snapshot_schedule

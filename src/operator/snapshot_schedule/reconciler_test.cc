@@ -1,4 +1,4 @@
-// Passes over schedules: a run is made once, whatever is lost on the way; what is stored goes
+// Passes over schedules: a run is created once, whichever answers are lost; stored data is deleted
 // before its EtcdSnapshot, and only by the spec that the API server has. The API server is a fake.
 #include "operator/snapshot_schedule/reconciler.h"
 
@@ -32,7 +32,7 @@ class ScheduleReconciler : public ::testing::Test {
     api.grant(permissions());
   }
 
-  /// As the watch tells of it; every minute, of which three are kept.
+  /// As the watch reports it; every minute, and three are kept.
   void put_schedule() {
     const Json s3{{"endpoint", "https://s3.example.com"},
                   {"bucket", "backups"},
@@ -58,7 +58,7 @@ class ScheduleReconciler : public ::testing::Test {
   v1::EtcdSnapshotSchedule now() const {
     return there<v1::EtcdSnapshotSchedule>("db").value_or(v1::EtcdSnapshotSchedule());
   }
-  /// Names, the oldest first.
+  /// Their names, the oldest first.
   std::vector<std::string> snapshots() const {
     std::vector<std::string> out;
     for (const auto& one : api.all(v1::EtcdSnapshot::resource))
@@ -78,20 +78,20 @@ class ScheduleReconciler : public ::testing::Test {
     return out;
   }
   void wait(Duration d) { world.advance_to(world.now() + d); }
-  /// To the beginning of the next minute.
-  /// All members are there, as its watch tells next.
+  /// All members exist, as the watch reports next.
   void has_grown(v1::EtcdCluster& cluster) {
     cluster.metadata.resource_version = "3";
     runtime::set_condition(cluster.status.conditions,
                            {v1::kProgressing, "False", v1::kReconciled, ""}, 1, clock.wall_now());
     stores.clusters.saw(cluster);
   }
+  /// To the beginning of the next minute.
   void next_minute() { wait(std::chrono::seconds(60 - clock.wall_now().since_epoch.count() % 60)); }
   std::string run_now() const {
     const auto now = clock.wall_now();
     return run_name("db", {now.since_epoch - now.since_epoch % 60s});
   }
-  /// As the watch tells of it.
+  /// As the watch reports it.
   void end_snapshot(const std::string& name, const char* phase) {
     if (const auto made = there<v1::EtcdSnapshot>(name)) stores.snapshots.saw(*made);
     api.change(v1::EtcdSnapshot::resource, {"prod", name}, [&](json::object& object) {
@@ -109,7 +109,7 @@ class ScheduleReconciler : public ::testing::Test {
     });
     if (const auto ended = there<kube::Job>(name)) stores.jobs.saw(*ended);
   }
-  /// So many runs that were stored, one a minute.
+  /// That many stored runs, one a minute.
   void store(int count) {
     put_schedule();
     for (int i = 0; i < count; ++i) {
@@ -170,7 +170,7 @@ TEST_F(ScheduleReconciler, ALostAnswerOrACrashMakesNoSecondRunAndLosesNone) {
   ASSERT_EQ(snapshots().size(), 1U);
   EXPECT_EQ(now().status.last_schedule_time, std::nullopt);
   crash();
-  ASSERT_TRUE(pass());  // AlreadyExists: looked at.
+  ASSERT_TRUE(pass());  // AlreadyExists: it is read.
   ASSERT_TRUE(pass());
   EXPECT_EQ(snapshots().size(), 1U);
   EXPECT_EQ(now().status.active, snapshots());
@@ -180,7 +180,7 @@ TEST_F(ScheduleReconciler, ALostAnswerOrACrashMakesNoSecondRunAndLosesNone) {
 TEST_F(ScheduleReconciler, NothingIsStartedByAnOlderViewOfTheSchedule) {
   put_schedule();
   api.change(v1::EtcdSnapshotSchedule::resource, {"prod", "db"}, [](json::object& object) {
-    object["spec"].as_object()["suspend"] = true;  // The watch has not told of it yet.
+    object["spec"].as_object()["suspend"] = true;  // The watch has not reported it yet.
   });
   next_minute();
   EXPECT_FALSE(pass());
@@ -268,7 +268,7 @@ TEST_F(ScheduleReconciler, WhoDeletesWhatIsEncryptedGetsNoKey) {
 TEST_F(ScheduleReconciler, NothingIsDeletedThatSomebodyHasJustAskedToKeep) {
   store(4);
   api.change(v1::EtcdSnapshotSchedule::resource, {"prod", "db"}, [](json::object& object) {
-    object["spec"].as_object()["retention"] = {{"keepLast", 10}};  // Not told of yet.
+    object["spec"].as_object()["retention"] = {{"keepLast", 10}};  // Not reported yet.
   });
   for (int i = 0; i < 4; ++i) (void)pass();
   EXPECT_EQ(api.all(kube::Job::resource).size(), 0U);
@@ -345,9 +345,9 @@ TEST_F(ScheduleReconciler, ADeletionThatFailsIsToldInTheWordsOfItsAgentAndRepeat
                                "allowed (DestinationAccessDenied)");
   next_minute();
   ASSERT_TRUE(pass());  // The next run comes first,
-  ASSERT_TRUE(pass());  // then the Job goes,
+  ASSERT_TRUE(pass());  // then the Job is deleted,
   EXPECT_FALSE(there<kube::Job>(oldest + "-delete"));
-  ASSERT_TRUE(pass());  // and is made again.
+  ASSERT_TRUE(pass());  // and is recreated.
   const auto again = there<kube::Job>(oldest + "-delete");
   ASSERT_TRUE(again);
   EXPECT_NE(again->metadata.uid, job->metadata.uid);
@@ -380,7 +380,7 @@ TEST_F(ScheduleReconciler, WhatIsToGoIsMarkedFirstAndGoesThoughMoreIsKeptMeanwhi
 TEST_F(ScheduleReconciler, WhatTheApiServerKnowsByNowKeepsASnapshot) {
   store(4);
   const auto names = snapshots();
-  // The caches have not heard of it: of the three newest one is gone, so the oldest is the third.
+  // The caches do not know it yet: of the three newest one is missing, so the oldest is the third.
   api.erase(v1::EtcdSnapshot::resource, {"prod", names[2]});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(pass());
   EXPECT_FALSE(there<kube::Job>(names[0] + "-delete"));
@@ -433,7 +433,7 @@ TEST_F(ScheduleReconciler, WhatACurrentRestoreInPlaceReadsIsKeptUntilItHasEnded)
   EXPECT_TRUE(there<kube::Job>(oldest + "-delete"));
 }
 
-/// It was decided that it goes, and its Job could not be made; then somebody wanted to save it.
+/// Its deletion was decided and its Job could not be created; then a user wanted to keep it.
 TEST_F(ScheduleReconciler, WhatIsReadIsKeptAlsoWhereNothingIsToBeDeletedAnyMore) {
   store(4);
   const std::string oldest = snapshots().front();

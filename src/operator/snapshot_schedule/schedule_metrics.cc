@@ -35,7 +35,7 @@ void ScheduleMetrics::each_proven(const Metrics::Line& line, double (*of)(const 
     if (numbers.verifies && there_.get(key)) line(labels_of(key), of(numbers));
 }
 
-/// Of schedules that verify.
+/// Metrics of schedules that verify.
 void ScheduleMetrics::show_proofs_in(Metrics& metrics) const {
   metrics.gauges("etcd_operator_backup_last_verified_timestamp_seconds",
                  "When a snapshot of the EtcdSnapshotSchedule was last verified; 0: never.",

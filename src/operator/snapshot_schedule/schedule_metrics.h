@@ -1,4 +1,4 @@
-// How backups go, in numbers, for whoever scrapes them. docs/user/operations.md lists them.
+// Metrics of backups. docs/user/operations.md lists them.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,21 +14,21 @@ namespace etcdop::snapshot_schedule {
 class ScheduleMetrics {
  public:
   using Schedules = kube::Store<api::v1alpha2::EtcdSnapshotSchedule>;
-  /// Those that are not there any more have no line. It outlives this.
+  /// A deleted schedule has no line. `schedules` must outlive this.
   explicit ScheduleMetrics(const Schedules& schedules) : there_(schedules) {}
-  /// A pass reports this.
+  /// Called by each pass.
   void saw(const api::ObjectKey& schedule, const api::v1alpha2::EtcdSnapshotScheduleStatus& status);
   void gone(const api::ObjectKey& schedule) { schedules_.erase(schedule); }
-  /// Once. Asked from then on: this must outlive the other, or nobody may scrape any more.
+  /// Call it once. Each scrape reads this, so it must outlive the metrics or the last scrape.
   void show_in(runtime::Metrics&) const;
 
  private:
   struct Numbers {
-    WallTime last_success;  // 0: there was none.
+    WallTime last_success;  // 0: never.
     std::int32_t failures = 0;
     bool stale = false;
-    bool verifies = false;   // Only then the rest has lines.
-    WallTime last_verified;  // 0: there was none.
+    bool verifies = false;   // Only then the fields below have lines.
+    WallTime last_verified;  // 0: never.
     std::int64_t verified_seconds = 0;
     bool unverified = false;
   };

@@ -12,7 +12,7 @@ namespace {
 namespace v1 = api::v1alpha2;
 using std::chrono::seconds;
 
-constexpr seconds kLong{10LL * 366 * 86400};  // There is a run in it, of whatever schedule.
+constexpr seconds kLong{10LL * 366 * 86400};           // Every schedule has a run in it.
 constexpr double kKeepForMin = 60, kKeepForMax = 3e9;  // A hundred years.
 constexpr std::size_t kStampSize = 12;
 
@@ -36,12 +36,12 @@ Result<schedule::Retention> to_retention(const v1::SnapshotRetention& said) {
 }
 
 double runs_between(const Timetable& of, WallTime from, WallTime to, double most) {
-  // Whatever the parts are, they are more than that.
+  // Enough to exceed `most`, whatever the fractions are.
   const auto enough = static_cast<std::size_t>(most) + 3;
   return static_cast<double>(schedule::runs(of.cron, of.zone, {from, to}, enough).size());
 }
 
-/// In [0, 1): the part of its interval that is over by then; 0 for what lies in none.
+/// In [0, 1): the part of its interval that is over at that time; 0: in no interval.
 double part_over(const Timetable& of, WallTime at) {
   const auto before = schedule::newest_run(of.cron, of.zone, {at + -kLong, at});
   const auto after = schedule::next_run(of.cron, of.zone, at);

@@ -1,4 +1,4 @@
-// A schedule's spec as its plan reads it: when it runs, and what is kept. Pure.
+// A schedule's spec as its plan reads it: the times of its runs, and its retention. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,23 +16,23 @@ namespace etcdop::snapshot_schedule {
 struct Timetable {
   schedule::Cron cron;
   schedule::TimeZone zone;
-  std::optional<schedule::Retention> retention;  ///< None: all is kept.
+  std::optional<schedule::Retention> retention;  ///< None: all are kept.
 };
 
-/// Invalid, naming the field: what the API server does not check.
+/// Invalid, naming the field: a fault that the API server does not check.
 Result<Timetable> to_timetable(const api::v1alpha2::EtcdSnapshotScheduleSpec&);
 
-/// "<schedule>-202611231930": one name for each run, whoever makes it, and however often.
+/// "<schedule>-202611231930": one name for each run, whichever pass creates it, and however often.
 std::string run_name(const std::string& schedule, WallTime planned);
-/// nullopt: no run of that schedule is called so.
+/// nullopt: not a name of that schedule's runs.
 std::optional<WallTime> planned_of(const std::string& schedule, std::string_view name);
 
-/// How many intervals of the timetable lie between the two, in parts of the one that each of them
-/// lies in: what is due at night is not late in the evening, though it runs hourly by day. More
-/// than `most` are told as more than that.
+/// How many intervals of the timetable lie between the two times, in fractions of the interval that
+/// each time lies in. So a backup that is due at night is not late in the evening, even if the
+/// schedule runs hourly by day. A result above `most` may be any number above it.
 double intervals_between(const Timetable&, WallTime from, WallTime to, double most);
-/// From when on it is more than so many since `from`; nullopt: not in the interval that `now` lies
-/// in.
+/// When more than that many intervals will have passed since `from`; nullopt: not in the interval
+/// of `now`.
 std::optional<WallTime> exceeded_at(const Timetable&, WallTime from, double intervals,
                                     WallTime now);
 
