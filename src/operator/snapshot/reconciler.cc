@@ -173,7 +173,7 @@ void Reconciler::tell_verification(const Observation& seen, const Plan& plan) co
   if (!now || !now->time || !said || (was && was->time)) return;
   const api::ObjectMeta& meta = seen.snapshot.metadata;
   with_.log.info(
-      "snapshot was verified",
+      "verification has ended",
       {{"snapshot", to_string(meta.key())}, {"reason", said->reason}, {"message", said->message}});
   record(seen, said->status == "False", said->reason, "Verify", said->message);
 }
