@@ -237,8 +237,7 @@ void Operator::control() {
   with_.log.info("caches are full",
                  {{"clusters", stores_.clusters.size()}, {"members", stores_.members.size()}});
   events_.start();
-  if (with_.metrics)
-    snapshot::show_in(*with_.metrics, stores_.snapshots);  // Only the leader shows them.
+  if (with_.metrics) snapshot::show_in(*with_.metrics, stores_.snapshots);  // In the leader only.
   cluster_controller_.start();
   member_controller_.start();
   const std::vector<std::shared_ptr<Fiber>> later = {

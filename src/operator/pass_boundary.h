@@ -71,7 +71,7 @@ struct PassBoundary {
     write(api, store, key,
           {api::v1alpha2::kInternalError, "True", api::v1alpha2::kPassFailed,
            "the operator cannot work on this object: " + error +
-               "; this is a defect of the operator, whose log has what it saw; it tries again, and "
+               "; this is a bug in the operator, and its log has the details; it tries again, and "
                "serves all other objects"});
   }
 

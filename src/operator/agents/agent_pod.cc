@@ -37,8 +37,8 @@ void set_resources(json::object& pod, const Json& resources) {
 std::string waits_for(const kube::Pod& pod, const char* container) {
   const kube::PodCondition* scheduled = pod.condition("PodScheduled");
   if (scheduled && scheduled->status == "False" && scheduled->reason == "Unschedulable")
-    return "no node takes it: " + scheduled->message;
-  if (pod.spec.node_name.empty()) return "no node has taken it yet";
+    return "no node can run it: " + scheduled->message;
+  if (pod.spec.node_name.empty()) return "no node is assigned to it yet";
   const kube::ContainerStatus* agent = pod.container(container);
   if (!agent || !agent->state.waiting) return "";
   const kube::ContainerWaiting& waiting = *agent->state.waiting;
@@ -49,8 +49,8 @@ std::string waits_for(const kube::Pod& pod, const char* container) {
                : "the image of etcd, spec.version, cannot be pulled";
   if (waiting.reason == "CreateContainerConfigError" || waiting.reason == "CreateContainerError")
     return "its container cannot be created: " + waiting.message;
-  return "its container is not created yet: is a Secret or PersistentVolumeClaim missing that the "
-         "snapshot or its cluster names? See kubectl describe pod";
+  return "its container is not created yet: check that each Secret and PersistentVolumeClaim of "
+         "the snapshot and its cluster exists, and see kubectl describe pod";
 }
 
 bool is_old(const std::string& created, WallTime now) {

@@ -380,9 +380,9 @@ TEST(ClusterPlan, TheFoundersPodIsMadeAnewBeforeAnybodyJoinsOrIsTold) {
 
 TEST(ClusterPlan, WhatIsTheMatterWithAMemberIsTold) {
   Observation seen = observe(3, "a:V* b:V+ c:V-");
-  seat(seen, "c").object->trouble = "no node takes the Pod";
+  seat(seen, "c").object->trouble = "no node can run the Pod";
   EXPECT_EQ(condition(plan(seen), v1::kDegraded).message,
-            "2/3 members ready; c: no node takes the Pod");
+            "2/3 members ready; c: no node can run the Pod");
 }
 
 TEST(ClusterPlan, TheFirstMemberIsADiscoveryUntilTheSecondVotes) {
@@ -1121,15 +1121,15 @@ TEST(ClusterPlan, ConditionsTable) {
       {"a:V* b:V+ c:V-",
        [](auto& o) {
          seat(o, "a").object->trouble = "old news of one that is ready";
-         seat(o, "c").object->trouble = "no node takes the Pod";
+         seat(o, "c").object->trouble = "no node can run the Pod";
        },
        "True QuorumAvailable: 2/3 members ready",
-       "True MembersUnhealthy: 2/3 members ready; c: no node takes the Pod",
-       "True MemberReplacing: 3 of 3 members vote; c: no node takes the Pod"},
+       "True MembersUnhealthy: 2/3 members ready; c: no node can run the Pod",
+       "True MemberReplacing: 3 of 3 members vote; c: no node can run the Pod"},
       {"a:V* b:V+ c:V-",
        [](auto& o) {
          o.rejected = "exceeded quota";
-         seat(o, "c").object->trouble = "no node takes the Pod";
+         seat(o, "c").object->trouble = "no node can run the Pod";
        },
        "True QuorumAvailable: 2/3 members ready",
        "True MembersUnhealthy: 2/3 members ready; exceeded quota",
@@ -1180,10 +1180,10 @@ TEST(ClusterPlan, ConditionsTable) {
        [silent](auto& o) {
          silent(o);
          o.etcd_error = "dial: refused";
-         seat(o, "b").object->trouble = "etcd ends again and again";
+         seat(o, "b").object->trouble = "etcd exits repeatedly";
        },
-       "Unknown ClusterUnreachable: no member answers; b: etcd ends again and again; dial: refused",
-       "True QuorumLost: 0/3 members ready, quorum lost; b: etcd ends again and again", nullptr},
+       "Unknown ClusterUnreachable: no member answers; b: etcd exits repeatedly; dial: refused",
+       "True QuorumLost: 0/3 members ready, quorum lost; b: etcd exits repeatedly", nullptr},
       {"a:V* b:V+ c:V+",
        [](auto& o) {
          o.split = true;

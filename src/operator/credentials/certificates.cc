@@ -34,7 +34,7 @@ CertificateSeen Certificates::judge(const Judged& known, Role role) const {
   out.secret = known.secret->metadata.name;
   const std::string certificate = text(known.secret, kCertificateKey);
   const std::string ca = text(known.authority, kAuthorityKey);
-  if (ca.empty()) out.faults.push_back(std::string(kAuthorityKey) + " is not there");
+  if (ca.empty()) out.faults.push_back(std::string(kAuthorityKey) + " is missing");
   const Purpose purpose{role == Role::Server || role == Role::ServerAndClient,
                         role == Role::Client || role == Role::ServerAndClient};
   for (std::string& fault :
@@ -63,7 +63,7 @@ std::optional<CertificateSeen> Certificates::look(const api::ObjectKey& cluster,
   unread.missing = read.failed_with(Code::NotFound);
   if (!read) unread.unread = why_unread(read);
   else if (!signer)
-    unread.unread = "cannot be judged: Secret " + authority + " " + why_unread(signer);
+    unread.unread = "cannot be checked: Secret " + authority + " " + why_unread(signer);
   if (!unread.unread.empty()) return unread;
   Judged& judged = known_[cluster].judged[{secret, authority, role}];
   const WallTime now = clock_.wall_now();

@@ -161,7 +161,7 @@ TEST_F(CertificatesTest, WhatIsWrongWithAServersIsTold) {
        "tls.crt lacks the extended key usage \"server auth\"",
        "tls.crt lacks the extended key usage \"server auth\""},
       {"another authority", good, other.certificate(), not_signed, not_signed},
-      {"no authority", good, "", "ca.crt is not there", "ca.crt is not there"},
+      {"no authority", good, "", "ca.crt is missing", "ca.crt is missing"},
   };
   for (const Row& row : rows) {
     for (const char* name : {"server", "peer"}) shelf.put(name, row.identity, row.ca);
@@ -191,7 +191,7 @@ TEST_F(CertificatesTest, OneThatIsNotThereOrCannotBeReadIsTold) {
   TlsSeen tls = seen(true);
   EXPECT_TRUE(tls.server->missing);
   EXPECT_EQ(tls.server->unread, "does not exist");
-  EXPECT_EQ(tls.operator_client->unread, "cannot be judged: Secret server does not exist");
+  EXPECT_EQ(tls.operator_client->unread, "cannot be checked: Secret server does not exist");
   EXPECT_FALSE(tls.operator_client->missing);
   EXPECT_EQ(tls.peer->unread, "");
   shelf.put("server", good, ca.certificate());

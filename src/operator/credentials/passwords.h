@@ -71,10 +71,10 @@ struct AuthSeen {
   /// Why root could not log in, or why its password is unknown; empty: it could, or was not tried.
   std::string refused;
   PasswordStep step = PasswordStep::None;
-  bool recorded =
-      false;  ///< Our Secret has a password, so root can log in whatever the spec's Secret has.
-  std::optional<bool>
-      enabled;  ///< etcd's answer; asked while the spec wants it and the status does not have it.
+  /// Our Secret has a password, so root can log in whatever the spec's Secret has.
+  bool recorded = false;
+  /// etcd's answer; asked while the spec wants authentication and the status does not have it.
+  std::optional<bool> enabled;
   bool operator==(const AuthSeen&) const = default;
 
   template <class S = AuthSeen>

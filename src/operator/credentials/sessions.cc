@@ -106,7 +106,7 @@ void Sessions::equip(const v1::EtcdCluster& cluster, Endpoints& endpoints) {
 /// Unavailable: no password to try, or no answer.
 Result<Secret> Sessions::enter(const etcd::Endpoint& where, const std::vector<Secret>& passwords,
                                Secret& used) {
-  Result<Secret> token = Error{Code::Unavailable, "there is no password"};
+  Result<Secret> token = Error{Code::Unavailable, "no password is known"};
   const auto client = etcd_.at(where);
   for (const Secret& password : passwords) {
     token = client->authenticate(kRoot, password);
@@ -144,12 +144,11 @@ void Sessions::log_in(const v1::EtcdCluster& cluster, const Endpoints& endpoints
     session.required = false;
     if (cluster.status.auth_enabled)
       session.refused =
-          "somebody has turned authentication off in etcd: turn it on again with "
-          "etcdctl auth enable";
+          "authentication was turned off in etcd: turn it on again with etcdctl auth enable";
   } else if (etcd::auth_trouble(token.error()) == etcd::AuthTrouble::Rejected) {
     session.again = executor_.now() + kRefusedAgain;
-    session.refused = "etcd does not take the password of Secret " + root_secret_of(cluster) +
-                      " for the user " + kRoot;
+    session.refused =
+        "etcd rejects the password of Secret " + root_secret_of(cluster) + " for the user " + kRoot;
   }
 }
 

@@ -190,7 +190,7 @@ TEST_F(SessionsTest, AWrongPasswordIsToldAndNotTriedAgainBeforeItIsAnother) {
   etcd.password = "Z";
   EXPECT_EQ(equip(), "none");
   EXPECT_EQ(tried(), "1A ") << "the other members know no other";
-  EXPECT_EQ(seen().refused, "etcd does not take the password of Secret root for the user root");
+  EXPECT_EQ(seen().refused, "etcd rejects the password of Secret root for the user root");
   EXPECT_FALSE(seen().entered);
   for (int i = 0; i < 29; ++i) {
     wait(1s);
@@ -281,8 +281,7 @@ TEST_F(SessionsTest, WhereItWasTurnedOffByHandNobodyIsRequiredToLogIn) {
   EXPECT_FALSE(off.required);
   EXPECT_FALSE(off.entered);
   EXPECT_EQ(off.refused,
-            "somebody has turned authentication off in etcd: turn it on again with etcdctl auth "
-            "enable");
+            "authentication was turned off in etcd: turn it on again with etcdctl auth enable");
   etcd.on = true;
   wait(1s);
   EXPECT_EQ(equip(), "token 2") << "the status still says that it is on";

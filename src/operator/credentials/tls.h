@@ -19,9 +19,8 @@ inline constexpr const char* kAuthorityKey = "ca.crt";
 
 /// The names of the Secrets of a cluster's TLS; empty: none.
 struct TlsSecrets {
-  std::string server;  ///< For the members' client port.
-  std::string
-      operator_client;  ///< The operator's own certificate; if set, etcd asks every client for one.
+  std::string server;           ///< For the members' client port.
+  std::string operator_client;  ///< The operator's own; if set, etcd asks every client for one.
   std::string peer;
 };
 TlsSecrets tls_secrets_of(const api::v1alpha2::EtcdCluster&);

@@ -32,7 +32,7 @@ std::string not_healthy_by_objects(const Observation& seen) {
     return "the cluster is about to change to " + std::to_string(cluster.spec.replicas) +
            " members";
   if (!status.pending_members.empty())
-    return "member " + status.pending_members.front().name + " is on its way into the cluster";
+    return "member " + status.pending_members.front().name + " is joining the cluster";
   for (const MemberSeen& member : seen.members) {
     if (member.terminating) return "member " + member.name + " is leaving the cluster";
     if (!member.voter) return "member " + member.name + " does not vote yet";
@@ -67,10 +67,10 @@ std::string not_healthy(const Observation& seen) {
   }
   if (!seen.strangers.empty())
     return "etcd lists " + seen.strangers.front() + ", which has no EtcdMember";
-  if (!leader_of(seen)) return "the members do not agree who leads";
+  if (!leader_of(seen)) return "the members do not agree on the leader";
   if (const MemberSeen* member = laggard(seen.members))
     return "member " + member->name + " has not caught up";
-  if (!seen.corrupt) return "etcd does not tell its alarms";
+  if (!seen.corrupt) return "etcd does not report its alarms";
   if (*seen.corrupt) return "a CORRUPT alarm is raised: members do not have the same data";
   return "";
 }

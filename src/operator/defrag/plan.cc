@@ -80,7 +80,7 @@ class Run {
   void begin() {
     if (!seen_.cluster)
       return wait({"False", v1::kClusterNotFound,
-                   "there is no EtcdCluster " + seen_.run.spec.cluster_ref.name});
+                   "EtcdCluster " + seen_.run.spec.cluster_ref.name + " does not exist"});
     if (std::string why = not_healthy(seen_); !why.empty())
       return wait({"False", v1::kClusterNotHealthy, std::move(why)});
     if (!seen_.snapshot.empty()) return wait_for_snapshot();
@@ -110,10 +110,10 @@ class Run {
     if (std::ranges::none_of(status().members, is_open)) return finish(ill);
     if (overdue())
       return end(v1::kDefragFailed,
-                 {"False", v1::kDefragTimedOut, "it was not done within 30 minutes"});
+                 {"False", v1::kDefragTimedOut, "the run did not finish within 30 minutes"});
     if (!ill.empty()) return wait({"False", v1::kClusterNotHealthy, ill});
     if (!seen_.snapshot.empty()) return wait_for_snapshot();
-    say({"True", v1::kClusterHealthy, "every member is there: one may be defragmented"});
+    say({"True", v1::kClusterHealthy, "all members are healthy: one may be defragmented"});
     next_step();
   }
 
@@ -160,7 +160,7 @@ class Run {
       if (!is_open(one)) continue;
       const MemberSeen* member = seen_as(one);
       if (!member) {
-        close(one, v1::kDefragSkipped, "it is no member any more");
+        close(one, v1::kDefragSkipped, "it is no longer a member");
       } else if (one.attempts == 0) {
         std::string why = not_worth_it(seen_.run.spec.rule, *member->answer, member->quota);
         if (!why.empty()) close(one, v1::kDefragSkipped, std::move(why));
@@ -204,7 +204,7 @@ class Run {
     const MemberSeen* full = without_room();
     return "; NOSPACE stays raised: " + (full ? "member " + full->name + " uses more than " +
                                                     std::to_string(kRoomBelow) + "% of its quota"
-                                              : std::string("etcd could not be told to disarm it"));
+                                              : std::string("etcd did not disarm it"));
   }
 
   void complete() {
@@ -246,7 +246,7 @@ class Run {
   void move_leader(v1::DefragMemberStatus& from) {
     const bool again = seen_.moved != status().leader_moves;  // A crash: that move may not be made.
     if (!again && status().leader_moves >= kLeaderMovesMax) {
-      close(from, v1::kDefragFailed, "it leads, whoever else was asked to");
+      close(from, v1::kDefragFailed, "it still leads: etcd did not move the leader");
       if (!leader_failed() && std::ranges::none_of(status().members, is_open)) finish("");
       return;
     }

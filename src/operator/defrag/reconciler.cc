@@ -173,7 +173,7 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) {
 Outcome Reconciler::act(const Observation& seen, const Context& context, Plan& plan) {
   if (std::holds_alternative<DeleteRun>(plan.step)) return delete_run(seen);
   if (!asks_etcd(plan.step)) return Done{};
-  Result<Done> done = Error{Code::Conflict, "the cluster is no longer as it was"};
+  Result<Done> done = Error{Code::Conflict, "the cluster has changed since it was observed"};
   if (with_.executor.now() - context.looked <= kLookHolds || still_so(seen))
     done = ask(seen, context.endpoints, plan);
   if (seen.cluster) with_.credentials.sessions.note_change(*seen.cluster, done);
@@ -204,9 +204,10 @@ Result<Done> Reconciler::delete_run(const Observation& seen) {
 Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& plan,
                                            const Error& error) {
   if (error.code == Code::Cancelled || !asks_etcd(plan.step)) return error;
-  with_.log.warn("defragmentation has to try again", {{"run", to_string(seen.run.metadata.key())},
-                                                      {"step", to_string(plan.step)},
-                                                      {"error", error.message}});
+  with_.log.warn("defragmentation step failed, will try again",
+                 {{"run", to_string(seen.run.metadata.key())},
+                  {"step", to_string(plan.step)},
+                  {"error", error.message}});
   return runtime::Requeue{kRetry};
 }
 
@@ -244,7 +245,8 @@ Result<Done> Reconciler::move_leader(const Observation& seen, const Endpoints& e
          .warning = false,
          .reason = v1::kLeaderMoved,
          .action = "Defragment",
-         .note = step.from + " is to be defragmented, " + step.to + " leads"});
+         .note = "the leader moved from " + step.from + " to " + step.to + ", so that " +
+                 step.from + " can be defragmented"});
   return Done{};
 }
 

@@ -214,7 +214,7 @@ TEST_F(DefragReconciler, AnAlarmThatCannotBeDisarmedIsTriedThreeTimesAndTold) {
                 .at(0)
                 .at("message")
                 .as_string()
-                .find("NOSPACE stays raised: etcd could not be told to disarm it"),
+                .find("NOSPACE stays raised: etcd did not disarm it"),
             std::string::npos);
 }
 

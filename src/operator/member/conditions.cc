@@ -70,10 +70,10 @@ std::optional<Verdict> complaint(const Observation& seen, const kube::Pod& pod) 
     return Verdict{"False", v1::kRestoreFailed, std::move(failed)};
   if (etcd && etcd->state.waiting && etcd->state.waiting->reason == "CrashLoopBackOff")
     return Verdict{"False", v1::kCrashLooping,
-                   "etcd ends again and again: see kubectl logs " + pod.metadata.name};
+                   "etcd exits repeatedly: see kubectl logs " + pod.metadata.name};
   for (const kube::PodCondition& c : pod.status.conditions)
     if (c.type == "PodScheduled" && c.status == "False" && c.reason == "Unschedulable")
-      return Verdict{"False", v1::kUnschedulable, "no node takes the Pod: " + c.message};
+      return Verdict{"False", v1::kUnschedulable, "no node can run the Pod: " + c.message};
   return std::nullopt;
 }
 
@@ -145,23 +145,21 @@ Verdict judge(const Observation& seen) {
             (in_memory(member) ? "the Pod " + member.metadata.name : "the volume " + volume) +
                 " is gone, and the data with it"};
   if (seen.volume && !is_ours(seen.volume->metadata, member.metadata.uid))
-    return {"False", v1::kVolumeConflict,
-            "the PersistentVolumeClaim " + volume + " belongs to somebody else"};
+    return {"False", v1::kVolumeConflict, "PersistentVolumeClaim " + volume + " has another owner"};
   if (!seen.pod) {
     if (std::string trouble = tls_trouble(seen); !trouble.empty())
       return {"False", is_missing(seen.tls) ? v1::kCertificateMissing : v1::kCertificateInvalid,
-              trouble + "; no Pod is made with it"};
+              trouble + "; the operator creates no Pod until this is fixed"};
     if (std::string trouble = restore_trouble(seen); !trouble.empty())
       return {"False", seen.has_image ? v1::kRestoreFailed : v1::kOperatorImageNotConfigured,
               std::move(trouble)};
     const std::string missing = not_implemented(member);
     if (missing.empty()) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
     return {"False", v1::kNotImplemented,
-            "this release does not implement " + missing + ": no Pod is made without it"};
+            "this release does not implement " + missing + ", so the operator creates no Pod"};
   }
   if (!is_ours(seen.pod->metadata, member.metadata.uid))
-    return {"False", v1::kPodConflict,
-            "the Pod " + member.metadata.name + " belongs to somebody else"};
+    return {"False", v1::kPodConflict, "Pod " + member.metadata.name + " has another owner"};
   if (!pod_ready(*seen.pod) || seen.pod->metadata.terminating()) {
     if (auto loss = last_words(member, *seen.pod)) return *loss;
     if (auto problem = complaint(seen, *seen.pod)) return *problem;
@@ -225,7 +223,7 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
   else
     set(v1::kVersionDrifted,
         {"True", v1::kVersionMismatch,
-         "etcd runs " + status.version + ", wanted is " + member.spec.version});
+         "etcd runs " + status.version + ", spec.version is " + member.spec.version});
 }
 
 }  // namespace etcdop::member

@@ -181,8 +181,7 @@ json::object etcd_container(const v1::EtcdMember& member, const Start& start,
       {"name", v1::kEtcdContainer},
       {"image", images.etcd_repository + ":v" + member.spec.version},
       {"command", command(member, start, facts)},
-      {"terminationMessagePolicy",
-       "FallbackToLogsOnError"},  // The last log lines tell about its data.
+      {"terminationMessagePolicy", "FallbackToLogsOnError"},  // The last lines tell of its data.
       {"ports", json::array{port("client", v1::kClientPort), port("peer", v1::kPeerPort),
                             port("metrics", v1::kMetricsPort)}},
       {"resources", resources(member)},

@@ -544,7 +544,7 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        },
        v1::kPodNotReady, "pod phase: Running"},  // It ends in a moment.
       {[](auto& o) { say(*o.pod, "PodScheduled", "False", "Unschedulable"); }, v1::kUnschedulable,
-       "no node takes the Pod: said so"},
+       "no node can run the Pod: said so"},
       {[](auto& o) { say(*o.pod, "PodScheduled", "False", "SchedulingGated"); }, v1::kPodNotReady,
        "pod phase: Running"},
       {[](auto& o) { o.member.spec.dormant = true; }, v1::kPaused, "the cluster is paused"},
@@ -562,7 +562,7 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        },
        v1::kPodNotReady, "pod phase: Running"},  // It never had a volume.
       {[](auto& o) { wait_for(*o.pod, "CrashLoopBackOff"); }, v1::kCrashLooping,
-       "etcd ends again and again: see kubectl logs db-x1"},
+       "etcd exits repeatedly: see kubectl logs db-x1"},
       {[](auto& o) {
          wait_for(*o.pod, "CrashLoopBackOff");
          o.pod->status.container_statuses[0].last_state.terminated = {1, "Error", kNoLog};
@@ -574,7 +574,7 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
          o.pod->status.container_statuses[0].last_state.terminated = {1, "Error", kNoLog};
        },
        v1::kCrashLooping,
-       "etcd ends again and again: see kubectl logs db-x1"},  // It is new, and its list is old.
+       "etcd exits repeatedly: see kubectl logs db-x1"},  // It is new, and its list is old.
       {[](auto& o) {
          wait_for(*o.pod, "");
          o.pod->status.container_statuses[0].state.waiting.reset();
@@ -607,18 +607,19 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
          o.pod.reset();
          o.volume.reset();
        },
-       v1::kCertificateMissing, "Secret db-server-tls does not exist; no Pod is made with it"},
+       v1::kCertificateMissing,
+       "Secret db-server-tls does not exist; the operator creates no Pod until this is fixed"},
       {[](auto& o) {
          o.tls.peer.emplace() = {.secret = "own", .names = {"db.prod.svc"}, .until = o.now};
          o.pod.reset();
        },
        v1::kCertificateInvalid,
-       "Secret own: tls.crt is not for db-x1.db.prod.svc (its names are: db.prod.svc); no Pod is "
-       "made with it"},
+       "Secret own: tls.crt is not for db-x1.db.prod.svc (its names are: db.prod.svc); the "
+       "operator creates no Pod until this is fixed"},
       {[](auto& o) { o.volume = volume_of("other"); }, v1::kVolumeConflict,
-       "the PersistentVolumeClaim data-db-x1 belongs to somebody else"},
+       "PersistentVolumeClaim data-db-x1 has another owner"},
       {[](auto& o) { o.pod->metadata.owner_references.clear(); }, v1::kPodConflict,
-       "the Pod db-x1 belongs to somebody else"},
+       "Pod db-x1 has another owner"},
   };
   for (const Row& row : rows) {
     Observation seen = whole();

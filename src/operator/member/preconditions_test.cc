@@ -242,12 +242,12 @@ TEST_F(Preconditions, ASnapshotIsRestoredOnceItsStoresSecretIsComplete) {
     return c ? c->reason + ": " + c->message : "";
   };
   EXPECT_EQ(told(),
-            "RestoreFailed: SourceCredentialsMissing: Secret keys does not exist; no Pod is made "
-            "before that is there");
+            "RestoreFailed: SourceCredentialsMissing: Secret keys does not exist; the operator "
+            "creates no Pod until this is fixed");
   shelf.put("keys", {{"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", ""}});
   EXPECT_EQ(told(),
             "RestoreFailed: SourceCredentialsMissing: Secret keys has no AWS_SECRET_ACCESS_KEY; "
-            "no Pod is made before that is there");
+            "the operator creates no Pod until this is fixed");
   EXPECT_EQ(now<kube::Pod>(kKey), nullptr);
   shelf.put("keys", {{"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", "key"}});
   const std::string other = told();
@@ -290,8 +290,8 @@ TEST_F(Preconditions, ASnapshotOfAKeylessStoreWaitsForNoSecretButThatOfItsAuthor
         ->message;
   };
   EXPECT_EQ(told(),
-            "SourceCredentialsMissing: Secret store-ca does not exist; no Pod is made before that "
-            "is there");
+            "SourceCredentialsMissing: Secret store-ca does not exist; the operator creates no Pod "
+            "until this is fixed");
   EXPECT_EQ(now<kube::Pod>(kKey), nullptr);
   shelf.put("store-ca", {{"ca.crt", "PEM"}});
   EXPECT_EQ(told(), "restoring s3://b/db.db: see kubectl logs db-a -c restore");

@@ -119,8 +119,7 @@ struct Actor {
   Result<Done> operator()(const ReleaseFinalizer&) const {
     auto cluster = cluster_now();
     if (!cluster) return cluster.error();
-    if (*cluster)
-      return Error{Code::Conflict, "the cluster of " + meta().name + " exists after all"};
+    if (*cluster) return Error{Code::Conflict, "the cluster of " + meta().name + " still exists"};
     return release_finalizer(with.api, with.stores, meta().key(), meta().uid);
   }
 
@@ -161,18 +160,18 @@ struct Actor {
       if (!cluster) return cluster.error();
       if (!*cluster || !(*cluster)->status.cluster_id.empty())
         return Error{Code::Conflict,
-                     "the cluster of " + meta().name + " is gone or has been founded already"};
+                     "the cluster of " + meta().name + " is deleted or already founded"};
       const v1::EtcdClusterStatus& status = (*cluster)->status;
       if (status.restore && status.cluster_token != member().spec.cluster_token)
-        return Error{Code::Conflict, meta().name + " is of before a restore in place"};
+        return Error{Code::Conflict, meta().name + " is older than the last restore in place"};
       const v1::RestoreRecord* record = (*cluster)->restoring();
-      if (record && record->stage != v1::RestoreStage::Restoring)
-        return Error{Code::Conflict, "EtcdRestore " + record->name + " is past its restoring"};
+      if (record && record->stage != v1::kStageRestoring)
+        return Error{Code::Conflict,
+                     "EtcdRestore " + record->name + " is not in its stage Restoring"};
       if ((*cluster)->founded_from() != member().spec.restore)
-        return Error{Code::Invalid,
-                     "EtcdMember " + meta().name +
-                         " has another spec.restore than its cluster starts from: are the "
-                         "CustomResourceDefinitions those of this release?"};
+        return Error{Code::Invalid, "EtcdMember " + meta().name +
+                                        " has another spec.restore than its EtcdCluster: update "
+                                        "the CustomResourceDefinitions to this release"};
       start.with_auth = wants_auth(**cluster);
     }
     auto manifest = pod(member(), start, images, tls);
@@ -201,7 +200,7 @@ struct Actor {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
       if (*cluster && (*cluster)->spec.replicas > 0 && !(*cluster)->restoring())
-        return Error{Code::Conflict, "the cluster of " + meta().name + " is paused no more"};
+        return Error{Code::Conflict, "the cluster of " + meta().name + " is no longer paused"};
     }
     auto going = with.api.remove<kube::Pod>(meta().key(), step.uid);
     if (!going) return Error(going.error()).during("delete Pod " + meta().name);

@@ -82,7 +82,7 @@ std::string unexplained(const kube::Pod& pod, const char* container,
 std::string way_out(const Observation& seen) {
   const v1::RestoreRecord* record = seen.cluster ? seen.cluster->restoring() : nullptr;
   return record ? "set spec.decision of EtcdRestore " + record->name + " to Rollback"
-                : "delete the EtcdCluster and create it anew";
+                : "delete the EtcdCluster and create it again";
 }
 
 }  // namespace
@@ -125,11 +125,11 @@ void add_restore(json::object& pod_spec, const v1::EtcdMember& member, const Ima
 std::string restore_trouble(const Observation& seen) {
   if (!seen.member.spec.restore || !founds(seen)) return "";
   if (!seen.has_image)
-    return "the operator was started without --operator-image, which restores the snapshot; no "
-           "Pod is made without it";
+    return "the operator was started without --operator-image, the image that restores the "
+           "snapshot: set this flag";
   if (seen.credentials_fault.empty()) return "";
   return "SourceCredentialsMissing: " + seen.credentials_fault +
-         "; no Pod is made before that is there";
+         "; the operator creates no Pod until this is fixed";
 }
 
 std::string restore_failure(const Observation& seen, const kube::Pod& pod) {
@@ -141,9 +141,7 @@ std::string restore_failure(const Observation& seen, const kube::Pod& pod) {
   auto report = to_restore_report(end->message);
   if (!report || !report->failed()) return unexplained(pod, v1::kRestoreContainer, *end);
   return report->reason + ": " + report->message +
-         (report->for_good ? "; somebody has to mend that, and it is tried again every few "
-                             "minutes; or " +
-                                 way_out(seen)
+         (report->for_good ? "; fix this (it is tried again every few minutes), or " + way_out(seen)
                            : "; it is tried again");
 }
 

@@ -309,16 +309,16 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
              ended(3, report_of("SnapshotBroken", "its hash is wrong", true));
        },
        v1::kRestoreFailed,
-       "SnapshotBroken: its hash is wrong; somebody has to mend that, and it is tried again every "
-       "few minutes; or delete the EtcdCluster and create it anew"},
+       "SnapshotBroken: its hash is wrong; fix this (it is tried again every few minutes), or "
+       "delete the EtcdCluster and create it again"},
       {[](auto& o) {  // The old volumes have its data, and would be lost.
          o.cluster->status.restore.emplace().name = "back";
          restore_in(o).state.terminated =
              ended(3, report_of("SnapshotBroken", "its hash is wrong", true));
        },
        v1::kRestoreFailed,
-       "SnapshotBroken: its hash is wrong; somebody has to mend that, and it is tried again every "
-       "few minutes; or set spec.decision of EtcdRestore back to Rollback"},
+       "SnapshotBroken: its hash is wrong; fix this (it is tried again every few minutes), or set "
+       "spec.decision of EtcdRestore back to Rollback"},
       {[](auto& o) { restore_in(o).state.terminated = ended(137, "", "OOMKilled"); },
        v1::kRestoreFailed,
        "the container restore ended with exit code 137 (OOMKilled): see kubectl logs db-x1 -c "
@@ -348,7 +348,7 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
       {[](auto& o) {
          o.pod->status.conditions = {{"PodScheduled", "False", "Unschedulable", "no claim"}};
        },
-       v1::kUnschedulable, "no node takes the Pod: no claim"},
+       v1::kUnschedulable, "no node can run the Pod: no claim"},
       {[](auto& o) {
          restore_in(o).last_state.terminated = ended(1, report_of("NoSpace", "full", false));
          restore_in(o).state.terminated = ended(0, "{}", "Completed");
@@ -364,22 +364,22 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
          o.has_image = false;
        },
        v1::kOperatorImageNotConfigured,
-       "the operator was started without --operator-image, which restores the snapshot; no Pod is "
-       "made without it"},
+       "the operator was started without --operator-image, the image that restores the snapshot: "
+       "set this flag"},
       {[](auto& o) {
          o.pod.reset();
          o.credentials_fault = "Secret s3-keys has no AWS_SECRET_ACCESS_KEY";
        },
        v1::kRestoreFailed,
-       "SourceCredentialsMissing: Secret s3-keys has no AWS_SECRET_ACCESS_KEY; no Pod is made "
-       "before that is there"},
+       "SourceCredentialsMissing: Secret s3-keys has no AWS_SECRET_ACCESS_KEY; the operator "
+       "creates no Pod until this is fixed"},
       {[](auto& o) {
          o.pod.reset();
          o.member.spec.storage.medium = v1::Medium::Memory;
        },
        v1::kNotImplemented,
-       "this release does not implement restore with storage.medium Memory: no Pod is made without "
-       "it"},
+       "this release does not implement restore with storage.medium Memory, so the operator "
+       "creates no Pod"},
   };
   for (const Row& row : rows) {
     Observation seen = restoring();

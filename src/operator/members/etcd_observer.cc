@@ -188,7 +188,7 @@ EtcdView EtcdObserver::observe(const v1::EtcdCluster& cluster, std::vector<Membe
   }
   // Before the id is recorded, this check tells our etcd from a foreign one.
   if (!is_member_of(*list, source)) {
-    view.error = "the etcd at the address of " + source.name + " does not know it";
+    view.error = "the etcd at the address of " + source.name + " does not list it as a member";
     return view;
   }
   view.linearizable = true;

@@ -51,9 +51,8 @@ class FlightRecorder {
     WallTime until;
   };
   struct Ring {
-    std::list<Pair> pairs;  ///< Oldest first. Empty: dropped for room.
-    std::uint64_t last =
-        0;  ///< Hash of the newest pair ever, without the fields that always change.
+    std::list<Pair> pairs;   ///< Oldest first. Empty: dropped for room.
+    std::uint64_t last = 0;  ///< Hash of the newest pair ever, without fields that always change.
     std::size_t bytes = 0;
     bool gone = false;
   };

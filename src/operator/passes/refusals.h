@@ -22,8 +22,7 @@ bool refused(const Result<Done>&);
 class Refusals {
  public:
   static constexpr Duration kSoon = std::chrono::seconds(2), kLater = std::chrono::seconds(60);
-  static constexpr const char* kStatus =
-      "status";  ///< The write of the status; others are named by their step.
+  static constexpr const char* kStatus = "status";  ///< The write of the status; others by step.
 
   /// How long to wait before this write; zero: it may be tried now.
   Duration wait(const api::ObjectKey&, const std::string& write, Instant now) const;

@@ -41,14 +41,14 @@ struct Telling {
   }
 
   void tell_stopped(const std::string& now) {
-    if (is(v1::RestoreStage::Stopping)) set(v1::kStopped, "False", v1::kStopping, now);
-    else if (is(v1::RestoreStage::RolledBack))
-      set(v1::kStopped, "False", v1::kRolledBack, "the members of before are woken");
-    else if (is(v1::RestoreStage::Committed))
-      set(v1::kStopped, "False", v1::kCommitted, "clients are served what was restored");
+    if (is(v1::kStageStopping)) set(v1::kStopped, "False", v1::kStopping, now);
+    else if (is(v1::kStageRolledBack))
+      set(v1::kStopped, "False", v1::kRolledBack, "the old members start again");
+    else if (is(v1::kStageCommitted))
+      set(v1::kStopped, "False", v1::kCommitted, "clients reach the restored data");
     else if (!back())
       set(v1::kStopped, "True", v1::kStopped,
-          "the members of before sleep, and no client reaches the cluster");
+          "the old members are dormant, and no client reaches the cluster");
   }
   void tell_data(const std::string& now) {
     const auto* told = runtime::find_condition(seen.cluster->status.conditions, v1::kProgressing);
@@ -58,10 +58,10 @@ struct Telling {
           failed ? v1::kRestoreFailed : v1::kRestoring, now);
     } else if (is(v1::RestoreStage::Review)) {
       set(v1::kRestoredData, "True", v1::kRestoredData,
-          record.founder + " has what was restored: kubectl port-forward " + record.founder +
-              " 2379 leads there");
+          record.founder + " has the restored data; reach it with kubectl port-forward " +
+              record.founder + " 2379");
     } else if (back()) {
-      set(v1::kRestoredData, "False", v1::kRolledBack, "what was restored is dropped");
+      set(v1::kRestoredData, "False", v1::kRolledBack, "the restored data is discarded");
     }
   }
   void tell_end(const std::string& now) {
@@ -71,15 +71,15 @@ struct Telling {
           "it is committed as soon as " + record.founder + " answers");
     if (is(v1::RestoreStage::Review) && !decided)
       set(v1::kCommitted, "False", v1::kAwaitingDecision,
-          "look at what was restored, then set spec.decision to Commit, which deletes the volumes "
-          "of before, or to Rollback");
-    if (is(v1::RestoreStage::Committing)) set(v1::kCommitted, "Unknown", v1::kCommitting, now);
-    if (is(v1::RestoreStage::Committed))
-      set(v1::kCommitted, "True", v1::kCommitted, "the cluster has what was restored");
+          "inspect the restored data, then set spec.decision to Commit, which deletes the old "
+          "volumes, or to Rollback");
+    if (is(v1::kStageCommitting)) set(v1::kCommitted, "Unknown", v1::kCommitting, now);
+    if (is(v1::kStageCommitted))
+      set(v1::kCommitted, "True", v1::kCommitted, "the cluster has the restored data");
     if (back() && runtime::find_condition(status.conditions, v1::kCommitted))
-      set(v1::kCommitted, "False", v1::kRolledBack, "it was taken back");
-    if (is(v1::RestoreStage::RollingBack)) set(v1::kRolledBack, "Unknown", v1::kRollingBack, now);
-    if (is(v1::RestoreStage::RolledBack))
+      set(v1::kCommitted, "False", v1::kRolledBack, "the restore was rolled back");
+    if (is(v1::kStageRollingBack)) set(v1::kRolledBack, "Unknown", v1::kRollingBack, now);
+    if (is(v1::kStageRolledBack))
       set(v1::kRolledBack, "True", v1::kRolledBack, "the cluster is as it was before");
   }
 };

@@ -15,11 +15,10 @@ namespace etcdop::restore {
 struct Observation {
   WallTime now;
   api::v1alpha2::EtcdRestore restore;
-  bool has_image = false;  ///< The operator knows its own image.
-  std::optional<api::v1alpha2::EtcdCluster>
-      cluster;                  ///< The one that it names, unless it is being deleted.
-  std::optional<JobSeen> job;   ///< The Job that checks the snapshot.
-  std::vector<kube::Pod> pods;  ///< The Pods of that Job.
+  bool has_image = false;                             ///< The operator knows its own image.
+  std::optional<api::v1alpha2::EtcdCluster> cluster;  ///< Absent also if it is being deleted.
+  std::optional<JobSeen> job;                         ///< The Job that checks the snapshot.
+  std::vector<kube::Pod> pods;                        ///< The Pods of that Job.
   std::optional<Rejection> rejected;
   bool operator==(const Observation&) const = default;
 

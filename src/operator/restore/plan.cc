@@ -73,19 +73,19 @@ class Pass {
     if (seen_.restore.spec.decision == RestoreDecision::Rollback) return end_before();
     if (!seen_.cluster)
       return fail(v1::kClusterNotFound,
-                  "there is no EtcdCluster " + seen_.restore.spec.cluster_ref.name);
+                  "EtcdCluster " + seen_.restore.spec.cluster_ref.name + " does not exist");
     if (done)
-      return fail(v1::kAlreadyDone,
-                  "EtcdRestore " + done->name +
-                      " has been committed from this source before, and is not done again: that "
-                      "would take away what was written since then; another spec.runId, in an "
-                      "EtcdRestore that is made anew, asks for it");
+      return fail(
+          v1::kAlreadyDone,
+          "EtcdRestore " + done->name +
+              " was already committed from this source, and a repeat would discard all writes "
+              "since then; to repeat it, create an EtcdRestore with another spec.runId");
     if (const Refusal no = refusal(); no.reason && !may_have_begun())
       return fail(no.reason, no.message);
     const std::string& uid = seen_.cluster->metadata.uid;
     if (status().cluster_uid.empty()) status().cluster_uid = uid;
     if (status().cluster_uid != uid)
-      return fail(v1::kClusterReplaced, "the EtcdCluster is another one now");
+      return fail(v1::kClusterReplaced, "the EtcdCluster was deleted and created again");
     if (status().phase == v1::kRestoreReady) return await();
     check();
   }
@@ -122,15 +122,16 @@ class Pass {
   Refusal refusal() const {
     const v1::EtcdClusterSpec& spec = seen_.cluster->spec;
     if (spec.storage.medium == v1::Medium::Memory)
-      return {v1::kNotImplemented,
-              "the cluster has its data in memory: there is nothing that could be kept"};
+      return {
+          v1::kNotImplemented,
+          "the cluster has its data in memory, so the old data could not be kept for a rollback"};
     const std::string version = version_of(*seen_.cluster);
     const auto known = etcd::parse_version(version);
     if (known && !etcd::facts_of(*known).etcdutl_raises_revisions)
       return {v1::kUnsupportedVersion,
               "the etcdutl of etcd " + version +
-                  " cannot raise revisions, without which clients would read what is stale: the "
-                  "cluster's spec.version must be 3.5.10 or newer"};
+                  " cannot raise revisions, so clients would read stale data: set the cluster's "
+                  "spec.version to 3.5.10 or newer"};
     const std::int64_t floor = seen_.cluster->status.revision_floor;
     const std::int64_t bump = seen_.restore.spec.bump_revision.value_or(kBumpDefault);
     if (bump > kRevisionMax - std::min(floor, kRevisionMax))
@@ -168,9 +169,10 @@ class Pass {
     const char* const why = seen_.cluster ? v1::kClusterReplaced : v1::kClusterNotFound;
     for (const char* type : {v1::kStopped, v1::kRestoredData}) {
       const auto* told = runtime::find_condition(status().conditions, type);
-      if (told && told->status != "False") say(type, "Unknown", why, "nobody can tell any more");
+      if (told && told->status != "False")
+        say(type, "Unknown", why, "no EtcdCluster has a record of this restore any more");
     }
-    say(v1::kCommitted, "Unknown", why, "the EtcdCluster says nothing of this restore any more");
+    say(v1::kCommitted, "Unknown", why, "no EtcdCluster has a record of this restore any more");
   }
   void end_before() {
     status().phase = v1::kRestoreRolledBack;
@@ -185,8 +187,8 @@ class Pass {
                  "EtcdRestore " + other->name + " is under way");
     if (!is_asked())
       return say(v1::kStopped, "False", v1::kAwaitingDecision,
-                 "the snapshot is good; spec.decision Restore stops the cluster, and starts one "
-                 "member from it that no client reaches");
+                 "the snapshot is good; set spec.decision to Restore: this stops the cluster and "
+                 "starts one member from the snapshot, which no client reaches");
     const auto* found = runtime::find_condition(seen_.cluster->status.conditions, v1::kProgressing);
     if (found && found->reason == v1::kVolumesFound)
       return say(v1::kStopped, "False", v1::kVolumesFound, found->message);
@@ -194,9 +196,9 @@ class Pass {
     const auto* bad = runtime::find_condition(seen_.cluster->status.conditions, v1::kDegraded);
     if (bad && bad->reason == v1::kObjectRejected)
       return say(v1::kStopped, "False", v1::kObjectRejected,
-                 "the cluster cannot be stopped before that is mended: " + bad->message);
+                 "the cluster cannot be stopped until you fix this: " + bad->message);
     say(v1::kStopped, "False", v1::kStopping,
-        "the cluster is stopped once both its Services are as the operator makes them" +
+        "the cluster stops when both its Services are as the operator creates them" +
             (bad && bad->status == "True" ? "; now: " + bad->message : ""));
   }
 
@@ -206,7 +208,7 @@ class Pass {
     if (status().attempts == 0) {
       status().attempts = 1;
       status().phase = v1::kRestoreChecking;
-      return wait(job() + " is being made");
+      return wait(job() + " is being created");
     }
     if (const auto report = verify_success(seen_.pods)) return found_good(*report);
     if (!seen_.job) return no_job();
@@ -216,10 +218,11 @@ class Pass {
     status().job_uid = seen.uid;
     if (const auto* failed = seen.status.is("Failed")) return failed_with(*failed);
     if (seen.status.is("Complete"))
-      return repeat(v1::kJobFailed, "it ended well, and what it had to tell is gone");
+      return repeat(v1::kJobFailed, "it succeeded, but its report is missing");
     if (seen_.now - seen.made >= kJobMax)
-      return repeat(v1::kJobFailed,
-                    "it does not end: is the node of its Pod lost, or is it suspended?");
+      return repeat(
+          v1::kJobFailed,
+          "it does not end: check whether it is suspended, or the node of its Pod is lost");
     const std::string waits = waiting(seen_.pods, v1::kVerifyContainer, seen_.now);
     wait(waits.empty() ? job() + " is running" : waits);
   }
@@ -236,14 +239,15 @@ class Pass {
   }
 
   void no_job() {
-    if (!status().job_uid.empty() && !count("it is gone, and with it what it had to tell")) return;
+    if (!status().job_uid.empty() && !count("it was deleted before its report was read")) return;
     if (!seen_.has_image)
-      return fail(v1::kOperatorImageNotConfigured,
-                  "the operator was started without --operator-image, which the Job would run");
+      return fail(
+          v1::kOperatorImageNotConfigured,
+          "the operator was started without --operator-image, the image of the Job: set this flag");
     if (seen_.rejected) {
       if (seen_.now - seen_.rejected->since >= kWaitMax)
         return fail(v1::kObjectRejected, seen_.rejected->why);
-      wait(job() + " cannot be made: " + seen_.rejected->why);
+      wait(job() + " cannot be created: " + seen_.rejected->why);
     }
     out_.step = CreateCheck{status().attempts};
     out_.again = kFollowUp;
@@ -253,16 +257,18 @@ class Pass {
   /// name is about to be deleted.
   void not_ours(const JobSeen& seen) {
     if (!seen.of_namesake || lasts_too_long())
-      return fail(v1::kObjectRejected, job() + " belongs to somebody else");
-    wait(job() + " is of an EtcdRestore before, and about to go");
+      return fail(v1::kObjectRejected, job() + " has another owner");
+    wait(job() + " belongs to an earlier EtcdRestore with this name, and is about to be deleted");
   }
 
   /// Deletes the Job of the earlier attempt. Another owner's finalizer may keep it.
   void clear_away() {
-    if (lasts_too_long()) return fail(v1::kJobFailed, job() + " of before stays");
+    if (lasts_too_long())
+      return fail(v1::kJobFailed,
+                  job() + " of an earlier attempt is not deleted: check its finalizers");
     // A user may have removed the condition, which has the start time.
     if (!runtime::find_condition(status().conditions, v1::kChecked))
-      wait(job() + " of before is about to go");
+      wait(job() + " of an earlier attempt is about to be deleted");
     if (!seen_.job->terminating) out_.step = DeleteCheck{seen_.job->uid};
     out_.again = seen_.job->terminating ? kLookAgain : kFollowUp;
   }
@@ -275,7 +281,7 @@ class Pass {
     }
     ++status().attempts;
     status().job_uid.clear();
-    wait(job() + " is being made again: " + why);
+    wait(job() + " is being created again: " + why);
     return true;
   }
   void repeat(const std::string& reason, const std::string& why) {

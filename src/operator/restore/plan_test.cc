@@ -260,8 +260,8 @@ TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
       kNow);
   EXPECT_EQ(says(plan(seen), v1::kStopped), "False/ObjectRejected");
   EXPECT_EQ(words(plan(seen), v1::kStopped),
-            "the cluster cannot be stopped before that is mended: Service db-client belongs to "
-            "another owner");
+            "the cluster cannot be stopped until you fix this: Service db-client belongs to "
+            "somebody else");
   runtime::set_condition(
       seen.cluster->status.conditions,
       {v1::kDegraded, "True", v1::kQuorumLost,
@@ -269,8 +269,8 @@ TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
       1, kNow);
   EXPECT_EQ(says(plan(seen), v1::kStopped), "False/Stopping");
   EXPECT_EQ(words(plan(seen), v1::kStopped),
-            "the cluster is stopped once both its Services are as the operator makes them; now: "
-            "1/3 members ready, quorum lost; Service db-client belongs to another owner");
+            "the cluster stops when both its Services are as the operator creates them; now: 1/3 "
+            "members ready, quorum lost; Service db-client belongs to somebody else");
 }
 
 /// The decision is made, and it is unknown whether the cluster has begun.
@@ -342,7 +342,8 @@ TEST(RestorePlan, AJobOfANamesakeBeforeIsLeftAndWaitedFor) {
   EXPECT_EQ(out.status.phase, v1::kRestoreChecking);
   EXPECT_EQ(says(out, v1::kChecked), "Unknown/Checking");
   EXPECT_EQ(words(out, v1::kChecked),
-            "Job back-check is of an EtcdRestore before, and about to go");
+            "Job back-check belongs to an earlier EtcdRestore with this name, and is about to be "
+            "deleted");
   EXPECT_EQ(out.status.job_uid, "") << "it is not the one that tells of the snapshot";
   EXPECT_EQ(out.step, Step(NoStep{}));
   EXPECT_EQ(out.again, 10s);
@@ -381,7 +382,7 @@ TEST(RestorePlan, WhatKeepsThePodOfItsJobFromRunningIsTold) {
   EXPECT_EQ(words(plan(seen), v1::kChecked), "Job back-check is running") << "that takes a moment";
   seen.now = kNow + 60s;
   EXPECT_EQ(words(plan(seen), v1::kChecked),
-            "Pod back-check-abcde waits: no node has taken it yet");
+            "Pod back-check-abcde waits: no node is assigned to it yet");
   EXPECT_EQ(says(plan(seen), v1::kChecked), "Unknown/Checking");
   EXPECT_EQ(plan(seen).again, 10s);
 }

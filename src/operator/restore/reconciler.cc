@@ -12,8 +12,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-constexpr const char* kJobNameLabel =
-    "batch.kubernetes.io/job-name";  // Kubernetes sets it on the Job's Pods.
+constexpr const char* kJobNameLabel = "batch.kubernetes.io/job-name";  // On its Pods.
 
 /// Whether its Job decides now.
 bool is_being_checked(const v1::EtcdRestore& restore) {
@@ -87,10 +86,10 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) {
   const api::Condition* said = nullptr;
   for (const api::Condition& c : plan.status.conditions)
     if (!said || c.last_transition_time >= said->last_transition_time) said = &c;
-  with_.log.info("restore has come further", {{"restore", to_string(meta.key())},
-                                              {"phase", plan.status.phase},
-                                              {"reason", said->reason},
-                                              {"message", said->message}});
+  with_.log.info("restore has a new phase", {{"restore", to_string(meta.key())},
+                                             {"phase", plan.status.phase},
+                                             {"reason", said->reason},
+                                             {"message", said->message}});
   record(seen, plan.status.phase == v1::kRestorePhaseFailed, said->reason, "Restore",
          said->message);
 }

@@ -128,7 +128,7 @@ TEST_F(RestoreReconciler, ASnapshotIsCheckedByOneJobAndThenWaitedFor) {
   api.forget_requests();
   auto rest = pass();
   ASSERT_TRUE(rest);
-  EXPECT_EQ(log.count("restore has come further"), 2) << "Checking, Ready";
+  EXPECT_EQ(log.count("restore has a new phase"), 2) << "Checking, Ready";
   EXPECT_NE(flight.text().find("\"kind\":\"EtcdRestore\""), std::string::npos) << flight.text();
   EXPECT_EQ(rest->after, std::nullopt);
   EXPECT_EQ(api.requests().size(), 0U) << "who waits for a person costs nothing";

@@ -68,19 +68,20 @@ class Taking {
   bool may_begin() {
     if (!seen_.has_image)
       return fail({"False", v1::kOperatorImageNotConfigured,
-                   "the operator was started without --operator-image, which the Job would run"});
+                   "the operator was started without --operator-image, the image of the Job: set "
+                   "this flag"});
     if (!cluster_is_there()) return false;
     if (seen_.cluster->restoring()) return restored_first();
     if (seen_.cluster->spec.replicas == 0)
       return fail({"False", v1::kClusterPaused,
-                   "EtcdCluster " + seen_.cluster->metadata.name + " is paused: nobody serves"});
+                   "EtcdCluster " + seen_.cluster->metadata.name + " is paused: no member runs"});
     return has_quorum() && authentication_is_known() && is_its_turn();
   }
 
   bool cluster_is_there() {
     const std::string& name = seen_.snapshot.spec.cluster_ref.name;
     if (!seen_.cluster)
-      return fail({"False", v1::kClusterNotFound, "there is no EtcdCluster " + name});
+      return fail({"False", v1::kClusterNotFound, "EtcdCluster " + name + " does not exist"});
     if (seen_.cluster->metadata.terminating())
       return fail({"False", v1::kClusterNotFound, "EtcdCluster " + name + " is being deleted"});
     return true;
@@ -101,7 +102,8 @@ class Taking {
     const bool there =
         available && (available->status == "True" || available->reason == v1::kCorrupt);
     if (there && !seen_.endpoints.empty()) return true;
-    const std::string why = available ? available->message : "nothing is known of it yet";
+    const std::string why =
+        available ? available->message : "the EtcdCluster has no condition Available yet";
     const bool on_its_way = !available || seen_.cluster->status.cluster_id.empty() ||
                             available->status == "True" || available->reason == v1::kPaused;
     if (on_its_way ? overdue() : lost_for_long(*available))
@@ -117,7 +119,7 @@ class Taking {
     if (wants_auth(*seen_.cluster) && !seen_.cluster->status.auth_enabled) {
       const auto made = from_rfc3339(seen_.snapshot.metadata.creation_timestamp);
       if (made && seen_.now - *made < kWaitMax)
-        return wait(v1::kClusterNotHealthy, "waiting for authentication to be on");
+        return wait(v1::kClusterNotHealthy, "waiting until authentication is enabled");
       return fail({"False", v1::kAuthLatchTimeout,
                    "authentication was not turned on within 15 minutes: see the EtcdCluster"});
     }
@@ -135,7 +137,7 @@ class Taking {
     status().phase = v1::kSnapshotStarted;
     status().attempts = 1;
     status().cluster_id = seen_.cluster->status.cluster_id;
-    say({"False", v1::kJobCreated, job() + " is being made"});
+    say({"False", v1::kJobCreated, job() + " is being created"});
     create();
   }
 
@@ -169,10 +171,11 @@ class Taking {
   }
   void give_up() {
     if (status().attempts < kAttemptsMax)
-      return repeat("it does not end: is the node of its Pod lost, or is it suspended?");
+      return repeat(
+          "it does not end: check whether it is suspended, or the node of its Pod is lost");
     (void)fail({"False", v1::kJobFailed,
-                job() + " does not end, nor did one before: is it " +
-                    "suspended, or are the nodes of its Pods lost?"});
+                job() + " does not end, like the one before: check whether it is suspended, or the "
+                        "nodes of its Pods are lost"});
     out_.step = DeleteJob{seen_.job->uid};
   }
   bool lasts_too_long() const { return seen_.now - told_since() >= kStartedMax; }
@@ -190,8 +193,8 @@ class Taking {
     const std::string wanted = wanted_cluster_id();
     if (wanted.empty() || report.cluster_id == wanted) return complete(report);
     (void)fail({"False", v1::kClusterReplaced,
-                "what was stored as " + report.uri + " is of the etcd cluster " +
-                    report.cluster_id + ", and this one was " + wanted});
+                "the snapshot stored as " + report.uri + " is of etcd cluster " +
+                    report.cluster_id + ", not of this cluster, " + wanted});
   }
 
   void complete(const AgentReport& report) {
@@ -218,9 +221,9 @@ class Taking {
   /// operator ran, or a user deleted it.
   void no_job() {
     if (!status().job_uid.empty() && status().attempts >= kAttemptsMax)
-      return void(fail({"False", v1::kSnapshotJobLost,
-                        job() + " was deleted before it told what became of the snapshot"}));
-    if (!status().job_uid.empty()) count_attempt("it is gone, and with it what it had to tell");
+      return void(
+          fail({"False", v1::kSnapshotJobLost, job() + " was deleted before its report was read"}));
+    if (!status().job_uid.empty()) count_attempt("it was deleted before its report was read");
     if (!cluster_is_there() || !can_be_asked()) return;
     status().attempts = std::max(status().attempts, 1);
     status().cluster_id = wanted_cluster_id();
@@ -251,18 +254,20 @@ class Taking {
     const bool paused = seen_.cluster->spec.replicas == 0;
     if (lasts_too_long())
       return fail({"False", paused ? v1::kClusterPaused : v1::kQuorumLost,
-                   "the cluster has no member that could be asked"});
-    return wait(v1::kClusterNotHealthy, "waiting for a member that can be asked");
+                   "the cluster has no member that can give a snapshot"});
+    return wait(v1::kClusterNotHealthy, "waiting for a member that can give a snapshot");
   }
 
   /// Such a Job is never taken over, and never deleted. One of an earlier EtcdSnapshot with this
   /// name is about to be deleted.
   void not_ours() {
     if (!status().job_uid.empty())
-      return void(fail({"False", v1::kSnapshotJobLost, job() + " is another one now"}));
+      return void(fail({"False", v1::kSnapshotJobLost, job() + " was replaced by another Job"}));
     if (!seen_.job->of_namesake || overdue())
-      return void(fail({"False", v1::kObjectRejected, job() + " belongs to somebody else"}));
-    (void)wait(v1::kObjectRejected, job() + " is of an EtcdSnapshot before, and about to go");
+      return void(fail({"False", v1::kObjectRejected, job() + " has another owner"}));
+    (void)wait(
+        v1::kObjectRejected,
+        job() + " belongs to an earlier EtcdSnapshot with this name, and is about to be deleted");
   }
 
   void delete_job() {
@@ -273,14 +278,15 @@ class Taking {
   void clear_away() {
     delete_job();
     if (!lasts_too_long()) return;
-    (void)fail({"False", v1::kSnapshotJobLost, job() + " of an attempt before stays"});
+    (void)fail({"False", v1::kSnapshotJobLost,
+                job() + " of an earlier attempt is not deleted: check its finalizers"});
     out_.again = 0ms;
   }
 
   void count_attempt(const std::string& why) {
     ++status().attempts;
     status().job_uid.clear();
-    say({"False", v1::kJobCreated, job() + " is being made again: " + why});
+    say({"False", v1::kJobCreated, job() + " is being created again: " + why});
   }
   void repeat(const std::string& why) {
     count_attempt(why);
@@ -293,15 +299,15 @@ class Taking {
     const Verdict why = why_failed(
         seen_, failed, before && before->reason == v1::kJobRunning ? before->message : "");
     if (why.reason == v1::kEtcdCredentialsRejected && status().attempts < kAttemptsMax)
-      return repeat("etcd did not take root's password, which may just have been changed");
+      return repeat("etcd rejected root's password, which may just have been changed");
     (void)fail(why);
   }
 
   void ended_well() {
     if (status().attempts < kAttemptsMax)
-      return repeat("it ended well, and what it had to tell is gone or cannot be read");
+      return repeat("it succeeded, but its report is missing or cannot be read");
     (void)fail({"False", v1::kSnapshotJobLost,
-                job() + " ended well, and what it had to tell is gone or cannot be read, twice"});
+                job() + " succeeded twice, but its report is missing or cannot be read"});
   }
 
   const Observation& seen_;

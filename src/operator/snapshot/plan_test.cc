@@ -163,14 +163,14 @@ TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
   const auto auth = [](Observation& o) { o.cluster->spec.auth.emplace().enabled = true; };
   const Row rows[] = {
       {[](auto& o) { o.has_image = false; }, "Failed; none; False/OperatorImageNotConfigured",
-       "the operator was started without --operator-image, which the Job would run"},
+       "the operator was started without --operator-image, the image of the Job: set this flag"},
       {[](auto& o) { o.cluster.reset(); }, "Failed; none; False/ClusterNotFound",
-       "there is no EtcdCluster db"},
+       "EtcdCluster db does not exist"},
       {[](auto& o) { o.cluster->metadata.deletion_timestamp = "t"; },
        "Failed; none; False/ClusterNotFound", "EtcdCluster db is being deleted"},
       {[](auto& o) { o.cluster->spec.replicas = 0; }, "Failed; none; False/ClusterPaused",
-       "EtcdCluster db is paused: nobody serves"},
-      {[](auto& o) { o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review; },
+       "EtcdCluster db is paused: no member runs"},
+      {[](auto& o) { o.cluster->status.restore.emplace().stage = v1::kStageReview; },
        "Pending; none; False/ClusterNotHealthy", "the cluster goes back to a snapshot"},
       {[](auto& o) {
          o.now = kMade + kWaitMax;
@@ -207,9 +207,10 @@ TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
       // A cluster that is being founded, or resumes.
       {[](auto& o) { o.now = kMade + 899s, o.cluster->status = {}; },
        "Pending; none; False/ClusterNotHealthy",
-       "waiting for the cluster's quorum: nothing is known of it yet"},
+       "waiting for the cluster's quorum: the EtcdCluster has no condition Available yet"},
       {[](auto& o) { o.now = kMade + 15min, o.cluster->status = {}; },
-       "Failed; none; False/QuorumLost", "the cluster has no quorum: nothing is known of it yet"},
+       "Failed; none; False/QuorumLost",
+       "the cluster has no quorum: the EtcdCluster has no condition Available yet"},
       {[](auto& o) {
          o.now = kMade + 899s, lose_quorum(o, 3600s), o.cluster->status.cluster_id = "";
        },
@@ -222,9 +223,9 @@ TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
        "waiting for the cluster's quorum: 3 of 3 members are ready"},
       // Authentication.
       {[=](auto& o) { auth(o); }, "Pending; none; False/ClusterNotHealthy",
-       "waiting for authentication to be on"},
+       "waiting until authentication is enabled"},
       {[=](auto& o) { auth(o), o.now = kMade + 899s; }, "Pending; none; False/ClusterNotHealthy",
-       "waiting for authentication to be on"},
+       "waiting until authentication is enabled"},
       {[=](auto& o) { auth(o), o.now = kMade + 15min; }, "Failed; none; False/AuthLatchTimeout",
        "authentication was not turned on within 15 minutes: see the EtcdCluster"},
       {[](auto& o) { o.password_changing = true; }, "Pending; none; False/ClusterNotHealthy",
@@ -302,9 +303,9 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
              .status.conditions.push_back(
                  {"PodScheduled", "False", "Unschedulable", "claim \"x\" not found"});
        },
-       "Started; none; False/JobRunning", "Pod p waits: no node takes it: claim \"x\" not found"},
+       "Started; none; False/JobRunning", "Pod p waits: no node can run it: claim \"x\" not found"},
       {[](auto& o) { add_pod(o, "p", "Pending").spec.node_name = ""; },
-       "Started; none; False/JobRunning", "Pod p waits: no node has taken it yet"},
+       "Started; none; False/JobRunning", "Pod p waits: no node is assigned to it yet"},
       {[](auto& o) { add_pod(o, "p", "Pending", 41s).spec.node_name = ""; },
        "Started; none; False/JobRunning", "Job nightly-snapshot is running"},
       {[](auto& o) {
@@ -323,9 +324,9 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
              "ContainerCreating", ""};
        },
        "Started; none; False/JobRunning",
-       "Pod p waits: its container is not created yet: is a Secret or PersistentVolumeClaim "
-       "missing "
-       "that the snapshot or its cluster names? See kubectl describe pod"},
+       "Pod p waits: its container is not created yet: check that each Secret and "
+       "PersistentVolumeClaim of the snapshot and its cluster exists, and see kubectl describe "
+       "pod"},
       {[](auto& o) {
          add_end(o, "p", 1, failure(v1::kDestinationUnreachable, "no route to s3.example.com"));
        },
@@ -393,8 +394,8 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
          end_job(o, "Failed", "PodFailurePolicy");
        },
        "Started; delete-job j-1; False/JobCreated",
-       "Job nightly-snapshot is being made again: etcd did not take root's password, which may "
-       "just have been changed"},
+       "Job nightly-snapshot is being created again: etcd rejected root's password, which may just "
+       "have been changed"},
       {[](auto& o) {
          o.snapshot.status.attempts = o.job->attempt = 2;
          add_end(o, "p", 3, failure(v1::kEtcdCredentialsRejected, "wrong password"));
@@ -403,36 +404,32 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
        "Failed; none; False/EtcdCredentialsRejected",
        "wrong password; Job nightly-snapshot failed (PodFailurePolicy)"},
       {[](auto& o) { end_job(o, "Complete"); }, "Started; delete-job j-1; False/JobCreated",
-       "Job nightly-snapshot is being made again: it ended well, and what it had to tell is gone "
-       "or "
+       "Job nightly-snapshot is being created again: it succeeded, but its report is missing or "
        "cannot be read"},
       {[](auto& o) {
          o.snapshot.status.attempts = o.job->attempt = 2;
          end_job(o, "Complete");
        },
        "Failed; none; False/SnapshotJobLost",
-       "Job nightly-snapshot ended well, and what it had to tell is gone or cannot be read, "
-       "twice"},
+       "Job nightly-snapshot succeeded twice, but its report is missing or cannot be read"},
       {[](auto& o) {
          o.job->attempt = 0;
          o.snapshot.status.attempts = 0;
          end_job(o, "Complete");
        },
        "Started; delete-job j-1; False/JobCreated",
-       "Job nightly-snapshot is being made again: it ended well, and what it had to tell is gone "
-       "or "
+       "Job nightly-snapshot is being created again: it succeeded, but its report is missing or "
        "cannot be read"},
       // It does not end.
       {[](auto& o) { o.now = kMade + 35min, add_pod(o, "p", "Running"); },
        "Started; none; False/JobRunning", "Job nightly-snapshot is running"},
       {[](auto& o) { o.now = kMade + 1s + 35min; }, "Started; delete-job j-1; False/JobCreated",
-       "Job nightly-snapshot is being made again: it does not end: is the node of its Pod lost, or "
-       "is it suspended?"},
+       "Job nightly-snapshot is being created again: it does not end: check whether it is "
+       "suspended, or the node of its Pod is lost"},
       {[](auto& o) { o.now = kMade + 1s + 35min, o.snapshot.status.attempts = o.job->attempt = 2; },
        "Failed; delete-job j-1; False/JobFailed",
-       "Job nightly-snapshot does not end, nor did one before: is it suspended, or are the nodes "
-       "of "
-       "its Pods lost?"},
+       "Job nightly-snapshot does not end, like the one before: check whether it is suspended, or "
+       "the nodes of its Pods are lost"},
       {[](auto& o) {
          o.now = kMade + 199s, add_pod(o, "p", "Running");
          end_job(o, "FailureTarget", "DeadlineExceeded");
@@ -443,15 +440,15 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
          end_job(o, "FailureTarget", "DeadlineExceeded");
        },
        "Started; delete-job j-1; False/JobCreated",
-       "Job nightly-snapshot is being made again: it does not end: is the node of its Pod lost, or "
-       "is it suspended?"},
+       "Job nightly-snapshot is being created again: it does not end: check whether it is "
+       "suspended, or the node of its Pod is lost"},
       // Missing, or another owner's.
       {[](auto& o) { o.job.reset(); }, "Started; create-job, attempt 1; False/JobCreated",
-       "Job nightly-snapshot is being made"},
+       "Job nightly-snapshot is being created"},
       {[](auto& o) { o.job.reset(), o.snapshot.status.attempts = 0; },
-       "Started; create-job, attempt 1; False/JobCreated", "Job nightly-snapshot is being made"},
+       "Started; create-job, attempt 1; False/JobCreated", "Job nightly-snapshot is being created"},
       {[](auto& o) { o.job.reset(), o.cluster.reset(); }, "Failed; none; False/ClusterNotFound",
-       "there is no EtcdCluster db"},
+       "EtcdCluster db does not exist"},
       {[](auto& o) { reject(o, 1s); }, "Started; create-job, attempt 1; False/ObjectRejected",
        "exceeded quota"},
       {[](auto& o) { reject(o, 1s), o.now = kMade + 15min + 1s; },
@@ -468,17 +465,17 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
       {[](auto& o) { reject(o, 1s), o.now = kMade + 2h, o.snapshot.status.attempts = 2; },
        "Failed; none; False/ObjectRejected", "exceeded quota"},
       {[](auto& o) { o.job.reset(), o.endpoints.clear(), o.now = kMade + 119min; },
-       "Started; none; False/ClusterNotHealthy", "waiting for a member that can be asked"},
+       "Started; none; False/ClusterNotHealthy", "waiting for a member that can give a snapshot"},
       {[](auto& o) { o.job.reset(), o.endpoints.clear(), o.now = kMade + 2h; },
-       "Failed; none; False/QuorumLost", "the cluster has no member that could be asked"},
+       "Failed; none; False/QuorumLost", "the cluster has no member that can give a snapshot"},
       {[](auto& o) {
          o.job.reset(), o.endpoints.clear(), o.now = kMade + 2h, o.cluster->spec.replicas = 0;
        },
-       "Failed; none; False/ClusterPaused", "the cluster has no member that could be asked"},
+       "Failed; none; False/ClusterPaused", "the cluster has no member that can give a snapshot"},
       {[](auto& o) { o.job.reset(), o.password_changing = true; },
        "Started; none; False/ClusterNotHealthy", "waiting for a change of root's password"},
       {[](auto& o) { o.job.reset(), o.password_changing = true, o.now = kMade + 15min; },
-       "Started; create-job, attempt 1; False/JobCreated", "Job nightly-snapshot is being made"},
+       "Started; create-job, attempt 1; False/JobCreated", "Job nightly-snapshot is being created"},
       // The second may find everything stored: it waits longer for a change, and not forever.
       {[](auto& o) {
          o.job.reset(), o.snapshot.status.attempts = 2;
@@ -489,55 +486,57 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
          o.job.reset(), o.snapshot.status.attempts = 2;
          o.password_changing = true, o.now = kMade + 2h;
        },
-       "Started; create-job, attempt 2; False/JobCreated", "Job nightly-snapshot is being made"},
+       "Started; create-job, attempt 2; False/JobCreated", "Job nightly-snapshot is being created"},
       {[](auto& o) { o.job.reset(), o.snapshot.status.job_uid = "j-1"; },
        "Started; create-job, attempt 2; False/JobCreated",
-       "Job nightly-snapshot is being made again: it is gone, and with it what it had to tell"},
+       "Job nightly-snapshot is being created again: it was deleted before its report was read"},
       {[](auto& o) {
          o.job.reset(), o.snapshot.status.job_uid = "j-2", o.snapshot.status.attempts = 2;
        },
        "Failed; none; False/SnapshotJobLost",
-       "Job nightly-snapshot was deleted before it told what became of the snapshot"},
+       "Job nightly-snapshot was deleted before its report was read"},
       {[](auto& o) { add_end(o, "p", 0, success()), o.snapshot.status.cluster_id = "c2"; },
        "Failed; none; False/ClusterReplaced",
-       "what was stored as s3://backups/nightly.db is of the etcd cluster 00000000000000c1, and "
-       "this one was c2"},
+       "the snapshot stored as s3://backups/nightly.db is of etcd cluster 00000000000000c1, not of "
+       "this cluster, c2"},
       {[](auto& o) {  // An older operator began it.
          add_end(o, "p", 0, success()), o.snapshot.status.cluster_id = "";
          o.cluster->status.cluster_id = "c2";
        },
        "Failed; none; False/ClusterReplaced",
-       "what was stored as s3://backups/nightly.db is of the etcd cluster 00000000000000c1, and "
-       "this one was c2"},
+       "the snapshot stored as s3://backups/nightly.db is of etcd cluster 00000000000000c1, not of "
+       "this cluster, c2"},
       {[](auto& o) { o.job->ours = false; }, "Failed; none; False/ObjectRejected",
-       "Job nightly-snapshot belongs to somebody else"},
+       "Job nightly-snapshot has another owner"},
       {[](auto& o) { o.job->ours = false, o.job->of_namesake = true; },
        "Started; none; False/ObjectRejected",
-       "Job nightly-snapshot is of an EtcdSnapshot before, and about to go"},
+       "Job nightly-snapshot belongs to an earlier EtcdSnapshot with this name, and is about to be "
+       "deleted"},
       {[](auto& o) { o.job->ours = false, o.job->of_namesake = true, o.now = kMade + 15min; },
-       "Failed; none; False/ObjectRejected", "Job nightly-snapshot belongs to somebody else"},
+       "Failed; none; False/ObjectRejected", "Job nightly-snapshot has another owner"},
       {[](auto& o) { o.job->ours = false, o.snapshot.status.job_uid = "j-0"; },
-       "Failed; none; False/SnapshotJobLost", "Job nightly-snapshot is another one now"},
+       "Failed; none; False/SnapshotJobLost", "Job nightly-snapshot was replaced by another Job"},
       // From an earlier attempt.
       {[](auto& o) { o.snapshot.status.attempts = 2; }, "Started; delete-job j-1; False/JobCreated",
-       "Job nightly-snapshot is being made"},
+       "Job nightly-snapshot is being created"},
       {[](auto& o) { o.snapshot.status.attempts = 2, o.job->terminating = true; },
-       "Started; none; False/JobCreated", "Job nightly-snapshot is being made"},
+       "Started; none; False/JobCreated", "Job nightly-snapshot is being created"},
       {[](auto& o) {
          o.snapshot.status.attempts = 2, o.job->terminating = true, o.now = kMade + 2h;
        },
-       "Failed; none; False/SnapshotJobLost", "Job nightly-snapshot of an attempt before stays"},
+       "Failed; none; False/SnapshotJobLost",
+       "Job nightly-snapshot of an earlier attempt is not deleted: check its finalizers"},
       {[](auto& o) { o.snapshot.status.attempts = 2, o.now = kMade + 2h; },
        "Failed; delete-job j-1; False/SnapshotJobLost",
-       "Job nightly-snapshot of an attempt before stays"},
+       "Job nightly-snapshot of an earlier attempt is not deleted: check its finalizers"},
       {[](auto& o) {  // It must be created again, and its deletion was not tried yet.
          o.now = kMade + 2h;
          add_end(o, "p", 3, failure(v1::kEtcdCredentialsRejected, "wrong password"));
          end_job(o, "Failed", "PodFailurePolicy");
        },
        "Started; delete-job j-1; False/JobCreated",
-       "Job nightly-snapshot is being made again: etcd did not take root's password, which may "
-       "just have been changed"},
+       "Job nightly-snapshot is being created again: etcd rejected root's password, which may just "
+       "have been changed"},
   };
   for (const Row& row : rows) {
     Observation seen = started();

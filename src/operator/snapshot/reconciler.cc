@@ -82,8 +82,7 @@ Result<Done> Reconciler::observe_verification(Observation& seen) {
   seen.verify_job = std::move(*job);
   seen.rejected = jobs_.why(seen.snapshot.metadata.key(), seen.verify_job.has_value());
   const auto& now = seen.snapshot.status.verification;
-  if (!now || now->time)
-    return Done{};  // The Pods of an earlier verification are reported already.
+  if (!now || now->time) return Done{};  // An earlier one is reported already.
   const auto& of = seen.verify_job;
   const bool of_this =
       of && of->ours && of->request == now->request && of->attempt == now->attempts;
@@ -174,7 +173,7 @@ void Reconciler::tell_verification(const Observation& seen, const Plan& plan) co
   if (!now || !now->time || !said || (was && was->time)) return;
   const api::ObjectMeta& meta = seen.snapshot.metadata;
   with_.log.info(
-      "snapshot was verified",
+      "verification has ended",
       {{"snapshot", to_string(meta.key())}, {"reason", said->reason}, {"message", said->message}});
   record(seen, said->status == "False", said->reason, "Verify", said->message);
 }

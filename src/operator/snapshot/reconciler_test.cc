@@ -305,7 +305,7 @@ TEST_F(SnapshotReconciler, AJobOfSomebodyElseIsNeitherTakenOverNorDeleted) {
           {{"metadata", {{"name", "nightly-snapshot"}, {"namespace", "prod"}}}});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(pass());
   EXPECT_EQ(told(), "Failed False/ObjectRejected");
-  EXPECT_EQ(message(), "Job nightly-snapshot belongs to somebody else");
+  EXPECT_EQ(message(), "Job nightly-snapshot has another owner");
   EXPECT_TRUE(job());
   EXPECT_EQ(api.requests("delete"), 0);
 }

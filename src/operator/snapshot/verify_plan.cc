@@ -87,7 +87,7 @@ class Proving {
     }
     made.request = seen_.snapshot.asked();
     made.attempts = 1;
-    wait(job() + " is being made");
+    wait(job() + " is being created");
   }
 
   void go_on() {
@@ -99,28 +99,28 @@ class Proving {
     it().job_uid = seen.uid;
     if (const auto* failed = seen.status.is("Failed")) return failed_with(*failed);
     if (seen.status.is("Complete"))
-      return repeat(v1::kJobFailed, "it ended well, and what it had to tell is gone");
+      return repeat(v1::kJobFailed, "it succeeded, but its report is missing");
     if (seen_.now - seen.made >= kVerifyJobMax)
-      return repeat(v1::kJobFailed,
-                    "it does not end: is the node of its Pod lost, or is it suspended?");
+      return repeat(
+          v1::kJobFailed,
+          "it does not end: check whether it is suspended, or the node of its Pod is lost");
     const std::string waits = waiting(seen_.verify_pods, v1::kVerifyContainer, seen_.now);
     wait(waits.empty() ? job() + " is running" : waits);
   }
 
   void no_job() {
-    if (!it().job_uid.empty() && !count("it is gone, and with it what it had to tell")) return;
+    if (!it().job_uid.empty() && !count("it was deleted before its report was read")) return;
     if (!seen_.has_image)
       return end_badly(
           v1::kOperatorImageNotConfigured,
-          "the operator was started without --operator-image, which the Job would run");
+          "the operator was started without --operator-image, the image of the Job: set this flag");
     if (verify_version(seen_).empty())
       return end_badly(v1::kClusterNotFound,
-                       "the EtcdCluster is gone, and status.artifact does not say of which etcd "
-                       "the snapshot is");
+                       "the EtcdCluster does not exist, and status.artifact has no etcd version");
     if (seen_.rejected) {
       if (seen_.now - seen_.rejected->since >= kWaitMax)
         return end_badly(v1::kObjectRejected, seen_.rejected->why);
-      wait(job() + " cannot be made: " + seen_.rejected->why);
+      wait(job() + " cannot be created: " + seen_.rejected->why);
     }
     out_.step = CreateVerification{it().attempts};
     out_.again = kFollowUp;
@@ -130,16 +130,18 @@ class Proving {
   /// name is about to be deleted.
   void not_ours(const JobSeen& seen) {
     if (!seen.of_namesake || lasts_too_long())
-      return end_badly(v1::kObjectRejected, job() + " belongs to somebody else");
-    wait(job() + " is of an EtcdSnapshot before, and about to go");
+      return end_badly(v1::kObjectRejected, job() + " has another owner");
+    wait(job() + " belongs to an earlier EtcdSnapshot with this name, and is about to be deleted");
   }
 
   /// Deletes the Job of an earlier attempt or verification. Another owner's finalizer may keep it.
   void clear_away() {
-    if (lasts_too_long()) return end_badly(v1::kJobFailed, job() + " of before stays");
+    if (lasts_too_long())
+      return end_badly(v1::kJobFailed,
+                       job() + " of an earlier attempt is not deleted: check its finalizers");
     // A user may have removed the condition, which has the start time.
     if (!runtime::find_condition(out_.status.conditions, v1::kVerified))
-      wait(job() + " of before is about to go");
+      wait(job() + " of an earlier attempt is about to be deleted");
     if (!seen_.verify_job->terminating) out_.step = DeleteVerification{seen_.verify_job->uid};
     out_.again = seen_.verify_job->terminating ? kLookAgain : kFollowUp;
   }
@@ -153,7 +155,7 @@ class Proving {
     }
     ++it().attempts;
     it().job_uid.clear();
-    wait(job() + " is being made again: " + why);
+    wait(job() + " is being created again: " + why);
     return true;
   }
   void repeat(const std::string& reason, const std::string& why) {

@@ -121,14 +121,16 @@ TEST(SnapshotVerification, OneThatNobodyAsksForDoesNotBegin) {
 }
 
 TEST(SnapshotVerification, ItIsWrittenDownAndThenItsJobIsMade) {
-  EXPECT_EQ(told(complete()),
-            "create-verification, attempt 1; Unknown/Verifying: Job nightly-verify is being made");
+  EXPECT_EQ(
+      told(complete()),
+      "create-verification, attempt 1; Unknown/Verifying: Job nightly-verify is being created");
   const auto status = plan(complete()).status;
   EXPECT_EQ(status.verification->request, "once");
   EXPECT_EQ(status.verification->attempts, 1);
   Observation crashed = after(complete());
-  EXPECT_EQ(told(crashed),
-            "create-verification, attempt 1; Unknown/Verifying: Job nightly-verify is being made");
+  EXPECT_EQ(
+      told(crashed),
+      "create-verification, attempt 1; Unknown/Verifying: Job nightly-verify is being created");
   EXPECT_FALSE(crashed.snapshot.settled());
   crashed.snapshot.spec.verify = false;
   EXPECT_FALSE(crashed.snapshot.settled()) << "what has begun ends";
@@ -201,8 +203,8 @@ TEST(SnapshotVerification, WhatIsForGoodIsNotTriedAgainAndTheRestThreeTimes) {
   add_end(seen, 1, bad("SourceUnreachable", false));
   end_job(seen, "Failed");
   EXPECT_EQ(told(seen),
-            "delete-verification j-1; Unknown/Verifying: Job nightly-verify is being made again: "
-            "SourceUnreachable: so it is");
+            "delete-verification j-1; Unknown/Verifying: Job nightly-verify is being created "
+            "again: SourceUnreachable: so it is");
   seen = after(seen);
   EXPECT_EQ(seen.snapshot.status.verification->attempts, 2);
   seen.verify_pods.clear();
@@ -243,17 +245,18 @@ TEST(SnapshotVerification, AJobThatIsGoneOrDoesNotEndIsMadeAgainAtMostTwice) {
   Observation seen = after(begun());
   seen.verify_job.reset();
   EXPECT_EQ(told(seen),
-            "create-verification, attempt 2; Unknown/Verifying: Job nightly-verify is being made "
-            "again: it is gone, and with it what it had to tell");
+            "create-verification, attempt 2; Unknown/Verifying: Job nightly-verify is being "
+            "created again: it was deleted before its report was read");
   seen.snapshot.status.verification->attempts = kVerifyJobsMax;
   EXPECT_EQ(told(seen),
-            "none; False/VerificationFailed: JobFailed: Job nightly-verify, the last of 3: it is "
-            "gone, and with it what it had to tell");
+            "none; False/VerificationFailed: JobFailed: Job nightly-verify, the last of 3: it was "
+            "deleted before its report was read");
   seen = begun();
   seen.now = {kNow.since_epoch + kVerifyJobMax};
-  EXPECT_EQ(told(seen),
-            "delete-verification j-1; Unknown/Verifying: Job nightly-verify is being made again: "
-            "it does not end: is the node of its Pod lost, or is it suspended?");
+  EXPECT_EQ(
+      told(seen),
+      "delete-verification j-1; Unknown/Verifying: Job nightly-verify is being created again: it "
+      "does not end: check whether it is suspended, or the node of its Pod is lost");
   seen.verify_job->attempt = kVerifyJobsMax;
   seen.snapshot.status.verification->attempts = kVerifyJobsMax;
   EXPECT_EQ(told(seen).substr(0, 24), "delete-verification j-1;");
@@ -271,10 +274,13 @@ TEST(SnapshotVerification, AJobOfBeforeThatNobodyLetsGoIsWaitedForNoLongerThanTh
   EXPECT_EQ(plan(seen).again, 10s);
   seen.now = {kNow.since_epoch + kVerifyMax};
   EXPECT_EQ(told(seen),
-            "none; False/VerificationFailed: JobFailed: Job nightly-verify of before stays");
+            "none; False/VerificationFailed: JobFailed: Job nightly-verify of an earlier attempt "
+            "is not deleted: check its finalizers");
   EXPECT_TRUE(after(seen).snapshot.settled());
   seen.snapshot.status.conditions.clear();  // By a user; the time counts from now on.
-  EXPECT_EQ(told(seen), "none; Unknown/Verifying: Job nightly-verify of before is about to go");
+  EXPECT_EQ(
+      told(seen),
+      "none; Unknown/Verifying: Job nightly-verify of an earlier attempt is about to be deleted");
   EXPECT_EQ(plan(seen).again, 10s);
   seen = after(seen);
   seen.now = {seen.now.since_epoch + kVerifyMax};
@@ -295,8 +301,8 @@ TEST(SnapshotVerification, WhatKeepsAJobFromBeingMadeIsTold) {
   seen = after(complete());
   seen.rejected = {"exceeded quota", kNow};
   EXPECT_EQ(told(seen),
-            "create-verification, attempt 1; Unknown/Verifying: Job nightly-verify cannot be made: "
-            "exceeded quota");
+            "create-verification, attempt 1; Unknown/Verifying: Job nightly-verify cannot be "
+            "created: exceeded quota");
   seen.now = {kNow.since_epoch + kWaitMax};
   EXPECT_EQ(told(seen), "none; False/VerificationFailed: ObjectRejected: exceeded quota");
 }
@@ -305,8 +311,7 @@ TEST(SnapshotVerification, AJobOfSomebodyElseIsLeftAlone) {
   Observation seen = begun();
   seen.verify_job->ours = false;
   EXPECT_EQ(told(seen),
-            "none; False/VerificationFailed: ObjectRejected: Job nightly-verify belongs to "
-            "somebody else");
+            "none; False/VerificationFailed: ObjectRejected: Job nightly-verify has another owner");
   seen.verify_job->of_namesake = true;
   EXPECT_EQ(told(seen).substr(0, 24), "none; Unknown/Verifying:");
   seen.now = {kNow.since_epoch + kVerifyMax};

@@ -119,7 +119,7 @@ std::string cause(const Observation& seen, const v1::EtcdSnapshotScheduleStatus&
   if (!status.active.empty()) return status.active.back() + " has not ended";
   if (seen.schedule.spec.suspend) return "the schedule is suspended";
   if (seen.refused && seen.refused->step == CreateSnapshot::word)
-    return "no EtcdSnapshot can be made: " + seen.refused->why;
+    return "no EtcdSnapshot can be created: " + seen.refused->why;
   return "no run was started";
 }
 
@@ -154,16 +154,16 @@ Verdict proof(const Observation& seen, const Timetable& of,
   const WallTime since = ever ? *last : made_at(seen);
   const double most = seen.schedule.spec.verify->every + kOverdueIntervals;
   const bool refused = seen.refused && seen.refused->step == AskVerification::word;
-  const std::string but = refused ? "; none can be asked for: " + seen.refused->why : "";
+  const std::string but = refused ? "; no verification can be requested: " + seen.refused->why : "";
   if (intervals_between(of, since, seen.now, most) > most)
-    return {
-        "True", v1::kVerificationOverdue,
-        "nothing was verified since " +
-            (ever ? status.last_verified->time : "this schedule was made, " + to_rfc3339(since)) +
-            but};
+    return {"True", v1::kVerificationOverdue,
+            "no snapshot was verified since " +
+                (ever ? status.last_verified->time
+                      : "this schedule was created, " + to_rfc3339(since)) +
+                but};
   return {"False", v1::kBackupVerified,
           (ever ? status.last_verified->snapshot + " was verified at " + status.last_verified->time
-                : "nothing was to be verified yet") +
+                : "no verification was due yet") +
               but};
 }
 
@@ -174,11 +174,12 @@ Verdict staleness(const Observation& seen, const Timetable& of,
   if (intervals_between(of, since, seen.now, kStaleAfterIntervals) <= kStaleAfterIntervals)
     return {"False", v1::kSnapshotRecent,
             ever ? status.last_success->snapshot + " was stored at " + status.last_success->time
-                 : "no snapshot was to be stored yet"};
-  return {"True", v1::kNoRecentSnapshot,
-          "no snapshot has been stored since " +
-              (ever ? status.last_success->time : "this schedule was made, " + to_rfc3339(since)) +
-              "; " + cause(seen, status)};
+                 : "no snapshot was due yet"};
+  return {
+      "True", v1::kNoRecentSnapshot,
+      "no snapshot has been stored since " +
+          (ever ? status.last_success->time : "this schedule was created, " + to_rfc3339(since)) +
+          "; " + cause(seen, status)};
 }
 
 }  // namespace etcdop::snapshot_schedule

@@ -109,7 +109,7 @@ class Keeping {
     const auto there = std::ranges::find(seen_.runs, name, &RunSeen::name);
     if (there != seen_.runs.end() && !there->ours)
       return {"False", v1::kSnapshotNameTaken,
-              "EtcdSnapshot " + name + " is there and is not of this schedule; " + next};
+              "EtcdSnapshot " + name + " exists and does not belong to this schedule; " + next};
     const std::string before = has_to_wait_for();
     const bool replaces = has_step();
     if (replaces && is_refused(DeleteSnapshot::word))
@@ -122,7 +122,7 @@ class Keeping {
     out_.step = CreateSnapshot{name};
     if (is_refused(CreateSnapshot::word))
       return {"False", v1::kObjectRejected,
-              "EtcdSnapshot " + name + " cannot be made: " + seen_.refused->why};
+              "EtcdSnapshot " + name + " cannot be created: " + seen_.refused->why};
     return {"True", v1::kScheduled, next};
   }
 
@@ -148,7 +148,7 @@ class Keeping {
     if (is_deleting() || drop_failed() || go_on_deleting()) return;
     if (timetable_->retention && delete_expired()) return;
     if (try_again() || !timetable_->retention || fell_short_) return;
-    say(v1::kRetentionApplied, {"True", v1::kExpiredDeleted, "what has expired is deleted"});
+    say(v1::kRetentionApplied, {"True", v1::kExpiredDeleted, "all expired snapshots are deleted"});
   }
 
   void fall_short(const std::string& why, const char* reason = v1::kRetentionFailed) {
@@ -261,8 +261,8 @@ class Keeping {
              (other.proven || (!run.proven && other.fault.empty()));
     });
     if (last)
-      fall_short(run.name + " has expired, and is left: nothing else of its cluster is to be kept" +
-                 (run.proven ? " that is verified" : ""));
+      fall_short(run.name + " has expired and stays: its cluster has no other " +
+                 (run.proven ? "verified" : "good") + " snapshot");
     return last;
   }
 
@@ -275,12 +275,13 @@ class Keeping {
   }
   bool make_deletion(const RunSeen& run) {
     if (!seen_.has_image) {
-      fall_short("the operator was started without --operator-image, which the Job would run",
-                 v1::kOperatorImageNotConfigured);
+      fall_short(
+          "the operator was started without --operator-image, the image of the Job: set this flag",
+          v1::kOperatorImageNotConfigured);
       return true;
     }
     if (is_refused(CreateDeletion::word))
-      fall_short("Job " + deletion_name(run.name) + " cannot be made: " + seen_.refused->why,
+      fall_short("Job " + deletion_name(run.name) + " cannot be created: " + seen_.refused->why,
                  v1::kObjectRejected);
     step(CreateDeletion{run.name, run.uid});
     return true;
@@ -313,10 +314,11 @@ class Keeping {
     }
     if (has_job(run)) return false;  // It has failed.
     if (run.deletion)
-      fall_short("Job " + deletion_name(run.name) + " is there and is not of this EtcdSnapshot");
+      fall_short("Job " + deletion_name(run.name) +
+                 " exists and does not belong to this EtcdSnapshot");
     else if (run.displaced)
-      fall_short(run.name + " has expired, and what it stored as " + run.uri +
-                 " is not where its spec says: it is left");
+      fall_short(run.name + " has expired and stays: its data, " + run.uri +
+                 ", is not where its spec says");
     return !run.deletion && !run.displaced;
   }
 

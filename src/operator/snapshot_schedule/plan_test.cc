@@ -264,8 +264,8 @@ TEST(BackupsPlan, ASnapshotOfThatNameWhichIsNotItsOwnIsLeft) {
   const Plan now = plan(seen);
   EXPECT_EQ(to_string(now.step), "none");
   EXPECT_EQ(condition(now, v1::kReady),
-            "False/SnapshotNameTaken: EtcdSnapshot db-202611230100 is there and is not of this "
-            "schedule; the next run is at 2026-11-23T02:00:00Z");
+            "False/SnapshotNameTaken: EtcdSnapshot db-202611230100 exists and does not belong to "
+            "this schedule; the next run is at 2026-11-23T02:00:00Z");
   EXPECT_EQ(now.status.last_success, std::nullopt);
 }
 
@@ -275,7 +275,7 @@ TEST(BackupsPlan, WhatTheApiServerRefusesIsToldAndTriedAgain) {
   const Plan now = plan(seen);
   EXPECT_EQ(to_string(now.step), "create-snapshot db-202611230100");
   EXPECT_EQ(condition(now, v1::kReady),
-            "False/ObjectRejected: EtcdSnapshot db-202611230100 cannot be made: exceeded quota");
+            "False/ObjectRejected: EtcdSnapshot db-202611230100 cannot be created: exceeded quota");
   seen.refused->step = "create-deletion";
   EXPECT_EQ(to_string(plan(seen).step), "create-snapshot db-202611230100");
   EXPECT_EQ(condition(plan(seen), v1::kReady),
@@ -360,11 +360,11 @@ TEST(BackupsPlan, BackupsAreStaleAfterOneAndAHalfIntervals) {
 TEST(BackupsPlan, OneThatNeverStoredAnythingIsStaleFromItsMakingOn) {
   Observation seen = hourly("01:59", "00:30");
   EXPECT_EQ(condition(plan(seen), v1::kBackupStale),
-            "False/SnapshotRecent: no snapshot was to be stored yet");
+            "False/SnapshotRecent: no snapshot was due yet");
   seen.now = at("02:01");
   add_run(seen, "01:00", v1::kSnapshotStarted);
   EXPECT_EQ(condition(plan(seen), v1::kBackupStale),
-            "True/NoRecentSnapshot: no snapshot has been stored since this schedule was made, "
+            "True/NoRecentSnapshot: no snapshot has been stored since this schedule was created, "
             "2026-11-23T00:30:00Z; db-202611230100 has not ended");
   seen.schedule.spec.suspend = true;
   seen.runs.clear();
@@ -382,7 +382,7 @@ TEST(BackupsPlan, WhyBackupsAreStaleIsToldAsFarAsItIsKnown) {
   seen.refused = {"create-deletion", "exceeded quota"};
   EXPECT_EQ(why(), "no run was started") << "a deletion stores nothing";
   seen.refused->step = "create-snapshot";
-  EXPECT_EQ(why(), "no EtcdSnapshot can be made: exceeded quota");
+  EXPECT_EQ(why(), "no EtcdSnapshot can be created: exceeded quota");
   add_failed(seen, "01:00");
   EXPECT_EQ(why(), "db-202611230100 failed (DestinationUnreachable): no route");
 }
@@ -462,7 +462,7 @@ TEST(BackupsPlan, WhatHasExpiredGoesTheOldestFirstAndWhatIsStoredBeforeItsObject
   seen.runs.erase(seen.runs.begin(), seen.runs.begin() + 2);
   EXPECT_EQ(step_of(seen), "none");
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
-            "True/ExpiredDeleted: what has expired is deleted");
+            "True/ExpiredDeleted: all expired snapshots are deleted");
   seen.schedule.status = plan(seen).status;
   seen.schedule.spec.retention.reset();
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied), "none");
@@ -627,8 +627,8 @@ TEST(BackupsPlan, WhatWasSaidToGoStaysWhereNothingElseIsStoredByThen) {
   add_stored(seen, "02:00").cluster_id = "another";
   EXPECT_EQ(step_of(seen), "none");
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
-            "False/RetentionFailed: db-202611230100 has expired, and is left: nothing else of its "
-            "cluster is to be kept");
+            "False/RetentionFailed: db-202611230100 has expired and stays: its cluster has no "
+            "other good snapshot");
   seen.runs[1].cluster_id.clear();
   seen.runs[1].fault = "SnapshotBroken: cut off";
   EXPECT_EQ(step_of(seen), "none") << "of two the one that may be good stays";
@@ -639,7 +639,8 @@ TEST(BackupsPlan, WhatWasSaidToGoStaysWhereNothingElseIsStoredByThen) {
   seen.runs[1].terminating = false;
   seen.runs[0].proven = true;
   EXPECT_EQ(step_of(seen), "none");
-  EXPECT_TRUE(condition(plan(seen), v1::kRetentionApplied).ends_with("kept that is verified"));
+  EXPECT_TRUE(condition(plan(seen), v1::kRetentionApplied)
+                  .ends_with("its cluster has no other verified snapshot"));
   seen.runs[1].proven = true;
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
 }
@@ -653,7 +654,7 @@ TEST(BackupsPlan, ARunThatIsRefusedKeepsNothingFromBeingDeletedOrProven) {
   seen.refused = {"create-snapshot", "exceeded quota"};
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
   EXPECT_EQ(condition(plan(seen), v1::kReady),
-            "False/ObjectRejected: EtcdSnapshot db-202611230500 cannot be made: exceeded quota");
+            "False/ObjectRejected: EtcdSnapshot db-202611230500 cannot be created: exceeded quota");
   keep_last(seen, 2);
   EXPECT_EQ(step_of(seen), "create-snapshot db-202611230500") << "nothing makes room";
 }
@@ -686,12 +687,12 @@ TEST(BackupsPlan, WhatCannotBeDeletedForSureIsLeftAndTheNextIsNot) {
   seen.runs.erase(seen.runs.begin() + 2);
   EXPECT_EQ(step_of(seen), "none");
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
-            "False/RetentionFailed: Job db-202611230200-delete is there and is not of this "
+            "False/RetentionFailed: Job db-202611230200-delete exists and does not belong to this "
             "EtcdSnapshot");
   seen.runs.erase(seen.runs.begin() + 1);
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
-            "False/RetentionFailed: db-202611230100 has expired, and what it stored as "
-            "s3://backups/db-202611230100.db is not where its spec says: it is left");
+            "False/RetentionFailed: db-202611230100 has expired and stays: its data, "
+            "s3://backups/db-202611230100.db, is not where its spec says");
 }
 
 TEST(BackupsPlan, WithoutAnImageOrAgainstAQuotaNothingIsDeleted) {
@@ -701,7 +702,7 @@ TEST(BackupsPlan, WithoutAnImageOrAgainstAQuotaNothingIsDeleted) {
   seen.refused = {"create-deletion", "exceeded quota"};
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
-            "False/ObjectRejected: Job db-202611230100-delete cannot be made: exceeded quota");
+            "False/ObjectRejected: Job db-202611230100-delete cannot be created: exceeded quota");
   seen.refused->step = "create-snapshot";
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied), "none") << "no Job was refused";
@@ -1002,10 +1003,10 @@ TEST(BackupsPlan, AVerificationThatAClockAheadPutIntoTheFutureIsNone) {
   seen.schedule.status.last_verified.emplace().time = "2027-01-01T00:00:00Z";
   seen.schedule.status.last_verified->snapshot = "db-202701010000";
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
-            "False/BackupVerified: nothing was to be verified yet");
+            "False/BackupVerified: no verification was due yet");
   seen.now = at("04:01");
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
-            "True/VerificationOverdue: nothing was verified since this schedule was made, "
+            "True/VerificationOverdue: no snapshot was verified since this schedule was created, "
             "2026-11-23T00:30:00Z");
   prove(add_stored(seen, "03:00"), "03:00", "03:30");
   EXPECT_EQ(plan(seen).status.last_verified->snapshot, "db-202611230300");
@@ -1122,7 +1123,7 @@ TEST(BackupsPlan, WhatIsBeingDeletedIsNotVerifiedAnyMore) {
 TEST(BackupsPlan, ItIsToldWhileOneThatIsKeptIsKnownToBeBad) {
   Observation seen = proving("02:10", 1);
   EXPECT_EQ(condition(plan(proving("00:40", 1)), v1::kBackupUnverified),
-            "False/BackupVerified: nothing was to be verified yet");
+            "False/BackupVerified: no verification was due yet");
   prove(add_stored(seen, "01:00"), "02:00", "02:08", "False");
   prove(add_stored(seen, "02:00"), "02:00", "02:09");
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
@@ -1148,16 +1149,16 @@ TEST(BackupsPlan, ItIsOverdueOneAndAHalfIntervalsAfterItsRound) {
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified).substr(0, 20), "False/BackupVerified");
   seen.now = at("05:01");
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
-            "True/VerificationOverdue: nothing was verified since 2026-11-23T01:30:00Z");
+            "True/VerificationOverdue: no snapshot was verified since 2026-11-23T01:30:00Z");
   seen.refused = {"ask-verification", "no patches here"};
   EXPECT_TRUE(condition(plan(seen), v1::kBackupUnverified)
-                  .ends_with("01:30:00Z; none can be asked for: no patches here"));
+                  .ends_with("01:30:00Z; no verification can be requested: no patches here"));
   seen.now = at("04:59");
   EXPECT_TRUE(condition(plan(seen), v1::kBackupUnverified)
-                  .ends_with("01:30:00Z; none can be asked for: no patches here"));
+                  .ends_with("01:30:00Z; no verification can be requested: no patches here"));
   seen = proving("04:01", 2);
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified),
-            "True/VerificationOverdue: nothing was verified since this schedule was made, "
+            "True/VerificationOverdue: no snapshot was verified since this schedule was created, "
             "2026-11-23T00:30:00Z");
   seen.schedule.spec.schedule = "no cron";
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified).substr(0, 23), "Unknown/ScheduleInvalid");
