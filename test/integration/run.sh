@@ -2,7 +2,7 @@
 # run.sh [--all | FLAG...]: the API-only tests, on an API server without nodes: the samples of the CRDs (samples.py), and their rule
 # about names (names.py); the operator with the chart's rights (installed.py); the recipes of operations (test/recipes); snapshots
 # (snapshots.py); real etcd processes as Pods, and the operator killed at its writes; a healthy cluster beside a hundred black holes
-# (holes.py). By default one kill plan runs of each kind of write of each flow, chosen by a fixed seed, without those that kill after
+# (holes.py). By default one kill plan of each kind of write of each flow runs, by a fixed seed, without those that kill after
 # the answer; --all runs all of them, --sample SEED others. Other flags go to `standin plans` (main.go and plans.go there). Logs and
 # recordings stay in out/test/integration. Ends with the line "N passed, N failed" and leaves no process.
 set -euo pipefail

@@ -407,7 +407,8 @@ def main():
     words.add_argument("--limit-minutes", type=float, metavar="M", help="stop after so long; the next run goes on")
     words.add_argument("--again", action="store_true", help="forget what came out before")
     words.add_argument("--list", action="store_true", help="say what would be changed, and stop")
-    words.add_argument("--report", action="store_true", help="write docs/dev/mutants.md and out/mutate/report.md; fails if a survivor has no explanation")
+    words.add_argument("--report", action="store_true",
+                       help="write docs/dev/mutants.md and out/mutate/report.md; fails if a survivor has no explanation")
     asked = words.parse_args()
     try:
         tree = Tree()

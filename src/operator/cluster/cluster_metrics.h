@@ -35,7 +35,7 @@ class ClusterMetrics {
     bool quorum = false;      ///< etcd gave a linearizable list.
     WallTime quorum_seen;     ///< The last time of that; 0: never.
     std::string phase;
-    std::string restore_stage;  ///< Of a restore in place; empty: none is under way.
+    std::string restore_stage;  ///< The restore in place under way; empty: none.
     std::vector<Member> each;
     std::vector<std::pair<std::string, WallTime>> certificates;  ///< Secret and expiry.
     std::vector<std::pair<std::string, const char*>> alarms;     ///< Member and etcd's alarm name.

@@ -24,7 +24,7 @@ Json budget(const api::v1alpha2::EtcdCluster& cluster, std::int64_t min_availabl
 
 /// A Certificate for cert-manager.
 struct CertificateWanted {
-  const char* suffix;  ///< Of its name, such as "-server".
+  const char* suffix;  ///< The end of its name, such as "-server".
   const api::v1alpha2::IssuerReference& issuer;
   std::vector<std::string> names;  ///< DNS names and addresses.
   bool server;                     ///< Else for clients only.

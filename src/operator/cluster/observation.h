@@ -31,7 +31,7 @@ struct SeatObject {
   std::string member_id;        ///< status.memberID; empty until it is known.
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
-  std::string reason;           ///< Of that condition, while not ready.
+  std::string reason;           ///< That condition's, while not ready.
   bool lost = false;            ///< Its condition says that its data is lost or unreadable.
   std::string version;          ///< status.version
   std::string spec_version;     ///< spec.version, of its Pods' image.
@@ -125,7 +125,7 @@ struct Seat {
   using Answer = MemberAnswer;
   using Hash = SeatHash;
   using Shown = SeatShown;
-  /// Of EtcdMember, Pod and etcd member; for a foreign member, from etcd or from its URL.
+  /// Name of EtcdMember, Pod and etcd member; a foreign member's is from etcd or from its URL.
   std::string name;
   std::string peer_url;          ///< As etcd lists it, else as it is to be added.
   std::optional<Object> object;  ///< Absent for a foreign member.

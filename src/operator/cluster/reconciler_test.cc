@@ -367,7 +367,7 @@ class ReconcilerTest : public ::testing::Test {
     return c ? c->message : "";
   }
 
-  Duration again{};  // Of the last pass.
+  Duration again{};  // As the last pass returned.
   sim::Scheduler world{1};
   FakeApi api{world};
   testing::MemoryLog log;

@@ -325,7 +325,7 @@ void begin_restore(const Observation& seen, EtcdClusterStatus& status) {
                        .auth_enabled = status.auth_enabled};
   for (const Seat& seat : seen.seats)
     if (seat.object) keep(record, seat);
-  remember_commit(status);  // Of the previous restore, whose record is replaced.
+  remember_commit(status);  // The record of the previous restore is replaced.
   status.restore = std::move(record);
 }
 

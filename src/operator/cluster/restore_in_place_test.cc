@@ -46,7 +46,7 @@ struct World {
   std::optional<RestoreSeen> restore;
   WallTime now = kNow;
   std::vector<std::string> done;  ///< Steps, in their order.
-  AuthSeen auth;                  ///< Of the member that restores.
+  AuthSeen auth;                  ///< As seen at the member that restores.
 
   explicit World(int size) {
     cluster.metadata.name = "db";

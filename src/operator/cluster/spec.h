@@ -11,7 +11,7 @@ namespace etcdop::cluster {
 
 /// Why a spec is refused, for the condition Progressing.
 struct Refusal {
-  const char* reason;   ///< Of `names.h`.
+  const char* reason;   ///< One of `names.h`.
   std::string message;  ///< Names the field and what to do; no full stop at the end.
 };
 /// NotImplemented: sizes that we do not run, and specs that would not keep their data.

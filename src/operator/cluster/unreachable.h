@@ -20,8 +20,8 @@ struct UnreachablePolicy {
 };
 UnreachablePolicy unreachable_policy(const api::v1alpha2::EtcdCluster&);
 
-/// Of one cluster. Uses this process's own monotonic clock, and counts only what the process has
-/// seen itself without a gap: a restart starts at 0 again.
+/// One cluster's unreachable members. Uses this process's own monotonic clock, and counts only what
+/// the process has seen itself without a gap: a restart starts at 0 again.
 class Unreachable {
  public:
   /// `unseen`: the UIDs that this pass did not see; it saw all others.

@@ -77,7 +77,7 @@ std::optional<Verdict> complaint(const Observation& seen, const kube::Pod& pod) 
   return std::nullopt;
 }
 
-/// What etcd said about its data when it last ended, unless it serves now. While etcd runs, that
+/// The words of etcd about its data when it last ended, unless it serves now. While etcd runs, that
 /// may be old, even from before it had data, and it may be unready for another reason: then only a
 /// verdict that was reported before is kept.
 std::optional<Verdict> last_words(const v1::EtcdMember& member, const kube::Pod& pod) {

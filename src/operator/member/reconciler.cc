@@ -165,7 +165,7 @@ struct Actor {
       if (status.restore && status.cluster_token != member().spec.cluster_token)
         return Error{Code::Conflict, meta().name + " is older than the last restore in place"};
       const v1::RestoreRecord* record = (*cluster)->restoring();
-      if (record && record->stage != v1::kStageRestoring)
+      if (record && record->stage != v1::RestoreStage::Restoring)
         return Error{Code::Conflict,
                      "EtcdRestore " + record->name + " is not in its stage Restoring"};
       if ((*cluster)->founded_from() != member().spec.restore)

@@ -41,10 +41,10 @@ struct Telling {
   }
 
   void tell_stopped(const std::string& now) {
-    if (is(v1::kStageStopping)) set(v1::kStopped, "False", v1::kStopping, now);
-    else if (is(v1::kStageRolledBack))
+    if (is(v1::RestoreStage::Stopping)) set(v1::kStopped, "False", v1::kStopping, now);
+    else if (is(v1::RestoreStage::RolledBack))
       set(v1::kStopped, "False", v1::kRolledBack, "the old members start again");
-    else if (is(v1::kStageCommitted))
+    else if (is(v1::RestoreStage::Committed))
       set(v1::kStopped, "False", v1::kCommitted, "clients reach the restored data");
     else if (!back())
       set(v1::kStopped, "True", v1::kStopped,
@@ -73,13 +73,13 @@ struct Telling {
       set(v1::kCommitted, "False", v1::kAwaitingDecision,
           "inspect the restored data, then set spec.decision to Commit, which deletes the old "
           "volumes, or to Rollback");
-    if (is(v1::kStageCommitting)) set(v1::kCommitted, "Unknown", v1::kCommitting, now);
-    if (is(v1::kStageCommitted))
+    if (is(v1::RestoreStage::Committing)) set(v1::kCommitted, "Unknown", v1::kCommitting, now);
+    if (is(v1::RestoreStage::Committed))
       set(v1::kCommitted, "True", v1::kCommitted, "the cluster has the restored data");
     if (back() && runtime::find_condition(status.conditions, v1::kCommitted))
       set(v1::kCommitted, "False", v1::kRolledBack, "the restore was rolled back");
-    if (is(v1::kStageRollingBack)) set(v1::kRolledBack, "Unknown", v1::kRollingBack, now);
-    if (is(v1::kStageRolledBack))
+    if (is(v1::RestoreStage::RollingBack)) set(v1::kRolledBack, "Unknown", v1::kRollingBack, now);
+    if (is(v1::RestoreStage::RolledBack))
       set(v1::kRolledBack, "True", v1::kRolledBack, "the cluster is as it was before");
   }
 };

@@ -409,21 +409,24 @@ TEST(RestorePlan, AnotherOneThatIsUnderWayIsWaitedFor) {
 }
 
 struct Stage {
-  const char* stage;
+  v1::RestoreStage stage;
   const char* phase;
   std::string stopped, data, committed, rolled_back;
 };
 const Stage kStages[] = {
-    {"Stopping", v1::kRestoreStopping, "False/Stopping", "", "", ""},
-    {"Restoring", v1::kRestoreRestoring, "True/Stopped", "Unknown/Restoring", "", ""},
-    {"Review", v1::kRestoreReview, "True/Stopped", "True/DataRestored", "False/AwaitingDecision",
+    {v1::RestoreStage::Stopping, v1::kRestoreStopping, "False/Stopping", "", "", ""},
+    {v1::RestoreStage::Restoring, v1::kRestoreRestoring, "True/Stopped", "Unknown/Restoring", "",
      ""},
-    {"Committing", v1::kRestoreCommitting, "True/Stopped", "", "Unknown/Committing", ""},
-    {"Committed", v1::kRestoreComplete, "False/Committed", "", "True/Committed", ""},
-    {"RollingBack", v1::kRestoreRollingBack, "False/AwaitingDecision", "False/RolledBack", "",
-     "Unknown/RollingBack"},
-    {"RolledBack", v1::kRestoreRolledBack, "False/RolledBack", "False/RolledBack", "",
-     "True/RolledBack"},
+    {v1::RestoreStage::Review, v1::kRestoreReview, "True/Stopped", "True/DataRestored",
+     "False/AwaitingDecision", ""},
+    {v1::RestoreStage::Committing, v1::kRestoreCommitting, "True/Stopped", "", "Unknown/Committing",
+     ""},
+    {v1::RestoreStage::Committed, v1::kRestoreComplete, "False/Committed", "", "True/Committed",
+     ""},
+    {v1::RestoreStage::RollingBack, v1::kRestoreRollingBack, "False/AwaitingDecision",
+     "False/RolledBack", "", "Unknown/RollingBack"},
+    {v1::RestoreStage::RolledBack, v1::kRestoreRolledBack, "False/RolledBack", "False/RolledBack",
+     "", "True/RolledBack"},
 };
 
 TEST(RestorePlan, WhatWasToBeCommittedAndIsTakenBackSaysSo) {
@@ -434,7 +437,7 @@ TEST(RestorePlan, WhatWasToBeCommittedAndIsTakenBackSaysSo) {
 
 TEST(RestorePlan, EachStageOfTheClusterHasAPhaseAndItsConditions) {
   for (const Stage& row : kStages) {
-    SCOPED_TRACE(row.stage);
+    SCOPED_TRACE(to_string(row.stage));
     const Plan out = plan(at(row.stage));
     EXPECT_EQ(out.status.phase, row.phase);
     EXPECT_EQ(says(out, v1::kStopped), row.stopped);
@@ -480,13 +483,14 @@ TEST(RestorePlan, WhenItStartedIsWhenItWasFirstSeenToHave) {
 TEST(RestorePlan, WhatWasSaidOfAClusterThatIsGoneIsTakenBack) {
   const std::string gone = "Unknown/ClusterNotFound";
   struct Row {
-    const char* stage;
+    v1::RestoreStage stage;
     std::string stopped, data;
   };
-  for (const Row& row : {Row{"Stopping", "False/Stopping", ""}, Row{"Restoring", gone, gone},
-                         Row{"Review", gone, gone},
-                         Row{"RollingBack", "False/AwaitingDecision", "False/RolledBack"}}) {
-    SCOPED_TRACE(row.stage);
+  for (const Row& row :
+       {Row{v1::RestoreStage::Stopping, "False/Stopping", ""},
+        Row{v1::RestoreStage::Restoring, gone, gone}, Row{v1::RestoreStage::Review, gone, gone},
+        Row{v1::RestoreStage::RollingBack, "False/AwaitingDecision", "False/RolledBack"}}) {
+    SCOPED_TRACE(to_string(row.stage));
     Observation seen = after(at(row.stage));
     seen.cluster.reset();
     const Plan out = plan(seen);

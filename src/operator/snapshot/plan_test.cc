@@ -170,7 +170,7 @@ TEST(SnapshotPlan, WhatKeepsItFromBeginning) {
        "Failed; none; False/ClusterNotFound", "EtcdCluster db is being deleted"},
       {[](auto& o) { o.cluster->spec.replicas = 0; }, "Failed; none; False/ClusterPaused",
        "EtcdCluster db is paused: no member runs"},
-      {[](auto& o) { o.cluster->status.restore.emplace().stage = v1::kStageReview; },
+      {[](auto& o) { o.cluster->status.restore.emplace().stage = v1::RestoreStage::Review; },
        "Pending; none; False/ClusterNotHealthy", "the cluster goes back to a snapshot"},
       {[](auto& o) {
          o.now = kMade + kWaitMax;

@@ -1,4 +1,4 @@
-// Metrics of the EtcdSnapshots of each cluster. Those of schedules have more
+// Metrics of the EtcdSnapshots of each cluster. Schedules have more metrics
 // (operator/snapshot_schedule/schedule_metrics.h). docs/user/operations.md lists them.
 #pragma once
 #include "api/v1alpha2/etcdsnapshot.h"
