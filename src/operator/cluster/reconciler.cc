@@ -12,6 +12,7 @@
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/log_words.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/volumes_found.h"
@@ -81,29 +82,6 @@ const Seat* seat_of(const Observation& seen, const Step& step) {
         seat != seats->end() && seat->object)
       return &*seat;
   return nullptr;
-}
-
-/// Whether the check of its snapshot passed for this very cluster, and its user wants it to go on.
-bool may_begin(const v1::EtcdRestore& restore, const v1::EtcdCluster& cluster) {
-  using v1::RestoreDecision;
-  const RestoreDecision decision = restore.spec.decision;
-  return !restore.metadata.terminating() && restore.status.phase == v1::kRestoreReady &&
-         restore.spec.cluster_ref.name == cluster.metadata.name &&
-         restore.status.cluster_uid == cluster.metadata.uid &&
-         (decision == RestoreDecision::Restore || decision == RestoreDecision::Commit);
-}
-
-/// The oldest restore that may begin; empty: none.
-std::string restore_to_begin(const Stores& stores, const v1::EtcdCluster& cluster) {
-  const v1::EtcdRestore* first = nullptr;
-  const auto order = [](const v1::EtcdRestore& r) {
-    return std::tie(r.metadata.creation_timestamp, r.metadata.name);
-  };
-  const auto all = stores.restores.in_group(cluster.metadata.key());
-  for (const auto& restore : all)
-    if (may_begin(*restore, cluster) && (!first || order(*restore) < order(*first)))
-      first = restore.get();
-  return first ? first->metadata.name : "";
 }
 
 /// Whether it was refused only for now (another change is too recent, a learner lags): retried at
@@ -200,7 +178,9 @@ void Reconciler::observe_volumes(Observation& seen) const {
 void Reconciler::observe_restore(Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
   const v1::RestoreRecord* record = cluster.restoring();
-  const std::string name = record ? record->name : restore_to_begin(with_.stores, cluster);
+  const std::string name =
+      record ? record->name
+             : next_to_begin(with_.stores.restores.in_group(cluster.metadata.key()), cluster);
   if (name.empty()) return;
   auto there = with_.api.get<v1::EtcdRestore>({cluster.metadata.ns, name});
   if (!there && !there.failed_with(Code::NotFound)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 #include "api/v1alpha2/names.h"
@@ -292,6 +293,26 @@ class RestoreInPlace {
 void note_birth(const Observation& seen, EtcdClusterStatus& status) {
   if (note_id(seen, status) && seen.cluster.founded_from())
     status.revision_floor = floor_of(seen, status);
+}
+
+bool may_begin(const v1::EtcdRestore& restore, const v1::EtcdCluster& cluster) {
+  const RestoreDecision decision = restore.spec.decision;
+  return !restore.metadata.terminating() && restore.status.phase == v1::kRestoreReady &&
+         restore.spec.cluster_ref.name == cluster.metadata.name &&
+         restore.status.cluster_uid == cluster.metadata.uid &&
+         (decision == RestoreDecision::Restore || decision == RestoreDecision::Commit);
+}
+
+std::string next_to_begin(const std::vector<std::shared_ptr<const v1::EtcdRestore>>& known,
+                          const v1::EtcdCluster& cluster) {
+  const v1::EtcdRestore* first = nullptr;
+  const auto order = [](const v1::EtcdRestore& r) {
+    return std::tie(r.metadata.creation_timestamp, r.metadata.name);
+  };
+  for (const auto& restore : known)
+    if (may_begin(*restore, cluster) && (!first || order(*restore) < order(*first)))
+      first = restore.get();
+  return first ? first->metadata.name : "";
 }
 
 void begin_restore(const Observation& seen, EtcdClusterStatus& status) {

@@ -659,7 +659,7 @@ TEST(InPlace, NothingIsShownBeforeTheFounderServesFromAPodThatFoundsNothing) {
     (void)world.pass();
     ready = world.observe();
   }
-  ASSERT_EQ(stage_after(ready), "Review");
+  ASSERT_EQ(stage_after(ready), v1::RestoreStage::Review);
   ASSERT_EQ(ready.cluster.status.restore->stage, v1::RestoreStage::Restoring);
   void (*const lacks[])(Observation&) = {
       [](auto& s) { s.linearizable = false; }, [](auto& s) { s.seats[0].answer.reset(); },
@@ -667,7 +667,7 @@ TEST(InPlace, NothingIsShownBeforeTheFounderServesFromAPodThatFoundsNothing) {
   for (const auto& lack : lacks) {
     Observation seen = ready;
     lack(seen);
-    EXPECT_EQ(stage_after(seen), "Restoring");
+    EXPECT_EQ(stage_after(seen), v1::RestoreStage::Restoring);
   }
 }
 
@@ -802,6 +802,49 @@ TEST(InPlace, R15_WhatAnEarlierReleaseCommittedIsRemembered) {
   EXPECT_EQ(world.cluster.status.restore->uid, "r-2");
   ASSERT_EQ(world.cluster.status.restores.size(), 1U);
   EXPECT_EQ(world.cluster.status.restores[0].uid, "r-1");
+}
+
+/// The oldest restore that may begin is chosen, before it is read again from the API server.
+TEST(InPlace, TheOldestThatMayBeginIsNext) {
+  v1::EtcdCluster cluster;
+  cluster.metadata.name = "db";
+  cluster.metadata.uid = "u-1";
+  const auto restore = [](const char* name, const char* created) {
+    v1::EtcdRestore out;
+    out.metadata.name = name;
+    out.metadata.creation_timestamp = created;
+    out.spec.cluster_ref.name = "db";
+    out.spec.decision = RestoreDecision::Restore;
+    out.status.phase = v1::kRestoreReady;
+    out.status.cluster_uid = "u-1";
+    return out;
+  };
+  const auto next = [&](const std::vector<v1::EtcdRestore>& known) {
+    std::vector<std::shared_ptr<const v1::EtcdRestore>> all;
+    for (const v1::EtcdRestore& one : known)
+      all.push_back(std::make_shared<const v1::EtcdRestore>(one));
+    return next_to_begin(all, cluster);
+  };
+  const v1::EtcdRestore old = restore("z", "2026-01-01T00:00:00Z"),
+                        young = restore("a", "2026-01-02T00:00:00Z");
+  EXPECT_EQ(next({}), "");
+  EXPECT_EQ(next({young, old}), "z");
+  EXPECT_EQ(next({restore("b", "2026-01-02T00:00:00Z"), young}), "a") << "by name, of equal age";
+  const std::pair<const char*, void (*)(v1::EtcdRestore&)> rows[] = {
+      {"being deleted", [](auto& r) { r.metadata.deletion_timestamp = "2026-01-03T00:00:00Z"; }},
+      {"still checked", [](auto& r) { r.status.phase = v1::kRestoreChecking; }},
+      {"of another cluster", [](auto& r) { r.spec.cluster_ref.name = "other"; }},
+      {"of a deleted cluster", [](auto& r) { r.status.cluster_uid = "u-0"; }},
+      {"only a check", [](auto& r) { r.spec.decision = RestoreDecision::Check; }},
+      {"rolled back", [](auto& r) { r.spec.decision = RestoreDecision::Rollback; }}};
+  for (const auto& [why, edit] : rows) {
+    v1::EtcdRestore one = old;
+    edit(one);
+    EXPECT_EQ(next({one, young}), "a") << why;
+  }
+  v1::EtcdRestore at_once = old;
+  at_once.spec.decision = RestoreDecision::Commit;
+  EXPECT_EQ(next({at_once, young}), "z");
 }
 
 /// A user's decision at one moment.
