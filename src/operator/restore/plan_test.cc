@@ -259,9 +259,10 @@ TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
       {v1::kDegraded, "True", v1::kObjectRejected, "Service db-client belongs to another owner"}, 1,
       kNow);
   EXPECT_EQ(says(plan(seen), v1::kStopped), "False/ObjectRejected");
-  EXPECT_EQ(words(plan(seen), v1::kStopped),
-            "the cluster cannot be stopped until you fix this: Service db-client belongs to "
-            "somebody else");
+  EXPECT_EQ(
+      words(plan(seen), v1::kStopped),
+      "the cluster cannot be stopped until you fix this: Service db-client belongs to another "
+      "owner");
   runtime::set_condition(
       seen.cluster->status.conditions,
       {v1::kDegraded, "True", v1::kQuorumLost,
@@ -270,7 +271,7 @@ TEST(RestorePlan, AClusterThatCannotKeepClientsOutIsTold) {
   EXPECT_EQ(says(plan(seen), v1::kStopped), "False/Stopping");
   EXPECT_EQ(words(plan(seen), v1::kStopped),
             "the cluster stops when both its Services are as the operator creates them; now: 1/3 "
-            "members ready, quorum lost; Service db-client belongs to somebody else");
+            "members ready, quorum lost; Service db-client belongs to another owner");
 }
 
 /// The decision is made, and it is unknown whether the cluster has begun.
