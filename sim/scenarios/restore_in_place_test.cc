@@ -28,7 +28,7 @@ class ScenarioOfInPlace : public Scenario {
       if (!(r == v1::EtcdCluster::resource)) return;
       v1::EtcdCluster cluster;
       const bool is = after && api::decode(*after, cluster, "EtcdCluster");
-      *now = is && cluster.status.restore ? cluster.status.restore->stage : "none";
+      *now = is && cluster.status.restore ? to_string(cluster.status.restore->stage) : "none";
     });
   }
   static std::string key(const std::string& name = "nightly") {
