@@ -120,6 +120,8 @@ computed() {
 lane() {
   ("$1") || printf '%-14s %5d s %6d passed %4d failed\n' "$1" 0 0 1 >>"$out/summary"
 }
+fast_units() { stage units new_units; }
+fast_worlds() { stage simulation test/simulation/run.sh --fast; }
 by_default() {
   stage build good build
   lane computed &
@@ -195,8 +197,9 @@ if [ -n "$all" ]; then
   PATH=$(built k8s):$(built helm):$PATH all_of "${share%/*}" "${share#*/}"
 elif [ "${1:-}" = --fast ]; then
   stage build good ./dev build asan dev
-  stage units new_units
-  stage simulation test/simulation/run.sh --fast
+  lane fast_units &
+  lane fast_worlds &
+  wait
 else
   PATH=$(built k8s):$(built helm):$PATH by_default
 fi
