@@ -385,7 +385,7 @@ Of those by hand, which put known defects back: {by_hand['killed']} killed, {by_
 
 ## Survivors
 
-""" + "\n".join(f"- `{m.id}`: {m.what.strip()}. {told[0].upper() + told[1:]}" for m, told in survivors) + ("" if survivors else "None known.") + "\n"
+""" + ("\n".join(f"- `{m.id}`: {m.what.strip()}. {told[0].upper() + told[1:]}" for m, told in survivors) or "None known.") + "\n"
     return f"""{head}
 ## Made by hand: known defects put back
 
