@@ -207,7 +207,7 @@ class Pass {
     if (reported) reported = report_more(seen, plan);
     const bool gone = reported.failed_with(Code::NotFound);
     if (gone || leaves_doubt(reported)) look_again(with_.api, store(), key, meta.uid);
-    if (gone) return runtime::Requeue{kAgainSoon};
+    if (gone && !store().get(key)) return runtime::Requeue{kAgainSoon};
     (void)statuses_.note(key, Refusals::kStatus, reported, with_.executor.now());
     if (!reported) return reported.error();
     return std::nullopt;

@@ -134,6 +134,16 @@ TEST_F(RestoreReconciler, ASnapshotIsCheckedByOneJobAndThenWaitedFor) {
   EXPECT_EQ(api.requests().size(), 0U) << "who waits for a person costs nothing";
 }
 
+/// As of a CustomResourceDefinition without the status subresource.
+TEST_F(RestoreReconciler, AStatusThatTheServerDoesNotFindIsTriedAgainByTheQueuesBackOff) {
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.verb != kube::Verb::Patch || call.subresource != "status") return std::nullopt;
+    return Error{Code::NotFound, "the server could not find the requested resource"};
+  });
+  EXPECT_TRUE(pass().failed_with(Code::NotFound));
+  EXPECT_FALSE(job());
+}
+
 TEST_F(RestoreReconciler, AJobWhoseAnswerWasLostIsFoundMade) {
   ASSERT_TRUE(pass());
   api.before([](const kube::Call& call) -> std::optional<Error> {
