@@ -273,15 +273,18 @@ class Bench:
                 program[killer.target] = path = self.here / pathlib.Path(killer.target).name
                 # The first definition wins: the archive's is not even looked at.
                 must(self.link[killer.target].replace(f" -o {killer.target} ", f" -o {path} {made} -Wl,-z,muldefs "), self.build)
-            arguments = " ".join(map(repr, killer.arguments))
-            bound = 20 + 10 * self.seconds[killer.name]
-            status, output = run(f"exec {program[killer.target]} {arguments}", self.here, bound, killer.until)
-            if status is None:
-                return "killed", f"{killer.name}: no end in {bound:.0f} s"
-            if status != 0:
-                return "killed", who(killer, output)
+            if by := self.killed_by(killer, program[killer.target]):
+                return "killed", by
         return "survived", ""
 
+    def killed_by(self, killer, program):
+        """The test, or the limit, that the program's mutant failed; None: it passed."""
+        arguments = " ".join(map(repr, killer.arguments))
+        bound = 20 + 10 * self.seconds[killer.name]
+        status, output = run(f"exec {program} {arguments}", self.here, bound, killer.until)
+        if status is None:
+            return f"{killer.name}: no end in {bound:.0f} s"
+        return who(killer, output) if status != 0 else None
 
     def judge_header(self, mutant, text):
         """The same of a header: whatever includes it is built again, and once more when it is over."""
@@ -294,13 +297,8 @@ class Bench:
                 status, output = run(f"ninja -C {self.build} -j 2 --quiet {killer.target}")
                 if status != 0:
                     return "invalid", output[:200]
-                arguments = " ".join(map(repr, killer.arguments))
-                bound = 20 + 10 * self.seconds[killer.name]
-                status, output = run(f"exec {self.build}/{killer.target} {arguments}", self.here, bound, killer.until)
-                if status is None:
-                    return "killed", f"{killer.name}: no end in {bound:.0f} s"
-                if status != 0:
-                    return "killed", who(killer, output)
+                if by := self.killed_by(killer, self.build / killer.target):
+                    return "killed", by
             return "survived", ""
         finally:
             header.write_text(text)

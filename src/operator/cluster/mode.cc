@@ -1,7 +1,6 @@
 #include "operator/cluster/mode.h"
 
 #include <algorithm>
-#include <array>
 
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/conditions.h"
@@ -24,37 +23,21 @@ bool all_dormant(const View& view) {
 // Certificates come first: a member whose name is missing in one cannot join. Then the password
 // that root logged in with: until it is recorded, a user who edits the Secret locks the operator
 // out.
-constexpr Rule kIssue{"issue", issue}, kRecord{"record", record}, kWake{"wake", wake};
-constexpr Rule kRelease{"release", release}, kRemoveLeaving{"remove-leaving", remove_leaving},
-    kDropJoiner{"drop-joiner", drop_joiner},
-    kRemoveForeign{"remove-foreign-member", remove_foreign_member}, kReplace{"replace", replace};
-
-constexpr std::array kUnclearRules{kIssue, kRecord, kWake};
-constexpr std::array kFoundingRules{kIssue, kRecord, kWake, Rule{"found", found}};
+constexpr Rule kUnclearRules[] = {issue, record, wake};
+constexpr Rule kFoundingRules[] = {issue, record, wake, found};
 // Only what a user asked for.
-constexpr std::array kAskedRules{kIssue, kRecord, kWake, kRelease, kRemoveLeaving};
+constexpr Rule kAskedRules[] = {issue, record, wake, release, remove_leaving};
 // No member is added or promoted: its data would come from a leader whose data may be damaged. The
 // convicted member goes first. Once it is removed, it is replaced, although the alarm stays until a
 // user disarms it.
-constexpr std::array kConvictedRules{kIssue,      kRecord,        kWake,          kRelease,
-                                     kDropJoiner, kRemoveForeign, kRemoveLeaving, kReplace};
+constexpr Rule kConvictedRules[] = {
+    issue, record, wake, release, drop_joiner, remove_foreign_member, remove_leaving, replace};
 // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
-constexpr std::array kNormalRules{kIssue,
-                                  kRecord,
-                                  kWake,
-                                  kRelease,
-                                  kDropJoiner,
-                                  kRemoveForeign,
-                                  kRemoveLeaving,
-                                  kReplace,
-                                  Rule{"create", create},
-                                  Rule{"add", add},
-                                  Rule{"publish", publish},
-                                  Rule{"promote", promote},
-                                  Rule{"shrink", shrink},
-                                  Rule{"pause", pause},
-                                  Rule{"secure", secure},
-                                  Rule{"renew", renew}};
+constexpr Rule kNormalRules[] = {
+    issue,          record,  wake,   release, drop_joiner, remove_foreign_member,
+    remove_leaving, replace, create, add,     publish,     promote,
+    shrink,         pause,   secure, renew,
+};
 
 }  // namespace
 

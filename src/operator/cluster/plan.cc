@@ -116,8 +116,8 @@ Plan not_now(EtcdClusterStatus status) {
 
 /// Asks the mode's rules in their order.
 void judge(Mode mode, const View& view, Plan& out) {
-  for (const Rule& rule : rules_of(mode)) {
-    Verdict verdict = rule.judge(view);
+  for (const Rule rule : rules_of(mode)) {
+    Verdict verdict = rule(view);
     if (auto* step = std::get_if<Step>(&verdict)) {
       out.step = std::move(*step);
       out.waiting_for.clear();

@@ -37,9 +37,6 @@ struct Wait {
 };
 using Verdict = std::variant<Skip, Wait, Step>;
 
-struct Rule {
-  const char* name;
-  Verdict (*judge)(const View&);
-};
+using Rule = Verdict (*)(const View&);
 
 }  // namespace etcdop::cluster

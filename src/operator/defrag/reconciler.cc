@@ -65,7 +65,9 @@ std::optional<Duration> Reconciler::not_yet(const Object& run, Context& context)
   if (const Duration rest = memory_[run.metadata.key()].rests_until - with_.executor.now();
       rest > Duration(0))
     return rest;
-  if (run.status.finished() || !run_ahead(with_.stores, run).empty()) return std::nullopt;
+  if (run.status.finished()) return std::nullopt;
+  context.ahead = run_ahead(with_.stores, run);
+  if (!context.ahead.empty()) return std::nullopt;
   if (busy_.contains(cluster_key(run))) return kRetry;
   context.alone.emplace(busy_, cluster_key(run));
   return std::nullopt;
@@ -82,7 +84,7 @@ Result<Observation> Reconciler::observe(const Object& run, Context& context) {
   seen.was_full = memory.was_full;
   if (run.status.finished()) return seen;
   if (!context.alone) {
-    seen.ahead = run_ahead(with_.stores, run);
+    seen.ahead = context.ahead;
     return seen;
   }
   observe_cluster(seen, context.endpoints);
@@ -95,8 +97,7 @@ Result<Observation> Reconciler::observe(const Object& run, Context& context) {
 }
 
 /// In a cluster, one snapshot or one defragmentation begins at a time.
-std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::claims(
-    const Observation& seen, const Plan& plan) {
+Reconciler::Claimed Reconciler::claims(const Observation& seen, const Plan& plan) {
   if (!begins(seen.run, plan)) return std::nullopt;
   return std::pair(&with_.stores.beginnings, cluster_key(seen.run));
 }
@@ -124,23 +125,21 @@ void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) {
   const auto cluster = with_.stores.clusters.get(key);
   if (!cluster) return;
   seen.cluster = *cluster;
+  std::vector<MemberView> known;
   for (const auto& member : with_.stores.members.in_group(key)) {
     if (!is_ours(member->metadata, cluster->metadata.uid)) continue;
     seen.members.push_back(seen_as(*member));
+    known.push_back({member->metadata.name, peer_url_of(*member)});
     if (const auto pod = with_.stores.pods.get(member->metadata.key()))
       if (auto endpoint = endpoint_of(*cluster, *member, *pod))
         endpoints.emplace(member->metadata.name, std::move(*endpoint));
   }
   if (seen.members.size() > kMembersAskedMax || !not_healthy_by_objects(seen).empty()) return;
   with_.credentials.certificates.equip(*cluster, endpoints);
-  ask_etcd(seen, endpoints);
+  ask_etcd(seen, std::move(known), endpoints);
 }
 
-void Reconciler::ask_etcd(Observation& seen, Endpoints& endpoints) {
-  std::vector<MemberView> known;
-  for (const auto& member : with_.stores.members.in_group(cluster_key(seen.run)))
-    if (is_ours(member->metadata, seen.cluster->metadata.uid))
-      known.push_back({member->metadata.name, peer_url_of(*member)});
+void Reconciler::ask_etcd(Observation& seen, std::vector<MemberView> known, Endpoints& endpoints) {
   const EtcdView view =
       observer_.observe(*seen.cluster, std::move(known), endpoints, AskForAlarms::Always);
   seen.linearizable = view.linearizable;

@@ -26,6 +26,7 @@ struct Kind {
   using Plan = defrag::Plan;
   struct Context {
     Endpoints endpoints;
+    std::string ahead;           ///< The run of the same cluster whose turn it is; empty: none.
     Instant looked{};            ///< When etcd was observed.
     std::optional<Claim> alone;  ///< No other pass asks the etcd of that cluster.
   };
@@ -54,8 +55,7 @@ class Reconciler final : public Pass<Kind> {
  private:
   std::optional<Duration> not_yet(const Object&, Context&) override;
   Result<Observation> observe(const Object&, Context&) override;
-  std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> claims(const Observation&,
-                                                                             const Plan&) override;
+  Claimed claims(const Observation&, const Plan&) override;
   void tell(const Observation&, const Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;
   Result<runtime::Requeue> retry(const Observation&, const Plan&, const Error&) override;
@@ -71,7 +71,7 @@ class Reconciler final : public Pass<Kind> {
   };
   bool still_so(const Observation& seen);
   void observe_cluster(Observation& seen, Endpoints& endpoints);
-  void ask_etcd(Observation& seen, Endpoints& endpoints);
+  void ask_etcd(Observation& seen, std::vector<MemberView> known, Endpoints& endpoints);
   Result<Done> ask(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
   Result<Done> defragment(const Observation& seen, const Endpoints& endpoints,
                           const Defragment& step);

@@ -77,8 +77,7 @@ std::string Reconciler::credentials_fault(const Object& member) const {
 
 /// The status patch has only the changes, so memberID, isVoter and version stay the cluster
 /// controller's. The two controllers write one after the other.
-std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::claims(
-    const Observation& seen, const Plan&) {
+Reconciler::Claimed Reconciler::claims(const Observation& seen, const Plan&) {
   return std::pair(&with_.stores.status_writes, seen.member.metadata.key());
 }
 

@@ -44,8 +44,7 @@ class Reconciler final : public Pass<Kind> {
  private:
   bool concerns(const Object&) const override { return true; }
   Result<Observation> observe(const Object&, Context&) override;
-  std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> claims(const Observation&,
-                                                                             const Plan&) override;
+  Claimed claims(const Observation&, const Plan&) override;
   void tell(const Observation&, const Plan&) override;
   Duration holds_up(const Observation&, const Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,13 +29,14 @@ struct NoContext {};
 
 /// The outcome of a step.
 struct Outcome {
-  Outcome(Result<Done> result, bool by_api_server = true)  // NOLINT(google-explicit-constructor)
-      : done(std::move(result)), by_api(by_api_server) {}
-  Outcome(Error error) : done(std::move(error)) {}  // NOLINT(google-explicit-constructor)
-  Outcome(Done) {}                                  // NOLINT(google-explicit-constructor)
+  /// Implicit, so that a step's result is returned as it is.
+  template <class R>
+    requires std::constructible_from<Result<Done>, R>
+  Outcome(R&& result, bool by_api_server = true)  // NOLINT(google-explicit-constructor)
+      : done(std::forward<R>(result)), by_api(by_api_server) {}
 
-  Result<Done> done = Done{};
-  bool by_api = true;  ///< The API server's answer; false: etcd's.
+  Result<Done> done;
+  bool by_api;  ///< The API server's answer; false: etcd's.
   /// The API server refused it: reported in the status, and tried again as Refusals says.
   bool is_refused() const { return by_api && refused(done); }
 };
@@ -93,10 +95,8 @@ class Pass {
   /// Called with each plan, before anything is done. `news`: the log does not have it yet.
   virtual void planned(const Observation&, Plan&, bool /*news*/) {}
   /// The key that no other pass may hold while this status is written, and the set of held keys.
-  virtual std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> claims(
-      const Observation&, const Plan&) {
-    return std::nullopt;
-  }
+  using Claimed = std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>>;
+  virtual Claimed claims(const Observation&, const Plan&) { return std::nullopt; }
   /// Called after the status was written: records Events.
   virtual void tell(const Observation&, const Plan&) {}
   /// Writes the status of other objects that belongs to this report.

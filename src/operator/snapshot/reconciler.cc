@@ -67,8 +67,7 @@ Result<Observation> Reconciler::observe(const Object& snapshot, Context&) {
 }
 
 /// In a cluster, one snapshot or one defragmentation begins at a time.
-std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> Reconciler::claims(
-    const Observation& seen, const Plan& plan) {
+Reconciler::Claimed Reconciler::claims(const Observation& seen, const Plan& plan) {
   if (!begins(seen, plan)) return std::nullopt;
   return std::pair(&with_.stores.beginnings, cluster_key(seen.snapshot));
 }

@@ -44,8 +44,7 @@ class Reconciler final : public Pass<Kind> {
  private:
   bool concerns(const Object&) const override;
   Result<Observation> observe(const Object&, Context&) override;
-  std::optional<std::pair<std::set<api::ObjectKey>*, api::ObjectKey>> claims(const Observation&,
-                                                                             const Plan&) override;
+  Claimed claims(const Observation&, const Plan&) override;
   void tell(const Observation&, const Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;
   void acted(const Observation&, const Plan&, const Outcome&) override;

@@ -482,6 +482,7 @@ TEST_F(SnapshotReconciler, AJobThatAWebhookWhichIsDownKeepsFromBeingMadeIsToldAn
   EXPECT_EQ(told(), "Started False/ObjectRejected");
   EXPECT_EQ(api.requests("patch"), 0) << "words that change with each try are said once";
   for (int i = 0; i < 10; ++i) (void)later();
+  ASSERT_TRUE(later()) << "it has ended";
   EXPECT_EQ(told(), "Failed False/ObjectRejected");
 }
 
