@@ -31,7 +31,7 @@ struct Field {
   using FieldCodec = C;
   const char* name;
   M S::* at;
-  const char* doc;  ///< Empty: the type's own prose.
+  const char* doc;  ///< Empty: the type's own prose, or none.
   Presence presence;
   json::object extra;
 };
@@ -41,7 +41,7 @@ template <class C, class M>
 using CodecOr = std::conditional_t<std::is_void_v<C>, Codec<M>, C>;
 
 template <class C = void, class S, class M>
-Field<S, M, CodecOr<C, M>> required(const char* name, M S::* at, const char* doc,
+Field<S, M, CodecOr<C, M>> required(const char* name, M S::* at, const char* doc = "",
                                     json::object extra = {}) {
   return {name, at, doc, Presence::Required, std::move(extra)};
 }
@@ -53,12 +53,12 @@ Field<S, M, CodecOr<C, M>> defaulted(const char* name, M S::* at, const char* do
 template <class C = void, class S, class M>
 Field<S, std::optional<M>, CodecOr<C, std::optional<M>>> optional(const char* name,
                                                                   std::optional<M> S::* at,
-                                                                  const char* doc,
+                                                                  const char* doc = "",
                                                                   json::object extra = {}) {
   return {name, at, doc, Presence::Optional, std::move(extra)};
 }
 template <class C = void, class S, class M>
-Field<S, M, CodecOr<C, M>> sparse(const char* name, M S::* at, const char* doc,
+Field<S, M, CodecOr<C, M>> sparse(const char* name, M S::* at, const char* doc = "",
                                   json::object extra = {}) {
   return {name, at, doc, Presence::Sparse, std::move(extra)};
 }
@@ -141,6 +141,13 @@ Object<First, F...> object(const char* doc, Fields<First, F...> fields,
   static_assert(HasMembers<typename First::Struct, 1 + sizeof...(F)>,
                 "every field of the struct is described, once");
   return {doc, std::move(fields), std::move(rules), std::move(extra)};
+}
+
+/// Of a struct that no schema describes: only its JSON counts, so neither it nor its fields have
+/// prose.
+template <class... F>
+auto value(F... fields) {
+  return object("", Fields{std::move(fields)...});
 }
 
 /// The same of a struct with a base: the base's fields, then its own.

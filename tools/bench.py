@@ -7,7 +7,6 @@ import http.client
 import json
 import os
 import re
-import socket
 import ssl
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import time
 import urllib.request
 
 GROUP = "etcd-operator.cozystack.io"
+LOG_MAX = 1 << 20  # bytes of a manager's log in which its ports are
 
 
 class Api:
@@ -79,32 +79,31 @@ def paused_clusters(namespace, count):
               "spec": {"replicas": 0, "version": "3.6.16"}}) for i in range(count)]
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class Manager:
-    """The release binary under measurement."""
+    """The release binary under measurement. It listens on ports that the kernel chooses, and logs them."""
 
-    def __init__(self, binary, kubeconfig, with_metrics=False, log=os.devnull):
-        self.probes, self.metrics = free_port(), free_port() if with_metrics else 0
+    def __init__(self, binary, kubeconfig, with_metrics=False, log=None):
         self.started, self.started_wall = time.monotonic(), time.time()
-        with open(log, "a", encoding="utf-8") as out:
+        with open(log, "a+b") if log else tempfile.TemporaryFile() as out:
+            begin = os.fstat(out.fileno()).st_size
             self.process = subprocess.Popen(
-                [binary, "--kubeconfig", kubeconfig,
-                 f"--metrics-bind-address={f'127.0.0.1:{self.metrics}' if with_metrics else 0}",
-                 f"--health-probe-bind-address=127.0.0.1:{self.probes}"], stdout=out, stderr=out)
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{self.probes}/readyz", timeout=1)
-                break
-            except OSError:
+                [binary, "--kubeconfig", kubeconfig, f"--metrics-bind-address={'127.0.0.1:0' if with_metrics else 0}",
+                 "--health-probe-bind-address=127.0.0.1:0"], stdout=out, stderr=out)
+            while not self.is_ready(os.pread(out.fileno(), LOG_MAX, begin)):
                 if self.process.poll() is not None or time.monotonic() - self.started > 60:
-                    raise RuntimeError("the manager did not become ready") from None
+                    raise RuntimeError("the manager did not become ready")
                 time.sleep(0.005)
         self.ready_seconds = time.monotonic() - self.started
+
+    def is_ready(self, log):
+        told = [json.loads(line) for line in log.splitlines() if b'"serving"' in line and line.endswith(b"}")]
+        ports = {entry["what"]: entry["port"] for entry in told}
+        self.metrics = ports.get("metrics")
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{ports['probes']}/readyz", timeout=1)
+            return True
+        except (KeyError, OSError):
+            return False
 
     def status_mb(self, field):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:

@@ -34,15 +34,19 @@ boto3.client("s3", endpoint_url=url, aws_access_key_id=key_id, aws_secret_access
 """
 
 
-def free_port():
-    with socket.socket() as s:
+def free_urls(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
         s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    urls = [f"http://127.0.0.1:{s.getsockname()[1]}" for s in sockets]
+    for s in sockets:
+        s.close()
+    return urls
 
 
 class Etcd:
     def __init__(self, folder):
-        self.client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        self.client, peer = free_urls(2)
         self.process = subprocess.Popen(
             [os.environ["ETCD"], "--name", "m", "--data-dir", f"{folder}/etcd", "--listen-client-urls", self.client,
              "--advertise-client-urls", self.client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,

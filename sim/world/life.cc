@@ -16,11 +16,12 @@ namespace {
 constexpr std::chrono::seconds kBegin{1767225600};  // 2026-01-01T00:00:00Z
 
 std::vector<kube::Permission> granted() {
-  auto out = cluster::permissions();
+  auto out = cluster::Api::permissions();
   out.insert(out.end(), std::begin(kSecretPermissions), std::end(kSecretPermissions));
-  for (const auto& more : {member::permissions(), defrag::permissions(), snapshot::permissions(),
-                           snapshot_schedule::permissions(), restore::permissions(),
-                           runtime::event_permissions(), runtime::leader_permissions()})
+  for (const auto& more :
+       {member::Api::permissions(), defrag::Api::permissions(), snapshot::Api::permissions(),
+        snapshot_schedule::Api::permissions(), restore::Api::permissions(),
+        runtime::event_permissions(), runtime::leader_permissions()})
     out.insert(out.end(), more.begin(), more.end());
   return out;
 }

@@ -21,13 +21,10 @@ struct Frame {
 
   template <class S = Frame>
   static auto describe() {
-    return api::object("Beside a report.",
-                       api::Fields{api::required("kind", &S::kind, ""),
-                                   api::required("formatVersion", &S::format_version, ""),
-                                   api::required("snapshotName", &S::name, ""),
-                                   api::required("snapshotUID", &S::uid, ""),
-                                   api::required("attempt", &S::attempt, ""),
-                                   api::required("takenAt", &S::taken_at, "")});
+    return api::value(
+        api::required("kind", &S::kind), api::required("formatVersion", &S::format_version),
+        api::required("snapshotName", &S::name), api::required("snapshotUID", &S::uid),
+        api::required("attempt", &S::attempt), api::required("takenAt", &S::taken_at));
   }
 };
 

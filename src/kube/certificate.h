@@ -15,10 +15,8 @@ struct CertificateIssuer {
 
   template <class S = CertificateIssuer>
   static auto describe() {
-    return api::object(
-        "cert-manager.io/v1 IssuerReference.",
-        api::Fields{api::sparse("name", &S::name, ""), api::sparse("kind", &S::kind, ""),
-                    api::sparse("group", &S::group, "")});
+    return api::value(api::sparse("name", &S::name), api::sparse("kind", &S::kind),
+                      api::sparse("group", &S::group));
   }
 };
 
@@ -31,13 +29,10 @@ struct CertificateSpec {
 
   template <class S = CertificateSpec>
   static auto describe() {
-    return api::object("cert-manager.io/v1 CertificateSpec, in part.",
-                       api::Fields{api::sparse("secretName", &S::secret_name, ""),
-                                   api::sparse("commonName", &S::common_name, ""),
-                                   api::sparse("dnsNames", &S::dns_names, ""),
-                                   api::sparse("ipAddresses", &S::ip_addresses, ""),
-                                   api::sparse("usages", &S::usages, ""),
-                                   api::sparse("issuerRef", &S::issuer_ref, "")});
+    return api::value(
+        api::sparse("secretName", &S::secret_name), api::sparse("commonName", &S::common_name),
+        api::sparse("dnsNames", &S::dns_names), api::sparse("ipAddresses", &S::ip_addresses),
+        api::sparse("usages", &S::usages), api::sparse("issuerRef", &S::issuer_ref));
   }
 };
 
@@ -49,9 +44,7 @@ struct Certificate {
 
   template <class S = Certificate>
   static auto describe() {
-    return api::object("cert-manager.io/v1.Certificate, in part.",
-                       api::Fields{api::required("metadata", &S::metadata, ""),
-                                   api::sparse("spec", &S::spec, "")});
+    return api::value(api::required("metadata", &S::metadata), api::sparse("spec", &S::spec));
   }
 };
 

@@ -27,11 +27,8 @@ struct PodCondition {
 
   template <class S = PodCondition>
   static auto describe() {
-    return api::object(
-        "v1.PodCondition, in part.",
-        api::Fields{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
-                    api::sparse("reason", &S::reason, ""),
-                    api::sparse("message", &S::message, "")});
+    return api::value(api::required("type", &S::type), api::required("status", &S::status),
+                      api::sparse("reason", &S::reason), api::sparse("message", &S::message));
   }
 };
 
@@ -42,9 +39,7 @@ struct ContainerWaiting {
 
   template <class S = ContainerWaiting>
   static auto describe() {
-    return api::object("v1.ContainerStateWaiting.",
-                       api::Fields{api::sparse("reason", &S::reason, ""),
-                                   api::sparse("message", &S::message, "")});
+    return api::value(api::sparse("reason", &S::reason), api::sparse("message", &S::message));
   }
 };
 
@@ -56,10 +51,8 @@ struct ContainerTerminated {
 
   template <class S = ContainerTerminated>
   static auto describe() {
-    return api::object("v1.ContainerStateTerminated, in part.",
-                       api::Fields{api::required("exitCode", &S::exit_code, ""),
-                                   api::sparse("reason", &S::reason, ""),
-                                   api::sparse("message", &S::message, "")});
+    return api::value(api::required("exitCode", &S::exit_code), api::sparse("reason", &S::reason),
+                      api::sparse("message", &S::message));
   }
 };
 
@@ -71,9 +64,8 @@ struct ContainerState {
 
   template <class S = ContainerState>
   static auto describe() {
-    return api::object("v1.ContainerState, in part.",
-                       api::Fields{api::optional("waiting", &S::waiting, ""),
-                                   api::optional("terminated", &S::terminated, "")});
+    return api::value(api::optional("waiting", &S::waiting),
+                      api::optional("terminated", &S::terminated));
   }
 };
 
@@ -87,12 +79,9 @@ struct ContainerStatus {
 
   template <class S = ContainerStatus>
   static auto describe() {
-    return api::object(
-        "v1.ContainerStatus, in part.",
-        api::Fields{api::required("name", &S::name, ""), api::sparse("ready", &S::ready, ""),
-                    api::sparse("restartCount", &S::restart_count, ""),
-                    api::sparse("state", &S::state, ""),
-                    api::sparse("lastState", &S::last_state, "")});
+    return api::value(api::required("name", &S::name), api::sparse("ready", &S::ready),
+                      api::sparse("restartCount", &S::restart_count),
+                      api::sparse("state", &S::state), api::sparse("lastState", &S::last_state));
   }
 };
 
@@ -103,9 +92,7 @@ struct Container {
 
   template <class S = Container>
   static auto describe() {
-    return api::object(
-        "v1.Container, in part.",
-        api::Fields{api::required("name", &S::name, ""), api::sparse("command", &S::command, "")});
+    return api::value(api::required("name", &S::name), api::sparse("command", &S::command));
   }
 };
 
@@ -115,7 +102,7 @@ struct SchedulingGate {
 
   template <class S = SchedulingGate>
   static auto describe() {
-    return api::object("v1.PodSchedulingGate.", api::Fields{api::required("name", &S::name, "")});
+    return api::value(api::required("name", &S::name));
   }
 };
 
@@ -127,11 +114,10 @@ struct PodSpec {
 
   template <class S = PodSpec>
   static auto describe() {
-    return api::object("v1.PodSpec, in part.",
-                       api::Fields{api::sparse("nodeName", &S::node_name, ""),
-                                   api::sparse("schedulingGates", &S::scheduling_gates, ""),
-                                   api::sparse("containers", &S::containers, ""),
-                                   api::sparse("initContainers", &S::init_containers, "")});
+    return api::value(api::sparse("nodeName", &S::node_name),
+                      api::sparse("schedulingGates", &S::scheduling_gates),
+                      api::sparse("containers", &S::containers),
+                      api::sparse("initContainers", &S::init_containers));
   }
 };
 
@@ -145,13 +131,10 @@ struct PodStatus {
 
   template <class S = PodStatus>
   static auto describe() {
-    return api::object(
-        "v1.PodStatus, in part.",
-        api::Fields{api::sparse("phase", &S::phase, ""), api::sparse("podIP", &S::pod_ip, ""),
-                    api::sparse("reason", &S::reason, ""),
-                    api::sparse("conditions", &S::conditions, ""),
-                    api::sparse("containerStatuses", &S::container_statuses, ""),
-                    api::sparse("initContainerStatuses", &S::init_container_statuses, "")});
+    return api::value(api::sparse("phase", &S::phase), api::sparse("podIP", &S::pod_ip),
+                      api::sparse("reason", &S::reason), api::sparse("conditions", &S::conditions),
+                      api::sparse("containerStatuses", &S::container_statuses),
+                      api::sparse("initContainerStatuses", &S::init_container_statuses));
   }
 };
 
@@ -182,9 +165,8 @@ struct Pod {
 
   template <class S = Pod>
   static auto describe() {
-    return api::object("v1.Pod, in part.", api::Fields{api::required("metadata", &S::metadata, ""),
-                                                       api::sparse("spec", &S::spec, ""),
-                                                       api::sparse("status", &S::status, "")});
+    return api::value(api::required("metadata", &S::metadata), api::sparse("spec", &S::spec),
+                      api::sparse("status", &S::status));
   }
 
  private:
@@ -207,11 +189,9 @@ struct JobCondition {
 
   template <class S = JobCondition>
   static auto describe() {
-    return api::object(
-        "batch/v1.JobCondition, in part.",
-        api::Fields{api::required("type", &S::type, ""), api::required("status", &S::status, ""),
-                    api::sparse("reason", &S::reason, ""), api::sparse("message", &S::message, ""),
-                    api::sparse("lastTransitionTime", &S::last_transition_time, "")});
+    return api::value(api::required("type", &S::type), api::required("status", &S::status),
+                      api::sparse("reason", &S::reason), api::sparse("message", &S::message),
+                      api::sparse("lastTransitionTime", &S::last_transition_time));
   }
 };
 
@@ -228,8 +208,7 @@ struct JobStatus {
 
   template <class S = JobStatus>
   static auto describe() {
-    return api::object("batch/v1.JobStatus, in part.",
-                       api::Fields{api::sparse("conditions", &S::conditions, "")});
+    return api::value(api::sparse("conditions", &S::conditions));
   }
 };
 
@@ -241,9 +220,7 @@ struct Job {
 
   template <class S = Job>
   static auto describe() {
-    return api::object("batch/v1.Job, in part.",
-                       api::Fields{api::required("metadata", &S::metadata, ""),
-                                   api::sparse("status", &S::status, "")});
+    return api::value(api::required("metadata", &S::metadata), api::sparse("status", &S::status));
   }
 };
 
@@ -253,8 +230,7 @@ struct PersistentVolumeClaimSpec {
 
   template <class S = PersistentVolumeClaimSpec>
   static auto describe() {
-    return api::object("v1.PersistentVolumeClaimSpec, in part.",
-                       api::Fields{api::optional("storageClassName", &S::storage_class_name, "")});
+    return api::value(api::optional("storageClassName", &S::storage_class_name));
   }
 };
 
@@ -264,8 +240,7 @@ struct PersistentVolumeClaimStatus {
 
   template <class S = PersistentVolumeClaimStatus>
   static auto describe() {
-    return api::object("v1.PersistentVolumeClaimStatus, in part.",
-                       api::Fields{api::sparse("phase", &S::phase, "")});
+    return api::value(api::sparse("phase", &S::phase));
   }
 };
 
@@ -278,10 +253,8 @@ struct PersistentVolumeClaim {
 
   template <class S = PersistentVolumeClaim>
   static auto describe() {
-    return api::object(
-        "v1.PersistentVolumeClaim, in part.",
-        api::Fields{api::required("metadata", &S::metadata, ""), api::sparse("spec", &S::spec, ""),
-                    api::sparse("status", &S::status, "")});
+    return api::value(api::required("metadata", &S::metadata), api::sparse("spec", &S::spec),
+                      api::sparse("status", &S::status));
   }
 };
 
@@ -297,13 +270,10 @@ struct ServicePort {
 
   template <class S = ServicePort>
   static auto describe() {
-    return api::object(
-        "v1.ServicePort.",
-        api::Fields{api::sparse("name", &S::name, ""), api::required("port", &S::port, ""),
-                    api::sparse("targetPort", &S::target_port, ""),
-                    api::sparse("protocol", &S::protocol, ""),
-                    api::optional("nodePort", &S::node_port, ""),
-                    api::optional("appProtocol", &S::app_protocol, "")});
+    return api::value(
+        api::sparse("name", &S::name), api::required("port", &S::port),
+        api::sparse("targetPort", &S::target_port), api::sparse("protocol", &S::protocol),
+        api::optional("nodePort", &S::node_port), api::optional("appProtocol", &S::app_protocol));
   }
 };
 
@@ -316,11 +286,9 @@ struct ServiceSpec {
 
   template <class S = ServiceSpec>
   static auto describe() {
-    return api::object(
-        "v1.ServiceSpec, in part.",
-        api::Fields{api::sparse("clusterIP", &S::cluster_ip, ""),
-                    api::sparse("selector", &S::selector, ""), api::sparse("ports", &S::ports, ""),
-                    api::sparse("publishNotReadyAddresses", &S::publish_not_ready_addresses, "")});
+    return api::value(api::sparse("clusterIP", &S::cluster_ip),
+                      api::sparse("selector", &S::selector), api::sparse("ports", &S::ports),
+                      api::sparse("publishNotReadyAddresses", &S::publish_not_ready_addresses));
   }
 };
 
@@ -332,9 +300,7 @@ struct Service {
 
   template <class S = Service>
   static auto describe() {
-    return api::object("v1.Service, in part.",
-                       api::Fields{api::required("metadata", &S::metadata, ""),
-                                   api::sparse("spec", &S::spec, "")});
+    return api::value(api::required("metadata", &S::metadata), api::sparse("spec", &S::spec));
   }
 };
 
@@ -344,8 +310,7 @@ struct LabelSelector {
 
   template <class S = LabelSelector>
   static auto describe() {
-    return api::object("meta/v1.LabelSelector, in part.",
-                       api::Fields{api::sparse("matchLabels", &S::match_labels, "")});
+    return api::value(api::sparse("matchLabels", &S::match_labels));
   }
 };
 
@@ -357,12 +322,10 @@ struct PodDisruptionBudgetSpec {
 
   template <class S = PodDisruptionBudgetSpec>
   static auto describe() {
-    return api::object("policy/v1.PodDisruptionBudgetSpec, in part.",
-                       api::Fields{api::optional("minAvailable", &S::min_available, ""),
-                                   api::optional("maxUnavailable", &S::max_unavailable, ""),
-                                   api::sparse("selector", &S::selector, ""),
-                                   api::sparse("unhealthyPodEvictionPolicy",
-                                               &S::unhealthy_pod_eviction_policy, "")});
+    return api::value(api::optional("minAvailable", &S::min_available),
+                      api::optional("maxUnavailable", &S::max_unavailable),
+                      api::sparse("selector", &S::selector),
+                      api::sparse("unhealthyPodEvictionPolicy", &S::unhealthy_pod_eviction_policy));
   }
 };
 
@@ -375,9 +338,7 @@ struct PodDisruptionBudget {
 
   template <class S = PodDisruptionBudget>
   static auto describe() {
-    return api::object("policy/v1.PodDisruptionBudget, in part.",
-                       api::Fields{api::required("metadata", &S::metadata, ""),
-                                   api::sparse("spec", &S::spec, "")});
+    return api::value(api::required("metadata", &S::metadata), api::sparse("spec", &S::spec));
   }
 };
 
@@ -392,15 +353,13 @@ struct LeaseSpec {
 
   template <class S = LeaseSpec>
   static auto describe() {
-    return api::object(
-        "coordination.k8s.io/v1.LeaseSpec.",
-        api::Fields{api::optional("holderIdentity", &S::holder_identity, ""),
-                    api::optional("leaseDurationSeconds", &S::lease_duration_seconds, ""),
-                    api::optional("acquireTime", &S::acquire_time, ""),
-                    api::optional("renewTime", &S::renew_time, ""),
-                    api::optional("leaseTransitions", &S::lease_transitions, ""),
-                    api::optional("strategy", &S::strategy, ""),
-                    api::optional("preferredHolder", &S::preferred_holder, "")});
+    return api::value(api::optional("holderIdentity", &S::holder_identity),
+                      api::optional("leaseDurationSeconds", &S::lease_duration_seconds),
+                      api::optional("acquireTime", &S::acquire_time),
+                      api::optional("renewTime", &S::renew_time),
+                      api::optional("leaseTransitions", &S::lease_transitions),
+                      api::optional("strategy", &S::strategy),
+                      api::optional("preferredHolder", &S::preferred_holder));
   }
 };
 
@@ -412,9 +371,7 @@ struct Lease {
 
   template <class S = Lease>
   static auto describe() {
-    return api::object("coordination.k8s.io/v1.Lease.",
-                       api::Fields{api::required("metadata", &S::metadata, ""),
-                                   api::sparse("spec", &S::spec, "")});
+    return api::value(api::required("metadata", &S::metadata), api::sparse("spec", &S::spec));
   }
 };
 
@@ -426,9 +383,8 @@ struct EventSeries {
 
   template <class S = EventSeries>
   static auto describe() {
-    return api::object("events.k8s.io/v1.EventSeries.",
-                       api::Fields{api::required("count", &S::count, ""),
-                                   api::required("lastObservedTime", &S::last_observed_time, "")});
+    return api::value(api::required("count", &S::count),
+                      api::required("lastObservedTime", &S::last_observed_time));
   }
 };
 
@@ -444,15 +400,13 @@ struct Event {
 
   template <class S = Event>
   static auto describe() {
-    return api::object(
-        "events.k8s.io/v1.Event, in part.",
-        api::Fields{api::required("metadata", &S::metadata, ""),
-                    api::sparse("eventTime", &S::event_time, ""), api::sparse("type", &S::type, ""),
-                    api::sparse("reason", &S::reason, ""), api::sparse("action", &S::action, ""),
-                    api::sparse("note", &S::note, ""),
-                    api::sparse("reportingController", &S::reporting_controller, ""),
-                    api::sparse("reportingInstance", &S::reporting_instance, ""),
-                    api::optional("series", &S::series, "")});
+    return api::value(api::required("metadata", &S::metadata),
+                      api::sparse("eventTime", &S::event_time), api::sparse("type", &S::type),
+                      api::sparse("reason", &S::reason), api::sparse("action", &S::action),
+                      api::sparse("note", &S::note),
+                      api::sparse("reportingController", &S::reporting_controller),
+                      api::sparse("reportingInstance", &S::reporting_instance),
+                      api::optional("series", &S::series));
   }
 };
 

@@ -2,6 +2,7 @@
 // not compile.
 #pragma once
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -33,6 +34,9 @@ class Granted {
                   "not granted: a row of this table is not in the caller's (rbac.h): add it there, "
                   "then ./dev gen");
   }
+
+  /// The table as a list.
+  static std::vector<Permission> permissions() { return {std::begin(table), std::end(table)}; }
 
   template <class T>
   Result<T> get(const ObjectKey& key) const {

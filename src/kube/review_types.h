@@ -19,10 +19,8 @@ struct UserInfo {
 
   template <class S = UserInfo>
   static auto describe() {
-    return api::object(
-        "authentication.k8s.io/v1.UserInfo.",
-        api::Fields{api::sparse("username", &S::username, ""), api::sparse("uid", &S::uid, ""),
-                    api::sparse("groups", &S::groups, ""), api::sparse("extra", &S::extra, "")});
+    return api::value(api::sparse("username", &S::username), api::sparse("uid", &S::uid),
+                      api::sparse("groups", &S::groups), api::sparse("extra", &S::extra));
   }
 };
 
@@ -33,9 +31,8 @@ struct TokenReviewStatus {
 
   template <class S = TokenReviewStatus>
   static auto describe() {
-    return api::object("authentication.k8s.io/v1.TokenReviewStatus, in part.",
-                       api::Fields{api::sparse("authenticated", &S::authenticated, ""),
-                                   api::sparse("user", &S::user, "")});
+    return api::value(api::sparse("authenticated", &S::authenticated),
+                      api::sparse("user", &S::user));
   }
 };
 
@@ -48,8 +45,7 @@ struct TokenReview {
 
   template <class S = TokenReview>
   static auto describe() {
-    return api::object("authentication.k8s.io/v1.TokenReview, in part.",
-                       api::Fields{api::sparse("status", &S::status, "")});
+    return api::value(api::sparse("status", &S::status));
   }
 };
 
@@ -59,8 +55,7 @@ struct SubjectAccessReviewStatus {
 
   template <class S = SubjectAccessReviewStatus>
   static auto describe() {
-    return api::object("authorization.k8s.io/v1.SubjectAccessReviewStatus, in part.",
-                       api::Fields{api::sparse("allowed", &S::allowed, "")});
+    return api::value(api::sparse("allowed", &S::allowed));
   }
 };
 
@@ -73,8 +68,7 @@ struct SubjectAccessReview {
 
   template <class S = SubjectAccessReview>
   static auto describe() {
-    return api::object("authorization.k8s.io/v1.SubjectAccessReview, in part.",
-                       api::Fields{api::sparse("status", &S::status, "")});
+    return api::value(api::sparse("status", &S::status));
   }
 };
 

@@ -39,9 +39,7 @@ struct SecretObject {
 
   template <class S = SecretObject>
   static auto describe() {
-    return api::object("v1.Secret, in part.",
-                       api::Fields{api::required("metadata", &S::metadata, ""),
-                                   api::sparse("data", &S::data, "")});
+    return api::value(api::required("metadata", &S::metadata), api::sparse("data", &S::data));
   }
 };
 

@@ -14,7 +14,7 @@ struct Thing {
 
   template <class S = Thing>
   static auto describe() {
-    return api::object("A thing.", api::Fields{api::required("metadata", &S::metadata, "")});
+    return api::value(api::required("metadata", &S::metadata));
   }
 };
 

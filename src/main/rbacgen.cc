@@ -87,12 +87,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string dir = argv[argc - 1];
-  auto manager = etcdop::cluster::permissions();
-  for (auto& p : etcdop::member::permissions()) manager.push_back(p);
-  for (auto& p : etcdop::defrag::permissions()) manager.push_back(p);
-  for (auto& p : etcdop::snapshot::permissions()) manager.push_back(p);
-  for (auto& p : etcdop::snapshot_schedule::permissions()) manager.push_back(p);
-  for (auto& p : etcdop::restore::permissions()) manager.push_back(p);
+  auto manager = etcdop::cluster::Api::permissions();
+  for (auto& p : etcdop::member::Api::permissions()) manager.push_back(p);
+  for (auto& p : etcdop::defrag::Api::permissions()) manager.push_back(p);
+  for (auto& p : etcdop::snapshot::Api::permissions()) manager.push_back(p);
+  for (auto& p : etcdop::snapshot_schedule::Api::permissions()) manager.push_back(p);
+  for (auto& p : etcdop::restore::Api::permissions()) manager.push_back(p);
   for (const auto& p : etcdop::kSecretPermissions) manager.push_back(p);
   for (auto& p : etcdop::runtime::event_permissions()) manager.push_back(p);
   const auto handle = check ? is_fresh : write_file;

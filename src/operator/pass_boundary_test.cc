@@ -32,8 +32,7 @@ struct Seen {
 
   template <class S = Seen>
   static auto describe() {
-    return api::object(
-        "", api::Fields{api::required("now", &S::now, ""), api::sparse("throws", &S::throws, "")});
+    return api::value(api::required("now", &S::now), api::sparse("throws", &S::throws));
   }
 };
 struct Planned {
@@ -41,7 +40,7 @@ struct Planned {
 
   template <class S = Planned>
   static auto describe() {
-    return api::object("", api::Fields{api::sparse("step", &S::step, "")});
+    return api::value(api::sparse("step", &S::step));
   }
 };
 Planned plan(const Seen& seen) {
@@ -53,7 +52,7 @@ class Boundary : public ::testing::Test {
  protected:
   Boundary() {
     api.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
-    api.grant(cluster::permissions());
+    api.grant(cluster::Api::permissions());
     for (const auto& key : {kBad, kGood}) {
       v1::EtcdCluster one;
       const Json made = api.put(v1::EtcdCluster::resource,

@@ -20,8 +20,7 @@ struct Namespace {
   ObjectMeta metadata;
   template <class S = Namespace>
   static auto describe() {
-    return api::object("v1.Namespace, in part.",
-                       api::Fields{api::required("metadata", &S::metadata, "")});
+    return api::value(api::required("metadata", &S::metadata));
   }
 };
 
@@ -31,9 +30,7 @@ struct ConfigMap {
   std::map<std::string, std::string> data;
   template <class S = ConfigMap>
   static auto describe() {
-    return api::object("v1.ConfigMap, in part.",
-                       api::Fields{api::required("metadata", &S::metadata, ""),
-                                   api::sparse("data", &S::data, "")});
+    return api::value(api::required("metadata", &S::metadata), api::sparse("data", &S::data));
   }
 };
 

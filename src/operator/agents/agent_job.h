@@ -26,14 +26,11 @@ struct JobSeen {
 
   template <class S = JobSeen>
   static auto describe() {
-    return api::object(
-        "The Job.",
-        api::Fields{api::required("uid", &S::uid, ""), api::sparse("ours", &S::ours, ""),
-                    api::sparse("ofNamesake", &S::of_namesake, ""),
-                    api::sparse("terminating", &S::terminating, ""),
-                    api::sparse("attempt", &S::attempt, ""),
-                    api::sparse("request", &S::request, ""), api::required("made", &S::made, ""),
-                    api::sparse("status", &S::status, "")});
+    return api::value(api::required("uid", &S::uid), api::sparse("ours", &S::ours),
+                      api::sparse("ofNamesake", &S::of_namesake),
+                      api::sparse("terminating", &S::terminating),
+                      api::sparse("attempt", &S::attempt), api::sparse("request", &S::request),
+                      api::required("made", &S::made), api::sparse("status", &S::status));
   }
 };
 
@@ -49,8 +46,7 @@ struct Rejection {
 
   template <class S = Rejection>
   static auto describe() {
-    return api::object("Why there is no Job.", api::Fields{api::required("why", &S::why, ""),
-                                                           api::required("since", &S::since, "")});
+    return api::value(api::required("why", &S::why), api::required("since", &S::since));
   }
 };
 

@@ -36,19 +36,16 @@ struct AgentReport {
 
   template <class R = AgentReport>
   static auto describe() {
-    return api::object(
-        "How a snapshot agent ended.",
-        api::Fields{
-            api::sparse("uri", &R::uri, ""), api::sparse("sizeBytes", &R::size_bytes, ""),
-            api::sparse("checksum", &R::checksum, ""),
-            api::sparse("etcdVersion", &R::etcd_version, ""),
-            api::sparse("clusterID", &R::cluster_id, ""),
-            api::sparse("memberID", &R::member_id, ""), api::optional("revision", &R::revision, ""),
-            api::optional("compactRevision", &R::compact_revision, ""),
-            api::optional("hashKV", &R::hash_kv, ""), api::optional("keys", &R::keys, ""),
-            api::sparse("digest", &R::digest, ""), api::sparse("encryptionKeyID", &R::key_id, ""),
-            api::optional("authEnabled", &R::auth_enabled, ""),
-            api::sparse("reason", &R::reason, ""), api::sparse("message", &R::message, "")});
+    return api::value(
+        api::sparse("uri", &R::uri), api::sparse("sizeBytes", &R::size_bytes),
+        api::sparse("checksum", &R::checksum), api::sparse("etcdVersion", &R::etcd_version),
+        api::sparse("clusterID", &R::cluster_id), api::sparse("memberID", &R::member_id),
+        api::optional("revision", &R::revision),
+        api::optional("compactRevision", &R::compact_revision),
+        api::optional("hashKV", &R::hash_kv), api::optional("keys", &R::keys),
+        api::sparse("digest", &R::digest), api::sparse("encryptionKeyID", &R::key_id),
+        api::optional("authEnabled", &R::auth_enabled), api::sparse("reason", &R::reason),
+        api::sparse("message", &R::message));
   }
 };
 

@@ -28,14 +28,11 @@ struct RestoreReport {
 
   template <class R = RestoreReport>
   static auto describe() {
-    return api::object(
-        "How a restore agent ended.",
-        api::Fields{api::sparse("reason", &R::reason, ""), api::sparse("message", &R::message, ""),
-                    api::sparse("forGood", &R::for_good, ""),
-                    api::sparse("already", &R::already, ""), api::sparse("uri", &R::uri, ""),
-                    api::sparse("checksum", &R::checksum, ""),
-                    api::sparse("etcdVersion", &R::etcd_version, ""),
-                    api::optional("revision", &R::revision, "")});
+    return api::value(api::sparse("reason", &R::reason), api::sparse("message", &R::message),
+                      api::sparse("forGood", &R::for_good), api::sparse("already", &R::already),
+                      api::sparse("uri", &R::uri), api::sparse("checksum", &R::checksum),
+                      api::sparse("etcdVersion", &R::etcd_version),
+                      api::optional("revision", &R::revision));
   }
 };
 

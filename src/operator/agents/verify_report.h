@@ -36,18 +36,16 @@ struct VerifyReport {
 
   template <class R = VerifyReport>
   static auto describe() {
-    return api::object(
-        "How a verify agent ended.",
-        api::Fields{api::sparse("reason", &R::reason, ""), api::sparse("message", &R::message, ""),
-                    api::sparse("forGood", &R::for_good, ""), api::sparse("uri", &R::uri, ""),
-                    api::sparse("checksum", &R::checksum, ""),
-                    api::sparse("etcdVersion", &R::etcd_version, ""),
-                    api::optional("revision", &R::revision, ""),
-                    api::optional("compactRevision", &R::compact_revision, ""),
-                    api::optional("hashKV", &R::hash_kv, ""), api::optional("keys", &R::keys, ""),
-                    api::sparse("hashCompared", &R::hash_compared, ""),
-                    api::sparse("digestCompared", &R::digest_compared, ""),
-                    api::optional("durationSeconds", &R::duration_seconds, "")});
+    return api::value(api::sparse("reason", &R::reason), api::sparse("message", &R::message),
+                      api::sparse("forGood", &R::for_good), api::sparse("uri", &R::uri),
+                      api::sparse("checksum", &R::checksum),
+                      api::sparse("etcdVersion", &R::etcd_version),
+                      api::optional("revision", &R::revision),
+                      api::optional("compactRevision", &R::compact_revision),
+                      api::optional("hashKV", &R::hash_kv), api::optional("keys", &R::keys),
+                      api::sparse("hashCompared", &R::hash_compared),
+                      api::sparse("digestCompared", &R::digest_compared),
+                      api::optional("durationSeconds", &R::duration_seconds));
   }
 };
 

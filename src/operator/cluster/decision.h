@@ -20,11 +20,9 @@ struct MemberFacts {
 
   template <class S = MemberFacts>
   static auto describe() {
-    return api::object(
-        "etcd's facts about a member.",
-        api::Fields{api::sparse("name", &S::name, ""), api::sparse("uid", &S::uid, ""),
-                    api::sparse("memberID", &S::member_id, ""),
-                    api::sparse("version", &S::version, ""), api::sparse("voter", &S::voter, "")});
+    return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid),
+                      api::sparse("memberID", &S::member_id), api::sparse("version", &S::version),
+                      api::sparse("voter", &S::voter));
   }
 };
 
@@ -42,16 +40,13 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object(
-        "What one pass decided.",
-        api::Fields{
-            api::required("status", &S::status, ""), api::sparse("facts", &S::facts, ""),
-            api::sparse("makeCertificates", &S::make_certificates, ""),
-            api::sparse("makeHeadlessService", &S::make_headless_service, ""),
-            api::sparse("makeClientService", &S::make_client_service, ""),
-            api::optional("budget", &S::budget, ""), api::sparse("dropBudget", &S::drop_budget, ""),
-            api::sparse("step", &S::step, ""), api::sparse("waitingFor", &S::waiting_for, ""),
-            api::sparse("again", &S::again, "")});
+    return api::value(api::required("status", &S::status), api::sparse("facts", &S::facts),
+                      api::sparse("makeCertificates", &S::make_certificates),
+                      api::sparse("makeHeadlessService", &S::make_headless_service),
+                      api::sparse("makeClientService", &S::make_client_service),
+                      api::optional("budget", &S::budget),
+                      api::sparse("dropBudget", &S::drop_budget), api::sparse("step", &S::step),
+                      api::sparse("waitingFor", &S::waiting_for), api::sparse("again", &S::again));
   }
 };
 

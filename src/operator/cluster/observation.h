@@ -42,20 +42,16 @@ struct SeatObject {
 
   template <class S = SeatObject>
   static auto describe() {
-    return api::object(
-        "Its EtcdMember.",
-        api::Fields{api::sparse("uid", &S::uid, ""),
-                    api::sparse("terminating", &S::terminating, ""),
-                    api::sparse("seed", &S::seed, ""), api::sparse("dormant", &S::dormant, ""),
-                    api::sparse("current", &S::current, ""),
-                    api::sparse("hasFinalizer", &S::has_finalizer, ""),
-                    api::sparse("initialCluster", &S::initial_cluster, ""),
-                    api::sparse("memberID", &S::member_id, ""), api::sparse("voter", &S::voter, ""),
-                    api::sparse("ready", &S::ready, ""), api::sparse("reason", &S::reason, ""),
-                    api::sparse("lost", &S::lost, ""), api::sparse("version", &S::version, ""),
-                    api::sparse("specVersion", &S::spec_version, ""),
-                    api::sparse("madeAs", &S::made_as, ""), api::sparse("trouble", &S::trouble, ""),
-                    api::sparse("created", &S::created, "")});
+    return api::value(
+        api::sparse("uid", &S::uid), api::sparse("terminating", &S::terminating),
+        api::sparse("seed", &S::seed), api::sparse("dormant", &S::dormant),
+        api::sparse("current", &S::current), api::sparse("hasFinalizer", &S::has_finalizer),
+        api::sparse("initialCluster", &S::initial_cluster), api::sparse("memberID", &S::member_id),
+        api::sparse("voter", &S::voter), api::sparse("ready", &S::ready),
+        api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
+        api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
+        api::sparse("madeAs", &S::made_as), api::sparse("trouble", &S::trouble),
+        api::sparse("created", &S::created));
   }
 };
 
@@ -72,14 +68,11 @@ struct SeatPod {
 
   template <class S = SeatPod>
   static auto describe() {
-    return api::object("Its Pod.",
-                       api::Fields{api::sparse("node", &S::node, ""),
-                                   api::sparse("manyLearners", &S::many_learners, ""),
-                                   api::sparse("founds", &S::founds, ""),
-                                   api::sparse("restores", &S::restores, ""),
-                                   api::sparse("mayJoin", &S::may_join, ""),
-                                   api::sparse("clientAuthority", &S::client_authority, ""),
-                                   api::sparse("peerAuthority", &S::peer_authority, "")});
+    return api::value(api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
+                      api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
+                      api::sparse("mayJoin", &S::may_join),
+                      api::sparse("clientAuthority", &S::client_authority),
+                      api::sparse("peerAuthority", &S::peer_authority));
   }
 };
 
@@ -92,10 +85,8 @@ struct SeatHash {
 
   template <class S = SeatHash>
   static auto describe() {
-    return api::object(
-        "A hash of its data.",
-        api::Fields{api::sparse("hash", &S::hash, ""), api::sparse("revision", &S::revision, ""),
-                    api::sparse("compacted", &S::compacted, "")});
+    return api::value(api::sparse("hash", &S::hash), api::sparse("revision", &S::revision),
+                      api::sparse("compacted", &S::compacted));
   }
 };
 
@@ -109,11 +100,9 @@ struct SeatShown {
 
   template <class S = SeatShown>
   static auto describe() {
-    return api::object("The certificates that it has shown.",
-                       api::Fields{api::sparse("clientPort", &S::client_port, ""),
-                                   api::sparse("peerPort", &S::peer_port, ""),
-                                   api::sparse("behind", &S::behind_s, ""),
-                                   api::sparse("silent", &S::silent, "")});
+    return api::value(api::sparse("clientPort", &S::client_port),
+                      api::sparse("peerPort", &S::peer_port), api::sparse("behind", &S::behind_s),
+                      api::sparse("silent", &S::silent));
   }
 };
 
@@ -141,14 +130,11 @@ struct Seat {
 
   template <class S = Seat>
   static auto describe() {
-    return api::object(
-        "One member.",
-        api::Fields{api::required("name", &S::name, ""), api::sparse("peerURL", &S::peer_url, ""),
-                    api::optional("object", &S::object, ""), api::optional("pod", &S::pod, ""),
-                    api::optional("listed", &S::listed, ""),
-                    api::optional("answer", &S::answer, ""), api::optional("hash", &S::hash, ""),
-                    api::sparse("away", &S::unreachable_s, ""),
-                    api::sparse("shown", &S::shown, "")});
+    return api::value(api::required("name", &S::name), api::sparse("peerURL", &S::peer_url),
+                      api::optional("object", &S::object), api::optional("pod", &S::pod),
+                      api::optional("listed", &S::listed), api::optional("answer", &S::answer),
+                      api::optional("hash", &S::hash), api::sparse("away", &S::unreachable_s),
+                      api::sparse("shown", &S::shown));
   }
 };
 
@@ -163,11 +149,9 @@ struct RestoreSeen {
 
   template <class S = RestoreSeen>
   static auto describe() {
-    return api::object(
-        "An EtcdRestore.",
-        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
-                    api::sparse("gone", &S::gone, ""), api::sparse("decision", &S::decision, ""),
-                    api::required("from", &S::from, ""), api::sparse("runId", &S::run_id, "")});
+    return api::value(api::required("name", &S::name), api::required("uid", &S::uid),
+                      api::sparse("gone", &S::gone), api::sparse("decision", &S::decision),
+                      api::required("from", &S::from), api::sparse("runId", &S::run_id));
   }
 };
 
@@ -186,8 +170,7 @@ struct CertificateChild {
 
   template <class S = CertificateChild>
   static auto describe() {
-    return api::object("A Certificate.", api::Fields{api::required("name", &S::name, ""),
-                                                     api::sparse("state", &S::state, "")});
+    return api::value(api::required("name", &S::name), api::sparse("state", &S::state));
   }
 };
 
@@ -226,34 +209,23 @@ struct Observation {
 
   template <class S = Observation>
   static auto describe() {
-    return api::object("What one pass saw.",
-                       api::Fields{api::required("now", &S::now, ""),
-                                   api::required("cluster", &S::cluster, ""),
-                                   api::sparse("seats", &S::seats, ""),
-                                   api::sparse("kept", &S::kept, ""),
-                                   api::optional("restore", &S::restore, ""),
-                                   api::sparse("takenNames", &S::taken_names, ""),
-                                   api::sparse("strayVolumes", &S::stray_volumes, ""),
-                                   api::optional("clusterID", &S::cluster_id, ""),
-                                   api::sparse("linearizable", &S::linearizable, ""),
-                                   api::sparse("etcdError", &S::etcd_error, ""),
-                                   api::sparse("alarms", &S::alarms, ""),
-                                   api::sparse("alarmsHidden", &S::alarms_hidden, ""),
-                                   api::sparse("rejected", &S::rejected, ""),
-                                   api::sparse("split", &S::split, ""),
-                                   api::sparse("replaceUnreachable", &S::replace_unreachable_s, ""),
-                                   api::sparse("policyError", &S::policy_error, ""),
-                                   api::sparse("others", &S::others, ""),
-                                   api::sparse("othersUnavailable", &S::others_unavailable, ""),
-                                   api::sparse("clientService", &S::client_service, ""),
-                                   api::sparse("headlessService", &S::headless_service, ""),
-                                   api::sparse("budget", &S::budget, ""),
-                                   api::sparse("budgetMin", &S::budget_min, ""),
-                                   api::sparse("certificates", &S::certificates, ""),
-                                   api::sparse("certManager", &S::cert_manager, ""),
-                                   api::sparse("clusterDomain", &S::cluster_domain, ""),
-                                   api::sparse("tls", &S::tls, ""),
-                                   api::sparse("auth", &S::auth, "")});
+    return api::value(
+        api::required("now", &S::now), api::required("cluster", &S::cluster),
+        api::sparse("seats", &S::seats), api::sparse("kept", &S::kept),
+        api::optional("restore", &S::restore), api::sparse("takenNames", &S::taken_names),
+        api::sparse("strayVolumes", &S::stray_volumes), api::optional("clusterID", &S::cluster_id),
+        api::sparse("linearizable", &S::linearizable), api::sparse("etcdError", &S::etcd_error),
+        api::sparse("alarms", &S::alarms), api::sparse("alarmsHidden", &S::alarms_hidden),
+        api::sparse("rejected", &S::rejected), api::sparse("split", &S::split),
+        api::sparse("replaceUnreachable", &S::replace_unreachable_s),
+        api::sparse("policyError", &S::policy_error), api::sparse("others", &S::others),
+        api::sparse("othersUnavailable", &S::others_unavailable),
+        api::sparse("clientService", &S::client_service),
+        api::sparse("headlessService", &S::headless_service), api::sparse("budget", &S::budget),
+        api::sparse("budgetMin", &S::budget_min), api::sparse("certificates", &S::certificates),
+        api::sparse("certManager", &S::cert_manager),
+        api::sparse("clusterDomain", &S::cluster_domain), api::sparse("tls", &S::tls),
+        api::sparse("auth", &S::auth));
   }
 };
 

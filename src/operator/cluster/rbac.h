@@ -1,8 +1,6 @@
 // The permissions of the EtcdCluster controller in the API.
 #pragma once
 #include <array>
-#include <iterator>
-#include <vector>
 
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
@@ -39,10 +37,5 @@ inline constexpr auto kPermissions = [] {
 
 /// This controller's client of the API.
 using Api = kube::Granted<kPermissions>;
-
-/// The same table, as a list.
-inline std::vector<kube::Permission> permissions() {
-  return {std::begin(kPermissions), std::end(kPermissions)};
-}
 
 }  // namespace etcdop::cluster

@@ -79,12 +79,9 @@ struct AuthSeen {
 
   template <class S = AuthSeen>
   static auto describe() {
-    return api::object(
-        "Of authentication.",
-        api::Fields{
-            api::sparse("required", &S::required, ""), api::sparse("entered", &S::entered, ""),
-            api::sparse("refused", &S::refused, ""), api::sparse("step", &S::step, ""),
-            api::sparse("recorded", &S::recorded, ""), api::optional("enabled", &S::enabled, "")});
+    return api::value(api::sparse("required", &S::required), api::sparse("entered", &S::entered),
+                      api::sparse("refused", &S::refused), api::sparse("step", &S::step),
+                      api::sparse("recorded", &S::recorded), api::optional("enabled", &S::enabled));
   }
 };
 

@@ -66,14 +66,11 @@ struct CertificateSeen {
 
   template <class S = CertificateSeen>
   static auto describe() {
-    return api::object(
-        "A certificate's Secret.",
-        api::Fields{api::required("secret", &S::secret, ""),
-                    api::sparse("missing", &S::missing, ""), api::sparse("ours", &S::ours, ""),
-                    api::sparse("unread", &S::unread, ""), api::sparse("faults", &S::faults, ""),
-                    api::sparse("names", &S::names, ""), api::sparse("serial", &S::serial, ""),
-                    api::sparse("authority", &S::authority, ""), api::sparse("from", &S::from, ""),
-                    api::sparse("until", &S::until, "")});
+    return api::value(api::required("secret", &S::secret), api::sparse("missing", &S::missing),
+                      api::sparse("ours", &S::ours), api::sparse("unread", &S::unread),
+                      api::sparse("faults", &S::faults), api::sparse("names", &S::names),
+                      api::sparse("serial", &S::serial), api::sparse("authority", &S::authority),
+                      api::sparse("from", &S::from), api::sparse("until", &S::until));
   }
 };
 
@@ -85,11 +82,9 @@ struct TlsSeen {
 
   template <class S = TlsSeen>
   static auto describe() {
-    return api::object(
-        "The certificates.",
-        api::Fields{api::optional("server", &S::server, ""),
-                    api::optional("operatorClient", &S::operator_client, ""),
-                    api::optional("peer", &S::peer, ""), api::sparse("managed", &S::managed, "")});
+    return api::value(api::optional("server", &S::server),
+                      api::optional("operatorClient", &S::operator_client),
+                      api::optional("peer", &S::peer), api::sparse("managed", &S::managed));
   }
 };
 

@@ -27,13 +27,10 @@ struct MemberSeen {
 
   template <class S = MemberSeen>
   static auto describe() {
-    return api::object(
-        "One member.",
-        api::Fields{api::required("name", &S::name, ""),
-                    api::sparse("terminating", &S::terminating, ""),
-                    api::sparse("voter", &S::voter, ""), api::sparse("learner", &S::learner, ""),
-                    api::sparse("quota", &S::quota, ""), api::sparse("id", &S::id, ""),
-                    api::optional("answer", &S::answer, "")});
+    return api::value(api::required("name", &S::name), api::sparse("terminating", &S::terminating),
+                      api::sparse("voter", &S::voter), api::sparse("learner", &S::learner),
+                      api::sparse("quota", &S::quota), api::sparse("id", &S::id),
+                      api::optional("answer", &S::answer));
   }
 };
 
@@ -46,9 +43,8 @@ struct Tried {
 
   template <class S = Tried>
   static auto describe() {
-    return api::object("The last attempt.", api::Fields{api::required("member", &S::member, ""),
-                                                        api::required("attempt", &S::attempt, ""),
-                                                        api::sparse("error", &S::error, "")});
+    return api::value(api::required("member", &S::member), api::required("attempt", &S::attempt),
+                      api::sparse("error", &S::error));
   }
 };
 
@@ -71,17 +67,14 @@ struct Observation {
 
   template <class S = Observation>
   static auto describe() {
-    return api::object(
-        "What one pass saw.",
-        api::Fields{
-            api::required("now", &S::now, ""), api::required("run", &S::run, ""),
-            api::sparse("ahead", &S::ahead, ""), api::sparse("snapshot", &S::snapshot, ""),
-            api::optional("cluster", &S::cluster, ""), api::sparse("members", &S::members, ""),
-            api::sparse("linearizable", &S::linearizable, ""),
-            api::sparse("strangers", &S::strangers, ""), api::optional("corrupt", &S::corrupt, ""),
-            api::sparse("noSpace", &S::no_space, ""), api::sparse("wasFull", &S::was_full, ""),
-            api::sparse("disarms", &S::disarms, ""), api::optional("tried", &S::tried, ""),
-            api::sparse("moved", &S::moved, "")});
+    return api::value(api::required("now", &S::now), api::required("run", &S::run),
+                      api::sparse("ahead", &S::ahead), api::sparse("snapshot", &S::snapshot),
+                      api::optional("cluster", &S::cluster), api::sparse("members", &S::members),
+                      api::sparse("linearizable", &S::linearizable),
+                      api::sparse("strangers", &S::strangers),
+                      api::optional("corrupt", &S::corrupt), api::sparse("noSpace", &S::no_space),
+                      api::sparse("wasFull", &S::was_full), api::sparse("disarms", &S::disarms),
+                      api::optional("tried", &S::tried), api::sparse("moved", &S::moved));
   }
 };
 

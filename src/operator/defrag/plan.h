@@ -17,9 +17,7 @@ inline constexpr std::int32_t kDisarmsMax = 3;      ///< For one run.
 
 /// `attempt`: its number, which the status has before the call.
 struct Defragment {
-  static constexpr const char* word = "defragment";
-  static constexpr Asks asks = Asks::Etcd;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"defragment", Asks::Etcd, Effect::AtOnce};
   std::string name;
   std::int32_t attempt = 0;
   std::string words() const {
@@ -30,15 +28,11 @@ struct Defragment {
 
   template <class S = Defragment>
   static auto describe() {
-    return api::object(
-        "Rewrites one member's database.",
-        api::Fields{api::sparse("name", &S::name, ""), api::sparse("attempt", &S::attempt, "")});
+    return api::value(api::sparse("name", &S::name), api::sparse("attempt", &S::attempt));
   }
 };
 struct MoveLeader {
-  static constexpr const char* word = "move-leader";
-  static constexpr Asks asks = Asks::Etcd;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"move-leader", Asks::Etcd, Effect::AtOnce};
   std::string from, to;
   etcd::MemberId to_id;
   std::string words() const { return "move-leader from " + from + " to " + to; }
@@ -47,16 +41,13 @@ struct MoveLeader {
 
   template <class S = MoveLeader>
   static auto describe() {
-    return api::object("Lets another one lead.",
-                       api::Fields{api::sparse("from", &S::from, ""), api::sparse("to", &S::to, ""),
-                                   api::sparse("toID", &S::to_id, "")});
+    return api::value(api::sparse("from", &S::from), api::sparse("to", &S::to),
+                      api::sparse("toID", &S::to_id));
   }
 };
 /// Disarms NOSPACE: there is room again, and etcd does not notice that itself.
 struct Disarm {
-  static constexpr const char* word = "disarm";
-  static constexpr Asks asks = Asks::Etcd;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"disarm", Asks::Etcd, Effect::AtOnce};
   std::string at;  ///< The member to ask.
   std::vector<etcd::MemberId> alarms;
   std::string words() const { return "disarm at " + at; }
@@ -65,15 +56,12 @@ struct Disarm {
 
   template <class S = Disarm>
   static auto describe() {
-    return api::object("Takes back NOSPACE.", api::Fields{api::sparse("at", &S::at, ""),
-                                                          api::sparse("alarms", &S::alarms, "")});
+    return api::value(api::sparse("at", &S::at), api::sparse("alarms", &S::alarms));
   }
 };
 /// Deletes the run: it has ended, and its time to live is over.
 struct DeleteRun {
-  static constexpr const char* word = "delete-run";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"delete-run", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "delete-run"; }
   std::string concerns() const { return ""; }
   bool operator==(const DeleteRun&) const = default;
@@ -88,10 +76,8 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object(
-        "What one pass decided.",
-        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
-                    api::sparse("again", &S::again, "")});
+    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
+                      api::sparse("again", &S::again));
   }
 };
 

@@ -1,8 +1,6 @@
 // The permissions in the API of the controller of EtcdDefrag.
 #pragma once
 #include <array>
-#include <iterator>
-#include <vector>
 
 #include "api/v1alpha2/etcddefrag.h"
 #include "kube/granted.h"
@@ -23,10 +21,5 @@ inline constexpr auto kPermissions = [] {
 /// The API of this controller. It reads clusters, members and Pods from the stores that the others
 /// fill.
 using Api = kube::Granted<kPermissions>;
-
-/// The same table, as a list.
-inline std::vector<kube::Permission> permissions() {
-  return {std::begin(kPermissions), std::end(kPermissions)};
-}
 
 }  // namespace etcdop::defrag

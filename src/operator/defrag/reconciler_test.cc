@@ -95,7 +95,7 @@ class DefragReconciler : public ::testing::Test {
  protected:
   DefragReconciler() {
     api.serve({.resource = v1::EtcdDefrag::resource, .status = true, .generation = true});
-    api.grant(permissions());
+    api.grant(Api::permissions());
     v1::EtcdCluster cluster;
     cluster.metadata.name = "db";
     cluster.metadata.ns = "prod";

@@ -28,15 +28,12 @@ struct Observation {
 
   template <class S = Observation>
   static auto describe() {
-    return api::object(
-        "What one pass saw.",
-        api::Fields{api::required("now", &S::now, ""), api::required("member", &S::member, ""),
-                    api::optional("cluster", &S::cluster, ""), api::optional("pod", &S::pod, ""),
-                    api::optional("volume", &S::volume, ""),
-                    api::sparse("rejected", &S::rejected, ""),
-                    api::sparse("hasImage", &S::has_image, ""),
-                    api::sparse("credentialsFault", &S::credentials_fault, ""),
-                    api::sparse("tls", &S::tls, "")});
+    return api::value(api::required("now", &S::now), api::required("member", &S::member),
+                      api::optional("cluster", &S::cluster), api::optional("pod", &S::pod),
+                      api::optional("volume", &S::volume), api::sparse("rejected", &S::rejected),
+                      api::sparse("hasImage", &S::has_image),
+                      api::sparse("credentialsFault", &S::credentials_fault),
+                      api::sparse("tls", &S::tls));
   }
 };
 

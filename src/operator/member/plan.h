@@ -11,25 +11,19 @@
 namespace etcdop::member {
 
 struct ReleaseFinalizer {
-  static constexpr const char* word = "release-finalizer";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"release-finalizer", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "release-finalizer"; }
   std::string concerns() const { return ""; }
   bool operator==(const ReleaseFinalizer&) const = default;
 };
 struct AddFinalizer {
-  static constexpr const char* word = "add-finalizer";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"add-finalizer", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "add-finalizer"; }
   std::string concerns() const { return ""; }
   bool operator==(const AddFinalizer&) const = default;
 };
 struct CreateVolume {
-  static constexpr const char* word = "create-volume";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"create-volume", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "create-volume"; }
   std::string concerns() const { return ""; }
   bool operator==(const CreateVolume&) const = default;
@@ -37,9 +31,7 @@ struct CreateVolume {
 /// `founds`: etcd starts with initial-cluster-state=new. Checked once more against the API before
 /// the Pod is created.
 struct CreatePod {
-  static constexpr const char* word = "create-pod";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"create-pod", Asks::ApiServer, Effect::AtOnce};
   bool founds = false;
   std::string words() const { return founds ? "create-pod new" : "create-pod existing"; }
   std::string concerns() const { return ""; }
@@ -47,13 +39,11 @@ struct CreatePod {
 
   template <class S = CreatePod>
   static auto describe() {
-    return api::object("Creates the Pod.", api::Fields{api::sparse("founds", &S::founds, "")});
+    return api::value(api::sparse("founds", &S::founds));
   }
 };
 struct DeletePod {
-  static constexpr const char* word = "delete-pod";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"delete-pod", Asks::ApiServer, Effect::AtOnce};
   std::string uid, why;
   std::string words() const { return "delete-pod: " + why; }
   std::string concerns() const { return ""; }
@@ -61,15 +51,12 @@ struct DeletePod {
 
   template <class S = DeletePod>
   static auto describe() {
-    return api::object("Deletes the Pod.", api::Fields{api::sparse("uid", &S::uid, ""),
-                                                       api::sparse("why", &S::why, "")});
+    return api::value(api::sparse("uid", &S::uid), api::sparse("why", &S::why));
   }
 };
 /// Adds the Pod to the voters that the client Service and the budget count, or removes it.
 struct SetRole {
-  static constexpr const char* word = "set-role";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"set-role", Asks::ApiServer, Effect::AtOnce};
   std::string pod_uid;
   bool voter = false;
   std::string words() const { return voter ? "set-role voter" : "set-role none"; }
@@ -78,16 +65,13 @@ struct SetRole {
 
   template <class S = SetRole>
   static auto describe() {
-    return api::object("Labels the Pod.", api::Fields{api::sparse("podUID", &S::pod_uid, ""),
-                                                      api::sparse("voter", &S::voter, "")});
+    return api::value(api::sparse("podUID", &S::pod_uid), api::sparse("voter", &S::voter));
   }
 };
 /// Labels the Pod of a member that will be deleted: the others are scheduled as if it did not
 /// exist.
 struct MarkLeaving {
-  static constexpr const char* word = "mark-leaving";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"mark-leaving", Asks::ApiServer, Effect::AtOnce};
   std::string pod_uid;
   std::string words() const { return "mark-leaving"; }
   std::string concerns() const { return ""; }
@@ -95,14 +79,12 @@ struct MarkLeaving {
 
   template <class S = MarkLeaving>
   static auto describe() {
-    return api::object("Labels the Pod.", api::Fields{api::sparse("podUID", &S::pod_uid, "")});
+    return api::value(api::sparse("podUID", &S::pod_uid));
   }
 };
 /// Lets a Pod with data in memory run: its UID is recorded, and no other Pod ever runs.
 struct AdmitPod {
-  static constexpr const char* word = "admit-pod";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"admit-pod", Asks::ApiServer, Effect::AtOnce};
   std::string uid;
   std::string words() const { return "admit-pod"; }
   std::string concerns() const { return ""; }
@@ -110,14 +92,12 @@ struct AdmitPod {
 
   template <class S = AdmitPod>
   static auto describe() {
-    return api::object("Admits the Pod.", api::Fields{api::sparse("uid", &S::uid, "")});
+    return api::value(api::sparse("uid", &S::uid));
   }
 };
 /// Tells the Pod that founded a cluster in memory not to found one at its next start.
 struct EndFounding {
-  static constexpr const char* word = "end-founding";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"end-founding", Asks::ApiServer, Effect::AtOnce};
   std::string uid;
   std::string words() const { return "end-founding"; }
   std::string concerns() const { return ""; }
@@ -125,15 +105,13 @@ struct EndFounding {
 
   template <class S = EndFounding>
   static auto describe() {
-    return api::object("Ends the founding.", api::Fields{api::sparse("uid", &S::uid, "")});
+    return api::value(api::sparse("uid", &S::uid));
   }
 };
 /// Removes the list with which the etcd of a Pod with data in memory has joined: it joins only
 /// once.
 struct EndJoining {
-  static constexpr const char* word = "end-joining";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"end-joining", Asks::ApiServer, Effect::AtOnce};
   std::string uid;
   std::string words() const { return "end-joining"; }
   std::string concerns() const { return ""; }
@@ -141,7 +119,7 @@ struct EndJoining {
 
   template <class S = EndJoining>
   static auto describe() {
-    return api::object("Ends the joining.", api::Fields{api::sparse("uid", &S::uid, "")});
+    return api::value(api::sparse("uid", &S::uid));
   }
 };
 using Step = OneStepOf<ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod, DeletePod, SetRole,
@@ -156,10 +134,8 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object(
-        "What one pass decided.",
-        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
-                    api::sparse("again", &S::again, "")});
+    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
+                      api::sparse("again", &S::again));
   }
 };
 

@@ -1,8 +1,6 @@
 // The permissions in the API of the controller of EtcdMember.
 #pragma once
 #include <array>
-#include <iterator>
-#include <vector>
 
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcdmember.h"
@@ -28,10 +26,5 @@ inline constexpr auto kPermissions = [] {
 
 /// The API of this controller.
 using Api = kube::Granted<kPermissions>;
-
-/// The same table, as a list.
-inline std::vector<kube::Permission> permissions() {
-  return {std::begin(kPermissions), std::end(kPermissions)};
-}
 
 }  // namespace etcdop::member

@@ -32,10 +32,8 @@ struct MemberListed {
 
   template <class S = MemberListed>
   static auto describe() {
-    return api::object(
-        "Its entry in etcd's list.",
-        api::Fields{api::sparse("id", &S::id, ""), api::sparse("learner", &S::learner, ""),
-                    api::sparse("started", &S::started, "")});
+    return api::value(api::sparse("id", &S::id), api::sparse("learner", &S::learner),
+                      api::sparse("started", &S::started));
   }
 };
 
@@ -51,13 +49,10 @@ struct MemberAnswer {
 
   template <class S = MemberAnswer>
   static auto describe() {
-    return api::object(
-        "Its own answer.",
-        api::Fields{api::sparse("version", &S::version, ""), api::sparse("leader", &S::leader, ""),
-                    api::sparse("applied", &S::applied, ""), api::sparse("index", &S::index, ""),
-                    api::sparse("dbSize", &S::db_size, ""),
-                    api::sparse("dbInUse", &S::db_in_use, ""),
-                    api::sparse("revision", &S::revision, "")});
+    return api::value(api::sparse("version", &S::version), api::sparse("leader", &S::leader),
+                      api::sparse("applied", &S::applied), api::sparse("index", &S::index),
+                      api::sparse("dbSize", &S::db_size), api::sparse("dbInUse", &S::db_in_use),
+                      api::sparse("revision", &S::revision));
   }
 };
 
@@ -69,8 +64,7 @@ struct RaisedAlarm {
 
   template <class S = RaisedAlarm>
   static auto describe() {
-    return api::object("An alarm of etcd.", api::Fields{api::sparse("member", &S::member, ""),
-                                                        api::required("kind", &S::kind, "")});
+    return api::value(api::sparse("member", &S::member), api::required("kind", &S::kind));
   }
 };
 

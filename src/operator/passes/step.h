@@ -13,23 +13,28 @@ enum class Asks { Nothing, ApiServer, Etcd };
 /// Secrets and etcd's users.
 enum class Effect { AtOnce, Later };
 
+/// What is the same for all steps of a type. All of it must be given.
+struct StepTraits {
+  consteval StepTraits(const char* word, Asks asks, Effect effect)
+      : word(word), asks(asks), effect(effect) {}
+  const char* word;  ///< In recordings: "add-learner".
+  Asks asks;
+  Effect effect;
+};
+
 /// A step without one of these does not compile. A step with fields describes them for recordings
 /// (api/describe.h).
 template <class S>
 concept CompleteStep = std::equality_comparable<S> && requires(const S& step) {
-  { S::word } -> std::convertible_to<const char*>;  // In recordings: "add-learner".
-  { S::asks } -> std::convertible_to<Asks>;
-  { S::effect } -> std::convertible_to<Effect>;
+  { S::traits } -> std::same_as<const StepTraits&>;
   { step.words() } -> std::same_as<std::string>;            // In logs: "add-learner db-x1y2z".
   { step.concerns() } -> std::convertible_to<std::string>;  // The member's name, or empty.
 };
 
 /// The plan has nothing to do.
 struct NoStep {
-  static constexpr const char* word = "none";
-  static constexpr Asks asks = Asks::Nothing;
-  static constexpr Effect effect = Effect::AtOnce;
-  std::string words() const { return word; }
+  static constexpr StepTraits traits{"none", Asks::Nothing, Effect::AtOnce};
+  std::string words() const { return traits.word; }
   std::string concerns() const { return ""; }
   bool operator==(const NoStep&) const = default;
 };
@@ -44,7 +49,7 @@ std::string to_string(const std::variant<NoStep, S...>& step) {
 }
 template <class... S>
 std::string word_of(const std::variant<NoStep, S...>& step) {
-  return std::visit([](const auto& one) { return std::string(one.word); }, step);
+  return std::visit([](const auto& one) { return std::string(one.traits.word); }, step);
 }
 template <class... S>
 bool acts(const std::variant<NoStep, S...>& step) {
@@ -52,11 +57,11 @@ bool acts(const std::variant<NoStep, S...>& step) {
 }
 template <class... S>
 bool asks_etcd(const std::variant<NoStep, S...>& step) {
-  return std::visit([](const auto& one) { return one.asks == Asks::Etcd; }, step);
+  return std::visit([](const auto& one) { return one.traits.asks == Asks::Etcd; }, step);
 }
 template <class... S>
 bool is_seen_later(const std::variant<NoStep, S...>& step) {
-  return std::visit([](const auto& one) { return one.effect == Effect::Later; }, step);
+  return std::visit([](const auto& one) { return one.traits.effect == Effect::Later; }, step);
 }
 template <class... S>
 std::string concerned_by(const std::variant<NoStep, S...>& step) {

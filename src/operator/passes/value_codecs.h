@@ -59,7 +59,7 @@ struct Codec<etcd::Id<Tag>> {
   }
 };
 
-/// {"add-learner": {...}}: the key is the `word` of an alternative, which is described or has no
+/// {"add-learner": {...}}: the key is `traits.word` of an alternative, which is described or has no
 /// fields.
 template <class... T>
 struct Codec<std::variant<T...>> {
@@ -67,8 +67,8 @@ struct Codec<std::variant<T...>> {
     return std::visit(
         []<class S>(const S& alternative) -> Json {
           json::object out;
-          if constexpr (std::is_empty_v<S>) out[S::word] = json::object();
-          else out[S::word] = Codec<S>::encode(alternative);
+          if constexpr (std::is_empty_v<S>) out[S::traits.word] = json::object();
+          else out[S::traits.word] = Codec<S>::encode(alternative);
           return out;
         },
         value);
@@ -78,7 +78,7 @@ struct Codec<std::variant<T...>> {
       return expected("an object with one field", in);
     const auto& [word, fields] = *in.as_object().begin();
     Verdict bad = Fault{"", "\"" + std::string(word) + "\" is none of those that there are"};
-    (void)((word == T::word && (bad = read<T>(fields, out), true)) || ...);
+    (void)((word == T::traits.word && (bad = read<T>(fields, out), true)) || ...);
     return bad;
   }
 
@@ -88,7 +88,7 @@ struct Codec<std::variant<T...>> {
     S alternative{};
     Verdict bad;
     if constexpr (!std::is_empty_v<S>) bad = Codec<S>::decode(fields, alternative);
-    if (bad) bad->where = std::string(".") + S::word + bad->where;
+    if (bad) bad->where = std::string(".") + S::traits.word + bad->where;
     out = std::move(alternative);
     return bad;
   }

@@ -24,13 +24,10 @@ struct Observation {
 
   template <class S = Observation>
   static auto describe() {
-    return api::object(
-        "What one pass saw.",
-        api::Fields{api::required("now", &S::now, ""), api::required("restore", &S::restore, ""),
-                    api::sparse("hasImage", &S::has_image, ""),
-                    api::optional("cluster", &S::cluster, ""), api::optional("job", &S::job, ""),
-                    api::sparse("pods", &S::pods, ""),
-                    api::optional("rejected", &S::rejected, "")});
+    return api::value(api::required("now", &S::now), api::required("restore", &S::restore),
+                      api::sparse("hasImage", &S::has_image), api::optional("cluster", &S::cluster),
+                      api::optional("job", &S::job), api::sparse("pods", &S::pods),
+                      api::optional("rejected", &S::rejected));
   }
 };
 

@@ -21,9 +21,7 @@ inline constexpr std::chrono::minutes kCheckMax{120};
 inline constexpr std::int32_t kAttemptsMax = 2;
 
 struct CreateCheck {
-  static constexpr const char* word = "create-check";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"create-check", Asks::ApiServer, Effect::AtOnce};
   std::int32_t attempt = 0;
   std::string words() const { return "create-check, attempt " + std::to_string(attempt); }
   std::string concerns() const { return ""; }
@@ -31,14 +29,12 @@ struct CreateCheck {
 
   template <class S = CreateCheck>
   static auto describe() {
-    return api::object("Makes the Job.", api::Fields{api::sparse("attempt", &S::attempt, "")});
+    return api::value(api::sparse("attempt", &S::attempt));
   }
 };
 /// Deletes the Job of an earlier attempt, or one that does not end.
 struct DeleteCheck {
-  static constexpr const char* word = "delete-check";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"delete-check", Asks::ApiServer, Effect::AtOnce};
   std::string uid;
   std::string words() const { return "delete-check " + uid; }
   std::string concerns() const { return ""; }
@@ -46,7 +42,7 @@ struct DeleteCheck {
 
   template <class S = DeleteCheck>
   static auto describe() {
-    return api::object("Deletes the Job.", api::Fields{api::sparse("uid", &S::uid, "")});
+    return api::value(api::sparse("uid", &S::uid));
   }
 };
 using Step = OneStepOf<CreateCheck, DeleteCheck>;
@@ -59,10 +55,8 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object(
-        "What one pass decided.",
-        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
-                    api::sparse("again", &S::again, "")});
+    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
+                      api::sparse("again", &S::again));
   }
 };
 

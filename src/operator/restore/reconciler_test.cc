@@ -30,7 +30,7 @@ class RestoreReconciler : public ::testing::Test {
     api.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
     api.serve({.resource = kube::Job::resource, .status = true});
     api.serve({.resource = kube::Pod::resource, .status = true});
-    api.grant(permissions());
+    api.grant(Api::permissions());
     v1::EtcdCluster cluster;
     const Json made =
         api.put(v1::EtcdCluster::resource, {{"metadata", {{"name", "db"}, {"namespace", "prod"}}},

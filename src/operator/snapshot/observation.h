@@ -34,19 +34,15 @@ struct Observation {
 
   template <class S = Observation>
   static auto describe() {
-    return api::object(
-        "What one pass saw.",
-        api::Fields{
-            api::required("now", &S::now, ""), api::required("snapshot", &S::snapshot, ""),
-            api::sparse("hasImage", &S::has_image, ""), api::optional("cluster", &S::cluster, ""),
-            api::sparse("endpoints", &S::endpoints, ""),
-            api::sparse("passwordSecret", &S::password_secret, ""),
-            api::sparse("passwordChanging", &S::password_changing, ""),
-            api::sparse("runBefore", &S::run_before, ""),
-            api::sparse("runUnderWay", &S::run_under_way, ""), api::optional("job", &S::job, ""),
-            api::sparse("pods", &S::pods, ""), api::optional("rejected", &S::rejected, ""),
-            api::optional("verifyJob", &S::verify_job, ""),
-            api::sparse("verifyPods", &S::verify_pods, "")});
+    return api::value(
+        api::required("now", &S::now), api::required("snapshot", &S::snapshot),
+        api::sparse("hasImage", &S::has_image), api::optional("cluster", &S::cluster),
+        api::sparse("endpoints", &S::endpoints), api::sparse("passwordSecret", &S::password_secret),
+        api::sparse("passwordChanging", &S::password_changing),
+        api::sparse("runBefore", &S::run_before), api::sparse("runUnderWay", &S::run_under_way),
+        api::optional("job", &S::job), api::sparse("pods", &S::pods),
+        api::optional("rejected", &S::rejected), api::optional("verifyJob", &S::verify_job),
+        api::sparse("verifyPods", &S::verify_pods));
   }
 };
 

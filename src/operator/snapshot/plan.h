@@ -28,9 +28,7 @@ inline constexpr std::chrono::minutes kStartedMax{120};
 inline constexpr std::int32_t kAttemptsMax = 2;
 
 struct CreateJob {
-  static constexpr const char* word = "create-job";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"create-job", Asks::ApiServer, Effect::AtOnce};
   std::int32_t attempt = 0;
   std::string words() const { return "create-job, attempt " + std::to_string(attempt); }
   std::string concerns() const { return ""; }
@@ -38,14 +36,12 @@ struct CreateJob {
 
   template <class S = CreateJob>
   static auto describe() {
-    return api::object("Makes the Job.", api::Fields{api::sparse("attempt", &S::attempt, "")});
+    return api::value(api::sparse("attempt", &S::attempt));
   }
 };
 /// Deletes the Job of an earlier attempt, or one that does not end.
 struct DeleteJob {
-  static constexpr const char* word = "delete-job";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"delete-job", Asks::ApiServer, Effect::AtOnce};
   std::string uid;
   std::string words() const { return "delete-job " + uid; }
   std::string concerns() const { return ""; }
@@ -53,13 +49,11 @@ struct DeleteJob {
 
   template <class S = DeleteJob>
   static auto describe() {
-    return api::object("Deletes the Job.", api::Fields{api::sparse("uid", &S::uid, "")});
+    return api::value(api::sparse("uid", &S::uid));
   }
 };
 struct CreateVerification {
-  static constexpr const char* word = "create-verification";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"create-verification", Asks::ApiServer, Effect::AtOnce};
   std::int32_t attempt = 0;
   std::string words() const { return "create-verification, attempt " + std::to_string(attempt); }
   std::string concerns() const { return ""; }
@@ -67,15 +61,12 @@ struct CreateVerification {
 
   template <class S = CreateVerification>
   static auto describe() {
-    return api::object("Makes the Job that verifies.",
-                       api::Fields{api::sparse("attempt", &S::attempt, "")});
+    return api::value(api::sparse("attempt", &S::attempt));
   }
 };
 /// Deletes the Job of an earlier attempt or verification, or one that does not end.
 struct DeleteVerification {
-  static constexpr const char* word = "delete-verification";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"delete-verification", Asks::ApiServer, Effect::AtOnce};
   std::string uid;
   std::string words() const { return "delete-verification " + uid; }
   std::string concerns() const { return ""; }
@@ -83,7 +74,7 @@ struct DeleteVerification {
 
   template <class S = DeleteVerification>
   static auto describe() {
-    return api::object("Deletes such a Job.", api::Fields{api::sparse("uid", &S::uid, "")});
+    return api::value(api::sparse("uid", &S::uid));
   }
 };
 using Step = OneStepOf<CreateJob, DeleteJob, CreateVerification, DeleteVerification>;
@@ -96,10 +87,8 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object(
-        "What one pass decided.",
-        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
-                    api::sparse("again", &S::again, "")});
+    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
+                      api::sparse("again", &S::again));
   }
 };
 

@@ -32,7 +32,7 @@ class SnapshotReconciler : public ::testing::Test {
     api.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
     api.serve({.resource = kube::Job::resource, .status = true});
     api.serve({.resource = kube::Pod::resource, .status = true});
-    api.grant(permissions());
+    api.grant(Api::permissions());
     for (const auto& p : kSecretPermissions) api.grant({p});
     v1::EtcdCluster cluster;
     EXPECT_TRUE(api::decode(

@@ -118,7 +118,7 @@ std::string cause(const Observation& seen, const v1::EtcdSnapshotScheduleStatus&
   }
   if (!status.active.empty()) return status.active.back() + " has not ended";
   if (seen.schedule.spec.suspend) return "the schedule is suspended";
-  if (seen.refused && seen.refused->step == CreateSnapshot::word)
+  if (seen.refused && seen.refused->step == CreateSnapshot::traits.word)
     return "no EtcdSnapshot can be created: " + seen.refused->why;
   return "no run was started";
 }
@@ -153,7 +153,7 @@ Verdict proof(const Observation& seen, const Timetable& of,
   const bool ever = last && *last <= seen.now;
   const WallTime since = ever ? *last : made_at(seen);
   const double most = seen.schedule.spec.verify->every + kOverdueIntervals;
-  const bool refused = seen.refused && seen.refused->step == AskVerification::word;
+  const bool refused = seen.refused && seen.refused->step == AskVerification::traits.word;
   const std::string but = refused ? "; no verification can be requested: " + seen.refused->why : "";
   if (intervals_between(of, since, seen.now, most) > most)
     return {"True", v1::kVerificationOverdue,

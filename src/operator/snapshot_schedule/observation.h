@@ -24,13 +24,10 @@ struct DeletionSeen {
 
   template <class S = DeletionSeen>
   static auto describe() {
-    return api::object(
-        "The Job.",
-        api::Fields{api::required("uid", &S::uid, ""), api::sparse("ours", &S::ours, ""),
-                    api::sparse("terminating", &S::terminating, ""),
-                    api::required("made", &S::made, ""), api::sparse("status", &S::status, ""),
-                    api::sparse("reason", &S::reason, ""),
-                    api::sparse("message", &S::message, "")});
+    return api::value(api::required("uid", &S::uid), api::sparse("ours", &S::ours),
+                      api::sparse("terminating", &S::terminating), api::required("made", &S::made),
+                      api::sparse("status", &S::status), api::sparse("reason", &S::reason),
+                      api::sparse("message", &S::message));
   }
 };
 
@@ -66,29 +63,18 @@ struct RunSeen {
 
   template <class S = RunSeen>
   static auto describe() {
-    return api::object("An EtcdSnapshot.",
-                       api::Fields{api::required("name", &S::name, ""),
-                                   api::required("uid", &S::uid, ""),
-                                   api::sparse("ours", &S::ours, ""),
-                                   api::sparse("terminating", &S::terminating, ""),
-                                   api::required("planned", &S::planned, ""),
-                                   api::required("made", &S::made, ""),
-                                   api::sparse("phase", &S::phase, ""),
-                                   api::sparse("reason", &S::reason, ""),
-                                   api::sparse("message", &S::message, ""),
-                                   api::optional("since", &S::since, ""),
-                                   api::sparse("uri", &S::uri, ""),
-                                   api::sparse("clusterID", &S::cluster_id, ""),
-                                   api::optional("revision", &S::revision, ""),
-                                   api::sparse("displaced", &S::displaced, ""),
-                                   api::sparse("expired", &S::expired, ""),
-                                   api::sparse("neededBy", &S::needed_by, ""),
-                                   api::sparse("verifying", &S::verifying, ""),
-                                   api::sparse("verified", &S::verified, ""),
-                                   api::sparse("proven", &S::proven, ""),
-                                   api::sparse("fault", &S::fault, ""),
-                                   api::optional("verification", &S::verification, ""),
-                                   api::optional("deletion", &S::deletion, "")});
+    return api::value(
+        api::required("name", &S::name), api::required("uid", &S::uid),
+        api::sparse("ours", &S::ours), api::sparse("terminating", &S::terminating),
+        api::required("planned", &S::planned), api::required("made", &S::made),
+        api::sparse("phase", &S::phase), api::sparse("reason", &S::reason),
+        api::sparse("message", &S::message), api::optional("since", &S::since),
+        api::sparse("uri", &S::uri), api::sparse("clusterID", &S::cluster_id),
+        api::optional("revision", &S::revision), api::sparse("displaced", &S::displaced),
+        api::sparse("expired", &S::expired), api::sparse("neededBy", &S::needed_by),
+        api::sparse("verifying", &S::verifying), api::sparse("verified", &S::verified),
+        api::sparse("proven", &S::proven), api::sparse("fault", &S::fault),
+        api::optional("verification", &S::verification), api::optional("deletion", &S::deletion));
   }
 };
 
@@ -100,8 +86,7 @@ struct RefusedStep {
 
   template <class S = RefusedStep>
   static auto describe() {
-    return api::object("A write that was refused.", api::Fields{api::required("step", &S::step, ""),
-                                                                api::required("why", &S::why, "")});
+    return api::value(api::required("step", &S::step), api::required("why", &S::why));
   }
 };
 
@@ -115,11 +100,9 @@ struct Observation {
 
   template <class S = Observation>
   static auto describe() {
-    return api::object(
-        "What one pass saw.",
-        api::Fields{api::required("now", &S::now, ""), api::required("schedule", &S::schedule, ""),
-                    api::sparse("hasImage", &S::has_image, ""), api::sparse("runs", &S::runs, ""),
-                    api::optional("refused", &S::refused, "")});
+    return api::value(api::required("now", &S::now), api::required("schedule", &S::schedule),
+                      api::sparse("hasImage", &S::has_image), api::sparse("runs", &S::runs),
+                      api::optional("refused", &S::refused));
   }
 };
 

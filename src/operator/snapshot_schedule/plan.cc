@@ -112,7 +112,7 @@ class Keeping {
               "EtcdSnapshot " + name + " exists and does not belong to this schedule; " + next};
     const std::string before = has_to_wait_for();
     const bool replaces = has_step();
-    if (replaces && is_refused(DeleteSnapshot::word))
+    if (replaces && is_refused(DeleteSnapshot::traits.word))
       return {"False", v1::kObjectRejected,
               "EtcdSnapshot " + before +
                   " has not ended, and cannot be deleted: " + seen_.refused->why};
@@ -120,7 +120,7 @@ class Keeping {
       return {"True", v1::kScheduled,
               "the run of " + to_rfc3339(*due.run) + " waits for the end of " + before};
     out_.step = CreateSnapshot{name};
-    if (is_refused(CreateSnapshot::word))
+    if (is_refused(CreateSnapshot::traits.word))
       return {"False", v1::kObjectRejected,
               "EtcdSnapshot " + name + " cannot be created: " + seen_.refused->why};
     return {"True", v1::kScheduled, next};
@@ -158,8 +158,8 @@ class Keeping {
   /// A run that is due goes first, unless it is refused, for example for a quota in which this
   /// makes room.
   void step(Step next) {
-    const bool refused =
-        std::holds_alternative<CreateSnapshot>(out_.step) && is_refused(CreateSnapshot::word);
+    const bool refused = std::holds_alternative<CreateSnapshot>(out_.step) &&
+                         is_refused(CreateSnapshot::traits.word);
     if (!has_step() || refused) out_.step = std::move(next);
   }
 
@@ -199,7 +199,7 @@ class Keeping {
   }
   /// If the deletion is refused, the refusal is reported.
   void remove_object(const RunSeen& run) {
-    if (is_refused(DeleteSnapshot::word))
+    if (is_refused(DeleteSnapshot::traits.word))
       fall_short("EtcdSnapshot " + run.name + " cannot be deleted: " + seen_.refused->why,
                  v1::kObjectRejected);
     step(DeleteSnapshot{run.name, run.uid});
@@ -220,7 +220,7 @@ class Keeping {
   }
   void drop(const RunSeen& run) {
     if (run.deletion->terminating) return;
-    if (is_refused(DropDeletion::word))
+    if (is_refused(DropDeletion::traits.word))
       fall_short("Job " + deletion_name(run.name) + " cannot be deleted: " + seen_.refused->why,
                  v1::kObjectRejected);
     step(DropDeletion{run.name, run.deletion->uid});
@@ -280,7 +280,7 @@ class Keeping {
           v1::kOperatorImageNotConfigured);
       return true;
     }
-    if (is_refused(CreateDeletion::word))
+    if (is_refused(CreateDeletion::traits.word))
       fall_short("Job " + deletion_name(run.name) + " cannot be created: " + seen_.refused->why,
                  v1::kObjectRejected);
     step(CreateDeletion{run.name, run.uid});

@@ -24,90 +24,72 @@ inline constexpr std::size_t kFailedKept = 3;
 inline constexpr std::chrono::minutes kDeletionMax{20};
 
 struct CreateSnapshot {
-  static constexpr const char* word = "create-snapshot";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"create-snapshot", Asks::ApiServer, Effect::AtOnce};
   std::string name;
-  std::string words() const { return std::string(word) + " " + name; }
+  std::string words() const { return std::string(traits.word) + " " + name; }
   std::string concerns() const { return ""; }
   bool operator==(const CreateSnapshot&) const = default;
 
   template <class S = CreateSnapshot>
   static auto describe() {
-    return api::object("Starts a run.", api::Fields{api::required("name", &S::name, "")});
+    return api::value(api::required("name", &S::name));
   }
 };
 /// Deletes only the object: it has stored nothing, or its data is deleted.
 struct DeleteSnapshot {
-  static constexpr const char* word = "delete-snapshot";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"delete-snapshot", Asks::ApiServer, Effect::AtOnce};
   std::string name, uid;
   bool replaced = false;  ///< It had not ended.
   std::string words() const {
-    return std::string(word) + " " + name + (replaced ? ", replaced" : "");
+    return std::string(traits.word) + " " + name + (replaced ? ", replaced" : "");
   }
   std::string concerns() const { return ""; }
   bool operator==(const DeleteSnapshot&) const = default;
 
   template <class S = DeleteSnapshot>
   static auto describe() {
-    return api::object(
-        "Deletes an EtcdSnapshot.",
-        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
-                    api::sparse("replaced", &S::replaced, "")});
+    return api::value(api::required("name", &S::name), api::required("uid", &S::uid),
+                      api::sparse("replaced", &S::replaced));
   }
 };
 /// Creates the Job that deletes the stored data of this EtcdSnapshot.
 struct CreateDeletion {
-  static constexpr const char* word = "create-deletion";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"create-deletion", Asks::ApiServer, Effect::AtOnce};
   std::string name, uid;
-  std::string words() const { return std::string(word) + " " + name; }
+  std::string words() const { return std::string(traits.word) + " " + name; }
   std::string concerns() const { return ""; }
   bool operator==(const CreateDeletion&) const = default;
 
   template <class S = CreateDeletion>
   static auto describe() {
-    return api::object(
-        "Makes the Job that deletes a stored snapshot.",
-        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, "")});
+    return api::value(api::required("name", &S::name), api::required("uid", &S::uid));
   }
 };
 /// Deletes that Job, which has failed or does not end.
 struct DropDeletion {
-  static constexpr const char* word = "drop-deletion";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"drop-deletion", Asks::ApiServer, Effect::AtOnce};
   std::string name, job_uid;
-  std::string words() const { return std::string(word) + " " + name; }
+  std::string words() const { return std::string(traits.word) + " " + name; }
   std::string concerns() const { return ""; }
   bool operator==(const DropDeletion&) const = default;
 
   template <class S = DropDeletion>
   static auto describe() {
-    return api::object(
-        "Deletes such a Job.",
-        api::Fields{api::required("name", &S::name, ""), api::required("jobUID", &S::job_uid, "")});
+    return api::value(api::required("name", &S::name), api::required("jobUID", &S::job_uid));
   }
 };
 /// Requests a verification of the stored data of this EtcdSnapshot.
 struct AskVerification {
-  static constexpr const char* word = "ask-verification";
-  static constexpr Asks asks = Asks::ApiServer;
-  static constexpr Effect effect = Effect::AtOnce;
+  static constexpr StepTraits traits{"ask-verification", Asks::ApiServer, Effect::AtOnce};
   std::string name, uid, request;
-  std::string words() const { return std::string(word) + " " + name + ", round " + request; }
+  std::string words() const { return std::string(traits.word) + " " + name + ", round " + request; }
   std::string concerns() const { return ""; }
   bool operator==(const AskVerification&) const = default;
 
   template <class S = AskVerification>
   static auto describe() {
-    return api::object(
-        "Asks for a verification.",
-        api::Fields{api::required("name", &S::name, ""), api::required("uid", &S::uid, ""),
-                    api::required("request", &S::request, "")});
+    return api::value(api::required("name", &S::name), api::required("uid", &S::uid),
+                      api::required("request", &S::request));
   }
 };
 using Step =
@@ -121,10 +103,8 @@ struct Plan {
 
   template <class S = Plan>
   static auto describe() {
-    return api::object(
-        "What one pass decided.",
-        api::Fields{api::required("status", &S::status, ""), api::sparse("step", &S::step, ""),
-                    api::sparse("again", &S::again, "")});
+    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
+                      api::sparse("again", &S::again));
   }
 };
 

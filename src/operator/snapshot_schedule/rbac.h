@@ -1,8 +1,6 @@
 // The permissions in the API of the controller of EtcdSnapshotSchedule.
 #pragma once
 #include <array>
-#include <iterator>
-#include <vector>
 
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/etcdsnapshotschedule.h"
@@ -29,10 +27,5 @@ inline constexpr auto kPermissions = [] {
 /// The API of this controller. It reads EtcdSnapshots, Jobs, their Pods and clusters from the
 /// stores that the others fill.
 using Api = kube::Granted<kPermissions>;
-
-/// The same table, as a list.
-inline std::vector<kube::Permission> permissions() {
-  return {std::begin(kPermissions), std::end(kPermissions)};
-}
 
 }  // namespace etcdop::snapshot_schedule

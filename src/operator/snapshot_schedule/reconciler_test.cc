@@ -29,7 +29,7 @@ class ScheduleReconciler : public ::testing::Test {
     api.serve({.resource = v1::EtcdSnapshotSchedule::resource, .status = true, .generation = true});
     api.serve({.resource = v1::EtcdSnapshot::resource, .status = true, .generation = true});
     api.serve({.resource = kube::Job::resource, .status = true});
-    api.grant(permissions());
+    api.grant(Api::permissions());
   }
 
   /// As the watch reports it; every minute, and three are kept.
