@@ -74,8 +74,8 @@ function(etcdop_compiles target precompiled)
   endif()
 endfunction()
 
-# Options of sources that are optimised even if the preset optimises nothing: they run many small worlds. The .pch of -O0 fits them,
-# too: it holds no code, and only the macro __OPTIMIZE__ differs.
+# Options of the fakes, which are optimised even if the preset optimises nothing. The .pch of -O0 fits them, too: it holds no code,
+# and only the macro __OPTIMIZE__ differs.
 set(etcdop_optimised "")
 if(CMAKE_CXX_FLAGS MATCHES "-O0")
   set(etcdop_optimised -O1)
@@ -132,10 +132,9 @@ function(etcdop_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS program)
 endfunction()
 
-# etcdop_decides(LIBRARY x.cc...): the deciding sources of that library. They are optimised, and so is plan_every_test.cc, its small
-# worlds. Where branches are counted, LIBRARY_test counts those of these sources, into LIBRARY.profraw beside it.
+# etcdop_decides(LIBRARY x.cc...): the deciding sources of that library. Where branches are counted, LIBRARY_test counts those of
+# these sources, into LIBRARY.profraw beside it.
 function(etcdop_decides library)
-  set_property(SOURCE ${ARGN} plan_every_test.cc APPEND PROPERTY COMPILE_OPTIONS ${etcdop_optimised})
   if(ETCDOP_COUNTS_BRANCHES)
     # Paths are relative to the build's folder, so that clones share objects. Other programs are not counted.
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS

@@ -103,7 +103,8 @@ real_nodes() {
   return "$ended"
 }
 
-# Stages that mostly wait for servers. Stages that compute run beside them, under nice.
+# Three lanes run side by side. Two mostly wait for servers, and end with the stages that compute most; the third has what only
+# computes, under nice.
 contracts() {
   stage contract test/integration/etcd_contract.sh
   stage restores test/integration/restores.sh
@@ -111,9 +112,13 @@ contracts() {
   stage kube-contract test/integration/kube_contract.sh
   stage chart test/chart/chart_test.sh
 }
+clusters() {
+  stage real-nodes real_nodes --one-of-each
+  stage api-only test/integration/run.sh
+}
 computed() {
   stage units units
-  stage coverage tools/coverage.sh
+  stage coverage nice tools/coverage.sh
   stage simulation nice test/simulation/run.sh
 }
 # lane NAME: those stages, one after the other. A lane that is killed has stages that nobody has counted: one failure.
@@ -126,9 +131,8 @@ by_default() {
   stage build good build
   lane computed &
   lane contracts &
+  lane clusters &
   wait
-  stage api-only test/integration/run.sh
-  stage real-nodes real_nodes --one-of-each
 }
 
 # mutants: of what changed since the last whole --all, which docs/dev/testing.md names; those by hand first.

@@ -13,16 +13,14 @@ cd "$(dirname "$0")/../.."
 . test/integration/operator.sh
 manager=$PWD/out/dev/manager
 out=$PWD/out/test/integration
-world=$(mktemp -d)
+user=operator-under-test
 rm -rf "$out"
 mkdir -p "$out"
+running=() # Process groups.
 finish() {
-  if [ -n "${beside:-}" ]; then
-    kill "$beside" 2>/dev/null || true
-    wait "$beside" || true
-  fi
-  tools/cluster/apionly.sh down "$world" || true
-  rm -rf "$world" "$out/volumes"
+  for pid in "${running[@]}"; do kill -- "-$pid" 2>/dev/null || true; done
+  for pid in "${running[@]}"; do wait "$pid" || true; done
+  rm -rf "$out/volumes"
 }
 trap finish EXIT
 
@@ -51,9 +49,7 @@ fi
 
 tools/cluster/build.sh k8s helm versitygw "etcd-$ETCD_VERSION"
 [ -x "$manager" ] || ./dev build dev
-tools/cluster/apionly.sh up "$world" charts/etcd-operator/files/crds/*.yaml
 PATH=$(built k8s):$(built helm):$PATH
-export PATH KUBECONFIG=$world/admin.kubeconfig KUBECACHEDIR=$world/kube-cache
 
 # counted NAME COMMAND...: runs it and adds the counts of its last line "N passed, N failed"; an end without that line is a failure.
 counted() {
@@ -68,53 +64,65 @@ counted() {
   passed=$((passed + p)) failed=$((failed + f))
 }
 
-# in_its_own_world COMMAND...: a stand-in plays, and counts, all Pods of its API server, so each stand-in needs its own.
+# in_its_own_world FUNCTION [ARG...]: a stand-in plays, and counts, all Pods of its API server, so each stand-in needs its own.
+# The world counts for itself, in a subshell, and prints its counts.
+# shellcheck disable=SC2030,SC2031
 in_its_own_world() (
-  own=$(mktemp -d)
-  trap 'tools/cluster/apionly.sh down "$own" >/dev/null || true; rm -rf "$own"' EXIT
+  world=$(mktemp -d)
+  trap 'tools/cluster/apionly.sh down "$world" || true; rm -rf "$world"' EXIT
   trap 'exit 1' TERM
-  tools/cluster/apionly.sh up "$own" charts/etcd-operator/files/crds/*.yaml >/dev/null
-  export KUBECONFIG=$own/admin.kubeconfig KUBECACHEDIR=$own/kube-cache
-  "$@"
-)
-# others: snapshots of clusters with and without secrets, into volumes and an object store; a hundred black holes that delay no
-# other cluster.
-others() {
+  tools/cluster/apionly.sh up "$world" charts/etcd-operator/files/crds/*.yaml
+  export KUBECONFIG=$world/admin.kubeconfig KUBECACHEDIR=$world/kube-cache
   local passed=0 failed=0
-  grant "$user" >"$out/rbac-of-others.log"
+  "$@"
+  echo "$passed passed, $failed failed"
+)
+
+# What the CRDs accept and refuse; their rule about names; whether the chart's rights suffice, and access to metrics; the commands
+# and log lines of the Go operator's operations guide.
+inputs() {
+  counted samples test/integration/samples.py
+  counted names test/integration/names.py
+  counted installed test/integration/installed.py "$manager"
+  counted recipes test/recipes/api_only.sh "$out/standin" "$manager" "$out/recipes"
+}
+
+# Snapshots of clusters with and without secrets, into volumes and an object store; a hundred black holes that delay no other
+# cluster.
+snapshots() {
+  grant "$user"
   counted snapshots test/integration/snapshots.sh "$out/standin" "$manager" "$out/snapshots" "$user"
   counted holes test/integration/holes.py "$out/standin" "$manager" "$out/holes"
-  echo "$passed passed, $failed failed"
 }
-user=operator-under-test
-in_its_own_world others >"$out/others.log" 2>&1 &
-beside=$!
 
-# The samples that the CRDs accept and refuse.
-counted samples test/integration/samples.py
-counted names test/integration/names.py
+# plans FLAG...: real etcd processes as Pods; the operator, with exactly the chart's rights, is killed at its writes.
+plans() {
+  grant "$user"
+  local addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0"
+  addresses+=" --flight-recorder-bind-address=127.0.0.1:0 --operator-image=etcd-operator:under-test"
+  local flags=(--dir "$out" --act-as "$user" --manager "$manager"
+    --operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $addresses")
+  for version in $ETCD_VERSIONS; do
+    [ ! -e "$(built "etcd-$version")/done" ] || flags+=(--etcd "$version=$(built "etcd-$version")")
+  done
+  counted plans "$out/standin" plans "${flags[@]}" "$@"
+}
 
-# The chart's rights suffice for the operator; access to its metrics.
-counted installed test/integration/installed.py "$manager"
-
-# The commands and log lines of the Go operator's operations guide.
-counted recipes test/recipes/api_only.sh "$out/standin" "$manager" "$out/recipes"
-
-# The operator has exactly the rights that the chart gives it.
-grant "$user" >"$out/rbac.log"
-
-addresses="--metrics-bind-address=127.0.0.1:0 --health-probe-bind-address=127.0.0.1:0 --flight-recorder-bind-address=127.0.0.1:0"
-image=--operator-image=etcd-operator:under-test
-flags=(--dir "$out" --act-as "$user" --manager "$manager"
-  --operator "$manager --kubeconfig {kubeconfig} --watch-namespace {namespace} $image $addresses")
-for version in $ETCD_VERSIONS; do
-  [ ! -e "$(built "etcd-$version")/done" ] || flags+=(--etcd "$version=$(built "etcd-$version")")
+worlds=(plans inputs snapshots)
+set -m
+for name in "${worlds[@]}"; do
+  [ "$name" = plans ] || set --
+  in_its_own_world "$name" "$@" >"$out/$name.log" 2>&1 &
+  running+=($!)
 done
-counted plans "$out/standin" plans "${flags[@]}" "$@"
+set +m
+for i in "${!worlds[@]}"; do
+  wait "${running[$i]}" || true
+  counted "of-${worlds[$i]}" cat "$out/${worlds[$i]}.log"
+done
+running=()
 
-wait "$beside" || true
-beside=
-counted others cat "$out/others.log"
-
+# shellcheck disable=SC2031
 echo "$passed passed, $failed failed"
+# shellcheck disable=SC2031
 [ "$failed" = 0 ]

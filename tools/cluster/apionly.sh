@@ -23,13 +23,19 @@ API_IP=127.0.0.1
 PATH=$(built k8s):$PATH
 export PATH KUBECONFIG=$STATE/admin.kubeconfig KUBECACHEDIR=$STATE/kube-cache
 
-# pick_ports: three free ports, kept in DIR/ports for the next call.
+# pick_ports: three free ports, kept in DIR/ports for the next call. They are below those that the kernel gives to programs, which
+# could take one before its server starts.
 pick_ports() {
   [ -s "$STATE/ports" ] || /usr/bin/python3 - >"$STATE/ports" <<'PYTHON'
-import socket
-sockets = [socket.socket() for _ in range(3)]
-for s in sockets:
-    s.bind(("127.0.0.1", 0))
+import random, socket
+sockets = []
+while len(sockets) < 3:
+    s = socket.socket()
+    try:
+        s.bind(("127.0.0.1", random.randrange(10000, 32768)))
+        sockets.append(s)
+    except OSError:
+        continue
 print(*(s.getsockname()[1] for s in sockets))
 PYTHON
   read -r API_PORT ETCD_PORT ETCD_PEER_PORT <"$STATE/ports"

@@ -26,7 +26,7 @@ func runPlans(ctx context.Context, args []string) error {
 		" without it only the tests of the stand-in run")
 	actAs := flags.String("act-as", "", "the `user` that the operator is to the API server; by default it may do everything")
 	version := flags.String("version", "3.6.16", "etcd `version` of the clusters")
-	parallel := flags.Int("parallel", 6, "how many cases run side by side")
+	parallel := flags.Int("parallel", 8, "how many cases run side by side")
 	sample := flags.Uint64("sample", 0, "run one kill plan of each kind of write of each flow, chosen by this `seed`; 0: all")
 	only := flags.String("only", "", "run only the cases whose name contains one of these `words`, separated by |; flows that are needed run too")
 	kills := flags.Bool("kills", true, "run the kill plans")
@@ -72,7 +72,7 @@ func runPlans(ctx context.Context, args []string) error {
 			fmt.Printf("%d kill plans, one of each kind of write: --sample %d\n", len(all), *sample)
 		}
 		all = plans.Only(all, words)
-		runner.Run(ctx, append(scenarios, all...))
+		runner.Run(ctx, plans.Alternately(scenarios, all))
 		runner.Judge(allowed)
 	}
 	fmt.Printf("recordings and logs: %s; %.0f s; %d plans missed their write\n", filepath.Clean(flagged.dir), time.Since(started).Seconds(), len(runner.Missed))

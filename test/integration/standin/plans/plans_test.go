@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,5 +118,21 @@ func TestOnlyAKillPlanMayMissItsWrite(t *testing.T) {
 	r.count(t.Context(), Case{}, time.Now(), "", errors.New("any"))
 	if r.Passed != 1 || r.Failed != 1 {
 		t.Errorf("passed %d, failed %d", r.Passed, r.Failed)
+	}
+}
+
+func TestAlternatelyTakesOneOfEachInTurn(t *testing.T) {
+	named := func(names ...string) (out []Case) {
+		for _, name := range names {
+			out = append(out, Case{Name: name})
+		}
+		return out
+	}
+	var got []string
+	for _, c := range Alternately(named("a", "b"), named("1", "2", "3")) {
+		got = append(got, c.Name)
+	}
+	if want := []string{"a", "1", "b", "2", "3"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -162,6 +162,21 @@ func Only(cases []Case, words []string) []Case {
 	return kept
 }
 
+// Alternately is one case of each list in turn, then the rest. Scenarios mostly wait, and kill plans compute: together they leave
+// no processor idle.
+func Alternately(some, others []Case) []Case {
+	var out []Case
+	for i := range max(len(some), len(others)) {
+		if i < len(some) {
+			out = append(out, some[i])
+		}
+		if i < len(others) {
+			out = append(out, others[i])
+		}
+	}
+	return out
+}
+
 // WithoutOperator keeps the cases that need no operator.
 func WithoutOperator(cases []Case) []Case {
 	return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return !c.NoOperator })
