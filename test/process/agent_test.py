@@ -214,11 +214,14 @@ class Agent(unittest.TestCase):
         self.assertEqual((process.returncode, report["reason"], report["message"]), (1, "DestinationFailed", "it was asked to end"))
 
     def test_memory_does_not_grow_with_the_database(self):
-        # Its own memory, because the kernel decides how many pages of the program's file it maps. The smallest of three: depending
-        # on how requests arrive, the C library may keep one part's buffer more; real growth would show in all three.
-        small, large = self.peak(16), min(self.peak(80) for _ in range(3))
-        self.assertLess(large - small, GROWTH_MAX_KIB * SLACK)
-        self.assertLess(large, MEMORY_MAX_KIB * SLACK)
+        # Its own memory, because the kernel decides how many pages of the program's file it maps. Up to three times: depending on how
+        # requests arrive, the C library may keep one part's buffer more; real growth shows each time.
+        small = self.peak(16)
+        for _ in range(3):
+            large = self.peak(80)
+            if large - small < GROWTH_MAX_KIB * SLACK and large < MEMORY_MAX_KIB * SLACK:
+                return
+        self.fail(f"{small} KiB with 20 MiB, {large} KiB with 100 MiB")
 
     def peak(self, rounds):
         """Peak in KiB of its own memory, at the requests, of an agent that uploads PAGES this many times."""
