@@ -352,7 +352,7 @@ void place(World& world, int state, std::size_t index) {
   world.bodies.push_back(std::move(b));
 }
 constexpr int kStates = 17;
-constexpr int kSample = 2'000;
+constexpr int kSample = 500;
 
 TEST(ClusterPlan, EverySmallWorldStaysSafeAndConverges) {
   int worlds = 0, with_quorum = 0, converged = 0;

@@ -862,7 +862,7 @@ const Turn kTurns[] = {{"commit", RestoreDecision::Commit, false},
 /// Every decision, at every moment, after every other. Old data is deleted only after a commit, no
 /// client reaches data that may be rolled back, and old and new members never run together.
 TEST(InPlace, EveryDecisionAtEveryMomentEndsInOneOfTwoWays) {
-  testing::Sample sample(13);
+  testing::Sample sample(31);
   for (const int size : {1, 3})
     for (int first = 0; first < (size == 1 ? 14 : 18); first += size)
       for (const Turn& one : kTurns)
