@@ -38,7 +38,7 @@ counted tools/sim.sh --scenario "$scenarios"
 if out/dev/small_worlds --gtest_brief=1; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 if [ -n "$one_in" ]; then
   counted tools/sim.sh --plans --one-in "$one_in"
-  if test/simulation/traces.sh 4 dev asan; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  if test/simulation/traces.sh 2 dev asan; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
