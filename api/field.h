@@ -143,8 +143,8 @@ Object<First, F...> object(const char* doc, Fields<First, F...> fields,
   return {doc, std::move(fields), std::move(rules), std::move(extra)};
 }
 
-/// Of a struct that no schema describes: only its JSON counts, so neither it nor its fields have
-/// prose.
+/// The description of a struct that no schema describes: only its JSON counts, so neither it nor
+/// its fields have prose.
 template <class... F>
 auto value(F... fields) {
   return object("", Fields{std::move(fields)...});

@@ -78,8 +78,8 @@ in_its_own_world() (
   echo "$passed passed, $failed failed"
 )
 
-# What the CRDs accept and refuse; their rule about names; whether the chart's rights suffice, and access to metrics; the commands
-# and log lines of the Go operator's operations guide.
+# Inputs that the CRDs accept and refuse; their rule about names; whether the chart's rights suffice, and access to metrics; the
+# commands and log lines of the Go operator's operations guide.
 inputs() {
   counted samples test/integration/samples.py
   counted names test/integration/names.py

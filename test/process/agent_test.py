@@ -214,8 +214,8 @@ class Agent(unittest.TestCase):
         self.assertEqual((process.returncode, report["reason"], report["message"]), (1, "DestinationFailed", "it was asked to end"))
 
     def test_memory_does_not_grow_with_the_database(self):
-        # Its own memory, because the kernel decides how many pages of the program's file it maps. Up to three times: depending on how
-        # requests arrive, the C library may keep one part's buffer more; real growth shows each time.
+        # Its own memory, because the kernel decides how many pages of the program's file it maps. Up to three times: depending on
+        # how requests arrive, the C library may keep one part's buffer more; real growth shows each time.
         small = self.peak(16)
         for _ in range(3):
             large = self.peak(80)

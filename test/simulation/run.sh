@@ -1,8 +1,8 @@
 #!/bin/bash
 # run.sh [--fast | --all]: simulated worlds: seeds 1 to 300, one in 16 crash plans, every named scenario except the crash plans
-# and the one of a whole day, every small world of the planners, and equal traces for equal seeds in the build that is not optimised but
-# sanitized. --fast: 100 seeds, the short named scenarios and the small worlds; --all: 2000 seeds, every plan, every scenario.
-# Ends with the line "N passed, N failed".
+# and the one of a whole day, every small world of the planners, and equal traces for equal seeds in the build that is not
+# optimised but sanitized. --fast: 100 seeds, the short named scenarios and the small worlds; --all: 2000 seeds, every plan,
+# every scenario. Ends with the line "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 # shellcheck source=../../tools/env.sh

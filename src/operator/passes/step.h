@@ -13,7 +13,7 @@ enum class Asks { Nothing, ApiServer, Etcd };
 /// Secrets and etcd's users.
 enum class Effect { AtOnce, Later };
 
-/// What is the same for all steps of a type. All of it must be given.
+/// The facts that all steps of a type share. Each must be given.
 struct StepTraits {
   consteval StepTraits(const char* word, Asks asks, Effect effect)
       : word(word), asks(asks), effect(effect) {}
