@@ -3,7 +3,7 @@
 # N failed" over all of them; fails if one failed. A stage that fails does not stop the others; what it said is in
 # out/test/STAGE.log, too.
 #
-# Without a flag: all units, with sanitizers and with branches counted; 300 simulated worlds, one in 16 crash plans, every
+# Without a flag: all units, with sanitizers and with branches counted; 200 simulated worlds, one in 32 crash plans, every
 # named scenario that is over soon; what real etcds, API servers and object stores do; the operator on an API server alone,
 # with a fixed third of the kill plans; and on real nodes one case of each kind (test/e2e/cases.py).
 # --fast: the units whose programs are new since they last passed, 100 worlds, named scenarios.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh [--fast | --all]: simulated worlds: seeds 1 to 300, one in 16 crash plans, every named scenario except the crash plans
+# run.sh [--fast | --all]: simulated worlds: seeds 1 to 200, one in 32 crash plans, every named scenario except the crash plans
 # and the one of a whole day, every small world of the planners, and equal traces for equal seeds in the build that is not
 # optimised but sanitized. --fast: 100 seeds, the short named scenarios and the small worlds; --all: 2000 seeds, every plan,
 # every scenario. Ends with the line "N passed, N failed".
@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 # shellcheck source=../../tools/env.sh
 . tools/env.sh
-seeds=300 one_in=16 scenarios='*-ScenarioOfCrashes.*:*ADayLater' passed=0 failed=0
+seeds=200 one_in=32 scenarios='*-ScenarioOfCrashes.*:*ADayLater' passed=0 failed=0
 case ${1:-} in
 '') ;;
 --fast) seeds=100 one_in='' scenarios='*-ScenarioOfCrashes.*:*S40_*:*S52_*:*Hundred:EtcdChaos.*' ;;

@@ -44,6 +44,9 @@ func (e *Env) told(ctx context.Context, reason, words string) error {
 
 // calm watches a blocked operator.
 func (e *Env) calm(ctx context.Context, duration time.Duration) error {
+	if err := pause(ctx, rest); err != nil { // The Events of its last steps are written beside its passes.
+		return err
+	}
 	e.Guard().Begin("calm", nil)
 	if err := pause(ctx, duration); err != nil {
 		return err
