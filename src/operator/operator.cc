@@ -1,13 +1,7 @@
 #include "operator/operator.h"
 
 #include "api/v1alpha2/names.h"
-#include "operator/cluster/watches.h"
-#include "operator/defrag/watches.h"
-#include "operator/member/watches.h"
-#include "operator/restore/watches.h"
 #include "operator/snapshot/snapshot_metrics.h"
-#include "operator/snapshot/watches.h"
-#include "operator/snapshot_schedule/watches.h"
 
 namespace etcdop {
 

@@ -12,8 +12,6 @@
 
 namespace etcdop::cluster {
 
-/// One row per resource. A call without a row does not compile; the chart's rules are generated
-/// from this table.
 inline constexpr auto kPermissions = [] {
   using enum kube::Verb;
   namespace v1 = api::v1alpha2;

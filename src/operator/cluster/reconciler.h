@@ -12,6 +12,7 @@
 #include "operator/cluster/served_certificates.h"
 #include "operator/cluster/unreachable.h"
 #include "operator/passes/pass.h"
+#include "runtime/queue.h"
 
 namespace etcdop::cluster {
 
@@ -73,5 +74,9 @@ class Reconciler final : public Pass<Kind> {
   };
   std::map<api::ObjectKey, Memory> memory_;
 };
+
+/// Every change of a cluster, or of an object with its label, adds the cluster's key. The queue
+/// outlives the stores.
+void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::cluster

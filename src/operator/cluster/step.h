@@ -11,6 +11,29 @@
 
 namespace etcdop::cluster {
 
+/// Fields of steps that concern a member: of its object, and of etcd's list.
+struct OfMember {
+  std::string name, uid;
+  std::string concerns() const { return name; }
+  bool operator==(const OfMember&) const = default;
+
+  template <class S = OfMember>
+  static auto describe() {
+    return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid));
+  }
+};
+struct InEtcd {
+  std::string name;
+  etcd::MemberId id;
+  std::string concerns() const { return name; }
+  bool operator==(const InEtcd&) const = default;
+
+  template <class S = InEtcd>
+  static auto describe() {
+    return api::value(api::sparse("name", &S::name), api::sparse("id", &S::id));
+  }
+};
+
 /// Creates an EtcdMember that the reported status already records. Only the seed has its initial
 /// cluster.
 struct CreateMember {
@@ -54,18 +77,9 @@ struct Publish {
                       api::sparse("initialCluster", &S::initial_cluster));
   }
 };
-struct Promote {
+struct Promote : InEtcd {
   static constexpr StepTraits traits{"promote", Asks::Etcd, Effect::AtOnce};
-  std::string name;
-  etcd::MemberId id;
   std::string words() const { return "promote " + name; }
-  std::string concerns() const { return name; }
-  bool operator==(const Promote&) const = default;
-
-  template <class S = Promote>
-  static auto describe() {
-    return api::value(api::sparse("name", &S::name), api::sparse("id", &S::id));
-  }
 };
 struct MoveLeader {
   static constexpr StepTraits traits{"move-leader", Asks::Etcd, Effect::AtOnce};
@@ -82,68 +96,27 @@ struct MoveLeader {
   }
 };
 /// Deletes the EtcdMember; its finalizer keeps it until etcd has removed the member.
-struct DeleteMember {
+struct DeleteMember : OfMember {
   static constexpr StepTraits traits{"delete-member", Asks::ApiServer, Effect::AtOnce};
-  std::string name, uid;
   std::string words() const { return "delete-member " + name; }
-  std::string concerns() const { return name; }
-  bool operator==(const DeleteMember&) const = default;
-
-  template <class S = DeleteMember>
-  static auto describe() {
-    return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid));
-  }
 };
-struct RemoveFromEtcd {
+struct RemoveFromEtcd : InEtcd {
   static constexpr StepTraits traits{"remove-from-etcd", Asks::Etcd, Effect::AtOnce};
-  std::string name;
-  etcd::MemberId id;
   std::string words() const { return "remove-from-etcd " + name; }
-  std::string concerns() const { return name; }
-  bool operator==(const RemoveFromEtcd&) const = default;
-
-  template <class S = RemoveFromEtcd>
-  static auto describe() {
-    return api::value(api::sparse("name", &S::name), api::sparse("id", &S::id));
-  }
 };
 /// Makes a member dormant: its Pod is deleted, its volume and its place in etcd stay.
-struct PauseMember {
+struct PauseMember : OfMember {
   static constexpr StepTraits traits{"pause-member", Asks::ApiServer, Effect::AtOnce};
-  std::string name, uid;
   std::string words() const { return "pause-member " + name; }
-  std::string concerns() const { return name; }
-  bool operator==(const PauseMember&) const = default;
-
-  template <class S = PauseMember>
-  static auto describe() {
-    return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid));
-  }
 };
-struct WakeMember {
+struct WakeMember : OfMember {
   static constexpr StepTraits traits{"wake-member", Asks::ApiServer, Effect::AtOnce};
-  std::string name, uid;
   std::string words() const { return "wake-member " + name; }
-  std::string concerns() const { return name; }
-  bool operator==(const WakeMember&) const = default;
-
-  template <class S = WakeMember>
-  static auto describe() {
-    return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid));
-  }
 };
 /// Removes our finalizer: Pod and volume are deleted.
-struct ReleaseMember {
+struct ReleaseMember : OfMember {
   static constexpr StepTraits traits{"release-member", Asks::ApiServer, Effect::AtOnce};
-  std::string name, uid;
   std::string words() const { return "release-member " + name; }
-  std::string concerns() const { return name; }
-  bool operator==(const ReleaseMember&) const = default;
-
-  template <class S = ReleaseMember>
-  static auto describe() {
-    return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid));
-  }
 };
 
 /// Issues or renews a certificate and writes it into its Secret: see managed_secrets_of.
@@ -161,25 +134,19 @@ struct IssueCertificate {
   }
 };
 /// Records root's password in a Secret of ours, before etcd gets it.
-struct RecordPassword {
+struct RecordPassword : WithoutFields {
   static constexpr StepTraits traits{"record-password", Asks::ApiServer, Effect::Later};
   std::string words() const { return traits.word; }
-  std::string concerns() const { return ""; }
-  bool operator==(const RecordPassword&) const = default;
 };
 /// Creates the user root and enables authentication: from then on etcd answers only its users.
-struct EnableAuth {
+struct EnableAuth : WithoutFields {
   static constexpr StepTraits traits{"enable-auth", Asks::Etcd, Effect::Later};
   std::string words() const { return traits.word; }
-  std::string concerns() const { return ""; }
-  bool operator==(const EnableAuth&) const = default;
 };
 /// Gives root the password that is recorded as the next one.
-struct ChangePassword {
+struct ChangePassword : WithoutFields {
   static constexpr StepTraits traits{"change-password", Asks::Etcd, Effect::Later};
   std::string words() const { return traits.word; }
-  std::string concerns() const { return ""; }
-  bool operator==(const ChangePassword&) const = default;
 };
 
 /// At most one is carried out per pass; the next pass observes its effect.

@@ -1,4 +1,4 @@
-#include "operator/cluster/watches.h"
+#include "operator/cluster/reconciler.h"
 
 namespace etcdop::cluster {
 

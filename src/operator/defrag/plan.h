@@ -60,26 +60,13 @@ struct Disarm {
   }
 };
 /// Deletes the run: it has ended, and its time to live is over.
-struct DeleteRun {
+struct DeleteRun : WithoutFields {
   static constexpr StepTraits traits{"delete-run", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "delete-run"; }
-  std::string concerns() const { return ""; }
-  bool operator==(const DeleteRun&) const = default;
 };
 using Step = OneStepOf<Defragment, MoveLeader, Disarm, DeleteRun>;
 
-struct Plan {
-  api::v1alpha2::EtcdDefragStatus status;  ///< The wanted status.
-  Step step;
-  std::chrono::milliseconds again{0};  ///< 0: only when something changes.
-  bool operator==(const Plan&) const = default;
-
-  template <class S = Plan>
-  static auto describe() {
-    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
-                      api::sparse("again", &S::again));
-  }
-};
+using Plan = PlanOf<api::v1alpha2::EtcdDefragStatus, Step>;
 
 Plan plan(const Observation& seen);
 }  // namespace etcdop::defrag

@@ -13,6 +13,7 @@
 #include "operator/members/etcd_observer.h"
 #include "operator/passes/pass.h"
 #include "operator/pods/member_endpoint.h"
+#include "runtime/queue.h"
 
 namespace etcdop::defrag {
 
@@ -85,5 +86,10 @@ class Reconciler final : public Pass<Kind> {
   std::map<api::ObjectKey, Memory> memory_;
   std::set<api::ObjectKey> busy_;  ///< Clusters whose etcd a pass is asking.
 };
+
+/// A change of a run queues all runs of its cluster, as it may be another one's turn. A change of
+/// the cluster, its members or snapshots queues the runs that have not ended. The queue must
+/// outlive the stores.
+void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::defrag

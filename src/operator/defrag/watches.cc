@@ -1,4 +1,4 @@
-#include "operator/defrag/watches.h"
+#include "operator/defrag/reconciler.h"
 
 namespace etcdop::defrag {
 

@@ -10,23 +10,17 @@
 
 namespace etcdop::member {
 
-struct ReleaseFinalizer {
+struct ReleaseFinalizer : WithoutFields {
   static constexpr StepTraits traits{"release-finalizer", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "release-finalizer"; }
-  std::string concerns() const { return ""; }
-  bool operator==(const ReleaseFinalizer&) const = default;
 };
-struct AddFinalizer {
+struct AddFinalizer : WithoutFields {
   static constexpr StepTraits traits{"add-finalizer", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "add-finalizer"; }
-  std::string concerns() const { return ""; }
-  bool operator==(const AddFinalizer&) const = default;
 };
-struct CreateVolume {
+struct CreateVolume : WithoutFields {
   static constexpr StepTraits traits{"create-volume", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "create-volume"; }
-  std::string concerns() const { return ""; }
-  bool operator==(const CreateVolume&) const = default;
 };
 /// `founds`: etcd starts with initial-cluster-state=new. Checked once more against the API before
 /// the Pod is created.
@@ -83,61 +77,26 @@ struct MarkLeaving {
   }
 };
 /// Lets a Pod with data in memory run: its UID is recorded, and no other Pod ever runs.
-struct AdmitPod {
+struct AdmitPod : ByUid {
   static constexpr StepTraits traits{"admit-pod", Asks::ApiServer, Effect::AtOnce};
-  std::string uid;
   std::string words() const { return "admit-pod"; }
-  std::string concerns() const { return ""; }
-  bool operator==(const AdmitPod&) const = default;
-
-  template <class S = AdmitPod>
-  static auto describe() {
-    return api::value(api::sparse("uid", &S::uid));
-  }
 };
 /// Tells the Pod that founded a cluster in memory not to found one at its next start.
-struct EndFounding {
+struct EndFounding : ByUid {
   static constexpr StepTraits traits{"end-founding", Asks::ApiServer, Effect::AtOnce};
-  std::string uid;
   std::string words() const { return "end-founding"; }
-  std::string concerns() const { return ""; }
-  bool operator==(const EndFounding&) const = default;
-
-  template <class S = EndFounding>
-  static auto describe() {
-    return api::value(api::sparse("uid", &S::uid));
-  }
 };
 /// Removes the list with which the etcd of a Pod with data in memory has joined: it joins only
 /// once.
-struct EndJoining {
+struct EndJoining : ByUid {
   static constexpr StepTraits traits{"end-joining", Asks::ApiServer, Effect::AtOnce};
-  std::string uid;
   std::string words() const { return "end-joining"; }
-  std::string concerns() const { return ""; }
-  bool operator==(const EndJoining&) const = default;
-
-  template <class S = EndJoining>
-  static auto describe() {
-    return api::value(api::sparse("uid", &S::uid));
-  }
 };
 using Step = OneStepOf<ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod, DeletePod, SetRole,
                        MarkLeaving, AdmitPod, EndFounding, EndJoining>;
 
-struct Plan {
-  api::v1alpha2::EtcdMemberStatus status;  ///< The wanted status; the cluster's controller writes
-                                           ///< memberID, isVoter and version.
-  Step step;
-  std::chrono::milliseconds again{0};
-  bool operator==(const Plan&) const = default;
-
-  template <class S = Plan>
-  static auto describe() {
-    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
-                      api::sparse("again", &S::again));
-  }
-};
+/// The cluster's controller writes memberID, isVoter and version of the status.
+using Plan = PlanOf<api::v1alpha2::EtcdMemberStatus, Step>;
 
 Plan plan(const Observation& seen);
 

@@ -12,6 +12,7 @@
 #include "operator/member/rbac.h"
 #include "operator/passes/contested.h"
 #include "operator/passes/pass.h"
+#include "runtime/queue.h"
 
 namespace etcdop::member {
 
@@ -54,5 +55,9 @@ class Reconciler final : public Pass<Kind> {
   Images images_;
   Contested contested_;
 };
+
+/// A change of a cluster, its members, Pods or volumes queues all members of that cluster. The
+/// queue must outlive the stores.
+void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::member

@@ -1,4 +1,4 @@
-#include "operator/member/watches.h"
+#include "operator/member/reconciler.h"
 
 namespace etcdop::member {
 

@@ -1,8 +1,12 @@
 // The description that every step of a plan has. Pure.
 #pragma once
+#include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <variant>
+
+#include "operator/passes/value_codecs.h"
 
 namespace etcdop {
 
@@ -31,17 +35,57 @@ concept CompleteStep = std::equality_comparable<S> && requires(const S& step) {
   { step.concerns() } -> std::convertible_to<std::string>;  // The member's name, or empty.
 };
 
+/// Fields that several steps have, with their comparison and recording. They concern no member. A
+/// step that needs another field describes all its fields itself.
+struct WithoutFields {
+  std::string concerns() const { return ""; }
+  bool operator==(const WithoutFields&) const = default;
+};
+struct ByUid {
+  std::string uid;
+  std::string concerns() const { return ""; }
+  bool operator==(const ByUid&) const = default;
+
+  template <class S = ByUid>
+  static auto describe() {
+    return api::value(api::sparse("uid", &S::uid));
+  }
+};
+struct ByAttempt {
+  std::int32_t attempt = 0;
+  std::string concerns() const { return ""; }
+  bool operator==(const ByAttempt&) const = default;
+
+  template <class S = ByAttempt>
+  static auto describe() {
+    return api::value(api::sparse("attempt", &S::attempt));
+  }
+};
+
 /// The plan has nothing to do.
-struct NoStep {
+struct NoStep : WithoutFields {
   static constexpr StepTraits traits{"none", Asks::Nothing, Effect::AtOnce};
   std::string words() const { return traits.word; }
-  std::string concerns() const { return ""; }
-  bool operator==(const NoStep&) const = default;
 };
 
 /// At most one is carried out per pass; the next pass observes its effect.
 template <CompleteStep... S>
 using OneStepOf = std::variant<NoStep, S...>;
+
+/// The result of a planner: the status as it should be, and the next step.
+template <class Status, class Step>
+struct PlanOf {
+  Status status;
+  Step step;
+  std::chrono::milliseconds again{0};  ///< 0: only when something changes.
+  bool operator==(const PlanOf&) const = default;
+
+  template <class S = PlanOf>
+  static auto describe() {
+    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
+                      api::sparse("again", &S::again));
+  }
+};
 
 template <class... S>
 std::string to_string(const std::variant<NoStep, S...>& step) {

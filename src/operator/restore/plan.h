@@ -20,45 +20,18 @@ inline constexpr std::chrono::minutes kCheckMax{120};
 /// A second Job is created if the first is lost with its report, or may succeed now.
 inline constexpr std::int32_t kAttemptsMax = 2;
 
-struct CreateCheck {
+struct CreateCheck : ByAttempt {
   static constexpr StepTraits traits{"create-check", Asks::ApiServer, Effect::AtOnce};
-  std::int32_t attempt = 0;
   std::string words() const { return "create-check, attempt " + std::to_string(attempt); }
-  std::string concerns() const { return ""; }
-  bool operator==(const CreateCheck&) const = default;
-
-  template <class S = CreateCheck>
-  static auto describe() {
-    return api::value(api::sparse("attempt", &S::attempt));
-  }
 };
 /// Deletes the Job of an earlier attempt, or one that does not end.
-struct DeleteCheck {
+struct DeleteCheck : ByUid {
   static constexpr StepTraits traits{"delete-check", Asks::ApiServer, Effect::AtOnce};
-  std::string uid;
   std::string words() const { return "delete-check " + uid; }
-  std::string concerns() const { return ""; }
-  bool operator==(const DeleteCheck&) const = default;
-
-  template <class S = DeleteCheck>
-  static auto describe() {
-    return api::value(api::sparse("uid", &S::uid));
-  }
 };
 using Step = OneStepOf<CreateCheck, DeleteCheck>;
 
-struct Plan {
-  api::v1alpha2::EtcdRestoreStatus status;  ///< The wanted status.
-  Step step;
-  std::chrono::milliseconds again{0};  ///< 0: only when something changes.
-  bool operator==(const Plan&) const = default;
-
-  template <class S = Plan>
-  static auto describe() {
-    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
-                      api::sparse("again", &S::again));
-  }
-};
+using Plan = PlanOf<api::v1alpha2::EtcdRestoreStatus, Step>;
 
 Plan plan(const Observation& seen);
 }  // namespace etcdop::restore

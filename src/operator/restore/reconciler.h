@@ -7,6 +7,7 @@
 #include "operator/passes/pass.h"
 #include "operator/restore/plan.h"
 #include "operator/restore/rbac.h"
+#include "runtime/queue.h"
 
 namespace etcdop::restore {
 
@@ -49,5 +50,9 @@ class Reconciler final : public Pass<Kind> {
   const VerifyImages images_;
   FailedJobs jobs_;
 };
+
+/// A change of an EtcdRestore or its Job queues it; a change of a cluster queues its EtcdRestores
+/// that have not ended. The queue must outlive the stores.
+void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::restore

@@ -1,4 +1,4 @@
-#include "operator/restore/watches.h"
+#include "operator/restore/reconciler.h"
 
 namespace etcdop::restore {
 

@@ -27,70 +27,27 @@ inline constexpr std::chrono::minutes kStartedMax{120};
 /// may just have been changed.
 inline constexpr std::int32_t kAttemptsMax = 2;
 
-struct CreateJob {
+struct CreateJob : ByAttempt {
   static constexpr StepTraits traits{"create-job", Asks::ApiServer, Effect::AtOnce};
-  std::int32_t attempt = 0;
   std::string words() const { return "create-job, attempt " + std::to_string(attempt); }
-  std::string concerns() const { return ""; }
-  bool operator==(const CreateJob&) const = default;
-
-  template <class S = CreateJob>
-  static auto describe() {
-    return api::value(api::sparse("attempt", &S::attempt));
-  }
 };
 /// Deletes the Job of an earlier attempt, or one that does not end.
-struct DeleteJob {
+struct DeleteJob : ByUid {
   static constexpr StepTraits traits{"delete-job", Asks::ApiServer, Effect::AtOnce};
-  std::string uid;
   std::string words() const { return "delete-job " + uid; }
-  std::string concerns() const { return ""; }
-  bool operator==(const DeleteJob&) const = default;
-
-  template <class S = DeleteJob>
-  static auto describe() {
-    return api::value(api::sparse("uid", &S::uid));
-  }
 };
-struct CreateVerification {
+struct CreateVerification : ByAttempt {
   static constexpr StepTraits traits{"create-verification", Asks::ApiServer, Effect::AtOnce};
-  std::int32_t attempt = 0;
   std::string words() const { return "create-verification, attempt " + std::to_string(attempt); }
-  std::string concerns() const { return ""; }
-  bool operator==(const CreateVerification&) const = default;
-
-  template <class S = CreateVerification>
-  static auto describe() {
-    return api::value(api::sparse("attempt", &S::attempt));
-  }
 };
 /// Deletes the Job of an earlier attempt or verification, or one that does not end.
-struct DeleteVerification {
+struct DeleteVerification : ByUid {
   static constexpr StepTraits traits{"delete-verification", Asks::ApiServer, Effect::AtOnce};
-  std::string uid;
   std::string words() const { return "delete-verification " + uid; }
-  std::string concerns() const { return ""; }
-  bool operator==(const DeleteVerification&) const = default;
-
-  template <class S = DeleteVerification>
-  static auto describe() {
-    return api::value(api::sparse("uid", &S::uid));
-  }
 };
 using Step = OneStepOf<CreateJob, DeleteJob, CreateVerification, DeleteVerification>;
 
-struct Plan {
-  api::v1alpha2::EtcdSnapshotStatus status;  ///< The wanted status.
-  Step step;
-  std::chrono::milliseconds again{0};  ///< 0: only when something changes.
-  bool operator==(const Plan&) const = default;
-
-  template <class S = Plan>
-  static auto describe() {
-    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
-                      api::sparse("again", &S::again));
-  }
-};
+using Plan = PlanOf<api::v1alpha2::EtcdSnapshotStatus, Step>;
 
 Plan plan(const Observation& seen);
 }  // namespace etcdop::snapshot

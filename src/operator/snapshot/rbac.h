@@ -9,8 +9,6 @@
 
 namespace etcdop::snapshot {
 
-/// One row a resource. A call that has no row here does not compile; the chart's rules are
-/// generated from it.
 inline constexpr auto kPermissions = [] {
   using enum kube::Verb;
   namespace v1 = api::v1alpha2;

@@ -11,6 +11,7 @@
 #include "operator/snapshot/plan.h"
 #include "operator/snapshot/rbac.h"
 #include "operator/snapshot/verify_job.h"
+#include "runtime/queue.h"
 
 namespace etcdop::snapshot {
 
@@ -62,5 +63,10 @@ class Reconciler final : public Pass<Kind> {
   const VerifyImages images_;
   FailedJobs jobs_;
 };
+
+/// A change of a snapshot, its Job or Pods queues that snapshot. A change of its cluster, the
+/// members or a defragmentation run queues the cluster's snapshots that have not ended. The queue
+/// must outlive the stores.
+void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::snapshot

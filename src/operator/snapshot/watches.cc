@@ -1,4 +1,4 @@
-#include "operator/snapshot/watches.h"
+#include "operator/snapshot/reconciler.h"
 
 namespace etcdop::snapshot {
 

@@ -95,18 +95,7 @@ struct AskVerification {
 using Step =
     OneStepOf<CreateSnapshot, DeleteSnapshot, CreateDeletion, DropDeletion, AskVerification>;
 
-struct Plan {
-  api::v1alpha2::EtcdSnapshotScheduleStatus status;  ///< The wanted status.
-  Step step;
-  std::chrono::milliseconds again{0};  ///< 0: only when something changes.
-  bool operator==(const Plan&) const = default;
-
-  template <class S = Plan>
-  static auto describe() {
-    return api::value(api::required("status", &S::status), api::sparse("step", &S::step),
-                      api::sparse("again", &S::again));
-  }
-};
+using Plan = PlanOf<api::v1alpha2::EtcdSnapshotScheduleStatus, Step>;
 
 Plan plan(const Observation& seen);
 /// The runs that plan() might delete, even those that are being restored from.

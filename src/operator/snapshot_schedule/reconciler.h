@@ -9,6 +9,7 @@
 #include "operator/snapshot_schedule/plan.h"
 #include "operator/snapshot_schedule/rbac.h"
 #include "operator/snapshot_schedule/schedule_metrics.h"
+#include "runtime/queue.h"
 
 namespace etcdop::snapshot_schedule {
 
@@ -67,5 +68,10 @@ class Reconciler final : public Pass<Kind> {
   std::map<api::ObjectKey, RefusedStep> refused_;
   std::set<api::ObjectKey> failed_once_;  ///< A step failed since their last step that worked.
 };
+
+/// A change of a schedule queues it. A change of an EtcdSnapshot that has not ended, or just has,
+/// queues the schedules of its cluster; one of a Job or Pod, the schedule of its EtcdSnapshot. The
+/// queue must outlive the stores.
+void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::snapshot_schedule

@@ -8,7 +8,6 @@
 #include "operator/agents/agent_report.h"
 #include "operator/snapshot_schedule/objects.h"
 #include "operator/snapshot_schedule/timetable.h"
-#include "operator/snapshot_schedule/watches.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"

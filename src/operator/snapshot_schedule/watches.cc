@@ -1,4 +1,4 @@
-#include "operator/snapshot_schedule/watches.h"
+#include "operator/snapshot_schedule/reconciler.h"
 
 namespace etcdop::snapshot_schedule {
 
