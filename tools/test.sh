@@ -57,7 +57,7 @@ good() {
 units() {
   mkdir -p "$out/units"
   local ended=0
-  GTEST_OUTPUT=xml:$PWD/$out/units/ nice ctest --test-dir out/asan -j $((jobs + 2)) --output-on-failure --no-tests=error \
+  GTEST_OUTPUT=xml:$PWD/$out/units/ ctest --test-dir out/asan -j $((jobs + 2)) --output-on-failure --no-tests=error \
     --output-junit "$PWD/$out/units.xml" "$@" || ended=$?
   /usr/bin/python3 tools/count_tests.py "$out/units.xml" "$out/units" || ended=$?
   return "$ended"
@@ -104,7 +104,7 @@ real_nodes() {
 }
 
 # Three lanes run side by side. Two mostly wait for servers, and end with the stages that compute most; the third has what only
-# computes, under nice.
+# computes, and gives way.
 contracts() {
   stage contract test/integration/etcd_contract.sh
   stage restores test/integration/restores.sh
@@ -117,10 +117,13 @@ clusters() {
   stage api-only test/integration/run.sh
 }
 computed() {
+  gives_way
   stage units units
-  stage coverage nice tools/coverage.sh
-  stage simulation nice test/simulation/run.sh
+  stage coverage tools/coverage.sh
+  stage simulation test/simulation/run.sh
 }
+# gives_way: this lane leaves the processors to the others.
+gives_way() { renice -n 10 "$BASHPID" >/dev/null; }
 # lane NAME: those stages, one after the other. A lane that is killed has stages that nobody has counted: one failure.
 lane() {
   ("$1") || printf '%-14s %5d s %6d passed %4d failed\n' "$1" 0 0 1 >>"$out/summary"
@@ -142,41 +145,53 @@ mutants() {
   ./dev mutate ${since:+--since "$since"} --every 20 --limit-minutes 15
 }
 
-# --all: how many minutes, which name, which command. Parts are filled with the longest first.
+# --all: in which lane, how many minutes, which name, which command. The stages of a lane run one after the other, the longest
+# first; the lane that computes runs beside the one that waits for servers.
 everything() {
   cat <<'END'
-45 real-nodes real_nodes
-30 api-only test/integration/run.sh --all
-30 lint good ./dev lint
-25 simulation test/simulation/run.sh --all
-10 seeds tools/sim.sh --for 10m
-10 fuzz ./dev fuzz --seconds 60
-15 mutants good mutants
-8 units units
-5 cert-manager test/e2e/certmanager.sh --renewals 1
-4 contract test/integration/etcd_contract.sh
-3 restores test/integration/restores.sh
-2 kube-contract test/integration/kube_contract.sh
-2 coverage tools/coverage.sh
-1 s3-contract test/integration/s3_contract.sh
-1 chart test/chart/chart_test.sh
+waits 45 real-nodes real_nodes
+waits 30 api-only test/integration/run.sh --all
+computes 30 lint good ./dev lint
+computes 25 simulation test/simulation/run.sh --all
+computes 15 mutants good mutants
+computes 10 seeds tools/sim.sh --for 10m
+computes 10 fuzz ./dev fuzz --seconds 60
+computes 8 units units
+computes 2 coverage tools/coverage.sh
+waits 5 cert-manager test/e2e/certmanager.sh --renewals 1
+waits 4 contract test/integration/etcd_contract.sh
+waits 3 restores test/integration/restores.sh
+waits 2 kube-contract test/integration/kube_contract.sh
+waits 1 s3-contract test/integration/s3_contract.sh
+waits 1 chart test/chart/chart_test.sh
 END
 }
-# part K N: the lines of that part, without the minutes.
+# part K N LANE: the lines of that part and lane, without lane and minutes.
 part() {
-  everything | awk -v k="$1" -v n="$2" '
-    { least = 1; for (i = 2; i <= n; ++i) if (sum[i] < sum[least]) least = i
-      sum[least] += $1; if (least == k) { $1 = ""; print substr($0, 2) } }'
+  everything | awk -v k="$1" -v n="$2" -v lane="$3" '
+    $1 == lane { least = 1; for (i = 2; i <= n; ++i) if (sum[i] < sum[least]) least = i
+      sum[least] += $2; if (least == k) { $1 = $2 = ""; print substr($0, 3) } }'
 }
-all_of() {
-  stage build good build
+# of_part K N LANE: runs them.
+of_part() {
   local line
   while read -r line; do
     # shellcheck disable=SC2086
     stage $line
-  done < <(part "$1" "$2")
+  done < <(part "$1" "$2" "$3")
+}
+waits() { of_part "${share%/*}" "${share#*/}" waits; }
+computes() {
+  gives_way
+  of_part "${share%/*}" "${share#*/}" computes
+}
+all_of_part() {
+  stage build good build
+  lane waits &
+  lane computes &
+  wait
   local name missing=
-  for name in $(everything | awk '{print $2}'); do [ -e "$passed_on/$name" ] || missing+=" $name"; done
+  for name in $(everything | awk '{print $3}'); do [ -e "$passed_on/$name" ] || missing+=" $name"; done
   if [ -n "$missing" ]; then missing="not yet passed:$missing"; fi
   echo "all stages of commit $(git rev-parse --short HEAD): ${missing:-passed}"
 }
@@ -198,7 +213,7 @@ if ! [[ $share =~ ^[1-9][0-9]*/[1-9][0-9]*$ ]] || [ "${share%/*}" -gt "${share#*
   exit 2
 fi
 if [ -n "$all" ]; then
-  PATH=$(built k8s):$(built helm):$PATH all_of "${share%/*}" "${share#*/}"
+  PATH=$(built k8s):$(built helm):$PATH all_of_part
 elif [ "${1:-}" = --fast ]; then
   stage build good ./dev build asan dev
   lane fast_units &
