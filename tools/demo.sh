@@ -24,7 +24,7 @@ choose_cluster() {
   cleanup="./dev down                                   # removes the local cluster and all in it"
   local_one=1
   export KUBECONFIG=$STATE/admin.kubeconfig PATH
-  PATH=$(built k8s):$(built helm):$PATH
+  PATH=$(built k8s):$(built addons):$PATH
 }
 
 # other_cluster [--yes]: choose_cluster for a cluster that is not local. Its nodes cannot be given an image: they pull IMAGE.
@@ -38,9 +38,9 @@ EOF
     exit 1
   fi
   unset KUBECACHEDIR # ./dev down is not for this cluster
-  tools/cluster/build.sh k8s helm
+  tools/cluster/build.sh k8s addons
   export PATH
-  PATH=$(built k8s):$(built helm):$PATH
+  PATH=$(built k8s):$(built addons):$PATH
   context=$(kubectl config current-context)
   if [ "${1:-}" != --yes ]; then
     read -r -p "Install the operator ($IMAGE) and a demo cluster into \"$context\" of KUBECONFIG? [y/N] " answer

@@ -49,9 +49,9 @@ if [ "$unit_ended" != 0 ]; then
   [ "$failed" != 0 ] || failed=1
 fi
 
-tools/cluster/build.sh k8s helm versitygw "etcd-$ETCD_VERSION"
+tools/cluster/build.sh k8s addons versitygw "etcd-$ETCD_VERSION"
 [ -x "$manager" ] || ./dev build dev
-PATH=$(built k8s):$(built helm):$PATH
+PATH=$(built k8s):$(built addons):$PATH
 
 # counted NAME COMMAND...: runs it and adds the counts of its last line "N passed, N failed"; an end without that line is a failure.
 counted() {

@@ -1,19 +1,20 @@
 #!/bin/bash
 # build.sh [NAME...]: builds the programs of mods/NAME from the Go module proxy, each into its own cached folder
-# (env.sh, `built`). By default all that tests and demo need. A second run finds everything there. Needs Go >= 1.26.
+# (env.sh, `built`). By default all that `./dev test` and the demo need. A second run finds everything there. Needs Go >= 1.26.
 set -euo pipefail # A change of flags needs another "recipe" in env.sh.
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
 
 # build NAME [LDFLAGS]
 build() {
-  local out what=tool start=$SECONDS
+  local out what=() start=$SECONDS
   out=$(built "$1")
   [ ! -e "$out/done" ] || return 0
-  [ ! -e "$cluster_dir/mods/$1/main.go" ] || what=.
+  if grep -q ^tool "$cluster_dir/mods/$1/go.mod"; then what+=(tool); fi
+  if [ -e "$cluster_dir/mods/$1/main.go" ]; then what+=(.); fi
   echo "build.sh: $1 ..."
   mkdir -p "$out"
-  CGO_ENABLED=0 go -C "$cluster_dir/mods/$1" build -trimpath -buildvcs=false -ldflags="-s -w ${2:-}" -o "$out/" "$what"
+  CGO_ENABLED=0 go -C "$cluster_dir/mods/$1" build -trimpath -buildvcs=false -ldflags="-s -w ${2:-}" -o "$out/" "${what[@]}"
   [ ! -e "$out/server" ] || mv "$out/server" "$out/etcd"
   # Its CRDs lie in its module.
   if [ "$1" = cert-manager ]; then
@@ -26,7 +27,7 @@ build() {
 
 if [ $# = 0 ]; then
   for v in $ETCD_VERSIONS; do set -- "$@" "etcd-$v"; done
-  set -- "$@" k8s cni coredns local-path helm versitygw cert-manager
+  set -- "$@" k8s cni addons versitygw
 fi
 for name; do
   case $name in

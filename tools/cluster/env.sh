@@ -32,8 +32,7 @@ images() {
   local v
   echo "$CACHE/images-$({
     for v in $ETCD_VERSIONS; do built "etcd-$v"; done
-    built coredns
-    built local-path
+    built addons
     cat "$cluster_dir"/{images,mkimage}.sh /bin/busybox
   } | sha256sum | cut -c1-12)"
 }

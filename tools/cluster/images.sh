@@ -58,7 +58,7 @@ mkdir -p "$tmp/bin"
 cp /bin/busybox "$tmp/bin/"
 while read -r applet; do ln -sf busybox "$tmp/bin/$applet"; done < <(/bin/busybox --list | grep -vx busybox)
 image busybox docker.io/library/busybox:latest '{"Env":["PATH=/bin"],"Cmd":["sh"]}' "/bin=$tmp/bin/."
-image coredns registry.k8s.io/coredns/coredns:v1.15.0 '{"Entrypoint":["/coredns"]}' "/=$(built coredns)/coredns"
+image coredns registry.k8s.io/coredns/coredns:v1.15.0 '{"Entrypoint":["/coredns"]}' "/=$(built addons)/coredns"
 image local-path docker.io/rancher/local-path-provisioner:v0.0.30 '{"Entrypoint":["/local-path-provisioner"]}' \
-  "/=$(built local-path)/local-path-provisioner"
+  "/=$(built addons)/local-path-provisioner"
 touch "$images/done"
