@@ -7,6 +7,7 @@ cd "$(dirname "$0")"
 . ../../tools/cluster/env.sh
 ETCDCTL=$(built "etcd-$ETCD_VERSION")/etcdctl AUDIT_LOG=$STATE/log/audit.log CLUSTER_STATE=$STATE
 ETCDUTL=${ETCDCTL%ctl}utl VERSITYGW=$(built versitygw)/versitygw
+../../tools/cluster/build.sh versitygw
 export ETCDCTL ETCDUTL VERSITYGW AUDIT_LOG CLUSTER_STATE NODE_NET API_IP SERVICE_CIDR
 ./install.sh
 /usr/bin/python3 cases.py "$@"

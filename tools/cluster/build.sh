@@ -1,6 +1,6 @@
 #!/bin/bash
 # build.sh [NAME...]: builds the programs of mods/NAME from the Go module proxy, each into its own cached folder
-# (env.sh, `built`). By default all that `./dev test` and the demo need. A second run finds everything there. Needs Go >= 1.26.
+# (env.sh, `built`). By default all that a local cluster needs. A second run finds everything there. Needs Go >= 1.26.
 set -euo pipefail # A change of flags needs another "recipe" in env.sh.
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -27,7 +27,7 @@ build() {
 
 if [ $# = 0 ]; then
   for v in $ETCD_VERSIONS; do set -- "$@" "etcd-$v"; done
-  set -- "$@" k8s cni addons versitygw
+  set -- "$@" k8s cni addons
 fi
 for name; do
   case $name in
