@@ -6,6 +6,7 @@
 # them, and a healthy cluster beside a hundred black holes (holes.py), which each run of the simulated worlds has. Other flags go to
 # `standin plans` (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends with the line "N passed, N
 # failed" and leaves no process.
+# shellcheck disable=SC2030,SC2031 # in_its_own_world counts in its subshell.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../tools/env.sh
@@ -68,7 +69,6 @@ counted() {
 
 # in_its_own_world FUNCTION [ARG...]: a stand-in plays, and counts, all Pods of its API server, so each stand-in needs its own.
 # The world counts for itself, in a subshell, and prints its counts.
-# shellcheck disable=SC2030,SC2031
 in_its_own_world() (
   world=$(mktemp -d)
   trap 'tools/cluster/apionly.sh down "$world" || true; rm -rf "$world"' EXIT
@@ -118,12 +118,16 @@ for name in "${worlds[@]}"; do
 done
 set +m
 for i in "${!worlds[@]}"; do
-  wait "${running[$i]}" || true
+  ended=0
+  wait "${running[$i]}" || ended=$?
   counted "of-${worlds[$i]}" cat "$out/${worlds[$i]}.log"
+  # A world that came to its end has status 0, whatever it counted. If it broke, its last counts are those of a part.
+  if [ "$ended" != 0 ]; then
+    echo "${worlds[$i]} ended with status $ended"
+    failed=$((failed + 1))
+  fi
 done
 running=()
 
-# shellcheck disable=SC2031
 echo "$passed passed, $failed failed"
-# shellcheck disable=SC2031
 [ "$failed" = 0 ]
