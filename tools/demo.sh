@@ -19,12 +19,14 @@ choose_cluster() {
     other_cluster "$@"
     return
   fi
-  say "Local cluster: three nodes on this machine (the first time, its programs are built: minutes)"
-  access=$(./dev up | sed 's/^/  /')
+  say "Local cluster: three nodes on this machine (the first time, its programs and the operator are built: minutes)"
+  ./dev image >/dev/null &
+  image_made=$!
+  access=$(ETCD_VERSIONS=$version ./dev up | sed 's/^/  /')
   cleanup="./dev down                                   # removes the local cluster and all in it"
   local_one=1
   export KUBECONFIG=$STATE/admin.kubeconfig PATH
-  PATH=$(built k8s):$(built addons):$PATH
+  PATH=$(built k8s):$PATH
 }
 
 # other_cluster [--yes]: choose_cluster for a cluster that is not local. Its nodes cannot be given an image: they pull IMAGE.
@@ -38,9 +40,9 @@ EOF
     exit 1
   fi
   unset KUBECACHEDIR # ./dev down is not for this cluster
-  tools/cluster/build.sh k8s addons
+  tools/cluster/build.sh k8s
   export PATH
-  PATH=$(built k8s):$(built addons):$PATH
+  PATH=$(built k8s):$PATH
   context=$(kubectl config current-context)
   if [ "${1:-}" != --yes ]; then
     read -r -p "Install the operator ($IMAGE) and a demo cluster into \"$context\" of KUBECONFIG? [y/N] " answer
@@ -53,7 +55,7 @@ EOF
 install_operator() {
   say "Operator: image and chart"
   if [ -n "${local_one:-}" ]; then
-    ./dev image >/dev/null
+    wait "$image_made"
     tools/cluster/load.sh "$image"
     test/e2e/install.sh
   else

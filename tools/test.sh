@@ -213,14 +213,14 @@ if ! [[ $share =~ ^[1-9][0-9]*/[1-9][0-9]*$ ]] || [ "${share%/*}" -gt "${share#*
   exit 2
 fi
 if [ -n "$all" ]; then
-  PATH=$(built k8s):$(built addons):$PATH all_of_part
+  PATH=$(built k8s):$PATH all_of_part
 elif [ "${1:-}" = --fast ]; then
   stage build good ./dev build asan dev
   lane fast_units &
   lane fast_worlds &
   wait
 else
-  PATH=$(built k8s):$(built addons):$PATH by_default
+  PATH=$(built k8s):$PATH by_default
 fi
 echo
 cat "$out/summary"

@@ -1,21 +1,35 @@
 #!/bin/bash
 # build.sh [NAME...]: builds the programs of mods/NAME from the Go module proxy, each into its own cached folder
 # (env.sh, `built`). By default all that a local cluster needs. A second run finds everything there. Needs Go >= 1.26.
-set -euo pipefail # A change of flags needs another "recipe" in env.sh.
+set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
 
+# go_build MODULE FOLDER LDFLAGS PACKAGE...: without debug information, which nobody reads here. If its flags change, so must
+# "recipe" in env.sh.
+go_build() {
+  CGO_ENABLED=0 go -C "$1" build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags="-s -w $3" -o "$2/" "${@:4}"
+}
+
 # build NAME [LDFLAGS]
 build() {
-  local out what=() start=$SECONDS
+  local out tools tool what=() start=$SECONDS mod=$cluster_dir/mods/$1
   out=$(built "$1")
   [ ! -e "$out/done" ] || return 0
-  if grep -q ^tool "$cluster_dir/mods/$1/go.mod"; then what+=(tool); fi
-  if [ -e "$cluster_dir/mods/$1/main.go" ]; then what+=(.); fi
   echo "build.sh: $1 ..."
   mkdir -p "$out"
-  CGO_ENABLED=0 go -C "$cluster_dir/mods/$1" build -trimpath -buildvcs=false -ldflags="-s -w ${2:-}" -o "$out/" "${what[@]}"
+  if [ -e "$mod/main.go" ]; then what+=(.); fi
+  tools=$(go -C "$mod" mod edit -json | jq -r '.Tool[]?.Path')
+  for tool in $tools; do
+    case $tool in
+    # One command builds it apart: Go refuses its Sirupsen/logrus beside the others' sirupsen/logrus.
+    */local-path-provisioner) go_build "$mod" "$out" "${2:-}" "$tool" ;;
+    *) what+=("$tool") ;;
+    esac
+  done
+  go_build "$mod" "$out" "${2:-}" "${what[@]}"
   [ ! -e "$out/server" ] || mv "$out/server" "$out/etcd"
+  [ ! -e "$out/k8s" ] || mv "$out/k8s" "$out/coredns"
   # Its CRDs lie in its module.
   if [ "$1" = cert-manager ]; then
     install -D -m 644 -t "$out/crds" \
@@ -27,7 +41,7 @@ build() {
 
 if [ $# = 0 ]; then
   for v in $ETCD_VERSIONS; do set -- "$@" "etcd-$v"; done
-  set -- "$@" k8s cni addons
+  set -- "$@" k8s cni
 fi
 for name; do
   case $name in

@@ -16,7 +16,7 @@ ETCD_PEER_PORT=${ETCD_PEER_PORT:-31380}
 PAUSE_IMAGE=registry.k8s.io/pause:3.10
 K8S_VERSION=v1.36.3
 ETCD_VERSION=3.6.16              # the one the cluster itself runs on
-ETCD_VERSIONS="3.5.35 3.6.15 3.6.16 3.7.3"
+ETCD_VERSIONS=${ETCD_VERSIONS:-3.5.35 3.6.15 3.6.16 3.7.3} # those that the nodes have images of
 
 # key FILE...: a short hash of the files' contents; names a cached artefact after its sources.
 key() { cat "$@" | sha256sum | cut -c1-12; }
@@ -24,15 +24,15 @@ key() { cat "$@" | sha256sum | cut -c1-12; }
 # built NAME: the folder with what build.sh makes of mods/NAME. Another source, Go or recipe gives another folder.
 built() {
   local mod=$cluster_dir/mods/$1
-  echo "$CACHE/$1-$({ echo "recipe 1"; go env GOVERSION; cat "$mod"/*; } | sha256sum | cut -c1-12)"
+  echo "$CACHE/$1-$({ echo "recipe 2"; go env GOVERSION; cat "$mod"/*; } | sha256sum | cut -c1-12)"
 }
 
 # images: the folder with the images that images.sh makes of those programs.
 images() {
-  local v
+  local mod
   echo "$CACHE/images-$({
-    for v in $ETCD_VERSIONS; do built "etcd-$v"; done
-    built addons
+    for mod in "$cluster_dir"/mods/etcd-*; do built "${mod##*/}"; done
+    built k8s
     cat "$cluster_dir"/{images,mkimage}.sh /bin/busybox
   } | sha256sum | cut -c1-12)"
 }

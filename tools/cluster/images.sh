@@ -1,20 +1,27 @@
 #!/bin/bash
 # images.sh: makes the images that the nodes import, from the programs of build.sh and Debian's busybox-static.
-# No registry, no daemon. A second run finds them there.
+# No registry, no daemon. A second run finds them there, and adds those of other ETCD_VERSIONS.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
 images=$(images)
-[ ! -e "$images/done" ] || exit 0
-echo "images.sh: $images"
+# all_made: whether this run has nothing to do.
+all_made() {
+  local v
+  for v in $ETCD_VERSIONS; do [ -e "$images/etcd-$v.tar" ] || return; done
+  [ -e "$images/done" ]
+}
+if all_made; then exit; fi
 mkdir -p "$images"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# image FILE NAME CONFIG DIR=FILES... : FILES are copied to DIR of the image.
+# image FILE NAME CONFIG DIR=FILES... : FILES are copied to DIR of the image, unless it is there.
 image() {
   local out=$images/$1.tar name=$2 config=$3
   shift 3
+  [ ! -e "$out" ] || return 0
+  echo "images.sh: $out"
   rm -rf "$tmp/root"
   mkdir -p "$tmp/root"/{etc,tmp}
   chmod 1777 "$tmp/root/tmp"
@@ -58,7 +65,7 @@ mkdir -p "$tmp/bin"
 cp /bin/busybox "$tmp/bin/"
 while read -r applet; do ln -sf busybox "$tmp/bin/$applet"; done < <(/bin/busybox --list | grep -vx busybox)
 image busybox docker.io/library/busybox:latest '{"Env":["PATH=/bin"],"Cmd":["sh"]}' "/bin=$tmp/bin/."
-image coredns registry.k8s.io/coredns/coredns:v1.15.0 '{"Entrypoint":["/coredns"]}' "/=$(built addons)/coredns"
+image coredns registry.k8s.io/coredns/coredns:v1.14.2 '{"Entrypoint":["/coredns"]}' "/=$(built k8s)/coredns"
 image local-path docker.io/rancher/local-path-provisioner:v0.0.30 '{"Entrypoint":["/local-path-provisioner"]}' \
-  "/=$(built addons)/local-path-provisioner"
+  "/=$(built k8s)/local-path-provisioner"
 touch "$images/done"

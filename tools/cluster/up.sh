@@ -73,4 +73,10 @@ for ((i = 1; i <= NODES; i++)); do
   kubectl wait --for=condition=Ready "node/node$i" --timeout=120s >/dev/null
 done
 kubectl -n kube-system rollout status deployment/coredns --timeout=180s >/dev/null
+# A cluster that was started for fewer versions of etcd (./dev demo) gets the images that were made since.
+mapfile -t newer < <(find "$images" -name '*.tar' -newer "$STATE/node1/imported")
+if [ "${#newer[@]}" != 0 ]; then
+  "$cluster_dir/load.sh" "${newer[@]}"
+  for ((i = 1; i <= NODES; i++)); do touch "$STATE/node$i/imported"; done
+fi
 echo "$KUBECONFIG"
