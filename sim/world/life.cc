@@ -1,12 +1,5 @@
 #include "sim/world/life.h"
 
-#include "operator/cluster/rbac.h"
-#include "operator/defrag/rbac.h"
-#include "operator/member/rbac.h"
-#include "operator/restore/rbac.h"
-#include "operator/snapshot/rbac.h"
-#include "operator/snapshot_schedule/rbac.h"
-#include "runtime/events.h"
 #include "runtime/leader.h"
 
 namespace etcdop::sim {
@@ -16,13 +9,9 @@ namespace {
 constexpr std::chrono::seconds kBegin{1767225600};  // 2026-01-01T00:00:00Z
 
 std::vector<kube::Permission> granted() {
-  auto out = cluster::Api::permissions();
-  out.insert(out.end(), std::begin(kSecretPermissions), std::end(kSecretPermissions));
-  for (const auto& more :
-       {member::Api::permissions(), defrag::Api::permissions(), snapshot::Api::permissions(),
-        snapshot_schedule::Api::permissions(), restore::Api::permissions(),
-        runtime::event_permissions(), runtime::leader_permissions()})
-    out.insert(out.end(), more.begin(), more.end());
+  auto out = operator_permissions();
+  const auto lease = runtime::leader_permissions();
+  out.insert(out.end(), lease.begin(), lease.end());
   return out;
 }
 

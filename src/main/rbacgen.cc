@@ -9,15 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "operator/cluster/rbac.h"
-#include "operator/credentials/secrets.h"
-#include "operator/defrag/rbac.h"
-#include "operator/member/rbac.h"
-#include "operator/restore/rbac.h"
-#include "operator/snapshot/rbac.h"
-#include "operator/snapshot_schedule/rbac.h"
+#include "operator/operator.h"
 #include "runtime/access.h"
-#include "runtime/events.h"
 #include "runtime/leader.h"
 
 namespace {
@@ -87,16 +80,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string dir = argv[argc - 1];
-  auto manager = etcdop::cluster::Api::permissions();
-  for (auto& p : etcdop::member::Api::permissions()) manager.push_back(p);
-  for (auto& p : etcdop::defrag::Api::permissions()) manager.push_back(p);
-  for (auto& p : etcdop::snapshot::Api::permissions()) manager.push_back(p);
-  for (auto& p : etcdop::snapshot_schedule::Api::permissions()) manager.push_back(p);
-  for (auto& p : etcdop::restore::Api::permissions()) manager.push_back(p);
-  for (const auto& p : etcdop::kSecretPermissions) manager.push_back(p);
-  for (auto& p : etcdop::runtime::event_permissions()) manager.push_back(p);
   const auto handle = check ? is_fresh : write_file;
-  const bool rules_good = handle(dir + "/rbac-manager.yaml", rules(manager));
+  const bool rules_good = handle(dir + "/rbac-manager.yaml", rules(etcdop::operator_permissions()));
   const bool lease_good =
       handle(dir + "/rbac-leader-election.yaml", rules(etcdop::runtime::leader_permissions()));
   const bool proxy_good =

@@ -13,6 +13,16 @@ constexpr auto kSyncedEvery = 50ms;   // Between looks at the caches, until they
 constexpr auto kInstalledEvery = 1s;  // The same, for a kind that may not be installed.
 }  // namespace
 
+std::vector<kube::Permission> operator_permissions() {
+  std::vector<kube::Permission> out{std::begin(kSecretPermissions), std::end(kSecretPermissions)};
+  for (const auto& more :
+       {cluster::Api::permissions(), member::Api::permissions(), defrag::Api::permissions(),
+        snapshot::Api::permissions(), snapshot_schedule::Api::permissions(),
+        restore::Api::permissions(), runtime::event_permissions()})
+    out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
 Operator::Operator(Collaborators with, Options options)
     : with_(with),
       options_(std::move(options)),

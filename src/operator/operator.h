@@ -32,6 +32,9 @@
 
 namespace etcdop {
 
+/// The rights that an operator needs, but for those of leader election (runtime/leader.h).
+std::vector<kube::Permission> operator_permissions();
+
 /// Usage: run() on a fiber; stop() from another fiber, or when the process must end.
 ///
 /// Guarantees: it writes nothing before the caches are full and, with leader election, this process

@@ -203,6 +203,10 @@ class Report(unittest.TestCase):
         self.assertEqual(unexplained, 0)
         self.assertIn("survived: the same", text)
 
+    def test_each_mutant_has_a_program_that_judges_it(self):
+        for file in {m.file for m in mutate.Tree().listed} | set(mutate.FILES):
+            self.assertTrue(any(k.judges(file) for k in mutate.KILLERS), file)
+
     def test_explanations_go_over_several_lines(self):
         self.assertEqual(mutate.explained("# no\na/b:c:1: one\n  two\nd: three\n"), {"a/b:c:1": "one two", "d": "three"})
 

@@ -9,6 +9,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
+#include "operator/cluster/intents.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/volumes_found.h"
 #include "operator/pods/member_name.h"
@@ -570,6 +571,14 @@ TEST(ClusterPlan, ANameThatIsTakenIsSkipped) {
 TEST(ClusterPlan, ANameOfAMemberOfEtcdIsSkippedToo) {
   const std::string tenth = member_name("db", "u-1", 10);
   EXPECT_EQ(plan(observe(4, "a:V* " + tenth + ":X")).status.last_sequence, 11);
+}
+
+TEST(ClusterPlan, ANameOfAnIntentIsSkippedToo) {
+  const Observation seen = observe(3, "a:V* b:V+");  // The last sequence is 9.
+  v1::EtcdClusterStatus status = seen.cluster.status;
+  status.pending_members.push_back({3, member_name("db", "u-1", 10), "", to_rfc3339(kNow)});
+  EXPECT_EQ(record_intent(seen, status).name, member_name("db", "u-1", 11));
+  EXPECT_EQ(status.last_sequence, 11);
 }
 
 TEST(ClusterPlan, AnIntentIsForgottenWhenItVotesOrGoes) {
