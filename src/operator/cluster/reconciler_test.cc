@@ -1577,5 +1577,27 @@ TEST_F(InPlaceReconcilerTest, NobodyFoundsBesideAMemberThatIsAwakeOrAPodThatIsTh
   EXPECT_EQ(founders(), 1U);
 }
 
+TEST_F(InPlaceReconcilerTest, AServiceThatCannotBeMadeKeepsNoRestoreFromBeingTakenBack) {
+  put_restore("Restore");
+  pass();
+  make_dormant();
+  bring_to(v1::RestoreStage::Restoring);
+  for (int i = 0; i < 3; ++i) (void)failed_pass();
+  ASSERT_EQ(founders(), 1U);
+  api.erase(kube::Service::resource, {kKey.ns, "db-client"});
+  stores.services.saw_deleted(*stores.services.get({kKey.ns, "db-client"}));
+  api.before([](const kube::Call& call) -> std::optional<Error> {
+    if (call.resource.plural != kube::Service::resource.plural) return std::nullopt;
+    return Error{Code::Denied, "exceeded quota"};
+  });
+  api.erase(v1::EtcdRestore::resource, {kKey.ns, "back"});
+  for (int i = 0; i < 9; ++i) {
+    (void)failed_pass();
+    make_dormant();  // The caches see it.
+  }
+  EXPECT_EQ(stage(), "RollingBack");
+  EXPECT_EQ(founders(), 0U);
+}
+
 }  // namespace
 }  // namespace etcdop::cluster
