@@ -1591,11 +1591,12 @@ TEST_F(InPlaceReconcilerTest, AServiceThatCannotBeMadeKeepsNoRestoreFromBeingTak
     return Error{Code::Denied, "exceeded quota"};
   });
   api.erase(v1::EtcdRestore::resource, {kKey.ns, "back"});
+  world.advance_to(world.now() + 10min);  // The last write of the Service is long ago.
   for (int i = 0; i < 9; ++i) {
     (void)failed_pass();
     make_dormant();  // The caches see it.
   }
-  EXPECT_EQ(stage(), "RollingBack");
+  EXPECT_EQ(stage(), "RolledBack");
   EXPECT_EQ(founders(), 0U);
 }
 
