@@ -4,8 +4,9 @@
 # out/test/STAGE.log, too.
 #
 # Without a flag: all units, with sanitizers and with branches counted; 200 simulated worlds, one in 32 crash plans, every
-# named scenario that is over soon; what real etcds, API servers and object stores do; the operator on an API server alone,
-# with a fixed third of the kill plans; and on real nodes one case of each kind (test/e2e/cases.py).
+# named scenario that is over soon; what real etcds (the newest patch of each minor release), API servers and object stores
+# do; the operator on an API server alone, with a fixed third of the kill plans; and on real nodes one case of each kind
+# (test/e2e/cases.py).
 # --fast: the units whose programs are new since they last passed, 100 worlds, named scenarios.
 # --all: everything (the list is below). --part K/N: those stages of it whose turn it is in the K-th of N parts. Stages
 # that passed on a commit are remembered, so that the last part can say whether all have.
@@ -212,6 +213,8 @@ if ! [[ $share =~ ^[1-9][0-9]*/[1-9][0-9]*$ ]] || [ "${share%/*}" -gt "${share#*
   echo "test.sh: --part wants K/N, such as 1/3" >&2
   exit 2
 fi
+# newest_patches: of ETCD_VERSIONS, the newest patch of each minor release.
+newest_patches() { tr ' ' '\n' <<<"$ETCD_VERSIONS" | sort -rV | sort -u -t. -k1,2 | xargs; }
 if [ -n "$all" ]; then
   PATH=$(built k8s):$PATH all_of_part
 elif [ "${1:-}" = --fast ]; then
@@ -220,6 +223,8 @@ elif [ "${1:-}" = --fast ]; then
   lane fast_worlds &
   wait
 else
+  ETCD_VERSIONS=$(newest_patches)
+  export ETCD_VERSIONS
   PATH=$(built k8s):$PATH by_default
 fi
 echo

@@ -112,7 +112,7 @@ func unknownClass(ctx context.Context, e *Env) error {
 
 // missingImage uses a separate version: other cases with that version would miss the image, too.
 func missingImage(ctx context.Context, e *Env) error {
-	e.Version = "3.6.15"
+	e.Version = "3.7.3"
 	e.Kubelet.SetImage(e.Version, false)
 	began := time.Now()
 	return e.stuck(ctx, nil, "ImagePullFailed", e.Version, calmPulling, func() (time.Duration, error) {
