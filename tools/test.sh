@@ -5,8 +5,8 @@
 #
 # Without a flag: all units, with sanitizers and with branches counted; 200 simulated worlds, one in 32 crash plans, every
 # named scenario that is over soon; what real etcds (the newest patch of each minor release), API servers and object stores
-# do; the operator on an API server alone, with a fixed third of the kill plans; and on real nodes one case of each kind
-# (test/e2e/cases.py).
+# do; the operator on an API server alone, with one kill plan of each kind of write; and on real nodes one case of each
+# kind (test/e2e/cases.py).
 # --fast: the units whose programs are new since they last passed, 100 worlds, named scenarios.
 # --all: everything (the list is below). --part K/N: those stages of it whose turn it is in the K-th of N parts. Stages
 # that passed on a commit are remembered, so that the last part can say whether all have.

@@ -1,11 +1,11 @@
 #!/bin/bash
 # run.sh [--all | FLAG...]: the API-only tests, on an API server without nodes: the samples of the CRDs (samples.py), and their rule
 # about names (names.py); the operator with the chart's rights (installed.py); the recipes of operations (test/recipes); snapshots
-# (snapshots.py); real etcd processes as Pods, and the operator killed at its writes. By default a fixed third of the kill plans
-# runs, with one of each kind of write of each flow and without those that kill after the answer; --third SEED takes another third.
-# --all runs all of them, and a healthy cluster beside a hundred black holes (holes.py), which each run of the simulated worlds has.
-# Other flags go to `standin plans` (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends with the
-# line "N passed, N failed" and leaves no process.
+# (snapshots.py); real etcd processes as Pods, and the operator killed at its writes. By default one kill plan of each kind of
+# write of each flow runs, by a fixed seed, without those that kill after the answer; --sample SEED takes others. --all runs all of
+# them, and a healthy cluster beside a hundred black holes (holes.py), which each run of the simulated worlds has. Other flags go to
+# `standin plans` (main.go and plans.go there). Logs and recordings stay in out/test/integration. Ends with the line "N passed, N
+# failed" and leaves no process.
 # shellcheck disable=SC2030,SC2031 # in_its_own_world counts in its subshell.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -29,7 +29,7 @@ trap finish EXIT
 all=''
 case ${1:-} in
 --all) all=1 && shift ;;
-*) [[ " $* " == *" --third "* || " $* " == *" --only "* ]] || set -- --third 1 "$@" ;;
+*) [[ " $* " == *" --sample "* || " $* " == *" --only "* ]] || set -- --sample 1 "$@" ;;
 esac
 
 # The stand-in's own tests.

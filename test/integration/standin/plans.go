@@ -14,7 +14,7 @@ import (
 	"etcdop.test/standin/proxy"
 )
 
-// missedLimit is the share of a third of the kill plans that may miss its write, because writes differ from run to run. A run of
+// missedLimit is the share of the kill plans of a sample that may miss its write, because writes differ from run to run. A run of
 // all plans allows no miss.
 const missedLimit = 0.1
 
@@ -27,7 +27,7 @@ func runPlans(ctx context.Context, args []string) error {
 	actAs := flags.String("act-as", "", "the `user` that the operator is to the API server; by default it may do everything")
 	version := flags.String("version", "3.6.16", "etcd `version` of the clusters")
 	parallel := flags.Int("parallel", 8, "how many cases run side by side")
-	third := flags.Uint64("third", 0, "run a third of the kill plans, chosen by this `seed`, with one of each kind of write of each flow; 0: all")
+	sample := flags.Uint64("sample", 0, "run one kill plan of each kind of write of each flow, chosen by this `seed`; 0: all")
 	only := flags.String("only", "", "run only the cases whose name contains one of these `words`, separated by |; flows that are needed run too")
 	kills := flags.Bool("kills", true, "run the kill plans")
 	limit := flags.Duration("limit", 8*time.Minute, "for one case")
@@ -65,11 +65,11 @@ func runPlans(ctx context.Context, args []string) error {
 		runner.Run(ctx, plans.Needed(undisturbed, words))
 		all := recorder.Kills(proxy.Fates)
 		allowed := 0
-		if *third != 0 {
+		if *sample != 0 {
 			// After and Lost have the same result: the write is done and its sender is dead.
-			all = plans.Third(recorder.Kills([]proxy.Fate{proxy.Before, proxy.Lost, proxy.LostAlive}), *third)
+			all = plans.OneOfEachKind(recorder.Kills([]proxy.Fate{proxy.Before, proxy.Lost, proxy.LostAlive}), *sample)
 			allowed = int(missedLimit * float64(len(all)))
-			fmt.Printf("%d kill plans, a third of them: --third %d\n", len(all), *third)
+			fmt.Printf("%d kill plans, one of each kind of write: --sample %d\n", len(all), *sample)
 		}
 		all = plans.Only(all, words)
 		runner.Run(ctx, plans.Alternately(scenarios, all))

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"etcdop.test/standin/proxy"
@@ -169,25 +168,21 @@ func kill(f flow, write proxy.Write, fate proxy.Fate) Case {
 	}
 }
 
-// Third returns a third of the cases, chosen by the seed, with one of each kind among them, in the order of the cases.
-func Third(cases []Case, seed uint64) []Case {
-	var chosen, others []int
-	seen := map[string]bool{}
-	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(cases)) {
-		if seen[cases[i].Kind] {
-			others = append(others, i)
-			continue
+// OneOfEachKind returns one case of each kind, chosen by the seed, in the order of the cases.
+func OneOfEachKind(cases []Case, seed uint64) []Case {
+	random := rand.New(rand.NewPCG(seed, 0))
+	chosen, seen := map[string]int{}, map[string]int{}
+	for i, c := range cases {
+		seen[c.Kind]++
+		if random.IntN(seen[c.Kind]) == 0 { // Each of a kind with the same probability.
+			chosen[c.Kind] = i
 		}
-		seen[cases[i].Kind] = true
-		chosen = append(chosen, i)
 	}
-	if missing := (len(cases)+2)/3 - len(chosen); missing > 0 {
-		chosen = append(chosen, others[:missing]...)
-	}
-	slices.Sort(chosen)
 	var kept []Case
-	for _, i := range chosen {
-		kept = append(kept, cases[i])
+	for i, c := range cases {
+		if chosen[c.Kind] == i {
+			kept = append(kept, c)
+		}
 	}
 	return kept
 }

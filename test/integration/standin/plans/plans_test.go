@@ -136,37 +136,3 @@ func TestAlternatelyTakesOneOfEachInTurn(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
-
-func TestAThirdHasOneOfEachKind(t *testing.T) {
-	var cases []Case
-	for i := range 20 {
-		c := Case{Name: fmt.Sprintf("%02d", i), Kind: "often"}
-		if i%5 == 0 {
-			c.Kind = "only " + c.Name
-		}
-		cases = append(cases, c)
-	}
-	names := func(cases []Case) (out []string) {
-		for _, c := range cases {
-			out = append(out, c.Name)
-		}
-		return
-	}
-	for seed := range uint64(20) {
-		third := names(Third(cases, seed))
-		if len(third) != 7 || !slices.IsSorted(third) {
-			t.Errorf("seed %d: %v are not a third of 20, in order", seed, third)
-		}
-		for _, rare := range []string{"00", "05", "10", "15"} {
-			if !slices.Contains(third, rare) {
-				t.Errorf("seed %d: %v lacks the only case of its kind, %s", seed, third, rare)
-			}
-		}
-		if again := names(Third(cases, seed)); !slices.Equal(third, again) {
-			t.Errorf("seed %d: %v, then %v", seed, third, again)
-		}
-	}
-	if one := Third(cases[:1], 1); len(one) != 1 {
-		t.Errorf("of one case: %v", names(one))
-	}
-}
