@@ -11,6 +11,7 @@ rows=(fast test-warm ci-warm demo-cold ci-cold test-cold)
 [ $# = 0 ] || rows=("$@")
 dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+rm -rf out/test/bench
 mkdir -p out/test/bench
 over=0
 
@@ -24,7 +25,10 @@ timed() {
   (cd "$folder" && "$@") >"out/test/bench/$row.log" 2>&1 </dev/null || ended=$?
   local took=$((SECONDS - start))
   local said="good"
-  if [ "$ended" != 0 ]; then said="ended with status $ended: out/test/bench/$row.log"; fi
+  if [ "$ended" != 0 ]; then
+    said="ended with status $ended: out/test/bench/$row.log"
+    cp -r "$folder/out/test" "out/test/bench/$row" # The clone goes.
+  fi
   if [ "$took" -gt "$limit" ]; then said="TOO LONG, $said"; fi
   [ "$said" = good ] || over=1
   printf '%-10s %4d min %02d s   at most %4d s   %s\n' "$row" $((took / 60)) $((took % 60)) "$limit" "$said"
