@@ -1,4 +1,5 @@
 // Scenarios of the operator itself: killed, paused, running twice, with wrong clocks, under load.
+#include "operator/operator.h"
 #include "sim/scenarios/scenario.h"
 #include "sim/world/plans.h"
 
@@ -84,12 +85,12 @@ class ScenarioOfOperators : public Scenario {
     settled_cluster(size, progress_deadline_s);
     (void)world.start_operator();
     world.run_for(5s);
-    ASSERT_TRUE(world.life(0).program().leading());
+    ASSERT_TRUE(world.life(0).leading());
   }
   std::size_t leading() {
     std::size_t out = 0;
     for (std::size_t i = 0; i < world.operators(); ++i)
-      out += !world.life(i).passage().dead && world.life(i).program().leading();
+      out += !world.life(i).passage().dead && world.life(i).leading();
     return out;
   }
   /// Watches for this long that two operators never lead together for longer than `overlap`.
@@ -293,7 +294,7 @@ TEST_F(ScenarioOfOperators, S52_AnOperatorStartsWithAThousandClusters) {
     return {};
   };
   Life& life = world.start_operator();
-  ASSERT_TRUE(world.run_until([&] { return life.program().leading(); }, 30s));
+  ASSERT_TRUE(world.run_until([&] { return life.leading(); }, 30s));
   const Instant begin = world.time().now();
   const auto at_rest = [](runtime::Controller& c) {
     return c.queue().counts().adds > 0 && c.queue().waiting() == 0 && c.active() == 0;

@@ -4,6 +4,7 @@
 
 #include "agent/manifest.h"
 #include "api/v1alpha2/etcdsnapshot.h"
+#include "kube/secret_object.h"
 #include "operator/credentials/passwords.h"
 #include "sim/etcd/data_dir.h"
 #include "sim/scenarios/scenario.h"

@@ -9,6 +9,7 @@
 #include "api/v1alpha2/etcdsnapshotschedule.h"
 #include "api/v1alpha2/names.h"
 #include "kube/secret_object.h"
+#include "operator/credentials/passwords.h"
 #include "operator/credentials/tls.h"
 #include "runtime/conditions.h"
 #include "runtime/leader.h"

@@ -1,5 +1,6 @@
 #include "sim/world/life.h"
 
+#include "operator/operator.h"
 #include "runtime/leader.h"
 
 namespace etcdop::sim {
@@ -32,23 +33,29 @@ Life::Life(Needs with, std::string name, std::uint64_t seed)
       api_(passage_, with.server, granted()),
       lease_api_(passage_, with.server, granted()),
       etcd_(passage_, with.net, with.nodes),
-      operator_({process_, dice_, date_, log_, api_, lease_api_, etcd_,
-                 [this](const auto& to, std::int32_t port) { return etcd_.handshake(to, port); },
-                 with.record ? &flight_ : nullptr},
-                {.leader_elect = true,
-                 .lease_namespace = "etcd-operator-system",
-                 .identity = name,
-                 .watch_namespaces = {},
-                 .images = {"quay.io/coreos/etcd", "etcd-operator:1"},
-                 .cluster_domain = "cluster.local",
-                 .measured = {}}),
-      main_(process_.spawn([this] { (void)operator_.run(); })) {}
+      operator_(std::make_unique<Operator>(
+          Operator::Collaborators{
+              process_, dice_, date_, log_, api_, lease_api_, etcd_,
+              [this](const auto& to, std::int32_t port) { return etcd_.handshake(to, port); },
+              with.record ? &flight_ : nullptr},
+          Operator::Options{.leader_elect = true,
+                            .lease_namespace = "etcd-operator-system",
+                            .identity = name,
+                            .watch_namespaces = {},
+                            .images = {"quay.io/coreos/etcd", "etcd-operator:1"},
+                            .cluster_domain = "cluster.local",
+                            .measured = {}})),
+      main_(process_.spawn([this] { (void)operator_->run(); })) {}
 
 Life::~Life() {
   passage_.dead = true;
   main_->cancel();
-  operator_.stop();
+  operator_->stop();
   check(process_.drain(), "a killed operator's fibers all end");
 }
+
+bool Life::leading() const { return operator_->leading(); }
+
+void Life::terminate() { operator_->stop(); }
 
 }  // namespace etcdop::sim

@@ -4,8 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "operator/operator.h"
+#include "operator/passes/flight_recorder.h"
 #include "sim/world/doors.h"
+
+namespace etcdop {
+class Operator;  // Its header costs every scenario seconds to compile.
+}
 
 namespace etcdop::sim {
 
@@ -46,11 +50,12 @@ class Life {
   EtcdDoor& etcd() { return etcd_; }
   ProcessDate& date() { return date_; }
   const FlightRecorder& flight() const { return flight_; }
-  Operator& program() { return operator_; }
+  Operator& program() { return *operator_; }
   /// It has ended by itself, as after the loss of the Lease.
   bool ended() const { return main_->done(); }
+  bool leading() const;
   /// As SIGTERM: an orderly end.
-  void terminate() { operator_.stop(); }
+  void terminate();
 
  private:
   ProcessExecutor process_;
@@ -61,7 +66,7 @@ class Life {
   ApiDoor api_, lease_api_;
   EtcdDoor etcd_;
   FlightRecorder flight_;
-  Operator operator_;
+  std::unique_ptr<Operator> operator_;
   std::shared_ptr<Fiber> main_;
 };
 

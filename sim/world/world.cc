@@ -16,6 +16,7 @@
 #include "operator/credentials/passwords.h"
 #include "operator/credentials/tls.h"
 #include "runtime/conditions.h"
+#include "runtime/events.h"
 #include "sim/linearizability.h"
 #include "sys/x509.h"
 
@@ -132,7 +133,7 @@ void World::controllers() {
       server_.update_budgets();
       jobs_.run();
       const bool somebody = std::ranges::any_of(lives_, [](const auto& life) {
-        return life->program().leading() && !life->process().frozen();
+        return life->leading() && !life->process().frozen();
       });
       if (!somebody || time_.now() < api_down_until_) checker_.hindered();
       checker_.look();
@@ -155,7 +156,7 @@ void World::sample() {
     if (!life->passage().dead)
       all.push_back({"operators", life->name(),
                      life->process().frozen()    ? "frozen"
-                     : life->program().leading() ? "leading"
+                     : life->leading() ? "leading"
                                                  : "waiting"});
   for (const auto& key : clusters())
     if (const auto id = etcd_of(key); id.value != 0)
