@@ -30,21 +30,16 @@ Operator::Operator(Collaborators with, Options options)
       election_(with.lease_api, with.executor, with.clock, with.random, with.log,
                 {.ns = options_.lease_namespace, .identity = options_.identity}),
       events_(with.api, with.executor, with.clock, with.random, with.log, options_.identity),
-      clusters_({with.executor, with.api, stores_, with.etcd, with.handshake, credentials_,
-                 with.clock, with.log, options_.cluster_domain, &events_, with.flight,
-                 &cluster_metrics_}),
-      members_({with.executor, with.api, stores_, credentials_.secrets, credentials_.certificates,
-                with.clock, with.log, &events_, with.flight},
+      clusters_({collaborators<cluster::Api>(), with.etcd, with.handshake, credentials_,
+                 options_.cluster_domain, &cluster_metrics_}),
+      members_({collaborators<member::Api>(), credentials_.secrets, credentials_.certificates},
                options_.images),
-      defrags_({with.executor, with.api, stores_, with.etcd, credentials_, with.clock, with.log,
-                &events_, with.flight}),
-      snapshots_({with.executor, with.api, stores_, credentials_.secrets, with.clock, with.log,
-                  &events_, with.flight},
+      defrags_({collaborators<defrag::Api>(), with.etcd, credentials_}),
+      snapshots_({collaborators<snapshot::Api>(), credentials_.secrets},
                  {options_.images.operator_image, options_.images.etcd_repository}),
-      schedules_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight,
-                  &schedule_metrics_},
+      schedules_({collaborators<snapshot_schedule::Api>(), &schedule_metrics_},
                  options_.images.operator_image),
-      restores_({with.executor, with.api, stores_, with.clock, with.log, &events_, with.flight},
+      restores_(collaborators<restore::Api>(),
                 {options_.images.operator_image, options_.images.etcd_repository}),
       cluster_controller_(
           with.executor, with.random, with.log, controller("etcdcluster"),
@@ -85,6 +80,11 @@ Operator::Operator(Collaborators with, Options options)
   snapshot::connect(stores_, snapshot_controller_.queue());
   snapshot_schedule::connect(stores_, schedule_controller_.queue());
   restore::connect(stores_, restore_controller_.queue());
+}
+
+template <class Api>
+etcdop::Collaborators<Api> Operator::collaborators() {
+  return {with_.executor, with_.api, stores_, with_.clock, with_.log, &events_, with_.flight};
 }
 
 PassBoundary Operator::boundary() {

@@ -104,6 +104,8 @@ class Operator {
   void control_restores();
   bool await_turns();
   void await_cert_manager();
+  template <class Api>
+  etcdop::Collaborators<Api> collaborators();
   PassBoundary boundary();
   runtime::Controller::Options controller(
       const char* name, Duration pass_limit = runtime::Controller::Options{}.pass_limit) const;

@@ -5,6 +5,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "operator/agents/snapshot_env.h"
+#include "operator/pods/pod_shape.h"
 
 namespace etcdop {
 namespace {
@@ -117,12 +118,7 @@ json::object agent_pod(json::object container, json::array volumes,
                        const std::optional<v1::EtcdCluster>& cluster) {
   json::object out{{"restartPolicy", "Never"},
                    {"automountServiceAccountToken", false},
-                   {"securityContext",
-                    {{"runAsNonRoot", true},
-                     {"runAsUser", v1::kUserId},
-                     {"runAsGroup", v1::kUserId},
-                     {"fsGroup", v1::kUserId},
-                     {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+                   {"securityContext", pod_security()},
                    {"containers", json::array{std::move(container)}}};
   if (!volumes.empty()) out["volumes"] = std::move(volumes);
   json::array pulled_with;

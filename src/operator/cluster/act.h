@@ -1,7 +1,5 @@
 // The steps of a plan, carried out.
 #pragma once
-#include "base/log.h"
-#include "base/wall_time.h"
 #include "etcd/dial.h"
 #include "operator/cluster/ask.h"
 #include "operator/cluster/cluster_metrics.h"
@@ -9,25 +7,15 @@
 #include "operator/cluster/observation.h"
 #include "operator/cluster/rbac.h"
 #include "operator/credentials/credentials.h"
-#include "operator/passes/flight_recorder.h"
-#include "operator/passes/stores.h"
-#include "runtime/events.h"
+#include "operator/passes/pass.h"
 
 namespace etcdop::cluster {
 
-/// The tools of a pass. They outlive it.
-struct Collaborators {
-  Executor& executor;
-  Api api;
-  Stores& stores;
+struct Collaborators : etcdop::Collaborators<Api> {
   etcd::Clients& etcd;
   etcd::Handshake handshake;
   Credentials& credentials;
-  WallClock& clock;
-  Log& log;
   std::string cluster_domain = "cluster.local";  ///< For the names in certificates.
-  runtime::EventRecorder* events = nullptr;      ///< Null: no Events.
-  FlightRecorder* flight = nullptr;              ///< Null: nothing is recorded.
   ClusterMetrics* metrics = nullptr;             ///< Null: nothing is measured.
 };
 

@@ -79,7 +79,7 @@ class ActTest : public ::testing::Test {
     endpoints["db-a"].address = "10.0.0.1";
     world.spawn([&] {
       Proof joiner;
-      out = act({world, api, stores, etcd, {}, credentials, clock, log}, seen, plan, endpoints,
+      out = act({{world, api, stores, clock, log}, etcd, {}, credentials}, seen, plan, endpoints,
                 joiner);
     });
     world.run();

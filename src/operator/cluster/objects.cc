@@ -12,6 +12,7 @@
 #include "operator/credentials/tls.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
+#include "operator/pods/pod_shape.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -21,17 +22,10 @@ namespace v1 = api::v1alpha2;
 /// During an election every Pod is unready, and with AlwaysAllow a drain would evict them all.
 constexpr const char* kEvictionPolicy = "IfHealthyBudget";
 
-json::object labels(const v1::EtcdCluster& cluster) {
-  json::object out;
-  out[v1::kAppNameLabel] = "etcd";
-  out[v1::kAppInstanceLabel] = cluster.metadata.name;
-  out[v1::kAppManagedByLabel] = "etcd-operator";
-  out[v1::kClusterLabel] = cluster.metadata.name;
-  return out;
-}
-
 json::object metadata(const v1::EtcdCluster& cluster, const std::string& name) {
-  json::object out{{"name", name}, {"namespace", cluster.metadata.ns}, {"labels", labels(cluster)}};
+  json::object out{{"name", name},
+                   {"namespace", cluster.metadata.ns},
+                   {"labels", cluster_labels(cluster.metadata.name)}};
   out["ownerReferences"] = owned_by_controller(cluster);
   return out;
 }

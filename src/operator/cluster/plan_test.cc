@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <sstream>
 
 #include "api/v1alpha2/names.h"
@@ -131,13 +132,18 @@ std::string step_of(const Observation& seen) {
   return out;
 }
 
+struct Row {
+  int replicas;
+  const char *seats, *step, *because;
+};
+
+void expect_steps(std::span<const Row> rows) {
+  for (const Row& row : rows)
+    EXPECT_EQ(step_of(observe(row.replicas, row.seats)), row.step)
+        << row.replicas << " of " << row.seats << ": " << row.because;
+}
+
 TEST(ClusterPlan, Table) {
-  struct Row {
-    int replicas;
-    const char* seats;
-    const char* step;
-    const char* because;
-  };
   const Row rows[] = {
       // Growing.
       {3, "a:V*", "create-member #1", "intents and EtcdMembers first"},
@@ -202,9 +208,7 @@ TEST(ClusterPlan, Table) {
       {3, "a:V* b:V+ y:x", "none", "a foreign learner takes the only place"},
       {3, "a:V* b:N c:N y:x", "none", "K15, W11: and is waited for; ForeignMember says so"},
   };
-  for (const Row& row : rows)
-    EXPECT_EQ(step_of(observe(row.replicas, row.seats)), row.step)
-        << row.replicas << " of " << row.seats << ": " << row.because;
+  expect_steps(rows);
 }
 
 Seat& seat(Observation& seen, const std::string& name) {
@@ -262,12 +266,6 @@ TEST(ClusterPlan, K15_TheFlagIsKeptWhereAnEarlierReleaseMayHaveAddedSeveralLearn
 }
 
 TEST(ClusterPlan, WhoLostItsDataIsReplacedOneAtATime) {
-  struct Row {
-    int replicas;
-    const char* seats;
-    const char* step;
-    const char* because;
-  };
   const Row rows[] = {
       {3, "a:V* b:V+ c:V-e", "delete-member c", ""},
       {3, "a:V* b:V+ c:V+e", "delete-member c", "whatever it answers"},
@@ -285,9 +283,7 @@ TEST(ClusterPlan, WhoLostItsDataIsReplacedOneAtATime) {
       {3, "a:V* b:V+ c:L-e", "delete-member c", "a joiner, too"},
       {3, "a:V* b:V+ c:L+e", "delete-member c", ""},
   };
-  for (const Row& row : rows)
-    EXPECT_EQ(step_of(observe(row.replicas, row.seats)), row.step)
-        << row.replicas << " of " << row.seats << ": " << row.because;
+  expect_steps(rows);
 }
 
 TEST(ClusterPlan, NobodyIsReplacedWhileManyClustersAreAway) {
@@ -939,12 +935,6 @@ TEST(ClusterPlan, ANewClusterOfNoMembersThatIsToBeRestoredHasServices) {
 
 // Marks as above; z: dormant.
 TEST(ClusterPlan, ToNoneAndBack) {
-  struct Row {
-    int replicas;
-    const char* seats;
-    const char* step;
-    const char* because;
-  };
   const Row rows[] = {
       {0, "a:V* b:V+ c:V+", "delete-member c", "down to one, as to any size"},
       {0, "a:V* b:V+ c:L+", "delete-member c", ""},

@@ -381,8 +381,8 @@ class ReconcilerTest : public ::testing::Test {
   etcd::Handshake handshake = [](const auto&, std::int32_t) -> Result<CertificateFacts> {
     return testing::UnscriptedEtcd::kNotScripted;
   };
-  Reconciler reconciler{{world, api, stores, etcd, handshake, credentials, clock, log,
-                         "cluster.local", &events, &flight}};
+  Reconciler reconciler{
+      {{world, api, stores, clock, log, &events, &flight}, etcd, handshake, credentials}};
 };
 
 TEST_F(ReconcilerTest, AlarmsAreListedOnlyWhereAMemberTellsOfOne) {
@@ -603,8 +603,8 @@ TEST_F(ReconcilerTest, APassIsMeasuredUntilItsClusterIsGone) {
   ClusterMetrics clusters;
   runtime::Metrics metrics;
   clusters.show_in(metrics);
-  Reconciler one{{world, api, stores, etcd, handshake, credentials, clock, log, "cluster.local",
-                  nullptr, nullptr, &clusters}};
+  Reconciler one{
+      {{world, api, stores, clock, log}, etcd, handshake, credentials, "cluster.local", &clusters}};
   const auto measured = [&] {
     world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)); });
     world.run();
@@ -649,8 +649,7 @@ TEST_F(ReconcilerTest, WhatAPassSawAndPlannedIsRecorded) {
 
 TEST_F(ReconcilerTest, TheRecorderHearsThatAClusterIsGone) {
   FlightRecorder full({.total_bytes = 1});  // It keeps only that the object existed.
-  Reconciler one{{world, api, stores, etcd, handshake, credentials, clock, log, "cluster.local",
-                  nullptr, &full}};
+  Reconciler one{{{world, api, stores, clock, log, nullptr, &full}, etcd, handshake, credentials}};
   const auto reconcile = [&] {
     world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)) << "also if there is nobody to tell"; });
     world.run();

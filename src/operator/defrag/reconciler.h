@@ -31,16 +31,9 @@ struct Kind {
     Instant looked{};            ///< When etcd was observed.
     std::optional<Claim> alone;  ///< No other pass asks the etcd of that cluster.
   };
-  struct Collaborators {
-    Executor& executor;
-    Api api;
-    Stores& stores;
+  struct Collaborators : etcdop::Collaborators<Api> {
     etcd::Clients& etcd;
     Credentials& credentials;
-    WallClock& clock;
-    Log& log;
-    runtime::EventRecorder* events = nullptr;  ///< Null: no Events.
-    FlightRecorder* flight = nullptr;          ///< Null: no recording.
   };
   static constexpr auto store = &Stores::defrags;
   static constexpr auto object = &Observation::run;

@@ -169,7 +169,7 @@ class DefragReconciler : public ::testing::Test {
   }
   void crash() {
     reconciler = std::make_unique<Reconciler>(
-        Reconciler::Collaborators{world, api, stores, etcd, credentials, clock, log});
+        Reconciler::Collaborators{{world, api, stores, clock, log}, etcd, credentials});
   }
 
   sim::Scheduler world{1};
@@ -180,7 +180,7 @@ class DefragReconciler : public ::testing::Test {
   Etcd etcd;
   Credentials credentials{world, api, clock, etcd};
   std::unique_ptr<Reconciler> reconciler = std::make_unique<Reconciler>(
-      Reconciler::Collaborators{world, api, stores, etcd, credentials, clock, log});
+      Reconciler::Collaborators{{world, api, stores, clock, log}, etcd, credentials});
 };
 
 TEST_F(DefragReconciler, ARunTakesTheFollowersThenWhoLedAndThenCostsNothing) {

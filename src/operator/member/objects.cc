@@ -20,11 +20,7 @@ constexpr const char* kClientTlsFolder = "/etc/etcd/tls/client";
 constexpr const char* kPeerTlsFolder = "/etc/etcd/tls/peer";
 
 json::object labels(const v1::EtcdMember& member) {
-  json::object out;
-  out[v1::kAppNameLabel] = "etcd";
-  out[v1::kAppInstanceLabel] = member.spec.cluster_name;
-  out[v1::kAppManagedByLabel] = "etcd-operator";
-  out[v1::kClusterLabel] = member.spec.cluster_name;
+  json::object out = cluster_labels(member.spec.cluster_name);
   out[v1::kAppComponentLabel] = member.metadata.name;
   return out;
 }
@@ -288,12 +284,7 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
       {"hostname", member.metadata.name},
       {"subdomain", service_of(member)},
       {"automountServiceAccountToken", false},
-      {"securityContext",
-       {{"runAsNonRoot", true},
-        {"runAsUser", v1::kUserId},
-        {"runAsGroup", v1::kUserId},
-        {"fsGroup", v1::kUserId},
-        {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+      {"securityContext", pod_security()},
       {"containers", json::array{etcd_container(member, start, facts, images)}},
       {"volumes", json::array{data_volume(member),
                               json::object{{"name", "tmp"}, {"emptyDir", json::object{}}}}}};

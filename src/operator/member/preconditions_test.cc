@@ -142,7 +142,7 @@ class Preconditions : public ::testing::Test {
   Stores stores;
   Secrets secrets{world, server};
   Certificates certificates{secrets, clock};
-  Reconciler reconciler{{world, server, stores, secrets, certificates, clock, log},
+  Reconciler reconciler{{{world, server, stores, clock, log}, secrets, certificates},
                         {"quay.io/coreos/etcd", "etcd-operator:1"}};
   std::string cluster_uid, uid;
 };
@@ -564,7 +564,7 @@ TEST_F(Preconditions, AMemberThatIsGoneIsForgotten) {
 
 TEST_F(Preconditions, TheRecorderHearsThatAMemberIsGone) {
   FlightRecorder full({.total_bytes = 1});  // It keeps only that there was an object.
-  Reconciler one{{world, server, stores, secrets, certificates, clock, log, nullptr, &full},
+  Reconciler one{{{world, server, stores, clock, log, nullptr, &full}, secrets, certificates},
                  {"quay.io/coreos/etcd"}};
   const auto reconcile = [&] {
     world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)); });
@@ -582,7 +582,7 @@ TEST_F(Preconditions, WhatBecomesOfAMemberIsToldInEvents) {
   server.serve({.resource = kube::Event::resource});
   testing::SeededRandom random{1};
   runtime::EventRecorder events(server, world, clock, random, log, "op-1");
-  Reconciler one{{world, server, stores, secrets, certificates, clock, log, &events},
+  Reconciler one{{{world, server, stores, clock, log, &events}, secrets, certificates},
                  {"quay.io/coreos/etcd"}};
   events.start();
   put_pod("somebody", "x");

@@ -21,16 +21,9 @@ struct Kind {
   using Observation = member::Observation;
   using Plan = member::Plan;
   using Context = NoContext;
-  struct Collaborators {
-    Executor& executor;
-    Api api;
-    Stores& stores;
+  struct Collaborators : etcdop::Collaborators<Api> {
     Secrets& secrets;
     Certificates& certificates;
-    WallClock& clock;
-    Log& log;
-    runtime::EventRecorder* events = nullptr;  ///< Null: no Events.
-    FlightRecorder* flight = nullptr;          ///< Null: no recording.
   };
   static constexpr auto store = &Stores::members;
   static constexpr auto object = &Observation::member;

@@ -115,7 +115,7 @@ class ReconcilerTest : public ::testing::Test {
   Secrets secrets{world, server};
   Certificates certificates{secrets, clock};
   Reconciler reconciler{
-      {world, server, stores, secrets, certificates, clock, log, nullptr, &flight},
+      {{world, server, stores, clock, log, nullptr, &flight}, secrets, certificates},
       {"quay.io/coreos/etcd"}};
   std::string uid;
 };

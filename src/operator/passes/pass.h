@@ -24,6 +24,18 @@
 
 namespace etcdop {
 
+/// The collaborators of every controller. They must outlive it.
+template <class Api>
+struct Collaborators {
+  Executor& executor;
+  Api api;
+  Stores& stores;
+  WallClock& clock;
+  Log& log;
+  runtime::EventRecorder* events = nullptr;  ///< Null: no Events.
+  FlightRecorder* flight = nullptr;          ///< Null: passes are not recorded.
+};
+
 /// For controllers whose passes need only the observation.
 struct NoContext {};
 
@@ -43,8 +55,6 @@ struct Outcome {
 
 /// Kind is a table of types and members:
 ///   Object, Observation, Plan, Collaborators, Context: the types that the controller works with;
-///   Collaborators has executor, api, stores, clock, log, events and flight, which must outlive the
-///   Pass;
 ///   store: the member of Stores that has the objects;
 ///   object: the member of the observation that is the object;
 ///   word: its name in the log, such as "snapshot".

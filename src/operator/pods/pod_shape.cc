@@ -246,6 +246,21 @@ void merge(json::object& into, const json::object& from, KeyedLists lists) {
 
 }  // namespace
 
+json::object cluster_labels(const std::string& cluster) {
+  return {{v1::kAppNameLabel, "etcd"},
+          {v1::kAppInstanceLabel, cluster},
+          {v1::kAppManagedByLabel, "etcd-operator"},
+          {v1::kClusterLabel, cluster}};
+}
+
+json::object pod_security() {
+  return {{"runAsNonRoot", true},
+          {"runAsUser", v1::kUserId},
+          {"runAsGroup", v1::kUserId},
+          {"fsGroup", v1::kUserId},
+          {"seccompProfile", {{"type", "RuntimeDefault"}}}};
+}
+
 std::string why_not_flags(const std::string& version, const v1::ExtraArgs& flags) {
   const auto parsed = etcd::parse_version(version);
   for (const auto& [flag, value] : flags) {

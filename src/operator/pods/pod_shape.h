@@ -1,5 +1,5 @@
-// Additions by users to the members' Pods, etcd flags and a template: which ones are allowed, and
-// how they are merged. Pure.
+// The parts that all Pods of a cluster have in common; and additions by users to the members' Pods,
+// etcd flags and a template: which ones are allowed, and how they are merged. Pure.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -8,6 +8,12 @@
 #include "base/json.h"
 
 namespace etcdop {
+
+/// The labels of all that belongs to a cluster.
+json::object cluster_labels(const std::string& cluster);
+
+/// The securityContext of a Pod that the Pod Security Standard `restricted` admits.
+json::object pod_security();
 
 /// Why an etcd of that version does not take these flags, naming the first one; empty: it does.
 /// Does not judge an invalid version.

@@ -16,15 +16,7 @@ struct Kind {
   using Observation = restore::Observation;
   using Plan = restore::Plan;
   using Context = NoContext;
-  struct Collaborators {
-    Executor& executor;
-    Api api;
-    Stores& stores;
-    WallClock& clock;
-    Log& log;
-    runtime::EventRecorder* events = nullptr;  ///< Null: no Events.
-    FlightRecorder* flight = nullptr;          ///< Null: no recording.
-  };
+  using Collaborators = etcdop::Collaborators<Api>;
   static constexpr auto store = &Stores::restores;
   static constexpr auto object = &Observation::restore;
   static constexpr const char* word = "restore";

@@ -20,15 +20,8 @@ struct Kind {
   using Observation = snapshot::Observation;
   using Plan = snapshot::Plan;
   using Context = NoContext;
-  struct Collaborators {
-    Executor& executor;
-    Api api;
-    Stores& stores;
+  struct Collaborators : etcdop::Collaborators<Api> {
     Secrets& secrets;
-    WallClock& clock;
-    Log& log;
-    runtime::EventRecorder* events = nullptr;  ///< Null: no Events.
-    FlightRecorder* flight = nullptr;          ///< Null: no recording.
   };
   static constexpr auto store = &Stores::snapshots;
   static constexpr auto object = &Observation::snapshot;

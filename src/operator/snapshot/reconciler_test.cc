@@ -172,7 +172,7 @@ class SnapshotReconciler : public ::testing::Test {
   }
   void crash() { reconciler = std::make_unique<Reconciler>(with(), VerifyImages{"op:1"}); }
   Reconciler::Collaborators with() {
-    return {world, api, stores, secrets, clock, log, nullptr, &flight};
+    return {{world, api, stores, clock, log, nullptr, &flight}, secrets};
   }
 
   sim::Scheduler world{1};

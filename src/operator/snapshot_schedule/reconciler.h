@@ -18,15 +18,8 @@ struct Kind {
   using Observation = snapshot_schedule::Observation;
   using Plan = snapshot_schedule::Plan;
   using Context = NoContext;
-  struct Collaborators {
-    Executor& executor;
-    Api api;
-    Stores& stores;
-    WallClock& clock;
-    Log& log;
-    runtime::EventRecorder* events = nullptr;  ///< Null: no Events.
-    FlightRecorder* flight = nullptr;          ///< Null: no recording.
-    ScheduleMetrics* metrics = nullptr;        ///< Null: no metrics.
+  struct Collaborators : etcdop::Collaborators<Api> {
+    ScheduleMetrics* metrics = nullptr;  ///< Null: no metrics.
   };
   static constexpr auto store = &Stores::schedules;
   static constexpr auto object = &Observation::schedule;

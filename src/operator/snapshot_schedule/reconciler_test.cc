@@ -126,7 +126,7 @@ class ScheduleReconciler : public ::testing::Test {
   }
   void crash() { reconciler = std::make_unique<Reconciler>(with(), "op:1"); }
   Reconciler::Collaborators with() {
-    return {world, api, stores, clock, log, nullptr, &flight, &metrics};
+    return {{world, api, stores, clock, log, nullptr, &flight}, &metrics};
   }
 
   sim::Scheduler world{1};
