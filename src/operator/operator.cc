@@ -194,13 +194,8 @@ void Operator::work() {
   if (!stuck_) election_.release();
 }
 
-/// Has its own queue: a member may be busy for minutes.
-void Operator::control_defrags() {
-  if (await_turns()) defrag_controller_.start();
-}
-
-void Operator::control_snapshots() {
-  if (await_turns()) snapshot_controller_.start();
+void Operator::start_in_turn(runtime::Controller& controller) {
+  if (await_turns()) controller.start();
 }
 
 /// Waits for full caches: an object missing from them would be created again, or deleted.
@@ -245,8 +240,8 @@ void Operator::control() {
   cluster_controller_.start();
   member_controller_.start();
   const std::vector<std::shared_ptr<Fiber>> later = {
-      with_.executor.spawn([this] { control_defrags(); }),
-      with_.executor.spawn([this] { control_snapshots(); }),
+      with_.executor.spawn([this] { start_in_turn(defrag_controller_); }),
+      with_.executor.spawn([this] { start_in_turn(snapshot_controller_); }),
       with_.executor.spawn([this] { control_schedules(); }),
       with_.executor.spawn([this] { control_restores(); }),
       with_.executor.spawn([this] { await_cert_manager(); })};

@@ -98,8 +98,7 @@ class Operator {
                        const std::string& why);
   void work();
   void control();
-  void control_defrags();
-  void control_snapshots();
+  void start_in_turn(runtime::Controller&);
   void control_schedules();
   void control_restores();
   bool await_turns();

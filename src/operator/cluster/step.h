@@ -13,6 +13,7 @@ namespace etcdop::cluster {
 
 /// Fields of steps that concern a member: of its object, and of etcd's list.
 struct OfMember {
+  using Fields = OfMember;
   std::string name, uid;
   std::string concerns() const { return name; }
   bool operator==(const OfMember&) const = default;
@@ -23,6 +24,7 @@ struct OfMember {
   }
 };
 struct InEtcd {
+  using Fields = InEtcd;
   std::string name;
   etcd::MemberId id;
   std::string concerns() const { return name; }

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <variant>
 
 #include "operator/passes/value_codecs.h"
@@ -26,10 +27,17 @@ struct StepTraits {
   Effect effect;
 };
 
+/// A step that derives from Fields has no field beside them: comparison and recording would miss
+/// it.
+template <class S>
+concept AddsNoField = !requires { typename S::Fields; } ||
+                      (sizeof(S) == sizeof(typename S::Fields) &&
+                       std::is_empty_v<S> == std::is_empty_v<typename S::Fields>);
+
 /// A step without one of these does not compile. A step with fields describes them for recordings
 /// (api/describe.h).
 template <class S>
-concept CompleteStep = std::equality_comparable<S> && requires(const S& step) {
+concept CompleteStep = std::equality_comparable<S> && AddsNoField<S> && requires(const S& step) {
   { S::traits } -> std::same_as<const StepTraits&>;
   { step.words() } -> std::same_as<std::string>;            // In logs: "add-learner db-x1y2z".
   { step.concerns() } -> std::convertible_to<std::string>;  // The member's name, or empty.
@@ -38,10 +46,12 @@ concept CompleteStep = std::equality_comparable<S> && requires(const S& step) {
 /// Fields that several steps have, with their comparison and recording. They concern no member. A
 /// step that needs another field describes all its fields itself.
 struct WithoutFields {
+  using Fields = WithoutFields;
   std::string concerns() const { return ""; }
   bool operator==(const WithoutFields&) const = default;
 };
 struct ByUid {
+  using Fields = ByUid;
   std::string uid;
   std::string concerns() const { return ""; }
   bool operator==(const ByUid&) const = default;
@@ -52,6 +62,7 @@ struct ByUid {
   }
 };
 struct ByAttempt {
+  using Fields = ByAttempt;
   std::int32_t attempt = 0;
   std::string concerns() const { return ""; }
   bool operator==(const ByAttempt&) const = default;

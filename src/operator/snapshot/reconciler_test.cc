@@ -121,16 +121,19 @@ class SnapshotReconciler : public ::testing::Test {
   /// A Pod that has ended like this, with our label; `owner`: UID.
   void put_pod(const std::string& owner, int exit_code, const AgentReport& report,
                bool watched = true) {
+    put_pod_of("nightly-snapshot", owner, v1::kAgentContainer, exit_code, to_text(report), watched);
+  }
+  void put_pod_of(const std::string& job, const std::string& owner, const char* container,
+                  int exit_code, const std::string& report, bool watched) {
     kube::Pod pod;
-    pod.metadata.name = "nightly-snapshot-" + std::to_string(++pods_);
+    pod.metadata.name = job + "-" + std::to_string(++pods_);
     pod.metadata.ns = "prod";
     pod.metadata.labels[v1::kSnapshotLabel] = "nightly";
-    api::OwnerReference& job = pod.metadata.owner_references.emplace_back();
-    job = {"batch/v1", "Job", "nightly-snapshot", owner, true, true};
+    pod.metadata.owner_references.push_back({"batch/v1", "Job", job, owner, true, true});
     pod.status.phase = exit_code == 0 ? "Succeeded" : "Failed";
     auto& agent = pod.status.container_statuses.emplace_back();
-    agent.name = v1::kAgentContainer;
-    agent.state.terminated = {exit_code, "", to_text(report)};
+    agent.name = container;
+    agent.state.terminated = {exit_code, "", report};
     kube::Pod made;
     ASSERT_TRUE(
         api::decode(api.put(kube::Pod::resource, api::encode(pod).as_object()), made, "it"));
@@ -644,19 +647,7 @@ class SnapshotProof : public SnapshotReconciler {
   }
   void put_proof_pod(const std::string& owner, int exit_code, const VerifyReport& report,
                      bool watched) {
-    kube::Pod pod;
-    pod.metadata.name = "nightly-verify-x";
-    pod.metadata.ns = "prod";
-    pod.metadata.labels[v1::kSnapshotLabel] = "nightly";
-    pod.metadata.owner_references.push_back(
-        {"batch/v1", "Job", "nightly-verify", owner, true, true});
-    auto& agent = pod.status.container_statuses.emplace_back();
-    agent.name = v1::kVerifyContainer;
-    agent.state.terminated = {exit_code, "", to_text(report)};
-    kube::Pod made;
-    ASSERT_TRUE(
-        api::decode(api.put(kube::Pod::resource, api::encode(pod).as_object()), made, "it"));
-    if (watched) stores.agents.saw(made);
+    put_pod_of("nightly-verify", owner, v1::kVerifyContainer, exit_code, to_text(report), watched);
   }
   static VerifyReport good() {
     VerifyReport out;
@@ -712,7 +703,7 @@ TEST_F(SnapshotProof, GoesOnWithoutTheClusterAndBelievesNoPodOfSomebodyElse) {
   bad.reason = "SnapshotDiffers";
   bad.message = "HashKV 8, and it was 7";
   bad.for_good = true;
-  api.erase(kube::Pod::resource, {"prod", "nightly-verify-x"});
+  api.erase(kube::Pod::resource, {"prod", "nightly-verify-1"});
   put_proof_pod(proof()->metadata.uid, 3, bad, false);
   end_proof("Failed");
   ASSERT_TRUE(pass());
