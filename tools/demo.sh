@@ -140,7 +140,7 @@ say "Five members"
 k scale "$kinds" "$cluster" --replicas=5
 settled 5
 
-say "And three again: followers go first, nobody's quorum is touched"
+say "And three again: followers go first, and the quorum holds"
 k scale "$kinds" "$cluster" --replicas=3
 settled 3
 

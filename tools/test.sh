@@ -125,7 +125,7 @@ computed() {
 }
 # gives_way: this lane leaves the processors to the others.
 gives_way() { renice -n 10 "$BASHPID" >/dev/null; }
-# lane NAME: those stages, one after the other. A lane that is killed has stages that nobody has counted: one failure.
+# lane NAME: those stages, one after the other. A killed lane has stages that are not counted: one failure.
 lane() {
   ("$1") || printf '%-14s %5d s %6d passed %4d failed\n' "$1" 0 0 1 >>"$out/summary"
 }

@@ -92,8 +92,8 @@ class Verification {
     if (comparable() || task_.only_check) return std::nullopt;
     return Refusal{RestoreReason::SnapshotNotComparable,
                    with_.source.uri() +
-                       " has no manifest, or one that says neither hash nor digest: nobody knows "
-                       "what the cluster had"};
+                       " has no manifest, or one with neither hash nor digest: the data cannot be "
+                       "compared with the cluster's"};
   }
 
   bool comparable() const {

@@ -135,12 +135,12 @@ Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
 Result<Done> GrpcClient::identify(Connection& connection) {
   if (!where_.cluster && !where_.member) return Done{};
   if (connection.peer) return must_be_ours(*connection.peer);
-  static constexpr Method kWho{"/etcdserverpb.Maintenance/Status", "Status", Asks::Read,
-                               kStatusLimit};
-  const Within limit(executor_, kWho.limit);
-  auto answer = call_on<pb::StatusResponse>(connection, kWho, "");
+  static constexpr Method kProbe{"/etcdserverpb.Maintenance/Status", "Status", Asks::Read,
+                                 kStatusLimit};
+  const Within limit(executor_, kProbe.limit);
+  auto answer = call_on<pb::StatusResponse>(connection, kProbe, "");
   if (answer) return Done{};
-  Error error = Error(answer.error()).during("who is there?");
+  Error error = Error(answer.error()).during("look for a server");
   // For the caller, TimedOut of a write means "may have happened", but this write was not sent.
   if (error.code == Code::TimedOut) error.code = Code::Unavailable;
   return error;

@@ -53,7 +53,7 @@ LeaderElection::LeaderElection(kube::Granted<kLeaderPermissions> api, Executor& 
       options_(std::move(options)) {
   check(!options_.identity.empty() && options_.retry < options_.renew &&
             options_.renew < options_.lease,
-        "who leads has a name, and time to renew");
+        "a leader has an identity, and time to renew");
 }
 
 Result<Done> LeaderElection::acquire() {

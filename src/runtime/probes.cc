@@ -18,7 +18,7 @@ void Heartbeat::beat() {
 http::Response liveness(const Heartbeat& heart) {
   if (heart.since() < kDead) return {200, {}, "ok\n"};
   const auto silent = std::chrono::duration_cast<std::chrono::seconds>(heart.since());
-  return {503, {}, "the loop has woken nobody for " + std::to_string(silent.count()) + " s\n"};
+  return {503, {}, "the event loop has run nothing for " + std::to_string(silent.count()) + " s\n"};
 }
 
 http::Response readiness(const std::vector<std::string>& unfilled) {

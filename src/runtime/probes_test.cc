@@ -21,7 +21,7 @@ TEST(Probes, ALoopThatWakesNobodyIsDead) {
   EXPECT_EQ(liveness(heart).status, 200);
   world.run_until(world.now() + 3s);
   EXPECT_EQ(liveness(heart).status, 503);
-  EXPECT_EQ(liveness(heart).body, "the loop has woken nobody for 16 s\n");
+  EXPECT_EQ(liveness(heart).body, "the event loop has run nothing for 16 s\n");
 }
 
 TEST(Probes, WhoHasNotSeenAllThereIsIsNotReady) {

@@ -18,7 +18,7 @@ Queue::Queue(Executor& executor, Random& random, Limits limits, OnTake on_take)
         "back-off grows from something");
 }
 
-Queue::~Queue() { check_or_abort(takers_.empty(), "a queue outlives who waits on it"); }
+Queue::~Queue() { check_or_abort(takers_.empty(), "a queue outlives the fibers that wait on it"); }
 
 void Queue::add(const ObjectKey& key) {
   if (stopped_) return;

@@ -113,7 +113,7 @@ Meaning meaning_of_status(const Asked& asked, const Refusal& refusal) {
       // Every S3 store says what is missing, if the answer can have a body. Other servers answer
       // 404 to every unknown path.
       if (head && asked.call != std::string_view("HEAD"))
-        return {Code::Invalid, "whoever answered says nothing of S3: correct the endpoint"};
+        return {Code::Invalid, "the server that answered is not an S3 store: correct the endpoint"};
       return {Code::NotFound, ""};
     case 408:
     case 429:

@@ -8,7 +8,7 @@ namespace etcdop {
 Identity self_sign(const std::string& name, WallTime from, WallTime until) {
   auto made =
       issue({.common_name = name, .names = {name}, .server = true, .from = from, .until = until});
-  check(bool(made), "nobody else signs it");
+  check(bool(made), "OpenSSL makes a self-signed certificate");
   return std::move(*made);
 }
 

@@ -161,7 +161,7 @@ class TlsStream : public Stream {
     const openssl::Certificate leaf(SSL_get1_peer_certificate(session_.get()));
     const openssl::Bio bio(BIO_new(BIO_s_mem()));
     check(leaf && bio && PEM_write_bio_X509(bio.get(), leaf.get()) == 1,
-          "who was verified has shown a certificate");
+          "a verified peer has shown a certificate");
     char* data = nullptr;
     const long size = BIO_get_mem_data(bio.get(), &data);
     return read_certificate({data, static_cast<std::size_t>(size)});

@@ -96,7 +96,7 @@ Result<Chain> read_chain(const char* file, const std::string& pem) {
 
 /// Why a key of this kind is too weak, or is refused by Go's TLS; empty: it is fine.
 std::string weakness(EVP_PKEY* key) {
-  if (!key) return "has a key of a kind that nobody knows";
+  if (!key) return "has a key of an unknown type";
   const int bits = EVP_PKEY_get_bits(key);
   switch (EVP_PKEY_get_base_id(key)) {
     case EVP_PKEY_RSA:

@@ -213,7 +213,7 @@ std::vector<Row> rows() {
        ca,
        one,
        "tls.key is the key of another certificate than tls.crt\n"
-       "tls.crt has a key of a kind that nobody knows\n"
+       "tls.crt has a key of an unknown type\n"
        "ca.crt has not signed tls.crt: unspecified certificate verification error\n"},
       {"12 a short key",
        {kRsa1024, Secret(kRsa1024Key)},
