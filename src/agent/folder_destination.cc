@@ -127,7 +127,7 @@ Result<Done> FolderDestination::write_small(const std::string& name, const std::
 /// Makes the name ours. Conflict: another owner does that at the same time; the winner is not known
 /// yet.
 Result<Done> FolderDestination::mark() {
-  const Error conflict{Code::Conflict, uri() + " is being stored by somebody else as well"};
+  const Error conflict{Code::Conflict, uri() + " is being stored by another process as well"};
   const auto replace = owner_ ? Folder::Replace::Yes : Folder::Replace::No;
   auto marked = write_small(uid_file(), options_.storer.uid, replace);
   if (marked.failed_with(Code::AlreadyExists)) return conflict;
