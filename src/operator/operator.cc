@@ -41,30 +41,18 @@ Operator::Operator(Collaborators with, Options options)
                  options_.images.operator_image),
       restores_(collaborators<restore::Api>(),
                 {options_.images.operator_image, options_.images.etcd_repository}),
-      cluster_controller_(
-          with.executor, with.random, with.log, controller("etcdcluster"),
-          boundary().around(cluster::Api(with.api), stores_.clusters,
-                            [this](const auto& key) { return clusters_.reconcile(key); })),
-      member_controller_(
-          with.executor, with.random, with.log, controller("etcdmember"),
-          boundary().around(member::Api(with.api), stores_.members,
-                            [this](const auto& key) { return members_.reconcile(key); })),
-      defrag_controller_(
-          with.executor, with.random, with.log, controller("etcddefrag", defrag::kPassLimit),
-          boundary().around(defrag::Api(with.api), stores_.defrags,
-                            [this](const auto& key) { return defrags_.reconcile(key); })),
-      snapshot_controller_(
-          with.executor, with.random, with.log, controller("etcdsnapshot"),
-          boundary().around(snapshot::Api(with.api), stores_.snapshots,
-                            [this](const auto& key) { return snapshots_.reconcile(key); })),
-      schedule_controller_(
-          with.executor, with.random, with.log, controller("etcdsnapshotschedule"),
-          boundary().around(snapshot_schedule::Api(with.api), stores_.schedules,
-                            [this](const auto& key) { return schedules_.reconcile(key); })),
-      restore_controller_(
-          with.executor, with.random, with.log, controller("etcdrestore"),
-          boundary().around(restore::Api(with.api), stores_.restores,
-                            [this](const auto& key) { return restores_.reconcile(key); })) {
+      cluster_controller_(with.executor, with.random, with.log, controller("etcdcluster"),
+                          pass_over(clusters_)),
+      member_controller_(with.executor, with.random, with.log, controller("etcdmember"),
+                         pass_over(members_)),
+      defrag_controller_(with.executor, with.random, with.log,
+                         controller("etcddefrag", defrag::kPassLimit), pass_over(defrags_)),
+      snapshot_controller_(with.executor, with.random, with.log, controller("etcdsnapshot"),
+                           pass_over(snapshots_)),
+      schedule_controller_(with.executor, with.random, with.log, controller("etcdsnapshotschedule"),
+                           pass_over(schedules_)),
+      restore_controller_(with.executor, with.random, with.log, controller("etcdrestore"),
+                          pass_over(restores_)) {
   if (with.metrics) cluster_metrics_.show_in(*with.metrics);
   if (with.metrics) schedule_metrics_.show_in(*with.metrics);
   if (with.metrics)
@@ -87,8 +75,11 @@ etcdop::Collaborators<Api> Operator::collaborators() {
   return {with_.executor, with_.api, stores_, with_.clock, with_.log, &events_, with_.flight};
 }
 
-PassBoundary Operator::boundary() {
-  return {with_.clock, with_.log, with_.flight, &events_, with_.metrics};
+template <class Reconciler>
+runtime::Controller::Reconcile Operator::pass_over(Reconciler& reconciler) {
+  return PassBoundary{with_.clock, with_.log, with_.flight, &events_, with_.metrics}.around(
+      reconciler.api(), reconciler.store(),
+      [&reconciler](const auto& key) { return reconciler.reconcile(key); });
 }
 
 runtime::Controller::Options Operator::controller(const char* name, Duration pass_limit) const {

@@ -105,7 +105,8 @@ class Operator {
   void await_cert_manager();
   template <class Api>
   etcdop::Collaborators<Api> collaborators();
-  PassBoundary boundary();
+  template <class Reconciler>
+  runtime::Controller::Reconcile pass_over(Reconciler&);
   runtime::Controller::Options controller(
       const char* name, Duration pass_limit = runtime::Controller::Options{}.pass_limit) const;
 

@@ -14,8 +14,6 @@
 #if ETCDOP_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#elif ETCDOP_TSAN
-#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace etcdop::detail {
@@ -76,17 +74,9 @@ struct Coroutine::Entry {
 
 Coroutine::Coroutine(std::function<void()> body) : stack_(Stack::take()), body_(std::move(body)) {
   context_ = context::make_fcontext(stack_.low + stack_.size, stack_.size, &Entry::main);
-#if ETCDOP_TSAN
-  tsan_inner_ = __tsan_create_fiber(0);
-#endif
 }
 
-Coroutine::~Coroutine() {
-#if ETCDOP_TSAN
-  __tsan_destroy_fiber(tsan_inner_);
-#endif
-  stack_.give_back();
-}
+Coroutine::~Coroutine() { stack_.give_back(); }
 
 void Coroutine::enter() {
   check_or_abort(!over_, "enters a live fiber");
@@ -109,9 +99,6 @@ void Coroutine::start_switch([[maybe_unused]] bool inward, [[maybe_unused]] bool
 #if ETCDOP_ASAN
   if (inward) __sanitizer_start_switch_fiber(&fake_outer_, stack_.low, stack_.size);
   else __sanitizer_start_switch_fiber(last ? nullptr : &fake_inner_, outer_low_, outer_size_);
-#elif ETCDOP_TSAN
-  if (inward) tsan_outer_ = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(inward ? tsan_inner_ : tsan_outer_, 0);
 #endif
 }
 

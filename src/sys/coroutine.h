@@ -6,17 +6,14 @@
 
 #if defined(__has_feature)  // clang; g++ says it with __SANITIZE_ADDRESS__.
 #define ETCDOP_ASAN __has_feature(address_sanitizer)
-#define ETCDOP_TSAN __has_feature(thread_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)
 #define ETCDOP_ASAN 1
-#elif defined(__SANITIZE_THREAD__)
-#define ETCDOP_TSAN 1
 #endif
 
 namespace etcdop::detail {
 
 /// Four times the deepest path measured (TLS, JSON, gRPC: 14 KB); sanitizers need more.
-#if ETCDOP_ASAN || ETCDOP_TSAN
+#if ETCDOP_ASAN
 constexpr std::size_t kDefaultBytes = 256 * 1024;
 #else
 constexpr std::size_t kDefaultBytes = 64 * 1024;
@@ -60,7 +57,6 @@ class Coroutine {
   [[maybe_unused]] void *fake_inner_ = nullptr, *fake_outer_ = nullptr;  // ASan's fake stacks.
   [[maybe_unused]] const void* outer_low_ = nullptr;
   [[maybe_unused]] std::size_t outer_size_ = 0;
-  [[maybe_unused]] void *tsan_inner_ = nullptr, *tsan_outer_ = nullptr;
 };
 
 }  // namespace etcdop::detail

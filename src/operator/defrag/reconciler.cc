@@ -170,24 +170,27 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) {
 
 /// etcd's answers are at most kLookHolds old: the API server may have been slow since.
 Outcome Reconciler::act(const Observation& seen, const Context& context, Plan& plan) {
-  if (std::holds_alternative<DeleteRun>(plan.step)) return delete_run(seen);
-  if (!asks_etcd(plan.step)) return Done{};
+  if (!asks_etcd(plan.step)) return take(seen, context.endpoints, plan);
   Result<Done> done = Error{Code::Conflict, "the cluster has changed since it was observed"};
   if (with_.executor.now() - context.looked <= kLookHolds || still_so(seen))
-    done = ask(seen, context.endpoints, plan);
+    done = take(seen, context.endpoints, plan);
   if (seen.cluster) with_.credentials.sessions.note_change(*seen.cluster, done);
   if (Memory* memory = memory_of(seen))
     memory->rests_until = with_.executor.now() + (done ? kPause : kRetry);
   return {done, false};
 }
 
-Result<Done> Reconciler::ask(const Observation& seen, const Endpoints& endpoints,
-                             const Plan& plan) {
-  if (const auto* step = std::get_if<Defragment>(&plan.step))
-    return defragment(seen, endpoints, *step);
-  if (const auto* step = std::get_if<MoveLeader>(&plan.step))
-    return move_leader(seen, endpoints, *step, plan.status.leader_moves);
-  return disarm(seen, endpoints, std::get<Disarm>(plan.step));
+Result<Done> Reconciler::take(const Observation& seen, const Endpoints& endpoints,
+                              const Plan& plan) {
+  return std::visit(
+      Overloads{[](const NoStep&) -> Result<Done> { return Done{}; },
+                [&](const DeleteRun&) { return delete_run(seen); },
+                [&](const Defragment& step) { return defragment(seen, endpoints, step); },
+                [&](const MoveLeader& step) {
+                  return move_leader(seen, endpoints, step, plan.status.leader_moves);
+                },
+                [&](const Disarm& step) { return disarm(seen, endpoints, step); }},
+      plan.step);
 }
 
 Result<Done> Reconciler::delete_run(const Observation& seen) {

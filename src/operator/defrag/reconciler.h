@@ -66,7 +66,8 @@ class Reconciler final : public Pass<Kind> {
   bool still_so(const Observation& seen);
   void observe_cluster(Observation& seen, Endpoints& endpoints);
   void ask_etcd(Observation& seen, std::vector<MemberView> known, Endpoints& endpoints);
-  Result<Done> ask(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
+  /// Carries out the step.
+  Result<Done> take(const Observation& seen, const Endpoints& endpoints, const Plan& plan);
   Result<Done> defragment(const Observation& seen, const Endpoints& endpoints,
                           const Defragment& step);
   Result<Done> move_leader(const Observation& seen, const Endpoints& endpoints,

@@ -96,6 +96,9 @@ class Pass {
     return carry_out(*seen, context, todo);
   }
 
+  kube::Store<Object>& store() const { return with_.stores.*Kind::store; }
+  auto api() const { return with_.api; }
+
  protected:
   /// False: nothing is left to do for the object, and all that is remembered about it is dropped.
   virtual bool concerns(const Object& object) const { return !object.metadata.terminating(); }
@@ -134,7 +137,6 @@ class Pass {
   /// The object is deleted, or another one has its name, or nothing is left to do for it.
   virtual void forget(const api::ObjectKey&) {}
 
-  kube::Store<Object>& store() const { return with_.stores.*Kind::store; }
   static const Object& subject(const Observation& seen) { return seen.*Kind::object; }
   static runtime::Event::Object regarding(const Observation& seen) {
     const api::ObjectMeta& meta = subject(seen).metadata;

@@ -83,6 +83,12 @@ struct NoStep : WithoutFields {
 template <CompleteStep... S>
 using OneStepOf = std::variant<NoStep, S...>;
 
+/// For std::visit of a step: a function for each type. A step without one does not compile.
+template <class... F>
+struct Overloads : F... {
+  using F::operator()...;
+};
+
 /// The result of a planner: the status as it should be, and the next step.
 template <class Status, class Step>
 struct PlanOf {

@@ -97,15 +97,18 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) {
 Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
   const api::ObjectMeta& meta = seen.restore.metadata;
   const api::ObjectKey key{meta.ns, job_name(meta.name)};
-  if (const auto* step = std::get_if<DeleteCheck>(&plan.step))
-    return delete_job(with_.api, with_.stores.jobs, key, step->uid);
-  const auto* step = std::get_if<CreateCheck>(&plan.step);
-  if (!step) return Done{};
-  auto made = create_job(with_.api, with_.stores.jobs, key, job(seen, step->attempt, images_));
-  if (!made) return made.error();
-  if (*made)
-    with_.log.info("created check job", {{"restore", to_string(meta.key())}, {"job", key.name}});
-  return Done{};
+  const auto create = [&](const CreateCheck& step) -> Result<Done> {
+    auto made = create_job(with_.api, with_.stores.jobs, key, job(seen, step.attempt, images_));
+    if (!made) return made.error();
+    if (*made)
+      with_.log.info("created check job", {{"restore", to_string(meta.key())}, {"job", key.name}});
+    return Done{};
+  };
+  const auto drop = [&](const DeleteCheck& step) {
+    return delete_job(with_.api, with_.stores.jobs, key, step.uid);
+  };
+  const auto nothing = [](const NoStep&) -> Result<Done> { return Done{}; };
+  return std::visit(Overloads{nothing, create, drop}, plan.step);
 }
 
 void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome& outcome) {

@@ -194,18 +194,23 @@ Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
   const std::string& ns = seen.snapshot.metadata.ns;
   const std::string taking = job_name(seen.snapshot.metadata.name);
   const std::string proving = verify_job_name(seen.snapshot.metadata.name);
-  if (const auto* step = std::get_if<CreateJob>(&plan.step))
-    return make(seen, taking, job(seen, step->attempt, images_.own));
-  if (const auto* step = std::get_if<DeleteJob>(&plan.step))
-    return delete_job(with_.api, with_.stores.jobs, {ns, taking}, step->uid);
-  if (const auto* step = std::get_if<CreateVerification>(&plan.step)) {
-    Observation now = seen;
-    now.snapshot.status = plan.status;  // It says which verification the Job is for.
-    return make(seen, proving, verify_job(now, step->attempt, images_));
-  }
-  if (const auto* step = std::get_if<DeleteVerification>(&plan.step))
-    return delete_job(with_.api, with_.stores.jobs, {ns, proving}, step->uid);
-  return Done{};
+  return std::visit(
+      Overloads{[](const NoStep&) -> Result<Done> { return Done{}; },
+                [&](const CreateJob& step) {
+                  return make(seen, taking, job(seen, step.attempt, images_.own));
+                },
+                [&](const DeleteJob& step) {
+                  return delete_job(with_.api, with_.stores.jobs, {ns, taking}, step.uid);
+                },
+                [&](const CreateVerification& step) {
+                  Observation now = seen;
+                  now.snapshot.status = plan.status;  // It says which verification the Job is for.
+                  return make(seen, proving, verify_job(now, step.attempt, images_));
+                },
+                [&](const DeleteVerification& step) {
+                  return delete_job(with_.api, with_.stores.jobs, {ns, proving}, step.uid);
+                }},
+      plan.step);
 }
 
 Result<Done> Reconciler::make(const Observation& seen, const std::string& name, Json manifest) {

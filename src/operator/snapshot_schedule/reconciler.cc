@@ -177,16 +177,14 @@ void Reconciler::tell(const Observation& seen, bool warning, const std::string& 
 }
 
 Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
-  if (const auto* step = std::get_if<CreateSnapshot>(&plan.step))
-    return create_snapshot(seen, *step);
-  if (const auto* step = std::get_if<DeleteSnapshot>(&plan.step))
-    return delete_snapshot(seen, *step);
-  if (const auto* step = std::get_if<CreateDeletion>(&plan.step))
-    return create_deletion(seen, *step);
-  if (const auto* step = std::get_if<DropDeletion>(&plan.step)) return drop_deletion(seen, *step);
-  if (const auto* step = std::get_if<AskVerification>(&plan.step))
-    return ask_verification(seen, *step);
-  return Done{};
+  return std::visit(
+      Overloads{[](const NoStep&) -> Result<Done> { return Done{}; },
+                [&](const CreateSnapshot& step) { return create_snapshot(seen, step); },
+                [&](const DeleteSnapshot& step) { return delete_snapshot(seen, step); },
+                [&](const CreateDeletion& step) { return create_deletion(seen, step); },
+                [&](const DropDeletion& step) { return drop_deletion(seen, step); },
+                [&](const AskVerification& step) { return ask_verification(seen, step); }},
+      plan.step);
 }
 
 /// An existing EtcdSnapshot with that name may be ours, from a pass whose answer was lost: it is
