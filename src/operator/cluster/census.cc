@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "operator/cluster/intents.h"
+
 namespace etcdop::cluster {
 
 bool lost(const Seat& seat) { return seat.object && seat.object->lost; }
@@ -52,6 +54,12 @@ Census::Census(const Observation& seen) {
 
 bool Census::broken_staying() const {
   return std::ranges::any_of(staying, [](const Seat* seat) { return !healthy(*seat); });
+}
+
+bool is_complete(const Observation& seen, const Census& census) {
+  return !census.pause && !is_founding(seen) && seen.linearizable &&
+         static_cast<int>(census.staying.size()) == census.want && census.joiners.empty() &&
+         census.leaving.empty() && census.ready >= census.want;
 }
 
 bool recorded(const api::v1alpha2::EtcdClusterStatus& status, const Seat& seat) {

@@ -27,6 +27,9 @@ struct Census {
   bool broken_staying() const;
 };
 
+/// As many voters as wanted, all ready, no member joining or leaving.
+bool is_complete(const Observation& seen, const Census& census);
+
 constexpr int quorum(int voters) { return voters / 2 + 1; }
 
 /// Its data is lost or unreadable, whatever it answers.

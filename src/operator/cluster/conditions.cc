@@ -271,12 +271,6 @@ void report_progressing(const Observation& seen, const Census& census, Condition
 
 }  // namespace
 
-bool is_complete(const Observation& seen, const Census& census) {
-  return !census.pause && !is_founding(seen) && seen.linearizable &&
-         static_cast<int>(census.staying.size()) == census.want && census.joiners.empty() &&
-         census.leaving.empty() && census.ready >= census.want;
-}
-
 void report(const Observation& seen, const Census& census, const std::optional<Refusal>& refused,
             v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};

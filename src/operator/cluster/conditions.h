@@ -8,9 +8,6 @@
 
 namespace etcdop::cluster {
 
-/// As many voters as wanted, all ready, no member joining or leaving.
-bool is_complete(const Observation& seen, const Census& census);
-
 /// Fills readyMembers, selector, conditions and progressDeadline for a cluster that has, or is
 /// getting, members. `status` has the observed spec and the cluster id of this pass; `refused`: why
 /// the observed spec is not the spec.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "operator/cluster/conditions.h"
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/spec.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "operator/cluster/alarms.h"
-#include "operator/cluster/conditions.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/membership.h"
 #include "operator/cluster/security.h"

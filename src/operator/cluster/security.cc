@@ -8,7 +8,6 @@
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
 #include "kube/certificate.h"
-#include "operator/cluster/conditions.h"
 #include "operator/cluster/issuing.h"
 #include "runtime/conditions.h"
 
