@@ -115,11 +115,11 @@ class TakeOver : public Scenario {
   /// Grows, is stored by the Go operator's CRDs for a moment, and shrinks again.
   void manage_and_hand_back() {
     const auto id = etcd_id();
-    EXPECT_EQ(missed_by_the_reference(), "");
+    EXPECT_EQ(missed_by_the_go_operator(), "");
     const int size = read<v1::EtcdCluster>(kKey)->spec.replicas;
     world.scale(kKey, size + 2);
     world.must_converge(5min);
-    EXPECT_EQ(missed_by_the_reference(), "");
+    EXPECT_EQ(missed_by_the_go_operator(), "");
     EXPECT_TRUE(all_kept()) << "growing restarts nobody";
     kill_operator();
     prune();
@@ -129,7 +129,7 @@ class TakeOver : public Scenario {
     EXPECT_EQ(changes(), std::set<std::string>{});
     world.scale(kKey, size);
     world.must_converge(5min);
-    EXPECT_EQ(missed_by_the_reference(), "");
+    EXPECT_EQ(missed_by_the_go_operator(), "");
     EXPECT_EQ(etcd_id(), id);
     EXPECT_EQ(world.net().births().size(), 1U);
   }
@@ -148,7 +148,7 @@ class TakeOver : public Scenario {
   }
   /// Lists the data that the Go operator would miss if it came back now; empty: none. Everything
   /// that it needs is in fields that it knows.
-  std::string missed_by_the_reference() {
+  std::string missed_by_the_go_operator() {
     const auto cluster = read<v1::EtcdCluster>(kKey);
     const auto& status = cluster->status;
     if (!status.observed || status.observed->replicas != cluster->spec.replicas ||
@@ -189,7 +189,7 @@ class TakeOver : public Scenario {
     const auto claim = read<kube::PersistentVolumeClaim>({kKey.ns, "data-" + name});
     if (on_disk && (!claim || !is_ours(claim->metadata, member.metadata.uid))) return "the volume";
     const auto pod = read<kube::Pod>(member.metadata.key());
-    if (member.spec.dormant) return pod ? "a Pod although it sleeps" : "";
+    if (member.spec.dormant) return pod ? "a Pod although it is dormant" : "";
     if (!pod || !is_ours(pod->metadata, member.metadata.uid)) return "the Pod";
     if (member.status.pod_uid != pod->metadata.uid) return "status.podUID";
     if (pod->metadata.labels.contains(v1::kRoleLabel) == listed->learner) return "the role";
@@ -354,12 +354,12 @@ TEST_F(TakeOver, APausedClusterSleepsOnAndWakesAsTheSameCluster) {
   world.run_for(10min);
   EXPECT_EQ(changes(), Changes{});
   EXPECT_EQ(says(v1::kAvailable), "False/Paused");
-  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_EQ(missed_by_the_go_operator(), "");
   world.scale(kKey, 3);
   world.must_converge(5min);
   EXPECT_EQ(etcd_id(), id);
   EXPECT_EQ(std::ranges::count(members(), dormant_member.id, &EtcdNet::Member::id), 1);
-  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_EQ(missed_by_the_go_operator(), "");
   EXPECT_EQ(world.net().births().size(), 1U);
 }
 
@@ -377,7 +377,7 @@ TEST_F(TakeOver, AMemberThatEtcdDoesNotKnowYetIsAdded) {
   world.must_converge(5min);
   EXPECT_EQ(changes(), kGrown);
   EXPECT_TRUE(all_kept());
-  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_EQ(missed_by_the_go_operator(), "");
 }
 
 TEST_F(TakeOver, AMemberThatWasAddedAndNotToldTheListIsStarted) {
@@ -386,7 +386,7 @@ TEST_F(TakeOver, AMemberThatWasAddedAndNotToldTheListIsStarted) {
   world.must_converge(5min);
   EXPECT_EQ(changes(), kGrown);
   EXPECT_TRUE(all_kept());
-  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_EQ(missed_by_the_go_operator(), "");
 }
 
 TEST_F(TakeOver, ALearnerIsPromoted) {
@@ -396,7 +396,7 @@ TEST_F(TakeOver, ALearnerIsPromoted) {
   EXPECT_EQ(changes(),
             (Changes{"pods db-vw9pc: metadata.labels", "poddisruptionbudgets db: made"}));
   EXPECT_TRUE(all_kept());
-  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_EQ(missed_by_the_go_operator(), "");
 }
 
 /// Its Pods hold its data: whatever this release supports for such a cluster, the Pods stay.
@@ -405,7 +405,7 @@ TEST_F(TakeOver, AMemoryClusterKeepsItsPods) {
   world.run_for(10min);
   EXPECT_EQ(changes(), Changes{kBudgetPolicy});
   EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy");
-  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_EQ(missed_by_the_go_operator(), "");
 }
 
 /// Adopted by etcd-migrate: no operator founded it, and its members use another Service.
@@ -415,7 +415,7 @@ TEST_F(TakeOver, AnAdoptedClusterIsManagedAndItsMembersStayWhereTheyLive) {
   world.run_for(10min);
   EXPECT_EQ(changes(), (Changes{"services db-client: made", "poddisruptionbudgets db: made"}));
   EXPECT_EQ(world.missing(), "");
-  EXPECT_EQ(missed_by_the_reference(), "");
+  EXPECT_EQ(missed_by_the_go_operator(), "");
   world.delete_object(kube::Pod::resource, {kKey.ns, "db-1"});
   world.must_converge(5min);
   const auto pod = read<kube::Pod>({kKey.ns, "db-1"});
@@ -428,7 +428,7 @@ TEST_F(TakeOver, AnAdoptedClusterIsManagedAndItsMembersStayWhereTheyLive) {
   for (const int size : {5, 3, 0, 1}) {
     world.scale(kKey, size);
     world.must_converge(5min);
-    EXPECT_EQ(missed_by_the_reference(), "") << size;
+    EXPECT_EQ(missed_by_the_go_operator(), "") << size;
   }
   EXPECT_EQ(etcd_id(), id);
   EXPECT_EQ(world.net().births().size(), 1U);

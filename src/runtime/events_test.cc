@@ -29,7 +29,7 @@ class Events : public ::testing::Test {
     time.spawn([this] { events.stop(); });
     time.run();
   }
-  static Event happening(const std::string& reason, const std::string& object = "db") {
+  static Event event_of(const std::string& reason, const std::string& object = "db") {
     return {.regarding = {kube::Pod::resource, {"prod", object}, "u-" + object},
             .related = std::nullopt,
             .warning = false,
@@ -56,15 +56,15 @@ class Events : public ::testing::Test {
 };
 
 TEST_F(Events, OneIsWrittenForEachThatHappened) {
-  events.record(happening("InitialSnapshot"));
-  events.record(happening("Reconciled"));
+  events.record(event_of("InitialSnapshot"));
+  events.record(event_of("Reconciled"));
   after(1s);
   ASSERT_EQ(all().size(), 2U);
   EXPECT_EQ(api.requests("create events"), 2);
 }
 
 TEST_F(Events, SayWhoWhatAndWhen) {
-  Event lost = happening("QuorumLost");
+  Event lost = event_of("QuorumLost");
   lost.warning = true;
   lost.related = Event::Object{kube::Service::resource, {"prod", "db-client"}, ""};
   events.record(lost);
@@ -86,7 +86,7 @@ TEST_F(Events, SayWhoWhatAndWhen) {
 
 TEST_F(Events, WhatHappensAgainIsCountedOnceAMinute) {
   for (int i = 0; i < 10; ++i) {
-    events.record(happening("QuorumLost"));
+    events.record(event_of("QuorumLost"));
     after(15s);
   }
   EXPECT_EQ(api.requests("create events"), 1);
@@ -101,18 +101,18 @@ TEST_F(Events, WhatHappensAgainIsCountedOnceAMinute) {
 }
 
 TEST_F(Events, WhatHappensAgainMuchLaterIsAnotherOne) {
-  events.record(happening("QuorumLost"));
+  events.record(event_of("QuorumLost"));
   after(EventRecorder::kSeriesEnds);
-  events.record(happening("QuorumLost"));
+  events.record(event_of("QuorumLost"));
   after(1s);
   EXPECT_EQ(all().size(), 2U);
 }
 
 TEST_F(Events, OtherObjectsReasonsOrMembersAreOtherSeries) {
-  events.record(happening("QuorumLost"));
-  events.record(happening("QuorumLost", "other"));
-  events.record(happening("SplitBrain"));
-  Event member = happening("QuorumLost");
+  events.record(event_of("QuorumLost"));
+  events.record(event_of("QuorumLost", "other"));
+  events.record(event_of("SplitBrain"));
+  Event member = event_of("QuorumLost");
   member.related = Event::Object{kube::Pod::resource, {"prod", "db-0"}, ""};
   events.record(member);
   after(1s);
@@ -125,8 +125,8 @@ TEST_F(Events, ALostAnswerMakesNoSecondOne) {
     if (lost-- > 0) return Error{Code::Lost, "connection cut"};
     return std::nullopt;
   });
-  events.record(happening("QuorumLost"));
-  events.record(happening("SplitBrain"));
+  events.record(event_of("QuorumLost"));
+  events.record(event_of("SplitBrain"));
   after(1min);
   EXPECT_EQ(all().size(), 2U);
   EXPECT_EQ(events.lost(), 0U);
@@ -138,7 +138,7 @@ TEST_F(Events, WaitForAServerThatIsAway) {
     if (away) return Error{Code::Unavailable, "connection refused"};
     return std::nullopt;
   });
-  for (int i = 0; i < 3; ++i) events.record(happening("Reason" + std::to_string(i)));
+  for (int i = 0; i < 3; ++i) events.record(event_of("Reason" + std::to_string(i)));
   after(1min);
   EXPECT_LE(api.requests().size(), 7U) << "one try in ten seconds, whatever waits";
   away = false;
@@ -149,7 +149,7 @@ TEST_F(Events, WaitForAServerThatIsAway) {
 
 TEST_F(Events, AreLostWhenItStaysAway) {
   api.before([&](const Call&) { return Error{Code::Unavailable, "connection refused"}; });
-  events.record(happening("QuorumLost"));
+  events.record(event_of("QuorumLost"));
   after(EventRecorder::kKeep + 1min);
   EXPECT_EQ(events.lost(), 1U);
   api.forget_requests();
@@ -159,7 +159,7 @@ TEST_F(Events, AreLostWhenItStaysAway) {
 
 TEST_F(Events, WhatIsRefusedIsNotTriedAgainAndSaidOnce) {
   api.before([&](const Call&) { return Error{Code::Denied, "events is forbidden"}; });
-  for (int i = 0; i < 3; ++i) events.record(happening("Reason" + std::to_string(i)));
+  for (int i = 0; i < 3; ++i) events.record(event_of("Reason" + std::to_string(i)));
   after(1min);
   EXPECT_EQ(api.requests().size(), 3U);
   EXPECT_EQ(events.lost(), 3U);
@@ -168,35 +168,35 @@ TEST_F(Events, WhatIsRefusedIsNotTriedAgainAndSaidOnce) {
 
 TEST_F(Events, ThoseThatWaitAreBounded) {
   api.before([&](const Call&) { return Error{Code::Unavailable, "connection refused"}; });
-  for (int i = 0; i < 1000; ++i) events.record(happening("QuorumLost", std::to_string(i)));
+  for (int i = 0; i < 1000; ++i) events.record(event_of("QuorumLost", std::to_string(i)));
   EXPECT_EQ(events.lost(), 1000 - EventRecorder::kPendingMax);
 }
 
 TEST_F(Events, AnEventThatTheServerHasForgottenIsMadeAnewNextTime) {
-  events.record(happening("QuorumLost"));
+  events.record(event_of("QuorumLost"));
   after(1s);
   ASSERT_EQ(all().size(), 1U);
   (void)api.erase(kube::Event::resource, all()[0].metadata.key());
-  events.record(happening("QuorumLost"));
+  events.record(event_of("QuorumLost"));
   after(2min);
   EXPECT_EQ(all().size(), 0U);
-  events.record(happening("QuorumLost"));
+  events.record(event_of("QuorumLost"));
   after(1s);
   EXPECT_EQ(all().size(), 1U);
 }
 
 TEST_F(Events, NothingIsWrittenOnceStopped) {
-  events.record(happening("QuorumLost"));
+  events.record(event_of("QuorumLost"));
   time.spawn([this] { events.stop(); });
   after(1s);
   api.forget_requests();
-  events.record(happening("SplitBrain"));
+  events.record(event_of("SplitBrain"));
   after(1h);
   EXPECT_EQ(api.requests().size(), 0U);
 }
 
 TEST_F(Events, ALongNoteIsCutBetweenCharacters) {
-  Event wordy = happening("QuorumLost");
+  Event wordy = event_of("QuorumLost");
   wordy.note = std::string(1023, 'x') + "\xC3\xA9t\xC3\xA9";  // The limit cuts a letter.
   events.record(wordy);
   after(1s);

@@ -60,7 +60,7 @@ def fault(name, words):
                         ('{"status": {"readyMembers": 1}}', ["--subresource=status"])):
         ok, said = kubectl("patch", "etcdcluster", name, "--type=merge", "-p", patch, *part)
         if not ok:
-            return f"was writable under the reference's CRD and is not under ours: {said}"
+            return f"was writable under the Go operator's CRD and is not under ours: {said}"
     ok, said = kubectl("delete", "etcdcluster", name)
     if not ok:
         return f"cannot be deleted: {said}"

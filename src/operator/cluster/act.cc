@@ -138,7 +138,7 @@ struct Actor {
     if (step.seed && is_first(reported))
       if (auto none = no_volumes(); !none) return none;
     if (reported.restoring()) {
-      if (auto asleep = all_dormant(step.name); !asleep) return asleep;
+      if (auto dormant = all_dormant(step.name); !dormant) return dormant;
       if (auto wanted = still_wanted_so(); !wanted) return wanted;
     }
     auto made = with.api.create<v1::EtcdMember>(ns(), member(reported, step));

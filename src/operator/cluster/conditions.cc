@@ -132,9 +132,9 @@ bool holds_up_growth(const Census& census) {
 
 void report_degraded(const Observation& seen, const Census& census, Conditions& out) {
   std::vector<std::string> foreign;
-  for (const Seat* ghost : census.foreign_members)
-    if (!recorded(out.status, *ghost) || ghost->listed->started)
-      foreign.push_back(ghost->name + " (" + to_hex(ghost->listed->id) + ")");
+  for (const Seat* one : census.foreign_members)
+    if (!recorded(out.status, *one) || one->listed->started)
+      foreign.push_back(one->name + " (" + to_hex(one->listed->id) + ")");
   if (seen.split)
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
             "members answer with different cluster ids; the operator changes nothing");

@@ -116,7 +116,7 @@ TEST(Issuing, OnlyServersAndPeersHaveNames) {
     seat.name = "db-b";
     seat.object.emplace();
     seen.seats = {seat, {}};
-    seen.seats[1].name = "db-ghost";
+    seen.seats[1].name = "db-foreign";
     seen.cluster.status.pending_members = {{1, "db-a", "", ""}};
     secret(seen, of) = missing(of);
     return joined(due(seen)->names);
@@ -138,7 +138,7 @@ TEST(Issuing, WhoIsThereAndWhoIsToComeIsNamed) {
   seen.seats[1].object.reset();
   seen.cluster.status.pending_members = {{4, "db-d", "", ""}, {1, "db-a", "", ""}};
   EXPECT_EQ(joined(members_to_name(seen, seen.cluster.status)), "db-a, db-c, db-d")
-      << "a ghost is not, and nobody is twice";
+      << "a foreign member is not, and nobody is twice";
 }
 
 struct Row {

@@ -103,12 +103,12 @@ Verdict drop_joiner(const View& view) {
 
 /// Foreign members are left alone, except for a learner that we recorded and that never started.
 Verdict remove_foreign_member(const View& view) {
-  for (const Seat* ghost : view.census.foreign_members) {
-    if (!ghost->listed->learner || ghost->listed->started) continue;
+  for (const Seat* foreign : view.census.foreign_members) {
+    if (!foreign->listed->learner || foreign->listed->started) continue;
     for (const PendingMember& intent : view.status.pending_members) {
       const auto since = from_rfc3339(intent.since);
-      if (intent.peer_url == ghost->peer_url && since && past_deadline(view.seen, *since))
-        return RemoveFromEtcd{ghost->name, ghost->listed->id};
+      if (intent.peer_url == foreign->peer_url && since && past_deadline(view.seen, *since))
+        return RemoveFromEtcd{foreign->name, foreign->listed->id};
     }
   }
   return Skip{};

@@ -133,7 +133,8 @@ struct Seat {
     return api::value(api::required("name", &S::name), api::sparse("peerURL", &S::peer_url),
                       api::optional("object", &S::object), api::optional("pod", &S::pod),
                       api::optional("listed", &S::listed), api::optional("answer", &S::answer),
-                      api::optional("hash", &S::hash), api::sparse("away", &S::unreachable_s),
+                      api::optional("hash", &S::hash),
+                      api::sparse("unreachable", &S::unreachable_s),
                       api::sparse("shown", &S::shown));
   }
 };

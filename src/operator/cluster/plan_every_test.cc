@@ -103,7 +103,7 @@ class World {
   }
   /// The number of members that stay; in a pause 1, the dormant one.
   int target() const { return std::max(1, cluster_.status.observed->replicas); }
-  int asleep() const {
+  int dormant() const {
     return count([](const Body& b) { return b.dormant; });
   }
 
@@ -164,7 +164,7 @@ class World {
     std::string out = "replicas " + std::to_string(cluster_.spec.replicas) + ":";
     for (const Body& b : bodies)
       out += " " + b.name + (b.in_etcd ? (b.learner ? " learner" : " voter") : " out") +
-             (b.started ? "" : " unstarted") + (b.object ? "" : " ghost") +
+             (b.started ? "" : " unstarted") + (b.object ? "" : " foreign") +
              (b.terminating ? " terminating" : "") + (b.dormant ? " dormant" : "") + " matter" +
              std::to_string(static_cast<int>(b.matter)) + (b.list.empty() ? "" : " published") +
              (b.name == leader_name_ ? " leads;" : ";");
@@ -370,11 +370,11 @@ TEST(ClusterPlan, EverySmallWorldStaysSafeAndConverges) {
     ++worlds;
     const std::string start = world.text();
     if (!world.has_quorum()) {
-      const int asleep = world.asleep();
+      const int dormant = world.dormant();
       const int steps = drive(world);
-      if (!world.has_quorum() && world.asleep() == 0) {
-        ASSERT_LE(steps, asleep) << "nobody but a dormant_member is touched without quorum: "
-                                 << start;
+      if (!world.has_quorum() && world.dormant() == 0) {
+        ASSERT_LE(steps, dormant) << "nobody but a dormant_member is touched without quorum: "
+                                  << start;
         ASSERT_GE(steps, 0) << start;
         continue;
       }
@@ -387,7 +387,7 @@ TEST(ClusterPlan, EverySmallWorldStaysSafeAndConverges) {
     world.now = world.now + 700s;  // Past the deadline of members that never start.
     ASSERT_GE(drive(world), 0) << "and after the deadline from " << start << "\nat "
                                << world.text();
-    ASSERT_TRUE(world.has_quorum() || world.asleep() > 0) << start;
+    ASSERT_TRUE(world.has_quorum() || world.dormant() > 0) << start;
     if (world.any_foreign() || world.any_dead())
       continue;  // A user must decide; self-healing replaces it later.
     ASSERT_TRUE(world.converged()) << "from " << start << "\nstopped at " << world.text();

@@ -940,13 +940,13 @@ TEST(ClusterPlan, ToNoneAndBack) {
       {0, "a:V* b:V+ c:L+", "delete-member c", ""},
       {0, "a:V* b:V+!", "remove-from-etcd b", ""},
       {0, "a:V* b:N!v", "release-member b", ""},
-      {0, "a:V*", "pause-member a", "the last one sleeps"},
+      {0, "a:V*", "pause-member a", "the last one becomes dormant"},
       {0, "a:V* x:X+", "none", "a voter that is not ours would be left without a quorum"},
-      {0, "a:Vz", "none", "it sleeps"},
+      {0, "a:Vz", "none", "it is dormant"},
       {1, "a:Vz", "wake-member a", ""},
       {3, "a:Vz", "wake-member a", "and then the others"},
       {1, "a:Vz!", "wake-member a", "who takes its place needs what it has"},
-      {0, "a:Vz!", "none", "it sleeps, and what it has stays"},
+      {0, "a:Vz!", "none", "it is dormant, and its data stays"},
       {3, "a:V- b:N", "none", "nobody answers yet"},
   };
   for (const Row& row : rows) {
@@ -1457,7 +1457,7 @@ TEST(ClusterPlan, AuthenticationTable) {
          came_with_the_data(o);
          o.cluster.status.auth_enabled = true;
        },
-       "record-password", "", "as the reference leaves it"},
+       "record-password", "", "as the Go operator leaves it"},
       {all,
        [&](auto& o) {
          came_with_the_data(o);

@@ -288,7 +288,7 @@ class ReconcilerTest : public ::testing::Test {
     for (const Seat& seat : seen_in_last_pass().seats)
       out[seat.name] = (seat.listed ? std::to_string(seat.listed->id.value) : "not listed") +
                        (seat.listed && !seat.listed->started ? " unstarted" : "") +
-                       (seat.object ? "" : " ghost") + (seat.answer ? "" : " silent");
+                       (seat.object ? "" : " foreign") + (seat.answer ? "" : " silent");
     return out;
   }
   std::string spoken() {
@@ -766,7 +766,7 @@ TEST_F(ReconcilerTest, NobodyIsPutToSleepForASpecThatHasChanged) {
   etcd.members.resize(1);
   etcd.leads = 1;
   want(0);
-  const auto sleeps = [&] {
+  const auto dormant = [&] {
     return bool(member_now("db-a").at("spec").as_object().contains("dormant"));
   };
   api.before([](const kube::Call& call) -> std::optional<Error> {
@@ -778,11 +778,11 @@ TEST_F(ReconcilerTest, NobodyIsPutToSleepForASpecThatHasChanged) {
   api.before({});
   edit_replicas(1);
   pass();
-  EXPECT_FALSE(sleeps());
+  EXPECT_FALSE(dormant());
   EXPECT_EQ(stores.clusters.get(kKey)->spec.replicas, 1) << "the cache knows it now";
   want(0);
   pass();
-  EXPECT_TRUE(sleeps());
+  EXPECT_TRUE(dormant());
 }
 
 TEST_F(ReconcilerTest, WhyAMemberIsNotReadyIsToldOfTheClusterUnlessThatPasses) {
@@ -1349,7 +1349,7 @@ TEST_F(ReconcilerTest, AnEntryThatOneOfOursTookIsStillTheOneThatWasAdded) {
   etcd.members.push_back({{8}, "", {url_of("db-e")}, {}, true});
   pass();
   const auto seen = seats_of_last_pass();
-  EXPECT_EQ(seen.at("db-d"), "7 unstarted ghost silent");
+  EXPECT_EQ(seen.at("db-d"), "7 unstarted foreign silent");
   EXPECT_EQ(seen.at("db-e"), "8 unstarted silent");
 }
 

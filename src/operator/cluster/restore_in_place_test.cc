@@ -443,7 +443,7 @@ TEST(InPlace, WhoIsUnknownIsKeptAndNeverDropped) {
   (void)world.pass();
   EXPECT_TRUE(world.cluster.status.restore->keeps(late.uid));
   for (int i = 0; i < 4; ++i) (void)world.pass();
-  EXPECT_EQ(world.old_pods(), 0) << "it sleeps, too";
+  EXPECT_EQ(world.old_pods(), 0) << "it is dormant, too";
   world.restore->decision = RestoreDecision::Rollback;
   ASSERT_TRUE(world.reaches("RolledBack"));
   EXPECT_EQ(world.old_volumes(), 3);
@@ -677,12 +677,12 @@ TEST(InPlace, TheFounderIsWhoWasMadeToFound) {
   World world(1);
   ASSERT_TRUE(world.reaches("Review"));
   Observation seen = world.observe();
-  Seat ghost, other = seen.seats.front();
-  ghost.name = "db-aaaaa";
-  ghost.listed = Seat::Listed{etcd::MemberId{7}, false, true};
+  Seat foreign, other = seen.seats.front();
+  foreign.name = "db-aaaaa";
+  foreign.listed = Seat::Listed{etcd::MemberId{7}, false, true};
   other.name = "db-aaaab";
   other.object->seed = false;
-  seen.seats.insert(seen.seats.begin(), {ghost, other});
+  seen.seats.insert(seen.seats.begin(), {foreign, other});
   EXPECT_EQ(plan(seen).status.restore->founder, world.cluster.status.restore->founder);
   EXPECT_EQ(plan(seen).status.restore->stage, v1::RestoreStage::Review);
 }

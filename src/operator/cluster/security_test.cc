@@ -105,7 +105,7 @@ TEST(ClusterSecurity, TlsReadyTable) {
        },
        "False CertificateNotInUse: these members still show an older certificate than their Secret "
        "has: db-b"},
-      {"who sleeps shows nothing",
+      {"a dormant member shows nothing",
        [](auto& o) {
          o.seats[1].object->dormant = true;
          o.seats[1].shown = {.client_port = "", .peer_port = "", .behind_s = 999};
@@ -223,7 +223,7 @@ TEST(ClusterSecurity, NoPodIsMadeWithWhatIsNotForAllMembers) {
   seen.tls.server->names = {"db-a.db.prod.svc"};
   EXPECT_NE(tls_trouble(seen), "");
   seen.seats[1].object.reset();
-  EXPECT_EQ(tls_trouble(seen), "") << "a ghost needs none of ours";
+  EXPECT_EQ(tls_trouble(seen), "") << "a foreign member needs none of ours";
   seen.tls.operator_client->names.clear();
   EXPECT_EQ(tls_trouble(seen), "") << "who only shows it needs no name";
 }

@@ -169,7 +169,7 @@ TEST_F(ServedCertificatesTest, WhoDoesNotAnswerIsNotAsked) {
   EXPECT_EQ(look(), "");
   seen.seats[0].object.reset();
   EXPECT_EQ(look(), "");
-  EXPECT_EQ(shown_by(0), Seat::Shown{}) << "a ghost";
+  EXPECT_EQ(shown_by(0), Seat::Shown{}) << "a foreign member";
 }
 
 TEST_F(ServedCertificatesTest, WhatWasShownIsRememberedOfWhoIsSilentNow) {

@@ -31,9 +31,9 @@ std::string minor_of(int minor) { return "3." + std::to_string(minor); }
 std::string runs(const Runs& member) { return member.name + " runs " + to_string(member.version); }
 
 /// Why not all members are known to be healthy; empty: they are, or all are dormant.
-std::string who_is_away(const Observation& seen) {
-  const auto sleeps = [](const Seat& s) { return s.object && s.object->dormant; };
-  if (std::ranges::all_of(seen.seats, sleeps)) return "";
+std::string why_not_healthy(const Observation& seen) {
+  const auto dormant = [](const Seat& s) { return s.object && s.object->dormant; };
+  if (std::ranges::all_of(seen.seats, dormant)) return "";
   if (!seen.linearizable) return "etcd does not answer with quorum";
   for (const Seat& seat : seen.seats)
     if (seat.listed && seat.listed->started && !healthy(seat)) return seat.name + " is not healthy";
@@ -65,8 +65,10 @@ std::string why_not(const Observation& seen, const std::vector<Runs>& members, V
   if (target.minor < young && target.patch < etcd::facts_of(target).next_minor_from_patch)
     return runs(newest) + ", and this patch is too old to run beside it";
   if (target.minor == oldest.version.minor) return "";
-  const std::string away = who_is_away(seen);
-  return away.empty() ? "" : away + ", and a change to the next minor needs all members healthy";
+  const std::string unhealthy = why_not_healthy(seen);
+  return unhealthy.empty()
+             ? ""
+             : unhealthy + ", and a change to the next minor needs all members healthy";
 }
 
 /// Whether no member is visible although members exist or were recorded. They then count as members

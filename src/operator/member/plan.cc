@@ -94,11 +94,11 @@ Step next(const Observation& seen) {
     return member.metadata.terminating() ? Step(NoStep{}) : Step(AddFinalizer{});
   if (leaves_unmarked(seen)) return MarkLeaving{seen.pod->metadata.uid};
   if (member.spec.dormant) {
-    const bool sleeps = !seen.pod || !is_ours(seen.pod->metadata, member.metadata.uid) ||
+    const bool no_pod = !seen.pod || !is_ours(seen.pod->metadata, member.metadata.uid) ||
                         seen.pod->metadata.terminating();
     const bool goes_back = seen.cluster->restoring() != nullptr;
     // The cluster is about to resume; or the member would lose its data, which is in memory.
-    if (sleeps || (!goes_back && seen.cluster->spec.replicas > 0) || in_memory(member))
+    if (no_pod || (!goes_back && seen.cluster->spec.replicas > 0) || in_memory(member))
       return NoStep{};
     return DeletePod{seen.pod->metadata.uid,
                      goes_back ? "the cluster goes back to a snapshot" : "the cluster is paused"};

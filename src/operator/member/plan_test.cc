@@ -300,7 +300,7 @@ TEST(MemberPlan, Table) {
        },
        "create-pod existing", ""},
       {[](auto& o) { o.member.metadata.finalizers.clear(); }, "add-finalizer",
-       "as the reference leaves its members"},
+       "as the Go operator leaves its members"},
       {[](auto& o) {
          o.member.metadata.finalizers.clear();
          o.member.metadata.deletion_timestamp = "t";
@@ -464,7 +464,7 @@ TEST(MemberPlan, S50_AMemberWhosePodIsGoneSaysThatItsDataIs) {
     EXPECT_EQ(ready->reason, v1::kDataLost);
     EXPECT_EQ(ready->message, "the Pod db-x1 is gone, and the data with it");
     EXPECT_EQ(p.status.pod_uid, "p-1") << "no other is recorded, ever";
-    EXPECT_EQ(p.status.pod_name, "") << "as the reference counts what is broken";
+    EXPECT_EQ(p.status.pod_name, "") << "as the Go operator counts what is broken";
   }
   Observation first = in_memory();
   first.member.status = {};

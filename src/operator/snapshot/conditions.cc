@@ -85,8 +85,8 @@ Verdict why_failed(const Observation& seen, const kube::JobCondition& failed,
 Verdict progress(const Observation& seen) {
   const std::string job = "Job " + job_name(seen.snapshot.metadata.name);
   const kube::Pod* pod = newest(seen.pods);
-  const bool of_reference = seen.job->attempt == 0;  // Its Pods have no label that we watch.
-  if (!pod && !of_reference && seen.now - seen.job->made >= kOrdinaryWait)
+  const bool of_go_operator = seen.job->attempt == 0;  // Its Pods have no label that we watch.
+  if (!pod && !of_go_operator && seen.now - seen.job->made >= kOrdinaryWait)
     return {"False", v1::kJobRunning,
             job + " has no Pod: see kubectl describe job, a quota may be used up"};
   if (!pod) return {"False", v1::kJobRunning, job + " is running"};

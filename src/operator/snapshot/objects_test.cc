@@ -282,7 +282,7 @@ TEST(SnapshotObjects, WhoseAJobIsIsDecidedByUid) {
 
 TEST(SnapshotObjects, TheHowManiethAJobIs) {
   kube::Job job;
-  EXPECT_EQ(seen_as(job, {}, v1::EtcdSnapshot::resource.kind).attempt, 0) << "of the reference";
+  EXPECT_EQ(seen_as(job, {}, v1::EtcdSnapshot::resource.kind).attempt, 0) << "of the Go operator";
   job.metadata.annotations[v1::kAttemptAnnotation] = "2";
   EXPECT_EQ(seen_as(job, {}, v1::EtcdSnapshot::resource.kind).attempt, 2);
   job.metadata.annotations[v1::kAttemptAnnotation] = "many";

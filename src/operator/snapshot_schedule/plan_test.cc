@@ -90,7 +90,7 @@ Observation after(const Observation& seen, const std::string& now) {
 
 // --- Starting ------------------------------------------------------------------------------------
 
-TEST(BackupsPlan, ARunIsStartedWhenItsTimeHasComeAndNotBefore) {
+TEST(SchedulePlan, ARunIsStartedWhenItsTimeHasComeAndNotBefore) {
   EXPECT_EQ(step_of(hourly("00:59:59")), "none");
   EXPECT_EQ(step_of(hourly("01:00")), "create-snapshot db-202611230100");
   const Plan early = plan(hourly("00:59:59"));
@@ -102,7 +102,7 @@ TEST(BackupsPlan, ARunIsStartedWhenItsTimeHasComeAndNotBefore) {
   EXPECT_EQ(condition(early, v1::kRetentionApplied), "none");
 }
 
-TEST(BackupsPlan, OneThatIsThereIsNotStartedAgain) {
+TEST(SchedulePlan, OneThatIsThereIsNotStartedAgain) {
   Observation seen = hourly("01:00:01");
   add_run(seen, "01:00", "");
   const Plan now = plan(seen);
@@ -114,7 +114,7 @@ TEST(BackupsPlan, OneThatIsThereIsNotStartedAgain) {
   EXPECT_EQ(step_of(seen), "none");
 }
 
-TEST(BackupsPlan, OfTheRunsThatWereMissedTheNewestIsStarted) {
+TEST(SchedulePlan, OfTheRunsThatWereMissedTheNewestIsStarted) {
   Observation seen = hourly("01:30");
   add_stored(seen, "01:00");
   seen = after(seen, "09:30");
@@ -127,7 +127,7 @@ TEST(BackupsPlan, OfTheRunsThatWereMissedTheNewestIsStarted) {
   EXPECT_EQ(step_of(seen), "create-snapshot db-202611230900");
 }
 
-TEST(BackupsPlan, ClocksOfItsZoneAreMeant) {
+TEST(SchedulePlan, ClocksOfItsZoneAreMeant) {
   Observation seen = hourly("2026-10-24T12:00:00Z", "2026-10-24T11:00:00Z");
   seen.schedule.spec.schedule = "30 2 * * *";
   seen.schedule.spec.time_zone = "Europe/Berlin";
@@ -144,7 +144,7 @@ TEST(BackupsPlan, ClocksOfItsZoneAreMeant) {
   EXPECT_EQ(plan(seen).status.next_schedule_time, "2026-03-30T00:30:00Z");
 }
 
-TEST(BackupsPlan, WhileOneHasNotEndedThePolicySaysWhatComesOfTheNext) {
+TEST(SchedulePlan, WhileOneHasNotEndedThePolicySaysWhatComesOfTheNext) {
   struct Row {
     v1::ConcurrencyPolicy policy;
     const char *step, *ready;
@@ -167,7 +167,7 @@ TEST(BackupsPlan, WhileOneHasNotEndedThePolicySaysWhatComesOfTheNext) {
   }
 }
 
-TEST(BackupsPlan, OneOfSomebodyElseThatHasNotEndedHoldsUpNothing) {
+TEST(SchedulePlan, OneOfSomebodyElseThatHasNotEndedHoldsUpNothing) {
   Observation seen = hourly("02:00");
   add_stored(seen, "01:00");
   add_run(seen, "01:30", v1::kSnapshotStarted).ours = false;
@@ -178,7 +178,7 @@ TEST(BackupsPlan, OneOfSomebodyElseThatHasNotEndedHoldsUpNothing) {
   EXPECT_TRUE(plan(seen).status.active.empty());
 }
 
-TEST(BackupsPlan, AReplacedOneIsDeletedOnceAndWaitedFor) {
+TEST(SchedulePlan, AReplacedOneIsDeletedOnceAndWaitedFor) {
   Observation seen = hourly("02:00");
   seen.schedule.spec.concurrency_policy = v1::ConcurrencyPolicy::Replace;
   add_run(seen, "01:00", v1::kSnapshotStarted).terminating = true;
@@ -188,7 +188,7 @@ TEST(BackupsPlan, AReplacedOneIsDeletedOnceAndWaitedFor) {
   EXPECT_EQ(step_of(seen), "create-snapshot db-202611230200");
 }
 
-TEST(BackupsPlan, OneThatCannotBeReplacedIsTold) {
+TEST(SchedulePlan, OneThatCannotBeReplacedIsTold) {
   Observation seen = hourly("02:00");
   seen.schedule.spec.concurrency_policy = v1::ConcurrencyPolicy::Replace;
   add_run(seen, "01:00", v1::kSnapshotStarted);
@@ -201,7 +201,7 @@ TEST(BackupsPlan, OneThatCannotBeReplacedIsTold) {
   EXPECT_EQ(condition(plan(seen), v1::kReady).substr(0, 14), "True/Scheduled");
 }
 
-TEST(BackupsPlan, ARunThatHasWaitedIsOvertakenByTheNext) {
+TEST(SchedulePlan, ARunThatHasWaitedIsOvertakenByTheNext) {
   Observation seen = hourly("04:10");
   add_run(seen, "01:00", v1::kSnapshotStarted);
   EXPECT_EQ(step_of(seen), "none");
@@ -209,7 +209,7 @@ TEST(BackupsPlan, ARunThatHasWaitedIsOvertakenByTheNext) {
   EXPECT_EQ(step_of(seen), "create-snapshot db-202611230400");
 }
 
-TEST(BackupsPlan, WhileSuspendedNothingIsStartedOrDeleted) {
+TEST(SchedulePlan, WhileSuspendedNothingIsStartedOrDeleted) {
   Observation seen = hourly("05:00");
   for (const char* planned : {"01:00", "02:00"}) add_stored(seen, planned);
   for (const char* planned : {"01:01", "01:02", "01:03", "01:04"}) add_failed(seen, planned);
@@ -224,7 +224,7 @@ TEST(BackupsPlan, WhileSuspendedNothingIsStartedOrDeleted) {
   EXPECT_EQ(step_of(seen), "create-snapshot db-202611230500");
 }
 
-TEST(BackupsPlan, WhatTheApiServerDoesNotCheckIsTold) {
+TEST(SchedulePlan, WhatTheApiServerDoesNotCheckIsTold) {
   Observation seen = hourly("02:00");
   seen.schedule.spec.schedule = "61 * * * *";
   seen.schedule.status.next_schedule_time = "2026-11-23T03:00:00Z";
@@ -250,7 +250,7 @@ TEST(BackupsPlan, WhatTheApiServerDoesNotCheckIsTold) {
   EXPECT_EQ(plan(seen).status.active.size(), 1U);
 }
 
-TEST(BackupsPlan, AMinuteIsTheShortestTimeToKeepAndAHundredYearsTheLongest) {
+TEST(SchedulePlan, AMinuteIsTheShortestTimeToKeepAndAHundredYearsTheLongest) {
   Observation seen = hourly("02:00");
   for (const char* good : {"1m", "60s", "720h", "833333h", "3000000000s"}) {
     seen.schedule.spec.retention.emplace().keep_for = good;
@@ -258,7 +258,7 @@ TEST(BackupsPlan, AMinuteIsTheShortestTimeToKeepAndAHundredYearsTheLongest) {
   }
 }
 
-TEST(BackupsPlan, ASnapshotOfThatNameWhichIsNotItsOwnIsLeft) {
+TEST(SchedulePlan, ASnapshotOfThatNameWhichIsNotItsOwnIsLeft) {
   Observation seen = hourly("01:00");
   add_stored(seen, "01:00").ours = false;
   const Plan now = plan(seen);
@@ -269,7 +269,7 @@ TEST(BackupsPlan, ASnapshotOfThatNameWhichIsNotItsOwnIsLeft) {
   EXPECT_EQ(now.status.last_success, std::nullopt);
 }
 
-TEST(BackupsPlan, WhatTheApiServerRefusesIsToldAndTriedAgain) {
+TEST(SchedulePlan, WhatTheApiServerRefusesIsToldAndTriedAgain) {
   Observation seen = hourly("01:00");
   seen.refused = {"create-snapshot", "exceeded quota"};
   const Plan now = plan(seen);
@@ -283,7 +283,7 @@ TEST(BackupsPlan, WhatTheApiServerRefusesIsToldAndTriedAgain) {
       << "it was not the run that was refused";
 }
 
-TEST(BackupsPlan, AClockThatWasAheadHoldsUpNothing) {
+TEST(SchedulePlan, AClockThatWasAheadHoldsUpNothing) {
   Observation seen = hourly("03:00");
   seen.schedule.status.last_schedule_time = "2027-01-01T00:00:00Z";
   seen.schedule.status.last_success = {"2027-01-01T00:00:20Z", "db-202701010000", "s3://x", 1};
@@ -300,7 +300,7 @@ TEST(BackupsPlan, AClockThatWasAheadHoldsUpNothing) {
 
 // --- Status --------------------------------------------------------------------------------------
 
-TEST(BackupsPlan, TheLastSuccessAndTheFailuresSinceAreCountedOnce) {
+TEST(SchedulePlan, TheLastSuccessAndTheFailuresSinceAreCountedOnce) {
   Observation seen = hourly("01:30");
   add_stored(seen, "01:00");
   Plan now = plan(seen);
@@ -329,7 +329,7 @@ TEST(BackupsPlan, TheLastSuccessAndTheFailuresSinceAreCountedOnce) {
   EXPECT_EQ(plan(seen).status.last_failure->snapshot, "db-202611230400") << "still of interest";
 }
 
-TEST(BackupsPlan, OneThatFailedBeforeAnEarlierOneWasStoredIsCounted) {
+TEST(SchedulePlan, OneThatFailedBeforeAnEarlierOneWasStoredIsCounted) {
   Observation seen = hourly("03:30");
   add_run(seen, "02:00", v1::kSnapshotStarted);
   add_failed(seen, "03:00");
@@ -339,7 +339,7 @@ TEST(BackupsPlan, OneThatFailedBeforeAnEarlierOneWasStoredIsCounted) {
   EXPECT_EQ(plan(seen).status.failures_in_a_row, 1) << "it is the last one since";
 }
 
-TEST(BackupsPlan, BackupsAreStaleAfterOneAndAHalfIntervals) {
+TEST(SchedulePlan, BackupsAreStaleAfterOneAndAHalfIntervals) {
   Observation seen = hourly("01:30");
   add_stored(seen, "01:00");
   seen = after(seen, "02:30");
@@ -357,7 +357,7 @@ TEST(BackupsPlan, BackupsAreStaleAfterOneAndAHalfIntervals) {
   EXPECT_TRUE(condition(plan(seen), v1::kBackupStale).starts_with("False/SnapshotRecent"));
 }
 
-TEST(BackupsPlan, OneThatNeverStoredAnythingIsStaleFromItsMakingOn) {
+TEST(SchedulePlan, OneThatNeverStoredAnythingIsStaleFromItsMakingOn) {
   Observation seen = hourly("01:59", "00:30");
   EXPECT_EQ(condition(plan(seen), v1::kBackupStale),
             "False/SnapshotRecent: no snapshot was due yet");
@@ -371,7 +371,7 @@ TEST(BackupsPlan, OneThatNeverStoredAnythingIsStaleFromItsMakingOn) {
   EXPECT_TRUE(condition(plan(seen), v1::kBackupStale).ends_with("; the schedule is suspended"));
 }
 
-TEST(BackupsPlan, WhyBackupsAreStaleIsToldAsFarAsItIsKnown) {
+TEST(SchedulePlan, WhyBackupsAreStaleIsToldAsFarAsItIsKnown) {
   Observation seen = hourly("02:01", "00:30");
   const auto why = [&] {
     const std::string told = condition(plan(seen), v1::kBackupStale);
@@ -387,7 +387,7 @@ TEST(BackupsPlan, WhyBackupsAreStaleIsToldAsFarAsItIsKnown) {
   EXPECT_EQ(why(), "db-202611230100 failed (DestinationUnreachable): no route");
 }
 
-TEST(BackupsPlan, AnIntervalIsAsLongAsItIsThere) {
+TEST(SchedulePlan, AnIntervalIsAsLongAsItIsThere) {
   Observation seen = hourly("18:00", "2026-11-22T00:00:00Z");
   seen.schedule.spec.schedule = "0 9-17 * * *";
   add_stored(seen, "17:00");
@@ -403,7 +403,7 @@ TEST(BackupsPlan, AnIntervalIsAsLongAsItIsThere) {
   EXPECT_TRUE(stale("2026-11-29T12:00:00Z"));
 }
 
-TEST(BackupsPlan, ItLooksAgainWhenSomethingMayHaveChanged) {
+TEST(SchedulePlan, ItLooksAgainWhenSomethingMayHaveChanged) {
   Observation seen = hourly("01:05");
   add_stored(seen, "01:00");
   EXPECT_EQ(plan(seen).again, 5min) << "a clock may be set";
@@ -421,7 +421,7 @@ TEST(BackupsPlan, ItLooksAgainWhenSomethingMayHaveChanged) {
 
 // --- Keeping -------------------------------------------------------------------------------------
 
-TEST(BackupsPlan, WithoutRetentionAllThatIsStoredIsKept) {
+TEST(SchedulePlan, WithoutRetentionAllThatIsStoredIsKept) {
   Observation seen = hourly("06:30");
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00", "05:00", "06:00"})
     add_stored(seen, planned);
@@ -429,7 +429,7 @@ TEST(BackupsPlan, WithoutRetentionAllThatIsStoredIsKept) {
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied), "none");
 }
 
-TEST(BackupsPlan, EachWayToKeepIsKept) {
+TEST(SchedulePlan, EachWayToKeepIsKept) {
   v1::EtcdSnapshotScheduleSpec spec = hourly("04:30").schedule.spec;
   v1::SnapshotRetention& keep = spec.retention.emplace();
   keep.keep_last = 1;
@@ -446,7 +446,7 @@ TEST(BackupsPlan, EachWayToKeepIsKept) {
   EXPECT_EQ(of->retention->months, 5);
 }
 
-TEST(BackupsPlan, WhatHasExpiredGoesTheOldestFirstAndWhatIsStoredBeforeItsObject) {
+TEST(SchedulePlan, WhatHasExpiredGoesTheOldestFirstAndWhatIsStoredBeforeItsObject) {
   Observation seen = hourly("04:30");
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00"}) add_stored(seen, planned);
   keep_last(seen, 2);
@@ -468,21 +468,21 @@ TEST(BackupsPlan, WhatHasExpiredGoesTheOldestFirstAndWhatIsStoredBeforeItsObject
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied), "none");
 }
 
-TEST(BackupsPlan, ADueRunGoesBeforeADeletion) {
+TEST(SchedulePlan, ADueRunGoesBeforeADeletion) {
   Observation seen = hourly("03:00");
   for (const char* planned : {"01:00", "02:00"}) add_stored(seen, planned);
   keep_last(seen, 1);
   EXPECT_EQ(step_of(seen), "create-snapshot db-202611230300");
 }
 
-TEST(BackupsPlan, ADeletionThatWasBegunIsFinishedWhateverIsToBeKeptByNow) {
+TEST(SchedulePlan, ADeletionThatWasBegunIsFinishedWhateverIsToBeKeptByNow) {
   Observation seen = hourly("04:30");
   for (const char* planned : {"01:00", "04:00"}) add_stored(seen, planned);
   add_deletion(seen.runs[0], "04:10", "Complete");
   EXPECT_EQ(step_of(seen), "delete-snapshot db-202611230100");
 }
 
-TEST(BackupsPlan, ADeletionThatFailsIsToldAndTriedAgainWithTheNextRun) {
+TEST(SchedulePlan, ADeletionThatFailsIsToldAndTriedAgainWithTheNextRun) {
   Observation seen = hourly("04:30");
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00"}) add_stored(seen, planned);
   keep_last(seen, 2);
@@ -515,14 +515,14 @@ TEST(BackupsPlan, ADeletionThatFailsIsToldAndTriedAgainWithTheNextRun) {
       << "until it has worked";
 }
 
-TEST(BackupsPlan, ADeletionThatFailedByAClockThatWasAheadIsNotWaitedForUntilThen) {
+TEST(SchedulePlan, ADeletionThatFailedByAClockThatWasAheadIsNotWaitedForUntilThen) {
   Observation seen = hourly("04:30");
   for (const char* planned : {"01:00", "04:00"}) add_stored(seen, planned);
   add_deletion(seen.runs[0], "2027-01-01T00:00:00Z", "Failed");
   EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100");
 }
 
-TEST(BackupsPlan, ADeletionThatFailedBeforeAnyRunWaitsForTheFirst) {
+TEST(SchedulePlan, ADeletionThatFailedBeforeAnyRunWaitsForTheFirst) {
   Observation seen = hourly("00:40");
   RunSeen& ahead = add_stored(seen, "2027-01-01T00:00:00Z");
   ahead.made = at("00:34");
@@ -534,7 +534,7 @@ TEST(BackupsPlan, ADeletionThatFailedBeforeAnyRunWaitsForTheFirst) {
   EXPECT_EQ(step_of(seen), "drop-deletion db-202701010000");
 }
 
-TEST(BackupsPlan, ADeletionThatDoesNotEndIsTriedAgain) {
+TEST(SchedulePlan, ADeletionThatDoesNotEndIsTriedAgain) {
   Observation seen = hourly("04:30");
   for (const char* planned : {"01:00", "04:00"}) add_stored(seen, planned);
   keep_last(seen, 1);
@@ -552,7 +552,7 @@ TEST(BackupsPlan, ADeletionThatDoesNotEndIsTriedAgain) {
   EXPECT_EQ(step_of(seen), "none") << "the next one waits for its Pod";
 }
 
-TEST(BackupsPlan, AClockThatIsOffDoesNotTryADeletionAgainAndAgain) {
+TEST(SchedulePlan, AClockThatIsOffDoesNotTryADeletionAgainAndAgain) {
   for (const char* now : {"00:05", "04:10", "12:00"}) {
     Observation seen = hourly(now);
     for (const char* planned : {"01:00", "03:00", "04:00"}) add_stored(seen, planned);
@@ -564,7 +564,7 @@ TEST(BackupsPlan, AClockThatIsOffDoesNotTryADeletionAgainAndAgain) {
   }
 }
 
-TEST(BackupsPlan, ARunOfTheSameSecondIsNotTheNext) {
+TEST(SchedulePlan, ARunOfTheSameSecondIsNotTheNext) {
   Observation seen = hourly("04:10");
   for (const char* planned : {"01:00", "04:00"}) add_stored(seen, planned);
   keep_last(seen, 1);
@@ -573,7 +573,7 @@ TEST(BackupsPlan, ARunOfTheSameSecondIsNotTheNext) {
 }
 
 /// For example, the bucket of the first is deleted.
-TEST(BackupsPlan, ADeletionThatFailsHoldsUpTheOthersUntilTheNextRunOnly) {
+TEST(SchedulePlan, ADeletionThatFailsHoldsUpTheOthersUntilTheNextRunOnly) {
   Observation seen = hourly("05:10");
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00", "05:00"})
     add_stored(seen, planned);
@@ -598,7 +598,7 @@ TEST(BackupsPlan, ADeletionThatFailsHoldsUpTheOthersUntilTheNextRunOnly) {
   EXPECT_EQ(step_of(seen), "drop-deletion db-202611230100");
 }
 
-TEST(BackupsPlan, OfThoseThatFailedBeforeTheFirstIsTriedAgain) {
+TEST(SchedulePlan, OfThoseThatFailedBeforeTheFirstIsTriedAgain) {
   Observation seen = hourly("04:10");
   for (const char* planned : {"01:00", "02:00", "04:00"}) add_stored(seen, planned);
   keep_last(seen, 1);
@@ -607,7 +607,7 @@ TEST(BackupsPlan, OfThoseThatFailedBeforeTheFirstIsTriedAgain) {
   EXPECT_EQ(step_of(seen), "drop-deletion db-202611230200");
 }
 
-TEST(BackupsPlan, OnlyOfWhatMightGoItIsAskedWhoNeedsIt) {
+TEST(SchedulePlan, OnlyOfWhatMightGoItIsAskedWhoNeedsIt) {
   Observation seen = hourly("03:10");
   for (const char* planned : {"01:00", "02:00", "03:00"}) add_stored(seen, planned);
   EXPECT_TRUE(going(seen).empty());
@@ -621,7 +621,7 @@ TEST(BackupsPlan, OnlyOfWhatMightGoItIsAskedWhoNeedsIt) {
   EXPECT_TRUE(going(seen).empty());
 }
 
-TEST(BackupsPlan, WhatWasSaidToGoStaysWhereNothingElseIsStoredByThen) {
+TEST(SchedulePlan, WhatWasSaidToGoStaysWhereNothingElseIsStoredByThen) {
   Observation seen = hourly("02:10");
   add_stored(seen, "01:00").expired = true;
   add_stored(seen, "02:00").cluster_id = "another";
@@ -645,7 +645,7 @@ TEST(BackupsPlan, WhatWasSaidToGoStaysWhereNothingElseIsStoredByThen) {
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
 }
 
-TEST(BackupsPlan, ARunThatIsRefusedKeepsNothingFromBeingDeletedOrProven) {
+TEST(SchedulePlan, ARunThatIsRefusedKeepsNothingFromBeingDeletedOrProven) {
   Observation seen = hourly("05:10");
   for (const char* planned : {"01:00", "02:00"}) add_stored(seen, planned);
   seen.schedule.status.last_schedule_time = "2026-11-23T04:00:00Z";
@@ -659,7 +659,7 @@ TEST(BackupsPlan, ARunThatIsRefusedKeepsNothingFromBeingDeletedOrProven) {
   EXPECT_EQ(step_of(seen), "create-snapshot db-202611230500") << "nothing makes room";
 }
 
-TEST(BackupsPlan, WhatCannotBeDeletedAsAnObjectIsTold) {
+TEST(SchedulePlan, WhatCannotBeDeletedAsAnObjectIsTold) {
   Observation seen = hourly("05:10");
   for (const char* planned : {"01:00", "05:00"}) add_stored(seen, planned);
   keep_last(seen, 1);
@@ -677,7 +677,7 @@ TEST(BackupsPlan, WhatCannotBeDeletedAsAnObjectIsTold) {
             "here");
 }
 
-TEST(BackupsPlan, WhatCannotBeDeletedForSureIsLeftAndTheNextIsNot) {
+TEST(SchedulePlan, WhatCannotBeDeletedForSureIsLeftAndTheNextIsNot) {
   Observation seen = hourly("04:30");
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00"}) add_stored(seen, planned);
   keep_last(seen, 1);
@@ -695,7 +695,7 @@ TEST(BackupsPlan, WhatCannotBeDeletedForSureIsLeftAndTheNextIsNot) {
             "s3://backups/db-202611230100.db, is not where its spec says");
 }
 
-TEST(BackupsPlan, WithoutAnImageOrAgainstAQuotaNothingIsDeleted) {
+TEST(SchedulePlan, WithoutAnImageOrAgainstAQuotaNothingIsDeleted) {
   Observation seen = hourly("04:30");
   for (const char* planned : {"01:00", "04:00"}) add_stored(seen, planned);
   keep_last(seen, 1);
@@ -712,7 +712,7 @@ TEST(BackupsPlan, WithoutAnImageOrAgainstAQuotaNothingIsDeleted) {
       condition(plan(seen), v1::kRetentionApplied).starts_with("False/OperatorImageNotConfigured"));
 }
 
-TEST(BackupsPlan, WhatIsLeftOfAClusterThatIsGoneIsNotPushedOutByItsSuccessor) {
+TEST(SchedulePlan, WhatIsLeftOfAClusterThatIsGoneIsNotPushedOutByItsSuccessor) {
   Observation seen = hourly("05:30");
   for (const char* planned : {"01:00", "02:00"}) add_stored(seen, planned).cluster_id = "old";
   for (const char* planned : {"03:00", "04:00", "05:00"})
@@ -727,7 +727,7 @@ TEST(BackupsPlan, WhatIsLeftOfAClusterThatIsGoneIsNotPushedOutByItsSuccessor) {
   EXPECT_EQ(step_of(seen), "none");
 }
 
-TEST(BackupsPlan, AClockThatIsAheadMakesNothingOld) {
+TEST(SchedulePlan, AClockThatIsAheadMakesNothingOld) {
   Observation seen = hourly("05:30");
   for (const char* planned : {"03:00", "04:00", "05:00"}) add_stored(seen, planned);
   seen.schedule.spec.retention.emplace().keep_for = "2h30m";
@@ -736,7 +736,7 @@ TEST(BackupsPlan, AClockThatIsAheadMakesNothingOld) {
   EXPECT_EQ(step_of(seen), "none");
 }
 
-TEST(BackupsPlan, ARunThatWasLateIsAsOldAsItIs) {
+TEST(SchedulePlan, ARunThatWasLateIsAsOldAsItIs) {
   Observation seen = hourly("06:30");
   add_stored(seen, "01:00").made = at("05:00");
   add_stored(seen, "06:00");
@@ -746,7 +746,7 @@ TEST(BackupsPlan, ARunThatWasLateIsAsOldAsItIs) {
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
 }
 
-TEST(BackupsPlan, TheNewestStaysWhateverItsAge) {
+TEST(SchedulePlan, TheNewestStaysWhateverItsAge) {
   Observation seen = hourly("2026-12-23T00:30:00Z");
   add_stored(seen, "01:00");
   seen.schedule.status.last_schedule_time = "2026-12-23T00:00:00Z";
@@ -756,7 +756,7 @@ TEST(BackupsPlan, TheNewestStaysWhateverItsAge) {
   EXPECT_EQ(step_of(seen), "create-deletion db-202611230100");
 }
 
-TEST(BackupsPlan, OfThoseThatFailedTheNewestThreeStay) {
+TEST(SchedulePlan, OfThoseThatFailedTheNewestThreeStay) {
   Observation seen = hourly("05:30");
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00", "05:00"})
     add_failed(seen, planned);
@@ -767,7 +767,7 @@ TEST(BackupsPlan, OfThoseThatFailedTheNewestThreeStay) {
   EXPECT_EQ(step_of(seen), "none");
 }
 
-TEST(BackupsPlan, SnapshotsOfSomebodyElseAreNeverDeleted) {
+TEST(SchedulePlan, SnapshotsOfSomebodyElseAreNeverDeleted) {
   Observation seen = hourly("06:30");
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00", "05:00"})
     add_failed(seen, planned).ours = false;
@@ -777,7 +777,7 @@ TEST(BackupsPlan, SnapshotsOfSomebodyElseAreNeverDeleted) {
   EXPECT_EQ(step_of(seen), "none");
 }
 
-TEST(BackupsPlan, APassAndWhatItSawSurviveJson) {
+TEST(SchedulePlan, APassAndWhatItSawSurviveJson) {
   Observation seen = hourly("04:30");
   for (const char* planned : {"01:00", "04:00"}) add_stored(seen, planned);
   keep_last(seen, 1);
@@ -905,7 +905,7 @@ void prove(RunSeen& run, const std::string& round, const std::string& ended,
   run.fault = run.proven ? "" : "SnapshotDiffers: so it is";
 }
 
-TEST(BackupsPlan, WhatIsStoredIsVerifiedAndWithItAllThatIsKeptOneAtATime) {
+TEST(SchedulePlan, WhatIsStoredIsVerifiedAndWithItAllThatIsKeptOneAtATime) {
   Observation seen = proving("01:10", 1);
   add_stored(seen, "01:00");
   EXPECT_EQ(step_of(seen), "ask-verification db-202611230100, round db-202611230100");
@@ -933,7 +933,7 @@ TEST(BackupsPlan, WhatIsStoredIsVerifiedAndWithItAllThatIsKeptOneAtATime) {
   EXPECT_EQ(last->duration_seconds, 5);
 }
 
-TEST(BackupsPlan, TheOneThatWasVerifiedLongestAgoComesFirst) {
+TEST(SchedulePlan, TheOneThatWasVerifiedLongestAgoComesFirst) {
   Observation seen = proving("04:10", 1);
   for (const char* planned : {"01:00", "02:00", "03:00", "04:00"}) add_stored(seen, planned);
   prove(seen.runs[0], "03:00", "03:12");
@@ -948,7 +948,7 @@ TEST(BackupsPlan, TheOneThatWasVerifiedLongestAgoComesFirst) {
       << "not the newer one";
 }
 
-TEST(BackupsPlan, WhatIsReadOnBehalfOfOthersOrIsAboutToGoHoldsUpNoVerification) {
+TEST(SchedulePlan, WhatIsReadOnBehalfOfOthersOrIsAboutToGoHoldsUpNoVerification) {
   Observation seen = proving("02:10", 1);
   add_stored(seen, "01:00").verifying = true;
   add_stored(seen, "02:00");
@@ -960,7 +960,7 @@ TEST(BackupsPlan, WhatIsReadOnBehalfOfOthersOrIsAboutToGoHoldsUpNoVerification) 
   EXPECT_EQ(step_of(seen), "ask-verification db-202611230200, round db-202611230200");
 }
 
-TEST(BackupsPlan, WhatHasAClockThatWasAheadToThankForItsNameIsOfNoRound) {
+TEST(SchedulePlan, WhatHasAClockThatWasAheadToThankForItsNameIsOfNoRound) {
   Observation seen = proving("00:40", 1);
   add_stored(seen, "2027-01-01T00:00:00Z");
   EXPECT_EQ(step_of(seen), "none");
@@ -969,7 +969,7 @@ TEST(BackupsPlan, WhatHasAClockThatWasAheadToThankForItsNameIsOfNoRound) {
   EXPECT_EQ(step_of(seen), "ask-verification db-202701010000, round db-202701010000");
 }
 
-TEST(BackupsPlan, WhatHasEndedAndDoesNotSayWhatItStoredBeginsNoRound) {
+TEST(SchedulePlan, WhatHasEndedAndDoesNotSayWhatItStoredBeginsNoRound) {
   Observation seen = proving("02:10", 1);
   add_stored(seen, "01:00");
   add_run(seen, "02:00", v1::kSnapshotComplete);
@@ -980,7 +980,7 @@ TEST(BackupsPlan, WhatHasEndedAndDoesNotSayWhatItStoredBeginsNoRound) {
   EXPECT_EQ(plan(seen).status.stored_since_round, 0);
 }
 
-TEST(BackupsPlan, TheLastVerificationIsOneThatSaysWhenItWas) {
+TEST(SchedulePlan, TheLastVerificationIsOneThatSaysWhenItWas) {
   Observation seen = proving("03:10", 1);
   prove(add_stored(seen, "01:00"), "01:00", "01:11");
   seen = after(seen, "03:10");
@@ -998,7 +998,7 @@ TEST(BackupsPlan, TheLastVerificationIsOneThatSaysWhenItWas) {
   EXPECT_EQ(plan(seen).status.last_verified->snapshot, "db-202611230200");
 }
 
-TEST(BackupsPlan, AVerificationThatAClockAheadPutIntoTheFutureIsNone) {
+TEST(SchedulePlan, AVerificationThatAClockAheadPutIntoTheFutureIsNone) {
   Observation seen = proving("03:59", 2);
   seen.schedule.status.last_verified.emplace().time = "2027-01-01T00:00:00Z";
   seen.schedule.status.last_verified->snapshot = "db-202701010000";
@@ -1014,7 +1014,7 @@ TEST(BackupsPlan, AVerificationThatAClockAheadPutIntoTheFutureIsNone) {
             "False/BackupVerified: db-202611230300 was verified at 2026-11-23T03:30:00Z");
 }
 
-TEST(BackupsPlan, AnOlderVerificationIsNotTheLast) {
+TEST(SchedulePlan, AnOlderVerificationIsNotTheLast) {
   Observation seen = proving("03:30", 2);
   seen.schedule.status.last_verified.emplace().time = "2026-11-23T03:30:00Z";  // Now.
   seen.schedule.status.last_verified->snapshot = "db-202611230300";
@@ -1022,7 +1022,7 @@ TEST(BackupsPlan, AnOlderVerificationIsNotTheLast) {
   EXPECT_EQ(plan(seen).status.last_verified->snapshot, "db-202611230300");
 }
 
-TEST(BackupsPlan, ARoundBeginsAfterSoManyStoredSnapshots) {
+TEST(SchedulePlan, ARoundBeginsAfterSoManyStoredSnapshots) {
   Observation seen = proving("01:10", 3);
   add_stored(seen, "01:00");
   EXPECT_EQ(plan(seen).status.verify_round, "db-202611230100") << "the first, at once";
@@ -1056,7 +1056,7 @@ TEST(BackupsPlan, ARoundBeginsAfterSoManyStoredSnapshots) {
   EXPECT_EQ(condition(plan(seen), v1::kBackupUnverified), "none");
 }
 
-TEST(BackupsPlan, WhatIsOnItsWayOutIsNotVerifiedAndWhatIsVerifiedNotDeleted) {
+TEST(SchedulePlan, WhatIsOnItsWayOutIsNotVerifiedAndWhatIsVerifiedNotDeleted) {
   Observation seen = proving("02:10", 1);
   keep_last(seen, 1);
   add_stored(seen, "01:00");
@@ -1080,7 +1080,7 @@ TEST(BackupsPlan, WhatIsOnItsWayOutIsNotVerifiedAndWhatIsVerifiedNotDeleted) {
   EXPECT_EQ(plan(seen).again, 10s);
 }
 
-TEST(BackupsPlan, WhatWasSaidToGoGoesWhateverIsToBeKeptByNow) {
+TEST(SchedulePlan, WhatWasSaidToGoGoesWhateverIsToBeKeptByNow) {
   Observation seen = proving("02:10", 1);
   keep_last(seen, 9);
   add_stored(seen, "01:00").expired = true;
@@ -1092,7 +1092,7 @@ TEST(BackupsPlan, WhatWasSaidToGoGoesWhateverIsToBeKeptByNow) {
   EXPECT_EQ(step_of(seen), "delete-snapshot db-202611230100");
 }
 
-TEST(BackupsPlan, WhatWasSaidToGoGoesOnceItCan) {
+TEST(SchedulePlan, WhatWasSaidToGoGoesOnceItCan) {
   Observation seen = hourly("02:10");
   add_stored(seen, "01:00").expired = true;
   add_stored(seen, "02:00");
@@ -1111,7 +1111,7 @@ TEST(BackupsPlan, WhatWasSaidToGoGoesOnceItCan) {
   }
 }
 
-TEST(BackupsPlan, WhatIsBeingDeletedIsNotVerifiedAnyMore) {
+TEST(SchedulePlan, WhatIsBeingDeletedIsNotVerifiedAnyMore) {
   Observation seen = proving("02:10", 1);
   add_stored(seen, "01:00");
   prove(add_stored(seen, "02:00"), "02:00", "02:09");
@@ -1120,7 +1120,7 @@ TEST(BackupsPlan, WhatIsBeingDeletedIsNotVerifiedAnyMore) {
   EXPECT_EQ(step_of(seen), "none");
 }
 
-TEST(BackupsPlan, ItIsToldWhileOneThatIsKeptIsKnownToBeBad) {
+TEST(SchedulePlan, ItIsToldWhileOneThatIsKeptIsKnownToBeBad) {
   Observation seen = proving("02:10", 1);
   EXPECT_EQ(condition(plan(proving("00:40", 1)), v1::kBackupUnverified),
             "False/BackupVerified: no verification was due yet");
@@ -1142,7 +1142,7 @@ TEST(BackupsPlan, ItIsToldWhileOneThatIsKeptIsKnownToBeBad) {
             "False/BackupVerified: db-202611230200 was verified at 2026-11-23T02:09:00Z");
 }
 
-TEST(BackupsPlan, ItIsOverdueOneAndAHalfIntervalsAfterItsRound) {
+TEST(SchedulePlan, ItIsOverdueOneAndAHalfIntervalsAfterItsRound) {
   Observation seen = proving("02:10", 2);
   prove(add_stored(seen, "01:00"), "01:00", "01:30");
   seen = after(seen, "04:59");

@@ -37,7 +37,7 @@ var Scenarios = []Case{
 	{Name: "W4: members of a deleted cluster leave its namesake alone", Run: namesake, Clusters: 2},
 	{Name: "W6: a Pod that has failed is made again", Run: endedPod},
 	{Name: "W9: a cluster that is born late is born all the same", Run: bornLate},
-	{Name: "W11: a ghost learner is told, and growth goes on without it", Run: ghost},
+	{Name: "W11: a foreign learner is reported, and growth goes on without it", Run: foreignLearner},
 	{Name: "W12: a seed is a voter although the operator died right after making it", Run: diesAfterSeed},
 	{Name: "W14, W23: at rest nothing is written", Run: nothingAtRest},
 	{Name: "W16: a Service that is somebody else's is told and left alone", Run: foreignService},

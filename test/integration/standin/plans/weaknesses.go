@@ -156,8 +156,8 @@ func bornLate(ctx context.Context, e *Env) error {
 	return e.Settled(ctx, 1)
 }
 
-// ghost adds a foreign learner that never starts: the operator reports it, and a user removes it before the cluster grows.
-func ghost(ctx context.Context, e *Env) error {
+// foreignLearner adds a foreign learner that never starts: the operator reports it, and a user removes it before the cluster grows.
+func foreignLearner(ctx context.Context, e *Env) error {
 	if err := e.up(ctx, 1); err != nil {
 		return err
 	}
