@@ -1,6 +1,6 @@
 #!/bin/bash
 # bench_build.sh [ROW...]: how long a change, and a stranger, wait: a table of these commands' times on this machine beside
-# what they may take. Each is run in a clone of HEAD. Rows (all by default; the cold ones take an hour and a half together):
+# what they may take. Each is run in a clone of HEAD. Rows (all by default; the cold ones take two hours together):
 #   test-cold, ci-cold, demo-cold   with empty caches (Debian's packages stay installed)
 #   ci-warm, test-warm              with this user's caches; test-warm: for the second time, nothing has changed
 #   fast                            ./dev test --fast after an edit of src/operator/cluster/plan.cc

@@ -24,7 +24,7 @@ from world import run, until  # noqa: E402
 RSS_AIM = 32  # MB, the hard bar
 RATIO_AIM = 0.85  # relative to the slower of the two
 BUCKET = "backups"
-TAKEN = "taking a snapshot", "all is taken; reading the keys once more, for their digest"  # Lines of the agent's log.
+TAKEN = "taking a snapshot", "the snapshot is complete; reading all keys again for their digest"  # Lines of the agent's log.
 UPLOAD = """
 import sys, boto3
 from botocore.config import Config

@@ -3,13 +3,17 @@
 # N failed" over all of them; fails if one failed. A stage that fails does not stop the others; what it said is in
 # out/test/STAGE.log, too.
 #
-# Without a flag: all units, with sanitizers and with branches counted; 200 simulated worlds, one in 32 crash plans, every
-# named scenario that is over soon; what real etcds (the newest patch of each minor release), API servers and object stores
-# do; the operator on an API server alone, with one kill plan of each kind of write; and on real nodes one case of each
-# kind (test/e2e/cases.py).
-# --fast: the units whose programs are new since they last passed, 100 worlds, named scenarios.
-# --all: everything (the list is below). --part K/N: those stages of it whose turn it is in the K-th of N parts. Stages
-# that passed on a commit are remembered, so that the last part can say whether all have.
+# Without a flag:
+# - all units, with sanitizers and with branches counted;
+# - 200 simulated worlds, one in 32 crash plans, the named scenarios without the longest, every small world;
+# - contracts with real etcds (the newest patch of each minor release), API servers and object stores;
+# - the operator on an API server alone, with one kill plan of each kind of write;
+# - on real nodes: three members of the newest etcd; a killed node and a wiped member under clients; a secure cluster
+#   restored in place.
+# --fast: the units whose programs are new since they last passed, 100 worlds, the named scenarios without the slow ones,
+# and every small world.
+# --all: all stages of docs/dev/testing.md whole (the list is below). --part K/N: the K-th of N parts of them. Stages that
+# passed on a commit are remembered, so that the last part can say whether all have.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 # shellcheck source=env.sh

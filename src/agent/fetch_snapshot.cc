@@ -124,7 +124,7 @@ Verdict SnapshotFetch::read_manifest() {
     return foreign("it is of EtcdSnapshot " + manifest->snapshot_uid + ", and the snapshot is of " +
                    facts_.uid);
   if (!facts_.attempt.empty() && facts_.attempt != manifest->attempt)
-    return foreign("the snapshot was stored anew since");
+    return foreign("the snapshot was stored again after this manifest was written");
   manifest_ = std::move(*manifest);
   return std::nullopt;
 }
@@ -137,8 +137,8 @@ Verdict SnapshotFetch::is_the_one() const {
                    with_.source.uri() + " is of EtcdSnapshot " + uid + ", not of " + rules_.uid};
   if (!rules_.checksum.empty() && manifest_ && manifest_->report.checksum != rules_.checksum)
     return Refusal{RestoreReason::SnapshotForeign,
-                   with_.source.uri() + " is of " + manifest_->report.checksum +
-                       ", as its manifest says, and wanted is the one of " + rules_.checksum};
+                   "the manifest of " + with_.source.uri() + " has the checksum " +
+                       manifest_->report.checksum + ", not " + rules_.checksum};
   return std::nullopt;
 }
 
@@ -186,7 +186,7 @@ Verdict SnapshotFetch::is_whole(Intake& intake) {
   checksum_ = std::move(*whole);
   const std::string& stored = manifest_ ? manifest_->report.checksum : rules_.checksum;
   if (!stored.empty() && stored != checksum_)
-    return broken("its " + checksum_ + " is not the " + stored + " that it has to have");
+    return broken("its checksum is " + checksum_ + ", not " + stored);
   return std::nullopt;
 }
 
@@ -237,7 +237,7 @@ Refusal SnapshotFetch::foreign(const std::string& why) const {
 void sweep(const SnapshotFetch::With& with) {
   const Shield orderly(with.executor, kSweepLimit);
   if (auto swept = with.site.sweep(); !swept)
-    with.log.warn("something temporary stays", {{"error", swept.error().message}});
+    with.log.warn("temporary files were not removed", {{"error", swept.error().message}});
 }
 
 }  // namespace etcdop::agent

@@ -162,7 +162,7 @@ TEST_F(RestoreTest, WhatWasSealedAndChangedIsBroken) {
   source_.bytes = whole.substr(0, 20);
   refuses(RestoreReason::SnapshotBroken, "too short");
   source_.bytes = "somebody put another file there, of whom one cannot know that it is a snapshot";
-  refuses(RestoreReason::SnapshotBroken, "not sealed");
+  refuses(RestoreReason::SnapshotBroken, "not encrypted");
 }
 
 TEST_F(RestoreTest, LeavesAMemberAlone) {
@@ -207,7 +207,7 @@ TEST_F(RestoreTest, RefusesWhatIsNotAsItsManifestSays) {
   with([](Manifest& m) { m.snapshot_uid = "uid-2"; });
   refuses(RestoreReason::SnapshotForeign, "uid-2");
   with([](Manifest& m) { m.attempt = "2"; });
-  refuses(RestoreReason::SnapshotForeign, "stored anew");
+  refuses(RestoreReason::SnapshotForeign, "stored again");
   source_.manifest = "";
   refuses(RestoreReason::SnapshotForeign, kUri + ".json");
 }

@@ -62,7 +62,7 @@ s3::Metadata S3Destination::metadata() const {
 Result<std::optional<s3::Object>> S3Destination::ours() {
   auto object = look_at(patience_, store_, options_.key);
   if (object && *object && mark_of(**object, kUidMark) != options_.storer.uid)
-    return Error{Code::AlreadyExists, uri() + " is there and is not of this EtcdSnapshot"};
+    return Error{Code::AlreadyExists, uri() + " exists and does not belong to this EtcdSnapshot"};
   return object;
 }
 
@@ -115,7 +115,7 @@ Result<std::optional<Manifest>> S3Destination::manifest() {
   if (!*stored) return nothing;
   if (mark_of((*stored)->object, kUidMark) != options_.storer.uid)
     return Error{Code::AlreadyExists,
-                 uri() + kManifestSuffix + " is there and is not of this EtcdSnapshot"};
+                 uri() + kManifestSuffix + " exists and does not belong to this EtcdSnapshot"};
   outdated_manifest_ = true;
   auto read = to_manifest((*stored)->text);
   if (!read || read->snapshot_uid != options_.storer.uid) return nothing;

@@ -30,7 +30,7 @@ Result<SourceFacts> S3Source::look() {
 Error S3Source::why_absent() {
   auto got = store_.get(options_.key, {.range = s3::GetOptions::Range{0, 1}, .only_if = {}},
                         [](std::string_view) { return false; });
-  return got ? Error{Code::Unavailable, uri() + " came while it was looked for"} : got.error();
+  return got ? Error{Code::Unavailable, uri() + " was created during this check"} : got.error();
 }
 
 /// nullopt: no manifest, or it cannot be known. If we may read the snapshot but not list the
@@ -41,7 +41,7 @@ Result<std::optional<std::string>> S3Source::manifest() {
   auto small = read_small(patience_, store_, key);
   const std::optional<std::string> nothing;
   if (!small && s3::trouble_of(small.error()) == s3::Trouble::Permission) {
-    log_.warn("the manifest may not be read: going on without", {{"key", key}});
+    log_.warn("no permission to read the manifest: continuing without it", {{"key", key}});
     return nothing;
   }
   if (!small) return small.error();

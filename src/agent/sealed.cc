@@ -44,8 +44,7 @@ Result<SealingKey> to_sealing_key(const Secret& text) {
     trimmed = trimmed.substr(begin, trimmed.find_last_not_of(" \t\r\n") + 1 - begin);
   if (auto key = bytes_of_hex(trimmed); key && key->size() == kAeadKeyBytes) return made(*key);
   if (auto key = from_base64(trimmed); key && key->size() == kAeadKeyBytes) return made(*key);
-  return Error{Code::Invalid,
-               "it is to have 32 random bytes, as they are, as 64 hex digits or as base64"};
+  return Error{Code::Invalid, "it must have 32 random bytes: raw, as 64 hex digits or as base64"};
 }
 
 Sealer::Sealer(const Sealing& with, TakeBytes take)
@@ -101,8 +100,7 @@ Result<Done> Opener::end() {
 }
 
 Result<Done> Opener::read_header() {
-  if (!is_sealed(pending_))
-    return Error{Code::Corrupt, "it is not sealed, though there is a key to open it with"};
+  if (!is_sealed(pending_)) return Error{Code::Corrupt, "it is not encrypted, but a key is given"};
   header_ = std::exchange(pending_, {});
   key_id_ = hex_of_bytes(std::string_view(header_).substr(kMagic.size(), kIdBytes));
   const auto found = keys_.find(key_id_);

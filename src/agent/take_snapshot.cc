@@ -210,7 +210,7 @@ class Transfer {
     auto counted = count(*report.revision);
     if (!counted) return no_digest(counted.error());
     report.keys = counted->count;
-    with_.log.info("all is taken; reading the keys once more, for their digest",
+    with_.log.info("the snapshot is complete; reading all keys again for their digest",
                    {{"bytes", report.size_bytes}, {"keys", counted->count}});
     auto digest = etcd::digest_keys(with_.executor, *source_.client, *report.revision);
     if (!digest) return no_digest(digest.error());

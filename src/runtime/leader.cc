@@ -147,7 +147,7 @@ void LeaderElection::observe(std::optional<Lease> lease) {
     changed_at_ = executor_.now();
     const std::string holder = holder_of(record_);
     if (holder != before && holder != options_.identity)
-      log_.info(holder.empty() ? "the leader lease was released" : "another one leads",
+      log_.info(holder.empty() ? "the leader lease was released" : "another operator is the leader",
                 {{"holder", holder}});
   }
   if (waiting_) (void)waiting_->notify();
@@ -272,7 +272,7 @@ void LeaderElection::complain(const Error& error) {
       error.code == Code::Cancelled || error.message == complaint_)
     return;
   complaint_ = error.message;
-  log_.error("leader election does not get through", {{"error", error.message}});
+  log_.error("leader election failed; trying again", {{"error", error.message}});
 }
 
 }  // namespace etcdop::runtime

@@ -5,8 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "api/codec.h"
+#include "base/check.h"
 #include "sim/api/server.h"
 #include "test/support/virtual_wall_clock.h"
 
@@ -30,6 +33,20 @@ class FakeApi final : private VirtualWallClock, public sim::ApiServer, public ku
   Result<Json> call(const kube::Call&) override;
   Result<Done> watch(const kube::Call&, const std::function<bool(kube::WatchEvent)>& each) override;
 
+  // Objects as their types.
+
+  using ApiServer::find;
+  using ApiServer::put;
+  template <class T>
+  T put(Json manifest) {
+    return decoded<T>(put(T::resource, std::move(manifest)));
+  }
+  template <class T>
+  std::optional<T> find(const ObjectKey& key) const {
+    const auto found = find(T::resource, key);
+    return found ? std::optional(decoded<T>(*found)) : std::nullopt;
+  }
+
   // Faults. Hooks may suspend the calling fiber.
 
   using Fault = std::function<std::optional<Error>(const kube::Call&)>;
@@ -49,6 +66,12 @@ class FakeApi final : private VirtualWallClock, public sim::ApiServer, public ku
   std::ptrdiff_t requests(std::string_view prefix) const;
 
  private:
+  template <class T>
+  static T decoded(const Json& manifest) {
+    T out;
+    check(bool(api::decode(manifest, out, T::resource.kind)), "a test's object is of its kind");
+    return out;
+  }
   std::optional<Error> admit(const kube::Call&);
   Executor& executor_;
   std::optional<std::vector<kube::Permission>> granted_;

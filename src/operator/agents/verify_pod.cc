@@ -78,9 +78,9 @@ VerifyFailure verify_failure(const std::vector<kube::Pod>& pods, const kube::Job
     return {std::move(report->reason), std::move(report->message), report->for_good};
   return {v1::kJobFailed, "the agent in Pod " + last->metadata.name +
                               (end.reason == "OOMKilled"
-                                   ? " was killed: it ran out of memory"
+                                   ? " was killed because it ran out of memory"
                                    : " ended with exit code " + std::to_string(end.exit_code) +
-                                         " and did not say why")};
+                                         " without a report")};
 }
 
 }  // namespace etcdop

@@ -97,7 +97,8 @@ Suspicion suspicion_of(const Observation& seen) {
   std::erase_if(accused, [&](auto id) { return id != etcd::MemberId{} && !seat_of(seen, id); });
   if (accused.size() > 1) return open("more than one member is accused");
   const Seat* who = seat_of(seen, *accused.begin());
-  if (!who || !votes(*who) || !who->object) return open("that is not a voter with an EtcdMember");
+  if (!who || !votes(*who) || !who->object)
+    return open("the accused member is not a voter with an EtcdMember");
   if (!data.majority) return open(unsure);
   if (!data.differs(*who))
     return open(who->hash == *data.majority ? "its data is the same as the majority's" : unsure);

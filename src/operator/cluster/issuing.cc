@@ -111,7 +111,7 @@ std::string authority_trouble(const Observation& seen) {
     if (!known->missing && !known->unread.empty()) return whose + " " + known->unread;
     if (!is_good(*known, seen.now))
       return trouble_with(*known, {}, seen.now) +
-             ": it signs the certificates that the members trust; put it back";
+             ": the members trust this CA; restore the Secret from a backup";
   }
   return "";
 }

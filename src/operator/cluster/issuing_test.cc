@@ -265,7 +265,7 @@ TEST(Issuing, AnAuthorityIsMadeOnceOnly) {
 }
 
 TEST(Issuing, WhyNothingCanBeMadeIsSaid) {
-  const char* const put_back = ": it signs the certificates that the members trust; put it back";
+  const char* const put_back = ": the members trust this CA; restore the Secret from a backup";
   const auto trouble = [](const std::function<void(Observation&)>& edit) {
     Observation seen = complete();
     edit(seen);

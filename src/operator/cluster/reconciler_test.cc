@@ -154,17 +154,11 @@ class ReconcilerTest : public ::testing::Test {
       api.serve({.resource = kind, .status = true, .generation = true});
     api.serve({.resource = kube::Service::resource});
     api.serve({.resource = kube::PodDisruptionBudget::resource, .generation = true});
-    stores.clusters.saw(stored<v1::EtcdCluster>(formed()));
+    stores.clusters.saw(api.put<v1::EtcdCluster>(formed()));
     for (const char* name : {"db-a", "db-b", "db-c"}) put_voter(name);
     put_joiner("db-d");
   }
 
-  template <class T>
-  T stored(Json manifest) {
-    T out;
-    EXPECT_TRUE(api::decode(api.put(T::resource, std::move(manifest)), out, "it"));
-    return out;
-  }
   static json::object meta(const std::string& name) {
     return {{"name", name}, {"namespace", kKey.ns}, {"labels", {{v1::kClusterLabel, kKey.name}}}};
   }
@@ -188,15 +182,15 @@ class ReconcilerTest : public ::testing::Test {
   v1::EtcdMember put_member(const std::string& name, const std::string& initial_cluster,
                             Json status) {
     const std::string uid = stores.clusters.get(kKey)->metadata.uid;
-    auto member = stored<v1::EtcdMember>({{"metadata", owned(meta(name), uid)},
-                                          {"spec",
-                                           {{"clusterName", kKey.name},
-                                            {"version", "3.6.16"},
-                                            {"storage", {{"size", "1Gi"}}},
-                                            {"bootstrap", false},
-                                            {"initialCluster", initial_cluster},
-                                            {"clusterToken", "prod-db"}}},
-                                          {"status", std::move(status)}});
+    auto member = api.put<v1::EtcdMember>({{"metadata", owned(meta(name), uid)},
+                                           {"spec",
+                                            {{"clusterName", kKey.name},
+                                             {"version", "3.6.16"},
+                                             {"storage", {{"size", "1Gi"}}},
+                                             {"bootstrap", false},
+                                             {"initialCluster", initial_cluster},
+                                             {"clusterToken", "prod-db"}}},
+                                           {"status", std::move(status)}});
     stores.members.saw(member);
     return member;
   }
@@ -224,8 +218,7 @@ class ReconcilerTest : public ::testing::Test {
       object["spec"] = api::encode(cluster.spec);
       object["status"] = api::encode(cluster.status);
     });
-    EXPECT_TRUE(api::decode(*api.find(v1::EtcdCluster::resource, kKey), cluster, "it"));
-    return cluster;
+    return *api.find<v1::EtcdCluster>(kKey);
   }
   /// db-d has started and caught up.
   void put_learner() {
@@ -320,8 +313,7 @@ class ReconcilerTest : public ::testing::Test {
   void see_children() {
     const auto see = [&]<class T>(kube::Store<T>& store, std::vector<std::string> names) {
       std::vector<T> all;
-      for (const std::string& name : names)
-        EXPECT_TRUE(api::decode(*api.find(T::resource, {kKey.ns, name}), all.emplace_back(), "it"));
+      for (const std::string& name : names) all.push_back(*api.find<T>({kKey.ns, name}));
       store.replace(std::move(all), store.mark(), world.now());
     };
     see(stores.services, {"db", "db-client"});
@@ -489,9 +481,8 @@ TEST_F(ReconcilerTest, WhoIsAwayIsCountedWhereThereIsAPolicy) {
       object["metadata"].as_object()["annotations"] =
           json::object{{v1::kReplaceUnreachableAnnotation, text}};
     });
-    v1::EtcdCluster cluster;
-    ASSERT_TRUE(api::decode(*api.find(v1::EtcdCluster::resource, kKey), cluster, "it"));
-    stores.clusters.replace({cluster}, stores.clusters.mark(), world.now());
+    stores.clusters.replace({*api.find<v1::EtcdCluster>(kKey)}, stores.clusters.mark(),
+                            world.now());
   };
   annotate("soon");
   pass();
@@ -942,7 +933,7 @@ TEST_F(ReconcilerTest, AMemberOfThatNameThatIsSomebodyElsesIsToldAndTriedAgainLa
 
 TEST_F(ReconcilerTest, MembersOfTheClusterBeforeOfThatNameAreNotOurs) {
   Json other = {{"metadata", owned(meta("db-z"), "u-0")}, {"spec", member_now("db-d").at("spec")}};
-  stores.members.saw(stored<v1::EtcdMember>(std::move(other)));
+  stores.members.saw(api.put<v1::EtcdMember>(std::move(other)));
   pass();
   EXPECT_EQ(api.requests("delete"), 0) << "not one too many";
   EXPECT_EQ(etcd.asked, "2");
@@ -979,7 +970,7 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
   const std::string client = "db-client";
   for (const bool seen : {false, true})
     for (const std::string& name : {std::string("db"), client}) {
-      const auto service = stored<kube::Service>(foreign_service(name));
+      const auto service = api.put<kube::Service>(foreign_service(name));
       if (seen) stores.services.saw(service);
       etcd.asked = "";
       pass();
@@ -1002,7 +993,7 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
 TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAlsoIfItDoesWhatOursWould) {
   Json theirs = headless_service(*stores.clusters.get(kKey));
   theirs.at("metadata") = foreign_service("db").at("metadata");
-  stores.services.saw(stored<kube::Service>(std::move(theirs)));
+  stores.services.saw(api.put<kube::Service>(std::move(theirs)));
   pass();
   EXPECT_EQ(etcd.asked, "");
   pass();
@@ -1037,7 +1028,7 @@ TEST_F(ReconcilerTest, ABudgetLeavesAQuorumOfThoseWhoAreAndThoseWhoAreToCome) {
 }
 
 TEST_F(ReconcilerTest, ABudgetOfSomebodyElseIsToldAndHoldsUpNothing) {
-  (void)stored<kube::PodDisruptionBudget>(
+  (void)api.put<kube::PodDisruptionBudget>(
       {{"metadata", owned(meta("db"), "somebody")}, {"spec", {{"maxUnavailable", 1}}}});
   pass();
   EXPECT_EQ(etcd.asked, "2");
@@ -1089,7 +1080,7 @@ TEST_F(ReconcilerTest, WhatWasRefusedOnceIsToldNoMoreWhenItIsThere) {
   const auto there = *stores.budgets.get(kKey);
   api.erase(kube::PodDisruptionBudget::resource, kKey);
   stores.budgets.saw_deleted(there);
-  (void)stored<kube::PodDisruptionBudget>(
+  (void)api.put<kube::PodDisruptionBudget>(
       {{"metadata", owned(meta("db"), "somebody")}, {"spec", {{"maxUnavailable", 1}}}});
   for (int i = 0; i < 2; ++i) {
     world.run_until(world.now() + 61s);
@@ -1162,9 +1153,7 @@ TEST_F(ReconcilerTest, AStatusThatChangedMeanwhileIsReadAgainFirst) {
 TEST_F(ReconcilerTest, WhatEtcdSaysOfAMemberIsNotWrittenToTheNextOfThatName) {
   api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
              [](json::object& m) { m["status"].as_object()["version"] = "3.5.35"; });
-  v1::EtcdMember cached;
-  ASSERT_TRUE(api::decode(member_now("db-a"), cached, "it"));
-  stores.members.saw(cached);
+  stores.members.saw(*api.find<v1::EtcdMember>({kKey.ns, "db-a"}));
   std::string next;
   before("patch etcdmembers/status prod/db-a",
          [&] { next = put_another(v1::EtcdMember::resource, "db-a"); });
@@ -1178,9 +1167,7 @@ TEST_F(ReconcilerTest, WhatEtcdSaysOfAMemberIsNotWrittenToTheNextOfThatName) {
 TEST_F(ReconcilerTest, AMembersStatusIsLeftToTheControllerThatIsWritingIt) {
   api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
              [](json::object& m) { m["status"].as_object()["version"] = "3.5.35"; });
-  v1::EtcdMember cached;
-  ASSERT_TRUE(api::decode(member_now("db-a"), cached, "it"));
-  stores.members.saw(cached);
+  stores.members.saw(*api.find<v1::EtcdMember>({kKey.ns, "db-a"}));
   {
     const Claim somebody(stores.status_writes, {kKey.ns, "db-a"});
     pass();
@@ -1195,14 +1182,10 @@ TEST_F(ReconcilerTest, AMembersStatusIsLeftToTheControllerThatIsWritingIt) {
 TEST_F(ReconcilerTest, NorIfTheNextOfThatNameIsKnownByThen) {
   api.change(v1::EtcdMember::resource, {kKey.ns, "db-a"},
              [](json::object& m) { m["status"].as_object()["version"] = "3.5.35"; });
-  v1::EtcdMember cached;
-  ASSERT_TRUE(api::decode(member_now("db-a"), cached, "it"));
-  stores.members.saw(cached);
+  stores.members.saw(*api.find<v1::EtcdMember>({kKey.ns, "db-a"}));
   before("patch etcdclusters/status", [&] {
     put_another(v1::EtcdMember::resource, "db-a");
-    v1::EtcdMember next;
-    ASSERT_TRUE(api::decode(member_now("db-a"), next, "it"));
-    stores.members.saw(next);
+    stores.members.saw(*api.find<v1::EtcdMember>({kKey.ns, "db-a"}));
   });
   (void)failed_pass();
   EXPECT_EQ(api.requests("patch etcdmembers/status prod/db-a"), 0);
@@ -1452,7 +1435,7 @@ class InPlaceReconcilerTest : public ReconcilerTest {
     pass();  // The Services exist, and have existed for a while.
     world.advance_to(world.now() + 1min);
     const std::string uid = stores.clusters.get(kKey)->metadata.uid;
-    const auto restore = stored<v1::EtcdRestore>(
+    const auto restore = api.put<v1::EtcdRestore>(
         {{"metadata", meta("back")},
          {"spec",
           {{"clusterRef", {{"name", kKey.name}}},
@@ -1490,9 +1473,7 @@ class InPlaceReconcilerTest : public ReconcilerTest {
       if (!stores.members.get(key)) continue;
       api.change(v1::EtcdMember::resource, key,
                  [](json::object& m) { m["spec"].as_object()["dormant"] = true; });
-      v1::EtcdMember member;
-      ASSERT_TRUE(api::decode(*api.find(v1::EtcdMember::resource, key), member, "it"));
-      stores.members.saw(member);
+      stores.members.saw(*api.find<v1::EtcdMember>(key));
     }
   }
   std::size_t founders() {

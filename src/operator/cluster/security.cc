@@ -103,12 +103,12 @@ std::optional<runtime::NewCondition> trouble_of_secrets(const Observation& seen)
                   std::move(trouble));
   if (std::string trouble = tls_trouble(seen); !trouble.empty())
     return tls_is("False", is_missing(seen.tls) ? v1::kCertificateMissing : v1::kCertificateInvalid,
-                  trouble + "; no Pod is made with it");
+                  trouble + "; the operator creates no Pod until this is fixed");
   if (const auto old = with_old_authority(seen); !old.empty())
     return tls_is("False", v1::kAuthorityChanged,
-                  "ca.crt has changed, and etcd reads it only when it starts: delete one Pod "
-                  "after the other, each when all members are ready; not yet restarted: " +
-                      joined(old));
+                  "ca.crt changed, and these members still use the old one: " + joined(old) +
+                      "; delete their Pods one at a time, and wait until all members are ready "
+                      "before the next one");
   return {};
 }
 

@@ -134,17 +134,20 @@ TEST(ClusterSecurity, TlsReadyTable) {
        [](auto& o) {
          o.tls.peer = {.secret = "peer", .missing = true, .unread = "does not exist"};
        },
-       "False CertificateMissing: Secret peer does not exist; no Pod is made with it"},
+       "False CertificateMissing: Secret peer does not exist; the operator creates no Pod until "
+       "this is fixed"},
       {"one of no use", [](auto& o) { o.tls.server->faults = {"tls.crt has expired", "b"}; },
-       "False CertificateInvalid: Secret server: tls.crt has expired, b; no Pod is made with it"},
+       "False CertificateInvalid: Secret server: tls.crt has expired, b; the operator creates no "
+       "Pod until this is fixed"},
       {"ours is of no use", [](auto& o) { o.tls.operator_client->faults = {"tls.key is bad"}; },
-       "False CertificateInvalid: Secret operator: tls.key is bad; no Pod is made with it"},
+       "False CertificateInvalid: Secret operator: tls.key is bad; the operator creates no Pod "
+       "until this is fixed"},
       {"not for one of the members", [](auto& o) { o.tls.server->names = {"db-a.db.prod.svc"}; },
        "False CertificateInvalid: Secret server: tls.crt is not for db-b.db.prod.svc (its names "
-       "are: db-a.db.prod.svc); no Pod is made with it"},
+       "are: db-a.db.prod.svc); the operator creates no Pod until this is fixed"},
       {"expired meanwhile", [](auto& o) { o.tls.server->until = kNow + -1s; },
        "False CertificateInvalid: Secret server: tls.crt expired on " + to_rfc3339(kNow + -1s) +
-           "; no Pod is made with it"},
+           "; the operator creates no Pod until this is fixed"},
       {"another authority",
        [](auto& o) {
          o.seats[0].pod->client_authority = "f0";
@@ -163,7 +166,8 @@ TEST(ClusterSecurity, TlsReadyTable) {
          o.seats[1].shown = {.client_port = "50", .peer_port = "91", .behind_s = 180};
          o.tls.peer->faults = {"tls.crt is bad"};
        },
-       "False CertificateInvalid: Secret peer: tls.crt is bad; no Pod is made with it"},
+       "False CertificateInvalid: Secret peer: tls.crt is bad; the operator creates no Pod until "
+       "this is fixed"},
       {"then what takes a person",
        [](auto& o) {
          o.seats[0].pod->client_authority = "f0";

@@ -172,10 +172,9 @@ TEST(ClusterSpec, FlagsAndTemplatesThatCannotBeAreNoTarget) {
       "was created");
   c.spec.extra_args.clear();
   c.spec.pod_template.emplace().spec = json::parse(R"({"hostNetwork": true})");
-  EXPECT_EQ(
-      told(c),
-      "False PodTemplateConflict: spec.podTemplate.spec.hostNetwork is the operator's to set; "
-      "remove it; nothing was created");
+  EXPECT_EQ(told(c),
+            "False PodTemplateConflict: spec.podTemplate.spec.hostNetwork is set by the operator; "
+            "remove it; nothing was created");
 
   c.spec.pod_template.reset();
   const v1::EtcdClusterStatus born = plan(of(c)).status;

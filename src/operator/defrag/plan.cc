@@ -102,7 +102,8 @@ class Run {
   void go_on() {
     if (!seen_.cluster || seen_.cluster->metadata.uid != status().cluster_uid)
       return end(v1::kDefragFailed,
-                 {"False", v1::kClusterReplaced, "the cluster that the run began with is gone"});
+                 {"False", v1::kClusterReplaced,
+                  "the EtcdCluster was deleted or recreated after this run began"});
     record_attempts();
     if (leader_failed()) return;
     const std::string ill = not_healthy(seen_);
@@ -193,7 +194,8 @@ class Run {
     const bool may = !overdue() && seen_.disarms < kDisarmsMax;
     if (!ill.empty() && seen_.was_full && may) return wait({"False", v1::kClusterNotHealthy, ill});
     if (!ill.empty() || seen_.no_space.empty() || !may || without_room()) return complete();
-    say({"True", v1::kClusterHealthy, "there is room again: NOSPACE is being disarmed"});
+    say({"True", v1::kClusterHealthy,
+         "every database has room again: the operator disarms NOSPACE"});
     out_.again = kFollowUp;
     out_.step = Disarm{leader_of(seen_)->name, seen_.no_space};
   }

@@ -127,18 +127,11 @@ class DefragReconciler : public ::testing::Test {
   /// As the watch reports it. Runs created later are younger.
   void put_run(const std::string& name, Json spec = json::object{}) {
     spec.as_object()["clusterRef"] = {{"name", "db"}};
-    v1::EtcdDefrag run;
-    ASSERT_TRUE(api::decode(
-        api.put(v1::EtcdDefrag::resource,
-                {{"metadata", {{"name", name}, {"namespace", "prod"}}}, {"spec", std::move(spec)}}),
-        run, "it"));
-    stores.defrags.saw(run);
+    stores.defrags.saw(api.put<v1::EtcdDefrag>(
+        {{"metadata", {{"name", name}, {"namespace", "prod"}}}, {"spec", std::move(spec)}}));
   }
   v1::EtcdDefrag run_now(const std::string& name = "nightly") const {
-    v1::EtcdDefrag run;
-    const auto there = api.find(v1::EtcdDefrag::resource, {"prod", name});
-    EXPECT_TRUE(there && api::decode(*there, run, "it"));
-    return run;
+    return *api.find<v1::EtcdDefrag>({"prod", name});
   }
   Result<runtime::Requeue> pass(const std::string& name = "nightly") {
     Result<runtime::Requeue> out = Error{Code::Cancelled, "not ended"};

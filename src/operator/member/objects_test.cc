@@ -278,11 +278,11 @@ TEST(MemberObjects, WhatIsNotTheUsersToSetGetsNoPod) {
   v1::EtcdMember m = member("3.6.16");
   m.spec.extra_args = {{"proxy", "on"}};
   EXPECT_EQ(pod(m, {}, {}).error().message,
-            "spec.extraArgs.proxy is the operator's to set; remove it");
+            "spec.extraArgs.proxy is set by the operator; remove it");
   m.spec.extra_args.clear();
   m.spec.pod_template.emplace().spec = json::parse(R"({"hostname": "x"})");
   EXPECT_EQ(pod(m, {}, {}).error().message,
-            "spec.podTemplate.spec.hostname is the operator's to set; remove it");
+            "spec.podTemplate.spec.hostname is set by the operator; remove it");
 }
 
 TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {

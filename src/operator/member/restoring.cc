@@ -75,7 +75,8 @@ std::string unexplained(const kube::Pod& pod, const char* container,
                         const kube::ContainerTerminated& end) {
   return std::string("the container ") + container + " ended with exit code " +
          std::to_string(end.exit_code) + (end.reason.empty() ? "" : " (" + end.reason + ")") +
-         ": see kubectl logs " + pod.metadata.name + " -c " + container + "; it is tried again";
+         ": see kubectl logs " + pod.metadata.name + " -c " + container +
+         "; the kubelet tries again";
 }
 
 /// In a restore in place the old volumes have the data: never advise deleting the cluster.
@@ -141,8 +142,9 @@ std::string restore_failure(const Observation& seen, const kube::Pod& pod) {
   auto report = to_restore_report(end->message);
   if (!report || !report->failed()) return unexplained(pod, v1::kRestoreContainer, *end);
   return report->reason + ": " + report->message +
-         (report->for_good ? "; fix this (it is tried again every few minutes), or " + way_out(seen)
-                           : "; it is tried again");
+         (report->for_good
+              ? "; fix this (the kubelet tries again every few minutes), or " + way_out(seen)
+              : "; the kubelet tries again");
 }
 
 }  // namespace etcdop::member

@@ -298,18 +298,21 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
          restore_in(o).last_state.terminated =
              ended(1, report_of("SourceUnreachable", "s3.example.com does not answer", false));
        },
-       v1::kRestoreFailed, "SourceUnreachable: s3.example.com does not answer; it is tried again"},
+       v1::kRestoreFailed,
+       "SourceUnreachable: s3.example.com does not answer; the kubelet tries again"},
       {[](auto& o) {  // It runs once more, and the outcome is open.
          restore_in(o).last_state.terminated =
              ended(1, report_of("SourceUnreachable", "s3.example.com does not answer", false));
        },
-       v1::kRestoreFailed, "SourceUnreachable: s3.example.com does not answer; it is tried again"},
+       v1::kRestoreFailed,
+       "SourceUnreachable: s3.example.com does not answer; the kubelet tries again"},
       {[](auto& o) {
          restore_in(o).state.terminated =
              ended(3, report_of("SnapshotBroken", "its hash is wrong", true));
        },
        v1::kRestoreFailed,
-       "SnapshotBroken: its hash is wrong; fix this (it is tried again every few minutes), or "
+       "SnapshotBroken: its hash is wrong; fix this (the kubelet tries again every few minutes), "
+       "or "
        "delete the EtcdCluster and create it again"},
       {[](auto& o) {  // The old volumes have its data, and would be lost.
          o.cluster->status.restore.emplace().name = "back";
@@ -317,12 +320,13 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
              ended(3, report_of("SnapshotBroken", "its hash is wrong", true));
        },
        v1::kRestoreFailed,
-       "SnapshotBroken: its hash is wrong; fix this (it is tried again every few minutes), or set "
+       "SnapshotBroken: its hash is wrong; fix this (the kubelet tries again every few minutes), "
+       "or set "
        "spec.decision of EtcdRestore back to Rollback"},
       {[](auto& o) { restore_in(o).state.terminated = ended(137, "", "OOMKilled"); },
        v1::kRestoreFailed,
        "the container restore ended with exit code 137 (OOMKilled): see kubectl logs db-x1 -c "
-       "restore; it is tried again"},
+       "restore; the kubelet tries again"},
       {[](auto& o) { restore_in(o).state.terminated = ended(2, "panic", ""); }, v1::kRestoreFailed,
        "the container restore ended with exit code 2: see kubectl logs db-x1 -c restore; it is "
        "tried again"},
@@ -332,7 +336,7 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
        },
        v1::kRestoreFailed,
        "the container install-tools ended with exit code 1 (Error): see kubectl logs db-x1 -c "
-       "install-tools; it is tried again"},
+       "install-tools; the kubelet tries again"},
       {[](auto& o) {
          tools_in(o).state.terminated.reset();
          tools_in(o).state.waiting.emplace().reason = "ImagePullBackOff";

@@ -1,4 +1,4 @@
-// Reads an EtcdView from the members of a cluster. No other code reads these facts from etcd.
+// Reads an EtcdView from the members of a cluster, for the observations of all controllers.
 #pragma once
 #include <functional>
 #include <map>

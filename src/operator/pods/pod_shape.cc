@@ -22,7 +22,7 @@ using Names = std::initializer_list<std::string_view>;
 constexpr std::string_view kOurVolumes[] = {v1::kDataVolume, kRestoreToolsVolume,
                                             kRestoreSourceVolume, kRestoreAuthorityVolume,
                                             kRestoreKeysVolume};
-constexpr const char* kIsOurs = " is the operator's to set; remove it";
+constexpr const char* kIsOurs = " is set by the operator; remove it";
 
 /// A list of core/v1 whose elements are merged one by one, by their `key` (its patchMergeKey). Two
 /// elements may have the same key if they differ in `also` (x-kubernetes-list-map-keys); empty:
@@ -129,7 +129,7 @@ std::string why_not_etcd(const json::object& etcd, const std::string& path) {
     return why;
   for (const Json& variable : list_in(etcd, "env"))
     if (const std::string name = text_of(variable.as_object(), "name"); name.starts_with("ETCD_"))
-      return path + ".env[" + name + "]: etcd takes it for a flag; use extraArgs";
+      return path + ".env[" + name + "]: etcd reads ETCD_ variables as flags; use extraArgs";
   for (const Json& mount : list_in(etcd, "volumeMounts"))
     if (const std::string at = text_of(mount.as_object(), "mountPath"); at.starts_with(kVolumeRoot))
       return path + ".volumeMounts[" + at + "]" + kIsOurs;
@@ -292,7 +292,7 @@ std::string why_not_new_template(const v1::PodTemplate& added) {
   const Json whole = api::encode(added);
   if (depth_of(whole) > kTemplateDepthMax)
     return "podTemplate is nested more than " + std::to_string(kTemplateDepthMax) +
-           " levels deep; remove what Pods do not have";
+           " levels deep; remove fields that a Pod does not have";
   if (const std::size_t bytes = serialize(whole).size(); bytes > kTemplateBytesMax)
     return "podTemplate has " + std::to_string(bytes) + " bytes, more than " +
            std::to_string(kTemplateBytesMax) + "; move files and scripts into a ConfigMap";

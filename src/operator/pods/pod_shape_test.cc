@@ -24,7 +24,7 @@ TEST(PodShape, AFlagIsOneThatThisEtcdTakesAndThatIsNotOurs) {
   EXPECT_EQ(why_not_flags("3.7.3", {{"experimental-corrupt-check-time", "1m"}}),
             "extraArgs.experimental-corrupt-check-time is not a flag of etcd 3.7");
   EXPECT_EQ(why_not_flags("3.6.16", {{"data-dir", "/tmp"}}),
-            "extraArgs.data-dir is the operator's to set; remove it");
+            "extraArgs.data-dir is set by the operator; remove it");
   EXPECT_EQ(why_not_flags("newest", {{"metrics", "extensive"}}), "");
 }
 
@@ -54,7 +54,7 @@ TEST(PodShape, WhatIsOursInATemplateIsNamed) {
     const char* spec;
     const char* why;
   };
-  const std::string ours = " is the operator's to set; remove it";
+  const std::string ours = " is set by the operator; remove it";
   const Row rows[] = {
       {R"({"hostname": "x"})", "podTemplate.spec.hostname*"},
       {R"({"restartPolicy": null})", "podTemplate.spec.restartPolicy*"},
@@ -149,10 +149,10 @@ TEST(PodShape, N2_N3_WhatIsRefusedOfANewTemplateOnly) {
        "podTemplate.spec.containers[s].ports has two elements with the same containerPort" +
            one_of},
       {R"({"x": )" + deep + "}",
-       "podTemplate is nested more than 20 levels deep; remove what Pods do not have"},
+       "podTemplate is nested more than 20 levels deep; remove fields that a Pod does not have"},
       {R"({"x": ")" + large + "\"}",
        "podTemplate has 65553 bytes, more than 65536; move files and scripts into a ConfigMap"},
-      {R"({"hostname": "x"})", "podTemplate.spec.hostname is the operator's to set; remove it"}};
+      {R"({"hostname": "x"})", "podTemplate.spec.hostname is set by the operator; remove it"}};
   for (const auto& [spec, why] : rows) {
     EXPECT_EQ(why_not_new_template(with_spec(spec.c_str())), why);
     EXPECT_EQ(why_not_template(with_spec(spec.c_str())),

@@ -68,7 +68,7 @@ struct Telling {
     const bool decided = seen.restore.spec.decision == v1::RestoreDecision::Commit;
     if (is(v1::RestoreStage::Review) && decided)
       set(v1::kCommitted, "Unknown", v1::kCommitting,
-          "it is committed as soon as " + record.founder + " answers");
+          "the operator commits the restore when " + record.founder + " answers");
     if (is(v1::RestoreStage::Review) && !decided)
       set(v1::kCommitted, "False", v1::kAwaitingDecision,
           "inspect the restored data, then set spec.decision to Commit, which deletes the old "

@@ -186,9 +186,10 @@ class Pass {
       return say(v1::kStopped, "False", v1::kAnotherRestoreFirst,
                  "EtcdRestore " + other->name + " is under way");
     if (!is_asked())
-      return say(v1::kStopped, "False", v1::kAwaitingDecision,
-                 "the snapshot is good; set spec.decision to Restore: this stops the cluster and "
-                 "starts one member from the snapshot, which no client reaches");
+      return say(
+          v1::kStopped, "False", v1::kAwaitingDecision,
+          "the snapshot is good; if you set spec.decision to Restore, the operator stops the "
+          "cluster and starts one member from the snapshot; clients cannot reach it");
     const auto* found = runtime::find_condition(seen_.cluster->status.conditions, v1::kProgressing);
     if (found && found->reason == v1::kVolumesFound)
       return say(v1::kStopped, "False", v1::kVolumesFound, found->message);

@@ -31,29 +31,19 @@ class RestoreReconciler : public ::testing::Test {
     api.serve({.resource = kube::Job::resource, .status = true});
     api.serve({.resource = kube::Pod::resource, .status = true});
     api.grant(Api::permissions());
-    v1::EtcdCluster cluster;
-    const Json made =
-        api.put(v1::EtcdCluster::resource, {{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
-                                            {"spec", {{"replicas", 3}, {"version", "3.6.16"}}}});
-    EXPECT_TRUE(api::decode(made, cluster, "it"));
-    stores.clusters.saw(cluster);
-    v1::EtcdRestore restore;
-    const Json asked =
-        api.put(v1::EtcdRestore::resource,
-                {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}},
-                 {"spec",
-                  {{"clusterRef", {{"name", "db"}}},
-                   {"source", {{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}}}}}});
-    EXPECT_TRUE(api::decode(asked, restore, "it"));
-    stores.restores.saw(restore);
+    stores.clusters.saw(
+        api.put<v1::EtcdCluster>({{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
+                                  {"spec", {{"replicas", 3}, {"version", "3.6.16"}}}}));
+    stores.restores.saw(api.put<v1::EtcdRestore>(
+        {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}},
+         {"spec",
+          {{"clusterRef", {{"name", "db"}}},
+           {"source", {{"pvc", {{"claimName", "backups"}, {"subPath", "db.db"}}}}}}}}));
   }
 
   template <class T>
   std::optional<T> there(const std::string& name) const {
-    const auto found = api.find(T::resource, {kKey.ns, name});
-    T out;
-    if (!found || !api::decode(*found, out, "it")) return std::nullopt;
-    return out;
+    return api.find<T>({kKey.ns, name});
   }
   v1::EtcdRestore now() const { return *there<v1::EtcdRestore>(kKey.name); }
   std::optional<kube::Job> job() const { return there<kube::Job>("back-check"); }

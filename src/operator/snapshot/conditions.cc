@@ -50,11 +50,11 @@ Failure failure_of(const kube::Pod& pod) {
   auto report = to_agent_report(end.message);
   if (report && std::ranges::find(kAgentReasons, report->reason) != kAgentReasons.end())
     return {report->reason, report->message};
-  const std::string how = end.reason == "OOMKilled"
-                              ? "was killed: it ran out of memory"
-                              : "ended with exit code " + std::to_string(end.exit_code);
-  return {v1::kJobFailed, "the agent in Pod " + pod.metadata.name + " " + how +
-                              " and did not say why: see kubectl logs"};
+  const std::string agent = "the agent in Pod " + pod.metadata.name;
+  if (end.reason == "OOMKilled")
+    return {v1::kJobFailed, agent + " was killed because it ran out of memory"};
+  return {v1::kJobFailed, agent + " ended with exit code " + std::to_string(end.exit_code) +
+                              " without a report: see kubectl logs"};
 }
 
 }  // namespace

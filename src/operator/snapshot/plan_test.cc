@@ -365,7 +365,7 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
          end_job(o, "Failed", "BackoffLimitExceeded");
        },
        "Failed; none; False/JobFailed",
-       "the agent in Pod p ended with exit code 1 and did not say why: see kubectl logs; Job "
+       "the agent in Pod p ended with exit code 1 without a report: see kubectl logs; Job "
        "nightly-snapshot failed (BackoffLimitExceeded)"},
       {[](auto& o) {
          add_end(o, "p", 137, "");
@@ -373,14 +373,14 @@ TEST(SnapshotPlan, WhatItsJobAndPodsSay) {
          end_job(o, "Failed", "BackoffLimitExceeded");
        },
        "Failed; none; False/JobFailed",
-       "the agent in Pod p was killed: it ran out of memory and did not say why: see kubectl logs; "
-       "Job nightly-snapshot failed (BackoffLimitExceeded)"},
+       "the agent in Pod p was killed because it ran out of memory; Job nightly-snapshot failed "
+       "(BackoffLimitExceeded)"},
       {[](auto& o) {
          add_end(o, "p", 1, failure("Moonlight", "not a reason of an agent"));
          end_job(o, "Failed", "BackoffLimitExceeded");
        },
        "Failed; none; False/JobFailed",
-       "the agent in Pod p ended with exit code 1 and did not say why: see kubectl logs; Job "
+       "the agent in Pod p ended with exit code 1 without a report: see kubectl logs; Job "
        "nightly-snapshot failed (BackoffLimitExceeded)"},
       {[](auto& o) {
          o.snapshot.status = plan(o).status;

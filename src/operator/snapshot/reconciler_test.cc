@@ -34,11 +34,8 @@ class SnapshotReconciler : public ::testing::Test {
     api.serve({.resource = kube::Pod::resource, .status = true});
     api.grant(Api::permissions());
     for (const auto& p : kSecretPermissions) api.grant({p});
-    v1::EtcdCluster cluster;
-    EXPECT_TRUE(api::decode(
-        api.put(v1::EtcdCluster::resource, {{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
-                                            {"spec", {{"replicas", 3}, {"version", "3.6.16"}}}}),
-        cluster, "it"));
+    auto cluster = api.put<v1::EtcdCluster>({{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
+                                             {"spec", {{"replicas", 3}, {"version", "3.6.16"}}}});
     cluster_uid = cluster.metadata.uid;
     cluster.status.cluster_id = "00000000000000c1";
     cluster.status.conditions.push_back(
@@ -73,16 +70,11 @@ class SnapshotReconciler : public ::testing::Test {
     json::object made{{"metadata", {{"name", name}, {"namespace", "prod"}}},
                       {"spec", {{"clusterRef", {{"name", "db"}}}, {"destination", {{"s3", s3}}}}}};
     if (!phase.empty()) made["status"] = {{"phase", phase}};
-    v1::EtcdSnapshot snapshot;
-    ASSERT_TRUE(api::decode(api.put(v1::EtcdSnapshot::resource, std::move(made)), snapshot, "it"));
-    stores.snapshots.saw(snapshot);
+    stores.snapshots.saw(api.put<v1::EtcdSnapshot>(std::move(made)));
   }
   template <class T>
   std::optional<T> there(const std::string& name) const {
-    const auto found = api.find(T::resource, {"prod", name});
-    T out;
-    if (!found || !api::decode(*found, out, "it")) return std::nullopt;
-    return out;
+    return api.find<T>({"prod", name});
   }
   v1::EtcdSnapshot now(const std::string& name = "nightly") const {
     return there<v1::EtcdSnapshot>(name).value_or(v1::EtcdSnapshot());
@@ -134,10 +126,8 @@ class SnapshotReconciler : public ::testing::Test {
     auto& agent = pod.status.container_statuses.emplace_back();
     agent.name = container;
     agent.state.terminated = {exit_code, "", report};
-    kube::Pod made;
-    ASSERT_TRUE(
-        api::decode(api.put(kube::Pod::resource, api::encode(pod).as_object()), made, "it"));
-    if (watched) stores.agents.saw(made);
+    pod = api.put<kube::Pod>(api::encode(pod));
+    if (watched) stores.agents.saw(pod);
   }
   static AgentReport success() {
     AgentReport out;

@@ -231,11 +231,11 @@ TEST(SnapshotVerification, WhatAJobLeftUnsaidIsSaid) {
   add_end(seen, 137, "");
   EXPECT_EQ(told(seen),
             "none; False/VerificationFailed: JobFailed: the agent in Pod nightly-verify-1 ended "
-            "with exit code 137 and did not say why");
+            "with exit code 137 without a report");
   seen.verify_pods[0].status.container_statuses[0].state.terminated->reason = "OOMKilled";
   EXPECT_EQ(told(seen),
             "none; False/VerificationFailed: JobFailed: the agent in Pod nightly-verify-1 was "
-            "killed: it ran out of memory");
+            "killed because it ran out of memory");
   add_end(seen, 3, bad("SnapshotBroken", true));
   EXPECT_EQ(told(seen), "none; False/VerificationFailed: SnapshotBroken: so it is")
       << "the last word counts";

@@ -208,7 +208,7 @@ class Keeping {
   static std::string why(const DeletionSeen& job, const kube::JobCondition& failed) {
     if (!job.reason.empty()) return job.message + " (" + job.reason + ")";
     return "its Job failed (" + (failed.reason.empty() ? failed.message : failed.reason) +
-           ") and did not say why";
+           ") without a report";
   }
   /// Whether a run was created since, by the API server's clock: ours may be a little off, and
   /// would retry at once, again and again. A difference of a day means that the API server's clock

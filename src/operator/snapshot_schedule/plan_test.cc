@@ -490,12 +490,12 @@ TEST(SchedulePlan, ADeletionThatFailsIsToldAndTriedAgainWithTheNextRun) {
   EXPECT_EQ(step_of(seen), "none");
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
             "False/RetentionFailed: db-202611230100 has expired and cannot be deleted: its Job "
-            "failed (BackoffLimitExceeded) and did not say why");
+            "failed (BackoffLimitExceeded) without a report");
   job.status.conditions.front().reason = "";
   job.status.conditions.front().message = "Job was active longer than specified deadline";
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),
             "False/RetentionFailed: db-202611230100 has expired and cannot be deleted: its Job "
-            "failed (Job was active longer than specified deadline) and did not say why");
+            "failed (Job was active longer than specified deadline) without a report");
   job.reason = v1::kDestinationAccessDenied;
   job.message = "s3:DeleteObject is not allowed";
   EXPECT_EQ(condition(plan(seen), v1::kRetentionApplied),

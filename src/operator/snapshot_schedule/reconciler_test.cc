@@ -42,17 +42,11 @@ class ScheduleReconciler : public ::testing::Test {
                         {"schedule", "* * * * *"},
                         {"retention", {{"keepLast", 3}}},
                         {"template", {{"destination", {{"s3", s3}}}}}}}};
-    v1::EtcdSnapshotSchedule out;
-    ASSERT_TRUE(
-        api::decode(api.put(v1::EtcdSnapshotSchedule::resource, std::move(made)), out, "it"));
-    stores.schedules.saw(out);
+    stores.schedules.saw(api.put<v1::EtcdSnapshotSchedule>(std::move(made)));
   }
   template <class T>
   std::optional<T> there(const std::string& name) const {
-    const auto found = api.find(T::resource, {"prod", name});
-    T out;
-    if (!found || !api::decode(*found, out, "it")) return std::nullopt;
-    return out;
+    return api.find<T>({"prod", name});
   }
   v1::EtcdSnapshotSchedule now() const {
     return there<v1::EtcdSnapshotSchedule>("db").value_or(v1::EtcdSnapshotSchedule());
