@@ -150,7 +150,7 @@ class Chaos {
     while (trouble_) {
       (void)world_.sleep(dice_.between(10ms, 1s));
       const auto by = client(static_cast<int>(dice_.below(static_cast<std::uint64_t>(next))));
-      auto list = by->member_list(true);
+      auto list = by->member_list(etcd::Read::Linearizable);
       if (!list) continue;
       const auto learner = std::ranges::find(list->members, true, &etcd::Member::learner);
       if (learner != list->members.end()) {

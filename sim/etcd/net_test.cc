@@ -108,7 +108,8 @@ class Net : public ::testing::Test {
     return id;
   }
   void await(int i) {
-    ASSERT_TRUE(eventually([&] { return bool(client(i)->member_list(true)); })) << name(i);
+    ASSERT_TRUE(eventually([&] { return bool(client(i)->member_list(etcd::Read::Linearizable)); }))
+        << name(i);
   }
   int leader() {
     for (const auto& process : net_.processes())
@@ -199,7 +200,7 @@ TEST_F(Net, ALeaderThatIsCutOffDoesNotAnswerReadsAndLosesWhatItTook) {
     EXPECT_TRUE(net_.get(world_, address(old), "k").failed_with(Code::Unavailable));
     EXPECT_TRUE(net_.put(world_, address(old), "k", 3).failed_with(Code::Unavailable))
         << "without a leader it is not even written down";
-    EXPECT_TRUE(client(old)->member_list(false));
+    EXPECT_TRUE(client(old)->member_list(etcd::Read::Serializable));
     const int other = (old + 1) % 3;
     ASSERT_TRUE(net_.put(world_, address(other), "k", 4));
     EXPECT_FALSE(net_.ready(address(old)));
@@ -500,7 +501,8 @@ TEST_F(Net, OfTwoVotersTheLeaderRemovesItself) {
     const auto id = truth(first).member;
     EXPECT_TRUE(eventually([&] { return bool(client(first)->remove(id)); }, 60s));
     EXPECT_TRUE(ends(first, 0, "permanently removed"));
-    EXPECT_TRUE(eventually([&] { return bool(client(other)->member_list(true)); }, 10s))
+    EXPECT_TRUE(
+        eventually([&] { return bool(client(other)->member_list(etcd::Read::Linearizable)); }, 10s))
         << "it has heard that it is alone";
   });
 }

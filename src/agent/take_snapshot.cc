@@ -107,7 +107,7 @@ class Search {
     // A Service's name leads to one member, and after a broken connection to another one.
     if (access_.hosts.size() > 1) endpoint.member = status->header.member;
     auto client = with_.clients.at(endpoint);
-    auto list = client->member_list(true);
+    auto list = client->member_list(etcd::Read::Linearizable);
     if (list) return Source{endpoint, std::move(client), std::move(*status)};
     if (list.failed_with(Code::Denied) || list.failed_with(Code::Cancelled)) return list.error();
     return Error{Code::Conflict, "no quorum: " + list.error().message};

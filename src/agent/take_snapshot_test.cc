@@ -45,8 +45,8 @@ class Member final : public testing::UnscriptedEtcd {
     if (auto refused = refusal()) return *refused;
     return script_.status;
   }
-  Result<etcd::MemberList> member_list(bool linearizable) override {
-    EXPECT_TRUE(linearizable);
+  Result<etcd::MemberList> member_list(etcd::Read how) override {
+    EXPECT_EQ(how, etcd::Read::Linearizable);
     if (script_.list) return *script_.list;
     return etcd::MemberList{};
   }

@@ -20,6 +20,9 @@ namespace etcdop::etcd {
 /// Takes the next piece.
 using SnapshotSink = std::function<Result<Done>(std::string_view)>;
 
+/// A serializable read needs no quorum, and may be stale.
+enum class Read { Serializable, Linearizable };
+
 /// Calls to one member. Each may suspend the fiber and has its own deadline within the fiber's. It
 /// includes a dial: 2 s for Status and the serializable list, 3 s for reads with a quorum, 7 s for
 /// changes, 30 s for keys, 2 min for defragmentation and a hash, 1 h for a snapshot.
@@ -36,8 +39,7 @@ class Client {
  public:
   virtual ~Client() = default;
   virtual Result<Status> status() = 0;
-  /// Serializable lists need no quorum, and may be stale.
-  virtual Result<MemberList> member_list(bool linearizable) = 0;
+  virtual Result<MemberList> member_list(Read) = 0;
   /// Adds a learner that has not started. Returns its id.
   virtual Result<MemberId> add_learner(const std::string& peer_url) = 0;
   virtual Result<Done> promote(MemberId) = 0;

@@ -163,15 +163,15 @@ Result<Status> GrpcClient::status() {
   return to_status(*answer);
 }
 
-Result<MemberList> GrpcClient::member_list(bool linearizable) {
+Result<MemberList> GrpcClient::member_list(Read how) {
   static constexpr Method kFresh{"/etcdserverpb.Cluster/MemberList", "MemberList", Asks::Read,
                                  kListLimit};
   static constexpr Method kLocal{"/etcdserverpb.Cluster/MemberList", "MemberList (serializable)",
                                  Asks::Read, kSerializableListLimit};
   pb::MemberListRequest question;
-  question.set_linearizable(linearizable);
-  auto answer =
-      call<pb::MemberListResponse>(linearizable ? kFresh : kLocal, question.SerializeAsString());
+  question.set_linearizable(how == Read::Linearizable);
+  auto answer = call<pb::MemberListResponse>(how == Read::Linearizable ? kFresh : kLocal,
+                                             question.SerializeAsString());
   if (!answer) return answer.error();
   MemberList list{.header = to_header(answer->header()), .members = {}};
   for (const auto& member : answer->members()) list.members.push_back(to_member(member));

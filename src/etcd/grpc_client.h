@@ -51,7 +51,7 @@ class GrpcClient final : public Client {
   /// to it.
   GrpcClient(Executor&, std::shared_ptr<Connections>, Endpoint where);
   Result<Status> status() override;
-  Result<MemberList> member_list(bool linearizable) override;
+  Result<MemberList> member_list(Read) override;
   /// Unavailable also if the new member's id belonged to a removed member: etcd derives the id from
   /// the URL and the current second, so a second later it is another one.
   Result<MemberId> add_learner(const std::string& peer_url) override;

@@ -156,9 +156,9 @@ TEST_F(GrpcClientTest, ListsMembersInEtcdsOrder) {
   learner->add_peerurls("http://b:2380");
   learner->set_islearner(true);
   peer_.answer(kList, said);
-  for (const bool linearizable : {true, false}) {
+  for (const auto how : {Read::Linearizable, Read::Serializable}) {
     run([&](Client& client) {
-      auto list = client.member_list(linearizable);
+      auto list = client.member_list(how);
       ASSERT_TRUE(list);
       EXPECT_EQ(*list, (MemberList{kPeer,
                                    {{.id = {2},
@@ -174,7 +174,7 @@ TEST_F(GrpcClientTest, ListsMembersInEtcdsOrder) {
     });
     pb::MemberListRequest asked;
     ASSERT_TRUE(asked.ParseFromString(peer_.question));
-    EXPECT_EQ(asked.linearizable(), linearizable);
+    EXPECT_EQ(asked.linearizable(), how == Read::Linearizable);
   }
 }
 
@@ -493,7 +493,9 @@ TEST_F(GrpcClientTest, AWriteWhoseAnswerWasLostIsNotSentAgain) {
 
 TEST_F(GrpcClientTest, AReadWhoseAnswerWasLostLeavesNothingToFindOut) {
   peer_.lose(kList);
-  run([](Client& client) { EXPECT_TRUE(client.member_list(true).failed_with(Code::Unavailable)); });
+  run([](Client& client) {
+    EXPECT_TRUE(client.member_list(Read::Linearizable).failed_with(Code::Unavailable));
+  });
 }
 
 TEST_F(GrpcClientTest, EachCallHasItsDeadline) {
@@ -505,8 +507,10 @@ TEST_F(GrpcClientTest, EachCallHasItsDeadline) {
   };
   const Row rows[] = {
       {kStatus, [](Client& c) { return c.status().error().code; }, 2s, Code::TimedOut},
-      {kList, [](Client& c) { return c.member_list(true).error().code; }, 3s, Code::TimedOut},
-      {kList, [](Client& c) { return c.member_list(false).error().code; }, 2s, Code::TimedOut},
+      {kList, [](Client& c) { return c.member_list(Read::Linearizable).error().code; }, 3s,
+       Code::TimedOut},
+      {kList, [](Client& c) { return c.member_list(Read::Serializable).error().code; }, 2s,
+       Code::TimedOut},
       {kAdd, [](Client& c) { return c.add_learner("u").error().code; }, 7s, Code::TimedOut},
       {"/etcdserverpb.Cluster/MemberPromote", [](Client& c) { return c.promote({1}).error().code; },
        7s, Code::TimedOut},
@@ -569,7 +573,9 @@ TEST_F(GrpcClientTest, AnImplausibleAnswerIsCorrupt) {
   list.mutable_members(0)->set_id(1);
   for (const auto& bad : {twice, zero, many, list}) {
     peer_.answer(kList, bad);
-    run([](Client& client) { EXPECT_TRUE(client.member_list(true).failed_with(Code::Corrupt)); });
+    run([](Client& client) {
+      EXPECT_TRUE(client.member_list(Read::Linearizable).failed_with(Code::Corrupt));
+    });
   }
   peer_.answer(kAdd, from_peer<pb::MemberAddResponse>());
   run([](Client& client) { EXPECT_TRUE(client.add_learner("u").failed_with(Code::Corrupt)); });

@@ -119,7 +119,7 @@ std::vector<std::string> Operator::unfilled() const {
 /// Watches with the permissions of one controller. A kind that two controllers read is watched
 /// once.
 template <class Controller, class T>
-void Operator::watch(kube::Store<T>& store, const std::string& selector, bool optional) {
+void Operator::watch(kube::Store<T>& store, const std::string& selector, Installed installed) {
   std::vector<std::string> namespaces = options_.watch_namespaces;
   if (namespaces.empty()) namespaces.emplace_back();
   kube::Api& api = Controller(with_.api).template to_mirror<T>();
@@ -127,7 +127,8 @@ void Operator::watch(kube::Store<T>& store, const std::string& selector, bool op
     auto reflector = std::make_shared<kube::Reflector<T>>(
         with_.executor, with_.random, with_.log, api, store,
         typename kube::Reflector<T>::Options{
-            ns, selector, optional, [this](const kube::Identity& which, const std::string& why) {
+            ns, selector, installed == Installed::Perhaps,
+            [this](const kube::Identity& which, const std::string& why) {
               note_unreadable(T::resource, which, why);
             }});
     reflector->start();
@@ -158,13 +159,13 @@ void Operator::watch_all() {
   watch<member::Api>(stores_.volumes, api::v1alpha2::kClusterLabel);
   watch<cluster::Api>(stores_.services, api::v1alpha2::kClusterLabel);
   watch<cluster::Api>(stores_.budgets, api::v1alpha2::kClusterLabel);
-  watch<defrag::Api>(stores_.defrags, "", true);
-  watch<snapshot::Api>(stores_.snapshots, "", true);
-  watch<snapshot_schedule::Api>(stores_.schedules, "", true);
-  watch<cluster::Api>(stores_.restores, "", true);
-  watch<snapshot::Api>(stores_.jobs, api::v1alpha2::kClusterLabel, true);
+  watch<defrag::Api>(stores_.defrags, "", Installed::Perhaps);
+  watch<snapshot::Api>(stores_.snapshots, "", Installed::Perhaps);
+  watch<snapshot_schedule::Api>(stores_.schedules, "", Installed::Perhaps);
+  watch<cluster::Api>(stores_.restores, "", Installed::Perhaps);
+  watch<snapshot::Api>(stores_.jobs, api::v1alpha2::kClusterLabel, Installed::Perhaps);
   watch<snapshot::Api>(stores_.agents, api::v1alpha2::kSnapshotLabel);
-  watch<cluster::Api>(stores_.certificates, api::v1alpha2::kClusterLabel, true);
+  watch<cluster::Api>(stores_.certificates, api::v1alpha2::kClusterLabel, Installed::Perhaps);
 }
 
 /// Leads, with leader election, as long as the controllers run.

@@ -91,8 +91,9 @@ class Operator {
   runtime::Controller& restores() { return restore_controller_; }
 
  private:
+  enum class Installed { Always, Perhaps };
   template <class Controller, class T>
-  void watch(kube::Store<T>& store, const std::string& selector, bool optional = false);
+  void watch(kube::Store<T>& store, const std::string& selector, Installed = Installed::Always);
   void watch_all();
   void note_unreadable(const api::Resource& kind, const kube::Identity& which,
                        const std::string& why);

@@ -106,9 +106,9 @@ TEST_F(EtcdAuth, WhomACallAnswers) {
     const std::vector<std::tuple<const char*, Answers, Call>> calls = {
         {"Status", tested.facts.status_answers, [&](Client& c) { return error_of(c.status()); }},
         {"MemberList", tested.facts.member_list_answers,
-         [&](Client& c) { return error_of(c.member_list(true)); }},
+         [&](Client& c) { return error_of(c.member_list(etcd::Read::Linearizable)); }},
         {"MemberList, serializable", tested.facts.member_list_answers,
-         [&](Client& c) { return error_of(c.member_list(false)); }},
+         [&](Client& c) { return error_of(c.member_list(etcd::Read::Serializable)); }},
         {"AuthStatus", tested.facts.auth_status_answers,
          [&](Client& c) { return error_of(c.auth_status()); }},
         {"alarms", Answers::AnyUser, [&](Client& c) { return error_of(c.alarms()); }},
@@ -260,9 +260,10 @@ TEST_F(EtcdAuth, WithoutQuorumAListTimesOutBeforeItAsksWhoAsks) {
     turn_on();
     etcds_->kill(1);
     etcds_->kill(2);
-    EXPECT_TRUE(eventually([&] { return at(0)->member_list(true).failed_with(Code::TimedOut); }));
+    EXPECT_TRUE(eventually(
+        [&] { return at(0)->member_list(etcd::Read::Linearizable).failed_with(Code::TimedOut); }));
     if (tested.facts.member_list_answers != Answers::Anybody)
-      EXPECT_TRUE(denied(at(0)->member_list(false), kNobody));
+      EXPECT_TRUE(denied(at(0)->member_list(etcd::Read::Serializable), kNobody));
     EXPECT_TRUE(denied(at(0)->add_learner(kNobodysUrl), kNobody)) << "asked before anything else";
     EXPECT_FALSE(at(0)->authenticate("root", Secret(kPassword)));
   });

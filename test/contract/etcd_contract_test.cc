@@ -45,8 +45,8 @@ TEST_F(EtcdContract, OneVoterAndALearnerThatNeverStarts) {
     EXPECT_TRUE(status->errors.empty());
     const MemberId seed = status->header.member;
 
-    for (const bool linearizable : {true, false}) {
-      auto list = client->member_list(linearizable);
+    for (const auto how : {etcd::Read::Linearizable, etcd::Read::Serializable}) {
+      auto list = client->member_list(how);
       ASSERT_TRUE(list) << list.error().message;
       EXPECT_EQ(list->header.cluster, status->header.cluster);
       EXPECT_EQ(list->members, (std::vector<Member>{{.id = seed,
@@ -59,9 +59,12 @@ TEST_F(EtcdContract, OneVoterAndALearnerThatNeverStarts) {
     auto expected = endpoint(0);
     expected.cluster = status->header.cluster;
     expected.member = seed;
-    EXPECT_TRUE(etcds_->clients().at(expected)->member_list(true));
+    EXPECT_TRUE(etcds_->clients().at(expected)->member_list(etcd::Read::Linearizable));
     expected.member = MemberId{1};
-    EXPECT_TRUE(etcds_->clients().at(expected)->member_list(true).failed_with(Code::Corrupt));
+    EXPECT_TRUE(etcds_->clients()
+                    .at(expected)
+                    ->member_list(etcd::Read::Linearizable)
+                    .failed_with(Code::Corrupt));
     EXPECT_TRUE(etcds_->clients().at(expected)->remove({2}).failed_with(Code::Corrupt));
 
     EXPECT_TRUE(refused(client->promote(seed), Code::AlreadyExists,
@@ -77,7 +80,7 @@ TEST_F(EtcdContract, OneVoterAndALearnerThatNeverStarts) {
 
     auto learner = client->add_learner(kNobodysUrl);
     ASSERT_TRUE(learner) << learner.error().message;
-    auto list = client->member_list(true);
+    auto list = client->member_list(etcd::Read::Linearizable);
     ASSERT_TRUE(list && list->members.size() == 2);
     const Member& added = list->members[list->members[0].id == seed ? 1 : 0];
     EXPECT_EQ(added, (Member{.id = *learner,
@@ -154,7 +157,7 @@ TEST_F(EtcdContract, LearnersAddedTogetherStartInTurnAndArePromotedAtOnce) {
     const Duration took = executor().now() - began;
     std::printf("1 to 3 voters in %.1f s\n", std::chrono::duration<double>(took).count());
     EXPECT_LT(took, 5s) << "a promotion does not wait for HealthInterval";
-    auto list = at(0)->member_list(true);
+    auto list = at(0)->member_list(etcd::Read::Linearizable);
     ASSERT_TRUE(list) << list.error().message;
     ASSERT_EQ(list->members.size(), 3U);
     for (const Member& member : list->members) EXPECT_FALSE(member.learner);
@@ -221,7 +224,7 @@ TEST_F(EtcdContract, K15_WhatGrewByOneLearnerAtATimeStartsAndIsJoinedWithoutTheF
     }
     const MemberId id = join();
     EXPECT_TRUE(eventually([&] { return bool(at(0)->promote(id)); }));
-    auto list = at(0)->member_list(true);
+    auto list = at(0)->member_list(etcd::Read::Linearizable);
     ASSERT_TRUE(list) << list.error().message;
     EXPECT_EQ(list->members.size(), 4U);
   });
@@ -276,8 +279,8 @@ TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
     EXPECT_TRUE(status->learner);
     EXPECT_EQ(status->header.member, id);
     const std::string not_for_learners = "etcdserver: rpc not supported for learner";
-    for (const bool linearizable : {true, false})
-      EXPECT_TRUE(refused(at(learner)->member_list(linearizable), Code::Invalid, not_for_learners));
+    for (const auto how : {etcd::Read::Linearizable, etcd::Read::Serializable})
+      EXPECT_TRUE(refused(at(learner)->member_list(how), Code::Invalid, not_for_learners));
     EXPECT_TRUE(refused(at(learner)->promote(id), Code::Invalid, not_for_learners));
     EXPECT_TRUE(refused(at(learner)->remove(id), Code::Invalid, not_for_learners));
     EXPECT_TRUE(refused(at(learner)->add_learner(kNobodysUrl), Code::Invalid, not_for_learners));
@@ -309,11 +312,11 @@ TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
     ASSERT_TRUE(status);
     EXPECT_EQ(status->errors, std::vector<std::string>{"etcdserver: no leader"});
     Instant began = executor().now();
-    auto fresh = at(voter)->member_list(true);
+    auto fresh = at(voter)->member_list(etcd::Read::Linearizable);
     ASSERT_FALSE(fresh);
     EXPECT_EQ(fresh.error().code, Code::TimedOut) << fresh.error().message;
     EXPECT_GE(executor().now() - began, 2900ms);
-    auto list = at(voter)->member_list(false);
+    auto list = at(voter)->member_list(etcd::Read::Serializable);
     ASSERT_TRUE(list) << list.error().message;
     EXPECT_EQ(list->members.size(), 3U);
     EXPECT_TRUE(at(learner)->status().failed_with(Code::Unavailable));
@@ -339,9 +342,9 @@ TEST_F(EtcdContract, ALearnersLifeAndTheLossOfQuorum) {
     (void)executor().sleep(1s);  // Now longer than etcd's own limit of 7 s.
 
     start(learner, list_of(2), "existing");
-    EXPECT_TRUE(eventually([&] { return bool(at(voter)->member_list(true)); }));
+    EXPECT_TRUE(eventually([&] { return bool(at(voter)->member_list(etcd::Read::Linearizable)); }));
     (void)executor().sleep(500ms);
-    list = at(voter)->member_list(true);
+    list = at(voter)->member_list(etcd::Read::Linearizable);
     ASSERT_TRUE(list) << list.error().message;
     std::printf("after quorum came back the member is %s\n",
                 list->members.size() == 3 ? "still there" : "gone");
@@ -380,7 +383,7 @@ TEST_F(EtcdContract, FiveVotersAndTheirLosses) {
       if (learner) (void)client->remove(*learner);  // The fourth was not missed yet.
       return bool(refused(learner, Code::Unavailable, "etcdserver: unhealthy cluster"));
     }));
-    EXPECT_TRUE(client->member_list(true));
+    EXPECT_TRUE(client->member_list(etcd::Read::Linearizable));
     EXPECT_TRUE(eventually(
         [&] {
           return bool(
@@ -393,7 +396,7 @@ TEST_F(EtcdContract, FiveVotersAndTheirLosses) {
 
     // The leader removes itself, answers (in time or with `server stopped`), and exits without an
     // error.
-    auto list = client->member_list(true);
+    auto list = client->member_list(etcd::Read::Linearizable);
     ASSERT_TRUE(list) << list.error().message;
     EXPECT_EQ(list->members.size(), 4U);
     const Node& gone = nodes_[fourth];
@@ -407,7 +410,7 @@ TEST_F(EtcdContract, FiveVotersAndTheirLosses) {
     EXPECT_TRUE(itself || itself.failed_with(Code::Lost)) << itself.error().message;
     EXPECT_TRUE(eventually([&] { return etcds_->ended(second).has_value(); }));
     EXPECT_EQ(etcds_->ended(second), 0);
-    EXPECT_TRUE(eventually([&] { return bool(at(first)->member_list(true)); }));
+    EXPECT_TRUE(eventually([&] { return bool(at(first)->member_list(etcd::Read::Linearizable)); }));
   });
 }
 
@@ -441,7 +444,7 @@ TEST_F(EtcdContract, LeadershipMovesAndAChangeAskedOfAFollowerIsMade) {
     auto moved = etcds_->clients().at(known)->move_leader(id_of(second));
     EXPECT_TRUE(moved) << moved.error().message;
     EXPECT_EQ(leader(), second);
-    EXPECT_TRUE(etcds_->clients().at(known)->member_list(true));
+    EXPECT_TRUE(etcds_->clients().at(known)->member_list(etcd::Read::Linearizable));
     auto stale = etcds_->clients().at(known)->move_leader(id_of(second));
     EXPECT_TRUE(refused(stale, Code::Conflict, "etcdserver: not leader"));
 
@@ -474,7 +477,8 @@ TEST_F(EtcdContract, AKilledLeaderIsReplacedATerminatedOneHandsOver) {
     };
     const std::size_t first = leader();
     etcds_->kill(first);
-    EXPECT_TRUE(eventually([&] { return bool(at((first + 1) % 3)->member_list(true)); }));
+    EXPECT_TRUE(eventually(
+        [&] { return bool(at((first + 1) % 3)->member_list(etcd::Read::Linearizable)); }));
     start(first, list_of(3), "new");
     await_leader(first);
     const std::size_t second = leader();
@@ -483,7 +487,7 @@ TEST_F(EtcdContract, AKilledLeaderIsReplacedATerminatedOneHandsOver) {
     EXPECT_TRUE(eventually([&] { return etcds_->ended(second).has_value(); }));
     EXPECT_NE(answers_as_leader((second + 1) % 3), answers_as_leader((second + 2) % 3))
         << "it ends only when another leads";
-    EXPECT_TRUE(at(first)->member_list(true));
+    EXPECT_TRUE(at(first)->member_list(etcd::Read::Linearizable));
   });
 }
 
@@ -496,11 +500,11 @@ TEST_F(EtcdContract, AMemberThatRestartsWithoutQuorumDoesNotServe) {
     EXPECT_TRUE(eventually([&] { return etcds_->probe(0, "/livez") == 200; }));
     (void)executor().sleep(3s);
     EXPECT_TRUE(at(0)->status().failed_with(Code::TimedOut));
-    EXPECT_TRUE(at(0)->member_list(false).failed_with(Code::TimedOut));
+    EXPECT_TRUE(at(0)->member_list(etcd::Read::Serializable).failed_with(Code::TimedOut));
     EXPECT_EQ(etcds_->probe(0, "/readyz"), 503);
     start(1, list_of(3), "existing");
     await_leader(0);
-    EXPECT_TRUE(at(0)->member_list(true));
+    EXPECT_TRUE(at(0)->member_list(etcd::Read::Linearizable));
   });
 }
 

@@ -86,7 +86,7 @@ TEST_F(EtcdData, AFullDatabaseTakesNoPutUntilItIsCompactedDefragmentedAndDisarme
     EXPECT_EQ(etcds_->probe(1, "/health"), 503);
     EXPECT_EQ(etcds_->probe(1, "/livez"), 200);
     EXPECT_EQ(etcds_->probe(1, "/readyz"), 200);
-    EXPECT_TRUE(at(1)->member_list(true));
+    EXPECT_TRUE(at(1)->member_list(etcd::Read::Linearizable));
     EXPECT_TRUE(eventually([&] { return bool(at(0)->add_learner(kNobodysUrl)); }));
 
     auto erased = keys(1).erase("fill");
@@ -201,7 +201,7 @@ TEST_F(EtcdData, UnderCorruptTheMembershipChangesAndNobodyIsReady) {
       EXPECT_TRUE(eventually([&] { return etcds_->probe(node, "/readyz") == 503; })) << node;
       EXPECT_EQ(etcds_->probe(node, "/livez"), 200) << node;
     }
-    EXPECT_TRUE(at(asked)->member_list(true));
+    EXPECT_TRUE(at(asked)->member_list(etcd::Read::Linearizable));
     EXPECT_EQ(keys(asked).get({.key = "a"})->size(), 1U) << "of a quorum, all the same";
     EXPECT_EQ(*at(asked)->hash_kv(0), *at(victim)->hash_kv(0));
     EXPECT_TRUE(eventually([&] { return bool(at(asked)->remove(alarm.member)); }));

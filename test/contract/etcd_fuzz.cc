@@ -141,7 +141,7 @@ class Side {
   }
 
   bool refresh_members() {
-    auto members = client(leader, tokens_[1])->member_list(true);
+    auto members = client(leader, tokens_[1])->member_list(etcd::Read::Linearizable);
     if (!members) return false;
     for (Place& place : places) {
       place.member = place.learner = false;
@@ -215,7 +215,7 @@ class Side {
       case Kind::Hash: return hashes(op);
       case Kind::Snapshot: return snapshot(*asked);
       case Kind::Status: return status(*asked);
-      case Kind::List: return members(*asked, !op.flag);
+      case Kind::List: return members(*asked, op.flag ? Read::Serializable : Read::Linearizable);
       case Kind::Alarms: return alarms(*asked);
       case Kind::Raise:
         return told(keys.raise({.kind = AlarmKind::Corrupt, .member = id_of(op.other)}));
@@ -291,8 +291,8 @@ class Side {
         text += std::string(", ") + kind;
     return text + ", " + said->version;
   }
-  std::string members(Client& asked, bool linearizable) {
-    auto listed = asked.member_list(linearizable);
+  std::string members(Client& asked, Read how) {
+    auto listed = asked.member_list(how);
     if (!listed) return refusal(listed);
     std::vector<std::string> lines;
     for (const Member& member : listed->members)

@@ -120,7 +120,7 @@ TEST_F(EtcdPrograms, WhomItAnswersWithAuthenticationOn) {
         const std::string nobody = "etcdserver: user name is empty";
         expect_refused(client->add_learner("http://127.0.0.1:1"), nobody);
         if (tested.facts.member_list_answers != Answers::Anybody)
-          expect_refused(client->member_list(true), nobody);
+          expect_refused(client->member_list(etcd::Read::Linearizable), nobody);
         if (tested.facts.status_answers != Answers::Anybody)
           expect_refused(client->status(), nobody);
       },

@@ -12,7 +12,7 @@ struct UnscriptedEtcd : etcd::Client {
   inline static const Error kNotScripted{Code::Invalid, "not scripted"};
 
   Result<etcd::Status> status() override { return kNotScripted; }
-  Result<etcd::MemberList> member_list(bool) override { return kNotScripted; }
+  Result<etcd::MemberList> member_list(etcd::Read) override { return kNotScripted; }
   Result<etcd::MemberId> add_learner(const std::string&) override { return kNotScripted; }
   Result<Done> promote(etcd::MemberId) override { return kNotScripted; }
   Result<Done> remove(etcd::MemberId) override { return kNotScripted; }

@@ -76,8 +76,8 @@ struct Etcd final : etcd::Clients {
       out.errors = all_.errors;
       return out;
     }
-    Result<etcd::MemberList> member_list(bool linearizable) override {
-      all_.lists += linearizable ? std::string(1, address_.back()) : "?";
+    Result<etcd::MemberList> member_list(etcd::Read how) override {
+      all_.lists += how == etcd::Read::Linearizable ? std::string(1, address_.back()) : "?";
       if (turns_away() && !all_.open_status) return who();
       if (foreign() && pinned_) return Error{Code::Corrupt, "another cluster"};
       return etcd::MemberList{{all_.list_of.value_or(cluster()), id()},

@@ -44,7 +44,7 @@ struct Etcd final : etcd::Clients {
       out.db_size_in_use = 100 * kMiB;
       return out;
     }
-    Result<etcd::MemberList> member_list(bool) override {
+    Result<etcd::MemberList> member_list(etcd::Read) override {
       etcd::MemberList out{{kCluster, {id_}}, {}};
       for (const auto& [id, name] : all_.listed) out.members.push_back({{id}, name, {}, {}, false});
       return out;

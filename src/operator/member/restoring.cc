@@ -16,9 +16,10 @@ constexpr const char* kToolsFolder = "/tools";
 constexpr const char* kSourceFolder = "/restore/src";
 constexpr std::int64_t kBumpRevision = 1'000'000'000;  // The schema's default.
 
-json::object mount(const char* volume, const char* folder, bool read_only) {
+enum class Access { ReadOnly, ReadWrite };
+json::object mount(const char* volume, const char* folder, Access access) {
   json::object out{{"name", volume}, {"mountPath", folder}};
-  if (read_only) out["readOnly"] = true;
+  if (access == Access::ReadOnly) out["readOnly"] = true;
   return out;
 }
 
@@ -90,15 +91,15 @@ std::string way_out(const Observation& seen) {
 
 void add_restore(json::object& pod_spec, const v1::EtcdMember& member, const Images& images,
                  bool with_auth) {
-  json::array mounts{mount(v1::kDataVolume, kVolumeRoot, false),
-                     mount(kRestoreToolsVolume, kToolsFolder, true)};
+  json::array mounts{mount(v1::kDataVolume, kVolumeRoot, Access::ReadWrite),
+                     mount(kRestoreToolsVolume, kToolsFolder, Access::ReadOnly)};
   json::array& volumes = pod_spec["volumes"].as_array();
   volumes.push_back(json::object{{"name", kRestoreToolsVolume}, {"emptyDir", json::object{}}});
   if (const auto& pvc = member.spec.restore->source.pvc) {
     volumes.push_back(json::object{
         {"name", kRestoreSourceVolume},
         {"persistentVolumeClaim", {{"claimName", pvc->claim_name}, {"readOnly", true}}}});
-    mounts.push_back(mount(kRestoreSourceVolume, kSourceFolder, true));
+    mounts.push_back(mount(kRestoreSourceVolume, kSourceFolder, Access::ReadOnly));
   }
   if (const auto authority = authority_secret_of(member.spec.restore->source); !authority.empty()) {
     volumes.push_back(json::object{
@@ -106,18 +107,18 @@ void add_restore(json::object& pod_spec, const v1::EtcdMember& member, const Ima
         {"secret",
          {{"secretName", authority},
           {"items", json::array{{{"key", kStoreAuthorityKey}, {"path", kStoreAuthorityKey}}}}}}});
-    mounts.push_back(mount(kRestoreAuthorityVolume, kStoreAuthorityFolder, true));
+    mounts.push_back(mount(kRestoreAuthorityVolume, kStoreAuthorityFolder, Access::ReadOnly));
   }
   if (const auto keys = keys_secret_of(member.spec.restore->source); !keys.empty()) {
     volumes.push_back(
         json::object{{"name", kRestoreKeysVolume}, {"secret", {{"secretName", keys}}}});
-    mounts.push_back(mount(kRestoreKeysVolume, kSnapshotKeysFolder, true));
+    mounts.push_back(mount(kRestoreKeysVolume, kSnapshotKeysFolder, Access::ReadOnly));
   }
   // The etcd image has etcdutl, but nothing that reads an object store.
   pod_spec["initContainers"] = json::array{
       container(v1::kInstallToolsContainer, images.operator_image, {"/manager", "install-tools"},
                 {variable("TOOLS_DEST_DIR", kToolsFolder)},
-                {mount(kRestoreToolsVolume, kToolsFolder, false)}, resources(member)),
+                {mount(kRestoreToolsVolume, kToolsFolder, Access::ReadWrite)}, resources(member)),
       container(v1::kRestoreContainer, images.etcd_repository + ":v" + member.spec.version,
                 {std::string(kToolsFolder) + "/manager", "restore-agent"},
                 environment(member, with_auth), std::move(mounts), resources(member))};

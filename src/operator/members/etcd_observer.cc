@@ -82,7 +82,7 @@ etcd::AuthTrouble trouble_of(const Result<T>& answer) {
 bool EtcdObserver::lives_elsewhere(etcd::Endpoint endpoint, const MemberView& member) {
   const auto ours = std::exchange(endpoint.cluster, std::nullopt);
   endpoint.member.reset();
-  auto list = etcd_.at(endpoint)->member_list(false);
+  auto list = etcd_.at(endpoint)->member_list(etcd::Read::Serializable);
   return list && ours && list->header.cluster != *ours && is_member_of(*list, member);
 }
 
@@ -175,7 +175,7 @@ EtcdView EtcdObserver::observe(const v1::EtcdCluster& cluster, std::vector<Membe
   std::shared_ptr<etcd::Client> client;
   ask_as_root(cluster, endpoints, [&] {
     client = etcd_.at(endpoints.at(source.name));
-    list = client->member_list(true);
+    list = client->member_list(etcd::Read::Linearizable);
     return trouble_of(list);
   });
   if (!list) {
