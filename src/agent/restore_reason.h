@@ -8,7 +8,7 @@
 
 namespace etcdop::agent {
 
-/// Explained one by one in docs/user/backup.md.
+/// Explained one by one in docs/user/restore.md.
 enum class RestoreReason {
   SourceNotFound,
   SourceInvalid,

@@ -4,7 +4,7 @@
 
 namespace etcdop {
 
-/// Configured by the environment (docs/user/backup.md). Returns the exit code.
+/// Configured by the environment (docs/user/agents.md). Returns the exit code.
 int run_snapshot_agent();
 /// The same.
 int run_delete_agent();

@@ -3,7 +3,7 @@
 
 namespace etcdop {
 
-/// `manager restore-agent`, configured by the environment (docs/user/backup.md). Returns the exit
+/// `manager restore-agent`, configured by the environment (docs/user/agents.md). Returns the exit
 /// code.
 int run_restore_agent();
 

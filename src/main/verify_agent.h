@@ -3,7 +3,7 @@
 
 namespace etcdop {
 
-/// `manager verify-agent`, configured by the environment (docs/user/backup.md). Returns the exit
+/// `manager verify-agent`, configured by the environment (docs/user/agents.md). Returns the exit
 /// code.
 int run_verify_agent();
 

@@ -167,7 +167,7 @@ class Living:
                 "-p", json.dumps({"spec": {"decision": decision}}))
 
     def follow(self, heading, name):
-        """Runs the commands of docs/user/backup.md for the EtcdRestore of that name; returns their output."""
+        """Runs the commands of docs/user/restore-in-place.md for the EtcdRestore of that name; returns their output."""
         with tempfile.TemporaryDirectory() as folder:
             script = runbook.commands(heading, names={"db": self.cluster.name, "back-to-monday": name,
                                                       "back-to-monday-check": f"{name}-check"})

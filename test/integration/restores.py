@@ -247,7 +247,7 @@ def is_not_comparable(store, stored, version):
 
 
 def by_hand(store, stored, version):
-    """As docs/user/backup.md describes, with only the files, the programs and, if it is encrypted, its key."""
+    """As docs/user/restore.md describes, with only the files, the programs and, if it is encrypted, its key."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
     for name in ("bin", "secret"):
         (folder / name).mkdir()

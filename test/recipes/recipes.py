@@ -5,7 +5,7 @@ Usage: recipes.py [--nodes] [--namespace NS] [--version X.Y.Z] (--log FILE | --n
   --log FILE   the operator's log; with --nodes it is read from Kubernetes
   --nodes      the cluster has nodes: rows that need containers run, too
 Prints a line for each row that fails or waits, and ends with the line "N passed, N failed". A row that waits for an issue, or that
-another test covers (which must exist), is not counted. A row with a runbook runs a block of docs/user/backup.md.
+another test covers (which must exist), is not counted. A row with a runbook runs a block of docs/user.
 """
 import argparse
 import json

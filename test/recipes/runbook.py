@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The commands of docs/user/backup.md, for tests that run them unchanged, with the names of their own objects.
+"""The commands of docs/user, for tests that run them unchanged, with the names of their own objects.
 
     runbook.py HEADING [NAME=OWN...]     prints the manifests of that section, as kubectl accepts them
 """
@@ -15,10 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def blocks(heading, language="sh"):
     """The blocks of the section with this heading, without those of its subsections."""
-    page = (ROOT / "docs/user/backup.md").read_text(encoding="utf-8")
-    section = re.search(rf"^##+ {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, re.M | re.S)
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs/user").glob("*.md")))
+    section = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#+ [A-Z]|\Z)", pages, re.M | re.S)
     if not section:
-        raise LookupError(f"docs/user/backup.md has no section {heading}")
+        raise LookupError(f"docs/user has no section {heading}")
     return re.findall(rf"^```{language}\n(.*?)^```$", section[1], re.M | re.S)
 
 

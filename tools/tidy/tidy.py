@@ -6,6 +6,7 @@ Each rule is a generator over a Tree; tidy_test.py has a tree for each that must
 """
 
 import io
+import os
 import pathlib
 import re
 import subprocess
@@ -418,25 +419,40 @@ def tests_are_there(tree):
                     yield f"{page}:{number}: no test is named {name}"
 
 
-# Sections of docs/user/backup.md whose commands no test runs, and why.
+# Sections of these pages whose commands no test runs, and why.
+RUNBOOKS = [f"docs/user/{page}.md" for page in ("backup", "store", "restore", "restore-in-place", "recover", "agents")]
 BY_NO_TEST = {"A cluster that has lost its quorum": "they are for a node that is lost for good"}
 
 
 def runbooks_run(tree):
-    """Tests run the shell blocks of docs/user/backup.md (test/recipes/runbook.py): each section that has one is named there."""
-    page = "docs/user/backup.md"
+    """Tests run the shell blocks of these pages (test/recipes/runbook.py): each section that has one is named there."""
     tests = "".join(text for name, text in tree.text.items() if name.startswith("test/") and name.endswith((".py", ".yaml")))
-    heading = ""
-    for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):
-        if line.startswith("##"):
-            heading = line.lstrip("# ")
-        if line == "```sh" and heading not in BY_NO_TEST and not re.search(rf'("|runbook: ){re.escape(heading)}("|\n)', tests):
-            yield f"{page}:{number}: no test runs the commands of \"{heading}\""
+    for page in RUNBOOKS:
+        heading = ""
+        for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):
+            if re.match("#+ [A-Z]", line):
+                heading = line.lstrip("# ")
+            if line == "```sh" and heading not in BY_NO_TEST and not re.search(rf'("|runbook: ){re.escape(heading)}("|\n)', tests):
+                yield f"{page}:{number}: no test runs the commands of \"{heading}\""
+
+
+def anchors_are_there(tree):
+    """A link to a section of one of our pages: the page has a heading with these words."""
+    def anchors(page):
+        prose = re.sub(r"^```.*?^```", "", tree.text[page], flags=re.M | re.S)
+        return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", prose, re.M)}
+
+    for name in (f for f in tree.text if f.endswith(".md")):
+        for number, line in enumerate(tree.text[name].split("\n"), 1):
+            for path, anchor in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", line):
+                page = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+                if page in tree.text and anchor not in anchors(page):
+                    yield f"{name}:{number}: {page} has no section #{anchor}"
 
 
 RULES = (columns, markdown_columns, house_english, real_world, coroutines, distributions, unordered, granted, types_twice,
          upward_includes, named_by_cmake, heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained,
-         tests_are_there, runbooks_run)
+         tests_are_there, runbooks_run, anchors_are_there)
 
 
 def unproven_headers(tree):

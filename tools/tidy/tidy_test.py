@@ -231,6 +231,11 @@ class Tidy(unittest.TestCase):
         self.assertEqual(violations(**page, **{"test/a.yaml": "- runbook: Look\n", "test/b.py": "# Go\n"}),
                          ['docs/user/backup.md:13: no test runs the commands of "Go"'])
 
+    def test_a_link_to_a_missing_section_is_refused(self):
+        pages = {"docs/a.md": "# One\n\n[x](b.md#two-s) [y](#one)\n", "docs/b.md": "## Two's\n"}
+        self.assertEqual(violations(**pages), ["docs/a.md:3: docs/b.md has no section #two-s"])
+        self.assertEqual(violations(**pages | {"docs/b.md": "## Two s\n"}), [])
+
     def test_a_header_is_unproven_until_a_source_includes_it_first(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["git", "init", "-q", folder], check=True)
