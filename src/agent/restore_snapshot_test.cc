@@ -217,9 +217,9 @@ TEST_F(RestoreTest, RefusesAnotherOneThanIsWanted) {
   EXPECT_EQ(run().reason, "");
   site_.files.clear();
   task_.checksum = checksum("another");
-  refuses(RestoreReason::SnapshotBroken, checksum("another") + " that it has to have");
+  refuses(RestoreReason::SnapshotBroken, ", not " + checksum("another"));
   source_.manifest = to_text(manifest_of(source_.bytes));
-  refuses(RestoreReason::SnapshotForeign, "wanted is the one of " + checksum("another"));
+  refuses(RestoreReason::SnapshotForeign, ", not " + checksum("another"));
   EXPECT_EQ(site_.calls.back(), "sweep");
   EXPECT_EQ(std::ranges::count(site_.calls, "create"), 2) << "nothing is fetched in vain";
 }

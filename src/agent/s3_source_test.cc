@@ -159,7 +159,7 @@ TEST_F(S3SourceTest, SaysWhyNot) {
 TEST_F(S3SourceTest, DoesWithoutAManifestThatItMayNotLookFor) {
   put(kKey, "snapshot");
   with_source([&](S3Source& source) { EXPECT_EQ(read(source), "snapshot"); }, {.may_list = false});
-  EXPECT_EQ(log_.count("going on without"), 1);
+  EXPECT_EQ(log_.count("continuing without it"), 1);
 }
 
 /// Passes on all calls, without If-Match.

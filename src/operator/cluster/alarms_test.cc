@@ -185,10 +185,11 @@ TEST(ClusterAlarms, AreToldFromTheFirstToTheLast) {
     EXPECT_EQ(plan(unknown).status.members[1].alarm, v1::kNoSpace);
   }
   seen.alarms.push_back({{0}, etcd::AlarmKind::Corrupt});
-  EXPECT_EQ(told(seen, v1::kAlarmed),
-            "True Corrupt: etcd has raised CORRUPT for an unknown member: that is not a voter with "
-            "an EtcdMember; the operator changes nothing until you decide: see Corrupt in "
-            "docs/user/operations.md");
+  EXPECT_EQ(
+      told(seen, v1::kAlarmed),
+      "True Corrupt: etcd has raised CORRUPT for an unknown member: the accused member is not "
+      "a voter with an EtcdMember; the operator changes nothing until you decide: see Corrupt in "
+      "docs/user/operations.md");
   EXPECT_EQ(told(seen, v1::kAvailable),
             "False Corrupt: etcd refuses to serve: it has raised CORRUPT for an unknown member");
   EXPECT_EQ(told(seen, v1::kDegraded), "True Corrupt: 3/3 members ready; see Alarmed");

@@ -75,9 +75,14 @@ constexpr const char* kAllShown =
     "True CertificatesInUse: every member shows the certificates of the Secrets; server 51 until "
     "2027-06-01T00:00:00Z; operator client 71 until 2027-06-01T00:00:00Z; peer 91 until "
     "2027-06-01T00:00:00Z";
-constexpr const char* kStartAnew =
-    "False AuthorityChanged: ca.crt has changed, and etcd reads it only when it starts: delete one "
-    "Pod after the other, each when all members are ready; not yet restarted: ";
+std::string outdated(const char* members) {
+  return std::string(
+             "False AuthorityChanged: ca.crt changed, and these members still use the old "
+             "one: ") +
+         members +
+         "; delete their Pods one at a time, and wait until all members are ready before the next "
+         "one";
+}
 
 TEST(ClusterSecurity, TlsReadyTable) {
   const Row rows[] = {
@@ -153,7 +158,7 @@ TEST(ClusterSecurity, TlsReadyTable) {
          o.seats[0].pod->client_authority = "f0";
          o.seats[1].pod->peer_authority = "f0";
        },
-       std::string(kStartAnew) + "db-a (client), db-b (peer)"},
+       outdated("db-a (client), db-b (peer)")},
       {"of a Pod that does not say it nothing is known",
        [](auto& o) {
          o.seats[0].pod->client_authority = "";
@@ -173,7 +178,7 @@ TEST(ClusterSecurity, TlsReadyTable) {
          o.seats[0].pod->client_authority = "f0";
          o.seats[1].shown = {.client_port = "50", .peer_port = "91", .behind_s = 180};
        },
-       std::string(kStartAnew) + "db-a (client)"},
+       outdated("db-a (client)")},
       {"an authority of ours that is gone comes before all",
        [](auto& o) {
          o.cluster.spec.tls.emplace().client.emplace().operator_managed.emplace();

@@ -321,15 +321,14 @@ TEST(MemberRestoring, ItIsToldHowItGoes) {
        },
        v1::kRestoreFailed,
        "SnapshotBroken: its hash is wrong; fix this (the kubelet tries again every few minutes), "
-       "or set "
-       "spec.decision of EtcdRestore back to Rollback"},
+       "or set spec.decision of EtcdRestore back to Rollback"},
       {[](auto& o) { restore_in(o).state.terminated = ended(137, "", "OOMKilled"); },
        v1::kRestoreFailed,
        "the container restore ended with exit code 137 (OOMKilled): see kubectl logs db-x1 -c "
        "restore; the kubelet tries again"},
       {[](auto& o) { restore_in(o).state.terminated = ended(2, "panic", ""); }, v1::kRestoreFailed,
-       "the container restore ended with exit code 2: see kubectl logs db-x1 -c restore; it is "
-       "tried again"},
+       "the container restore ended with exit code 2: see kubectl logs db-x1 -c restore; the "
+       "kubelet tries again"},
       {[](auto& o) {
          tools_in(o).state.terminated = ended(1, "no space left on device");
          o.pod->status.init_container_statuses.pop_back();
