@@ -186,8 +186,8 @@ TEST(ClusterSecurity, TlsReadyTable) {
          o.tls.managed = {{.secret = "db-client-ca", .missing = true, .unread = "does not exist"}};
          o.tls.server->faults = {"tls.crt is bad"};
        },
-       "False AuthorityLost: Secret db-client-ca does not exist: it signs the certificates that "
-       "the members trust; put it back"},
+       "False AuthorityLost: Secret db-client-ca does not exist: the members trust this CA; "
+       "restore the Secret from a backup"},
       {"an authority of ours that cannot be read is not lost",
        [](auto& o) {
          o.cluster.spec.tls.emplace().client.emplace().operator_managed.emplace();
