@@ -5,10 +5,11 @@ set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
 
-# go_build MODULE FOLDER LDFLAGS PACKAGE...: without debug information, which nobody reads here. If its flags change, so must
-# "recipe" in env.sh.
+# go_build MODULE FOLDER LDFLAGS PACKAGE...: without debug information. If its flags change, so must "recipe" in env.sh. The
+# compilers collect garbage only from 1.5 GiB on: that takes a third less of the processors.
 go_build() {
-  CGO_ENABLED=0 go -C "$1" build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags="-s -w $3" -o "$2/" "${@:4}"
+  GOGC=off GOMEMLIMIT=1500MiB CGO_ENABLED=0 \
+    go -C "$1" build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags="-s -w $3" -o "$2/" "${@:4}"
 }
 
 # build NAME [LDFLAGS]

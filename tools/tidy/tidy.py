@@ -239,6 +239,17 @@ def house_english(tree):
                 yield f'{name}:{number}: {where}"{said}"; write instead: {instead}'
 
 
+def messages_in_house_english(tree):
+    """Conditions, Events, errors and log lines name the actor, too: strings of src/ have no word of WORDS, and no "nobody"."""
+    words = [*FORBIDDEN, (re.compile(r"\b(nobody|somebody|whoever)\b"), "the actor's name, or \"no member\"")]
+    for name in (f for f in tree.cpp if f.startswith("src/") and not f.endswith("_test.cc")):
+        for number, line in enumerate(tree.text[name].split("\n"), 1):
+            for literal in [] if line.lstrip().startswith("//") else re.findall(r'"((?:[^"\\]|\\.)*)"', line):
+                for word, instead in words:
+                    if found := word.search(literal):
+                        yield f'{name}:{number}: "{found[0]}" in a string; write instead: {instead}'
+
+
 def real_world(tree):
     """Clock, randomness, environment and sleep are passed in."""
     names = [f for f in tree.cpp
@@ -450,9 +461,9 @@ def anchors_are_there(tree):
                     yield f"{name}:{number}: {page} has no section #{anchor}"
 
 
-RULES = (columns, markdown_columns, house_english, real_world, coroutines, distributions, unordered, granted, types_twice,
-         upward_includes, named_by_cmake, heavy_headers, headers_once, layer_table, reasons_explained, metrics_explained,
-         tests_are_there, runbooks_run, anchors_are_there)
+RULES = (columns, markdown_columns, house_english, messages_in_house_english, real_world, coroutines, distributions, unordered,
+         granted, types_twice, upward_includes, named_by_cmake, heavy_headers, headers_once, layer_table, reasons_explained,
+         metrics_explained, tests_are_there, runbooks_run, anchors_are_there)
 
 
 def unproven_headers(tree):

@@ -231,6 +231,13 @@ class Tidy(unittest.TestCase):
         self.assertEqual(violations(**page, **{"test/a.yaml": "- runbook: Look\n", "test/b.py": "# Go\n"}),
                          ['docs/user/backup.md:13: no test runs the commands of "Go"'])
 
+    def test_a_riddle_in_a_message_is_refused(self):
+        text = '// "nobody"\nauto a = "no member leads";\nauto b = "nobody leads";\nauto c = "restored anew";\n'
+        found = violations(**{"src/a/a.cc": text, "src/a/a_test.cc": text.split("\n", 1)[1]})
+        self.assertEqual([line for line in found if "in a string" in line],
+                         ['src/a/a.cc:3: "nobody" in a string; write instead: the actor\'s name, or "no member"',
+                          'src/a/a.cc:4: "anew" in a string; write instead: again; an object is recreated'])
+
     def test_a_link_to_a_missing_section_is_refused(self):
         pages = {"docs/a.md": "# One\n\n[x](b.md#two-s) [y](#one)\n", "docs/b.md": "## Two's\n"}
         self.assertEqual(violations(**pages), ["docs/a.md:3: docs/b.md has no section #two-s"])
