@@ -132,9 +132,8 @@ void World::controllers() {
       if (std::exchange(garbage_, false)) (void)server_.collect_garbage();
       server_.update_budgets();
       jobs_.run();
-      const bool somebody = std::ranges::any_of(lives_, [](const auto& life) {
-        return life->leading() && !life->process().frozen();
-      });
+      const bool somebody = std::ranges::any_of(
+          lives_, [](const auto& life) { return life->leading() && !life->process().frozen(); });
       if (!somebody || time_.now() < api_down_until_) checker_.hindered();
       checker_.look();
       snapshots_.look();
@@ -155,9 +154,9 @@ void World::sample() {
   for (const auto& life : lives_)
     if (!life->passage().dead)
       all.push_back({"operators", life->name(),
-                     life->process().frozen()    ? "frozen"
-                     : life->leading() ? "leading"
-                                                 : "waiting"});
+                     life->process().frozen() ? "frozen"
+                     : life->leading()        ? "leading"
+                                              : "waiting"});
   for (const auto& key : clusters())
     if (const auto id = etcd_of(key); id.value != 0)
       all.push_back({key.name, "quorum", net_.has_quorum(id) ? "quorum" : "no quorum"});
