@@ -278,7 +278,7 @@ class Restore(unittest.TestCase):
         bucket = self.bucket()
         environment = self.from_bucket(bucket, manifest=self.manifest(self.stored))
         for metadata, words in (({"x-amz-meta-etcd-snapshot-uid": "uid-2"}, "uid-2"),
-                                ({"x-amz-meta-etcd-snapshot-uid": "uid-1", "x-amz-meta-etcd-snapshot-attempt": "2"}, "anew")):
+                                ({"x-amz-meta-etcd-snapshot-uid": "uid-1", "x-amz-meta-etcd-snapshot-attempt": "2"}, "again")):
             bucket.objects["/b/prod/nightly.db"] = self.stored, metadata
             self.refuses(environment, 3, "SnapshotForeign", words)
 

@@ -11,11 +11,12 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = ("backup", "store", "restore", "restore-in-place", "recover", "agents")  # tools/tidy has this list, too
 
 
 def blocks(heading, language="sh"):
     """The blocks of the section with this heading, without those of its subsections."""
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs/user").glob("*.md")))
+    pages = "\n".join((ROOT / "docs/user" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
     section = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#+ [A-Z]|\Z)", pages, re.M | re.S)
     if not section:
         raise LookupError(f"docs/user has no section {heading}")
