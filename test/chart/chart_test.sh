@@ -341,7 +341,7 @@ notes() {
 }
 test_that "the notes say that there is no sidecar" notes \
   "there is no sidecar, and kubeRbacProxy.image and kubeRbacProxy.resources have no effect"
-test_that "the notes say who reads plain metrics" notes "for everybody, unencrypted" --set kubeRbacProxy.enabled=false
+test_that "the notes say who reads plain metrics" notes "without TLS and without authentication" --set kubeRbacProxy.enabled=false
 test_that "the notes say what the rights end at" notes "It looks after clusters in one, two, and has rights there only." \
   --set 'manager.watchNamespaces={one,two}'
 test_that "and what needs a ClusterRole all the same" notes "With kubeRbacProxy.enabled=false this release has none" \
