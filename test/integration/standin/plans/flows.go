@@ -153,8 +153,8 @@ func (r *Recorder) Kills(fates []proxy.Fate) []Case {
 	return cases
 }
 
-// kill is one plan. Writes differ a little from run to run; a plan that missed its write is tried once more by the write's number
-// alone.
+// kill is one plan. Writes differ a little from run to run; a plan that missed its write is tried again by the write's number
+// alone, and by turns.
 func kill(f flow, write proxy.Write, fate proxy.Fate) Case {
 	return Case{
 		Name: fmt.Sprintf("%s: %s: %s", f.name, write.Name(), fate),

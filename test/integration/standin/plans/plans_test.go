@@ -121,6 +121,29 @@ func TestOnlyAKillPlanMayMissItsWrite(t *testing.T) {
 	}
 }
 
+func TestAWriteThatDoesNotComeIsWaitedForInTurns(t *testing.T) {
+	missing := func(context.Context, *Env) error { return fmt.Errorf("before: %w", errMissed) }
+	for _, c := range []struct {
+		comes, tried int // the try in which the write comes; 0: in none
+		twoWays      bool
+	}{{1, 1, true}, {2, 2, true}, {4, 4, true}, {0, 4, true}, {0, 1, false}} {
+		tried := 0
+		plan := Case{Run: missing}
+		if c.twoWays {
+			plan.IfMissed = missing
+		}
+		_, err := inTurns(plan, func(now Case) (string, error) {
+			if tried++; tried == c.comes {
+				return "", nil
+			}
+			return "", now.Run(t.Context(), nil)
+		})
+		if tried != c.tried || errors.Is(err, errMissed) != (c.comes == 0) {
+			t.Errorf("%+v: tried %d times: %v", c, tried, err)
+		}
+	}
+}
+
 func TestAlternatelyTakesOneOfEachInTurn(t *testing.T) {
 	named := func(names ...string) (out []Case) {
 		for _, name := range names {
