@@ -217,9 +217,10 @@ TEST_F(RestoreTest, RefusesAnotherOneThanIsWanted) {
   EXPECT_EQ(run().reason, "");
   site_.files.clear();
   task_.checksum = checksum("another");
-  refuses(RestoreReason::SnapshotBroken, ", not " + checksum("another"));
+  const std::string found = checksum(source_.bytes) + ", not " + checksum("another");
+  refuses(RestoreReason::SnapshotBroken, "its checksum is " + found);
   source_.manifest = to_text(manifest_of(source_.bytes));
-  refuses(RestoreReason::SnapshotForeign, ", not " + checksum("another"));
+  refuses(RestoreReason::SnapshotForeign, "has the checksum " + found);
   EXPECT_EQ(site_.calls.back(), "sweep");
   EXPECT_EQ(std::ranges::count(site_.calls, "create"), 2) << "nothing is fetched in vain";
 }

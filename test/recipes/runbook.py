@@ -11,16 +11,15 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = ("backup", "store", "restore", "restore-in-place", "recover", "agents")  # tools/tidy has this list, too
 
 
 def blocks(heading, language="sh"):
-    """The blocks of the section with this heading, without those of its subsections."""
-    pages = "\n".join((ROOT / "docs/user" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
-    section = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#+ [A-Z]|\Z)", pages, re.M | re.S)
-    if not section:
+    """The blocks of the sections with this heading, without those of their subsections."""
+    pages = (page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs/user").glob("*.md")))
+    sections = [s for page in pages for s in re.findall(rf"^##+ {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, re.M | re.S)]
+    if not sections:
         raise LookupError(f"docs/user has no section {heading}")
-    return re.findall(rf"^```{language}\n(.*?)^```$", section[1], re.M | re.S)
+    return [block for section in sections for block in re.findall(rf"^```{language}\n(.*?)^```$", section, re.M | re.S)]
 
 
 def named(text, names):

@@ -430,8 +430,8 @@ def tests_are_there(tree):
                     yield f"{page}:{number}: no test is named {name}"
 
 
-# Sections of these pages whose commands no test runs, and why.
 RUNBOOKS = [f"docs/user/{page}.md" for page in ("backup", "store", "restore", "restore-in-place", "recover", "agents")]
+# Sections of these pages whose commands no test runs, and why.
 BY_NO_TEST = {"A cluster that has lost its quorum": "they are for a node that is lost for good"}
 
 
@@ -441,7 +441,7 @@ def runbooks_run(tree):
     for page in RUNBOOKS:
         heading = ""
         for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):
-            if re.match("#+ [A-Z]", line):
+            if line.startswith("##"):
                 heading = line.lstrip("# ")
             if line == "```sh" and heading not in BY_NO_TEST and not re.search(rf'("|runbook: ){re.escape(heading)}("|\n)', tests):
                 yield f"{page}:{number}: no test runs the commands of \"{heading}\""
@@ -449,15 +449,16 @@ def runbooks_run(tree):
 
 def anchors_are_there(tree):
     """A link to a section of one of our pages: the page has a heading with these words."""
-    def anchors(page):
-        prose = re.sub(r"^```.*?^```", "", tree.text[page], flags=re.M | re.S)
-        return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", prose, re.M)}
-
+    anchors = {}
     for name in (f for f in tree.text if f.endswith(".md")):
+        prose = re.sub(r"^```.*?^```", "", tree.text[name], flags=re.M | re.S)
+        titles = re.findall(r"^#+ (.*)$", prose, re.M)
+        anchors[name] = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+    for name in anchors:
         for number, line in enumerate(tree.text[name].split("\n"), 1):
             for path, anchor in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", line):
                 page = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
-                if page in tree.text and anchor not in anchors(page):
+                if page in anchors and anchor not in anchors[page]:
                     yield f"{name}:{number}: {page} has no section #{anchor}"
 
 

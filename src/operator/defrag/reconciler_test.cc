@@ -131,7 +131,7 @@ class DefragReconciler : public ::testing::Test {
         {{"metadata", {{"name", name}, {"namespace", "prod"}}}, {"spec", std::move(spec)}}));
   }
   v1::EtcdDefrag run_now(const std::string& name = "nightly") const {
-    return *api.find<v1::EtcdDefrag>({"prod", name});
+    return api.find<v1::EtcdDefrag>({"prod", name}).value();
   }
   Result<runtime::Requeue> pass(const std::string& name = "nightly") {
     Result<runtime::Requeue> out = Error{Code::Cancelled, "not ended"};

@@ -66,8 +66,7 @@ TEST(PodShape, WhatIsOursInATemplateIsNamed) {
        "podTemplate.spec.containers[etcd].envFrom*"},
       {R"({"containers": [{"name": "etcd", "env": [{"name": "ETCD_FORCE_NEW_CLUSTER"}]}]})",
        "podTemplate.spec.containers[etcd].env[ETCD_FORCE_NEW_CLUSTER]: etcd reads ETCD_ variables "
-       "as "
-       "flags; use extraArgs"},
+       "as flags; use extraArgs"},
       {R"({"containers": [{"name": "etcd", "volumeMounts": [{"mountPath": "/var/lib/etcd"}]}]})",
        "podTemplate.spec.containers[etcd].volumeMounts[/var/lib/etcd]*"},
       {R"({"initContainers": [{"name": "i",
