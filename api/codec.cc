@@ -14,6 +14,39 @@ Fault expected(const char* wanted, const Json& got) {
   return {"", std::string("expected ") + wanted + ", got " + json::to_string(got.kind()).data()};
 }
 
+const Json* given(const json::object& from, const char* field, Presence presence, Verdict& bad) {
+  const Json* value = from.if_contains(field);
+  if (value && !value->is_null()) return value;
+  if (presence == Presence::Required) bad = Fault{std::string(".") + field, "is required"};
+  return nullptr;
+}
+
+namespace {
+void at(const std::string& step, Verdict& bad) {
+  if (bad) bad->where = step + bad->where;
+}
+}  // namespace
+
+void at_field(const char* field, Verdict& bad) { at(std::string(".") + field, bad); }
+void at_index(std::size_t index, Verdict& bad) { at("[" + std::to_string(index) + "]", bad); }
+void at_key(std::string_view key, Verdict& bad) { at("[" + std::string(key) + "]", bad); }
+
+Fault expected_one_of(const std::vector<const char*>& texts, const Json& got) {
+  std::string out = "expected one of ";
+  for (const char* text : texts) out += "\"" + std::string(text) + "\", ";
+  return {"", out + "got " + serialize(got)};
+}
+
+void put(json::object& out, const char* field, Json value) { out[field] = std::move(value); }
+
+json::object property(json::object of_type, const char* doc, const json::object& extra) {
+  json::object out;
+  if (*doc != '\0') out["description"] = doc;
+  for (auto& [key, value] : of_type) out.emplace(key, std::move(value));
+  for (const auto& [key, value] : extra) out[key] = value;
+  return out;
+}
+
 Verdict Codec<std::string>::decode(const Json& in, std::string& out) {
   if (!in.is_string()) return expected("a string", in);
   out.assign(in.as_string().data(), in.as_string().size());

@@ -1,10 +1,12 @@
 // JSON to C++ and back, and the OpenAPI schema of a type: one Codec for each kind of type.
 #pragma once
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/field.h"
@@ -21,6 +23,22 @@ using Verdict = std::optional<Fault>;
 
 /// "expected a list, got string".
 Fault expected(const char* wanted, const Json& got);
+
+// Steps of the codecs that do not depend on a type. They stand in codec.cc: what stands in a
+// template is compiled once for each field of each struct.
+
+/// The field's value; null if it is absent or null, and then with a fault if it is required.
+const Json* given(const json::object& from, const char* field, Presence, Verdict& bad);
+/// Puts ".field", "[index]" or "[key]" before the path of a fault.
+void at_field(const char* field, Verdict& bad);
+void at_index(std::size_t index, Verdict& bad);
+void at_key(std::string_view key, Verdict& bad);
+/// "expected one of ..."
+Fault expected_one_of(const std::vector<const char*>& texts, const Json& got);
+/// out[field] = value
+void put(json::object& out, const char* field, Json value);
+/// The schema of a field: that of its type, with the field's prose and constraints.
+json::object property(json::object of_type, const char* doc, const json::object& extra);
 
 /// Codec<T>: `encode` makes JSON; `decode` fills `out`, a fresh object, and reports a fault;
 /// `schema` is OpenAPI v3 in the form that CustomResourceDefinitions need.
@@ -99,8 +117,10 @@ struct Codec<std::vector<T>> {
     out.reserve(in.as_array().size());
     for (const Json& element : in.as_array()) {
       T decoded{};
-      if (Verdict bad = Codec<T>::decode(element, decoded))
-        return Fault{"[" + std::to_string(out.size()) + "]" + bad->where, bad->what};
+      if (Verdict bad = Codec<T>::decode(element, decoded)) {
+        at_index(out.size(), bad);
+        return bad;
+      }
       out.push_back(std::move(decoded));
     }
     return {};
@@ -118,8 +138,10 @@ struct Codec<std::map<std::string, T>> {
   static Verdict decode(const Json& in, std::map<std::string, T>& out) {
     if (!in.is_object()) return expected("an object", in);
     for (const auto& [key, value] : in.as_object())
-      if (Verdict bad = Codec<T>::decode(value, out[key]))
-        return Fault{"[" + std::string(key) + "]" + bad->where, bad->what};
+      if (Verdict bad = Codec<T>::decode(value, out[key])) {
+        at_key(key, bad);
+        return bad;
+      }
     return {};
   }
   static json::object schema() {
@@ -137,15 +159,15 @@ struct Codec<E> {
   }
   static Verdict decode(const Json& in, E& out) {
     if (!in.is_string()) return expected("a string", in);
-    std::string known;
+    std::vector<const char*> texts;
     for (const auto& [enumerator, text] : names(E{})) {
       if (in.as_string() == text) {
         out = enumerator;
         return {};
       }
-      known += std::string(known.empty() ? "\"" : ", \"") + text + "\"";
+      texts.push_back(text);
     }
-    return Fault{"", "expected one of " + known + ", got " + serialize(in)};
+    return expected_one_of(texts, in);
   }
   static json::object schema() {
     json::array texts;
@@ -160,24 +182,20 @@ template <Described T>
 struct Codec<T> {
   static Json encode(const T& value);
   static Verdict decode(const Json& in, T& out);
+  /// A template, so that it is left out there: only generators need it.
+  template <class = void>
   static json::object schema();
-
- private:
-  template <class F>
-  static json::object property(const F& field) {
-    json::object out;
-    if (*field.doc != '\0') out["description"] = field.doc;
-    for (const auto& [key, value] : F::FieldCodec::schema()) out.emplace(key, value);
-    for (const auto& [key, value] : field.extra) out[key] = value;
-    if (field.presence == Presence::Defaulted)
-      out["default"] = F::FieldCodec::encode(T{}.*field.at);
-    return out;
-  }
 };
+
+/// A T as its initialisers make it, created once.
+template <Described T>
+const T& initial() {
+  static const T made{};
+  return made;
+}
 
 template <Described T>
 Json Codec<T>::encode(const T& value) {
-  static const T initial{};
   json::object out;
   if constexpr (requires { T::resource; }) {
     out["apiVersion"] = api_version(T::resource);
@@ -185,12 +203,19 @@ Json Codec<T>::encode(const T& value) {
   }
   for_each_field<T>([&]<class F>(const F& field) {
     const auto& member = value.*field.at;
-    if (field.presence == Presence::Sparse && member == initial.*field.at) return;
+    if (field.presence == Presence::Sparse && member == initial<T>().*field.at) return;
     if constexpr (requires { member.has_value(); })
       if (!member.has_value()) return;
-    out[field.name] = F::FieldCodec::encode(member);
+    put(out, field.name, F::FieldCodec::encode(member));
   });
   return out;
+}
+
+/// Decodes into a fresh `out`. Not inline: one for each type of field is enough.
+template <class C, class M>
+[[gnu::noinline]] Verdict decode_new(const Json& in, M& out) {
+  out = M{};
+  return C::decode(in, out);
 }
 
 template <Described T>
@@ -200,26 +225,25 @@ Verdict Codec<T>::decode(const Json& in, T& out) {
   Verdict bad;
   for_each_field<T>([&]<class F>(const F& field) {
     if (bad) return;
-    const Json* value = from.if_contains(field.name);
-    if (value && !value->is_null()) {
-      typename F::Member decoded{};
-      bad = F::FieldCodec::decode(*value, decoded);
-      out.*field.at = std::move(decoded);
-      if (bad) bad->where = "." + (field.name + bad->where);
-    } else if (field.presence == Presence::Required) {
-      bad = Fault{std::string(".") + field.name, "is required"};
+    if (const Json* value = given(from, field.name, field.presence, bad)) {
+      bad = decode_new<typename F::FieldCodec>(*value, out.*field.at);
+      at_field(field.name, bad);
     }
   });
   return bad;
 }
 
 template <Described T>
+template <class>
 json::object Codec<T>::schema() {
   const auto& described = description<T>();
   json::object properties;
   json::array required;
   for_each_field<T>([&]<class F>(const F& field) {
-    properties[field.name] = property(field);
+    json::object one = property(F::FieldCodec::schema(), field.doc, field.extra);
+    if (field.presence == Presence::Defaulted)
+      one["default"] = F::FieldCodec::encode(initial<T>().*field.at);
+    put(properties, field.name, std::move(one));
     if (field.presence == Presence::Required) required.emplace_back(field.name);
   });
   json::object out{{"description", described.doc}, {"type", "object"}};

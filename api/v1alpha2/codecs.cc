@@ -25,8 +25,7 @@ template struct Codec<v1alpha2::EtcdSnapshotSchedule>;
   __asm__(".globl _ZN6etcdop3api5CodecINS0_8v1alpha2" kind \
           "EE6encodeERKS3_\n"                              \
           ".globl _ZN6etcdop3api5CodecINS0_8v1alpha2" kind \
-          "EE6decodeERKN5boost4json5valueERS3_\n"          \
-          ".globl _ZN6etcdop3api5CodecINS0_8v1alpha2" kind "EE6schemaEv\n")
+          "EE6decodeERKN5boost4json5valueERS3_\n")
 ETCDOP_GLOBAL("11EtcdCluster");
 ETCDOP_GLOBAL("10EtcdDefrag");
 ETCDOP_GLOBAL("10EtcdMember");

@@ -25,9 +25,7 @@ template struct Codec<kube::TokenReview>;
 #define ETCDOP_GLOBAL(kind)                           \
   __asm__(".globl _ZN6etcdop3api5CodecINS_4kube" kind \
           "EE6encodeERKS3_\n"                         \
-          ".globl _ZN6etcdop3api5CodecINS_4kube" kind \
-          "EE6decodeERKN5boost4json5valueERS3_\n"     \
-          ".globl _ZN6etcdop3api5CodecINS_4kube" kind "EE6schemaEv\n")
+          ".globl _ZN6etcdop3api5CodecINS_4kube" kind "EE6decodeERKN5boost4json5valueERS3_\n")
 ETCDOP_GLOBAL("11Certificate");
 ETCDOP_GLOBAL("5Event");
 ETCDOP_GLOBAL("3Job");

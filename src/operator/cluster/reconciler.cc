@@ -371,3 +371,5 @@ void Reconciler::say(const api::ObjectKey& key, std::string_view words, const St
 }
 
 }  // namespace etcdop::cluster
+
+template class etcdop::Pass<etcdop::cluster::Kind>;

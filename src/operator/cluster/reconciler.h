@@ -80,3 +80,5 @@ class Reconciler final : public Pass<Kind> {
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::cluster
+
+extern template class etcdop::Pass<etcdop::cluster::Kind>;  // In reconciler.cc.

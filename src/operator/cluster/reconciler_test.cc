@@ -215,7 +215,7 @@ class ReconcilerTest : public ::testing::Test {
   /// Stores the cluster as if the API server had always had it so.
   v1::EtcdCluster stored_again(v1::EtcdCluster cluster) {
     api.change(v1::EtcdCluster::resource, kKey, [&](json::object& object) {
-      object["spec"] = api::encode(cluster.spec);
+      object["spec"] = api::encode(cluster).at("spec");
       object["status"] = api::encode(cluster.status);
     });
     return *api.find<v1::EtcdCluster>(kKey);

@@ -265,3 +265,5 @@ Result<Done> Reconciler::disarm(const Observation& seen, const Endpoints& endpoi
 }
 
 }  // namespace etcdop::defrag
+
+template class etcdop::Pass<etcdop::defrag::Kind>;

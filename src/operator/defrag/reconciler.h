@@ -87,3 +87,5 @@ class Reconciler final : public Pass<Kind> {
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::defrag
+
+extern template class etcdop::Pass<etcdop::defrag::Kind>;  // In reconciler.cc.

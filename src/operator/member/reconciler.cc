@@ -270,3 +270,5 @@ Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
 }
 
 }  // namespace etcdop::member
+
+template class etcdop::Pass<etcdop::member::Kind>;

@@ -54,3 +54,5 @@ class Reconciler final : public Pass<Kind> {
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::member
+
+extern template class etcdop::Pass<etcdop::member::Kind>;  // In reconciler.cc.

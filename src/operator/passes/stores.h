@@ -34,6 +34,8 @@ inline std::optional<api::ObjectKey> owner_of(const kube::Job& job) {
 }
 
 struct Stores {
+  Stores();
+  ~Stores();
   template <class T>
   static std::optional<api::ObjectKey> labelled(const T& object) {
     return cluster_of(object.metadata);

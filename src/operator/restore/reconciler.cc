@@ -117,3 +117,5 @@ void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome&
 }
 
 }  // namespace etcdop::restore
+
+template class etcdop::Pass<etcdop::restore::Kind>;

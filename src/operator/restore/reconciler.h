@@ -48,3 +48,5 @@ class Reconciler final : public Pass<Kind> {
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::restore
+
+extern template class etcdop::Pass<etcdop::restore::Kind>;  // In reconciler.cc.

@@ -229,3 +229,5 @@ void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome&
 }
 
 }  // namespace etcdop::snapshot
+
+template class etcdop::Pass<etcdop::snapshot::Kind>;

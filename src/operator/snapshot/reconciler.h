@@ -63,3 +63,5 @@ class Reconciler final : public Pass<Kind> {
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::snapshot
+
+extern template class etcdop::Pass<etcdop::snapshot::Kind>;  // In reconciler.cc.

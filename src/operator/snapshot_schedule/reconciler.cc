@@ -360,3 +360,5 @@ void Reconciler::forget(const api::ObjectKey& key) {
 }
 
 }  // namespace etcdop::snapshot_schedule
+
+template class etcdop::Pass<etcdop::snapshot_schedule::Kind>;

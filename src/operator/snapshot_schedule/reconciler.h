@@ -68,3 +68,5 @@ class Reconciler final : public Pass<Kind> {
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::snapshot_schedule
+
+extern template class etcdop::Pass<etcdop::snapshot_schedule::Kind>;  // In reconciler.cc.
