@@ -160,6 +160,27 @@ const kube::Pod* newest(const std::vector<kube::Pod>& pods) {
   return out;
 }
 
+const kube::ContainerTerminated* end_of(const kube::Pod& pod, const char* container) {
+  const kube::ContainerStatus* agent = pod.container(container);
+  return agent && agent->state.terminated ? &*agent->state.terminated : nullptr;
+}
+
+const kube::Pod* last_ended(const std::vector<kube::Pod>& pods, const char* container) {
+  const kube::Pod* out = nullptr;
+  for (const kube::Pod& pod : pods)
+    if (end_of(pod, container) &&
+        (!out || pod.metadata.creation_timestamp > out->metadata.creation_timestamp))
+      out = &pod;
+  return out;
+}
+
+std::string ended_without_report(const kube::Pod& pod, const kube::ContainerTerminated& end) {
+  return "the agent in Pod " + pod.metadata.name +
+         (end.reason == "OOMKilled"
+              ? " was killed because it ran out of memory"
+              : " ended with exit code " + std::to_string(end.exit_code) + " without a report");
+}
+
 std::string waiting(const std::vector<kube::Pod>& pods, const char* container, WallTime now) {
   const kube::Pod* pod = newest(pods);
   if (!pod || pod->status.phase != "Pending" || !is_old(pod->metadata.creation_timestamp, now))

@@ -56,6 +56,12 @@ json::object agent_failure_policy(const char* container);
 
 /// The Pod created last; null: none.
 const kube::Pod* newest(const std::vector<kube::Pod>&);
+/// How the agent in that Pod ended; null: it has not (yet).
+const kube::ContainerTerminated* end_of(const kube::Pod&, const char* container);
+/// The Pod created last, of those whose agent has ended; null: none.
+const kube::Pod* last_ended(const std::vector<kube::Pod>&, const char* container);
+/// "the agent in Pod x ended with exit code 1 without a report"
+std::string ended_without_report(const kube::Pod&, const kube::ContainerTerminated&);
 
 /// Why the agent in the newest of these Pods has not started for a minute, in words; empty: it has
 /// started, or is about to.

@@ -1,9 +1,12 @@
-// Shared by the reports of agents: their words, and their length.
+// Shared by the reports of agents: their words, their length, and how they are written and read.
 #pragma once
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
+
+#include "api/codec.h"
+#include "base/result.h"
 
 namespace etcdop {
 
@@ -22,5 +25,34 @@ bool is_hex(std::string_view text);
 /// bytes. Bytes that are not UTF-8 are replaced.
 std::string cut_to_fit(const std::string& message,
                        const std::function<std::string(const std::string& message)>& with);
+
+/// One line of JSON, at most kAgentReportBytesMax bytes. A message that is too long is cut.
+template <class Report>
+std::string write_report(const Report& report) {
+  return cut_to_fit(report.message, [&](const std::string& message) {
+    Report cut = report;
+    cut.message = message;
+    return serialize(api::encode(cut));
+  });
+}
+
+/// Corrupt: it is neither a failure nor a success, which lacks what `missing` says (null: nothing).
+/// Unknown fields are skipped. `whose`: "the agent", for the error.
+template <class Report>
+Result<Report> read_report(std::string_view text, const char* whose,
+                           const char* (*missing)(const Report&)) {
+  const auto corrupt = [&](const std::string& what) {
+    return Error{Code::Corrupt, std::string(whose) + "'s report: " + what};
+  };
+  boost::system::error_code wrong;
+  const Json json = json::parse(text, wrong);
+  if (wrong) return corrupt("not JSON: " + wrong.message());
+  Report report;
+  if (const api::Verdict bad = api::Codec<Report>::decode(json, report))
+    return corrupt(bad->where + ": " + bad->what);
+  if (report.failed() && !is_report_reason(report.reason)) return corrupt("no reason");
+  if (const char* what = report.failed() ? nullptr : missing(report)) return corrupt(what);
+  return report;
+}
 
 }  // namespace etcdop

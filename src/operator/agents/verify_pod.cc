@@ -15,11 +15,6 @@ namespace v1 = api::v1alpha2;
 constexpr const char* kToolsFolder = "/tools";
 constexpr const char* kScratchFolder = "/scratch";
 
-const kube::ContainerTerminated* end_of(const kube::Pod& pod) {
-  const kube::ContainerStatus* agent = pod.container(v1::kVerifyContainer);
-  return agent && agent->state.terminated ? &*agent->state.terminated : nullptr;
-}
-
 }  // namespace
 
 /// Two images: that of etcd has etcd and etcdutl, but nothing that reads an object store.
@@ -56,7 +51,7 @@ json::object verify_pod(const VerifyWork& work, const VerifyImages& images,
 
 std::optional<VerifyReport> verify_success(const std::vector<kube::Pod>& pods) {
   for (const kube::Pod& pod : pods) {
-    const kube::ContainerTerminated* end = end_of(pod);
+    const kube::ContainerTerminated* end = end_of(pod, v1::kVerifyContainer);
     if (!end || end->exit_code != 0) continue;
     auto report = to_verify_report(end->message);
     if (report && !report->failed()) return std::move(*report);
@@ -65,22 +60,14 @@ std::optional<VerifyReport> verify_success(const std::vector<kube::Pod>& pods) {
 }
 
 VerifyFailure verify_failure(const std::vector<kube::Pod>& pods, const kube::JobCondition& failed) {
-  const kube::Pod* last = nullptr;
-  for (const kube::Pod& pod : pods)
-    if (end_of(pod) &&
-        (!last || pod.metadata.creation_timestamp >= last->metadata.creation_timestamp))
-      last = &pod;
+  const kube::Pod* last = last_ended(pods, v1::kVerifyContainer);
   if (!last)
     return {v1::kJobFailed,
             "its Job failed (" + (failed.reason.empty() ? failed.message : failed.reason) + ")"};
-  const kube::ContainerTerminated& end = *end_of(*last);
+  const kube::ContainerTerminated& end = *end_of(*last, v1::kVerifyContainer);
   if (auto report = to_verify_report(end.message); report && report->failed())
     return {std::move(report->reason), std::move(report->message), report->for_good};
-  return {v1::kJobFailed, "the agent in Pod " + last->metadata.name +
-                              (end.reason == "OOMKilled"
-                                   ? " was killed because it ran out of memory"
-                                   : " ended with exit code " + std::to_string(end.exit_code) +
-                                         " without a report")};
+  return {v1::kJobFailed, ended_without_report(*last, end)};
 }
 
 }  // namespace etcdop

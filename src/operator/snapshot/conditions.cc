@@ -23,38 +23,17 @@ constexpr auto kAgentReasons = std::to_array<std::string_view>(
      v1::kBucketNotFound, v1::kNoSpace, v1::kDestinationClockSkewed, v1::kDestinationFailed,
      v1::kEncryptionKeyInvalid});
 
-/// How the agent in that Pod ended; null: it has not (yet).
-const kube::ContainerTerminated* end_of(const kube::Pod& pod) {
-  const kube::ContainerStatus* agent = pod.container(v1::kAgentContainer);
-  return agent && agent->state.terminated ? &*agent->state.terminated : nullptr;
-}
-
-bool is_newer(const kube::Pod& a, const kube::Pod& b) {
-  return a.metadata.creation_timestamp > b.metadata.creation_timestamp;
-}
-
-/// The Pod created last, of those whose agent has ended.
-const kube::Pod* last_ended(const std::vector<kube::Pod>& pods) {
-  const kube::Pod* out = nullptr;
-  for (const kube::Pod& pod : pods)
-    if (end_of(pod) && (!out || is_newer(pod, *out))) out = &pod;
-  return out;
-}
-
 /// The failure of the agent in that Pod, in the words of a condition.
 struct Failure {
   std::string reason, message;
 };
 Failure failure_of(const kube::Pod& pod) {
-  const kube::ContainerTerminated& end = *end_of(pod);
+  const kube::ContainerTerminated& end = *end_of(pod, v1::kAgentContainer);
   auto report = to_agent_report(end.message);
   if (report && std::ranges::find(kAgentReasons, report->reason) != kAgentReasons.end())
     return {report->reason, report->message};
-  const std::string agent = "the agent in Pod " + pod.metadata.name;
-  if (end.reason == "OOMKilled")
-    return {v1::kJobFailed, agent + " was killed because it ran out of memory"};
-  return {v1::kJobFailed, agent + " ended with exit code " + std::to_string(end.exit_code) +
-                              " without a report: see kubectl logs"};
+  const bool in_log = end.reason != "OOMKilled";
+  return {v1::kJobFailed, ended_without_report(pod, end) + (in_log ? ": see kubectl logs" : "")};
 }
 
 }  // namespace
@@ -63,7 +42,7 @@ std::string job_name(const std::string& snapshot) { return snapshot + "-snapshot
 
 std::optional<AgentReport> stored(const std::vector<kube::Pod>& pods) {
   for (const kube::Pod& pod : pods) {
-    const kube::ContainerTerminated* end = end_of(pod);
+    const kube::ContainerTerminated* end = end_of(pod, v1::kAgentContainer);
     if (!end || end->exit_code != 0) continue;
     auto report = to_agent_report(end->message);
     if (report && !report->failed()) return std::move(*report);
@@ -75,7 +54,7 @@ Verdict why_failed(const Observation& seen, const kube::JobCondition& failed,
                    const std::string& before) {
   const std::string job = "Job " + job_name(seen.snapshot.metadata.name) + " failed (" +
                           (failed.reason.empty() ? failed.message : failed.reason) + ")";
-  if (const kube::Pod* pod = last_ended(seen.pods)) {
+  if (const kube::Pod* pod = last_ended(seen.pods, v1::kAgentContainer)) {
     Failure last = failure_of(*pod);
     return {"False", std::move(last.reason), last.message + "; " + job};
   }
@@ -92,8 +71,8 @@ Verdict progress(const Observation& seen) {
   if (!pod) return {"False", v1::kJobRunning, job + " is running"};
   if (std::string why = waiting(seen.pods, v1::kAgentContainer, seen.now); !why.empty())
     return {"False", v1::kJobRunning, std::move(why)};
-  const kube::Pod* ended = last_ended(seen.pods);
-  if (!ended || end_of(*ended)->exit_code == 0)
+  const kube::Pod* ended = last_ended(seen.pods, v1::kAgentContainer);
+  if (!ended || end_of(*ended, v1::kAgentContainer)->exit_code == 0)
     return {"False", v1::kJobRunning, job + " is running"};
   const Failure last = failure_of(*ended);
   return {"False", v1::kJobRunning,
