@@ -44,8 +44,11 @@ stage() {
     sed 's/^[0-9]* passed, [0-9]* failed$/(&)/' "$out/$name.log"
     printf '%-14s %5d s %6d passed %4d failed\n' "$name" $((SECONDS - start)) "$p" "$f" | tee -a "$out/summary"
   } 9>"$out/lock"
+  touch "$out/$name.ended"
   [ "$f" != 0 ] || remember "$name"
 }
+# after STAGE: waits for the end of that stage, which another lane runs.
+after() { until [ -e "$out/$1.ended" ] || [ -e "$out/killed" ]; do sleep 1; done; }
 
 # remember NAME: that stage passed on this commit.
 passed_on=$CACHE/passed/$(git rev-parse HEAD)
@@ -85,18 +88,18 @@ for test in json.load(sys.stdin)["tests"]: print(test["name"], test["command"][0
   for name in "${names[@]}"; do touch "$stamp/$name"; done
 }
 
-# The cluster's programs take minutes on a fresh machine: they are built beside the compilers.
-build_cluster() {
-  tools/cluster/build.sh && tools/cluster/build.sh versitygw && tools/cluster/images.sh
+# programs: the servers and the operator's image.
+programs() {
+  tools/cluster/build.sh && tools/cluster/build.sh versitygw && tools/cluster/images.sh && ./dev image
 }
-# build: all that the stages run.
-build() {
-  local cluster ended=0
-  build_cluster &
-  cluster=$!
-  ./dev build asan dev || ended=1
-  ./dev image || ended=1
-  wait "$cluster" || ended=1
+# trees: all else that the stages run.
+trees() { ./dev build asan dev; }
+# all_programs: on a fresh machine each of them takes minutes, and leaves processors idle.
+all_programs() {
+  local ended=0
+  programs &
+  trees || ended=1
+  wait $! || ended=1
   return "$ended"
 }
 # real_nodes [ARGS of ./dev e2e]: leaves the local cluster as it was, up or down.
@@ -108,8 +111,8 @@ real_nodes() {
   return "$ended"
 }
 
-# Three lanes run side by side. Two mostly wait for servers, and end with the stages that compute most; the third has what only
-# computes, and gives way.
+# Lanes run side by side. Two mostly wait for servers, and end with the stages that compute most; what only computes gives way
+# to them. Real nodes need no tree, so on a fresh machine they run while the trees are compiled.
 contracts() {
   stage contract test/integration/etcd_contract.sh
   stage restores test/integration/restores.sh
@@ -118,8 +121,14 @@ contracts() {
   stage chart test/chart/chart_test.sh
 }
 clusters() {
+  stage programs good programs
   stage real-nodes real_nodes --one-of-each
+  after trees
   stage api-only test/integration/run.sh
+}
+compiled() {
+  gives_way
+  stage trees good trees
 }
 computed() {
   gives_way
@@ -131,15 +140,19 @@ computed() {
 gives_way() { renice -n 10 "$BASHPID" >/dev/null; }
 # lane NAME: those stages, one after the other. A killed lane has stages that are not counted: one failure.
 lane() {
-  ("$1") || printf '%-14s %5d s %6d passed %4d failed\n' "$1" 0 0 1 >>"$out/summary"
+  ("$1") || {
+    touch "$out/killed"
+    printf '%-14s %5d s %6d passed %4d failed\n' "$1" 0 0 1 >>"$out/summary"
+  }
 }
 fast_units() { stage units new_units; }
 fast_worlds() { stage simulation test/simulation/run.sh --fast; }
 by_default() {
-  stage build good build
+  lane clusters &
+  lane compiled
+  after programs
   lane computed &
   lane contracts &
-  lane clusters &
   wait
 }
 
@@ -191,7 +204,7 @@ computes() {
   of_part "${share%/*}" "${share#*/}" computes
 }
 all_of_part() {
-  stage build good build
+  stage build good all_programs
   lane waits &
   lane computes &
   wait
