@@ -25,6 +25,12 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden_reques
 REST_SECONDS = 60
 
 
+def refusals(cluster):
+    """How many steps of the cluster etcd refused for a while, by the operator's log."""
+    logs = "".join(kubectl("logs", "-n", p["metadata"]["namespace"], p["metadata"]["name"]) for p in operator_pods())
+    return sum('"refused for now' in line and f'"{cluster.namespace}/db"' in line for line in logs.splitlines())
+
+
 def three_members(version):
     """Create -> 3 ready: seconds, API requests against the golden list, data survives the leader's Pod."""
     cluster = Cluster("db", "e2e-" + version.replace(".", "-"), version)
@@ -42,16 +48,18 @@ def three_members(version):
     cluster.check_exact(3)
     working = sum(n for request, n in counts.items() if not request.endswith(" events"))
     # 40, plus the budget, the founder's second Pod (ADR 0013), the check for volumes (K14), and one more status write, because
-    # members come one at a time (ADR 0023).
-    if working > 46:
-        raise Failed(f"{working} API requests besides Events, the budget is 46")
+    # members come one at a time (ADR 0023). For each MemberAdd that etcd refused for a while: the EtcdMember is looked at again,
+    # and reports that it waits.
+    refused = refusals(cluster)
+    if working > 46 + 2 * refused:
+        raise Failed(f"{working} API requests besides Events, the budget is 46, and 2 for each of {refused} refusals of etcd")
     golden = dict(line.split(None, 1)[::-1] for line in open(GOLDEN, encoding="utf-8").read().splitlines()
                   if line and not line.startswith("#"))
     for request, n in counts.items():
         if request not in golden:
             raise Failed(f"a request that {GOLDEN} does not have: {request}")
-        if n > int(golden[request]):
-            raise Failed(f"{n} x {request}, golden is {golden[request]}")
+        if n > int(golden[request]) + refused * (request == "patch etcdmembers/status"):
+            raise Failed(f"{n} x {request}, golden is {golden[request]}; etcd refused {refused} times")
     cluster.etcdctl("put", "greeting", "hello")
     leader = cluster.leader()["metadata"]["name"]
     kubectl("delete", "pod", leader, "-n", cluster.namespace, "--wait=false")
