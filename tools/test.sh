@@ -92,13 +92,11 @@ for test in json.load(sys.stdin)["tests"]: print(test["name"], test["command"][0
 programs() {
   tools/cluster/build.sh && tools/cluster/build.sh versitygw && tools/cluster/images.sh && ./dev image
 }
-# trees: all else that the stages run.
-trees() { ./dev build asan dev; }
 # all_programs: on a fresh machine each of them takes minutes, and leaves processors idle.
 all_programs() {
   local ended=0
   programs &
-  trees || ended=1
+  ./dev build dev asan || ended=1
   wait $! || ended=1
   return "$ended"
 }
@@ -112,7 +110,7 @@ real_nodes() {
 }
 
 # Lanes run side by side. Two mostly wait for servers, and end with the stages that compute most; what only computes gives way
-# to them. Real nodes need no tree, so on a fresh machine they run while the trees are compiled.
+# to them. Real nodes need no tree, and API servers one, so on a fresh machine they run while the rest is compiled.
 contracts() {
   stage contract test/integration/etcd_contract.sh
   stage restores test/integration/restores.sh
@@ -123,12 +121,13 @@ contracts() {
 clusters() {
   stage programs good programs
   stage real-nodes real_nodes --one-of-each
-  after trees
+  after dev
   stage api-only test/integration/run.sh
 }
 compiled() {
   gives_way
-  stage trees good trees
+  stage dev good ./dev build dev
+  stage asan good ./dev build asan
 }
 computed() {
   gives_way
