@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/describe.h"
+#include "operator/agents/report_text.h"
 #include "operator/passes/value_codecs.h"
 
 namespace etcdop::agent {
@@ -45,21 +46,17 @@ std::string to_text(const Manifest& manifest) {
 }
 
 Result<Manifest> to_manifest(std::string_view text) {
-  boost::system::error_code wrong;
-  const Json json = json::parse(text, wrong);
-  if (wrong) return corrupt("not JSON: " + wrong.message());
-  Frame frame;
-  if (const api::Verdict bad = api::Codec<Frame>::decode(json, frame))
-    return corrupt(bad->where + ": " + bad->what);
-  if (frame.kind != kKind || frame.format_version != kFormatVersion)
+  auto frame = from_text<Frame>(text, "the manifest");
+  if (!frame) return frame.error();
+  if (frame->kind != kKind || frame->format_version != kFormatVersion)
     return corrupt("of another kind or format");
   auto report = to_agent_report(text);
   if (!report) return report.error();
   if (report->failed()) return corrupt("of a failure");
-  return Manifest{.snapshot_name = std::move(frame.name),
-                  .snapshot_uid = std::move(frame.uid),
-                  .taken_at = frame.taken_at,
-                  .attempt = std::move(frame.attempt),
+  return Manifest{.snapshot_name = std::move(frame->name),
+                  .snapshot_uid = std::move(frame->uid),
+                  .taken_at = frame->taken_at,
+                  .attempt = std::move(frame->attempt),
                   .report = std::move(*report)};
 }
 

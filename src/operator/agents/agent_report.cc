@@ -22,7 +22,7 @@ const char* missing(const AgentReport& success) {
 std::string to_text(const AgentReport& report) { return write_report(report); }
 
 Result<AgentReport> to_agent_report(std::string_view text) {
-  return read_report<AgentReport>(text, "the agent", missing);
+  return read_report<AgentReport>(text, "the agent's report", missing);
 }
 
 }  // namespace etcdop

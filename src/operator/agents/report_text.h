@@ -36,22 +36,29 @@ std::string write_report(const Report& report) {
   });
 }
 
-/// Corrupt: it is neither a failure nor a success, which lacks what `missing` says (null: nothing).
-/// Unknown fields are skipped. `whose`: "the agent", for the error.
-template <class Report>
-Result<Report> read_report(std::string_view text, const char* whose,
-                           const char* (*missing)(const Report&)) {
-  const auto corrupt = [&](const std::string& what) {
-    return Error{Code::Corrupt, std::string(whose) + "'s report: " + what};
-  };
+/// Corrupt: it is not the JSON of a T. Unknown fields are skipped. `what`: begins the error.
+template <class T>
+Result<T> from_text(std::string_view text, const std::string& what) {
   boost::system::error_code wrong;
   const Json json = json::parse(text, wrong);
-  if (wrong) return corrupt("not JSON: " + wrong.message());
-  Report report;
-  if (const api::Verdict bad = api::Codec<Report>::decode(json, report))
-    return corrupt(bad->where + ": " + bad->what);
-  if (report.failed() && !is_report_reason(report.reason)) return corrupt("no reason");
-  if (const char* what = report.failed() ? nullptr : missing(report)) return corrupt(what);
+  if (wrong) return Error{Code::Corrupt, what + ": not JSON: " + wrong.message()};
+  T out;
+  if (const api::Verdict bad = api::Codec<T>::decode(json, out))
+    return Error{Code::Corrupt, what + ": " + bad->where + ": " + bad->what};
+  return out;
+}
+
+/// Corrupt: it is neither a failure nor a success, which lacks what `missing` says (null: nothing).
+/// `what`: "the agent's report", for the error.
+template <class Report>
+Result<Report> read_report(std::string_view text, const std::string& what,
+                           const char* (*missing)(const Report&)) {
+  auto report = from_text<Report>(text, what);
+  if (!report) return report;
+  const char* lacks = nullptr;
+  if (!report->failed()) lacks = missing(*report);
+  else if (!is_report_reason(report->reason)) lacks = "no reason";
+  if (lacks) return Error{Code::Corrupt, what + ": " + lacks};
   return report;
 }
 

@@ -17,7 +17,7 @@ const char* missing(const RestoreReport& success) {
 std::string to_text(const RestoreReport& report) { return write_report(report); }
 
 Result<RestoreReport> to_restore_report(std::string_view text) {
-  return read_report<RestoreReport>(text, "the restore agent", missing);
+  return read_report<RestoreReport>(text, "the restore agent's report", missing);
 }
 
 }  // namespace etcdop

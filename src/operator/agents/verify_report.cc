@@ -26,7 +26,7 @@ bool is_finding(std::string_view reason) {
 std::string to_text(const VerifyReport& report) { return write_report(report); }
 
 Result<VerifyReport> to_verify_report(std::string_view text) {
-  return read_report<VerifyReport>(text, "the verify agent", missing);
+  return read_report<VerifyReport>(text, "the verify agent's report", missing);
 }
 
 }  // namespace etcdop
