@@ -5,9 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=out/asan
-[ -e "$out/build.ninja" ] || cmake --preset asan >/dev/null
 # shellcheck source=env.sh
 . tools/env.sh
+configure asan
 planners=(cluster member defrag snapshot snapshot_schedule restore)
 ninja -C "$out" -j "$jobs" --quiet "${planners[@]/%/_test}"
 passed=0 failed=0

@@ -22,3 +22,8 @@ go_is_new_enough() {
 if ! go_is_new_enough; then export PATH=$go_root/go/bin:$PATH; fi
 
 jobs=$(nproc)
+
+# configure PRESET: its tree, if the presets are younger: CMake keeps the flags of a tree that it has.
+configure() {
+  [ "out/$1/configured" -nt CMakePresets.json ] || { cmake --preset "$1" >/dev/null && touch "out/$1/configured"; }
+}

@@ -1,8 +1,8 @@
 #!/bin/bash
 # run.sh [--fast | --all]: simulated worlds: seeds 1 to 200, one in 32 crash plans, every named scenario except the crash plans
-# and the one of a whole day, every small world of the planners, and equal traces for equal seeds in the build that is not
-# optimised but sanitized. --fast: 100 seeds, the short named scenarios and the small worlds; --all: 2000 seeds, every plan,
-# every scenario. Ends with the line "N passed, N failed".
+# and the one of a whole day, and every small world of the planners. --fast: 100 seeds, the short named scenarios and the small
+# worlds; --all: 2000 seeds, every plan, every scenario, and equal traces for equal seeds in the build that is not optimised but
+# sanitized. Ends with the line "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 # shellcheck source=../../tools/env.sh
@@ -28,7 +28,7 @@ counted() {
   passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
 }
 
-[ -e out/dev/build.ninja ] || cmake --preset dev >/dev/null
+configure dev
 ninja -C out/dev -j "$jobs" --quiet simulate scenarios small_worlds || {
   echo "0 passed, 1 failed"
   exit 1
@@ -36,8 +36,8 @@ ninja -C out/dev -j "$jobs" --quiet simulate scenarios small_worlds || {
 counted tools/sim.sh --seeds "1..$seeds"
 counted tools/sim.sh --scenario "$scenarios"
 if out/dev/small_worlds --gtest_brief=1; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-if [ -n "$one_in" ]; then
-  counted tools/sim.sh --plans --one-in "$one_in"
+[ -z "$one_in" ] || counted tools/sim.sh --plans --one-in "$one_in"
+if [ "$one_in" = 1 ]; then
   if test/simulation/traces.sh 2 dev asan; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 echo "$passed passed, $failed failed"

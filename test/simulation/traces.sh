@@ -13,7 +13,7 @@ hashes() { "out/$1/simulate" --seeds "1..$seeds" --hash | grep -v 'seeds\|passed
 
 want='' failed=''
 for preset; do
-  [ -e "out/$preset/build.ninja" ] || cmake --preset "$preset" >/dev/null
+  configure "$preset"
   ninja -C "out/$preset" -j "$jobs" --quiet simulate
   have=$(hashes "$preset")
   if [ -z "$have" ] || [ "$have" != "${want:-$have}" ]; then
