@@ -21,15 +21,15 @@ const Json* given(const json::object& from, const char* field, Presence presence
   return nullptr;
 }
 
-namespace {
-void at(const std::string& step, Verdict& bad) {
-  if (bad) bad->where = step + bad->where;
+void at_field(const char* field, Verdict& bad) {
+  if (bad) bad->where = std::string(".") + field + bad->where;
 }
-}  // namespace
-
-void at_field(const char* field, Verdict& bad) { at(std::string(".") + field, bad); }
-void at_index(std::size_t index, Verdict& bad) { at("[" + std::to_string(index) + "]", bad); }
-void at_key(std::string_view key, Verdict& bad) { at("[" + std::string(key) + "]", bad); }
+void at_index(std::size_t index, Verdict& bad) {
+  if (bad) bad->where = "[" + std::to_string(index) + "]" + bad->where;
+}
+void at_key(std::string_view key, Verdict& bad) {
+  if (bad) bad->where = "[" + std::string(key) + "]" + bad->where;
+}
 
 Fault expected_one_of(const std::vector<const char*>& texts, const Json& got) {
   std::string out = "expected one of ";

@@ -21,6 +21,8 @@ cd "$(dirname "$0")/.." || exit
 out=out/test
 rm -rf "$out"
 mkdir -p "$out"
+marks=$(mktemp -d) # Not in $out, which another run in this tree removes.
+trap 'rm -rf "$marks"' EXIT
 : >"$out/summary"
 
 # stage NAME COMMAND...: runs the command. Its counts are the last line "N passed, N failed" that it printed. An end
@@ -44,11 +46,11 @@ stage() {
     sed 's/^[0-9]* passed, [0-9]* failed$/(&)/' "$out/$name.log"
     printf '%-14s %5d s %6d passed %4d failed\n' "$name" $((SECONDS - start)) "$p" "$f" | tee -a "$out/summary"
   } 9>"$out/lock"
-  touch "$out/$name.ended"
+  touch "$marks/$name.ended"
   [ "$f" != 0 ] || remember "$name"
 }
 # after STAGE: waits for the end of that stage, which another lane runs.
-after() { until [ -e "$out/$1.ended" ] || [ -e "$out/killed" ]; do sleep 1; done; }
+after() { until [ -e "$marks/$1.ended" ] || [ -e "$marks/killed" ]; do sleep 1; done; }
 
 # remember NAME: that stage passed on this commit.
 passed_on=$CACHE/passed/$(git rev-parse HEAD)
@@ -140,7 +142,7 @@ gives_way() { renice -n 10 "$BASHPID" >/dev/null; }
 # lane NAME: those stages, one after the other. A killed lane has stages that are not counted: one failure.
 lane() {
   ("$1") || {
-    touch "$out/killed"
+    touch "$marks/killed"
     printf '%-14s %5d s %6d passed %4d failed\n' "$1" 0 0 1 >>"$out/summary"
   }
 }
@@ -230,7 +232,7 @@ if ! [[ $share =~ ^[1-9][0-9]*/[1-9][0-9]*$ ]] || [ "${share%/*}" -gt "${share#*
   exit 2
 fi
 # newest_patches: of ETCD_VERSIONS, the newest patches of the two newest minor releases.
-newest_patches() { tr ' ' '\n' <<<"$ETCD_VERSIONS" | sort -rV | sort -u -t. -k1,2 | tail -n 2 | xargs; }
+newest_patches() { tr ' ' '\n' <<<"$ETCD_VERSIONS" | sort -rV | sort -u -t. -k1,2 | sort -V | tail -n 2 | xargs; }
 if [ -n "$all" ]; then
   PATH=$(built k8s):$PATH all_of_part
 elif [ "${1:-}" = --fast ]; then

@@ -2,7 +2,7 @@
 
 namespace etcdop {
 
-// Compiled here only: the stores of thirteen kinds are a lot of code.
+// Compiled here only: thirteen stores are a lot of code.
 Stores::Stores() = default;
 Stores::~Stores() = default;
 

@@ -15,7 +15,7 @@ import (
 // controlHelp is what GET / answers.
 const controlHelp = `GET    /pods                               Pods being played: address, pid, log
 POST   /pods/{ns}/{name}/signal/{number}   a signal to the Pod's process, 9 for kill -9
-POST   /images/{version}/{on|off}          whether the image of an etcd version can be pulled
+POST   /images/{namespace}/{on|off}        whether Pods of a namespace can pull images of etcd
 POST   /reverse/{ns}/{answer}              how DNS answers for addresses: named|unknown|refused|silent
 POST   /instances                          {"name","namespace","command":[…],"env":[…],"actAs"}: proxies and an operator
 GET    /instances/{name}                   its kubeconfig, pid, log, crashes, requests
@@ -40,8 +40,8 @@ func control(w *world.World) http.Handler {
 		}
 		answer(rw, struct{}{}, err)
 	})
-	mux.HandleFunc("POST /images/{version}/{state}", func(rw http.ResponseWriter, r *http.Request) {
-		w.Kubelet.SetImage(r.PathValue("version"), r.PathValue("state") != "off")
+	mux.HandleFunc("POST /images/{namespace}/{state}", func(rw http.ResponseWriter, r *http.Request) {
+		w.Kubelet.SetImages(r.PathValue("namespace"), r.PathValue("state") != "off")
 		answer(rw, struct{}{}, nil)
 	})
 	mux.HandleFunc("POST /reverse/{namespace}/{answer}",

@@ -57,7 +57,7 @@ type Kubelet struct {
 	mu        sync.Mutex
 	runs      map[string]*run // by Pod UID
 	volumes   map[string]context.CancelFunc
-	hidden    map[string]bool // versions whose image cannot be pulled
+	hidden    map[string]bool // namespaces whose Pods cannot pull images of etcd
 	broken    map[string]bool // Pods, by key, whose container fails whenever it starts
 	abandoned map[string]bool // namespaces
 	births    map[string][]Birth
@@ -179,15 +179,15 @@ func (k *Kubelet) podChanged(pod *kube.Pod, deleted bool) {
 	}
 }
 
-// SetImage says whether the image of an etcd version can be pulled.
-func (k *Kubelet) SetImage(version string, available bool) {
+// SetImages says whether Pods of a namespace can pull images of etcd.
+func (k *Kubelet) SetImages(namespace string, available bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.hidden[version] = !available
+	k.hidden[namespace] = !available
 }
 
-// binary returns the program that a container runs, or "" if its image cannot be pulled.
-func (k *Kubelet) binary(container *kube.Container) string {
+// binary returns the program that a container of a Pod in this namespace runs, or "" if its image cannot be pulled.
+func (k *Kubelet) binary(namespace string, container *kube.Container) string {
 	if isManager(container) {
 		return k.Manager
 	}
@@ -195,7 +195,7 @@ func (k *Kubelet) binary(container *kube.Container) string {
 	version := strings.TrimPrefix(image[strings.LastIndexByte(image, ':')+1:], "v")
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.hidden[version] {
+	if k.hidden[namespace] {
 		return ""
 	}
 	return k.Etcd[version]

@@ -114,7 +114,7 @@ func TestAPodOfTheOperatorsProgramIsPlayed(t *testing.T) {
 		if got := isOurs(c.container); got != c.ours {
 			t.Errorf("%s is ours: %v", c.container.Name, got)
 		}
-		if got := k.binary(&c.container); got != c.program {
+		if got := k.binary("ns", &c.container); got != c.program {
 			t.Errorf("%s runs %q, want %q", c.container.Name, got, c.program)
 		}
 	}

@@ -110,13 +110,11 @@ func unknownClass(ctx context.Context, e *Env) error {
 	})
 }
 
-// missingImage uses a separate version: other cases with that version would miss the image, too.
 func missingImage(ctx context.Context, e *Env) error {
-	e.Version = "3.7.3"
-	e.Kubelet.SetImage(e.Version, false)
+	e.Kubelet.SetImages(e.Namespace, false)
 	began := time.Now()
 	return e.stuck(ctx, nil, "ImagePullFailed", e.Version, calmPulling, func() (time.Duration, error) {
-		e.Kubelet.SetImage(e.Version, true)
+		e.Kubelet.SetImages(e.Namespace, true)
 		return e.Kubelet.PullWait(time.Since(began)), nil
 	})
 }

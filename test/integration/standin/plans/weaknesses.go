@@ -140,9 +140,8 @@ func endedPod(ctx context.Context, e *Env) error {
 
 // bornLate gets its image only after the cluster's progress deadline.
 func bornLate(ctx context.Context, e *Env) error {
-	e.Version = "3.5.35"
-	e.Kubelet.SetImage(e.Version, false)
-	defer e.Kubelet.SetImage(e.Version, true)
+	e.Kubelet.SetImages(e.Namespace, false)
+	defer e.Kubelet.SetImages(e.Namespace, true)
 	if err := e.Create(ctx, 1, func(spec map[string]any) { spec["progressDeadlineSeconds"] = 10 }); err != nil {
 		return err
 	}
@@ -152,7 +151,7 @@ func bornLate(ctx context.Context, e *Env) error {
 	if e.cluster().Condition("Available") != "False/BootstrapFailed" {
 		return errors.New("it is not told that the cluster is not there")
 	}
-	e.Kubelet.SetImage(e.Version, true)
+	e.Kubelet.SetImages(e.Namespace, true)
 	return e.Settled(ctx, 1)
 }
 
