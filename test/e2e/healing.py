@@ -255,7 +255,7 @@ def memory_alone():
     cluster.create_namespace()
     cluster.create()
     cluster.wait_settled(1, 60)
-    cluster.etcdctl("put", "greeting", "hello")
+    until(30, "the Service leads to the member", lambda: "OK" in cluster.etcdctl("put", "greeting", "hello", timeout=2))
     ids, before = cluster.etcd_ids(), cluster.object()["status"]["clusterID"]
     pod = cluster.pods()[0]
     start = time.monotonic()

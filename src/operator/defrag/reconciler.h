@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "etcd/client.h"
 #include "operator/credentials/credentials.h"
@@ -44,7 +43,7 @@ struct Kind {
 class Reconciler final : public Pass<Kind> {
  public:
   explicit Reconciler(Collaborators with)
-      : Pass(std::move(with)), observer_(with_.executor, with_.etcd, with_.credentials.sessions) {}
+      : Pass(with), observer_(with_.executor, with_.etcd, with_.credentials.sessions) {}
 
  private:
   std::optional<Duration> not_yet(const Object&, Context&) override;

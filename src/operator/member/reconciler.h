@@ -33,7 +33,7 @@ struct Kind {
 class Reconciler final : public Pass<Kind> {
  public:
   Reconciler(Collaborators with, Images images)
-      : Pass(std::move(with)), images_(std::move(images)) {}
+      : Pass(with), images_(std::move(images)) {}
 
  private:
   bool concerns(const Object&) const override { return true; }

@@ -33,7 +33,7 @@ class Reconciler final : public Pass<Kind> {
  public:
   /// The operator's own image may be empty: unknown.
   Reconciler(Collaborators with, VerifyImages images)
-      : Pass(std::move(with)), images_(std::move(images)) {}
+      : Pass(with), images_(std::move(images)) {}
 
  private:
   bool concerns(const Object&) const override;

@@ -31,7 +31,7 @@ class Reconciler final : public Pass<Kind> {
  public:
   /// `image`: the operator's own; empty: unknown.
   Reconciler(Collaborators with, std::string image)
-      : Pass(std::move(with)), image_(std::move(image)) {}
+      : Pass(with), image_(std::move(image)) {}
 
  private:
   Result<Observation> observe(const Object&, Context&) override;
