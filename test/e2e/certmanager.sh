@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 manager=$PWD/out/dev/manager
 logs=$PWD/out/test/cert-manager
 mkdir -p "$logs"
-tools/cluster/build.sh k8s "etcd-$ETCD_VERSION" cert-manager
+tools/cluster/build.sh k8s "etcd-$ETCD_VERSION"
 [ -x "$manager" ] || ./dev build dev
 (cd test/integration/standin && go build -o "$logs/standin" .)
 world=$(mktemp -d)

@@ -17,10 +17,7 @@ set -euo pipefail
 . "$cluster_dir/lib.sh"
 STATE=${2:-$STATE}
 cert_manager=$(built cert-manager)
-if [ ! -e "$cert_manager/done" ]; then
-  echo "certmanager.sh: run tools/cluster/build.sh first" >&2
-  exit 1
-fi
+"$cluster_dir/build.sh" cert-manager
 if [ ! -e "$STATE/admin.kubeconfig" ]; then
   echo "certmanager.sh: no cluster runs in $STATE" >&2
   exit 1
