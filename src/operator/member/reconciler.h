@@ -32,8 +32,7 @@ struct Kind {
 
 class Reconciler final : public Pass<Kind> {
  public:
-  Reconciler(Collaborators with, Images images)
-      : Pass(with), images_(std::move(images)) {}
+  Reconciler(Collaborators with, Images images) : Pass(with), images_(std::move(images)) {}
 
  private:
   bool concerns(const Object&) const override { return true; }

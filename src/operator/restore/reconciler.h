@@ -26,8 +26,7 @@ struct Kind {
 class Reconciler final : public Pass<Kind> {
  public:
   /// The operator's own image may be empty: unknown.
-  Reconciler(Collaborators with, VerifyImages images)
-      : Pass(with), images_(std::move(images)) {}
+  Reconciler(Collaborators with, VerifyImages images) : Pass(with), images_(std::move(images)) {}
 
  private:
   bool concerns(const Object&) const override;

@@ -30,8 +30,7 @@ struct Kind {
 class Reconciler final : public Pass<Kind> {
  public:
   /// `image`: the operator's own; empty: unknown.
-  Reconciler(Collaborators with, std::string image)
-      : Pass(with), image_(std::move(image)) {}
+  Reconciler(Collaborators with, std::string image) : Pass(with), image_(std::move(image)) {}
 
  private:
   Result<Observation> observe(const Object&, Context&) override;
