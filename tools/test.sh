@@ -49,8 +49,8 @@ stage() {
   touch "$marks/$name.ended"
   [ "$f" != 0 ] || remember "$name"
 }
-# after STAGE: waits for the end of that stage, which another lane runs.
-after() { until [ -e "$marks/$1.ended" ] || [ -e "$marks/killed" ]; do sleep 1; done; }
+# after STAGE: waits for the end of that stage, which another lane runs, or of this run.
+after() { until [ -e "$marks/$1.ended" ] || [ -e "$marks/killed" ] || [ ! -e "$marks" ]; do sleep 1; done; }
 
 # remember NAME: that stage passed on this commit.
 passed_on=$CACHE/passed/$(git rev-parse HEAD)

@@ -17,11 +17,11 @@ set -euo pipefail
 . "$cluster_dir/lib.sh"
 STATE=${2:-$STATE}
 cert_manager=$(built cert-manager)
-"$cluster_dir/build.sh" cert-manager
 if [ ! -e "$STATE/admin.kubeconfig" ]; then
   echo "certmanager.sh: no cluster runs in $STATE" >&2
   exit 1
 fi
+"$cluster_dir/build.sh" cert-manager
 PATH=$(built k8s):$PATH
 export PATH KUBECONFIG=$STATE/admin.kubeconfig KUBECACHEDIR=$STATE/kube-cache
 record=$STATE/run/cert-manager.pid

@@ -223,7 +223,7 @@ func (r *run) pretend() {
 // pull waits until the image is available and returns its program.
 func (r *run) pull() string {
 	for tries := 0; ; tries++ {
-		if binary := r.k.binary(r.pod.Metadata.Namespace, r.container); binary != "" {
+		if binary := r.k.binary(r.meta.Namespace, r.container); binary != "" {
 			return binary
 		}
 		r.wait("ErrImagePull", fmt.Sprintf("failed to pull and unpack image %q: not found", r.container.Image))

@@ -141,7 +141,6 @@ func endedPod(ctx context.Context, e *Env) error {
 // bornLate gets its image only after the cluster's progress deadline.
 func bornLate(ctx context.Context, e *Env) error {
 	e.Kubelet.SetImages(e.Namespace, false)
-	defer e.Kubelet.SetImages(e.Namespace, true)
 	if err := e.Create(ctx, 1, func(spec map[string]any) { spec["progressDeadlineSeconds"] = 10 }); err != nil {
 		return err
 	}
