@@ -14,9 +14,13 @@ import (
 	"etcdop.test/standin/proxy"
 )
 
-// missedLimit is the share of the kill plans of a sample that may miss its write, because writes differ from run to run. A run of
-// all plans allows no miss.
-const missedLimit = 0.1
+// These shares of the kill plans may miss their write, because writes differ from run to run: while the garbage collector deletes
+// a cluster, an operator that sees the EtcdMembers' end before the EtcdCluster's labels their Pods, once in about ten runs. If a
+// recording has these labels, nearly all of their 12 plans miss them; all flows together have some 630 plans.
+const (
+	missedOfSample = 0.1
+	missedOfAll    = 0.02
+)
 
 func runPlans(ctx context.Context, args []string) error {
 	var flagged worldFlags
@@ -64,15 +68,15 @@ func runPlans(ctx context.Context, args []string) error {
 		// The recordings run alone, so that they show the operator and not the machine's load.
 		runner.Run(ctx, plans.Needed(undisturbed, words))
 		all := recorder.Kills(proxy.Fates)
-		allowed := 0
+		share := missedOfAll
 		if *sample != 0 {
 			// After and Lost have the same result: the write is done and its sender is dead.
 			all = plans.OneOfEachKind(recorder.Kills([]proxy.Fate{proxy.Before, proxy.Lost, proxy.LostAlive}), *sample)
-			allowed = int(missedLimit * float64(len(all)))
+			share = missedOfSample
 			fmt.Printf("%d kill plans, one of each kind of write: --sample %d\n", len(all), *sample)
 		}
-		all = plans.Only(all, words)
-		runner.Run(ctx, plans.Alternately(scenarios, all))
+		allowed := int(share * float64(len(all)))
+		runner.Run(ctx, plans.Alternately(scenarios, plans.Only(all, words)))
 		runner.Judge(allowed)
 	}
 	fmt.Printf("recordings and logs: %s; %.0f s; %d plans missed their write\n", filepath.Clean(flagged.dir), time.Since(started).Seconds(), len(runner.Missed))
