@@ -169,6 +169,7 @@ TEST(MemberReport, IsWrittenByItselfOnlyIfItIsOldAndSaysSomethingElse) {
       {"grown by a tenth", 24h, grown_to(33 * kMi), false},
       {"by more", 300s, grown_to(34 * kMi), true},
       {"which has time", 299s, grown_to(34 * kMi), false},
+      {"the first of them", 300s, [](auto& o) { o.seats[0].answer->db_size = 34 * kMi; }, true},
       {"shrunk", 300s, grown_to(26 * kMi), true},
       {"a little", 24h, grown_to(27 * kMi), false},
       {"the date went back", -1s, other_leader, true},

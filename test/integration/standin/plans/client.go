@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"etcdop.test/standin/kube"
 	"etcdop.test/standin/wire"
@@ -24,6 +25,7 @@ type etcdClient struct {
 	api     *kube.Client
 	cluster func() *kube.EtcdCluster // nil if absent: then plaintext
 	port    string
+	limit   time.Duration // for one call; 0: etcdTimeout
 
 	mu    sync.Mutex
 	known *access // nil: not known yet
@@ -52,7 +54,7 @@ func (r *refusal) Error() string { return fmt.Sprintf("etcd %s: %d %s", r.rpc, r
 // authentication by now.
 func (c *etcdClient) call(ctx context.Context, pod *kube.Pod, rpc string,
 	request wire.Message) (wire.Fields, error) {
-	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.limit, etcdTimeout))
 	defer cancel()
 	answer, err := c.try(ctx, pod, rpc, request)
 	if staleToken(err) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"etcdop.test/standin/kube"
 	"etcdop.test/standin/kubelet"
@@ -228,7 +229,8 @@ func authByHand(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	operator := &etcdClient{api: e.Client, cluster: e.cluster, port: frontPort}
+	// Each of these writes is asked for once. etcd waits 7 s itself on a busy machine.
+	operator := &etcdClient{api: e.Client, cluster: e.cluster, port: frontPort, limit: 20 * time.Second}
 	if err := operator.turnAuthOn(ctx, e.pods()[0], rootPassword); err != nil {
 		return err
 	}
