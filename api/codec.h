@@ -182,7 +182,8 @@ template <Described T>
 struct Codec<T> {
   static Json encode(const T& value);
   static Verdict decode(const Json& in, T& out);
-  /// A template, so that it is left out there: only generators need it.
+  /// A template, so that the operator leaves it out: only generators, the simulated API server and
+  /// tests need it.
   template <class = void>
   static json::object schema();
 };

@@ -1,7 +1,7 @@
 #!/bin/bash
 # fuzz.sh [--seconds N] [FUZZER...]: runs each libFuzzer program of test/fuzz, or the named ones (manifest, cron), for N seconds
-# (600), one on each core. The corpus is kept in out/fuzz/corpus; a failing input is written to out/fuzz/findings/FUZZER-*. Ends
-# with the line "N passed, N failed".
+# (600), one on each core. The corpus is kept in out/fuzz/corpus; a failing input is written to out/fuzz/findings/FUZZER-*. Runs of
+# the same sources add up, if they are committed. Ends with the line "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
@@ -35,11 +35,22 @@ one() {
     -artifact_prefix="$findings/$1-" "$learned/$1" "$seeds/$1" >"out/fuzz/$1.log" 2>&1
 }
 
+# The runs so far, a line "FUZZER SECONDS INPUTS" for each.
+runs=$CACHE/fuzz/$(git rev-parse HEAD:src HEAD:api HEAD:test/fuzz | sha256sum | cut -c1-16)
+mkdir -p "$CACHE/fuzz"
+touch "$runs"
+[ -z "$(git status --porcelain src api test/fuzz)" ] || runs=/dev/null
+# count NAME: what its runs add up to.
+count() { awk -v name="$1" '$1 == name {s += $2; n += $3} END {printf "%d inputs in %d s on these sources", n, s}' "$runs"; }
+
 passed=0 failed=0
 # judge NAME PID
 judge() {
   if wait "$2"; then
-    echo "$1: good, $(sed -n 's/^stat::number_of_executed_units: *//p' "out/fuzz/$1.log") inputs"
+    local inputs
+    inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "out/fuzz/$1.log")
+    echo "$1 $seconds $inputs" >>"$runs"
+    echo "$1: good, $inputs inputs; $(count "$1")"
     passed=$((passed + 1))
   else
     tail -n 40 "out/fuzz/$1.log"

@@ -92,6 +92,9 @@ inline constexpr const char* kPassSucceeded = "PassSucceeded";
 inline constexpr const char* kUnreadable = "Unreadable";
 /// Whether all members use the certificates of their Secrets; absent without TLS.
 inline constexpr const char* kTlsReady = "TLSReady";
+/// A port has no TLS although the spec asks for security; absent if it asks for none, or has all.
+inline constexpr const char* kPlainText = "PlainText";
+inline constexpr const char* kPortsInPlainText = "PortsInPlainText";
 inline constexpr const char* kReady = "Ready";
 inline constexpr const char* kVersionDrifted = "VersionDrifted";
 /// On EtcdDefrag: whether it may continue, and at the end whether it achieved its purpose.

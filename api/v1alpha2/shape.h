@@ -52,6 +52,11 @@ inline constexpr auto kOwnFlagPrefixes = std::to_array<std::string_view>(
     {"initial-", "listen-", "advertise-", "discovery", "proxy", "auto-compaction-", "client-",
      "peer-", "experimental-peer-", "tls-"});
 
+/// Except for these: without them, where nothing answers PTR questions, a peer's certificate is
+/// checked for ten seconds at each connection (docs/user/tls.md).
+inline constexpr auto kUsersFlags = std::to_array<std::string_view>(
+    {"peer-skip-client-san-verification", "experimental-peer-skip-client-san-verification"});
+
 /// Whether extraArgs cannot set this flag.
 bool is_own_flag(std::string_view name);
 

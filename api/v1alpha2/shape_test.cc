@@ -11,7 +11,10 @@ TEST(ExtraArgs, NamesAndBeginningsTellTheOperatorsOwnFlags) {
                           "discovery-srv", "peer-auto-tls", "client-cert-auth", "snapshot-count"})
     EXPECT_TRUE(is_own_flag(own)) << own;
   for (const char* free : {"max-request-bytes", "names", "log-level", "metrics", "election-timeout",
-                           "experimental-initial-corrupt-check", ""})
+                           "experimental-initial-corrupt-check", "",
+                           // N9: the advice of docs/user/tls.md.
+                           "peer-skip-client-san-verification",
+                           "experimental-peer-skip-client-san-verification"})
     EXPECT_FALSE(is_own_flag(free)) << free;
 }
 
@@ -20,6 +23,8 @@ TEST(ExtraArgs, TheRuleHasEachOfThem) {
   for (const std::string_view own : kOwnFlags) EXPECT_NE(rule.find(own), std::string::npos) << own;
   for (const std::string_view prefix : kOwnFlagPrefixes)
     EXPECT_NE(rule.find(prefix), std::string::npos) << prefix;
+  for (const std::string_view free : kUsersFlags)
+    EXPECT_NE(rule.find(free), std::string::npos) << free;
 }
 
 }  // namespace

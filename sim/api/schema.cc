@@ -85,6 +85,11 @@ const char* kind_of(const Json& value) {
   return "?";
 }
 
+std::size_t characters(const std::string& utf8) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 class Check {
  public:
   std::vector<std::string> found;
@@ -144,6 +149,10 @@ class Check {
       if (const Json* least = schema.if_contains("minLength");
           least && text.size() < least->to_number<std::size_t>())
         wrong(path, shown, body + "be at least " + json::serialize(*least) + " chars long");
+      if (const Json* most = schema.if_contains("maxLength");
+          most && characters(text) > most->to_number<std::size_t>())
+        found.push_back(path + ": Too long: may not be more than " + json::serialize(*most) +
+                        " bytes");  // It counts characters.
       if (const Json* pattern = schema.if_contains("pattern"))
         if (!std::regex_search(text, std::regex(std::string(pattern->as_string()))))
           wrong(path, shown, body + "match '" + std::string(pattern->as_string()) + "'");

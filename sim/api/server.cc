@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/utf8.h"
 #include "sim/api/budgets.h"
 #include "sim/api/objects.h"
 
@@ -100,6 +101,7 @@ bool ApiServer::well_formed(const Call& call, const Kind& kind) {
   if (kind.about.namespaced && !any_ns && call.ns.empty()) wrong = "has no namespace";
   if (!kind.about.namespaced && !call.ns.empty()) wrong = "the kind has no namespaces";
   if (!writes && !call.body.is_null()) wrong = "has a body";
+  if (!is_utf8(json::serialize(call.body))) wrong = "has a body that is not UTF-8";
   if (!call.subresource.empty() && !evicts &&
       (call.subresource != "status" || !kind.about.status || call.verb == Verb::Create ||
        call.verb == Verb::Delete || any_ns))

@@ -483,6 +483,28 @@ TEST_F(Scenario, S43_AForeignVoterIsCountedAndReportedAndLeft) {
   world.must_converge(5min);
 }
 
+TEST_F(Scenario, N1_AForeignMembersLongNameStopsNothing) {
+  settled_cluster(3);
+  const auto before = members();
+  by_hand([&] {
+    ASSERT_TRUE(at(leader().address)->add_learner("http://10.99.0.1:2380"));
+    const std::string name(40'000, 't');  // An API server refuses a message of that length.
+    std::string initial = name + "=http://10.99.0.1:2380";
+    for (const auto& m : before) initial += "," + m.name + "=" + m.peer_url;
+    world.net().start(by_person(name, "10.99.0.1", initial, world.net().births().at(0).token));
+  });
+  EXPECT_TRUE(world.run_until([&] { return says(v1::kDegraded) == "True/ForeignMember"; }, 2min));
+  EXPECT_NE(message(v1::kDegraded).find("; remove them with etcdctl"), std::string::npos);
+  const std::string lost = follower();
+  world.delete_object(kube::Pod::resource, {"prod", lost});
+  world.run_for(5s);
+  EXPECT_TRUE(world.run_until(
+      [&] {
+        return member_says({"prod", lost}).starts_with("True") && !process_of(lost).name.empty();
+      },
+      2min));
+}
+
 TEST_F(Scenario, S43_AForeignLearnerThatNeverStartedIsLeftToo) {
   settled_cluster(3, 30);
   by_hand([&] { ASSERT_TRUE(at(leader().address)->add_learner("http://10.99.0.1:2380")); });

@@ -1,5 +1,6 @@
 // Scenarios of user actions: edits, deletions, reused names.
 #include "sim/scenarios/scenario.h"
+#include "test/support/refused_when_new.h"
 
 namespace etcdop::sim {
 namespace {
@@ -273,7 +274,7 @@ TEST_F(ScenarioOfPeople, S36_AnOlderDefinitionHasLetOddClustersIn) {
     const std::string progress = says(v1::kProgressing, {"odd", name});
     EXPECT_TRUE(progress.starts_with("False/")) << name << ": " << progress;
   }
-  EXPECT_LE(busiest_minute(begin), 21U);  // Events of all of them; one of them runs.
+  EXPECT_LE(busiest_minute(begin), 22U);  // Events of all of them; one runs, one is PlainText.
   EXPECT_LE(busiest_minute(begin + 10min), 2U);
   world.scale(kKey, 5);  // They block no other cluster.
   EXPECT_TRUE(world.run_until([&] { return voters() == 5; }, 1min));
@@ -299,6 +300,31 @@ TEST_F(ScenarioOfPeople, S36_AClusterThatLivesIsEditedToWhatCannotBe) {
     EXPECT_EQ(says(v1::kProgressing), "False/Reconciled");
   }
   world.must_converge(5min);
+}
+
+/// After an upgrade, each lost Pod comes back as it was, although a new cluster with that template
+/// is refused now.
+TEST_F(ScenarioOfPeople, Rule_ClustersOfAnEarlierBuildKeepTheirPods) {
+  settled_cluster(3);
+  for (const auto& row : testing::refused_when_new()) {
+    const Json added{{"spec", row.template_spec}};
+    (void)world.server().change(v1::EtcdCluster::resource, kKey, [&](json::object& c) {
+      c["spec"].as_object()["podTemplate"] = added;
+      c["status"].as_object()["observed"].as_object()["podTemplate"] = added;
+    });
+    for (const auto& key : world.members_of(kKey))
+      (void)world.server().change(v1::EtcdMember::resource, key, [&](json::object& member) {
+        member["spec"].as_object()["podTemplate"] = added;
+      });
+    world.run_for(10s);
+    EXPECT_EQ(says(v1::kProgressing), "False/Reconciled") << row.name;
+    EXPECT_NE(message(v1::kProgressing).find(row.why), std::string::npos)
+        << message(v1::kProgressing);
+    for (const auto& key : world.members_of(kKey)) {
+      world.delete_object(kube::Pod::resource, key);
+      world.must_converge(2min);
+    }
+  }
 }
 
 /// The n-th write of a flow, as long as it has that many.

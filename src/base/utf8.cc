@@ -1,6 +1,13 @@
 #include "base/utf8.h"
 
+#include <algorithm>
+
 namespace etcdop {
+namespace {
+
+constexpr std::string_view kDots = "...";
+
+}  // namespace
 
 std::size_t utf8_sequence(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) {
@@ -19,12 +26,28 @@ std::size_t utf8_sequence(std::string_view text, std::size_t at) {
   return size;
 }
 
-std::string as_utf8(std::string_view text) {
+bool is_utf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t n = utf8_sequence(text, at);
+    if (n == 0) return false;
+    at += n;
+  }
+  return true;
+}
+
+std::string as_utf8(std::string_view text) { return shortened(text, std::string::npos); }
+
+std::string shortened(std::string_view text, std::size_t bytes_max) {
   std::string out;
-  out.reserve(text.size());
+  out.reserve(std::min(text.size(), bytes_max));
+  std::size_t cut = 0;  // The last length with room for the dots.
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t n = utf8_sequence(text, i);
-    out += n == 0 ? kNoUtf8 : text.substr(i, n);
+    const std::string_view character = n == 0 ? kNoUtf8 : text.substr(i, n);
+    if (out.size() + kDots.size() <= bytes_max) cut = out.size();
+    if (out.size() + character.size() > bytes_max) return out.substr(0, cut).append(kDots);
+    out += character;
     i += n == 0 ? 1 : n;
   }
   return out;

@@ -29,5 +29,22 @@ TEST(Utf8, EachByteThatIsNoneIsReplaced) {
   EXPECT_EQ(as_utf8("\xF4\x90\x80\x80"), no + no + no + no) << "more than Unicode has";
 }
 
+TEST(Utf8, AShortenedTextEndsWithAWholeCharacter) {
+  EXPECT_EQ(shortened("four", 4), "four");
+  EXPECT_EQ(shortened("longer", 4), "l...");
+  EXPECT_EQ(shortened("\xC3\xA9t\xC3\xA9", 5), "\xC3\xA9t\xC3\xA9");
+  EXPECT_EQ(shortened("\xC3\xA9t\xC3\xA9s", 5), "\xC3\xA9...");
+  EXPECT_EQ(shortened("t\xC3\xA9\xC3\xA9s", 5), "t...") << "not half a letter";
+  EXPECT_EQ(shortened("\xFF\xFF", 5), "...") << "a replacement has 3 bytes";
+  EXPECT_EQ(shortened("long", 3), "...");
+}
+
+TEST(Utf8, OneByteMakesATextIllFormed) {
+  EXPECT_TRUE(is_utf8(""));
+  EXPECT_TRUE(is_utf8("\xC3\xA9t\xC3\xA9"));
+  EXPECT_FALSE(is_utf8("a\xFF"));
+  EXPECT_FALSE(is_utf8("\xC3"));
+}
+
 }  // namespace
 }  // namespace etcdop

@@ -62,7 +62,7 @@ class Client {
   /// in the future. The member walks over all keys from there on, however few are wanted: about 10
   /// million a second.
   virtual Result<KeyPage> keys(const KeyQuestion&) = 0;
-  /// This member's current database, in pieces of at most 16 MiB (etcd's have 32 KiB), and its
+  /// This member's current database, in pieces of at most 1 MiB (etcd's have 32 KiB), and its
   /// sha256 at the end: the file that etcdutl restores. Works on a learner, too. An error of the
   /// sink ends the call and is returned. Corrupt: the sha256 does not match. After an error, the
   /// bytes that the sink received are not a snapshot.

@@ -16,7 +16,7 @@ struct GrpcClient::Method {
   const char* name;
   Asks asks;
   Duration limit;
-  std::size_t answer_max = 1 << 20;  ///< Bytes.
+  std::size_t answer_max = 256 << 10;  ///< Bytes: a list of 128 members with long names.
 };
 
 namespace {
@@ -37,6 +37,7 @@ constexpr Duration kKeysLimit = 30s;
 constexpr std::size_t kPageMax = 4 << 20, kKeyMax = 16 << 20;  // Bytes, of a page and of one key.
 constexpr int kMembersMax = 128;                               // Far more than raft supports well.
 constexpr int kAlarmsMax = 2 * kMembersMax;
+constexpr std::size_t kVersionBytesMax = 64;  // It is copied into statuses.
 
 /// For an answer that only confirms the call.
 template <class Answer>
@@ -112,7 +113,9 @@ template <class Answer>
 Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
                                    const std::string& question) {
   http::GrpcStatus status;
-  auto bytes = connection.unary({method.path, question, token_}, status);
+  auto bytes = connection.unary(
+      {.path = method.path, .message = question, .token = token_, .answer_max = method.answer_max},
+      status);
   if (!bytes) {
     if (status.code > 0) return to_error(status.code, status.message, method.asks);
     Error error = bytes.error();
@@ -120,8 +123,7 @@ Result<Answer> GrpcClient::call_on(Connection& connection, const Method& method,
     return error;
   }
   Answer answer;
-  if (bytes->size() > method.answer_max || !answer.ParseFromString(*bytes))
-    return Error{Code::Corrupt, "not the message it should be"};
+  if (!answer.ParseFromString(*bytes)) return Error{Code::Corrupt, "not the message it should be"};
   if constexpr (std::is_same_v<Answer, pb::HeaderResponse>)
     if (!answer.has_header()) return answer;  // MoveLeader and the like; identify() came before.
   const Header header = to_header(answer.header());
@@ -160,6 +162,9 @@ Result<Status> GrpcClient::status() {
                                   kStatusLimit};
   auto answer = call<pb::StatusResponse>(kMethod, "");
   if (!answer) return answer.error();
+  if (answer->version().size() > kVersionBytesMax)
+    return Error{Code::Corrupt, "Status at " + where_.address + ": a version of " +
+                                    std::to_string(answer->version().size()) + " bytes"};
   return to_status(*answer);
 }
 
@@ -302,7 +307,10 @@ Result<WholeSnapshot> GrpcClient::receive_snapshot(const SnapshotSink& sink) {
     return !failure;
   };
   http::GrpcStatus status;
-  const Question question{"/etcdserverpb.Maintenance/Snapshot", "", token_, kSilenceMax};
+  const Question question{.path = "/etcdserverpb.Maintenance/Snapshot",
+                          .message = "",
+                          .token = token_,
+                          .silence_max = kSilenceMax};
   auto ended = (*connection)->stream(question, take, status);
   if (failure) return *failure;
   if (ended) return sum.end();

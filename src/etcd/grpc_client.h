@@ -18,6 +18,7 @@ struct Question {
   std::string_view path, message;
   const Secret& token;
   Duration silence_max = Duration::max();  ///< For a stream; a longer silence is Unavailable.
+  std::size_t answer_max = 1 << 20;        ///< Bytes of a message of the answer; more: Corrupt.
 };
 
 /// One connection to one process, so its member never changes.

@@ -45,6 +45,9 @@ class Peer final : public Connections, public Connection {
   void answer(const std::string& path, const Answer& answer) {
     answers_[path] = {0, answer.SerializeAsString()};
   }
+  void answer_bytes(const std::string& path, std::string bytes) {
+    answers_[path] = {0, std::move(bytes)};
+  }
   void refuse(const std::string& path, int status, const std::string& text) {
     answers_[path] = {status, text};
   }
@@ -68,6 +71,7 @@ class Peer final : public Connections, public Connection {
     if (code == -2) return Error{Code::Lost, "connection ended before the answer"};
     status = {code, text};
     if (code != 0) return Error{Code::Unavailable, "what the channel makes of it does not count"};
+    if (text.size() > asks.answer_max) return Error{Code::Corrupt, "over the limit"};
     return text;
   }
   Result<Done> stream(const Question& asks, const http::GrpcChannel::Sink& sink,
@@ -586,6 +590,22 @@ TEST_F(GrpcClientTest, AnImplausibleAnswerIsCorrupt) {
   pb::MemberAddRequest garbage;
   garbage.add_peerurls("a string where a header should be");
   peer_.answer(kStatus, garbage);
+  run([](Client& client) { EXPECT_TRUE(client.status().failed_with(Code::Corrupt)); });
+}
+
+TEST_F(GrpcClientTest, N1_NoAnswerBringsInTextThatIsNotUtf8OrLong) {
+  auto list = from_peer<pb::MemberListResponse>();
+  list.add_members()->set_id(1);
+  list.mutable_members(0)->set_name("#");
+  std::string bytes = list.SerializeAsString();
+  bytes[bytes.find('#')] = '\xFF';
+  peer_.answer_bytes(kList, std::move(bytes));
+  run([](Client& client) {
+    EXPECT_TRUE(client.member_list(Read::Linearizable).failed_with(Code::Corrupt));
+  });
+  auto status = from_peer<pb::StatusResponse>();
+  status.set_version(std::string(65, '3'));
+  peer_.answer(kStatus, status);
   run([](Client& client) { EXPECT_TRUE(client.status().failed_with(Code::Corrupt)); });
 }
 

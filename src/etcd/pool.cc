@@ -36,19 +36,23 @@ std::string authority_of(const Endpoint& place) {
   return v6 ? "[" + place.address + "]" : place.address;
 }
 
-http::GrpcFields fields_of(const Question& question) {
-  if (question.token.empty()) return {};
-  return {{"token", question.token.reveal()}};
+http::GrpcOptions options_of(const Question& question) {
+  http::GrpcOptions out{.silence_max = question.silence_max, .message_max = question.answer_max};
+  if (!question.token.empty()) out.fields.emplace_back("token", question.token.reveal());
+  return out;
 }
 
 class GrpcConnection final : public Connection {
  public:
-  GrpcConnection(Executor& executor, std::unique_ptr<Stream> stream, const Endpoint& place)
-      : executor_(executor), channel_(executor, std::move(stream), authority_of(place)) {}
+  GrpcConnection(Executor& executor, std::unique_ptr<Stream> stream, const Endpoint& place,
+                 std::shared_ptr<http::ByteBudget> large_answers)
+      : executor_(executor),
+        large_answers_(std::move(large_answers)),
+        channel_(executor, std::move(stream), authority_of(place), large_answers_.get()) {}
 
   Result<std::string> unary(const Question& question, http::GrpcStatus& status) override {
     const Instant began = executor_.now();
-    auto answer = channel_.unary(question.path, question.message, &status, fields_of(question));
+    auto answer = channel_.unary(question.path, question.message, &status, options_of(question));
     const Instant now = executor_.now();
     if (answer || status.code >= 0) heard_ = now;
     else if (answer.failed_with(Code::TimedOut) && heard_ < began && now - began >= kSilenceMax)
@@ -57,13 +61,13 @@ class GrpcConnection final : public Connection {
   }
   Result<Done> stream(const Question& question, const http::GrpcChannel::Sink& sink,
                       http::GrpcStatus& status) override {
-    return channel_.stream(question.path, question.message, sink, &status, fields_of(question),
-                           question.silence_max);
+    return channel_.stream(question.path, question.message, sink, &status, options_of(question));
   }
   bool usable() const { return !silent_ && channel_.usable(); }
 
  private:
   Executor& executor_;
+  std::shared_ptr<http::ByteBudget> large_answers_;  // Outlives the pool while a call runs.
   http::GrpcChannel channel_;
   Instant heard_ = Instant::min();
   bool silent_ = false;
@@ -82,6 +86,8 @@ struct Pool::State : std::enable_shared_from_this<State> {
   Executor& executor;
   const Dial dial;
   const Limits limits;
+  const std::shared_ptr<http::ByteBudget> large_answers =
+      std::make_shared<http::ByteBudget>(limits.large_answers);
   std::map<Endpoint, std::weak_ptr<Link>> links;  // Links that are in use, or open.
   std::list<std::shared_ptr<Link>> open;          // Longest unused first.
   std::shared_ptr<Fiber> sweeper;
@@ -186,7 +192,8 @@ Pool::Link::Outcome Pool::Link::dialled(std::unique_ptr<Stream> stream) {
   if (!state_->make_room() || state_->closed)
     return Error{Code::Unavailable, "dial: no place in the pool any more"};
   const NoSuspend whole(state_->executor);
-  connection_ = std::make_shared<GrpcConnection>(state_->executor, std::move(stream), place_);
+  connection_ = std::make_shared<GrpcConnection>(state_->executor, std::move(stream), place_,
+                                                 state_->large_answers);
   position_ = state_->open.insert(state_->open.end(), shared_from_this());
   use();
   state_->sweep_later();

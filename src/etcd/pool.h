@@ -33,6 +33,9 @@ class Pool final : public Clients {
     /// Up to this many connections stay open while unused: 30 KB each, enough for 16 clusters of
     /// three. With more open, each check, once a minute, dials, which costs a member a millisecond.
     std::size_t unused = 48;
+    /// Bytes that all unfinished answers may have together, beyond 4 KiB each. A call that needs
+    /// more is Unavailable.
+    std::size_t large_answers = 32 << 20;
   };
   /// The executor must outlive the pool. Several fibers may call `dial` at once.
   Pool(Executor&, Dial dial);

@@ -16,7 +16,7 @@ namespace etcdop::http {
 namespace {
 
 constexpr std::int32_t kWindow = 256 << 10;  // Unread bytes per call, so also the memory of a call.
-constexpr std::size_t kMessageLimit = 16 << 20;
+constexpr std::size_t kSmallAnswer = 4 << 10;  // Needs no room in the budget.
 constexpr std::size_t kHeaderLimit = 64 << 10;
 constexpr std::size_t kPiece = 2 << 10, kPieceMax = 16 << 10;  // Bytes per read.
 constexpr Duration kWriteLimit = std::chrono::seconds(5);      // A peer that reads nothing is dead.
@@ -25,8 +25,7 @@ constexpr Duration kLastWords = std::chrono::seconds(1);       // To read why th
 /// One call, on the stack of the fiber that makes it.
 struct Call {
   std::string request;  // With its prefix.
-  GrpcFields fields;
-  Duration silence_max = Duration::max();
+  GrpcOptions options;
   std::size_t sent = 0;
   std::string arrived;  // Raw DATA, not yet parsed.
   int http_status = -1;
@@ -70,8 +69,12 @@ nghttp2_nv field(std::string_view name, std::string_view value,
 /// deadline, and a caller that gives up never leaves half a frame behind.
 class GrpcChannel::Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Executor& executor, std::unique_ptr<Stream> stream, std::string authority)
-      : executor_(executor), stream_(std::move(stream)), authority_(std::move(authority)) {}
+  Connection(Executor& executor, std::unique_ptr<Stream> stream, std::string authority,
+             ByteBudget* large_answers)
+      : executor_(executor),
+        stream_(std::move(stream)),
+        authority_(std::move(authority)),
+        large_answers_(large_answers) {}
   ~Connection() { nghttp2_session_del(session_); }
 
   void open();
@@ -105,6 +108,7 @@ class GrpcChannel::Connection : public std::enable_shared_from_this<Connection> 
   Executor& executor_;
   std::unique_ptr<Stream> stream_;
   std::string authority_;
+  ByteBudget* large_answers_;
   nghttp2_session* session_ = nullptr;
   std::map<std::int32_t, Call*> calls_;
   std::shared_ptr<Fiber> reader_, writer_;
@@ -190,7 +194,7 @@ Result<std::int32_t> GrpcChannel::Connection::submit(std::string_view path, Call
                                     field("content-type", "application/grpc"),
                                     field("te", "trailers")};
   if (!timeout.empty()) fields.push_back(field("grpc-timeout", timeout));
-  for (const auto& [name, value] : call.fields)
+  for (const auto& [name, value] : call.options.fields)
     fields.push_back(field(name, value, NGHTTP2_NV_FLAG_NO_INDEX));
   nghttp2_data_provider body{};
   body.read_callback = [](nghttp2_session*, std::int32_t id, std::uint8_t* into, std::size_t space,
@@ -211,30 +215,35 @@ Result<std::int32_t> GrpcChannel::Connection::submit(std::string_view path, Call
 }
 
 Result<Done> GrpcChannel::Connection::receive(std::int32_t id, Call& call, const Sink& sink) {
-  GrpcMessages messages(kMessageLimit);
+  GrpcMessages messages(call.options.message_max);
+  ByteBudget::Share room(large_answers_);
   for (;;) {
     if (!call.arrived.empty()) {
       take(id, call, messages);
       auto more = deliver(call, messages, sink);
       if (!more) return more.error();
       if (!*more) return Done{};
+      const std::size_t held = messages.unread();
+      if (!room.resize(held > kSmallAnswer ? held - kSmallAnswer : 0))
+        return Error{Code::Unavailable, "too many large answers at once"};
       continue;
     }
     if (call.closed) break;
     if (auto woken = wait_for_more(call); !woken) return woken;
   }
   auto end = outcome(call);
-  if (end && messages.unfinished()) return Error{Code::Corrupt, "the last message is cut"};
+  if (end && messages.unread() > 0) return Error{Code::Corrupt, "the last message is cut"};
   return end;
 }
 
 /// Waits for bytes of the call, or its end. If the node died, only `silence_max` tells: TCP takes
 /// many minutes.
 Result<Done> GrpcChannel::Connection::wait_for_more(Call& call) {
-  const bool patient = call.silence_max == Duration::max();
+  const bool patient = call.options.silence_max == Duration::max();
   Wait wait(executor_);
   call.waiting = &wait;
-  const Woken woken = wait.until(patient ? Instant::max() : executor_.now() + call.silence_max);
+  const Woken woken =
+      wait.until(patient ? Instant::max() : executor_.now() + call.options.silence_max);
   call.waiting = nullptr;
   if (woken == Woken::Deadline && executor_.running()->deadline() > executor_.now())
     return Error{Code::Unavailable, "nothing came for too long"};
@@ -369,8 +378,10 @@ void GrpcChannel::Connection::join() {
   if (writer_) (void)writer_->join();
 }
 
-GrpcChannel::GrpcChannel(Executor& executor, std::unique_ptr<Stream> stream, std::string authority)
-    : connection_(std::make_shared<Connection>(executor, std::move(stream), std::move(authority))) {
+GrpcChannel::GrpcChannel(Executor& executor, std::unique_ptr<Stream> stream, std::string authority,
+                         ByteBudget* large_answers)
+    : connection_(std::make_shared<Connection>(executor, std::move(stream), std::move(authority),
+                                               large_answers)) {
   connection_->open();
 }
 
@@ -384,14 +395,14 @@ GrpcChannel::~GrpcChannel() {
 bool GrpcChannel::usable() const { return connection_->usable(); }
 
 Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view request,
-                                       GrpcStatus* status, const GrpcFields& fields) {
+                                       GrpcStatus* status, const GrpcOptions& options) {
   std::string answer;
   int answers = 0;
   const auto first = [&](std::string_view message) {
     answer = message;
     return ++answers == 1;  // Go on after the first message: the status counts.
   };
-  if (auto end = stream(path, request, first, status, fields); !end) return end.error();
+  if (auto end = stream(path, request, first, status, options); !end) return end.error();
   if (answers == 1) return answer;
   return Error{Code::Corrupt, std::string(path) +
                                   (answers == 0 ? ": no message" : ": more than one message") +
@@ -399,11 +410,9 @@ Result<std::string> GrpcChannel::unary(std::string_view path, std::string_view r
 }
 
 Result<Done> GrpcChannel::stream(std::string_view path, std::string_view request, const Sink& sink,
-                                 GrpcStatus* status, const GrpcFields& fields,
-                                 Duration silence_max) {
+                                 GrpcStatus* status, const GrpcOptions& options) {
   Call call;
-  call.fields = fields;
-  call.silence_max = silence_max;
+  call.options = options;
   call.request = to_grpc_frame(request);
   auto end = connection_->carry(path, call, sink);
   if (status) *status = std::move(call.status);

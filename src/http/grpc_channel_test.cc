@@ -182,12 +182,13 @@ class Server {
 class GrpcChannelTest : public ::testing::TestWithParam<std::uint64_t> {
  protected:
   /// Runs `body` with a channel to a server with `hook`, until no event is left.
-  void connected(Server::Hook hook, const std::function<void(GrpcChannel&)>& body) {
+  void connected(Server::Hook hook, const std::function<void(GrpcChannel&)>& body,
+                 ByteBudget* large_answers = nullptr) {
     world.spawn([&] {
       auto [ours, theirs] = sim::pipe(world);
       server = std::make_shared<Server>(std::move(theirs), std::move(hook));
       world.spawn([serving = server] { serving->serve(); });
-      GrpcChannel channel(world, std::move(ours), "member-0");
+      GrpcChannel channel(world, std::move(ours), "member-0", large_answers);
       body(channel);
     });
     world.run();
@@ -231,7 +232,7 @@ TEST_P(GrpcChannelTest, ACallIsWrittenAsTheProtocolSays) {
 
 TEST_P(GrpcChannelTest, WhatGoesWithARequestArrives) {
   connected(echo, [&](GrpcChannel& channel) {
-    EXPECT_TRUE(channel.unary("/s/M", "", nullptr, {{"token", "abc.7"}}));
+    EXPECT_TRUE(channel.unary("/s/M", "", nullptr, {.fields = {{"token", "abc.7"}}}));
     EXPECT_TRUE(channel.unary("/s/M", ""));
   });
   EXPECT_EQ(server->calls[1].fields["token"], "abc.7");
@@ -337,6 +338,49 @@ TEST_P(GrpcChannelTest, AMessageThatIsCompressedOrTooLargeEndsItsCallOnly) {
           EXPECT_TRUE(channel.unary("/s/M", "first").failed_with(Code::Corrupt));
           EXPECT_EQ(*channel.unary("/s/M", "second"), "second");
         });
+}
+
+/// A server that says a length and then waits makes the client keep no more than the limit.
+TEST_P(GrpcChannelTest, N5_TheLimitOfTheCallCountsFromTheFirstFrame) {
+  connected(
+      [&](Server& s, std::int32_t id) {
+        s.calls[id].ends = false;
+        const std::string whole = to_grpc_frame(std::string(1001, 'x'));
+        s.respond(id, kHead, id == 1 ? whole.substr(0, 5) : whole, {});
+      },
+      [&](GrpcChannel& channel) {
+        for (int i = 0; i < 2; ++i) {
+          const Within limit(world, 1min);
+          expect_error(channel.unary("/s/M", "", nullptr, {.message_max = 1000}), Code::Corrupt,
+                       "a message of 1001 bytes");
+        }
+        EXPECT_EQ(server->calls[1].reset, NGHTTP2_CANCEL);
+      });
+}
+
+TEST_P(GrpcChannelTest, N5_LargeAnswersShareABudget) {
+  ByteBudget budget(250'000);
+  const std::string large = to_grpc_frame(std::string(120'000, 'x'));
+  connected(
+      [&](Server& s, std::int32_t id) {
+        s.calls[id].ends = s.calls[id].fields[":path"] != "/s/Waits";
+        s.respond(id, kHead, s.calls[id].ends ? large : large.substr(0, 110'000),
+                  {{"grpc-status", "0"}});
+      },
+      [&](GrpcChannel& channel) {
+        const Within limit(world, 1min);
+        const auto waits = [&] { (void)channel.unary("/s/Waits", ""); };
+        EXPECT_TRUE(channel.unary("/s/M", ""));
+        const auto one = world.spawn(waits), two = world.spawn(waits);
+        (void)world.sleep(1s);
+        expect_error(channel.unary("/s/Waits", ""), Code::Unavailable, "too many large answers");
+        one->cancel();
+        (void)one->join();
+        EXPECT_TRUE(channel.unary("/s/M", "")) << "its room is free";
+        two->cancel();
+        (void)two->join();
+      },
+      &budget);
 }
 
 TEST_P(GrpcChannelTest, AtTheDeadlineTheServerIsToldAndTheConnectionGoesOn) {
@@ -540,8 +584,8 @@ TEST_P(GrpcChannelTest, AServerThatFallsSilentIsUnavailableButNotWhileTheSinkIsB
           return true;
         };
         const Within limit(world, 1h);
-        expect_error(channel.stream("/s/M", "", busy, nullptr, {}, 60s), Code::Unavailable,
-                     "nothing came");
+        expect_error(channel.stream("/s/M", "", busy, nullptr, {.silence_max = 60s}),
+                     Code::Unavailable, "nothing came");
         EXPECT_EQ(world.now().time_since_epoch(), 11min);
         EXPECT_EQ(server->calls[1].fields["grpc-timeout"], "3600000m")
             << "the server may take longer";

@@ -24,18 +24,18 @@ void GrpcMessages::feed(std::string_view bytes) {
   bytes_ += bytes;
 }
 
-Result<std::optional<std::string>> GrpcMessages::next() {
+Result<std::optional<std::string_view>> GrpcMessages::next() {
   const std::string_view left = std::string_view(bytes_).substr(at_);
-  if (left.size() < kPrefix) return std::optional<std::string>();
+  if (left.size() < kPrefix) return std::optional<std::string_view>();
   std::uint32_t size = 0;
   for (const char byte : left.substr(1, 4)) size = size << 8 | static_cast<unsigned char>(byte);
   if (left[0] != 0) return Error{Code::Corrupt, "a compressed message, which we did not ask for"};
   if (size > limit_)
     return Error{Code::Corrupt, "a message of " + std::to_string(size) +
                                     " bytes, over the limit of " + std::to_string(limit_)};
-  if (left.size() - kPrefix < size) return std::optional<std::string>();
+  if (left.size() - kPrefix < size) return std::optional<std::string_view>();
   at_ += kPrefix + size;
-  return std::optional(std::string(left.substr(kPrefix, size)));
+  return std::optional(left.substr(kPrefix, size));
 }
 
 Code code_of_grpc(int status) {

@@ -20,11 +20,11 @@ class GrpcMessages {
   /// `limit`: bytes of one message.
   explicit GrpcMessages(std::size_t limit) : limit_(limit) {}
   void feed(std::string_view bytes);
-  /// The next whole message, nullopt if it is not complete yet. Corrupt: it is compressed or over
-  /// the limit; do not read on.
-  Result<std::optional<std::string>> next();
-  /// True if a message has begun and not ended.
-  bool unfinished() const { return at_ < bytes_.size(); }
+  /// The next whole message, until feed() is called; nullopt if it is not complete yet. Corrupt: it
+  /// is compressed, or its prefix says that it is over the limit; do not read on.
+  Result<std::optional<std::string_view>> next();
+  /// Bytes of a message that has begun and not ended, with its prefix.
+  std::size_t unread() const { return bytes_.size() - at_; }
 
  private:
   std::size_t limit_;

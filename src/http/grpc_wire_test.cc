@@ -21,11 +21,11 @@ TEST(GrpcWire, ABodyIsCutIntoItsMessagesWhereverItWasTorn) {
         auto next = messages.next();
         ASSERT_TRUE(next);
         if (!*next) break;
-        seen.push_back(**next);
+        seen.emplace_back(**next);
       }
     }
     ASSERT_EQ(seen, (std::vector<std::string>{"one", "", std::string(300, 'x')}));
-    EXPECT_FALSE(messages.unfinished());
+    EXPECT_EQ(messages.unread(), 0U);
   }
 }
 
@@ -35,7 +35,7 @@ TEST(GrpcWire, AMessageThatHasNotEndedIsUnfinished) {
   auto next = messages.next();
   ASSERT_TRUE(next);
   EXPECT_FALSE(*next);
-  EXPECT_TRUE(messages.unfinished());
+  EXPECT_EQ(messages.unread(), 6U);
 }
 
 TEST(GrpcWire, TooLargeIsSaidBeforeTheMessageHasCome) {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
+
 #include "http/last_chunk.h"
 
 namespace etcdop::http {
@@ -45,9 +47,9 @@ bool is_ours(const std::string& name) {
 
 Error invalid(const std::string& what) { return {Code::Invalid, what}; }
 
-/// Without control characters, for an error's text.
+/// One short line, for an error's text.
 std::string printable(std::string_view text) {
-  std::string out(text.substr(0, 100));
+  std::string out = shortened(text, 100);
   std::replace_if(out.begin(), out.end(), [](char c) { return c < ' ' || c == 0x7F; }, '?');
   return out;
 }

@@ -3,6 +3,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <exception>
 #include <utility>
 #include <variant>
 
@@ -26,6 +27,7 @@ const char* reason(int status) {
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
     case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
     case 503: return "Service Unavailable";
     default: return "Status";
   }
@@ -61,7 +63,11 @@ struct Reader {
     while (!parser.is_done()) {
       error_code ec;
       if (buffer.size() >= least) {
-        buffer.consume(parser.put(buffer.data(), ec));
+        try {
+          buffer.consume(parser.put(buffer.data(), ec));
+        } catch (const std::exception&) {  // A field is too long for Beast's own table.
+          return refusal(431, "the request's header is too large\n");
+        }
         if (parser.is_done()) break;
         if (parser.is_header_done() && parser.chunked()) least = kLastChunkBytes;
       } else {
@@ -96,41 +102,64 @@ struct Reader {
 }  // namespace
 
 void Server::serve(std::unique_ptr<Stream> connection) {
-  Reader reader{*connection, options_,
+  Connection about;
+  talk(*connection, about);
+}
+
+void Server::talk(Stream& stream, Connection& about) {
+  Reader reader{stream, options_,
                 boost::beast::flat_buffer(options_.header_limit + kBodyMax + 2 * kPiece)};
   do {
     Within whole_exchange(executor_, options_.idle_limit);
+    about.waits = executor_.now();
     auto next = reader.next();
     if (!next) break;
+    about.waits.reset();
     const Request* request = std::get_if<Request>(&*next);
     const Response response = request ? answer(*request) : std::get<Response>(*next);
     const bool head = request && request->method == "HEAD";
-    if (!connection->write(to_wire(response, head, reader.keep_alive))) break;
+    about.waits = executor_.now();
+    if (!stream.write(to_wire(response, head, reader.keep_alive))) break;
   } while (reader.keep_alive);
-  connection->close();
+  stream.close();
 }
 
 void Server::run(const std::function<Result<std::unique_ptr<Stream>>()>& accept) {
   for (;;) {
     auto connection = accept();
-    open_.remove_if([](const auto& fiber) { return fiber->done(); });
+    open_.remove_if([](const Connection& one) { return one.fiber->done(); });
     if (connection) {
-      if (open_.size() < options_.connections) open_.push_back(serve_apart(std::move(*connection)));
+      if (open_.size() < options_.connections || make_room()) serve_apart(std::move(*connection));
     } else if (!connection.failed_with(Code::Unavailable) ||
                executor_.sleep(kAcceptAgain) != Woken::Ready) {
       break;
     }
   }
   Shield ending(executor_);
-  for (const auto& fiber : open_) fiber->cancel();
-  for (const auto& fiber : open_) (void)fiber->join();
+  for (const Connection& one : open_) one.fiber->cancel();
+  for (const Connection& one : open_) (void)one.fiber->join();
   open_.clear();
 }
 
-std::shared_ptr<Fiber> Server::serve_apart(std::unique_ptr<Stream> connection) {
-  auto shared = std::make_shared<std::unique_ptr<Stream>>(std::move(connection));
-  return executor_.spawn([this, shared] {
-    if (auto opened = open(std::move(*shared))) serve(std::move(*opened));
+/// Closes the connection that waits longest for its client. False: there is none.
+bool Server::make_room() {
+  auto idlest = open_.end();
+  for (auto one = open_.begin(); one != open_.end(); ++one)
+    if (one->waits && (idlest == open_.end() || *one->waits < *idlest->waits)) idlest = one;
+  if (idlest == open_.end()) return false;
+  Shield until_it_ends(executor_);
+  idlest->fiber->cancel();
+  (void)idlest->fiber->join();
+  open_.erase(idlest);
+  return true;
+}
+
+void Server::serve_apart(std::unique_ptr<Stream> stream) {
+  Connection& about = open_.emplace_back();
+  about.waits = executor_.now();
+  auto shared = std::make_shared<std::unique_ptr<Stream>>(std::move(stream));
+  about.fiber = executor_.spawn([this, shared, &about] {
+    if (auto opened = open(std::move(*shared))) talk(**opened, about);
   });
 }
 
@@ -143,7 +172,10 @@ Result<std::unique_ptr<Stream>> Server::open(std::unique_ptr<Stream> connection)
 Response Server::answer(const Request& request) const {
   if (request.method != "GET" && request.method != "HEAD") return plain(405, "only GET and HEAD\n");
   const auto route = routes_.find(request.target.substr(0, request.target.find('?')));
-  return route == routes_.end() ? plain(404, "no such path\n") : route->second(request);
+  if (route == routes_.end()) return plain(404, "no such path\n");
+  try {
+    return route->second(request);
+  } catch (const std::exception&) { return plain(500, "internal error\n"); }
 }
 
 }  // namespace etcdop::http

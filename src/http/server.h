@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,7 +23,9 @@ class Server {
   /// Runs first on a connection, on its own fiber: a TLS handshake.
   using Open = std::function<Result<std::unique_ptr<Stream>>(std::unique_ptr<Stream>)>;
   struct Options {
-    std::size_t connections = 64;         ///< Concurrent; further connections are closed at once.
+    /// Concurrent. For a further one, the connection that waits longest for its client is closed;
+    /// if each is being answered, the further one.
+    std::size_t connections = 64;
     std::size_t header_limit = 16 << 10;  ///< Bytes of a request's header; more: 431.
     /// Limit for `open`; and for a request to arrive, be answered and its answer to be read.
     Duration idle_limit = std::chrono::seconds(30);
@@ -39,13 +42,19 @@ class Server {
   void run(const std::function<Result<std::unique_ptr<Stream>>()>& accept);
 
  private:
-  std::shared_ptr<Fiber> serve_apart(std::unique_ptr<Stream> connection);
+  struct Connection {
+    std::shared_ptr<Fiber> fiber;
+    std::optional<Instant> waits;  ///< Since when it waits for its client; nullopt: it does not.
+  };
+  void talk(Stream& stream, Connection& about);
+  void serve_apart(std::unique_ptr<Stream> stream);
+  bool make_room();
   Result<std::unique_ptr<Stream>> open(std::unique_ptr<Stream> connection);
   Response answer(const Request& request) const;
   Executor& executor_;
   Options options_;
   std::map<std::string, Handler> routes_;
-  std::list<std::shared_ptr<Fiber>> open_;
+  std::list<Connection> open_;
 };
 
 }  // namespace etcdop::http

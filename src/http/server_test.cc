@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "sim/pipe.h"
@@ -101,12 +102,13 @@ class Door {
       --failing;
       return Error{Code::Unavailable, "too many open files"};
     }
-    if (clients.size() >= 3) return to_result(executor_.sleep(24h), "accept").error();
+    if (clients.size() >= most) return to_result(executor_.sleep(24h), "accept").error();
     auto [client, peer] = sim::pipe(executor_);
     clients.push_back(std::move(client));
     return std::move(peer);
   }
   int failing = 0;
+  std::size_t most = 3;
   std::vector<std::unique_ptr<Stream>> clients;
 
  private:
@@ -121,7 +123,7 @@ bool is_closed(Executor& executor, Stream& client) {
   return n && *n == 0;
 }
 
-TEST(Server, MoreConnectionsThanTheLimitAreClosedUnheardAndAllEndWithTheServer) {
+TEST(Server, N6_TheLongestIdleMakesRoomAndAllEndWithTheServer) {
   sim::Scheduler world(1);
   Server server(world, {.connections = 2});
   Door door(world);
@@ -129,13 +131,57 @@ TEST(Server, MoreConnectionsThanTheLimitAreClosedUnheardAndAllEndWithTheServer) 
   world.spawn([&] {
     (void)world.sleep(1s);
     ASSERT_EQ(door.clients.size(), 3U);
-    EXPECT_FALSE(is_closed(world, *door.clients[0]));
+    EXPECT_TRUE(is_closed(world, *door.clients[0]));
     EXPECT_FALSE(is_closed(world, *door.clients[1]));
-    EXPECT_TRUE(is_closed(world, *door.clients[2]));
+    EXPECT_FALSE(is_closed(world, *door.clients[2]));
     serving->cancel();
     (void)serving->join();
-    EXPECT_TRUE(is_closed(world, *door.clients[0]));
+    EXPECT_TRUE(is_closed(world, *door.clients[1]));
     EXPECT_LT(world.now().time_since_epoch(), 5s) << "nobody waits for idle clients";
+  });
+  world.run();
+  EXPECT_EQ(world.alive(), 0U);
+}
+
+/// Like liveness probes beside clients that only connect, and scrapes that take long.
+TEST(Server, N6_OneThatIsAnsweredKeepsItsPlace) {
+  sim::Scheduler world(1);
+  Server server(world, {.connections = 2});
+  server.route("/slow", [&](const Request&) {
+    (void)world.sleep(5s);
+    return Response{200, {}, "slow"};
+  });
+  Door door(world);
+  door.most = 1;
+  world.spawn([&] {
+    Within limit(world, 1min);
+    server.run([&] {
+      while (door.clients.size() >= door.most)
+        if (auto slept = to_result(world.sleep(10ms), "accept"); !slept)
+          return Result<std::unique_ptr<Stream>>(slept.error());
+      return door.accept();
+    });
+  });
+  const std::string ask = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
+  world.spawn([&] {
+    (void)world.sleep(1s);
+    ASSERT_TRUE(door.clients[0]->write(ask));
+    (void)world.sleep(1s);
+    door.most = 70;
+    (void)world.sleep(1s);
+    ASSERT_TRUE(door.clients[69]->write(ask));
+    char space[100];
+    for (const std::size_t one : {0U, 69U}) {
+      auto n = door.clients[one]->read(space);
+      ASSERT_TRUE(n);
+      EXPECT_EQ(std::string_view(space, *n).substr(0, 15), "HTTP/1.1 200 OK");
+    }
+    EXPECT_TRUE(is_closed(world, *door.clients[68]));
+    door.most = 71;
+    ASSERT_TRUE(door.clients[0]->write(ask));
+    ASSERT_TRUE(door.clients[69]->write(ask));
+    (void)world.sleep(1s);
+    EXPECT_TRUE(is_closed(world, *door.clients[70])) << "both are being answered";
   });
   world.run();
   EXPECT_EQ(world.alive(), 0U);
@@ -193,6 +239,29 @@ TEST(Server, AHandlerMaySuspendUntilTheLimitAndSeesHeadersInLowerCase) {
   });
   world.run();
   EXPECT_EQ(world.alive(), 0U);
+}
+
+TEST(Server, N2_AHandlerThatThrowsEndsNoServer) {
+  sim::Scheduler world(1);
+  Server server(world, {});
+  server.route("/metrics", [](const Request&) -> Response { throw std::runtime_error("a bug"); });
+  auto [client, peer] = sim::pipe(world);
+  std::string out;
+  world.spawn([&, &end = peer] { server.serve(std::move(end)); });
+  world.spawn([&, &end = client] {
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(end->write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
+      char space[512];
+      auto n = end->read(space);
+      ASSERT_TRUE(n);
+      out.append(space, 34);
+    }
+    end->close();
+  });
+  world.run();
+  EXPECT_EQ(out,
+            "HTTP/1.1 500 Internal Server Error"
+            "HTTP/1.1 500 Internal Server Error");
 }
 
 TEST(Server, AnAcceptThatFailsIsTriedAgain) {

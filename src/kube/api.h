@@ -62,6 +62,7 @@ struct Permission {
   Resource resource;
   std::string_view subresource;
   Verbs verbs;
+  std::string_view name = {};  ///< The only object for which it is granted; empty: all.
 };
 
 /// Whether one row grants all these verbs.

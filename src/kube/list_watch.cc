@@ -1,8 +1,10 @@
 #include "kube/list_watch.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "base/utf8.h"
 #include "kube/list_pages.h"
 
 namespace etcdop::kube {
@@ -46,17 +48,24 @@ void ListWatch::stop() {
 
 void ListWatch::run() {
   for (Next next = Next::List; next != Next::Stop;) {
-    if (next == Next::List) {
-      auto listed = list();
-      if (listed.failed_with(Code::Cancelled)) return;
-      if (!listed) {
-        complain("list", listed.error());
-        if (!back_off()) return;
-        continue;
-      }
-    }
-    next = watch();
+    std::string thrown;
+    try {
+      next = list_or_watch(next);
+      continue;
+    } catch (const std::exception& e) { thrown = as_utf8(e.what()); }
+    // Outside the handler: no fiber may suspend in it.
+    complain("read", {Code::Corrupt, thrown});
+    next = back_off() ? Next::List : Next::Stop;
   }
+}
+
+ListWatch::Next ListWatch::list_or_watch(Next next) {
+  if (next == Next::Resume) return watch();
+  auto listed = list();
+  if (listed) return watch();
+  if (listed.failed_with(Code::Cancelled)) return Next::Stop;
+  complain("list", listed.error());
+  return back_off() ? Next::List : Next::Stop;
 }
 
 Call ListWatch::call(Verb verb) const {

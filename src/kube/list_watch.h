@@ -41,7 +41,8 @@ class Mirror {
 /// a watch from a version of its lost future. That is why the third silent watch causes a list.
 ///
 /// Between failures it waits, doubling from kBackoffMin to kBackoffMax, less up to a half at
-/// random. The wait starts again from kBackoffMin after a watch that brought something or stayed
+/// random. An exception, in the mirror or below, counts as such a failure, and it lists again. The
+/// wait starts again from kBackoffMin after a watch that brought something or stayed
 /// open for kWatchShort. An error is logged as a warning if it differs from the previous one.
 class ListWatch {
  public:
@@ -70,6 +71,7 @@ class ListWatch {
  private:
   enum class Next { Resume, List, Stop };
   void run();
+  Next list_or_watch(Next);
   Call call(Verb) const;
   Result<Done> list();
   Next watch();

@@ -10,7 +10,8 @@ constexpr std::string_view kTooDeep = "nested too deeply to be read";
 
 /// Copies JSON, and writes kTooDeep in place of each field of an object that is nested too deeply.
 /// In `metadata`, which identifies the object, it replaces only the inner field: managedFields
-/// repeats the nesting of the rest. Works without recursion, so any depth is fine.
+/// repeats the nesting of the rest. The same for spec.podTemplate.spec, which users may nest as
+/// they like, so that the rest of the spec stays. Works without recursion, so any depth is fine.
 class Pruner {
  public:
   Pruner(std::string_view text, std::size_t level) : object_(level + 1), field_depth_(object_) {
@@ -41,21 +42,37 @@ class Pruner {
   }
   /// Called after a field's name and its colon.
   void begin_value() {
+    const std::string_view name = std::string_view(out_).substr(name_);
     if (depth_ == object_) {
-      const bool is_metadata = std::string_view(out_).substr(name_) == "\"metadata\":";
-      field_depth_ = is_metadata ? object_ + 1 : object_;
-      field_ = is_metadata ? 0 : out_.size();
-    } else if (depth_ == field_depth_) {
-      field_ = out_.size();
+      in_metadata_ = name == "\"metadata\":";
+      in_spec_ = name == "\"spec\":";
+      in_template_ = false;
+      own_field_ = out_.size();
+      if (in_metadata_) replace_at(object_ + 1, 0);
+      else replace_at(object_, own_field_);
+    } else if (in_metadata_ && depth_ == object_ + 1) {
+      replace_at(depth_, out_.size());
+    } else if (in_spec_ && depth_ == object_ + 1) {
+      in_template_ = name == "\"podTemplate\":";
+      replace_at(object_, own_field_);
+    } else if (in_template_ && depth_ == object_ + 2) {
+      if (name == "\"spec\":") replace_at(depth_, out_.size());
+      else replace_at(object_, own_field_);
     }
+  }
+  void replace_at(std::size_t depth, std::size_t field) {
+    field_depth_ = depth;
+    field_ = field;
   }
 
   const std::size_t object_;  ///< Depth of an object's own fields.
-  std::size_t field_depth_;   ///< Depth of the fields that may be replaced.
+  std::size_t field_depth_;   ///< Depth of the field that is replaced if it goes too deep.
   std::string out_;
   std::size_t depth_ = 0;
-  std::size_t name_ = 0;   ///< Where the last text begins.
-  std::size_t field_ = 0;  ///< Where the value of the last such field begins; 0: none.
+  std::size_t name_ = 0;       ///< Where the last text begins.
+  std::size_t field_ = 0;      ///< Where the value of that field begins; 0: none.
+  std::size_t own_field_ = 0;  ///< Where the value of the object's last own field begins.
+  bool in_metadata_ = false, in_spec_ = false, in_template_ = false;  ///< Where this value is.
   bool in_text_ = false, escaped_ = false;
   bool skips_ = false;  ///< Skipping the rest of a field that is nested too deeply.
 };
@@ -72,11 +89,14 @@ Json parse_objects(std::string_view text, std::size_t level, boost::system::erro
   return json::parse(Pruner(text, level).text(), wrong, std::move(memory), options);
 }
 
+bool is_too_deep(const Json& value) {
+  return value.is_string() && std::string_view(value.get_string()) == kTooDeep;
+}
+
 std::string too_deep_field(const Json& object) {
   if (const json::object* const fields = object.if_object())
     for (const auto& [name, value] : *fields)
-      if (value.is_string() && std::string_view(value.get_string()) == kTooDeep)
-        return std::string(name);
+      if (is_too_deep(value)) return std::string(name);
   return "";
 }
 

@@ -18,11 +18,15 @@ inline constexpr std::size_t kObjectDepthMax = 38;
 /// for an event of a watch, 2 for a list. A field of an object that is nested more deeply than
 /// kObjectDepthMax is replaced as a whole (`spec`, `status`) by a text that says so. No reader of
 /// typed objects accepts that text, so the object counts as unreadable, and its metadata still
-/// identifies it. `wrong` is set if the text is not JSON.
+/// identifies it. Within `spec`, only podTemplate.spec is replaced if that is enough: the object
+/// stays readable, and a planner refuses the text. `wrong` is set if the text is not JSON.
 Json parse_objects(std::string_view text, std::size_t level, boost::system::error_code& wrong,
                    json::storage_ptr memory = {});
 
-/// The name of the replaced field of an object; empty if none was replaced.
+/// True for the text that stands for such a field.
+bool is_too_deep(const Json& value);
+
+/// The name of the object's own field that was replaced; empty if none was.
 std::string too_deep_field(const Json& object);
 
 }  // namespace etcdop::kube

@@ -25,6 +25,11 @@ std::string cluster(const std::string& name, const std::string& inner) {
          inner + R"(}},"status":{"clusterID":"c"}})";
 }
 
+std::string with_status(const std::string& inner) {
+  return R"({"metadata":{"namespace":"ns","name":"deep"},"spec":{"version":"3.6.16"},)" +
+         std::string(R"("status":{"observed":)") + inner + "}}";
+}
+
 bool reads(const Json& object) {
   api::v1alpha2::EtcdCluster out;
   return bool(api::decode(object, out, "EtcdCluster"));
@@ -33,7 +38,7 @@ bool reads(const Json& object) {
 TEST(ObjectText, WhatIsNestedTooDeeplyIsOneUnreadableObjectOfAList) {
   for (const std::size_t maps : {20U, 100U, 5000U, 100'000U}) {
     const std::string list = R"({"metadata":{"resourceVersion":"9"},"items":[)" +
-                             cluster("a", "{}") + "," + cluster("deep", nested(maps)) + "," +
+                             cluster("a", "{}") + "," + with_status(nested(maps)) + "," +
                              cluster("b", R"({"x":["}",{"y":"]"}]})") + "]}";
     boost::system::error_code wrong;
     const Json parsed = parse_objects(list, 2, wrong);
@@ -41,10 +46,10 @@ TEST(ObjectText, WhatIsNestedTooDeeplyIsOneUnreadableObjectOfAList) {
     const json::array& items = parsed.at("items").as_array();
     ASSERT_EQ(items.size(), 3U);
     EXPECT_TRUE(reads(items[0]));
-    EXPECT_FALSE(reads(items[1])) << "nobody may take it for an object without a podTemplate";
-    EXPECT_EQ(too_deep_field(items[1]), "spec");
+    EXPECT_EQ(too_deep_field(items[1]), "status");
+    EXPECT_FALSE(reads(items[1])) << "nobody may take it for an object without a status";
     EXPECT_EQ(too_deep_field(items[0]), "");
-    EXPECT_EQ(items[1].at("status").at("clusterID"), "c");
+    EXPECT_EQ(items[1].at("spec").at("version"), "3.6.16");
     EXPECT_EQ(to_string(identity_of(items[1]).key), "ns/deep");
     EXPECT_TRUE(reads(items[2]));
     EXPECT_EQ(items[2].at("spec").at("podTemplate").at("spec"),
@@ -90,8 +95,47 @@ TEST(ObjectText, TheLimitIsTheSameForAnObjectAnEventAndAList) {
       EXPECT_FALSE(wrong);
       return level == 0 ? out : level == 1 ? out.at("object") : out.at("items").at(0);
     };
-    EXPECT_TRUE(parsed(kObjectDepthMax - 1).at("spec").is_object()) << level;
-    EXPECT_TRUE(parsed(kObjectDepthMax + 1).at("spec").is_string()) << level;
+    const auto is_kept = [&](std::size_t depth) {
+      return !is_too_deep(parsed(depth).at("spec").at("podTemplate").at("spec"));
+    };
+    EXPECT_TRUE(is_kept(kObjectDepthMax - 1)) << level;
+    EXPECT_FALSE(is_kept(kObjectDepthMax + 1)) << level;
+  }
+}
+
+/// Users may nest it as they like. The cluster that has it goes on as it was.
+TEST(ObjectText, N3_APodTemplateThatIsTooDeepLeavesTheRestOfTheSpec) {
+  for (const std::size_t maps : {20U, 100U, 100'000U}) {
+    boost::system::error_code wrong;
+    const Json whole = parse_objects(
+        R"({"metadata":{"name":"a"},"spec":{"version":"3.6.16","podTemplate":{"metadata":)" +
+            std::string(R"({"labels":{"a":"b"}},"spec":{"x":)") + nested(maps) +
+            R"(,"y":1}},"replicas":3},"status":{"clusterID":"c"}})",
+        0, wrong);
+    ASSERT_FALSE(wrong) << wrong.message();
+    api::v1alpha2::EtcdCluster out;
+    ASSERT_TRUE(api::decode(whole, out, "EtcdCluster")) << whole;
+    EXPECT_EQ(too_deep_field(whole), "");
+    EXPECT_EQ(out.spec.replicas, 3);
+    EXPECT_EQ(out.status.cluster_id, "c");
+    ASSERT_TRUE(out.spec.pod_template && out.spec.pod_template->spec);
+    EXPECT_TRUE(is_too_deep(*out.spec.pod_template->spec));
+    EXPECT_EQ(out.spec.pod_template->metadata->labels.at("a"), "b");
+  }
+}
+
+/// Other fields of the spec, before and after it, are not taken for it.
+TEST(ObjectText, N3_AnotherFieldThatIsTooDeepMakesTheSpecUnreadable) {
+  for (const char* const form :
+       {R"({"podTemplate":{"spec":{}},"affinity":#})",
+        R"({"affinity":#,"podTemplate":{"spec":{}}})",
+        R"({"podTemplate":{"spec":{},"metadata":#}})", R"({"other":{"podTemplate":{"spec":#}}})"}) {
+    std::string spec = form;
+    spec.replace(spec.find('#'), 1, nested(100));
+    boost::system::error_code wrong;
+    const Json whole = parse_objects(R"({"metadata":{"name":"a"},"spec":)" + spec + "}", 0, wrong);
+    ASSERT_FALSE(wrong) << form;
+    EXPECT_EQ(too_deep_field(whole), "spec") << form;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 
 #include "kube/core_types.h"
 #include "sim/scheduler.h"
@@ -323,6 +324,26 @@ TEST_F(ReflectorTest, N3_AnObjectThatCannotBeReadIsToldAndSoIsItsEnd) {
     reflector.stop();
   });
   world.run();
+}
+
+TEST_F(ReflectorTest, N2_AnExceptionOnTheWayMeansAListAndAPause) {
+  int throws = 0;
+  store.on_change([&](const ObjectKey&) {
+    if (throws-- > 0) throw std::runtime_error("a bug");
+  });
+  fake.put(Pod::resource, pod("a"));
+  run({"prod"}, [&] {
+    wait();
+    throws = 3;  // At the event, and in two lists.
+    fake.put(Pod::resource, pod("b"));
+    wait(5s);
+    EXPECT_TRUE(store.synced());
+    EXPECT_EQ(phase(kB), "Pending");
+    set_phase(kB, "Running");
+    wait();
+    EXPECT_EQ(phase(kB), "Running");
+  });
+  EXPECT_GE(log.count("watching failed"), 1);
 }
 
 TEST_F(ReflectorTest, EventsThatMakeNoSenseMeanAListAndAPause) {

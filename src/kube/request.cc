@@ -22,7 +22,7 @@ Result<Done> check_segment(const char* field, const std::string& segment) {
   const bool moves = segment == "." || segment == "..";
   const bool splits = segment.find_first_of("/%") != std::string::npos;
   if (!moves && !splits && segment.size() <= kNameMax) return Done{};
-  return Error{Code::Invalid, std::string(field) + " '" + segment.substr(0, kQuoteMax) +
+  return Error{Code::Invalid, std::string(field) + " '" + shortened(segment, kQuoteMax) +
                                   "' cannot be part of a path: use at most 253 characters without "
                                   "'/' and '%', and neither '.' nor '..'"};
 }
@@ -102,16 +102,9 @@ std::string body(const Call& call) {
   return json::serialize(options);
 }
 
-/// At most `max` bytes, not in the middle of a UTF-8 character.
-std::string shortened(std::string_view text, std::size_t max) {
-  if (text.size() <= max) return std::string(text);
-  while (max > 0 && (static_cast<unsigned char>(text[max]) & 0xC0) == 0x80) --max;
-  return std::string(text.substr(0, max)) + "...";
-}
-
 /// Text that is not a Status, as one printable line.
 std::string one_line(std::string_view text) {
-  std::string out = shortened(as_utf8(text.substr(0, 2 * kQuoteMax)), kQuoteMax);
+  std::string out = shortened(text, kQuoteMax);
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
   while (!out.empty() && out.back() == ' ') out.pop_back();

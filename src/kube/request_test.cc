@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
+
 namespace etcdop::kube {
 namespace {
 
@@ -113,6 +115,14 @@ TEST(Request, ANameThatWouldLeaveItsPathIsRefused) {
   }
 }
 
+/// The name may come from a Secret's reference, and goes into a condition.
+TEST(Request, N1_ARefusedNameIsQuotedAsUtf8) {
+  std::string name = "/";
+  for (int i = 0; i < 150; ++i) name += "\xC3\xA9";
+  for (const std::string& one : {name, "/" + name, std::string("/\xFF")})
+    EXPECT_TRUE(is_utf8(to_request(call(Verb::Get, kPods, "prod", one)).error().message));
+}
+
 std::string status(const char* reason, const char* message, const char* details = "{}") {
   return std::string(R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":")") +
          message + R"(","reason":")" + reason + R"(","details":)" + details + "}";
@@ -177,11 +187,11 @@ TEST(Answer, TheMessageIsTheServersAndBounded) {
   EXPECT_EQ(to_error(get, 404, status("NotFound", R"(pods \"p\" not found)")).message,
             R"(pods "p" not found)");
   const std::string text(5000, 'x');
-  EXPECT_EQ(to_error(get, 422, status("Invalid", text.c_str())).message.size(), 1024U + 3);
-  // 1023 bytes, then a two-byte character: it is left out completely.
-  const std::string accent = std::string(1023, 'x') + "\xC3\xA9\xC3\xA9";
+  EXPECT_EQ(to_error(get, 422, status("Invalid", text.c_str())).message.size(), 1024U);
+  // With 1020 bytes, the next character of two bytes leaves no room for the dots.
+  const std::string accent = std::string(1020, 'x') + "\xC3\xA9\xC3\xA9\xC3\xA9";
   EXPECT_EQ(to_error(get, 422, status("Invalid", accent.c_str())).message,
-            std::string(1023, 'x') + "...");
+            std::string(1020, 'x') + "...");
 }
 
 TEST(Answer, ABodyOfAnotherKindIsQuotedInOneLine) {

@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "operator/operator.h"
@@ -32,21 +34,25 @@ const char* word(Verb verb) {
   return "";
 }
 
-/// One rule per group, resource and subresource: permissions of several controllers are merged.
+/// One rule per group, resource, subresource and name: permissions of several controllers are
+/// merged.
 std::string rules(const std::vector<Permission>& permissions) {
-  std::map<std::pair<std::string, std::string>, std::set<std::string>> verbs;
+  std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> verbs;
   for (const Permission& p : permissions) {
     std::string resource = p.resource.plural;
     if (!p.subresource.empty()) resource.append("/").append(p.subresource);
     for (const Verb verb : {Get, List, Watch, Create, Patch, Delete, Update})
-      if (p.verbs.contain(verb)) verbs[{p.resource.group, resource}].insert(word(verb));
+      if (p.verbs.contain(verb))
+        verbs[{p.resource.group, resource, std::string(p.name)}].insert(word(verb));
   }
   std::string out =
       "# Made by rbacgen from the controllers' tables (rbac.h): change those, then ./dev "
       "gen.\nrules:\n";
   for (const auto& [what, allowed] : verbs) {
-    out += "  - apiGroups: [\"" + what.first + "\"]\n    resources: [\"" + what.second +
-           "\"]\n    verbs: [";
+    const auto& [group, resource, name] = what;
+    out += "  - apiGroups: [\"" + group + "\"]\n    resources: [\"" + resource + "\"]\n";
+    if (!name.empty()) out += "    resourceNames: [\"" + name + "\"]\n";
+    out += "    verbs: [";
     for (bool first = true; const std::string& verb : allowed) {
       out += (first ? "\"" : ", \"") + verb + "\"";
       first = false;

@@ -47,7 +47,12 @@ struct PassBoundary {
         error = as_utf8(thrown.what());  // It may quote bytes of the object.
       } catch (...) { error = "an exception of an unknown type"; }
       // Outside the handler: no fiber may suspend in it.
-      with.failed(api, store, key, error);
+      try {
+        with.failed(api, store, key, error);
+      } catch (const std::exception& again) {  // The object cannot be read again.
+        with.log.error("the condition InternalError could not be written",
+                       {{"object", to_string(key)}, {"error", as_utf8(again.what())}});
+      }
       return Error{Code::Corrupt, "internal error: " + error};
     };
   }

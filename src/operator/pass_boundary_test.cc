@@ -167,5 +167,28 @@ TEST_F(Boundary, N2_WhereItCannotBeToldTheOthersGoOnToo) {
   EXPECT_GE(log.count("could not be written"), 1);
 }
 
+/// A defect of our own codecs would be such an object.
+TEST_F(Boundary, N2_AnObjectThatCannotBeReadAgainEndsNothing) {
+  v1::EtcdCluster odd = *store.get(kBad);
+  odd.metadata.resource_version += "1";
+  Json deep = json::object();
+  for (int i = 0; i < 60; ++i) deep = json::object{{"x", std::move(deep)}};
+  odd.spec.affinity = std::move(deep);  // No reader goes so deep.
+  store.saw(odd);
+  for (int i = 0; i < 100; ++i) {  // Until the parsed object is forgotten.
+    v1::EtcdCluster other = *store.get(kGood);
+    other.metadata.name = "other-" + std::to_string(i);
+    store.saw(other);
+  }
+  int good = 0;
+  run(1min, [&](const api::ObjectKey& key) -> Result<runtime::Requeue> {
+    (void)store.get(key);
+    ++good;
+    return runtime::Requeue{10s};
+  });
+  EXPECT_GE(good, 5);
+  EXPECT_GE(log.count("could not be written"), 1);
+}
+
 }  // namespace
 }  // namespace etcdop

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace etcdop::runtime {
 
 const api::Condition* find_condition(const std::vector<api::Condition>& conditions,
@@ -18,7 +20,7 @@ void set_condition(std::vector<api::Condition>& conditions, const NewCondition& 
   found->type = to.type;
   found->status = to.status;
   found->reason = to.reason;
-  found->message = to.message;
+  found->message = shortened(to.message, kMessageBytesMax);
   found->observed_generation = generation;
 }
 

@@ -1,5 +1,6 @@
 // Conditions of a status: finds them by type, and changes them by the rules of Kubernetes. Pure.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,12 @@ struct NewCondition {
 const api::Condition* find_condition(const std::vector<api::Condition>& conditions,
                                      std::string_view type);
 
+/// The limit of a condition's message; the schema's is 32,768 characters. An API server refuses the
+/// whole status if one message is too long.
+inline constexpr std::size_t kMessageBytesMax = 4096;
+
 /// Replaces the condition of its type, or appends it. lastTransitionTime changes only when status
-/// does.
+/// does. The message may quote any text: it becomes UTF-8, and is shortened to kMessageBytesMax.
 void set_condition(std::vector<api::Condition>& conditions, const NewCondition& to,
                    std::int64_t generation, WallTime now);
 

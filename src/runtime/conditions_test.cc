@@ -28,5 +28,13 @@ TEST(Conditions, EachTypeHasItsPlace) {
   EXPECT_EQ(find_condition(all, "C"), nullptr);
 }
 
+TEST(Conditions, N1_AMessageIsUtf8AndFitsTheSchema) {
+  std::vector<api::Condition> all;
+  set_condition(all, {"Ready", "False", "Foreign", "etcd says \xFF"}, 1, kThen);
+  EXPECT_EQ(all[0].message, "etcd says \xEF\xBF\xBD");
+  set_condition(all, {"Ready", "False", "Foreign", std::string(1 << 20, 'x')}, 1, kThen);
+  EXPECT_EQ(all[0].message, std::string(kMessageBytesMax - 3, 'x') + "...");
+}
+
 }  // namespace
 }  // namespace etcdop::runtime

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace etcdop::runtime {
 namespace {
 
@@ -17,14 +19,6 @@ Json reference(const Event::Object& object) {
                    {"name", object.key.name}};
   if (!object.uid.empty()) out["uid"] = object.uid;
   return out;
-}
-
-/// At most `bytes` bytes, without half a character at the end.
-std::string cut(std::string text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
-  text.resize(bytes);
-  return text;
 }
 
 /// The name that client-go uses: the object's name and a unique suffix.
@@ -58,7 +52,7 @@ EventRecorder::EventRecorder(kube::Granted<kEventPermissions> api, Executor& exe
       wall_(wall),
       random_(random),
       log_(log),
-      instance_(cut(instance.empty() ? kReporter : std::move(instance), kInstanceMax)) {}
+      instance_(shortened(instance.empty() ? kReporter : instance, kInstanceMax)) {}
 
 void EventRecorder::record(const Event& what) {
   const Instant now = executor_.now();
@@ -89,7 +83,7 @@ Json EventRecorder::body_of(const Event& what, const std::string& name) const {
                    {"type", what.warning ? "Warning" : "Normal"},
                    {"reason", what.reason},
                    {"action", what.action},
-                   {"note", cut(what.note, kNoteMax)},
+                   {"note", shortened(what.note, kNoteMax)},
                    {"regarding", reference(what.regarding)},
                    {"reportingController", kReporter},
                    {"reportingInstance", instance_}};

@@ -22,9 +22,11 @@ constexpr const char* kLeaderLease = "aa20b3a9.etcd-operator.cozystack.io";
 /// In the namespace of the Lease. A call without a row here does not compile; the chart's rules are
 /// generated from it.
 inline constexpr kube::Permission kLeaderPermissions[] = {
+    {kube::Lease::resource, "", {kube::Verb::Create}},  // RBAC cannot restrict it to a name.
     {kube::Lease::resource,
      "",
-     {kube::Verb::Get, kube::Verb::Watch, kube::Verb::Create, kube::Verb::Patch}}};
+     {kube::Verb::Get, kube::Verb::Watch, kube::Verb::Patch},
+     kLeaderLease}};
 
 /// The same table, as a list.
 std::vector<kube::Permission> leader_permissions();

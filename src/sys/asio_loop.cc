@@ -1,5 +1,6 @@
 #include "sys/asio_loop.h"
 
+#include <algorithm>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -10,6 +11,7 @@
 #include <boost/asio/write.hpp>
 #include <charconv>
 #include <csignal>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -157,14 +159,45 @@ Result<std::vector<tcp::endpoint>> addresses_of(Executor& loop, asio::io_context
   return out;
 }
 
-/// This machine, its link, or the unspecified address.
+using V4 = asio::ip::address_v4;
+using V6 = asio::ip::address_v6;
+
+/// The IPv4 addresses that a packet to this address may be translated to: mapped and compatible
+/// (RFC 4291), 6to4 (RFC 3056), NAT64 (RFC 6052), also with a local prefix (RFC 8215).
+std::vector<V4> embedded_in(const V6& address) {
+  const auto b = address.to_bytes();
+  const auto v4 = [&](std::size_t i, std::size_t j, std::size_t k, std::size_t l) {
+    return V4(V4::bytes_type{b[i], b[j], b[k], b[l]});
+  };
+  const auto begins = [&](std::initializer_list<unsigned char> with) {
+    return std::equal(with.begin(), with.end(), b.begin());
+  };
+  std::vector<V4> out;
+  const bool compatible = begins({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  if (compatible || address.is_v4_mapped() || begins({0, 0x64, 0xff, 0x9b}))
+    out.push_back(v4(12, 13, 14, 15));
+  if (begins({0, 0x64, 0xff, 0x9b, 0, 1})) out.push_back(v4(6, 7, 9, 10));
+  if (begins({0x20, 0x02})) out.push_back(v4(2, 3, 4, 5));
+  return out;
+}
+
+bool is_near(const V4& address) {
+  const auto bytes = address.to_bytes();
+  return bytes[0] == 127 || bytes[0] == 0 || (bytes[0] == 169 && bytes[1] == 254) ||
+         address == V4({100, 100, 100, 200}) ||  // Alibaba Cloud's metadata.
+         address == V4({168, 63, 129, 16});      // Azure's.
+}
+
+/// This machine, its link, the unspecified address, or a cloud's metadata, which gives credentials
+/// of the node.
 bool is_near(const asio::ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped())
-    return is_near(asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()));
-  if (address.is_loopback() || address.is_unspecified()) return true;
-  if (address.is_v6()) return address.to_v6().is_link_local();
-  const auto bytes = address.to_v4().to_bytes();
-  return bytes[0] == 127 || bytes[0] == 0 || (bytes[0] == 169 && bytes[1] == 254);
+  if (address.is_v4()) return is_near(address.to_v4());
+  const V6 v6 = address.to_v6();
+  static const V6 kAws = asio::ip::make_address_v6("fd00:ec2::254");
+  static const V6 kGoogle = asio::ip::make_address_v6("fd20:ce::254");
+  return v6.is_loopback() || v6.is_unspecified() || v6.is_link_local() || v6 == kAws ||
+         v6 == kGoogle ||
+         std::ranges::any_of(embedded_in(v6), [](const V4& inner) { return is_near(inner); });
 }
 
 }  // namespace

@@ -97,8 +97,11 @@ Result<Folder> Folder::open(const std::string& path) {
 }
 
 Result<Folder> Folder::inside(const std::string& name) const {
-  if (mkdirat(folder_.get(), name.c_str(), kFolderMode) < 0 && errno != EEXIST)
-    return failure(path_of(name), errno);
+  const bool made = mkdirat(folder_.get(), name.c_str(), kFolderMode) == 0;
+  if (!made && errno != EEXIST) return failure(path_of(name), errno);
+  // Or a node that loses power loses the folder, with all files that were synced in it.
+  if (made)
+    if (auto synced = sync(); !synced) return synced.error();
   return existing(name);
 }
 

@@ -3,10 +3,24 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
+
+namespace {
+std::vector<std::string>* synced = nullptr;  // Paths, while a test records them.
+}
+
+/// Instead of the C library's.
+extern "C" int fsync(int file) {
+  if (synced)
+    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file)));
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
 
 namespace etcdop {
 namespace {
@@ -99,6 +113,16 @@ TEST_F(FolderTest, MakesFoldersInside) {
   EXPECT_TRUE(again->create("file", 0644));
   EXPECT_TRUE(fs::exists(root_ + "/inner/file"));
   EXPECT_TRUE(inner->read("none").failed_with(Code::NotFound));
+}
+
+TEST_F(FolderTest, N11_ANewFolderSurvivesAPowerCut) {
+  std::vector<std::string> paths;
+  synced = &paths;
+  EXPECT_TRUE(open().inside("inner"));
+  EXPECT_EQ(paths, std::vector<std::string>{root_}) << "its entry is in the parent";
+  EXPECT_TRUE(open().inside("inner"));
+  EXPECT_EQ(paths.size(), 1U) << "it was there";
+  synced = nullptr;
 }
 
 TEST_F(FolderTest, FollowsNoSymbolicLink) {

@@ -1,7 +1,10 @@
 #include "sys/tls.h"
 
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "sys/openssl.h"
@@ -291,6 +294,59 @@ Result<CertificateFacts> TlsClient::look(std::unique_ptr<Stream> below,
   auto stream = handshake(std::move(below), server_name);
   if (!stream) return stream.error();
   return (*stream)->shown();
+}
+
+namespace {
+
+constexpr std::size_t kClientsMax = 64, kOptionsBytesMax = 1 << 20;  // Kept, together.
+
+std::size_t bytes_of(const TlsClient::Options& options) {
+  return options.ca.size() + options.certificate.size() + options.key.reveal().size();
+}
+
+/// SHA-256 of all options.
+std::string content_of(const TlsClient::Options& options) {
+  const std::unique_ptr<EVP_MD_CTX, Free<EVP_MD_CTX_free>> hash(EVP_MD_CTX_new());
+  std::string out(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  bool hashed = hash && EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) == 1;
+  for (const std::string* part :
+       {&options.ca, &options.certificate, &options.key.reveal(), &options.alpn}) {
+    const std::uint64_t bytes = part->size();  // So that parts cannot be mistaken for each other.
+    hashed = hashed && EVP_DigestUpdate(hash.get(), &bytes, sizeof bytes) == 1 &&
+             EVP_DigestUpdate(hash.get(), part->data(), part->size()) == 1;
+  }
+  check(hashed && EVP_DigestFinal_ex(hash.get(), reinterpret_cast<unsigned char*>(out.data()),
+                                     &size) == 1,
+        "OpenSSL has SHA-256");
+  out.resize(size);
+  return out;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TlsClient>> TlsClients::of(const TlsClient::Options& options) {
+  std::string content = content_of(options);
+  const auto known = std::ranges::find(kept_, content, &Kept::content);
+  if (known != kept_.end()) {
+    kept_.splice(kept_.begin(), kept_, known);
+    return known->client;
+  }
+  auto loaded = TlsClient::load(options);
+  if (!loaded) return loaded.error();
+  ++loaded_;
+  auto client = std::make_shared<const TlsClient>(std::move(*loaded));
+  keep({std::move(content), bytes_of(options), client});
+  return client;
+}
+
+void TlsClients::keep(Kept one) {
+  bytes_ += one.bytes;
+  kept_.push_front(std::move(one));
+  while (kept_.size() > 1 && (kept_.size() > kClientsMax || bytes_ > kOptionsBytesMax)) {
+    bytes_ -= kept_.back().bytes;
+    kept_.pop_back();
+  }
 }
 
 struct TlsServer::Context {

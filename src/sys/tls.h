@@ -1,6 +1,8 @@
 // TLS over any Stream, both ends. OpenSSL stays inside tls.cc. Uses no sockets, so it also runs in
 // the simulation.
 #pragma once
+#include <cstddef>
+#include <list>
 #include <memory>
 #include <string>
 
@@ -42,6 +44,27 @@ class TlsClient {
   struct Context;
   explicit TlsClient(std::unique_ptr<Context>);
   std::unique_ptr<Context> context_;
+};
+
+/// Clients by their options' content: many clusters may trust the same CAs, and to load a large
+/// bundle takes a third of a second. Keeps those that were used last.
+class TlsClients {
+ public:
+  /// As TlsClient::load.
+  Result<std::shared_ptr<const TlsClient>> of(const TlsClient::Options&);
+  /// How many clients it has loaded.
+  std::size_t loaded() const { return loaded_; }
+
+ private:
+  struct Kept {
+    std::string content;    // Its digest.
+    std::size_t bytes = 0;  // Size of its options; the client needs some times as much.
+    std::shared_ptr<const TlsClient> client;
+  };
+  void keep(Kept);
+
+  std::list<Kept> kept_;  // Last used first.
+  std::size_t bytes_ = 0, loaded_ = 0;
 };
 
 /// The server side: for metrics, and for the servers of tests.

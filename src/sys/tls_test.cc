@@ -194,6 +194,44 @@ TEST_F(Tls, AChainIsSentWhole) {
       client_meets(trusting(), {leaf.certificate + middle.certificate(), leaf.key, "", ""}));
 }
 
+TEST_F(Tls, N7_TheSameContentIsLoadedOnce) {
+  TlsClients clients;
+  const Identity one = authority.issue({}), two = authority.issue({});
+  const TlsClient::Options first{authority.certificate(), one.certificate, one.key, "h2"};
+  auto client = clients.of(first);
+  ASSERT_TRUE(client);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(*clients.of(first), *client);
+  EXPECT_EQ(clients.loaded(), 1U);
+  TlsClient::Options other = first;
+  other.certificate = two.certificate;
+  other.key = two.key;
+  EXPECT_NE(*clients.of(other), *client) << "nobody dials with another's identity";
+  other = first;
+  other.ca = Authority("other").certificate();
+  EXPECT_NE(*clients.of(other), *client);
+  other = first;
+  other.alpn = "";
+  EXPECT_NE(*clients.of(other), *client);
+  EXPECT_EQ(clients.loaded(), 4U);
+  other.key = Secret("none");
+  EXPECT_TRUE(clients.of(other).failed_with(Code::Invalid));
+}
+
+TEST_F(Tls, N7_LargeBundlesAreNotAllKept) {
+  TlsClients clients;
+  std::string large;
+  while (large.size() < (600 << 10)) large += authority.certificate();
+  const TlsClient::Options first{large, "", {}, ""}, second{large, "", {}, "h2"};
+  auto kept = clients.of(first);
+  ASSERT_TRUE(kept);
+  (void)clients.of(second);
+  (void)clients.of(second);
+  EXPECT_EQ(clients.loaded(), 2U) << "at least one is kept, however large";
+  EXPECT_EQ((*kept).use_count(), 1) << "there is no room for two";
+  (void)clients.of(first);
+  EXPECT_EQ(clients.loaded(), 3U);
+}
+
 TEST_F(Tls, AnEmptyServerNameIsRefusedSinceItWouldProveNothing) {
   const TlsClient client = client_of(trusting());
   world.spawn([&] {

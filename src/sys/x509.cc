@@ -178,6 +178,33 @@ std::string not_signed(const Chain& chain, const Chain& trusted, WallTime now) {
   return told_of(context.get(), trusted);
 }
 
+std::string fingerprint(const Chain& chain) {
+  std::set<std::string> digests;
+  for (const Certificate& c : chain) digests.insert(digest(c.get()));
+  std::string all;
+  for (const std::string& one : digests) all += one;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned size = 0;
+  check(EVP_Digest(all.data(), all.size(), bytes.data(), &size, EVP_sha256(), nullptr) == 1,
+        "OpenSSL has SHA-256");
+  return hex_of_bytes({reinterpret_cast<const char*>(bytes.data()), kFingerprintBytes});
+}
+
+/// The next time at which one of these certificates begins or ends.
+WallTime next_date(const Chain* chain, const Chain* trusted, WallTime now) {
+  WallTime next{std::chrono::seconds::max()};
+  for (const Chain* certificates : {chain, trusted}) {
+    if (!certificates) continue;
+    for (const Certificate& c : *certificates) {
+      const WallTime until = date(X509_get0_notAfter(c.get()));
+      // The last second is valid for us, and past for OpenSSL.
+      for (const WallTime at : {date(X509_get0_notBefore(c.get())), until, until + 1s})
+        if (now < at) next = std::min(next, at);
+    }
+  }
+  return next;
+}
+
 }  // namespace
 
 Result<CertificateFacts> read_certificate(const std::string& pem) {
@@ -188,33 +215,28 @@ Result<CertificateFacts> read_certificate(const std::string& pem) {
 
 std::string fingerprint_of(const std::string& pem) {
   auto chain = read_chain("certificate", pem);
-  if (!chain) return "";
-  std::set<std::string> digests;
-  for (const Certificate& c : *chain) digests.insert(digest(c.get()));
-  std::string all;
-  for (const std::string& one : digests) all += one;
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-  unsigned size = 0;
-  check(EVP_Digest(all.data(), all.size(), bytes.data(), &size, EVP_sha256(), nullptr) == 1,
-        "OpenSSL has SHA-256");
-  return hex_of_bytes({reinterpret_cast<const char*>(bytes.data()), kFingerprintBytes});
+  return chain ? fingerprint(*chain) : "";
 }
 
-std::vector<std::string> faults_of(const Identity& identity, const std::string& ca,
-                                   const Purpose& purpose, WallTime now) {
-  std::vector<std::string> out;
+Judgement judge(const Identity& identity, const std::string& ca, const Purpose& purpose,
+                WallTime now) {
+  Judgement out;
   const auto fault = [&](const char* file, const std::string& why) {
-    if (!why.empty()) out.push_back(std::string(file) + " " + why);
+    if (!why.empty()) out.faults.push_back(std::string(file) + " " + why);
   };
   auto chain = read_chain("tls.crt", identity.certificate);
-  if (!chain) out.push_back(chain.error().message);
+  if (!chain) out.faults.push_back(chain.error().message);
   const Key key = openssl::read_key(identity.key);
-  if (!key) out.push_back("tls.key: no unencrypted PEM key in it");
+  if (!key) out.faults.emplace_back("tls.key: no unencrypted PEM key in it");
   ERR_clear_error();
   auto trusted = ca.empty() ? Result<Chain>(Chain{}) : read_chain("ca.crt", ca);
-  if (!trusted) out.push_back(trusted.error().message);
+  if (!trusted) out.faults.push_back(trusted.error().message);
+  else if (!trusted->empty()) out.authority = fingerprint(*trusted);
+  out.authorities = trusted ? trusted->size() : 0;
+  out.until = next_date(chain ? &*chain : nullptr, trusted ? &*trusted : nullptr, now);
   if (!chain) return out;
   X509* const leaf = chain->front().get();
+  out.leaf = facts(leaf);
   if (key && X509_check_private_key(leaf, key.get()) != 1)
     fault("tls.key", "is the key of another certificate than tls.crt");
   ERR_clear_error();
@@ -227,8 +249,13 @@ std::vector<std::string> faults_of(const Identity& identity, const std::string& 
     fault("tls.crt", "lacks the extended key usage \"client auth\"");
   if (ca.empty() || !trusted) return out;
   if (std::string why = not_signed(*chain, *trusted, now); !why.empty())
-    out.push_back(std::move(why));
+    out.faults.push_back(std::move(why));
   return out;
+}
+
+std::vector<std::string> faults_of(const Identity& identity, const std::string& ca,
+                                   const Purpose& purpose, WallTime now) {
+  return judge(identity, ca, purpose, now).faults;
 }
 
 namespace {
@@ -290,7 +317,9 @@ void describe(X509* c, X509* issuer, const CertificateRequest& wanted) {
   extend(c, issuer, NID_key_usage,
          wanted.authority ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature");
   extend(c, issuer, NID_subject_key_identifier, "hash");
-  if (issuer != c) extend(c, issuer, NID_authority_key_identifier, "keyid");
+  // A user's authority may lack the identifier that this refers to.
+  if (issuer != c && X509_get0_subject_key_id(issuer))
+    extend(c, issuer, NID_authority_key_identifier, "keyid");
   if (wanted.server || wanted.client) extend(c, issuer, NID_ext_key_usage, usages(wanted));
   if (!wanted.names.empty()) name_all(c, wanted.names);
 }
@@ -323,8 +352,12 @@ Result<Identity> issue(const CertificateRequest& wanted, const Identity* by) {
   X509_set_pubkey(c, key.get());
   describe(c, issuer, wanted);
   EVP_PKEY* const with = by ? signer.get() : key.get();
-  const bool hashes_itself = EVP_PKEY_get_base_id(with) == EVP_PKEY_ED25519;
-  check(X509_sign(c, with, hashes_itself ? nullptr : EVP_sha256()) > 0, "OpenSSL signs");
+  const int kind = EVP_PKEY_get_base_id(with);
+  const bool hashes_itself = kind == EVP_PKEY_ED25519 || kind == EVP_PKEY_ED448;
+  if (X509_sign(c, with, hashes_itself ? nullptr : EVP_sha256()) <= 0) {
+    ERR_clear_error();
+    return Error{Code::Invalid, "key: of a kind that cannot sign certificates"};
+  }
   return Identity{
       pem([&](BIO* bio) { return PEM_write_bio_X509(bio, c); }), Secret(pem([&](BIO* bio) {
         return PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr);

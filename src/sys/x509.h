@@ -1,6 +1,8 @@
 // Certificates: read, check and issue them. OpenSSL stays inside x509.cc.
 #pragma once
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,10 +42,23 @@ struct Purpose {
   bool server = false, client = false;
 };
 
-/// The faults of a certificate, as etcd sees it: by Go's rules, and keys or signatures that are
-/// known to be weak. Names are not checked. Each text begins with the key of the Secret (tls.crt,
-/// tls.key, ca.crt) and reveals nothing of the private key. Empty: no faults. `ca`: one of these
-/// certificates must have signed it; empty: any signer.
+/// The result of judging a certificate and the CA certificates beside it.
+struct Judgement {
+  /// As etcd sees it: by Go's rules, and keys or signatures that are known to be weak. Names are
+  /// not checked. Each text begins with the key of the Secret (tls.crt, tls.key, ca.crt) and
+  /// reveals nothing of the private key.
+  std::vector<std::string> faults;
+  std::optional<CertificateFacts> leaf;
+  std::string authority;        ///< fingerprint_of() the CA certificates.
+  std::size_t authorities = 0;  ///< Their number.
+  WallTime until;               ///< The faults are the same before this time.
+};
+
+/// `ca`: one of these certificates must have signed it; empty: any signer. Takes up to half a
+/// second for a Secret's largest bundle.
+Judgement judge(const Identity&, const std::string& ca, const Purpose&, WallTime now);
+
+/// The faults alone; empty: none.
 std::vector<std::string> faults_of(const Identity&, const std::string& ca, const Purpose&,
                                    WallTime now);
 

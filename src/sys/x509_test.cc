@@ -108,6 +108,31 @@ TEST(X509, WhatACertificateSays) {
   EXPECT_TRUE(read_certificate("nothing").failed_with(Code::Invalid));
 }
 
+/// To judge a large bundle blocks everybody, so it is done again only when its result may change.
+TEST(X509, N7_AJudgementHoldsUntilTheNextDateInIt) {
+  const Authority authority;  // From 2020 to 2100.
+  const Identity made =
+      authority.issue({.not_before = "2026-01-01T00:00:00Z", .not_after = "2026-03-01T00:00:00Z"});
+  const auto judged = [&](const char* now) {
+    return judge(made, authority.certificate(), {}, date(now));
+  };
+  EXPECT_EQ(judged("2019-06-01T00:00:00Z").until, date("2020-01-01T00:00:00Z"));
+  EXPECT_EQ(judged("2025-06-01T00:00:00Z").until, date("2026-01-01T00:00:00Z"));
+  const Judgement good = judged("2026-01-01T00:00:00Z");
+  EXPECT_TRUE(good.faults.empty());
+  EXPECT_EQ(good.until, date("2026-03-01T00:00:00Z"));
+  EXPECT_EQ(good.authority, fingerprint_of(authority.certificate()));
+  EXPECT_EQ(good.authorities, 1U);
+  EXPECT_EQ(good.leaf, *read_certificate(made.certificate));
+  const Judgement last = judged("2026-03-01T00:00:00Z");
+  EXPECT_EQ(last.until, date("2026-03-01T00:00:01Z"));
+  EXPECT_FALSE(judged("2026-03-01T00:00:01Z").faults.empty());
+  EXPECT_EQ(judged("2026-03-01T00:00:01Z").until, date("2100-01-01T00:00:00Z"));
+  for (const char* const now : {"2025-06-01T00:00:00Z", "2026-01-01T00:00:00Z"})
+    EXPECT_EQ(judged(now).faults, faults_of(made, authority.certificate(), {},
+                                            judged(now).until + -std::chrono::seconds(1)));
+}
+
 /// Any user may have put the certificate into a Secret, and its text reaches conditions.
 TEST(X509, N1_ANameThatIsNoUtf8IsMadeUtf8) {
   const Authority authority;
@@ -123,6 +148,51 @@ TEST(X509, ALongCommonNameIsCutAndAForeignKeySignsNothing) {
   const Identity broken{authority.certificate(), authority.issue({}).key};
   EXPECT_TRUE(
       issue({.common_name = "x", .from = kNow, .until = kNow}, &broken).failed_with(Code::Invalid));
+}
+
+// Made by openssl 3.0, for a key that can only agree on secrets.
+constexpr const char* kX25519 = R"(-----BEGIN CERTIFICATE-----
+MIHoMIGQAhRC3btoi6oUEWeWJaSR2UBrhdlrfDAKBggqhkjOPQQDAjAOMQwwCgYD
+VQQDDANvZGQwIBcNMjYxMTI4MDIwODIwWhgPMjEyNjExMDQwMjA4MjBaMA4xDDAK
+BgNVBAMMA29kZDAqMAUGAytlbgMhAH0XocwWIpI58Lbxtrl++9O2qGpVtnzGFYac
+xFivuX1wMAoGCCqGSM49BAMCA0cAMEQCIC8pMU5SaT3hEm17o4b9rWRDgSEDrg8c
+LPPxoAa9JP6BAiAdHiwRoHhKp5OlALAQwWjjpVzMyazs7V821k57JQcnJA==
+-----END CERTIFICATE-----
+)";
+constexpr const char* kX25519Key = R"(-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VuBCIEILBm+lbIyVShjY+oqVgrBVIj1hiaWC0qjml+p0L0d0ti
+-----END PRIVATE KEY-----
+)";
+
+/// A user may have put it into the Secret of an authority.
+TEST(X509, N2_AKeyThatCannotSignIsAnError) {
+  const Identity odd{kX25519, Secret(kX25519Key)};
+  const auto made = issue({.common_name = "x", .from = kNow, .until = kNow}, &odd);
+  ASSERT_TRUE(made.failed_with(Code::Invalid));
+  EXPECT_EQ(made.error().message, "key: of a kind that cannot sign certificates");
+}
+
+// Made by openssl 3.0, without any extension.
+constexpr const char* kPlainAuthority = R"(-----BEGIN CERTIFICATE-----
+MIIBHDCBwwIUY+7lQTACmqNmwf9EUtGJcrCJjAMwCgYIKoZIzj0EAwIwEDEOMAwG
+A1UEAwwFcGxhaW4wIBcNMjYxMTI4MDQxNjI1WhgPMjEyNjExMDQwNDE2MjVaMBAx
+DjAMBgNVBAMMBXBsYWluMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE3QwsJgox
+5IVv0juHQSp6EsUcrGw+U8bOTdhVHkk7GREZc8sVmds9o5TvDPpn1HLm0tyRPEgT
+Xg1bol7LFe9LDTAKBggqhkjOPQQDAgNIADBFAiAjWMqckzR1utFSgneN6ePbG+47
+xh9OpGVFN3YM9279UAIhALsBh/cNlZ/8k84QTvpnxUkJcYb1M28vUNPeFQx+AShh
+-----END CERTIFICATE-----
+)";
+constexpr const char* kPlainAuthorityKey = R"(-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgzwv4vd4oAfTLZ/fd
+JsodlLRBYdouuZQi0juqgBgX35qhRANCAATdDCwmCjHkhW/SO4dBKnoSxRysbD5T
+xs5N2FUeSTsZERlzyxWZ2z2jlO8M+mfUcubS3JE8SBNeDVuiXssV70sN
+-----END PRIVATE KEY-----
+)";
+
+TEST(X509, N2_AnAuthorityWithoutAnIdentifierSigns) {
+  const Identity plain{kPlainAuthority, Secret(kPlainAuthorityKey)};
+  const auto made = issue({.common_name = "x", .from = kNow, .until = kNow}, &plain);
+  ASSERT_TRUE(made) << made.error().message;
 }
 
 /// The same certificate with a key of an unknown kind; its signature is no longer valid.

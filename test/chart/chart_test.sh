@@ -178,6 +178,9 @@ test_that "the Role has the rules of rbac-leader-election.yaml" \
 test_that "the Lease's rights are in the Role" \
   has "$default" 'Role/etcd-operator-leader-election-role rules.0.apiGroups.0="coordination.k8s.io"' \
   'Role/etcd-operator-leader-election-role rules.0.resources.0="leases"'
+test_that "N11: it may read and write its own Lease only" \
+  has "$default" 'Role/etcd-operator-leader-election-role rules.0.verbs.0="create"' \
+  'Role/etcd-operator-leader-election-role rules.1.resourceNames.0="aa20b3a9.etcd-operator.cozystack.io"'
 test_that "they are in no ClusterRole" lacks "$default" ClusterRole/ leases
 test_that "the ClusterRole for the metrics' callers has the rules of rbac-proxy.yaml" \
   as_file ClusterRole/etcd-operator-proxy-role rules rbac-proxy.yaml
@@ -314,6 +317,12 @@ for ignored in image resources.{limits,requests}.{cpu,memory}; do
   render --set-string "kubeRbacProxy.$ignored=7" >"$work/ignored"
   test_that "kubeRbacProxy.$ignored is accepted and changes nothing" same "$(cat "$default")" "$(cat "$work/ignored")"
 done
+takes networkPolicy.enabled --set networkPolicy.enabled=true -- 'NetworkPolicy/etcd-operator spec.policyTypes.0="Ingress"' \
+  'NetworkPolicy/etcd-operator spec.ingress.0.ports.0.port="https"' \
+  'NetworkPolicy/etcd-operator spec.podSelector.matchLabels.app.kubernetes.io/instance="etcd-operator"'
+takes networkPolicy.metricsFrom --set networkPolicy.enabled=true \
+  --set-json 'networkPolicy.metricsFrom=[{"namespaceSelector":{"matchLabels":{"team":"watch"}}}]' -- \
+  'NetworkPolicy/etcd-operator spec.ingress.0.from.0.namespaceSelector.matchLabels.team="watch"'
 takes metrics.serviceMonitor.enabled --set metrics.serviceMonitor.enabled=true -- \
   'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.port="https"' \
   'ServiceMonitor/etcd-operator-metrics spec.endpoints.0.scheme="https"' \

@@ -284,6 +284,27 @@ TEST_F(KubeContract, StatusAndSpecAreWrittenApart) {
   });
 }
 
+TEST_F(KubeContract, AStatusWithOneTooLongMessageIsRefused) {
+  run([&](Api& api) {
+    ASSERT_TRUE(create<EtcdCluster>(api, ns, cluster("c", 1)));
+    const auto report = [&](const std::string& message) {
+      return merge_patch<EtcdCluster>(api, key("c"), "status",
+                                      {{"status",
+                                        {{"conditions",
+                                          {{{"type", "Available"},
+                                            {"status", "True"},
+                                            {"reason", "QuorumHealthy"},
+                                            {"message", message},
+                                            {"lastTransitionTime", "2026-01-01T00:00:00Z"}}}}}}});
+    };
+    constexpr std::size_t kMost = 32768;
+    std::string letters;
+    for (std::size_t i = 0; i < kMost; ++i) letters += "\xC3\xA9";
+    EXPECT_TRUE(report(letters)) << "it counts characters";
+    expect_error(report(letters + "!"), Code::Invalid, "status.conditions[0].message: Too long");
+  });
+}
+
 TEST_F(KubeContract, WhatIsInvalidIsSaidByField) {
   run([&](Api& api) {
     expect_error(create<EtcdCluster>(api, ns, cluster("c", -1)), Code::Invalid, "spec.replicas");

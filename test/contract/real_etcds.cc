@@ -161,9 +161,10 @@ class RealEtcds final : public Etcds {
     auto stream = loop_.connect("127.0.0.1", places_[node].client_port);
     if (!stream) return stream.error();
     http::GrpcChannel channel(loop_, std::move(*stream), "etcd");
-    http::GrpcFields fields;
-    if (!question.token.empty()) fields.emplace_back("token", question.token.reveal());
-    return channel.unary(question.path, question.message, &status, fields);
+    http::GrpcOptions options;
+    if (!question.token.empty()) options.fields.emplace_back("token", question.token.reveal());
+    options.message_max = question.answer_max;
+    return channel.unary(question.path, question.message, &status, options);
   }
   std::int64_t unix_seconds() override {
     return std::chrono::duration_cast<std::chrono::seconds>(

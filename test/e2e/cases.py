@@ -16,6 +16,7 @@ import restores
 import schedules
 import secure
 import snapshots
+import tenant
 from history import Writer
 from soak import soak_round
 from world import Audit, Cluster, Failed, condition, get, kubectl, operator_pods, until
@@ -237,6 +238,7 @@ def main():
     case("restores: into the same version and the next ones; what cannot be is refused", restores.restores, VERSIONS)
     case("schedules: every minute, kept, proven, and told when they are not", schedules.schedules, VERSIONS[1], options.minutes)
     case("snapshots: into a volume and a store, under load", snapshots.snapshots, VERSIONS[-1])
+    case("tenant: odd objects of one stop nobody", tenant.odd_input, VERSIONS[-1])
     case("security: own Secrets, cert-manager, own authority", secure.secure, VERSIONS[-1], options.renewals)
     soaked = Cluster("db", "e2e-soak", "3.6.16", replicas=1)
 

@@ -100,6 +100,10 @@ def start_nodes():
 
 def drain(node, seconds=90):
     """Evicts all Pods as far as budgets allow; no new Pod comes until uncordon()."""
+    # kubectl evicts no Pod without a controller, such as those that make and delete volumes of the local class.
+    until(60, f"volumes are made and deleted on {node}",
+          lambda: not any(p["metadata"]["name"].startswith("helper-pod-") and node_of(p) == node
+                          for p in get("pods", "local-path-storage")))
     start = time.monotonic()
     try:
         kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", f"--timeout={seconds}s", timeout=seconds + 10)

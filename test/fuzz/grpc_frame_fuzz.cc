@@ -36,7 +36,7 @@ Cut cut(std::string_view body, std::size_t piece) {
       if (!message) out.error = message.error().message;
       if (!message) return out;
       if (!*message) break;
-      out.messages.push_back(**message);
+      out.messages.emplace_back(**message);
     }
   }
   return out;
@@ -66,7 +66,8 @@ void connection(std::string_view bytes, std::size_t piece, bool stays_silent) {
     const auto one = world.spawn([&] {
       const Within limit(world, 1min);
       GrpcStatus status;
-      (void)channel.unary("/etcdserverpb.KV/Range", "question", &status, {{"token", "t"}});
+      (void)channel.unary("/etcdserverpb.KV/Range", "question", &status,
+                          {.fields = {{"token", "t"}}});
       ++ended;
     });
     const auto many = world.spawn([&] {

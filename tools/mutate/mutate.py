@@ -66,6 +66,7 @@ KILLERS = (
     Killer("etcd", "src/etcd/etcd_test", (FAST,), "src/etcd/"),
     Killer("http", "src/http/http_test", (FAST,), "src/http/"),
     Killer("kube", "src/kube/kube_test", (FAST,), "src/kube/"),
+    Killer("sys", "src/sys/sys_test", (FAST,), "src/sys/"),
     Killer("runtime", "src/runtime/runtime_test", (FAST,), "src/runtime/"),
     Killer("cluster", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=-*.EverySmall*"),
            "src/operator/(cluster|passes|pods|credentials|members|agents)/"),

@@ -10,14 +10,7 @@ namespace {
 constexpr std::string_view kChecksumPrefix = "sha256:";
 constexpr std::size_t kChecksumBytes = kChecksumPrefix.size() + 64;
 constexpr std::size_t kReasonBytesMax = 64;
-constexpr std::string_view kCut = "...";
 constexpr std::size_t kEscapedBytesMax = 6;  // "\u0000"
-
-/// The last position, at `size` or before, that splits no character of UTF-8.
-std::size_t cut_at(std::string_view text, std::size_t size) {
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
-  return size;
-}
 
 }  // namespace
 
@@ -50,8 +43,8 @@ std::string cut_to_fit(const std::string& any_bytes,
   // In small steps: one byte of the message may have become six.
   for (std::size_t left = message.size(); text.size() > kAgentReportBytesMax && left > 0;) {
     const std::size_t excess = text.size() - kAgentReportBytesMax;
-    left = cut_at(message, left - std::min(left, excess / kEscapedBytesMax + kCut.size()));
-    text = with(message.substr(0, left) + std::string(kCut));
+    left -= std::min(left, excess / kEscapedBytesMax + 3);  // "..." is added.
+    text = with(shortened(message, left));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
+#include "base/utf8.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/intents.h"
 #include "operator/cluster/restoring.h"
@@ -17,6 +18,8 @@ namespace etcdop::cluster {
 namespace {
 
 namespace v1 = api::v1alpha2;
+
+constexpr std::size_t kNameShown = 253;  ///< Bytes; the longest name in Kubernetes.
 
 /// States the remedy. Never advises deleting the cluster: its old volumes and the revision that
 /// clients have seen would be lost.
@@ -134,7 +137,7 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
   std::vector<std::string> foreign;
   for (const Seat* one : census.foreign_members)
     if (!recorded(out.status, *one) || one->listed->started)
-      foreign.push_back(one->name + " (" + to_hex(one->listed->id) + ")");
+      foreign.push_back(shortened(one->name, kNameShown) + " (" + to_hex(one->listed->id) + ")");
   if (seen.split)
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
             "members answer with different cluster ids; the operator changes nothing");
@@ -266,7 +269,8 @@ void report_progressing(const Observation& seen, const Census& census, Condition
   const char* const reason = same_errand ? before.c_str()
                              : just_born ? v1::kInitialSnapshot
                                          : v1::kMemberReplacing;
-  out.set(v1::kProgressing, "True", reason, progress(seen, census, out));
+  out.set(v1::kProgressing, "True", reason,
+          with(progress(seen, census, out), outdated_template(seen)));
 }
 
 }  // namespace
@@ -293,6 +297,7 @@ void report(const Observation& seen, const Census& census, const std::optional<R
   }
   report_alarms(seen, out);
   report_tls(seen, status);
+  report_plain_text(seen, status);
   if (!refused) report_progressing(seen, census, out);
   else
     out.set(v1::kProgressing, "False", refused->reason,

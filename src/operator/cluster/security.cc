@@ -152,7 +152,28 @@ void report_tls(const Observation& seen, v1::EtcdClusterStatus& status) {
   auto said = trouble_of_secrets(seen);
   if (!said) said = shown_by_members(seen, status);
   if (!said) return;
+  for (const CertificateSeen* one : all_of(seen.tls))
+    if (one->many_authorities > 0)
+      said->message += "; ca.crt of Secret " + one->secret + " has " +
+                       std::to_string(one->many_authorities) + " certificates, more than " +
+                       std::to_string(kAuthoritiesMax) +
+                       ": keep only those that signed these certificates";
   runtime::set_condition(status.conditions, *said, seen.cluster.metadata.generation, seen.now);
+}
+
+void report_plain_text(const Observation& seen, v1::EtcdClusterStatus& status) {
+  const v1::EtcdClusterSpec& spec = seen.cluster.spec;
+  const bool client = spec.tls && spec.tls->client, peer = spec.tls && spec.tls->peer;
+  if (client == peer && (client || !wants_auth(seen.cluster))) return;
+  const std::string ports = client ? "2380 (peers) is"
+                            : peer ? "2379 (clients) is"
+                                   : "2379 (clients) and 2380 (peers) are";
+  runtime::set_condition(
+      status.conditions,
+      {v1::kPlainText, "True", v1::kPortsInPlainText,
+       ports + " not encrypted: all keys pass there in plain text. spec.tls cannot be edited: "
+               "restore a snapshot into a new EtcdCluster that has it for both ports"},
+      seen.cluster.metadata.generation, seen.now);
 }
 
 NextToAuth next_to_auth(const AuthSeen& auth) {

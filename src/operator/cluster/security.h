@@ -24,6 +24,10 @@ void report_no_cert_manager(const Observation&, api::v1alpha2::EtcdClusterStatus
 /// certificates of the Secrets.
 void report_tls(const Observation&, api::v1alpha2::EtcdClusterStatus&);
 
+/// Writes the condition PlainText of a cluster that asks for TLS or authentication, and has a port
+/// without TLS.
+void report_plain_text(const Observation&, api::v1alpha2::EtcdClusterStatus&);
+
 /// The next step to enable the authentication that the spec asks for, or what it waits for.
 struct NextToAuth {
   Step step;

@@ -95,6 +95,10 @@ TEST(ClusterSecurity, TlsReadyTable) {
        },
        "True CertificatesInUse: every member shows the certificates of the Secrets; server 51 "
        "until 2027-06-01T00:00:00Z"},
+      {"N7: a large ca.crt", [](auto& o) { o.tls.peer->many_authorities = 1700; },
+       std::string(kAllShown) +
+           "; ca.crt of Secret peer has 1700 certificates, more than 1000: keep only those that "
+           "signed these certificates"},
       {"without TLS", [](auto& o) { o.tls = {}; }, ""},
       {"without members", [](auto& o) { o.seats.clear(); }, ""},
       {"one has not shown it yet", [](auto& o) { o.seats[1].shown.client_port = ""; }, ""},
@@ -201,6 +205,27 @@ TEST(ClusterSecurity, TlsReadyTable) {
     row.edit(seen);
     EXPECT_EQ(told(seen), row.says) << row.what;
   }
+}
+
+TEST(ClusterSecurity, N9_APortWithoutTlsBesideOneWithItOrAPasswordIsTold) {
+  const auto said = [](bool client, bool peer, bool auth) {
+    Observation seen = observe();
+    if (client || peer) seen.cluster.spec.tls.emplace();
+    if (client) seen.cluster.spec.tls->client.emplace();
+    if (peer) seen.cluster.spec.tls->peer.emplace();
+    if (auth) seen.cluster.spec.auth.emplace().enabled = true;
+    const std::string all = told(seen, v1::kPlainText, report_plain_text);
+    return all.substr(0, all.find(" not encrypted"));
+  };
+  const std::string true_because = "True PortsInPlainText: ";
+  EXPECT_EQ(said(false, false, false), "") << "nobody asks for more";
+  EXPECT_EQ(said(true, true, true), "");
+  EXPECT_EQ(said(true, true, false), "");
+  EXPECT_EQ(said(true, false, true), true_because + "2380 (peers) is");
+  EXPECT_EQ(said(true, false, false), true_because + "2380 (peers) is");
+  EXPECT_EQ(said(false, true, false), true_because + "2379 (clients) is");
+  EXPECT_EQ(said(false, true, true), true_because + "2379 (clients) is");
+  EXPECT_EQ(said(false, false, true), true_because + "2379 (clients) and 2380 (peers) are");
 }
 
 TEST(ClusterSecurity, WhatWasPutRightIsNotToldOn) {

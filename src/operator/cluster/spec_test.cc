@@ -11,6 +11,7 @@
 #include "api/leaves.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/plan.h"
+#include "test/support/refused_when_new.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -189,6 +190,40 @@ TEST(ClusterSpec, FlagsAndTemplatesThatCannotBeAreNoTarget) {
   EXPECT_EQ(p.status.observed, born.observed) << "it is kept as it is";
   EXPECT_EQ(p.status.conditions.at(0).message.substr(0, 80),
             "spec.extraArgs.memory-mlock is not a flag of etcd 3.5; the cluster is kept as it");
+}
+
+/// A refused template must not keep a member of a running cluster from being repaired.
+TEST(ClusterSpec, Rule_WhatIsRefusedWhenNewIsKeptWhereItIs) {
+  const auto said = [](const Plan& p) {
+    for (const api::Condition& condition : p.status.conditions)
+      if (condition.type == v1::kProgressing) return condition.reason + ": " + condition.message;
+    return std::string();
+  };
+  v1::EtcdCluster plain = new_cluster();
+  plain.status = plan(of(plain)).status;
+  plain.status.cluster_id = "00000000000000c1";
+  for (const testing::RefusedWhenNew& row : testing::refused_when_new()) {
+    v1::EtcdCluster c = new_cluster();
+    c.spec.pod_template.emplace().spec = row.template_spec;
+    const Plan birth = plan(of(c));
+    EXPECT_EQ(to_string(birth.step), "none") << row.name;
+    EXPECT_FALSE(birth.status.observed) << row.name;
+    EXPECT_TRUE(said(birth).starts_with("PodTemplateConflict: spec.")) << said(birth);
+    EXPECT_NE(said(birth).find(row.why), std::string::npos) << said(birth);
+
+    c.status = plain.status;
+    EXPECT_EQ(plan(of(c)).status.observed, plain.status.observed) << row.name << ": an edit";
+    EXPECT_TRUE(said(plan(of(c))).starts_with("PodTemplateConflict: ")) << row.name;
+
+    c.status.observed->pod_template = c.spec.pod_template;
+    EXPECT_FALSE(refusal_of(of(c))) << row.name << ": an earlier release accepted it";
+    Observation seen = of(c);
+    seen.seats.emplace_back().name = "db-a";
+    seen.seats.back().object.emplace();
+    EXPECT_NE(said(plan(seen)).find(row.why), std::string::npos) << said(plan(seen));
+    c.spec.replicas = 5;
+    EXPECT_EQ(plan(of(c)).status.observed->replicas, 5) << row.name << ": an edit beside it";
+  }
 }
 
 TEST(ClusterSpec, ASecretWithoutANameWouldLeaveAPortOpen) {

@@ -10,8 +10,6 @@ namespace {
 namespace v1 = api::v1alpha2;
 using namespace std::chrono_literals;
 
-constexpr auto kJudgedAgain = 5min;  // Certificates expire.
-
 std::string text(const Secrets::Value& secret, const char* key) {
   return secret->value(key).reveal();
 }
@@ -28,26 +26,31 @@ Certificates::Role Certificates::role_of(ManagedSecret::Kind kind) {
   return Role::ServerAndClient;
 }
 
+Certificates::Role Certificates::role_of_server(const TlsSecrets& names) {
+  return names.operator_client.empty() ? Role::Server : Role::ServerAndClient;
+}
+
 /// Judges a Secret that was read.
-CertificateSeen Certificates::judge(const Judged& known, Role role) const {
-  CertificateSeen out;
+void Certificates::judge(Judged& known, Role role) {
+  CertificateSeen& out = known.seen;
+  out = {};
   out.secret = known.secret->metadata.name;
-  const std::string certificate = text(known.secret, kCertificateKey);
   const std::string ca = text(known.authority, kAuthorityKey);
   if (ca.empty()) out.faults.push_back(std::string(kAuthorityKey) + " is missing");
   const Purpose purpose{role == Role::Server || role == Role::ServerAndClient,
                         role == Role::Client || role == Role::ServerAndClient};
-  for (std::string& fault :
-       faults_of({certificate, known.secret->value(kPrivateKeyKey)}, ca, purpose, known.at))
-    out.faults.push_back(std::move(fault));
-  out.authority = fingerprint_of(ca);
-  auto facts = read_certificate(certificate);
-  if (!facts) return out;
-  out.names = facts->names;
-  out.serial = facts->serial;
-  out.from = facts->from;
-  out.until = facts->until;
-  return out;
+  const Identity identity{text(known.secret, kCertificateKey), known.secret->value(kPrivateKeyKey)};
+  Judgement said = etcdop::judge(identity, ca, purpose, known.at);
+  for (std::string& fault : said.faults) out.faults.push_back(std::move(fault));
+  out.authority = said.authority;
+  if (said.authorities > kAuthoritiesMax)
+    out.many_authorities = static_cast<std::int64_t>(said.authorities);
+  known.until = said.until;
+  if (!said.leaf) return;
+  out.names = said.leaf->names;
+  out.serial = said.leaf->serial;
+  out.from = said.leaf->from;
+  out.until = said.leaf->until;
 }
 
 /// nullopt: no Secret is named. `authority`: the Secret whose ca.crt must have signed it, if it is
@@ -68,9 +71,10 @@ std::optional<CertificateSeen> Certificates::look(const api::ObjectKey& cluster,
   Judged& judged = known_[cluster].judged[{secret, authority, role}];
   const WallTime now = clock_.wall_now();
   const bool same = judged.secret == *read && judged.authority == *signer;
-  if (!same || now - judged.at >= kJudgedAgain || now < judged.at) {
-    judged = {*read, *signer, now, {}};
-    judged.seen = judge(judged, role);
+  if (!same || now < judged.at || judged.until <= now) {
+    judged = {*read, *signer, now, {}, {}};
+    judge(judged, role);
+    ++judgements_;
   }
   if (!judged.seen.faults.empty()) secrets_.doubt({cluster.ns, secret}, judged.secret);
   return judged.seen;
@@ -79,8 +83,7 @@ std::optional<CertificateSeen> Certificates::look(const api::ObjectKey& cluster,
 TlsSeen Certificates::of(const v1::EtcdCluster& cluster) {
   const TlsSecrets names = tls_secrets_of(cluster);
   const api::ObjectKey key = cluster.metadata.key();
-  const Role server = names.operator_client.empty() ? Role::Server : Role::ServerAndClient;
-  TlsSeen out{look(key, names.server, server),
+  TlsSeen out{look(key, names.server, role_of_server(names)),
               look(key, names.operator_client, Role::Client, names.server),
               look(key, names.peer, Role::ServerAndClient),
               {}};
@@ -136,6 +139,7 @@ void Certificates::equip(const v1::EtcdCluster& cluster, Endpoints& endpoints) {
   const TlsSecrets names = tls_secrets_of(cluster);
   if (names.server.empty()) return;
   const api::ObjectKey key = cluster.metadata.key();
+  (void)look(key, names.server, role_of_server(names));
   const auto ours = look(key, names.operator_client, Role::Client, names.server);
   auto server = secrets_.get({key.ns, names.server});
   auto client = names.operator_client.empty() ? Result<Secrets::Value>(nullptr)
@@ -143,7 +147,8 @@ void Certificates::equip(const v1::EtcdCluster& cluster, Endpoints& endpoints) {
   Known& known = known_[key];
   const bool read = server && client && is_good(ours);
   const bool same = known.dial && read && known.server == *server && known.client == *client;
-  if (read && !same && !fingerprint_of(text(*server, kAuthorityKey)).empty()) {
+  const Judged& theirs = known.judged[{names.server, "", role_of_server(names)}];
+  if (read && !same && theirs.secret == *server && !theirs.seen.authority.empty()) {
     known.server = *server;
     known.client = *client;
     known.dial = dial_of(*server, *client);

@@ -1,5 +1,6 @@
 // Reads the certificates of clusters from their Secrets, and judges them.
 #pragma once
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,12 +33,14 @@ class Certificates {
   /// The dial options of the peer port; null: no TLS, or its Secret is invalid. Suspends.
   std::shared_ptr<const TlsClient::Options> peer_dial(const api::v1alpha2::EtcdCluster&);
   void forget(const api::ObjectKey& cluster) { known_.erase(cluster); }
+  /// How often it has judged a Secret: with a large ca.crt, that takes most of a pass's time.
+  std::size_t judgements() const { return judgements_; }
 
  private:
   enum class Role { Authority, Server, ServerAndClient, Client };
   struct Judged {
     Secrets::Value secret, authority;  // The Secrets that were judged.
-    WallTime at;
+    WallTime at, until;                // The time, and the next date of a certificate in them.
     CertificateSeen seen;
   };
   struct Known {
@@ -48,13 +51,15 @@ class Certificates {
     std::shared_ptr<const TlsClient::Options> dial;
   };
   static Role role_of(ManagedSecret::Kind);
+  static Role role_of_server(const TlsSecrets&);
   std::optional<CertificateSeen> look(const api::ObjectKey& cluster, const std::string& secret,
                                       Role role, const std::string& authority = "");
-  CertificateSeen judge(const Judged&, Role role) const;
+  static void judge(Judged&, Role role);
 
   Secrets& secrets_;
   const WallClock& clock_;
   std::map<api::ObjectKey, Known> known_;  // By cluster.
+  std::size_t judgements_ = 0;
 };
 
 }  // namespace etcdop

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
 #include "operator/passes/owner.h"
 
 namespace etcdop {
@@ -22,6 +23,9 @@ std::string root_secret_of(const v1::EtcdCluster& cluster) {
   return auth && auth->root_credentials_secret_ref ? auth->root_credentials_secret_ref->name : "";
 }
 
+/// Empty if etcd's API cannot carry it: its texts are UTF-8.
+Secret sendable(const Secret& password) { return is_utf8(password.reveal()) ? password : Secret(); }
+
 }  // namespace
 
 /// A session of an earlier cluster with that name is dropped.
@@ -39,15 +43,17 @@ Passwords Sessions::passwords_of(const v1::EtcdCluster& cluster) {
   const std::string name = root_secret_of(cluster);
   auto wanted = name.empty() ? Result<Secrets::Value>(Error{Code::Invalid, "no name"})
                              : secrets_.get({ns, name});
-  if (wanted) out.wanted = (*wanted)->value(kPasswordKey);
+  const Secret found = wanted ? (*wanted)->value(kPasswordKey) : Secret();
+  out.wanted = sendable(found);
   if (name.empty()) out.missing = "spec.auth.rootCredentialsSecretRef names no Secret";
   else if (!wanted) out.missing = "Secret " + name + " " + why_unread(wanted);
-  else if (out.wanted.empty()) out.missing = "Secret " + name + " has no " + kPasswordKey;
+  else if (found.empty()) out.missing = "Secret " + name + " has no " + kPasswordKey;
+  else if (out.wanted.empty()) out.missing = "Secret " + name + ": the password is not UTF-8";
   if (!out.missing.empty() && wanted) secrets_.doubt({ns, name}, *wanted);
   auto ours = secrets_.get({ns, auth_secret_name(cluster.metadata.name)});
   if (ours && is_ours((*ours)->metadata, cluster.metadata.uid)) {
-    out.kept = {(*ours)->value(kPasswordKey), (*ours)->value(kNextPasswordKey),
-                (*ours)->value(kPreviousPasswordKey)};
+    out.kept = {sendable((*ours)->value(kPasswordKey)), sendable((*ours)->value(kNextPasswordKey)),
+                sendable((*ours)->value(kPreviousPasswordKey))};
   } else if (ours) {  // It may belong to an earlier cluster, and be deleted with it.
     secrets_.doubt({ns, auth_secret_name(cluster.metadata.name)}, *ours);
   }

@@ -213,8 +213,13 @@ TEST_F(SessionsTest, WithoutAPasswordItIsSaidWhy) {
   EXPECT_EQ(equip(), "none");
   EXPECT_EQ(tried(), "");
   EXPECT_EQ(seen().refused, "Secret root has no password");
-  put("A");
+  put("\xFF");
   wait(1s);
+  EXPECT_EQ(equip(), "none");
+  EXPECT_EQ(tried(), "");
+  EXPECT_EQ(seen().refused, "Secret root: the password is not UTF-8");
+  put("A");
+  wait(2s);
   EXPECT_EQ(equip(), "token 1") << "it is looked for soon";
   EXPECT_EQ(seen().refused, "");
 

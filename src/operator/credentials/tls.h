@@ -1,5 +1,6 @@
 // The Secrets of a cluster's TLS, and what is known of them. Pure.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,6 +52,10 @@ std::vector<std::string> server_names(const api::ObjectKey& cluster, const std::
 std::vector<std::string> peer_names(const api::ObjectKey& cluster, const std::string& domain,
                                     const std::vector<std::string>& members);
 
+/// More CA certificates than any public bundle has (some 140). To load more blocks all clusters for
+/// a part of a second.
+inline constexpr std::size_t kAuthoritiesMax = 1000;
+
 /// A Secret with a certificate, as it was last read; without its key.
 struct CertificateSeen {
   std::string secret = {};               ///< Its name.
@@ -62,6 +67,7 @@ struct CertificateSeen {
   std::string serial = {};               ///< Hex digits.
   std::string authority = {};            ///< Fingerprint of ca.crt.
   WallTime from = {}, until = {};
+  std::int64_t many_authorities = 0;  ///< Certificates in ca.crt, if more than kAuthoritiesMax.
   bool operator==(const CertificateSeen&) const = default;
 
   template <class S = CertificateSeen>
@@ -70,7 +76,8 @@ struct CertificateSeen {
                       api::sparse("ours", &S::ours), api::sparse("unread", &S::unread),
                       api::sparse("faults", &S::faults), api::sparse("names", &S::names),
                       api::sparse("serial", &S::serial), api::sparse("authority", &S::authority),
-                      api::sparse("from", &S::from), api::sparse("until", &S::until));
+                      api::sparse("from", &S::from), api::sparse("until", &S::until),
+                      api::sparse("manyAuthorities", &S::many_authorities));
   }
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/v1alpha2/names.h"
+#include "test/support/refused_when_new.h"
 
 namespace etcdop::member {
 namespace {
@@ -86,6 +87,7 @@ TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
     "automountServiceAccountToken": false,
     "securityContext": {
       "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532,
+      "fsGroupChangePolicy": "OnRootMismatch",
       "seccompProfile": {"type": "RuntimeDefault"}
     },
     "containers": [{
@@ -283,6 +285,17 @@ TEST(MemberObjects, WhatIsNotTheUsersToSetGetsNoPod) {
   m.spec.pod_template.emplace().spec = json::parse(R"({"hostname": "x"})");
   EXPECT_EQ(pod(m, {}, {}).error().message,
             "spec.podTemplate.spec.hostname is set by the operator; remove it");
+}
+
+/// An earlier release accepted it: a drained member must get its Pod again.
+TEST(MemberObjects, Rule_WhatIsRefusedWhenNewGetsAPodWhereItIs) {
+  for (const testing::RefusedWhenNew& row : testing::refused_when_new()) {
+    v1::EtcdMember m = member("3.6.16");
+    m.spec.pod_template.emplace().spec = row.template_spec;
+    auto made = pod(m, {}, {});
+    ASSERT_TRUE(made) << row.name << ": " << made.error().message;
+    EXPECT_EQ(made->at("spec").at("containers").at(0).at("name"), "etcd") << row.name;
+  }
 }
 
 TEST(MemberObjects, AnOldEtcdGetsTheProbesOfTheReference) {

@@ -6,6 +6,7 @@
 #include "operator/member/plan.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
+#include "operator/pods/pod_shape.h"
 
 namespace etcdop::member {
 namespace {

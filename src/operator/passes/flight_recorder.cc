@@ -56,10 +56,12 @@ void FlightRecorder::record(const char* kind, const api::ObjectKey& key, WallTim
                             Json observation, Json plan) {
   try {
     keep(kind, key, now, std::move(observation), std::move(plan));
-  } catch (const std::exception&) {  // A failed recording ends no pass.
-    if (const auto at = rings_.find({kind, key}); at != rings_.end())
-      while (!at->second.pairs.empty()) drop_oldest(at->second);
-  }
+  } catch (const std::exception&) { forget(kind, key); }  // A failed recording ends no pass.
+}
+
+void FlightRecorder::forget(const char* kind, const api::ObjectKey& key) {
+  if (const auto at = rings_.find({kind, key}); at != rings_.end())
+    while (!at->second.pairs.empty()) drop_oldest(at->second);
 }
 
 void FlightRecorder::keep(const char* kind, const api::ObjectKey& key, WallTime now,
@@ -120,7 +122,7 @@ void FlightRecorder::make_room() {
     const auto oldest = std::ranges::min_element(rings_, {}, age);
     if (oldest == rings_.end() || oldest->second.pairs.empty()) return;
     drop_oldest(oldest->second);
-    if (oldest->second.pairs.empty() && oldest->second.gone) forget(oldest);
+    if (oldest->second.pairs.empty() && oldest->second.gone) erase(oldest);
   }
 }
 
@@ -128,10 +130,10 @@ void FlightRecorder::gone(const char* kind, const api::ObjectKey& key) {
   const auto at = rings_.find({kind, key});
   if (at == rings_.end()) return;
   at->second.gone = true;
-  if (at->second.pairs.empty()) forget(at);
+  if (at->second.pairs.empty()) erase(at);
 }
 
-void FlightRecorder::forget(Rings::iterator at) {
+void FlightRecorder::erase(Rings::iterator at) {
   bytes_ -= kRingCosts;
   rings_.erase(at);
 }

@@ -34,6 +34,8 @@ class FlightRecorder {
   /// `observation` and `plan` are the encoded objects. `kind` must outlive the recorder. Never
   /// throws: if a pass cannot be recorded, the pairs of that object are dropped.
   void record(const char* kind, const api::ObjectKey&, WallTime now, Json observation, Json plan);
+  /// Drops the pairs of an object, which stays.
+  void forget(const char* kind, const api::ObjectKey&);
   /// The object is deleted. Its pairs stay until others need the room.
   void gone(const char* kind, const api::ObjectKey&);
 
@@ -65,7 +67,7 @@ class FlightRecorder {
   void make_room();
   void grow(Ring&, std::size_t more);
   void shrink(Ring&, std::size_t less);
-  void forget(Rings::iterator);
+  void erase(Rings::iterator);
 
   Limits limits_;
   Rings rings_;

@@ -9,6 +9,7 @@
 #include "api/v1alpha2/names.h"
 #include "etcd/flags.h"
 #include "etcd/version_facts.h"
+#include "kube/object_text.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
 
@@ -171,6 +172,11 @@ std::string why_not_spec(const json::object& spec) {
   return "";
 }
 
+std::string too_deep() {
+  return "podTemplate is nested more than " + std::to_string(kTemplateDepthMax) +
+         " levels deep; remove fields that a Pod does not have";
+}
+
 std::string why_not_keys(const std::map<std::string, std::string>& keys, const char* path) {
   for (const auto& [key, value] : keys)
     if (key.starts_with(v1::kReservedPrefix) || key == v1::kAppNameLabel ||
@@ -258,6 +264,7 @@ json::object pod_security() {
           {"runAsUser", v1::kUserId},
           {"runAsGroup", v1::kUserId},
           {"fsGroup", v1::kUserId},
+          {"fsGroupChangePolicy", "OnRootMismatch"},  // Else each start walks over all files.
           {"seccompProfile", {{"type", "RuntimeDefault"}}}};
 }
 
@@ -283,6 +290,7 @@ std::string why_not_template(const v1::PodTemplate& added) {
       return why;
   }
   if (!added.spec) return "";
+  if (kube::is_too_deep(*added.spec)) return too_deep();
   return added.spec->is_object() ? why_not_spec(added.spec->as_object())
                                  : "podTemplate.spec is not an object";
 }
@@ -290,9 +298,7 @@ std::string why_not_template(const v1::PodTemplate& added) {
 std::string why_not_new_template(const v1::PodTemplate& added) {
   if (std::string why = why_not_template(added); !why.empty()) return why;
   const Json whole = api::encode(added);
-  if (depth_of(whole) > kTemplateDepthMax)
-    return "podTemplate is nested more than " + std::to_string(kTemplateDepthMax) +
-           " levels deep; remove fields that a Pod does not have";
+  if (depth_of(whole) > kTemplateDepthMax) return too_deep();
   if (const std::size_t bytes = serialize(whole).size(); bytes > kTemplateBytesMax)
     return "podTemplate has " + std::to_string(bytes) + " bytes, more than " +
            std::to_string(kTemplateBytesMax) + "; move files and scripts into a ConfigMap";

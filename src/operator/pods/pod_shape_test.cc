@@ -44,7 +44,8 @@ TEST(PodShape, TheFlagsThatAreTheUsersAreThese) {
       "election-timeout enable-distributed-tracing enable-grpc-gateway enable-pprof feature-gates "
       "grpc-keepalive-interval grpc-keepalive-min-time grpc-keepalive-timeout heartbeat-interval "
       "host-whitelist log-level max-concurrent-streams max-request-bytes max-snapshots max-txn-ops "
-      "max-wals memory-mlock metrics pre-vote raft-read-timeout raft-write-timeout "
+      "max-wals memory-mlock metrics peer-skip-client-san-verification pre-vote raft-read-timeout "
+      "raft-write-timeout "
       "snapshot-catchup-entries socket-reuse-address socket-reuse-port warning-apply-duration "
       "warning-unary-request-duration watch-progress-notify-interval ");
 }
@@ -87,6 +88,8 @@ TEST(PodShape, WhatIsOursInATemplateIsNamed) {
       {R"({"containers": [{"name": "log", "$patch": "delete"}]})",
        "podTemplate.spec.containers[].$patch: directives are not supported"},
       {R"([])", "podTemplate.spec is not an object"},
+      {R"("nested too deeply to be read")",  // It stands for what the API server has.
+       "podTemplate is nested more than 20 levels deep; remove fields that a Pod does not have"},
   };
   for (const Row& row : rows) {
     std::string why = row.why;

@@ -84,6 +84,7 @@ TEST(SnapshotObjects, TheJob) {
             "runAsUser": 65532,
             "runAsGroup": 65532,
             "fsGroup": 65532,
+            "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"}
           },
           "containers": [{

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/v1alpha2/names.h"
+#include "etcd/version_facts.h"
 #include "operator/agents/agent_pod.h"
 #include "operator/agents/snapshot_env.h"
 #include "operator/agents/stored_location.h"
@@ -62,8 +63,12 @@ json::object metadata(const Observation& seen, std::int32_t attempt) {
 std::string verify_job_name(const std::string& snapshot) { return snapshot + "-verify"; }
 
 std::string verify_version(const Observation& seen) {
-  if (seen.cluster && !seen.cluster->spec.version.empty()) return seen.cluster->spec.version;
-  return seen.snapshot.status.artifact ? seen.snapshot.status.artifact->etcd_version : "";
+  std::string version;
+  if (seen.cluster && seen.cluster->status.observed)
+    version = seen.cluster->status.observed->version;
+  else if (seen.snapshot.status.artifact)
+    version = seen.snapshot.status.artifact->etcd_version;  // An agent reported it, or a user.
+  return etcd::parse_version(version) ? version : "";
 }
 
 Json verify_job(const Observation& seen, std::int32_t attempt, const VerifyImages& images) {

@@ -116,7 +116,8 @@ class Proving {
           "the operator was started without --operator-image, the image of the Job: set this flag");
     if (verify_version(seen_).empty())
       return end_badly(v1::kClusterNotFound,
-                       "the EtcdCluster does not exist, and status.artifact has no etcd version");
+                       "neither the status of the EtcdCluster nor status.artifact has a version of "
+                       "etcd such as 3.6.16");
     if (seen_.rejected) {
       if (seen_.now - seen_.rejected->since >= kWaitMax)
         return end_badly(v1::kObjectRejected, seen_.rejected->why);

@@ -48,7 +48,8 @@ Observation complete() {
   v1::EtcdCluster& cluster = seen.cluster.emplace();
   cluster.metadata.name = "db";
   cluster.metadata.ns = "prod";
-  cluster.spec.version = "3.6.16";
+  cluster.spec.version = "latest";  // A refused edit: its members are what was accepted.
+  cluster.status.observed.emplace().version = "3.6.16";
   return seen;
 }
 
@@ -296,8 +297,12 @@ TEST(SnapshotVerification, WhatKeepsAJobFromBeingMadeIsTold) {
   seen = complete();
   seen.cluster.reset();
   EXPECT_EQ(told(seen).substr(0, 19), "create-verification") << "its own etcd is known";
-  seen.snapshot.status.artifact->etcd_version.clear();
-  EXPECT_EQ(told(seen).substr(0, 47), "none; False/VerificationFailed: ClusterNotFound");
+  // N11: it becomes a tag of an image.
+  for (const char* version : {"", "3.6", "latest", "3.6.16@sha256:0", "3.6.16/../x"}) {
+    seen.snapshot.status.artifact->etcd_version = version;
+    EXPECT_EQ(told(seen).substr(0, 47), "none; False/VerificationFailed: ClusterNotFound")
+        << version;
+  }
   seen = after(complete());
   seen.rejected = {"exceeded quota", kNow};
   EXPECT_EQ(told(seen),
@@ -441,6 +446,7 @@ TEST(SnapshotVerification, TheJob) {
             "runAsUser": 65532,
             "runAsGroup": 65532,
             "fsGroup": 65532,
+            "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"}
           },
           "initContainers": [{

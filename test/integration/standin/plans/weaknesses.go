@@ -215,10 +215,13 @@ func oddTemplates(ctx context.Context, e *Env) error {
 	if err := e.scaled(ctx, 3); err != nil {
 		return err
 	}
-	for _, name := range []string{"twice", "deep"} {
+	for name := range odd {
 		if told := e.Clusters.Get(e.Namespace, name).Condition("Progressing"); told != "False/PodTemplateConflict" {
 			return fmt.Errorf("%s: Progressing is %q", name, told)
 		}
+	}
+	if err := editedTooDeep(ctx, e, map[string]any{"spec": odd["deeper"]}); err != nil {
+		return err
 	}
 	for name := range odd {
 		if err := e.Client.Delete(ctx, kube.Namespaced(kube.EtcdClusters, e.Namespace, name), nil); err != nil {
@@ -226,6 +229,39 @@ func oddTemplates(ctx context.Context, e *Env) error {
 		}
 	}
 	return nil
+}
+
+// editedTooDeep edits a running cluster to a template that is nested too deeply, and restarts the operator: a lost Pod comes back
+// as it was before.
+func editedTooDeep(ctx context.Context, e *Env, template any) error {
+	edit := func(to any) error {
+		patch := map[string]any{"spec": map[string]any{"podTemplate": to}}
+		return e.Client.Patch(ctx, kube.Namespaced(kube.EtcdClusters, e.Namespace, clusterName), patch)
+	}
+	if err := edit(template); err != nil {
+		return err
+	}
+	if err := e.says(ctx, "Progressing", "False/PodTemplateConflict"); err != nil {
+		return err
+	}
+	e.Operator.Kill()
+	lost := e.pods()[0]
+	if err := e.Client.Delete(ctx, kube.Namespaced(kube.Pods, e.Namespace, lost.Metadata.Name), nil); err != nil {
+		return err
+	}
+	err := e.Until(ctx, e.Namespace, converge, func() error {
+		if slices.ContainsFunc(e.pods(), func(pod *kube.Pod) bool { return pod.Metadata.UID == lost.Metadata.UID }) {
+			return errors.New("the Pod is not yet deleted")
+		}
+		return e.allReady(3)
+	})
+	if err != nil {
+		return err
+	}
+	if err := edit(nil); err != nil {
+		return err
+	}
+	return e.Settled(ctx, 3)
 }
 
 // restFor is how long a cluster at rest is watched: it includes at least one regular look.
