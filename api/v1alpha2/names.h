@@ -14,6 +14,8 @@ inline constexpr const char* kReservedPrefix = "etcd-operator.cozystack.io/";
 inline constexpr const char* kClusterLabel = "etcd-operator.cozystack.io/cluster";
 inline constexpr const char* kRoleLabel = "etcd-operator.cozystack.io/role";
 /// On Pods whose member will be removed: its replacement may run on the same node.
+/// On a ServiceAccount, "true": templates may use it although the operator's policy is restricted.
+inline constexpr const char* kAllowPodsLabel = "etcd-operator.cozystack.io/allow-pods";
 inline constexpr const char* kLeavingLabel = "etcd-operator.cozystack.io/leaving";
 inline constexpr const char* kVoter = "voter";  ///< kRoleLabel's only value; absent on learners.
 /// On the Jobs of snapshots and on their Pods: the EtcdSnapshot. No Service selects by it, and

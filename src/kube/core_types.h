@@ -342,6 +342,17 @@ struct PodDisruptionBudget {
   }
 };
 
+struct ServiceAccount {
+  static constexpr Resource resource{"", "v1", "serviceaccounts", "ServiceAccount"};
+  ObjectMeta metadata;
+  bool operator==(const ServiceAccount&) const = default;
+
+  template <class S = ServiceAccount>
+  static auto describe() {
+    return api::value(api::required("metadata", &S::metadata));
+  }
+};
+
 /// Complete. Times are RFC 3339 with microseconds.
 struct LeaseSpec {
   std::optional<std::string> holder_identity;  ///< Empty: released.

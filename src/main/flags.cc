@@ -33,7 +33,8 @@ std::optional<Level> level_of(const std::string& word) {
 
 /// The words of the command line before they are parsed.
 struct Words {
-  std::string watch_namespace, log_format, log_level, zap_encoder, zap_log_level, ignored;
+  std::string pod_template_policy = "baseline", watch_namespace, log_format, log_level, zap_encoder,
+              zap_log_level, ignored;
   bool zap_devel = false, help = false;
 };
 
@@ -62,6 +63,10 @@ void declare(CLI::App& app, Flags& flags, Words& words) {
                  "Image of this program, which takes snapshots ($OPERATOR_IMAGE).");
   app.add_option("--etcd-image-repository", flags.etcd_image_repository,
                  "Where etcd's images are ($ETCD_IMAGE_REPOSITORY).");
+  app.add_option(
+      "--pod-template-policy", words.pod_template_policy,
+      "Which spec.podTemplate a new or edited EtcdCluster may have: restricted, baseline "
+      "(default), as Pod Security has them, or any.");
   app.add_option("--watch-namespace", words.watch_namespace,
                  "Namespaces to watch, by commas; empty: all ($WATCH_NAMESPACE).");
   app.add_option("--kubeconfig", flags.kubeconfig,
@@ -94,6 +99,13 @@ Result<Done> understand_log(const Words& words, Flags& flags) {
     flags.log_level = *level;
   }
   return Done{};
+}
+
+Result<PodPolicy> understand_policy(const std::string& word) {
+  for (const auto& [policy, name] : names(PodPolicy{}))
+    if (word == name) return policy;
+  return Error{Code::Invalid,
+               "--pod-template-policy " + word + ": say restricted, baseline or any"};
 }
 
 /// ":8080", "127.0.0.1:8080", "[::1]:8080" or "0".
@@ -140,6 +152,9 @@ Result<Flags> parse_flags(std::vector<std::string> words, const Environment& env
   if (said.help) flags.help = app.help();
   flags.watch_namespaces = split(said.watch_namespace);
   if (auto log = understand_log(said, flags); !log) return log.error();
+  auto policy = understand_policy(said.pod_template_policy);
+  if (!policy) return policy.error();
+  flags.pod_template_policy = *policy;
   if (auto ok = check_address("--metrics-bind-address", flags.metrics_bind_address); !ok)
     return ok.error();
   if (!flags.metrics_cert_path.empty() && !flags.metrics_secure)

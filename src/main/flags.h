@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "operator/pods/pod_policy.h"
 
 namespace etcdop {
 
@@ -24,6 +25,7 @@ struct Flags {
   std::string cluster_domain;  ///< Used in certificates' names; empty: read from resolv.conf.
   std::string operator_image;
   std::string etcd_image_repository = "quay.io/coreos/etcd";
+  PodPolicy pod_template_policy = PodPolicy::Baseline;
   std::vector<std::string> watch_namespaces;  ///< Empty: all namespaces.
   std::string kubeconfig;  ///< Empty: KUBECONFIG, or else the Pod's service account.
   bool log_as_json = true;

@@ -25,6 +25,13 @@ TEST(Flags, TheDefaultsAreTheReferences) {
   EXPECT_FALSE(flags->leader_elect);
   EXPECT_TRUE(flags->watch_namespaces.empty());
   EXPECT_EQ(flags->etcd_image_repository, "quay.io/coreos/etcd");
+  EXPECT_EQ(flags->pod_template_policy, PodPolicy::Baseline);
+}
+
+TEST(Flags, N10_ThePolicyForTemplates) {
+  EXPECT_EQ(parse({"--pod-template-policy=any"})->pod_template_policy, PodPolicy::Any);
+  EXPECT_EQ(parse({"--pod-template-policy=restricted"})->pod_template_policy,
+            PodPolicy::Restricted);
 }
 
 TEST(Flags, OneDashDoesForTwoAndBooleansTakeAValue) {
@@ -84,6 +91,7 @@ TEST(Flags, BadInputNamesTheFlagAndWhatToDo) {
       {{"--flight-recorder-bind-address=0.0.0.0:8082"}, "no authorization"},
       {{"--flight-recorder-bind-address=127.0.0.1"}, "say HOST:PORT"},
       {{"--operator-image=controller:latest"}, "placeholder"},
+      {{"--pod-template-policy=privileged"}, "say restricted, baseline or any"},
   };
   for (const Row& row : rows) {
     auto flags = parse(row.words);

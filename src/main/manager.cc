@@ -173,6 +173,7 @@ class Manager {
             .watch_namespaces = flags_.watch_namespaces,
             .images = {flags_.etcd_image_repository, flags_.operator_image},
             .cluster_domain = cluster_domain(flags_),
+            .pod_policy = flags_.pod_template_policy,
             .measured = [this](runtime::Controller::Options options) {
               return runtime::measured(metrics_, std::move(options));
             }};

@@ -31,7 +31,7 @@ Operator::Operator(Collaborators with, Options options)
                 {.ns = options_.lease_namespace, .identity = options_.identity}),
       events_(with.api, with.executor, with.clock, with.random, with.log, options_.identity),
       clusters_({collaborators<cluster::Api>(), with.etcd, with.handshake, credentials_,
-                 options_.cluster_domain, &cluster_metrics_}),
+                 options_.cluster_domain, &cluster_metrics_, options_.pod_policy}),
       members_({collaborators<member::Api>(), credentials_.secrets, credentials_.certificates},
                options_.images),
       defrags_({collaborators<defrag::Api>(), with.etcd, credentials_}),

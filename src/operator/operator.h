@@ -62,6 +62,7 @@ class Operator {
     std::vector<std::string> watch_namespaces;  ///< Empty: all.
     member::Images images;
     std::string cluster_domain = "cluster.local";  ///< Used in the names of certificates.
+    PodPolicy pod_policy = PodPolicy::Baseline;    ///< For new and edited templates.
     /// Called with each controller's options before the controller is created, to add metrics.
     std::function<runtime::Controller::Options(runtime::Controller::Options)> measured;
   };

@@ -304,6 +304,9 @@ for resource in limits.cpu=2 limits.memory=3Gi requests.cpu=1 requests.memory=2G
   takes "manager.resources.${resource%=*}" --set-string "manager.resources.$resource" -- \
     "$operator $manager.resources.${resource%=*}=\"${resource#*=}\""
 done
+takes manager.podTemplatePolicy --set manager.podTemplatePolicy=any -- "$operator $manager.args.4=\"--pod-template-policy=any\""
+test_that "a policy that does not exist is refused" refused "manager.podTemplatePolicy must be restricted, baseline or any" \
+  --set manager.podTemplatePolicy=none
 takes metricsService.port --set metricsService.port=9090 -- 'Service/etcd-operator-metrics spec.ports.0.port=9090'
 
 takes kubeRbacProxy.enabled --set kubeRbacProxy.enabled=false -- "$operator $manager.args.1=\"--metrics-bind-address=:8080\"" \

@@ -4,8 +4,10 @@
 
 #include "kube/dialer.h"
 #include "kube/exec_plugin.h"
+#include "operator/pods/pod_policy.h"
 #include "sys/command.h"
 #include "test/contract/kube_fixture.h"
+#include "test/support/pods_by_policy.h"
 
 namespace etcdop::kube {
 namespace {
@@ -22,6 +24,42 @@ TEST_F(KubeReal, AKindThatNobodyServesIsNotFound) {
   run([&](Api& api) {
     expect_error(api.call(call(Verb::List, {"", "v1", "nonsense", "Nonsense"})), Code::NotFound,
                  "could not find the requested resource");
+  });
+}
+
+/// N10: the operator judges templates as Pod Security does, which asks nobody about Pods that an
+/// operator creates in a namespace without labels.
+TEST_F(KubeReal, N10_PodSecurityAgreesWithThePolicy) {
+  run([&](Api& api) {
+    for (const auto& [policy, level] : {std::pair{PodPolicy::Baseline, "baseline"},
+                                        std::pair{PodPolicy::Restricted, "restricted"}}) {
+      auto space =
+          create<Namespace>(api, "",
+                            {{"metadata",
+                              {{"generateName", "policy-"},
+                               {"labels", {{"pod-security.kubernetes.io/enforce", level}}}}}});
+      ASSERT_TRUE(space) << space.error().message;
+      Call account = call(Verb::Create, ServiceAccount::resource);
+      account.ns = space->metadata.name;
+      account.body = json::parse(R"({"apiVersion": "v1", "kind": "ServiceAccount",
+                                     "metadata": {"name": "default"}})");
+      (void)api.call(account);  // Or a controller has made it.
+      for (const testing::PodByPolicy& row : testing::pods_by_policy()) {
+        Call dry = call(Verb::Create, Pod::resource);
+        dry.ns = space->metadata.name;
+        dry.query = {{"dryRun", "All"}};
+        dry.body = row.pod;
+        const auto made = api.call(dry);
+        const std::string ours = why_not_pod(row.pod, policy);
+        EXPECT_EQ(bool(made), ours.empty())
+            << level << ", " << row.what << ": " << (made ? "admitted" : made.error().message)
+            << "; ours: " << ours;
+        if (!made)
+          EXPECT_NE(made.error().message.find("violates PodSecurity"), std::string::npos)
+              << row.what << ": " << made.error().message;
+      }
+      EXPECT_TRUE(remove<Namespace>(api, {"", space->metadata.name}, space->metadata.uid));
+    }
   });
 }
 

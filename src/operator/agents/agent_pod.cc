@@ -106,10 +106,7 @@ json::object agent_container(const char* name, const char* command, const std::s
       {"terminationMessagePolicy", "FallbackToLogsOnError"},
       {"resources",
        {{"requests", {{"cpu", "50m"}, {"memory", "64Mi"}}}, {"limits", {{"memory", "256Mi"}}}}},
-      {"securityContext",
-       {{"allowPrivilegeEscalation", false},
-        {"readOnlyRootFilesystem", true},
-        {"capabilities", {{"drop", json::array{"ALL"}}}}}}};
+      {"securityContext", container_security()}};
   if (!mounts.empty()) out["volumeMounts"] = std::move(mounts);
   return out;
 }

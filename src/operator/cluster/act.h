@@ -8,6 +8,7 @@
 #include "operator/cluster/rbac.h"
 #include "operator/credentials/credentials.h"
 #include "operator/passes/pass.h"
+#include "operator/pods/pod_policy.h"
 
 namespace etcdop::cluster {
 
@@ -17,6 +18,7 @@ struct Collaborators : etcdop::Collaborators<Api> {
   Credentials& credentials;
   std::string cluster_domain = "cluster.local";  ///< For the names in certificates.
   ClusterMetrics* metrics = nullptr;             ///< Null: nothing is measured.
+  PodPolicy pod_policy = PodPolicy::Baseline;    ///< For new and edited templates.
 };
 
 /// The API server returned the object with this UID, and it was not terminating.

@@ -222,14 +222,6 @@ void report_birth(const Observation& seen, const Census& census, Conditions& out
     out.set(v1::kAvailable, "False", reason, message);
 }
 
-/// The part of podTemplate that an edit must drop: an earlier release accepted it, this one refuses
-/// it in a new template; empty: none.
-std::string outdated_template(const Observation& seen) {
-  const auto& added = seen.cluster.spec.pod_template;
-  const std::string why = added ? why_not_new_template(*added) : "";
-  return why.empty() ? "" : "spec." + why + ", before podTemplate is edited again";
-}
-
 void report_progressing(const Observation& seen, const Census& census, Conditions& out) {
   auto& deadline = out.status.progress_deadline;
   const std::string before = out.reason_of(v1::kProgressing);

@@ -16,6 +16,7 @@
 #include "operator/credentials/tls.h"
 #include "operator/members/etcd_view.h"
 #include "operator/passes/value_codecs.h"
+#include "operator/pods/pod_policy.h"
 
 namespace etcdop::cluster {
 
@@ -204,6 +205,8 @@ struct Observation {
   std::vector<CertificateChild> certificates;  ///< Wanted from cert-manager.
   bool cert_manager = false;                   ///< Its kinds are installed.
   std::string cluster_domain;                  ///< "cluster.local"
+  PodPolicy pod_policy = PodPolicy::Any;       ///< For new and edited templates.
+  std::string account_trouble;  ///< Why the template may not use its ServiceAccount; empty: it may.
   TlsSeen tls;
   AuthSeen auth;
   bool operator==(const Observation&) const = default;
@@ -225,7 +228,8 @@ struct Observation {
         api::sparse("headlessService", &S::headless_service), api::sparse("budget", &S::budget),
         api::sparse("budgetMin", &S::budget_min), api::sparse("certificates", &S::certificates),
         api::sparse("certManager", &S::cert_manager),
-        api::sparse("clusterDomain", &S::cluster_domain), api::sparse("tls", &S::tls),
+        api::sparse("clusterDomain", &S::cluster_domain), api::sparse("podPolicy", &S::pod_policy),
+        api::sparse("accountTrouble", &S::account_trouble), api::sparse("tls", &S::tls),
         api::sparse("auth", &S::auth));
   }
 };

@@ -28,6 +28,8 @@ inline constexpr auto kPermissions = [] {
       {kube::Service::resource, "", {Get, List, Watch, Create, Patch}},
       {kube::PodDisruptionBudget::resource, "", {Get, List, Watch, Create, Patch, Delete}},
       {kube::Certificate::resource, "", {Get, List, Watch, Create, Patch}},
+      // For --pod-template-policy=restricted.
+      {kube::ServiceAccount::resource, "", {Get}},
       // Our own; others are only read (operator/credentials/secrets.h).
       {kube::SecretObject::resource, "", {Create, Patch}},
   });

@@ -107,6 +107,8 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   seen.cluster = cluster;
   seen.cert_manager = with_.stores.certificates.synced();
   seen.cluster_domain = with_.cluster_domain;
+  seen.pod_policy = with_.pod_policy;
+  observe_account(seen);
   seen.tls = with_.credentials.certificates.of(cluster);
   observe_members(seen, endpoints);
   observe_volumes(seen);
@@ -175,6 +177,24 @@ void Reconciler::observe_volumes(Observation& seen) const {
 
 /// Asks the API server for the user's decision, as the next steps stop a cluster or cannot be
 /// undone. Unknown if the API server does not answer.
+/// Asked of the API server only for a template that may be accepted now.
+void Reconciler::observe_account(Observation& seen) const {
+  const v1::EtcdCluster& cluster = seen.cluster;
+  if (seen.pod_policy != PodPolicy::Restricted || !has_new_template(cluster)) return;
+  const std::string name = account_of(*cluster.spec.pod_template);
+  if (name.empty()) return;
+  const std::string account = "ServiceAccount " + name;
+  auto read = with_.api.get<kube::ServiceAccount>({cluster.metadata.ns, name});
+  if (!read)
+    seen.account_trouble =
+        account + (read.failed_with(Code::NotFound) ? " does not exist"
+                                                    : " cannot be read: " + read.error().message);
+  else if (const auto& labels = read->metadata.labels;
+           !labels.contains(v1::kAllowPodsLabel) || labels.at(v1::kAllowPodsLabel) != "true")
+    seen.account_trouble = account + " must have the label " + v1::kAllowPodsLabel +
+                           "=true, because of --pod-template-policy=restricted";
+}
+
 void Reconciler::observe_restore(Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
   const v1::RestoreRecord* record = cluster.restoring();

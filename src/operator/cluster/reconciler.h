@@ -55,6 +55,7 @@ class Reconciler final : public Pass<Kind> {
   void observe_volumes(Observation& seen) const;
   void observe_children(Observation& seen) const;
   void observe_restore(Observation& seen);
+  void observe_account(Observation& seen) const;
   void observe_others(Observation& seen) const;
   void observe_refusals(Observation& seen);
   void note_unreachable(Observation& seen);

@@ -377,6 +377,39 @@ class ReconcilerTest : public ::testing::Test {
       {{world, api, stores, clock, log, &events, &flight}, etcd, handshake, credentials}};
 };
 
+/// A ServiceAccount may have rights that the author of the EtcdCluster does not have.
+TEST_F(ReconcilerTest, N10_UnderTheRestrictedPolicyATemplatesAccountNeedsALabel) {
+  Reconciler restricted{{{world, api, stores, clock, log, &events, &flight},
+                         etcd,
+                         handshake,
+                         credentials,
+                         "cluster.local",
+                         nullptr,
+                         PodPolicy::Restricted}};
+  const auto told = [&] {
+    world.spawn([&] { EXPECT_TRUE(restricted.reconcile(kKey)); });
+    world.run();
+    return progress();
+  };
+  api.serve({.resource = kube::ServiceAccount::resource});
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.spec.pod_template.emplace().spec = json::parse(R"({"serviceAccountName": "robot"})");
+  stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+  EXPECT_NE(told().find("ServiceAccount robot does not exist"), std::string::npos) << told();
+  api.put(kube::ServiceAccount::resource,
+          {{"metadata", {{"name", "robot"}, {"namespace", kKey.ns}}}});
+  EXPECT_NE(told().find("robot must have the label etcd-operator.cozystack.io/allow-pods=true"),
+            std::string::npos)
+      << told();
+  api.change(kube::ServiceAccount::resource, {kKey.ns, "robot"}, [](json::object& account) {
+    account["metadata"].as_object()["labels"] = json::object{{v1::kAllowPodsLabel, "true"}};
+  });
+  EXPECT_EQ(told().find("robot"), std::string::npos) << told();
+  api.forget_requests();
+  (void)told();
+  EXPECT_EQ(api.requests("get serviceaccounts"), 0) << "it has been accepted";
+}
+
 TEST_F(ReconcilerTest, AlarmsAreListedOnlyWhereAMemberTellsOfOne) {
   want(3);
   (void)take_away("db-d");

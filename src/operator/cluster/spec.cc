@@ -6,6 +6,7 @@
 #include "base/joined.h"
 #include "base/quantity.h"
 #include "operator/cluster/version_change.h"
+#include "operator/pods/pod_policy.h"
 #include "operator/pods/pod_shape.h"
 #include "runtime/conditions.h"
 
@@ -34,16 +35,23 @@ std::optional<Refusal> refusal_of_tls(const v1::EtcdClusterSpec& spec) {
                  "spec.tls." + path + " names no Secret: recreate the EtcdCluster with one"};
 }
 
+/// A rule that a release adds is for new templates only: running clusters may break it.
+std::string why_not_new(const v1::PodTemplate& added, const Observation& seen) {
+  std::string why = why_not_new_template(added);
+  if (why.empty()) why = why_not_by_policy(added, seen.pod_policy);
+  if (why.empty() && !seen.account_trouble.empty())
+    why = "podTemplate.spec: " + seen.account_trouble;
+  return why;
+}
+
 /// Refused before any Pod has it: etcd exits at once if it does not know a flag.
-std::optional<Refusal> refusal_of_shape(const v1::EtcdCluster& cluster) {
-  const v1::EtcdClusterSpec& spec = cluster.spec;
+std::optional<Refusal> refusal_of_shape(const Observation& seen) {
+  const v1::EtcdClusterSpec& spec = seen.cluster.spec;
   if (std::string why = why_not_flags(spec.version, spec.extra_args); !why.empty())
     return Refusal{v1::kUnsupportedFlag, "spec." + why};
   if (!spec.pod_template) return std::nullopt;
-  const auto& observed = cluster.status.observed;
-  const bool is_new = !observed || observed->pod_template != spec.pod_template;
-  if (std::string why =
-          is_new ? why_not_new_template(*spec.pod_template) : why_not_template(*spec.pod_template);
+  if (std::string why = has_new_template(seen.cluster) ? why_not_new(*spec.pod_template, seen)
+                                                       : why_not_template(*spec.pod_template);
       !why.empty())
     return Refusal{v1::kPodTemplateConflict, "spec." + why};
   return std::nullopt;
@@ -89,7 +97,19 @@ std::optional<Refusal> refusal_of(const Observation& seen) {
   if (std::string why = why_not_version(seen); !why.empty())
     return Refusal{v1::kUnsupportedVersion, std::move(why)};
   if (auto tls = refusal_of_tls(cluster.spec)) return tls;
-  return refusal_of_shape(cluster);
+  return refusal_of_shape(seen);
+}
+
+bool has_new_template(const v1::EtcdCluster& cluster) {
+  const auto& observed = cluster.status.observed;
+  return cluster.spec.pod_template &&
+         (!observed || observed->pod_template != cluster.spec.pod_template);
+}
+
+std::string outdated_template(const Observation& seen) {
+  const auto& added = seen.cluster.spec.pod_template;
+  const std::string why = added ? why_not_new(*added, seen) : "";
+  return why.empty() ? "" : "spec." + why + ", before podTemplate is edited again";
 }
 
 std::string towards(const v1::ObservedSpec& target) {

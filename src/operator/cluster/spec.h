@@ -20,6 +20,13 @@ struct Refusal {
 /// nullopt: the spec is accepted.
 std::optional<Refusal> refusal_of(const Observation& seen);
 
+/// Whether the spec has a podTemplate that the operator has not accepted yet.
+bool has_new_template(const api::v1alpha2::EtcdCluster&);
+
+/// The part of an accepted podTemplate that an edit must drop: an earlier release accepted it, this
+/// one refuses it in a new template. Empty: none.
+std::string outdated_template(const Observation& seen);
+
 /// Copies the spec to status.observed if it differs, and starts the clock: InitialSnapshot,
 /// SpecChanged, RetryAfterDeadline.
 void adopt_spec(const Observation& seen, api::v1alpha2::EtcdClusterStatus& status);

@@ -226,6 +226,29 @@ TEST(ClusterSpec, Rule_WhatIsRefusedWhenNewIsKeptWhereItIs) {
   }
 }
 
+TEST(ClusterSpec, N10_APolicyIsForNewTemplates) {
+  v1::EtcdCluster c = new_cluster();
+  c.spec.pod_template.emplace().spec = json::parse(R"({"hostPID": true})");
+  const auto refused = [&](PodPolicy policy, const std::string& account_trouble = "") {
+    Observation seen = of(c);
+    seen.pod_policy = policy;
+    seen.account_trouble = account_trouble;
+    const auto refusal = refusal_of(seen);
+    return refusal ? refusal->reason + (": " + refusal->message) : "";
+  };
+  EXPECT_EQ(refused(PodPolicy::Any), "");
+  const std::string why = refused(PodPolicy::Baseline);
+  EXPECT_TRUE(why.starts_with("PodTemplateConflict: spec.podTemplate.spec.hostPID ")) << why;
+  EXPECT_EQ(refused(PodPolicy::Any, "ServiceAccount x does not exist"),
+            "PodTemplateConflict: spec.podTemplate.spec: ServiceAccount x does not exist");
+  c.status.observed.emplace().pod_template = c.spec.pod_template;
+  EXPECT_FALSE(has_new_template(c));
+  EXPECT_EQ(refused(PodPolicy::Baseline, "x"), "") << "members may run with it";
+  Observation seen = of(c);
+  seen.pod_policy = PodPolicy::Restricted;
+  EXPECT_NE(outdated_template(seen).find("hostPID"), std::string::npos);
+}
+
 TEST(ClusterSpec, ASecretWithoutANameWouldLeaveAPortOpen) {
   using Edit = std::function<void(v1::TlsSpec&)>;
   const std::pair<const char*, Edit> rows[] = {

@@ -181,10 +181,7 @@ json::object etcd_container(const v1::EtcdMember& member, const Start& start,
       {"ports", json::array{port("client", v1::kClientPort), port("peer", v1::kPeerPort),
                             port("metrics", v1::kMetricsPort)}},
       {"resources", resources(member)},
-      {"securityContext",
-       {{"allowPrivilegeEscalation", false},
-        {"readOnlyRootFilesystem", true},
-        {"capabilities", {{"drop", json::array{"ALL"}}}}}},
+      {"securityContext", container_security()},
       {"volumeMounts", json::array{{{"name", v1::kDataVolume}, {"mountPath", kVolumeRoot}},
                                    {{"name", "tmp"}, {"mountPath", "/tmp"}}}}};
   add_probes(out, facts);

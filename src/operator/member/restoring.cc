@@ -33,10 +33,7 @@ json::object container(const char* name, std::string image, json::array command,
           {"env", std::move(env)},
           {"terminationMessagePolicy", "FallbackToLogsOnError"},
           {"resources", std::move(resources)},
-          {"securityContext",
-           {{"allowPrivilegeEscalation", false},
-            {"readOnlyRootFilesystem", true},
-            {"capabilities", {{"drop", json::array{"ALL"}}}}}},
+          {"securityContext", container_security()},
           {"volumeMounts", std::move(mounts)}};
 }
 

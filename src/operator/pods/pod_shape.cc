@@ -268,6 +268,12 @@ json::object pod_security() {
           {"seccompProfile", {{"type", "RuntimeDefault"}}}};
 }
 
+json::object container_security() {
+  return {{"allowPrivilegeEscalation", false},
+          {"readOnlyRootFilesystem", true},
+          {"capabilities", {{"drop", json::array{"ALL"}}}}};
+}
+
 std::string why_not_flags(const std::string& version, const v1::ExtraArgs& flags) {
   const auto parsed = etcd::parse_version(version);
   for (const auto& [flag, value] : flags) {

@@ -15,6 +15,9 @@ json::object cluster_labels(const std::string& cluster);
 /// The securityContext of a Pod that the Pod Security Standard `restricted` admits.
 json::object pod_security();
 
+/// The same for a container.
+json::object container_security();
+
 /// Why an etcd of that version does not take these flags, naming the first one; empty: it does.
 /// Does not judge an invalid version.
 std::string why_not_flags(const std::string& version, const api::v1alpha2::ExtraArgs& flags);
