@@ -22,10 +22,9 @@ bool is_own_flag(std::string_view name) {
 }
 
 const std::vector<Rule>& extra_args_rules() {
-  static const std::string not_ours = "self.all(flag, flag.matches('^(" +
-                                      alternatives(kUsersFlags) + ")$') || !flag.matches('^(" +
-                                      alternatives(kOwnFlags) + ")$|^(" +
-                                      alternatives(kOwnFlagPrefixes) + ")'))";
+  static const std::string not_ours =
+      "self.all(flag, flag.matches('^(" + alternatives(kUsersFlags) + ")$') || !flag.matches('^(" +
+      alternatives(kOwnFlags) + ")$|^(" + alternatives(kOwnFlagPrefixes) + ")'))";
   static const std::vector<Rule> made = {
       {"self.all(flag, flag.matches('^[a-z0-9]+(-[a-z0-9]+)*$'))",
        "extraArgs must have the names of flags without the leading dashes, such as "
