@@ -1,12 +1,11 @@
 #include "sys/tls.h"
 
-#include <openssl/evp.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
+#include "sys/digest.h"
 #include "sys/openssl.h"
 
 namespace etcdop {
@@ -306,21 +305,13 @@ std::size_t bytes_of(const TlsClient::Options& options) {
 
 /// SHA-256 of all options.
 std::string content_of(const TlsClient::Options& options) {
-  const std::unique_ptr<EVP_MD_CTX, Free<EVP_MD_CTX_free>> hash(EVP_MD_CTX_new());
-  std::string out(EVP_MAX_MD_SIZE, '\0');
-  unsigned size = 0;
-  bool hashed = hash && EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) == 1;
+  Digest digest(Digest::Kind::Sha256);
   for (const std::string* part :
        {&options.ca, &options.certificate, &options.key.reveal(), &options.alpn}) {
-    const std::uint64_t bytes = part->size();  // So that parts cannot be mistaken for each other.
-    hashed = hashed && EVP_DigestUpdate(hash.get(), &bytes, sizeof bytes) == 1 &&
-             EVP_DigestUpdate(hash.get(), part->data(), part->size()) == 1;
+    digest.add(std::to_string(part->size()) + ":");  // So that parts cannot be mistaken.
+    digest.add(*part);
   }
-  check(hashed && EVP_DigestFinal_ex(hash.get(), reinterpret_cast<unsigned char*>(out.data()),
-                                     &size) == 1,
-        "OpenSSL has SHA-256");
-  out.resize(size);
-  return out;
+  return digest.bytes();
 }
 
 }  // namespace
