@@ -223,6 +223,7 @@ inline constexpr const char* kDataLost = "DataLost";
 inline constexpr const char* kDataCorrupt = "DataCorrupt";
 inline constexpr const char* kImagePullFailed = "ImagePullFailed";
 inline constexpr const char* kPodConflict = "PodConflict";
+inline constexpr const char* kPodFailed = "PodFailed";
 inline constexpr const char* kPodRejected = "PodRejected";
 inline constexpr const char* kUnschedulable = "Unschedulable";
 inline constexpr const char* kVolumeConflict = "VolumeConflict";

@@ -147,6 +147,12 @@ std::optional<std::uint64_t> EtcdNet::process_at(const Address& address) const {
   return process->number;
 }
 
+Result<bool> EtcdNet::receives_snapshot(const Address& address) const {
+  const auto process = world_->at(address);
+  if (!process || !process->listens) return Error{Code::Unavailable, "connection refused"};
+  return process->data_at && world_->executor.now() < *process->data_at;
+}
+
 bool EtcdNet::alive(const Address& address) const {
   const auto process = world_->at(address);
   return process && process->runs();

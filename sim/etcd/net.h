@@ -107,6 +107,10 @@ class EtcdNet {
   bool ready(const Address&) const;
   bool healthy(const Address&) const;
 
+  /// etcd_network_snapshot_receive_inflights_total on the page of metrics. Unavailable: no process
+  /// listens there.
+  Result<bool> receives_snapshot(const Address&) const;
+
   /// One call of etcd's gRPC API by `caller`'s running fiber: etcdserverpb's Status, MemberList,
   /// MemberAdd, MemberPromote, MemberRemove, MoveLeader, Alarm, Defragment, Put, Range,
   /// DeleteRange, Compact. As http::GrpcChannel::unary.

@@ -309,6 +309,66 @@ TEST_F(Scenario, S20_ALearnersPodNeverStarts) {
   world.must_converge(5min);
 }
 
+TEST_F(Scenario, K7_ACorrectedSpecReachesALearnersPodThatNeverStartsAtOnce) {
+  settled_cluster(1);
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, true);
+  world.scale(kKey, 2);
+  EXPECT_TRUE(world.run_until([&] { return learners() == 1; }, 30s));
+  world.run_for(20s);
+  const auto first = world.members_of(kKey);
+  world.set_version(kKey, "3.6.17");
+  EXPECT_TRUE(
+      world.run_until([&] { return learners() == 1 && world.members_of(kKey) != first; }, 15s))
+      << "its deadline is ten minutes";
+  for (const api::ObjectKey& member : world.members_of(kKey))
+    if (std::ranges::find(first, member) == first.end())
+      EXPECT_EQ(read<v1::EtcdMember>(member)->spec.version, "3.6.17");
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, false);
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 2U);
+}
+
+/// It has started, and its node is lost before it votes.
+TEST_F(Scenario, K3_ALearnerThatStartedAndIsGoneIsReplaced) {
+  settled_cluster(1, 60);
+  std::string lost;
+  std::size_t node = 0;
+  before("MemberPromote", [&](Life&) {
+    for (const auto& m : members())
+      if (m.learner) node = node_of(lost = m.name);
+    world.nodes().node_down(node, true);
+  });
+  world.scale(kKey, 3);
+  ASSERT_TRUE(world.run_until([&] { return !lost.empty(); }, 1min));
+  ASSERT_NE(node, node_of(leader().name)) << "members are spread over the nodes";
+  world.run_for(30s);
+  EXPECT_EQ(voters(), 1U);
+  EXPECT_TRUE(world.run_until([&] { return voters() == 3; }, 4min)) << says(v1::kProgressing);
+  EXPECT_TRUE(uid_of(v1::EtcdMember::resource, {"prod", lost}).empty());
+  world.nodes().node_down(node, false);
+  world.must_converge(5min);
+}
+
+/// As with one node for each member: the replacement finds no node while the member is there.
+TEST_F(Scenario, K1_AHealthyMemberThatAUserDeletedMakesRoomForItsReplacement) {
+  settled_cluster(3);
+  const std::string name = follower();
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, true);
+  world.delete_object(v1::EtcdMember::resource, {"prod", name});
+  world.run_for(100s);
+  EXPECT_EQ(voters(), 3U) << "its replacement may still find a node";
+  EXPECT_TRUE(world.run_until([&] { return voters() == 2; }, 2min));
+  EXPECT_TRUE(
+      world.run_until([&] { return uid_of(kube::Pod::resource, {"prod", name}).empty(); }, 1min))
+      << "its Pod goes at once";
+  EXPECT_TRUE(read<kube::PersistentVolumeClaim>({"prod", "data-" + name}))
+      << "its volume waits until its replacement votes";
+  EXPECT_EQ(says(v1::kAvailable).substr(0, 4), "True");
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, false);
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 3U);
+}
+
 TEST_F(Scenario, S21_ALearnerNeverCatchesUp) {
   settled_cluster(1, 120);
   world.net().slow_snapshots(24h);

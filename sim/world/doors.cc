@@ -338,6 +338,15 @@ Result<CertificateFacts> EtcdDoor::handshake(const etcd::Endpoint& to, std::int3
   return shake_hands(to, port);
 }
 
+/// Within 2 s, as in src/etcd.
+Result<bool> EtcdDoor::receives_snapshot(const etcd::Endpoint& to) {
+  const Within limit(passage_.caller, kHandshakeLimit);
+  if (auto there = passage_.travel(hangs(to.address, "metrics") ? Duration(1h) : Duration(1ms));
+      !there)
+    return there.error();
+  return net_.receives_snapshot(to.address);
+}
+
 /// Nothing to do if both sides speak plaintext.
 Result<Done> EtcdDoor::connect(const etcd::Endpoint& to) {
   if (!to.tls && !nodes_.has_tls(to.address)) return Done{};

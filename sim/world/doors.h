@@ -84,6 +84,7 @@ class EtcdDoor final : public etcd::Clients {
   std::shared_ptr<etcd::Client> at(const etcd::Endpoint&) override;
   /// As etcd::Handshake.
   Result<CertificateFacts> handshake(const etcd::Endpoint&, std::int32_t port);
+  Result<bool> receives_snapshot(const etcd::Endpoint&);
   /// The address takes calls and never answers (or answers again).
   void black_hole(const std::string& address, bool on);
   /// The same for one call ("Authenticate"), or for handshakes (kHandshake).

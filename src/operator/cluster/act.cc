@@ -237,7 +237,29 @@ struct Actor {
                   [&](etcd::Client& client) { return client.move_leader(step.to); });
   }
 
+  /// The watch may be silent, the kubelet late, or the address another one by now: asks the API
+  /// server for the Pod, and etcd at its address.
+  Result<Done> is_silent(const std::string& name) const {
+    auto pod = with.api.get<kube::Pod>({ns(), name});
+    if (pod.failed_with(Code::NotFound)) return Done{};
+    if (!pod) return Error(pod.error()).during("find Pod " + name);
+    const auto member = with.stores.members.get({ns(), name});
+    auto at = member ? endpoint_of(seen.cluster, *member, *pod) : std::nullopt;
+    with.stores.pods.wrote(std::move(*pod));
+    if (!at) return Done{};
+    Endpoints one{{name, std::move(*at)}};
+    with.credentials.certificates.equip(seen.cluster, one);
+    if (one.empty()) return Error{Code::Conflict, name + " cannot be asked"};
+    with.credentials.sessions.equip(seen.cluster, one);
+    const auto status = with.etcd.at(one.begin()->second)->status();
+    const bool refuses = status.failed_with(Code::Denied);
+    if (status || refuses) return Error{Code::Conflict, name + " answers again"};
+    return Done{};
+  }
+
   Result<Done> operator()(const DeleteMember& step) const {
+    if (step.if_silent)
+      if (auto silent = is_silent(step.name); !silent) return silent;
     if (auto wanted = still_wanted_so(); !wanted) return wanted;
     auto going = with.api.remove<v1::EtcdMember>({ns(), step.name}, step.uid);
     if (!going) return Error(going.error()).during("delete EtcdMember " + step.name);

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/intents.h"
+#include "operator/cluster/membership.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
@@ -89,6 +90,21 @@ bool is_being_born(const Observation& seen, const Conditions& out) {
   return is_news(seen, out) && !seen.linearizable && !late;
 }
 
+/// Whether the only voter has restarted so often that it may end again in a moment.
+bool restarts_often(const Observation& seen) {
+  return std::ranges::any_of(seen.seats, [](const Seat& s) {
+    return s.object && s.object->voter && s.object->reason == v1::kCrashLooping;
+  });
+}
+
+/// Names of members that answer as members of another etcd cluster.
+std::vector<std::string> elsewhere(const Observation& seen) {
+  std::vector<std::string> out;
+  for (const Seat& seat : seen.seats)
+    if (seat.elsewhere) out.push_back(seat.name);
+  return out;
+}
+
 /// Whether no member with data is left.
 bool all_is_lost(const Observation& seen) {
   return std::ranges::all_of(seen.seats, [](const Seat& s) { return s.object && lost(s); });
@@ -96,7 +112,7 @@ bool all_is_lost(const Observation& seen) {
 
 void report_available(const Observation& seen, const Census& census, Conditions& out) {
   const bool latched_now = seen.cluster.status.cluster_id.empty();
-  if (seen.split)
+  if (seen.split || (!seen.linearizable && !elsewhere(seen).empty()))
     out.set(v1::kAvailable, "Unknown", v1::kSplitBrain,
             "members answer with different cluster ids: " + seen.etcd_error);
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
@@ -110,6 +126,9 @@ void report_available(const Observation& seen, const Census& census, Conditions&
                                   census.voters.size() == 1 && census.want > 1)))
     out.set(v1::kAvailable, "True", v1::kClusterDiscovered,
             "etcd cluster " + out.status.cluster_id + " discovered");
+  else if (seen.linearizable && census.want == 1 && restarts_often(seen))
+    // Between two ends of the only member; several members cover for one another.
+    out.set(v1::kAvailable, "False", v1::kCrashLooping, trouble(seen));
   else if (seen.linearizable && census.ready >= census.want)
     // A full database still serves reads, by a quorum and through the client Service: Available
     // reports that. Alarmed and Degraded report that writes fail.
@@ -141,6 +160,12 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
   if (seen.split)
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
             "members answer with different cluster ids; the operator changes nothing");
+  else if (const auto odd = elsewhere(seen); !odd.empty())
+    out.set(v1::kDegraded, "True", v1::kSplitBrain,
+            joined(odd) +
+                ": answers as a member of another etcd cluster; it counts as unreachable, "
+                "and the operator keeps clients away from it and its data as it is; "
+                "delete this EtcdMember to replace it");
   else if (!foreign.empty())
     out.set(v1::kDegraded, "True", v1::kForeignMember,
             "etcd lists members without an EtcdMember: " + joined(foreign) +
@@ -206,8 +231,13 @@ std::string progress(const Observation& seen, const Census& census, const Condit
   }
   const std::string votes = std::to_string(census.staying.size()) + " of " +
                             std::to_string(census.want) + " members vote";
+  if (const Seat* first = leaves_first(seen, census))
+    return with(votes + "; " + first->name +
+                    " is removed before its replacement votes, which needs "
+                    "its place",
+                trouble(seen));
   if (!census.leaving.empty())
-    return votes + ", " + std::to_string(census.leaving.size()) + " leaving";
+    return with(votes + ", " + std::to_string(census.leaving.size()) + " leaving", trouble(seen));
   return with(votes, trouble(seen));
 }
 
@@ -322,19 +352,25 @@ void forget_volumes_found(const Observation& seen, v1::EtcdClusterStatus& status
 }
 
 void report_paused(const Observation& seen, const std::string& dormant_member,
-                   v1::EtcdClusterStatus& status) {
+                   const std::optional<Refusal>& refused, v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};
   status.progress_deadline.reset();
   status.ready_members = 0;
   status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
-  const std::string message =
-      dormant_member.empty() ? "paused: no data has been written (cluster never bootstrapped); set "
-                               "spec.replicas to start it"
-                             : "paused: data is preserved on PVC data-" + dormant_member +
-                                   "; set spec.replicas to resume the same etcd cluster";
+  const std::string state = dormant_member.empty()
+                                ? "no data has been written (cluster never bootstrapped)"
+                                : "data is preserved on PVC data-" + dormant_member;
+  const std::string remedy = dormant_member.empty()
+                                 ? "set spec.replicas to start it"
+                                 : "set spec.replicas to resume the same etcd cluster";
+  // The user may have set spec.replicas already, with an edit that is refused.
+  const std::string message = "paused: " + state + "; " + (refused ? refused->message : remedy);
   out.set(v1::kAvailable, "False", v1::kPaused, message);
   out.set(v1::kDegraded, "False", v1::kPaused, message);
-  out.set(v1::kProgressing, "False", v1::kPaused, message);
+  if (!refused) out.set(v1::kProgressing, "False", v1::kPaused, message);
+  else
+    out.set(v1::kProgressing, "False", refused->reason,
+            refused->message + "; the cluster stays paused");
 }
 
 namespace {

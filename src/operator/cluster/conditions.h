@@ -23,9 +23,10 @@ void forget_volumes_found(const Observation&, api::v1alpha2::EtcdClusterStatus&)
 void report_refused(const Observation& seen, const Refusal& refused,
                     api::v1alpha2::EtcdClusterStatus& status);
 
-/// A paused cluster: `dormant_member` keeps its data; empty: no data exists yet.
+/// A paused cluster: `dormant_member` keeps its data; empty: no data exists yet. `refused`: why the
+/// observed spec is not the spec.
 void report_paused(const Observation& seen, const std::string& dormant_member,
-                   api::v1alpha2::EtcdClusterStatus& status);
+                   const std::optional<Refusal>& refused, api::v1alpha2::EtcdClusterStatus& status);
 
 /// Replaces report() during a restore in place. `waiting`: what it waits for, in words.
 void report_in_place(const Observation&, const std::string& waiting,

@@ -16,13 +16,17 @@ struct MemberFacts {
   std::string name, uid;
   std::string member_id, version;
   bool voter = false;
+  bool removed = false, elsewhere = false;
+  std::string joined_in = {};  ///< Empty: known already.
   bool operator==(const MemberFacts&) const = default;
 
   template <class S = MemberFacts>
   static auto describe() {
     return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid),
                       api::sparse("memberID", &S::member_id), api::sparse("version", &S::version),
-                      api::sparse("voter", &S::voter));
+                      api::sparse("voter", &S::voter), api::sparse("removed", &S::removed),
+                      api::sparse("elsewhere", &S::elsewhere),
+                      api::sparse("joinedIn", &S::joined_in));
   }
 };
 

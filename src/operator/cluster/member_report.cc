@@ -160,15 +160,44 @@ void report_members(const Observation& seen, v1::EtcdClusterStatus& status) {
   status.reported_at = to_rfc3339(seen.now);
 }
 
+namespace {
+
+/// Deleted, and no longer in etcd's list: it never comes back.
+bool is_removed(const Observation& seen, const Seat& seat) {
+  return seen.linearizable && !seat.listed && seat.object->terminating &&
+         !seat.object->member_id.empty();
+}
+
+MemberFacts facts_of(const Observation& seen, const Seat& seat) {
+  const Seat::Object& o = *seat.object;
+  MemberFacts out{.name = seat.name,
+                  .uid = o.uid,
+                  .member_id = o.member_id,
+                  .version = seat.answer ? seat.answer->version : o.version,
+                  .voter = o.voter,
+                  .removed = is_removed(seen, seat),
+                  .elsewhere = seat.elsewhere,
+                  .joined_in = {}};
+  if (!seat.listed) return out;
+  out.member_id = to_hex(seat.listed->id);
+  out.voter = !seat.listed->learner;
+  if (out.member_id != o.member_id && seat.pod) out.joined_in = seat.pod->run;
+  return out;
+}
+
+bool is_news(const MemberFacts& fact, const Seat::Object& o) {
+  return fact.member_id != o.member_id || fact.version != o.version || fact.voter != o.voter ||
+         fact.removed != o.removed || fact.elsewhere != o.elsewhere;
+}
+
+}  // namespace
+
 std::vector<MemberFacts> facts(const Observation& seen) {
   std::vector<MemberFacts> out;
   for (const Seat& seat : seen.seats) {
-    if (!seat.object || !seat.listed || !seat.listed->started) continue;
-    const Seat::Object& o = *seat.object;
-    MemberFacts fact{seat.name, o.uid, to_hex(seat.listed->id),
-                     seat.answer ? seat.answer->version : o.version, !seat.listed->learner};
-    if (fact.member_id != o.member_id || fact.version != o.version || fact.voter != o.voter)
-      out.push_back(fact);
+    if (!seat.object || unstarted(seat) || (!seat.listed && !is_removed(seen, seat))) continue;
+    const MemberFacts fact = facts_of(seen, seat);
+    if (is_news(fact, *seat.object)) out.push_back(fact);
   }
   return out;
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "operator/cluster/alarms.h"
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
+#include "operator/cluster/member_report.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/version_change.h"
 
@@ -13,6 +15,8 @@ namespace {
 
 using api::v1alpha2::PendingMember;
 
+constexpr std::int64_t kBlockedLong = 120;  // Seconds; schedulers and quotas need some.
+constexpr std::uint64_t kLagSmall = 1000;   // Raft entries.
 constexpr std::int64_t kManyUnavailable = 3, kShareUnavailable = 5;  // At least 3, and one in 5.
 
 /// Whether the newer of two comes first.
@@ -45,8 +49,32 @@ std::string initial_cluster(const Observation& seen) {
 
 }  // namespace
 
+bool is_stalled(const Observation& seen, const Seat& seat) {
+  return seat.listed && seat.listed->learner && !seat.receives_snapshot &&
+         seat.stalled_s > seen.cluster.spec.progress_deadline_seconds;
+}
+
+const Seat* leaves_first(const Observation& seen, const Census& census) {
+  const auto has_no_place = [](const Seat* s) {
+    return !s->answer && s->blocked_s >= kBlockedLong;
+  };
+  // With data in memory the Pod would keep its place until its replacement votes.
+  if (seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory ||
+      std::ranges::none_of(census.joiners, has_no_place))
+    return nullptr;
+  const auto keeps_up = [&](const Seat* s) { return healthy(*s) && lag_of(seen, *s) <= kLagSmall; };
+  for (const Seat* seat : census.leaving) {
+    const bool votes = seat->listed && !seat->listed->learner;
+    const auto fine = [&](const Seat* s) { return s == seat || keeps_up(s); };
+    if (votes && healthy(*seat) && census.voters.size() > 1 &&
+        std::ranges::all_of(census.voters, fine))
+      return seat;
+  }
+  return nullptr;
+}
+
 /// The list is linearizable: a member that is not in it is removed. A voter's volume stays until
-/// its replacement votes.
+/// its replacement votes; its Pod goes before (facts).
 Verdict release(const View& view) {
   for (const Seat* seat : view.census.leaving)
     if (!seat->listed && seat->object->has_finalizer &&
@@ -58,6 +86,11 @@ Verdict release(const View& view) {
 Verdict remove_leaving(const View& view) {
   for (const Seat* seat : view.census.leaving)
     if (seat->listed && seat->listed->learner) return RemoveFromEtcd{seat->name, seat->listed->id};
+  if (const Seat* first = leaves_first(view.seen, view.census)) {
+    if (first != view.census.leader) return RemoveFromEtcd{first->name, first->listed->id};
+    for (const Seat* heir : view.census.staying)
+      if (healthy(*heir)) return MoveLeader{first->name, heir->name, heir->listed->id};
+  }
   for (const bool broken : {true, false})
     for (const Seat* seat : view.census.leaving) {
       if (!seat->listed || healthy(*seat) == broken) continue;
@@ -75,14 +108,23 @@ Verdict remove_leaving(const View& view) {
 }
 
 /// Deletes joiners that are surplus, that another client removed from etcd, that have lost their
-/// data, or that do not start in time.
+/// data, that make no progress in time, or that have not started when the spec is edited.
 Verdict drop_joiner(const View& view) {
+  const auto intent_of = [&](const Seat& seat) {
+    const auto& all = view.status.pending_members;
+    const auto found = std::ranges::find(all, seat.name, &PendingMember::name);
+    return found == all.end() ? nullptr : &*found;
+  };
   const auto waits_since = [&](const Seat& seat) {
-    const auto intent =
-        std::ranges::find(view.status.pending_members, seat.name, &PendingMember::name);
-    const auto since =
-        intent == view.status.pending_members.end() ? std::nullopt : from_rfc3339(intent->since);
+    const PendingMember* intent = intent_of(seat);
+    const auto since = intent ? from_rfc3339(intent->since) : std::nullopt;
     return since.value_or(seat.object->created);
+  };
+  // By the record, not by the object: an older CRD prunes fields of the object, for ever.
+  const std::string wanted = template_of(*view.status.observed);
+  const auto is_outdated = [&](const Seat& seat) {
+    const PendingMember* intent = intent_of(seat);
+    return intent && !intent->made_as.empty() && intent->made_as != wanted;
   };
   auto newest_first = view.census.joiners;
   const auto has_started = [](const Seat* s) { return s->listed && s->listed->started; };
@@ -94,9 +136,13 @@ Verdict drop_joiner(const View& view) {
     const bool surplus =
         view.too_many() && !(healthy(*seat) && has_started(seat) && view.census.broken_staying());
     const bool removed = !seat->listed && !seat->object->initial_cluster.empty();
-    const bool stuck = unstarted(*seat) && past_deadline(view.seen, waits_since(*seat));
-    if (!surplus && !removed && !stuck && !lost(*seat)) continue;
-    return DeleteMember{seat->name, seat->object->uid};
+    // A large snapshot is progress.
+    const bool stuck = unstarted(*seat) && past_deadline(view.seen, waits_since(*seat)) &&
+                       !seat->receives_snapshot;
+    const bool outdated = !has_started(seat) && !seat->answer && is_outdated(*seat);
+    const bool stalled = has_started(seat) && is_stalled(view.seen, *seat);
+    if (surplus || removed || stuck || outdated || stalled || lost(*seat))
+      return DeleteMember{seat->name, seat->object->uid};
   }
   return Skip{};
 }
@@ -129,7 +175,9 @@ Verdict replace(const View& view) {
     return Wait{"a healthy quorum before " + seat.name + " is replaced"};
   if (many_are_unavailable(view.seen))
     return Wait{"other clusters to answer before " + seat.name + " is replaced"};
-  return DeleteMember{seat.name, seat.object->uid};
+  // Its silence may be old, or be that of a watch.
+  const bool if_silent = is_lost_by_its_words(seat) || given_up(view.seen, seat);
+  return DeleteMember{seat.name, seat.object->uid, if_silent};
 }
 
 /// With a quorum, one more healthy voter never costs it. The learner that has caught up furthest

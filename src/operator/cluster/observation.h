@@ -33,11 +33,16 @@ struct SeatObject {
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
   std::string reason;           ///< That condition's, while not ready.
-  bool lost = false;            ///< Its condition says that its data is lost or unreadable.
-  std::string version;          ///< status.version
-  std::string spec_version;     ///< spec.version, of its Pods' image.
-  std::string made_as;          ///< template_of its spec.
-  std::string trouble;          ///< Why it is not ready, for users; may be empty.
+  bool lost = false;            ///< Its data is gone, or it is given up.
+  bool says_lost = false;    ///< Its volume exists; etcd said when it last ended that its data is
+                             ///< lost or unreadable. The words may be of an earlier run.
+  std::string joined_in;     ///< status.joinedIn
+  bool removed = false;      ///< status.removed
+  bool elsewhere = false;    ///< status.elsewhere
+  std::string version;       ///< status.version
+  std::string spec_version;  ///< spec.version, of its Pods' image.
+  std::string made_as;       ///< template_of its spec.
+  std::string trouble;       ///< Why it is not ready, for users; may be empty.
   WallTime created;
   bool operator==(const SeatObject&) const = default;
 
@@ -50,6 +55,8 @@ struct SeatObject {
         api::sparse("initialCluster", &S::initial_cluster), api::sparse("memberID", &S::member_id),
         api::sparse("voter", &S::voter), api::sparse("ready", &S::ready),
         api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
+        api::sparse("saysLost", &S::says_lost), api::sparse("joinedIn", &S::joined_in),
+        api::sparse("removed", &S::removed), api::sparse("elsewhere", &S::elsewhere),
         api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
         api::sparse("madeAs", &S::made_as), api::sparse("trouble", &S::trouble),
         api::sparse("created", &S::created));
@@ -65,15 +72,16 @@ struct SeatPod {
   bool may_join = false;       ///< On an empty volume in memory its etcd would join again.
   /// Fingerprints of the authorities that its etcd has read; empty: unknown, or not asked for.
   std::string client_authority = {}, peer_authority = {};
+  std::string run = {};  ///< "<UID>/<restarts of etcd's container>", as last seen.
   bool operator==(const SeatPod&) const = default;
 
   template <class S = SeatPod>
   static auto describe() {
-    return api::value(api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
-                      api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
-                      api::sparse("mayJoin", &S::may_join),
-                      api::sparse("clientAuthority", &S::client_authority),
-                      api::sparse("peerAuthority", &S::peer_authority));
+    return api::value(
+        api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
+        api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
+        api::sparse("mayJoin", &S::may_join), api::sparse("clientAuthority", &S::client_authority),
+        api::sparse("peerAuthority", &S::peer_authority), api::sparse("run", &S::run));
   }
 };
 
@@ -126,17 +134,25 @@ struct Seat {
   /// Seconds in which this process, without a gap, has seen neither an answer nor a ready Pod; only
   /// with the annotation replace-unreachable-members-after.
   std::int64_t unreachable_s = 0;
+  /// Likewise, seconds without an answer; without progress of a learner that lags; and with a Pod
+  /// that no node can run, or that the API server refuses.
+  std::int64_t silent_s = 0, stalled_s = 0, blocked_s = 0;
+  bool receives_snapshot = false;  ///< Asked only about a learner without progress for too long.
+  bool elsewhere = false;          ///< It answers as a member of another etcd cluster.
   Shown shown;
   bool operator==(const Seat&) const = default;
 
   template <class S = Seat>
   static auto describe() {
-    return api::value(api::required("name", &S::name), api::sparse("peerURL", &S::peer_url),
-                      api::optional("object", &S::object), api::optional("pod", &S::pod),
-                      api::optional("listed", &S::listed), api::optional("answer", &S::answer),
-                      api::optional("hash", &S::hash),
-                      api::sparse("unreachable", &S::unreachable_s),
-                      api::sparse("shown", &S::shown));
+    return api::value(
+        api::required("name", &S::name), api::sparse("peerURL", &S::peer_url),
+        api::optional("object", &S::object), api::optional("pod", &S::pod),
+        api::optional("listed", &S::listed), api::optional("answer", &S::answer),
+        api::optional("hash", &S::hash), api::sparse("unreachable", &S::unreachable_s),
+        api::sparse("silentFor", &S::silent_s), api::sparse("stalledFor", &S::stalled_s),
+        api::sparse("blockedFor", &S::blocked_s),
+        api::sparse("receivesSnapshot", &S::receives_snapshot),
+        api::sparse("elsewhere", &S::elsewhere), api::sparse("shown", &S::shown));
   }
 };
 

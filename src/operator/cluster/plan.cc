@@ -129,11 +129,13 @@ void judge(Mode mode, const View& view, Plan& out) {
   if (out.waiting_for.empty()) out.waiting_for = why_it_waits(mode, view);
 }
 
-/// A member is recorded before it is created.
+/// A member is recorded before it is created, with the spec that it gets.
 void note_intent(const Observation& seen, const CreateMember& step, EtcdClusterStatus& status) {
   if (step.seed && status.max_learners == 0) status.max_learners = 1;
   if (std::ranges::count(status.pending_members, step.name, &PendingMember::name) == 0)
     (void)record_intent(seen, status);
+  std::ranges::find(status.pending_members, step.name, &PendingMember::name)->made_as =
+      template_of(*status.observed);
 }
 
 Plan decide(const Observation& seen) {
@@ -161,7 +163,7 @@ Plan decide(const Observation& seen) {
     return not_now(std::move(status));
   }
   if (nothing_yet && status.observed && status.observed->replicas == 0) {
-    report_paused(seen, "", status);
+    report_paused(seen, "", refused, status);
     Plan out = not_now(std::move(status));
     // The Services that keep clients out during a restore must exist before it.
     out.make_headless_service = seen.restore && seen.headless_service != Child::AsMade;
@@ -187,7 +189,7 @@ Plan decide(const Observation& seen) {
       out.make_certificates.push_back(child.name);
   if (mode == Mode::Paused) {
     out.drop_budget = seen.budget != Child::Missing;
-    report_paused(seen, seen.seats.front().name, status);
+    report_paused(seen, seen.seats.front().name, refused, status);
     out.status = std::move(status);
     out.again = kSteady;
     return out;
@@ -228,6 +230,10 @@ std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus&
   for (const Seat& seat : seen.seats)
     if (seat.object && !seat.object->voter)
       waited = std::min(waited, std::max(0s, seen.now - seat.object->created));
+  const auto decides_soon = [](const Seat& s) {
+    return s.object && s.object->says_lost && !s.answer && s.silent_s < kSilentLeast;
+  };
+  if (std::ranges::any_of(seen.seats, decides_soon)) waited = std::min(waited, 20s);
   return std::clamp<std::chrono::milliseconds>(waited / 20, kPaceMin, kPaceMax);
 }
 

@@ -982,6 +982,188 @@ TEST(ClusterPlan, WhoSleepsIsTold) {
   EXPECT_EQ(plan(seen).status, p.status) << "nothing is written at rest";
 }
 
+/// The user has set spec.replicas, with an edit that is refused.
+TEST(ClusterPlan, K10_APausedClusterReportsThatItsEditIsRefused) {
+  Observation seen = observe(0, "a:Vz");
+  seen.linearizable = false;
+  seen.seats[0].listed.reset();
+  seen.cluster.spec.replicas = 3;
+  seen.cluster.spec.version = "3.4.9";
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kUnsupportedVersion);
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing}) {
+    EXPECT_NE(told(p, type).find("3.4.9"), std::string::npos) << told(p, type);
+    EXPECT_EQ(told(p, type).find("set spec.replicas"), std::string::npos) << told(p, type);
+  }
+  EXPECT_EQ(p.status.phase, v1::kPhasePaused);
+  Observation empty = observe(0, "");
+  empty.cluster.status.cluster_id.clear();
+  empty.cluster_id.reset();
+  empty.linearizable = false;
+  empty.cluster.spec.replicas = 3;
+  empty.cluster.spec.version = "3.4.9";
+  EXPECT_EQ(condition(plan(empty), v1::kProgressing).reason, v1::kUnsupportedVersion);
+}
+
+/// For example, its image cannot be pulled.
+TEST(ClusterPlan, K7_ACorrectedSpecReachesAJoinerThatHasNotStartedAtOnce) {
+  const auto recorded_as = [](const char* seats, const std::string& made_as) {
+    Observation seen = observe(3, seats);
+    for (const Seat& seat : seen.seats)
+      if (!seat.listed || !seat.listed->started)
+        seen.cluster.status.pending_members.push_back(
+            {1, seat.name, seat.peer_url, to_rfc3339(kNow), made_as});
+    return seen;
+  };
+  const std::string now = template_of(*formed(3).status.observed);
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:Us", "older")), "delete-member c");
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:N", "older")), "delete-member c");
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:Us", now)), "none");
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:Us", "")), "none") << "an earlier release made it";
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:U+s", "older")), "none") << "it runs: it goes on";
+
+  // An older CRD prunes a field of the EtcdMember: its own spec never equals the wanted one.
+  Observation pruned = recorded_as("a:V* b:V+ c:Us", now);
+  seat(pruned, "c").object->made_as = "pruned";
+  EXPECT_EQ(step_of(pruned), "none") << "or it would be made anew for ever";
+
+  Observation seen = observe(3, "a:V* b:V+");
+  const Plan made = plan(seen);
+  ASSERT_TRUE(std::holds_alternative<CreateMember>(made.step));
+  EXPECT_EQ(made.status.pending_members.back().made_as, now) << "recorded before it is created";
+}
+
+TEST(ClusterPlan, K3_ALearnerWithoutProgressForTheDeadlineIsReplaced) {
+  const auto stalled_for = [](const char* seats, std::int64_t seconds, bool receives = false) {
+    Observation seen = observe(3, seats);
+    seat(seen, "c").stalled_s = seconds;
+    seat(seen, "c").receives_snapshot = receives;
+    return step_of(seen);
+  };
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:L-", 601), "delete-member c") << "it started, and is gone";
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:L-", 600), "none");
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:L-", 601, true), "none") << "a large snapshot is progress";
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:Upds", 601, true), "none") << "also before its first start";
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:Upds", 601), "delete-member c");
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:V-", 601), "none") << "a voter is no learner";
+}
+
+/// A removed member's Pod keeps its node, or its share of a quota, from its replacement.
+TEST(ClusterPlan, K1_AMemberThatEtcdHasRemovedIsReportedToItsController) {
+  Observation seen = observe(3, "a:V* b:V+ c:N!v");
+  seat(seen, "c").object->member_id = "3";
+  Plan p = plan(seen);
+  ASSERT_EQ(p.facts.size(), 1U);
+  EXPECT_EQ(p.facts[0].name, "c");
+  EXPECT_TRUE(p.facts[0].removed);
+  EXPECT_TRUE(p.facts[0].voter) << "its volume waits, as a voter's";
+  EXPECT_EQ(p.facts[0].member_id, "3");
+  EXPECT_EQ(to_string(p.step).substr(0, 13), "create-member");
+  seat(seen, "c").object->removed = true;
+  EXPECT_TRUE(plan(seen).facts.empty()) << "once";
+  seat(seen, "c").object->removed = false;
+  seen.linearizable = false;
+  EXPECT_TRUE(plan(seen).facts.empty()) << "nobody knows";
+  seen = observe(3, "a:V* b:V+ c:Nv");
+  EXPECT_TRUE(plan(seen).facts.empty()) << "it is not being deleted";
+}
+
+TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
+  const auto blocked_for = [](const char* seats, std::int64_t seconds,
+                              const std::function<void(Observation&)>& edit = {}) {
+    Observation seen = observe(3, seats);
+    seat(seen, "d").blocked_s = seconds;
+    if (edit) edit(seen);
+    return plan(seen);
+  };
+  const auto step_for = [&](auto... args) { return to_string(blocked_for(args...).step); };
+  EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 120), "remove-from-etcd c");
+  EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 119), "none") << "schedulers need a moment";
+  EXPECT_EQ(step_for("a:V* b:V- c:V+! d:Us", 120), "none") << "another one is broken";
+  EXPECT_EQ(step_for("a:V+ b:V+ c:V*! d:Us", 120), "move-leader c to a");
+  EXPECT_EQ(step_for("c:V*! d:Us", 120), "none") << "a sole voter stays until another votes";
+  EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 120,
+                     [](Observation& o) { seat(o, "b").answer->index = 5000; }),
+            "none")
+      << "the others lag";
+  EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 120,
+                     [](Observation& o) {
+                       o.cluster.spec.storage.medium = v1::Medium::Memory;
+                       o.cluster.status.observed->storage = o.cluster.spec.storage;
+                     }),
+            "none")
+      << "its Pod is its volume, and would keep the place";
+  const Plan p = blocked_for("a:V* b:V+ c:V+! d:Us", 120);
+  EXPECT_NE(told(p, v1::kProgressing).find("c is removed before its replacement votes"),
+            std::string::npos)
+      << told(p, v1::kProgressing);
+}
+
+/// ST4: another cluster's data is on its volume. The majority is served, and repaired.
+TEST(ClusterPlan, K5_AMemberOfAnotherClusterFreezesNothing) {
+  Observation seen = observe(3, "a:V* b:V+ c:V-");
+  seat(seen, "c").elsewhere = true;
+  Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none") << "its data is a person's to judge";
+  EXPECT_EQ(condition(p, v1::kAvailable).status, "True");
+  EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kSplitBrain);
+  EXPECT_NE(told(p, v1::kDegraded).find("delete this EtcdMember to replace it"), std::string::npos);
+  ASSERT_EQ(p.facts.size(), 1U);
+  EXPECT_TRUE(p.facts[0].elsewhere) << "its controller takes it out of the Services";
+  seat(seen, "c").object->elsewhere = true;
+  EXPECT_TRUE(plan(seen).facts.empty());
+  seat(seen, "c").elsewhere = false;
+  EXPECT_FALSE(plan(seen).facts.at(0).elsewhere) << "it is back";
+
+  seen = observe(3, "a:V* b:V+ c:V-!");
+  seat(seen, "c").elsewhere = true;
+  EXPECT_EQ(step_of(seen), "remove-from-etcd c") << "a user has deleted it";
+  p = without_quorum("a:V- b:V- c:V-");
+  seen = observe(3, "a:V- b:V- c:V-");
+  seen.linearizable = false;
+  for (Seat& one : seen.seats) one.listed.reset();
+  seat(seen, "c").elsewhere = true;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kSplitBrain);
+}
+
+/// The kubelet reports the end of a container some seconds late.
+TEST(ClusterPlan, K18_LastWordsCountOnlyAfterTenSecondsWithoutAnAnswer) {
+  const auto said = [](const char* seats, std::int64_t silent_s) {
+    Observation seen = observe(3, seats);
+    seat(seen, "c").object->says_lost = true;
+    seat(seen, "c").silent_s = silent_s;
+    return plan(seen);
+  };
+  EXPECT_EQ(to_string(said("a:V* b:V+ c:V+", 60).step), "none") << "it answers";
+  EXPECT_EQ(to_string(said("a:V* b:V+ c:V-", 9).step), "none");
+  const Plan p = said("a:V* b:V+ c:V-", 10);
+  EXPECT_EQ(to_string(p.step), "delete-member c");
+  EXPECT_TRUE(std::get<DeleteMember>(p.step).if_silent) << "and is asked once more right before";
+  Observation waits = observe(3, "a:V* b:V+ c:V-");
+  EXPECT_EQ(pace(waits, waits.cluster.status), 5s);
+  seat(waits, "c").object->says_lost = true;
+  EXPECT_EQ(pace(waits, waits.cluster.status), 1s) << "the next look comes soon";
+
+  Observation gone = observe(3, "a:V* b:V+ c:V-e");
+  EXPECT_FALSE(std::get<DeleteMember>(plan(gone).step).if_silent) << "its volume is gone";
+}
+
+TEST(ClusterPlan, K6_AnOnlyMemberThatEndsAgainAndAgainIsNotAvailableInBetween) {
+  Observation seen = observe(1, "a:V*");
+  runtime::set_condition(seen.cluster.status.conditions,
+                         {v1::kAvailable, "True", v1::kQuorumHealthy, ""}, 1, kNow);
+  seat(seen, "a").object->ready = false;
+  seat(seen, "a").object->reason = v1::kCrashLooping;
+  seat(seen, "a").object->trouble = "etcd restarted twice within five minutes";
+  EXPECT_EQ(told(plan(seen), v1::kAvailable),
+            "False CrashLooping: a: etcd restarted twice within five minutes");
+  seen = observe(3, "a:V* b:V+ c:V+");
+  seat(seen, "a").object->ready = false;
+  seat(seen, "a").object->reason = v1::kCrashLooping;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).status, "True") << "the others serve";
+}
+
 TEST(ClusterPlan, ASeedThatNeverAnsweredMaySleep) {
   Observation seen = observe(0, "a:N");
   seen.cluster.status.cluster_id.clear();

@@ -11,6 +11,8 @@
 #include "operator/cluster/events.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/log_words.h"
+#include "operator/cluster/member_report.h"
+#include "operator/cluster/membership.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
@@ -43,6 +45,9 @@ Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& clus
   out.initial_cluster = member.spec.initial_cluster;
   out.member_id = member.status.member_id;
   out.voter = member.status.is_voter;
+  out.joined_in = member.status.joined_in;
+  out.removed = member.status.removed;
+  out.elsewhere = member.status.elsewhere;
   out.version = member.status.version;
   out.spec_version = member.spec.version;
   out.made_as = template_of(member.spec);
@@ -59,6 +64,14 @@ Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& clus
   return out;
 }
 
+/// Whether the place of its data exists, whatever its etcd says about it.
+bool has_its_place(const v1::EtcdMember& member, const kube::Pod* pod,
+                   const kube::PersistentVolumeClaim* volume) {
+  if (member.spec.storage.medium != v1::Medium::Memory)
+    return volume && is_ours(volume->metadata, member.metadata.uid);
+  return pod && pod->metadata.uid == member.status.pod_uid && !has_ended(*pod);
+}
+
 Seat::Pod pod_of(const kube::Pod& pod) {
   const auto note = [&](const char* key) {
     const auto found = pod.metadata.annotations.find(key);
@@ -70,7 +83,8 @@ Seat::Pod pod_of(const kube::Pod& pod) {
           .restores = has_to_restore(pod),
           .may_join = may_join(pod),
           .client_authority = note(v1::kClientAuthorityAnnotation),
-          .peer_authority = note(v1::kPeerAuthorityAnnotation)};
+          .peer_authority = note(v1::kPeerAuthorityAnnotation),
+          .run = run_of(pod)};
 }
 
 /// The member whose EtcdMember a step writes; null: none.
@@ -84,6 +98,22 @@ const Seat* seat_of(const Observation& seen, const Step& step) {
   return nullptr;
 }
 
+/// The joiner that the step deletes because its data is lost; null: none.
+const Seat* failed_joiner(const Observation& seen, const Step& step) {
+  const auto* deleted = std::get_if<DeleteMember>(&step);
+  const Seat* seat = deleted ? seat_of(seen, step) : nullptr;
+  return seat && !seat->object->voter && lost(*seat) ? seat : nullptr;
+}
+
+json::object status_of(const MemberFacts& fact) {
+  json::object out{
+      {"memberID", fact.member_id}, {"isVoter", fact.voter}, {"version", fact.version}};
+  if (fact.removed) out["removed"] = true;
+  out["elsewhere"] = fact.elsewhere ? Json(true) : Json(nullptr);
+  if (!fact.joined_in.empty()) out["joinedIn"] = fact.joined_in;
+  return out;
+}
+
 /// Whether it was refused only for now (another change is too recent, a learner lags): retried at
 /// the plan's pace.
 bool for_now(const Result<Done>& acted) {
@@ -94,6 +124,7 @@ bool for_now(const Result<Done>& acted) {
 
 void Reconciler::forget(const api::ObjectKey& key) {
   memory_.erase(key);
+  failed_joiners_.forget(key);
   children_.forget(key);
   questions_.forget(key);
   served_certificates_.forget(key);
@@ -121,7 +152,10 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   questions_.ask(seen, endpoints);
   served_certificates_.look(seen, endpoints, with_.credentials.certificates);
   note_unreachable(seen);
-  const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
+  note_lasting(seen, endpoints);
+  const auto goes = [&](const Seat& seat) {
+    return lost(seat) || is_lost_by_its_words(seat) || given_up(seen, seat);
+  };
   if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
   std::ranges::sort(seen.seats, {}, &Seat::name);
   std::ranges::sort(seen.kept, {}, &Seat::name);
@@ -140,6 +174,11 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     seat.object = object_of(*member, cluster);
     const auto pod = with_.stores.pods.get({key.ns, seat.name});
     if (pod) seat.pod = pod_of(*pod);
+    const auto volume = with_.stores.volumes.get({key.ns, "data-" + seat.name});
+    if (seat.object->lost && has_its_place(*member, pod.get(), volume.get())) {
+      seat.object->lost = false;
+      seat.object->says_lost = true;
+    }
     if (cluster.restoring() && cluster.restoring()->keeps(member->metadata.uid)) {
       seen.kept.push_back(std::move(seat));
       continue;
@@ -158,6 +197,7 @@ void Reconciler::observe_refusals(Observation& seen) {
   const api::ObjectKey key = seen.cluster.metadata.key();
   seen.rejected = refusal(key);
   if (seen.rejected.empty()) seen.rejected = children_.why(key);
+  if (seen.rejected.empty()) seen.rejected = failed_joiners_.words(key, with_.executor.now());
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
     seen.rejected = memory.put_off;
@@ -244,6 +284,41 @@ void Reconciler::note_unreachable(Observation& seen) {
     if (seat.object) seat.unreachable_s = memory.unreachable.seconds(seat.object->uid, now);
 }
 
+/// Notes since when members have been silent, learners without progress, and Pods without a node.
+void Reconciler::note_lasting(Observation& seen, const Endpoints& endpoints) {
+  Memory& memory = memory_[seen.cluster.metadata.key()];
+  std::set<std::string> silent, stalled, blocked;
+  std::map<std::string, std::uint64_t> applied;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object) continue;
+    const std::string& uid = seat.object->uid;
+    if (!seat.answer) silent.insert(uid);
+    if (seat.object->reason == v1::kUnschedulable || seat.object->reason == v1::kPodRejected)
+      blocked.insert(uid);
+    if (!seat.listed || !seat.listed->learner) continue;
+    const auto known = memory.applied.find(uid);
+    const std::uint64_t before = known == memory.applied.end() ? 0 : known->second;
+    const std::uint64_t now = seat.answer ? seat.answer->applied : 0;
+    if (now <= before && (!seat.answer || lag_of(seen, seat) > 0)) stalled.insert(uid);
+    applied[uid] = std::max(before, now);
+  }
+  memory.applied = std::move(applied);
+  const Instant now = with_.executor.now();
+  memory.silent.note(silent, now);
+  memory.stalled.note(stalled, now);
+  memory.blocked.note(blocked, now);
+  for (Seat& seat : seen.seats) {
+    if (!seat.object) continue;
+    seat.silent_s = memory.silent.seconds(seat.object->uid, now);
+    seat.stalled_s = memory.stalled.seconds(seat.object->uid, now);
+    seat.blocked_s = memory.blocked.seconds(seat.object->uid, now);
+    const auto at = endpoints.find(seat.name);
+    if (!is_stalled(seen, seat) || at == endpoints.end() || !with_.receives_snapshot) continue;
+    auto receives = with_.receives_snapshot(at->second);
+    seat.receives_snapshot = receives && *receives;
+  }
+}
+
 void Reconciler::observe_children(Observation& seen) const {
   const v1::EtcdCluster& cluster = seen.cluster;
   const api::ObjectKey key = cluster.metadata.key();
@@ -290,10 +365,8 @@ Result<Done> Reconciler::report_more(const Observation& seen, Plan& plan) {
     }
     const Claim alone(with_.stores.status_writes, key);
     auto written = with_.api.merge_patch<v1::EtcdMember, kube::Part::Status>(
-        key,
-        {{"metadata", {{"resourceVersion", member->metadata.resource_version}}},
-         {"status",
-          {{"memberID", fact.member_id}, {"isVoter", fact.voter}, {"version", fact.version}}}});
+        key, {{"metadata", {{"resourceVersion", member->metadata.resource_version}}},
+              {"status", status_of(fact)}});
     if (written.failed_with(Code::NotFound))
       continue;  // Force-deleted meanwhile: the next pass sees it.
     if (leaves_doubt(written)) look_again(with_.api, with_.stores.members, key, fact.uid);
@@ -356,10 +429,13 @@ Outcome Reconciler::act(const Observation& seen, const Context& endpoints, Plan&
 }
 
 /// A refusal by etcd that lasts is reported in the status.
-void Reconciler::acted(const Observation& seen, const Plan&, const Outcome& outcome) {
+void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome& outcome) {
   const Result<Done>& done = outcome.done;
   if (outcome.is_refused()) return;  // Reported separately.
   const api::ObjectKey key = seen.cluster.metadata.key();
+  if (const Seat* gone = done ? failed_joiner(seen, plan.step) : nullptr)
+    failed_joiners_.failed(key, gone->object->uid, gone->name + ": " + gone->object->trouble,
+                           with_.executor.now());
   Memory& memory = memory_[key];
   if (!for_now(done) && !refused(done)) {
     memory.put_off.clear();
@@ -378,6 +454,14 @@ Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& 
   const std::chrono::milliseconds due = pace(seen, plan.status);
   if (!std::holds_alternative<AddLearner>(plan.step)) return runtime::Requeue{due};
   return runtime::Requeue{std::max<std::chrono::milliseconds>(kAddAgain, due)};
+}
+
+/// A joiner that lost its data at once is not followed by another at once (K6).
+Duration Reconciler::holds_up(const Observation& seen, const Plan& plan) {
+  const auto* made = std::get_if<CreateMember>(&plan.step);
+  return made && !made->seed
+             ? failed_joiners_.wait(seen.cluster.metadata.key(), with_.executor.now())
+             : Duration(0);
 }
 
 /// Logs once, however often the step is tried.

@@ -11,6 +11,7 @@
 #include "operator/cluster/plan.h"
 #include "operator/cluster/served_certificates.h"
 #include "operator/cluster/unreachable.h"
+#include "operator/passes/failures.h"
 #include "operator/passes/pass.h"
 #include "runtime/queue.h"
 
@@ -46,6 +47,7 @@ class Reconciler final : public Pass<Kind> {
   std::string says(const Plan&) const override;
   std::string writes(const Plan&) const override;
   void acted(const Observation&, const Plan&, const Outcome&) override;
+  Duration holds_up(const Observation&, const Plan&) override;
   Result<runtime::Requeue> retry(const Observation&, const Plan&, const Error&) override;
   /// At once after a step: no watch reports a change in etcd.
   runtime::Requeue again(const Plan& plan) const override { return runtime::Requeue{plan.again}; }
@@ -59,18 +61,21 @@ class Reconciler final : public Pass<Kind> {
   void observe_others(Observation& seen) const;
   void observe_refusals(Observation& seen);
   void note_unreachable(Observation& seen);
+  void note_lasting(Observation& seen, const Endpoints& endpoints);
   void say(const api::ObjectKey& key, std::string_view words, const Step& step);
 
   Questions questions_;
   ServedCertificates served_certificates_;
   Children children_;
+  Failures failed_joiners_;  ///< By EtcdCluster.
   /// The last log message, what etcd refuses for now, and which members are unreachable. Decisions
   /// see it only through an observation.
   struct Memory {
     std::string said, put_off;
     Instant put_off_since{};
     Proof joiner;
-    Unreachable unreachable;
+    Lasting unreachable, silent, stalled, blocked;
+    std::map<std::string, std::uint64_t> applied;  ///< The highest index of each learner, by UID.
     std::string policy_error;
   };
   std::map<api::ObjectKey, Memory> memory_;

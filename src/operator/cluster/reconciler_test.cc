@@ -507,6 +507,7 @@ TEST_F(ReconcilerTest, WhoDidNotTellItsHashIsAskedAgainAfterAMinute) {
 
 /// W27. Neither its etcd nor its Pod has been seen, and the annotation sets a limit.
 TEST_F(ReconcilerTest, WhoIsAwayIsCountedWhereThereIsAPolicy) {
+  api.serve({.resource = kube::Pod::resource});
   want(3);
   (void)take_away("db-d");
   const auto annotate = [&](const char* text) {
@@ -529,6 +530,117 @@ TEST_F(ReconcilerTest, WhoIsAwayIsCountedWhereThereIsAPolicy) {
     pass();
     world.run_until(world.now() + 60s);
   }
+  EXPECT_EQ(api.requests("delete"), 1);
+}
+
+/// The Pod watch was silent: the API server has another address for the Pod, and etcd answers
+/// there.
+TEST_F(ReconcilerTest, K11_AMemberThatAnswersAtTheLastMomentIsNotReplaced) {
+  api.serve({.resource = kube::Pod::resource});
+  want(3);
+  (void)take_away("db-d");
+  api.change(v1::EtcdCluster::resource, kKey, [&](json::object& object) {
+    object["metadata"].as_object()["annotations"] =
+        json::object{{v1::kReplaceUnreachableAnnotation, "1m"}};
+  });
+  kube::Pod moved = *stores.pods.get({kKey.ns, "db-c"});
+  moved.status.pod_ip = "10.0.0.3";
+  const Json now = api.put(kube::Pod::resource, api::encode(moved));
+  edit_pod("db-c", [](kube::Pod& pod) { pod.status.pod_ip = ""; });
+  const auto wait_out = [&] {
+    for (int i = 0; i < 3; ++i) {
+      stores.clusters.replace({*api.find<v1::EtcdCluster>(kKey)}, stores.clusters.mark(),
+                              world.now());
+      (void)failed_pass();
+      world.run_until(world.now() + 35s);
+    }
+  };
+  wait_out();
+  EXPECT_EQ(api.requests("delete"), 0) << "it answers";
+  EXPECT_GT(api.requests("get pods"), 0);
+
+  api.change(kube::Pod::resource, {kKey.ns, "db-c"},
+             [](json::object& pod) { pod["status"].as_object()["podIP"] = ""; });
+  edit_pod("db-c", [](kube::Pod& pod) { pod.status.pod_ip = ""; });
+  wait_out();
+  EXPECT_EQ(api.requests("delete"), 1) << "it has no address";
+}
+
+/// The words are of a run that ended before etcd joined. Its volume exists.
+TEST_F(ReconcilerTest, K18_WordsOfAnEarlierRunCondemnNoMemberThatAnswers) {
+  want(3);
+  (void)take_away("db-d");
+  kube::PersistentVolumeClaim volume;
+  volume.metadata.name = "data-db-c";
+  volume.metadata.ns = kKey.ns;
+  volume.metadata.labels[v1::kClusterLabel] = kKey.name;
+  const auto member = stores.members.get({kKey.ns, "db-c"});
+  auto& owner = volume.metadata.owner_references.emplace_back();
+  owner.uid = member->metadata.uid;
+  owner.controller = true;
+  const auto says = [&](v1::EtcdMember told) {
+    runtime::set_condition(told.status.conditions,
+                           {v1::kReady, "False", v1::kDataLost, "etcd says so"}, 1,
+                           clock.wall_now());
+    told.metadata.resource_version = "told";
+    stores.members.saw(told);
+  };
+  stores.volumes.saw(volume);
+  says(*member);
+  pass();
+  EXPECT_EQ(api.requests("delete"), 0) << "it answers";
+  const Observation seen = seen_in_last_pass();
+  const auto seat = std::ranges::find(seen.seats, "db-c", &Seat::name);
+  EXPECT_TRUE(seat->object->says_lost);
+  EXPECT_FALSE(seat->object->lost);
+
+  stores.volumes.saw_deleted(volume);
+  pass();
+  EXPECT_EQ(api.requests("delete"), 1) << "without its volume it is lost, whatever it answers";
+}
+
+TEST_F(ReconcilerTest, K18_TheRunInWhichAMemberJoinedIsRecorded) {
+  put_learner();
+  (void)take_away("db-d");
+  (void)put_member("db-d", "x", json::object{});
+  stores.pods.saw_deleted(*stores.pods.get({kKey.ns, "db-d"}));
+  put_pod("db-d", 4);
+  edit_pod("db-d", [](kube::Pod& pod) {
+    pod.metadata.uid = "pod-4";
+    kube::ContainerStatus& container = pod.status.container_statuses.emplace_back();
+    container.name = "etcd";
+    container.restart_count = 1;
+  });
+  pass();
+  EXPECT_EQ(member_now("db-d").at("status").at("joinedIn"), "pod-4/1");
+  EXPECT_FALSE(member_now("db-a").at("status").as_object().contains("joinedIn")) << "known before";
+}
+
+/// K3: it was added, started, and does not answer any more.
+TEST_F(ReconcilerTest, K3_ALearnerThatIsGoneIsGivenUpAfterTheDeadline) {
+  put_learner();
+  bool receives = true;
+  Reconciler one{{{world, api, stores, clock, log, &events, &flight},
+                  etcd,
+                  handshake,
+                  credentials,
+                  "cluster.local",
+                  nullptr,
+                  PodPolicy::Any,
+                  [&](const auto&) -> Result<bool> { return receives; }}};
+  const auto minutes = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      world.spawn([&] { (void)one.reconcile(kKey); });
+      world.run();
+      world.run_until(world.now() + 60s);
+    }
+  };
+  etcd.promote_fails = Error{Code::Conflict, "can only promote a learner member which is in sync"};
+  edit_pod("db-d", [](kube::Pod& pod) { pod.status.pod_ip = "10.0.0.3"; });  // It never catches up.
+  minutes(15);
+  EXPECT_EQ(api.requests("delete"), 0) << "it receives a snapshot";
+  receives = false;
+  minutes(1);
   EXPECT_EQ(api.requests("delete"), 1);
 }
 
@@ -855,14 +967,17 @@ TEST_F(ReconcilerTest, AsksNobodyToRemoveItself) {
 }
 
 /// ST4: a user filled a member's volume with another cluster's data.
-TEST_F(ReconcilerTest, AMemberThatLivesInAnotherClusterStopsEverything) {
+TEST_F(ReconcilerTest, K5_AMemberThatLivesInAnotherClusterCountsAsUnreachable) {
   etcd.foreign = "3";
   etcd.theirs = {{{3}, "db-c", {url_of("db-c")}, {}, false}};
   pass();
-  EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(etcd.asked, "2") << "the others serve and grow";
   const auto cluster = stores.clusters.get(kKey);
   EXPECT_EQ(runtime::find_condition(cluster->status.conditions, v1::kDegraded)->reason,
             v1::kSplitBrain);
+  EXPECT_EQ(member_now("db-c").at("status").at("elsewhere"), true);
+  EXPECT_FALSE(member_now("db-a").at("status").as_object().contains("elsewhere"));
+  EXPECT_EQ(seats_of_last_pass().at("db-c"), "3 silent");
 }
 
 TEST_F(ReconcilerTest, AStrangerAtAnAddressThatWasGivenAwayStopsNothing) {

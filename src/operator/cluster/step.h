@@ -98,9 +98,19 @@ struct MoveLeader {
   }
 };
 /// Deletes the EtcdMember; its finalizer keeps it until etcd has removed the member.
-struct DeleteMember : OfMember {
+struct DeleteMember {
   static constexpr StepTraits traits{"delete-member", Asks::ApiServer, Effect::AtOnce};
+  std::string name, uid;
+  bool if_silent = false;  ///< Its Pod is asked for and its etcd dialled once more, right before.
   std::string words() const { return "delete-member " + name; }
+  std::string concerns() const { return name; }
+  bool operator==(const DeleteMember&) const = default;
+
+  template <class S = DeleteMember>
+  static auto describe() {
+    return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid),
+                      api::sparse("ifSilent", &S::if_silent));
+  }
 };
 struct RemoveFromEtcd : InEtcd {
   static constexpr StepTraits traits{"remove-from-etcd", Asks::Etcd, Effect::AtOnce};

@@ -305,12 +305,30 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
   return Json(std::move(made));
 }
 
-bool in_memory(const v1::EtcdMember& member) {
-  return member.spec.storage.medium == v1::Medium::Memory;
+namespace {
+
+std::string_view tag_of(std::string_view image) {
+  const auto colon = image.rfind(':');
+  return colon == image.npos ? "" : image.substr(colon);
 }
 
-bool ended(const kube::Pod& pod) {
-  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+const kube::Container* etcd_of(const kube::PodSpec& spec) {
+  const auto found = std::ranges::find(spec.containers, v1::kEtcdContainer, &kube::Container::name);
+  return found == spec.containers.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool runs_as(const kube::Pod& pod, const Json& manifest) {
+  kube::PodSpec wanted;
+  if (!api::decode(manifest.at("spec"), wanted, "spec")) return true;  // Unsure: left alone.
+  const kube::Container *is = etcd_of(pod.spec), *should = etcd_of(wanted);
+  return !is || !should ||
+         (is->command == should->command && tag_of(is->image) == tag_of(should->image));
+}
+
+bool in_memory(const v1::EtcdMember& member) {
+  return member.spec.storage.medium == v1::Medium::Memory;
 }
 
 }  // namespace etcdop::member

@@ -19,8 +19,12 @@ struct Observation {
   std::optional<api::v1alpha2::EtcdCluster> cluster;
   std::optional<kube::Pod> pod;                       ///< With the member's name and any owner.
   std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, with any owner.
-  std::string rejected;    ///< Why the API server refused the last step; empty if it did not.
-  bool has_image = false;  ///< The operator knows its own image, which restores a snapshot.
+  std::string rejected;  ///< Why the API server refused the last step; empty if it did not.
+  std::string failed;    ///< The kubelet's words about its Pods that failed in a row; or empty.
+  /// Its etcd has started before and cannot run now, with another command line or image than a new
+  /// Pod would have: another operator, or an earlier release, made its Pod.
+  bool outdated = false;
+  bool has_image = false;         ///< The operator knows its own image, which restores a snapshot.
   std::string credentials_fault;  ///< The fault of the Secret of a snapshot's store, in words that
                                   ///< name it; read while there is no Pod.
   TlsSeen tls;                    ///< Read while there is no Pod: a new Pod must be able to use it.
@@ -31,6 +35,7 @@ struct Observation {
     return api::value(api::required("now", &S::now), api::required("member", &S::member),
                       api::optional("cluster", &S::cluster), api::optional("pod", &S::pod),
                       api::optional("volume", &S::volume), api::sparse("rejected", &S::rejected),
+                      api::sparse("failed", &S::failed), api::sparse("outdated", &S::outdated),
                       api::sparse("hasImage", &S::has_image),
                       api::sparse("credentialsFault", &S::credentials_fault),
                       api::sparse("tls", &S::tls));

@@ -39,13 +39,15 @@ struct CreatePod {
 struct DeletePod {
   static constexpr StepTraits traits{"delete-pod", Asks::ApiServer, Effect::AtOnce};
   std::string uid, why;
+  bool if_down = false;  ///< The API server is asked once more whether etcd's container runs.
   std::string words() const { return "delete-pod: " + why; }
   std::string concerns() const { return ""; }
   bool operator==(const DeletePod&) const = default;
 
   template <class S = DeletePod>
   static auto describe() {
-    return api::value(api::sparse("uid", &S::uid), api::sparse("why", &S::why));
+    return api::value(api::sparse("uid", &S::uid), api::sparse("why", &S::why),
+                      api::sparse("ifDown", &S::if_down));
   }
 };
 /// Adds the Pod to the voters that the client Service and the budget count, or removes it.

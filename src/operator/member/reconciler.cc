@@ -7,6 +7,7 @@
 #include "operator/member/conditions.h"
 #include "operator/passes/finalizer.h"
 #include "operator/passes/owner.h"
+#include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
 #include "runtime/transitions.h"
 
@@ -50,7 +51,11 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   seen.pod = copy(with_.stores.pods.get(key));
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
   seen.rejected = refusal(key);
+  if (seen.pod && is_ours(seen.pod->metadata, member.metadata.uid) && has_ended(*seen.pod))
+    failures_.failed(key, seen.pod->metadata.uid, end_of(*seen.pod), with_.executor.now());
+  seen.failed = failures_.words(key, with_.executor.now());
   seen.has_image = !images_.operator_image.empty();
+  seen.outdated = is_outdated(seen);
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
   if (!data_lost(seen)) return seen;
@@ -67,6 +72,14 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
                          : ask(seen.volume, {key.ns, volume_name(key.name)}, "find the volume");
   if (!asked) return asked.error();
   return seen;
+}
+
+bool Reconciler::is_outdated(const Observation& seen) const {
+  const v1::EtcdMember& member = seen.member;
+  if (!seen.cluster || !seen.pod || member.status.member_id.empty() || !cannot_run(*seen.pod))
+    return false;
+  auto wanted = pod(member, {.many_learners = seen.cluster->status.max_learners != 1}, images_);
+  return wanted && !runs_as(*seen.pod, *wanted);
 }
 
 /// The fault of the Secrets that its Pod would restore with.
@@ -89,8 +102,15 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) {
 }
 
 Duration Reconciler::holds_up(const Observation& seen, const Plan& plan) {
-  return contested_.wait(seen.member.metadata.key(), contested_write(seen, plan.step),
-                         with_.executor.now());
+  const api::ObjectKey key = seen.member.metadata.key();
+  const Instant now = with_.executor.now();
+  if (std::holds_alternative<CreatePod>(plan.step)) return failures_.wait(key, now);
+  return contested_.wait(key, contested_write(seen, plan.step), now);
+}
+
+void Reconciler::forget(const api::ObjectKey& key) {
+  contested_.forget(key);
+  failures_.forget(key);
 }
 
 namespace {
@@ -194,6 +214,16 @@ struct Actor {
         {{"metadata", {{"uid", there->metadata.uid}, {"labels", metadata.at("labels")}}}});
   }
 
+  /// The watch may be late.
+  Result<Done> is_down() const {
+    auto now = with.api.get<kube::Pod>(meta().key());
+    if (now.failed_with(Code::NotFound)) return Done{};
+    if (!now) return Error(now.error()).during("find Pod " + meta().name);
+    const bool down = cannot_run(*now);
+    with.stores.pods.wrote(std::move(*now));
+    return down ? Result<Done>(Done{}) : Error{Code::Conflict, "etcd of " + meta().name + " runs"};
+  }
+
   Result<Done> operator()(const DeletePod& step) const {
     if (member().spec.dormant) {
       auto cluster = cluster_now();
@@ -201,6 +231,8 @@ struct Actor {
       if (*cluster && (*cluster)->spec.replicas > 0 && !(*cluster)->restoring())
         return Error{Code::Conflict, "the cluster of " + meta().name + " is no longer paused"};
     }
+    if (step.if_down)
+      if (auto down = is_down(); !down) return down;
     auto going = with.api.remove<kube::Pod>(meta().key(), step.uid);
     if (!going) return Error(going.error()).during("delete Pod " + meta().name);
     if (*going) with.stores.pods.wrote(std::move(**going));
@@ -263,6 +295,9 @@ struct Actor {
 Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
   const api::ObjectMeta& meta = seen.member.metadata;
   const auto done = std::visit(Actor{with_, images_, seen}, plan.step);
+  // One that the API server changes as it is created would be deleted for ever.
+  if (const auto* deleted = std::get_if<DeletePod>(&plan.step); done && deleted && deleted->if_down)
+    failures_.failed(meta.key(), deleted->uid, last_end_of(*seen.pod), with_.executor.now());
   const std::string contested = contested_write(seen, plan.step);
   if (done && !contested.empty()) contested_.did(meta.key(), contested, with_.executor.now());
   if (leaves_doubt(done)) look_again(with_.api, with_.stores.members, meta.key(), meta.uid);

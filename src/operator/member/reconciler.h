@@ -11,6 +11,7 @@
 #include "operator/member/plan.h"
 #include "operator/member/rbac.h"
 #include "operator/passes/contested.h"
+#include "operator/passes/failures.h"
 #include "operator/passes/pass.h"
 #include "runtime/queue.h"
 
@@ -41,11 +42,13 @@ class Reconciler final : public Pass<Kind> {
   void tell(const Observation&, const Plan&) override;
   Duration holds_up(const Observation&, const Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;
-  void forget(const api::ObjectKey& key) override { contested_.forget(key); }
+  void forget(const api::ObjectKey& key) override;
   std::string credentials_fault(const Object& member) const;
+  bool is_outdated(const Observation& seen) const;
 
   Images images_;
   Contested contested_;
+  Failures failures_;
 };
 
 /// A change of a cluster, its members, Pods or volumes queues all members of that cluster. The

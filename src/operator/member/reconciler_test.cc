@@ -198,6 +198,70 @@ TEST_F(ReconcilerTest, WhatIsRefusedIsToldAtOnceAndTriedOnceAMinute) {
   EXPECT_EQ(server.requests("create pods"), 2) << "at once, and once more soon";
 }
 
+/// The kubelet refuses each Pod at once, for example because of a sysctl.
+TEST_F(ReconcilerTest, K6_PodsThatFailAtOnceAreMadeLessAndLessOften) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  world.spawn([&] {
+    for (int i = 0; i < 3000; ++i) {
+      (void)world.sleep(100ms);
+      if (!server.find(kube::Pod::resource, kKey)) continue;
+      server.change(kube::Pod::resource, kKey, [](json::object& pod) {
+        pod["status"] = json::object{
+            {"phase", "Failed"}, {"reason", "SysctlForbidden"}, {"message", "not allowlisted"}};
+      });
+    }
+  });
+  run(299s);
+  EXPECT_LE(server.requests("create pods"), 10);
+  EXPECT_GE(server.requests("create pods"), 8) << "it is tried again";
+  EXPECT_LE(server.requests("patch etcdmembers/status"), 5) << "and told once";
+  const auto* c = runtime::find_condition(stores.members.get(kKey)->status.conditions, v1::kReady);
+  EXPECT_EQ(c->reason, v1::kPodFailed);
+  EXPECT_EQ(c->message, "Pod db-a failed: SysctlForbidden: not allowlisted");
+}
+
+/// The Go operator's Pod lacks a flag without which its etcd ends at once.
+TEST_F(ReconcilerTest, K16_APodThatCannotRunAsItWasMadeIsMadeAnew) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  Json foreign = child("db-a", true);
+  foreign.at("spec") = {
+      {"containers", json::array{{{"name", "etcd"},
+                                  {"image", "mirror.example.com/etcd:v3.6.16"},
+                                  {"command", json::array{"etcd", "--name=db-a"}}}}}};
+  const auto with_state = [](const char* reason) {
+    return Json{{"phase", "Running"},
+                {"containerStatuses",
+                 json::array{{{"name", "etcd"}, {"state", {{reason, {{"reason", "Crash"}}}}}}}}};
+  };
+  foreign.at("status") = with_state("running");
+  const std::string made =
+      server.put(kube::Pod::resource, foreign).at("metadata").at("uid").as_string().c_str();
+  const auto uid_now = [&] {
+    return std::string(
+        server.find(kube::Pod::resource, kKey)->at("metadata").at("uid").as_string());
+  };
+  run(30s);
+  EXPECT_EQ(uid_now(), made) << "a running one is left as it is";
+  server.change(kube::Pod::resource, kKey, [](json::object& pod) {
+    pod["status"].as_object()["containerStatuses"].at(0).at("state") = {
+        {"waiting", {{"reason", "CrashLoopBackOff"}}}};
+  });
+  bool down = false;
+  server.before([&](const kube::Call& call) -> std::optional<Error> {
+    if (!down && call.verb == kube::Verb::Get && call.resource == kube::Pod::resource)
+      return Error{Code::TimedOut, "no answer"};
+    return std::nullopt;
+  });
+  run(30s);
+  EXPECT_EQ(uid_now(), made) << "the API server has the last word";
+  down = true;
+  run(120s);
+  EXPECT_NE(uid_now(), made);
+  const Json pod = *server.find(kube::Pod::resource, kKey);
+  const Json& etcd = pod.at("spec").at("containers").at(0);
+  EXPECT_GT(etcd.at("command").as_array().size(), 10U);
+}
+
 TEST_F(ReconcilerTest, AndWithinAMinuteOfItsEndItIsMade) {
   server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
   const Instant end = world.now() + 200s;
