@@ -169,6 +169,58 @@ TEST_F(ScenarioOfNodes, S25_AVotersVolumeIsDeleted) {
   EXPECT_EQ(etcd_id(), id);
 }
 
+/// A webhook for Services takes half a minute, and then fails. Another cluster is not delayed.
+TEST_F(ScenarioOfNodes, K8_AVoterIsReplacedWhileNoServiceCanBeWritten) {
+  settled_cluster(3);
+  instead = [](Life& life, const kube::Call& call) -> std::optional<Result<Json>> {
+    if (kube::reads(call.verb) || !(call.resource == kube::Service::resource)) return {};
+    if (call.ns != kKey.ns) return {};
+    (void)life.passage().travel(30s);
+    return Result<Json>(Error{Code::Lost, "failed calling webhook \"slow\""});
+  };
+  for (const char* service : {"db", "db-client"})
+    (void)world.server().remove(kube::Service::resource, {"prod", service});
+  const std::string name = follower();
+  const Instant begin = world.time().now();
+  world.checker().user_deleted(claim_uid(name));
+  world.checker().struck();
+  world.nodes().lose_volume(claim_of(name));
+  EXPECT_TRUE(world.run_until(
+      [&] { return uid_of(v1::EtcdMember::resource, {"prod", name}).empty(); }, 3min));
+  EXPECT_TRUE(
+      world.run_until([&] { return message(v1::kDegraded).ends_with("webhook \"slow\""); }, 3min))
+      << message(v1::kDegraded);
+  const api::ObjectKey other{"elsewhere", "db"};
+  world.create_cluster(other, 1);
+  EXPECT_TRUE(
+      world.run_until([&] { return says(v1::kAvailable, other) == "True/QuorumHealthy"; }, 1min));
+  world.run_for(5min);
+  EXPECT_LE(busiest_minute(begin), 12U);
+  instead = nullptr;
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 3U);
+}
+
+/// A webhook for Pods that is down, with failurePolicy Fail.
+TEST_F(ScenarioOfNodes, K8_ThatAWebhookKeepsPodsAwayIsToldInTheApiServersWords) {
+  (void)world.start_operator();
+  instead = [](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
+    if (kube::reads(call.verb) || !(call.resource == kube::Pod::resource)) return {};
+    return Result<Json>(Error{Code::Lost, "failed calling webhook \"down\""});
+  };
+  world.create_cluster(kKey, 3);
+  EXPECT_TRUE(
+      world.run_until([&] { return message(v1::kProgressing).ends_with("webhook \"down\""); }, 30s))
+      << message(v1::kProgressing);
+  const Instant begin = world.time().now();
+  world.run_for(5min);
+  EXPECT_TRUE(message(v1::kProgressing).ends_with("webhook \"down\""));
+  EXPECT_LE(busiest_minute(begin + 1min), 4U) << "the queue's back-off";
+  instead = nullptr;
+  world.must_converge(5min);
+  EXPECT_EQ(message(v1::kProgressing).find("webhook"), std::string::npos);
+}
+
 TEST_F(ScenarioOfNodes, S25_AVotersDataCannotBeRead) {
   settled_cluster(3);
   const std::string name = follower();

@@ -18,7 +18,8 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 
-constexpr Duration kCallLimit = 10s, kSilenceLimit = 90s;         // As kube::Client's defaults.
+// As kube::Client's defaults.
+constexpr Duration kReadLimit = 10s, kWriteLimit = 35s, kSilenceLimit = 90s;
 constexpr Duration kHandshakeLimit = 2s, kConnectionKept = 5min;  // As etcd::Pool's.
 
 bool is_write(const etcd::Question& question) {
@@ -67,6 +68,8 @@ std::string said(const Call& call) {
   }
   return out;
 }
+
+Duration limit_of(const Call& call) { return kube::reads(call.verb) ? kReadLimit : kWriteLimit; }
 
 /// The moment when the write takes effect.
 Result<Json> deliver(const Delivery& d) {
@@ -119,7 +122,7 @@ std::optional<Error> ApiDoor::refused_on_the_way(const Call& call) {
     return ok.error();
   if (p.world.now() < p.api_down_until) {
     if (p.dice.one_in(2)) return Error{Code::Unavailable, "connection refused"};
-    const auto waited = p.travel(kCallLimit);
+    const auto waited = p.travel(limit_of(call));
     return waited ? Error{Code::TimedOut, line_of(call) + ": no answer"} : waited.error();
   }
   if (p.strikes(Fault::ApiRefused, 12))
@@ -130,7 +133,7 @@ std::optional<Error> ApiDoor::refused_on_the_way(const Call& call) {
 Result<Json> ApiDoor::call(const Call& call) {
   Passage& p = passage_;
   if (p.dead) return p.killed();
-  const Within limit(p.caller, kCallLimit);
+  const Within limit(p.caller, limit_of(call));
   if (!permits(granted_, call)) {
     p.checker.violated("RBAC", p.who + " is not granted: " + line_of(call));
     return Error{Code::Denied, "forbidden: " + line_of(call)};
@@ -167,7 +170,7 @@ Result<Json> ApiDoor::write(const Call& call) {
       trace.add(who, what + " arrives late");
       (void)deliver({who, call, sent, server, checker, trace});
     });
-    if (auto back = p.travel(kCallLimit); !back) return back.error();
+    if (auto back = p.travel(kWriteLimit); !back) return back.error();
     return Error{Code::TimedOut, what + ": no answer"};
   }
   ++p.writes;

@@ -56,7 +56,8 @@ struct Passage {
   Error killed() const { return {Code::Cancelled, who + " is dead"}; }
 };
 
-/// kube::Api of one process, as kube::Client promises it: 10 s a call, 90 s of silence a watch.
+/// kube::Api of one process, as kube::Client promises it: 10 s a read, 35 s a write, 90 s of
+/// silence a watch.
 class ApiDoor final : public kube::Api {
  public:
   ApiDoor(Passage&, ApiServer&, std::vector<kube::Permission> granted);

@@ -27,6 +27,13 @@ Error to_error(const Call& call, const Error& error) {
   return {unknown ? Code::Lost : error.code, error.message};
 }
 
+/// Our own limit has passed. The same words each time: they may become a condition.
+Error no_answer(const Call& call, Duration limit) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit).count();
+  return {Code::TimedOut, "the API server gave no answer within " + std::to_string(seconds) + " s" +
+                              (reads(call.verb) ? "" : ": it may wait for an admission webhook")};
+}
+
 }  // namespace
 
 Client::Client(Executor& executor, Random& random, const Config& config,
@@ -82,10 +89,13 @@ Result<http::Response> Client::exchange(const Call& call, http::Request& request
 Result<Json> Client::call(const Call& call) {
   auto request = to_request(call, base_path_);
   if (!request) return request.error();
-  Within limit(executor_, options_.call_limit);
-  const Instant deadline = executor_.now() + options_.call_limit;
+  const Duration most = reads(call.verb) ? options_.read_limit : options_.write_limit;
+  Within limit(executor_, most);
+  const Instant deadline = executor_.now() + most;
   for (int attempt = 1;; ++attempt) {
     auto response = exchange(call, *request, [this](const auto& r) { return http_.send(r); });
+    if (response.failed_with(Code::TimedOut) && executor_.now() >= deadline)
+      return no_answer(call, most);
     if (!response) return response.error();
     auto answer = to_answer(call, *response);
     if (answer) return answer;

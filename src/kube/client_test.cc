@@ -429,14 +429,20 @@ TEST_F(ClientTest, AServerThatIsNotThereIsUnavailable) {
   });
 }
 
-TEST_F(ClientTest, ACallEndsAfterTenSeconds) {
+/// The API server waits up to 30 s for an admission webhook.
+TEST_F(ClientTest, K8_AReadEndsAfterTenSecondsAndAWriteAfterThirtyFive) {
   with([](Peer& peer, int) { peer.be_silent(); },
        [this](Client& client) {
-         EXPECT_TRUE(client.call(create()).failed_with(Code::TimedOut));
+         expect_error(client.call(get()), Code::TimedOut,
+                      "the API server gave no answer within 10 s");
          EXPECT_EQ(elapsed(), 10s);
+         expect_error(client.call(create()), Code::TimedOut,
+                      "the API server gave no answer within 35 s: it may wait for an admission "
+                      "webhook");
+         EXPECT_EQ(elapsed(), 45s);
          Within sooner(world, 1s);
-         EXPECT_TRUE(client.call(get()).failed_with(Code::TimedOut));
-         EXPECT_EQ(elapsed(), 11s);
+         EXPECT_TRUE(client.call(create()).failed_with(Code::TimedOut));
+         EXPECT_EQ(elapsed(), 46s);
        });
 }
 

@@ -339,20 +339,19 @@ std::string Reconciler::writes(const Plan& plan) const {
   return (children ? "children, " : "") + to_string(plan.step);
 }
 
-/// Children, then the step.
+Result<Done> Reconciler::prepare(const Observation& seen, Plan& plan) {
+  return children_.make(seen, plan);
+}
+
 Outcome Reconciler::act(const Observation& seen, const Context& endpoints, Plan& plan) {
   const api::ObjectKey key = seen.cluster.metadata.key();
-  auto done = children_.make(seen, plan);
-  const bool by_api = !done || !asks_etcd(plan.step);
-  if (done) {
-    done = cluster::act(with_, seen, plan, endpoints, memory_[key].joiner);
-    with_.credentials.sessions.note_change(seen.cluster, done);
-    say(key, words_after(plan.step, done), plan.step);
-  }
+  auto done = cluster::act(with_, seen, plan, endpoints, memory_[key].joiner);
+  with_.credentials.sessions.note_change(seen.cluster, done);
+  say(key, words_after(plan.step, done), plan.step);
   if (leaves_doubt(done) || done.failed_with(Code::NotFound))
     if (const Seat* seat = seat_of(seen, plan.step))
       look_again(with_.api, with_.stores.members, {key.ns, seat->name}, seat->object->uid);
-  return {done, by_api};
+  return {done, !asks_etcd(plan.step)};
 }
 
 /// A refusal by etcd that lasts is reported in the status.

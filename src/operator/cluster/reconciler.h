@@ -42,6 +42,7 @@ class Reconciler final : public Pass<Kind> {
   void planned(const Observation&, Plan&, bool news) override;
   void tell(const Observation&, const Plan&) override;
   Result<Done> report_more(const Observation&, Plan&) override;
+  Result<Done> prepare(const Observation&, Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;
   std::string says(const Plan&) const override;
   std::string writes(const Plan&) const override;

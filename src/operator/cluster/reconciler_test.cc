@@ -1007,8 +1007,7 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
       if (seen) stores.services.saw(service);
       etcd.asked = "";
       pass();
-      if (name == "db") EXPECT_EQ(etcd.asked, "") << "without it none finds the others";
-      else if (!seen) EXPECT_EQ(etcd.asked, "2") << "it holds up nothing";
+      if (!seen) EXPECT_EQ(etcd.asked, "2") << "it holds up nothing";
       world.run_until(world.now() + 61s);
       pass();
       EXPECT_TRUE(progress().ends_with("Service " + std::string(name) +
@@ -1028,7 +1027,7 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAlsoIfItDoesWhatOursWould) {
   theirs.at("metadata") = foreign_service("db").at("metadata");
   stores.services.saw(api.put<kube::Service>(std::move(theirs)));
   pass();
-  EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(etcd.asked, "2");
   pass();
   EXPECT_TRUE(progress().ends_with("Service db belongs to another owner: rename it or the cluster"))
       << progress();
@@ -1077,6 +1076,81 @@ TEST_F(ReconcilerTest, ABudgetOfSomebodyElseIsToldAndHoldsUpNothing) {
   for (int i = 0; i < 5; ++i) pass();
   EXPECT_EQ(api.requests("create poddisruptionbudgets"), asked) << "once a minute";
   EXPECT_EQ(api.requests("patch etcdclusters/status"), told);
+}
+
+TEST_F(ReconcilerTest, K8_AnObjectThatCannotBeWrittenIsToldAndHoldsUpNoMember) {
+  for (const char* kind : {"create services", "create poddisruptionbudgets"}) {
+    api.before([kind](const kube::Call& call) -> std::optional<Error> {
+      if (!sim::line_of(call).starts_with(kind)) return std::nullopt;
+      return Error{Code::Lost, std::string("failed calling webhook for ") + kind};
+    });
+    etcd.asked = "";
+    pass();
+    EXPECT_EQ(etcd.asked, "2") << kind;
+    EXPECT_EQ(progress().find("webhook"), std::string::npos) << "an answer may be lost once";
+    const auto once = api.requests(kind);
+    pass();
+    EXPECT_EQ(api.requests(kind), once) << "held up for 2 s";
+    world.run_until(world.now() + 3s);
+    pass();
+    pass();
+    EXPECT_TRUE(progress().ends_with(std::string("failed calling webhook for ") + kind))
+        << progress();
+  }
+  EXPECT_TRUE(told_in_a_pass().empty() || budget_now().at("minAvailable") != 0);
+}
+
+/// A webhook that answers nothing for half a minute, and then refuses.
+TEST_F(ReconcilerTest, K8_ASlowWriteHoldsUpMembersOnceInAMinuteAndAHalf) {
+  api.before([this](const kube::Call& call) -> std::optional<Error> {
+    if (!(call.resource == kube::Service::resource)) return std::nullopt;
+    (void)world.sleep(30s);
+    return Error{Code::Lost, "failed calling webhook"};
+  });
+  const Instant start = world.now();
+  pass();
+  EXPECT_EQ(world.now() - start, 30s) << "one slow write in a pass";
+  EXPECT_EQ(etcd.asked, "") << "etcd was observed half a minute ago";
+  EXPECT_EQ(again, 200ms);
+  pass();
+  EXPECT_EQ(etcd.asked, "") << "the other Service is tried, too";
+  for (int i = 0; i < 5; ++i) pass();
+  EXPECT_EQ(world.now() - start, 60s);
+  EXPECT_EQ(etcd.asked, "22222") << "steps are carried out";
+}
+
+/// The status itself may match a webhook's rules.
+TEST_F(ReconcilerTest, K8_AfterASlowWriteOfTheStatusEtcdIsObservedAgain) {
+  api.before([this](const kube::Call& call) -> std::optional<Error> {
+    if (sim::line_of(call).starts_with("patch etcdclusters/status")) (void)world.sleep(20s);
+    return std::nullopt;
+  });
+  pass();
+  EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(again, 200ms);
+  pass();
+  EXPECT_EQ(etcd.asked, "2");
+}
+
+TEST_F(ReconcilerTest, K8_AStepThatFailsTwiceIsToldUntilItSucceeds) {
+  want(3);
+  bool down = true;
+  api.before([&down](const kube::Call& call) -> std::optional<Error> {
+    if (!down || !sim::line_of(call).starts_with("delete etcdmembers")) return std::nullopt;
+    return Error{Code::Lost, "failed calling webhook"};
+  });
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(failed_pass().failed_with(Code::Lost));
+    EXPECT_EQ(progress().find("webhook"), std::string::npos);
+    world.run_until(world.now() + 1s);
+  }
+  (void)failed_pass();
+  EXPECT_TRUE(progress().ends_with("failed calling webhook")) << progress();
+  down = false;
+  pass();
+  EXPECT_EQ(again, 200ms) << "so that it is told no more";
+  pass();
+  EXPECT_EQ(progress().find("webhook"), std::string::npos) << progress();
 }
 
 TEST_F(ReconcilerTest, EachCertificateThatIsRefusedIsAskedForOnceAMinute) {

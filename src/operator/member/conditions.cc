@@ -130,6 +130,12 @@ bool pod_ready(const kube::Pod& pod) {
                              [](const auto& c) { return c.type == "Ready" && c.status == "True"; });
 }
 
+bool serves(const Observation& seen) {
+  return seen.pod && is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
+         !seen.pod->metadata.terminating() && pod_ready(*seen.pod) &&
+         !seen.member.status.member_id.empty();
+}
+
 Verdict judge(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   const std::string volume = volume_name(member.metadata.name);
@@ -137,7 +143,7 @@ Verdict judge(const Observation& seen) {
     return {"False", v1::kPaused,
             seen.cluster && seen.cluster->restoring() ? "the cluster goes back to a snapshot"
                                                       : "the cluster is paused"};
-  if (!seen.rejected.empty()) return {"False", v1::kPodRejected, seen.rejected};
+  if (!seen.rejected.empty() && !serves(seen)) return {"False", v1::kPodRejected, seen.rejected};
   if (member.spec.initial_cluster.empty())
     return {"False", v1::kPodNotReady, "waiting to be added to etcd"};
   if (data_lost(seen))
@@ -167,7 +173,8 @@ Verdict judge(const Observation& seen) {
   }
   if (member.status.member_id.empty())
     return {"False", v1::kDiscoveringMemberId, "waiting for memberID"};
-  return {"True", v1::kPodReady, "the member serves"};
+  return {"True", v1::kPodReady,
+          seen.rejected.empty() ? "the member serves" : "the member serves; " + seen.rejected};
 }
 
 }  // namespace

@@ -596,6 +596,13 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
          o.rejected = "exceeded quota: q";
        },
        v1::kPodRejected, "exceeded quota: q"},
+      {[](auto& o) {  // K8: the Pod's label cannot be written.
+         o.pod->status.container_statuses[0].state.waiting.reset();
+         say(*o.pod, "Ready", "True");
+         o.member.status.member_id = "1";
+         o.rejected = "label Pod db-x1: failed calling webhook";
+       },
+       v1::kPodReady, "the member serves; label Pod db-x1: failed calling webhook"},
       {[](auto& o) {
          o.pod.reset();
          o.volume.reset();

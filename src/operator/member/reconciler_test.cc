@@ -185,6 +185,27 @@ TEST_F(ReconcilerTest, WhatSomebodyTakesAwayAgainAndAgainIsPutBackLessAndLessOft
   EXPECT_LE(server.requests("patch pods prod/db-a"), 9);
 }
 
+TEST_F(ReconcilerTest, K8_APodThatAWebhookKeepsAwayIsToldInItsWordsAndMadeOnceItAnswers) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  bool down = true;
+  int tries = 0;
+  server.before([&](const kube::Call& call) -> std::optional<Error> {
+    if (!down || !sim::line_of(call).starts_with("create pods")) return std::nullopt;
+    return Error{Code::Lost, "failed calling webhook, from port " + std::to_string(++tries)};
+  });
+  run(10s);
+  EXPECT_EQ(ready(), v1::kPodRejected);
+  const auto told = [&] { return server.requests("patch etcdmembers/status"); };
+  const auto before = told();
+  run(180s);
+  EXPECT_LE(told() - before, 3) << "new words once a minute";
+  EXPECT_LE(tries, 14) << "the queue's back-off";
+  down = false;
+  run(70s);
+  EXPECT_TRUE(server.find(kube::Pod::resource, kKey));
+  EXPECT_EQ(ready(), v1::kPodNotReady);
+}
+
 TEST_F(ReconcilerTest, WhatIsRefusedIsToldAtOnceAndTriedOnceAMinute) {
   server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
   bool quota = true;
