@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/intents.h"
+#include "operator/cluster/outage.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
@@ -147,10 +148,12 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
                 "; remove them with etcdctl if they are not wanted" +
                 (holds_up_growth(census) ? "; the operator adds no member beside a learner" : ""));
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
-    out.set(v1::kDegraded, "True", v1::kCorrupt, ready_of(census) + "; see Alarmed");
+    out.set(v1::kDegraded, "True", v1::kCorrupt,
+            with(ready_of(census) + "; see Alarmed", about_outage(seen)));
   else if (seen.linearizable && census.ready < census.want)
-    out.set(v1::kDegraded, "True", v1::kMembersUnhealthy,
-            with(with(ready_of(census), trouble(seen)), seen.policy_error));
+    out.set(
+        v1::kDegraded, "True", v1::kMembersUnhealthy,
+        with(with(with(ready_of(census), trouble(seen)), about_outage(seen)), seen.policy_error));
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::NoSpace))
     out.set(v1::kDegraded, "True", v1::kNoSpace, "the database is full; see Alarmed");
   else if (!seen.rejected.empty() && is_complete(seen, census))

@@ -5,6 +5,7 @@
 
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
+#include "operator/cluster/outage.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/version_change.h"
 
@@ -12,8 +13,6 @@ namespace etcdop::cluster {
 namespace {
 
 using api::v1alpha2::PendingMember;
-
-constexpr std::int64_t kManyUnavailable = 3, kShareUnavailable = 5;  // At least 3, and one in 5.
 
 /// Whether the newer of two comes first.
 bool newer(const Seat* a, const Seat* b) {
@@ -23,12 +22,6 @@ bool newer(const Seat* a, const Seat* b) {
 /// Whether to give up a joiner of ours that has waited since then.
 bool past_deadline(const Observation& seen, WallTime since) {
   return seen.now - since > std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds);
-}
-
-/// Whether so many clusters are unavailable that the cause is not this member.
-bool many_are_unavailable(const Observation& seen) {
-  return seen.others_unavailable >= kManyUnavailable &&
-         seen.others_unavailable * kShareUnavailable >= seen.others;
 }
 
 /// name=URL of every member, sorted. A member that has not started has no name in etcd; the name
@@ -116,7 +109,7 @@ Verdict remove_foreign_member(const View& view) {
 
 /// Replaces members that have lost their data, one at a time: the next one once etcd has removed
 /// the last. A healthy quorum of all voters must know what the lost member knew (I5). If many
-/// clusters are unavailable at once, the cause is our network or their common storage.
+/// clusters became unavailable at once, the cause is our network or their common storage.
 Verdict replace(const View& view) {
   const auto found = std::ranges::find_if(view.census.staying, [](auto* s) { return lost(*s); });
   if (found == view.census.staying.end()) return Skip{};
@@ -127,8 +120,8 @@ Verdict replace(const View& view) {
   if (view.census.publishing) return Wait{"joiners to start before " + seat.name + " is replaced"};
   if (view.census.healthy_voters < quorum(view.voters()))
     return Wait{"a healthy quorum before " + seat.name + " is replaced"};
-  if (many_are_unavailable(view.seen))
-    return Wait{"other clusters to answer before " + seat.name + " is replaced"};
+  if (waits_for_others(view.seen, seat))
+    return Wait{"an outage of many clusters to end before " + seat.name + " is replaced"};
   return DeleteMember{seat.name, seat.object->uid};
 }
 

@@ -126,6 +126,8 @@ struct Seat {
   /// Seconds in which this process, without a gap, has seen neither an answer nor a ready Pod; only
   /// with the annotation replace-unreachable-members-after.
   std::int64_t unreachable_s = 0;
+  /// Seconds for which this process, without a gap, has known that it is to be replaced.
+  std::int64_t condemned_s = 0;
   Shown shown;
   bool operator==(const Seat&) const = default;
 
@@ -136,6 +138,7 @@ struct Seat {
                       api::optional("listed", &S::listed), api::optional("answer", &S::answer),
                       api::optional("hash", &S::hash),
                       api::sparse("unreachable", &S::unreachable_s),
+                      api::sparse("condemned", &S::condemned_s),
                       api::sparse("shown", &S::shown));
   }
 };
@@ -196,8 +199,9 @@ struct Observation {
   bool split = false;               ///< Members answered with different cluster ids.
   std::int64_t replace_unreachable_s = 0;  ///< UnreachablePolicy::after_s,
   std::string policy_error;                ///< and its error.
-  /// The number of other founded clusters, and of those among them that are not available. Counted
-  /// only when a member is to be replaced.
+  /// The number of other founded clusters, and of those among them that became unavailable lately
+  /// (outage.h). Clusters of another namespace count as one. Counted only when a member is to be
+  /// replaced.
   std::int64_t others = 0, others_unavailable = 0;
   Child client_service = Child::Missing, headless_service = Child::Missing;
   Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted ignores its number.

@@ -299,6 +299,20 @@ TEST(ClusterPlan, NobodyIsReplacedWhileManyClustersAreAway) {
   EXPECT_EQ(step_among(16, 3), "delete-member c");
 }
 
+TEST(ClusterPlan, K2_AMemberWaitsForOtherClustersForABoundedTimeAndSaysSo) {
+  Observation seen = observe(3, "a:V* b:V+ c:V-e");
+  seen.others = seen.others_unavailable = 3;
+  const auto told = [&] { return condition(plan(seen), v1::kDegraded).message; };
+  seat(seen, "c").condemned_s = 15 * 60 - 1;
+  EXPECT_EQ(step_of(seen), "none");
+  EXPECT_TRUE(told().find("c is not replaced for up to 15 min: many other clusters") !=
+              std::string::npos)
+      << told();
+  seat(seen, "c").condemned_s = 15 * 60;
+  EXPECT_EQ(step_of(seen), "delete-member c");
+  EXPECT_EQ(told().find("not replaced"), std::string::npos) << told();
+}
+
 TEST(ClusterPlan, PodsWithoutANodeShareNone) {
   Observation seen = observe(2, "a:V*1 b:V+2 c:V+2 d:V+3");
   seat(seen, "b").pod->node = seat(seen, "c").pod->node = "";

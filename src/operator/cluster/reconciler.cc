@@ -12,6 +12,7 @@
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/log_words.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/outage.h"
 #include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
@@ -121,8 +122,7 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   questions_.ask(seen, endpoints);
   served_certificates_.look(seen, endpoints, with_.credentials.certificates);
   note_unreachable(seen);
-  const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
-  if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
+  if (note_condemned(seen)) observe_others(seen);
   std::ranges::sort(seen.seats, {}, &Seat::name);
   std::ranges::sort(seen.kept, {}, &Seat::name);
   return seen;
@@ -266,14 +266,34 @@ void Reconciler::observe_children(Observation& seen) const {
   if (seen.budget == Child::AsMade) seen.budget_min = budget_now->spec.min_available->as_int64();
 }
 
+/// Whether a member is to be replaced.
+bool Reconciler::note_condemned(Observation& seen) {
+  std::set<std::string> uids;
+  for (const Seat& seat : with_verdicts(seen).seats)
+    if (lost(seat)) uids.insert(seat.object->uid);
+  const Instant now = with_.executor.now();
+  Unreachable& since = memory_[seen.cluster.metadata.key()].condemned;
+  since.note(uids, now);
+  for (Seat& seat : seen.seats)
+    if (seat.object) seat.condemned_s = since.seconds(seat.object->uid, now);
+  return !uids.empty();
+}
+
 void Reconciler::observe_others(Observation& seen) const {
+  std::map<std::string, bool> elsewhere;  // By namespace: whether one became unavailable lately.
   for (const auto& other : with_.stores.clusters.all()) {
     if (other->status.cluster_id.empty() || other->metadata.uid == seen.cluster.metadata.uid)
       continue;
+    const bool fell = became_unavailable_lately(*other, seen.now);
+    if (other->metadata.ns != seen.cluster.metadata.ns) {
+      elsewhere[other->metadata.ns] |= fell;
+      continue;
+    }
     ++seen.others;
-    const auto* c = runtime::find_condition(other->status.conditions, v1::kAvailable);
-    seen.others_unavailable += c && c->status != "True" && c->reason != v1::kPaused;
+    seen.others_unavailable += fell;
   }
+  seen.others += std::ssize(elsewhere);
+  for (const auto& [ns, fell] : elsewhere) seen.others_unavailable += fell;
 }
 
 /// Writes etcd's facts about members into the status of their EtcdMembers.

@@ -57,6 +57,7 @@ class Reconciler final : public Pass<Kind> {
   void observe_children(Observation& seen) const;
   void observe_restore(Observation& seen);
   void observe_account(Observation& seen) const;
+  bool note_condemned(Observation& seen);
   void observe_others(Observation& seen) const;
   void observe_refusals(Observation& seen);
   void note_unreachable(Observation& seen);
@@ -65,13 +66,13 @@ class Reconciler final : public Pass<Kind> {
   Questions questions_;
   ServedCertificates served_certificates_;
   Children children_;
-  /// The last log message, what etcd refuses for now, and which members are unreachable. Decisions
-  /// see it only through an observation.
+  /// The last log message, what etcd refuses for now, and which members are unreachable, or are to
+  /// be replaced. Decisions see it only through an observation.
   struct Memory {
     std::string said, put_off;
     Instant put_off_since{};
     Proof joiner;
-    Unreachable unreachable;
+    Unreachable unreachable, condemned;
     std::string policy_error;
   };
   std::map<api::ObjectKey, Memory> memory_;

@@ -479,6 +479,61 @@ TEST_F(ReconcilerTest, AClusterIsNoneOfTheOthers) {
   EXPECT_EQ(seen_in_last_pass().others, 1);
 }
 
+/// A user who breaks clusters in one namespace does not stop repairs everywhere (N8).
+TEST_F(ReconcilerTest, K2_ClustersOfAnotherNamespaceCountAsOne) {
+  accuse_the_third();
+  etcd.damaged = 3;
+  want(3);
+  (void)take_away("db-d");
+  const auto put = [&](const char* ns, const std::string& name, bool broken) {
+    v1::EtcdCluster other = *stores.clusters.get(kKey);
+    other.metadata.ns = ns;
+    other.metadata.name = name;
+    other.metadata.uid = ns + name;
+    other.status.conditions = {{.type = v1::kAvailable,
+                                .status = broken ? "False" : "True",
+                                .reason = broken ? v1::kQuorumLost : v1::kQuorumHealthy,
+                                .last_transition_time = to_rfc3339(clock.wall_now())}};
+    stores.clusters.saw(other);
+  };
+  for (const char* name : {"1", "2", "3", "4"}) put("tenant", name, name[0] != '1');
+  for (const char* name : {"1", "2"}) put("healthy", name, false);
+  put(kKey.ns.c_str(), "broken", true);
+  put(kKey.ns.c_str(), "healthy", false);
+  pass();
+  EXPECT_EQ(seen_in_last_pass().others, 4) << "two beside it, two namespaces";
+  EXPECT_EQ(seen_in_last_pass().others_unavailable, 2);
+}
+
+TEST_F(ReconcilerTest, K2_AMemberThatWaitsForOthersIsReplacedAfterAQuarterOfAnHour) {
+  accuse_the_third();
+  etcd.damaged = 3;
+  want(3);
+  (void)take_away("db-d");
+  const auto fall = [&] {  // Three others, again and again.
+    for (const char* name : {"1", "2", "3"}) {
+      v1::EtcdCluster other = *stores.clusters.get(kKey);
+      other.metadata.name = name;
+      other.metadata.uid = name;
+      other.metadata.resource_version = "v" + to_rfc3339(clock.wall_now());
+      other.status.conditions = {{.type = v1::kAvailable,
+                                  .status = "False",
+                                  .reason = v1::kQuorumLost,
+                                  .last_transition_time = to_rfc3339(clock.wall_now())}};
+      stores.clusters.saw(other);
+    }
+  };
+  for (int minute = 0; minute < 15; ++minute) {
+    fall();
+    pass();
+    EXPECT_EQ(api.requests("delete etcdmembers"), 0) << minute;
+    world.run_until(world.now() + 1min);
+  }
+  fall();
+  pass();
+  EXPECT_EQ(api.requests("delete etcdmembers"), 1);
+}
+
 TEST_F(ReconcilerTest, HashesAreAskedOfVotersOnly) {
   accuse_the_third();
   put_learner();
