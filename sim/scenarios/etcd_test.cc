@@ -246,6 +246,10 @@ TEST_F(Scenario, S18_NoMemberAnswers) {
   for (const auto& p : world.net().processes()) world.life(0).etcd().black_hole(p.address, true);
   EXPECT_TRUE(
       world.run_until([&] { return says(v1::kAvailable) == "Unknown/ClusterUnreachable"; }, 3min));
+  EXPECT_EQ(says(v1::kDegraded), "True/ClusterUnreachable") << "a quorum may be there";
+  EXPECT_TRUE(  // K13
+      world.run_until([&] { return says(v1::kAvailable) == "False/ClusterUnreachable"; }, 2min));
+  EXPECT_TRUE(message(v1::kAvailable).starts_with("no member has answered since 20"));
   const std::uint64_t writes = world.writes();
   world.run_for(20min);  // The operator polls less and less often.
   const std::uint64_t calls = world.etcd_calls();

@@ -336,6 +336,8 @@ TEST_F(Weakness, W25_NobodyIsWaitedForWhereTheClusterIsKnown) {
   cut_off_all(true);
   EXPECT_TRUE(
       world.run_until([&] { return says(v1::kAvailable) == "Unknown/ClusterUnreachable"; }, 3min));
+  EXPECT_TRUE(
+      world.run_until([&] { return says(v1::kAvailable) == "False/ClusterUnreachable"; }, 2min));
   EXPECT_EQ(says(v1::kProgressing), "False/Reconciled");
   const std::string told = message(v1::kAvailable);
   const std::uint64_t writes = world.writes();

@@ -1,5 +1,5 @@
-// Templates that this release refuses in a new or edited cluster, and that an earlier release
-// accepted: running clusters may have them. Each rule that a release adds has a row.
+// Templates and versions that this release refuses in a new or edited cluster, and that an earlier
+// release accepted: running clusters may have them. Each rule that a release adds has a row.
 #pragma once
 #include <string>
 #include <vector>
@@ -31,6 +31,11 @@ inline std::vector<RefusedWhenNew> refused_when_new() {
            {"containers", json::array{json::object{{"name", "log"}, {"env", std::move(large)}}}}},
        "bytes, more than 65536"},
   };
+}
+
+/// The same for spec.version.
+inline std::vector<std::string> versions_refused_when_new() {
+  return {"3.6.0", "3.6.1", "3.6.2", "3.6.3"};
 }
 
 }  // namespace etcdop::testing

@@ -1,6 +1,7 @@
 #include "operator/cluster/conditions.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
@@ -20,6 +21,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
+constexpr std::chrono::seconds kUnknownFor{60};
 constexpr std::size_t kNameShown = 253;  ///< Bytes; the longest name in Kubernetes.
 
 /// States the remedy. Never advises deleting the cluster: its old volumes and the revision that
@@ -68,7 +70,7 @@ std::string read_only(const Observation& seen) {
   return has_alarm(seen, etcd::AlarmKind::NoSpace) ? "read-only, as the database is full" : "";
 }
 
-bool quorum_lost(const Observation& seen) {
+bool any_answers(const Observation& seen) {
   return std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
 }
 
@@ -93,6 +95,24 @@ bool is_being_born(const Observation& seen, const Conditions& out) {
 /// Whether no member with data is left.
 bool all_is_lost(const Observation& seen) {
   return std::ranges::all_of(seen.seats, [](const Seat& s) { return s.object && lost(s); });
+}
+
+/// No member answers: the operator's own network may be the cause. After a minute it is an outage
+/// for whoever waits for the condition. Its message has the time of the last answer, and then stays
+/// the same: an age would cost a write each minute (I11).
+void report_silence(const Observation& seen, Conditions& out) {
+  const api::Condition* told = runtime::find_condition(out.status.conditions, v1::kAvailable);
+  const bool known = told && told->reason == v1::kClusterUnreachable;
+  if (known && told->status == "False")
+    return out.set(v1::kAvailable, "False", v1::kClusterUnreachable, told->message);
+  const auto since = known ? from_rfc3339(told->last_transition_time) : std::nullopt;
+  const auto silent = since ? seen.now - *since : std::chrono::seconds(0);
+  if (!since || (silent >= std::chrono::seconds(0) && silent < kUnknownFor))
+    return out.set(v1::kAvailable, "Unknown", v1::kClusterUnreachable,
+                   with("no member answers", with(trouble(seen), seen.etcd_error)));
+  const WallTime last = seen.last_answer ? std::min(*seen.last_answer, *since) : *since;
+  out.set(v1::kAvailable, "False", v1::kClusterUnreachable,
+          "no member has answered since " + to_rfc3339(last));
 }
 
 void report_available(const Observation& seen, const Census& census, Conditions& out) {
@@ -120,11 +140,9 @@ void report_available(const Observation& seen, const Census& census, Conditions&
     out.set(v1::kAvailable, "True", v1::kQuorumAvailable, with(ready_of(census), read_only(seen)));
   else if (all_is_lost(seen))
     out.set(v1::kAvailable, "False", v1::kDataLost, nothing_is_left(seen));
-  else if (quorum_lost(seen))
+  else if (any_answers(seen))
     out.set(v1::kAvailable, "False", v1::kQuorumLost, ready_of(census) + ", quorum lost");
-  else
-    out.set(v1::kAvailable, "Unknown", v1::kClusterUnreachable,
-            with("no member answers", with(trouble(seen), seen.etcd_error)));
+  else report_silence(seen, out);
 }
 
 /// Whether a foreign learner blocks growth: only one learner exists at a time.
@@ -168,9 +186,12 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (all_is_lost(seen))
     out.set(v1::kDegraded, "True", v1::kDataLost, with(nothing_is_left(seen), seen.rejected));
-  else
+  else if (any_answers(seen))
     out.set(v1::kDegraded, "True", v1::kQuorumLost,
             with(ready_of(census) + ", quorum lost", trouble(seen)));
+  else
+    out.set(v1::kDegraded, "True", v1::kClusterUnreachable,
+            with("no member answers", with(trouble(seen), seen.etcd_error)));
 }
 
 std::string about_corruption(const Observation& seen) {

@@ -1,6 +1,7 @@
 #include "operator/cluster/membership.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "operator/cluster/intents.h"
@@ -22,6 +23,19 @@ bool newer(const Seat* a, const Seat* b) {
 /// Whether to give up a joiner of ours that has waited since then.
 bool past_deadline(const Observation& seen, WallTime since) {
   return seen.now - since > std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds);
+}
+
+/// The voter that is to lead: one that was not asked before, then the one that has applied most of
+/// the log. Null: none is healthy.
+const Seat* heir_of(const View& view) {
+  const auto rank = [&](const Seat* s) {
+    const auto& tried = view.seen.tried_heirs;
+    return std::tuple(std::ranges::find(tried, s->name) == tried.end(), s->answer->applied);
+  };
+  const Seat* best = nullptr;
+  for (const Seat* seat : view.census.staying)
+    if (healthy(*seat) && (!best || rank(seat) > rank(best))) best = seat;
+  return best;
 }
 
 /// name=URL of every member, sorted. A member that has not started has no name in etcd; the name
@@ -60,8 +74,8 @@ Verdict remove_leaving(const View& view) {
       // A broken member is removed, then replaced; a healthy one is replaced, then removed.
       if (!broken && view.staying() < view.census.want) continue;
       if (seat != view.census.leader) return RemoveFromEtcd{seat->name, seat->listed->id};
-      for (const Seat* heir : view.census.staying)
-        if (healthy(*heir)) return MoveLeader{seat->name, heir->name, heir->listed->id};
+      if (const Seat* heir = heir_of(view))
+        return MoveLeader{seat->name, heir->name, heir->listed->id};
       return Wait{"a healthy member to take the leadership from " + seat->name};
     }
   return Skip{};
@@ -182,7 +196,8 @@ Verdict publish(const View& view) {
 /// Only marks the member that leaves; remove_leaving protects the quorum. Broken members go first.
 /// Then, on the way back to an older minor, the newer ones: without an older voter, no member of
 /// the older minor could join. Then members created from an older spec, so that scaling up and down
-/// renews all. Then followers before the leader, then the node with most members, then the newest.
+/// renews all. Then followers before the leader, then the zone and the node with most members, then
+/// the newest.
 Verdict shrink(const View& view) {
   const bool replaceable = view.census.broken_staying() && view.too_many();
   if ((view.staying() <= view.census.want && !replaceable) || !view.census.leaving.empty())
@@ -192,6 +207,11 @@ Verdict shrink(const View& view) {
       return s->pod && other->pod && !s->pod->node.empty() && s->pod->node == other->pod->node;
     });
   };
+  const auto in_its_zone = [&](const Seat* s) {
+    return std::ranges::count_if(view.census.staying, [&](const Seat* other) {
+      return s->pod && other->pod && !s->pod->zone.empty() && s->pod->zone == other->pod->zone;
+    });
+  };
   const std::string wanted = template_of(*view.status.observed);
   const Seat& victim =
       **std::ranges::min_element(view.census.staying, [&](const Seat* a, const Seat* b) {
@@ -199,7 +219,7 @@ Verdict shrink(const View& view) {
           const bool is_current = s->object->made_as == wanted;
           const bool stays_back = !is_newer_minor(*s, view.status.observed->version);
           return std::tuple(healthy(*s), stays_back, is_current, s == view.census.leader,
-                            -neighbours(s));
+                            -in_its_zone(s), -neighbours(s));
         };
         return cost(a) != cost(b) ? cost(a) < cost(b) : newer(a, b);
       });
@@ -221,9 +241,15 @@ Verdict pause(const View& view) {
 /// member may be dormant. A deleted one has the data that its replacement needs, unless the
 /// cluster is to be paused.
 Verdict wake(const View& view) {
-  for (const Seat& seat : view.seen.seats)
-    if (seat.object && seat.object->dormant && !(seat.object->terminating && view.census.pause))
-      return WakeMember{seat.name, seat.object->uid};
+  std::optional<WakeMember> refused;
+  for (const Seat& seat : view.seen.seats) {
+    if (!seat.object || !seat.object->dormant) continue;
+    if (seat.object->terminating && view.census.pause) continue;
+    WakeMember step{seat.name, seat.object->uid};
+    if (!view.seen.held_step.ends_with(step.words())) return step;
+    refused = std::move(step);  // The others do not wait for it.
+  }
+  if (refused) return *refused;
   return Skip{};
 }
 

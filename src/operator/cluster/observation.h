@@ -65,15 +65,16 @@ struct SeatPod {
   bool may_join = false;       ///< On an empty volume in memory its etcd would join again.
   /// Fingerprints of the authorities that its etcd has read; empty: unknown, or not asked for.
   std::string client_authority = {}, peer_authority = {};
+  std::string zone = {};  ///< Its node's, as the Pod's label has it; empty: unknown.
   bool operator==(const SeatPod&) const = default;
 
   template <class S = SeatPod>
   static auto describe() {
-    return api::value(api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
-                      api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
-                      api::sparse("mayJoin", &S::may_join),
-                      api::sparse("clientAuthority", &S::client_authority),
-                      api::sparse("peerAuthority", &S::peer_authority));
+    return api::value(
+        api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
+        api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
+        api::sparse("mayJoin", &S::may_join), api::sparse("clientAuthority", &S::client_authority),
+        api::sparse("peerAuthority", &S::peer_authority), api::sparse("zone", &S::zone));
   }
 };
 
@@ -138,8 +139,7 @@ struct Seat {
                       api::optional("listed", &S::listed), api::optional("answer", &S::answer),
                       api::optional("hash", &S::hash),
                       api::sparse("unreachable", &S::unreachable_s),
-                      api::sparse("condemned", &S::condemned_s),
-                      api::sparse("shown", &S::shown));
+                      api::sparse("condemned", &S::condemned_s), api::sparse("shown", &S::shown));
   }
 };
 
@@ -193,6 +193,12 @@ struct Observation {
   std::optional<etcd::ClusterId> cluster_id;  ///< On which all members that answered agree.
   bool linearizable = false;  ///< `seats[].listed` is etcd's answer with quorum, of this pass.
   std::string etcd_error;     ///< Why not, if a member was asked.
+  /// When a member last answered this process; only while none does, absent: none ever has.
+  std::optional<WallTime> last_answer;
+  /// The voters to which this process last asked etcd to move the leadership, and which may not
+  /// have taken it.
+  std::vector<std::string> tried_heirs;
+  std::string held_step;  ///< The step that the API server refused, and that is not tried yet.
   std::vector<RaisedAlarm> alarms;  ///< etcd's list of alarms in this pass; needs `linearizable`.
   bool alarms_hidden = false;       ///< A member reported one, but etcd did not list them.
   std::string rejected;             ///< The last pass's refusal; empty: none worth a report.
@@ -223,8 +229,10 @@ struct Observation {
         api::optional("restore", &S::restore), api::sparse("takenNames", &S::taken_names),
         api::sparse("strayVolumes", &S::stray_volumes), api::optional("clusterID", &S::cluster_id),
         api::sparse("linearizable", &S::linearizable), api::sparse("etcdError", &S::etcd_error),
-        api::sparse("alarms", &S::alarms), api::sparse("alarmsHidden", &S::alarms_hidden),
-        api::sparse("rejected", &S::rejected), api::sparse("split", &S::split),
+        api::optional("lastAnswer", &S::last_answer), api::sparse("triedHeirs", &S::tried_heirs),
+        api::sparse("heldStep", &S::held_step), api::sparse("alarms", &S::alarms),
+        api::sparse("alarmsHidden", &S::alarms_hidden), api::sparse("rejected", &S::rejected),
+        api::sparse("split", &S::split),
         api::sparse("replaceUnreachable", &S::replace_unreachable_s),
         api::sparse("policyError", &S::policy_error), api::sparse("others", &S::others),
         api::sparse("othersUnavailable", &S::others_unavailable),

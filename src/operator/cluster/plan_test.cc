@@ -313,6 +313,39 @@ TEST(ClusterPlan, K2_AMemberWaitsForOtherClustersForABoundedTimeAndSaysSo) {
   EXPECT_EQ(told().find("not replaced"), std::string::npos) << told();
 }
 
+TEST(ClusterPlan, K13_ShrinkingTakesAMemberOfTheFullestZone) {
+  Observation seen = observe(3, "a:V*1 b:V+2 c:V+3 d:V+4");
+  for (const char* name : {"a", "b"}) seat(seen, name).pod->zone = "east";
+  seat(seen, "c").pod->zone = "west";
+  EXPECT_EQ(step_of(seen), "delete-member b") << "the leader stays";
+  for (const char* name : {"c", "d"}) seat(seen, name).pod->node = "n3";
+  EXPECT_EQ(step_of(seen), "delete-member b") << "a zone counts more than a node";
+  for (const char* name : {"a", "b", "c"}) seat(seen, name).pod->zone = "";
+  EXPECT_EQ(step_of(seen), "delete-member d") << "unknown zones are not one zone";
+}
+
+TEST(ClusterPlan, K13_TheLeadershipGoesToWhoHasAppliedMostAndThenToAnother) {
+  Observation seen = observe(2, "a:V+ b:V+ c:V*!");
+  seat(seen, "a").answer->applied = 90;
+  seat(seen, "b").answer->applied = 100;
+  EXPECT_EQ(step_of(seen), "move-leader c to b");
+  seen.tried_heirs = {"b"};
+  EXPECT_EQ(step_of(seen), "move-leader c to a");
+  seen.tried_heirs = {"b", "a"};
+  EXPECT_EQ(step_of(seen), "move-leader c to b");
+  seat(seen, "b").answer.reset();
+  EXPECT_EQ(step_of(seen), "move-leader c to a");
+}
+
+TEST(ClusterPlan, K13_ADormantMemberWhoseWakingIsRefusedHoldsUpNoOther) {
+  Observation seen = observe(3, "a:Vz b:Vz c:Vz");
+  EXPECT_EQ(step_of(seen), "wake-member a");
+  seen.held_step = "children, wake-member a";
+  EXPECT_EQ(step_of(seen), "wake-member b");
+  seat(seen, "b").object->dormant = seat(seen, "c").object->dormant = false;
+  EXPECT_EQ(step_of(seen), "wake-member a") << "it is tried again";
+}
+
 TEST(ClusterPlan, PodsWithoutANodeShareNone) {
   Observation seen = observe(2, "a:V*1 b:V+2 c:V+2 d:V+3");
   seat(seen, "b").pod->node = seat(seen, "c").pod->node = "";
@@ -1188,7 +1221,7 @@ TEST(ClusterPlan, ConditionsTable) {
       {"a:V+ b:V- c:V-", silent, "False QuorumLost: 1/3 members ready, quorum lost",
        "True QuorumLost: 1/3 members ready, quorum lost", nullptr},
       {"a:V- b:V- c:V-", silent, "Unknown ClusterUnreachable: no member answers",
-       "True QuorumLost: 0/3 members ready, quorum lost", nullptr},
+       "True ClusterUnreachable: no member answers", nullptr},
       {"a:V- b:V- c:V-",
        [silent](auto& o) {
          silent(o);
@@ -1196,7 +1229,8 @@ TEST(ClusterPlan, ConditionsTable) {
          seat(o, "b").object->trouble = "etcd exits repeatedly";
        },
        "Unknown ClusterUnreachable: no member answers; b: etcd exits repeatedly; dial: refused",
-       "True QuorumLost: 0/3 members ready, quorum lost; b: etcd exits repeatedly", nullptr},
+       "True ClusterUnreachable: no member answers; b: etcd exits repeatedly; dial: refused",
+       nullptr},
       {"a:V* b:V+ c:V+",
        [](auto& o) {
          o.split = true;
@@ -1214,6 +1248,38 @@ TEST(ClusterPlan, ConditionsTable) {
     EXPECT_EQ(told(p, v1::kDegraded), row.degraded) << row.seats;
     if (row.progressing) EXPECT_EQ(told(p, v1::kProgressing), row.progressing) << row.seats;
   }
+}
+
+TEST(ClusterPlan, K13_AnOutageIsUnknownForAMinuteAndThenFalseWithTheTimeOfTheLastAnswer) {
+  Observation seen = observe(3, "a:V- b:V- c:V-");
+  seen.linearizable = false;
+  for (Seat& seat : seen.seats) seat.listed.reset();
+  const auto after = [&](std::chrono::seconds s) {
+    seen.now = kNow + s;
+    seen.cluster.status = plan(seen).status;
+    return told(plan(seen), v1::kAvailable);
+  };
+  seen.last_answer = kNow + -50s;
+  EXPECT_EQ(after(0s), "Unknown ClusterUnreachable: no member answers");
+  EXPECT_EQ(after(59s), "Unknown ClusterUnreachable: no member answers");
+  const std::string outage =
+      "False ClusterUnreachable: no member has answered since " + to_rfc3339(kNow + -50s);
+  EXPECT_EQ(after(60s), outage);
+  seen.last_answer.reset();  // The operator starts again.
+  EXPECT_EQ(after(3h), outage) << "one write, and no age";
+  EXPECT_EQ(seen.cluster.status.phase, "Unreachable");
+}
+
+TEST(ClusterPlan, K13_AnOutageThatAnotherOperatorSawBeginIsToldFromThenOn) {
+  Observation seen = observe(3, "a:V- b:V- c:V-");
+  seen.linearizable = false;
+  for (Seat& seat : seen.seats) seat.listed.reset();
+  seen.cluster.status = plan(seen).status;
+  seen.now = kNow + 60s;
+  EXPECT_EQ(told(plan(seen), v1::kAvailable),
+            "False ClusterUnreachable: no member has answered since " + to_rfc3339(kNow));
+  seen.now = kNow + -1h;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).status, "False") << "the clock was set back";
 }
 
 TEST(ClusterPlan, StatusCountsAndSelects) {

@@ -30,6 +30,9 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
+/// Kubernetes copies it from the node to the Pod (1.35 by default). The operator may not read
+/// Nodes.
+constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
 constexpr auto kAddAgain = 1s;
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is reported.
 
@@ -65,13 +68,15 @@ Seat::Pod pod_of(const kube::Pod& pod) {
     const auto found = pod.metadata.annotations.find(key);
     return found == pod.metadata.annotations.end() ? "" : found->second;
   };
+  const auto zone = pod.metadata.labels.find(kZoneLabel);
   return {.node = pod.spec.node_name,
           .many_learners = takes_many_learners(pod),
           .founds = founds_a_cluster(pod),
           .restores = has_to_restore(pod),
           .may_join = may_join(pod),
           .client_authority = note(v1::kClientAuthorityAnnotation),
-          .peer_authority = note(v1::kPeerAuthorityAnnotation)};
+          .peer_authority = note(v1::kPeerAuthorityAnnotation),
+          .zone = zone == pod.metadata.labels.end() ? "" : zone->second};
 }
 
 /// The member whose EtcdMember a step writes; null: none.
@@ -83,6 +88,13 @@ const Seat* seat_of(const Observation& seen, const Step& step) {
         seat != seats->end() && seat->object)
       return &*seat;
   return nullptr;
+}
+
+/// Whatever the answer was: if the step comes again, that voter did not take the leadership.
+void note_heir(const Step& step, std::vector<std::string>& heirs) {
+  const auto* moved = std::get_if<MoveLeader>(&step);
+  if (!moved || std::ranges::find(heirs, moved->name) != heirs.end()) heirs.clear();
+  if (moved) heirs.push_back(moved->name);
 }
 
 /// Whether it was refused only for now (another change is too recent, a learner lags): retried at
@@ -120,6 +132,7 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   with_.credentials.certificates.equip(cluster, endpoints);
   if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
   questions_.ask(seen, endpoints);
+  note_answers(seen);
   served_certificates_.look(seen, endpoints, with_.credentials.certificates);
   note_unreachable(seen);
   if (note_condemned(seen)) observe_others(seen);
@@ -157,6 +170,8 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
 void Reconciler::observe_refusals(Observation& seen) {
   const api::ObjectKey key = seen.cluster.metadata.key();
   seen.rejected = refusal(key);
+  seen.held_step = held(key);
+  seen.tried_heirs = memory_[key].heirs;
   if (seen.rejected.empty()) seen.rejected = children_.why(key);
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
@@ -264,6 +279,13 @@ void Reconciler::observe_children(Observation& seen) const {
   const auto budget_now = with_.stores.budgets.get(key);
   seen.budget = child(budget_now, budget(cluster, 0));
   if (seen.budget == Child::AsMade) seen.budget_min = budget_now->spec.min_available->as_int64();
+}
+
+void Reconciler::note_answers(Observation& seen) {
+  std::optional<WallTime>& answered = memory_[seen.cluster.metadata.key()].answered;
+  const auto answers = [](const Seat& s) { return s.answer.has_value(); };
+  if (std::ranges::any_of(seen.seats, answers)) answered = seen.now;
+  else seen.last_answer = answered;
 }
 
 /// Whether a member is to be replaced.
@@ -375,11 +397,12 @@ Outcome Reconciler::act(const Observation& seen, const Context& endpoints, Plan&
 }
 
 /// A refusal by etcd that lasts is reported in the status.
-void Reconciler::acted(const Observation& seen, const Plan&, const Outcome& outcome) {
+void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome& outcome) {
   const Result<Done>& done = outcome.done;
-  if (outcome.is_refused()) return;  // Reported separately.
   const api::ObjectKey key = seen.cluster.metadata.key();
   Memory& memory = memory_[key];
+  note_heir(plan.step, memory.heirs);
+  if (outcome.is_refused()) return;  // Reported separately.
   if (!for_now(done) && !refused(done)) {
     memory.put_off.clear();
   } else if (memory.put_off != done.error().message) {

@@ -1,9 +1,11 @@
 // One pass over an EtcdCluster: observe, plan, report, act. Decides nothing.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "operator/cluster/act.h"
 #include "operator/cluster/ask.h"
@@ -58,6 +60,7 @@ class Reconciler final : public Pass<Kind> {
   void observe_restore(Observation& seen);
   void observe_account(Observation& seen) const;
   bool note_condemned(Observation& seen);
+  void note_answers(Observation& seen);
   void observe_others(Observation& seen) const;
   void observe_refusals(Observation& seen);
   void note_unreachable(Observation& seen);
@@ -66,13 +69,16 @@ class Reconciler final : public Pass<Kind> {
   Questions questions_;
   ServedCertificates served_certificates_;
   Children children_;
-  /// The last log message, what etcd refuses for now, and which members are unreachable, or are to
-  /// be replaced. Decisions see it only through an observation.
+  /// The last log message, what etcd refuses for now, which members are unreachable or are to be
+  /// replaced, when one last answered, and which were to lead. Decisions see it only through an
+  /// observation.
   struct Memory {
     std::string said, put_off;
     Instant put_off_since{};
     Proof joiner;
     Unreachable unreachable, condemned;
+    std::optional<WallTime> answered;
+    std::vector<std::string> heirs;
     std::string policy_error;
   };
   std::map<api::ObjectKey, Memory> memory_;

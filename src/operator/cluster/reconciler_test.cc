@@ -100,7 +100,10 @@ struct Etcd final : etcd::Clients {
       all_.asked += address_.back();
       return all_.remove_fails;
     }
-    Result<Done> move_leader(etcd::MemberId) override { return Done{}; }
+    Result<Done> move_leader(etcd::MemberId to) override {
+      all_.heirs += std::to_string(to.value);
+      return Done{};
+    }
     Result<std::vector<etcd::Alarm>> alarms() override {
       ++all_.alarm_lists;
       if (all_.hides_alarms) return Error{Code::TimedOut, "etcdserver: request timed out"};
@@ -143,6 +146,7 @@ struct Etcd final : etcd::Clients {
   bool mute = false;                      // No member answers.
   std::ptrdiff_t answers_at_most = 1000;  // Per member.
   std::uint64_t leads = 2;
+  std::string heirs;         // Ids that were to lead, in order.
   std::string root;          // The password of root; empty: authentication is off.
   bool open_status = false;  // Older etcds answer Status and the member list without a token.
 };
@@ -532,6 +536,38 @@ TEST_F(ReconcilerTest, K2_AMemberThatWaitsForOthersIsReplacedAfterAQuarterOfAnHo
   fall();
   pass();
   EXPECT_EQ(api.requests("delete etcdmembers"), 1);
+}
+
+TEST_F(ReconcilerTest, K13_TheLastAnswerIsRememberedWhileNobodyAnswers) {
+  pass();
+  EXPECT_FALSE(seen_in_last_pass().last_answer);
+  const WallTime answered = clock.wall_now();
+  world.run_until(world.now() + 30s);
+  etcd.mute = true;
+  (void)failed_pass();
+  ASSERT_TRUE(seen_in_last_pass().last_answer);
+  EXPECT_EQ(*seen_in_last_pass().last_answer, answered);
+}
+
+TEST_F(ReconcilerTest, K13_AVoterThatDidNotTakeTheLeadershipIsAskedLast) {
+  want(2);
+  leave("db-b");  // It leads.
+  (void)take_away("db-d");
+  for (int i = 0; i < 4; ++i) pass();
+  EXPECT_EQ(etcd.heirs, "1313") << "a has applied more than c";
+  etcd.leads = 1;
+  pass();
+  EXPECT_EQ(etcd.asked, "1") << "b is removed";
+  pass();
+  EXPECT_EQ(seen_in_last_pass().tried_heirs.size(), 0U);
+}
+
+TEST_F(ReconcilerTest, K13_TheZoneIsThePodsLabel) {
+  edit_pod("db-a",
+           [](kube::Pod& pod) { pod.metadata.labels["topology.kubernetes.io/zone"] = "east"; });
+  pass();
+  EXPECT_EQ(seen_in_last_pass().seats[0].pod->zone, "east");
+  EXPECT_EQ(seen_in_last_pass().seats[1].pod->zone, "");
 }
 
 TEST_F(ReconcilerTest, HashesAreAskedOfVotersOnly) {

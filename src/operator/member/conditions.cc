@@ -8,6 +8,7 @@
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/member/restoring.h"
+#include "operator/member/scheduler_words.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
@@ -19,6 +20,7 @@ namespace {
 namespace v1 = api::v1alpha2;
 
 constexpr std::chrono::seconds kPassing{10};
+constexpr std::chrono::seconds kWordsStay{60};
 
 struct Verdict {
   const char* status;
@@ -73,7 +75,8 @@ std::optional<Verdict> complaint(const Observation& seen, const kube::Pod& pod) 
                    "etcd exits repeatedly: see kubectl logs " + pod.metadata.name};
   for (const kube::PodCondition& c : pod.status.conditions)
     if (c.type == "PodScheduled" && c.status == "False" && c.reason == "Unschedulable")
-      return Verdict{"False", v1::kUnschedulable, "no node can run the Pod: " + c.message};
+      return Verdict{"False", v1::kUnschedulable,
+                     "no node can run the Pod: " + reasons_of_scheduler(c.message)};
   return std::nullopt;
 }
 
@@ -113,6 +116,18 @@ bool is_passing(const Observation& seen, const Verdict& now) {
   const bool ordinary = now.reason == std::string_view(v1::kPodNotReady) ||
                         now.reason == std::string_view(v1::kUnschedulable);
   return ordinary && since && seen.now - *since < kPassing;
+}
+
+/// Words from outside, for the same problem, may differ at each look: they change once a minute
+/// (I9).
+Verdict steady(const Observation& seen, Verdict now) {
+  const api::Condition* told = runtime::find_condition(seen.member.status.conditions, v1::kReady);
+  const std::string_view reason = now.reason;
+  const bool from_outside = reason == v1::kUnschedulable || reason == v1::kPodRejected;
+  if (from_outside && told && told->status == now.status && told->reason == reason &&
+      seen.words_s && std::chrono::seconds(*seen.words_s) < kWordsStay)
+    now.message = told->message;
+  return now;
 }
 
 /// A Pod without a reported problem.
@@ -219,7 +234,8 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
   status.replicas = 1;
   status.selector = std::string(v1::kClusterLabel) + "=" + member.spec.cluster_name +
                     ",app.kubernetes.io/component=" + member.metadata.name;
-  if (const Verdict verdict = judge(seen); !is_passing(seen, verdict)) set(v1::kReady, verdict);
+  if (const Verdict verdict = steady(seen, judge(seen)); !is_passing(seen, verdict))
+    set(v1::kReady, verdict);
   if (status.version.empty()) return;
   const bool drifted = status.version != member.spec.version;
   const bool known = runtime::find_condition(status.conditions, v1::kVersionDrifted) != nullptr;

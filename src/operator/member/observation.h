@@ -1,5 +1,6 @@
 // The input of one pass over an EtcdMember. A value; nothing here does I/O.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -19,8 +20,10 @@ struct Observation {
   std::optional<api::v1alpha2::EtcdCluster> cluster;
   std::optional<kube::Pod> pod;                       ///< With the member's name and any owner.
   std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, with any owner.
-  std::string rejected;    ///< Why the API server refused the last step; empty if it did not.
-  bool has_image = false;  ///< The operator knows its own image, which restores a snapshot.
+  std::string rejected;  ///< Why the API server refused the last step; empty if it did not.
+  /// Seconds since this process last changed the message of Ready; absent: it has not.
+  std::optional<std::int64_t> words_s;
+  bool has_image = false;         ///< The operator knows its own image, which restores a snapshot.
   std::string credentials_fault;  ///< The fault of the Secret of a snapshot's store, in words that
                                   ///< name it; read while there is no Pod.
   TlsSeen tls;                    ///< Read while there is no Pod: a new Pod must be able to use it.
@@ -31,7 +34,7 @@ struct Observation {
     return api::value(api::required("now", &S::now), api::required("member", &S::member),
                       api::optional("cluster", &S::cluster), api::optional("pod", &S::pod),
                       api::optional("volume", &S::volume), api::sparse("rejected", &S::rejected),
-                      api::sparse("hasImage", &S::has_image),
+                      api::optional("words", &S::words_s), api::sparse("hasImage", &S::has_image),
                       api::sparse("credentialsFault", &S::credentials_fault),
                       api::sparse("tls", &S::tls));
   }

@@ -682,6 +682,29 @@ TEST(MemberStatus, WhatPassesInAYoungPodIsNotToldEachTime) {
   EXPECT_EQ(ready(plan(seen)).reason, v1::kImagePullFailed) << "trouble is told at once";
 }
 
+TEST(MemberStatus, K13_TheSchedulersWordsChangeOnceAMinute) {
+  Observation seen = whole();
+  const auto says = [&](const char* words) {
+    say(*seen.pod, "PodScheduled", "False", "Unschedulable");
+    seen.pod->status.conditions.back().message = words;
+    seen.member.status = plan(seen).status;
+    return ready(plan(seen)).message;
+  };
+  seen.now = seen.now + 10s;
+  EXPECT_EQ(says("0/3 nodes are available: 3 Insufficient cpu."),
+            "no node can run the Pod: Insufficient cpu");
+  seen.words_s = 59;
+  EXPECT_EQ(says("0/4 nodes are available: 4 Too many pods."),
+            "no node can run the Pod: Insufficient cpu");
+  seen.words_s = 60;
+  EXPECT_EQ(says("0/4 nodes are available: 4 Too many pods."),
+            "no node can run the Pod: Too many pods");
+  seen.words_s = 0;
+  wait_for(*seen.pod, "ErrImagePull");
+  seen.member.status = plan(seen).status;
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kImagePullFailed) << "another problem is told at once";
+}
+
 TEST(MemberStatus, ANodeMayTakeAMomentToBeFound) {
   Observation seen = whole();
   seen.member.status = plan(seen).status;

@@ -8,6 +8,7 @@
 #include "operator/passes/finalizer.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/member_endpoint.h"
+#include "runtime/conditions.h"
 #include "runtime/transitions.h"
 
 namespace etcdop::member {
@@ -50,6 +51,8 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   seen.pod = copy(with_.stores.pods.get(key));
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
   seen.rejected = refusal(key);
+  if (const auto told = told_.find(key); told != told_.end())
+    seen.words_s = (with_.executor.now() - told->second) / std::chrono::seconds(1);
   seen.has_image = !images_.operator_image.empty();
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
@@ -82,6 +85,10 @@ Reconciler::Claimed Reconciler::claims(const Observation& seen, const Plan&) {
 }
 
 void Reconciler::tell(const Observation& seen, const Plan& plan) {
+  const auto* before = runtime::find_condition(seen.member.status.conditions, v1::kReady);
+  const auto* now = runtime::find_condition(plan.status.conditions, v1::kReady);
+  if (now && (!before || before->message != now->message))
+    told_[seen.member.metadata.key()] = with_.executor.now();
   if (!with_.events) return;
   for (const auto& one :
        runtime::transitions(regarding(seen), seen.member.status.conditions, plan.status.conditions))

@@ -1,5 +1,6 @@
 // One pass over an EtcdMember: observe, plan, report, act.
 #pragma once
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,11 +42,15 @@ class Reconciler final : public Pass<Kind> {
   void tell(const Observation&, const Plan&) override;
   Duration holds_up(const Observation&, const Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;
-  void forget(const api::ObjectKey& key) override { contested_.forget(key); }
+  void forget(const api::ObjectKey& key) override {
+    contested_.forget(key);
+    told_.erase(key);
+  }
   std::string credentials_fault(const Object& member) const;
 
   Images images_;
   Contested contested_;
+  std::map<api::ObjectKey, Instant> told_;  ///< The last change of the message of Ready.
 };
 
 /// A change of a cluster, its members, Pods or volumes queues all members of that cluster. The

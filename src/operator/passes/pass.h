@@ -171,6 +171,10 @@ class Pass {
   }
   /// Why the last step was refused, or fails again and again; empty: it does not.
   std::string refusal(const api::ObjectKey& key) const { return steps_.why(key); }
+  /// The refused write that is held up now, as writes() has it; empty: none.
+  std::string held(const api::ObjectKey& key) const {
+    return steps_.held(key, with_.executor.now());
+  }
 
   Collaborators with_;
 

@@ -67,6 +67,11 @@ void Refusals::note_failure(Refusal& noted, const std::string& words, Instant no
   noted.told = now;
 }
 
+std::string Refusals::held(const api::ObjectKey& key, Instant now) const {
+  const auto last = last_.find(key);
+  return last == last_.end() || last->second.until <= now ? "" : last->second.write;
+}
+
 void Refusals::hold(const api::ObjectKey& key, Instant now) {
   if (const auto last = last_.find(key); last != last_.end()) last->second.until = now + kLater;
 }
