@@ -85,14 +85,39 @@ struct ContainerStatus {
   }
 };
 
+struct HttpGet {
+  std::string path;
+  bool operator==(const HttpGet&) const = default;
+
+  template <class S = HttpGet>
+  static auto describe() {
+    return api::value(api::sparse("path", &S::path));
+  }
+};
+
+struct Probe {
+  std::optional<HttpGet> http_get;  ///< Absent: another kind of probe.
+  std::int32_t period_seconds = 0, failure_threshold = 0;
+  bool operator==(const Probe&) const = default;
+
+  template <class S = Probe>
+  static auto describe() {
+    return api::value(api::optional("httpGet", &S::http_get),
+                      api::sparse("periodSeconds", &S::period_seconds),
+                      api::sparse("failureThreshold", &S::failure_threshold));
+  }
+};
+
 struct Container {
   std::string name;
   std::vector<std::string> command;
+  std::optional<Probe> liveness_probe;
   bool operator==(const Container&) const = default;
 
   template <class S = Container>
   static auto describe() {
-    return api::value(api::required("name", &S::name), api::sparse("command", &S::command));
+    return api::value(api::required("name", &S::name), api::sparse("command", &S::command),
+                      api::optional("livenessProbe", &S::liveness_probe));
   }
 };
 

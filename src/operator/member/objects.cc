@@ -1,7 +1,10 @@
 #include "operator/member/objects.h"
 
+#include <chrono>
+
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
+#include "etcd/client.h"
 #include "etcd/version_facts.h"
 #include "operator/member/plan.h"
 #include "operator/member/restoring.h"
@@ -123,6 +126,11 @@ json::array command(const v1::EtcdMember& member, const Start& start,
   return out;
 }
 
+// During a defragmentation etcd reads nothing, and /livez includes a read.
+constexpr int kLivePeriod = 10, kLiveFailures = 15;
+static_assert(std::chrono::seconds(kLivePeriod * (kLiveFailures - 1)) > etcd::kDefragmentLimit,
+              "liveness lets a defragmentation end");
+
 json::object http_probe(const char* path, int period, int timeout, int failures) {
   return {{"httpGet", {{"path", path}, {"port", v1::kMetricsPort}}},
           {"periodSeconds", period},
@@ -135,7 +143,7 @@ json::object http_probe(const char* path, int period, int timeout, int failures)
 void add_probes(json::object& container, const etcd::VersionFacts& facts) {
   if (facts.livez_and_readyz) {
     container["startupProbe"] = http_probe("/livez", 1, 5, 3600);
-    container["livenessProbe"] = http_probe("/livez", 10, 5, 6);
+    container["livenessProbe"] = http_probe("/livez", kLivePeriod, 5, kLiveFailures);
     container["readinessProbe"] = http_probe("/readyz", 2, 5, 3);
     return;
   }

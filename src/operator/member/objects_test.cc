@@ -122,7 +122,7 @@ TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
       },
       "livenessProbe": {
         "httpGet": {"path": "/livez", "port": 2381},
-        "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 6
+        "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 15
       },
       "readinessProbe": {
         "httpGet": {"path": "/readyz", "port": 2381},
