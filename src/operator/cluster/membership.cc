@@ -246,7 +246,7 @@ Verdict wake(const View& view) {
     if (!seat.object || !seat.object->dormant) continue;
     if (seat.object->terminating && view.census.pause) continue;
     WakeMember step{seat.name, seat.object->uid};
-    if (!view.seen.held_step.ends_with(step.words())) return step;
+    if (!view.seen.failing_step.ends_with(step.words())) return step;
     refused = std::move(step);  // The others do not wait for it.
   }
   if (refused) return *refused;

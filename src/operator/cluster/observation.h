@@ -198,7 +198,7 @@ struct Observation {
   /// The voters to which this process last asked etcd to move the leadership, and which may not
   /// have taken it.
   std::vector<std::string> tried_heirs;
-  std::string held_step;  ///< The step that the API server refused, and that is not tried yet.
+  std::string failing_step;  ///< The last step, if the API server refused it or did not answer.
   std::vector<RaisedAlarm> alarms;  ///< etcd's list of alarms in this pass; needs `linearizable`.
   bool alarms_hidden = false;       ///< A member reported one, but etcd did not list them.
   std::string rejected;             ///< The last pass's refusal; empty: none worth a report.
@@ -230,7 +230,7 @@ struct Observation {
         api::sparse("strayVolumes", &S::stray_volumes), api::optional("clusterID", &S::cluster_id),
         api::sparse("linearizable", &S::linearizable), api::sparse("etcdError", &S::etcd_error),
         api::optional("lastAnswer", &S::last_answer), api::sparse("triedHeirs", &S::tried_heirs),
-        api::sparse("heldStep", &S::held_step), api::sparse("alarms", &S::alarms),
+        api::sparse("failingStep", &S::failing_step), api::sparse("alarms", &S::alarms),
         api::sparse("alarmsHidden", &S::alarms_hidden), api::sparse("rejected", &S::rejected),
         api::sparse("split", &S::split),
         api::sparse("replaceUnreachable", &S::replace_unreachable_s),

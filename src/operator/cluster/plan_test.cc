@@ -340,7 +340,7 @@ TEST(ClusterPlan, K13_TheLeadershipGoesToWhoHasAppliedMostAndThenToAnother) {
 TEST(ClusterPlan, K13_ADormantMemberWhoseWakingIsRefusedHoldsUpNoOther) {
   Observation seen = observe(3, "a:Vz b:Vz c:Vz");
   EXPECT_EQ(step_of(seen), "wake-member a");
-  seen.held_step = "children, wake-member a";
+  seen.failing_step = "children, wake-member a";
   EXPECT_EQ(step_of(seen), "wake-member b");
   seat(seen, "b").object->dormant = seat(seen, "c").object->dormant = false;
   EXPECT_EQ(step_of(seen), "wake-member a") << "it is tried again";

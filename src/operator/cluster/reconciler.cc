@@ -170,7 +170,7 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
 void Reconciler::observe_refusals(Observation& seen) {
   const api::ObjectKey key = seen.cluster.metadata.key();
   seen.rejected = refusal(key);
-  seen.held_step = held(key);
+  seen.failing_step = failing(key);
   seen.tried_heirs = memory_[key].heirs;
   if (seen.rejected.empty()) seen.rejected = children_.why(key);
   const Memory& memory = memory_[key];

@@ -171,10 +171,8 @@ class Pass {
   }
   /// Why the last step was refused, or fails again and again; empty: it does not.
   std::string refusal(const api::ObjectKey& key) const { return steps_.why(key); }
-  /// The refused write that is held up now, as writes() has it; empty: none.
-  std::string held(const api::ObjectKey& key) const {
-    return steps_.held(key, with_.executor.now());
-  }
+  /// The write that was refused or failed last, as writes() has it; empty: none.
+  std::string failing(const api::ObjectKey& key) const { return steps_.failing(key); }
 
   Collaborators with_;
 

@@ -67,9 +67,9 @@ void Refusals::note_failure(Refusal& noted, const std::string& words, Instant no
   noted.told = now;
 }
 
-std::string Refusals::held(const api::ObjectKey& key, Instant now) const {
+std::string Refusals::failing(const api::ObjectKey& key) const {
   const auto last = last_.find(key);
-  return last == last_.end() || last->second.until <= now ? "" : last->second.write;
+  return last == last_.end() ? "" : last->second.write;
 }
 
 void Refusals::hold(const api::ObjectKey& key, Instant now) {

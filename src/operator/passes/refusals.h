@@ -45,8 +45,8 @@ class Refusals {
   bool note(const api::ObjectKey&, const std::string& write, const Result<Done>&, Instant now);
   /// Why the last write fails, for users; empty if it does not, or has failed only once.
   std::string why(const api::ObjectKey&) const;
-  /// The write that is held up now; empty: none.
-  std::string held(const api::ObjectKey&, Instant now) const;
+  /// The write that was refused or failed last; empty: the last one succeeded.
+  std::string failing(const api::ObjectKey&) const;
   /// Holds the last failed write up for kLater from now.
   void hold(const api::ObjectKey&, Instant now);
   void forget(const api::ObjectKey& key) { last_.erase(key); }
