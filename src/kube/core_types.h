@@ -111,7 +111,7 @@ struct Probe {
 struct Container {
   std::string name;
   std::vector<std::string> command;
-  std::optional<Probe> liveness_probe;
+  std::optional<Probe> liveness_probe = {};
   bool operator==(const Container&) const = default;
 
   template <class S = Container>

@@ -126,7 +126,7 @@ Result<Done> Children::try_to_put(Refusals& refusals, const api::ObjectKey& key,
   auto done = put(child, round);
   const Instant now = with_.executor.now();
   if (refusals.note(key, child.what, done, now))
-    with_.log.warn("refused",
+    with_.log.warn(refused(done) ? "refused" : "cannot be written",
                    {{"cluster", to_string(round.key())}, {"error", done.error().message}});
   if (done || done.failed_with(Code::Cancelled)) return done;
   if (failed(done) && now - began > kSeenHolds) refusals.hold(key, now);

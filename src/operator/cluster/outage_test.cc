@@ -17,6 +17,7 @@ bool counts(const char* status, const char* reason, std::chrono::seconds ago) {
   cluster.status.conditions.push_back({.type = v1::kAvailable,
                                        .status = status,
                                        .reason = reason,
+                                       .message = "",
                                        .last_transition_time = to_rfc3339(kNow + -ago)});
   return became_unavailable_lately(cluster, kNow);
 }

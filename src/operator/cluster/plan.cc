@@ -136,6 +136,21 @@ void note_intent(const Observation& seen, const CreateMember& step, EtcdClusterS
     (void)record_intent(seen, status);
 }
 
+/// For how long Available has not been True; nullopt: it is. During an outage it changes once from
+/// Unknown to False.
+std::optional<std::chrono::seconds> unavailable_for(const Observation& seen,
+                                                    const EtcdClusterStatus& status) {
+  std::optional<std::chrono::seconds> out;
+  for (const EtcdClusterStatus* one : {&status, &seen.cluster.status}) {
+    const auto* c = runtime::find_condition(one->conditions, api::v1alpha2::kAvailable);
+    if (!c || c->status == "True") return out;
+    const auto since = from_rfc3339(c->last_transition_time);
+    if (since) out = std::max(out.value_or(0s), seen.now - *since);
+  }
+  if (seen.last_answer) out = std::max(out.value_or(0s), seen.now - *seen.last_answer);
+  return out;
+}
+
 Plan decide(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
   begin_restore(seen, status);
@@ -221,10 +236,7 @@ std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus&
   if (const auto deadline = from_rfc3339(status.progress_deadline.value_or("")))
     waited = std::max(0s, std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds) -
                               (*deadline - seen.now));
-  if (const auto* available = runtime::find_condition(status.conditions, api::v1alpha2::kAvailable);
-      available && available->status != "True")
-    if (const auto since = from_rfc3339(available->last_transition_time))
-      waited = seen.now - *since;
+  if (const auto silent = unavailable_for(seen, status)) waited = *silent;
   for (const Seat& seat : seen.seats)
     if (seat.object && !seat.object->voter)
       waited = std::min(waited, std::max(0s, seen.now - seat.object->created));

@@ -497,6 +497,7 @@ TEST_F(ReconcilerTest, K2_ClustersOfAnotherNamespaceCountAsOne) {
     other.status.conditions = {{.type = v1::kAvailable,
                                 .status = broken ? "False" : "True",
                                 .reason = broken ? v1::kQuorumLost : v1::kQuorumHealthy,
+                                .message = "",
                                 .last_transition_time = to_rfc3339(clock.wall_now())}};
     stores.clusters.saw(other);
   };
@@ -523,6 +524,7 @@ TEST_F(ReconcilerTest, K2_AMemberThatWaitsForOthersIsReplacedAfterAQuarterOfAnHo
       other.status.conditions = {{.type = v1::kAvailable,
                                   .status = "False",
                                   .reason = v1::kQuorumLost,
+                                  .message = "",
                                   .last_transition_time = to_rfc3339(clock.wall_now())}};
       stores.clusters.saw(other);
     }
@@ -557,7 +559,7 @@ TEST_F(ReconcilerTest, K13_AVoterThatDidNotTakeTheLeadershipIsAskedLast) {
   EXPECT_EQ(etcd.heirs, "1313") << "a has applied more than c";
   etcd.leads = 1;
   pass();
-  EXPECT_EQ(etcd.asked, "1") << "b is removed";
+  EXPECT_EQ(etcd.asked, "13") << "b is to be removed";
   pass();
   EXPECT_EQ(seen_in_last_pass().tried_heirs.size(), 0U);
 }
@@ -1092,6 +1094,7 @@ TEST_F(ReconcilerTest, WhoAnswersMustBeWhoWasMeant) {
 
 TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
   const std::string client = "db-client";
+  etcd.forgetful = true;
   for (const bool seen : {false, true})
     for (const std::string& name : {std::string("db"), client}) {
       const auto service = api.put<kube::Service>(foreign_service(name));
@@ -1170,6 +1173,7 @@ TEST_F(ReconcilerTest, ABudgetOfSomebodyElseIsToldAndHoldsUpNothing) {
 }
 
 TEST_F(ReconcilerTest, K8_AnObjectThatCannotBeWrittenIsToldAndHoldsUpNoMember) {
+  etcd.forgetful = true;
   for (const char* kind : {"create services", "create poddisruptionbudgets"}) {
     api.before([kind](const kube::Call& call) -> std::optional<Error> {
       if (!sim::line_of(call).starts_with(kind)) return std::nullopt;
@@ -1187,8 +1191,15 @@ TEST_F(ReconcilerTest, K8_AnObjectThatCannotBeWrittenIsToldAndHoldsUpNoMember) {
     pass();
     EXPECT_TRUE(progress().ends_with(std::string("failed calling webhook for ") + kind))
         << progress();
+    api.before(nullptr);
+    for (int i = 0; i < 2; ++i) {
+      world.run_until(world.now() + 61s);
+      pass();
+    }
+    EXPECT_EQ(progress().find("webhook"), std::string::npos) << progress();
+    api.erase(kube::PodDisruptionBudget::resource, kKey);
+    stores.budgets.saw_deleted(*stores.budgets.get(kKey));
   }
-  EXPECT_TRUE(told_in_a_pass().empty() || budget_now().at("minAvailable") != 0);
 }
 
 /// A webhook that answers nothing for half a minute, and then refuses.
@@ -1198,6 +1209,7 @@ TEST_F(ReconcilerTest, K8_ASlowWriteHoldsUpMembersOnceInAMinuteAndAHalf) {
     (void)world.sleep(30s);
     return Error{Code::Lost, "failed calling webhook"};
   });
+  etcd.forgetful = true;
   const Instant start = world.now();
   pass();
   EXPECT_EQ(world.now() - start, 30s) << "one slow write in a pass";
@@ -1230,12 +1242,11 @@ TEST_F(ReconcilerTest, K8_AStepThatFailsTwiceIsToldUntilItSucceeds) {
     if (!down || !sim::line_of(call).starts_with("delete etcdmembers")) return std::nullopt;
     return Error{Code::Lost, "failed calling webhook"};
   });
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(failed_pass().failed_with(Code::Lost));
-    EXPECT_EQ(progress().find("webhook"), std::string::npos);
+    if (i < 2) EXPECT_EQ(progress().find("webhook"), std::string::npos);
     world.run_until(world.now() + 1s);
   }
-  (void)failed_pass();
   EXPECT_TRUE(progress().ends_with("failed calling webhook")) << progress();
   down = false;
   pass();

@@ -86,7 +86,7 @@ Observation running(const std::vector<std::int32_t>& attempts) {
 }
 
 TEST(DefragPlan, K9_AMemberWhoseProbeIsTooShortForItsDatabaseIsPassedOverAndTold) {
-  Observation seen = running({});
+  Observation seen = running({0, 0, 0});
   for (MemberSeen& member : seen.members) member.answer = sized(3000 * kMiB, 1001 * kMiB);
   seen.members[0].patience_s = 50;   // As Pods of earlier releases have it.
   seen.members[1].patience_s = 140;  // New Pods.
@@ -106,7 +106,7 @@ TEST(DefragPlan, K9_AMemberWhoseProbeIsTooShortForItsDatabaseIsPassedOverAndTold
 }
 
 TEST(DefragPlan, K9_AnOldProbeIsLongEnoughForASmallDatabase) {
-  Observation seen = running({});
+  Observation seen = running({0, 0, 0});
   for (MemberSeen& member : seen.members) {
     member.patience_s = 50;
     member.answer = sized(3000 * kMiB, 1000 * kMiB);

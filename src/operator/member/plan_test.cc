@@ -597,8 +597,7 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        },
        v1::kPodRejected, "exceeded quota: q"},
       {[](auto& o) {  // K8: the Pod's label cannot be written.
-         o.pod->status.container_statuses[0].state.waiting.reset();
-         say(*o.pod, "Ready", "True");
+         make_ready(*o.pod);
          o.member.status.member_id = "1";
          o.rejected = "label Pod db-x1: failed calling webhook";
        },
@@ -685,6 +684,7 @@ TEST(MemberStatus, WhatPassesInAYoungPodIsNotToldEachTime) {
 TEST(MemberStatus, K13_TheSchedulersWordsChangeOnceAMinute) {
   Observation seen = whole();
   const auto says = [&](const char* words) {
+    seen.pod->status.conditions.clear();
     say(*seen.pod, "PodScheduled", "False", "Unschedulable");
     seen.pod->status.conditions.back().message = words;
     seen.member.status = plan(seen).status;

@@ -27,7 +27,7 @@ TEST(SchedulerWords, OfAnotherFormStay) {
                                  "PersistentVolumeClaims."),
             "pod has unbound immediate PersistentVolumeClaims");
   EXPECT_EQ(reasons_of_scheduler("0/2 nodes are available: 2 node(s) had taint {a}, {b: , x}."),
-            "node(s) had taint {a}, x}, {b: ");
+            "node(s) had taint {a}, x}, {b:");
 }
 
 }  // namespace

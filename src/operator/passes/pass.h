@@ -274,7 +274,8 @@ class Pass {
     acted(seen, plan, outcome);
     const Result<Done>& done = outcome.done;
     const bool told = !steps_.why(key).empty();
-    if (steps_.note(key, words, outcome.by_api ? done : Done{}, with_.executor.now()))
+    if (steps_.note(key, words, outcome.by_api ? done : Done{}, with_.executor.now()) &&
+        outcome.is_refused())  // The controller logs other failures.
       with_.log.warn("refused", {{Kind::word, to_string(key)}, {"error", done.error().message}});
     if (outcome.is_refused()) return runtime::Requeue{kAgainSoon};  // The next pass reports it.
     if (!done) return retry(seen, plan, done.error());

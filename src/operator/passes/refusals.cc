@@ -41,8 +41,7 @@ bool Refusals::note(const api::ObjectKey& key, const std::string& write, const R
     return note_refusal(noted, words, again, now);
   }
   if (!again) noted = {.write = write, .why = "", .until = now, .first = now, .told = now};
-  note_failure(noted, words, now);
-  return false;
+  return note_failure(noted, words, now);
 }
 
 bool Refusals::note_refusal(Refusal& noted, const std::string& words, bool again,
@@ -56,15 +55,16 @@ bool Refusals::note_refusal(Refusal& noted, const std::string& words, bool again
   return news;
 }
 
-void Refusals::note_failure(Refusal& noted, const std::string& words, Instant now) const {
+bool Refusals::note_failure(Refusal& noted, const std::string& words, Instant now) const {
   if (noted.failures++ == 0) noted.first = now;
   if (hold_ == Hold::Write)
     noted.until = now + std::min(kSoon * (1 << std::min(noted.failures - 1, kDoublings)), kLater);
   const bool lasts = noted.failures > 1 && now - noted.first >= kSoon;
   const bool may_change = noted.why.empty() || now - noted.told >= kLater;
-  if (!lasts || !may_change || noted.why == words) return;
+  if (!lasts || !may_change || noted.why == words) return false;
   noted.why = words;
   noted.told = now;
+  return true;
 }
 
 std::string Refusals::failing(const api::ObjectKey& key) const {

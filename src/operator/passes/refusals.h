@@ -40,8 +40,7 @@ class Refusals {
 
   /// How long to wait before this write; zero: it may be tried now.
   Duration wait(const api::ObjectKey&, const std::string& write, Instant now) const;
-  /// The result of a write, which ended now. True if it is news: refused with other words than the
-  /// last.
+  /// The result of a write, which ended now. True if it is news: why() has other words now.
   bool note(const api::ObjectKey&, const std::string& write, const Result<Done>&, Instant now);
   /// Why the last write fails, for users; empty if it does not, or has failed only once.
   std::string why(const api::ObjectKey&) const;
@@ -58,7 +57,7 @@ class Refusals {
     int failures = 0;  ///< That are no refusals, since the last refusal.
   };
   bool note_refusal(Refusal&, const std::string& words, bool again, Instant now) const;
-  void note_failure(Refusal&, const std::string& words, Instant now) const;
+  bool note_failure(Refusal&, const std::string& words, Instant now) const;
 
   Hold hold_;
   std::map<api::ObjectKey, Refusal> last_;
