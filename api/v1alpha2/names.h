@@ -12,6 +12,9 @@ inline constexpr const char* kVersion = "v1alpha2";
 // Labels and annotations.
 inline constexpr const char* kReservedPrefix = "etcd-operator.cozystack.io/";
 inline constexpr const char* kClusterLabel = "etcd-operator.cozystack.io/cluster";
+/// On the Pods of members: the UID of their EtcdCluster. The Services select by it, so that only
+/// Pods of this EtcdCluster get connections, whatever other Pods have its name as a label.
+inline constexpr const char* kClusterUidLabel = "etcd-operator.cozystack.io/cluster-uid";
 inline constexpr const char* kRoleLabel = "etcd-operator.cozystack.io/role";
 /// On Pods whose member will be removed: its replacement may run on the same node.
 /// On a ServiceAccount, "true": templates may use it although the operator's policy is restricted.
@@ -176,6 +179,7 @@ inline constexpr const char* kPodTemplateConflict = "PodTemplateConflict";
 inline constexpr const char* kClusterLost = "ClusterLost";
 inline constexpr const char* kForeignMember = "ForeignMember";
 inline constexpr const char* kVolumesFound = "VolumesFound";
+inline constexpr const char* kMembersFound = "MembersFound";
 inline constexpr const char* kMemberReplacing = "MemberReplacing";
 inline constexpr const char* kObjectRejected = "ObjectRejected";
 inline constexpr const char* kSplitBrain = "SplitBrain";

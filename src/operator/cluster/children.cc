@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/v1alpha2/names.h"
 #include "operator/cluster/events.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/selectors.h"
 #include "operator/passes/owner.h"
 
 namespace etcdop::cluster {
@@ -134,22 +136,65 @@ Result<Done> Children::make(const Observation& seen, Plan& plan) {
   return done ? make_budget(reported, seen, plan) : done;
 }
 
+/// The keys that all Pods of members show now, according to the API server: the cache may not know
+/// a Pod that was just created.
+Result<SelectorKeys> Children::shown_now(const Observation& seen) {
+  const api::ObjectMeta& meta = seen.cluster.metadata;
+  auto pods = with_.api.list<kube::Pod>(
+      meta.ns, std::string(api::v1alpha2::kClusterLabel) + "=" + meta.name);
+  if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
+  std::erase_if(*pods, [&](const kube::Pod& pod) {  // Of an EtcdMember of another owner.
+    const auto member = with_.stores.members.get(pod.metadata.key());
+    return member && is_ours(pod.metadata, member->metadata.uid) &&
+           !is_ours(member->metadata, meta.uid);
+  });
+  return shown_by_all(seen, *pods);
+}
+
+/// The planned keys, without those that would be added too early.
+SelectorKeys Children::confirmed(const Service& planned, const Observation& seen) {
+  SelectorKeys out = planned.by;
+  if (!gains(out, planned.lacks) || has_no_pods(seen)) return out;
+  auto shown = shown_now(seen);
+  out.uid &= !planned.lacks.uid || (shown && shown->uid);
+  out.role &= !planned.lacks.role || (shown && shown->role);
+  return out;
+}
+
+/// The Service to write; nullopt: none now. A key that is still too early waits for the next pass:
+/// the watch reports the Pod that lacks the label.
+std::optional<Children::Wanted<kube::Service>> Children::service(const Service& planned,
+                                                                 const EtcdCluster& reported,
+                                                                 const Observation& seen) {
+  const Duration wait =
+      contested_.wait(seen.cluster.metadata.key(), planned.what, with_.executor.now());
+  const SelectorKeys keys = wait > Duration(0) ? planned.by : confirmed(planned, seen);
+  if (planned.state == Child::AsMade && !gains(keys, planned.lacks)) return std::nullopt;
+  return Wanted<kube::Service>{with_.stores.services, planned.what,
+                               planned.manifest(reported, keys)};
+}
+
 Result<Done> Children::make_services(const EtcdCluster& reported, const Observation& seen,
                                      Plan& plan) {
-  auto& services = with_.stores.services;
   const bool born = !plan.status.cluster_id.empty() || reported.restoring();
   if (auto done = make_certificates(seen, plan); !done) return done;
   if (plan.make_headless_service) {
-    const Wanted<kube::Service> wanted{services, "headless service", headless_service(reported)};
-    if (auto done = put(wanted, seen, plan); !done) return done;
+    const auto wanted = service({"headless service", seen.headless_service, seen.headless_lacks,
+                                 plan.headless_by, headless_service},
+                                reported, seen);
+    if (wanted)
+      if (auto done = put(*wanted, seen, plan); !done) return done;
   }
   if (!plan.make_client_service) {
     service_refusals_.forget(seen.cluster.metadata.key());
     return Done{};
   }
-  const Wanted<kube::Service> service{services, "client service", client_service(reported)};
-  return born ? try_to_put(service_refusals_, seen.cluster.metadata.key(), service, seen, plan)
-              : put(service, seen, plan);
+  const auto wanted = service(
+      {"client service", seen.client_service, seen.client_lacks, plan.client_by, client_service},
+      reported, seen);
+  if (!wanted) return Done{};
+  return born ? try_to_put(service_refusals_, seen.cluster.metadata.key(), *wanted, seen, plan)
+              : put(*wanted, seen, plan);
 }
 
 Result<Done> Children::make_certificates(const Observation& seen, Plan& plan) {

@@ -1,5 +1,6 @@
 // The objects of a cluster beside its members: Services, the budget, Certificates.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "operator/cluster/act.h"
@@ -29,6 +30,18 @@ class Children {
   };
   Result<Done> make_services(const api::v1alpha2::EtcdCluster& reported, const Observation& seen,
                              Plan& plan);
+  /// One of the two Services, as observed and as planned.
+  struct Service {
+    std::string what;
+    Child state;
+    SelectorKeys lacks, by;
+    Json (*manifest)(const api::v1alpha2::EtcdCluster&, SelectorKeys);
+  };
+  std::optional<Wanted<kube::Service>> service(const Service& planned,
+                                               const api::v1alpha2::EtcdCluster& reported,
+                                               const Observation& seen);
+  SelectorKeys confirmed(const Service& planned, const Observation& seen);
+  Result<SelectorKeys> shown_now(const Observation& seen);
   Result<Done> make_certificates(const Observation& seen, Plan& plan);
   Result<Done> make_budget(const api::v1alpha2::EtcdCluster& reported, const Observation& seen,
                            Plan& plan);

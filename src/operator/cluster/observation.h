@@ -63,6 +63,8 @@ struct SeatPod {
   bool founds = false;         ///< On an empty volume its etcd would found a cluster.
   bool restores = false;       ///< It must still restore a snapshot before etcd starts.
   bool may_join = false;       ///< On an empty volume in memory its etcd would join again.
+  bool has_uid = false;        ///< Its label has the EtcdCluster's UID.
+  bool has_role = false;       ///< Its label says that it votes.
   /// Fingerprints of the authorities that its etcd has read; empty: unknown, or not asked for.
   std::string client_authority = {}, peer_authority = {};
   bool operator==(const SeatPod&) const = default;
@@ -71,7 +73,8 @@ struct SeatPod {
   static auto describe() {
     return api::value(api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
                       api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
-                      api::sparse("mayJoin", &S::may_join),
+                      api::sparse("mayJoin", &S::may_join), api::sparse("hasUID", &S::has_uid),
+                      api::sparse("hasRole", &S::has_role),
                       api::sparse("clientAuthority", &S::client_authority),
                       api::sparse("peerAuthority", &S::peer_authority));
   }
@@ -164,6 +167,18 @@ inline auto names(Child) {
                     std::pair{Child::AsMade, "AsMade"}};
 }
 
+/// Labels of members' Pods in the selector of a Service, beside the label with the cluster's name.
+struct SelectorKeys {
+  bool uid = false;   ///< The EtcdCluster's UID.
+  bool role = false;  ///< It votes; never in the headless Service, which names all members.
+  bool operator==(const SelectorKeys&) const = default;
+
+  template <class S = SelectorKeys>
+  static auto describe() {
+    return api::value(api::sparse("uid", &S::uid), api::sparse("role", &S::role));
+  }
+};
+
 /// A Certificate of cert-manager.
 struct CertificateChild {
   std::string name;
@@ -200,6 +215,8 @@ struct Observation {
   /// only when a member is to be replaced.
   std::int64_t others = 0, others_unavailable = 0;
   Child client_service = Child::Missing, headless_service = Child::Missing;
+  /// The keys that their selectors lack; a missing Service lacks all.
+  SelectorKeys client_lacks, headless_lacks;
   Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted ignores its number.
   std::int64_t budget_min = 0;    ///< Its minAvailable.
   std::vector<CertificateChild> certificates;  ///< Wanted from cert-manager.
@@ -225,7 +242,9 @@ struct Observation {
         api::sparse("policyError", &S::policy_error), api::sparse("others", &S::others),
         api::sparse("othersUnavailable", &S::others_unavailable),
         api::sparse("clientService", &S::client_service),
-        api::sparse("headlessService", &S::headless_service), api::sparse("budget", &S::budget),
+        api::sparse("headlessService", &S::headless_service),
+        api::sparse("clientLacks", &S::client_lacks),
+        api::sparse("headlessLacks", &S::headless_lacks), api::sparse("budget", &S::budget),
         api::sparse("budgetMin", &S::budget_min), api::sparse("certificates", &S::certificates),
         api::sparse("certManager", &S::cert_manager),
         api::sparse("clusterDomain", &S::cluster_domain), api::sparse("podPolicy", &S::pod_policy),

@@ -15,6 +15,7 @@
 #include "operator/cluster/mode.h"
 #include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
+#include "operator/cluster/selectors.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/volumes_found.h"
 #include "operator/pods/member_name.h"
@@ -164,8 +165,7 @@ Plan decide(const Observation& seen) {
     report_paused(seen, "", status);
     Plan out = not_now(std::move(status));
     // The Services that keep clients out during a restore must exist before it.
-    out.make_headless_service = seen.restore && seen.headless_service != Child::AsMade;
-    out.make_client_service = seen.restore && seen.client_service != Child::AsMade;
+    if (seen.restore) select_members(seen, out);
     return out;
   }
   note_birth(seen, status);
@@ -180,8 +180,7 @@ Plan decide(const Observation& seen) {
   const View view{adopted, census, status};
   const Mode mode = mode_of(view);
   Plan out;
-  out.make_headless_service = seen.headless_service != Child::AsMade;
-  out.make_client_service = seen.client_service != Child::AsMade;
+  select_members(seen, out);
   for (const CertificateChild& child : seen.certificates)
     if (seen.cert_manager && child.state != Child::AsMade)
       out.make_certificates.push_back(child.name);

@@ -14,6 +14,7 @@
 #include "operator/cluster/objects.h"
 #include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
+#include "operator/cluster/selectors.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/volumes_found.h"
 #include "operator/passes/finalizer.h"
@@ -59,16 +60,22 @@ Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& clus
   return out;
 }
 
-Seat::Pod pod_of(const kube::Pod& pod) {
+Seat::Pod pod_of(const kube::Pod& pod, const std::string& cluster_uid) {
   const auto note = [&](const char* key) {
     const auto found = pod.metadata.annotations.find(key);
     return found == pod.metadata.annotations.end() ? "" : found->second;
+  };
+  const auto has_label = [&](const char* key, const std::string& value) {
+    const auto found = pod.metadata.labels.find(key);
+    return found != pod.metadata.labels.end() && found->second == value;
   };
   return {.node = pod.spec.node_name,
           .many_learners = takes_many_learners(pod),
           .founds = founds_a_cluster(pod),
           .restores = has_to_restore(pod),
           .may_join = may_join(pod),
+          .has_uid = has_label(v1::kClusterUidLabel, cluster_uid),
+          .has_role = has_label(v1::kRoleLabel, v1::kVoter),
           .client_authority = note(v1::kClientAuthorityAnnotation),
           .peer_authority = note(v1::kPeerAuthorityAnnotation)};
 }
@@ -139,7 +146,7 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     seat.peer_url = peer_url_of(*member);
     seat.object = object_of(*member, cluster);
     const auto pod = with_.stores.pods.get({key.ns, seat.name});
-    if (pod) seat.pod = pod_of(*pod);
+    if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);
     if (cluster.restoring() && cluster.restoring()->keeps(member->metadata.uid)) {
       seen.kept.push_back(std::move(seat));
       continue;
@@ -251,11 +258,15 @@ void Reconciler::observe_children(Observation& seen) const {
     if (!found || !is_ours(found->metadata, cluster.metadata.uid)) return Child::Missing;
     return is_as_made(*found, wanted) ? Child::AsMade : Child::Drifted;
   };
-  const auto service = [&](const std::string& name) {
-    return with_.stores.services.get({key.ns, name});
+  // A Service that selects by fewer keys is as made: the plan decides when it gets another one.
+  const auto service = [&](const std::string& name, auto wanted, SelectorKeys& lacking) {
+    const auto found = with_.stores.services.get({key.ns, name});
+    lacking = {.uid = true, .role = true};
+    if (found) lacking = lacks(*found, cluster);
+    return child(found, wanted(cluster, {.uid = !lacking.uid, .role = !lacking.role}));
   };
-  seen.headless_service = child(service(key.name), headless_service(cluster));
-  seen.client_service = child(service(client_service_name(key.name)), client_service(cluster));
+  seen.headless_service = service(key.name, headless_service, seen.headless_lacks);
+  seen.client_service = service(client_service_name(key.name), client_service, seen.client_lacks);
   for (const Json& wanted : least_certificates(seen)) {
     const std::string name(wanted.at("metadata").at("name").as_string());
     seen.certificates.push_back(

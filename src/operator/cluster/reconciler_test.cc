@@ -1024,7 +1024,7 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
 }
 
 TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAlsoIfItDoesWhatOursWould) {
-  Json theirs = headless_service(*stores.clusters.get(kKey));
+  Json theirs = headless_service(*stores.clusters.get(kKey), {.uid = true, .role = true});
   theirs.at("metadata") = foreign_service("db").at("metadata");
   stores.services.saw(api.put<kube::Service>(std::move(theirs)));
   pass();

@@ -293,6 +293,8 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
     spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});
   }
   json::object meta = metadata(member, member.metadata.name, member.status.is_voter);
+  if (const api::OwnerReference* cluster = member.metadata.controller())
+    meta["labels"].as_object()[v1::kClusterUidLabel] = cluster->uid;
   if (const auto told = told_by_annotation(member, start.founds)) {
     spec["schedulingGates"] = json::array{json::object{{"name", v1::kRecordGate}}};
     Json& annotations = meta["annotations"];

@@ -19,6 +19,8 @@ struct Observation {
   std::optional<api::v1alpha2::EtcdCluster> cluster;
   std::optional<kube::Pod> pod;                       ///< With the member's name and any owner.
   std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, with any owner.
+  /// A Service selects the Pod by the UID of another EtcdCluster, which the Pod's label has.
+  bool selected_by_other = false;
   std::string rejected;    ///< Why the API server refused the last step; empty if it did not.
   bool has_image = false;  ///< The operator knows its own image, which restores a snapshot.
   std::string credentials_fault;  ///< The fault of the Secret of a snapshot's store, in words that
@@ -28,12 +30,12 @@ struct Observation {
 
   template <class S = Observation>
   static auto describe() {
-    return api::value(api::required("now", &S::now), api::required("member", &S::member),
-                      api::optional("cluster", &S::cluster), api::optional("pod", &S::pod),
-                      api::optional("volume", &S::volume), api::sparse("rejected", &S::rejected),
-                      api::sparse("hasImage", &S::has_image),
-                      api::sparse("credentialsFault", &S::credentials_fault),
-                      api::sparse("tls", &S::tls));
+    return api::value(
+        api::required("now", &S::now), api::required("member", &S::member),
+        api::optional("cluster", &S::cluster), api::optional("pod", &S::pod),
+        api::optional("volume", &S::volume), api::sparse("selectedByOther", &S::selected_by_other),
+        api::sparse("rejected", &S::rejected), api::sparse("hasImage", &S::has_image),
+        api::sparse("credentialsFault", &S::credentials_fault), api::sparse("tls", &S::tls));
   }
 };
 

@@ -114,6 +114,19 @@ Step next(const Observation& seen) {
   return pod_step(seen);
 }
 
+/// Nothing waits for this label, so it comes after all other steps. A Pod of an earlier EtcdCluster
+/// keeps its label while a Service selects by it: first the key leaves the selector.
+Step label_with_uid(const Observation& seen) {
+  if (!seen.cluster || !seen.pod || seen.pod->metadata.terminating() ||
+      !is_ours(seen.pod->metadata, seen.member.metadata.uid))
+    return NoStep{};
+  const std::string& uid = seen.cluster->metadata.uid;
+  const auto& labels = seen.pod->metadata.labels;
+  const auto found = labels.find(v1::kClusterUidLabel);
+  if ((found != labels.end() && found->second == uid) || seen.selected_by_other) return NoStep{};
+  return LabelWithUid{seen.pod->metadata.uid, uid};
+}
+
 }  // namespace
 
 bool founds(const Observation& seen) {
@@ -126,6 +139,7 @@ Plan plan(const Observation& seen) {
   out.status = seen.member.status;
   if (seen.cluster) report(seen, out.status);
   out.step = next(seen);
+  if (!acts(out.step)) out.step = label_with_uid(seen);
   out.again = is_ready(out.status) ? kSteady : kLookAgain;
   return out;
 }

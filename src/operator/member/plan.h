@@ -76,6 +76,21 @@ struct MarkLeaving {
     return api::value(api::sparse("podUID", &S::pod_uid));
   }
 };
+/// Labels the Pod with its EtcdCluster's UID, by which the Services select. Only for a Pod that was
+/// created without it: by the Go operator, by an earlier release, or for an earlier EtcdCluster.
+struct LabelWithUid {
+  static constexpr StepTraits traits{"label-with-uid", Asks::ApiServer, Effect::AtOnce};
+  std::string pod_uid, cluster_uid;
+  std::string words() const { return "label-with-uid " + cluster_uid; }
+  std::string concerns() const { return ""; }
+  bool operator==(const LabelWithUid&) const = default;
+
+  template <class S = LabelWithUid>
+  static auto describe() {
+    return api::value(api::sparse("podUID", &S::pod_uid),
+                      api::sparse("clusterUID", &S::cluster_uid));
+  }
+};
 /// Lets a Pod with data in memory run: its UID is recorded, and no other Pod ever runs.
 struct AdmitPod : ByUid {
   static constexpr StepTraits traits{"admit-pod", Asks::ApiServer, Effect::AtOnce};
@@ -93,7 +108,7 @@ struct EndJoining : ByUid {
   std::string words() const { return "end-joining"; }
 };
 using Step = OneStepOf<ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod, DeletePod, SetRole,
-                       MarkLeaving, AdmitPod, EndFounding, EndJoining>;
+                       MarkLeaving, LabelWithUid, AdmitPod, EndFounding, EndJoining>;
 
 /// The cluster's controller writes memberID, isVoter and version of the status.
 using Plan = PlanOf<api::v1alpha2::EtcdMemberStatus, Step>;

@@ -36,6 +36,7 @@ kube::Pod running_pod(const std::string& list) {
   kube::Pod pod;
   pod.metadata.name = "db-x1";
   pod.metadata.uid = "p-1";
+  pod.metadata.labels[v1::kClusterUidLabel] = "c-1";
   pod.metadata.owner_references = {owner("EtcdMember", "db-x1", "m-1")};
   kube::Container etcd;
   etcd.name = "etcd";
@@ -288,6 +289,41 @@ TEST(MemberPlan, Table) {
       {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "voter"; }, "set-role none", "I13"},
       {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "learner"; }, "none",
        "whatever is not a voter is none"},
+      {[](auto& o) { o.pod->metadata.labels.clear(); }, "label-with-uid c-1",
+       "K17: the Go operator's Pod"},
+      {[](auto& o) { o.pod->metadata.labels[v1::kClusterUidLabel] = "c-0"; }, "label-with-uid c-1",
+       "K17: of an EtcdCluster that was deleted"},
+      {[](auto& o) {
+         o.pod->metadata.labels[v1::kClusterUidLabel] = "c-0";
+         o.selected_by_other = true;
+       },
+       "none", "K17: the key leaves the selector first"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.member.status.is_voter = true;
+       },
+       "set-role voter", "K17: the label comes last"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.member.metadata.deletion_timestamp = "t";
+         o.pod->metadata.labels[v1::kLeavingLabel] = "true";
+       },
+       "label-with-uid c-1", "K17: it is still an endpoint"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.pod->metadata.owner_references = {owner("EtcdMember", "db-x1", "m-0")};
+       },
+       "none", "I6: the Pod of an earlier member of that name"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.pod->metadata.deletion_timestamp = "t";
+       },
+       "none", "it ends"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.cluster.reset();
+       },
+       "none", "K17: an orphan belongs to no EtcdCluster"},
       {[](auto& o) {
          o.tls.server.emplace().unread = "does not exist";
          o.pod.reset();

@@ -1,6 +1,8 @@
 // One pass over an EtcdMember, from top to bottom.
 #include "operator/member/reconciler.h"
 
+#include <algorithm>
+
 #include "api/v1alpha2/names.h"
 #include "operator/agents/store_secrets.h"
 #include "operator/credentials/passwords.h"
@@ -26,10 +28,21 @@ bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
 /// undo again. Empty for other steps.
 std::string contested_write(const Observation& seen, const Step& step) {
   if (std::holds_alternative<AddFinalizer>(step)) return to_string(step);
-  const bool told = std::holds_alternative<SetRole>(step) ||
-                    std::holds_alternative<MarkLeaving>(step) ||
-                    std::holds_alternative<EndFounding>(step);
+  const bool told =
+      std::holds_alternative<SetRole>(step) || std::holds_alternative<MarkLeaving>(step) ||
+      std::holds_alternative<LabelWithUid>(step) || std::holds_alternative<EndFounding>(step);
   return told ? to_string(step) + " " + seen.pod->metadata.uid : "";
+}
+
+/// The label of the Pod with the UID of another EtcdCluster; empty: none.
+std::string other_uid(const kube::Pod& pod, const std::string& cluster_uid) {
+  const auto found = pod.metadata.labels.find(v1::kClusterUidLabel);
+  return found == pod.metadata.labels.end() || found->second == cluster_uid ? "" : found->second;
+}
+
+bool selects_by(const kube::Service& service, const std::string& cluster_uid) {
+  const auto found = service.spec.selector.find(v1::kClusterUidLabel);
+  return found != service.spec.selector.end() && found->second == cluster_uid;
 }
 
 template <class T>
@@ -49,6 +62,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
     seen.cluster = *cluster;
   seen.pod = copy(with_.stores.pods.get(key));
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
+  if (seen.cluster && seen.pod) seen.selected_by_other = selected_by_other(seen);
   seen.rejected = refusal(key);
   seen.has_image = !images_.operator_image.empty();
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
@@ -67,6 +81,14 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
                          : ask(seen.volume, {key.ns, volume_name(key.name)}, "find the volume");
   if (!asked) return asked.error();
   return seen;
+}
+
+bool Reconciler::selected_by_other(const Observation& seen) const {
+  const api::ObjectMeta& cluster = seen.cluster->metadata;
+  const std::string other = other_uid(*seen.pod, cluster.uid);
+  return !other.empty() &&
+         std::ranges::any_of(with_.stores.services.in_group(cluster.key()),
+                             [&](const auto& service) { return selects_by(*service, other); });
 }
 
 /// The fault of the Secrets that its Pod would restore with.
@@ -232,6 +254,21 @@ struct Actor {
 
   Result<Done> operator()(const MarkLeaving& step) const {
     return label_pod(step.pod_uid, v1::kLeavingLabel, "true");
+  }
+
+  /// The cache may not know yet that a Service selects by the label that goes.
+  Result<Done> operator()(const LabelWithUid& step) const {
+    if (const std::string other = other_uid(*seen.pod, step.cluster_uid); !other.empty()) {
+      const std::string& cluster = member().spec.cluster_name;
+      auto services =
+          with.api.list<kube::Service>(meta().ns, std::string(v1::kClusterLabel) + "=" + cluster);
+      if (!services) return Error(services.error()).during("list the Services of " + cluster);
+      for (const kube::Service& service : *services)
+        if (selects_by(service, other))
+          return Error{Code::Conflict, "Service " + service.metadata.name +
+                                           " still selects by the UID of another EtcdCluster"};
+    }
+    return label_pod(step.pod_uid, v1::kClusterUidLabel, Json(step.cluster_uid));
   }
 
   Result<Done> annotate_pod(const std::string& uid, const char* key, Json value) const {

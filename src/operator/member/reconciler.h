@@ -42,14 +42,15 @@ class Reconciler final : public Pass<Kind> {
   Duration holds_up(const Observation&, const Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;
   void forget(const api::ObjectKey& key) override { contested_.forget(key); }
+  bool selected_by_other(const Observation& seen) const;
   std::string credentials_fault(const Object& member) const;
 
   Images images_;
   Contested contested_;
 };
 
-/// A change of a cluster, its members, Pods or volumes queues all members of that cluster. The
-/// queue must outlive the stores.
+/// A change of a cluster, its members, Pods, volumes or Services queues all members of that
+/// cluster. The queue must outlive the stores.
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::member

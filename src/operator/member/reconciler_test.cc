@@ -63,6 +63,7 @@ class ReconcilerTest : public ::testing::Test {
   Json child(const char* name, bool labelled) const {
     json::object labels{{"app", "etcd"}};
     if (labelled) labels[v1::kClusterLabel] = "db";
+    if (labelled) labels[v1::kClusterUidLabel] = "c-1";
     return {{"metadata",
              {{"name", name},
               {"namespace", kKey.ns},
@@ -128,6 +129,49 @@ TEST_F(ReconcilerTest, APodThatLostItsLabelsGetsThemBack) {
   EXPECT_EQ(pod.at("metadata").at("labels").at(v1::kClusterLabel), "db");
   EXPECT_EQ(server.requests("create pods"), 1) << "and nobody tries to make another";
   ASSERT_NE(stores.pods.get(kKey), nullptr);
+}
+
+/// The Go operator, or an earlier release, has created it.
+TEST_F(ReconcilerTest, K17_APodWithoutTheUidGetsItAndIsNotRestarted) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  Json pod = child("db-a", true);
+  pod.at("metadata").at("labels").as_object().erase(v1::kClusterUidLabel);
+  const Json before = server.put(kube::Pod::resource, pod);
+  run(60s);
+  const Json now = *server.find(kube::Pod::resource, kKey);
+  EXPECT_EQ(now.at("metadata").at("labels").at(v1::kClusterUidLabel), "c-1");
+  EXPECT_EQ(now.at("metadata").at("uid"), before.at("metadata").at("uid"));
+  EXPECT_EQ(server.requests("patch pods"), 1);
+}
+
+/// Its EtcdCluster was deleted with --cascade=orphan. Whatever the cache says, the key leaves the
+/// selector before the label changes: no endpoint is dropped.
+TEST_F(ReconcilerTest, K17_APodKeepsTheUidByWhichAServiceStillSelects) {
+  server.serve({.resource = kube::Service::resource});
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  Json pod = child("db-a", true);
+  pod.at("metadata").at("labels").as_object()[v1::kClusterUidLabel] = "c-0";
+  server.put(kube::Pod::resource, pod);
+  json::object selector{{v1::kClusterLabel, "db"}, {v1::kClusterUidLabel, "c-0"}};
+  server.put(kube::Service::resource,
+             {{"metadata",
+               {{"name", "db"}, {"namespace", kKey.ns}, {"labels", {{v1::kClusterLabel, "db"}}}}},
+              {"spec", {{"selector", selector}}}});
+  const auto uid_now = [&] {
+    const Json now = *server.find(kube::Pod::resource, kKey);
+    return std::string(now.at("metadata").at("labels").at(v1::kClusterUidLabel).as_string());
+  };
+  std::string meanwhile;
+  world.spawn([&] {
+    (void)world.sleep(60s);
+    meanwhile = uid_now();
+    server.change(kube::Service::resource, {kKey.ns, "db"}, [](json::object& service) {
+      service["spec"].at("selector").as_object().erase(v1::kClusterUidLabel);
+    });
+  });
+  run(180s);
+  EXPECT_EQ(meanwhile, "c-0");
+  EXPECT_EQ(uid_now(), "c-1");
 }
 
 TEST_F(ReconcilerTest, AVolumeThatLostItsLabelsIsNotTakenForLost) {
