@@ -135,6 +135,7 @@ inline constexpr const char* kNotRedundant = "NotRedundant";    ///< About the c
 inline constexpr const char* kCertificateRenewed = "CertificateRenewed";
 inline constexpr const char* kAuthEnabled = "AuthEnabled";
 inline constexpr const char* kPasswordChanged = "PasswordChanged";
+inline constexpr const char* kMembersAdopted = "MembersAdopted";  ///< They had no owner.
 inline constexpr const char* kRestored = "Restored";  ///< For a first member, from a snapshot.
 
 // Reasons that the Go operator has, too: EtcdCluster.

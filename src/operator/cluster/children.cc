@@ -143,7 +143,8 @@ Result<SelectorKeys> Children::shown_now(const Observation& seen) {
   auto pods = with_.api.list<kube::Pod>(
       meta.ns, std::string(api::v1alpha2::kClusterLabel) + "=" + meta.name);
   if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
-  std::erase_if(*pods, [&](const kube::Pod& pod) {  // Of an EtcdMember of another owner.
+  // Pods of EtcdMembers of another owner do not count.
+  std::erase_if(*pods, [&](const kube::Pod& pod) {
     const auto member = with_.stores.members.get(pod.metadata.key());
     return member && is_ours(pod.metadata, member->metadata.uid) &&
            !is_ours(member->metadata, meta.uid);

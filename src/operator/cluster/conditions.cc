@@ -7,10 +7,10 @@
 #include "base/utf8.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/intents.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
-#include "operator/cluster/volumes_found.h"
 #include "operator/pods/pod_shape.h"
 #include "runtime/conditions.h"
 
@@ -38,6 +38,12 @@ struct Conditions {
   void set(const char* type, const char* value, const char* reason, std::string message) {
     runtime::set_condition(status.conditions, {type, value, reason, std::move(message)},
                            seen.cluster.metadata.generation, seen.now);
+  }
+  /// Nothing exists, and nothing is created.
+  void refuse(const char* reason, const std::string& message) {
+    set(v1::kAvailable, "False", reason, message);
+    set(v1::kDegraded, "True", reason, message);
+    set(v1::kProgressing, "False", reason, message);
   }
   std::string reason_of(const char* type) const {
     const api::Condition* c = runtime::find_condition(status.conditions, type);
@@ -298,25 +304,33 @@ void report(const Observation& seen, const Census& census, const std::optional<R
 
 void report_refused(const Observation& seen, const Refusal& refused,
                     v1::EtcdClusterStatus& status) {
-  Conditions{seen, status}.set(
-      v1::kProgressing, "False", refused.reason,
-      refused.message +
-          (seen.seats.empty() ? "; nothing was created" : "; the cluster is kept as it is"));
-}
-
-void report_volumes_found(const Observation& seen, v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};
-  status.progress_deadline.reset();
-  const std::string message =
-      about_volumes(seen.cluster, volumes_in_the_way(seen.cluster, seen.stray_volumes));
-  out.set(v1::kAvailable, "False", v1::kVolumesFound, message);
-  out.set(v1::kDegraded, "True", v1::kVolumesFound, message);
-  out.set(v1::kProgressing, "False", v1::kVolumesFound, message);
+  if (status.cluster_id.empty() && seen.seats.empty())
+    return out.refuse(refused.reason, refused.message + "; nothing was created");
+  out.set(v1::kProgressing, "False", refused.reason,
+          refused.message + "; the cluster is kept as it is");
 }
 
-void forget_volumes_found(const Observation& seen, v1::EtcdClusterStatus& status) {
-  const auto about_them = [](const api::Condition& c) { return c.reason == v1::kVolumesFound; };
-  if (std::erase_if(status.conditions, about_them) == 0 || !status.observed) return;
+void report_remains(const Observation& seen, const std::string& why,
+                    v1::EtcdClusterStatus& status) {
+  status.progress_deadline.reset();
+  std::vector<std::string> members = seen.stray_members;
+  for (const Seat& seat : seen.seats)
+    if (seat.object && seat.object->orphan) members.push_back("EtcdMember " + seat.name);
+  Conditions out{seen, status};
+  if (members.empty())
+    out.refuse(v1::kVolumesFound,
+               about_volumes(seen.cluster, volumes_in_the_way(seen.cluster, seen.stray_volumes)));
+  else out.refuse(v1::kMembersFound, about_members(members, why));
+}
+
+void forget_refused(const Observation& seen, v1::EtcdClusterStatus& status) {
+  if (!status.cluster_id.empty()) return;
+  const auto about_it = [](const api::Condition& c) {
+    return refuses(c.reason) &&
+           (c.type == v1::kAvailable || c.type == v1::kDegraded || c.type == v1::kProgressing);
+  };
+  if (std::erase_if(status.conditions, about_it) == 0 || !status.observed) return;
   Conditions{seen, status}.set(v1::kProgressing, "True", v1::kInitialSnapshot,
                                towards(*status.observed));
 }

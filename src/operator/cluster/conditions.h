@@ -14,10 +14,11 @@ namespace etcdop::cluster {
 void report(const Observation& seen, const Census& census, const std::optional<Refusal>& refused,
             api::v1alpha2::EtcdClusterStatus& status);
 
-/// No etcd exists yet, and volumes block its founding.
-void report_volumes_found(const Observation&, api::v1alpha2::EtcdClusterStatus&);
-/// The volumes are gone, or the user has agreed: removes the conditions about them.
-void forget_volumes_found(const Observation&, api::v1alpha2::EtcdClusterStatus&);
+/// No etcd exists yet, and remains of an earlier EtcdCluster block its founding. `why`: why its
+/// members are not adopted; may be empty.
+void report_remains(const Observation&, const std::string& why, api::v1alpha2::EtcdClusterStatus&);
+/// Nothing is refused any more: removes the conditions of a new cluster that was.
+void forget_refused(const Observation&, api::v1alpha2::EtcdClusterStatus&);
 
 /// The spec is refused, and no earlier spec exists to work towards: nothing is done.
 void report_refused(const Observation& seen, const Refusal& refused,

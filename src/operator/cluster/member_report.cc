@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/restoring.h"
+#include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -102,7 +103,7 @@ std::string unavailable(const api::Condition& available) {
   for (const char* word : {v1::kPhasePaused, v1::kPhaseQuorumLost, v1::kPhaseDataLost,
                            v1::kPhaseSplitBrain, v1::kPhaseCorrupt})  // Same word.
     if (available.reason == word) return word;
-  if (available.reason == v1::kVolumesFound) return v1::kPhaseRefused;
+  if (refuses(available.reason)) return v1::kPhaseRefused;
   if (available.reason == v1::kCertManagerNotInstalled) return v1::kPhaseCreating;
   if (available.reason == v1::kBootstrapFailed || stops_birth(available.reason))
     return v1::kPhaseFailed;
@@ -123,9 +124,7 @@ std::string phase_of(const std::vector<api::Condition>& conditions) {
   const api::Condition* const degraded = runtime::find_condition(conditions, v1::kDegraded);
   const api::Condition* const progress = runtime::find_condition(conditions, v1::kProgressing);
   const std::string reason = progress ? progress->reason : "";
-  const bool refused = reason == v1::kNotImplemented || reason == v1::kUnsupportedVersion ||
-                       reason == v1::kCertificateMissing || reason == v1::kUnsupportedFlag ||
-                       reason == v1::kPodTemplateConflict;
+  const bool refused = refuses(reason);
   if (!available) return refused ? v1::kPhaseRefused : v1::kPhaseCreating;
   const bool goes_back =  // In place: a new cluster has no Degraded condition yet.
       available->reason == v1::kRestoring && degraded && degraded->reason == v1::kRestoring;

@@ -30,6 +30,8 @@ struct SeatObject {
   bool has_finalizer = true;  ///< Ours.
   std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
   std::string member_id;        ///< status.memberID; empty until it is known.
+  bool orphan = false;          ///< It has no owner, and may be adopted: see remains.h.
+  std::string token;            ///< spec.clusterToken; only while an orphan exists.
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
   std::string reason;           ///< That condition's, while not ready.
@@ -48,6 +50,7 @@ struct SeatObject {
         api::sparse("seed", &S::seed), api::sparse("dormant", &S::dormant),
         api::sparse("current", &S::current), api::sparse("hasFinalizer", &S::has_finalizer),
         api::sparse("initialCluster", &S::initial_cluster), api::sparse("memberID", &S::member_id),
+        api::sparse("orphan", &S::orphan), api::sparse("token", &S::token),
         api::sparse("voter", &S::voter), api::sparse("ready", &S::ready),
         api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
         api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
@@ -199,6 +202,9 @@ struct Observation {
   std::optional<RestoreSeen> restore;  ///< Absent: none, or unknown.
   /// Names that a new member may not have: used by any EtcdMember, Pod or volume in the namespace.
   std::vector<std::string> taken_names;
+  /// "EtcdMember db-a", "Pod db-a": with the cluster's label and of another owner; only while the
+  /// cluster has no id. EtcdMembers that may be adopted have a seat instead.
+  std::vector<std::string> stray_members;
   /// Volumes with the cluster's label that no EtcdMember of ours owns, in order; only while the
   /// cluster has no id.
   std::vector<std::string> stray_volumes;
@@ -234,6 +240,7 @@ struct Observation {
         api::required("now", &S::now), api::required("cluster", &S::cluster),
         api::sparse("seats", &S::seats), api::sparse("kept", &S::kept),
         api::optional("restore", &S::restore), api::sparse("takenNames", &S::taken_names),
+        api::sparse("strayMembers", &S::stray_members),
         api::sparse("strayVolumes", &S::stray_volumes), api::optional("clusterID", &S::cluster_id),
         api::sparse("linearizable", &S::linearizable), api::sparse("etcdError", &S::etcd_error),
         api::sparse("alarms", &S::alarms), api::sparse("alarmsHidden", &S::alarms_hidden),

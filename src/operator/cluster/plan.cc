@@ -13,11 +13,11 @@
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/member_report.h"
 #include "operator/cluster/mode.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/selectors.h"
 #include "operator/cluster/spec.h"
-#include "operator/cluster/volumes_found.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
@@ -28,7 +28,8 @@ using namespace std::chrono_literals;
 using api::v1alpha2::EtcdClusterStatus;
 using api::v1alpha2::PendingMember;
 
-constexpr auto kSteady = 60s;  // Between passes over a cluster that needs nothing.
+constexpr auto kLookAgain = 10s;  // For members without an owner whose etcd does not answer.
+constexpr auto kSteady = 60s;     // Between passes over a cluster that needs nothing.
 // etcd refuses changes for up to 5 s after another: ask again soon.
 constexpr auto kPaceMin = 300ms;
 constexpr auto kPaceMax = 60s;
@@ -137,6 +138,25 @@ void note_intent(const Observation& seen, const CreateMember& step, EtcdClusterS
     (void)record_intent(seen, status);
 }
 
+/// EtcdMembers without an owner exist. They are adopted once etcd has shown that they are its
+/// members. Their etcd keeps the token with which it was founded.
+Plan adopt_orphans(const Observation& seen, EtcdClusterStatus status) {
+  const std::string why = why_not_adopted(seen);
+  if (!why.empty() || !seen.rejected.empty()) {
+    report_remains(seen, why.empty() ? seen.rejected : why, status);
+  }
+  Plan out = not_now(std::move(status));
+  out.again = kLookAgain;
+  if (!why.empty()) return out;
+  AdoptMembers step;
+  for (const Seat& seat : seen.seats) {
+    out.status.cluster_token = seat.object->token;
+    step.members.push_back({seat.name, seat.object->uid});
+  }
+  out.step = std::move(step);
+  return out;
+}
+
 Plan decide(const Observation& seen) {
   EtcdClusterStatus status = seen.cluster.status;
   begin_restore(seen, status);
@@ -150,13 +170,14 @@ Plan decide(const Observation& seen) {
     return not_now(std::move(status));
   }
   if (!refused) adopt_spec(seen, status);
+  if (has_orphans(seen)) return adopt_orphans(seen, std::move(status));
   note_learners(seen, status);
   const bool nothing_yet = status.cluster_id.empty() && seen.seats.empty();
   if (keeps_from_founding(seen, status)) {
-    report_volumes_found(seen, status);
+    report_remains(seen, "", status);
     return not_now(std::move(status));
   }
-  forget_volumes_found(seen, status);
+  if (!refused) forget_refused(seen, status);
   if (nothing_yet && lacks_cert_manager(seen)) {
     report_no_cert_manager(seen, status);
     return not_now(std::move(status));

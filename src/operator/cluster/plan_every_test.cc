@@ -205,6 +205,7 @@ class World {
 
   void carry_out(const NoStep&) {}
   // These worlds have neither certificates nor passwords.
+  void carry_out(const AdoptMembers&) { ADD_FAILURE() << text(); }
   void carry_out(const IssueCertificate&) { ADD_FAILURE() << text(); }
   void carry_out(const RecordPassword&) { ADD_FAILURE() << text(); }
   void carry_out(const EnableAuth&) { ADD_FAILURE() << text(); }

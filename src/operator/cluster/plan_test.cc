@@ -11,8 +11,8 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/intents.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/spec.h"
-#include "operator/cluster/volumes_found.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
@@ -902,6 +902,113 @@ TEST(ClusterPlan, K14_NoEtcdIsFoundedBesideVolumesThatMayHaveTheData) {
   gone.cluster.spec.tls.emplace().peer.emplace().cert_manager.emplace();
   for (const api::Condition& c : plan(gone).status.conditions)
     EXPECT_NE(c.reason, v1::kVolumesFound) << "whatever else keeps it from being founded";
+}
+
+TEST(ClusterPlan, K17_NothingIsFoundedBesideMembersOrPodsOfAnotherOwner) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.headless_service = seen.client_service = Child::AsMade;
+  seen.stray_members = {"EtcdMember db-a", "Pod db-a"};
+  seen.stray_volumes = {"data-db-a"};
+  seen.cluster.metadata.annotations[v1::kFoundBesideVolumesAnnotation] =
+      founding_consent(seen.cluster);
+  Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none") << "the consent is about volumes";
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing}) {
+    EXPECT_EQ(condition(p, type).reason, v1::kMembersFound) << type;
+    EXPECT_NE(condition(p, type).message.find("EtcdMember db-a, Pod db-a"), std::string::npos);
+  }
+  EXPECT_EQ(p.status.phase, v1::kPhaseRefused);
+  seen.cluster.status = p.status;
+  seen.stray_members.clear();
+  p = plan(seen);
+  EXPECT_TRUE(std::holds_alternative<CreateMember>(p.step));
+  for (const api::Condition& c : p.status.conditions) EXPECT_NE(c.reason, v1::kMembersFound);
+}
+
+/// Three members without an owner, of an EtcdCluster of that name that was deleted.
+Observation orphaned() {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.status = {};
+  for (Seat& seat : seen.seats) {
+    seat.object->orphan = true;
+    seat.object->token = "prod-db-u-0";
+  }
+  return seen;
+}
+
+TEST(ClusterPlan, K17_OrphansThatEtcdKnowsAreAdopted) {
+  Observation seen = orphaned();
+  Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "adopt-members a b c");
+  EXPECT_EQ(p.status.cluster_token, "prod-db-u-0") << "their etcd was founded with it";
+  EXPECT_EQ(p.status.cluster_id, "") << "not before they are ours";
+  EXPECT_EQ(p.status.observed->replicas, 3);
+  EXPECT_FALSE(p.make_headless_service || p.make_client_service || p.budget || p.drop_budget);
+  EXPECT_TRUE(p.facts.empty());
+  seen.cluster.status = p.status;
+  seen.seats[0].object->orphan = false;
+  EXPECT_EQ(to_string(plan(seen).step), "adopt-members a b c") << "it was interrupted";
+  for (Seat& seat : seen.seats) seat.object->orphan = false;
+  p = plan(seen);
+  EXPECT_EQ(p.status.cluster_id, "00000000000000c1");
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_EQ(p.status.max_learners, v1::kManyLearners) << "nobody knows who has grown it";
+}
+
+TEST(ClusterPlan, K17_OrphansThatEtcdDoesNotConfirmAreNotAdopted) {
+  struct Row {
+    void (*edit)(Observation&);
+    const char* why;
+  };
+  const Row rows[] = {
+      {[](auto& o) { o.linearizable = false; }, "etcd does not answer with quorum"},
+      {[](auto& o) {
+         o.linearizable = false;
+         o.etcd_error = "no route";
+       },
+       "etcd does not answer with quorum: no route"},
+      {[](auto& o) { o.split = true; }, "they answer with different cluster ids"},
+      {[](auto& o) { o.seats[1].object->token = "prod-db-u-00"; },
+       "they have different cluster tokens"},
+      {[](auto& o) { o.seats[1].object->member_id = "00000000000000ff"; },
+       "etcd does not list b with the id 00000000000000ff"},
+      {[](auto& o) { o.seats[2].listed.reset(); }, "etcd does not list c with the id"},
+      {[](auto& o) { o.seats[2].object.reset(); }, "etcd lists c, which has no EtcdMember"},
+      {[](auto& o) { o.seats[0].object->terminating = true; }, "EtcdMember a is being deleted"},
+      {[](auto& o) { o.seats[0].object->dormant = true; }, "EtcdMember a is dormant"},
+      {[](auto& o) { o.stray_members = {"EtcdMember d"}; }, "others belong to another owner"},
+  };
+  for (const Row& row : rows) {
+    Observation seen = orphaned();
+    row.edit(seen);
+    const Plan p = plan(seen);
+    EXPECT_EQ(to_string(p.step), "none") << row.why;
+    for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing})
+      EXPECT_EQ(condition(p, type).reason, v1::kMembersFound) << row.why;
+    EXPECT_NE(condition(p, v1::kProgressing).message.find(row.why), std::string::npos)
+        << condition(p, v1::kProgressing).message;
+    EXPECT_EQ(p.status.cluster_id, "");
+  }
+}
+
+TEST(ClusterPlan, K17_ARefusedNewClusterIsNotAvailableAndDegraded) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(65);
+  Plan p = plan(seen);
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing})
+    EXPECT_EQ(condition(p, type).reason, v1::kNotImplemented) << type;
+  EXPECT_EQ(condition(p, v1::kAvailable).status, "False");
+  EXPECT_EQ(condition(p, v1::kDegraded).status, "True");
+  EXPECT_EQ(p.status.phase, v1::kPhaseRefused);
+  seen.cluster.status = p.status;
+  EXPECT_EQ(plan(seen).status, p.status) << "no write";
+  seen.cluster.spec.replicas = 3;
+  p = plan(seen);
+  EXPECT_TRUE(std::holds_alternative<CreateMember>(p.step));
+  for (const api::Condition& c : p.status.conditions) EXPECT_NE(c.reason, v1::kNotImplemented);
 }
 
 TEST(ClusterPlan, ANewClusterOfNoMembersIsPaused) {

@@ -12,11 +12,11 @@
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/log_words.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/selectors.h"
 #include "operator/cluster/spec.h"
-#include "operator/cluster/volumes_found.h"
 #include "operator/passes/finalizer.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
@@ -80,6 +80,14 @@ Seat::Pod pod_of(const kube::Pod& pod, const std::string& cluster_uid) {
           .peer_authority = note(v1::kPeerAuthorityAnnotation)};
 }
 
+/// Before etcd is asked: each seat has an EtcdMember.
+std::set<std::string> uids_of_members(const Observation& seen) {
+  std::set<std::string> out;
+  for (const auto* seats : {&seen.seats, &seen.kept})
+    for (const Seat& seat : *seats) out.insert(seat.object->uid);
+  return out;
+}
+
 /// The member whose EtcdMember a step writes; null: none.
 const Seat* seat_of(const Observation& seen, const Step& step) {
   if (asks_etcd(step)) return nullptr;
@@ -140,11 +148,17 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
   const api::ObjectKey key = cluster.metadata.key();
   for (const auto& member : with_.stores.members.in_group(key)) {
     seen.taken_names.push_back(member->metadata.name);
-    if (!is_ours(member->metadata, cluster.metadata.uid)) continue;
+    const bool orphan = is_orphan(*member, cluster);
+    if (!orphan && !is_ours(member->metadata, cluster.metadata.uid)) {
+      if (cluster.status.cluster_id.empty())
+        seen.stray_members.push_back("EtcdMember " + member->metadata.name);
+      continue;
+    }
     Seat seat;
     seat.name = member->metadata.name;
     seat.peer_url = peer_url_of(*member);
     seat.object = object_of(*member, cluster);
+    seat.object->orphan = orphan;
     const auto pod = with_.stores.pods.get({key.ns, seat.name});
     if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);
     if (cluster.restoring() && cluster.restoring()->keeps(member->metadata.uid)) {
@@ -157,8 +171,20 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     }
     seen.seats.push_back(std::move(seat));
   }
-  for (const auto& pod : with_.stores.pods.in_group(key))
+  const std::set<std::string> ours = uids_of_members(seen);
+  for (const auto& pod : with_.stores.pods.in_group(key)) {
     seen.taken_names.push_back(pod->metadata.name);
+    if (cluster.status.cluster_id.empty() && is_stray(*pod, ours))
+      seen.stray_members.push_back("Pod " + pod->metadata.name);
+  }
+  if (has_orphans(seen)) note_tokens(seen);
+}
+
+/// The orphans are one etcd only if all have one token.
+void Reconciler::note_tokens(Observation& seen) const {
+  for (Seat& seat : seen.seats)
+    if (const auto member = with_.stores.members.get({seen.cluster.metadata.ns, seat.name}))
+      seat.object->token = member->spec.cluster_token;
 }
 
 void Reconciler::observe_refusals(Observation& seen) {
@@ -171,9 +197,7 @@ void Reconciler::observe_refusals(Observation& seen) {
 }
 
 void Reconciler::observe_volumes(Observation& seen) const {
-  std::set<std::string> members;
-  for (const auto* seats : {&seen.seats, &seen.kept})
-    for (const Seat& seat : *seats) members.insert(seat.object->uid);
+  const std::set<std::string> members = uids_of_members(seen);
   for (const auto& volume : with_.stores.volumes.in_group(seen.cluster.metadata.key())) {
     const std::string& name = volume->metadata.name;
     if (name.starts_with("data-")) seen.taken_names.push_back(name.substr(5));

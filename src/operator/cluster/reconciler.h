@@ -52,6 +52,7 @@ class Reconciler final : public Pass<Kind> {
   void forget(const api::ObjectKey&) override;
 
   void observe_members(Observation& seen, Endpoints& endpoints) const;
+  void note_tokens(Observation& seen) const;
   void observe_volumes(Observation& seen) const;
   void observe_children(Observation& seen) const;
   void observe_restore(Observation& seen);

@@ -1034,6 +1034,61 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAlsoIfItDoesWhatOursWould) {
       << progress();
 }
 
+/// Pods of an earlier release have no UID as a label. The cache shows it on all of them already,
+/// but the API server has one more Pod.
+TEST_F(ReconcilerTest, K17_ASelectorGetsAKeyOnlyWhenTheApiServerShowsTheLabelOnAllPods) {
+  api.serve({.resource = kube::Pod::resource, .status = true});
+  const std::string uid = stores.clusters.get(kKey)->metadata.uid;
+  const auto selector = [&](const char* name) {
+    return child_now(kube::Service::resource, name).at("selector").as_object();
+  };
+  const auto later = [&] {
+    world.run_until(world.now() + 61s);
+    pass();
+  };
+  pass();
+  see_children();
+  const json::object by_name{{v1::kClusterLabel, "db"}};
+  EXPECT_EQ(selector("db"), by_name);
+  EXPECT_EQ(selector("db-client"), by_name);
+  EXPECT_EQ(api.requests("list pods"), 0) << "the cache says that it is too early";
+  for (const char* name : {"db-a", "db-b", "db-c"})
+    edit_pod(name, [&](kube::Pod& pod) {
+      pod.metadata.labels[v1::kClusterUidLabel] = uid;
+      pod.metadata.labels[v1::kRoleLabel] = v1::kVoter;
+    });
+  const Json unseen = owned(meta("db-c"), stores.members.get({kKey.ns, "db-c"})->metadata.uid);
+  api.put(kube::Pod::resource, {{"metadata", unseen}, {"spec", json::object{}}});
+  later();
+  EXPECT_EQ(selector("db"), by_name);
+  EXPECT_EQ(selector("db-client"), by_name);
+  EXPECT_EQ(api.requests("patch services"), 0);
+  EXPECT_GT(api.requests("list pods"), 0);
+  api.change(kube::Pod::resource, {kKey.ns, "db-c"}, [&](json::object& pod) {
+    pod["metadata"].at("labels").as_object()[v1::kClusterUidLabel] = uid;
+  });
+  later();
+  see_children();
+  EXPECT_EQ(selector("db"), (json::object{{v1::kClusterLabel, "db"}, {v1::kClusterUidLabel, uid}}));
+  EXPECT_EQ(selector("db-client"),
+            (json::object{{v1::kClusterLabel, "db"}, {v1::kClusterUidLabel, uid}}))
+      << "K12: a voter has no role yet";
+  api.change(kube::Pod::resource, {kKey.ns, "db-c"}, [&](json::object& pod) {
+    pod["metadata"].at("labels").as_object()[v1::kRoleLabel] = v1::kVoter;
+  });
+  later();
+  see_children();
+  EXPECT_EQ(selector("db-client"), (json::object{{v1::kClusterLabel, "db"},
+                                                 {v1::kClusterUidLabel, uid},
+                                                 {v1::kRoleLabel, v1::kVoter}}));
+  const auto asked = api.requests("list pods");
+  for (const char* name : {"db-a", "db-b", "db-c"})
+    edit_pod(name, [](kube::Pod& pod) { pod.metadata.labels.erase(v1::kClusterUidLabel); });
+  for (int i = 0; i < 3; ++i) pass();
+  EXPECT_EQ(api.requests("list pods"), asked);
+  EXPECT_EQ(selector("db").size(), 2U) << "a key that it has stays";
+}
+
 TEST_F(ReconcilerTest, ServicesAreMadeOnceAndThoseUnseenAreSeen) {
   Json ours = foreign_service("db");
   ours.at("metadata").as_object()["ownerReferences"] =

@@ -12,10 +12,10 @@
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/member_report.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/selectors.h"
-#include "operator/cluster/volumes_found.h"
 
 namespace etcdop::cluster {
 namespace {

@@ -52,6 +52,24 @@ struct CreateMember {
                       api::sparse("seed", &S::seed));
   }
 };
+/// Becomes the owner of EtcdMembers without one, and before that of the cluster's other objects:
+/// see remains.h.
+struct AdoptMembers {
+  static constexpr StepTraits traits{"adopt-members", Asks::ApiServer, Effect::AtOnce};
+  std::vector<OfMember> members;
+  std::string words() const {
+    std::string out = "adopt-members";
+    for (const OfMember& member : members) out += " " + member.name;
+    return out;
+  }
+  std::string concerns() const { return ""; }
+  bool operator==(const AdoptMembers&) const = default;
+
+  template <class S = AdoptMembers>
+  static auto describe() {
+    return api::value(api::sparse("members", &S::members));
+  }
+};
 struct AddLearner {
   static constexpr StepTraits traits{"add-learner", Asks::Etcd, Effect::AtOnce};
   std::string name, peer_url;
@@ -152,8 +170,8 @@ struct ChangePassword : WithoutFields {
 };
 
 /// At most one is carried out per pass; the next pass observes its effect.
-using Step = OneStepOf<CreateMember, AddLearner, Publish, Promote, MoveLeader, DeleteMember,
-                       RemoveFromEtcd, PauseMember, WakeMember, ReleaseMember, IssueCertificate,
-                       RecordPassword, EnableAuth, ChangePassword>;
+using Step = OneStepOf<CreateMember, AdoptMembers, AddLearner, Publish, Promote, MoveLeader,
+                       DeleteMember, RemoveFromEtcd, PauseMember, WakeMember, ReleaseMember,
+                       IssueCertificate, RecordPassword, EnableAuth, ChangePassword>;
 
 }  // namespace etcdop::cluster
