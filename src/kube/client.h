@@ -40,10 +40,14 @@ class Client final : public Api {
   Client(Executor&, Random&, const Config&, http::HttpClient::Dial dial, ReadFile, Options);
 
   Result<Json> call(const Call&) override;
+  Result<Json> list(const Call&, const std::function<void(const Json&)>& item) override;
   Result<Done> watch(const Call&, const std::function<bool(WatchEvent)>& each) override;
 
  private:
   using Exchange = std::function<Result<http::Response>(const http::Request&)>;
+  using Read = std::function<Result<Json>(const http::Response&)>;
+  /// Sends, and again as often as the server puts it off and the deadline allows; reads the answer.
+  Result<Json> persist(const Call&, const Exchange&, const Read&);
   /// Sends with our identity; once more with a new token after a 401.
   Result<http::Response> exchange(const Call&, http::Request&, const Exchange&);
   /// Adds our identity; `credential` is set if there is a plugin.
