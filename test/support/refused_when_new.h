@@ -18,7 +18,7 @@ inline std::vector<RefusedWhenNew> refused_when_new() {
   Json deep = json::object();
   for (int i = 0; i < 25; ++i) deep = json::object{{"x", std::move(deep)}};
   Json large = json::array();
-  for (int i = 0; i < 700; ++i)
+  for (int i = 0; i < 300; ++i)
     large.as_array().push_back(
         json::object{{"name", "V" + std::to_string(i)}, {"value", std::string(100, 'x')}});
   return {
@@ -29,7 +29,7 @@ inline std::vector<RefusedWhenNew> refused_when_new() {
       {"large",
        json::object{
            {"containers", json::array{json::object{{"name", "log"}, {"env", std::move(large)}}}}},
-       "bytes, more than 65536"},
+       "bytes, more than 32768"},
   };
 }
 
