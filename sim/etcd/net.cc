@@ -232,14 +232,24 @@ bool EtcdNet::has_quorum(etcd::ClusterId id) const {
 }
 
 /// Null: no process with data of that cluster exists.
-const Users* EtcdNet::users_of(etcd::ClusterId id) const {
+const Process* EtcdNet::furthest(etcd::ClusterId id) const {
   const Process* furthest = nullptr;
   for (const auto& [address, process] : world_->processes) {
     const DataDir& dir = *process->dir;
     if (!dir.owner || dir.owner->cluster != id) continue;
     if (!furthest || dir.applied.index > furthest->dir->applied.index) furthest = process.get();
   }
-  return furthest ? &furthest->dir->applied.users : nullptr;
+  return furthest;
+}
+
+const Users* EtcdNet::users_of(etcd::ClusterId id) const {
+  const Process* const one = furthest(id);
+  return one ? &one->dir->applied.users : nullptr;
+}
+
+bool EtcdNet::has_alarm(etcd::ClusterId id, etcd::AlarmKind kind) const {
+  const Process* const one = furthest(id);
+  return one && any(one->dir->applied.alarms, kind);
 }
 
 bool EtcdNet::asks_users(etcd::ClusterId id) const {

@@ -77,6 +77,15 @@ Result<Json> deliver(const Delivery& d) {
   return answer;
 }
 
+/// HTTP 500. Source: NewCallWebhookError and the dispatchers in
+/// apiserver/pkg/admission/plugin/webhook.
+Error webhook_failed() {
+  return {Code::Lost,
+          "Internal error occurred: failed calling webhook \"policy.example.com\": failed to call "
+          "webhook: Post \"https://policy.policy.svc:443/validate?timeout=10s\": context deadline "
+          "exceeded"};
+}
+
 }  // namespace
 
 Result<Done> Passage::travel(Duration d) {
@@ -88,9 +97,7 @@ Result<Done> Passage::travel(Duration d) {
 
 bool Passage::strikes(Fault fault, std::uint64_t n) {
   if (!faults.on(fault)) return false;
-  return chance
-      .try_emplace(fault, seed ^ (static_cast<std::uint64_t>(fault) + 1) * 0x9e3779b97f4a7c15U)
-      .first->second.one_in(n);
+  return chance.try_emplace(fault, hash_of(to_string(fault), seed)).first->second.one_in(n);
 }
 
 ApiDoor::ApiDoor(Passage& passage, ApiServer& server, std::vector<kube::Permission> granted)
@@ -109,6 +116,10 @@ std::vector<std::string> ApiDoor::watched() const {
   std::vector<std::string> out;
   for (const auto& [plural, line] : lines_) out.push_back(plural);
   return out;
+}
+
+bool ApiDoor::is_deaf(Instant now) const {
+  return std::ranges::any_of(lines_, [&](const auto& one) { return one.second.is_silent(now); });
 }
 
 /// Errors on the way to the server.
@@ -171,6 +182,11 @@ Result<Json> ApiDoor::write(const Call& call) {
     return Error{Code::TimedOut, what + ": no answer"};
   }
   ++p.writes;
+  if (const auto waits = p.webhook ? p.webhook(call) : std::nullopt) {
+    p.trace.add(p.who, what + " waits for a webhook");
+    if (auto back = p.travel(*waits); !back) return back.error();
+    return webhook_failed();
+  }
   auto answer = deliver({p.who, call, p.world.now(), server_, p.checker, p.trace});
   if (p.after_write && !p.after_write(what)) {
     if (auto back = p.travel(0s); !back) return back.error();
@@ -364,6 +380,10 @@ Result<Done> EtcdDoor::connect(const etcd::Endpoint& to) {
 }
 
 void EtcdDoor::black_hole(const std::string& address, bool on) { holes_[address] = on; }
+
+bool EtcdDoor::is_deaf() const {
+  return !hung_.empty() || std::ranges::any_of(holes_, [](const auto& one) { return one.second; });
+}
 
 void EtcdDoor::hang(const std::string& address, const std::string& call, bool on) {
   if (on) hung_.insert({address, call});

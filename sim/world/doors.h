@@ -47,6 +47,10 @@ struct Passage {
   /// Called with each API call and watch: a returned value is the answer, and nothing is sent.
   std::function<std::optional<Result<Json>>(const kube::Call&)> instead = {};
 
+  /// How long the API server waits for a webhook before it refuses this create; nullopt: none is
+  /// asked, or it answers.
+  std::function<std::optional<Duration>(const kube::Call&)> webhook = {};
+
   /// Waits on the process's fiber; an error if the wait was cut short or the process is dead.
   Result<Done> travel(Duration);
   /// Whether the fault, if on, strikes now: once in `n` times. Each fault has its own chance, so
@@ -65,6 +69,8 @@ class ApiDoor final : public kube::Api {
   /// The line of one kind.
   WatchLine& line(const std::string& plural) { return lines_[plural]; }
   std::vector<std::string> watched() const;
+  /// Whether some of its watches are silent.
+  bool is_deaf(Instant now) const;
 
  private:
   std::optional<Error> refused_on_the_way(const kube::Call&);
@@ -89,6 +95,8 @@ class EtcdDoor final : public etcd::Clients {
   /// The same for one call ("Authenticate"), or for handshakes (kHandshake).
   static constexpr const char* kHandshake = "handshake";
   void hang(const std::string& address, const std::string& call, bool on);
+  /// Whether some of its calls are never answered.
+  bool is_deaf() const;
   /// Calls so far.
   std::uint64_t calls() const { return calls_; }
 
