@@ -2,11 +2,22 @@
 #pragma once
 #include <cstdint>
 #include <random>
+#include <string_view>
 
 #include "base/fiber.h"
 #include "base/random.h"
 
 namespace etcdop::sim {
+
+/// A number that depends on both, the same on every compiler: FNV-1a, then splitmix64's mixer.
+inline std::uint64_t hash_of(std::string_view text, std::uint64_t seed) {
+  std::uint64_t out = 0xcbf29ce484222325U;
+  for (const char c : text) out = (out ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  out += seed * 0x9e3779b97f4a7c15U;
+  out = (out ^ (out >> 30)) * 0xbf58476d1ce4e5b9U;
+  out = (out ^ (out >> 27)) * 0x94d049bb133111ebU;
+  return out ^ (out >> 31);
+}
 
 /// One stream of random draws. Everything random in a simulated world comes from such a stream, so
 /// a seed determines a world.

@@ -2,6 +2,7 @@
 // acknowledged write was lost.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -71,6 +72,16 @@ class History {
   std::uint64_t first_value(const std::string& key) const {
     const auto found = first_values_.find(key);
     return found == first_values_.end() ? 0 : found->second;
+  }
+
+  /// The operations on the registers that `wanted` names.
+  History part(const std::function<bool(const std::string& key)>& wanted) const {
+    History out;
+    for (const Operation& one : operations_)
+      if (wanted(one.key)) out.operations_.push_back(one);
+    out.first_values_ = first_values_;
+    out.events_ = events_;
+    return out;
   }
 
   /// In the order of their invocations.

@@ -1,19 +1,20 @@
 #!/bin/bash
-# bench.sh [idle | clusters | holes | secrets | snapshots] [FLAG...]: the manager against its budgets, in an API-only world; by
-# default all parts.
+# bench.sh [idle | clusters | holes | secrets | snapshots | objects] [FLAG...]: the manager against its budgets, in an
+# API-only world; by default all parts.
 # Started by ./dev bench. docs/dev/benchmarks.md explains the numbers.
 #   idle      sizes, start time, memory beside foreign Pods and paused clusters (bench.py; --idle SECONDS)
 #   clusters  0, 100, 1,000 three-member clusters with hollow members (bench_clusters.py; --sizes N,N --rest SECONDS)
 #   holes     a healthy cluster beside 100 whose etcd is a black hole (bench_clusters.py)
 #   secrets   memory beside 10,000 foreign Secrets (bench_secrets.py; --secrets N --size BYTES --rest SECONDS)
 #   snapshots the agent's speed and memory compared with etcdctl and boto3 (bench_snapshots.py; --mebibytes N --runs N)
+#   objects   memory of large objects in the caches, without passes (test/bench/objects_bench.cc)
 # ETCDOP_MANAGER: another binary than out/release/manager.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=cluster/env.sh
 . tools/cluster/env.sh
-parts="idle clusters holes secrets snapshots"
-case ${1:-} in idle | clusters | holes | secrets | snapshots)
+parts="idle clusters holes secrets snapshots objects"
+case ${1:-} in idle | clusters | holes | secrets | snapshots | objects)
   parts=$1
   shift
   ;;
@@ -53,6 +54,17 @@ of_snapshots() {
     /usr/bin/python3 tools/bench_snapshots.py --manager "$PWD/$manager" --boto3 "$boto3" "$@" || over=1
 }
 
+# of_objects: CLUSTERS MEMBERS BYTES ADOPTED of each case.
+of_objects() {
+  cmake --build out/dev --target objects_bench >&2
+  printf '| What | Objects | VmRSS grows by, MB | VmHWM grows by, MB |\n|---|---|---|---|\n'
+  local of
+  for of in "1000 3 1000 1" "1000 3 32000 1" "24 0 1300000 0" "48 0 1468006 0"; do
+    # shellcheck disable=SC2086
+    "$(find out/dev -name objects_bench -type f)" $of || over=1
+  done
+}
+
 for part in $parts; do
   echo "== $part" >&2
   case $part in
@@ -61,6 +73,7 @@ for part in $parts; do
   holes) in_a_world /usr/bin/python3 tools/bench_clusters.py --standin "$logs/standin" --logs "$logs" --holes 100 "$@" ;;
   secrets) in_a_world /usr/bin/python3 tools/bench_secrets.py --log "$logs/manager-secrets.log" "$@" ;;
   snapshots) of_snapshots "$@" ;;
+  objects) of_objects ;;
   esac
 done
 exit "$over"

@@ -259,7 +259,8 @@ struct ObservedSpec : MemberTemplate {
 struct PendingMember {
   std::int64_t sequence = 0;
   std::string name, peer_url;
-  std::string since;  ///< RFC 3339: the time of the decision.
+  std::string since;         ///< RFC 3339: the time of the decision.
+  std::string made_as = {};  ///< Hash of the spec from which its EtcdMember was created.
   bool operator==(const PendingMember&) const = default;
 
   template <class S = PendingMember>
@@ -269,7 +270,9 @@ struct PendingMember {
                          required("name", &S::name, "Name of its EtcdMember."),
                          required("peerURL", &S::peer_url, "URL at which its peers reach it."),
                          required("since", &S::since, "When the operator decided to add it.",
-                                  {{"format", "date-time"}})});
+                                  {{"format", "date-time"}}),
+                         sparse("madeAs", &S::made_as,
+                                "Hash of the spec from which its EtcdMember was created.")});
   }
 };
 

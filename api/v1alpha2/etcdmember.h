@@ -69,6 +69,10 @@ struct EtcdMemberStatus {
   std::int32_t replicas = 0;
   std::string selector, pvc_name;
   std::string version;  ///< The version that etcd reports.
+  /// "<Pod UID>/<restarts>": at least this run of its container had joined. Empty: unknown.
+  std::string joined_in;
+  bool removed = false;    ///< For good: etcd gives no id twice.
+  bool elsewhere = false;  ///< It answers as a member of another etcd cluster.
   std::vector<Condition> conditions;
   bool operator==(const EtcdMemberStatus&) const = default;
 
@@ -84,6 +88,12 @@ struct EtcdMemberStatus {
                sparse("selector", &S::selector, "Label selector of its Pod."),
                sparse("pvcName", &S::pvc_name, "Name of its PersistentVolumeClaim."),
                sparse("version", &S::version, "Version of etcd that it runs."),
+               sparse("joinedIn", &S::joined_in,
+                      "UID of the Pod, and restarts of its container, when etcd first listed it."),
+               sparse("removed", &S::removed,
+                      "Whether etcd's list, read with a quorum, no longer has the deleted member."),
+               sparse("elsewhere", &S::elsewhere,
+                      "Whether it answers as a member of another etcd cluster."),
                sparse("conditions", &S::conditions, "")});
   }
 };

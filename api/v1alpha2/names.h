@@ -12,6 +12,9 @@ inline constexpr const char* kVersion = "v1alpha2";
 // Labels and annotations.
 inline constexpr const char* kReservedPrefix = "etcd-operator.cozystack.io/";
 inline constexpr const char* kClusterLabel = "etcd-operator.cozystack.io/cluster";
+/// On the Pods of members: the UID of their EtcdCluster. The Services select by it, so that only
+/// Pods of this EtcdCluster get connections, whatever other Pods have its name as a label.
+inline constexpr const char* kClusterUidLabel = "etcd-operator.cozystack.io/cluster-uid";
 inline constexpr const char* kRoleLabel = "etcd-operator.cozystack.io/role";
 /// On Pods whose member will be removed: its replacement may run on the same node.
 /// On a ServiceAccount, "true": templates may use it although the operator's policy is restricted.
@@ -132,6 +135,7 @@ inline constexpr const char* kNotRedundant = "NotRedundant";    ///< About the c
 inline constexpr const char* kCertificateRenewed = "CertificateRenewed";
 inline constexpr const char* kAuthEnabled = "AuthEnabled";
 inline constexpr const char* kPasswordChanged = "PasswordChanged";
+inline constexpr const char* kMembersAdopted = "MembersAdopted";  ///< They had no owner.
 inline constexpr const char* kRestored = "Restored";  ///< For a first member, from a snapshot.
 
 // Reasons that the Go operator has, too: EtcdCluster.
@@ -176,6 +180,7 @@ inline constexpr const char* kPodTemplateConflict = "PodTemplateConflict";
 inline constexpr const char* kClusterLost = "ClusterLost";
 inline constexpr const char* kForeignMember = "ForeignMember";
 inline constexpr const char* kVolumesFound = "VolumesFound";
+inline constexpr const char* kMembersFound = "MembersFound";
 inline constexpr const char* kMemberReplacing = "MemberReplacing";
 inline constexpr const char* kObjectRejected = "ObjectRejected";
 inline constexpr const char* kSplitBrain = "SplitBrain";
@@ -223,6 +228,7 @@ inline constexpr const char* kDataLost = "DataLost";
 inline constexpr const char* kDataCorrupt = "DataCorrupt";
 inline constexpr const char* kImagePullFailed = "ImagePullFailed";
 inline constexpr const char* kPodConflict = "PodConflict";
+inline constexpr const char* kPodFailed = "PodFailed";
 inline constexpr const char* kPodRejected = "PodRejected";
 inline constexpr const char* kUnschedulable = "Unschedulable";
 inline constexpr const char* kVolumeConflict = "VolumeConflict";

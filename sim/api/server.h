@@ -67,6 +67,7 @@ class WatchLine {
   Duration silence_limit = Duration::max();
   /// No event arrives before that.
   void silent_until(Instant);
+  bool is_silent(Instant now) const { return now < silent_until_; }
   /// Ends every watch: with success, as the server sometimes does, or with an error.
   void cut(std::optional<Error> how = std::nullopt);
 

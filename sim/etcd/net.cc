@@ -147,6 +147,12 @@ std::optional<std::uint64_t> EtcdNet::process_at(const Address& address) const {
   return process->number;
 }
 
+Result<bool> EtcdNet::receives_snapshot(const Address& address) const {
+  const auto process = world_->at(address);
+  if (!process || !process->listens) return Error{Code::Unavailable, "connection refused"};
+  return process->data_at && world_->executor.now() < *process->data_at;
+}
+
 bool EtcdNet::alive(const Address& address) const {
   const auto process = world_->at(address);
   return process && process->runs();
@@ -232,14 +238,24 @@ bool EtcdNet::has_quorum(etcd::ClusterId id) const {
 }
 
 /// Null: no process with data of that cluster exists.
-const Users* EtcdNet::users_of(etcd::ClusterId id) const {
+const Process* EtcdNet::furthest(etcd::ClusterId id) const {
   const Process* furthest = nullptr;
   for (const auto& [address, process] : world_->processes) {
     const DataDir& dir = *process->dir;
     if (!dir.owner || dir.owner->cluster != id) continue;
     if (!furthest || dir.applied.index > furthest->dir->applied.index) furthest = process.get();
   }
-  return furthest ? &furthest->dir->applied.users : nullptr;
+  return furthest;
+}
+
+const Users* EtcdNet::users_of(etcd::ClusterId id) const {
+  const Process* const one = furthest(id);
+  return one ? &one->dir->applied.users : nullptr;
+}
+
+bool EtcdNet::has_alarm(etcd::ClusterId id, etcd::AlarmKind kind) const {
+  const Process* const one = furthest(id);
+  return one && any(one->dir->applied.alarms, kind);
 }
 
 bool EtcdNet::asks_users(etcd::ClusterId id) const {

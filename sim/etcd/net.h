@@ -24,6 +24,7 @@ namespace etcdop::sim {
 struct DataDir;
 struct Restored;
 struct EtcdWorld;
+struct Process;
 class Users;
 std::shared_ptr<DataDir> empty_data_dir();
 /// Copies the volume; a process may run on it.
@@ -107,6 +108,10 @@ class EtcdNet {
   bool ready(const Address&) const;
   bool healthy(const Address&) const;
 
+  /// etcd_network_snapshot_receive_inflights_total on the page of metrics. Unavailable: no process
+  /// listens there.
+  Result<bool> receives_snapshot(const Address&) const;
+
   /// One call of etcd's gRPC API by `caller`'s running fiber: etcdserverpb's Status, MemberList,
   /// MemberAdd, MemberPromote, MemberRemove, MoveLeader, Alarm, Defragment, Put, Range,
   /// DeleteRange, Compact. As http::GrpcChannel::unary.
@@ -165,6 +170,8 @@ class EtcdNet {
   /// that is root's password.
   bool asks_users(etcd::ClusterId) const;
   bool has_password(etcd::ClusterId, const Secret&) const;
+  /// Whether the process that has applied most knows such an alarm.
+  bool has_alarm(etcd::ClusterId, etcd::AlarmKind) const;
   /// Every birth in order: cluster, token, name. A birth is a data dir's start as `new`, or its
   /// first start after it was rebuilt from a snapshot.
   struct Birth {
@@ -181,6 +188,7 @@ class EtcdNet {
   std::string self_check() const;
 
  private:
+  const Process* furthest(etcd::ClusterId) const;
   const Users* users_of(etcd::ClusterId) const;
   std::shared_ptr<EtcdWorld> world_;  // Shared with its fibers.
 };

@@ -246,6 +246,11 @@ TEST_F(Scenario, S18_NoMemberAnswers) {
   for (const auto& p : world.net().processes()) world.life(0).etcd().black_hole(p.address, true);
   EXPECT_TRUE(
       world.run_until([&] { return says(v1::kAvailable) == "Unknown/ClusterUnreachable"; }, 3min));
+  EXPECT_EQ(says(v1::kDegraded), "True/ClusterUnreachable") << "a quorum may be there";
+  EXPECT_TRUE(  // K13
+      world.run_until([&] { return says(v1::kAvailable) == "False/ClusterUnreachable"; }, 2min));
+  EXPECT_TRUE(message(v1::kAvailable).starts_with("no member has answered since 20"));
+  world.run_for(5min);  // The Event about it is repeated once.
   const std::uint64_t writes = world.writes();
   world.run_for(20min);  // The operator polls less and less often.
   const std::uint64_t calls = world.etcd_calls();
@@ -307,6 +312,63 @@ TEST_F(Scenario, S20_ALearnersPodNeverStarts) {
   for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, false);
   world.scale(kKey, 3);
   world.must_converge(5min);
+}
+
+TEST_F(Scenario, K7_ACorrectedSpecReachesALearnersPodThatNeverStartsAtOnce) {
+  settled_cluster(1);
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, true);
+  world.scale(kKey, 2);
+  EXPECT_TRUE(world.run_until([&] { return learners() == 1; }, 30s));
+  world.run_for(20s);
+  const auto first = world.members_of(kKey);
+  world.set_version(kKey, "3.6.17");
+  EXPECT_TRUE(
+      world.run_until([&] { return learners() == 1 && world.members_of(kKey) != first; }, 15s))
+      << "its deadline is ten minutes";
+  for (const api::ObjectKey& member : world.members_of(kKey))
+    if (std::ranges::find(first, member) == first.end())
+      EXPECT_EQ(read<v1::EtcdMember>(member)->spec.version, "3.6.17");
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, false);
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 2U);
+}
+
+/// It has started, and hangs before it votes.
+TEST_F(Scenario, K3_ALearnerThatStartedAndIsGoneIsReplaced) {
+  settled_cluster(1, 60);
+  world.scale(kKey, 2);
+  for (int i = 0; i < 60'000 && told("step=promote") == 0; ++i) world.run_for(1ms);
+  std::string lost;
+  for (const auto& m : members())
+    if (m.learner) lost = m.name;
+  world.net().slow_starts(24h);
+  world.nodes().kill_etcd({"prod", lost});
+  world.run_for(30s);
+  ASSERT_EQ(learners(), 1U);
+  world.net().slow_starts(0s);
+  EXPECT_TRUE(world.run_until([&] { return voters() == 2; }, 4min)) << says(v1::kProgressing);
+  EXPECT_TRUE(uid_of(v1::EtcdMember::resource, {"prod", lost}).empty());
+  world.must_converge(5min);
+}
+
+/// As with one node for each member: the replacement finds no node while the member is there.
+TEST_F(Scenario, K1_AHealthyMemberThatAUserDeletedMakesRoomForItsReplacement) {
+  settled_cluster(3);
+  const std::string name = follower();
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, true);
+  world.delete_object(v1::EtcdMember::resource, {"prod", name});
+  world.run_for(100s);
+  EXPECT_EQ(voters(), 3U) << "its replacement may still find a node";
+  EXPECT_TRUE(world.run_until([&] { return voters() == 2; }, 2min));
+  EXPECT_TRUE(
+      world.run_until([&] { return uid_of(kube::Pod::resource, {"prod", name}).empty(); }, 1min))
+      << "its Pod goes at once";
+  EXPECT_TRUE(read<kube::PersistentVolumeClaim>({"prod", "data-" + name}))
+      << "its volume waits until its replacement votes";
+  EXPECT_EQ(says(v1::kAvailable).substr(0, 4), "True");
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, false);
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 3U);
 }
 
 TEST_F(Scenario, S21_ALearnerNeverCatchesUp) {

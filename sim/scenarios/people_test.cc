@@ -488,6 +488,175 @@ TEST_F(ScenarioOfPeople, S41_SomebodyErasesAllMembersAndTheirFinalizers) {
   EXPECT_EQ(left_over(), 0U);
 }
 
+/// `kubectl delete etcdcluster db --cascade=orphan`, and the EtcdCluster is applied again.
+class ScenarioOfOrphans : public ScenarioOfPeople {
+ protected:
+  static const std::vector<api::Resource>& orphans() {
+    static const std::vector<api::Resource> all{v1::EtcdMember::resource, kube::Service::resource,
+                                                kube::PodDisruptionBudget::resource};
+    return all;
+  }
+  static std::string name_of(const Json& object) {
+    return std::string(object.at("metadata").at("name").as_string());
+  }
+  /// As the garbage collector does it.
+  void orphan() {
+    for (const auto& kind : orphans())
+      for (const auto& object : world.server().look_all(kind))
+        (void)world.server().change(kind, {"prod", name_of(*object)}, [](json::object& child) {
+          child["metadata"].as_object().erase("ownerReferences");
+        });
+    (void)world.server().erase(v1::EtcdCluster::resource, kKey);
+  }
+  std::set<std::string> uids_of_pods() {
+    std::set<std::string> out;
+    for (const auto& pod : world.server().look_all(kube::Pod::resource))
+      out.insert(std::string(pod->at("metadata").at("uid").as_string()));
+    return out;
+  }
+  /// Empty: no such key, or no such Service.
+  std::string selected_uid(const char* service) {
+    const auto found = read<kube::Service>({"prod", service});
+    if (!found) return "";
+    const auto key = found->spec.selector.find(v1::kClusterUidLabel);
+    return key == found->spec.selector.end() ? "" : key->second;
+  }
+  /// Notes each Service that selects by another UID than a Pod has.
+  void watch_endpoints() {
+    world.server().on_change(
+        [this](const api::Resource& r, const ApiServer::Object&, const ApiServer::Object& after) {
+          if (!after || !(r == kube::Pod::resource || r == kube::Service::resource)) return;
+          for (const char* service : {"db", "db-client"})
+            for (const auto& object : world.server().look_all(kube::Pod::resource)) {
+              const auto pod = read<kube::Pod>({"prod", name_of(*object)});
+              const std::string uid = selected_uid(service);
+              if (!uid.empty() && pod->metadata.labels.at(v1::kClusterUidLabel) != uid)
+                dropped_.insert(service);
+            }
+        });
+  }
+  std::set<std::string> dropped_;
+};
+
+TEST_F(ScenarioOfOrphans, K17_TheyAreAdoptedAndNoEndpointIsDropped) {
+  settled_cluster(3);
+  const auto id = etcd_id();
+  const auto before_it = members();
+  const auto pods = uids_of_pods();
+  ASSERT_EQ(selected_uid("db"), uid_of(v1::EtcdCluster::resource, kKey));
+  watch_endpoints();
+  orphan();
+  world.run_for(2min);
+  EXPECT_EQ(uids_of_pods(), pods) << "without an EtcdCluster nothing is deleted";
+  world.create_cluster(kKey, 3);
+  world.must_converge(2min);
+  world.run_for(10s);
+  const std::string uid = uid_of(v1::EtcdCluster::resource, kKey);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(members(), before_it);
+  EXPECT_EQ(uids_of_pods(), pods) << "no Pod is restarted";
+  EXPECT_EQ(world.net().births().size(), 1U);
+  EXPECT_EQ(selected_uid("db"), uid);
+  EXPECT_EQ(selected_uid("db-client"), uid);
+  EXPECT_EQ(dropped_, std::set<std::string>{}) << "the key leaves the selector first";
+  for (const auto& kind : orphans())
+    for (const auto& object : world.server().look_all(kind))
+      EXPECT_EQ(object->at("metadata").at("ownerReferences").at(0).at("uid"), Json(uid));
+  EXPECT_EQ(says(v1::kAvailable).substr(0, 4), "True");
+  EXPECT_EQ(says(v1::kDegraded), "False/QuorumHealthy");
+  world.scale(kKey, 5);
+  world.must_converge(5min);
+  world.delete_cluster(kKey);
+  world.run_for(60s);
+  EXPECT_EQ(left_over(), 0U);
+}
+
+/// A person who follows "Service db belongs to another owner" deletes the Services.
+TEST_F(ScenarioOfOrphans, K17_WithoutTheirServicesTheyAreAdoptedLikewise) {
+  settled_cluster(3);
+  const auto id = etcd_id();
+  const auto pods = uids_of_pods();
+  orphan();
+  for (const char* service : {"db", "db-client"})
+    world.delete_object(kube::Service::resource, {"prod", service});
+  world.create_cluster(kKey, 3);
+  world.must_converge(2min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(uids_of_pods(), pods);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+TEST_F(ScenarioOfOrphans, K17_AnAdoptionThatIsInterruptedGoesOn) {
+  settled_cluster(3);
+  const auto id = etcd_id();
+  const auto pods = uids_of_pods();
+  orphan();
+  lose_answer("patch etcdmembers prod/db", 2);
+  lose_answer("patch services prod/db", 1);
+  before("patch etcdmembers prod/db", [this](Life& life) { world.kill(life, 5s); });
+  world.create_cluster(kKey, 3);
+  world.must_converge(5min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(uids_of_pods(), pods);
+  EXPECT_EQ(world.net().births().size(), 1U);
+  EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
+}
+
+/// Without a quorum nothing shows that they are one etcd. Nothing is founded beside them.
+TEST_F(ScenarioOfOrphans, K17_OrphansWhoseEtcdDoesNotAnswerAreToldAndNothingIsFounded) {
+  settled_cluster(3);
+  const auto id = etcd_id();
+  world.scale(kKey, 0);
+  world.must_converge(5min);
+  orphan();
+  world.create_cluster(kKey, 3);
+  world.run_for(1min);
+  for (const char* type : {v1::kAvailable, v1::kProgressing})
+    EXPECT_EQ(says(type), "False/MembersFound");
+  EXPECT_EQ(says(v1::kDegraded), "True/MembersFound");
+  EXPECT_NE(message(v1::kProgressing).find(" is dormant"), std::string::npos)
+      << message(v1::kProgressing);
+  EXPECT_EQ(world.net().births().size(), 1U);
+  world.run_for(2min);  // Each of its Events is counted once more.
+  const std::uint64_t writes = world.writes();
+  world.run_for(1h);
+  EXPECT_EQ(world.writes(), writes) << "it waits for a person, and writes nothing meanwhile";
+  // The runbook.
+  const json::array owner{{{"apiVersion", "etcd-operator.cozystack.io/v1alpha2"},
+                           {"kind", "EtcdCluster"},
+                           {"name", "db"},
+                           {"uid", uid_of(v1::EtcdCluster::resource, kKey)},
+                           {"controller", true},
+                           {"blockOwnerDeletion", true}}};
+  for (const auto& kind : orphans())
+    for (const auto& object : world.server().look_all(kind))
+      (void)world.server().change(kind, {"prod", name_of(*object)}, [&](json::object& child) {
+        child["metadata"].as_object()["ownerReferences"] = owner;
+      });
+  EXPECT_TRUE(world.run_until([&] { return says(v1::kProgressing) != "False/MembersFound"; }, 5s))
+      << "a change of the owner wakes the cluster";
+  world.must_converge(5min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+/// A Pod with the cluster's name as a label, such as one of a user's Deployment.
+TEST_F(ScenarioOfPeople, K17_NoServiceSelectsAPodThatBelongsToNoMember) {
+  settled_cluster(3);
+  const json::object labels{{v1::kClusterLabel, "db"}, {v1::kRoleLabel, v1::kVoter}};
+  (void)world.server().put(
+      kube::Pod::resource,
+      {{"metadata", {{"name", "other"}, {"namespace", "prod"}, {"labels", labels}}},
+       {"spec", {{"containers", json::array{{{"name", "web"}}}}}}});
+  world.run_for(1min);
+  for (const char* name : {"db", "db-client"}) {
+    const auto service = read<kube::Service>({"prod", name});
+    EXPECT_EQ(service->spec.selector.at(v1::kClusterUidLabel),
+              uid_of(v1::EtcdCluster::resource, kKey));
+  }
+  EXPECT_EQ(says(v1::kDegraded), "False/QuorumHealthy");
+}
+
 /// A backup tool restores the EtcdCluster (without its status) and the volumes; or Git recreates
 /// the EtcdCluster, and the volumes had been kept.
 class ScenarioOfVolumes : public ScenarioOfPeople {
@@ -635,7 +804,10 @@ TEST_F(ScenarioOfPeople, S42_SomebodyEditsServicesAndTheBudget) {
   world.run_for(5s);
   const auto service = read<kube::Service>({"prod", "db"});
   EXPECT_EQ(service->metadata.labels.at("theirs"), "stays");
-  EXPECT_EQ(service->spec.selector.size(), 1U);
+  EXPECT_EQ(service->spec.selector,
+            (std::map<std::string, std::string>{
+                {v1::kClusterLabel, "db"},
+                {v1::kClusterUidLabel, uid_of(v1::EtcdCluster::resource, kKey)}}));
   EXPECT_EQ(service->spec.ports.size(), 2U);
   const auto budget = read<kube::PodDisruptionBudget>(kKey);
   EXPECT_EQ(budget->spec.min_available, Json(2));

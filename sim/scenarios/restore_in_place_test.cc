@@ -943,7 +943,7 @@ TEST_F(HeldWrite, S13_AMemberThatHasLeftEtcdIsLetGoOfTooLate) {
     for (int i = 0; i < 10'000 && members().size() > left; ++i) world.run_for(1ms);
     ASSERT_EQ(members().size(), left);
     held_.clear();
-    hold("patch etcdmembers");
+    hold("patch etcdmembers prod/");
     ASSERT_TRUE(world.run_until([&] { return !held_.empty(); }, 1min));
     ASSERT_EQ(world.members_of(kKey).size(), left + 1);
     world.decide({"prod", name}, Decision::Restore);

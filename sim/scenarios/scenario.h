@@ -139,12 +139,12 @@ class Scenario : public ::testing::Test {
   }
   /// A user acts on a fiber of the world; returns when that is done.
   void by_hand(const std::function<void()>& act) {
-    bool done = false;
-    world.soon(0s, [&] {
+    const auto done = std::make_shared<bool>(false);  // A violation ends the wait, not the act.
+    world.soon(0s, [act, done] {
       act();
-      done = true;
+      *done = true;
     });
-    ASSERT_TRUE(world.run_until([&] { return done; }, 5min));
+    ASSERT_TRUE(world.run_until([&] { return *done; }, 5min));
   }
 
   // --- queries

@@ -497,7 +497,7 @@ TEST_F(ScenarioOfSnapshots, S37_OfAClusterThatIsReplacedAsItsJobIsMadeItIsOfNoOt
     return Result<Json>(Error{Code::Unavailable, "the server is busy"});
   };
   world.run_for(1min);
-  EXPECT_EQ(says(v1::kProgressing), "False/VolumesFound");
+  EXPECT_EQ(says(v1::kProgressing), "False/MembersFound");
   instead = nullptr;
   until_ended("Failed False/EtcdUnreachable", 10min);
   EXPECT_FALSE(status_of().artifact);

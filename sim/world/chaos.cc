@@ -25,13 +25,15 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 constexpr int kSizes[] = {0, 1, 2, 3, 3, 3, 4, 5, 5, 7};
+/// The kubelet's word for a container that used too much memory.
+constexpr const char* kHungry = "OOMKilled";
 constexpr const char* kVersions[] = {"3.5.25", "3.5.35", "3.6.15", "3.6.16", "3.7.3", "3.8.0"};
 }  // namespace
 
 /// Acts again and again, while the fault is on.
 void World::every(Fault fault, Duration low, Duration high, std::function<void()> act) {
-  Dice dice = dice_.split();  // Also if it is off, so that everything else stays the same.
   if (!faults_.has(fault)) return;
+  Dice dice(hash_of(to_string(fault), options_.seed));  // No draw of another fault shifts it.
   spawn([this, fault, low, high, act = std::move(act), dice = std::move(dice)]() mutable {
     while (time_.sleep(dice.between(low, high)) == Woken::Ready && faults_.on(fault)) act();
   });
@@ -208,6 +210,36 @@ void World::node_faults() {
          empty_data_dir(),
          [](int, const std::string&) {}});
   });
+  every(Fault::PodRefused, 20s, 100s, [this] {
+    const Duration lasts = dice_.between(1s, 250s);
+    refused_until_ = std::max(refused_until_, time_.now() + lasts);
+    const bool everywhere = dice_.one_in(2);
+    const std::size_t one = dice_.below(nodes_.count());
+    trace_.add("fault", everywhere ? "every kubelet refuses Pods" : "a kubelet refuses Pods");
+    for (std::size_t i = 0; i < nodes_.count(); ++i)
+      if (everywhere || i == one) nodes_.refuse_pods(i, time_.now() + lasts);
+  });
+  every(Fault::OomKilled, 2s, 15s, [this] {
+    if (const auto pod = any_of(kube::Pod::resource);
+        pod && !server_.look(v1::EtcdMember::resource, hungry_)) {
+      oracles_.unblocked(kHungry);
+      hungry_ = *pod;
+      if (const auto member = read<v1::EtcdMember>(*pod))
+        oracles_.blocked({pod->ns, member->spec.cluster_name}, kHungry);
+    }
+    checker_.struck();
+    trace_.add("fault", hungry_.name + " uses too much memory");
+    nodes_.kill_for_memory(hungry_);
+  });
+  every(Fault::WebhookDown, 10s, 100s, [this] {
+    const api::Resource kinds[] = {kube::Pod::resource, kube::PersistentVolumeClaim::resource,
+                                   kube::Service::resource, v1::EtcdMember::resource};
+    webhook_for_ = kinds[dice_.below(std::size(kinds))].plural;
+    webhook_takes_ = dice_.one_in(2) ? dice_.between(9s, 15s) : dice_.between(1ms, 100ms);
+    webhook_until_ = time_.now() + dice_.between(5s, 200s);
+    trace_.add("fault", "a webhook for " + webhook_for_ + " does not answer");
+  });
+  odd_neighbours();
   const auto volume_fault = [this](bool gone) {
     const auto cluster = any_cluster();
     if (!cluster || etcd_of(*cluster).value == 0) return;
@@ -229,6 +261,54 @@ void World::node_faults() {
   };
   every(Fault::VolumeLost, 60s, 300s, [=] { volume_fault(true); });
   every(Fault::VolumeCorrupt, 60s, 300s, [=] { volume_fault(false); });
+}
+
+/// Calls for the clusters of another namespace, which a fault breaks for good.
+void World::odd_neighbours() {
+  if (!faults_.has(Fault::OddNeighbours)) return;
+  constexpr int kCount = 3;
+  std::vector<api::ObjectKey> odd;
+  for (int i = 0; i < kCount; ++i) odd.push_back({"odd", "odd-" + std::to_string(i)});
+  for (const api::ObjectKey& key : odd) {
+    checker_.fate_took(key.ns, key.name);
+    create_cluster(key, 1);
+  }
+  soon(60s, [this, odd] {
+    for (const api::ObjectKey& key : odd)
+      for (const api::ObjectKey& member : members_of(key)) {
+        trace_.add("fault", "the volume of " + member.name + " is corrupt, for good");
+        nodes_.corrupt_volume({member.ns, "data-" + member.name});
+      }
+  });
+}
+
+/// A quota that somebody set to what the clusters of a namespace need, and not one Pod more. A Pod
+/// counts until it is gone, or has ended. Source: pkg/quota/v1/evaluator/core/pods.go.
+Result<Done> World::within_pods(const Json& pod) const {
+  if (!faults_.has(Fault::ExactQuota)) return Done{};
+  const std::string ns(pod.at("metadata").at("namespace").as_string());
+  std::int32_t most = 0, used = 0;
+  for (const auto& cluster : server_.read_all<v1::EtcdCluster>())
+    if (cluster->metadata.ns == ns) most += cluster->spec.replicas;
+  for (const auto& one : server_.read_all<kube::Pod>())
+    used += one->metadata.ns == ns && one->metadata.labels.contains(v1::kClusterLabel) &&
+            one->status.phase != "Failed" && one->status.phase != "Succeeded";
+  const auto labels = pod.at("metadata").as_object().if_contains("labels");
+  if (!labels || !labels->as_object().contains(v1::kClusterLabel) || used < most) return Done{};
+  const std::string limit = "pods=" + std::to_string(most);
+  return Error{Code::Denied, "exceeded quota: etcds, requested: pods=1, used: pods=" +
+                                 std::to_string(used) + ", limited: " + limit};
+}
+
+/// A webhook that must agree to each new object of one kind.
+std::optional<Duration> World::webhook(const kube::Call& call) {
+  const bool down = time_.now() < webhook_until_ && call.verb == kube::Verb::Create &&
+                    call.subresource.empty() && call.resource.plural == webhook_for_;
+  if (!down) return std::nullopt;
+  const Json* const labels = call.body.at("metadata").as_object().if_contains("labels");
+  if (const Json* cluster = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr)
+    oracles_.blocked({call.ns, std::string(cluster->as_string())}, "webhook");
+  return webhook_takes_;
 }
 
 /// Whether the Pod's end costs at most the data of one replaceable member.
@@ -316,6 +396,13 @@ void World::people() {
     const auto cluster = any_cluster();
     if (cluster) spoil_certificate(*cluster);
   });
+  every(Fault::UserOrphans, 60s, 200s, [this] {
+    if (const auto key = any_cluster()) apply_again(*key, true);
+  });
+  every(Fault::UserKeepsVolumes, 60s, 200s, [this] {
+    if (const auto key = any_cluster()) apply_again(*key, false);
+  });
+  every(Fault::UserLabels, 10s, 100s, [this] { edit_some_object(); });
   every(Fault::UserCluster, 60s, 300s, [this] {
     const auto key = any_cluster();
     if (!key) return;
@@ -324,6 +411,75 @@ void World::people() {
     while (server_.look(v1::EtcdCluster::resource, *key) && time_.now() < give_up)
       if (time_.sleep(dice_.between(100ms, 5s)) != Woken::Ready) return;
     if (!server_.look(v1::EtcdCluster::resource, *key)) create_cluster(*key, 3);
+  });
+}
+
+/// A user deletes the EtcdCluster and applies what stands in Git: its spec, without status. Its
+/// volumes stay; with `orphan`, everything that it owned does. Source: the garbage collector's
+/// orphanDependents() takes the owner out of each dependent before the owner goes.
+void World::apply_again(const api::ObjectKey& key, bool orphan) {
+  const auto cluster = server_.look(v1::EtcdCluster::resource, key);
+  if (!cluster || cluster->at("metadata").as_object().contains("deletionTimestamp")) return;
+  const Json spec = cluster->at("spec");
+  const Json uid = cluster->at("metadata").at("uid");
+  trace_.add("user", std::string(orphan ? "orphans what belongs to " : "saves the volumes of ") +
+                         to_string(key) + ", deletes it and applies it again");
+  const auto disown = [&](const api::Resource& r, const auto& whose) {
+    for (const auto& object : server_.look_all(r)) {
+      const Json* const owners = object->at("metadata").as_object().if_contains("ownerReferences");
+      if (!owners || !std::ranges::any_of(owners->as_array(), whose)) continue;
+      (void)server_.change(r, key_of(*object), [&](json::object& edited) {
+        edited.at("metadata").as_object().erase("ownerReferences");
+      });
+    }
+  };
+  if (orphan) {
+    const auto this_one = [&](const Json& owner) { return owner.at("uid") == uid; };
+    for (const api::Resource& r :
+         {v1::EtcdMember::resource, kube::Service::resource, kube::PodDisruptionBudget::resource,
+          kube::SecretObject::resource})
+      disown(r, this_one);
+  } else {
+    for (const api::ObjectKey& name : members_of(key)) {
+      const Json member = server_.look(v1::EtcdMember::resource, name)->at("metadata").at("uid");
+      disown(kube::PersistentVolumeClaim::resource,
+             [&](const Json& owner) { return owner.at("uid") == member; });
+    }
+  }
+  delete_cluster(key);
+  const Instant give_up = time_.now() + 100s;
+  while (server_.look(v1::EtcdCluster::resource, key) && time_.now() < give_up)
+    if (time_.sleep(dice_.between(100ms, 20s)) != Woken::Ready) return;
+  if (server_.look(v1::EtcdCluster::resource, key)) return;
+  json::object metadata{{"name", key.name}, {"namespace", key.ns}};
+  (void)server_.put(v1::EtcdCluster::resource, {{"metadata", std::move(metadata)}, {"spec", spec}});
+}
+
+/// As `kubectl edit` of something that the operator made.
+void World::edit_some_object() {
+  const api::Resource kinds[] = {kube::Pod::resource, v1::EtcdMember::resource,
+                                 kube::Service::resource, kube::PodDisruptionBudget::resource,
+                                 kube::PersistentVolumeClaim::resource};
+  const api::Resource& kind = kinds[dice_.below(std::size(kinds))];
+  const auto key = any_of(kind);
+  if (!key) return;
+  const auto what = dice_.below(3);
+  constexpr const char* kFields[] = {"labels", "annotations", "ownerReferences"};
+  trace_.add("user",
+             std::string("edits ") + kFields[what] + " of " + kind.kind + " " + to_string(*key));
+  (void)server_.change(kind, *key, [&](json::object& object) {
+    json::object& metadata = object.at("metadata").as_object();
+    Json* const field = metadata.if_contains(kFields[what]);
+    if (!field) return;
+    if (what == 2) {
+      metadata.erase("ownerReferences");
+      return;
+    }
+    json::object& texts = field->as_object();
+    if (texts.empty()) return;
+    const auto one = texts.begin() + static_cast<std::ptrdiff_t>(dice_.below(texts.size()));
+    if (dice_.one_in(2)) texts.erase(one);
+    else one->value() = "edited";
   });
 }
 
@@ -471,7 +627,9 @@ void World::heal() {
     delete_object(v1::EtcdSnapshotSchedule::resource, *schedule);  // Otherwise it never rests.
   faults_.heal();
   const Instant now = time_.now();
-  api_down_until_ = quota_until_ = now;
+  api_down_until_ = quota_until_ = webhook_until_ = refused_until_ = now;
+  oracles_.unblocked(kHungry);
+  for (std::size_t i = 0; i < nodes_.count(); ++i) nodes_.refuse_pods(i, now);
   net_.slow_snapshots(Duration(0));
   net_.forgetful_peers(0);
   store_.heal();
@@ -518,6 +676,18 @@ bool World::fails_to_restore(const api::ObjectKey& key) const {
          is(v1::kAvailable, v1::kAuthCredentialsRejected);
 }
 
+/// A user who reads VolumesFound and does not want these volumes deletes them.
+void World::give_up_volumes(const api::ObjectKey& key) {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  const auto* told =
+      cluster ? runtime::find_condition(cluster->status.conditions, v1::kProgressing) : nullptr;
+  if (!told || told->reason != v1::kVolumesFound) return;
+  for (const auto& claim : server_.read_all<kube::PersistentVolumeClaim>())
+    if (claim->metadata.ns == key.ns &&
+        told->message.find(claim->metadata.name) != std::string::npos)
+      delete_object(kube::PersistentVolumeClaim::resource, claim->metadata.key());
+}
+
 /// A user who has inspected a restore decides on it; stuck restores are rolled back.
 void World::decide_by_hand(std::map<std::string, Instant>& since) {
   using Decision = v1::RestoreDecision;
@@ -543,6 +713,7 @@ void World::mend_by_hand() {
     while (time_.sleep(20s) == Woken::Ready) {
       decide_by_hand(undecided);
       for (const auto& key : clusters()) {
+        give_up_volumes(key);
         if (!fails_to_restore(key)) fails.erase(key);
         else if (time_.now() - fails.try_emplace(key, time_.now()).first->second >= 5min)
           delete_cluster(key);

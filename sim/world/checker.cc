@@ -11,6 +11,7 @@
 #include "kube/core_types.h"
 #include "kube/secret_object.h"
 #include "operator/credentials/passwords.h"
+#include "runtime/conditions.h"
 #include "sim/api/budgets.h"
 #include "sim/world/nodes.h"
 
@@ -162,6 +163,8 @@ Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& c
     check_secrecy(who, json::serialize(call.body));
   if (!is_guarded(call))
     violated("I6", who + " sends a write without precondition: " + line_of(call));
+  if (call.resource == v1::EtcdMember::resource && call.verb == kube::Verb::Delete)
+    member_deleted(who, call, sent);
   Doubt out;
   if (call.resource == kube::Pod::resource && call.verb == kube::Verb::Delete) {
     const auto pod = server_.read<kube::Pod>({call.ns, call.name});
@@ -174,6 +177,47 @@ Checker::Doubt Checker::before_write(const std::string& who, const kube::Call& c
       restore_ends(*out.cluster, *server_.look(call.resource, {call.ns, call.name}), sent);
   if (const auto id = etcd_of(*out.cluster)) out.had_quorum = quorate(*id, net_.membership(*id));
   return out;
+}
+
+/// I17: nobody is deleted for the past. A voter that serves, in a cluster with no more members than
+/// wanted, is deleted only where etcd accuses its data. Where a process ended or a user edited a
+/// moment ago, or the request was late, the operator may have seen another world.
+void Checker::member_deleted(const std::string& who, const kube::Call& call, Instant sent) {
+  const auto member = server_.read<v1::EtcdMember>({call.ns, call.name});
+  const auto cluster =
+      member ? server_.read<v1::EtcdCluster>({call.ns, member->spec.cluster_name}) : nullptr;
+  if (!cluster || cluster->metadata.terminating() || member->metadata.terminating()) return;
+  if (cluster->restoring() || clock_.now() - sent > 1s || clock_.now() < doubted_until_) return;
+  const auto lately = [&](Instant when) {
+    return when != Instant::min() && clock_.now() - when < kLookedBefore;
+  };
+  const auto edited = edited_.find(cluster->metadata.uid);
+  if (lately(struck_) || lately(hindered_) || edited == edited_.end() ||
+      lately(edited->second.second))
+    return;
+  const auto id = etcd_of(cluster->metadata.key());
+  if (!id || net_.has_alarm(*id, etcd::AlarmKind::Corrupt)) return;
+  const auto processes = net_.processes();
+  const std::string address = nodes_ ? nodes_->address_of({call.ns, call.name}) : "";
+  const auto process = std::ranges::find(processes, address, &EtcdNet::Truth::address);
+  const auto listed = net_.membership(*id);
+  const auto votes = std::ranges::find(listed, call.name, &EtcdNet::Member::name);
+  if (process == processes.end() || process->cluster != *id || votes == listed.end() ||
+      process->member != votes->id)
+    return;
+  const auto* told = runtime::find_condition(member->status.conditions, v1::kReady);
+  if (process->serves && told && told->reason == v1::kDataLost)
+    return violated("I17",
+                    who + " deletes " + call.name + " for its lost data, with which it serves");
+  if (votes->learner || !net_.ready(address)) return;
+  int staying = 0;
+  for (const auto& one : server_.read_all<v1::EtcdMember>())
+    staying += one->metadata.ns == call.ns && one->spec.cluster_name == member->spec.cluster_name &&
+               !one->metadata.terminating();
+  const int want = cluster->status.observed ? cluster->status.observed->replicas : 0;
+  if (staying <= std::min(want, cluster->spec.replicas))
+    violated("I17", who + " deletes " + call.name + ", a voter that serves; " +
+                        std::to_string(staying) + " members stay of " + std::to_string(want));
 }
 
 /// At `when`, or a moment before: each write follows an earlier look.
@@ -519,6 +563,9 @@ void Checker::cluster_reported(const Json& object) {
   const int want =
       std::max(cluster->spec.replicas, cluster->status.observed ? cluster->status.observed->replicas
                                                                 : cluster->spec.replicas);
+  auto& [generation, when] = edited_[uid];
+  if (generation != cluster->metadata.generation) when = clock_.now();
+  generation = cluster->metadata.generation;
   Pause& pause = pauses_[key];
   if (pause.now) pause.until = clock_.now();
   pause.now = cluster->spec.replicas == 0;

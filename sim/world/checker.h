@@ -1,6 +1,7 @@
 // The invariants of design/faults.md, checked against the world itself: the objects in the API
 // server, the data of etcd's members, the volumes. Never against what an operator believes.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,6 +60,8 @@ class Checker {
   void struck() { struck_ = clock_.now(); }
   /// No operator can write now: none runs, or the API server does not answer.
   void hindered() { hindered_ = clock_.now(); }
+  /// Until then, an operator may act on an old view of the world.
+  void doubt_until(Instant when) { doubted_until_ = std::max(doubted_until_, when); }
   /// An operator got an answer from that address.
   void answered(const std::string& address, std::string_view path);
   /// That text is a secret: no write may contain it, except to Secrets (I15). The trace is checked
@@ -77,6 +80,7 @@ class Checker {
   std::string home_of(const std::string& cluster_id) const;
 
  private:
+  void member_deleted(const std::string& who, const kube::Call&, Instant sent);
   bool was_paused(const api::ObjectKey& cluster, Instant when) const;
   bool restore_ends(const api::ObjectKey& cluster, const Json& pod, Instant sent) const;
   void changed(const api::Resource&, const ApiServer::Object& before,
@@ -124,8 +128,9 @@ class Checker {
   };
   std::map<api::ObjectKey, Pause> pauses_;  // Clusters with replicas 0.
   std::set<std::string> announced_;         // UIDs of clusters that were Available.
-  Instant hindered_ = Instant::min();
+  Instant hindered_ = Instant::min(), doubted_until_{};
   std::map<std::pair<etcd::ClusterId, etcd::MemberId>, Instant> served_;
+  std::map<std::string, std::pair<std::int64_t, Instant>> edited_;  // Generation, by cluster UID.
   Instant struck_ = Instant::min();
   std::map<api::ObjectKey, std::pair<Instant, int>> wanted_;  // Highest size in the last minute.
   std::vector<Change> changes_;

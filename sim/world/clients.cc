@@ -130,9 +130,9 @@ void Clients::check_revision(const api::ObjectKey& cluster, Told& told, std::int
 }
 
 /// The register begins with the value that the etcd was restored with.
-void Clients::begin(etcd::ClusterId etcd, const std::string& key) {
+void Clients::begin(const api::ObjectKey& cluster, etcd::ClusterId etcd, const std::string& key) {
   const std::string name = register_of(etcd, key);
-  if (!registers_.insert(name).second) return;
+  if (!registers_.try_emplace(name, cluster).second) return;
   for (const EtcdNet::Birth& birth : net_.births()) {
     if (birth.cluster != etcd || !birth.from) continue;
     for (const Store::Found& one : birth.from->image.store.range(key, "", 0)) {
@@ -154,7 +154,7 @@ void Clients::operate(int client, const api::ObjectKey& key, Dice& dice) {
   const std::string home = checker_.home_of(to_hex(etcd));
   const std::string name = home + "/k" + std::to_string(dice.below(kKeys));
   check_who(key, etcd, "reaches");
-  begin(etcd, name);
+  begin(key, etcd, name);
   Told& told = told_[home];
   const std::int64_t before = told.highest;
   const auto answered = [&](std::int64_t revision, bool write) {

@@ -45,6 +45,10 @@ class Clients {
   std::int64_t highest_told(etcd::ClusterId) const;
   /// How many answers clients got from that etcd.
   std::uint64_t answers_of(etcd::ClusterId) const;
+  /// The EtcdCluster through whose Services clients first reached that register.
+  api::ObjectKey cluster_of(const std::string& name_of_register) const {
+    return registers_.at(name_of_register);
+  }
   /// "0123456789abcdef/0123456789abcdef/k1": that etcd's register of a key.
   static std::string register_of(etcd::ClusterId, const std::string& key);
   static std::string key_in(const std::string& name_of_register) {
@@ -66,7 +70,7 @@ class Clients {
   std::string token_of(etcd::ClusterId) const;
   void check_revision(const api::ObjectKey& cluster, Told&, std::int64_t before, std::int64_t now,
                       bool write);
-  void begin(etcd::ClusterId, const std::string& key);
+  void begin(const api::ObjectKey& cluster, etcd::ClusterId, const std::string& key);
 
   Scheduler& world_;
   ApiServer& server_;
@@ -78,7 +82,7 @@ class Clients {
   std::map<std::pair<int, std::string>, std::map<std::string, std::uint64_t>> connected_;
   std::map<std::string, Told> told_;  // By the first etcd of the EtcdCluster.
   std::map<etcd::ClusterId, std::uint64_t> answers_;
-  std::set<std::string> registers_;
+  std::map<std::string, api::ObjectKey> registers_;
   std::map<api::ObjectKey, Instant> let_in_;
   std::uint64_t values_ = 0;
   bool ending_ = false;

@@ -18,7 +18,8 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 
-constexpr Duration kCallLimit = 10s, kSilenceLimit = 90s;         // As kube::Client's defaults.
+// As kube::Client's defaults.
+constexpr Duration kReadLimit = 10s, kWriteLimit = 35s, kSilenceLimit = 90s;
 constexpr Duration kHandshakeLimit = 2s, kConnectionKept = 5min;  // As etcd::Pool's.
 
 bool is_write(const etcd::Question& question) {
@@ -68,6 +69,8 @@ std::string said(const Call& call) {
   return out;
 }
 
+Duration limit_of(const Call& call) { return kube::reads(call.verb) ? kReadLimit : kWriteLimit; }
+
 /// The moment when the write takes effect.
 Result<Json> deliver(const Delivery& d) {
   const auto doubt = d.checker.before_write(d.who, d.call, d.sent);
@@ -75,6 +78,15 @@ Result<Json> deliver(const Delivery& d) {
   d.trace.add(d.who, line_of(d.call) + (answer ? said(d.call) : ": " + answer.error().message));
   d.checker.after_write(d.who, d.call, bool(answer), doubt);
   return answer;
+}
+
+/// HTTP 500. Source: NewCallWebhookError and the dispatchers in
+/// apiserver/pkg/admission/plugin/webhook.
+Error webhook_failed() {
+  return {Code::Lost,
+          "Internal error occurred: failed calling webhook \"policy.example.com\": failed to call "
+          "webhook: Post \"https://policy.policy.svc:443/validate?timeout=10s\": context deadline "
+          "exceeded"};
 }
 
 }  // namespace
@@ -88,9 +100,7 @@ Result<Done> Passage::travel(Duration d) {
 
 bool Passage::strikes(Fault fault, std::uint64_t n) {
   if (!faults.on(fault)) return false;
-  return chance
-      .try_emplace(fault, seed ^ (static_cast<std::uint64_t>(fault) + 1) * 0x9e3779b97f4a7c15U)
-      .first->second.one_in(n);
+  return chance.try_emplace(fault, hash_of(to_string(fault), seed)).first->second.one_in(n);
 }
 
 ApiDoor::ApiDoor(Passage& passage, ApiServer& server, std::vector<kube::Permission> granted)
@@ -111,6 +121,10 @@ std::vector<std::string> ApiDoor::watched() const {
   return out;
 }
 
+bool ApiDoor::is_deaf(Instant now) const {
+  return std::ranges::any_of(lines_, [&](const auto& one) { return one.second.is_silent(now); });
+}
+
 /// Errors on the way to the server.
 std::optional<Error> ApiDoor::refused_on_the_way(const Call& call) {
   Passage& p = passage_;
@@ -119,7 +133,7 @@ std::optional<Error> ApiDoor::refused_on_the_way(const Call& call) {
     return ok.error();
   if (p.world.now() < p.api_down_until) {
     if (p.dice.one_in(2)) return Error{Code::Unavailable, "connection refused"};
-    const auto waited = p.travel(kCallLimit);
+    const auto waited = p.travel(limit_of(call));
     return waited ? Error{Code::TimedOut, line_of(call) + ": no answer"} : waited.error();
   }
   if (p.strikes(Fault::ApiRefused, 12))
@@ -130,7 +144,7 @@ std::optional<Error> ApiDoor::refused_on_the_way(const Call& call) {
 Result<Json> ApiDoor::call(const Call& call) {
   Passage& p = passage_;
   if (p.dead) return p.killed();
-  const Within limit(p.caller, kCallLimit);
+  const Within limit(p.caller, limit_of(call));
   if (!permits(granted_, call)) {
     p.checker.violated("RBAC", p.who + " is not granted: " + line_of(call));
     return Error{Code::Denied, "forbidden: " + line_of(call)};
@@ -167,10 +181,15 @@ Result<Json> ApiDoor::write(const Call& call) {
       trace.add(who, what + " arrives late");
       (void)deliver({who, call, sent, server, checker, trace});
     });
-    if (auto back = p.travel(kCallLimit); !back) return back.error();
+    if (auto back = p.travel(kWriteLimit); !back) return back.error();
     return Error{Code::TimedOut, what + ": no answer"};
   }
   ++p.writes;
+  if (const auto waits = p.webhook ? p.webhook(call) : std::nullopt) {
+    p.trace.add(p.who, what + " waits for a webhook");
+    if (auto back = p.travel(*waits); !back) return back.error();
+    return webhook_failed();
+  }
   auto answer = deliver({p.who, call, p.world.now(), server_, p.checker, p.trace});
   if (p.after_write && !p.after_write(what)) {
     if (auto back = p.travel(0s); !back) return back.error();
@@ -338,6 +357,15 @@ Result<CertificateFacts> EtcdDoor::handshake(const etcd::Endpoint& to, std::int3
   return shake_hands(to, port);
 }
 
+/// Within 2 s, as in src/etcd.
+Result<bool> EtcdDoor::receives_snapshot(const etcd::Endpoint& to) {
+  const Within limit(passage_.caller, kHandshakeLimit);
+  if (auto there = passage_.travel(hangs(to.address, "metrics") ? Duration(1h) : Duration(1ms));
+      !there)
+    return there.error();
+  return net_.receives_snapshot(to.address);
+}
+
 /// Nothing to do if both sides speak plaintext.
 Result<Done> EtcdDoor::connect(const etcd::Endpoint& to) {
   if (!to.tls && !nodes_.has_tls(to.address)) return Done{};
@@ -364,6 +392,10 @@ Result<Done> EtcdDoor::connect(const etcd::Endpoint& to) {
 }
 
 void EtcdDoor::black_hole(const std::string& address, bool on) { holes_[address] = on; }
+
+bool EtcdDoor::is_deaf() const {
+  return !hung_.empty() || std::ranges::any_of(holes_, [](const auto& one) { return one.second; });
+}
 
 void EtcdDoor::hang(const std::string& address, const std::string& call, bool on) {
   if (on) hung_.insert({address, call});

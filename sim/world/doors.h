@@ -47,6 +47,10 @@ struct Passage {
   /// Called with each API call and watch: a returned value is the answer, and nothing is sent.
   std::function<std::optional<Result<Json>>(const kube::Call&)> instead = {};
 
+  /// How long the API server waits for a webhook before it refuses this create; nullopt: none is
+  /// asked, or it answers.
+  std::function<std::optional<Duration>(const kube::Call&)> webhook = {};
+
   /// Waits on the process's fiber; an error if the wait was cut short or the process is dead.
   Result<Done> travel(Duration);
   /// Whether the fault, if on, strikes now: once in `n` times. Each fault has its own chance, so
@@ -56,7 +60,8 @@ struct Passage {
   Error killed() const { return {Code::Cancelled, who + " is dead"}; }
 };
 
-/// kube::Api of one process, as kube::Client promises it: 10 s a call, 90 s of silence a watch.
+/// kube::Api of one process, as kube::Client promises it: 10 s a read, 35 s a write, 90 s of
+/// silence a watch.
 class ApiDoor final : public kube::Api {
  public:
   ApiDoor(Passage&, ApiServer&, std::vector<kube::Permission> granted);
@@ -65,6 +70,8 @@ class ApiDoor final : public kube::Api {
   /// The line of one kind.
   WatchLine& line(const std::string& plural) { return lines_[plural]; }
   std::vector<std::string> watched() const;
+  /// Whether some of its watches are silent.
+  bool is_deaf(Instant now) const;
 
  private:
   std::optional<Error> refused_on_the_way(const kube::Call&);
@@ -84,11 +91,14 @@ class EtcdDoor final : public etcd::Clients {
   std::shared_ptr<etcd::Client> at(const etcd::Endpoint&) override;
   /// As etcd::Handshake.
   Result<CertificateFacts> handshake(const etcd::Endpoint&, std::int32_t port);
+  Result<bool> receives_snapshot(const etcd::Endpoint&);
   /// The address takes calls and never answers (or answers again).
   void black_hole(const std::string& address, bool on);
   /// The same for one call ("Authenticate"), or for handshakes (kHandshake).
   static constexpr const char* kHandshake = "handshake";
   void hang(const std::string& address, const std::string& call, bool on);
+  /// Whether some of its calls are never answered.
+  bool is_deaf() const;
   /// Calls so far.
   std::uint64_t calls() const { return calls_; }
 

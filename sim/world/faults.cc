@@ -1,19 +1,38 @@
 #include "sim/world/faults.h"
 
+#include <algorithm>
+
+#include "sim/dice.h"
+
 namespace etcdop::sim {
 namespace {
 
 constexpr const char* kNames[] = {
-    "api-slow",       "api-refused",   "api-lost",        "api-late",        "api-conflict",
-    "api-outage",     "watch-cut",     "watch-lag",       "watch-silent",    "watch-expired",
-    "etcd-slow",      "etcd-lost",     "etcd-black-hole", "operator-crash",  "operator-pause",
-    "clock-jump",     "clock-rate",    "lease-edited",    "node-down",       "etcd-killed",
-    "pod-killed",     "pod-evicted",   "image-errors",    "slow-start",      "dns-lag",
-    "stale-address",  "partition",     "slow-snapshots",  "forgetful-peers", "quota",
-    "user-spec",      "user-version",  "user-members",    "user-services",   "user-etcdctl",
-    "user-cluster",   "volume-lost",   "volume-corrupt",  "user-password",   "user-secrets",
-    "user-snapshots", "user-restores", "user-in-place",   "user-jobs",       "user-objects",
-    "agent-killed",   "store-faults"};
+    "api-slow",           "api-refused",    "api-lost",        "api-late",        "api-conflict",
+    "api-outage",         "watch-cut",      "watch-lag",       "watch-silent",    "watch-expired",
+    "etcd-slow",          "etcd-lost",      "etcd-black-hole", "operator-crash",  "operator-pause",
+    "clock-jump",         "clock-rate",     "lease-edited",    "node-down",       "etcd-killed",
+    "pod-killed",         "pod-evicted",    "image-errors",    "slow-start",      "dns-lag",
+    "stale-address",      "partition",      "slow-snapshots",  "forgetful-peers", "quota",
+    "user-spec",          "user-version",   "user-members",    "user-services",   "user-etcdctl",
+    "user-cluster",       "volume-lost",    "volume-corrupt",  "user-password",   "user-secrets",
+    "user-snapshots",     "user-restores",  "user-in-place",   "user-jobs",       "user-objects",
+    "agent-killed",       "store-faults",   "kubelet-lag",     "pod-refused",     "oom-killed",
+    "webhook-down",       "odd-neighbours", "anti-affinity",   "exact-quota",     "user-orphans",
+    "user-keeps-volumes", "user-labels"};
+
+/// Faults under which the operator is known to do wrong, and its issue. No seed draws them until
+/// that is mended; `--faults` takes them.
+bool is_found(Fault f) {
+  return f == Fault::PodRefused ||    // K6: Pods that fail at once are recreated without a pause.
+         f == Fault::OomKilled ||     // K6: the kubelet's reason is told nowhere.
+         f == Fault::WebhookDown ||   // K8: the webhook is told nowhere.
+         f == Fault::AntiAffinity ||  // K1: a joiner waits for ever for a leaving voter's node,
+         f == Fault::ExactQuota ||    // or for its place in the quota.
+         f == Fault::KubeletLag ||    // K18: a joiner is deleted for what its first run said.
+         f == Fault::UserOrphans ||   // K17: the cluster waits for ever for its own Service.
+         f == Fault::UserLabels;      // An EtcdMember without owner: DataLost, ForeignMember.
+}
 constexpr auto kCount = static_cast<std::size_t>(Fault::kCount);
 static_assert(std::size(kNames) == kCount);
 
@@ -21,18 +40,34 @@ static_assert(std::size(kNames) == kCount);
 
 const char* to_string(Fault f) { return kNames[static_cast<std::size_t>(f)]; }
 
-void Faults::set(Fault f, bool on) {
-  const std::uint64_t bit = std::uint64_t(1) << static_cast<unsigned>(f);
-  set_ = on ? set_ | bit : set_ & ~bit;
+bool hinders(Fault f) { return f <= Fault::LeaseEdited; }
+
+bool Faults::hinder() const {
+  return active_ && std::ranges::any_of(list(), [](Fault f) { return hinders(f); });
 }
 
-Faults Faults::draw(Dice& dice) {
+Faults Faults::draw(std::uint64_t seed) {
+  const auto chance = [seed](std::string_view what) { return hash_of(what, seed); };
+  const auto chance_of = [&](Fault f) { return chance(to_string(f)); };
+  constexpr std::uint64_t kKinds = 16, kClear = 6, kSeeing = 4, kFewMax = 3, kDensityMax = 70;
+  std::vector<Fault> all;
+  for (std::size_t i = 0; i < kCount; ++i) all.push_back(static_cast<Fault>(i));
   Faults out;
-  const std::uint64_t density = dice.below(70);  // Percent.
-  for (std::size_t i = 0; i < kCount; ++i) out.set(static_cast<Fault>(i), dice.percent(density));
+  const std::uint64_t kind = chance("kind of world") % kKinds;
+  if (kind == 0) return out;
+  std::erase_if(all, is_found);
+  if (kind <= kClear) {
+    if (kind <= kSeeing) std::erase_if(all, hinders);
+    std::ranges::sort(all, {}, chance_of);
+    all.resize(1 + chance("how few") % kFewMax);
+    for (const Fault f : all) out.set(f);
+    return out;
+  }
+  const std::uint64_t density = chance("density") % kDensityMax;  // Percent.
+  for (const Fault f : all) out.set(f, chance_of(f) % 100 < density);
   // Losing data for good is rarer: such worlds cannot show much else.
   for (const Fault f : {Fault::VolumeLost, Fault::VolumeCorrupt})
-    if (!dice.one_in(4)) out.set(f, false);
+    if (hash_of("rarer", chance_of(f)) % 4 != 0) out.set(f, false);
   return out;
 }
 

@@ -37,7 +37,8 @@ Life::Life(Needs with, std::string name, std::uint64_t seed)
           Operator::Collaborators{
               process_, dice_, date_, log_, api_, lease_api_, etcd_,
               [this](const auto& to, std::int32_t port) { return etcd_.handshake(to, port); },
-              with.record ? &flight_ : nullptr},
+              with.record ? &flight_ : nullptr, nullptr,
+              [this](const auto& to) { return etcd_.receives_snapshot(to); }},
           Operator::Options{.leader_elect = true,
                             .lease_namespace = "etcd-operator-system",
                             .identity = name,

@@ -20,14 +20,18 @@ constexpr Duration kProbeEvery = 2s, kNodeLostAfter = 40s, kPodsEvictedAfter = 5
 constexpr Duration kSecretLagMax = 90s, kMountAgain = 2s;
 constexpr Duration kBackoffMin = 10s, kBackoffMax = 5min, kBackoffReset = 10min;
 
-std::string text_at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* at = &object;
+const Json* at(const Json& object, std::initializer_list<const char*> path) {
+  const Json* here = &object;
   for (const char* key : path) {
-    const json::object* fields = at->if_object();
-    at = fields ? fields->if_contains(key) : nullptr;
-    if (!at) return "";
+    const json::object* fields = here->if_object();
+    here = fields ? fields->if_contains(key) : nullptr;
+    if (!here) return nullptr;
   }
-  return at->is_string() ? std::string(at->as_string()) : "";
+  return here;
+}
+std::string text_at(const Json& object, std::initializer_list<const char*> path) {
+  const Json* const found = at(object, path);
+  return found && found->is_string() ? std::string(found->as_string()) : "";
 }
 
 api::ObjectKey key_of(const Json& object) {
@@ -107,6 +111,8 @@ struct Nodes::Run {
   bool ready = false;
   std::optional<int> exited;
   Json last_state = json::object();  // The container's last end, as in its status.
+  Json status = json::object();      // As the kubelet knows it; the API server may lag.
+  bool publishing = false;           // The newest status will be written in a moment.
   bool tells_words = false;          // terminationMessagePolicy: FallbackToLogsOnError
   bool in_memory = false;            // Its data is in a tmpfs that ends with it.
   std::optional<FromAnnotation> variable;
@@ -144,20 +150,38 @@ struct Nodes::Run {
   void wake() {
     if (waiting) (void)waiting->notify();
   }
-  void has_ended(int code, const std::string& words) {
-    json::object state{{"exitCode", code}, {"reason", code == 0 ? "Completed" : "Error"}};
+  std::string container() const { return "containerd://" + uid + "-" + std::to_string(restarts); }
+  std::string began;  // When its container started: RFC 3339.
+  void has_ended(int code, const std::string& words, const std::string& now,
+                 const char* reason = "Error") {
+    json::object state{{"exitCode", code},
+                       {"reason", code == 0 ? "Completed" : reason},
+                       {"startedAt", began},
+                       {"finishedAt", now},
+                       {"containerID", container()}};
     if (tells_words && code != 0) state["message"] = words;
     last_state = json::object{{"terminated", std::move(state)}};
+  }
+  Json container_status(Json state, bool with_last) const {
+    json::object out{{"name", v1::kEtcdContainer},
+                     {"ready", false},
+                     {"restartCount", restarts},
+                     {"state", std::move(state)}};
+    if (with_last) out["lastState"] = last_state;
+    if (!began.empty()) out["containerID"] = container();
+    return json::array{std::move(out)};
   }
 };
 
 Nodes::Nodes(Scheduler& world, const WallClock& clock, ApiServer& server, EtcdNet& net,
              const Faults& faults, Dice dice, Trace& trace, int count)
     : world_(world),
+      clock_(clock),
       server_(server),
       net_(net),
       faults_(faults),
       dice_(std::move(dice)),
+      lags_(Dice(dice_).split()),
       trace_(trace),
       handshakes_(clock) {
   for (int i = 0; i < count; ++i) nodes_.push_back({.name = "node-" + std::to_string(i)});
@@ -261,7 +285,7 @@ bool Nodes::wait(Run& run, Duration d) {
 void Nodes::run_pod(const std::shared_ptr<Run>& run) {
   bool alive = wait(*run, dice_.between(10ms, 300ms));
   while (alive && !schedule(*run)) alive = wait(*run, 1s);
-  if (alive && pull(*run)) {
+  if (alive && !refuse(*run) && pull(*run)) {
     set_up(*run);
     watch_over(*run);
   }
@@ -275,7 +299,15 @@ void Nodes::run_pod(const std::shared_ptr<Run>& run) {
   runs_.erase(run->uid);
 }
 
-void Nodes::set_status(const Run& run, const std::function<void(json::object&)>& edit) {
+/// A kubelet's view of its Pod. It reaches the API server a moment later.
+void Nodes::set_status(Run& run, const Edit& edit) {
+  edit(run.status.as_object());
+  publish(run);
+}
+
+/// Another component's: the scheduler's, or the node controller's.
+void Nodes::set_status_at_once(Run& run, const Edit& edit) {
+  edit(run.status.as_object());
   const auto pod = server_.look(kube::Pod::resource, run.key);
   if (!pod || uid_of(*pod) != run.uid || stopping_) return;
   (void)server_.change(kube::Pod::resource, run.key, [&](json::object& object) {
@@ -285,10 +317,40 @@ void Nodes::set_status(const Run& run, const std::function<void(json::object&)>&
   });
 }
 
+/// A kubelet looks at its containers each second, starts one that ended, and reports that at its
+/// next look; its status manager writes the newest state of one Pod after the other (PLEG and
+/// status_manager.go). So an etcd may serve before the API server has heard that it runs.
+void Nodes::publish(Run& run) {
+  if (run.publishing) return;
+  if (!faults_.on(Fault::KubeletLag)) return write_status(run);
+  run.publishing = true;
+  world_.spawn([this, uid = run.uid, lag = lags_.between(100ms, kKubeletLagMax)] {
+    (void)world_.sleep(lag);
+    const auto found = runs_.find(uid);
+    if (found == runs_.end()) return;
+    found->second->publishing = false;
+    write_status(*found->second);
+  });
+}
+
+void Nodes::write_status(Run& run) {
+  const auto pod = server_.look(kube::Pod::resource, run.key);
+  if (!pod || uid_of(*pod) != run.uid || stopping_) return;
+  const Node* const on = node(run.node);
+  if (on && on->down) return;  // It is written again when the node is back.
+  (void)server_.change(kube::Pod::resource, run.key, [&](json::object& object) {
+    Json& status = object["status"];
+    if (!status.is_object()) status = json::object();
+    for (const auto& [field, value] : run.status.as_object()) status.as_object()[field] = value;
+    for (const char* field : {"containerStatuses", "initContainerStatuses"})
+      if (!run.status.as_object().contains(field)) status.as_object().erase(field);
+  });
+}
+
 /// True once it has a node with its volume.
 bool Nodes::schedule(Run& run) {
   const auto refuse = [&](const char* why) {
-    set_status(run, [&](json::object& status) {
+    set_status_at_once(run, [&](json::object& status) {
       status["conditions"] = json::array{condition("PodScheduled", "False", "Unschedulable", why)};
     });
     return false;
@@ -303,9 +365,10 @@ bool Nodes::schedule(Run& run) {
     return refuse("the volume is attached to another Pod");
   std::vector<Node*> fit;
   for (Node& n : nodes_)
-    if (!n.down && !n.cordoned && (!local_volumes_ || volume.node.empty() || volume.node == n.name))
+    if (!n.down && !n.cordoned &&
+        (!local_volumes_ || volume.node.empty() || volume.node == n.name) && !repels(n, run))
       fit.push_back(&n);
-  if (fit.empty()) return refuse("no node fits");
+  if (fit.empty()) return refuse("0 nodes are available: no node fits");
   volume.attached = run.uid;
   if (!volume.dir) {
     volume.dir = empty_data_dir();
@@ -321,6 +384,34 @@ bool Nodes::schedule(Run& run) {
   return true;
 }
 
+/// Whether a Pod there has labels that this Pod must not meet: required anti-affinity by host. A
+/// Pod that is being deleted counts until it is gone, as in the scheduler.
+bool Nodes::repels(const Node& there, const Run& run) const {
+  const auto pod = server_.look(kube::Pod::resource, run.key);
+  const Json* const rules = pod ? at(*pod, {"spec", "affinity", "podAntiAffinity",
+                                            "requiredDuringSchedulingIgnoredDuringExecution"})
+                                : nullptr;
+  if (!rules) return false;
+  for (const Json& rule : rules->as_array()) {
+    if (text_at(rule, {"topologyKey"}) != "kubernetes.io/hostname") continue;
+    const Json* const wanted = at(rule, {"labelSelector", "matchLabels"});
+    for (const auto& other : server_.look_all(kube::Pod::resource)) {
+      const Json* const labels = at(*other, {"metadata", "labels"});
+      if (key_of(*other).ns != run.key.ns || uid_of(*other) == run.uid || !labels || !wanted ||
+          text_at(*other, {"spec", "nodeName"}) != there.name)
+        continue;
+      const std::string phase = text_at(*other, {"status", "phase"});
+      if (phase == "Failed" || phase == "Succeeded") continue;
+      if (std::ranges::all_of(wanted->as_object(), [&](const auto& one) {
+            const Json* const has = labels->as_object().if_contains(one.key());
+            return has && *has == one.value();
+          }))
+        return true;
+    }
+  }
+  return false;
+}
+
 /// Binds the Pod to one of these nodes.
 void Nodes::bind(Run& run, const std::vector<Node*>& fit) {
   run.node = fit[dice_.below(fit.size())]->name;
@@ -329,6 +420,7 @@ void Nodes::bind(Run& run, const std::vector<Node*>& fit) {
     pod["status"].as_object()["conditions"] =
         json::array{condition("PodScheduled", "True", "", "")};
   });
+  run.status.as_object()["conditions"] = json::array{condition("PodScheduled", "True", "", "")};
 }
 
 /// True once no scheduling gate is left and it has a node.
@@ -339,11 +431,35 @@ bool Nodes::schedule_in_memory(Run& run) {
   if (gates && !gates->as_array().empty()) return false;
   std::vector<Node*> fit;
   for (Node& n : nodes_)
-    if (!n.down && !n.cordoned) fit.push_back(&n);
+    if (!n.down && !n.cordoned && !repels(n, run)) fit.push_back(&n);
   if (fit.empty()) return false;
   bind(run, fit);
   run.dir = empty_data_dir();
   return true;
+}
+
+/// Whether its kubelet does not admit it: the Pod fails, and stays.
+bool Nodes::refuse(Run& run) {
+  if (world_.now() >= node(run.node)->refuses_until) return false;
+  trace_.add("fault", run.node + " refuses " + run.key.name);
+  fail(run, kRefusal,
+       "Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: 110, "
+       "capacity: 110");
+  return true;
+}
+
+void Nodes::fail(Run& run, const char* reason, const std::string& message) {
+  run.failed = true;
+  run.ready = false;
+  set_status(run, [&](json::object& status) {
+    status["phase"] = "Failed";
+    status["reason"] = reason;
+    if (!message.empty()) status["message"] = message;
+    status["conditions"] = json::array{condition("Ready", "False", "PodFailed", "")};
+    status.erase("containerStatuses");
+    status.erase("initContainerStatuses");
+  });
+  free_volume(run);
 }
 
 /// The command that its container starts with now: a variable follows its annotation.
@@ -367,11 +483,8 @@ bool Nodes::pull(Run& run) {
         run.inits[0].state = json::object{{"waiting", {{"reason", reason}}}};
         status["initContainerStatuses"] = run.init_statuses();
       }
-      status["containerStatuses"] = json::array{json::object{
-          {"name", v1::kEtcdContainer},
-          {"ready", false},
-          {"restartCount", 0},
-          {"state", {{"waiting", {{"reason", run.inits.empty() ? reason : "PodInitializing"}}}}}}};
+      status["containerStatuses"] = run.container_status(
+          {{"waiting", {{"reason", run.inits.empty() ? reason : "PodInitializing"}}}}, false);
     });
   };
   waiting("ContainerCreating");
@@ -527,21 +640,19 @@ void Nodes::start(Run& run) {
   give_address(run);
   run.exited.reset();
   run.started = world_.now();
+  run.began = to_rfc3339(clock_.wall_now());
   run.runs = true;
   set_status(run, [&](json::object& status) {
     status["phase"] = "Running";
     status["podIP"] = run.address;
-    status["containerStatuses"] = json::array{json::object{{"name", v1::kEtcdContainer},
-                                                           {"ready", false},
-                                                           {"restartCount", run.restarts},
-                                                           {"state", {{"running", json::object()}}},
-                                                           {"lastState", run.last_state}}};
+    status["containerStatuses"] =
+        run.container_status({{"running", {{"startedAt", run.began}}}}, true);
   });
   if (const std::string words = run.mounts.start(world_.now()); !words.empty()) {
     trace_.add(run.key.name, "etcd exits 1: " + words);
     run.runs = false;
     run.exited = 1;
-    run.has_ended(1, words);
+    run.has_ended(1, words, to_rfc3339(clock_.wall_now()));
     return;
   }
   net_.start({run.address, run.version, command_of(run), run.dir,
@@ -552,7 +663,7 @@ void Nodes::start(Run& run) {
                 trace_.add(ended.key.name, "etcd exits " + std::to_string(code) + ": " + words);
                 ended.runs = false;
                 ended.exited = code;
-                ended.has_ended(code, words);
+                ended.has_ended(code, words, to_rfc3339(clock_.wall_now()));
                 ended.wake();
               }});
 }
@@ -575,7 +686,13 @@ void Nodes::watch_over(Run& run) {
     if (on.down) {
       stop_all(run);
       if (run.node_lost == Instant::max()) run.node_lost = world_.now();
-      if (world_.now() - run.node_lost >= kNodeLostAfter) set_ready(run, false);
+      if (world_.now() - run.node_lost >= kNodeLostAfter && run.ready) {
+        run.ready = false;  // The node controller says so; the kubelet cannot.
+        set_status_at_once(run, [](json::object& status) {
+          status["conditions"] = json::array{condition("PodScheduled", "True", "", ""),
+                                             condition("Ready", "False", "NodeLost", "")};
+        });
+      }
       if (world_.now() - run.node_lost >= kPodsEvictedAfter)
         (void)server_.remove(kube::Pod::resource, run.key);
       continue;
@@ -602,23 +719,29 @@ void Nodes::watch_over(Run& run) {
 /// The container has ended: starts it again, with back-off.
 void Nodes::restart(Run& run) {
   set_ready(run, false);
+  if (faults_.on(Fault::KubeletLag)) {  // Its end is told before its next start.
+    set_status(run, [&](json::object& status) {
+      status["containerStatuses"] = run.container_status(run.last_state, false);
+    });
+    if (!std::exchange(run.publishing, true)) write_status(run);
+    if (!wait(run, lags_.between(100ms, 1s)) || node(run.node)->down) return;
+    run.publishing = false;
+  }
   const bool ran_long = world_.now() - run.started > kBackoffReset;
-  ++run.restarts;
-  const int doublings = std::clamp(run.restarts - 2, 0, 6);
-  if (run.restarts > 1 && !ran_long) {
+  const int next = run.restarts + 1;
+  const int doublings = std::clamp(next - 2, 0, 6);
+  if (next > 1 && !ran_long) {
     set_status(run, [&](json::object& status) {
       status["containerStatuses"] =
-          json::array{json::object{{"name", v1::kEtcdContainer},
-                                   {"ready", false},
-                                   {"restartCount", run.restarts},
-                                   {"state", {{"waiting", {{"reason", "CrashLoopBackOff"}}}}},
-                                   {"lastState", run.last_state}}};
+          run.container_status({{"waiting", {{"reason", "CrashLoopBackOff"}}}}, true);
     });
     const Instant until = world_.now() + std::min(kBackoffMin * (1 << doublings), kBackoffMax);
     while (world_.now() < until)
       if (!wait(run, until - world_.now()) || node(run.node)->down) return;
   }
-  if (!run.gone && !run.deleted && !run.failed && !node(run.node)->down) start(run);
+  if (run.gone || run.deleted || run.failed || node(run.node)->down) return;
+  run.restarts = next;
+  start(run);
 }
 
 /// The Pod ends: its process, then the object, then its resources.
@@ -697,14 +820,19 @@ Nodes::Run* Nodes::run_at(const std::string& address) const {
   return nullptr;
 }
 
-bool Nodes::has_tls(const std::string& address) const {
+std::optional<TlsPort> Nodes::port_at(const std::string& address, std::int32_t port) const {
   const Run* const run = run_at(address);
-  return run && run->mounts.client_port(world_.now());
+  if (!run) return std::nullopt;
+  return port == v1::kPeerPort ? run->mounts.peer_port(world_.now())
+                               : run->mounts.client_port(world_.now());
+}
+
+bool Nodes::has_tls(const std::string& address) const {
+  return port_at(address, v1::kClientPort).has_value();
 }
 
 bool Nodes::knows_clients_by_certificate(const std::string& address) const {
-  const Run* const run = run_at(address);
-  const auto port = run ? run->mounts.client_port(world_.now()) : std::nullopt;
+  const auto port = port_at(address, v1::kClientPort);
   return port && port->asks_clients;
 }
 
@@ -712,11 +840,7 @@ Result<CertificateFacts> Nodes::shake_hands(const std::string& address, std::int
                                             const std::string& server_name,
                                             const std::shared_ptr<const TlsClient::Options>& with) {
   if (!net_.process_at(address)) return Error{Code::Unavailable, address + ": connection refused"};
-  const Run* const run = run_at(address);
-  std::optional<TlsPort> there;
-  if (run)
-    there = port == v1::kPeerPort ? run->mounts.peer_port(world_.now())
-                                  : run->mounts.client_port(world_.now());
+  const auto there = port_at(address, port);
   if (!with) return Error{Code::Unavailable, "the connection ended"};
   if (!there) return Error{Code::Denied, "TLS with " + server_name + ": wrong version number"};
   return handshakes_.judge(*there, server_name, with);
@@ -737,7 +861,10 @@ void Nodes::node_down(std::size_t index, bool down) {
   n.down = down;
   trace_.add(n.name, down ? "stops" : "is back");
   for (auto& [uid, run] : runs_)
-    if (run->node == n.name) run->wake();
+    if (run->node == n.name) {
+      if (!down) publish(*run);
+      run->wake();
+    }
   if (down && stops_) stops_(n.name);
 }
 
@@ -754,30 +881,24 @@ std::optional<std::string> Nodes::any_up(Dice& dice) const {
   return fit[dice.below(fit.size())]->name;
 }
 
-void Nodes::kill_etcd(const api::ObjectKey& pod) {
+void Nodes::kill_container(const api::ObjectKey& pod, const char* reason) {
   Run* const run = run_of(pod);
   if (!run || !run->runs) return;
   net_.kill(run->address);
   run->runs = false;
   run->exited = 137;
-  run->has_ended(137, "");
+  run->has_ended(137, "", to_rfc3339(clock_.wall_now()), reason);
   run->wake();
 }
 
+void Nodes::kill_etcd(const api::ObjectKey& pod) { kill_container(pod, "Error"); }
+void Nodes::kill_for_memory(const api::ObjectKey& pod) { kill_container(pod, "OOMKilled"); }
+
 void Nodes::evict(const api::ObjectKey& pod) {
   Run* const run = run_of(pod);
-  if (!run || run->deleted || run->failed) return;
+  if (!run || run->deleted || run->failed || run->node.empty() || is_down(run->node)) return;
   stop_all(*run);
-  run->failed = true;
-  run->ready = false;
-  set_status(*run, [](json::object& status) {
-    status["phase"] = "Failed";
-    status["reason"] = "Evicted";
-    status["conditions"] = json::array{condition("Ready", "False", "PodFailed", "")};
-    status.erase("containerStatuses");
-    status.erase("initContainerStatuses");
-  });
-  free_volume(*run);
+  fail(*run, "Evicted", "");
   run->wake();
 }
 

@@ -64,6 +64,8 @@ class Nodes {
   Result<CertificateFacts> shake_hands(const std::string& address, std::int32_t port,
                                        const std::string& server_name,
                                        const std::shared_ptr<const TlsClient::Options>& with);
+  /// The TLS of that port of the process there; nullopt: plaintext, or no Pod runs there.
+  std::optional<TlsPort> port_at(const std::string& address, std::int32_t port) const;
   /// Whether the process there speaks TLS to clients; and checks their certificates.
   bool has_tls(const std::string& address) const;
   bool knows_clients_by_certificate(const std::string& address) const;
@@ -86,8 +88,15 @@ class Nodes {
   std::size_t count() const { return nodes_.size(); }
   /// Kills the process of a Pod; the kubelet starts it again.
   void kill_etcd(const api::ObjectKey& pod);
+  /// The same, with the words of a kubelet whose container used too much memory.
+  void kill_for_memory(const api::ObjectKey& pod);
   /// The Pod fails, and stays.
   void evict(const api::ObjectKey& pod);
+  /// Until then, the kubelet of that node refuses every Pod that is bound to it: the Pod fails at
+  /// once. Source: rejectPod() in pkg/kubelet/kubelet.go, lifecycle/predicate.go.
+  void refuse_pods(std::size_t index, Instant until) { nodes_.at(index).refuses_until = until; }
+  static constexpr Duration kKubeletLagMax = std::chrono::seconds(8);
+  static constexpr const char* kRefusal = "OutOfpods";  ///< status.reason of these Pods.
   /// A user deletes the claim and its Pod; or the data becomes unreadable and its process ends.
   void lose_volume(const api::ObjectKey& claim);
   void corrupt_volume(const api::ObjectKey& claim);
@@ -116,6 +125,7 @@ class Nodes {
   struct Node {
     std::string name;
     bool down = false, cordoned = false;
+    Instant refuses_until{};
   };
   struct Run;
   struct Volume {
@@ -149,7 +159,15 @@ class Nodes {
   void end(Run&);
   void free_volume(Run&);
   void unprotect(const api::ObjectKey& claim);
-  void set_status(const Run&, const std::function<void(json::object&)>& edit);
+  using Edit = std::function<void(json::object&)>;
+  void set_status(Run&, const Edit& edit);
+  void set_status_at_once(Run&, const Edit& edit);
+  void publish(Run&);
+  void write_status(Run&);
+  bool refuse(Run&);
+  bool repels(const Node&, const Run&) const;
+  void kill_container(const api::ObjectKey& pod, const char* reason);
+  void fail(Run&, const char* reason, const std::string& message);
   void set_ready(Run&, bool ready);
   std::string new_address();
   bool wait(Run&, Duration);
@@ -160,10 +178,11 @@ class Nodes {
   bool mount(Run&);
 
   Scheduler& world_;
+  const WallClock& clock_;
   ApiServer& server_;
   EtcdNet& net_;
   const Faults& faults_;
-  Dice dice_;
+  Dice dice_, lags_;  // The second one only for a kubelet that lags.
   Trace& trace_;
   std::vector<Node> nodes_;
   std::map<std::string, std::shared_ptr<Run>> runs_;  // By Pod UID.

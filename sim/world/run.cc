@@ -17,8 +17,7 @@ constexpr const char* kVersions[] = {"3.5.35", "3.6.16", "3.6.16", "3.7.3"};
 
 RunOutcome run(const Run& wanted) {
   Dice dice(wanted.seed * 2654435761U + 1);
-  const Faults drawn = Faults::draw(dice);  // Always drawn, so that the other draws stay the same.
-  const Faults faults = wanted.faults.value_or(drawn);
+  const Faults faults = wanted.faults.value_or(Faults::draw(wanted.seed));
   World world({.seed = dice.next(),
                .faults = faults,
                .keep_trace = wanted.keep_trace,
@@ -44,7 +43,8 @@ RunOutcome run(const Run& wanted) {
                           .in_memory = in_memory,
                           .client_tls = may,
                           .peer_tls = may && peers_too,
-                          .password = may ? "first-pass-word" : ""});
+                          .password = may ? "first-pass-word" : "",
+                          .apart = faults.has(Fault::AntiAffinity)});
   }
   world.start_clients(kClients);
   world.start_faults();

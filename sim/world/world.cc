@@ -58,7 +58,8 @@ World::World(Options options)
       agents_(time_, date_, server_, net_, nodes_, store_, faults_, trace_, checker_,
               dice_.split()),
       snapshots_(time_, server_, store_, net_, history_, checker_),
-      restores_(server_, store_, net_, nodes_, snapshots_, checker_) {
+      restores_(server_, store_, net_, nodes_, snapshots_, checker_),
+      oracles_(time_, server_, net_, nodes_, clients_, faults_, checker_) {
   trace_.keep(options_.keep_trace);
   checker_.nodes(nodes_);
   nodes_.restored_by(agents_);
@@ -87,6 +88,11 @@ void World::serve_kinds() {
   };
   for (ApiKind kind : Nodes::kinds()) {
     kind.validate = within_quota;
+    if (kind.resource == kube::Pod::resource)
+      kind.validate = [this, within_quota](const Json& next, const Json& before) -> Result<Done> {
+        if (auto fits = within_quota(next, before); !fits || !before.is_null()) return fits;
+        return within_pods(next);
+      };
     server_.serve(std::move(kind));
   }
   server_.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
@@ -134,10 +140,20 @@ void World::controllers() {
       jobs_.run();
       const bool somebody = std::ranges::any_of(
           lives_, [](const auto& life) { return life->leading() && !life->process().frozen(); });
-      if (!somebody || time_.now() < api_down_until_) checker_.hindered();
+      if (!somebody || time_.now() < api_down_until_) {
+        checker_.hindered();
+        oracles_.hindered(Oracles::kStarts);
+      }
+      const auto deaf = [this](const auto& life) {
+        return life->etcd().is_deaf() || life->api().is_deaf(time_.now());
+      };
+      if (time_.now() >= webhook_until_) oracles_.unblocked("webhook");
+      if (time_.now() >= refused_until_) oracles_.unblocked(Nodes::kRefusal);
+      if (std::ranges::any_of(lives_, deaf)) oracles_.hindered(Oracles::kSettles);
       checker_.look();
       snapshots_.look();
       restores_.look();
+      oracles_.look([this](const api::ObjectKey& cluster) { return missing(cluster); });
       if (trace_.keeps()) sample();
       for (const auto& life : lives_)
         if (life->ended() && !life->passage().dead) {
@@ -221,6 +237,7 @@ Life& World::start_operator() {
                                                       checker_, api_down_until_, trace_.keeps()},
                                           name, dice_.next()));
   lives_.back()->date().jump(date_error_);
+  lives_.back()->passage().webhook = [this](const kube::Call& call) { return webhook(call); };
   if (started_) started_(*lives_.back());
   return *lives_.back();
 }
@@ -337,9 +354,20 @@ void World::create_cluster(const api::ObjectKey& key, const Wanted& wanted) {
                                        .ca_secret_ref = {}};
   }
   if (spec.tls) checker_.guard("PRIVATE KEY");
+  Json encoded = api::encode(spec);
+  if (wanted.apart) {
+    json::object labels;
+    labels[v1::kClusterLabel] = key.name;
+    json::object rule{{"topologyKey", "kubernetes.io/hostname"},
+                      {"labelSelector", {{"matchLabels", std::move(labels)}}}};
+    json::object required{
+        {"requiredDuringSchedulingIgnoredDuringExecution", json::array{std::move(rule)}}};
+    encoded.as_object()["podTemplate"] = {
+        {"spec", {{"affinity", {{"podAntiAffinity", std::move(required)}}}}}};
+  }
   (void)server_.put(
       v1::EtcdCluster::resource,
-      {{"metadata", {{"name", key.name}, {"namespace", key.ns}}}, {"spec", api::encode(spec)}});
+      {{"metadata", {{"name", key.name}, {"namespace", key.ns}}}, {"spec", std::move(encoded)}});
 }
 
 void World::write_secret(const api::ObjectKey& key,
@@ -816,9 +844,12 @@ void World::must_converge(Duration limit) {
 }
 
 void World::judge_history() {
-  for (const auto& key : clusters())
-    if (checker_.fated(key.ns, key.name)) return;  // More data was taken than a quorum has.
-  if (const auto wrong = check_linearizable(history_)) checker_.violated("I2", wrong->text);
+  // Where more data was taken than a quorum has, writes may be lost.
+  const History judged = history_.part([this](const std::string& one) {
+    const api::ObjectKey cluster = clients_.cluster_of(one);
+    return !checker_.fated(cluster.ns, cluster.name);
+  });
+  if (const auto wrong = check_linearizable(judged)) checker_.violated("I2", wrong->text);
 }
 
 }  // namespace etcdop::sim

@@ -21,6 +21,7 @@
 #include "sim/world/clients.h"
 #include "sim/world/life.h"
 #include "sim/world/nodes.h"
+#include "sim/world/oracles.h"
 #include "sim/world/restores.h"
 #include "sim/world/snapshots.h"
 
@@ -81,6 +82,7 @@ class World {
     std::string password = {};  ///< Root's, with authentication; empty: without.
     std::string restore = {};   ///< Key of the object to restore; empty: none.
     std::optional<std::int64_t> bump_revision = {};
+    bool apart = false;  ///< No two members on one node: required anti-affinity.
   };
   void create_cluster(const api::ObjectKey&, const Wanted&);
   /// Creates or edits a Secret as a user; its contents must never appear elsewhere.
@@ -192,6 +194,12 @@ class World {
   void client(int number);
   std::string missing(const api::ObjectKey& cluster) const;
   std::string undecided() const;
+  std::optional<Duration> webhook(const kube::Call&);
+  void odd_neighbours();
+  void apply_again(const api::ObjectKey& cluster, bool orphan);
+  void edit_some_object();
+  void give_up_volumes(const api::ObjectKey& cluster);
+  Result<Done> within_pods(const Json& pod) const;
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   std::string insecure(const api::v1alpha2::EtcdCluster&) const;
   std::string serial_of(const std::string& certificate) const;
@@ -224,6 +232,7 @@ class World {
   Agents agents_;
   SnapshotChecker snapshots_;
   RestoreChecker restores_;
+  Oracles oracles_;
   std::vector<std::unique_ptr<Life>> lives_;
   std::vector<std::pair<Life*, std::optional<Duration>>> doomed_;
   std::deque<std::string> dead_flights_;
@@ -233,7 +242,10 @@ class World {
   std::set<std::string> passwords_;                     // All that root ever had.
   mutable std::map<std::string, std::string> serials_;  // By certificate.
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
-  Instant api_down_until_{}, quota_until_{};
+  Instant api_down_until_{}, quota_until_{}, webhook_until_{}, refused_until_{};
+  std::string webhook_for_;  // The plural of the kind that it looks at.
+  Duration webhook_takes_{};
+  api::ObjectKey hungry_{};  // The Pod that uses too much memory.
   std::chrono::seconds date_error_{0};
   bool ending_ = false, garbage_ = false;
 };

@@ -1,6 +1,7 @@
 // etcd's API, one member at a time. The gRPC implementation is grpc_client.h over pool.h; fakes and
 // the simulation have their own.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +23,9 @@ using SnapshotSink = std::function<Result<Done>(std::string_view)>;
 
 /// A serializable read needs no quorum, and may be stale.
 enum class Read { Serializable, Linearizable };
+
+/// The longest wait for a defragmentation; liveness probes must be longer.
+inline constexpr std::chrono::seconds kDefragmentLimit{120};
 
 /// Calls to one member. Each may suspend the fiber and has its own deadline within the fiber's. It
 /// includes a dial: 2 s for Status and the serializable list, 3 s for reads with a quorum, 7 s for
@@ -51,7 +55,8 @@ class Client {
   /// An alarm that is not raised counts as disarmed. If the reason of an alarm remains, the next
   /// put raises it again.
   virtual Result<Done> disarm(const Alarm&) = 0;
-  /// Only this member, which neither reads nor writes meanwhile: about 300 MB a second.
+  /// Only this member, which neither reads nor writes meanwhile: about 300 MB a second. Ends within
+  /// kDefragmentLimit.
   virtual Result<Done> defragment() = 0;
   /// Hash of the keys and their history up to that revision (0: the newest). Members that were
   /// compacted at the same revision (KeyHash::compacted) have equal hashes. Invalid: that revision

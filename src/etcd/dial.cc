@@ -1,7 +1,10 @@
 #include "etcd/dial.h"
 
 #include <memory>
+#include <ranges>
 #include <utility>
+
+#include "http/http_client.h"
 
 namespace etcdop::etcd {
 
@@ -10,6 +13,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration kHandshakeLimit = 2s;
+constexpr Duration kMetricsLimit = 2s;
+constexpr std::size_t kMetricsMax = 4 << 20;  // Bytes; etcd's page has some 200 kB.
 
 using Tls = std::shared_ptr<const TlsClient>;
 
@@ -45,6 +50,31 @@ Handshake network_handshake(AsioLoop& loop) {
     auto stream = loop.connect(to.address, std::to_string(port));
     if (!stream) return stream.error();
     return (*tls)->look(std::move(*stream), to.server_name);
+  };
+}
+
+Result<bool> says_that_it_receives(std::string_view metrics_page) {
+  constexpr std::string_view kName = "etcd_network_snapshot_receive_inflights_total";
+  if (metrics_page.find("etcd_server_") == metrics_page.npos)
+    return Error{Code::Corrupt, "no metrics of an etcd"};
+  for (const auto line : std::views::split(metrics_page, '\n')) {
+    const std::string_view text(line.begin(), line.end());
+    if (!text.starts_with(kName)) continue;  // "name{From=\"8e9e05c52164694d\"} 1"
+    const auto value = text.substr(text.rfind(' ') + 1);
+    if (!value.empty() && value != "0" && !value.starts_with('-')) return true;
+  }
+  return false;
+}
+
+ReceivesSnapshot network_receives_snapshot(AsioLoop& loop) {
+  return [&loop](const Endpoint& to) -> Result<bool> {
+    const Within limit(loop, kMetricsLimit);
+    http::HttpClient client(loop, [&] { return loop.connect(to.address, "2381"); },
+                            {.host = to.address, .body_limit = kMetricsMax});
+    auto page = client.get("/metrics");
+    if (!page) return page.error();
+    if (page->status != 200) return Error{Code::Corrupt, "no page of metrics"};
+    return says_that_it_receives(page->body);
   };
 }
 

@@ -19,4 +19,13 @@ Dial network_dial(AsioLoop&, std::string port = "2379");
 using Handshake = std::function<Result<CertificateFacts>(const Endpoint&, std::int32_t port)>;
 Handshake network_handshake(AsioLoop&);
 
+/// Whether the endpoint's member is receiving a snapshot of the whole database, by its metric
+/// etcd_network_snapshot_receive_inflights_total (port 2381, plaintext). Errors: as for a Dial, or
+/// Corrupt if the answer is no page of metrics. Suspends, for 2 s at most.
+using ReceivesSnapshot = std::function<Result<bool>(const Endpoint&)>;
+ReceivesSnapshot network_receives_snapshot(AsioLoop&);
+
+/// The answer of such a page. Corrupt: it is none.
+Result<bool> says_that_it_receives(std::string_view metrics_page);
+
 }  // namespace etcdop::etcd

@@ -36,5 +36,19 @@ TEST(NetworkDial, ReachesTheEndpointsAddress) {
   EXPECT_EQ(got, "PRI");
 }
 
+/// The lines are those of etcd 3.6.16.
+TEST(MetricsPage, K3_SaysWhetherASnapshotIsBeingReceived) {
+  const auto page = [](const std::string& value) {
+    return "etcd_server_has_leader 1\n"
+           "# TYPE etcd_network_snapshot_receive_inflights_total gauge\n"
+           "etcd_network_snapshot_receive_inflights_total{From=\"8e9e05c52164694d\"} " +
+           value + "\netcd_server_id{server_id=\"1\"} 1\n";
+  };
+  EXPECT_TRUE(*says_that_it_receives(page("1")));
+  EXPECT_FALSE(*says_that_it_receives(page("0")));
+  EXPECT_FALSE(*says_that_it_receives("etcd_server_has_leader 1\n"));
+  EXPECT_TRUE(says_that_it_receives("<html>").failed_with(Code::Corrupt)) << "another server";
+}
+
 }  // namespace
 }  // namespace etcdop::etcd

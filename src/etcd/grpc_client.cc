@@ -245,7 +245,7 @@ Result<Done> GrpcClient::disarm(const Alarm& alarm) {
 
 Result<Done> GrpcClient::defragment() {
   static constexpr Method kMethod{"/etcdserverpb.Maintenance/Defragment", "Defragment", Asks::Write,
-                                  kWholeLimit};
+                                  kDefragmentLimit};
   return done(call<pb::HeaderResponse>(kMethod, ""));
 }
 

@@ -27,16 +27,17 @@ struct Minor {
   int experimental_flags_end;
   int feature_gates;
   int raises_revisions;  // PR 16165, in 3.5.10.
-  int next_minor;  // etcd-io/website PR 1095: 3.5.26 is the first to sync the stores completely.
+  int next_minor;   // etcd-io/website PR 1095: 3.5.26 is the first to sync the stores completely.
+  int recommended;  // PR 20387, in 3.6.4.
   std::int64_t snapshot_count;  // DefaultSnapshotCount in etcdserver/server.go.
 };
 
 constexpr Minor kMinors[] = {
-    {5, kNever, 11, 19, 30, 28, 28, 29, Answers::Root, kNever, kNever, 10, 26, 100'000},
+    {5, kNever, 11, 19, 30, 28, 28, 29, Answers::Root, kNever, kNever, 10, 26, kAlways, 100'000},
     {6, kAlways, kAlways, kAlways, 11, 6, 9, 10, Answers::Root, kNever, kAlways, kAlways, kAlways,
-     10'000},
+     4, 10'000},
     {7, kAlways, kAlways, kAlways, kAlways, kAlways, kAlways, kAlways, Answers::Anybody, kAlways,
-     kAlways, kAlways, kAlways, 10'000},
+     kAlways, kAlways, kAlways, kAlways, 10'000},
 };
 
 Answers list_answers(const Minor& row, int patch) {
@@ -92,6 +93,7 @@ VersionFacts facts_of(Version version) {
   facts.feature_gates = patch >= row->feature_gates;
   facts.etcdutl_raises_revisions = patch >= row->raises_revisions;
   facts.next_minor_from_patch = row->next_minor;
+  facts.recommended_from_patch = row->recommended;
   facts.snapshot_count_default = row->snapshot_count;
   return facts;
 }

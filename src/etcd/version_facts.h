@@ -59,6 +59,9 @@ struct VersionFacts {
   /// it: data written by an earlier 3.5 may bring back a removed member or a learner in 3.6 (etcd
   /// issues 19557, 20793).
   int next_minor_from_patch = 0;
+  /// The first patch for new clusters and for changes of the version; clusters that run an earlier
+  /// one are kept.
+  int recommended_from_patch = 0;
   /// Committed transactions between snapshots, unless --snapshot-count says otherwise.
   std::int64_t snapshot_count_default = 0;
   bool operator==(const VersionFacts&) const = default;

@@ -71,6 +71,9 @@ TEST(VersionFacts, EachBoundaryIsAtItsPatch) {
   EXPECT_FALSE(facts("3.5.9").etcdutl_raises_revisions);
   EXPECT_TRUE(facts("3.5.10").etcdutl_raises_revisions);
   EXPECT_TRUE(facts("3.6.0").etcdutl_raises_revisions);
+  EXPECT_EQ(facts("3.5.35").recommended_from_patch, 0);
+  EXPECT_EQ(facts("3.6.16").recommended_from_patch, 4);
+  EXPECT_EQ(facts("3.7.0").recommended_from_patch, 0);
   EXPECT_EQ(facts("3.5.35").snapshot_count_default, 100'000);
   EXPECT_EQ(facts("3.6.0").snapshot_count_default, 10'000);
 }

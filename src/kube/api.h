@@ -89,6 +89,10 @@ class Api {
   virtual ~Api() = default;
   /// The object (or list, or Status) in the server's answer.
   virtual Result<Json> call(const Call&) = 0;
+  /// One page of a list (`call` is a List): passes each object to `item`, which must not suspend,
+  /// and returns the page without them. After an error some objects may have been passed. The
+  /// client has one object at a time in memory.
+  virtual Result<Json> list(const Call& call, const std::function<void(const Json&)>& item);
   /// Calls `each` for every event until it returns false, the server closes (success), or the
   /// connection is silent for longer than bookmarks allow (TimedOut). Expired: list again.
   virtual Result<Done> watch(const Call&, const std::function<bool(WatchEvent)>& each) = 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kube/object_text.h"
 #include "kube/request.h"
 #include "kube/watch_lines.h"
 
@@ -11,6 +12,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Duration kDialLimit = seconds(10);
+/// Several times etcd's limit for an object. Lists are not read as a whole.
+constexpr std::size_t kObjectLimit = 8 << 20;
 constexpr std::uint64_t kWatchSecondsMin = 300, kWatchSecondsMax = 600;
 
 /// The form that the Host header needs.
@@ -25,6 +28,13 @@ Error to_error(const Call& call, const Error& error) {
   if (reads(call.verb))
     return {error.code == Code::Lost ? Code::Unavailable : error.code, error.message};
   return {unknown ? Code::Lost : error.code, error.message};
+}
+
+/// Our own limit has passed. The same words each time: they may become a condition.
+Error no_answer(const Call& call, Duration limit) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit).count();
+  return {Code::TimedOut, "the API server gave no answer within " + std::to_string(seconds) + " s" +
+                              (reads(call.verb) ? "" : ": it may wait for an admission webhook")};
 }
 
 }  // namespace
@@ -42,7 +52,7 @@ Client::Client(Executor& executor, Random& random, const Config& config,
               Within limit(executor, kDialLimit);  // A watch has no deadline of its own.
               return dial();
             },
-            {.host = authority(config)}) {
+            {.host = authority(config), .body_limit = kObjectLimit}) {
   check(config.exec.has_value() == (options_.plugin != nullptr), "a Config's plugin is given");
 }
 
@@ -80,14 +90,35 @@ Result<http::Response> Client::exchange(const Call& call, http::Request& request
 }
 
 Result<Json> Client::call(const Call& call) {
+  return persist(
+      call, [this](const auto& request) { return http_.send(request); },
+      [&](const http::Response& response) { return to_answer(call, response); });
+}
+
+Result<Json> Client::list(const Call& call, const std::function<void(const Json&)>& item) {
+  ListText text(item);
+  return persist(
+      call,
+      [&](const auto& request) {
+        return http_.stream(request, [&](std::string_view piece) { return text.take(piece); });
+      },
+      [&](const http::Response& response) {
+        return response.status / 100 == 2 ? text.result() : to_answer(call, response);
+      });
+}
+
+Result<Json> Client::persist(const Call& call, const Exchange& send, const Read& read) {
   auto request = to_request(call, base_path_);
   if (!request) return request.error();
-  Within limit(executor_, options_.call_limit);
-  const Instant deadline = executor_.now() + options_.call_limit;
+  const Duration most = reads(call.verb) ? options_.read_limit : options_.write_limit;
+  Within limit(executor_, most);
+  const Instant deadline = executor_.now() + most;
   for (int attempt = 1;; ++attempt) {
-    auto response = exchange(call, *request, [this](const auto& r) { return http_.send(r); });
+    auto response = exchange(call, *request, send);
+    if (response.failed_with(Code::TimedOut) && executor_.now() >= deadline)
+      return no_answer(call, most);
     if (!response) return response.error();
-    auto answer = to_answer(call, *response);
+    auto answer = read(*response);
     if (answer) return answer;
     if (!reads(call.verb) && answer.failed_with(Code::Corrupt))
       return Error{Code::Lost, answer.error().message};  // It happened; its result is unknown.

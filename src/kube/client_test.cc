@@ -429,14 +429,20 @@ TEST_F(ClientTest, AServerThatIsNotThereIsUnavailable) {
   });
 }
 
-TEST_F(ClientTest, ACallEndsAfterTenSeconds) {
+/// The API server waits up to 30 s for an admission webhook.
+TEST_F(ClientTest, K8_AReadEndsAfterTenSecondsAndAWriteAfterThirtyFive) {
   with([](Peer& peer, int) { peer.be_silent(); },
        [this](Client& client) {
-         EXPECT_TRUE(client.call(create()).failed_with(Code::TimedOut));
+         expect_error(client.call(get()), Code::TimedOut,
+                      "the API server gave no answer within 10 s");
          EXPECT_EQ(elapsed(), 10s);
+         expect_error(client.call(create()), Code::TimedOut,
+                      "the API server gave no answer within 35 s: it may wait for an admission "
+                      "webhook");
+         EXPECT_EQ(elapsed(), 45s);
          Within sooner(world, 1s);
-         EXPECT_TRUE(client.call(get()).failed_with(Code::TimedOut));
-         EXPECT_EQ(elapsed(), 11s);
+         EXPECT_TRUE(client.call(create()).failed_with(Code::TimedOut));
+         EXPECT_EQ(elapsed(), 46s);
        });
 }
 
@@ -465,6 +471,74 @@ TEST_F(ClientTest, AWatchHandsOverEventsHoweverTheyAreCut) {
   EXPECT_EQ(events, (std::vector<std::string>{"0a", "3b", "1c", "2d"}));
   EXPECT_NE(seen.find("?allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds="),
             std::string::npos);
+}
+
+/// As GET /api/v1/pods answers. An object of megabytes keeps its name; the others are whole.
+TEST_F(ClientTest, N4_AListIsReadObjectByObjectAndALongOneHidesNoOther) {
+  const std::string body =
+      R"({"kind":"PodList","metadata":{"continue":"t","resourceVersion":"9"},"items":[)"
+      R"({"metadata":{"name":"a","managedFields":[{"x":[1]}]},"spec":{"x":"}],[{\"","y":[1,2]}},)"
+      R"({"metadata":{"name":"b"},"spec":{"x":[)" +
+      std::string(3 << 20, '1') + R"(]},"status":{"phase":"Running"}},{"metadata":{"name":"c"}}]})";
+  Call all = get();
+  all.verb = Verb::List;
+  all.name = "";
+  for (const std::size_t piece : {std::size_t{100'000}, body.size()}) {
+    std::string seen;
+    Result<Json> page = Json();
+    with(
+        [&](Peer& peer, int) {
+          (void)peer.request();
+          (void)peer.begin_watch();
+          for (std::size_t at = 0; at < body.size(); at += piece)
+            (void)peer.chunk(body.substr(at, piece));
+          (void)peer.end_watch();
+        },
+        [&](Client& client) {
+          page = client.list(all, [&](const Json& item) { seen += serialize(item) + "\n"; });
+        });
+    EXPECT_EQ(
+        seen,
+        R"({"metadata":{"name":"a","managedFields":[]},"spec":{"x":"}],[{\"","y":[1,2]}})"
+        "\n"
+        R"({"metadata":{"name":"b"},"spec":"too long to be read","status":{"phase":"Running"}})"
+        "\n"
+        R"({"metadata":{"name":"c"}})"
+        "\n");
+    ASSERT_TRUE(page) << page.error().message;
+    EXPECT_EQ(serialize(*page),
+              R"({"kind":"PodList","metadata":{"continue":"t","resourceVersion":"9"},"items":[]})");
+  }
+}
+
+TEST_F(ClientTest, AListThatIsRefusedOrCutOrNoListSaysSo) {
+  Call all = get();
+  all.verb = Verb::List;
+  all.name = "";
+  const auto list = [&](int code, const std::string& body) {
+    Result<Json> page = Json();
+    with([&](Peer& peer, int) { (void)peer.request(), (void)peer.answer(code, body); },
+         [&](Client& client) { page = client.list(all, [](const Json&) {}); });
+    return page;
+  };
+  expect_error(list(410, status("Expired")), Code::Expired, "the server says why");
+  expect_error(list(403, status("Forbidden")), Code::Denied, "the server says why");
+  expect_error(list(200, R"({"items":[{"a":1})"), Code::Corrupt, "not JSON");
+  expect_error(list(200, R"({"items":[{"a":x}]})"), Code::Corrupt, "not JSON");
+  expect_error(list(200, std::string(300 << 10, ' ')), Code::Corrupt, "beside its objects");
+}
+
+TEST_F(ClientTest, N4_AnObjectOfAnyLengthEndsNoWatch) {
+  const std::string large = R"({"type":"MODIFIED","object":{"metadata":{"name":"large"},"spec":[)" +
+                            std::string(6 << 20, '1') + "]}}\n";
+  const auto ended = watch([&](Peer& peer, int) {
+    (void)peer.request();
+    (void)peer.begin_watch();
+    (void)peer.chunk(event("ADDED", "a") + large + event("ADDED", "b"));
+    (void)peer.end_watch();
+  });
+  EXPECT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(events, (std::vector<std::string>{"0a", "1large", "0b"}));
 }
 
 TEST_F(ClientTest, TheServerIsAskedToCloseAfterFiveToTenMinutesAtRandom) {

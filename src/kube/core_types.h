@@ -23,12 +23,14 @@ struct PodCondition {
   std::string type;    ///< "Ready", "PodScheduled"...
   std::string status;  ///< "True", "False" or "Unknown".
   std::string reason, message;
+  std::string last_transition_time = {};  ///< RFC 3339, by the clock of its node.
   bool operator==(const PodCondition&) const = default;
 
   template <class S = PodCondition>
   static auto describe() {
     return api::value(api::required("type", &S::type), api::required("status", &S::status),
-                      api::sparse("reason", &S::reason), api::sparse("message", &S::message));
+                      api::sparse("reason", &S::reason), api::sparse("message", &S::message),
+                      api::sparse("lastTransitionTime", &S::last_transition_time));
   }
 };
 
@@ -47,24 +49,37 @@ struct ContainerTerminated {
   std::int32_t exit_code = 0;  ///< A container that ends with 0 restarts, too.
   std::string reason;          ///< "Completed", "Error", "OOMKilled"...
   std::string message;
+  std::string started_at = {};  ///< RFC 3339, by the clock of its node.
   bool operator==(const ContainerTerminated&) const = default;
 
   template <class S = ContainerTerminated>
   static auto describe() {
     return api::value(api::required("exitCode", &S::exit_code), api::sparse("reason", &S::reason),
-                      api::sparse("message", &S::message));
+                      api::sparse("message", &S::message),
+                      api::sparse("startedAt", &S::started_at));
   }
 };
 
-/// At most one is set. Neither: it runs, or its state is unknown.
+struct ContainerRunning {
+  std::string started_at;  ///< RFC 3339, by the clock of its node.
+  bool operator==(const ContainerRunning&) const = default;
+
+  template <class S = ContainerRunning>
+  static auto describe() {
+    return api::value(api::sparse("startedAt", &S::started_at));
+  }
+};
+
+/// At most one is set. None: its state is unknown; it may run.
 struct ContainerState {
   std::optional<ContainerWaiting> waiting;
+  std::optional<ContainerRunning> running;
   std::optional<ContainerTerminated> terminated;
   bool operator==(const ContainerState&) const = default;
 
   template <class S = ContainerState>
   static auto describe() {
-    return api::value(api::optional("waiting", &S::waiting),
+    return api::value(api::optional("waiting", &S::waiting), api::optional("running", &S::running),
                       api::optional("terminated", &S::terminated));
   }
 };
@@ -85,14 +100,41 @@ struct ContainerStatus {
   }
 };
 
+struct HttpGet {
+  std::string path;
+  bool operator==(const HttpGet&) const = default;
+
+  template <class S = HttpGet>
+  static auto describe() {
+    return api::value(api::sparse("path", &S::path));
+  }
+};
+
+struct Probe {
+  std::optional<HttpGet> http_get;  ///< Absent: another kind of probe.
+  std::int32_t period_seconds = 0, failure_threshold = 0;
+  bool operator==(const Probe&) const = default;
+
+  template <class S = Probe>
+  static auto describe() {
+    return api::value(api::optional("httpGet", &S::http_get),
+                      api::sparse("periodSeconds", &S::period_seconds),
+                      api::sparse("failureThreshold", &S::failure_threshold));
+  }
+};
+
 struct Container {
   std::string name;
   std::vector<std::string> command;
+  std::string image = {};
+  std::optional<Probe> liveness_probe = {};
   bool operator==(const Container&) const = default;
 
   template <class S = Container>
   static auto describe() {
-    return api::value(api::required("name", &S::name), api::sparse("command", &S::command));
+    return api::value(api::required("name", &S::name), api::sparse("command", &S::command),
+                      api::sparse("image", &S::image),
+                      api::optional("livenessProbe", &S::liveness_probe));
   }
 };
 
@@ -122,9 +164,10 @@ struct PodSpec {
 };
 
 struct PodStatus {
-  std::string phase;   ///< "Pending", "Running", "Succeeded", "Failed" or "Unknown".
-  std::string pod_ip;  ///< Empty until it has one.
-  std::string reason;  ///< "Evicted", "NodeLost"...
+  std::string phase;    ///< "Pending", "Running", "Succeeded", "Failed" or "Unknown".
+  std::string pod_ip;   ///< Empty until it has one.
+  std::string reason;   ///< "Evicted", "NodeLost"...
+  std::string message;  ///< The kubelet's words for that reason.
   std::vector<PodCondition> conditions;
   std::vector<ContainerStatus> container_statuses, init_container_statuses;
   bool operator==(const PodStatus&) const = default;
@@ -132,7 +175,8 @@ struct PodStatus {
   template <class S = PodStatus>
   static auto describe() {
     return api::value(api::sparse("phase", &S::phase), api::sparse("podIP", &S::pod_ip),
-                      api::sparse("reason", &S::reason), api::sparse("conditions", &S::conditions),
+                      api::sparse("reason", &S::reason), api::sparse("message", &S::message),
+                      api::sparse("conditions", &S::conditions),
                       api::sparse("containerStatuses", &S::container_statuses),
                       api::sparse("initContainerStatuses", &S::init_container_statuses));
   }

@@ -16,7 +16,7 @@ class ScriptedApi final : public Api {
   Result<Json> call(const Call& call) override {
     const auto token = call.query.find("continue");
     seen.push_back(token == call.query.end() ? "-" : token->second);
-    EXPECT_EQ(call.query.at("limit"), "200");
+    limits.push_back(call.query.at("limit"));
     if (answers.empty()) return Error{Code::NotFound, "no more answers"};
     auto answer = std::move(answers.front());
     answers.pop_front();
@@ -26,7 +26,7 @@ class ScriptedApi final : public Api {
     return Done{};
   }
   std::deque<Result<Json>> answers;
-  std::vector<std::string> seen;
+  std::vector<std::string> seen, limits;
 };
 
 Json page(std::initializer_list<const char*> names, const char* version, const char* next) {
@@ -53,6 +53,45 @@ TEST(ListPages, AllPagesAreOneList) {
   EXPECT_EQ(*version, "7");
   EXPECT_EQ(names, "|abc");
   EXPECT_EQ(api.seen, (std::vector<std::string>{"-", "t1", "t2"}));
+  EXPECT_EQ(api.limits, (std::vector<std::string>{"200", "200", "200"}));
+}
+
+/// A server from which one large object arrives within the time of a call, but no more.
+class SlowApi final : public Api {
+ public:
+  Result<Json> call(const Call&) override { return Error{Code::Invalid, "not called"}; }
+  Result<Json> list(const Call& call, const std::function<void(const Json&)>& item) override {
+    const auto token = call.query.find("continue");
+    const int from = token == call.query.end() ? 0 : std::stoi(token->second);
+    const int limit = std::stoi(call.query.at("limit"));
+    limits += call.query.at("limit") + " ";
+    if (arrives) item(json::object{{"metadata", {{"name", std::to_string(from)}}}});
+    if (limit > fits) return Error{Code::TimedOut, "no time"};
+    const std::string next = from == 2 ? "" : std::to_string(from + 1);
+    return Json{{"metadata", {{"resourceVersion", "7"}, {"continue", next}}}, {"items", nullptr}};
+  }
+  Result<Done> watch(const Call&, const std::function<bool(WatchEvent)>&) override {
+    return Done{};
+  }
+  int fits = 1;
+  bool arrives = true;
+  std::string limits;
+};
+
+TEST(ListPages, N4_PagesOfLargeObjectsShrinkUntilTheyArriveInTime) {
+  SlowApi api;
+  std::string names;
+  auto version = list_names(api, names);
+  ASSERT_TRUE(version) << version.error().message;
+  EXPECT_EQ(*version, "7");
+  EXPECT_EQ(api.limits, "200 50 12 3 1 1 1 ");
+  EXPECT_EQ(names, "|0|0|0|0|012") << "each attempt begins again";
+  api.fits = 0;
+  EXPECT_TRUE(list_names(api, names).failed_with(Code::TimedOut));
+  api.arrives = false;
+  api.limits.clear();
+  EXPECT_TRUE(list_names(api, names).failed_with(Code::TimedOut));
+  EXPECT_EQ(api.limits, "200 ") << "a server that says nothing sends no large objects";
 }
 
 TEST(ListPages, AStateForgottenInTheMiddleIsListedAnewOnce) {

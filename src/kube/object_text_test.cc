@@ -46,9 +46,9 @@ TEST(ObjectText, WhatIsNestedTooDeeplyIsOneUnreadableObjectOfAList) {
     const json::array& items = parsed.at("items").as_array();
     ASSERT_EQ(items.size(), 3U);
     EXPECT_TRUE(reads(items[0]));
-    EXPECT_EQ(too_deep_field(items[1]), "status");
+    EXPECT_EQ(replaced_field(items[1]), "status is nested more than 38 levels deep");
     EXPECT_FALSE(reads(items[1])) << "nobody may take it for an object without a status";
-    EXPECT_EQ(too_deep_field(items[0]), "");
+    EXPECT_EQ(replaced_field(items[0]), "");
     EXPECT_EQ(items[1].at("spec").at("version"), "3.6.16");
     EXPECT_EQ(to_string(identity_of(items[1]).key), "ns/deep");
     EXPECT_TRUE(reads(items[2]));
@@ -73,7 +73,7 @@ TEST(ObjectText, WhoAnObjectIsStaysKnownHoweverDeeplyItsManagedFieldsAreNested) 
     EXPECT_TRUE(reads(out)) << maps;
     EXPECT_EQ(to_string(identity_of(out).key), "ns/a");
     EXPECT_EQ(out.at("metadata").at("resourceVersion"), "7");
-    EXPECT_EQ(too_deep_field(out), "");
+    EXPECT_EQ(replaced_field(out), "");
   }
 }
 
@@ -115,7 +115,7 @@ TEST(ObjectText, N3_APodTemplateThatIsTooDeepLeavesTheRestOfTheSpec) {
     ASSERT_FALSE(wrong) << wrong.message();
     api::v1alpha2::EtcdCluster out;
     ASSERT_TRUE(api::decode(whole, out, "EtcdCluster")) << whole;
-    EXPECT_EQ(too_deep_field(whole), "");
+    EXPECT_EQ(replaced_field(whole), "");
     EXPECT_EQ(out.spec.replicas, 3);
     EXPECT_EQ(out.status.cluster_id, "c");
     ASSERT_TRUE(out.spec.pod_template && out.spec.pod_template->spec);
@@ -135,8 +135,49 @@ TEST(ObjectText, N3_AnotherFieldThatIsTooDeepMakesTheSpecUnreadable) {
     boost::system::error_code wrong;
     const Json whole = parse_objects(R"({"metadata":{"name":"a"},"spec":)" + spec + "}", 0, wrong);
     ASSERT_FALSE(wrong) << form;
-    EXPECT_EQ(too_deep_field(whole), "spec") << form;
+    EXPECT_EQ(replaced_field(whole), "spec is nested more than 38 levels deep") << form;
   }
+}
+
+/// Users may make it as long as they like, likewise.
+TEST(ObjectText, N4_APodTemplateThatIsTooLongLeavesTheRestOfTheSpec) {
+  const std::string large(kFieldBytesMax, 'x');
+  for (const std::string& inner :
+       {"\"" + large + "\"", R"({"x":")" + large + "\"}", "{\"" + large + "\":1}",
+        R"({"x":[{"y":[")" + large + "\"]}]}"}) {
+    boost::system::error_code wrong;
+    const Json whole =
+        parse_objects(R"({"metadata":{"name":"a"},"spec":{"podTemplate":{"spec":)" + inner +
+                          R"(,"metadata":{"labels":{"a":"b"}}},"version":"3.6.16","replicas":3}})",
+                      0, wrong);
+    ASSERT_FALSE(wrong) << wrong.message();
+    api::v1alpha2::EtcdCluster out;
+    ASSERT_TRUE(api::decode(whole, out, "EtcdCluster"));
+    EXPECT_EQ(out.spec.replicas, 3);
+    EXPECT_TRUE(is_too_long(*out.spec.pod_template->spec));
+    EXPECT_EQ(out.spec.pod_template->metadata->labels.at("a"), "b");
+  }
+}
+
+TEST(ObjectText, N4_AnotherFieldThatIsTooLongMakesTheObjectUnreadableAndLeavesItsName) {
+  const std::string large = "\"" + std::string(kFieldBytesMax, 'x') + "\"";
+  const auto read = [](const std::string& text) {
+    boost::system::error_code wrong;
+    Json out = parse_objects(text, 0, wrong);
+    EXPECT_FALSE(wrong) << wrong.message();
+    return out;
+  };
+  const Json spec = read(R"({"spec":{"affinity":)" + large + R"(},"metadata":{"name":"a"}})");
+  EXPECT_EQ(replaced_field(spec), "spec has more than 786432 bytes");
+  EXPECT_EQ(identity_of(spec).key.name, "a");
+  const Json noted =
+      read(R"({"metadata":{"annotations":{"x":)" + large + R"(},"name":"a"},"spec":{}})");
+  EXPECT_FALSE(reads(noted));
+  EXPECT_EQ(identity_of(noted).key.name, "a");
+  std::string many = R"({"metadata":{"name":"a"})";
+  for (int i = 0; i < 40; ++i)
+    many += ",\"f" + std::to_string(i) + "\":\"" + std::string(kFieldBytesMax / 2, 'x') + '"';
+  EXPECT_LT(serialize(read(many + "}")).size(), 4U << 20);
 }
 
 TEST(ObjectText, WhatIsNoJsonIsToldAsThat) {

@@ -326,6 +326,31 @@ TEST_F(ReflectorTest, N3_AnObjectThatCannotBeReadIsToldAndSoIsItsEnd) {
   world.run();
 }
 
+TEST_F(ReflectorTest, N4_AnObjectThatIsTooLargeIsPassedOverAndToldTheOthersAreServed) {
+  std::vector<std::string> told;
+  fake.put(Pod::resource, pod("a", std::string(2000, 'x').c_str()));
+  fake.put(Pod::resource, pod("b"));
+  world.spawn([&] {
+    Reflector<Pod> reflector(world, random, log, api, store,
+                             {"prod", "app=etcd", false,
+                              [&](const Identity& which, const std::string& why) {
+                                told.push_back(which.key.name + ": " + why);
+                              },
+                              1000});
+    reflector.start();
+    wait();
+    EXPECT_EQ(told, (std::vector<std::string>{"a: it has more than 1000 bytes"}));
+    EXPECT_FALSE(store.get(kA));
+    EXPECT_TRUE(store.get(kB));
+    set_phase(kA, "Pending");
+    wait();
+    EXPECT_EQ(told.back(), "a: ") << "it is short by now";
+    EXPECT_TRUE(store.get(kA));
+    reflector.stop();
+  });
+  world.run();
+}
+
 TEST_F(ReflectorTest, N2_AnExceptionOnTheWayMeansAListAndAPause) {
   int throws = 0;
   store.on_change([&](const ObjectKey&) {

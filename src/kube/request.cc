@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kMessageMax = 1024;  ///< Validation errors of a CRD repeat the whole value.
 constexpr std::size_t kQuoteMax = 200;
-constexpr std::size_t kFirstBlock = 128 << 10;
 constexpr std::size_t kNameMax = 253;  ///< The longest name in Kubernetes (DNS subdomain).
 
 /// Refuses the names that apimachinery's IsValidPathSegmentName refuses, and names that are too
@@ -165,13 +164,6 @@ Code to_code(const Call& call, int http, const Status& status, bool from_server)
   }
 }
 
-/// A list becomes one block of memory, which returns to the system as a whole. Small pieces would
-/// be scattered in the heap, between objects that stay.
-json::storage_ptr storage_for(const Call& call) {
-  if (call.verb != Verb::List) return {};
-  return json::make_shared_resource<json::monotonic_resource>(kFirstBlock);
-}
-
 }  // namespace
 
 std::string percent_encoded(std::string_view text) {
@@ -217,8 +209,7 @@ Result<Json> to_answer(const Call& call, const http::Response& response) {
   if (response.status < 200 || response.status > 299)
     return to_error(call, response.status, response.body);
   boost::system::error_code not_json;
-  Json parsed =
-      parse_objects(response.body, call.verb == Verb::List ? 2 : 0, not_json, storage_for(call));
+  Json parsed = parse_objects(response.body, call.verb == Verb::List ? 2 : 0, not_json);
   if (not_json)
     return Error{Code::Corrupt, "HTTP " + std::to_string(response.status) +
                                     " with a body that is not JSON: " + one_line(response.body)};

@@ -63,7 +63,22 @@ class Store {
   /// Much longer than any event takes, so that a delayed event is not overtaken.
   static constexpr Duration kAwaitMax = std::chrono::seconds(10);
 
-  explicit Store(Group group) : group_(std::move(group)) {}
+  /// An object ready to be stored: its key fields, and its text.
+  struct Listed {
+    ObjectKey key;
+    std::string uid;
+    std::optional<ObjectKey> group;
+    Kept<T> kept;
+    Pointer whole = nullptr;  ///< The parsed object, if it is to be held a while.
+  };
+
+  /// Takes out of an object what is never used. Returns why the object is passed over, as if it
+  /// could not be read; mostly empty.
+  using Trim = std::function<std::string(T&)>;
+
+  /// Stores that have equal `texts` keep what their objects have in common once.
+  explicit Store(Group group, SharedTexts texts = {}, Trim trim = {})
+      : group_(std::move(group)), texts_(std::move(texts)), trim_(std::move(trim)) {}
   void on_change(Changed changed) { changed_.push_back(std::move(changed)); }
 
   Pointer get(const ObjectKey& key) const {
@@ -111,12 +126,15 @@ class Store {
   /// Take the mark before requesting a list; the list does not undo later writes.
   std::uint64_t mark() const { return writes_; }
   void heard(Instant now, const std::string& scope = "") { heard_[scope] = now; }
-  void saw(T object);
+  std::string trim(T& object) const { return trim_ ? trim_(object) : ""; }
+  Listed listed(const T& object);
+  void saw(T object) { saw(with_whole(std::move(object))); }
+  void saw(Listed object);
   void saw_deleted(const ObjectKey& key, const std::string& uid);
   void saw_deleted(const T& object) { saw_deleted(object.metadata.key(), object.metadata.uid); }
   /// The whole list of a scope. `unreadable` names objects that exist but could not be decoded:
   /// their known state stays.
-  void replace(std::vector<T> listed, std::uint64_t mark, Instant now,
+  void replace(std::vector<Listed> listed, std::uint64_t mark, Instant now,
                const std::string& scope = "", const std::set<ObjectKey>& unreadable = {});
   /// True if an awaited event of that scope is missing for too long: list again. The time counts
   /// from the first such call after the write.
@@ -136,7 +154,12 @@ class Store {
     const auto found = objects_.find(key);
     return found != objects_.end() && found->second.version() == version;
   }
-  void put(T object);
+  Listed with_whole(T object) {
+    Listed out = listed(object);
+    out.whole = Pointer(new T(std::move(object)));
+    return out;
+  }
+  void put(Listed object);
   void drop(const ObjectKey& key);
   void leave(const std::optional<ObjectKey>& group, const ObjectKey& key);
   void tell(const std::optional<ObjectKey>& group) const {
@@ -145,6 +168,8 @@ class Store {
   }
 
   Group group_;
+  SharedTexts texts_;
+  Trim trim_;
   std::vector<Changed> changed_;
   std::map<ObjectKey, Kept<T>> objects_;
   mutable Latest<T> latest_;
@@ -175,16 +200,22 @@ void Store<T>::leave(const std::optional<ObjectKey>& group, const ObjectKey& key
 }
 
 template <class T>
-void Store<T>::put(T object) {
-  const ObjectKey key = object.metadata.key();
-  const auto group = group_(object);
+typename Store<T>::Listed Store<T>::listed(const T& object) {
+  return {object.metadata.key(), object.metadata.uid, group_(object), Kept<T>(object, texts_)};
+}
+
+template <class T>
+void Store<T>::put(Listed object) {
+  const ObjectKey key = std::move(object.key);
+  const auto& group = object.group;
   std::optional<ObjectKey> left;
   const auto [place, is_new] = objects_.try_emplace(key);
   if (!is_new) {
     past_versions_.add(place->second.version());
     left = group_(*place->second.get(latest_));
   }
-  place->second.put(std::move(object), latest_);
+  place->second = std::move(object.kept);
+  if (object.whole) place->second.know(std::exchange(object.whole, nullptr), latest_);
   if (left != group) leave(left, key);
   if (group) groups_[*group].insert(key);
   if (left != group) tell(left);
@@ -206,6 +237,7 @@ void Store<T>::drop(const ObjectKey& key) {
 
 template <class T>
 void Store<T>::wrote(T object) {
+  if (!trim(object).empty()) return;
   const ObjectKey key = object.metadata.key();
   const std::string version = object.metadata.resource_version;
   const bool known_already = has(key, version);
@@ -214,13 +246,13 @@ void Store<T>::wrote(T object) {
   // Covers a write that changed nothing, too: it has no event of its own to await.
   if (known_already || overtaken) return;
   awaited_[key] = {version, ++writes_, std::nullopt};
-  put(std::move(object));
+  put(with_whole(std::move(object)));
 }
 
 template <class T>
-void Store<T>::saw(T object) {
-  const ObjectKey key = object.metadata.key();
-  const std::string& version = object.metadata.resource_version;
+void Store<T>::saw(Listed object) {
+  const ObjectKey& key = object.key;
+  const std::string& version = object.kept.version();
   if (const auto awaited = awaited_.find(key); awaited != awaited_.end()) {
     if (awaited->second.version != version) {
       past_versions_.add(version);  // The answer to that write may come even later.
@@ -229,7 +261,7 @@ void Store<T>::saw(T object) {
     awaited_.erase(awaited);
   }
   if (has(key, version)) return;
-  past_uids_.forget(object.metadata.uid);  // The object had only lost its label.
+  past_uids_.forget(object.uid);  // The object had only lost its label.
   put(std::move(object));
 }
 
@@ -242,7 +274,7 @@ void Store<T>::saw_deleted(const ObjectKey& key, const std::string& uid) {
 }
 
 template <class T>
-void Store<T>::replace(std::vector<T> listed, std::uint64_t mark, Instant now,
+void Store<T>::replace(std::vector<Listed> listed, std::uint64_t mark, Instant now,
                        const std::string& scope, const std::set<ObjectKey>& unreadable) {
   heard_[scope] = now;
   const auto written_since = [&](const ObjectKey& key) {
@@ -250,8 +282,8 @@ void Store<T>::replace(std::vector<T> listed, std::uint64_t mark, Instant now,
     return awaited != awaited_.end() && awaited->second.write > mark;
   };
   std::set<ObjectKey> present = unreadable;
-  for (T& object : listed) {
-    const ObjectKey key = object.metadata.key();
+  for (Listed& object : listed) {
+    const ObjectKey& key = object.key;
     present.insert(key);
     if (!written_since(key)) awaited_.erase(key);
     saw(std::move(object));

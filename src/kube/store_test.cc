@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace etcdop::kube {
 namespace {
 
@@ -50,6 +52,12 @@ class StoreTest : public ::testing::Test {
     for (const auto& object : store.in_group({"prod", group})) out += object->metadata.name + " ";
     return out;
   }
+  void replace(const std::vector<Thing>& listed, std::uint64_t mark, Instant at,
+               const std::string& scope = "", const std::set<ObjectKey>& unreadable = {}) {
+    std::vector<Store<Thing>::Listed> all;
+    for (const Thing& object : listed) all.push_back(store.listed(object));
+    store.replace(std::move(all), mark, at, scope, unreadable);
+  }
   Store<Thing> store{cluster_of};
   std::string told;
   const Instant now = Instant(100s);
@@ -62,7 +70,7 @@ TEST_F(StoreTest, WhatWasNotLookedAtForLongIsThereAsItWas) {
   things[7].metadata.annotations["a"] = "text with \"quotes\" and \n";
   things[7].metadata.finalizers = {"f"};
   things[7].metadata.deletion_timestamp = "";
-  store.replace(things, store.mark(), now);
+  replace(things, store.mark(), now);
   const auto held = store.get({"prod", "thing-7"});
   EXPECT_EQ(store.get({"prod", "thing-7"}), held) << "who holds it, and who asks, have the same";
   std::size_t known = 0;
@@ -89,7 +97,7 @@ TEST_F(StoreTest, ThoseWhoseNamesBeginSoAreFoundInTheirNamespaceAlone) {
 }
 
 TEST_F(StoreTest, EventsFillIt) {
-  store.replace({thing("b", "1"), thing("a", "2")}, store.mark(), now);
+  replace({thing("b", "1"), thing("a", "2")}, store.mark(), now);
   EXPECT_EQ(names_in("db"), "a b ") << "ordered by name";
   store.saw(thing("c", "3"));
   store.saw(thing("a", "4"));
@@ -100,10 +108,10 @@ TEST_F(StoreTest, EventsFillIt) {
 }
 
 TEST_F(StoreTest, WhatIsKnownAlreadyIsNoChange) {
-  store.replace({thing("a", "1")}, store.mark(), now);
+  replace({thing("a", "1")}, store.mark(), now);
   told.clear();
   store.saw(thing("a", "1"));
-  store.replace({thing("a", "1")}, store.mark(), now);
+  replace({thing("a", "1")}, store.mark(), now);
   store.saw_deleted(thing("never-seen", "1"));
   EXPECT_EQ(told, "");
 }
@@ -221,11 +229,11 @@ TEST_F(StoreTest, TheEndOfAnOlderObjectDoesNotEndTheOneJustMade) {
 }
 
 TEST_F(StoreTest, AListThatBeganBeforeAWriteDoesNotUndoIt) {
-  store.replace({thing("changed", "1"), thing("gone", "1", "u2")}, store.mark(), now);
+  replace({thing("changed", "1"), thing("gone", "1", "u2")}, store.mark(), now);
   const auto mark = store.mark();
   store.wrote(thing("changed", "5"));
   store.wrote(thing("made", "6", "u3"));
-  store.replace({thing("changed", "1")}, mark, now);
+  replace({thing("changed", "1")}, mark, now);
   EXPECT_EQ(version("changed"), "5");
   EXPECT_EQ(version("made"), "6");
   EXPECT_EQ(version("gone"), "-");
@@ -234,10 +242,10 @@ TEST_F(StoreTest, AListThatBeganBeforeAWriteDoesNotUndoIt) {
 }
 
 TEST_F(StoreTest, AListThatHasTheWriteSettlesIt) {
-  store.replace({thing("a", "1")}, store.mark(), now);
+  replace({thing("a", "1")}, store.mark(), now);
   const auto mark = store.mark();
   store.wrote(thing("a", "2"));
-  store.replace({thing("a", "2")}, mark, now);
+  replace({thing("a", "2")}, mark, now);
   store.saw(thing("a", "3"));
   EXPECT_EQ(version("a"), "3");
 }
@@ -245,7 +253,7 @@ TEST_F(StoreTest, AListThatHasTheWriteSettlesIt) {
 TEST_F(StoreTest, AListThatBeganAfterAWriteIsTheTruth) {
   store.wrote(thing("deleted-since", "1", "u1"));
   store.wrote(thing("changed-since", "2", "u2"));
-  store.replace({thing("changed-since", "7", "u2")}, store.mark(), now);
+  replace({thing("changed-since", "7", "u2")}, store.mark(), now);
   EXPECT_EQ(version("deleted-since"), "-");
   EXPECT_EQ(version("changed-since"), "7");
 }
@@ -257,7 +265,7 @@ TEST_F(StoreTest, AnAwaitedEventThatNeverComesMakesItOverdueAndAListSettlesIt) {
   EXPECT_EQ(version("a"), "2");
   EXPECT_FALSE(store.overdue(now + 9s));
   EXPECT_TRUE(store.overdue(now + 10s));
-  store.replace({thing("a", "3")}, store.mark(), now + 11s);
+  replace({thing("a", "3")}, store.mark(), now + 11s);
   EXPECT_EQ(version("a"), "3");
   EXPECT_FALSE(store.overdue(now + 1h));
 }
@@ -271,14 +279,14 @@ TEST_F(StoreTest, EachNewWriteHasItsOwnTime) {
 }
 
 TEST_F(StoreTest, OneNamespacesListDoesNotTouchAnothers) {
-  store.replace({thing("a", "1", "u1", "db", "one")}, store.mark(), now, "one");
-  store.replace({thing("b", "1", "u2", "db", "two")}, store.mark(), now, "two");
+  replace({thing("a", "1", "u1", "db", "one")}, store.mark(), now, "one");
+  replace({thing("b", "1", "u2", "db", "two")}, store.mark(), now, "two");
   store.wrote(thing("c", "2", "u3", "db", "two"));
   EXPECT_EQ(version("a", "one"), "1");
   EXPECT_FALSE(store.overdue(now, "two"));
   EXPECT_FALSE(store.overdue(now + 1min, "one"));
   EXPECT_TRUE(store.overdue(now + 1min, "two"));
-  store.replace({}, store.mark(), now, "one");
+  replace({}, store.mark(), now, "one");
   EXPECT_EQ(version("a", "one"), "-");
   EXPECT_EQ(version("b", "two"), "1");
 }
@@ -287,10 +295,10 @@ TEST_F(StoreTest, ItIsSyncedAndAsOldAsTheWorstOfItsScopes) {
   EXPECT_FALSE(store.synced());
   store.expect("one");
   store.expect("two");
-  store.replace({}, store.mark(), now, "one");
+  replace({}, store.mark(), now, "one");
   EXPECT_FALSE(store.synced());
   EXPECT_EQ(store.age(now), std::nullopt);
-  store.replace({}, store.mark(), now + 5s, "two");
+  replace({}, store.mark(), now + 5s, "two");
   EXPECT_TRUE(store.synced());
   EXPECT_EQ(store.age(now + 6s), 6s);
   store.heard(now + 6s, "one");
@@ -298,10 +306,81 @@ TEST_F(StoreTest, ItIsSyncedAndAsOldAsTheWorstOfItsScopes) {
 }
 
 TEST_F(StoreTest, WhatIsListedButCannotBeReadIsNotTakenForGone) {
-  store.replace({thing("a", "1"), thing("b", "1", "u2")}, store.mark(), now);
-  store.replace({}, store.mark(), now, "", {{"prod", "a"}});
+  replace({thing("a", "1"), thing("b", "1", "u2")}, store.mark(), now);
+  replace({}, store.mark(), now, "", {{"prod", "a"}});
   EXPECT_EQ(version("a"), "1");
   EXPECT_EQ(version("b"), "-");
+}
+
+struct Shape {
+  static constexpr api::Resource resource{"", "v1", "shapes", "Shape"};
+  api::ObjectMeta metadata;
+  std::optional<Json> spec, status;
+  bool operator==(const Shape&) const = default;
+
+  template <class S = Shape>
+  static auto describe() {
+    return api::value(api::required("metadata", &S::metadata), api::optional("spec", &S::spec),
+                      api::optional("status", &S::status));
+  }
+};
+
+Shape shape(const std::string& name, const Json& long_field) {
+  Shape out;
+  out.metadata.name = name;
+  out.spec = json::object{{"a", long_field}, {"b", 1}};
+  out.status = json::object{{"observed", {{"a", long_field}, {"c", json::array{}}}}, {"d", "e"}};
+  return out;
+}
+
+TEST(StoreTexts, N4_WhatObjectsHaveInCommonIsKeptOnce) {
+  SharedTexts texts;
+  const auto group = [](const Shape& one) { return std::optional(one.metadata.key()); };
+  {
+    Store<Shape> clusters(group, texts), members(group, texts);
+    const Json large = json::array{std::string(5000, 'x')};
+    for (int i = 0; i < 100; ++i) {
+      clusters.saw(shape("a" + std::to_string(i), large));
+      members.saw(shape("a" + std::to_string(i), large));
+    }
+    EXPECT_EQ(texts.size(), 1U);
+    EXPECT_EQ(*clusters.get({"", "a0"}), shape("a0", large)) << "not among the latest";
+    EXPECT_EQ(*members.get({"", "a99"}), shape("a99", large));
+    members.saw(shape("b", json::array{std::string(5000, 'y')}));
+    members.saw(shape("c", json::array{std::string(500, 'z')}));
+    EXPECT_EQ(texts.size(), 2U) << "a short one is not apart";
+    EXPECT_EQ(*members.get({"", "c"}), shape("c", json::array{std::string(500, 'z')}));
+    members.saw_deleted({"", "b"}, "");
+  }
+  EXPECT_EQ(texts.size(), 0U);
+}
+
+/// Parsed, they take several times the memory.
+TEST(StoreTexts, N4_LargeObjectsAreNotHeldParsed) {
+  Store<Shape> store([](const Shape& one) { return std::optional(one.metadata.key()); });
+  std::vector<std::weak_ptr<const Shape>> parsed;
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    store.saw(shape(name, json::array{std::string(50'000, static_cast<char>('a' + i))}));
+    parsed.push_back(store.get({"", name}));
+  }
+  const auto held =
+      std::ranges::count_if(parsed, [](const auto& object) { return !object.expired(); });
+  EXPECT_LE(held, 3);
+  EXPECT_EQ(store.all().size(), 20U);
+}
+
+TEST(StoreTexts, N4_WhatIsNeverReadIsTakenOutOfOurOwnWritesToo) {
+  Store<Thing> store(cluster_of, {}, [](Thing& one) {
+    one.metadata.annotations.clear();
+    return std::string(one.metadata.name == "odd" ? "it is odd" : "");
+  });
+  Thing written = thing("a", "1");
+  written.metadata.annotations["a"] = "b";
+  store.wrote(written);
+  EXPECT_TRUE(store.get({"prod", "a"})->metadata.annotations.empty());
+  store.wrote(thing("odd", "1"));
+  EXPECT_FALSE(store.get({"prod", "odd"}));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "kube/object_text.h"
 #include "kube/request.h"
 
 namespace etcdop::kube {
@@ -22,19 +21,14 @@ bool WatchLines::take(std::string_view piece) {
   while (!over_ && !piece.empty()) {
     const std::size_t end = piece.find('\n');
     const std::string_view part = piece.substr(0, end);
-    if (rest_.size() + part.size() > kLineMax)
+    if (!begun_) begun_.emplace(1);
+    begun_->take(part);
+    if (begun_->text().size() > kLineMax)
       return fail({Code::Corrupt, "an event of more than " + std::to_string(kLineMax) + " bytes"});
-    if (end == std::string_view::npos) {
-      rest_ += part;
-      return true;
-    }
+    if (end == std::string_view::npos) return true;
+    const Pruner whole = *std::exchange(begun_, std::nullopt);
+    over_ = !line(whole.text());
     piece.remove_prefix(end + 1);
-    if (rest_.empty()) {  // Mostly a line arrives in one piece, and needs no copy.
-      over_ = !line(part);
-    } else {
-      const std::string whole = std::exchange(rest_, {}).append(part);
-      over_ = !line(whole);
-    }
   }
   return !over_;
 }
@@ -63,7 +57,7 @@ bool WatchLines::line(std::string_view text) {
 
 Result<Done> WatchLines::result() const {
   if (error_) return *error_;
-  if (!over_ && !rest_.empty())
+  if (!over_ && begun_ && !begun_->text().empty())
     return Error{Code::Unavailable, "the watch ended in the middle of an event"};
   return Done{};
 }

@@ -7,13 +7,15 @@
 
 #include "base/result.h"
 #include "kube/api.h"
+#include "kube/object_text.h"
 
 namespace etcdop::kube {
 
-/// Joins pieces and passes on whole events. One for each watch.
+/// Joins pieces and passes on whole events, whose long fields are replaced (object_text.h): an
+/// object of any length ends no watch. One for each watch.
 class WatchLines {
  public:
-  /// Twice etcd's limit for an object, because JSON is longer than the stored form.
+  /// Limit of what is left of a line.
   static constexpr std::size_t kLineMax = 4 << 20;
   using Each = std::function<bool(WatchEvent)>;
 
@@ -31,7 +33,7 @@ class WatchLines {
   bool fail(Error);
   const Call& call_;
   const Each& each_;
-  std::string rest_;  // The beginning of an incomplete line.
+  std::optional<Pruner> begun_;  // The beginning of an incomplete line.
   bool over_ = false;
   std::optional<Error> error_;
 };

@@ -111,7 +111,8 @@ class Manager {
         etcd_(loop, etcd::network_dial(loop)),
         operator_(
             {loop, random_, clock_, log, api_, lease_api_, etcd_, etcd::network_handshake(loop),
-             flags.flight_recorder_bind_address == "0" ? nullptr : &flight_, &metrics_},
+             flags.flight_recorder_bind_address == "0" ? nullptr : &flight_, &metrics_,
+             etcd::network_receives_snapshot(loop)},
             operator_options()),
         scrape_access_(api_, loop, log, {}),
         heartbeat_(loop),

@@ -1,6 +1,9 @@
 #include "operator/operator.h"
 
+#include <limits>
+
 #include "api/v1alpha2/names.h"
+#include "operator/passes/trims.h"
 #include "operator/snapshot/snapshot_metrics.h"
 
 namespace etcdop {
@@ -31,7 +34,8 @@ Operator::Operator(Collaborators with, Options options)
                 {.ns = options_.lease_namespace, .identity = options_.identity}),
       events_(with.api, with.executor, with.clock, with.random, with.log, options_.identity),
       clusters_({collaborators<cluster::Api>(), with.etcd, with.handshake, credentials_,
-                 options_.cluster_domain, &cluster_metrics_, options_.pod_policy}),
+                 options_.cluster_domain, &cluster_metrics_, options_.pod_policy,
+                 with.receives_snapshot}),
       members_({collaborators<member::Api>(), credentials_.secrets, credentials_.certificates},
                options_.images),
       defrags_({collaborators<defrag::Api>(), with.etcd, credentials_}),
@@ -116,6 +120,17 @@ std::vector<std::string> Operator::unfilled() const {
   return out;
 }
 
+/// trim() bounds an EtcdCluster, and we write the EtcdMembers: an earlier release may have let both
+/// be larger.
+template <class T>
+constexpr std::size_t kBytesMax = kObjectBytesMax;
+template <>
+constexpr std::size_t kBytesMax<api::v1alpha2::EtcdCluster> =
+    std::numeric_limits<std::size_t>::max();
+template <>
+constexpr std::size_t kBytesMax<api::v1alpha2::EtcdMember> =
+    std::numeric_limits<std::size_t>::max();
+
 /// Watches with the permissions of one controller. A kind that two controllers read is watched
 /// once.
 template <class Controller, class T>
@@ -130,7 +145,8 @@ void Operator::watch(kube::Store<T>& store, const std::string& selector, Install
             ns, selector, installed == Installed::Perhaps,
             [this](const kube::Identity& which, const std::string& why) {
               note_unreadable(T::resource, which, why);
-            }});
+            },
+            kBytesMax<T>});
     reflector->start();
     stop_watching_.push_back([reflector] { reflector->stop(); });
   }

@@ -54,6 +54,7 @@ class Operator {
     etcd::Handshake handshake;
     FlightRecorder* flight = nullptr;     ///< Null: passes are not recorded.
     runtime::Metrics* metrics = nullptr;  ///< Null: no metrics.
+    etcd::ReceivesSnapshot receives_snapshot = {};
   };
   struct Options {
     bool leader_elect = false;

@@ -33,9 +33,9 @@ member.to_mirror<PersistentVolumeClaim>();
 release_finalizer(cluster, stores, {"n", "a"}, "u");
 """
 BAD = """\
-cluster.get<Pod>({"n", "a"});
+cluster.create<Pod>("n", {});
 leader.list<Lease>("n", "");
-member.watch<Service>("n", {}, {});
+member.create<Service>("n", {});
 member.create<EtcdMember>("n", {});
 cluster.remove<Service>({"n", "a"}, "u");
 cluster.merge_patch<EtcdCluster>({"n", "a"}, {});

@@ -1,5 +1,5 @@
-// Templates that this release refuses in a new or edited cluster, and that an earlier release
-// accepted: running clusters may have them. Each rule that a release adds has a row.
+// Templates and versions that this release refuses in a new or edited cluster, and that an earlier
+// release accepted: running clusters may have them. Each rule that a release adds has a row.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ inline std::vector<RefusedWhenNew> refused_when_new() {
   Json deep = json::object();
   for (int i = 0; i < 25; ++i) deep = json::object{{"x", std::move(deep)}};
   Json large = json::array();
-  for (int i = 0; i < 700; ++i)
+  for (int i = 0; i < 300; ++i)
     large.as_array().push_back(
         json::object{{"name", "V" + std::to_string(i)}, {"value", std::string(100, 'x')}});
   return {
@@ -29,8 +29,13 @@ inline std::vector<RefusedWhenNew> refused_when_new() {
       {"large",
        json::object{
            {"containers", json::array{json::object{{"name", "log"}, {"env", std::move(large)}}}}},
-       "bytes, more than 65536"},
+       "bytes, more than 32768"},
   };
+}
+
+/// The same for spec.version.
+inline std::vector<std::string> versions_refused_when_new() {
+  return {"3.6.0", "3.6.1", "3.6.2", "3.6.3"};
 }
 
 }  // namespace etcdop::testing

@@ -8,8 +8,9 @@
 #include "operator/cluster/census.h"
 #include "operator/cluster/events.h"
 #include "operator/cluster/objects.h"
-#include "operator/cluster/volumes_found.h"
+#include "operator/cluster/remains.h"
 #include "operator/passes/finalizer.h"
+#include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 
 namespace etcdop::cluster {
@@ -115,15 +116,16 @@ struct Actor {
                        record->members.empty());
   }
 
-  /// Before an etcd is founded: asks the API server for volumes, as the cache may be stale.
-  Result<Done> no_volumes() const {
+  /// Before an etcd is founded: asks the API server for remains, as the cache may be stale.
+  Result<Done> no_remains() const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
-    auto volumes = with.api.list<kube::PersistentVolumeClaim>(
-        meta.ns, std::string(v1::kClusterLabel) + "=" + meta.name);
-    if (!volumes) return Error(volumes.error()).during("list the volumes of " + meta.name);
+    const std::string ours = std::string(v1::kClusterLabel) + "=" + meta.name;
     std::set<std::string> members;
     for (const Seat& seat : seen.seats)
       if (seat.object) members.insert(seat.object->uid);
+    if (auto none = no_members(ours, members); !none) return none;
+    auto volumes = with.api.list<kube::PersistentVolumeClaim>(meta.ns, ours);
+    if (!volumes) return Error(volumes.error()).during("list the volumes of " + meta.name);
     std::vector<std::string> stray;
     for (const auto& volume : *volumes)
       if (is_stray(volume, members)) stray.push_back(volume.metadata.name);
@@ -131,12 +133,28 @@ struct Actor {
     if (stray.empty()) return Done{};
     return Error{Code::Conflict, about_volumes(seen.cluster, stray)};
   }
+  Result<Done> no_members(const std::string& ours, const std::set<std::string>& members) const {
+    const api::ObjectMeta& meta = seen.cluster.metadata;
+    std::vector<std::string> stray;
+    auto objects = with.api.list<v1::EtcdMember>(meta.ns, ours);
+    if (!objects) return Error(objects.error()).during("list the EtcdMembers of " + meta.name);
+    for (v1::EtcdMember& member : *objects) {
+      if (is_ours(member.metadata, meta.uid)) continue;
+      stray.push_back("EtcdMember " + member.metadata.name);
+      with.stores.members.wrote(std::move(member));
+    }
+    auto pods = with.api.list<kube::Pod>(meta.ns, ours);
+    if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
+    for (const kube::Pod& pod : *pods)
+      if (is_stray(pod, members)) stray.push_back("Pod " + pod.metadata.name);
+    return stray.empty() ? Result<Done>(Done{}) : Error{Code::Conflict, about_members(stray, "")};
+  }
 
   Result<Done> operator()(const CreateMember& step) const {
     v1::EtcdCluster reported = seen.cluster;
     reported.status = plan.status;
     if (step.seed && is_first(reported))
-      if (auto none = no_volumes(); !none) return none;
+      if (auto none = no_remains(); !none) return none;
     if (reported.restoring()) {
       if (auto dormant = all_dormant(step.name); !dormant) return dormant;
       if (auto wanted = still_wanted_so(); !wanted) return wanted;
@@ -149,6 +167,102 @@ struct Actor {
       return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to another owner"};
     with.stores.members.wrote(std::move(*made));
     return Done{};
+  }
+
+  /// The Services first: while one selects by the UID of the earlier EtcdCluster, the Pods keep
+  /// that label. The EtcdMembers last: then nothing is left to adopt.
+  Result<Done> operator()(const AdoptMembers& step) const {
+    if (auto wanted = still_wanted_so(); !wanted) return wanted;
+    const std::string& name = seen.cluster.metadata.name;
+    json::object by_name;
+    by_name["selector"].emplace_object()[v1::kClusterUidLabel] = nullptr;
+    for (const std::string& service : {name, client_service_name(name)})
+      if (auto done = adopt(with.stores.services, service, by_name); !done) return done;
+    if (auto done = adopt(with.stores.budgets, name); !done) return done;
+    for (const CertificateChild& one : seen.certificates)
+      if (auto done = adopt(with.stores.certificates, one.name); !done) return done;
+    if (auto done = adopt_secrets(); !done) return done;
+    for (const OfMember& member : step.members)
+      if (auto done = adopt_member(member); !done) return done;
+    tell_of_adoption(step);
+    return Done{};
+  }
+
+  /// A patch that adds the EtcdCluster to the owners of an object without a controller.
+  json::object ownership(const api::ObjectMeta& of) const {
+    json::array owners;
+    for (const api::OwnerReference& owner : of.owner_references)
+      owners.push_back(api::encode(owner));
+    owners.push_back(owned_by_controller(seen.cluster).at(0));
+    return {{"metadata",
+             {{"uid", of.uid},
+              {"resourceVersion", of.resource_version},
+              {"ownerReferences", std::move(owners)}}}};
+  }
+  /// Whether only the owner is missing: our label says whose it was.
+  bool lacks_only_owner(const api::ObjectMeta& meta) const {
+    return !meta.controller() && cluster_of(meta) == seen.cluster.metadata.key();
+  }
+
+  /// Leaves an object of another owner alone: a condition reports it later. `spec`: a merge patch.
+  template <class T>
+  Result<Done> adopt(kube::Store<T>& store, const std::string& name, json::object spec = {}) const {
+    auto there = with.api.get<T>({ns(), name});
+    if (there.failed_with(Code::NotFound)) return Done{};
+    if (there && lacks_only_owner(there->metadata)) {
+      json::object patch = ownership(there->metadata);
+      if (!spec.empty()) patch["spec"] = std::move(spec);
+      there = with.api.merge_patch<T>({ns(), name}, std::move(patch));
+      if (there) store.wrote(std::move(*there));
+    }
+    if (!there)
+      return Error(there.error()).during("adopt " + std::string(T::resource.kind) + " " + name);
+    return Done{};
+  }
+
+  Result<Done> adopt_secrets() const {
+    std::vector<std::string> names{auth_secret_name(seen.cluster.metadata.name)};
+    for (const ManagedSecret& one : managed_secrets_of(seen.cluster)) names.push_back(one.name);
+    for (const std::string& name : names) {
+      with.credentials.secrets.expire({ns(), name});
+      auto there = with.credentials.secrets.get({ns(), name});
+      if (there.failed_with(Code::NotFound)) continue;
+      if (!there) return Error(there.error()).during("adopt Secret " + name);
+      const api::ObjectMeta& meta = (*there)->metadata;
+      if (!lacks_only_owner(meta)) continue;
+      if (auto done =
+              noted(name, with.api.merge_patch<kube::SecretObject>(meta.key(), ownership(meta)));
+          !done)
+        return done;
+    }
+    return Done{};
+  }
+
+  Result<Done> adopt_member(const OfMember& member) const {
+    auto there = with.api.get<v1::EtcdMember>({ns(), member.name});
+    if (!there) return Error(there.error()).during("adopt EtcdMember " + member.name);
+    if (is_ours(there->metadata, seen.cluster.metadata.uid)) return Done{};
+    if (there->metadata.uid != member.uid || !is_orphan(*there, seen.cluster))
+      return Error{Code::Conflict, "EtcdMember " + member.name + " belongs to another owner"};
+    auto written =
+        with.api.merge_patch<v1::EtcdMember>({ns(), member.name}, ownership(there->metadata));
+    if (!written) return Error(written.error()).during("adopt EtcdMember " + member.name);
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+
+  void tell_of_adoption(const AdoptMembers& step) const {
+    std::vector<std::string> names;
+    for (const OfMember& member : step.members) names.push_back(member.name);
+    const std::string note = "adopted EtcdMembers that had no owner: " + joined(names);
+    with.log.info(note, {{"cluster", to_string(seen.cluster.metadata.key())}});
+    if (!with.events) return;
+    with.events->record({.regarding = object_of(seen),
+                         .related = std::nullopt,
+                         .warning = false,
+                         .reason = v1::kMembersAdopted,
+                         .action = "AdoptMembers",
+                         .note = note});
   }
 
   /// The cache may be stale: a joiner whose EtcdMember is deleted or terminating is not added.
@@ -237,7 +351,29 @@ struct Actor {
                   [&](etcd::Client& client) { return client.move_leader(step.to); });
   }
 
+  /// The watch may be silent, the kubelet late, or the address another one by now: asks the API
+  /// server for the Pod, and etcd at its address.
+  Result<Done> is_silent(const std::string& name) const {
+    auto pod = with.api.get<kube::Pod>({ns(), name});
+    if (pod.failed_with(Code::NotFound)) return Done{};
+    if (!pod) return Error(pod.error()).during("find Pod " + name);
+    const auto member = with.stores.members.get({ns(), name});
+    auto at = member ? endpoint_of(seen.cluster, *member, *pod) : std::nullopt;
+    with.stores.pods.wrote(std::move(*pod));
+    if (!at) return Done{};
+    Endpoints one{{name, std::move(*at)}};
+    with.credentials.certificates.equip(seen.cluster, one);
+    if (one.empty()) return Error{Code::Conflict, name + " cannot be asked"};
+    with.credentials.sessions.equip(seen.cluster, one);
+    const auto status = with.etcd.at(one.begin()->second)->status();
+    const bool refuses = status.failed_with(Code::Denied);
+    if (status || refuses) return Error{Code::Conflict, name + " answers again"};
+    return Done{};
+  }
+
   Result<Done> operator()(const DeleteMember& step) const {
+    if (step.if_silent)
+      if (auto silent = is_silent(step.name); !silent) return silent;
     if (auto wanted = still_wanted_so(); !wanted) return wanted;
     auto going = with.api.remove<v1::EtcdMember>({ns(), step.name}, step.uid);
     if (!going) return Error(going.error()).during("delete EtcdMember " + step.name);

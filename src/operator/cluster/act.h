@@ -16,9 +16,10 @@ struct Collaborators : etcdop::Collaborators<Api> {
   etcd::Clients& etcd;
   etcd::Handshake handshake;
   Credentials& credentials;
-  std::string cluster_domain = "cluster.local";  ///< For the names in certificates.
-  ClusterMetrics* metrics = nullptr;             ///< Null: nothing is measured.
-  PodPolicy pod_policy = PodPolicy::Baseline;    ///< For new and edited templates.
+  std::string cluster_domain = "cluster.local";   ///< For the names in certificates.
+  ClusterMetrics* metrics = nullptr;              ///< Null: nothing is measured.
+  PodPolicy pod_policy = PodPolicy::Baseline;     ///< For new and edited templates.
+  etcd::ReceivesSnapshot receives_snapshot = {};  ///< Null: unknown.
 };
 
 /// The API server returned the object with this UID, and it was not terminating.

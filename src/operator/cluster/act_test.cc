@@ -9,7 +9,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "base/base64.h"
-#include "operator/cluster/volumes_found.h"
+#include "operator/cluster/remains.h"
 #include "sim/scheduler.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
@@ -286,6 +286,7 @@ TEST_F(ActTest, APasswordIsChangedToTheRecordedOne) {
 /// The cache may be stale, and a second etcd cannot be undone.
 TEST_F(ActTest, K14_VolumesAreAskedForRightBeforeTheFirstMemberIsMade) {
   api.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
+  api.serve({.resource = kube::Pod::resource, .status = true});
   api.serve({.resource = kube::PersistentVolumeClaim::resource});
   const auto put_volume = [&](const char* name, const char* cluster, bool terminating) {
     json::object meta{
@@ -311,6 +312,152 @@ TEST_F(ActTest, K14_VolumesAreAskedForRightBeforeTheFirstMemberIsMade) {
   seen.cluster.metadata.annotations.clear();
   EXPECT_TRUE(done(CreateMember{"db-y", "http://db-y.db.prod.svc:2380", false}))
       << "later members join what is there";
+}
+
+/// The cache may be stale: an orphan's etcd may run, behind the Services of that name.
+TEST_F(ActTest, K17_MembersAndPodsAreAskedForRightBeforeTheFirstMemberIsMade) {
+  api.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
+  api.serve({.resource = kube::PersistentVolumeClaim::resource});
+  api.serve({.resource = kube::Pod::resource, .status = true});
+  const auto labelled = [](const char* name, const char* kind, const char* owner) {
+    json::object meta{
+        {"name", name}, {"namespace", "prod"}, {"labels", {{v1::kClusterLabel, "db"}}}};
+    if (kind)
+      meta["ownerReferences"] = json::array{json::object{{"apiVersion", "v1"},
+                                                         {"kind", kind},
+                                                         {"name", "n"},
+                                                         {"uid", owner},
+                                                         {"controller", true}}};
+    return meta;
+  };
+  const CreateMember first{"db-x", "http://db-x.db.prod.svc:2380", true};
+  seen.cluster.status.observed.emplace().version = "3.6.16";
+  const auto refusal = [&] {
+    const auto result = done(first);
+    EXPECT_TRUE(result.failed_with(Code::Conflict));
+    return result ? "" : result.error().message;
+  };
+  const Json spec{{"clusterName", "db"},
+                  {"version", "3.6.16"},
+                  {"storage", {{"size", "1Gi"}}},
+                  {"initialCluster", "list"},
+                  {"clusterToken", "t"}};
+  api.put(v1::EtcdMember::resource,
+          {{"metadata", labelled("db-old", "EtcdCluster", "u-0")}, {"spec", spec}});
+  EXPECT_NE(refusal().find("EtcdMember db-old"), std::string::npos);
+  EXPECT_NE(stores.members.get({"prod", "db-old"}), nullptr) << "the next pass reports it";
+  api.erase(v1::EtcdMember::resource, {"prod", "db-old"});
+  const auto put_pod = [&](const char* name, const char* kind, const char* phase) {
+    api.put(kube::Pod::resource, {{"metadata", labelled(name, kind, "o-1")},
+                                  {"spec", json::object{}},
+                                  {"status", {{"phase", phase}}}});
+  };
+  put_pod("db-lost", "EtcdMember", "Running");
+  EXPECT_NE(refusal().find("Pod db-lost"), std::string::npos);
+  api.erase(kube::Pod::resource, {"prod", "db-lost"});
+  put_pod("db-pod", nullptr, "Running");
+  EXPECT_NE(refusal().find("Pod db-pod"), std::string::npos);
+  EXPECT_EQ(api.requests("create etcdmembers"), 0);
+  api.erase(kube::Pod::resource, {"prod", "db-pod"});
+  put_pod("db-ended", nullptr, "Succeeded");
+  put_pod("db-job", "Job", "Running");  // The Go operator labels those of snapshots.
+  EXPECT_TRUE(done(first));
+}
+
+class AdoptTest : public ActTest {
+ protected:
+  AdoptTest() {
+    api.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
+    api.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
+    api.serve({.resource = kube::Service::resource});
+    api.serve({.resource = kube::PodDisruptionBudget::resource});
+    seen.cluster.spec = {};
+    seen.cluster.spec.version = "3.6.16";
+    seen.cluster = api.put<v1::EtcdCluster>({{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
+                                             {"spec", api::encode(seen.cluster).at("spec")}});
+    for (const char* name : {"db", "db-client"})
+      api.put(kube::Service::resource, {{"metadata", meta(name)},
+                                        {"spec",
+                                         {{"selector",
+                                           {{v1::kClusterLabel, "db"},
+                                            {v1::kClusterUidLabel, "u-0"},
+                                            {v1::kRoleLabel, v1::kVoter}}}}}});
+    api.put(kube::PodDisruptionBudget::resource,
+            {{"metadata", meta("db")}, {"spec", {{"minAvailable", 2}}}});
+    for (const char* name : {"db-a", "db-b"}) {
+      const Json made = api.put(v1::EtcdMember::resource, {{"metadata", meta(name)},
+                                                           {"spec",
+                                                            {{"clusterName", "db"},
+                                                             {"version", "3.6.16"},
+                                                             {"storage", {{"size", "1Gi"}}},
+                                                             {"initialCluster", "list"},
+                                                             {"clusterToken", "t"}}}});
+      step.members.push_back({name, std::string(made.at("metadata").at("uid").as_string())});
+    }
+    api.before([this](const kube::Call& call) -> std::optional<Error> {
+      if (call.verb == kube::Verb::Patch) order += call.name + " ";
+      return std::nullopt;
+    });
+  }
+  static json::object meta(const char* name) {
+    return {{"name", name}, {"namespace", "prod"}, {"labels", {{v1::kClusterLabel, "db"}}}};
+  }
+  std::string owner(const api::Resource& kind, const char* name) const {
+    const Json object = *api.find(kind, {"prod", name});
+    const auto& metadata = object.at("metadata").as_object();
+    if (!metadata.contains("ownerReferences")) return "";
+    return std::string(metadata.at("ownerReferences").as_array().back().at("uid").as_string());
+  }
+  AdoptMembers step;
+  std::string order;
+};
+
+TEST_F(AdoptTest, K17_TheKeyLeavesTheSelectorsBeforeTheMembersAreAdopted) {
+  const std::string uid = seen.cluster.metadata.uid;
+  ASSERT_TRUE(done(step));
+  EXPECT_EQ(order, "db db-client db db-a db-b ") << "then their Pods are labelled anew";
+  for (const char* name : {"db", "db-client"}) {
+    EXPECT_EQ(owner(kube::Service::resource, name), uid);
+    EXPECT_EQ(api.find(kube::Service::resource, {"prod", name})->at("spec").at("selector"),
+              Json({{v1::kClusterLabel, "db"}, {v1::kRoleLabel, v1::kVoter}}));
+  }
+  EXPECT_EQ(owner(kube::PodDisruptionBudget::resource, "db"), uid);
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), uid);
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-b"), uid);
+  order.clear();
+  ASSERT_TRUE(done(step));
+  EXPECT_EQ(order, "") << "what is done stays done";
+}
+
+TEST_F(AdoptTest, K17_AnObjectOfAnotherOwnerIsLeftAlone) {
+  const json::array other{json::object{
+      {"apiVersion", "v1"}, {"kind", "K"}, {"name", "n"}, {"uid", "o-1"}, {"controller", true}}};
+  for (const auto& [kind, name] :
+       {std::pair{kube::Service::resource, "db"}, std::pair{v1::EtcdMember::resource, "db-a"}})
+    api.change(kind, {"prod", name}, [&](json::object& object) {
+      object["metadata"].as_object()["ownerReferences"] = other;
+    });
+  const auto result = done(step);
+  ASSERT_TRUE(result.failed_with(Code::Conflict));
+  EXPECT_EQ(result.error().message, "EtcdMember db-a belongs to another owner");
+  EXPECT_EQ(owner(kube::Service::resource, "db"), "o-1");
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "o-1");
+}
+
+/// An owner that is no controller stays.
+TEST_F(AdoptTest, K17_OtherOwnersStayBesideTheNewOne) {
+  api.change(v1::EtcdMember::resource, {"prod", "db-a"}, [&](json::object& object) {
+    object["metadata"].as_object()["ownerReferences"] = json::array{
+        json::object{{"apiVersion", "v1"}, {"kind", "K"}, {"name", "n"}, {"uid", "o-1"}}};
+  });
+  ASSERT_TRUE(done(step));
+  EXPECT_EQ(api.find(v1::EtcdMember::resource, {"prod", "db-a"})
+                ->at("metadata")
+                .at("ownerReferences")
+                .as_array()
+                .size(),
+            2U);
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), seen.cluster.metadata.uid);
 }
 
 }  // namespace

@@ -113,12 +113,16 @@ bool given_up(const Observation& seen, const Seat& seat) {
          !seat.answer && !seat.object->ready;
 }
 
+bool is_lost_by_its_words(const Seat& seat) {
+  return seat.object && seat.object->says_lost && !seat.answer && seat.silent_s >= kSilentLeast;
+}
+
 Observation with_verdicts(Observation seen) {
   const Seat* convicted = suspicion_of(seen).who;
   for (Seat& seat : seen.seats) {
     const bool condemned =
         alarm_of(seen, seat) == v1::kCorrupt && seat.object && seat.object->terminating;
-    if (&seat == convicted || condemned) seat.object->lost = true;
+    if (&seat == convicted || condemned || is_lost_by_its_words(seat)) seat.object->lost = true;
     if (!given_up(seen, seat)) continue;
     seat.object->lost = true;
     if (seat.object->trouble.empty())

@@ -38,8 +38,14 @@ std::string alarm_of(const Observation& seen, const Seat& seat);
 /// wants to wait, while a quorum answers.
 bool given_up(const Observation& seen, const Seat& seat);
 
+/// Whether etcd has said that its data is lost, and has not answered since: the kubelet reports the
+/// end of a container some seconds late, so the words may be of a run before one that answers.
+bool is_lost_by_its_words(const Seat& seat);
+/// Seconds for which that must have been so.
+inline constexpr std::int64_t kSilentLeast = 10;
+
 /// Marks members as lost: the convicted one; one that etcd accuses and whose EtcdMember a user has
-/// deleted; and one that is given up.
+/// deleted; one that is lost by its own words; and one that is given up.
 Observation with_verdicts(Observation seen);
 
 }  // namespace etcdop::cluster

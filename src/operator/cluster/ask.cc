@@ -97,6 +97,7 @@ void Questions::ask_all(Observation& seen, Endpoints& endpoints) {
     seat.peer_url = std::move(member.peer_url);
     seat.listed = member.listed;
     seat.answer = std::move(member.answer);
+    seat.elsewhere = member.elsewhere;
   }
   seen.cluster_id = view.cluster_id;
   seen.linearizable = view.linearizable;
@@ -143,7 +144,7 @@ void Questions::ask(Observation& seen, Endpoints& endpoints) {
   ask_about_auth(seen, endpoints);
   const bool answered =
       endpoints.empty() || seen.split ||
-      std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
+      std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer || s.elsewhere; });
   breaker_.note(key, whom, began, executor_.now(), answered ? "" : seen.etcd_error);
 }
 

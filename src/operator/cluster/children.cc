@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/v1alpha2/names.h"
 #include "operator/cluster/events.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/selectors.h"
 #include "operator/passes/owner.h"
 
 namespace etcdop::cluster {
@@ -14,6 +16,8 @@ namespace {
 using api::v1alpha2::EtcdCluster;
 
 constexpr const char* kCertificates[] = {"-server", "-operator-client", "-peer"};
+
+constexpr std::chrono::milliseconds kConflictPause{1000};
 
 void come_back(Plan& plan, Duration after) {
   plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(after));
@@ -25,11 +29,13 @@ std::string Children::why(const api::ObjectKey& key) const {
   for (const char* const kind : kCertificates)
     if (std::string why = certificate_refusals_.why({key.ns, key.name + kind}); !why.empty())
       return why;
-  if (std::string why = service_refusals_.why(key); !why.empty()) return why;
+  for (const Refusals* services : {&headless_refusals_, &service_refusals_})
+    if (std::string why = services->why(key); !why.empty()) return why;
   return budget_refusals_.why(key);
 }
 
 void Children::forget(const api::ObjectKey& key) {
+  headless_refusals_.forget(key);
   service_refusals_.forget(key);
   budget_refusals_.forget(key);
   forget_certificates(key);
@@ -78,6 +84,7 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
          {"spec", mended(*there, wanted)}});
     if (written.failed_with(Code::Conflict))  // Our copy is stale; perhaps an answer was lost.
       if (auto now = with_.api.get<T>(key)) store.wrote(std::move(*now));
+    if (written.failed_with(Code::NotFound)) store.saw_deleted(key, there->metadata.uid);
     if (!written)
       return Error(written.error()).during(std::string("repair ") + T::resource.kind + " " + name);
     store.wrote(std::move(*written));
@@ -96,96 +103,143 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
 
 /// If another client undoes a change again and again, the operator repeats it less and less often.
 template <class T>
-Result<Done> Children::put(const Wanted<T>& child, const Observation& seen, Plan& plan) {
-  const api::ObjectKey key = seen.cluster.metadata.key();
+Result<Done> Children::put(const Wanted<T>& child, Round& round) {
   const Instant now = with_.executor.now();
-  if (const Duration wait = contested_.wait(key, child.what, now); wait > Duration(0)) {
-    come_back(plan, wait);
+  const Duration wait = is_late(round) ? kAgainSoon : contested_.wait(round.key(), child.what, now);
+  if (wait > Duration(0)) {
+    come_back(round.plan, wait);
     return Done{};
   }
-  auto done = put_right(child.store, seen, child.object);
-  if (done) contested_.did(key, child.what, now);
+  auto done = put_right(child.store, round.seen, child.object);
+  if (done) contested_.did(round.key(), child.what, now);
   return done;
 }
 
-/// A refusal is reported but blocks nothing: members are still replaced.
+/// A failure is reported but blocks nothing: members are still replaced. A write that took long has
+/// delayed the step, so it is not tried again soon. Cancelled: the operator stops.
 template <class T>
 Result<Done> Children::try_to_put(Refusals& refusals, const api::ObjectKey& key,
-                                  const Wanted<T>& child, const Observation& seen, Plan& plan) {
-  const Instant now = with_.executor.now();
-  if (const Duration wait = refusals.wait(key, child.what, now); wait > Duration(0)) {
-    come_back(plan, wait);
+                                  const Wanted<T>& child, Round& round) {
+  const Instant began = with_.executor.now();
+  if (const Duration wait = refusals.wait(key, child.what, began); wait > Duration(0)) {
+    come_back(round.plan, wait);
     return Done{};
   }
-  auto done = put(child, seen, plan);
+  auto done = put(child, round);
+  const Instant now = with_.executor.now();
   if (refusals.note(key, child.what, done, now))
-    with_.log.warn("refused", {{"cluster", to_string(seen.cluster.metadata.key())},
-                               {"error", done.error().message}});
-  if (!refused(done)) return done;
-  come_back(plan, kAgainSoon);  // To report the refusal.
+    with_.log.warn(refused(done) ? "refused" : "cannot be written",
+                   {{"cluster", to_string(round.key())}, {"error", done.error().message}});
+  if (done || done.failed_with(Code::Cancelled)) return done;
+  if (failed(done) && now - began > kSeenHolds) refusals.hold(key, now);
+  // To report it. Another failure (a conflict) is not held up.
+  come_back(round.plan, refused(done) || failed(done) ? kAgainSoon : kConflictPause);
   return Done{};
 }
 
 Result<Done> Children::make(const Observation& seen, Plan& plan) {
-  api::v1alpha2::EtcdCluster reported = seen.cluster;  // With the target that this pass may adopt.
+  EtcdCluster reported = seen.cluster;
   reported.status = plan.status;
-  auto done = make_services(reported, seen, plan);
-  if (done && plan.drop_budget) done = drop_budget(seen.cluster.metadata.key());
-  return done ? make_budget(reported, seen, plan) : done;
+  Round round{seen, plan, with_.executor.now(), std::move(reported)};
+  auto done = make_certificates(round);
+  if (done) done = make_services(round);
+  if (done && plan.drop_budget) done = drop_budget(round.key());  // It is paused: no step.
+  return done ? make_budget(round) : done;
 }
 
-Result<Done> Children::make_services(const EtcdCluster& reported, const Observation& seen,
-                                     Plan& plan) {
-  auto& services = with_.stores.services;
-  const bool born = !plan.status.cluster_id.empty() || reported.restoring();
-  if (auto done = make_certificates(seen, plan); !done) return done;
-  if (plan.make_headless_service) {
-    const Wanted<kube::Service> wanted{services, "headless service", headless_service(reported)};
-    if (auto done = put(wanted, seen, plan); !done) return done;
-  }
-  if (!plan.make_client_service) {
-    service_refusals_.forget(seen.cluster.metadata.key());
-    return Done{};
-  }
-  const Wanted<kube::Service> service{services, "client service", client_service(reported)};
-  return born ? try_to_put(service_refusals_, seen.cluster.metadata.key(), service, seen, plan)
-              : put(service, seen, plan);
+/// The keys that all Pods of members show now, according to the API server: the cache may not know
+/// a Pod that was just created.
+Result<SelectorKeys> Children::shown_now(const Observation& seen) {
+  const api::ObjectMeta& meta = seen.cluster.metadata;
+  auto pods = with_.api.list<kube::Pod>(
+      meta.ns, std::string(api::v1alpha2::kClusterLabel) + "=" + meta.name);
+  if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
+  // Pods of EtcdMembers of another owner do not count.
+  std::erase_if(*pods, [&](const kube::Pod& pod) {
+    const auto member = with_.stores.members.get(pod.metadata.key());
+    return member && is_ours(pod.metadata, member->metadata.uid) &&
+           !is_ours(member->metadata, meta.uid);
+  });
+  return shown_by_all(seen, *pods);
 }
 
-Result<Done> Children::make_certificates(const Observation& seen, Plan& plan) {
-  if (plan.make_certificates.empty()) {
-    forget_certificates(seen.cluster.metadata.key());
+/// The planned keys, without those that would be added too early.
+SelectorKeys Children::confirmed(const Service& planned, const Observation& seen) {
+  SelectorKeys out = planned.by;
+  if (!gains(out, planned.lacks) || has_no_pods(seen)) return out;
+  auto shown = shown_now(seen);
+  out.uid &= !planned.lacks.uid || (shown && shown->uid);
+  out.role &= !planned.lacks.role || (shown && shown->role);
+  return out;
+}
+
+/// The Service to write; nullopt: none now. A key that is still too early waits for the next pass:
+/// the watch reports the Pod that lacks the label.
+std::optional<Children::Wanted<kube::Service>> Children::service(const Service& planned,
+                                                                 const Round& round) {
+  const Duration wait = contested_.wait(round.key(), planned.what, with_.executor.now());
+  const SelectorKeys keys = wait > Duration(0) ? planned.by : confirmed(planned, round.seen);
+  if (planned.state == Child::AsMade && !gains(keys, planned.lacks)) return std::nullopt;
+  return Wanted<kube::Service>{with_.stores.services, planned.what,
+                               planned.manifest(round.reported, keys)};
+}
+
+Result<Done> Children::make_services(Round& round) {
+  const Observation& seen = round.seen;
+  const Plan& plan = round.plan;
+  const bool born = !plan.status.cluster_id.empty() || round.reported.restoring();
+  const auto make = [&](Refusals& refusals, const Service& planned) -> Result<Done> {
+    const auto wanted = service(planned, round);
+    if (!wanted) return Done{};
+    return born ? try_to_put(refusals, round.key(), *wanted, round) : put(*wanted, round);
+  };
+  Result<Done> done = Done{};
+  if (plan.make_headless_service)
+    done = make(headless_refusals_, {"headless service", seen.headless_service, seen.headless_lacks,
+                                     plan.headless_by, headless_service});
+  else headless_refusals_.forget(round.key());
+  if (!done) return done;
+  if (plan.make_client_service)
+    done = make(service_refusals_, {"client service", seen.client_service, seen.client_lacks,
+                                    plan.client_by, client_service});
+  else service_refusals_.forget(round.key());
+  return done;
+}
+
+Result<Done> Children::make_certificates(Round& round) {
+  const auto& wanted = round.plan.make_certificates;
+  if (wanted.empty()) {
+    forget_certificates(round.key());
     return Done{};
   }
-  for (const Json& wanted : certificates(seen)) {
-    const std::string name(wanted.at("metadata").at("name").as_string());
-    const api::ObjectKey key{seen.cluster.metadata.ns, name};
-    if (std::ranges::find(plan.make_certificates, name) == plan.make_certificates.end()) {
+  for (const Json& object : certificates(round.seen)) {
+    const std::string name(object.at("metadata").at("name").as_string());
+    const api::ObjectKey key{round.key().ns, name};
+    if (std::ranges::find(wanted, name) == wanted.end()) {
       certificate_refusals_.forget(key);
       continue;
     }
     const Wanted<kube::Certificate> certificate{with_.stores.certificates, "certificate " + name,
-                                                wanted};
-    if (auto done = try_to_put(certificate_refusals_, key, certificate, seen, plan); !done)
-      return done;
+                                                object};
+    if (auto done = try_to_put(certificate_refusals_, key, certificate, round); !done) return done;
   }
   return Done{};
 }
 
-Result<Done> Children::make_budget(const EtcdCluster& reported, const Observation& seen,
-                                   Plan& plan) {
-  const api::ObjectKey key = seen.cluster.metadata.key();
-  if (!plan.budget) {
+Result<Done> Children::make_budget(Round& round) {
+  const api::ObjectKey key = round.key();
+  if (!round.plan.budget) {
     budget_refusals_.forget(key);
     return Done{};
   }
-  const Wanted<kube::PodDisruptionBudget> wanted{with_.stores.budgets,
-                                                 "budget " + std::to_string(*plan.budget),
-                                                 budget(reported, *plan.budget)};
+  const std::int64_t min = *round.plan.budget;
+  const Wanted<kube::PodDisruptionBudget> wanted{
+      with_.stores.budgets, "budget " + std::to_string(min), budget(round.reported, min)};
   const bool news = contested_.wait(key, wanted.what, with_.executor.now()) == Duration(0);
-  const auto done = try_to_put(budget_refusals_, key, wanted, seen, plan);
-  const bool made = done && budget_refusals_.why(key).empty();
-  if (made && news && *plan.budget == 0 && with_.events) with_.events->record(not_redundant(seen));
+  auto done = try_to_put(budget_refusals_, key, wanted, round);
+  const auto now = with_.stores.budgets.get(key);
+  const bool made = now && is_as_made(*now, wanted.object) && now->spec.min_available == Json(min);
+  if (made && news && min == 0 && with_.events) with_.events->record(not_redundant(round.seen));
   return done;
 }
 

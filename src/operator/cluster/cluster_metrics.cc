@@ -7,6 +7,7 @@
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/member_report.h"
+#include "operator/cluster/outage.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -42,6 +43,9 @@ constexpr Gauge<Cluster> kOfClusters[] = {
      [](const Cluster& c) {
        return c.phase == api::v1alpha2::kPhasePaused ? std::nullopt : number(c.quorum);
      }},
+    {"etcd_operator_cluster_replacement_held",
+     "1: a member is not replaced yet, as many clusters became unavailable at once; else 0.",
+     [](const Cluster& c) { return number(c.held); }},
     {"etcd_operator_cluster_quorum_seen_timestamp_seconds",
      "When this process last saw etcd answer with a quorum.",
      [](const Cluster& c) {
@@ -94,6 +98,7 @@ void ClusterMetrics::saw(const Observation& seen, const api::v1alpha2::EtcdClust
   out.voters = std::ssize(census.voters);
   out.quorum = seen.linearizable;
   if (out.quorum) out.quorum_seen = seen.now;
+  out.held = !about_outage(with_verdicts(seen)).empty();
   out.phase = status.phase;
   out.restore_stage =
       status.restore && !status.restore->over() ? to_string(status.restore->stage) : "";

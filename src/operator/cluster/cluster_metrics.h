@@ -33,6 +33,7 @@ class ClusterMetrics {
     std::int64_t wanted = 0, members = 0, ready = 0;
     std::int64_t voters = 0;  ///< 0: unknown.
     bool quorum = false;      ///< etcd gave a linearizable list.
+    bool held = false;        ///< A replacement waits for an outage of many clusters to end.
     WallTime quorum_seen;     ///< The last time of that; 0: never.
     std::string phase;
     std::string restore_stage;  ///< The restore in place under way; empty: none.

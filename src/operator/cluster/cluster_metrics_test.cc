@@ -56,6 +56,16 @@ struct Scraped {
   }
 };
 
+TEST(ClusterMetrics, K2_AReplacementThatWaitsForAnOutageToEndIsMeasured) {
+  Scraped it;
+  Observation seen = seen_of("db");
+  seen.others = seen.others_unavailable = 3;
+  seen.seats[2].object.emplace().lost = true;
+  it.clusters.saw(seen, status_of(v1::kPhaseDegraded));
+  EXPECT_EQ(it.lines("replacement_held"),
+            "cluster_replacement_held{name=\"db\",namespace=\"prod\"} 1\n");
+}
+
 TEST(ClusterMetrics, AreWhatThePassSaw) {
   Scraped it;
   it.clusters.saw(seen_of("db"), status_of(v1::kPhaseProgressing));
@@ -65,6 +75,7 @@ cluster_members{name="db",namespace="prod"} 3
 cluster_phase{name="db",namespace="prod",phase="Progressing"} 1
 cluster_quorum_seen_timestamp_seconds{name="db",namespace="prod"} 1795233378
 cluster_ready_members{name="db",namespace="prod"} 1
+cluster_replacement_held{name="db",namespace="prod"} 0
 cluster_voters{name="db",namespace="prod"} 2
 cluster_wanted_members{name="db",namespace="prod"} 3
 member_db_in_use_bytes{member="a",name="db",namespace="prod"} 1024

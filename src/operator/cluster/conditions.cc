@@ -1,16 +1,19 @@
 #include "operator/cluster/conditions.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
 #include "base/utf8.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/intents.h"
+#include "operator/cluster/membership.h"
+#include "operator/cluster/outage.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
-#include "operator/cluster/volumes_found.h"
 #include "operator/pods/pod_shape.h"
 #include "runtime/conditions.h"
 
@@ -19,6 +22,7 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
+constexpr std::chrono::seconds kUnknownFor{60};
 constexpr std::size_t kNameShown = 253;  ///< Bytes; the longest name in Kubernetes.
 
 /// States the remedy. Never advises deleting the cluster: its old volumes and the revision that
@@ -38,6 +42,12 @@ struct Conditions {
   void set(const char* type, const char* value, const char* reason, std::string message) {
     runtime::set_condition(status.conditions, {type, value, reason, std::move(message)},
                            seen.cluster.metadata.generation, seen.now);
+  }
+  /// Nothing exists, and nothing is created.
+  void refuse(const char* reason, const std::string& message) {
+    set(v1::kAvailable, "False", reason, message);
+    set(v1::kDegraded, "True", reason, message);
+    set(v1::kProgressing, "False", reason, message);
   }
   std::string reason_of(const char* type) const {
     const api::Condition* c = runtime::find_condition(status.conditions, type);
@@ -67,7 +77,7 @@ std::string read_only(const Observation& seen) {
   return has_alarm(seen, etcd::AlarmKind::NoSpace) ? "read-only, as the database is full" : "";
 }
 
-bool quorum_lost(const Observation& seen) {
+bool any_answers(const Observation& seen) {
   return std::ranges::any_of(seen.seats, [](const Seat& s) { return s.answer.has_value(); });
 }
 
@@ -89,14 +99,47 @@ bool is_being_born(const Observation& seen, const Conditions& out) {
   return is_news(seen, out) && !seen.linearizable && !late;
 }
 
+/// Whether the only voter has restarted so often that it may end again in a moment.
+bool restarts_often(const Observation& seen) {
+  return std::ranges::any_of(seen.seats, [](const Seat& s) {
+    return s.object && s.object->voter && s.object->reason == v1::kCrashLooping;
+  });
+}
+
+/// Names of members that answer as members of another etcd cluster.
+std::vector<std::string> elsewhere(const Observation& seen) {
+  std::vector<std::string> out;
+  for (const Seat& seat : seen.seats)
+    if (seat.elsewhere) out.push_back(seat.name);
+  return out;
+}
+
 /// Whether no member with data is left.
 bool all_is_lost(const Observation& seen) {
   return std::ranges::all_of(seen.seats, [](const Seat& s) { return s.object && lost(s); });
 }
 
+/// No member answers: the operator's own network may be the cause. After a minute it is an outage
+/// for whoever waits for the condition. Its message has the time of the last answer, and then stays
+/// the same: an age would cost a write each minute (I11).
+void report_silence(const Observation& seen, Conditions& out) {
+  const api::Condition* told = runtime::find_condition(out.status.conditions, v1::kAvailable);
+  const bool known = told && told->reason == v1::kClusterUnreachable;
+  if (known && told->status == "False")
+    return out.set(v1::kAvailable, "False", v1::kClusterUnreachable, told->message);
+  const auto since = known ? from_rfc3339(told->last_transition_time) : std::nullopt;
+  const auto silent = since ? seen.now - *since : std::chrono::seconds(0);
+  if (!since || (silent >= std::chrono::seconds(0) && silent < kUnknownFor))
+    return out.set(v1::kAvailable, "Unknown", v1::kClusterUnreachable,
+                   with("no member answers", with(trouble(seen), seen.etcd_error)));
+  const WallTime last = seen.last_answer ? std::min(*seen.last_answer, *since) : *since;
+  out.set(v1::kAvailable, "False", v1::kClusterUnreachable,
+          "no member has answered since " + to_rfc3339(last));
+}
+
 void report_available(const Observation& seen, const Census& census, Conditions& out) {
   const bool latched_now = seen.cluster.status.cluster_id.empty();
-  if (seen.split)
+  if (seen.split || (!seen.linearizable && !elsewhere(seen).empty()))
     out.set(v1::kAvailable, "Unknown", v1::kSplitBrain,
             "members answer with different cluster ids: " + seen.etcd_error);
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
@@ -110,6 +153,9 @@ void report_available(const Observation& seen, const Census& census, Conditions&
                                   census.voters.size() == 1 && census.want > 1)))
     out.set(v1::kAvailable, "True", v1::kClusterDiscovered,
             "etcd cluster " + out.status.cluster_id + " discovered");
+  else if (seen.linearizable && census.want == 1 && restarts_often(seen))
+    // Between two ends of the only member; several members cover for one another.
+    out.set(v1::kAvailable, "False", v1::kCrashLooping, trouble(seen));
   else if (seen.linearizable && census.ready >= census.want)
     // A full database still serves reads, by a quorum and through the client Service: Available
     // reports that. Alarmed and Degraded report that writes fail.
@@ -119,11 +165,9 @@ void report_available(const Observation& seen, const Census& census, Conditions&
     out.set(v1::kAvailable, "True", v1::kQuorumAvailable, with(ready_of(census), read_only(seen)));
   else if (all_is_lost(seen))
     out.set(v1::kAvailable, "False", v1::kDataLost, nothing_is_left(seen));
-  else if (quorum_lost(seen))
+  else if (any_answers(seen))
     out.set(v1::kAvailable, "False", v1::kQuorumLost, ready_of(census) + ", quorum lost");
-  else
-    out.set(v1::kAvailable, "Unknown", v1::kClusterUnreachable,
-            with("no member answers", with(trouble(seen), seen.etcd_error)));
+  else report_silence(seen, out);
 }
 
 /// Whether a foreign learner blocks growth: only one learner exists at a time.
@@ -141,16 +185,24 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
   if (seen.split)
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
             "members answer with different cluster ids; the operator changes nothing");
+  else if (const auto odd = elsewhere(seen); !odd.empty())
+    out.set(v1::kDegraded, "True", v1::kSplitBrain,
+            joined(odd) +
+                ": answers as a member of another etcd cluster; it counts as unreachable, "
+                "and the operator keeps clients away from it and its data as it is; "
+                "delete this EtcdMember to replace it");
   else if (!foreign.empty())
     out.set(v1::kDegraded, "True", v1::kForeignMember,
             "etcd lists members without an EtcdMember: " + joined(foreign) +
                 "; remove them with etcdctl if they are not wanted" +
                 (holds_up_growth(census) ? "; the operator adds no member beside a learner" : ""));
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
-    out.set(v1::kDegraded, "True", v1::kCorrupt, ready_of(census) + "; see Alarmed");
+    out.set(v1::kDegraded, "True", v1::kCorrupt,
+            with(ready_of(census) + "; see Alarmed", about_outage(seen)));
   else if (seen.linearizable && census.ready < census.want)
-    out.set(v1::kDegraded, "True", v1::kMembersUnhealthy,
-            with(with(ready_of(census), trouble(seen)), seen.policy_error));
+    out.set(
+        v1::kDegraded, "True", v1::kMembersUnhealthy,
+        with(with(with(ready_of(census), trouble(seen)), about_outage(seen)), seen.policy_error));
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::NoSpace))
     out.set(v1::kDegraded, "True", v1::kNoSpace, "the database is full; see Alarmed");
   else if (!seen.rejected.empty() && is_complete(seen, census))
@@ -161,13 +213,19 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     // from an older etcd. With its recorded password it logs in although the Secret has none.
     out.set(v1::kDegraded, "True", v1::kAuthCredentialsRejected,
             with(seen.auth.refused, seen.auth.entered ? "root keeps its current password" : ""));
+  else if (wants_auth(seen.cluster) && is_complete(seen, census) && !seen.auth.refused.empty())
+    out.set(v1::kDegraded, "True", v1::kAuthCredentialsRejected,
+            seen.auth.refused + "; authentication stays off until this is fixed");
   else if (seen.linearizable)
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (all_is_lost(seen))
     out.set(v1::kDegraded, "True", v1::kDataLost, with(nothing_is_left(seen), seen.rejected));
-  else
+  else if (any_answers(seen))
     out.set(v1::kDegraded, "True", v1::kQuorumLost,
             with(ready_of(census) + ", quorum lost", trouble(seen)));
+  else
+    out.set(v1::kDegraded, "True", v1::kClusterUnreachable,
+            with("no member answers", with(trouble(seen), seen.etcd_error)));
 }
 
 std::string about_corruption(const Observation& seen) {
@@ -206,8 +264,13 @@ std::string progress(const Observation& seen, const Census& census, const Condit
   }
   const std::string votes = std::to_string(census.staying.size()) + " of " +
                             std::to_string(census.want) + " members vote";
+  if (const Seat* first = leaves_first(seen, census))
+    return with(votes + "; " + first->name +
+                    " is removed before its replacement votes, which needs "
+                    "its place",
+                trouble(seen));
   if (!census.leaving.empty())
-    return votes + ", " + std::to_string(census.leaving.size()) + " leaving";
+    return with(votes + ", " + std::to_string(census.leaving.size()) + " leaving", trouble(seen));
   return with(votes, trouble(seen));
 }
 
@@ -298,43 +361,57 @@ void report(const Observation& seen, const Census& census, const std::optional<R
 
 void report_refused(const Observation& seen, const Refusal& refused,
                     v1::EtcdClusterStatus& status) {
-  Conditions{seen, status}.set(
-      v1::kProgressing, "False", refused.reason,
-      refused.message +
-          (seen.seats.empty() ? "; nothing was created" : "; the cluster is kept as it is"));
-}
-
-void report_volumes_found(const Observation& seen, v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};
-  status.progress_deadline.reset();
-  const std::string message =
-      about_volumes(seen.cluster, volumes_in_the_way(seen.cluster, seen.stray_volumes));
-  out.set(v1::kAvailable, "False", v1::kVolumesFound, message);
-  out.set(v1::kDegraded, "True", v1::kVolumesFound, message);
-  out.set(v1::kProgressing, "False", v1::kVolumesFound, message);
+  if (status.cluster_id.empty() && seen.seats.empty())
+    return out.refuse(refused.reason, refused.message + "; nothing was created");
+  out.set(v1::kProgressing, "False", refused.reason,
+          refused.message + "; the cluster is kept as it is");
 }
 
-void forget_volumes_found(const Observation& seen, v1::EtcdClusterStatus& status) {
-  const auto about_them = [](const api::Condition& c) { return c.reason == v1::kVolumesFound; };
-  if (std::erase_if(status.conditions, about_them) == 0 || !status.observed) return;
+void report_remains(const Observation& seen, const std::string& why,
+                    v1::EtcdClusterStatus& status) {
+  status.progress_deadline.reset();
+  std::vector<std::string> members = seen.stray_members;
+  for (const Seat& seat : seen.seats)
+    if (seat.object && seat.object->orphan) members.push_back("EtcdMember " + seat.name);
+  Conditions out{seen, status};
+  if (members.empty())
+    out.refuse(v1::kVolumesFound,
+               about_volumes(seen.cluster, volumes_in_the_way(seen.cluster, seen.stray_volumes)));
+  else out.refuse(v1::kMembersFound, about_members(members, why));
+}
+
+void forget_refused(const Observation& seen, v1::EtcdClusterStatus& status) {
+  if (!status.cluster_id.empty()) return;
+  const auto about_it = [](const api::Condition& c) {
+    return refuses(c.reason) &&
+           (c.type == v1::kAvailable || c.type == v1::kDegraded || c.type == v1::kProgressing);
+  };
+  if (std::erase_if(status.conditions, about_it) == 0 || !status.observed) return;
   Conditions{seen, status}.set(v1::kProgressing, "True", v1::kInitialSnapshot,
                                towards(*status.observed));
 }
 
 void report_paused(const Observation& seen, const std::string& dormant_member,
-                   v1::EtcdClusterStatus& status) {
+                   const std::optional<Refusal>& refused, v1::EtcdClusterStatus& status) {
   Conditions out{seen, status};
   status.progress_deadline.reset();
   status.ready_members = 0;
   status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
-  const std::string message =
-      dormant_member.empty() ? "paused: no data has been written (cluster never bootstrapped); set "
-                               "spec.replicas to start it"
-                             : "paused: data is preserved on PVC data-" + dormant_member +
-                                   "; set spec.replicas to resume the same etcd cluster";
+  const std::string state = dormant_member.empty()
+                                ? "no data has been written (cluster never bootstrapped)"
+                                : "data is preserved on PVC data-" + dormant_member;
+  const std::string remedy = dormant_member.empty()
+                                 ? "set spec.replicas to start it"
+                                 : "set spec.replicas to resume the same etcd cluster";
+  // The user may have set spec.replicas already, with an edit that is refused.
+  const std::string message = "paused: " + state + "; " + (refused ? refused->message : remedy);
   out.set(v1::kAvailable, "False", v1::kPaused, message);
   out.set(v1::kDegraded, "False", v1::kPaused, message);
-  out.set(v1::kProgressing, "False", v1::kPaused, message);
+  if (!refused) out.set(v1::kProgressing, "False", v1::kPaused, message);
+  else
+    out.set(v1::kProgressing, "False", refused->reason,
+            refused->message + "; the cluster stays paused");
 }
 
 namespace {

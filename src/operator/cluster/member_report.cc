@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/restoring.h"
+#include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -102,7 +103,7 @@ std::string unavailable(const api::Condition& available) {
   for (const char* word : {v1::kPhasePaused, v1::kPhaseQuorumLost, v1::kPhaseDataLost,
                            v1::kPhaseSplitBrain, v1::kPhaseCorrupt})  // Same word.
     if (available.reason == word) return word;
-  if (available.reason == v1::kVolumesFound) return v1::kPhaseRefused;
+  if (refuses(available.reason)) return v1::kPhaseRefused;
   if (available.reason == v1::kCertManagerNotInstalled) return v1::kPhaseCreating;
   if (available.reason == v1::kBootstrapFailed || stops_birth(available.reason))
     return v1::kPhaseFailed;
@@ -123,9 +124,7 @@ std::string phase_of(const std::vector<api::Condition>& conditions) {
   const api::Condition* const degraded = runtime::find_condition(conditions, v1::kDegraded);
   const api::Condition* const progress = runtime::find_condition(conditions, v1::kProgressing);
   const std::string reason = progress ? progress->reason : "";
-  const bool refused = reason == v1::kNotImplemented || reason == v1::kUnsupportedVersion ||
-                       reason == v1::kCertificateMissing || reason == v1::kUnsupportedFlag ||
-                       reason == v1::kPodTemplateConflict;
+  const bool refused = refuses(reason);
   if (!available) return refused ? v1::kPhaseRefused : v1::kPhaseCreating;
   const bool goes_back =  // In place: a new cluster has no Degraded condition yet.
       available->reason == v1::kRestoring && degraded && degraded->reason == v1::kRestoring;
@@ -160,15 +159,44 @@ void report_members(const Observation& seen, v1::EtcdClusterStatus& status) {
   status.reported_at = to_rfc3339(seen.now);
 }
 
+namespace {
+
+/// Deleted, and no longer in etcd's list: it never comes back.
+bool is_removed(const Observation& seen, const Seat& seat) {
+  return seen.linearizable && !seat.listed && seat.object->terminating &&
+         !seat.object->member_id.empty();
+}
+
+MemberFacts facts_of(const Observation& seen, const Seat& seat) {
+  const Seat::Object& o = *seat.object;
+  MemberFacts out{.name = seat.name,
+                  .uid = o.uid,
+                  .member_id = o.member_id,
+                  .version = seat.answer ? seat.answer->version : o.version,
+                  .voter = o.voter,
+                  .removed = is_removed(seen, seat),
+                  .elsewhere = seat.elsewhere,
+                  .joined_in = {}};
+  if (!seat.listed) return out;
+  out.member_id = to_hex(seat.listed->id);
+  out.voter = !seat.listed->learner;
+  if (out.member_id != o.member_id && seat.pod) out.joined_in = seat.pod->run;
+  return out;
+}
+
+bool is_news(const MemberFacts& fact, const Seat::Object& o) {
+  return fact.member_id != o.member_id || fact.version != o.version || fact.voter != o.voter ||
+         fact.removed != o.removed || fact.elsewhere != o.elsewhere;
+}
+
+}  // namespace
+
 std::vector<MemberFacts> facts(const Observation& seen) {
   std::vector<MemberFacts> out;
   for (const Seat& seat : seen.seats) {
-    if (!seat.object || !seat.listed || !seat.listed->started) continue;
-    const Seat::Object& o = *seat.object;
-    MemberFacts fact{seat.name, o.uid, to_hex(seat.listed->id),
-                     seat.answer ? seat.answer->version : o.version, !seat.listed->learner};
-    if (fact.member_id != o.member_id || fact.version != o.version || fact.voter != o.voter)
-      out.push_back(fact);
+    if (!seat.object || unstarted(seat) || (!seat.listed && !is_removed(seen, seat))) continue;
+    const MemberFacts fact = facts_of(seen, seat);
+    if (is_news(fact, *seat.object)) out.push_back(fact);
   }
   return out;
 }

@@ -1,10 +1,14 @@
 #include "operator/cluster/membership.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
+#include "operator/cluster/alarms.h"
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
+#include "operator/cluster/member_report.h"
+#include "operator/cluster/outage.h"
 #include "operator/cluster/spec.h"
 #include "operator/cluster/version_change.h"
 
@@ -13,7 +17,8 @@ namespace {
 
 using api::v1alpha2::PendingMember;
 
-constexpr std::int64_t kManyUnavailable = 3, kShareUnavailable = 5;  // At least 3, and one in 5.
+constexpr std::int64_t kBlockedLong = 120;  // Seconds; schedulers and quotas need some.
+constexpr std::uint64_t kLagSmall = 1000;   // Raft entries.
 
 /// Whether the newer of two comes first.
 bool newer(const Seat* a, const Seat* b) {
@@ -25,10 +30,24 @@ bool past_deadline(const Observation& seen, WallTime since) {
   return seen.now - since > std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds);
 }
 
-/// Whether so many clusters are unavailable that the cause is not this member.
-bool many_are_unavailable(const Observation& seen) {
-  return seen.others_unavailable >= kManyUnavailable &&
-         seen.others_unavailable * kShareUnavailable >= seen.others;
+/// The voter that is to lead: one that was not asked before, then the one that has applied most of
+/// the log. Null: none is healthy.
+const Seat* heir_of(const View& view) {
+  const auto rank = [&](const Seat* s) {
+    const auto& tried = view.seen.tried_heirs;
+    return std::tuple(std::ranges::find(tried, s->name) == tried.end(), s->answer->applied);
+  };
+  const Seat* best = nullptr;
+  for (const Seat* seat : view.census.staying)
+    if (healthy(*seat) && (!best || rank(seat) > rank(best))) best = seat;
+  return best;
+}
+
+/// A leader hands over before it is removed.
+Verdict take_out(const View& view, const Seat& seat) {
+  if (&seat != view.census.leader) return RemoveFromEtcd{seat.name, seat.listed->id};
+  if (const Seat* heir = heir_of(view)) return MoveLeader{seat.name, heir->name, heir->listed->id};
+  return Wait{"a healthy member to take the leadership from " + seat.name};
 }
 
 /// name=URL of every member, sorted. A member that has not started has no name in etcd; the name
@@ -45,8 +64,32 @@ std::string initial_cluster(const Observation& seen) {
 
 }  // namespace
 
+bool is_stalled(const Observation& seen, const Seat& seat) {
+  return seat.listed && seat.listed->learner && !seat.receives_snapshot &&
+         seat.stalled_s > seen.cluster.spec.progress_deadline_seconds;
+}
+
+const Seat* leaves_first(const Observation& seen, const Census& census) {
+  const auto has_no_place = [](const Seat* s) {
+    return !s->answer && s->blocked_s >= kBlockedLong;
+  };
+  // With data in memory the Pod would keep its place until its replacement votes.
+  if (seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory ||
+      std::ranges::none_of(census.joiners, has_no_place))
+    return nullptr;
+  const auto keeps_up = [&](const Seat* s) { return healthy(*s) && lag_of(seen, *s) <= kLagSmall; };
+  for (const Seat* seat : census.leaving) {
+    const bool votes = seat->listed && !seat->listed->learner;
+    const auto fine = [&](const Seat* s) { return s == seat || keeps_up(s); };
+    if (votes && healthy(*seat) && census.voters.size() > 1 &&
+        std::ranges::all_of(census.voters, fine))
+      return seat;
+  }
+  return nullptr;
+}
+
 /// The list is linearizable: a member that is not in it is removed. A voter's volume stays until
-/// its replacement votes.
+/// its replacement votes; its Pod goes before (facts).
 Verdict release(const View& view) {
   for (const Seat* seat : view.census.leaving)
     if (!seat->listed && seat->object->has_finalizer &&
@@ -58,6 +101,7 @@ Verdict release(const View& view) {
 Verdict remove_leaving(const View& view) {
   for (const Seat* seat : view.census.leaving)
     if (seat->listed && seat->listed->learner) return RemoveFromEtcd{seat->name, seat->listed->id};
+  if (const Seat* first = leaves_first(view.seen, view.census)) return take_out(view, *first);
   for (const bool broken : {true, false})
     for (const Seat* seat : view.census.leaving) {
       if (!seat->listed || healthy(*seat) == broken) continue;
@@ -66,23 +110,29 @@ Verdict remove_leaving(const View& view) {
       if (!view.can_lose(*seat)) return Wait{"a quorum without " + seat->name};
       // A broken member is removed, then replaced; a healthy one is replaced, then removed.
       if (!broken && view.staying() < view.census.want) continue;
-      if (seat != view.census.leader) return RemoveFromEtcd{seat->name, seat->listed->id};
-      for (const Seat* heir : view.census.staying)
-        if (healthy(*heir)) return MoveLeader{seat->name, heir->name, heir->listed->id};
-      return Wait{"a healthy member to take the leadership from " + seat->name};
+      return take_out(view, *seat);
     }
   return Skip{};
 }
 
 /// Deletes joiners that are surplus, that another client removed from etcd, that have lost their
-/// data, or that do not start in time.
+/// data, that make no progress in time, or that have not started when the spec is edited.
 Verdict drop_joiner(const View& view) {
+  const auto intent_of = [&](const Seat& seat) {
+    const auto& all = view.status.pending_members;
+    const auto found = std::ranges::find(all, seat.name, &PendingMember::name);
+    return found == all.end() ? nullptr : &*found;
+  };
   const auto waits_since = [&](const Seat& seat) {
-    const auto intent =
-        std::ranges::find(view.status.pending_members, seat.name, &PendingMember::name);
-    const auto since =
-        intent == view.status.pending_members.end() ? std::nullopt : from_rfc3339(intent->since);
+    const PendingMember* intent = intent_of(seat);
+    const auto since = intent ? from_rfc3339(intent->since) : std::nullopt;
     return since.value_or(seat.object->created);
+  };
+  // By the record, not by the object: an older CRD prunes fields of the object, for ever.
+  const std::string wanted = template_of(*view.status.observed);
+  const auto is_outdated = [&](const Seat& seat) {
+    const PendingMember* intent = intent_of(seat);
+    return intent && !intent->made_as.empty() && intent->made_as != wanted;
   };
   auto newest_first = view.census.joiners;
   const auto has_started = [](const Seat* s) { return s->listed && s->listed->started; };
@@ -94,9 +144,13 @@ Verdict drop_joiner(const View& view) {
     const bool surplus =
         view.too_many() && !(healthy(*seat) && has_started(seat) && view.census.broken_staying());
     const bool removed = !seat->listed && !seat->object->initial_cluster.empty();
-    const bool stuck = unstarted(*seat) && past_deadline(view.seen, waits_since(*seat));
-    if (!surplus && !removed && !stuck && !lost(*seat)) continue;
-    return DeleteMember{seat->name, seat->object->uid};
+    // A large snapshot is progress.
+    const bool stuck = unstarted(*seat) && past_deadline(view.seen, waits_since(*seat)) &&
+                       !seat->receives_snapshot;
+    const bool outdated = !has_started(seat) && !seat->answer && is_outdated(*seat);
+    const bool stalled = has_started(seat) && is_stalled(view.seen, *seat);
+    if (surplus || removed || stuck || outdated || stalled || lost(*seat))
+      return DeleteMember{seat->name, seat->object->uid};
   }
   return Skip{};
 }
@@ -116,7 +170,7 @@ Verdict remove_foreign_member(const View& view) {
 
 /// Replaces members that have lost their data, one at a time: the next one once etcd has removed
 /// the last. A healthy quorum of all voters must know what the lost member knew (I5). If many
-/// clusters are unavailable at once, the cause is our network or their common storage.
+/// clusters became unavailable at once, the cause is our network or their common storage.
 Verdict replace(const View& view) {
   const auto found = std::ranges::find_if(view.census.staying, [](auto* s) { return lost(*s); });
   if (found == view.census.staying.end()) return Skip{};
@@ -127,9 +181,11 @@ Verdict replace(const View& view) {
   if (view.census.publishing) return Wait{"joiners to start before " + seat.name + " is replaced"};
   if (view.census.healthy_voters < quorum(view.voters()))
     return Wait{"a healthy quorum before " + seat.name + " is replaced"};
-  if (many_are_unavailable(view.seen))
-    return Wait{"other clusters to answer before " + seat.name + " is replaced"};
-  return DeleteMember{seat.name, seat.object->uid};
+  if (waits_for_others(view.seen, seat))
+    return Wait{"an outage of many clusters to end before " + seat.name + " is replaced"};
+  // Its silence may be old, or be that of a watch.
+  const bool if_silent = is_lost_by_its_words(seat) || given_up(view.seen, seat);
+  return DeleteMember{seat.name, seat.object->uid, if_silent};
 }
 
 /// With a quorum, one more healthy voter never costs it. The learner that has caught up furthest
@@ -189,7 +245,8 @@ Verdict publish(const View& view) {
 /// Only marks the member that leaves; remove_leaving protects the quorum. Broken members go first.
 /// Then, on the way back to an older minor, the newer ones: without an older voter, no member of
 /// the older minor could join. Then members created from an older spec, so that scaling up and down
-/// renews all. Then followers before the leader, then the node with most members, then the newest.
+/// renews all. Then followers before the leader, then the zone and the node with most members, then
+/// the newest.
 Verdict shrink(const View& view) {
   const bool replaceable = view.census.broken_staying() && view.too_many();
   if ((view.staying() <= view.census.want && !replaceable) || !view.census.leaving.empty())
@@ -199,6 +256,11 @@ Verdict shrink(const View& view) {
       return s->pod && other->pod && !s->pod->node.empty() && s->pod->node == other->pod->node;
     });
   };
+  const auto in_its_zone = [&](const Seat* s) {
+    return std::ranges::count_if(view.census.staying, [&](const Seat* other) {
+      return s->pod && other->pod && !s->pod->zone.empty() && s->pod->zone == other->pod->zone;
+    });
+  };
   const std::string wanted = template_of(*view.status.observed);
   const Seat& victim =
       **std::ranges::min_element(view.census.staying, [&](const Seat* a, const Seat* b) {
@@ -206,7 +268,7 @@ Verdict shrink(const View& view) {
           const bool is_current = s->object->made_as == wanted;
           const bool stays_back = !is_newer_minor(*s, view.status.observed->version);
           return std::tuple(healthy(*s), stays_back, is_current, s == view.census.leader,
-                            -neighbours(s));
+                            -in_its_zone(s), -neighbours(s));
         };
         return cost(a) != cost(b) ? cost(a) < cost(b) : newer(a, b);
       });
@@ -228,9 +290,15 @@ Verdict pause(const View& view) {
 /// member may be dormant. A deleted one has the data that its replacement needs, unless the
 /// cluster is to be paused.
 Verdict wake(const View& view) {
-  for (const Seat& seat : view.seen.seats)
-    if (seat.object && seat.object->dormant && !(seat.object->terminating && view.census.pause))
-      return WakeMember{seat.name, seat.object->uid};
+  std::optional<WakeMember> refused;
+  for (const Seat& seat : view.seen.seats) {
+    if (!seat.object || !seat.object->dormant) continue;
+    if (seat.object->terminating && view.census.pause) continue;
+    WakeMember step{seat.name, seat.object->uid};
+    if (!view.seen.failing_step.ends_with(step.words())) return step;
+    refused = std::move(step);  // The others do not wait for it.
+  }
+  if (refused) return *refused;
   return Skip{};
 }
 

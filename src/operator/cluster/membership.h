@@ -4,6 +4,15 @@
 
 namespace etcdop::cluster {
 
+/// Whether a learner has made no progress for the deadline, as far as this process has seen: no
+/// answer, or an index behind the others' that does not move, and no snapshot that it receives.
+bool is_stalled(const Observation& seen, const Seat& seat);
+
+/// The healthy voter that leaves before its replacement votes; null: none. The replacement's Pod
+/// has had no place for two minutes, because this voter has it: one node for each member, or an
+/// exact quota. All other voters are healthy and have caught up.
+const Seat* leaves_first(const Observation& seen, const Census& census);
+
 Verdict release(const View&);
 Verdict remove_leaving(const View&);
 Verdict drop_joiner(const View&);

@@ -47,8 +47,10 @@ json::object members_of(const v1::EtcdCluster& cluster) {
 }
 
 /// The Services' selector. No client reaches members that a rollback may drop (ADR 0020).
-json::object selector(const v1::EtcdCluster& cluster) {
+json::object selector(const v1::EtcdCluster& cluster, SelectorKeys keys) {
   json::object out = members_of(cluster);
+  if (keys.uid) out[v1::kClusterUidLabel] = cluster.metadata.uid;
+  if (keys.role) out[v1::kRoleLabel] = v1::kVoter;
   if (cluster.restoring()) out[v1::kFencedLabel] = "true";
   return out;
 }
@@ -65,18 +67,19 @@ bool leads_alike(const kube::ServicePort& a, const kube::ServicePort& b) {
 
 }  // namespace
 
-Json headless_service(const v1::EtcdCluster& cluster) {
+Json headless_service(const v1::EtcdCluster& cluster, SelectorKeys keys) {
   json::object spec{{"clusterIP", "None"}, {"publishNotReadyAddresses", true}};
-  spec["selector"] = selector(cluster);
+  keys.role = false;  // A learner's peers need its name.
+  spec["selector"] = selector(cluster, keys);
   spec["ports"] = json::array({port("client", v1::kClientPort), port("peer", v1::kPeerPort)});
   return manifest(cluster, metadata(cluster, cluster.metadata.name), std::move(spec));
 }
 
 std::string client_service_name(const std::string& cluster) { return cluster + "-client"; }
 
-Json client_service(const v1::EtcdCluster& cluster) {
+Json client_service(const v1::EtcdCluster& cluster, SelectorKeys keys) {
   json::object spec{{"type", "ClusterIP"}};
-  spec["selector"] = selector(cluster);
+  spec["selector"] = selector(cluster, keys);
   spec["ports"] = json::array({port("client", v1::kClientPort)});
   const std::string name = client_service_name(cluster.metadata.name);
   return manifest(cluster, metadata(cluster, name), std::move(spec));

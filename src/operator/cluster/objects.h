@@ -15,9 +15,10 @@
 namespace etcdop::cluster {
 
 /// "<cluster>": every member by name, ready or not.
-Json headless_service(const api::v1alpha2::EtcdCluster& cluster);
-/// "<cluster>-client": ready members; learners never are.
-Json client_service(const api::v1alpha2::EtcdCluster& cluster);
+Json headless_service(const api::v1alpha2::EtcdCluster& cluster, SelectorKeys keys);
+/// "<cluster>-client": ready members. With the key `role` only voters: learners of some versions
+/// are ready.
+Json client_service(const api::v1alpha2::EtcdCluster& cluster, SelectorKeys keys);
 std::string client_service_name(const std::string& cluster);
 /// "<cluster>": how many voters an eviction must leave.
 Json budget(const api::v1alpha2::EtcdCluster& cluster, std::int64_t min_available);

@@ -17,6 +17,8 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
+constexpr SelectorKeys kAll{.uid = true, .role = true};
+
 v1::EtcdCluster cluster() {
   v1::EtcdCluster c;
   c.metadata.name = "db";
@@ -49,13 +51,21 @@ Json metadata(const char* name) {
   return out;
 }
 
+template <class T>
+T decoded(const Json& made) {
+  T out;
+  EXPECT_TRUE(api::decode(made, out, "it"));
+  return out;
+}
+
 TEST(ClusterObjects, TheHeadlessServiceNamesMembersThatAreNotReadyYet) {
-  const Json made = headless_service(cluster());
+  const Json made = headless_service(cluster(), kAll);
   EXPECT_EQ(made.at("metadata"), metadata("db"));
   EXPECT_EQ(made.at("spec"), json::parse(R"({
     "clusterIP": "None",
     "publishNotReadyAddresses": true,
-    "selector": {"etcd-operator.cozystack.io/cluster": "db"},
+    "selector": {"etcd-operator.cozystack.io/cluster": "db",
+                 "etcd-operator.cozystack.io/cluster-uid": "u-1"},
     "ports": [
       {"name": "client", "port": 2379, "targetPort": 2379, "protocol": "TCP"},
       {"name": "peer", "port": 2380, "targetPort": 2380, "protocol": "TCP"}
@@ -64,13 +74,37 @@ TEST(ClusterObjects, TheHeadlessServiceNamesMembersThatAreNotReadyYet) {
 }
 
 TEST(ClusterObjects, TheClientServiceHasTheClientPortAlone) {
-  const Json made = client_service(cluster());
+  const Json made = client_service(cluster(), kAll);
   EXPECT_EQ(made.at("metadata"), metadata("db-client"));
   EXPECT_EQ(made.at("spec"), json::parse(R"({
     "type": "ClusterIP",
-    "selector": {"etcd-operator.cozystack.io/cluster": "db"},
+    "selector": {"etcd-operator.cozystack.io/cluster": "db",
+                 "etcd-operator.cozystack.io/cluster-uid": "u-1",
+                 "etcd-operator.cozystack.io/role": "voter"},
     "ports": [{"name": "client", "port": 2379, "targetPort": 2379, "protocol": "TCP"}]
   })"));
+}
+
+TEST(ClusterObjects, K12_K17_BeforeAllPodsHaveTheLabelsAServiceSelectsByNameAlone) {
+  const Json by_name = json::parse(R"({"etcd-operator.cozystack.io/cluster": "db"})");
+  EXPECT_EQ(headless_service(cluster(), {}).at("spec").at("selector"), by_name);
+  EXPECT_EQ(client_service(cluster(), {}).at("spec").at("selector"), by_name);
+}
+
+/// The headless Service names learners, too: a member that joins must be found.
+TEST(ClusterObjects, K12_OnlyTheClientServiceSelectsVoters) {
+  const Json headless = headless_service(cluster(), {.uid = false, .role = true});
+  EXPECT_FALSE(headless.at("spec").at("selector").as_object().contains(v1::kRoleLabel));
+  const Json client = client_service(cluster(), {.uid = false, .role = true});
+  EXPECT_EQ(client.at("spec").at("selector").at(v1::kRoleLabel), v1::kVoter);
+}
+
+TEST(ClusterObjects, K17_TheUidOfAnotherEtcdClusterLeavesTheSelector) {
+  auto service = decoded<kube::Service>(headless_service(cluster(), kAll));
+  service.spec.selector[v1::kClusterUidLabel] = "u-0";
+  const Json wanted = headless_service(cluster(), {});
+  EXPECT_FALSE(is_as_made(service, wanted));
+  EXPECT_TRUE(mended(service, wanted).at("selector").at(v1::kClusterUidLabel).is_null());
 }
 
 TEST(ClusterObjects, TheBudgetSelectsVoters) {
@@ -84,15 +118,8 @@ TEST(ClusterObjects, TheBudgetSelectsVoters) {
   })"));
 }
 
-template <class T>
-T decoded(const Json& made) {
-  T out;
-  EXPECT_TRUE(api::decode(made, out, "it"));
-  return out;
-}
-
 TEST(ClusterObjects, WhatTheServerFillsInIsNoDrift) {
-  for (const Json& made : {headless_service(cluster()), client_service(cluster())}) {
+  for (const Json& made : {headless_service(cluster(), kAll), client_service(cluster(), kAll)}) {
     auto service = decoded<kube::Service>(made);
     EXPECT_TRUE(is_as_made(service, made));
     service.spec.cluster_ip = "10.96.0.7";
@@ -108,7 +135,7 @@ TEST(ClusterObjects, WhatTheServerFillsInIsNoDrift) {
 }
 
 TEST(ClusterObjects, WhatLeadsElsewhereIsDrift) {
-  const Json made = headless_service(cluster());
+  const Json made = headless_service(cluster(), kAll);
   const std::function<void(kube::ServiceSpec&)> edits[] = {
       [](auto& s) { s.selector["app"] = "mine"; },
       [](auto& s) { s.selector.clear(); },
@@ -212,7 +239,8 @@ TEST(ClusterObjects, WhatIsMadeCarriesTheUsersMetadata) {
   v1::AdditionalMetadata& more = c.status.observed->additional_metadata.emplace();
   more.labels = {{"team", "a"}, {"app.kubernetes.io/name", "mine"}};
   more.annotations = {{"note", "b"}};
-  for (const Json& made : {headless_service(c), client_service(c), member(c, {"m", "u", false})}) {
+  for (const Json& made :
+       {headless_service(c, kAll), client_service(c, kAll), member(c, {"m", "u", false})}) {
     const Json& labels = made.at("metadata").at("labels");
     EXPECT_EQ(labels.at("team"), "a");
     EXPECT_EQ(labels.at("app.kubernetes.io/name"), "etcd");

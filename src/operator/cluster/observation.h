@@ -30,14 +30,21 @@ struct SeatObject {
   bool has_finalizer = true;  ///< Ours.
   std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
   std::string member_id;        ///< status.memberID; empty until it is known.
+  bool orphan = false;          ///< It has no owner, and may be adopted: see remains.h.
+  std::string token;            ///< spec.clusterToken; only while an orphan exists.
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
   std::string reason;           ///< That condition's, while not ready.
-  bool lost = false;            ///< Its condition says that its data is lost or unreadable.
-  std::string version;          ///< status.version
-  std::string spec_version;     ///< spec.version, of its Pods' image.
-  std::string made_as;          ///< template_of its spec.
-  std::string trouble;          ///< Why it is not ready, for users; may be empty.
+  bool lost = false;            ///< Its data is gone, or it is given up.
+  bool says_lost = false;    ///< Its volume exists; etcd said when it last ended that its data is
+                             ///< lost or unreadable. The words may be of an earlier run.
+  std::string joined_in;     ///< status.joinedIn
+  bool removed = false;      ///< status.removed
+  bool elsewhere = false;    ///< status.elsewhere
+  std::string version;       ///< status.version
+  std::string spec_version;  ///< spec.version, of its Pods' image.
+  std::string made_as;       ///< template_of its spec.
+  std::string trouble;       ///< Why it is not ready, for users; may be empty.
   WallTime created;
   bool operator==(const SeatObject&) const = default;
 
@@ -48,8 +55,11 @@ struct SeatObject {
         api::sparse("seed", &S::seed), api::sparse("dormant", &S::dormant),
         api::sparse("current", &S::current), api::sparse("hasFinalizer", &S::has_finalizer),
         api::sparse("initialCluster", &S::initial_cluster), api::sparse("memberID", &S::member_id),
+        api::sparse("orphan", &S::orphan), api::sparse("token", &S::token),
         api::sparse("voter", &S::voter), api::sparse("ready", &S::ready),
         api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
+        api::sparse("saysLost", &S::says_lost), api::sparse("joinedIn", &S::joined_in),
+        api::sparse("removed", &S::removed), api::sparse("elsewhere", &S::elsewhere),
         api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
         api::sparse("madeAs", &S::made_as), api::sparse("trouble", &S::trouble),
         api::sparse("created", &S::created));
@@ -63,17 +73,23 @@ struct SeatPod {
   bool founds = false;         ///< On an empty volume its etcd would found a cluster.
   bool restores = false;       ///< It must still restore a snapshot before etcd starts.
   bool may_join = false;       ///< On an empty volume in memory its etcd would join again.
+  bool has_uid = false;        ///< Its label has the EtcdCluster's UID.
+  bool has_role = false;       ///< Its label says that it votes.
   /// Fingerprints of the authorities that its etcd has read; empty: unknown, or not asked for.
   std::string client_authority = {}, peer_authority = {};
+  std::string run = {};   ///< "<UID>/<restarts of etcd's container>", as last seen.
+  std::string zone = {};  ///< Its node's, as the Pod's label has it; empty: unknown.
   bool operator==(const SeatPod&) const = default;
 
   template <class S = SeatPod>
   static auto describe() {
     return api::value(api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
                       api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
-                      api::sparse("mayJoin", &S::may_join),
+                      api::sparse("mayJoin", &S::may_join), api::sparse("hasUID", &S::has_uid),
+                      api::sparse("hasRole", &S::has_role),
                       api::sparse("clientAuthority", &S::client_authority),
-                      api::sparse("peerAuthority", &S::peer_authority));
+                      api::sparse("peerAuthority", &S::peer_authority), api::sparse("run", &S::run),
+                      api::sparse("zone", &S::zone));
   }
 };
 
@@ -126,17 +142,27 @@ struct Seat {
   /// Seconds in which this process, without a gap, has seen neither an answer nor a ready Pod; only
   /// with the annotation replace-unreachable-members-after.
   std::int64_t unreachable_s = 0;
+  /// Likewise, seconds without an answer; without progress of a learner that lags; and with a Pod
+  /// that no node can run, or that the API server refuses.
+  std::int64_t silent_s = 0, stalled_s = 0, blocked_s = 0;
+  bool receives_snapshot = false;  ///< Asked only about a learner without progress for too long.
+  bool elsewhere = false;          ///< It answers as a member of another etcd cluster.
+  /// Seconds for which this process, without a gap, has known that it is to be replaced.
+  std::int64_t condemned_s = 0;
   Shown shown;
   bool operator==(const Seat&) const = default;
 
   template <class S = Seat>
   static auto describe() {
-    return api::value(api::required("name", &S::name), api::sparse("peerURL", &S::peer_url),
-                      api::optional("object", &S::object), api::optional("pod", &S::pod),
-                      api::optional("listed", &S::listed), api::optional("answer", &S::answer),
-                      api::optional("hash", &S::hash),
-                      api::sparse("unreachable", &S::unreachable_s),
-                      api::sparse("shown", &S::shown));
+    return api::value(
+        api::required("name", &S::name), api::sparse("peerURL", &S::peer_url),
+        api::optional("object", &S::object), api::optional("pod", &S::pod),
+        api::optional("listed", &S::listed), api::optional("answer", &S::answer),
+        api::optional("hash", &S::hash), api::sparse("unreachable", &S::unreachable_s),
+        api::sparse("condemned", &S::condemned_s), api::sparse("silentFor", &S::silent_s),
+        api::sparse("stalledFor", &S::stalled_s), api::sparse("blockedFor", &S::blocked_s),
+        api::sparse("receivesSnapshot", &S::receives_snapshot),
+        api::sparse("elsewhere", &S::elsewhere), api::sparse("shown", &S::shown));
   }
 };
 
@@ -164,6 +190,18 @@ inline auto names(Child) {
                     std::pair{Child::AsMade, "AsMade"}};
 }
 
+/// Labels of members' Pods in the selector of a Service, beside the label with the cluster's name.
+struct SelectorKeys {
+  bool uid = false;   ///< The EtcdCluster's UID.
+  bool role = false;  ///< It votes; never in the headless Service, which names all members.
+  bool operator==(const SelectorKeys&) const = default;
+
+  template <class S = SelectorKeys>
+  static auto describe() {
+    return api::value(api::sparse("uid", &S::uid), api::sparse("role", &S::role));
+  }
+};
+
 /// A Certificate of cert-manager.
 struct CertificateChild {
   std::string name;
@@ -184,22 +222,34 @@ struct Observation {
   std::optional<RestoreSeen> restore;  ///< Absent: none, or unknown.
   /// Names that a new member may not have: used by any EtcdMember, Pod or volume in the namespace.
   std::vector<std::string> taken_names;
+  /// "EtcdMember db-a", "Pod db-a": with the cluster's label and of another owner; only while the
+  /// cluster has no id. EtcdMembers that may be adopted have a seat instead.
+  std::vector<std::string> stray_members;
   /// Volumes with the cluster's label that no EtcdMember of ours owns, in order; only while the
   /// cluster has no id.
   std::vector<std::string> stray_volumes;
   std::optional<etcd::ClusterId> cluster_id;  ///< On which all members that answered agree.
   bool linearizable = false;  ///< `seats[].listed` is etcd's answer with quorum, of this pass.
   std::string etcd_error;     ///< Why not, if a member was asked.
+  /// When a member last answered this process; only while none does, absent: none ever has.
+  std::optional<WallTime> last_answer;
+  /// The voters to which this process last asked etcd to move the leadership, and which may not
+  /// have taken it.
+  std::vector<std::string> tried_heirs;
+  std::string failing_step;  ///< The last step, if the API server refused it or did not answer.
   std::vector<RaisedAlarm> alarms;  ///< etcd's list of alarms in this pass; needs `linearizable`.
   bool alarms_hidden = false;       ///< A member reported one, but etcd did not list them.
   std::string rejected;             ///< The last pass's refusal; empty: none worth a report.
   bool split = false;               ///< Members answered with different cluster ids.
   std::int64_t replace_unreachable_s = 0;  ///< UnreachablePolicy::after_s,
   std::string policy_error;                ///< and its error.
-  /// The number of other founded clusters, and of those among them that are not available. Counted
-  /// only when a member is to be replaced.
+  /// The number of other founded clusters, and of those among them that became unavailable lately
+  /// (outage.h). Clusters of another namespace count as one. Counted only when a member is to be
+  /// replaced.
   std::int64_t others = 0, others_unavailable = 0;
   Child client_service = Child::Missing, headless_service = Child::Missing;
+  /// The keys that their selectors lack; a missing Service lacks all.
+  SelectorKeys client_lacks, headless_lacks;
   Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted ignores its number.
   std::int64_t budget_min = 0;    ///< Its minAvailable.
   std::vector<CertificateChild> certificates;  ///< Wanted from cert-manager.
@@ -217,15 +267,20 @@ struct Observation {
         api::required("now", &S::now), api::required("cluster", &S::cluster),
         api::sparse("seats", &S::seats), api::sparse("kept", &S::kept),
         api::optional("restore", &S::restore), api::sparse("takenNames", &S::taken_names),
+        api::sparse("strayMembers", &S::stray_members),
         api::sparse("strayVolumes", &S::stray_volumes), api::optional("clusterID", &S::cluster_id),
         api::sparse("linearizable", &S::linearizable), api::sparse("etcdError", &S::etcd_error),
-        api::sparse("alarms", &S::alarms), api::sparse("alarmsHidden", &S::alarms_hidden),
-        api::sparse("rejected", &S::rejected), api::sparse("split", &S::split),
+        api::optional("lastAnswer", &S::last_answer), api::sparse("triedHeirs", &S::tried_heirs),
+        api::sparse("failingStep", &S::failing_step), api::sparse("alarms", &S::alarms),
+        api::sparse("alarmsHidden", &S::alarms_hidden), api::sparse("rejected", &S::rejected),
+        api::sparse("split", &S::split),
         api::sparse("replaceUnreachable", &S::replace_unreachable_s),
         api::sparse("policyError", &S::policy_error), api::sparse("others", &S::others),
         api::sparse("othersUnavailable", &S::others_unavailable),
         api::sparse("clientService", &S::client_service),
-        api::sparse("headlessService", &S::headless_service), api::sparse("budget", &S::budget),
+        api::sparse("headlessService", &S::headless_service),
+        api::sparse("clientLacks", &S::client_lacks),
+        api::sparse("headlessLacks", &S::headless_lacks), api::sparse("budget", &S::budget),
         api::sparse("budgetMin", &S::budget_min), api::sparse("certificates", &S::certificates),
         api::sparse("certManager", &S::cert_manager),
         api::sparse("clusterDomain", &S::cluster_domain), api::sparse("podPolicy", &S::pod_policy),

@@ -13,10 +13,11 @@
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/member_report.h"
 #include "operator/cluster/mode.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
+#include "operator/cluster/selectors.h"
 #include "operator/cluster/spec.h"
-#include "operator/cluster/volumes_found.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
@@ -27,7 +28,8 @@ using namespace std::chrono_literals;
 using api::v1alpha2::EtcdClusterStatus;
 using api::v1alpha2::PendingMember;
 
-constexpr auto kSteady = 60s;  // Between passes over a cluster that needs nothing.
+constexpr auto kLookAgain = 10s;  // For members without an owner whose etcd does not answer.
+constexpr auto kSteady = 60s;     // Between passes over a cluster that needs nothing.
 // etcd refuses changes for up to 5 s after another: ask again soon.
 constexpr auto kPaceMin = 300ms;
 constexpr auto kPaceMax = 60s;
@@ -129,11 +131,47 @@ void judge(Mode mode, const View& view, Plan& out) {
   if (out.waiting_for.empty()) out.waiting_for = why_it_waits(mode, view);
 }
 
-/// A member is recorded before it is created.
+/// A member is recorded before it is created, with the spec that it gets.
 void note_intent(const Observation& seen, const CreateMember& step, EtcdClusterStatus& status) {
   if (step.seed && status.max_learners == 0) status.max_learners = 1;
   if (std::ranges::count(status.pending_members, step.name, &PendingMember::name) == 0)
     (void)record_intent(seen, status);
+  std::ranges::find(status.pending_members, step.name, &PendingMember::name)->made_as =
+      template_of(*status.observed);
+}
+
+/// EtcdMembers without an owner exist. They are adopted once etcd has shown that they are its
+/// members. Their etcd keeps the token with which it was founded.
+Plan adopt_orphans(const Observation& seen, EtcdClusterStatus status) {
+  const std::string why = why_not_adopted(seen);
+  if (!why.empty() || !seen.rejected.empty()) {
+    report_remains(seen, why.empty() ? seen.rejected : why, status);
+  }
+  Plan out = not_now(std::move(status));
+  out.again = kLookAgain;
+  if (!why.empty()) return out;
+  AdoptMembers step;
+  for (const Seat& seat : seen.seats) {
+    out.status.cluster_token = seat.object->token;
+    step.members.push_back({seat.name, seat.object->uid});
+  }
+  out.step = std::move(step);
+  return out;
+}
+
+/// For how long Available has not been True; nullopt: it is. During an outage it changes once from
+/// Unknown to False.
+std::optional<std::chrono::seconds> unavailable_for(const Observation& seen,
+                                                    const EtcdClusterStatus& status) {
+  std::optional<std::chrono::seconds> out;
+  for (const EtcdClusterStatus* one : {&status, &seen.cluster.status}) {
+    const auto* c = runtime::find_condition(one->conditions, api::v1alpha2::kAvailable);
+    if (!c || c->status == "True") return out;
+    const auto since = from_rfc3339(c->last_transition_time);
+    if (since) out = std::max(out.value_or(0s), seen.now - *since);
+  }
+  if (seen.last_answer) out = std::max(out.value_or(0s), seen.now - *seen.last_answer);
+  return out;
 }
 
 Plan decide(const Observation& seen) {
@@ -149,23 +187,23 @@ Plan decide(const Observation& seen) {
     return not_now(std::move(status));
   }
   if (!refused) adopt_spec(seen, status);
+  if (has_orphans(seen)) return adopt_orphans(seen, std::move(status));
   note_learners(seen, status);
   const bool nothing_yet = status.cluster_id.empty() && seen.seats.empty();
   if (keeps_from_founding(seen, status)) {
-    report_volumes_found(seen, status);
+    report_remains(seen, "", status);
     return not_now(std::move(status));
   }
-  forget_volumes_found(seen, status);
+  if (!refused) forget_refused(seen, status);
   if (nothing_yet && lacks_cert_manager(seen)) {
     report_no_cert_manager(seen, status);
     return not_now(std::move(status));
   }
   if (nothing_yet && status.observed && status.observed->replicas == 0) {
-    report_paused(seen, "", status);
+    report_paused(seen, "", refused, status);
     Plan out = not_now(std::move(status));
     // The Services that keep clients out during a restore must exist before it.
-    out.make_headless_service = seen.restore && seen.headless_service != Child::AsMade;
-    out.make_client_service = seen.restore && seen.client_service != Child::AsMade;
+    if (seen.restore) select_members(seen, out);
     return out;
   }
   note_birth(seen, status);
@@ -180,14 +218,13 @@ Plan decide(const Observation& seen) {
   const View view{adopted, census, status};
   const Mode mode = mode_of(view);
   Plan out;
-  out.make_headless_service = seen.headless_service != Child::AsMade;
-  out.make_client_service = seen.client_service != Child::AsMade;
+  select_members(seen, out);
   for (const CertificateChild& child : seen.certificates)
     if (seen.cert_manager && child.state != Child::AsMade)
       out.make_certificates.push_back(child.name);
   if (mode == Mode::Paused) {
     out.drop_budget = seen.budget != Child::Missing;
-    report_paused(seen, seen.seats.front().name, status);
+    report_paused(seen, seen.seats.front().name, refused, status);
     out.status = std::move(status);
     out.again = kSteady;
     return out;
@@ -221,13 +258,14 @@ std::chrono::milliseconds pace(const Observation& seen, const EtcdClusterStatus&
   if (const auto deadline = from_rfc3339(status.progress_deadline.value_or("")))
     waited = std::max(0s, std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds) -
                               (*deadline - seen.now));
-  if (const auto* available = runtime::find_condition(status.conditions, api::v1alpha2::kAvailable);
-      available && available->status != "True")
-    if (const auto since = from_rfc3339(available->last_transition_time))
-      waited = seen.now - *since;
+  if (const auto silent = unavailable_for(seen, status)) waited = *silent;
   for (const Seat& seat : seen.seats)
     if (seat.object && !seat.object->voter)
       waited = std::min(waited, std::max(0s, seen.now - seat.object->created));
+  const auto decides_soon = [](const Seat& s) {
+    return s.object && s.object->says_lost && !s.answer && s.silent_s < kSilentLeast;
+  };
+  if (std::ranges::any_of(seen.seats, decides_soon)) waited = std::min(waited, 20s);
   return std::clamp<std::chrono::milliseconds>(waited / 20, kPaceMin, kPaceMax);
 }
 

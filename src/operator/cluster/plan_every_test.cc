@@ -204,7 +204,8 @@ class World {
   bool can_change() const { return has_quorum(); }
 
   void carry_out(const NoStep&) {}
-  // These worlds have neither certificates nor passwords.
+  // These worlds have neither certificates, passwords nor members without an owner.
+  void carry_out(const AdoptMembers&) { ADD_FAILURE() << text(); }
   void carry_out(const IssueCertificate&) { ADD_FAILURE() << text(); }
   void carry_out(const RecordPassword&) { ADD_FAILURE() << text(); }
   void carry_out(const EnableAuth&) { ADD_FAILURE() << text(); }

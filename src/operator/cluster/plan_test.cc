@@ -11,8 +11,8 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/intents.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/spec.h"
-#include "operator/cluster/volumes_found.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
@@ -299,6 +299,37 @@ TEST(ClusterPlan, NobodyIsReplacedWhileManyClustersAreAway) {
   EXPECT_EQ(step_among(16, 3), "delete-member c");
 }
 
+TEST(ClusterPlan, K13_ShrinkingTakesAMemberOfTheFullestZone) {
+  Observation seen = observe(3, "a:V*1 b:V+2 c:V+3 d:V+4");
+  for (const char* name : {"a", "b"}) seat(seen, name).pod->zone = "east";
+  seat(seen, "c").pod->zone = "west";
+  EXPECT_EQ(step_of(seen), "delete-member b") << "the leader stays";
+  for (const char* name : {"c", "d"}) seat(seen, name).pod->node = "n3";
+  EXPECT_EQ(step_of(seen), "delete-member b") << "a zone counts more than a node";
+  for (const char* name : {"a", "b", "c"}) seat(seen, name).pod->zone = "";
+  EXPECT_EQ(step_of(seen), "delete-member d") << "unknown zones are not one zone";
+}
+
+TEST(ClusterPlan, K13_TheLeadershipGoesToWhoHasAppliedMostAndThenToAnother) {
+  Observation seen = observe(2, "a:V+ b:V+ c:V*!");
+  seat(seen, "a").answer->applied = 90;
+  seat(seen, "b").answer->applied = 100;
+  EXPECT_EQ(step_of(seen), "move-leader c to b");
+  seen.tried_heirs = {"b"};
+  EXPECT_EQ(step_of(seen), "move-leader c to a");
+  seen.tried_heirs = {"b", "a"};
+  EXPECT_EQ(step_of(seen), "move-leader c to b");
+}
+
+TEST(ClusterPlan, K13_ADormantMemberWhoseWakingIsRefusedHoldsUpNoOther) {
+  Observation seen = observe(3, "a:Vz b:Vz c:Vz");
+  EXPECT_EQ(step_of(seen), "wake-member a");
+  seen.failing_step = "children, wake-member a";
+  EXPECT_EQ(step_of(seen), "wake-member b");
+  seat(seen, "b").object->dormant = seat(seen, "c").object->dormant = false;
+  EXPECT_EQ(step_of(seen), "wake-member a") << "it is tried again";
+}
+
 TEST(ClusterPlan, PodsWithoutANodeShareNone) {
   Observation seen = observe(2, "a:V*1 b:V+2 c:V+2 d:V+3");
   seat(seen, "b").pod->node = seat(seen, "c").pod->node = "";
@@ -321,6 +352,20 @@ const api::Condition& condition(const Plan& p, const char* type) {
 std::string told(const Plan& p, const char* type) {
   const api::Condition& c = condition(p, type);
   return c.status + " " + c.reason + ": " + c.message;
+}
+
+TEST(ClusterPlan, K2_AMemberWaitsForOtherClustersForABoundedTimeAndSaysSo) {
+  Observation seen = observe(3, "a:V* b:V+ c:V-e");
+  seen.others = seen.others_unavailable = 3;
+  const auto told = [&] { return condition(plan(seen), v1::kDegraded).message; };
+  seat(seen, "c").condemned_s = 15 * 60 - 1;
+  EXPECT_EQ(step_of(seen), "none");
+  EXPECT_TRUE(told().find("c is not replaced for up to 15 min: many other clusters") !=
+              std::string::npos)
+      << told();
+  seat(seen, "c").condemned_s = 15 * 60;
+  EXPECT_EQ(step_of(seen), "delete-member c");
+  EXPECT_EQ(told().find("not replaced"), std::string::npos) << told();
 }
 
 TEST(ClusterPlan, WithoutALinearizableListNothingIsChanged) {
@@ -904,6 +949,113 @@ TEST(ClusterPlan, K14_NoEtcdIsFoundedBesideVolumesThatMayHaveTheData) {
     EXPECT_NE(c.reason, v1::kVolumesFound) << "whatever else keeps it from being founded";
 }
 
+TEST(ClusterPlan, K17_NothingIsFoundedBesideMembersOrPodsOfAnotherOwner) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(3);
+  seen.headless_service = seen.client_service = Child::AsMade;
+  seen.stray_members = {"EtcdMember db-a", "Pod db-a"};
+  seen.stray_volumes = {"data-db-a"};
+  seen.cluster.metadata.annotations[v1::kFoundBesideVolumesAnnotation] =
+      founding_consent(seen.cluster);
+  Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none") << "the consent is about volumes";
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing}) {
+    EXPECT_EQ(condition(p, type).reason, v1::kMembersFound) << type;
+    EXPECT_NE(condition(p, type).message.find("EtcdMember db-a, Pod db-a"), std::string::npos);
+  }
+  EXPECT_EQ(p.status.phase, v1::kPhaseRefused);
+  seen.cluster.status = p.status;
+  seen.stray_members.clear();
+  p = plan(seen);
+  EXPECT_TRUE(std::holds_alternative<CreateMember>(p.step));
+  for (const api::Condition& c : p.status.conditions) EXPECT_NE(c.reason, v1::kMembersFound);
+}
+
+/// Three members without an owner, of an EtcdCluster of that name that was deleted.
+Observation orphaned() {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.status = {};
+  for (Seat& seat : seen.seats) {
+    seat.object->orphan = true;
+    seat.object->token = "prod-db-u-0";
+  }
+  return seen;
+}
+
+TEST(ClusterPlan, K17_OrphansThatEtcdKnowsAreAdopted) {
+  Observation seen = orphaned();
+  Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "adopt-members a b c");
+  EXPECT_EQ(p.status.cluster_token, "prod-db-u-0") << "their etcd was founded with it";
+  EXPECT_EQ(p.status.cluster_id, "") << "not before they are ours";
+  EXPECT_EQ(p.status.observed->replicas, 3);
+  EXPECT_FALSE(p.make_headless_service || p.make_client_service || p.budget || p.drop_budget);
+  EXPECT_TRUE(p.facts.empty());
+  seen.cluster.status = p.status;
+  seen.seats[0].object->orphan = false;
+  EXPECT_EQ(to_string(plan(seen).step), "adopt-members a b c") << "it was interrupted";
+  for (Seat& seat : seen.seats) seat.object->orphan = false;
+  p = plan(seen);
+  EXPECT_EQ(p.status.cluster_id, "00000000000000c1");
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_EQ(p.status.max_learners, v1::kManyLearners) << "nobody knows who has grown it";
+}
+
+TEST(ClusterPlan, K17_OrphansThatEtcdDoesNotConfirmAreNotAdopted) {
+  struct Row {
+    void (*edit)(Observation&);
+    const char* why;
+  };
+  const Row rows[] = {
+      {[](auto& o) { o.linearizable = false; }, "etcd does not answer with quorum"},
+      {[](auto& o) {
+         o.linearizable = false;
+         o.etcd_error = "no route";
+       },
+       "etcd does not answer with quorum: no route"},
+      {[](auto& o) { o.split = true; }, "they answer with different cluster ids"},
+      {[](auto& o) { o.seats[1].object->token = "prod-db-u-00"; },
+       "they have different cluster tokens"},
+      {[](auto& o) { o.seats[1].object->member_id = "00000000000000ff"; },
+       "etcd does not list b with the id 00000000000000ff"},
+      {[](auto& o) { o.seats[2].listed.reset(); }, "etcd does not list c with the id"},
+      {[](auto& o) { o.seats[2].object.reset(); }, "etcd lists c, which has no EtcdMember"},
+      {[](auto& o) { o.seats[0].object->terminating = true; }, "EtcdMember a is being deleted"},
+      {[](auto& o) { o.seats[0].object->dormant = true; }, "EtcdMember a is dormant"},
+      {[](auto& o) { o.stray_members = {"EtcdMember d"}; }, "others belong to another owner"},
+  };
+  for (const Row& row : rows) {
+    Observation seen = orphaned();
+    row.edit(seen);
+    const Plan p = plan(seen);
+    EXPECT_EQ(to_string(p.step), "none") << row.why;
+    for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing})
+      EXPECT_EQ(condition(p, type).reason, v1::kMembersFound) << row.why;
+    EXPECT_NE(condition(p, v1::kProgressing).message.find(row.why), std::string::npos)
+        << condition(p, v1::kProgressing).message;
+    EXPECT_EQ(p.status.cluster_id, "");
+  }
+}
+
+TEST(ClusterPlan, K17_ARefusedNewClusterIsNotAvailableAndDegraded) {
+  Observation seen;
+  seen.now = kNow;
+  seen.cluster = cluster_of(65);
+  Plan p = plan(seen);
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing})
+    EXPECT_EQ(condition(p, type).reason, v1::kNotImplemented) << type;
+  EXPECT_EQ(condition(p, v1::kAvailable).status, "False");
+  EXPECT_EQ(condition(p, v1::kDegraded).status, "True");
+  EXPECT_EQ(p.status.phase, v1::kPhaseRefused);
+  seen.cluster.status = p.status;
+  EXPECT_EQ(plan(seen).status, p.status) << "no write";
+  seen.cluster.spec.replicas = 3;
+  p = plan(seen);
+  EXPECT_TRUE(std::holds_alternative<CreateMember>(p.step));
+  for (const api::Condition& c : p.status.conditions) EXPECT_NE(c.reason, v1::kNotImplemented);
+}
+
 TEST(ClusterPlan, ANewClusterOfNoMembersIsPaused) {
   Observation seen;
   seen.now = kNow;
@@ -980,6 +1132,188 @@ TEST(ClusterPlan, WhoSleepsIsTold) {
   seen.budget = Child::Missing;
   EXPECT_FALSE(plan(seen).drop_budget);
   EXPECT_EQ(plan(seen).status, p.status) << "nothing is written at rest";
+}
+
+/// The user has set spec.replicas, with an edit that is refused.
+TEST(ClusterPlan, K10_APausedClusterReportsThatItsEditIsRefused) {
+  Observation seen = observe(0, "a:Vz");
+  seen.linearizable = false;
+  seen.seats[0].listed.reset();
+  seen.cluster.spec.replicas = 3;
+  seen.cluster.spec.version = "3.4.9";
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kUnsupportedVersion);
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing}) {
+    EXPECT_NE(told(p, type).find("3.4.9"), std::string::npos) << told(p, type);
+    EXPECT_EQ(told(p, type).find("set spec.replicas"), std::string::npos) << told(p, type);
+  }
+  EXPECT_EQ(p.status.phase, v1::kPhasePaused);
+  Observation empty = observe(0, "");
+  empty.cluster.status.cluster_id.clear();
+  empty.cluster_id.reset();
+  empty.linearizable = false;
+  empty.cluster.spec.replicas = 3;
+  empty.cluster.spec.version = "3.4.9";
+  EXPECT_EQ(condition(plan(empty), v1::kProgressing).reason, v1::kUnsupportedVersion);
+}
+
+/// For example, its image cannot be pulled.
+TEST(ClusterPlan, K7_ACorrectedSpecReachesAJoinerThatHasNotStartedAtOnce) {
+  const auto recorded_as = [](const char* seats, const std::string& made_as) {
+    Observation seen = observe(3, seats);
+    for (const Seat& seat : seen.seats)
+      if (!seat.listed || !seat.listed->started)
+        seen.cluster.status.pending_members.push_back(
+            {1, seat.name, seat.peer_url, to_rfc3339(kNow), made_as});
+    return seen;
+  };
+  const std::string now = template_of(*formed(3).status.observed);
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:Us", "older")), "delete-member c");
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:N", "older")), "delete-member c");
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:Us", now)), "none");
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:Us", "")), "none") << "an earlier release made it";
+  EXPECT_EQ(step_of(recorded_as("a:V* b:V+ c:U+s", "older")), "none") << "it runs: it goes on";
+
+  // An older CRD prunes a field of the EtcdMember: its own spec never equals the wanted one.
+  Observation pruned = recorded_as("a:V* b:V+ c:Us", now);
+  seat(pruned, "c").object->made_as = "pruned";
+  EXPECT_EQ(step_of(pruned), "none") << "or it would be made anew for ever";
+
+  Observation seen = observe(3, "a:V* b:V+");
+  const Plan made = plan(seen);
+  ASSERT_TRUE(std::holds_alternative<CreateMember>(made.step));
+  EXPECT_EQ(made.status.pending_members.back().made_as, now) << "recorded before it is created";
+}
+
+TEST(ClusterPlan, K3_ALearnerWithoutProgressForTheDeadlineIsReplaced) {
+  const auto stalled_for = [](const char* seats, std::int64_t seconds, bool receives = false) {
+    Observation seen = observe(3, seats);
+    seat(seen, "c").stalled_s = seconds;
+    seat(seen, "c").receives_snapshot = receives;
+    return step_of(seen);
+  };
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:L-", 601), "delete-member c") << "it started, and is gone";
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:L-", 600), "none");
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:L-", 601, true), "none") << "a large snapshot is progress";
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:Upds", 601, true), "none") << "also before its first start";
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:Upds", 601), "delete-member c");
+  EXPECT_EQ(stalled_for("a:V* b:V+ c:V-", 601), "none") << "a voter is no learner";
+}
+
+/// A removed member's Pod keeps its node, or its share of a quota, from its replacement.
+TEST(ClusterPlan, K1_AMemberThatEtcdHasRemovedIsReportedToItsController) {
+  Observation seen = observe(3, "a:V* b:V+ c:N!v");
+  seat(seen, "c").object->member_id = "3";
+  Plan p = plan(seen);
+  ASSERT_EQ(p.facts.size(), 1U);
+  EXPECT_EQ(p.facts[0].name, "c");
+  EXPECT_TRUE(p.facts[0].removed);
+  EXPECT_TRUE(p.facts[0].voter) << "its volume waits, as a voter's";
+  EXPECT_EQ(p.facts[0].member_id, "3");
+  EXPECT_EQ(to_string(p.step).substr(0, 13), "create-member");
+  seat(seen, "c").object->removed = true;
+  EXPECT_TRUE(plan(seen).facts.empty()) << "once";
+  seat(seen, "c").object->removed = false;
+  seen.linearizable = false;
+  EXPECT_TRUE(plan(seen).facts.empty()) << "nobody knows";
+  seen = observe(3, "a:V* b:V+ c:Nv");
+  EXPECT_TRUE(plan(seen).facts.empty()) << "it is not being deleted";
+}
+
+TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
+  const auto blocked_for = [](const char* seats, std::int64_t seconds,
+                              const std::function<void(Observation&)>& edit = {}) {
+    Observation seen = observe(3, seats);
+    seat(seen, "d").blocked_s = seconds;
+    if (edit) edit(seen);
+    return plan(seen);
+  };
+  const auto step_for = [&](auto... args) { return to_string(blocked_for(args...).step); };
+  EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 120), "remove-from-etcd c");
+  EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 119), "none") << "schedulers need a moment";
+  EXPECT_EQ(step_for("a:V* b:V- c:V+! d:Us", 120), "none") << "another one is broken";
+  EXPECT_EQ(step_for("a:V+ b:V+ c:V*! d:Us", 120), "move-leader c to a");
+  EXPECT_EQ(step_for("c:V*! d:Us", 120), "none") << "a sole voter stays until another votes";
+  EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 120,
+                     [](Observation& o) { seat(o, "b").answer->index = 5000; }),
+            "none")
+      << "the others lag";
+  EXPECT_EQ(step_for("a:V* b:V+ c:V+! d:Us", 120,
+                     [](Observation& o) {
+                       o.cluster.spec.storage.medium = v1::Medium::Memory;
+                       o.cluster.status.observed->storage = o.cluster.spec.storage;
+                     }),
+            "none")
+      << "its Pod is its volume, and would keep the place";
+  const Plan p = blocked_for("a:V* b:V+ c:V+! d:Us", 120);
+  EXPECT_NE(told(p, v1::kProgressing).find("c is removed before its replacement votes"),
+            std::string::npos)
+      << told(p, v1::kProgressing);
+}
+
+/// ST4: another cluster's data is on its volume. The majority is served, and repaired.
+TEST(ClusterPlan, K5_AMemberOfAnotherClusterFreezesNothing) {
+  Observation seen = observe(3, "a:V* b:V+ c:V-");
+  seat(seen, "c").elsewhere = true;
+  Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none") << "its data is a person's to judge";
+  EXPECT_EQ(condition(p, v1::kAvailable).status, "True");
+  EXPECT_EQ(condition(p, v1::kDegraded).reason, v1::kSplitBrain);
+  EXPECT_NE(told(p, v1::kDegraded).find("delete this EtcdMember to replace it"), std::string::npos);
+  ASSERT_EQ(p.facts.size(), 1U);
+  EXPECT_TRUE(p.facts[0].elsewhere) << "its controller takes it out of the Services";
+  seat(seen, "c").object->elsewhere = true;
+  EXPECT_TRUE(plan(seen).facts.empty());
+  seat(seen, "c").elsewhere = false;
+  EXPECT_FALSE(plan(seen).facts.at(0).elsewhere) << "it is back";
+
+  seen = observe(3, "a:V* b:V+ c:V-!");
+  seat(seen, "c").elsewhere = true;
+  EXPECT_EQ(step_of(seen), "remove-from-etcd c") << "a user has deleted it";
+  p = without_quorum("a:V- b:V- c:V-");
+  seen = observe(3, "a:V- b:V- c:V-");
+  seen.linearizable = false;
+  for (Seat& one : seen.seats) one.listed.reset();
+  seat(seen, "c").elsewhere = true;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kSplitBrain);
+}
+
+/// The kubelet reports the end of a container some seconds late.
+TEST(ClusterPlan, K18_LastWordsCountOnlyAfterTenSecondsWithoutAnAnswer) {
+  const auto said = [](const char* seats, std::int64_t silent_s) {
+    Observation seen = observe(3, seats);
+    seat(seen, "c").object->says_lost = true;
+    seat(seen, "c").silent_s = silent_s;
+    return plan(seen);
+  };
+  EXPECT_EQ(to_string(said("a:V* b:V+ c:V+", 60).step), "none") << "it answers";
+  EXPECT_EQ(to_string(said("a:V* b:V+ c:V-", 9).step), "none");
+  const Plan p = said("a:V* b:V+ c:V-", 10);
+  EXPECT_EQ(to_string(p.step), "delete-member c");
+  EXPECT_TRUE(std::get<DeleteMember>(p.step).if_silent) << "and is asked once more right before";
+  Observation waits = observe(3, "a:V* b:V+ c:V-");
+  EXPECT_EQ(pace(waits, waits.cluster.status), 5s);
+  seat(waits, "c").object->says_lost = true;
+  EXPECT_EQ(pace(waits, waits.cluster.status), 1s) << "the next look comes soon";
+
+  Observation gone = observe(3, "a:V* b:V+ c:V-e");
+  EXPECT_FALSE(std::get<DeleteMember>(plan(gone).step).if_silent) << "its volume is gone";
+}
+
+TEST(ClusterPlan, K6_AnOnlyMemberThatEndsAgainAndAgainIsNotAvailableInBetween) {
+  Observation seen = observe(1, "a:V*");
+  runtime::set_condition(seen.cluster.status.conditions,
+                         {v1::kAvailable, "True", v1::kQuorumHealthy, ""}, 1, kNow);
+  seat(seen, "a").object->ready = false;
+  seat(seen, "a").object->reason = v1::kCrashLooping;
+  seat(seen, "a").object->trouble = "etcd restarted twice within five minutes";
+  EXPECT_EQ(told(plan(seen), v1::kAvailable),
+            "False CrashLooping: a: etcd restarted twice within five minutes");
+  seen = observe(3, "a:V* b:V+ c:V+");
+  seat(seen, "a").object->ready = false;
+  seat(seen, "a").object->reason = v1::kCrashLooping;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).status, "True") << "the others serve";
 }
 
 TEST(ClusterPlan, ASeedThatNeverAnsweredMaySleep) {
@@ -1174,7 +1508,7 @@ TEST(ClusterPlan, ConditionsTable) {
       {"a:V+ b:V- c:V-", silent, "False QuorumLost: 1/3 members ready, quorum lost",
        "True QuorumLost: 1/3 members ready, quorum lost", nullptr},
       {"a:V- b:V- c:V-", silent, "Unknown ClusterUnreachable: no member answers",
-       "True QuorumLost: 0/3 members ready, quorum lost", nullptr},
+       "True ClusterUnreachable: no member answers", nullptr},
       {"a:V- b:V- c:V-",
        [silent](auto& o) {
          silent(o);
@@ -1182,7 +1516,8 @@ TEST(ClusterPlan, ConditionsTable) {
          seat(o, "b").object->trouble = "etcd exits repeatedly";
        },
        "Unknown ClusterUnreachable: no member answers; b: etcd exits repeatedly; dial: refused",
-       "True QuorumLost: 0/3 members ready, quorum lost; b: etcd exits repeatedly", nullptr},
+       "True ClusterUnreachable: no member answers; b: etcd exits repeatedly; dial: refused",
+       nullptr},
       {"a:V* b:V+ c:V+",
        [](auto& o) {
          o.split = true;
@@ -1200,6 +1535,38 @@ TEST(ClusterPlan, ConditionsTable) {
     EXPECT_EQ(told(p, v1::kDegraded), row.degraded) << row.seats;
     if (row.progressing) EXPECT_EQ(told(p, v1::kProgressing), row.progressing) << row.seats;
   }
+}
+
+TEST(ClusterPlan, K13_AnOutageIsUnknownForAMinuteAndThenFalseWithTheTimeOfTheLastAnswer) {
+  Observation seen = observe(3, "a:V- b:V- c:V-");
+  seen.linearizable = false;
+  for (Seat& seat : seen.seats) seat.listed.reset();
+  const auto after = [&](std::chrono::seconds s) {
+    seen.now = kNow + s;
+    seen.cluster.status = plan(seen).status;
+    return told(plan(seen), v1::kAvailable);
+  };
+  seen.last_answer = kNow + -50s;
+  EXPECT_EQ(after(0s), "Unknown ClusterUnreachable: no member answers");
+  EXPECT_EQ(after(59s), "Unknown ClusterUnreachable: no member answers");
+  const std::string outage =
+      "False ClusterUnreachable: no member has answered since " + to_rfc3339(kNow + -50s);
+  EXPECT_EQ(after(60s), outage);
+  seen.last_answer.reset();  // The operator starts again.
+  EXPECT_EQ(after(3h), outage) << "one write, and no age";
+  EXPECT_EQ(seen.cluster.status.phase, "Unreachable");
+}
+
+TEST(ClusterPlan, K13_AnOutageThatAnotherOperatorSawBeginIsToldFromThenOn) {
+  Observation seen = observe(3, "a:V- b:V- c:V-");
+  seen.linearizable = false;
+  for (Seat& seat : seen.seats) seat.listed.reset();
+  seen.cluster.status = plan(seen).status;
+  seen.now = kNow + 60s;
+  EXPECT_EQ(told(plan(seen), v1::kAvailable),
+            "False ClusterUnreachable: no member has answered since " + to_rfc3339(kNow));
+  seen.now = kNow + -1h;
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).status, "False") << "the clock was set back";
 }
 
 TEST(ClusterPlan, StatusCountsAndSelects) {

@@ -23,7 +23,7 @@ inline constexpr auto kPermissions = [] {
       {v1::EtcdMember::resource, "", {Get, List, Watch, Create, Patch, Delete}},
       {v1::EtcdMember::resource, "status", {Patch}},
       {v1::EtcdRestore::resource, "", {Get, List, Watch}},
-      {kube::Pod::resource, "", {List, Watch}},
+      {kube::Pod::resource, "", {Get, List, Watch}},
       {kube::PersistentVolumeClaim::resource, "", {List, Watch}},
       {kube::Service::resource, "", {Get, List, Watch, Create, Patch}},
       {kube::PodDisruptionBudget::resource, "", {Get, List, Watch, Create, Patch, Delete}},

@@ -11,11 +11,15 @@
 #include "operator/cluster/events.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/log_words.h"
+#include "operator/cluster/member_report.h"
+#include "operator/cluster/membership.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/outage.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/restore_in_place.h"
 #include "operator/cluster/security.h"
+#include "operator/cluster/selectors.h"
 #include "operator/cluster/spec.h"
-#include "operator/cluster/volumes_found.h"
 #include "operator/passes/finalizer.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
@@ -29,6 +33,9 @@ namespace {
 using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
+/// Kubernetes copies it from the node to the Pod (1.35 by default). The operator may not read
+/// Nodes.
+constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
 constexpr auto kAddAgain = 1s;
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is reported.
 
@@ -43,6 +50,9 @@ Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& clus
   out.initial_cluster = member.spec.initial_cluster;
   out.member_id = member.status.member_id;
   out.voter = member.status.is_voter;
+  out.joined_in = member.status.joined_in;
+  out.removed = member.status.removed;
+  out.elsewhere = member.status.elsewhere;
   out.version = member.status.version;
   out.spec_version = member.spec.version;
   out.made_as = template_of(member.spec);
@@ -59,18 +69,43 @@ Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& clus
   return out;
 }
 
-Seat::Pod pod_of(const kube::Pod& pod) {
+/// Whether the place of its data exists, whatever its etcd says about it.
+bool has_its_place(const v1::EtcdMember& member, const kube::Pod* pod,
+                   const kube::PersistentVolumeClaim* volume) {
+  if (member.spec.storage.medium != v1::Medium::Memory)
+    return volume && is_ours(volume->metadata, member.metadata.uid);
+  return pod && pod->metadata.uid == member.status.pod_uid && !has_ended(*pod);
+}
+
+Seat::Pod pod_of(const kube::Pod& pod, const std::string& cluster_uid) {
   const auto note = [&](const char* key) {
     const auto found = pod.metadata.annotations.find(key);
     return found == pod.metadata.annotations.end() ? "" : found->second;
+  };
+  const auto zone = pod.metadata.labels.find(kZoneLabel);
+  const auto has_label = [&](const char* key, const std::string& value) {
+    const auto found = pod.metadata.labels.find(key);
+    return found != pod.metadata.labels.end() && found->second == value;
   };
   return {.node = pod.spec.node_name,
           .many_learners = takes_many_learners(pod),
           .founds = founds_a_cluster(pod),
           .restores = has_to_restore(pod),
           .may_join = may_join(pod),
+          .has_uid = has_label(v1::kClusterUidLabel, cluster_uid),
+          .has_role = has_label(v1::kRoleLabel, v1::kVoter),
           .client_authority = note(v1::kClientAuthorityAnnotation),
-          .peer_authority = note(v1::kPeerAuthorityAnnotation)};
+          .peer_authority = note(v1::kPeerAuthorityAnnotation),
+          .run = run_of(pod),
+          .zone = zone == pod.metadata.labels.end() ? "" : zone->second};
+}
+
+/// Before etcd is asked: each seat has an EtcdMember.
+std::set<std::string> uids_of_members(const Observation& seen) {
+  std::set<std::string> out;
+  for (const auto* seats : {&seen.seats, &seen.kept})
+    for (const Seat& seat : *seats) out.insert(seat.object->uid);
+  return out;
 }
 
 /// The member whose EtcdMember a step writes; null: none.
@@ -84,6 +119,29 @@ const Seat* seat_of(const Observation& seen, const Step& step) {
   return nullptr;
 }
 
+/// The joiner that the step deletes because its data is lost; null: none.
+const Seat* failed_joiner(const Observation& seen, const Step& step) {
+  const auto* deleted = std::get_if<DeleteMember>(&step);
+  const Seat* seat = deleted ? seat_of(seen, step) : nullptr;
+  return seat && !seat->object->voter && lost(*seat) ? seat : nullptr;
+}
+
+json::object status_of(const MemberFacts& fact) {
+  json::object out{
+      {"memberID", fact.member_id}, {"isVoter", fact.voter}, {"version", fact.version}};
+  if (fact.removed) out["removed"] = true;
+  out["elsewhere"] = fact.elsewhere ? Json(true) : Json(nullptr);
+  if (!fact.joined_in.empty()) out["joinedIn"] = fact.joined_in;
+  return out;
+}
+
+/// Whatever the answer was: if the step comes again, that voter did not take the leadership.
+void note_heir(const Step& step, std::vector<std::string>& heirs) {
+  const auto* moved = std::get_if<MoveLeader>(&step);
+  if (!moved || std::ranges::find(heirs, moved->name) != heirs.end()) heirs.clear();
+  if (moved) heirs.push_back(moved->name);
+}
+
 /// Whether it was refused only for now (another change is too recent, a learner lags): retried at
 /// the plan's pace.
 bool for_now(const Result<Done>& acted) {
@@ -94,6 +152,7 @@ bool for_now(const Result<Done>& acted) {
 
 void Reconciler::forget(const api::ObjectKey& key) {
   memory_.erase(key);
+  failed_joiners_.forget(key);
   children_.forget(key);
   questions_.forget(key);
   served_certificates_.forget(key);
@@ -119,10 +178,11 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   with_.credentials.certificates.equip(cluster, endpoints);
   if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
   questions_.ask(seen, endpoints);
+  note_answers(seen);
   served_certificates_.look(seen, endpoints, with_.credentials.certificates);
   note_unreachable(seen);
-  const auto goes = [&](const Seat& seat) { return lost(seat) || given_up(seen, seat); };
-  if (std::ranges::any_of(seen.seats, goes) || suspicion_of(seen).who) observe_others(seen);
+  note_lasting(seen, endpoints);
+  if (note_condemned(seen)) observe_others(seen);
   std::ranges::sort(seen.seats, {}, &Seat::name);
   std::ranges::sort(seen.kept, {}, &Seat::name);
   return seen;
@@ -133,13 +193,24 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
   const api::ObjectKey key = cluster.metadata.key();
   for (const auto& member : with_.stores.members.in_group(key)) {
     seen.taken_names.push_back(member->metadata.name);
-    if (!is_ours(member->metadata, cluster.metadata.uid)) continue;
+    const bool orphan = is_orphan(*member, cluster);
+    if (!orphan && !is_ours(member->metadata, cluster.metadata.uid)) {
+      if (cluster.status.cluster_id.empty())
+        seen.stray_members.push_back("EtcdMember " + member->metadata.name);
+      continue;
+    }
     Seat seat;
     seat.name = member->metadata.name;
     seat.peer_url = peer_url_of(*member);
     seat.object = object_of(*member, cluster);
+    seat.object->orphan = orphan;
     const auto pod = with_.stores.pods.get({key.ns, seat.name});
-    if (pod) seat.pod = pod_of(*pod);
+    if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);
+    const auto volume = with_.stores.volumes.get({key.ns, "data-" + seat.name});
+    if (seat.object->lost && has_its_place(*member, pod.get(), volume.get())) {
+      seat.object->lost = false;
+      seat.object->says_lost = true;
+    }
     if (cluster.restoring() && cluster.restoring()->keeps(member->metadata.uid)) {
       seen.kept.push_back(std::move(seat));
       continue;
@@ -150,23 +221,36 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     }
     seen.seats.push_back(std::move(seat));
   }
-  for (const auto& pod : with_.stores.pods.in_group(key))
+  const std::set<std::string> ours = uids_of_members(seen);
+  for (const auto& pod : with_.stores.pods.in_group(key)) {
     seen.taken_names.push_back(pod->metadata.name);
+    if (cluster.status.cluster_id.empty() && is_stray(*pod, ours))
+      seen.stray_members.push_back("Pod " + pod->metadata.name);
+  }
+  if (has_orphans(seen)) note_tokens(seen);
+}
+
+/// The orphans are one etcd only if all have one token.
+void Reconciler::note_tokens(Observation& seen) const {
+  for (Seat& seat : seen.seats)
+    if (const auto member = with_.stores.members.get({seen.cluster.metadata.ns, seat.name}))
+      seat.object->token = member->spec.cluster_token;
 }
 
 void Reconciler::observe_refusals(Observation& seen) {
   const api::ObjectKey key = seen.cluster.metadata.key();
   seen.rejected = refusal(key);
+  seen.failing_step = failing(key);
+  seen.tried_heirs = memory_[key].heirs;
   if (seen.rejected.empty()) seen.rejected = children_.why(key);
+  if (seen.rejected.empty()) seen.rejected = failed_joiners_.words(key, with_.executor.now());
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
     seen.rejected = memory.put_off;
 }
 
 void Reconciler::observe_volumes(Observation& seen) const {
-  std::set<std::string> members;
-  for (const auto* seats : {&seen.seats, &seen.kept})
-    for (const Seat& seat : *seats) members.insert(seat.object->uid);
+  const std::set<std::string> members = uids_of_members(seen);
   for (const auto& volume : with_.stores.volumes.in_group(seen.cluster.metadata.key())) {
     const std::string& name = volume->metadata.name;
     if (name.starts_with("data-")) seen.taken_names.push_back(name.substr(5));
@@ -244,6 +328,41 @@ void Reconciler::note_unreachable(Observation& seen) {
     if (seat.object) seat.unreachable_s = memory.unreachable.seconds(seat.object->uid, now);
 }
 
+/// Notes since when members have been silent, learners without progress, and Pods without a node.
+void Reconciler::note_lasting(Observation& seen, const Endpoints& endpoints) {
+  Memory& memory = memory_[seen.cluster.metadata.key()];
+  std::set<std::string> silent, stalled, blocked;
+  std::map<std::string, std::uint64_t> applied;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object) continue;
+    const std::string& uid = seat.object->uid;
+    if (!seat.answer) silent.insert(uid);
+    if (seat.object->reason == v1::kUnschedulable || seat.object->reason == v1::kPodRejected)
+      blocked.insert(uid);
+    if (!seat.listed || !seat.listed->learner) continue;
+    const auto known = memory.applied.find(uid);
+    const std::uint64_t before = known == memory.applied.end() ? 0 : known->second;
+    const std::uint64_t now = seat.answer ? seat.answer->applied : 0;
+    if (now <= before && (!seat.answer || lag_of(seen, seat) > 0)) stalled.insert(uid);
+    applied[uid] = std::max(before, now);
+  }
+  memory.applied = std::move(applied);
+  const Instant now = with_.executor.now();
+  memory.silent.note(silent, now);
+  memory.stalled.note(stalled, now);
+  memory.blocked.note(blocked, now);
+  for (Seat& seat : seen.seats) {
+    if (!seat.object) continue;
+    seat.silent_s = memory.silent.seconds(seat.object->uid, now);
+    seat.stalled_s = memory.stalled.seconds(seat.object->uid, now);
+    seat.blocked_s = memory.blocked.seconds(seat.object->uid, now);
+    const auto at = endpoints.find(seat.name);
+    if (!is_stalled(seen, seat) || at == endpoints.end() || !with_.receives_snapshot) continue;
+    auto receives = with_.receives_snapshot(at->second);
+    seat.receives_snapshot = receives && *receives;
+  }
+}
+
 void Reconciler::observe_children(Observation& seen) const {
   const v1::EtcdCluster& cluster = seen.cluster;
   const api::ObjectKey key = cluster.metadata.key();
@@ -251,11 +370,15 @@ void Reconciler::observe_children(Observation& seen) const {
     if (!found || !is_ours(found->metadata, cluster.metadata.uid)) return Child::Missing;
     return is_as_made(*found, wanted) ? Child::AsMade : Child::Drifted;
   };
-  const auto service = [&](const std::string& name) {
-    return with_.stores.services.get({key.ns, name});
+  // A Service that selects by fewer keys is as made: the plan decides when it gets another one.
+  const auto service = [&](const std::string& name, auto wanted, SelectorKeys& lacking) {
+    const auto found = with_.stores.services.get({key.ns, name});
+    lacking = {.uid = true, .role = true};
+    if (found) lacking = lacks(*found, cluster);
+    return child(found, wanted(cluster, {.uid = !lacking.uid, .role = !lacking.role}));
   };
-  seen.headless_service = child(service(key.name), headless_service(cluster));
-  seen.client_service = child(service(client_service_name(key.name)), client_service(cluster));
+  seen.headless_service = service(key.name, headless_service, seen.headless_lacks);
+  seen.client_service = service(client_service_name(key.name), client_service, seen.client_lacks);
   for (const Json& wanted : least_certificates(seen)) {
     const std::string name(wanted.at("metadata").at("name").as_string());
     seen.certificates.push_back(
@@ -266,14 +389,41 @@ void Reconciler::observe_children(Observation& seen) const {
   if (seen.budget == Child::AsMade) seen.budget_min = budget_now->spec.min_available->as_int64();
 }
 
+void Reconciler::note_answers(Observation& seen) {
+  std::optional<WallTime>& answered = memory_[seen.cluster.metadata.key()].answered;
+  const auto answers = [](const Seat& s) { return s.answer.has_value(); };
+  if (std::ranges::any_of(seen.seats, answers)) answered = seen.now;
+  else seen.last_answer = answered;
+}
+
+/// Whether a member is to be replaced.
+bool Reconciler::note_condemned(Observation& seen) {
+  std::set<std::string> uids;
+  for (const Seat& seat : with_verdicts(seen).seats)
+    if (lost(seat)) uids.insert(seat.object->uid);
+  const Instant now = with_.executor.now();
+  Lasting& since = memory_[seen.cluster.metadata.key()].condemned;
+  since.note(uids, now);
+  for (Seat& seat : seen.seats)
+    if (seat.object) seat.condemned_s = since.seconds(seat.object->uid, now);
+  return !uids.empty();
+}
+
 void Reconciler::observe_others(Observation& seen) const {
+  std::map<std::string, bool> elsewhere;  // By namespace: whether one became unavailable lately.
   for (const auto& other : with_.stores.clusters.all()) {
     if (other->status.cluster_id.empty() || other->metadata.uid == seen.cluster.metadata.uid)
       continue;
+    const bool fell = became_unavailable_lately(*other, seen.now);
+    if (other->metadata.ns != seen.cluster.metadata.ns) {
+      elsewhere[other->metadata.ns] |= fell;
+      continue;
+    }
     ++seen.others;
-    const auto* c = runtime::find_condition(other->status.conditions, v1::kAvailable);
-    seen.others_unavailable += c && c->status != "True" && c->reason != v1::kPaused;
+    seen.others_unavailable += fell;
   }
+  seen.others += std::ssize(elsewhere);
+  for (const auto& [ns, fell] : elsewhere) seen.others_unavailable += fell;
 }
 
 /// Writes etcd's facts about members into the status of their EtcdMembers.
@@ -290,10 +440,8 @@ Result<Done> Reconciler::report_more(const Observation& seen, Plan& plan) {
     }
     const Claim alone(with_.stores.status_writes, key);
     auto written = with_.api.merge_patch<v1::EtcdMember, kube::Part::Status>(
-        key,
-        {{"metadata", {{"resourceVersion", member->metadata.resource_version}}},
-         {"status",
-          {{"memberID", fact.member_id}, {"isVoter", fact.voter}, {"version", fact.version}}}});
+        key, {{"metadata", {{"resourceVersion", member->metadata.resource_version}}},
+              {"status", status_of(fact)}});
     if (written.failed_with(Code::NotFound))
       continue;  // Force-deleted meanwhile: the next pass sees it.
     if (leaves_doubt(written)) look_again(with_.api, with_.stores.members, key, fact.uid);
@@ -339,28 +487,31 @@ std::string Reconciler::writes(const Plan& plan) const {
   return (children ? "children, " : "") + to_string(plan.step);
 }
 
-/// Children, then the step.
+Result<Done> Reconciler::prepare(const Observation& seen, Plan& plan) {
+  return children_.make(seen, plan);
+}
+
 Outcome Reconciler::act(const Observation& seen, const Context& endpoints, Plan& plan) {
   const api::ObjectKey key = seen.cluster.metadata.key();
-  auto done = children_.make(seen, plan);
-  const bool by_api = !done || !asks_etcd(plan.step);
-  if (done) {
-    done = cluster::act(with_, seen, plan, endpoints, memory_[key].joiner);
-    with_.credentials.sessions.note_change(seen.cluster, done);
-    say(key, words_after(plan.step, done), plan.step);
-  }
+  auto done = cluster::act(with_, seen, plan, endpoints, memory_[key].joiner);
+  with_.credentials.sessions.note_change(seen.cluster, done);
+  say(key, words_after(plan.step, done), plan.step);
   if (leaves_doubt(done) || done.failed_with(Code::NotFound))
     if (const Seat* seat = seat_of(seen, plan.step))
       look_again(with_.api, with_.stores.members, {key.ns, seat->name}, seat->object->uid);
-  return {done, by_api};
+  return {done, !asks_etcd(plan.step)};
 }
 
 /// A refusal by etcd that lasts is reported in the status.
-void Reconciler::acted(const Observation& seen, const Plan&, const Outcome& outcome) {
+void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome& outcome) {
   const Result<Done>& done = outcome.done;
-  if (outcome.is_refused()) return;  // Reported separately.
   const api::ObjectKey key = seen.cluster.metadata.key();
+  if (const Seat* gone = done ? failed_joiner(seen, plan.step) : nullptr)
+    failed_joiners_.failed(key, gone->object->uid, gone->name + ": " + gone->object->trouble,
+                           with_.executor.now());
   Memory& memory = memory_[key];
+  note_heir(plan.step, memory.heirs);
+  if (outcome.is_refused()) return;  // Reported separately.
   if (!for_now(done) && !refused(done)) {
     memory.put_off.clear();
   } else if (memory.put_off != done.error().message) {
@@ -378,6 +529,14 @@ Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& 
   const std::chrono::milliseconds due = pace(seen, plan.status);
   if (!std::holds_alternative<AddLearner>(plan.step)) return runtime::Requeue{due};
   return runtime::Requeue{std::max<std::chrono::milliseconds>(kAddAgain, due)};
+}
+
+/// A joiner that lost its data at once is not followed by another at once (K6).
+Duration Reconciler::holds_up(const Observation& seen, const Plan& plan) {
+  const auto* made = std::get_if<CreateMember>(&plan.step);
+  return made && !made->seed
+             ? failed_joiners_.wait(seen.cluster.metadata.key(), with_.executor.now())
+             : Duration(0);
 }
 
 /// Logs once, however often the step is tried.

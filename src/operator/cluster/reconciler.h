@@ -1,9 +1,11 @@
 // One pass over an EtcdCluster: observe, plan, report, act. Decides nothing.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "operator/cluster/act.h"
 #include "operator/cluster/ask.h"
@@ -11,6 +13,7 @@
 #include "operator/cluster/plan.h"
 #include "operator/cluster/served_certificates.h"
 #include "operator/cluster/unreachable.h"
+#include "operator/passes/failures.h"
 #include "operator/passes/pass.h"
 #include "runtime/queue.h"
 
@@ -42,35 +45,46 @@ class Reconciler final : public Pass<Kind> {
   void planned(const Observation&, Plan&, bool news) override;
   void tell(const Observation&, const Plan&) override;
   Result<Done> report_more(const Observation&, Plan&) override;
+  Result<Done> prepare(const Observation&, Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;
   std::string says(const Plan&) const override;
   std::string writes(const Plan&) const override;
   void acted(const Observation&, const Plan&, const Outcome&) override;
+  Duration holds_up(const Observation&, const Plan&) override;
   Result<runtime::Requeue> retry(const Observation&, const Plan&, const Error&) override;
   /// At once after a step: no watch reports a change in etcd.
   runtime::Requeue again(const Plan& plan) const override { return runtime::Requeue{plan.again}; }
   void forget(const api::ObjectKey&) override;
 
   void observe_members(Observation& seen, Endpoints& endpoints) const;
+  void note_tokens(Observation& seen) const;
   void observe_volumes(Observation& seen) const;
   void observe_children(Observation& seen) const;
   void observe_restore(Observation& seen);
   void observe_account(Observation& seen) const;
+  bool note_condemned(Observation& seen);
+  void note_answers(Observation& seen);
   void observe_others(Observation& seen) const;
   void observe_refusals(Observation& seen);
   void note_unreachable(Observation& seen);
+  void note_lasting(Observation& seen, const Endpoints& endpoints);
   void say(const api::ObjectKey& key, std::string_view words, const Step& step);
 
   Questions questions_;
   ServedCertificates served_certificates_;
   Children children_;
-  /// The last log message, what etcd refuses for now, and which members are unreachable. Decisions
-  /// see it only through an observation.
+  Failures failed_joiners_;  ///< By EtcdCluster.
+  /// The last log message, what etcd refuses for now, which members are unreachable or are to be
+  /// replaced, when one last answered, and which were to lead. Decisions see it only through an
+  /// observation.
   struct Memory {
     std::string said, put_off;
     Instant put_off_since{};
     Proof joiner;
-    Unreachable unreachable;
+    Lasting unreachable, condemned, silent, stalled, blocked;
+    std::map<std::string, std::uint64_t> applied;  ///< The highest index of each learner, by UID.
+    std::optional<WallTime> answered;
+    std::vector<std::string> heirs;
     std::string policy_error;
   };
   std::map<api::ObjectKey, Memory> memory_;

@@ -100,7 +100,10 @@ struct Etcd final : etcd::Clients {
       all_.asked += address_.back();
       return all_.remove_fails;
     }
-    Result<Done> move_leader(etcd::MemberId) override { return Done{}; }
+    Result<Done> move_leader(etcd::MemberId to) override {
+      all_.heirs += std::to_string(to.value);
+      return Done{};
+    }
     Result<std::vector<etcd::Alarm>> alarms() override {
       ++all_.alarm_lists;
       if (all_.hides_alarms) return Error{Code::TimedOut, "etcdserver: request timed out"};
@@ -143,9 +146,18 @@ struct Etcd final : etcd::Clients {
   bool mute = false;                      // No member answers.
   std::ptrdiff_t answers_at_most = 1000;  // Per member.
   std::uint64_t leads = 2;
+  std::string heirs;         // Ids that were to lead, in order.
   std::string root;          // The password of root; empty: authentication is off.
   bool open_status = false;  // Older etcds answer Status and the member list without a token.
 };
+
+/// As after a list of these objects.
+template <class T>
+void refill(kube::Store<T>& store, const std::vector<T>& objects, Instant now) {
+  std::vector<typename kube::Store<T>::Listed> all;
+  for (const T& object : objects) all.push_back(store.listed(object));
+  store.replace(std::move(all), store.mark(), now);
+}
 
 class ReconcilerTest : public ::testing::Test {
  protected:
@@ -232,7 +244,7 @@ class ReconcilerTest : public ::testing::Test {
   void want(int replicas) {
     v1::EtcdCluster cluster = *stores.clusters.get(kKey);
     cluster.spec.replicas = cluster.status.observed->replicas = replicas;
-    stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+    refill(stores.clusters, {stored_again(cluster)}, world.now());
   }
   /// Accuses db-c of damaged data.
   void accuse_the_third() {
@@ -314,7 +326,7 @@ class ReconcilerTest : public ::testing::Test {
     const auto see = [&]<class T>(kube::Store<T>& store, std::vector<std::string> names) {
       std::vector<T> all;
       for (const std::string& name : names) all.push_back(*api.find<T>({kKey.ns, name}));
-      store.replace(std::move(all), store.mark(), world.now());
+      refill(store, all, world.now());
     };
     see(stores.services, {"db", "db-client"});
     see(stores.budgets, {"db"});
@@ -394,7 +406,7 @@ TEST_F(ReconcilerTest, N10_UnderTheRestrictedPolicyATemplatesAccountNeedsALabel)
   api.serve({.resource = kube::ServiceAccount::resource});
   v1::EtcdCluster cluster = *stores.clusters.get(kKey);
   cluster.spec.pod_template.emplace().spec = json::parse(R"({"serviceAccountName": "robot"})");
-  stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+  refill(stores.clusters, {stored_again(cluster)}, world.now());
   EXPECT_NE(told().find("ServiceAccount robot does not exist"), std::string::npos) << told();
   api.put(kube::ServiceAccount::resource,
           {{"metadata", {{"name", "robot"}, {"namespace", kKey.ns}}}});
@@ -479,6 +491,95 @@ TEST_F(ReconcilerTest, AClusterIsNoneOfTheOthers) {
   EXPECT_EQ(seen_in_last_pass().others, 1);
 }
 
+/// A user who breaks clusters in one namespace does not stop repairs everywhere (N8).
+TEST_F(ReconcilerTest, K2_ClustersOfAnotherNamespaceCountAsOne) {
+  accuse_the_third();
+  etcd.damaged = 3;
+  want(3);
+  (void)take_away("db-d");
+  const auto put = [&](const char* ns, const std::string& name, bool broken) {
+    v1::EtcdCluster other = *stores.clusters.get(kKey);
+    other.metadata.ns = ns;
+    other.metadata.name = name;
+    other.metadata.uid = ns + name;
+    other.status.conditions = {{.type = v1::kAvailable,
+                                .status = broken ? "False" : "True",
+                                .reason = broken ? v1::kQuorumLost : v1::kQuorumHealthy,
+                                .message = "",
+                                .last_transition_time = to_rfc3339(clock.wall_now())}};
+    stores.clusters.saw(other);
+  };
+  for (const char* name : {"1", "2", "3", "4"}) put("tenant", name, name[0] != '1');
+  for (const char* name : {"1", "2"}) put("healthy", name, false);
+  put(kKey.ns.c_str(), "broken", true);
+  put(kKey.ns.c_str(), "healthy", false);
+  pass();
+  EXPECT_EQ(seen_in_last_pass().others, 4) << "two beside it, two namespaces";
+  EXPECT_EQ(seen_in_last_pass().others_unavailable, 2);
+}
+
+TEST_F(ReconcilerTest, K2_AMemberThatWaitsForOthersIsReplacedAfterAQuarterOfAnHour) {
+  accuse_the_third();
+  etcd.damaged = 3;
+  want(3);
+  (void)take_away("db-d");
+  const auto fall = [&] {  // Three others, again and again.
+    for (const char* name : {"1", "2", "3"}) {
+      v1::EtcdCluster other = *stores.clusters.get(kKey);
+      other.metadata.name = name;
+      other.metadata.uid = name;
+      other.metadata.resource_version = "v" + to_rfc3339(clock.wall_now());
+      other.status.conditions = {{.type = v1::kAvailable,
+                                  .status = "False",
+                                  .reason = v1::kQuorumLost,
+                                  .message = "",
+                                  .last_transition_time = to_rfc3339(clock.wall_now())}};
+      stores.clusters.saw(other);
+    }
+  };
+  for (int minute = 0; minute < 15; ++minute) {
+    fall();
+    pass();
+    EXPECT_EQ(api.requests("delete etcdmembers"), 0) << minute;
+    world.run_until(world.now() + 1min);
+  }
+  fall();
+  pass();
+  EXPECT_EQ(api.requests("delete etcdmembers"), 1);
+}
+
+TEST_F(ReconcilerTest, K13_TheLastAnswerIsRememberedWhileNobodyAnswers) {
+  pass();
+  EXPECT_FALSE(seen_in_last_pass().last_answer);
+  const WallTime answered = clock.wall_now();
+  world.run_until(world.now() + 30s);
+  etcd.mute = true;
+  (void)failed_pass();
+  ASSERT_TRUE(seen_in_last_pass().last_answer);
+  EXPECT_EQ(*seen_in_last_pass().last_answer, answered);
+}
+
+TEST_F(ReconcilerTest, K13_AVoterThatDidNotTakeTheLeadershipIsAskedLast) {
+  want(2);
+  leave("db-b");  // It leads.
+  (void)take_away("db-d");
+  for (int i = 0; i < 4; ++i) pass();
+  EXPECT_EQ(etcd.heirs, "1313") << "a has applied more than c";
+  etcd.leads = 1;
+  pass();
+  EXPECT_EQ(etcd.asked, "13") << "b is to be removed";
+  pass();
+  EXPECT_EQ(seen_in_last_pass().tried_heirs.size(), 0U);
+}
+
+TEST_F(ReconcilerTest, K13_TheZoneIsThePodsLabel) {
+  edit_pod("db-a",
+           [](kube::Pod& pod) { pod.metadata.labels["topology.kubernetes.io/zone"] = "east"; });
+  pass();
+  EXPECT_EQ(seen_in_last_pass().seats[0].pod->zone, "east");
+  EXPECT_EQ(seen_in_last_pass().seats[1].pod->zone, "");
+}
+
 TEST_F(ReconcilerTest, HashesAreAskedOfVotersOnly) {
   accuse_the_third();
   put_learner();
@@ -507,6 +608,7 @@ TEST_F(ReconcilerTest, WhoDidNotTellItsHashIsAskedAgainAfterAMinute) {
 
 /// W27. Neither its etcd nor its Pod has been seen, and the annotation sets a limit.
 TEST_F(ReconcilerTest, WhoIsAwayIsCountedWhereThereIsAPolicy) {
+  api.serve({.resource = kube::Pod::resource});
   want(3);
   (void)take_away("db-d");
   const auto annotate = [&](const char* text) {
@@ -514,8 +616,7 @@ TEST_F(ReconcilerTest, WhoIsAwayIsCountedWhereThereIsAPolicy) {
       object["metadata"].as_object()["annotations"] =
           json::object{{v1::kReplaceUnreachableAnnotation, text}};
     });
-    stores.clusters.replace({*api.find<v1::EtcdCluster>(kKey)}, stores.clusters.mark(),
-                            world.now());
+    refill(stores.clusters, {*api.find<v1::EtcdCluster>(kKey)}, world.now());
   };
   annotate("soon");
   pass();
@@ -532,6 +633,116 @@ TEST_F(ReconcilerTest, WhoIsAwayIsCountedWhereThereIsAPolicy) {
   EXPECT_EQ(api.requests("delete"), 1);
 }
 
+/// The Pod watch was silent: the API server has another address for the Pod, and etcd answers
+/// there.
+TEST_F(ReconcilerTest, K11_AMemberThatAnswersAtTheLastMomentIsNotReplaced) {
+  api.serve({.resource = kube::Pod::resource});
+  want(3);
+  (void)take_away("db-d");
+  api.change(v1::EtcdCluster::resource, kKey, [&](json::object& object) {
+    object["metadata"].as_object()["annotations"] =
+        json::object{{v1::kReplaceUnreachableAnnotation, "1m"}};
+  });
+  kube::Pod moved = *stores.pods.get({kKey.ns, "db-c"});
+  moved.status.pod_ip = "10.0.0.3";
+  const Json now = api.put(kube::Pod::resource, api::encode(moved));
+  edit_pod("db-c", [](kube::Pod& pod) { pod.status.pod_ip = ""; });
+  const auto wait_out = [&] {
+    for (int i = 0; i < 3; ++i) {
+      refill(stores.clusters, {*api.find<v1::EtcdCluster>(kKey)}, world.now());
+      (void)failed_pass();
+      world.run_until(world.now() + 35s);
+    }
+  };
+  wait_out();
+  EXPECT_EQ(api.requests("delete"), 0) << "it answers";
+  EXPECT_GT(api.requests("get pods"), 0);
+
+  api.change(kube::Pod::resource, {kKey.ns, "db-c"},
+             [](json::object& pod) { pod["status"].as_object()["podIP"] = ""; });
+  edit_pod("db-c", [](kube::Pod& pod) { pod.status.pod_ip = ""; });
+  wait_out();
+  EXPECT_EQ(api.requests("delete"), 1) << "it has no address";
+}
+
+/// The words are of a run that ended before etcd joined. Its volume exists.
+TEST_F(ReconcilerTest, K18_WordsOfAnEarlierRunCondemnNoMemberThatAnswers) {
+  want(3);
+  (void)take_away("db-d");
+  kube::PersistentVolumeClaim volume;
+  volume.metadata.name = "data-db-c";
+  volume.metadata.ns = kKey.ns;
+  volume.metadata.labels[v1::kClusterLabel] = kKey.name;
+  const auto member = stores.members.get({kKey.ns, "db-c"});
+  auto& owner = volume.metadata.owner_references.emplace_back();
+  owner.uid = member->metadata.uid;
+  owner.controller = true;
+  const auto says = [&](v1::EtcdMember told) {
+    runtime::set_condition(told.status.conditions,
+                           {v1::kReady, "False", v1::kDataLost, "etcd says so"}, 1,
+                           clock.wall_now());
+    told.metadata.resource_version = "told";
+    stores.members.saw(told);
+  };
+  stores.volumes.saw(volume);
+  says(*member);
+  pass();
+  EXPECT_EQ(api.requests("delete"), 0) << "it answers";
+  const Observation seen = seen_in_last_pass();
+  const auto seat = std::ranges::find(seen.seats, "db-c", &Seat::name);
+  EXPECT_TRUE(seat->object->says_lost);
+  EXPECT_FALSE(seat->object->lost);
+
+  stores.volumes.saw_deleted(volume);
+  pass();
+  EXPECT_EQ(api.requests("delete"), 1) << "without its volume it is lost, whatever it answers";
+}
+
+TEST_F(ReconcilerTest, K18_TheRunInWhichAMemberJoinedIsRecorded) {
+  put_learner();
+  (void)take_away("db-d");
+  (void)put_member("db-d", "x", json::object{});
+  stores.pods.saw_deleted(*stores.pods.get({kKey.ns, "db-d"}));
+  put_pod("db-d", 4);
+  edit_pod("db-d", [](kube::Pod& pod) {
+    pod.metadata.uid = "pod-4";
+    kube::ContainerStatus& container = pod.status.container_statuses.emplace_back();
+    container.name = "etcd";
+    container.restart_count = 1;
+  });
+  pass();
+  EXPECT_EQ(member_now("db-d").at("status").at("joinedIn"), "pod-4/1");
+  EXPECT_FALSE(member_now("db-a").at("status").as_object().contains("joinedIn")) << "known before";
+}
+
+/// K3: it was added, started, and does not answer any more.
+TEST_F(ReconcilerTest, K3_ALearnerThatIsGoneIsGivenUpAfterTheDeadline) {
+  put_learner();
+  bool receives = true;
+  Reconciler one{{{world, api, stores, clock, log, &events, &flight},
+                  etcd,
+                  handshake,
+                  credentials,
+                  "cluster.local",
+                  nullptr,
+                  PodPolicy::Any,
+                  [&](const auto&) -> Result<bool> { return receives; }}};
+  const auto minutes = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      world.spawn([&] { (void)one.reconcile(kKey); });
+      world.run();
+      world.run_until(world.now() + 60s);
+    }
+  };
+  etcd.promote_fails = Error{Code::Conflict, "can only promote a learner member which is in sync"};
+  edit_pod("db-d", [](kube::Pod& pod) { pod.status.pod_ip = "10.0.0.3"; });  // It never catches up.
+  minutes(15);
+  EXPECT_EQ(api.requests("delete"), 0) << "it receives a snapshot";
+  receives = false;
+  minutes(1);
+  EXPECT_EQ(api.requests("delete"), 1);
+}
+
 TEST_F(ReconcilerTest, WhatHappenedIsToldInEvents) {
   EXPECT_EQ(told_in_a_pass(),
             (std::vector<std::string>{"LearnerAdded: db-d was added to etcd as a learner",
@@ -544,7 +755,7 @@ TEST_F(ReconcilerTest, ThatAClusterWaitsForItsSeedIsToldOfTheSeed) {
   v1::EtcdCluster unborn = *stores.clusters.get(kKey);
   unborn.status.cluster_id.clear();
   unborn.status.conditions = {{v1::kProgressing, "True", v1::kInitialSnapshot, "", "", 1}};
-  stores.clusters.replace({stored_again(unborn)}, stores.clusters.mark(), world.now());
+  refill(stores.clusters, {stored_again(unborn)}, world.now());
   etcd.mute = true;
   EXPECT_EQ(told_in_a_pass(),
             (std::vector<std::string>{"WaitingForSeed: the cluster waits for its first member to "
@@ -581,7 +792,7 @@ TEST_F(ReconcilerTest, AClusterThatIsBornWithAuthenticationIsEnteredAsRoot) {
   const auto unborn = [&](bool open) {
     etcd.open_status = open;
     cluster.status = {};
-    stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+    refill(stores.clusters, {stored_again(cluster)}, world.now());
     credentials.forget(kKey);
     for (const char* secret : {"root", "db-operator-auth"})
       credentials.secrets.expire({kKey.ns, secret});
@@ -617,7 +828,7 @@ TEST_F(ReconcilerTest, AClusterThatIsBornWithAuthenticationIsEnteredAsRoot) {
 TEST_F(ReconcilerTest, ThatAnotherMemberLeadsIsTold) {
   v1::EtcdCluster cluster = *stores.clusters.get(kKey);
   cluster.status.leader = "db-a";
-  stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+  refill(stores.clusters, {stored_again(cluster)}, world.now());
   const std::vector<std::string> told = told_in_a_pass();
   EXPECT_EQ(std::ranges::count(told, "LeaderChanged: the leader changed from db-a to db-b"), 1);
   EXPECT_EQ(stores.clusters.get(kKey)->status.leader, "db-b");
@@ -855,14 +1066,17 @@ TEST_F(ReconcilerTest, AsksNobodyToRemoveItself) {
 }
 
 /// ST4: a user filled a member's volume with another cluster's data.
-TEST_F(ReconcilerTest, AMemberThatLivesInAnotherClusterStopsEverything) {
+TEST_F(ReconcilerTest, K5_AMemberThatLivesInAnotherClusterCountsAsUnreachable) {
   etcd.foreign = "3";
   etcd.theirs = {{{3}, "db-c", {url_of("db-c")}, {}, false}};
   pass();
-  EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(etcd.asked, "2") << "the others serve and grow";
   const auto cluster = stores.clusters.get(kKey);
   EXPECT_EQ(runtime::find_condition(cluster->status.conditions, v1::kDegraded)->reason,
             v1::kSplitBrain);
+  EXPECT_EQ(member_now("db-c").at("status").at("elsewhere"), true);
+  EXPECT_FALSE(member_now("db-a").at("status").as_object().contains("elsewhere"));
+  EXPECT_EQ(seats_of_last_pass().at("db-c"), "3 silent");
 }
 
 TEST_F(ReconcilerTest, AStrangerAtAnAddressThatWasGivenAwayStopsNothing) {
@@ -1001,14 +1215,14 @@ TEST_F(ReconcilerTest, WhoAnswersMustBeWhoWasMeant) {
 
 TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
   const std::string client = "db-client";
+  etcd.forgetful = true;
   for (const bool seen : {false, true})
     for (const std::string& name : {std::string("db"), client}) {
       const auto service = api.put<kube::Service>(foreign_service(name));
       if (seen) stores.services.saw(service);
       etcd.asked = "";
       pass();
-      if (name == "db") EXPECT_EQ(etcd.asked, "") << "without it none finds the others";
-      else if (!seen) EXPECT_EQ(etcd.asked, "2") << "it holds up nothing";
+      if (!seen) EXPECT_EQ(etcd.asked, "2") << "it holds up nothing";
       world.run_until(world.now() + 61s);
       pass();
       EXPECT_TRUE(progress().ends_with("Service " + std::string(name) +
@@ -1024,14 +1238,69 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
 }
 
 TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAlsoIfItDoesWhatOursWould) {
-  Json theirs = headless_service(*stores.clusters.get(kKey));
+  Json theirs = headless_service(*stores.clusters.get(kKey), {.uid = true, .role = true});
   theirs.at("metadata") = foreign_service("db").at("metadata");
   stores.services.saw(api.put<kube::Service>(std::move(theirs)));
   pass();
-  EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(etcd.asked, "2");
   pass();
   EXPECT_TRUE(progress().ends_with("Service db belongs to another owner: rename it or the cluster"))
       << progress();
+}
+
+/// Pods of an earlier release have no UID as a label. The cache shows it on all of them already,
+/// but the API server has one more Pod.
+TEST_F(ReconcilerTest, K17_ASelectorGetsAKeyOnlyWhenTheApiServerShowsTheLabelOnAllPods) {
+  api.serve({.resource = kube::Pod::resource, .status = true});
+  const std::string uid = stores.clusters.get(kKey)->metadata.uid;
+  const auto selector = [&](const char* name) {
+    return child_now(kube::Service::resource, name).at("selector").as_object();
+  };
+  const auto later = [&] {
+    world.run_until(world.now() + 61s);
+    pass();
+  };
+  pass();
+  see_children();
+  const json::object by_name{{v1::kClusterLabel, "db"}};
+  EXPECT_EQ(selector("db"), by_name);
+  EXPECT_EQ(selector("db-client"), by_name);
+  EXPECT_EQ(api.requests("list pods"), 0) << "the cache says that it is too early";
+  for (const char* name : {"db-a", "db-b", "db-c"})
+    edit_pod(name, [&](kube::Pod& pod) {
+      pod.metadata.labels[v1::kClusterUidLabel] = uid;
+      pod.metadata.labels[v1::kRoleLabel] = v1::kVoter;
+    });
+  const Json unseen = owned(meta("db-c"), stores.members.get({kKey.ns, "db-c"})->metadata.uid);
+  api.put(kube::Pod::resource, {{"metadata", unseen}, {"spec", json::object{}}});
+  later();
+  EXPECT_EQ(selector("db"), by_name);
+  EXPECT_EQ(selector("db-client"), by_name);
+  EXPECT_EQ(api.requests("patch services"), 0);
+  EXPECT_GT(api.requests("list pods"), 0);
+  api.change(kube::Pod::resource, {kKey.ns, "db-c"}, [&](json::object& pod) {
+    pod["metadata"].at("labels").as_object()[v1::kClusterUidLabel] = uid;
+  });
+  later();
+  see_children();
+  EXPECT_EQ(selector("db"), (json::object{{v1::kClusterLabel, "db"}, {v1::kClusterUidLabel, uid}}));
+  EXPECT_EQ(selector("db-client"),
+            (json::object{{v1::kClusterLabel, "db"}, {v1::kClusterUidLabel, uid}}))
+      << "K12: a voter has no role yet";
+  api.change(kube::Pod::resource, {kKey.ns, "db-c"}, [&](json::object& pod) {
+    pod["metadata"].at("labels").as_object()[v1::kRoleLabel] = v1::kVoter;
+  });
+  later();
+  see_children();
+  EXPECT_EQ(selector("db-client"), (json::object{{v1::kClusterLabel, "db"},
+                                                 {v1::kClusterUidLabel, uid},
+                                                 {v1::kRoleLabel, v1::kVoter}}));
+  const auto asked = api.requests("list pods");
+  for (const char* name : {"db-a", "db-b", "db-c"})
+    edit_pod(name, [](kube::Pod& pod) { pod.metadata.labels.erase(v1::kClusterUidLabel); });
+  for (int i = 0; i < 3; ++i) pass();
+  EXPECT_EQ(api.requests("list pods"), asked);
+  EXPECT_EQ(selector("db").size(), 2U) << "a key that it has stays";
 }
 
 TEST_F(ReconcilerTest, ServicesAreMadeOnceAndThoseUnseenAreSeen) {
@@ -1079,13 +1348,96 @@ TEST_F(ReconcilerTest, ABudgetOfSomebodyElseIsToldAndHoldsUpNothing) {
   EXPECT_EQ(api.requests("patch etcdclusters/status"), told);
 }
 
+TEST_F(ReconcilerTest, K8_AnObjectThatCannotBeWrittenIsToldAndHoldsUpNoMember) {
+  etcd.forgetful = true;
+  for (const char* kind : {"create services", "create poddisruptionbudgets"}) {
+    api.before([kind](const kube::Call& call) -> std::optional<Error> {
+      if (!sim::line_of(call).starts_with(kind)) return std::nullopt;
+      return Error{Code::Lost, std::string("failed calling webhook for ") + kind};
+    });
+    etcd.asked = "";
+    pass();
+    EXPECT_EQ(etcd.asked, "2") << kind;
+    EXPECT_EQ(progress().find("webhook"), std::string::npos) << "an answer may be lost once";
+    const auto once = api.requests(kind);
+    pass();
+    EXPECT_EQ(api.requests(kind), once) << "held up for 2 s";
+    world.run_until(world.now() + 3s);
+    pass();
+    pass();
+    EXPECT_TRUE(progress().ends_with(std::string("failed calling webhook for ") + kind))
+        << progress();
+    api.before(nullptr);
+    for (int i = 0; i < 2; ++i) {
+      world.run_until(world.now() + 61s);
+      pass();
+    }
+    EXPECT_EQ(progress().find("webhook"), std::string::npos) << progress();
+    api.erase(kube::PodDisruptionBudget::resource, kKey);
+    stores.budgets.saw_deleted(*stores.budgets.get(kKey));
+  }
+}
+
+/// A webhook that answers nothing for half a minute, and then refuses.
+TEST_F(ReconcilerTest, K8_ASlowWriteHoldsUpMembersOnceInAMinuteAndAHalf) {
+  api.before([this](const kube::Call& call) -> std::optional<Error> {
+    if (!(call.resource == kube::Service::resource)) return std::nullopt;
+    (void)world.sleep(30s);
+    return Error{Code::Lost, "failed calling webhook"};
+  });
+  etcd.forgetful = true;
+  const Instant start = world.now();
+  pass();
+  EXPECT_EQ(world.now() - start, 30s) << "one slow write in a pass";
+  EXPECT_EQ(etcd.asked, "") << "etcd was observed half a minute ago";
+  EXPECT_EQ(again, 200ms);
+  pass();
+  EXPECT_EQ(etcd.asked, "") << "the other Service is tried, too";
+  for (int i = 0; i < 5; ++i) pass();
+  EXPECT_EQ(world.now() - start, 60s);
+  EXPECT_EQ(etcd.asked, "22222") << "steps are carried out";
+}
+
+/// The status itself may match a webhook's rules.
+TEST_F(ReconcilerTest, K8_AfterASlowWriteOfTheStatusEtcdIsObservedAgain) {
+  api.before([this](const kube::Call& call) -> std::optional<Error> {
+    if (sim::line_of(call).starts_with("patch etcdclusters/status")) (void)world.sleep(20s);
+    return std::nullopt;
+  });
+  pass();
+  EXPECT_EQ(etcd.asked, "");
+  EXPECT_EQ(again, 200ms);
+  pass();
+  EXPECT_EQ(etcd.asked, "2");
+}
+
+TEST_F(ReconcilerTest, K8_AStepThatFailsTwiceIsToldUntilItSucceeds) {
+  want(3);
+  bool down = true;
+  api.before([&down](const kube::Call& call) -> std::optional<Error> {
+    if (!down || !sim::line_of(call).starts_with("delete etcdmembers")) return std::nullopt;
+    return Error{Code::Lost, "failed calling webhook"};
+  });
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(failed_pass().failed_with(Code::Lost));
+    if (i < 2) EXPECT_EQ(progress().find("webhook"), std::string::npos);
+    world.run_until(world.now() + 1s);
+  }
+  EXPECT_TRUE(progress().ends_with("failed calling webhook")) << progress();
+  down = false;
+  pass();
+  EXPECT_EQ(again, 200ms) << "so that it is told no more";
+  pass();
+  EXPECT_EQ(progress().find("webhook"), std::string::npos) << progress();
+}
+
 TEST_F(ReconcilerTest, EachCertificateThatIsRefusedIsAskedForOnceAMinute) {
   v1::EtcdCluster cluster = *stores.clusters.get(kKey);
   v1::TlsSpec& tls = cluster.spec.tls.emplace();
   v1::ClientCertManager& client = tls.client.emplace().cert_manager.emplace();
   client.server_issuer_ref.name = client.operator_client_issuer_ref.emplace().name = "ca";
   tls.peer.emplace().cert_manager.emplace().issuer_ref.name = "ca";
-  stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+  refill(stores.clusters, {stored_again(cluster)}, world.now());
   stores.certificates.replace({}, stores.certificates.mark(), world.now());
   api.serve({.resource = kube::SecretObject::resource});
   api.before([](const kube::Call& call) -> std::optional<Error> {
@@ -1496,7 +1848,7 @@ class InPlaceReconcilerTest : public ReconcilerTest {
       cluster.status.cluster_id.clear();
       cluster.status.cluster_token = "prod-db-new";
     }
-    stores.clusters.replace({stored_again(cluster)}, stores.clusters.mark(), world.now());
+    refill(stores.clusters, {stored_again(cluster)}, world.now());
   }
   /// All earlier members are dormant, without Pods, and their Services select no Pod.
   void make_dormant() {

@@ -12,9 +12,10 @@
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/member_report.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
-#include "operator/cluster/volumes_found.h"
+#include "operator/cluster/selectors.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -75,8 +76,7 @@ class RestoreInPlace {
   }
 
   Plan plan() && {
-    out_.make_headless_service = seen_.headless_service != Child::AsMade;
-    out_.make_client_service = seen_.client_service != Child::AsMade;
+    select_members(seen_, out_);
     for (const CertificateChild& child : seen_.certificates)
       if (seen_.cert_manager && child.state != Child::AsMade)
         out_.make_certificates.push_back(child.name);

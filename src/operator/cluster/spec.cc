@@ -100,6 +100,13 @@ std::optional<Refusal> refusal_of(const Observation& seen) {
   return refusal_of_shape(seen);
 }
 
+bool refuses(std::string_view reason) {
+  return reason == v1::kNotImplemented || reason == v1::kUnsupportedVersion ||
+         reason == v1::kCertificateMissing || reason == v1::kUnsupportedFlag ||
+         reason == v1::kPodTemplateConflict || reason == v1::kVolumesFound ||
+         reason == v1::kMembersFound;
+}
+
 bool has_new_template(const v1::EtcdCluster& cluster) {
   const auto& observed = cluster.status.observed;
   return cluster.spec.pod_template &&

@@ -3,6 +3,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/v1alpha2/etcdmember.h"
 #include "operator/cluster/observation.h"
@@ -19,6 +20,10 @@ struct Refusal {
 /// UnsupportedFlag, PodTemplateConflict: what users may not set in extraArgs and podTemplate.
 /// nullopt: the spec is accepted.
 std::optional<Refusal> refusal_of(const Observation& seen);
+
+/// Whether a condition has that reason because the operator refuses the spec, or finds remains of
+/// an earlier EtcdCluster.
+bool refuses(std::string_view reason);
 
 /// Whether the spec has a podTemplate that the operator has not accepted yet.
 bool has_new_template(const api::v1alpha2::EtcdCluster&);

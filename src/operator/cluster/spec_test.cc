@@ -192,6 +192,23 @@ TEST(ClusterSpec, FlagsAndTemplatesThatCannotBeAreNoTarget) {
             "spec.extraArgs.memory-mlock is not a flag of etcd 3.5; the cluster is kept as it");
 }
 
+TEST(ClusterSpec, K13_AVersionThatIsRefusedWhenNewIsKeptWhereItRuns) {
+  for (const std::string& version : testing::versions_refused_when_new()) {
+    v1::EtcdCluster c = new_cluster();
+    c.spec.version = "3.6.16";
+    c.status = plan(of(c)).status;
+    c.spec.version = version;
+    EXPECT_TRUE(refusal_of(of(c))) << version << ": an edit";
+    c.status = {};
+    EXPECT_EQ(plan(of(c)).status.observed, std::nullopt) << version;
+    c.spec.version = "3.6.16";
+    c.status = plan(of(c)).status;
+    c.status.observed->version = c.spec.version = version;
+    c.spec.replicas = 5;
+    EXPECT_EQ(plan(of(c)).status.observed->replicas, 5) << version << ": an edit beside it";
+  }
+}
+
 /// A refused template must not keep a member of a running cluster from being repaired.
 TEST(ClusterSpec, Rule_WhatIsRefusedWhenNewIsKeptWhereItIs) {
   const auto said = [](const Plan& p) {

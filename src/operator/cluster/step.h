@@ -52,6 +52,24 @@ struct CreateMember {
                       api::sparse("seed", &S::seed));
   }
 };
+/// Becomes the owner of EtcdMembers without one, and before that of the cluster's other objects:
+/// see remains.h.
+struct AdoptMembers {
+  static constexpr StepTraits traits{"adopt-members", Asks::ApiServer, Effect::AtOnce};
+  std::vector<OfMember> members;
+  std::string words() const {
+    std::string out = "adopt-members";
+    for (const OfMember& member : members) out += " " + member.name;
+    return out;
+  }
+  std::string concerns() const { return ""; }
+  bool operator==(const AdoptMembers&) const = default;
+
+  template <class S = AdoptMembers>
+  static auto describe() {
+    return api::value(api::sparse("members", &S::members));
+  }
+};
 struct AddLearner {
   static constexpr StepTraits traits{"add-learner", Asks::Etcd, Effect::AtOnce};
   std::string name, peer_url;
@@ -98,9 +116,19 @@ struct MoveLeader {
   }
 };
 /// Deletes the EtcdMember; its finalizer keeps it until etcd has removed the member.
-struct DeleteMember : OfMember {
+struct DeleteMember {
   static constexpr StepTraits traits{"delete-member", Asks::ApiServer, Effect::AtOnce};
+  std::string name, uid;
+  bool if_silent = false;  ///< Its Pod is asked for and its etcd dialled once more, right before.
   std::string words() const { return "delete-member " + name; }
+  std::string concerns() const { return name; }
+  bool operator==(const DeleteMember&) const = default;
+
+  template <class S = DeleteMember>
+  static auto describe() {
+    return api::value(api::sparse("name", &S::name), api::sparse("uid", &S::uid),
+                      api::sparse("ifSilent", &S::if_silent));
+  }
 };
 struct RemoveFromEtcd : InEtcd {
   static constexpr StepTraits traits{"remove-from-etcd", Asks::Etcd, Effect::AtOnce};
@@ -152,8 +180,8 @@ struct ChangePassword : WithoutFields {
 };
 
 /// At most one is carried out per pass; the next pass observes its effect.
-using Step = OneStepOf<CreateMember, AddLearner, Publish, Promote, MoveLeader, DeleteMember,
-                       RemoveFromEtcd, PauseMember, WakeMember, ReleaseMember, IssueCertificate,
-                       RecordPassword, EnableAuth, ChangePassword>;
+using Step = OneStepOf<CreateMember, AdoptMembers, AddLearner, Publish, Promote, MoveLeader,
+                       DeleteMember, RemoveFromEtcd, PauseMember, WakeMember, ReleaseMember,
+                       IssueCertificate, RecordPassword, EnableAuth, ChangePassword>;
 
 }  // namespace etcdop::cluster

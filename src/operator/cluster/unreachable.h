@@ -1,5 +1,5 @@
-// Members that have been unreachable for long, such as on a lost node, and how long a cluster's
-// owner wants to wait for them.
+// Members that have been unreachable for long, such as on a lost node, how long a cluster's owner
+// wants to wait for them, and a clock for states that last.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -20,16 +20,17 @@ struct UnreachablePolicy {
 };
 UnreachablePolicy unreachable_policy(const api::v1alpha2::EtcdCluster&);
 
-/// One cluster's unreachable members. Uses this process's own monotonic clock, and counts only what
-/// the process has seen itself without a gap: a restart starts at 0 again.
-class Unreachable {
+/// For how long something has been so for members of one cluster, such as that they are
+/// unreachable. Uses this process's own monotonic clock, and counts only what the process has seen
+/// itself without a gap: a restart starts at 0 again.
+class Lasting {
  public:
-  /// `unseen`: the UIDs that this pass did not see; it saw all others.
-  void note(const std::set<std::string>& unseen, Instant now) {
-    if (now - looked_ > kGap) since_.clear();  // They may have been back meanwhile.
+  /// `so`: the UIDs for which this pass found it so; it looked at all others.
+  void note(const std::set<std::string>& so, Instant now) {
+    if (now - looked_ > kGap) since_.clear();  // It may have ended meanwhile.
     looked_ = now;
-    std::erase_if(since_, [&](const auto& one) { return !unseen.contains(one.first); });
-    for (const std::string& uid : unseen) since_.try_emplace(uid, now);
+    std::erase_if(since_, [&](const auto& one) { return !so.contains(one.first); });
+    for (const std::string& uid : so) since_.try_emplace(uid, now);
   }
   std::int64_t seconds(const std::string& uid, Instant now) const {
     const auto found = since_.find(uid);

@@ -34,7 +34,7 @@ TEST(UnreachablePolicy, IsADurationOfAMinuteAtLeast) {
 }
 
 TEST(Unreachable, CountsFromTheFirstLookThatDidNotSeeIt) {
-  Unreachable members;
+  Lasting members;
   const Instant begin = Instant{} + 1h;
   members.note({"a"}, begin);
   EXPECT_EQ(members.seconds("a", begin), 0);
@@ -49,7 +49,7 @@ TEST(Unreachable, CountsFromTheFirstLookThatDidNotSeeIt) {
 }
 
 TEST(Unreachable, WhereWeDidNotLookItMayHaveBeenBack) {
-  Unreachable members;
+  Lasting members;
   members.note({"a"}, Instant{} + 1h);
   members.note({"a"}, Instant{} + 1h + 3min);
   EXPECT_EQ(members.seconds("a", Instant{} + 1h + 3min), 180);

@@ -71,6 +71,16 @@ std::string why_not(const Observation& seen, const std::vector<Runs>& members, V
              : unhealthy + ", and a change to the next minor needs all members healthy";
 }
 
+/// Why the patch is too old for a new cluster or a change; empty: it is not, or a member runs it
+/// (an edit may be taken back).
+std::string why_not_recommended(const std::vector<Runs>& members, Version target) {
+  const int first = etcd::facts_of(target).recommended_from_patch;
+  const bool runs_it = std::ranges::find(members, target, &Runs::version) != members.end();
+  if (target.patch >= first || runs_it) return "";
+  return "use " + minor_of(target.minor) + "." + std::to_string(first) +
+         " or a later patch: this one lacks a fix of upgrades (etcd PR 20387)";
+}
+
 /// Whether no member is visible although members exist or were recorded. They then count as members
 /// of the observed version.
 bool has_unseen(const Observation& seen) {
@@ -126,6 +136,8 @@ std::string why_not_version(const Observation& seen) {
       return "spec.version " + wanted + ": the etcd version of " + seat.name + " is unknown";
     members.push_back({seat.name, *version});
   }
+  if (std::string why = why_not_recommended(members, *target); !why.empty())
+    return "spec.version " + wanted + ": " + why;
   if (members.empty()) return "";
   const std::string why = why_not(seen, members, *target);
   return why.empty() ? "" : "spec.version " + wanted + ": " + why;

@@ -59,7 +59,15 @@ TEST(VersionChange, S51_Table) {
       {"-3.5.35 3.6.16", "3.6.16", "3.5.35", ""},
       {"3.5.26 3.5.25", "3.5.26", "3.6.16",
        "b runs 3.5.25, and 3.5 runs beside 3.6 only from 3.5.26 on"},
-      {"3.5.26 3.5.26", "3.5.25", "3.6.0", ""},
+      {"3.5.26 3.5.26", "3.5.25", "3.6.4", ""},
+      // K13: patches that no new cluster and no change may have; what runs goes on.
+      {"3.5.26 3.5.26", "3.5.26", "3.6.3",
+       "use 3.6.4 or a later patch: this one lacks a fix of upgrades (etcd PR 20387)"},
+      {"", "", "3.6.0",
+       "use 3.6.4 or a later patch: this one lacks a fix of upgrades (etcd PR 20387)"},
+      {"3.6.2 3.6.2", "3.6.2", "3.6.2", ""},
+      {"3.6.2 3.6.16", "3.6.16", "3.6.2", ""},  // The edit is taken back.
+      {"3.6.2 3.6.2", "3.6.2", "3.6.16", ""},
       {"3.5.20 3.5.20", "3.5.20", "3.5.25", ""},  // Old patches of one minor run together.
       {"3.5.35 3.6.16", "3.6.16", "3.5.25",
        "b runs 3.6.16, and this patch is too old to run beside it"},

@@ -22,6 +22,8 @@ struct MemberSeen {
   bool learner = false;    ///< As etcd lists it.
   std::int64_t quota = 0;  ///< Size in bytes at which its database refuses writes.
   etcd::MemberId id;       ///< 0: etcd does not list it.
+  /// Seconds after which its Pod's liveness probe may end an etcd that does not read; 0: never.
+  std::int64_t patience_s = 0;
   std::optional<MemberAnswer> answer;
   bool operator==(const MemberSeen&) const = default;
 
@@ -30,7 +32,7 @@ struct MemberSeen {
     return api::value(api::required("name", &S::name), api::sparse("terminating", &S::terminating),
                       api::sparse("voter", &S::voter), api::sparse("learner", &S::learner),
                       api::sparse("quota", &S::quota), api::sparse("id", &S::id),
-                      api::optional("answer", &S::answer));
+                      api::sparse("patience", &S::patience_s), api::optional("answer", &S::answer));
   }
 };
 

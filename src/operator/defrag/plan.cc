@@ -1,7 +1,9 @@
 #include "operator/defrag/plan.h"
 
 #include <algorithm>
+#include <chrono>
 
+#include "etcd/client.h"
 #include "operator/defrag/health.h"
 #include "operator/defrag/rule.h"
 #include "runtime/conditions.h"
@@ -17,7 +19,8 @@ constexpr milliseconds kLookAgain{30s};  // For a run that waits; cluster change
 constexpr milliseconds kRecheck{5s};     // Between members, while the cluster is not healthy.
 constexpr milliseconds kFollowUp{1s};    // After a step.
 constexpr milliseconds kTimerMax{1h};    // The clock may jump.
-constexpr std::int64_t kRoomBelow = 90;  // Percent of each member's quota.
+constexpr std::int64_t kSlowDisk = 20 << 20;  // Bytes a second.
+constexpr std::int64_t kRoomBelow = 90;       // Percent of each member's quota.
 
 struct Verdict {
   const char* status;
@@ -27,6 +30,20 @@ struct Verdict {
 
 std::string count(std::int64_t number, const char* of) {
   return std::to_string(number) + " " + of + (number == 1 ? "" : "s");
+}
+
+constexpr const char* kPassedOver = "passed over: ";
+
+/// Why a defragmentation could end by the liveness probe of its Pod, which an earlier release made;
+/// empty: it cannot.
+std::string why_passed_over(const MemberSeen& member) {
+  const bool covered =
+      member.patience_s == 0 || std::chrono::seconds(member.patience_s) >= etcd::kDefragmentLimit;
+  if (covered || member.answer->db_in_use <= member.patience_s * kSlowDisk) return "";
+  return kPassedOver + std::string("the liveness probe of its Pod allows ") +
+         std::to_string(member.patience_s) + " s, too little for " +
+         std::to_string(member.answer->db_in_use >> 20) +
+         " MiB: delete the Pod, so that the operator creates one with a longer probe";
 }
 
 /// The run in this pass, while its status is being written.
@@ -164,6 +181,7 @@ class Run {
         close(one, v1::kDefragSkipped, "it is no longer a member");
       } else if (one.attempts == 0) {
         std::string why = not_worth_it(seen_.run.spec.rule, *member->answer, member->quota);
+        if (why.empty()) why = why_passed_over(*member);
         if (!why.empty()) close(one, v1::kDefragSkipped, std::move(why));
       }
     }
@@ -209,18 +227,27 @@ class Run {
                                               : std::string("etcd did not disarm it"));
   }
 
+  static std::string about_probes(std::int64_t passed_over) {
+    if (passed_over == 0) return "";
+    return "; " + count(passed_over, "member") +
+           " passed over, as a liveness probe is too short: see status.members";
+  }
+
   void complete() {
-    std::int64_t skipped = 0, failed = 0, bytes = 0;
+    std::int64_t skipped = 0, failed = 0, bytes = 0, passed_over = 0;
     for (const v1::DefragMemberStatus& one : status().members) {
       skipped += one.outcome == v1::kDefragSkipped;
       failed += one.outcome == v1::kDefragFailed;
+      passed_over += one.reason.starts_with(kPassedOver);
       bytes += one.reclaimed_bytes;
     }
     const std::string told = count(status().defragmented, "member") + " defragmented, " +
                              std::to_string(skipped) + " skipped, " + std::to_string(failed) +
-                             " failed; " + count(bytes, "byte") + " given back" + about_space();
+                             " failed; " + count(bytes, "byte") + " given back" +
+                             about_probes(passed_over) + about_space();
+    const bool in_part = failed > 0 || passed_over > 0;
     end(v1::kDefragComplete,
-        {failed ? "False" : "True", failed ? v1::kDefragmentedInPart : v1::kDefragmented, told});
+        {in_part ? "False" : "True", in_part ? v1::kDefragmentedInPart : v1::kDefragmented, told});
   }
 
   bool overdue() {

@@ -85,6 +85,35 @@ Observation running(const std::vector<std::int32_t>& attempts) {
   return seen;
 }
 
+TEST(DefragPlan, K9_AMemberWhoseProbeIsTooShortForItsDatabaseIsPassedOverAndTold) {
+  Observation seen = running({0, 0, 0});
+  for (MemberSeen& member : seen.members) member.answer = sized(3000 * kMiB, 1001 * kMiB);
+  seen.members[0].patience_s = 50;   // As Pods of earlier releases have it.
+  seen.members[1].patience_s = 140;  // New Pods.
+  seen.members[2].patience_s = 0;    // It does not read.
+  const Plan p = plan(seen);
+  EXPECT_EQ(told(p), "Running; defragment db-c, attempt 1; True/ClusterHealthy");
+  EXPECT_EQ(outcomes(p.status), "S0 P0 P1");
+  EXPECT_EQ(p.status.members[0].reason,
+            "passed over: the liveness probe of its Pod allows 50 s, too little for 1001 MiB: "
+            "delete the Pod, so that the operator creates one with a longer probe");
+  seen.run.status = p.status;
+  for (auto& one : seen.run.status.members)
+    if (one.outcome == v1::kDefragPending) one.outcome = v1::kDefragDefragmented;
+  EXPECT_EQ(told(plan(seen)), "Complete; none; False/DefragmentedInPart");
+  EXPECT_NE(checked(plan(seen).status).message.find("1 member passed over, as a liveness probe"),
+            std::string::npos);
+}
+
+TEST(DefragPlan, K9_AnOldProbeIsLongEnoughForASmallDatabase) {
+  Observation seen = running({0, 0, 0});
+  for (MemberSeen& member : seen.members) {
+    member.patience_s = 50;
+    member.answer = sized(3000 * kMiB, 1000 * kMiB);
+  }
+  EXPECT_EQ(told(plan(seen)), "Running; defragment db-a, attempt 1; True/ClusterHealthy");
+}
+
 TEST(DefragPlan, AfterAStepItIsLookedAtInASecond) {
   EXPECT_NE(to_string(plan(running({})).step), "none");
   EXPECT_EQ(plan(running({})).again, 1s);

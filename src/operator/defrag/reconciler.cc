@@ -54,6 +54,16 @@ MemberSeen seen_as(const v1::EtcdMember& member) {
   return out;
 }
 
+/// The first failed probe may come at once. A probe of a TCP port does not read.
+std::int64_t patience_of(const kube::Pod& pod) {
+  const auto& all = pod.spec.containers;
+  const auto etcd = std::ranges::find(all, std::string(v1::kEtcdContainer), &kube::Container::name);
+  if (etcd == all.end() || !etcd->liveness_probe || !etcd->liveness_probe->http_get) return 0;
+  const kube::Probe& probe = *etcd->liveness_probe;
+  return std::max<std::int64_t>(
+      1, std::int64_t{probe.period_seconds} * (std::int64_t{probe.failure_threshold} - 1));
+}
+
 bool begins(const v1::EtcdDefrag& run, const Plan& plan) {
   return plan.status.phase == v1::kDefragRunning && run.status.phase != v1::kDefragRunning;
 }
@@ -130,7 +140,9 @@ void Reconciler::observe_cluster(Observation& seen, Endpoints& endpoints) {
     if (!is_ours(member->metadata, cluster->metadata.uid)) continue;
     seen.members.push_back(seen_as(*member));
     known.push_back({member->metadata.name, peer_url_of(*member)});
-    if (const auto pod = with_.stores.pods.get(member->metadata.key()))
+    const auto pod = with_.stores.pods.get(member->metadata.key());
+    if (pod) seen.members.back().patience_s = patience_of(*pod);
+    if (pod)
       if (auto endpoint = endpoint_of(*cluster, *member, *pod))
         endpoints.emplace(member->metadata.name, std::move(*endpoint));
   }

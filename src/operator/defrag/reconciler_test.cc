@@ -41,7 +41,7 @@ struct Etcd final : etcd::Clients {
       out.header = {kCluster, {id_}};
       out.leader = {all_.leads};
       out.db_size = all_.size[id_];
-      out.db_size_in_use = 100 * kMiB;
+      out.db_size_in_use = all_.in_use;
       return out;
     }
     Result<etcd::MemberList> member_list(etcd::Read) override {
@@ -81,6 +81,7 @@ struct Etcd final : etcd::Clients {
   }
   std::map<std::uint64_t, std::string> listed{{1, "db-a"}, {2, "db-b"}, {3, "db-c"}};
   std::map<std::uint64_t, std::int64_t> size{{1, 500 * kMiB}, {2, 500 * kMiB}, {3, 500 * kMiB}};
+  std::int64_t in_use = 100 * kMiB;
   std::vector<etcd::Alarm> raised;
   bool keeps_alarms = false;
   std::uint64_t leads = 2, silent = 0;
@@ -193,6 +194,29 @@ TEST_F(DefragReconciler, ARunTakesTheFollowersThenWhoLedAndThenCostsNothing) {
   EXPECT_EQ(rest->after, std::nullopt);
   EXPECT_EQ(api.requests().size(), 0U);
   EXPECT_EQ(etcd.statuses, asked);
+}
+
+TEST_F(DefragReconciler, K9_TheProbeOfThePodTellsHowLongItMayTake) {
+  etcd.in_use = 1500 * kMiB;
+  for (auto& [id, size] : etcd.size) size = 3000 * kMiB;
+  const auto probe = [&](const char* name, bool reads, std::int32_t failures) {
+    kube::Pod pod = *stores.pods.get({"prod", name});
+    stores.pods.saw_deleted(pod);
+    kube::Container& container = pod.spec.containers.emplace_back();
+    container.name = v1::kEtcdContainer;
+    kube::Probe& live = container.liveness_probe.emplace();
+    if (reads) live.http_get.emplace().path = "/livez";
+    live.period_seconds = 10;
+    live.failure_threshold = failures;
+    stores.pods.saw(pod);
+  };
+  probe("db-a", true, 6);
+  probe("db-b", true, 15);
+  probe("db-c", false, 3);
+  put_run("nightly");
+  pass_all();
+  EXPECT_EQ(etcd.did, "d3 m21 d2 ") << "a is passed over";
+  EXPECT_EQ(reason(), "Complete False/DefragmentedInPart");
 }
 
 TEST_F(DefragReconciler, AnAlarmThatCannotBeDisarmedIsTriedThreeTimesAndTold) {

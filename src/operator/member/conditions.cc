@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "api/v1alpha2/names.h"
+#include "base/utf8.h"
 #include "etcd/last_words.h"
 #include "operator/agents/snapshot_env.h"
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/member/restoring.h"
+#include "operator/member/scheduler_words.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
@@ -19,6 +21,10 @@ namespace {
 namespace v1 = api::v1alpha2;
 
 constexpr std::chrono::seconds kPassing{10};
+constexpr std::chrono::seconds kRestartsSoon{300};  // Two restarts within it are too many.
+constexpr std::chrono::seconds kReadyLong{60};      // Then it counts again.
+constexpr std::size_t kWordsOfKubelet = 500;        // Bytes.
+constexpr std::chrono::seconds kWordsStay{60};
 
 struct Verdict {
   const char* status;
@@ -26,18 +32,11 @@ struct Verdict {
   std::string message;
 };
 
-const kube::ContainerStatus* etcd_container(const kube::Pod& pod) {
-  const auto& all = pod.status.container_statuses;
-  const auto found =
-      std::ranges::find(all, std::string(v1::kEtcdContainer), &kube::ContainerStatus::name);
-  return found == all.end() ? nullptr : &*found;
-}
-
 /// Nothing to report yet: the member will get its first Pod.
 bool is_young(const Observation& seen) {
-  return !seen.pod && !data_lost(seen) && seen.rejected.empty() && tls_trouble(seen).empty() &&
-         restore_trouble(seen).empty() && seen.member.status.conditions.empty() &&
-         not_implemented(seen.member).empty() &&
+  return !seen.pod && !data_lost(seen) && seen.rejected.empty() && seen.failed.empty() &&
+         tls_trouble(seen).empty() && restore_trouble(seen).empty() &&
+         seen.member.status.conditions.empty() && not_implemented(seen.member).empty() &&
          (!seen.volume || is_ours(seen.volume->metadata, seen.member.metadata.uid));
 }
 
@@ -58,6 +57,37 @@ std::optional<Verdict> not_startable(const v1::EtcdMember& member,
   return std::nullopt;
 }
 
+/// How its container ended last, and where to look.
+std::string about_last_end(const kube::Pod& pod) {
+  const std::string end = last_end_of(pod);
+  if (end.empty()) return ": see kubectl logs " + pod.metadata.name;
+  const bool memory = end.ends_with("(OOMKilled)");
+  return ", last with " + end + ": " +
+         (memory ? "it needs more memory than its limit; raise spec.resources.limits.memory"
+                 : "see kubectl logs --previous " + pod.metadata.name);
+}
+
+/// The kubelet ended the Pod, or refused to run it, in the kubelet's words.
+Verdict pod_failed(const std::string& name, const std::string& words) {
+  return {"False", v1::kPodFailed,
+          "Pod " + name + " failed: " + (words.empty() ? "the kubelet gives no reason" : words)};
+}
+
+/// Whether etcd's container was restarted twice within a short time, by the clock of its node, and
+/// has not been ready for long since: it may end again in a moment.
+bool restarts_often(const kube::Pod& pod, WallTime now) {
+  const auto* etcd = etcd_container(pod);
+  if (!etcd || etcd->restart_count < 2 || !etcd->state.running || !etcd->last_state.terminated)
+    return false;
+  const auto last = from_rfc3339(etcd->state.running->started_at);
+  const auto before = from_rfc3339(etcd->last_state.terminated->started_at);
+  if (!last || !before || *last - *before > kRestartsSoon) return false;
+  const auto* ready = pod.condition("Ready");
+  const auto since = ready ? from_rfc3339(ready->last_transition_time) : std::nullopt;
+  // The clock of the node may be ahead of ours.
+  return since && now - *since < kReadyLong && *since - now < kReadyLong;
+}
+
 /// The problem that the kubelet or the scheduler reports, in words that stay the same at each of
 /// their tries.
 std::optional<Verdict> complaint(const Observation& seen, const kube::Pod& pod) {
@@ -69,11 +99,11 @@ std::optional<Verdict> complaint(const Observation& seen, const kube::Pod& pod) 
   if (std::string failed = restore_failure(seen, pod); !failed.empty())
     return Verdict{"False", v1::kRestoreFailed, std::move(failed)};
   if (etcd && etcd->state.waiting && etcd->state.waiting->reason == "CrashLoopBackOff")
-    return Verdict{"False", v1::kCrashLooping,
-                   "etcd exits repeatedly: see kubectl logs " + pod.metadata.name};
+    return Verdict{"False", v1::kCrashLooping, "etcd exits repeatedly" + about_last_end(pod)};
   for (const kube::PodCondition& c : pod.status.conditions)
     if (c.type == "PodScheduled" && c.status == "False" && c.reason == "Unschedulable")
-      return Verdict{"False", v1::kUnschedulable, "no node can run the Pod: " + c.message};
+      return Verdict{"False", v1::kUnschedulable,
+                     "no node can run the Pod: " + reasons_of_scheduler(c.message)};
   return std::nullopt;
 }
 
@@ -82,7 +112,7 @@ std::optional<Verdict> complaint(const Observation& seen, const kube::Pod& pod) 
 /// verdict that was reported before is kept.
 std::optional<Verdict> last_words(const v1::EtcdMember& member, const kube::Pod& pod) {
   const auto* etcd = etcd_container(pod);
-  if (!etcd) return std::nullopt;
+  if (!etcd || ended_by(pod, member.status.joined_in)) return std::nullopt;
   const bool runs = !etcd->state.terminated && !etcd->state.waiting;
   const auto* told = runtime::find_condition(member.status.conditions, v1::kReady);
   if (runs && !(told && (told->reason == v1::kDataLost || told->reason == v1::kDataCorrupt)))
@@ -115,8 +145,23 @@ bool is_passing(const Observation& seen, const Verdict& now) {
   return ordinary && since && seen.now - *since < kPassing;
 }
 
+/// Words from outside, for the same problem, may differ at each look: they change once a minute
+/// (I9).
+Verdict steady(const Observation& seen, Verdict now) {
+  const api::Condition* told = runtime::find_condition(seen.member.status.conditions, v1::kReady);
+  const std::string_view reason = now.reason;
+  const bool from_outside = reason == v1::kUnschedulable || reason == v1::kPodRejected;
+  if (from_outside && told && told->status == now.status && told->reason == reason &&
+      seen.words_s && std::chrono::seconds(*seen.words_s) < kWordsStay)
+    now.message = told->message;
+  return now;
+}
+
 /// A Pod without a reported problem.
-Verdict on_its_way(const v1::EtcdMember& member, const kube::Pod& pod) {
+Verdict on_its_way(const Observation& seen, const kube::Pod& pod) {
+  const v1::EtcdMember& member = seen.member;
+  if (has_ended(pod)) return pod_failed(pod.metadata.name, end_of(pod));
+  if (!seen.failed.empty()) return pod_failed(pod.metadata.name, seen.failed);
   const auto& restore = member.spec.restore;
   if (restore && member.status.member_id.empty() && has_to_restore(pod))
     return {"False", v1::kRestoring,
@@ -125,9 +170,22 @@ Verdict on_its_way(const v1::EtcdMember& member, const kube::Pod& pod) {
   return {"False", v1::kPodNotReady, "pod phase: " + pod.status.phase};
 }
 
+/// Why a Pod with data in memory ended, for the end of a sentence; empty: unknown.
+std::string why_in_memory(const Observation& seen) {
+  if (!in_memory(seen.member) || !seen.pod || !has_ended(*seen.pod)) return "";
+  const std::string words = end_of(*seen.pod);
+  return words.empty() ? "" : "; the Pod failed: " + words;
+}
+
 bool pod_ready(const kube::Pod& pod) {
   return std::ranges::any_of(pod.status.conditions,
                              [](const auto& c) { return c.type == "Ready" && c.status == "True"; });
+}
+
+bool serves(const Observation& seen) {
+  return seen.pod && is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
+         !seen.pod->metadata.terminating() && pod_ready(*seen.pod) &&
+         !seen.member.status.member_id.empty();
 }
 
 Verdict judge(const Observation& seen) {
@@ -137,13 +195,13 @@ Verdict judge(const Observation& seen) {
     return {"False", v1::kPaused,
             seen.cluster && seen.cluster->restoring() ? "the cluster goes back to a snapshot"
                                                       : "the cluster is paused"};
-  if (!seen.rejected.empty()) return {"False", v1::kPodRejected, seen.rejected};
+  if (!seen.rejected.empty() && !serves(seen)) return {"False", v1::kPodRejected, seen.rejected};
   if (member.spec.initial_cluster.empty())
     return {"False", v1::kPodNotReady, "waiting to be added to etcd"};
   if (data_lost(seen))
     return {"False", v1::kDataLost,
             (in_memory(member) ? "the Pod " + member.metadata.name : "the volume " + volume) +
-                " is gone, and the data with it"};
+                " is gone, and the data with it" + why_in_memory(seen)};
   if (seen.volume && !is_ours(seen.volume->metadata, member.metadata.uid))
     return {"False", v1::kVolumeConflict, "PersistentVolumeClaim " + volume + " has another owner"};
   if (!seen.pod) {
@@ -153,6 +211,7 @@ Verdict judge(const Observation& seen) {
     if (std::string trouble = restore_trouble(seen); !trouble.empty())
       return {"False", seen.has_image ? v1::kRestoreFailed : v1::kOperatorImageNotConfigured,
               std::move(trouble)};
+    if (!seen.failed.empty()) return pod_failed(member.metadata.name, seen.failed);
     const std::string missing = not_implemented(member);
     if (missing.empty()) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
     return {"False", v1::kNotImplemented,
@@ -163,20 +222,31 @@ Verdict judge(const Observation& seen) {
   if (!pod_ready(*seen.pod) || seen.pod->metadata.terminating()) {
     if (auto loss = last_words(member, *seen.pod)) return *loss;
     if (auto problem = complaint(seen, *seen.pod)) return *problem;
-    return on_its_way(member, *seen.pod);
+    return on_its_way(seen, *seen.pod);
   }
+  if (member.status.is_voter && restarts_often(*seen.pod, seen.now))
+    return {"False", v1::kCrashLooping,
+            "etcd restarted twice within five minutes" + about_last_end(*seen.pod)};
   if (member.status.member_id.empty())
     return {"False", v1::kDiscoveringMemberId, "waiting for memberID"};
-  return {"True", v1::kPodReady, "the member serves"};
+  return {"True", v1::kPodReady,
+          seen.rejected.empty() ? "the member serves" : "the member serves; " + seen.rejected};
 }
 
 }  // namespace
+
+std::string end_of(const kube::Pod& pod) {
+  std::string words = pod.status.reason;
+  if (!pod.status.message.empty()) words += (words.empty() ? "" : ": ") + pod.status.message;
+  if (words.empty()) words = last_end_of(pod);
+  return shortened(words, kWordsOfKubelet);
+}
 
 bool data_lost(const Observation& seen) {
   const v1::EtcdMemberStatus& known = seen.member.status;
   if (in_memory(seen.member)) {
     if (known.pod_uid.empty()) return !seen.pod && !known.member_id.empty();
-    return !seen.pod || seen.pod->metadata.uid != known.pod_uid || ended(*seen.pod);
+    return !seen.pod || seen.pod->metadata.uid != known.pod_uid || has_ended(*seen.pod);
   }
   return !seen.volume && !(known.pvc_name.empty() && known.member_id.empty());
 }
@@ -212,7 +282,8 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
   status.replicas = 1;
   status.selector = std::string(v1::kClusterLabel) + "=" + member.spec.cluster_name +
                     ",app.kubernetes.io/component=" + member.metadata.name;
-  if (const Verdict verdict = judge(seen); !is_passing(seen, verdict)) set(v1::kReady, verdict);
+  if (const Verdict verdict = steady(seen, judge(seen)); !is_passing(seen, verdict))
+    set(v1::kReady, verdict);
   if (status.version.empty()) return;
   const bool drifted = status.version != member.spec.version;
   const bool known = runtime::find_condition(status.conditions, v1::kVersionDrifted) != nullptr;

@@ -16,6 +16,9 @@ std::string tls_trouble(const Observation& seen);
 /// restored again at each start of its node.
 std::string not_implemented(const api::v1alpha2::EtcdMember& member);
 
+/// Why the kubelet ended the Pod, or refused to run it, in its own words; empty: it does not say.
+std::string end_of(const kube::Pod& pod);
+
 /// Its data is lost: it had a volume and has none; or its data was in memory, and the only Pod that
 /// ever ran is missing or has ended.
 bool data_lost(const Observation& seen);

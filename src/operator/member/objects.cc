@@ -1,7 +1,10 @@
 #include "operator/member/objects.h"
 
+#include <chrono>
+
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
+#include "etcd/client.h"
 #include "etcd/version_facts.h"
 #include "operator/member/plan.h"
 #include "operator/member/restoring.h"
@@ -123,6 +126,11 @@ json::array command(const v1::EtcdMember& member, const Start& start,
   return out;
 }
 
+// During a defragmentation etcd reads nothing, and /livez includes a read.
+constexpr int kLivePeriod = 10, kLiveFailures = 15;
+static_assert(std::chrono::seconds(kLivePeriod * (kLiveFailures - 1)) > etcd::kDefragmentLimit,
+              "liveness lets a defragmentation end");
+
 json::object http_probe(const char* path, int period, int timeout, int failures) {
   return {{"httpGet", {{"path", path}, {"port", v1::kMetricsPort}}},
           {"periodSeconds", period},
@@ -135,7 +143,7 @@ json::object http_probe(const char* path, int period, int timeout, int failures)
 void add_probes(json::object& container, const etcd::VersionFacts& facts) {
   if (facts.livez_and_readyz) {
     container["startupProbe"] = http_probe("/livez", 1, 5, 3600);
-    container["livenessProbe"] = http_probe("/livez", 10, 5, 6);
+    container["livenessProbe"] = http_probe("/livez", kLivePeriod, 5, kLiveFailures);
     container["readinessProbe"] = http_probe("/readyz", 2, 5, 3);
     return;
   }
@@ -293,6 +301,8 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
     spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});
   }
   json::object meta = metadata(member, member.metadata.name, member.status.is_voter);
+  if (const api::OwnerReference* cluster = member.metadata.controller())
+    meta["labels"].as_object()[v1::kClusterUidLabel] = cluster->uid;
   if (const auto told = told_by_annotation(member, start.founds)) {
     spec["schedulingGates"] = json::array{json::object{{"name", v1::kRecordGate}}};
     Json& annotations = meta["annotations"];
@@ -305,12 +315,30 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
   return Json(std::move(made));
 }
 
-bool in_memory(const v1::EtcdMember& member) {
-  return member.spec.storage.medium == v1::Medium::Memory;
+namespace {
+
+std::string_view tag_of(std::string_view image) {
+  const auto colon = image.rfind(':');
+  return colon == image.npos ? "" : image.substr(colon);
 }
 
-bool ended(const kube::Pod& pod) {
-  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+const kube::Container* etcd_of(const kube::PodSpec& spec) {
+  const auto found = std::ranges::find(spec.containers, v1::kEtcdContainer, &kube::Container::name);
+  return found == spec.containers.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool runs_as(const kube::Pod& pod, const Json& manifest) {
+  kube::PodSpec wanted;
+  if (!api::decode(manifest.at("spec"), wanted, "spec")) return true;  // Unsure: left alone.
+  const kube::Container *is = etcd_of(pod.spec), *should = etcd_of(wanted);
+  return !is || !should ||
+         (is->command == should->command && tag_of(is->image) == tag_of(should->image));
+}
+
+bool in_memory(const v1::EtcdMember& member) {
+  return member.spec.storage.medium == v1::Medium::Memory;
 }
 
 }  // namespace etcdop::member

@@ -32,9 +32,11 @@ struct Start {
 Result<Json> pod(const api::v1alpha2::EtcdMember& member, Start start, const Images& images,
                  const TlsSeen& tls = {});
 
+/// Whether etcd's container has the command of this manifest of a Pod, and the tag of its image. A
+/// mirror of the registry may have another name.
+bool runs_as(const kube::Pod& pod, const Json& manifest);
+
 /// Whether its data is lost with its Pod.
 bool in_memory(const api::v1alpha2::EtcdMember& member);
-/// Whether the Pod has ended, and will not run again.
-bool ended(const kube::Pod& pod);
 
 }  // namespace etcdop::member

@@ -18,6 +18,8 @@ v1::EtcdMember member(const char* version) {
   m.metadata.name = "db-x1";
   m.metadata.ns = "prod";
   m.metadata.uid = "m-1";
+  m.metadata.owner_references = {
+      {"etcd-operator.cozystack.io/v1alpha2", "EtcdCluster", "db", "c-1", true, true}};
   m.spec.cluster_name = "db";
   m.spec.version = version;
   m.spec.initial_cluster = "db-x1=http://db-x1.db.prod.svc:2380";
@@ -80,7 +82,9 @@ TEST(MemberObjects, AnAdoptedMembersPodKeepsItsServiceInItsUrlsAndItsFolderInThe
 }
 
 TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
-  EXPECT_EQ(pod(member("3.6.16"), {}, {})->at("metadata"), metadata("db-x1"));
+  Json labelled = metadata("db-x1");  // K17: the Services select by the EtcdCluster's UID.
+  labelled.at("labels").as_object()["etcd-operator.cozystack.io/cluster-uid"] = "c-1";
+  EXPECT_EQ(pod(member("3.6.16"), {}, {})->at("metadata"), labelled);
   EXPECT_EQ(pod(member("3.6.16"), {}, {})->at("spec"), json::parse(R"({
     "hostname": "db-x1",
     "subdomain": "db",
@@ -122,7 +126,7 @@ TEST(MemberObjects, ThePodIsAsTheContractHasIt) {
       },
       "livenessProbe": {
         "httpGet": {"path": "/livez", "port": 2381},
-        "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 6
+        "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 15
       },
       "readinessProbe": {
         "httpGet": {"path": "/readyz", "port": 2381},

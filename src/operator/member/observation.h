@@ -1,5 +1,6 @@
 // The input of one pass over an EtcdMember. A value; nothing here does I/O.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -19,8 +20,16 @@ struct Observation {
   std::optional<api::v1alpha2::EtcdCluster> cluster;
   std::optional<kube::Pod> pod;                       ///< With the member's name and any owner.
   std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, with any owner.
-  std::string rejected;    ///< Why the API server refused the last step; empty if it did not.
-  bool has_image = false;  ///< The operator knows its own image, which restores a snapshot.
+  /// A Service selects the Pod by the UID of another EtcdCluster, which the Pod's label has.
+  bool selected_by_other = false;
+  std::string rejected;  ///< Why the API server refused the last step; empty if it did not.
+  std::string failed;    ///< The kubelet's words about its Pods that failed in a row; or empty.
+  /// Its etcd has started before and cannot run now, with another command line or image than a new
+  /// Pod would have: another operator, or an earlier release, made its Pod.
+  bool outdated = false;
+  /// Seconds since this process last changed the message of Ready; absent: it has not.
+  std::optional<std::int64_t> words_s;
+  bool has_image = false;         ///< The operator knows its own image, which restores a snapshot.
   std::string credentials_fault;  ///< The fault of the Secret of a snapshot's store, in words that
                                   ///< name it; read while there is no Pod.
   TlsSeen tls;                    ///< Read while there is no Pod: a new Pod must be able to use it.
@@ -28,12 +37,14 @@ struct Observation {
 
   template <class S = Observation>
   static auto describe() {
-    return api::value(api::required("now", &S::now), api::required("member", &S::member),
-                      api::optional("cluster", &S::cluster), api::optional("pod", &S::pod),
-                      api::optional("volume", &S::volume), api::sparse("rejected", &S::rejected),
-                      api::sparse("hasImage", &S::has_image),
-                      api::sparse("credentialsFault", &S::credentials_fault),
-                      api::sparse("tls", &S::tls));
+    return api::value(
+        api::required("now", &S::now), api::required("member", &S::member),
+        api::optional("cluster", &S::cluster), api::optional("pod", &S::pod),
+        api::optional("volume", &S::volume), api::sparse("selectedByOther", &S::selected_by_other),
+        api::sparse("rejected", &S::rejected), api::sparse("failed", &S::failed),
+        api::sparse("outdated", &S::outdated), api::optional("words", &S::words_s),
+        api::sparse("hasImage", &S::has_image),
+        api::sparse("credentialsFault", &S::credentials_fault), api::sparse("tls", &S::tls));
   }
 };
 

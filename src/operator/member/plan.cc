@@ -63,24 +63,35 @@ Step pod_step(const Observation& seen) {
   const kube::Pod& pod = *seen.pod;
   const std::string& uid = pod.metadata.uid;
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
-  if (ended(pod)) return DeletePod{uid, "it has ended"};
+  if (has_ended(pod)) return DeletePod{uid, "it has ended"};
   if (has_founded(seen))
     return in_memory(member) ? Step(EndFounding{uid})
                              : Step(DeletePod{uid, "the cluster has been founded"});
+  // Its data is on a volume: another Pod loses nothing. A running etcd is left as it is.
+  if (seen.outdated && !in_memory(member))
+    return DeletePod{uid, "etcd cannot run with the command line and image of this Pod", true};
   if (list_is_stale(seen)) return DeletePod{uid, "etcd's members changed before it started"};
   if (waits_to_be_recorded(pod)) return AdmitPod{uid};  // The status of this pass records it.
   if (may_join(pod) && !never_started(member)) return EndJoining{uid};
   const auto role = pod.metadata.labels.find(v1::kRoleLabel);
   const bool labelled = role != pod.metadata.labels.end() && role->second == v1::kVoter;
-  if (labelled != member.status.is_voter) return SetRole{uid, member.status.is_voter};
+  const bool votes = member.status.is_voter && !member.status.elsewhere;
+  if (labelled != votes) return SetRole{uid, votes};
   return NoStep{};
 }
 
+bool has_pod(const Observation& seen) {
+  return seen.pod && is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
+         !seen.pod->metadata.terminating();
+}
+
+/// Whether the Pod is the only place of its data. It waits as a volume does: until the replacement
+/// votes.
+bool keeps_data(const Observation& seen) { return in_memory(seen.member) && !data_lost(seen); }
+
 /// Otherwise its replacement would avoid its node, and come to a node with another member.
 bool leaves_unmarked(const Observation& seen) {
-  return seen.member.metadata.terminating() && seen.pod &&
-         is_ours(seen.pod->metadata, seen.member.metadata.uid) &&
-         !seen.pod->metadata.terminating() &&
+  return seen.member.metadata.terminating() && has_pod(seen) &&
          !seen.pod->metadata.labels.contains(v1::kLeavingLabel);
 }
 
@@ -92,6 +103,9 @@ Step next(const Observation& seen) {
                : Step(NoStep{});
   if (!has_our_finalizer(member.metadata))
     return member.metadata.terminating() ? Step(NoStep{}) : Step(AddFinalizer{});
+  if (member.metadata.terminating() && member.status.removed && !keeps_data(seen))
+    return has_pod(seen) ? Step(DeletePod{seen.pod->metadata.uid, "etcd has removed the member"})
+                         : Step(NoStep{});
   if (leaves_unmarked(seen)) return MarkLeaving{seen.pod->metadata.uid};
   if (member.spec.dormant) {
     const bool no_pod = !seen.pod || !is_ours(seen.pod->metadata, member.metadata.uid) ||
@@ -114,6 +128,21 @@ Step next(const Observation& seen) {
   return pod_step(seen);
 }
 
+/// Nothing waits for this label, so it comes after all other steps. A Pod of an earlier EtcdCluster
+/// keeps its label while a Service selects by it: first the key leaves the selector.
+Step label_with_uid(const Observation& seen) {
+  if (!seen.cluster || !seen.pod || seen.pod->metadata.terminating() ||
+      !is_ours(seen.pod->metadata, seen.member.metadata.uid))
+    return NoStep{};
+  // Neither a client nor a peer is led to a member of another etcd cluster.
+  const std::string uid = seen.member.status.elsewhere ? "" : seen.cluster->metadata.uid;
+  const auto& labels = seen.pod->metadata.labels;
+  const auto found = labels.find(v1::kClusterUidLabel);
+  const std::string now = found == labels.end() ? "" : found->second;
+  if (now == uid || seen.selected_by_other) return NoStep{};
+  return LabelWithUid{seen.pod->metadata.uid, uid};
+}
+
 }  // namespace
 
 bool founds(const Observation& seen) {
@@ -126,6 +155,7 @@ Plan plan(const Observation& seen) {
   out.status = seen.member.status;
   if (seen.cluster) report(seen, out.status);
   out.step = next(seen);
+  if (!acts(out.step)) out.step = label_with_uid(seen);
   out.again = is_ready(out.status) ? kSteady : kLookAgain;
   return out;
 }

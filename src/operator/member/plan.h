@@ -39,13 +39,15 @@ struct CreatePod {
 struct DeletePod {
   static constexpr StepTraits traits{"delete-pod", Asks::ApiServer, Effect::AtOnce};
   std::string uid, why;
+  bool if_down = false;  ///< The API server is asked once more whether etcd's container runs.
   std::string words() const { return "delete-pod: " + why; }
   std::string concerns() const { return ""; }
   bool operator==(const DeletePod&) const = default;
 
   template <class S = DeletePod>
   static auto describe() {
-    return api::value(api::sparse("uid", &S::uid), api::sparse("why", &S::why));
+    return api::value(api::sparse("uid", &S::uid), api::sparse("why", &S::why),
+                      api::sparse("ifDown", &S::if_down));
   }
 };
 /// Adds the Pod to the voters that the client Service and the budget count, or removes it.
@@ -76,6 +78,24 @@ struct MarkLeaving {
     return api::value(api::sparse("podUID", &S::pod_uid));
   }
 };
+/// Labels the Pod with its EtcdCluster's UID, by which the Services select. Only for a Pod that was
+/// created without it: by the Go operator, by an earlier release, or for an earlier EtcdCluster.
+/// Without a UID: takes the label away, so that no Service selects the Pod.
+struct LabelWithUid {
+  static constexpr StepTraits traits{"label-with-uid", Asks::ApiServer, Effect::AtOnce};
+  std::string pod_uid, cluster_uid;
+  std::string words() const {
+    return "label-with-uid " + (cluster_uid.empty() ? "none" : cluster_uid);
+  }
+  std::string concerns() const { return ""; }
+  bool operator==(const LabelWithUid&) const = default;
+
+  template <class S = LabelWithUid>
+  static auto describe() {
+    return api::value(api::sparse("podUID", &S::pod_uid),
+                      api::sparse("clusterUID", &S::cluster_uid));
+  }
+};
 /// Lets a Pod with data in memory run: its UID is recorded, and no other Pod ever runs.
 struct AdmitPod : ByUid {
   static constexpr StepTraits traits{"admit-pod", Asks::ApiServer, Effect::AtOnce};
@@ -93,7 +113,7 @@ struct EndJoining : ByUid {
   std::string words() const { return "end-joining"; }
 };
 using Step = OneStepOf<ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod, DeletePod, SetRole,
-                       MarkLeaving, AdmitPod, EndFounding, EndJoining>;
+                       MarkLeaving, LabelWithUid, AdmitPod, EndFounding, EndJoining>;
 
 /// The cluster's controller writes memberID, isVoter and version of the status.
 using Plan = PlanOf<api::v1alpha2::EtcdMemberStatus, Step>;

@@ -55,7 +55,7 @@ World world_of(testing::Every& pick) {
     out.seen.has_image = restores == 1;
   }
   if (const int cluster = pick(3); cluster > 0) {
-    out.seen.cluster.emplace();
+    out.seen.cluster.emplace().metadata.uid = "c-1";
     if (cluster == 2) out.seen.cluster->status.cluster_id = "c1";
   }
   out.volume = static_cast<Child>(pick(4));
@@ -68,6 +68,9 @@ World world_of(testing::Every& pick) {
   out.phase = pod.status.phase = pick(2) == 0 ? "Running" : "Failed";
   out.says = pick(2) == 0 ? "list" : "older";
   if (pick(2) == 1) pod.metadata.labels[v1::kRoleLabel] = v1::kVoter;
+  const int uid = pick(4);
+  if (uid > 0) pod.metadata.labels[v1::kClusterUidLabel] = uid == 1 ? "c-1" : "c-0";
+  out.seen.selected_by_other = uid == 3;
   kube::Container etcd;
   etcd.name = v1::kEtcdContainer;
   etcd.command = {"etcd", "--initial-cluster=" + out.says};
@@ -113,6 +116,13 @@ struct Judge {
     return world.pod == Child::Ours && step.pod_uid == world.seen.pod->metadata.uid &&
            member.metadata.terminating() && cluster();
   }
+  bool operator()(const LabelWithUid& step) const {
+    const auto& labels = world.seen.pod->metadata.labels;
+    const auto found = labels.find(v1::kClusterUidLabel);
+    return world.pod == Child::Ours && step.pod_uid == world.seen.pod->metadata.uid && cluster() &&
+           step.cluster_uid == world.seen.cluster->metadata.uid &&
+           (found == labels.end() || (found->second == "c-0" && !world.seen.selected_by_other));
+  }
   bool operator()(const AdmitPod&) const { return false; }     // No Pod here waits.
   bool operator()(const EndFounding&) const { return false; }  // No data here is in memory.
   bool operator()(const EndJoining&) const { return false; }
@@ -137,7 +147,7 @@ TEST(MemberPlan, EveryObservationLeadsToASafeStep) {
     steps += std::holds_alternative<NoStep>(step) ? 0 : 1;
     ASSERT_TRUE(std::visit(Judge{world}, step)) << to_string(step) << " in world " << worlds;
   } while (pick.next());
-  EXPECT_EQ(worlds, testing::kSanitized ? kSample : 1024 * 3 * 4 * (1 + 3 * 8));
+  EXPECT_EQ(worlds, testing::kSanitized ? kSample : 1024 * 3 * 4 * (1 + 3 * 8 * 4));
   EXPECT_GT(steps, worlds / 20);
   std::printf("%d observations, %d of them lead to a step\n", worlds, steps);
 }

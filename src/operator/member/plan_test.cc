@@ -36,6 +36,7 @@ kube::Pod running_pod(const std::string& list) {
   kube::Pod pod;
   pod.metadata.name = "db-x1";
   pod.metadata.uid = "p-1";
+  pod.metadata.labels[v1::kClusterUidLabel] = "c-1";
   pod.metadata.owner_references = {owner("EtcdMember", "db-x1", "m-1")};
   kube::Container etcd;
   etcd.name = "etcd";
@@ -269,6 +270,15 @@ TEST(MemberPlan, Table) {
        "none", "the seed's list is its own"},
       {[](auto& o) { o.pod->status.phase = "Failed"; }, "delete-pod: it has ended", "evicted"},
       {[](auto& o) { o.pod->status.phase = "Succeeded"; }, "delete-pod: it has ended", ""},
+      {[](auto& o) { o.outdated = true; },
+       "delete-pod: etcd cannot run with the command line and image of this Pod", "K16"},
+      {[](auto& o) {
+         o.outdated = true;
+         o.member.spec.storage.medium = v1::Medium::Memory;
+         o.member.status.pod_uid = "p-1";
+         o.volume.reset();
+       },
+       "none", "K16: its data would go with it"},
       {[](auto& o) {
          o.pod->status.phase = "Failed";
          o.pod->metadata.deletion_timestamp = "t";
@@ -288,6 +298,41 @@ TEST(MemberPlan, Table) {
       {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "voter"; }, "set-role none", "I13"},
       {[](auto& o) { o.pod->metadata.labels[v1::kRoleLabel] = "learner"; }, "none",
        "whatever is not a voter is none"},
+      {[](auto& o) { o.pod->metadata.labels.clear(); }, "label-with-uid c-1",
+       "K17: the Go operator's Pod"},
+      {[](auto& o) { o.pod->metadata.labels[v1::kClusterUidLabel] = "c-0"; }, "label-with-uid c-1",
+       "K17: of an EtcdCluster that was deleted"},
+      {[](auto& o) {
+         o.pod->metadata.labels[v1::kClusterUidLabel] = "c-0";
+         o.selected_by_other = true;
+       },
+       "none", "K17: the key leaves the selector first"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.member.status.is_voter = true;
+       },
+       "set-role voter", "K17: the label comes last"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.member.metadata.deletion_timestamp = "t";
+         o.pod->metadata.labels[v1::kLeavingLabel] = "true";
+       },
+       "label-with-uid c-1", "K17: it is still an endpoint"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.pod->metadata.owner_references = {owner("EtcdMember", "db-x1", "m-0")};
+       },
+       "none", "I6: the Pod of an earlier member of that name"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.pod->metadata.deletion_timestamp = "t";
+       },
+       "none", "it ends"},
+      {[](auto& o) {
+         o.pod->metadata.labels.clear();
+         o.cluster.reset();
+       },
+       "none", "K17: an orphan belongs to no EtcdCluster"},
       {[](auto& o) {
          o.tls.server.emplace().unread = "does not exist";
          o.pod.reset();
@@ -319,6 +364,54 @@ TEST(MemberPlan, Table) {
          o.pod->metadata.labels[v1::kLeavingLabel] = "true";
        },
        "none", "etcd has it still: it goes on serving"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.member.status.removed = true;
+       },
+       "delete-pod: etcd has removed the member", "K1: its place is for its replacement"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.member.status.removed = true;
+         o.pod.reset();
+       },
+       "none", "K1: and no other Pod is made on its volume"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.member.status.removed = true;
+         o.pod->metadata.owner_references[0].uid = "other";
+       },
+       "none", "I6"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.pod->metadata.labels[v1::kLeavingLabel] = "true";
+         o.member.status.removed = true;
+         o.member.spec.storage.medium = v1::Medium::Memory;
+         o.member.status.pod_uid = "p-1";
+         o.volume.reset();
+       },
+       "none", "K1: the Pod is its volume, and waits as one does"},
+      {[](auto& o) {
+         o.member.metadata.deletion_timestamp = "t";
+         o.member.status.removed = true;
+         o.member.spec.storage.medium = v1::Medium::Memory;
+         o.member.status.pod_uid = "p-1";
+         o.pod->status.phase = "Failed";
+         o.volume.reset();
+       },
+       "delete-pod: etcd has removed the member", "K1: unless its data is lost"},
+      {[](auto& o) { o.member.status.removed = true; }, "none", "K1: only if it is being deleted"},
+      {[](auto& o) {
+         o.member.status.is_voter = true;
+         o.member.status.elsewhere = true;
+         o.pod->metadata.labels[v1::kRoleLabel] = "voter";
+       },
+       "set-role none", "K5: no client is led to another etcd"},
+      {[](auto& o) {
+         o.member.status.is_voter = true;
+         o.member.status.elsewhere = true;
+         o.pod->metadata.labels[v1::kClusterUidLabel] = "c-1";
+       },
+       "label-with-uid none", "K5: nor a peer"},
       {[](auto& o) {
          o.member.metadata.deletion_timestamp = "t";
          o.pod->metadata.deletion_timestamp = "t";
@@ -573,8 +666,40 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
          wait_for(*o.pod, "CrashLoopBackOff");
          o.pod->status.container_statuses[0].last_state.terminated = {1, "Error", kNoLog};
        },
+       v1::kCrashLooping,  // It is new, and its list is old.
+       "etcd exits repeatedly, last with exit code 1 (Error): see kubectl logs --previous db-x1"},
+      {[](auto& o) {  // K6
+         wait_for(*o.pod, "CrashLoopBackOff");
+         o.pod->status.container_statuses[0].last_state.terminated = {137, "OOMKilled", ""};
+       },
        v1::kCrashLooping,
-       "etcd exits repeatedly: see kubectl logs db-x1"},  // It is new, and its list is old.
+       "etcd exits repeatedly, last with exit code 137 (OOMKilled): it needs more memory than its "
+       "limit; raise spec.resources.limits.memory"},
+      {[](auto& o) {  // K6: the kubelet's admission
+         o.pod->status.phase = "Failed";
+         o.pod->status.reason = "SysctlForbidden";
+         o.pod->status.message = "forbidden sysctl: \"kernel.x\" not allowlisted";
+       },
+       v1::kPodFailed,
+       "Pod db-x1 failed: SysctlForbidden: forbidden sysctl: \"kernel.x\" not allowlisted"},
+      {[](auto& o) {  // K6: the next one waits
+         o.pod.reset();
+         o.failed = "SysctlForbidden: no";
+       },
+       v1::kPodFailed, "Pod db-x1 failed: SysctlForbidden: no"},
+      {[](auto& o) {
+         o.pod->status.phase = "Pending";
+         o.failed = "SysctlForbidden: no";
+       },
+       v1::kPodFailed, "Pod db-x1 failed: SysctlForbidden: no"},
+      {[](auto& o) {
+         o.pod->status.phase = "Failed";
+         o.member.spec.storage.medium = v1::Medium::Memory;
+         o.member.status.pod_uid = o.pod->metadata.uid;
+         o.pod->status.reason = "Evicted";
+         o.volume.reset();
+       },
+       v1::kDataLost, "the Pod db-x1 is gone, and the data with it; the Pod failed: Evicted"},
       {[](auto& o) {
          wait_for(*o.pod, "");
          o.pod->status.container_statuses[0].state.waiting.reset();
@@ -596,6 +721,12 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
          o.rejected = "exceeded quota: q";
        },
        v1::kPodRejected, "exceeded quota: q"},
+      {[](auto& o) {  // K8: the Pod's label cannot be written.
+         make_ready(*o.pod);
+         o.member.status.member_id = "1";
+         o.rejected = "label Pod db-x1: failed calling webhook";
+       },
+       v1::kPodReady, "the member serves; label Pod db-x1: failed calling webhook"},
       {[](auto& o) {
          o.pod.reset();
          o.volume.reset();
@@ -649,6 +780,65 @@ TEST(MemberStatus, WhatEtcdSaidLongAgoIsNoLossOfAMemberThatRuns) {
   EXPECT_EQ(ready(plan(seen)).reason, v1::kDataLost) << "each try to start would be told";
 }
 
+/// A joiner's first etcd ended before its DNS name existed; the second has joined. The kubelet is
+/// late: it still reports the first.
+TEST(MemberStatus, K18_WordsFromBeforeItJoinedAreNoLoss) {
+  Observation seen = whole();
+  seen.member.status.member_id = "1";
+  wait_for(*seen.pod, "");
+  kube::ContainerStatus& etcd = seen.pod->status.container_statuses[0];
+  etcd.state.waiting.reset();
+  etcd.state.terminated = {1, "Error", kNoLog};
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kDataLost) << "a member of before has lost its data";
+  const std::string uid = seen.pod->metadata.uid;
+  seen.member.status.joined_in = uid + "/0";
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kPodNotReady);
+  etcd.restart_count = 1;
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kDataLost) << "the run after the one that joined";
+  etcd.restart_count = 0;
+  etcd.last_state.terminated = etcd.state.terminated;
+  etcd.state.terminated.reset();
+  etcd.state.waiting.emplace().reason = "CrashLoopBackOff";
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kCrashLooping) << "the end of run 0 again";
+  for (const std::string& other : {std::string("other/7"), uid + "/x", uid + "x/7"}) {
+    seen.member.status.joined_in = other;
+    EXPECT_EQ(ready(plan(seen)).reason, v1::kDataLost) << "another Pod: " << other;
+  }
+}
+
+/// Otherwise Available and readyMembers would change twice for each end of its container.
+TEST(MemberStatus, K6_AMemberThatRestartsOftenCountsOnlyAfterAMinute) {
+  Observation seen = whole();
+  make_ready(*seen.pod);
+  seen.member.status.member_id = "1";
+  seen.member.status.is_voter = true;
+  wait_for(*seen.pod, "");
+  kube::ContainerStatus& etcd = seen.pod->status.container_statuses[0];
+  etcd.state.waiting.reset();
+  etcd.state.running.emplace().started_at = to_rfc3339(seen.now + -10s);
+  etcd.last_state.terminated = {137, "OOMKilled", "", to_rfc3339(seen.now + -310s)};
+  etcd.restart_count = 2;
+  const auto ready_for = [&](std::chrono::seconds time) {
+    for (kube::PodCondition& c : seen.pod->status.conditions)
+      if (c.type == "Ready") c.last_transition_time = to_rfc3339(seen.now + -time);
+    return ready(plan(seen));
+  };
+  EXPECT_EQ(ready_for(59s).reason, v1::kCrashLooping);
+  EXPECT_EQ(ready_for(59s).message,
+            "etcd restarted twice within five minutes, last with exit code 137 (OOMKilled): it "
+            "needs more memory than its limit; raise spec.resources.limits.memory");
+  EXPECT_EQ(ready_for(60s).reason, v1::kPodReady);
+  EXPECT_EQ(ready_for(-60s).reason, v1::kPodReady) << "a clock that is wrong holds up nothing";
+  etcd.restart_count = 1;
+  EXPECT_EQ(ready_for(1s).reason, v1::kPodReady) << "one restart";
+  etcd.restart_count = 2;
+  etcd.last_state.terminated->started_at = to_rfc3339(seen.now + -311s);
+  EXPECT_EQ(ready_for(1s).reason, v1::kPodReady) << "the restarts are far apart";
+  etcd.last_state.terminated->started_at = to_rfc3339(seen.now + -310s);
+  seen.member.status.is_voter = false;
+  EXPECT_EQ(ready_for(1s).reason, v1::kPodReady) << "a joiner is not slowed down";
+}
+
 TEST(MemberStatus, ANewMemberIsNotReportedBeforeThereIsSomethingToTell) {
   Observation seen = whole();
   seen.pod.reset();
@@ -673,6 +863,30 @@ TEST(MemberStatus, WhatPassesInAYoungPodIsNotToldEachTime) {
   seen.now = seen.now + -9s;
   wait_for(*seen.pod, "ErrImagePull");
   EXPECT_EQ(ready(plan(seen)).reason, v1::kImagePullFailed) << "trouble is told at once";
+}
+
+TEST(MemberStatus, K13_TheSchedulersWordsChangeOnceAMinute) {
+  Observation seen = whole();
+  const auto says = [&](const char* words) {
+    seen.pod->status.conditions.clear();
+    say(*seen.pod, "PodScheduled", "False", "Unschedulable");
+    seen.pod->status.conditions.back().message = words;
+    seen.member.status = plan(seen).status;
+    return ready(plan(seen)).message;
+  };
+  seen.now = seen.now + 10s;
+  EXPECT_EQ(says("0/3 nodes are available: 3 Insufficient cpu."),
+            "no node can run the Pod: Insufficient cpu");
+  seen.words_s = 59;
+  EXPECT_EQ(says("0/4 nodes are available: 4 Too many pods."),
+            "no node can run the Pod: Insufficient cpu");
+  seen.words_s = 60;
+  EXPECT_EQ(says("0/4 nodes are available: 4 Too many pods."),
+            "no node can run the Pod: Too many pods");
+  seen.words_s = 0;
+  wait_for(*seen.pod, "ErrImagePull");
+  seen.member.status = plan(seen).status;
+  EXPECT_EQ(ready(plan(seen)).reason, v1::kImagePullFailed) << "another problem is told at once";
 }
 
 TEST(MemberStatus, ANodeMayTakeAMomentToBeFound) {

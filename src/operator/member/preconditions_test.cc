@@ -83,8 +83,10 @@ class Preconditions : public ::testing::Test {
     see(stores.volumes, kVolume);
   }
   void put_pod(const std::string& owner, const char* list) {
+    json::object labelled = meta(kKey.name, "EtcdMember", owner);
+    labelled["labels"].as_object()[v1::kClusterUidLabel] = cluster_uid;
     put<kube::Pod>(
-        {{"metadata", meta(kKey.name, "EtcdMember", owner)},
+        {{"metadata", std::move(labelled)},
          {"spec",
           {{"containers",
             json::array{

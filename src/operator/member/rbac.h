@@ -19,6 +19,7 @@ inline constexpr auto kPermissions = [] {
       {v1::EtcdMember::resource, "finalizers", {Update}},
       {kube::Pod::resource, "", {Get, List, Watch, Create, Patch, Delete}},
       {kube::PersistentVolumeClaim::resource, "", {Get, List, Watch, Create}},
+      {kube::Service::resource, "", {List, Watch}},
   });
 }();
 

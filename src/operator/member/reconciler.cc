@@ -1,13 +1,17 @@
 // One pass over an EtcdMember, from top to bottom.
 #include "operator/member/reconciler.h"
 
+#include <algorithm>
+
 #include "api/v1alpha2/names.h"
 #include "operator/agents/store_secrets.h"
 #include "operator/credentials/passwords.h"
 #include "operator/member/conditions.h"
 #include "operator/passes/finalizer.h"
 #include "operator/passes/owner.h"
+#include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
+#include "runtime/conditions.h"
 #include "runtime/transitions.h"
 
 namespace etcdop::member {
@@ -26,10 +30,21 @@ bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
 /// undo again. Empty for other steps.
 std::string contested_write(const Observation& seen, const Step& step) {
   if (std::holds_alternative<AddFinalizer>(step)) return to_string(step);
-  const bool told = std::holds_alternative<SetRole>(step) ||
-                    std::holds_alternative<MarkLeaving>(step) ||
-                    std::holds_alternative<EndFounding>(step);
+  const bool told =
+      std::holds_alternative<SetRole>(step) || std::holds_alternative<MarkLeaving>(step) ||
+      std::holds_alternative<LabelWithUid>(step) || std::holds_alternative<EndFounding>(step);
   return told ? to_string(step) + " " + seen.pod->metadata.uid : "";
+}
+
+/// The label of the Pod with the UID of another EtcdCluster; empty: none.
+std::string other_uid(const kube::Pod& pod, const std::string& cluster_uid) {
+  const auto found = pod.metadata.labels.find(v1::kClusterUidLabel);
+  return found == pod.metadata.labels.end() || found->second == cluster_uid ? "" : found->second;
+}
+
+bool selects_by(const kube::Service& service, const std::string& cluster_uid) {
+  const auto found = service.spec.selector.find(v1::kClusterUidLabel);
+  return found != service.spec.selector.end() && found->second == cluster_uid;
 }
 
 template <class T>
@@ -49,8 +64,15 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
     seen.cluster = *cluster;
   seen.pod = copy(with_.stores.pods.get(key));
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
+  if (seen.cluster && seen.pod) seen.selected_by_other = selected_by_other(seen);
   seen.rejected = refusal(key);
+  if (seen.pod && is_ours(seen.pod->metadata, member.metadata.uid) && has_ended(*seen.pod))
+    failures_.failed(key, seen.pod->metadata.uid, end_of(*seen.pod), with_.executor.now());
+  seen.failed = failures_.words(key, with_.executor.now());
+  if (const auto told = told_.find(key); told != told_.end())
+    seen.words_s = (with_.executor.now() - told->second) / std::chrono::seconds(1);
   seen.has_image = !images_.operator_image.empty();
+  seen.outdated = is_outdated(seen);
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
   if (!data_lost(seen)) return seen;
@@ -69,6 +91,22 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   return seen;
 }
 
+bool Reconciler::is_outdated(const Observation& seen) const {
+  const v1::EtcdMember& member = seen.member;
+  if (!seen.cluster || !seen.pod || member.status.member_id.empty() || !cannot_run(*seen.pod))
+    return false;
+  auto wanted = pod(member, {.many_learners = seen.cluster->status.max_learners != 1}, images_);
+  return wanted && !runs_as(*seen.pod, *wanted);
+}
+
+bool Reconciler::selected_by_other(const Observation& seen) const {
+  const api::ObjectMeta& cluster = seen.cluster->metadata;
+  const std::string other = other_uid(*seen.pod, cluster.uid);
+  return !other.empty() &&
+         std::ranges::any_of(with_.stores.services.in_group(cluster.key()),
+                             [&](const auto& service) { return selects_by(*service, other); });
+}
+
 /// The fault of the Secrets that its Pod would restore with.
 std::string Reconciler::credentials_fault(const Object& member) const {
   if (!member.spec.restore) return "";
@@ -82,6 +120,10 @@ Reconciler::Claimed Reconciler::claims(const Observation& seen, const Plan&) {
 }
 
 void Reconciler::tell(const Observation& seen, const Plan& plan) {
+  const auto* before = runtime::find_condition(seen.member.status.conditions, v1::kReady);
+  const auto* now = runtime::find_condition(plan.status.conditions, v1::kReady);
+  if (now && (!before || before->message != now->message))
+    told_[seen.member.metadata.key()] = with_.executor.now();
   if (!with_.events) return;
   for (const auto& one :
        runtime::transitions(regarding(seen), seen.member.status.conditions, plan.status.conditions))
@@ -89,8 +131,16 @@ void Reconciler::tell(const Observation& seen, const Plan& plan) {
 }
 
 Duration Reconciler::holds_up(const Observation& seen, const Plan& plan) {
-  return contested_.wait(seen.member.metadata.key(), contested_write(seen, plan.step),
-                         with_.executor.now());
+  const api::ObjectKey key = seen.member.metadata.key();
+  const Instant now = with_.executor.now();
+  if (std::holds_alternative<CreatePod>(plan.step)) return failures_.wait(key, now);
+  return contested_.wait(key, contested_write(seen, plan.step), now);
+}
+
+void Reconciler::forget(const api::ObjectKey& key) {
+  contested_.forget(key);
+  failures_.forget(key);
+  told_.erase(key);
 }
 
 namespace {
@@ -194,6 +244,16 @@ struct Actor {
         {{"metadata", {{"uid", there->metadata.uid}, {"labels", metadata.at("labels")}}}});
   }
 
+  /// The watch may be late.
+  Result<Done> is_down() const {
+    auto now = with.api.get<kube::Pod>(meta().key());
+    if (now.failed_with(Code::NotFound)) return Done{};
+    if (!now) return Error(now.error()).during("find Pod " + meta().name);
+    const bool down = cannot_run(*now);
+    with.stores.pods.wrote(std::move(*now));
+    return down ? Result<Done>(Done{}) : Error{Code::Conflict, "etcd of " + meta().name + " runs"};
+  }
+
   Result<Done> operator()(const DeletePod& step) const {
     if (member().spec.dormant) {
       auto cluster = cluster_now();
@@ -201,6 +261,8 @@ struct Actor {
       if (*cluster && (*cluster)->spec.replicas > 0 && !(*cluster)->restoring())
         return Error{Code::Conflict, "the cluster of " + meta().name + " is no longer paused"};
     }
+    if (step.if_down)
+      if (auto down = is_down(); !down) return down;
     auto going = with.api.remove<kube::Pod>(meta().key(), step.uid);
     if (!going) return Error(going.error()).during("delete Pod " + meta().name);
     if (*going) with.stores.pods.wrote(std::move(**going));
@@ -234,6 +296,22 @@ struct Actor {
     return label_pod(step.pod_uid, v1::kLeavingLabel, "true");
   }
 
+  /// The cache may not know yet that a Service selects by the label that goes.
+  Result<Done> operator()(const LabelWithUid& step) const {
+    if (step.cluster_uid.empty()) return label_pod(step.pod_uid, v1::kClusterUidLabel, nullptr);
+    if (const std::string other = other_uid(*seen.pod, step.cluster_uid); !other.empty()) {
+      const std::string& cluster = member().spec.cluster_name;
+      auto services =
+          with.api.list<kube::Service>(meta().ns, std::string(v1::kClusterLabel) + "=" + cluster);
+      if (!services) return Error(services.error()).during("list the Services of " + cluster);
+      for (const kube::Service& service : *services)
+        if (selects_by(service, other))
+          return Error{Code::Conflict, "Service " + service.metadata.name +
+                                           " still selects by the UID of another EtcdCluster"};
+    }
+    return label_pod(step.pod_uid, v1::kClusterUidLabel, Json(step.cluster_uid));
+  }
+
   Result<Done> annotate_pod(const std::string& uid, const char* key, Json value) const {
     return mark_pod("annotations", uid, key, std::move(value), "annotate");
   }
@@ -263,6 +341,9 @@ struct Actor {
 Outcome Reconciler::act(const Observation& seen, const Context&, Plan& plan) {
   const api::ObjectMeta& meta = seen.member.metadata;
   const auto done = std::visit(Actor{with_, images_, seen}, plan.step);
+  // One that the API server changes as it is created would be deleted for ever.
+  if (const auto* deleted = std::get_if<DeletePod>(&plan.step); done && deleted && deleted->if_down)
+    failures_.failed(meta.key(), deleted->uid, last_end_of(*seen.pod), with_.executor.now());
   const std::string contested = contested_write(seen, plan.step);
   if (done && !contested.empty()) contested_.did(meta.key(), contested, with_.executor.now());
   if (leaves_doubt(done)) look_again(with_.api, with_.stores.members, meta.key(), meta.uid);

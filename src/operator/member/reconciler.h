@@ -1,5 +1,6 @@
 // One pass over an EtcdMember: observe, plan, report, act.
 #pragma once
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include "operator/member/plan.h"
 #include "operator/member/rbac.h"
 #include "operator/passes/contested.h"
+#include "operator/passes/failures.h"
 #include "operator/passes/pass.h"
 #include "runtime/queue.h"
 
@@ -41,15 +43,19 @@ class Reconciler final : public Pass<Kind> {
   void tell(const Observation&, const Plan&) override;
   Duration holds_up(const Observation&, const Plan&) override;
   Outcome act(const Observation&, const Context&, Plan&) override;
-  void forget(const api::ObjectKey& key) override { contested_.forget(key); }
+  void forget(const api::ObjectKey& key) override;
+  bool selected_by_other(const Observation& seen) const;
   std::string credentials_fault(const Object& member) const;
+  bool is_outdated(const Observation& seen) const;
 
   Images images_;
   Contested contested_;
+  Failures failures_;
+  std::map<api::ObjectKey, Instant> told_;  ///< The last change of the message of Ready.
 };
 
-/// A change of a cluster, its members, Pods or volumes queues all members of that cluster. The
-/// queue must outlive the stores.
+/// A change of a cluster, its members, Pods, volumes or Services queues all members of that
+/// cluster. The queue must outlive the stores.
 void connect(Stores& stores, runtime::Queue& queue);
 
 }  // namespace etcdop::member

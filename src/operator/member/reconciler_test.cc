@@ -63,6 +63,7 @@ class ReconcilerTest : public ::testing::Test {
   Json child(const char* name, bool labelled) const {
     json::object labels{{"app", "etcd"}};
     if (labelled) labels[v1::kClusterLabel] = "db";
+    if (labelled) labels[v1::kClusterUidLabel] = "c-1";
     return {{"metadata",
              {{"name", name},
               {"namespace", kKey.ns},
@@ -130,6 +131,49 @@ TEST_F(ReconcilerTest, APodThatLostItsLabelsGetsThemBack) {
   ASSERT_NE(stores.pods.get(kKey), nullptr);
 }
 
+/// The Go operator, or an earlier release, has created it.
+TEST_F(ReconcilerTest, K17_APodWithoutTheUidGetsItAndIsNotRestarted) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  Json pod = child("db-a", true);
+  pod.at("metadata").at("labels").as_object().erase(v1::kClusterUidLabel);
+  const Json before = server.put(kube::Pod::resource, pod);
+  run(60s);
+  const Json now = *server.find(kube::Pod::resource, kKey);
+  EXPECT_EQ(now.at("metadata").at("labels").at(v1::kClusterUidLabel), "c-1");
+  EXPECT_EQ(now.at("metadata").at("uid"), before.at("metadata").at("uid"));
+  EXPECT_EQ(server.requests("patch pods"), 1);
+}
+
+/// Its EtcdCluster was deleted with --cascade=orphan. Whatever the cache says, the key leaves the
+/// selector before the label changes: no endpoint is dropped.
+TEST_F(ReconcilerTest, K17_APodKeepsTheUidByWhichAServiceStillSelects) {
+  server.serve({.resource = kube::Service::resource});
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  Json pod = child("db-a", true);
+  pod.at("metadata").at("labels").as_object()[v1::kClusterUidLabel] = "c-0";
+  server.put(kube::Pod::resource, pod);
+  json::object selector{{v1::kClusterLabel, "db"}, {v1::kClusterUidLabel, "c-0"}};
+  server.put(kube::Service::resource,
+             {{"metadata",
+               {{"name", "db"}, {"namespace", kKey.ns}, {"labels", {{v1::kClusterLabel, "db"}}}}},
+              {"spec", {{"selector", selector}}}});
+  const auto uid_now = [&] {
+    const Json now = *server.find(kube::Pod::resource, kKey);
+    return std::string(now.at("metadata").at("labels").at(v1::kClusterUidLabel).as_string());
+  };
+  std::string meanwhile;
+  world.spawn([&] {
+    (void)world.sleep(60s);
+    meanwhile = uid_now();
+    server.change(kube::Service::resource, {kKey.ns, "db"}, [](json::object& service) {
+      service["spec"].at("selector").as_object().erase(v1::kClusterUidLabel);
+    });
+  });
+  run(180s);
+  EXPECT_EQ(meanwhile, "c-0");
+  EXPECT_EQ(uid_now(), "c-1");
+}
+
 TEST_F(ReconcilerTest, AVolumeThatLostItsLabelsIsNotTakenForLost) {
   server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", false));
   server.put(kube::Pod::resource, child("db-a", true));
@@ -185,6 +229,24 @@ TEST_F(ReconcilerTest, WhatSomebodyTakesAwayAgainAndAgainIsPutBackLessAndLessOft
   EXPECT_LE(server.requests("patch pods prod/db-a"), 9);
 }
 
+TEST_F(ReconcilerTest, K8_APodThatAWebhookKeepsAwayIsToldInItsWordsAndMadeOnceItAnswers) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  const Instant end = world.now() + 190s;
+  int tries = 0;
+  std::string told;  // At the seventh try.
+  server.before([&](const kube::Call& call) -> std::optional<Error> {
+    if (world.now() >= end || !sim::line_of(call).starts_with("create pods")) return std::nullopt;
+    if (++tries == 7) told = ready();
+    return Error{Code::Lost, "failed calling webhook, from port " + std::to_string(tries)};
+  });
+  run(262s);
+  EXPECT_EQ(told, v1::kPodRejected);
+  EXPECT_LE(tries, 16) << "the queue's back-off";
+  EXPECT_LE(server.requests("patch etcdmembers/status"), 7) << "new words once a minute";
+  EXPECT_TRUE(server.find(kube::Pod::resource, kKey));
+  EXPECT_EQ(ready(), v1::kPodNotReady);
+}
+
 TEST_F(ReconcilerTest, WhatIsRefusedIsToldAtOnceAndTriedOnceAMinute) {
   server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
   bool quota = true;
@@ -196,6 +258,73 @@ TEST_F(ReconcilerTest, WhatIsRefusedIsToldAtOnceAndTriedOnceAMinute) {
   run(10s);
   EXPECT_EQ(ready(), v1::kPodRejected);
   EXPECT_EQ(server.requests("create pods"), 2) << "at once, and once more soon";
+}
+
+/// The kubelet refuses each Pod at once, for example because of a sysctl.
+TEST_F(ReconcilerTest, K6_PodsThatFailAtOnceAreMadeLessAndLessOften) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  world.spawn([&] {
+    for (int i = 0; i < 3000; ++i) {
+      (void)world.sleep(100ms);
+      if (!server.find(kube::Pod::resource, kKey)) continue;
+      server.change(kube::Pod::resource, kKey, [](json::object& pod) {
+        pod["status"] = json::object{
+            {"phase", "Failed"}, {"reason", "SysctlForbidden"}, {"message", "not allowlisted"}};
+      });
+    }
+  });
+  run(299s);
+  EXPECT_LE(server.requests("create pods"), 10);
+  EXPECT_GE(server.requests("create pods"), 8) << "it is tried again";
+  EXPECT_LE(server.requests("patch etcdmembers/status"), server.requests("create pods") + 4)
+      << "each Pod's UID, and its words once";
+  const auto* c = runtime::find_condition(stores.members.get(kKey)->status.conditions, v1::kReady);
+  EXPECT_EQ(c->reason, v1::kPodFailed);
+  EXPECT_EQ(c->message, "Pod db-a failed: SysctlForbidden: not allowlisted");
+}
+
+/// The Go operator's Pod lacks a flag without which its etcd ends at once.
+TEST_F(ReconcilerTest, K16_APodThatCannotRunAsItWasMadeIsMadeAnew) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  Json foreign = child("db-a", true);
+  foreign.at("spec") = {
+      {"containers", json::array{{{"name", "etcd"},
+                                  {"image", "mirror.example.com/etcd:v3.6.16"},
+                                  {"command", json::array{"etcd", "--name=db-a"}}}}}};
+  const auto with_state = [](const char* reason) {
+    return Json{{"phase", "Running"},
+                {"containerStatuses",
+                 json::array{{{"name", "etcd"}, {"state", {{reason, {{"reason", "Crash"}}}}}}}}};
+  };
+  foreign.at("status") = with_state("running");
+  const std::string made =
+      server.put(kube::Pod::resource, foreign).at("metadata").at("uid").as_string().c_str();
+  const auto uid_now = [&] {
+    return std::string(
+        server.find(kube::Pod::resource, kKey)->at("metadata").at("uid").as_string());
+  };
+  bool answers = false;
+  server.before([&](const kube::Call& call) -> std::optional<Error> {
+    if (!answers && call.verb == kube::Verb::Get && call.resource == kube::Pod::resource)
+      return Error{Code::TimedOut, "no answer"};
+    return std::nullopt;
+  });
+  world.spawn([&] {
+    (void)world.sleep(30s);
+    EXPECT_EQ(uid_now(), made) << "a running one is left as it is";
+    server.change(kube::Pod::resource, kKey, [](json::object& pod) {
+      pod["status"].as_object()["containerStatuses"].at(0).at("state") = {
+          {"waiting", {{"reason", "CrashLoopBackOff"}}}};
+    });
+    (void)world.sleep(30s);
+    EXPECT_EQ(uid_now(), made) << "the API server has the last word";
+    answers = true;
+  });
+  run(200s);
+  EXPECT_NE(uid_now(), made);
+  const Json pod = *server.find(kube::Pod::resource, kKey);
+  const Json& etcd = pod.at("spec").at("containers").at(0);
+  EXPECT_GT(etcd.at("command").as_array().size(), 10U);
 }
 
 TEST_F(ReconcilerTest, AndWithinAMinuteOfItsEndItIsMade) {

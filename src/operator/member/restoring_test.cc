@@ -242,6 +242,7 @@ Observation restoring() {
   kube::Pod& pod = seen.pod.emplace();
   pod.metadata.name = "db-x1";
   pod.metadata.uid = "p-1";
+  pod.metadata.labels[v1::kClusterUidLabel] = "c-1";
   pod.metadata.owner_references = {owner("EtcdMember", "db-x1", "m-1")};
   pod.spec.init_containers = {{v1::kInstallToolsContainer, {}}, {v1::kRestoreContainer, {}}};
   pod.spec.containers = {{v1::kEtcdContainer,

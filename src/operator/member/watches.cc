@@ -10,6 +10,7 @@ void connect(Stores& stores, runtime::Queue& queue) {
   stores.members.on_change(add);
   stores.pods.on_change(add);
   stores.volumes.on_change(add);
+  stores.services.on_change(add);
 }
 
 }  // namespace etcdop::member

@@ -147,7 +147,7 @@ EtcdObserver::Told EtcdObserver::note_answers(EtcdView& view, const Endpoints& e
     if (!answer) {
       view.error = answer.error().message;
       if (answer.failed_with(Code::Corrupt) && lives_elsewhere(endpoints.at(member->name), *member))
-        view.split = true;
+        member->elsewhere = true;  // The others are served as if it did not answer.
       continue;
     }
     told.clusters.insert(answer->header.cluster);

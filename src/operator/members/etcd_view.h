@@ -74,6 +74,7 @@ struct MemberView {
   std::string peer_url;  ///< As etcd lists it; before that, as it will be added.
   std::optional<MemberListed> listed = std::nullopt;
   std::optional<MemberAnswer> answer = std::nullopt;
+  bool elsewhere = false;  ///< It answers as a member of another etcd cluster.
 };
 
 struct EtcdView {
@@ -82,8 +83,9 @@ struct EtcdView {
   std::vector<MemberView> members;
   std::optional<etcd::ClusterId> cluster_id;
   bool linearizable = false;  ///< `members[].listed` is etcd's answer with quorum, of this pass.
-  bool split = false;         ///< Members answered with different cluster ids.
-  std::string error;          ///< Why it is not linearizable, if a member was asked.
+  /// Members answered with different cluster ids, before the cluster's own is recorded.
+  bool split = false;
+  std::string error;  ///< Why it is not linearizable, if a member was asked.
   /// Absent: not asked, or not answered.
   std::optional<std::vector<RaisedAlarm>> alarms;
   bool alarms_hidden = false;  ///< etcd was asked, and did not list them.

@@ -36,6 +36,9 @@ struct Collaborators {
   FlightRecorder* flight = nullptr;          ///< Null: passes are not recorded.
 };
 
+/// How long an observation may be acted on. No pass begins a write when its last one took longer.
+inline constexpr std::chrono::seconds kSeenHolds{10};
+
 /// For controllers whose passes need only the observation.
 struct NoContext {};
 
@@ -61,7 +64,12 @@ struct Outcome {
 ///
 /// A pass drops no answer: a refused status, a refused step and a failed step are each tried again
 /// by one policy. A write that the API server refused waits as Refusals says. Another failure is
-/// returned, and the queue doubles its delay (runtime/queue.h).
+/// returned, and the queue doubles its delay (runtime/queue.h). If it lasts, the next pass reports
+/// it, too.
+///
+/// A write may take half a minute (an admission webhook that is slow). A step is not carried out on
+/// an observation that has become older than kSeenHolds meanwhile: the pass ends, and the next one
+/// observes again. A pass may end between any two writes, so this loses nothing.
 template <class Kind>
 class Pass {
  public:
@@ -90,10 +98,11 @@ class Pass {
     if (const auto later = not_yet(*object, context)) return runtime::Requeue{later};
     auto seen = observe(*object, context);
     if (!seen) return seen.error();
+    const Instant looked = with_.executor.now();
     Plan todo = recorded_plan(with_.flight, Object::resource.kind, key, *seen);
     planned(*seen, todo, log_plan(key, todo));
-    if (auto end = report(*seen, todo)) return std::move(*end);
-    return carry_out(*seen, context, todo);
+    if (auto end = report(*seen, todo, looked)) return std::move(*end);
+    return carry_out(*seen, context, todo, looked);
   }
 
   kube::Store<Object>& store() const { return with_.stores.*Kind::store; }
@@ -114,6 +123,8 @@ class Pass {
   virtual void tell(const Observation&, const Plan&) {}
   /// Writes the status of other objects that belongs to this report.
   virtual Result<Done> report_more(const Observation&, Plan&) { return Done{}; }
+  /// Writes what the step relies on, but that is no step. Called right before it.
+  virtual Result<Done> prepare(const Observation&, Plan&) { return Done{}; }
   /// Carries out the plan's step.
   virtual Outcome act(const Observation&, const Context&, Plan&) = 0;
   /// The words of the plan: it is logged again only when they change.
@@ -158,8 +169,10 @@ class Pass {
     const auto known = known_.find(object.metadata.key());
     return known != known_.end() && known->second.uid == object.metadata.uid;
   }
-  /// Why the last step was refused; empty: it was not.
+  /// Why the last step was refused, or fails again and again; empty: it does not.
   std::string refusal(const api::ObjectKey& key) const { return steps_.why(key); }
+  /// The write that was refused or failed last, as writes() has it; empty: none.
+  std::string failing(const api::ObjectKey& key) const { return steps_.failing(key); }
 
   Collaborators with_;
 
@@ -203,8 +216,11 @@ class Pass {
     return true;
   }
 
+  /// Whether what was observed then is too old to act on.
+  bool is_old(Instant looked) const { return with_.executor.now() - looked > kSeenHolds; }
+
   /// Writes the status before acting.
-  End report(const Observation& seen, Plan& plan) {
+  End report(const Observation& seen, Plan& plan, Instant looked) {
     const api::ObjectMeta& meta = subject(seen).metadata;
     const api::ObjectKey key = meta.key();
     const Instant now = with_.executor.now();
@@ -216,12 +232,13 @@ class Pass {
     if (claim) alone.emplace(*claim->first, claim->second);
     auto reported = write_status(seen, plan);
     alone.reset();
-    if (reported) reported = report_more(seen, plan);
+    if (reported && !is_old(looked)) reported = report_more(seen, plan);
     const bool gone = reported.failed_with(Code::NotFound);
     if (gone || leaves_doubt(reported)) look_again(with_.api, store(), key, meta.uid);
     if (gone && !store().get(key)) return runtime::Requeue{kAgainSoon};
     (void)statuses_.note(key, Refusals::kStatus, reported, with_.executor.now());
     if (!reported) return reported.error();
+    if (is_old(looked)) return runtime::Requeue{kAgainSoon};
     return std::nullopt;
   }
 
@@ -243,20 +260,26 @@ class Pass {
     return Done{};
   }
 
-  Result<runtime::Requeue> carry_out(const Observation& seen, const Context& context, Plan& plan) {
+  Result<runtime::Requeue> carry_out(const Observation& seen, const Context& context, Plan& plan,
+                                     Instant looked) {
     const api::ObjectKey key = subject(seen).metadata.key();
     const std::string words = writes(plan);
     const Instant now = with_.executor.now();
     if (const Duration wait = std::max(steps_.wait(key, words, now), holds_up(seen, plan));
         wait > Duration(0))
       return runtime::Requeue{wait};
-    const Outcome outcome = act(seen, context, plan);
+    const Result<Done> prepared = prepare(seen, plan);
+    if (prepared && is_old(looked)) return runtime::Requeue{kAgainSoon};
+    const Outcome outcome = prepared ? act(seen, context, plan) : Outcome{prepared};
     acted(seen, plan, outcome);
     const Result<Done>& done = outcome.done;
-    if (steps_.note(key, words, outcome.by_api ? done : Done{}, with_.executor.now()))
+    const bool told = !steps_.why(key).empty();
+    if (steps_.note(key, words, outcome.by_api ? done : Done{}, with_.executor.now()) &&
+        outcome.is_refused())  // The controller logs other failures.
       with_.log.warn("refused", {{Kind::word, to_string(key)}, {"error", done.error().message}});
     if (outcome.is_refused()) return runtime::Requeue{kAgainSoon};  // The next pass reports it.
     if (!done) return retry(seen, plan, done.error());
+    if (told) return runtime::Requeue{kAgainSoon};  // The condition says that it fails.
     return again(plan);
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <set>
+#include <string>
 
 #include "api/v1alpha2/etcdcluster.h"
 #include "api/v1alpha2/etcddefrag.h"
@@ -13,6 +14,7 @@
 #include "kube/certificate.h"
 #include "kube/core_types.h"
 #include "kube/store.h"
+#include "operator/passes/trims.h"
 
 namespace etcdop {
 
@@ -40,40 +42,66 @@ struct Stores {
   static std::optional<api::ObjectKey> labelled(const T& object) {
     return cluster_of(object.metadata);
   }
+  template <class T>
+  static std::string trimmed(T& object) {
+    return trim(object);
+  }
+  /// An EtcdCluster and its EtcdMembers have one template.
+  kube::SharedTexts texts;
   kube::Store<api::v1alpha2::EtcdCluster> clusters{
-      [](const auto& c) { return std::optional(c.metadata.key()); }};
-  kube::Store<api::v1alpha2::EtcdMember> members{labelled<api::v1alpha2::EtcdMember>};
+      [](const auto& c) { return std::optional(c.metadata.key()); }, texts,
+      trimmed<api::v1alpha2::EtcdCluster>};
+  kube::Store<api::v1alpha2::EtcdMember> members{labelled<api::v1alpha2::EtcdMember>, texts,
+                                                 trimmed<api::v1alpha2::EtcdMember>};
   /// By the cluster that they name, even if it does not exist.
-  kube::Store<api::v1alpha2::EtcdDefrag> defrags{[](const auto& run) {
-    return std::optional(api::ObjectKey{run.metadata.ns, run.spec.cluster_ref.name});
-  }};
+  kube::Store<api::v1alpha2::EtcdDefrag> defrags{
+      [](const auto& run) {
+        return std::optional(api::ObjectKey{run.metadata.ns, run.spec.cluster_ref.name});
+      },
+      {},
+      trimmed<api::v1alpha2::EtcdDefrag>};
   /// Likewise; settled ones are in no group, as there may be a thousand of them.
-  kube::Store<api::v1alpha2::EtcdSnapshot> snapshots{[](const auto& snapshot) {
-    const api::ObjectKey cluster{snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
-    return snapshot.settled() ? std::nullopt : std::optional(cluster);
-  }};
+  kube::Store<api::v1alpha2::EtcdSnapshot> snapshots{
+      [](const auto& snapshot) {
+        const api::ObjectKey cluster{snapshot.metadata.ns, snapshot.spec.cluster_ref.name};
+        return snapshot.settled() ? std::nullopt : std::optional(cluster);
+      },
+      {},
+      trimmed<api::v1alpha2::EtcdSnapshot>};
   /// By the cluster that they name, likewise.
-  kube::Store<api::v1alpha2::EtcdSnapshotSchedule> schedules{[](const auto& schedule) {
-    return std::optional(api::ObjectKey{schedule.metadata.ns, schedule.spec.cluster_ref.name});
-  }};
+  kube::Store<api::v1alpha2::EtcdSnapshotSchedule> schedules{
+      [](const auto& schedule) {
+        return std::optional(api::ObjectKey{schedule.metadata.ns, schedule.spec.cluster_ref.name});
+      },
+      {},
+      trimmed<api::v1alpha2::EtcdSnapshotSchedule>};
   /// By the cluster that they name, likewise.
-  kube::Store<api::v1alpha2::EtcdRestore> restores{[](const auto& restore) {
-    return std::optional(api::ObjectKey{restore.metadata.ns, restore.spec.cluster_ref.name});
-  }};
+  kube::Store<api::v1alpha2::EtcdRestore> restores{
+      [](const auto& restore) {
+        return std::optional(api::ObjectKey{restore.metadata.ns, restore.spec.cluster_ref.name});
+      },
+      {},
+      trimmed<api::v1alpha2::EtcdRestore>};
   /// By the EtcdSnapshot or EtcdRestore that owns them.
-  kube::Store<kube::Job> jobs{owner_of};
+  kube::Store<kube::Job> jobs{owner_of, {}, trimmed<kube::Job>};
   /// The Pods of these Jobs, by the EtcdSnapshot that their label names.
   kube::Store<kube::Pod> agents{[](const kube::Pod& pod) -> std::optional<api::ObjectKey> {
-    const auto label = pod.metadata.labels.find(api::v1alpha2::kSnapshotLabel);
-    if (label == pod.metadata.labels.end()) return std::nullopt;
-    return api::ObjectKey{pod.metadata.ns, label->second};
-  }};
-  kube::Store<kube::Pod> pods{labelled<kube::Pod>};
-  kube::Store<kube::PersistentVolumeClaim> volumes{labelled<kube::PersistentVolumeClaim>};
-  kube::Store<kube::Service> services{labelled<kube::Service>};
-  kube::Store<kube::PodDisruptionBudget> budgets{labelled<kube::PodDisruptionBudget>};
+                                  const auto label =
+                                      pod.metadata.labels.find(api::v1alpha2::kSnapshotLabel);
+                                  if (label == pod.metadata.labels.end()) return std::nullopt;
+                                  return api::ObjectKey{pod.metadata.ns, label->second};
+                                },
+                                {},
+                                trimmed<kube::Pod>};
+  kube::Store<kube::Pod> pods{labelled<kube::Pod>, {}, trimmed<kube::Pod>};
+  kube::Store<kube::PersistentVolumeClaim> volumes{
+      labelled<kube::PersistentVolumeClaim>, {}, trimmed<kube::PersistentVolumeClaim>};
+  kube::Store<kube::Service> services{labelled<kube::Service>, {}, trimmed<kube::Service>};
+  kube::Store<kube::PodDisruptionBudget> budgets{
+      labelled<kube::PodDisruptionBudget>, {}, trimmed<kube::PodDisruptionBudget>};
   /// Not filled before cert-manager's kinds are installed.
-  kube::Store<kube::Certificate> certificates{labelled<kube::Certificate>};
+  kube::Store<kube::Certificate> certificates{
+      labelled<kube::Certificate>, {}, trimmed<kube::Certificate>};
 
   /// EtcdMembers whose status one of two controllers is writing (Claim). The other one waits: its
   /// write would be refused, because its resourceVersion would be stale.

@@ -1,6 +1,8 @@
 #include "operator/pods/etcd_pod.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -19,7 +21,59 @@ std::optional<std::string> argument(const kube::Pod& pod, std::string_view flag)
   return std::nullopt;
 }
 
+/// How it ended last; null: it never did.
+const kube::ContainerTerminated* last_end(const kube::ContainerStatus* etcd) {
+  if (!etcd) return nullptr;
+  const auto& end = etcd->state.terminated ? etcd->state.terminated : etcd->last_state.terminated;
+  return end ? &*end : nullptr;
+}
+
 }  // namespace
+
+const kube::ContainerStatus* etcd_container(const kube::Pod& pod) {
+  const auto& all = pod.status.container_statuses;
+  const auto found = std::ranges::find(all, std::string(api::v1alpha2::kEtcdContainer),
+                                       &kube::ContainerStatus::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool cannot_run(const kube::Pod& pod) {
+  constexpr std::array kFailing{"CrashLoopBackOff",     "ErrImagePull",
+                                "ImagePullBackOff",     "InvalidImageName",
+                                "CreateContainerError", "CreateContainerConfigError"};
+  const auto* etcd = etcd_container(pod);
+  return etcd && etcd->state.waiting &&
+         std::ranges::find(kFailing, etcd->state.waiting->reason) != kFailing.end();
+}
+
+bool has_ended(const kube::Pod& pod) {
+  return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+}
+
+std::string run_of(const kube::Pod& pod) {
+  const auto* etcd = etcd_container(pod);
+  return pod.metadata.uid + "/" + std::to_string(etcd ? etcd->restart_count : 0);
+}
+
+bool ended_by(const kube::Pod& pod, std::string_view run) {
+  const auto* etcd = etcd_container(pod);
+  const std::string prefix = pod.metadata.uid + "/";
+  if (!etcd || !run.starts_with(prefix)) return false;
+  run.remove_prefix(prefix.size());
+  std::int32_t restarts = 0;
+  const auto read = std::from_chars(run.data(), run.data() + run.size(), restarts);
+  // In back-off, the reported end is that of the last run, too.
+  const bool runs = !etcd->state.terminated && !etcd->state.waiting;
+  const std::int32_t ended = etcd->restart_count - (runs ? 1 : 0);
+  return read.ec == std::errc{} && ended <= restarts;
+}
+
+std::string last_end_of(const kube::Pod& pod) {
+  const auto* end = last_end(etcd_container(pod));
+  if (!end) return "";
+  const std::string code = "exit code " + std::to_string(end->exit_code);
+  return end->reason.empty() ? code : code + " (" + end->reason + ")";
+}
 
 std::string initial_cluster_of(const kube::Pod& pod) {
   if (const auto list = argument(pod, kInitialClusterFlag)) return *list;

@@ -17,6 +17,20 @@ inline constexpr const char* kRestoreSourceVolume = "restore-src";
 inline constexpr const char* kRestoreAuthorityVolume = "restore-ca";
 inline constexpr const char* kRestoreKeysVolume = "restore-keys";
 
+/// The container of etcd, as the kubelet reported it last; null: not yet. The report may be some
+/// seconds older than an answer of etcd.
+const kube::ContainerStatus* etcd_container(const kube::Pod& pod);
+/// Whether the kubelet cannot start etcd's container, or waits before it starts it again.
+bool cannot_run(const kube::Pod& pod);
+/// Whether the Pod has ended, and will not run again.
+bool has_ended(const kube::Pod& pod);
+/// "<UID>/<restarts of etcd's container>": the run that was reported last.
+std::string run_of(const kube::Pod& pod);
+/// Whether the reported end of etcd's container is that of `run`, or of one before it.
+bool ended_by(const kube::Pod& pod, std::string_view run);
+/// "exit code 137 (OOMKilled)": how its container ended last; empty: it never did.
+std::string last_end_of(const kube::Pod& pod);
+
 /// The value of --initial-cluster= in the Pod's command, or of its annotation; empty: none.
 std::string initial_cluster_of(const kube::Pod& pod);
 /// Whether the Pod's annotation lets its etcd join with an empty data directory. After its memory

@@ -31,6 +31,25 @@ TEST(EtcdPod, TellsByTheEtcdContainersCommandAlone) {
   EXPECT_TRUE(takes_many_learners(pod));
 }
 
+TEST(EtcdPod, K16_CannotRunWhileTheKubeletWaits) {
+  kube::Pod pod;
+  EXPECT_FALSE(cannot_run(pod));
+  kube::ContainerStatus& etcd = pod.status.container_statuses.emplace_back();
+  etcd.name = "etcd";
+  EXPECT_FALSE(cannot_run(pod)) << "it runs, or its state is unknown";
+  for (const char* reason :
+       {"CrashLoopBackOff", "ErrImagePull", "ImagePullBackOff", "InvalidImageName",
+        "CreateContainerError", "CreateContainerConfigError"}) {
+    etcd.state.waiting = {reason, ""};
+    EXPECT_TRUE(cannot_run(pod)) << reason;
+  }
+  etcd.state.waiting = {"ContainerCreating", ""};
+  EXPECT_FALSE(cannot_run(pod));
+  etcd.name = "mesh";
+  etcd.state.waiting = {"CrashLoopBackOff", ""};
+  EXPECT_FALSE(cannot_run(pod)) << "a sidecar";
+}
+
 TEST(EtcdPod, HasToRestoreUntilThatHasEndedWell) {
   kube::Pod pod;
   pod.spec.init_containers = {container("warm", {})};

@@ -10,6 +10,7 @@
 #include "etcd/flags.h"
 #include "etcd/version_facts.h"
 #include "kube/object_text.h"
+#include "operator/passes/trims.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
 
@@ -297,6 +298,7 @@ std::string why_not_template(const v1::PodTemplate& added) {
   }
   if (!added.spec) return "";
   if (kube::is_too_deep(*added.spec)) return too_deep();
+  if (std::string why = why_too_large(added); !why.empty()) return why;
   return added.spec->is_object() ? why_not_spec(added.spec->as_object())
                                  : "podTemplate.spec is not an object";
 }

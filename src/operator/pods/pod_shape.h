@@ -26,7 +26,7 @@ std::string why_not_flags(const std::string& version, const api::v1alpha2::Extra
 std::string why_not_template(const api::v1alpha2::PodTemplate& added);
 
 /// Bounds of a new template. A Pod that uses every field of Kubernetes is 12 levels deep.
-inline constexpr std::size_t kTemplateDepthMax = 20, kTemplateBytesMax = 64 << 10;
+inline constexpr std::size_t kTemplateDepthMax = 20, kTemplateBytesMax = 32 << 10;
 
 /// The same for a template that no member has yet. It also must not be too deep or too large, nor
 /// have two elements with one key in a list. Templates that earlier releases accepted are not

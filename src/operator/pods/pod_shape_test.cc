@@ -154,7 +154,7 @@ TEST(PodShape, N2_N3_WhatIsRefusedOfANewTemplateOnly) {
       {R"({"x": )" + deep + "}",
        "podTemplate is nested more than 20 levels deep; remove fields that a Pod does not have"},
       {R"({"x": ")" + large + "\"}",
-       "podTemplate has 65553 bytes, more than 65536; move files and scripts into a ConfigMap"},
+       "podTemplate has 32785 bytes, more than 32768; move files and scripts into a ConfigMap"},
       {R"({"hostname": "x"})", "podTemplate.spec.hostname is set by the operator; remove it"}};
   for (const auto& [spec, why] : rows) {
     EXPECT_EQ(why_not_new_template(with_spec(spec.c_str())), why);

@@ -191,8 +191,9 @@ class Pass {
           "the snapshot is good; if you set spec.decision to Restore, the operator stops the "
           "cluster and starts one member from the snapshot; clients cannot reach it");
     const auto* found = runtime::find_condition(seen_.cluster->status.conditions, v1::kProgressing);
-    if (found && found->reason == v1::kVolumesFound)
-      return say(v1::kStopped, "False", v1::kVolumesFound, found->message);
+    for (const char* reason : {v1::kVolumesFound, v1::kMembersFound})
+      if (found && found->reason == reason)
+        return say(v1::kStopped, "False", reason, found->message);
     // The cluster reports there what was refused, with all other problems.
     const auto* bad = runtime::find_condition(seen_.cluster->status.conditions, v1::kDegraded);
     if (bad && bad->reason == v1::kObjectRejected)

@@ -111,7 +111,10 @@ class Taking {
     return wait(v1::kClusterNotHealthy, "waiting for the cluster's quorum: " + why);
   }
   bool lost_for_long(const api::Condition& available) const {
-    const auto lost = from_rfc3339(available.last_transition_time);
+    auto lost = from_rfc3339(available.last_transition_time);
+    // It has been Unknown for a minute before.
+    if (lost && available.status == "False" && available.reason == v1::kClusterUnreachable)
+      lost = *lost + -kUnknownFor;
     return lost && seen_.now - std::max(*lost, told_since()) > kQuorumLossMax;
   }
 

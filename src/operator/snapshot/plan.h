@@ -13,6 +13,8 @@ namespace etcdop::snapshot {
 
 /// For a cluster without quorum: a leader is elected within seconds.
 inline constexpr std::chrono::seconds kQuorumLossMax{60};
+/// Available is Unknown for so long before an outage makes it False (cluster/conditions.cc).
+inline constexpr std::chrono::seconds kUnknownFor{60};
 /// For a wait without progress: for a cluster that is being created, or a refused Job.
 inline constexpr std::chrono::minutes kWaitMax{15};
 /// For a Job that cannot be created, however late it is by then.

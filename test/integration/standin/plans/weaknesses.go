@@ -79,7 +79,7 @@ func statusFollows(ctx context.Context, e *Env) error {
 		e.Kubelet.Signal(e.Namespace, name, syscall.SIGSTOP)
 	}
 	err := errors.Join(
-		e.says(ctx, "Available", "False/QuorumLost", "Unknown/ClusterUnreachable"),
+		e.says(ctx, "Available", "False/QuorumLost", "Unknown/ClusterUnreachable", "False/ClusterUnreachable"),
 		e.says(ctx, "Degraded", "True/QuorumLost"),
 		e.Until(ctx, e.Namespace, converge, func() error {
 			if ready := e.cluster().Status.ReadyMembers; ready > 1 {

@@ -1,0 +1,120 @@
+#include "operator/cluster/remains.h"
+
+#include <algorithm>
+
+#include "api/describe.h"
+#include "api/v1alpha2/names.h"
+#include "base/fnv.h"
+#include "base/joined.h"
+
+namespace etcdop::cluster {
+namespace {
+
+namespace v1 = api::v1alpha2;
+
+constexpr std::size_t kNamesTold = 5;
+
+/// The first names.
+std::string some_of(const std::vector<std::string>& names) {
+  std::vector<std::string> told = names;
+  told.resize(std::min(names.size(), kNamesTold));
+  std::string out = joined(told);
+  if (names.size() > told.size())
+    out += " and " + std::to_string(names.size() - told.size()) + " more";
+  return out;
+}
+
+/// Why etcd's list contradicts this member; empty: it does not.
+std::string contradicts(const Seat& seat) {
+  if (!seat.object) return "etcd lists " + seat.name + ", which has no EtcdMember";
+  const Seat::Object& object = *seat.object;
+  if (object.terminating) return "EtcdMember " + seat.name + " is being deleted";
+  if (object.dormant) return "EtcdMember " + seat.name + " is dormant";
+  const std::string listed =
+      seat.listed && seat.listed->started ? etcd::to_hex(seat.listed->id) : "";
+  if (!object.member_id.empty() && object.member_id != listed)
+    return "etcd does not list " + seat.name + " with the id " + object.member_id;
+  return "";
+}
+
+}  // namespace
+
+bool is_stray(const kube::PersistentVolumeClaim& volume, const std::set<std::string>& members) {
+  if (volume.metadata.terminating()) return false;
+  const api::OwnerReference* owner = volume.metadata.controller();
+  return !owner || !members.contains(owner->uid);
+}
+
+bool is_stray(const kube::Pod& pod, const std::set<std::string>& members) {
+  const bool ended = pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
+  if (pod.metadata.terminating() || ended) return false;
+  const api::OwnerReference* owner = pod.metadata.controller();
+  return !owner || (owner->kind != kube::Job::resource.kind && !members.contains(owner->uid));
+}
+
+bool is_orphan(const v1::EtcdMember& member, const v1::EtcdCluster& cluster) {
+  const v1::EtcdClusterStatus& status = cluster.status;
+  const bool may_adopt =
+      status.cluster_id.empty() && status.pending_members.empty() && !status.restore;
+  return may_adopt && !member.metadata.controller() &&
+         member.spec.cluster_name == cluster.metadata.name;
+}
+
+bool has_orphans(const Observation& seen) {
+  return std::ranges::any_of(seen.seats,
+                             [](const Seat& s) { return s.object && s.object->orphan; });
+}
+
+std::string why_not_adopted(const Observation& seen) {
+  if (!seen.stray_members.empty()) return "others belong to another owner";
+  if (seen.split) return "they answer with different cluster ids";
+  std::set<std::string> tokens;
+  for (const Seat& seat : seen.seats) {
+    if (seat.object) tokens.insert(seat.object->token);
+    if (std::string why = contradicts(seat); !why.empty()) return why;
+  }
+  if (tokens.size() != 1) return "they have different cluster tokens";
+  if (!seen.linearizable || !seen.cluster_id)
+    return "etcd does not answer with quorum" +
+           (seen.etcd_error.empty() ? "" : ": " + seen.etcd_error);
+  return "";
+}
+
+std::vector<std::string> volumes_in_the_way(const v1::EtcdCluster& cluster,
+                                            std::vector<std::string> stray) {
+  const auto& notes = cluster.metadata.annotations;
+  const auto consent = notes.find(v1::kFoundBesideVolumesAnnotation);
+  if (consent != notes.end() && consent->second == founding_consent(cluster)) stray.clear();
+  return stray;
+}
+
+bool keeps_from_founding(const Observation& seen, const v1::EtcdClusterStatus& status) {
+  if (!status.cluster_id.empty()) return false;
+  if (has_orphans(seen)) return true;
+  return seen.seats.empty() && (!seen.stray_members.empty() ||
+                                !volumes_in_the_way(seen.cluster, seen.stray_volumes).empty());
+}
+
+std::string founding_consent(const v1::EtcdCluster& cluster) {
+  return etcd::to_hex(fnv1a(cluster.metadata.uid + serialize(api::encode(cluster.spec))));
+}
+
+std::string about_volumes(const v1::EtcdCluster& cluster, const std::vector<std::string>& names) {
+  return "volumes with this cluster's label exist and belong to none of its members: " +
+         some_of(names) +
+         "; the operator founds no new etcd beside them. To serve the data of these volumes, "
+         "follow \"VolumesFound\" in docs/user/operations.md. To start without it, "
+         "set "
+         "the annotation " +
+         v1::kFoundBesideVolumesAnnotation + " to " + founding_consent(cluster) +
+         "; nothing is deleted";
+}
+
+std::string about_members(const std::vector<std::string>& names, const std::string& why) {
+  return "EtcdMembers or Pods with this cluster's label exist and belong to none of its members: " +
+         some_of(names) + (why.empty() ? "" : "; they are not adopted: " + why) +
+         "; the operator founds no new etcd beside them. To keep their data or to discard it, "
+         "follow \"MembersFound\" in docs/user/operations.md; nothing is deleted";
+}
+
+}  // namespace etcdop::cluster

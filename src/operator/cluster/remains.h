@@ -1,0 +1,49 @@
+// The remains of an earlier EtcdCluster of that name: EtcdMembers, Pods and volumes that have the
+// cluster's label and belong to none of its members. An EtcdCluster that comes back, from Git or
+// from a backup of objects, must not found an empty etcd beside its data, and never a second etcd
+// beside one that runs. Pure.
+//
+// EtcdMembers without an owner are adopted (K17): `kubectl delete --cascade=orphan` leaves them. It
+// takes etcd's own list to show that they are one etcd, and all of it.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/v1alpha2/etcdmember.h"
+#include "kube/core_types.h"
+#include "operator/cluster/observation.h"
+
+namespace etcdop::cluster {
+
+/// Whether a volume belongs to none of these members (UIDs) and is not terminating.
+bool is_stray(const kube::PersistentVolumeClaim&, const std::set<std::string>& members);
+/// The same for a Pod that may run. The Pod of a Job is none: the Go operator labels those of
+/// snapshots like members.
+bool is_stray(const kube::Pod&, const std::set<std::string>& members);
+
+/// Whether an EtcdMember of this cluster's name has no owner, and the cluster may adopt it: it has
+/// no etcd yet, and has not begun to found one.
+bool is_orphan(const api::v1alpha2::EtcdMember&, const api::v1alpha2::EtcdCluster&);
+bool has_orphans(const Observation&);
+/// Why the members without an owner are not adopted; empty: etcd's linearizable list has exactly
+/// these members, with their ids, and they are to be adopted.
+std::string why_not_adopted(const Observation&);
+
+/// Names of the volumes that block the founding of the cluster; empty: none does, or the user has
+/// agreed by the annotation found-beside-volumes.
+std::vector<std::string> volumes_in_the_way(const api::v1alpha2::EtcdCluster&,
+                                            std::vector<std::string> stray);
+
+/// Whether remains exist that block the founding, and no member or cluster id yet.
+bool keeps_from_founding(const Observation&, const api::v1alpha2::EtcdClusterStatus&);
+
+/// The value that the annotation must have: a hash of the EtcdCluster's UID and spec. So a consent
+/// in Git does not outlive the EtcdCluster that it was given for.
+std::string founding_consent(const api::v1alpha2::EtcdCluster&);
+
+/// The messages, with the remedies. `why`: why they are not adopted; may be empty.
+std::string about_volumes(const api::v1alpha2::EtcdCluster&, const std::vector<std::string>& names);
+std::string about_members(const std::vector<std::string>& names, const std::string& why);
+
+}  // namespace etcdop::cluster
