@@ -113,7 +113,7 @@ void ListText::take(char c) {
   }
   if (in_items_ && depth_ > 2 && !object_) object_.emplace(0);
   if (object_) object_->take(c);
-  else if (!in_items_ || c != ',' || was_text) rest_ += c;
+  else if (!in_items_ || depth_ != 2 || c != ',' || was_text) rest_ += c;
   if (depth_ == 1 && !was_text) {
     if (in_text_) name_.clear();
     if (c == ':') in_items_ = name_ == "\"items\"";
