@@ -191,5 +191,26 @@ TEST(ObjectText, WhatIsNoJsonIsToldAsThat) {
   EXPECT_TRUE(wrong) << "there is no field that could be left out";
 }
 
+/// The API server writes the fields of a list in another order for custom resources than for Pods.
+TEST(ObjectText, N4_TheItemsOfAListMayStandAnywhere) {
+  const auto read = [](const std::string& text) {
+    std::string out;
+    const ListText::Item item = [&](const Json& object) { out += serialize(object); };
+    ListText list(item);
+    EXPECT_TRUE(list.take(text));
+    auto rest = list.result();
+    return out + " of " + (rest ? serialize(*rest) : rest.error().message);
+  };
+  const std::string items = R"("items":[{"a":[1,2]},{"b":{}}])", kind = R"("kind":"L")",
+                    metadata = R"("metadata":{"resourceVersion":"9"})";
+  EXPECT_EQ(read("{" + kind + "," + items + "," + metadata + "}\n"),
+            R"({"a":[1,2]}{"b":{}} of {"kind":"L","items":[],"metadata":{"resourceVersion":"9"}})");
+  EXPECT_EQ(read("{" + items + "," + kind + "}"),
+            R"({"a":[1,2]}{"b":{}} of {"items":[],"kind":"L"})");
+  EXPECT_EQ(read("{" + kind + "," + items + "}"),
+            R"({"a":[1,2]}{"b":{}} of {"kind":"L","items":[]})");
+  EXPECT_EQ(read(R"({"items":[],"kind":"L"})"), R"( of {"items":[],"kind":"L"})");
+}
+
 }  // namespace
 }  // namespace etcdop::kube
