@@ -88,7 +88,7 @@ struct Actor {
   /// stale, so this asks the API server.
   Result<Done> all_dormant(const std::string& founder) const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
-    const std::string ours = std::string(v1::kClusterLabel) + "=" + meta.name;
+    const std::string ours = selector_of(meta.name);
     auto members = with.api.list<v1::EtcdMember>(meta.ns, ours);
     if (!members) return Error(members.error()).during("list the EtcdMembers of " + meta.name);
     for (v1::EtcdMember& member : *members) {
@@ -119,10 +119,8 @@ struct Actor {
   /// Before an etcd is founded: asks the API server for remains, as the cache may be stale.
   Result<Done> no_remains() const {
     const api::ObjectMeta& meta = seen.cluster.metadata;
-    const std::string ours = std::string(v1::kClusterLabel) + "=" + meta.name;
-    std::set<std::string> members;
-    for (const Seat& seat : seen.seats)
-      if (seat.object) members.insert(seat.object->uid);
+    const std::string ours = selector_of(meta.name);
+    const std::set<std::string> members = uids_of_members(seen);
     if (auto none = no_members(ours, members); !none) return none;
     auto volumes = with.api.list<kube::PersistentVolumeClaim>(meta.ns, ours);
     if (!volumes) return Error(volumes.error()).during("list the volumes of " + meta.name);

@@ -117,15 +117,25 @@ bool is_lost_by_its_words(const Seat& seat) {
   return seat.object && seat.object->says_lost && !seat.answer && seat.silent_s >= kSilentLeast;
 }
 
-Observation with_verdicts(Observation seen) {
+std::set<std::string> condemned(const Observation& seen) {
   const Seat* convicted = suspicion_of(seen).who;
+  std::set<std::string> out;
+  for (const Seat& seat : seen.seats) {
+    if (!seat.object) continue;
+    const bool accused = alarm_of(seen, seat) == v1::kCorrupt && seat.object->terminating;
+    if (lost(seat) || &seat == convicted || accused || is_lost_by_its_words(seat) ||
+        given_up(seen, seat))
+      out.insert(seat.object->uid);
+  }
+  return out;
+}
+
+Observation with_verdicts(Observation seen) {
+  const std::set<std::string> uids = condemned(seen);
   for (Seat& seat : seen.seats) {
-    const bool condemned =
-        alarm_of(seen, seat) == v1::kCorrupt && seat.object && seat.object->terminating;
-    if (&seat == convicted || condemned || is_lost_by_its_words(seat)) seat.object->lost = true;
-    if (!given_up(seen, seat)) continue;
+    if (!seat.object || !uids.contains(seat.object->uid)) continue;
     seat.object->lost = true;
-    if (seat.object->trouble.empty())
+    if (given_up(seen, seat) && seat.object->trouble.empty())
       seat.object->trouble = "unreachable for longer than replace-unreachable-members-after";
   }
   return seen;

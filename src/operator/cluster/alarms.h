@@ -2,6 +2,7 @@
 // may exist. An alarm alone convicts no member: etcd may blame the wrong one (etcd issue 14849), so
 // the operator compares the members' data. Pure.
 #pragma once
+#include <set>
 #include <string>
 
 #include "operator/cluster/observation.h"
@@ -44,8 +45,12 @@ bool is_lost_by_its_words(const Seat& seat);
 /// Seconds for which that must have been so.
 inline constexpr std::int64_t kSilentLeast = 10;
 
-/// Marks members as lost: the convicted one; one that etcd accuses and whose EtcdMember a user has
-/// deleted; one that is lost by its own words; and one that is given up.
+/// The UIDs of the EtcdMembers that are lost, or that count as lost: the convicted one; one that
+/// etcd accuses and whose EtcdMember a user has deleted; one that is lost by its own words; and one
+/// that is given up.
+std::set<std::string> condemned(const Observation& seen);
+
+/// Marks these members as lost.
 Observation with_verdicts(Observation seen);
 
 }  // namespace etcdop::cluster

@@ -8,6 +8,7 @@
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/selectors.h"
+#include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 
 namespace etcdop::cluster {
@@ -151,8 +152,7 @@ Result<Done> Children::make(const Observation& seen, Plan& plan) {
 /// a Pod that was just created.
 Result<SelectorKeys> Children::shown_now(const Observation& seen) {
   const api::ObjectMeta& meta = seen.cluster.metadata;
-  auto pods = with_.api.list<kube::Pod>(
-      meta.ns, std::string(api::v1alpha2::kClusterLabel) + "=" + meta.name);
+  auto pods = with_.api.list<kube::Pod>(meta.ns, selector_of(meta.name));
   if (!pods) return Error(pods.error()).during("list the Pods of " + meta.name);
   // Pods of EtcdMembers of another owner do not count.
   std::erase_if(*pods, [&](const kube::Pod& pod) {

@@ -14,6 +14,8 @@
 #include "operator/cluster/restoring.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/spec.h"
+#include "operator/passes/metadata.h"
+#include "operator/pods/member_name.h"
 #include "operator/pods/pod_shape.h"
 #include "runtime/conditions.h"
 
@@ -341,7 +343,7 @@ void report(const Observation& seen, const Census& census, const std::optional<R
       static_cast<std::int32_t>(std::ranges::count_if(seen.seats, [&](const Seat& s) {
         return s.object && s.object->ready && s.object->made_as == wanted;
       }));
-  status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
+  status.selector = selector_of(seen.cluster.metadata.name);
   status.broken_members = static_cast<std::int32_t>(std::ranges::count_if(seen.seats, lost));
   if (const Shut shut = shut_out(seen); shut.reason) {
     out.set(v1::kAvailable, "False", shut.reason, shut.message);
@@ -397,10 +399,10 @@ void report_paused(const Observation& seen, const std::string& dormant_member,
   Conditions out{seen, status};
   status.progress_deadline.reset();
   status.ready_members = 0;
-  status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
+  status.selector = selector_of(seen.cluster.metadata.name);
   const std::string state = dormant_member.empty()
                                 ? "no data has been written (cluster never bootstrapped)"
-                                : "data is preserved on PVC data-" + dormant_member;
+                                : "data is preserved on PVC " + volume_name(dormant_member);
   const std::string remedy = dormant_member.empty()
                                  ? "set spec.replicas to start it"
                                  : "set spec.replicas to resume the same etcd cluster";
@@ -439,7 +441,7 @@ void report_in_place(const Observation& seen, const std::string& waiting,
   status.progress_deadline.reset();
   status.ready_members = static_cast<std::int32_t>(
       std::ranges::count_if(seen.seats, [](const Seat& s) { return s.object && s.object->ready; }));
-  status.selector = std::string(v1::kClusterLabel) + "=" + seen.cluster.metadata.name;
+  status.selector = selector_of(seen.cluster.metadata.name);
   std::string message = "EtcdRestore " + record.name + ": " + words_of(record);
   if (!waiting.empty()) message += "; waiting for " + waiting;
   message = with(std::move(message), trouble(seen));

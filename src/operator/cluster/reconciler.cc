@@ -21,9 +21,11 @@
 #include "operator/cluster/selectors.h"
 #include "operator/cluster/spec.h"
 #include "operator/passes/finalizer.h"
+#include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
+#include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 #include "runtime/transitions.h"
 
@@ -82,30 +84,17 @@ Seat::Pod pod_of(const kube::Pod& pod, const std::string& cluster_uid) {
     const auto found = pod.metadata.annotations.find(key);
     return found == pod.metadata.annotations.end() ? "" : found->second;
   };
-  const auto zone = pod.metadata.labels.find(kZoneLabel);
-  const auto has_label = [&](const char* key, const std::string& value) {
-    const auto found = pod.metadata.labels.find(key);
-    return found != pod.metadata.labels.end() && found->second == value;
-  };
   return {.node = pod.spec.node_name,
           .many_learners = takes_many_learners(pod),
           .founds = founds_a_cluster(pod),
           .restores = has_to_restore(pod),
           .may_join = may_join(pod),
-          .has_uid = has_label(v1::kClusterUidLabel, cluster_uid),
-          .has_role = has_label(v1::kRoleLabel, v1::kVoter),
+          .has_uid = label_of(pod.metadata, v1::kClusterUidLabel) == cluster_uid,
+          .has_role = label_of(pod.metadata, v1::kRoleLabel) == v1::kVoter,
           .client_authority = note(v1::kClientAuthorityAnnotation),
           .peer_authority = note(v1::kPeerAuthorityAnnotation),
           .run = run_of(pod),
-          .zone = zone == pod.metadata.labels.end() ? "" : zone->second};
-}
-
-/// Before etcd is asked: each seat has an EtcdMember.
-std::set<std::string> uids_of_members(const Observation& seen) {
-  std::set<std::string> out;
-  for (const auto* seats : {&seen.seats, &seen.kept})
-    for (const Seat& seat : *seats) out.insert(seat.object->uid);
-  return out;
+          .zone = label_of(pod.metadata, kZoneLabel)};
 }
 
 /// The member whose EtcdMember a step writes; null: none.
@@ -206,7 +195,7 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     seat.object->orphan = orphan;
     const auto pod = with_.stores.pods.get({key.ns, seat.name});
     if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);
-    const auto volume = with_.stores.volumes.get({key.ns, "data-" + seat.name});
+    const auto volume = with_.stores.volumes.get({key.ns, volume_name(seat.name)});
     if (seat.object->lost && has_its_place(*member, pod.get(), volume.get())) {
       seat.object->lost = false;
       seat.object->says_lost = true;
@@ -253,14 +242,13 @@ void Reconciler::observe_volumes(Observation& seen) const {
   const std::set<std::string> members = uids_of_members(seen);
   for (const auto& volume : with_.stores.volumes.in_group(seen.cluster.metadata.key())) {
     const std::string& name = volume->metadata.name;
-    if (name.starts_with("data-")) seen.taken_names.push_back(name.substr(5));
+    if (name.starts_with(kVolumePrefix))
+      seen.taken_names.push_back(name.substr(std::string_view(kVolumePrefix).size()));
     if (seen.cluster.status.cluster_id.empty() && is_stray(*volume, members))
       seen.stray_volumes.push_back(name);
   }
 }
 
-/// Asks the API server for the user's decision, as the next steps stop a cluster or cannot be
-/// undone. Unknown if the API server does not answer.
 /// Asked of the API server only for a template that may be accepted now.
 void Reconciler::observe_account(Observation& seen) const {
   const v1::EtcdCluster& cluster = seen.cluster;
@@ -273,12 +261,13 @@ void Reconciler::observe_account(Observation& seen) const {
     seen.account_trouble =
         account + (read.failed_with(Code::NotFound) ? " does not exist"
                                                     : " cannot be read: " + read.error().message);
-  else if (const auto& labels = read->metadata.labels;
-           !labels.contains(v1::kAllowPodsLabel) || labels.at(v1::kAllowPodsLabel) != "true")
+  else if (label_of(read->metadata, v1::kAllowPodsLabel) != "true")
     seen.account_trouble = account + " must have the label " + v1::kAllowPodsLabel +
                            "=true, because of --pod-template-policy=restricted";
 }
 
+/// Asks the API server for the user's decision, as the next steps stop a cluster or cannot be
+/// undone. Unknown if the API server does not answer.
 void Reconciler::observe_restore(Observation& seen) {
   const v1::EtcdCluster& cluster = seen.cluster;
   const v1::RestoreRecord* record = cluster.restoring();
@@ -398,9 +387,7 @@ void Reconciler::note_answers(Observation& seen) {
 
 /// Whether a member is to be replaced.
 bool Reconciler::note_condemned(Observation& seen) {
-  std::set<std::string> uids;
-  for (const Seat& seat : with_verdicts(seen).seats)
-    if (lost(seat)) uids.insert(seat.object->uid);
+  const std::set<std::string> uids = condemned(seen);
   const Instant now = with_.executor.now();
   Lasting& since = memory_[seen.cluster.metadata.key()].condemned;
   since.note(uids, now);

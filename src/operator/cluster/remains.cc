@@ -39,6 +39,14 @@ std::string contradicts(const Seat& seat) {
 
 }  // namespace
 
+std::set<std::string> uids_of_members(const Observation& seen) {
+  std::set<std::string> out;
+  for (const auto* seats : {&seen.seats, &seen.kept})
+    for (const Seat& seat : *seats)
+      if (seat.object) out.insert(seat.object->uid);
+  return out;
+}
+
 bool is_stray(const kube::PersistentVolumeClaim& volume, const std::set<std::string>& members) {
   if (volume.metadata.terminating()) return false;
   const api::OwnerReference* owner = volume.metadata.controller();

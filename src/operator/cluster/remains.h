@@ -16,6 +16,9 @@
 
 namespace etcdop::cluster {
 
+/// The UIDs of the cluster's EtcdMembers, also of those from before a restore in place.
+std::set<std::string> uids_of_members(const Observation&);
+
 /// Whether a volume belongs to none of these members (UIDs) and is not terminating.
 bool is_stray(const kube::PersistentVolumeClaim&, const std::set<std::string>& members);
 /// The same for a Pod that may run. The Pod of a Job is none: the Go operator labels those of

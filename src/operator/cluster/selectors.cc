@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/v1alpha2/names.h"
+#include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 
 namespace etcdop::cluster {
@@ -14,11 +15,6 @@ namespace v1 = api::v1alpha2;
 bool may_vote(const Observation& seen, const Seat& seat) {
   return !seen.linearizable || (seat.object && seat.object->voter) ||
          (seat.listed && !seat.listed->learner);
-}
-
-bool has_label(const kube::Pod& pod, const char* key, const std::string& value) {
-  const auto found = pod.metadata.labels.find(key);
-  return found != pod.metadata.labels.end() && found->second == value;
 }
 
 /// The member of a Pod; null: it has none in this observation.
@@ -72,8 +68,9 @@ SelectorKeys shown_by_all(const Observation& seen, std::span<const kube::Pod> po
   for (const kube::Pod& pod : pods) {
     const Seat* seat = seat_of(seen, pod);
     if (!seat && !belongs_to_a_member(pod)) continue;
-    out.uid &= has_label(pod, v1::kClusterUidLabel, seen.cluster.metadata.uid);
-    out.role &= has_label(pod, v1::kRoleLabel, v1::kVoter) || (seat && !may_vote(seen, *seat));
+    out.uid &= label_of(pod.metadata, v1::kClusterUidLabel) == seen.cluster.metadata.uid;
+    out.role &=
+        label_of(pod.metadata, v1::kRoleLabel) == v1::kVoter || (seat && !may_vote(seen, *seat));
   }
   return out;
 }

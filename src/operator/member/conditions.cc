@@ -10,6 +10,7 @@
 #include "operator/member/plan.h"
 #include "operator/member/restoring.h"
 #include "operator/member/scheduler_words.h"
+#include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
@@ -117,7 +118,7 @@ std::optional<Verdict> last_words(const v1::EtcdMember& member, const kube::Pod&
   const auto* told = runtime::find_condition(member.status.conditions, v1::kReady);
   if (runs && !(told && (told->reason == v1::kDataLost || told->reason == v1::kDataCorrupt)))
     return std::nullopt;
-  const auto& ended = etcd->state.terminated ? etcd->state.terminated : etcd->last_state.terminated;
+  const auto* ended = last_end(etcd);
   if (!ended) return std::nullopt;
   switch (etcd::verdict_of(ended->message, !member.status.member_id.empty())) {
     case etcd::DataVerdict::Unknown: return std::nullopt;
@@ -280,7 +281,7 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
   if (seen.volume && is_ours(seen.volume->metadata, member.metadata.uid))
     status.pvc_name = seen.volume->metadata.name;
   status.replicas = 1;
-  status.selector = std::string(v1::kClusterLabel) + "=" + member.spec.cluster_name +
+  status.selector = selector_of(member.spec.cluster_name) +
                     ",app.kubernetes.io/component=" + member.metadata.name;
   if (const Verdict verdict = steady(seen, judge(seen)); !is_passing(seen, verdict))
     set(v1::kReady, verdict);

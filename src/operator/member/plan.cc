@@ -8,6 +8,7 @@
 #include "operator/member/objects.h"
 #include "operator/member/restoring.h"
 #include "operator/passes/finalizer.h"
+#include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_name.h"
@@ -73,8 +74,7 @@ Step pod_step(const Observation& seen) {
   if (list_is_stale(seen)) return DeletePod{uid, "etcd's members changed before it started"};
   if (waits_to_be_recorded(pod)) return AdmitPod{uid};  // The status of this pass records it.
   if (may_join(pod) && !never_started(member)) return EndJoining{uid};
-  const auto role = pod.metadata.labels.find(v1::kRoleLabel);
-  const bool labelled = role != pod.metadata.labels.end() && role->second == v1::kVoter;
+  const bool labelled = label_of(pod.metadata, v1::kRoleLabel) == v1::kVoter;
   const bool votes = member.status.is_voter && !member.status.elsewhere;
   if (labelled != votes) return SetRole{uid, votes};
   return NoStep{};
@@ -108,11 +108,9 @@ Step next(const Observation& seen) {
                          : Step(NoStep{});
   if (leaves_unmarked(seen)) return MarkLeaving{seen.pod->metadata.uid};
   if (member.spec.dormant) {
-    const bool no_pod = !seen.pod || !is_ours(seen.pod->metadata, member.metadata.uid) ||
-                        seen.pod->metadata.terminating();
     const bool goes_back = seen.cluster->restoring() != nullptr;
     // The cluster is about to resume; or the member would lose its data, which is in memory.
-    if (no_pod || (!goes_back && seen.cluster->spec.replicas > 0) || in_memory(member))
+    if (!has_pod(seen) || (!goes_back && seen.cluster->spec.replicas > 0) || in_memory(member))
       return NoStep{};
     return DeletePod{seen.pod->metadata.uid,
                      goes_back ? "the cluster goes back to a snapshot" : "the cluster is paused"};
@@ -131,14 +129,10 @@ Step next(const Observation& seen) {
 /// Nothing waits for this label, so it comes after all other steps. A Pod of an earlier EtcdCluster
 /// keeps its label while a Service selects by it: first the key leaves the selector.
 Step label_with_uid(const Observation& seen) {
-  if (!seen.cluster || !seen.pod || seen.pod->metadata.terminating() ||
-      !is_ours(seen.pod->metadata, seen.member.metadata.uid))
-    return NoStep{};
+  if (!seen.cluster || !has_pod(seen)) return NoStep{};
   // Neither a client nor a peer is led to a member of another etcd cluster.
   const std::string uid = seen.member.status.elsewhere ? "" : seen.cluster->metadata.uid;
-  const auto& labels = seen.pod->metadata.labels;
-  const auto found = labels.find(v1::kClusterUidLabel);
-  const std::string now = found == labels.end() ? "" : found->second;
+  const std::string now = label_of(seen.pod->metadata, v1::kClusterUidLabel);
   if (now == uid || seen.selected_by_other) return NoStep{};
   return LabelWithUid{seen.pod->metadata.uid, uid};
 }
@@ -159,7 +153,5 @@ Plan plan(const Observation& seen) {
   out.again = is_ready(out.status) ? kSteady : kLookAgain;
   return out;
 }
-
-std::string volume_name(const std::string& member) { return "data-" + member; }
 
 }  // namespace etcdop::member

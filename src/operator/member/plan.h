@@ -7,6 +7,7 @@
 
 #include "operator/member/observation.h"
 #include "operator/passes/step.h"
+#include "operator/pods/member_name.h"
 
 namespace etcdop::member {
 
@@ -122,8 +123,5 @@ Plan plan(const Observation& seen);
 
 /// Whether a Pod created now founds the cluster: the first member's Pod, before etcd was ever seen.
 bool founds(const Observation& seen);
-
-/// "data-<member>"
-std::string volume_name(const std::string& member);
 
 }  // namespace etcdop::member

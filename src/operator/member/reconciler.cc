@@ -8,6 +8,7 @@
 #include "operator/credentials/passwords.h"
 #include "operator/member/conditions.h"
 #include "operator/passes/finalizer.h"
+#include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
 #include "operator/pods/member_endpoint.h"
@@ -38,8 +39,8 @@ std::string contested_write(const Observation& seen, const Step& step) {
 
 /// The label of the Pod with the UID of another EtcdCluster; empty: none.
 std::string other_uid(const kube::Pod& pod, const std::string& cluster_uid) {
-  const auto found = pod.metadata.labels.find(v1::kClusterUidLabel);
-  return found == pod.metadata.labels.end() || found->second == cluster_uid ? "" : found->second;
+  const std::string uid = label_of(pod.metadata, v1::kClusterUidLabel);
+  return uid == cluster_uid ? "" : uid;
 }
 
 bool selects_by(const kube::Service& service, const std::string& cluster_uid) {
@@ -301,8 +302,7 @@ struct Actor {
     if (step.cluster_uid.empty()) return label_pod(step.pod_uid, v1::kClusterUidLabel, nullptr);
     if (const std::string other = other_uid(*seen.pod, step.cluster_uid); !other.empty()) {
       const std::string& cluster = member().spec.cluster_name;
-      auto services =
-          with.api.list<kube::Service>(meta().ns, std::string(v1::kClusterLabel) + "=" + cluster);
+      auto services = with.api.list<kube::Service>(meta().ns, selector_of(cluster));
       if (!services) return Error(services.error()).during("list the Services of " + cluster);
       for (const kube::Service& service : *services)
         if (selects_by(service, other))

@@ -63,10 +63,8 @@ json::array environment(const v1::EtcdMember& member, bool with_auth) {
 
 /// Its last end, if that was a failure; null: none.
 const kube::ContainerTerminated* last_failure(const kube::ContainerStatus* container) {
-  if (!container) return nullptr;
-  const auto& now = container->state.terminated;
-  const auto& ended = now ? now : container->last_state.terminated;
-  return ended && ended->exit_code != 0 ? &*ended : nullptr;
+  const auto* ended = last_end(container);
+  return ended && ended->exit_code != 0 ? ended : nullptr;
 }
 
 /// The message for an end without a reason.

@@ -1,9 +1,11 @@
 // The metadata of created objects: the owner, and the user's labels and annotations. Pure.
 #pragma once
 #include <optional>
+#include <string>
 
 #include "api/meta.h"
 #include "api/v1alpha2/common.h"
+#include "api/v1alpha2/names.h"
 #include "base/json.h"
 
 namespace etcdop {
@@ -22,6 +24,17 @@ json::array owned_by_controller(const T& owner) {
                        {"uid", owner.metadata.uid},
                        {"controller", true},
                        {"blockOwnerDeletion", true}}};
+}
+
+/// Empty: it has no such label.
+inline std::string label_of(const api::ObjectMeta& metadata, const char* key) {
+  const auto found = metadata.labels.find(key);
+  return found == metadata.labels.end() ? "" : found->second;
+}
+
+/// The label selector of all objects of that cluster.
+inline std::string selector_of(const std::string& cluster) {
+  return std::string(api::v1alpha2::kClusterLabel) + "=" + cluster;
 }
 
 }  // namespace etcdop

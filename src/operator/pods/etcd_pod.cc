@@ -21,13 +21,6 @@ std::optional<std::string> argument(const kube::Pod& pod, std::string_view flag)
   return std::nullopt;
 }
 
-/// How it ended last; null: it never did.
-const kube::ContainerTerminated* last_end(const kube::ContainerStatus* etcd) {
-  if (!etcd) return nullptr;
-  const auto& end = etcd->state.terminated ? etcd->state.terminated : etcd->last_state.terminated;
-  return end ? &*end : nullptr;
-}
-
 }  // namespace
 
 const kube::ContainerStatus* etcd_container(const kube::Pod& pod) {
@@ -66,6 +59,13 @@ bool ended_by(const kube::Pod& pod, std::string_view run) {
   const bool runs = !etcd->state.terminated && !etcd->state.waiting;
   const std::int32_t ended = etcd->restart_count - (runs ? 1 : 0);
   return read.ec == std::errc{} && ended <= restarts;
+}
+
+const kube::ContainerTerminated* last_end(const kube::ContainerStatus* container) {
+  if (!container) return nullptr;
+  const auto& now = container->state.terminated;
+  const auto& end = now ? now : container->last_state.terminated;
+  return end ? &*end : nullptr;
 }
 
 std::string last_end_of(const kube::Pod& pod) {

@@ -28,6 +28,8 @@ bool has_ended(const kube::Pod& pod);
 std::string run_of(const kube::Pod& pod);
 /// Whether the reported end of etcd's container is that of `run`, or of one before it.
 bool ended_by(const kube::Pod& pod, std::string_view run);
+/// How a container ended last; null: it never did, or none is given.
+const kube::ContainerTerminated* last_end(const kube::ContainerStatus*);
 /// "exit code 137 (OOMKilled)": how its container ended last; empty: it never did.
 std::string last_end_of(const kube::Pod& pod);
 
