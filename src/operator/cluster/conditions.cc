@@ -184,6 +184,8 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
   for (const Seat* one : census.foreign_members)
     if (!recorded(out.status, *one) || one->listed->started)
       foreign.push_back(shortened(one->name, kNameShown) + " (" + to_hex(one->listed->id) + ")");
+  const bool asks = out.status.auth_enabled || seen.auth.enabled.value_or(false);
+  const bool waits = wants_auth(seen.cluster) && is_complete(seen, census);
   if (seen.split)
     out.set(v1::kDegraded, "True", v1::kSplitBrain,
             "members answer with different cluster ids; the operator changes nothing");
@@ -209,15 +211,13 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
     out.set(v1::kDegraded, "True", v1::kNoSpace, "the database is full; see Alarmed");
   else if (!seen.rejected.empty() && is_complete(seen, census))
     out.set(v1::kDegraded, "True", v1::kObjectRejected, seen.rejected);
-  else if ((out.status.auth_enabled || seen.auth.enabled.value_or(false)) &&
-           !seen.auth.refused.empty())
+  else if (!seen.auth.refused.empty() && (asks || waits))
     // The operator may still see the cluster's state: by its certificate, or without credentials
     // from an older etcd. With its recorded password it logs in although the Secret has none.
     out.set(v1::kDegraded, "True", v1::kAuthCredentialsRejected,
-            with(seen.auth.refused, seen.auth.entered ? "root keeps its current password" : ""));
-  else if (wants_auth(seen.cluster) && is_complete(seen, census) && !seen.auth.refused.empty())
-    out.set(v1::kDegraded, "True", v1::kAuthCredentialsRejected,
-            seen.auth.refused + "; authentication stays off until this is fixed");
+            with(seen.auth.refused, !asks ? "authentication stays off until this is fixed"
+                                    : seen.auth.entered ? "root keeps its current password"
+                                                        : ""));
   else if (seen.linearizable)
     out.set(v1::kDegraded, "False", v1::kQuorumHealthy, "All members are ready");
   else if (all_is_lost(seen))

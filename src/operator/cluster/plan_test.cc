@@ -1316,6 +1316,18 @@ TEST(ClusterPlan, K6_AnOnlyMemberThatEndsAgainAndAgainIsNotAvailableInBetween) {
   EXPECT_EQ(condition(plan(seen), v1::kAvailable).status, "True") << "the others serve";
 }
 
+/// An older CRD admits spec.auth.enabled without a Secret.
+TEST(ClusterPlan, I17_AuthenticationThatStaysOffIsReported) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seen.cluster.spec.auth = v1::AuthSpec{true, std::nullopt};
+  seen.auth.enabled = false;
+  EXPECT_EQ(condition(plan(seen), v1::kDegraded).status, "False") << "it is about to be enabled";
+  seen.auth.refused = "spec.auth names no Secret";
+  EXPECT_EQ(told(plan(seen), v1::kDegraded),
+            "True AuthCredentialsRejected: spec.auth names no Secret; authentication stays off "
+            "until this is fixed");
+}
+
 TEST(ClusterPlan, ASeedThatNeverAnsweredMaySleep) {
   Observation seen = observe(0, "a:N");
   seen.cluster.status.cluster_id.clear();
