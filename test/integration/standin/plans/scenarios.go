@@ -329,8 +329,9 @@ func lostRemoval(ctx context.Context, e *Env) error {
 // blindFor is how long the operator does not see its own creation.
 const blindFor = 3 * time.Second
 
-// blindAfterSeed loses the answer to the seed's creation, and for a while all reads and watches that would show it. The operator
-// goes on with a view without a seed: it has listed the EtcdMembers before, and its watch brings nothing.
+// blindAfterSeed loses the answer to the seed's creation, and for a while all reads and watches that would bring it into the
+// operator's cache. The operator goes on with a view without a seed: it has listed the EtcdMembers before, and its watch brings
+// nothing. Only the list by the cluster's label is answered: without it the operator founds nothing (K17).
 func blindAfterSeed(ctx context.Context, e *Env) error {
 	err := e.Until(ctx, e.Namespace, converge, func() error {
 		if !e.Guard().Watching("/etcdmembers") {
@@ -342,9 +343,14 @@ func blindAfterSeed(ctx context.Context, e *Env) error {
 		return err
 	}
 	life := e.Operator.PID()
-	id, err := e.Guard().AddRule(proxy.Rule{Side: proxy.API, Method: "GET", Path: "/etcdmembers", Action: "stall"})
-	if err != nil {
-		return err
+	var rules []int
+	for _, blind := range []proxy.Rule{{Path: "/etcdmembers/"}, {Path: "/etcdmembers$", Query: "watch=|^limit="}} {
+		blind.Side, blind.Method, blind.Action = proxy.API, "GET", "stall"
+		id, err := e.Guard().AddRule(blind)
+		if err != nil {
+			return err
+		}
+		rules = append(rules, id)
 	}
 	e.Guard().Begin("seed", &proxy.Trigger{Name: "POST etcdmembers/c-1 #1", Fate: proxy.LostAlive})
 	if err := e.Create(ctx, 3, nil); err != nil {
@@ -358,7 +364,9 @@ func blindAfterSeed(ctx context.Context, e *Env) error {
 	if err := pause(ctx, blindFor); err != nil {
 		return err
 	}
-	e.Guard().DropRule(id)
+	for _, id := range rules {
+		e.Guard().DropRule(id)
+	}
 	if err := e.Settled(ctx, 3); err != nil {
 		return err
 	}

@@ -51,8 +51,9 @@ func (t *Trigger) picks(write *Write) bool {
 type Rule struct {
 	ID         int           `json:"id"`
 	Side       Side          `json:"side,omitempty"`   // empty: both
-	Method     string        `json:"method,omitempty"` // a regular expression, as path; empty: all
+	Method     string        `json:"method,omitempty"` // a regular expression, as path and query; empty: all
 	Path       string        `json:"path,omitempty"`
+	Query      string        `json:"query,omitempty"`
 	Action     string        `json:"action"` // status, reset, hang, lost, delay (then forwarded), or stall
 	Code       int           `json:"code,omitempty"`
 	Message    string        `json:"message,omitempty"`
@@ -60,8 +61,8 @@ type Rule struct {
 	Delay      time.Duration `json:"delay,omitempty"`      // nanoseconds
 	Times      int           `json:"times,omitempty"`      // how many requests; 0: no limit, as always for a stall
 
-	method, path *regexp.Regexp
-	lifted       chan struct{}
+	method, path, query *regexp.Regexp
+	lifted              chan struct{}
 }
 
 // Guard is passed by all requests of one operator instance.
@@ -143,6 +144,9 @@ func (g *Guard) AddRule(rule Rule) (int, error) {
 	if rule.path, err = regexp.Compile(rule.Path); err != nil {
 		return 0, err
 	}
+	if rule.query, err = regexp.Compile(rule.Query); err != nil {
+		return 0, err
+	}
 	switch rule.Action {
 	case "status", "reset", "hang", "lost", "delay", "stall":
 	default:
@@ -172,7 +176,8 @@ func (g *Guard) DropRule(id int) bool {
 
 func (r *Rule) matches(side Side, request *http.Request) bool {
 	return (r.Side == "" || r.Side == side) &&
-		(r.Method == "" || r.method.MatchString(request.Method)) && r.path.MatchString(request.URL.Path)
+		(r.Method == "" || r.method.MatchString(request.Method)) && r.path.MatchString(request.URL.Path) &&
+		r.query.MatchString(request.URL.RawQuery)
 }
 
 // rule returns the rule that applies to a request before it is forwarded, or nil.
