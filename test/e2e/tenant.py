@@ -1,6 +1,7 @@
 """N1 to N3: a tenant with rights in one namespace only creates odd objects. The operator goes on, and other clusters grow."""
 import base64
 import json
+import sys
 import tempfile
 import time
 
@@ -44,6 +45,7 @@ def odd_secret(name):
 
 
 def nested(levels):
+    sys.setrecursionlimit(10_000)  # json.dumps needs a frame for each level.
     value = "x"
     for _ in range(levels):
         value = {"a": value}

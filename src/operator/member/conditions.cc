@@ -161,7 +161,7 @@ Verdict steady(const Observation& seen, Verdict now) {
 /// A Pod without a reported problem.
 Verdict on_its_way(const Observation& seen, const kube::Pod& pod) {
   const v1::EtcdMember& member = seen.member;
-  if (has_ended(pod)) return pod_failed(pod.metadata.name, end_of(pod));
+  if (ended_by_itself(pod)) return pod_failed(pod.metadata.name, end_of(pod));
   if (!seen.failed.empty()) return pod_failed(pod.metadata.name, seen.failed);
   const auto& restore = member.spec.restore;
   if (restore && member.status.member_id.empty() && has_to_restore(pod))

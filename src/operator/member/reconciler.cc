@@ -67,7 +67,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   seen.volume = copy(with_.stores.volumes.get({key.ns, volume_name(key.name)}));
   if (seen.cluster && seen.pod) seen.selected_by_other = selected_by_other(seen);
   seen.rejected = refusal(key);
-  if (seen.pod && is_ours(seen.pod->metadata, member.metadata.uid) && has_ended(*seen.pod))
+  if (seen.pod && is_ours(seen.pod->metadata, member.metadata.uid) && ended_by_itself(*seen.pod))
     failures_.failed(key, seen.pod->metadata.uid, end_of(*seen.pod), with_.executor.now());
   seen.failed = failures_.words(key, with_.executor.now());
   if (const auto told = told_.find(key); told != told_.end())

@@ -283,6 +283,31 @@ TEST_F(ReconcilerTest, K6_PodsThatFailAtOnceAreMadeLessAndLessOften) {
   EXPECT_EQ(c->message, "Pod db-a failed: SysctlForbidden: not allowlisted");
 }
 
+/// The kubelet reports the end of a deleted Pod's containers before it removes the Pod.
+TEST_F(ReconcilerTest, K6_TheEndOfADeletedPodDelaysNothingAndIsNoFailure) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  Json pod = child("db-a", true);
+  pod.at("spec") = {{"nodeName", "n-1"}};
+  server.put(kube::Pod::resource, pod);
+  std::string message;
+  bool is_made = false;
+  world.spawn([&] {
+    (void)world.sleep(5s);
+    EXPECT_TRUE(server.remove(kube::Pod::resource, kKey));
+    server.change(kube::Pod::resource, kKey,
+                  [](json::object& pod) { pod["status"] = json::object{{"phase", "Succeeded"}}; });
+    (void)world.sleep(500ms);
+    message =
+        runtime::find_condition(stores.members.get(kKey)->status.conditions, v1::kReady)->message;
+    server.erase(kube::Pod::resource, kKey);
+    (void)world.sleep(500ms);
+    is_made = server.find(kube::Pod::resource, kKey).has_value();
+  });
+  run(20s);
+  EXPECT_TRUE(is_made) << "without the back-off after a failure";
+  EXPECT_EQ(message.find("failed"), std::string::npos) << message;
+}
+
 /// The Go operator's Pod lacks a flag without which its etcd ends at once.
 TEST_F(ReconcilerTest, K16_APodThatCannotRunAsItWasMadeIsMadeAnew) {
   server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));

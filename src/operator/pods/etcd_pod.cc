@@ -43,6 +43,10 @@ bool has_ended(const kube::Pod& pod) {
   return pod.status.phase == "Succeeded" || pod.status.phase == "Failed";
 }
 
+bool ended_by_itself(const kube::Pod& pod) {
+  return has_ended(pod) && (!pod.metadata.terminating() || !pod.status.reason.empty());
+}
+
 std::string run_of(const kube::Pod& pod) {
   const auto* etcd = etcd_container(pod);
   return pod.metadata.uid + "/" + std::to_string(etcd ? etcd->restart_count : 0);

@@ -24,6 +24,9 @@ const kube::ContainerStatus* etcd_container(const kube::Pod& pod);
 bool cannot_run(const kube::Pod& pod);
 /// Whether the Pod has ended, and will not run again.
 bool has_ended(const kube::Pod& pod);
+/// Whether it has ended, and not because it was deleted. The kubelet, which writes a reason, may
+/// have refused or evicted it before that.
+bool ended_by_itself(const kube::Pod& pod);
 /// "<UID>/<restarts of etcd's container>": the run that was reported last.
 std::string run_of(const kube::Pod& pod);
 /// Whether the reported end of etcd's container is that of `run`, or of one before it.

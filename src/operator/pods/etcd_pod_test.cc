@@ -31,6 +31,21 @@ TEST(EtcdPod, TellsByTheEtcdContainersCommandAlone) {
   EXPECT_TRUE(takes_many_learners(pod));
 }
 
+TEST(EtcdPod, K6_ThatADeletedOneEndsIsNoFailure) {
+  kube::Pod pod;
+  pod.status.phase = "Running";
+  EXPECT_FALSE(ended_by_itself(pod));
+  for (const char* phase : {"Failed", "Succeeded"}) {
+    pod.status.phase = phase;
+    pod.metadata.deletion_timestamp.reset();
+    EXPECT_TRUE(ended_by_itself(pod)) << phase;
+    pod.metadata.deletion_timestamp = "2026-05-01T00:00:00Z";
+    EXPECT_FALSE(ended_by_itself(pod)) << phase;
+  }
+  pod.status.reason = "Evicted";
+  EXPECT_TRUE(ended_by_itself(pod)) << "the kubelet's reason stays";
+}
+
 TEST(EtcdPod, K16_CannotRunWhileTheKubeletWaits) {
   kube::Pod pod;
   EXPECT_FALSE(cannot_run(pod));
