@@ -6,6 +6,10 @@ cd "$(dirname "$0")/.."
 version=$(sed -n 's/^project(.* VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=ghcr.io/cozystack/etcd-operator:$version
 out=out/image
+if [ ! "$out/hardened" -nt out/release/manager ]; then
+  test/image/hardening_test.py out/release/manager
+  mkdir -p "$out" && touch "$out/hardened"
+fi
 rm -rf "$out/root"
 install -D -m 0755 out/release/manager "$out/root/manager"
 install -D -m 0644 /etc/ssl/certs/ca-certificates.crt "$out/root/etc/ssl/certs/ca-certificates.crt"

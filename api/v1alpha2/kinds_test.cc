@@ -2,12 +2,27 @@
 // refuse.
 #include <gtest/gtest.h>
 
+#include "api/leaves.h"
 #include "api/v1alpha2/etcdcluster.h"
+#include "api/v1alpha2/etcddefrag.h"
 #include "api/v1alpha2/etcdmember.h"
+#include "api/v1alpha2/etcdrestore.h"
 #include "api/v1alpha2/etcdsnapshot.h"
+#include "api/v1alpha2/etcdsnapshotschedule.h"
 
 namespace etcdop::api::v1alpha2 {
 namespace {
+
+/// The operator asks for all that an object names in that object's namespace.
+TEST(Specs, T1_NoFieldNamesANamespace) {
+  for (const auto& all : {leaves<EtcdClusterSpec>(), leaves<EtcdMemberSpec>(),
+                          leaves<EtcdDefragSpec>(), leaves<EtcdRestoreSpec>(),
+                          leaves<EtcdSnapshotSpec>(), leaves<EtcdSnapshotScheduleSpec>()}) {
+    EXPECT_GT(all.size(), 1U);
+    for (const std::string& path : all)
+      EXPECT_FALSE(path.ends_with("amespace") || path.ends_with("amespaces")) << path;
+  }
+}
 
 TEST(EtcdCluster, AMinimalOneHasTheDocumentedDefaults) {
   EtcdCluster cluster;

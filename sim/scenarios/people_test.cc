@@ -641,7 +641,7 @@ TEST_F(ScenarioOfOrphans, K17_OrphansWhoseEtcdDoesNotAnswerAreToldAndNothingIsFo
 }
 
 /// A Pod with the cluster's name as a label, such as one of a user's Deployment.
-TEST_F(ScenarioOfPeople, K17_NoServiceSelectsAPodThatBelongsToNoMember) {
+TEST_F(ScenarioOfPeople, T10_K17_NoServiceSelectsAPodThatBelongsToNoMember) {
   settled_cluster(3);
   const json::object labels{{v1::kClusterLabel, "db"}, {v1::kRoleLabel, v1::kVoter}};
   (void)world.server().put(

@@ -387,7 +387,7 @@ TEST_F(FolderDestinationTest, LeavesNothingOfAnAttempt) {
   EXPECT_EQ(files(), std::vector<std::string>{});
 }
 
-TEST_F(FolderDestinationTest, IsNotLedOutOfItsVolume) {
+TEST_F(FolderDestinationTest, T4_IsNotLedOutOfItsVolume) {
   const std::string outside = top_ + "/outside";
   fs::create_directory(outside);
   fs::create_directory_symlink(outside, mount_ + "/link");

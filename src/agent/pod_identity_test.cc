@@ -63,7 +63,7 @@ TEST(PodIdentity, WhoOnTheNodeHandsOutCredentials) {
     EXPECT_TRUE(read({{"AWS_CONTAINER_CREDENTIALS_FULL_URI", url}})) << url;
 }
 
-TEST(PodIdentity, WhatIsRefused) {
+TEST(PodIdentity, T3_WhatIsRefused) {
   Environment no_role = kWeb, no_path = kWeb, no_region = kWeb, no_server = kWeb;
   no_role.erase("AWS_ROLE_ARN");
   no_path["AWS_WEB_IDENTITY_TOKEN_FILE"] = "token";

@@ -326,7 +326,7 @@ TEST_F(ReflectorTest, N3_AnObjectThatCannotBeReadIsToldAndSoIsItsEnd) {
   world.run();
 }
 
-TEST_F(ReflectorTest, N4_AnObjectThatIsTooLargeIsPassedOverAndToldTheOthersAreServed) {
+TEST_F(ReflectorTest, T8_N4_AnObjectThatIsTooLargeIsPassedOverAndToldTheOthersAreServed) {
   std::vector<std::string> told;
   fake.put(Pod::resource, pod("a", std::string(2000, 'x').c_str()));
   fake.put(Pod::resource, pod("b"));

@@ -84,7 +84,7 @@ TEST(Request, TheServersOwnPathComesFirst) {
   EXPECT_EQ(request->target, "/k8s/clusters/c-1/api/v1/namespaces/a/pods/b");
 }
 
-TEST(Request, WhatIsLegalInANameButNotInAPathIsEscaped) {
+TEST(Request, T1_WhatIsLegalInANameButNotInAPathIsEscaped) {
   auto request = to_request(call(Verb::Get, kPods, "prod", "system:node?x y\n\xC3\xA9"));
   ASSERT_TRUE(request);
   EXPECT_EQ(request->target, "/api/v1/namespaces/prod/pods/system%3Anode%3Fx%20y%0A%C3%A9");

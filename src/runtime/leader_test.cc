@@ -224,7 +224,7 @@ TEST(LeaderElection, ADeletedLeaseIsMadeAgainByItsHolder) {
   }
 }
 
-TEST(LeaderElection, AnEditThatNamesAnotherHolderEndsLeadership) {
+TEST(LeaderElection, T15_AnEditThatNamesAnotherHolderEndsLeadership) {
   World w;
   Candidate& a = w.join("a");
   w.go(60s);
@@ -291,7 +291,7 @@ TEST(LeaderElection, AServerThatIsAwayIsAskedNowAndThenAndComplainedOfOnce) {
 
 // Three candidates, restarted when they end, on links that are cut, lose answers and come back at
 // random. The invariants: two candidates never lead at once; and when all links work, one leads.
-TEST(LeaderElection, ThereAreNeverTwoWhateverHappensToTheirLinks) {
+TEST(LeaderElection, T15_ThereAreNeverTwoWhateverHappensToTheirLinks) {
   int terms = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     World w(seed);

@@ -171,7 +171,7 @@ TEST(Answers, PartsAreSentByNumberAndTag) {
             "</CompleteMultipartUpload>");
 }
 
-TEST(Answers, KeysCannotLeaveTheirPlace) {
+TEST(Answers, T4_KeysCannotLeaveTheirPlace) {
   for (const char* good : {"a", "a/b.db", "...", "a/..b", "a//b", "\xC3\xA9 &?%"})
     EXPECT_TRUE(check_key(good)) << good;
   for (const std::string& bad :

@@ -179,7 +179,7 @@ TEST_F(S3Client, ABodyThatEndsEarlyIsNoSuccess) {
       });
 }
 
-TEST_F(S3Client, NoRedirectIsFollowed) {
+TEST_F(S3Client, T3_NoRedirectIsFollowed) {
   run(always(http_answer(307, "", "Location: http://169.254.169.254/\r\n")), [&](Client& client) {
     auto object = client.head("k");
     ASSERT_TRUE(object.failed_with(Code::Invalid));

@@ -23,7 +23,7 @@ TEST(OwnProgram, IsTheFileThatRuns) {
   EXPECT_TRUE(own_program().ends_with("/sys_test")) << own_program();
 }
 
-TEST(ProcessMemory, ComesIntoNoCoreFileAndIsNotLookedAt) {
+TEST(ProcessMemory, T5_ComesIntoNoCoreFileAndIsNotLookedAt) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_CORE, &before), 0);
   ASSERT_EQ(prctl(PR_GET_DUMPABLE), 1);

@@ -165,7 +165,7 @@ TEST_F(Tls, ACommonNameProvesNothing) {
   expect_denied(client_meets(trusting(), serving({.common_name = kName})), "hostname mismatch");
 }
 
-TEST_F(Tls, AServerOfAnotherAuthorityIsDenied) {
+TEST_F(Tls, T6_AServerOfAnotherAuthorityIsDenied) {
   expect_denied(client_meets({Authority("other").certificate(), "", {}, ""}, serving()),
                 "unable to get local issuer certificate");
 }
@@ -275,7 +275,7 @@ TEST_F(Tls, AClientWithoutACertificateLearnsAtItsFirstReadThatItIsDenied) {
       [&](auto stream) { EXPECT_TRUE(stream.failed_with(Code::Denied)); });
 }
 
-TEST_F(Tls, AClientOfAnotherAuthorityIsDenied) {
+TEST_F(Tls, T6_AClientOfAnotherAuthorityIsDenied) {
   auto server = serving();
   server.client_ca = authority.certificate();
   const Identity stranger = Authority("other").issue({});

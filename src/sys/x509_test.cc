@@ -208,7 +208,7 @@ std::string of_no_kind(const std::string& pem) {
   return "-----BEGIN CERTIFICATE-----\n" + to_base64(der) + "\n-----END CERTIFICATE-----\n";
 }
 
-// T6: contents that a user may put into a Secret, and the resulting texts. `{}` means no text.
+// Contents that a user may put into a Secret, and the resulting texts. `{}` means no text.
 struct Row {
   const char* what;
   Identity identity;
@@ -309,7 +309,7 @@ std::vector<Row> rows() {
   };
 }
 
-TEST(X509, WhatIsWrongIsNamed) {
+TEST(X509, T6_WhatIsWrongIsNamed) {
   for (const Row& row : rows())
     EXPECT_EQ(joined(faults_of(row.identity, row.ca, row.purpose, kNow)), row.says) << row.what;
 }

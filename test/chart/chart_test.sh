@@ -320,6 +320,12 @@ for ignored in image resources.{limits,requests}.{cpu,memory}; do
   render --set-string "kubeRbacProxy.$ignored=7" >"$work/ignored"
   test_that "kubeRbacProxy.$ignored is accepted and changes nothing" same "$(cat "$default")" "$(cat "$work/ignored")"
 done
+takes admissionPolicy.enabled --set admissionPolicy.enabled=true -- \
+  'ValidatingAdmissionPolicy/etcd-operator spec.failurePolicy="Fail"' \
+  'ValidatingAdmissionPolicyBinding/etcd-operator spec.policyName="etcd-operator"'
+takes admissionPolicy.namespaceSelector --set admissionPolicy.enabled=true \
+  --set-json 'admissionPolicy.namespaceSelector={"matchLabels":{"team":"a"}}' -- \
+  'ValidatingAdmissionPolicyBinding/etcd-operator spec.matchResources.namespaceSelector.matchLabels.team="a"'
 takes networkPolicy.enabled --set networkPolicy.enabled=true -- 'NetworkPolicy/etcd-operator spec.policyTypes.0="Ingress"' \
   'NetworkPolicy/etcd-operator spec.ingress.0.ports.0.port="https"' \
   'NetworkPolicy/etcd-operator spec.podSelector.matchLabels.app.kubernetes.io/instance="etcd-operator"'

@@ -69,10 +69,10 @@ class Cluster:
         self.name, self.namespace, self.version = name, namespace, version
         self.spec = {"replicas": replicas, "version": version, "storage": {"size": "1Gi"}, **(spec or {})}
 
-    def create_namespace(self):
+    def create_namespace(self, enforce="restricted"):
         kubectl("apply", "-f", "-", stdin=json.dumps({
             "apiVersion": "v1", "kind": "Namespace",
-            "metadata": {"name": self.namespace, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}))
+            "metadata": {"name": self.namespace, "labels": {"pod-security.kubernetes.io/enforce": enforce}}}))
 
     def create(self):
         kubectl("apply", "-f", "-", stdin=json.dumps({

@@ -114,7 +114,7 @@ def same(got, wanted):
         raise AssertionError(f"got {got}, not {wanted}")
 
 
-def metrics_are_for_whom_the_server_lets_have_them(folder, manager):
+def t12_metrics_are_for_whom_the_server_lets_have_them(folder, manager):
     name = f"metrics-{os.getpid()}"
     installed = Installed(folder, manager, name)
     try:
@@ -175,8 +175,50 @@ def rights_in_the_watched_namespaces_are_enough(folder, manager):
         installed.end()
 
 
-CASES = (metrics_are_for_whom_the_server_lets_have_them, without_the_proxy_metrics_are_for_everybody,
-         rights_in_the_watched_namespaces_are_enough)
+def n10_a_pod_template_is_for_those_who_may_create_pods(_folder, _manager):
+    """With the chart's admission policy. The right counts, and an edit that leaves the template as it is needs none."""
+    name = f"admission-{os.getpid()}"
+    run("kubectl", "create", "namespace", name)
+    run("kubectl", "label", "namespace", name, f"test={name}")
+    policy = run("helm", "template", name, str(ROOT / "charts/etcd-operator"), "--namespace", name,
+                 "--show-only", "templates/admissionpolicy.yaml", "--set", "admissionPolicy.enabled=true",
+                 "--set", f"admissionPolicy.namespaceSelector.matchLabels.test={name}")
+    run("kubectl", "apply", "-f", "-", document=policy)
+    try:
+        for user, more in (("tenant", ""), ("trusted", ",pods")):
+            run("kubectl", "-n", name, "create", "role", user, "--verb=create,get,patch",
+                f"--resource=etcdclusters.etcd-operator.cozystack.io,etcdsnapshots.etcd-operator.cozystack.io{more}")
+            run("kubectl", "-n", name, "create", "rolebinding", user, f"--role={user}", f"--user={user}")
+
+        def made_by(user, kind, spec, *options):
+            manifest = {"apiVersion": "etcd-operator.cozystack.io/v1alpha2", "kind": kind,
+                        "metadata": {"generateName": "x"}, "spec": spec}
+            done = subprocess.run(("kubectl", f"--as={user}", "-n", name, "create", "-o", "name", "-f", "-", *options),
+                                  input=json.dumps(manifest), text=True, capture_output=True, timeout=60, check=False)
+            return done.stdout.strip() or done.stderr
+        plain = {"version": "3.6.16"}
+        with_template = plain | {"podTemplate": {"spec": {"serviceAccountName": "robot"}}}
+        snapshot = {"clusterRef": {"name": "db"}, "pod": {"serviceAccountName": "robot"},
+                    "destination": {"pvc": {"claimName": "c"}}}
+        until("the policy to be in force", lambda: True if "for users who may create Pods" in made_by(
+            "tenant", "EtcdCluster", with_template, "--dry-run=server") else None)
+        same("for users who may create Pods" in made_by("tenant", "EtcdSnapshot", snapshot), True)
+        same(made_by("tenant", "EtcdCluster", plain).split("/")[0], "etcdcluster.etcd-operator.cozystack.io")
+        same(made_by("trusted", "EtcdSnapshot", snapshot).split("/")[0], "etcdsnapshot.etcd-operator.cozystack.io")
+        cluster = made_by("trusted", "EtcdCluster", with_template)
+        patch = ("kubectl", "--as=tenant", "-n", name, "patch", cluster, "--type=merge", "-p")
+        run(*patch, '{"spec": {"replicas": 1}}')
+        run(*patch, '{"spec": {"podTemplate": null}}')
+        again = subprocess.run((*patch, '{"spec": {"podTemplate": {"spec": {"serviceAccountName": "robot"}}}}'),
+                               text=True, capture_output=True, timeout=60, check=False)
+        same("for users who may create Pods" in again.stderr, True)
+    finally:
+        run("kubectl", "delete", "-f", "-", document=policy)
+        run("kubectl", "delete", "namespace", name, "--wait=false")
+
+
+CASES = (t12_metrics_are_for_whom_the_server_lets_have_them, without_the_proxy_metrics_are_for_everybody,
+         rights_in_the_watched_namespaces_are_enough, n10_a_pod_template_is_for_those_who_may_create_pods)
 
 
 def main(manager):

@@ -286,7 +286,7 @@ class BadInput(unittest.TestCase):
         self.assertNotEqual(complaints, 0, out)
         return out
 
-    def test_no_secret_is_told(self):
+    def test_T2_no_secret_is_told(self):
         """I15: whatever is wrong with the credentials, no secret part of them is printed."""
         self.certificate("ca", 10)
         self.certificate("server", 10, ca="ca")

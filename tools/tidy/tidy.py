@@ -420,11 +420,11 @@ def metrics_explained(tree):
 
 
 def tests_are_there(tree):
-    """Each test that docs/dev/safety.md names for a weakness (a row that begins with W or P) is in the tests."""
+    """Each test that docs/dev/safety.md names for a weakness (a row that begins with W or P) or a threat (T) is in the tests."""
     page = "docs/dev/safety.md"
     tests = "".join(tree.text[f] for f in tree.text if f.startswith(("sim/scenarios/", "test/")) or f.endswith("_test.cc"))
     for number, line in enumerate(tree.text.get(page, "").split("\n"), 1):
-        if re.match(r"\| [WP]\d", line):
+        if re.match(r"\| [WPT]\d", line):
             for name in re.findall("`([^`]+)`", line):
                 if name not in tests:
                     yield f"{page}:{number}: no test is named {name}"

@@ -222,8 +222,9 @@ class Tidy(unittest.TestCase):
     def test_a_test_that_the_page_of_weaknesses_names_must_be_there(self):
         files = {"sim/scenarios/a.txt": "TEST(A, W1_x)\n", "test/e2e/cases.py": 'case("nodes: y")\n'}
         self.assertEqual(violations(**files, **{"docs/dev/safety.md": "| W1 | `W1_x` | `nodes: y` |\n| I1 | `f` |\n"}), [])
-        self.assertEqual(violations(**files, **{"docs/dev/safety.md": "| P2 | `gone` |\n"}),
-                         ["docs/dev/safety.md:1: no test is named gone"])
+        for row in ("P2", "T2"):
+            self.assertEqual(violations(**files, **{"docs/dev/safety.md": f"| {row} | `gone` |\n"}),
+                             ["docs/dev/safety.md:1: no test is named gone"])
 
     def test_a_runbook_that_no_test_runs_is_refused(self):
         page = {"docs/user/backup.md": "## Look\n\n```sh\nls\n```\n\n### Plain\n\nWords.\n\n## Go\n\n```sh\ngo\n```\n"}

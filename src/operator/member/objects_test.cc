@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/v1alpha2/names.h"
+#include "operator/pods/pod_policy.h"
 #include "test/support/refused_when_new.h"
 
 namespace etcdop::member {
@@ -249,8 +250,18 @@ TEST(MemberObjects, ExtraFlagsComeAfterAllOthers) {
                          "--metrics=extensive"}));
 }
 
+TEST(MemberObjects, T11_APodWithoutTemplateFitsTheStrictestStandardAndHasNoToken) {
+  v1::EtcdMember m = member("3.6.16");
+  for (const bool founds : {false, true}) {
+    const Json made = *pod(m, {.founds = founds}, {});
+    EXPECT_EQ(why_not_pod(made.as_object(), PodPolicy::Restricted), "");
+    EXPECT_EQ(made.at("spec").at("automountServiceAccountToken"), false);
+    m.spec.storage.medium = v1::Medium::Memory;
+  }
+}
+
 /// Otherwise --initial-cluster and the like could appear twice, and etcd would take the second.
-TEST(MemberObjects, EveryFlagOfOursIsRefusedAsAnExtraOne) {
+TEST(MemberObjects, T9_EveryFlagOfOursIsRefusedAsAnExtraOne) {
   v1::EtcdMember m = member("3.7.3");
   v1::EtcdOptions& options = m.spec.options.emplace();
   options.quota_backend_bytes = 1;

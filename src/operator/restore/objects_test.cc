@@ -5,6 +5,7 @@
 
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/names.h"
+#include "operator/pods/pod_policy.h"
 
 namespace etcdop::restore {
 namespace {
@@ -33,6 +34,13 @@ std::string value_of(const json::object& container, std::string_view name) {
   for (const Json& one : container.at("env").as_array())
     if (one.at("name").as_string() == name) return std::string(one.at("value").as_string());
   return "not set";
+}
+
+TEST(RestoreObjects, T11_ItsPodFitsTheStrictestStandardAndHasNoToken) {
+  const Json made = job(seen_of(true), 2, {"op:1", "etcd"});
+  const json::object& pod = made.at("spec").at("template").as_object();
+  EXPECT_EQ(why_not_pod(pod, PodPolicy::Restricted), "");
+  EXPECT_EQ(pod.at("spec").at("automountServiceAccountToken"), false);
 }
 
 TEST(RestoreObjects, TheJobRunsTheClustersOwnEtcdOnTheSnapshotInScratch) {

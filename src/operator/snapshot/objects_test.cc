@@ -2,6 +2,7 @@
 #include "operator/snapshot/objects.h"
 
 #include <gtest/gtest.h>
+#include "operator/pods/pod_policy.h"
 
 namespace etcdop::snapshot {
 namespace {
@@ -173,7 +174,12 @@ TEST(SnapshotObjects, WithServerCertificatesAloneTheAgentShowsNone) {
   EXPECT_EQ(variables.find("ETCD_PASSWORD"), std::string::npos);
 }
 
-TEST(SnapshotObjects, TheKubeletExpandsNothingThatAUserWrote) {
+TEST(SnapshotObjects, T11_ItsPodFitsTheStrictestStandard) {
+  const Json made = job(to_s3(), 1, "op:1");
+  EXPECT_EQ(why_not_pod(made.at("spec").at("template").as_object(), PodPolicy::Restricted), "");
+}
+
+TEST(SnapshotObjects, T9_TheKubeletExpandsNothingThatAUserWrote) {
   Observation seen = to_s3();
   v1::S3Location& s3 = *seen.snapshot.spec.destination.s3;
   s3.endpoint = "https://$(ETCD_PASSWORD).example.com";
