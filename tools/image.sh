@@ -6,9 +6,13 @@ cd "$(dirname "$0")/.."
 version=$(sed -n 's/^project(.* VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=ghcr.io/cozystack/etcd-operator:$version
 out=out/image
-if [ ! "$out/hardened" -nt out/release/manager ]; then
+# Once for each build: what the program contains, and whether it is as hardened as it was asked to be.
+if [ ! "$out/sbom.spdx.json" -nt out/release/manager ]; then
   test/image/hardening_test.py out/release/manager
-  mkdir -p "$out" && touch "$out/hardened"
+  mkdir -p "$out"
+  tools/sbom.py out/release >"$out/sbom.new"
+  test/image/sbom_test.py "$out/sbom.new"
+  mv "$out/sbom.new" "$out/sbom.spdx.json"
 fi
 rm -rf "$out/root"
 install -D -m 0755 out/release/manager "$out/root/manager"

@@ -10,10 +10,12 @@
 
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
+#include "kube/object_text.h"
 #include "operator/cluster/objects.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
+#include "sys/coroutine.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
 #include "test/support/secret_shelf.h"
@@ -388,6 +390,26 @@ class ReconcilerTest : public ::testing::Test {
   Reconciler reconciler{
       {{world, api, stores, clock, log, &events, &flight}, etcd, handshake, credentials}};
 };
+
+/// An earlier release accepted a template with as many levels as are read.
+TEST_F(ReconcilerTest, N2_APassOverADeepTemplateTakesLessThanHalfOfAStack) {
+  Json deep(1);
+  for (std::size_t level = 4; level < kube::kObjectDepthMax;
+       ++level)  // Below spec.podTemplate.spec.
+    deep = json::object{{"a", std::move(deep)}};
+  v1::EtcdCluster cluster = *stores.clusters.get(kKey);
+  cluster.spec.pod_template.emplace().spec = deep;
+  cluster.status.observed->pod_template = cluster.spec.pod_template;
+  refill(stores.clusters, {stored_again(cluster)}, world.now());
+  Executor::paint_stacks(true);
+  const auto pass = world.spawn([&] { EXPECT_TRUE(reconciler.reconcile(kKey)); });
+  world.run();
+  Executor::paint_stacks(false);
+  EXPECT_TRUE(stores.clusters.get(kKey)->status.observed->pod_template);
+  RecordProperty("bytes", static_cast<int>(pass->stack_used()));
+  EXPECT_GT(pass->stack_used(), 4096U) << "it was not painted";
+  EXPECT_LT(pass->stack_used(), detail::kDefaultBytes / 2);
+}
 
 /// A ServiceAccount may have rights that the author of the EtcdCluster does not have.
 TEST_F(ReconcilerTest, N10_UnderTheRestrictedPolicyATemplatesAccountNeedsALabel) {

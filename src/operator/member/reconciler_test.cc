@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "api/v1alpha2/names.h"
+#include "kube/object_text.h"
 #include "kube/reflector.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
+#include "sys/coroutine.h"
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
 #include "test/support/seeded_random.h"
@@ -258,6 +260,27 @@ TEST_F(ReconcilerTest, WhatIsRefusedIsToldAtOnceAndTriedOnceAMinute) {
   run(10s);
   EXPECT_EQ(ready(), v1::kPodRejected);
   EXPECT_EQ(server.requests("create pods"), 2) << "at once, and once more soon";
+}
+
+/// An earlier release accepted a template with as many levels as are read.
+TEST_F(ReconcilerTest, N2_APassOverADeepTemplateTakesLessThanHalfOfAStack) {
+  Json deep(1);
+  for (std::size_t level = 4; level < kube::kObjectDepthMax;
+       ++level)  // Below spec.podTemplate.spec.
+    deep = json::object{{"a", std::move(deep)}};
+  stores.volumes.saw(server.put<kube::PersistentVolumeClaim>(child("data-db-a", true)));
+  server.change(v1::EtcdMember::resource, kKey, [&](json::object& member) {
+    member["spec"].as_object()["podTemplate"] = json::object{{"spec", deep}};
+  });
+  stores.members.saw(*server.find<v1::EtcdMember>(kKey));
+  Executor::paint_stacks(true);
+  const auto pass = world.spawn([&] { (void)reconciler.reconcile(kKey); });
+  world.run();
+  Executor::paint_stacks(false);
+  EXPECT_TRUE(server.find(kube::Pod::resource, kKey)->at("spec").as_object().contains("a"));
+  RecordProperty("bytes", static_cast<int>(pass->stack_used()));
+  EXPECT_GT(pass->stack_used(), 4096U) << "it was not painted";
+  EXPECT_LT(pass->stack_used(), detail::kDefaultBytes / 2);
 }
 
 /// The kubelet refuses each Pod at once, for example because of a sysctl.
