@@ -171,9 +171,22 @@ TEST_F(EtcdPrograms, K9_WhileItDefragmentsNothingIsAnsweredAndTheCallWaitsForIt)
                     silent_probes, silent_questions);
         ASSERT_TRUE(done && *done) << (*done).error().message;
         EXPECT_GE(silent_probes, 3) << "liveness must outlast it";
+        EXPECT_LT(took, 30) << "at least 20 MiB a second, as the plan of a run assumes";
         for (const char* path : {"/livez", "/readyz", "/health"})
           EXPECT_EQ(etcds->probe(0, path), 200) << path;
         EXPECT_TRUE(client->status());
+
+        {
+          const Within limit(executor, 500ms);
+          EXPECT_TRUE(client->defragment().failed_with(Code::TimedOut));
+        }
+        {
+          const Within limit(executor, 200ms);
+          EXPECT_EQ(etcds->probe(0, "/livez"), 0) << "it goes on without its caller";
+        }
+        int times = 0;
+        while (etcds->probe(0, "/livez") != 200 && ++times < 100) (void)executor.sleep(100ms);
+        EXPECT_LT(times, 100) << "and ends";
       },
       4min);
 }
