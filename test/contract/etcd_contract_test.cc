@@ -554,7 +554,7 @@ TEST_F(EtcdContract, AJoinerWithAWrongListEnds) {
   });
 }
 
-TEST_F(EtcdContract, AJoinerWhosePeersAreSilentEnds) {
+TEST_F(EtcdContract, K18_AJoinerWhosePeersAreSilentEnds) {
   run([&] {
     plan_nodes(2);
     start(0, list_of(2), "existing");
