@@ -413,6 +413,33 @@ struct CommittedRestore {
 /// many learners at once.
 inline constexpr std::int32_t kManyLearners = 8;
 
+/// The part of etcd's log that an earlier release may have written, as found at the first look of
+/// this one.
+struct OldLog {
+  std::string cluster_id;         ///< 16 hex digits: the etcd cluster whose log it is.
+  std::int64_t raft_index = 0;    ///< Its last entry.
+  std::int64_t safe_above = 0;    ///< No member needs it once all have applied more than that.
+  std::vector<std::string> pods;  ///< UIDs of the Pods that had the flag when it was dropped.
+  bool operator==(const OldLog&) const = default;
+
+  template <class S = OldLog>
+  static auto describe() {
+    return object(
+        "The part of etcd's log for which members may need --max-learners: what an earlier release "
+        "may have written.",
+        Fields{required("clusterID", &S::cluster_id, "The etcd cluster whose log it is, in hex."),
+               required("raftIndex", &S::raft_index,
+                        "The last entry of that part. Written once, at the first look of this "
+                        "release."),
+               sparse("safeAbove", &S::safe_above,
+                      "When every voter's raftAppliedIndex is above this one, no member needs that "
+                      "part of the log any more, and maxLearners becomes 1. It follows from "
+                      "raftIndex and --snapshot-count."),
+               sparse("pods", &S::pods,
+                      "UIDs of Pods that still had the flag when maxLearners became 1.")});
+  }
+};
+
 struct EtcdClusterStatus {
   std::string phase;  ///< One of those in names.h; empty: no pass yet.
   std::int32_t ready_members = 0, broken_members = 0, updated_members = 0;
@@ -431,6 +458,7 @@ struct EtcdClusterStatus {
   std::vector<CommittedRestore> restores;  ///< The newest last.
   std::int64_t revision_floor = 0;
   std::int32_t max_learners = 0;  ///< kManyLearners or 1; 0: not decided yet.
+  std::optional<OldLog> old_log;  ///< Only while max_learners is, or was, kManyLearners.
   std::vector<Condition> conditions;
   bool operator==(const EtcdClusterStatus&) const = default;
 
@@ -474,9 +502,11 @@ struct EtcdClusterStatus {
             sparse(
                 "maxLearners", &S::max_learners,
                 "The --max-learners of new Pods with etcd 3.6 and later. 1, the default of etcd: "
-                "the flag is not set. 8: an earlier release, which could add several learners at "
-                "once, may have grown the cluster. The log of such a cluster cannot be read "
-                "without the flag."),
+                "the flag is not set, and the cluster can be handed back to the Go operator. 8: an "
+                "earlier release, which could add several learners at once, may have grown the "
+                "cluster. The log of such a cluster cannot be read without the flag: do not hand "
+                "it back. oldLog says when it becomes 1."),
+            optional("oldLog", &S::old_log, ""),
             sparse("conditions", &S::conditions, "")});
   }
 };

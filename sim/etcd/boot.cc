@@ -20,10 +20,21 @@ using Member = etcd::Member;
 using Failure = std::optional<std::string>;  ///< The last words of a process that cannot start.
 
 /// A process applies the log with its own learner limit. An add beyond that limit is refused, and
-/// the later promotion then misses the member (contract: K15). The log is read from its beginning:
-/// raft snapshots are not modelled.
+/// the later promotion then misses the member (contract: K15). It applies what comes after its raft
+/// snapshot.
 constexpr const char* kUnreadableLog =
     "membership: too many learner members in cluster\npanic: member unknown";
+constexpr std::uint64_t kCatchUp = 5000;  // SnapshotCatchUpEntries
+
+bool can_read(const Applied& log, std::uint64_t snapshot, const Flags& flags) {
+  return log.most_learners <= flags.max_learners || log.several_learners_at <= snapshot;
+}
+
+/// The index up to which a joiner gets a snapshot from a member that leads: of all that was
+/// applied, if the beginning of the log is compacted. 0: it gets the whole log.
+std::uint64_t snapshot_for_joiners(const DataDir& dir) {
+  return dir.snapshot > kCatchUp ? dir.applied.index : 0;
+}
 
 /// One start. Every wait may end because the process was killed.
 class Boot {
@@ -35,7 +46,7 @@ class Boot {
     process_.listens = true;
     if (!pause(world_.start_takes + world_.dice.between(5ms, 50ms))) return kCancelled;
     if (dir.corrupt) return "walpb: crc mismatch";
-    if (dir.applied.most_learners > process_.flags.max_learners) return kUnreadableLog;
+    if (!can_read(dir.applied, dir.snapshot, process_.flags)) return kUnreadableLog;
     Failure failure;
     if (!dir.owner) failure = process_.flags.existing ? join() : found();
     else if (dir.restored && dir.entries.empty()) begin_restored();
@@ -155,7 +166,8 @@ class Boot {
     bool killed = false;
     std::optional<etcd::ClusterId> cluster;
     std::vector<Member> members;
-    std::size_t most_learners = 0;
+    std::uint64_t snapshot = 0;  // For joiners.
+    bool readable = true;        // With this process's flags.
   };
   /// From the first that answers.
   Remote remote_members(Duration limit) {
@@ -167,7 +179,9 @@ class Boot {
       Remote remote{.killed = false,
                     .cluster = from->dir->owner->cluster,
                     .members = {},
-                    .most_learners = from->dir->applied.most_learners};
+                    .snapshot = snapshot_for_joiners(*from->dir),
+                    .readable = can_read(from->dir->applied, snapshot_for_joiners(*from->dir),
+                                         process_.flags)};
       for (const auto& [id, member] : from->dir->applied.members) remote.members.push_back(member);
       if (from->dir->applied.index == 0) remote.members = from->remotes;
       return remote;
@@ -258,9 +272,10 @@ class Boot {
     const auto learners = std::ranges::count_if(remote.members, &Member::learner);
     if (static_cast<std::size_t>(learners) > process_.flags.max_learners)
       return "membership: too many learner members in cluster";
-    if (remote.most_learners > process_.flags.max_learners) return kUnreadableLog;
+    if (!remote.readable) return kUnreadableLog;
     process_.dir->owner = {.cluster = *remote.cluster, .member = self->first};
     process_.remotes = remote.members;
+    process_.dir->received = remote.snapshot;
     Cluster& cluster = world_.cluster_of(process_);
     if (cluster.written[self->first] > 0) cluster.void_guarantees = true;
     return std::nullopt;

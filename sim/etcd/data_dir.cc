@@ -1,6 +1,7 @@
 #include "sim/etcd/data_dir.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/etcd/flags.h"
 #include "sim/etcd/ids.h"
@@ -23,6 +24,7 @@ Refusal add(Applied& applied, const etcd::Member& added, std::size_t max_learner
     return refused("too many learner members in cluster");
   applied.members.emplace(added.id, added);
   if (added.learner) applied.most_learners = std::max(applied.most_learners, learners);
+  if (added.learner && learners > 1) applied.several_learners_at = applied.index;
   return {};
 }
 
@@ -44,7 +46,8 @@ Refusal change_members(Applied& applied, const Change& change, std::size_t max_l
 
 }  // namespace
 
-Taken Applied::take(const Entry& entry, const Flags& flags, const etcd::VersionFacts& facts) {
+Taken Applied::take(const Entry& entry, const Flags& flags, const etcd::VersionFacts& facts,
+                    bool by_snapshot) {
   ++index;
   const Change& change = entry.change;
   switch (change.kind) {
@@ -52,7 +55,9 @@ Taken Applied::take(const Entry& entry, const Flags& flags, const etcd::VersionF
     case Change::Kind::Add:
     case Change::Kind::Promote:
     case Change::Kind::Remove:
-      return {.refusal = change_members(*this, change, flags.max_learners),
+      return {.refusal = change_members(
+                  *this, change,
+                  by_snapshot ? std::numeric_limits<std::size_t>::max() : flags.max_learners),
               .alarms = {},
               .token = {},
               .expired = {}};

@@ -76,8 +76,9 @@ struct Flags;
 struct Applied {
   std::uint64_t index = 0;
   std::map<etcd::MemberId, etcd::Member> members;
-  std::set<etcd::MemberId> removed;  ///< For ever.
-  std::size_t most_learners = 0;     ///< The most at one time, since the beginning of the log.
+  std::set<etcd::MemberId> removed;       ///< For ever.
+  std::size_t most_learners = 0;          ///< The most at one time, since the beginning of the log.
+  std::uint64_t several_learners_at = 0;  ///< The last entry that added a learner beside another.
   Store store;
   Alarms alarms;
   Users users;
@@ -85,7 +86,8 @@ struct Applied {
   /// Takes the next entry. A refused entry changes nothing on this member; another member may
   /// accept it under another learner limit. A put over the quota is refused, and counts as applied.
   /// Source: ValidateConfigurationChange, uber_applier.go.
-  Taken take(const Entry&, const Flags&, const etcd::VersionFacts&);
+  /// `by_snapshot`: the entry's effect comes with a raft snapshot, so no limit of ours matters.
+  Taken take(const Entry&, const Flags&, const etcd::VersionFacts&, bool by_snapshot = false);
   /// Whether a put of this size fits. Source: storage/quota.go.
   bool has_room(const std::string& key, const std::string& value, const Flags&) const;
   /// Before the first entry.
@@ -116,6 +118,10 @@ struct DataDir {
   std::optional<Owner> owner;
   std::uint64_t term = 0, commit = 0;
   Entries entries;  ///< Index 1 is the first entry.
+  /// The index of its newest raft snapshot: a process that starts applies again what comes after
+  /// it. The earlier entries stay in `entries`, for the checks of this fake.
+  std::uint64_t snapshot = 0;
+  std::uint64_t received = 0;  ///< The index of the raft snapshot that it joined with; 0: none.
   /// The state before the first entry; null: empty. The first start on it is a birth.
   std::shared_ptr<const Restored> restored;
   Applied applied;

@@ -16,7 +16,6 @@ constexpr std::string_view kWithoutEffect[] = {"data-dir",
                                                "unsafe-no-fsync",
                                                "logger",
                                                "log-level",
-                                               "snapshot-count",
                                                "log-format",
                                                "bcrypt-cost",
                                                "cert-file",
@@ -91,6 +90,8 @@ Result<Done> take(Flags& flags, const std::string& name, const std::string& valu
     if (!facts.max_learners_flag)
       return Error{Code::Invalid, "flag provided but not defined: -max-learners"};
     parse_number(value, flags.max_learners);
+  } else if (name == "snapshot-count") {
+    parse_number(value, flags.snapshot_count);
   } else if (name == "auth-token-ttl") {
     parse_number(value, flags.token_ttl);
   } else if (name == "quota-backend-bytes") {
@@ -120,6 +121,7 @@ Result<Url> parse_url(const std::string& text) {
 Result<Flags> parse_flags(const std::vector<std::string>& command,
                           const etcd::VersionFacts& facts) {
   Flags flags;
+  flags.snapshot_count = static_cast<std::uint64_t>(facts.snapshot_count_default);
   flags.peer_ports = {"2380"};
   check(!command.empty() && command[0].ends_with("etcd"), "the program is etcd");
   for (std::size_t i = 1; i < command.size(); ++i) {

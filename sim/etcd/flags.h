@@ -29,6 +29,7 @@ struct Flags {
   std::string token = "etcd-cluster";
   bool existing = false;
   std::size_t max_learners = 1;
+  std::uint64_t snapshot_count = 0;            ///< Entries between two raft snapshots.
   std::int64_t quota = std::int64_t{2} << 30;  ///< Bytes; negative: no quota.
   std::int64_t token_ttl = 300;                ///< Seconds.
 };

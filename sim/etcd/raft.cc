@@ -340,7 +340,10 @@ void EtcdWorld::apply(Cluster& cluster, Process& process, std::uint64_t commit) 
     const Entry& entry = *dir.entries[dir.applied.index];
     const bool had_space = !any(dir.applied.alarms, AlarmKind::NoSpace);
     const std::int64_t compacted = dir.applied.store.compacted();
-    const Taken taken = dir.applied.take(entry, process.flags, process.facts);
+    const bool by_snapshot = dir.applied.index < dir.received;
+    const Taken taken = dir.applied.take(entry, process.flags, process.facts, by_snapshot);
+    if (dir.applied.index > dir.snapshot + process.flags.snapshot_count)
+      dir.snapshot = dir.applied.index;
     record(cluster, process);
     if (dir.applied.store.compacted() != compacted) remember_hash(process, compacted);
     took(cluster, process, entry, taken);
@@ -425,7 +428,17 @@ void EtcdWorld::raise_no_space(Process& process) {
   if (Process* leader = leader_of(process)) (void)propose(*leader, std::move(change), 0);
 }
 
+/// Until it applies an entry, etcd counts as applied nothing of a snapshot, and refuses requests,
+/// its own, too: "too many requests". The real one may be lucky, and ask before the snapshot is
+/// there. Source: processInternalRaftRequestOnce, maxGapBetweenApplyAndCommitIndex.
+bool EtcdWorld::refuses_all(const Process& process) {
+  constexpr std::uint64_t kGap = 5000;
+  const DataDir& dir = *process.dir;
+  return dir.received > kGap && dir.applied.index <= dir.received;
+}
+
 void EtcdWorld::publish(Process& process) {
+  if (refuses_all(process)) return;
   if (process.publishing != 0 && executor.now() < process.publish_again) return;
   Process* leader = leader_of(process);
   if (!leader) return;

@@ -188,6 +188,7 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   static void remember_hash(Process&, std::int64_t compacted_before);
   void raise_no_space(Process&);
   void record(Cluster&, Process&);
+  static bool refuses_all(const Process&);
   void publish(Process&);
   void agree_on_version(Cluster&, Process& leader);
   int lowest_minor(const Cluster&, const Process& leader) const;

@@ -230,6 +230,35 @@ TEST_F(EtcdContract, K15_WhatGrewByOneLearnerAtATimeStartsAndIsJoinedWithoutTheF
   });
 }
 
+/// The way back (ADR 30): a member starts from its last raft snapshot, and a leader whose log no
+/// longer begins at the first entry sends its snapshot to a joiner.
+TEST_F(EtcdContract, K15_PastASnapshotWhatHadTwoLearnersAtOnceStartsAndIsJoinedWithoutTheFlag) {
+  if (!tested.facts.max_learners_flag) return;  // Two learners cannot exist.
+  run([&] {
+    const std::string count = "--snapshot-count=100";
+    const std::vector<std::string> flags = {"--max-learners=8", count};
+    bootstrap(1, flags);
+    const auto ids = add_learners(2);
+    for (const std::size_t i : {1U, 2U}) {
+      start(i, list_of(3), "existing", flags);
+      await_leader(i);
+    }
+    for (const MemberId id : ids) EXPECT_TRUE(eventually([&] { return bool(at(0)->promote(id)); }));
+    write_up_to(6101);  // 5,000 for joiners, 100 for the snapshot, 1,000 for a batch.
+    for (const std::size_t i : {0U, 1U, 2U}) {
+      etcds_->kill(i);
+      start(i, list_of(3), "existing", {count});
+      await_leader(i);
+    }
+    const MemberId id = join_the_quiet();
+    EXPECT_TRUE(eventually([&] { return bool(at(0)->promote(id)); }));
+    EXPECT_EQ(etcds_->log(3).find("too many learner members"), std::string::npos);
+    auto list = at(3)->member_list(etcd::Read::Linearizable);
+    ASSERT_TRUE(list) << list.error().message;
+    EXPECT_EQ(list->members.size(), 4U);
+  });
+}
+
 // Before it serves, a member asks every other member for its version. Two that start at the same
 // moment listen but do not serve yet, and wait for each other until this times out.
 TEST_F(EtcdContract, AMemberThatStartsWaitsForAnotherThatOnlyListens) {
@@ -525,7 +554,7 @@ TEST_F(EtcdContract, AJoinerWithAWrongListEnds) {
   });
 }
 
-TEST_F(EtcdContract, AJoinerWhosePeersAreSilentEnds) {
+TEST_F(EtcdContract, K18_AJoinerWhosePeersAreSilentEnds) {
   run([&] {
     plan_nodes(2);
     start(0, list_of(2), "existing");

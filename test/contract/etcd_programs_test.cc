@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -11,6 +14,7 @@
 
 #include "etcd/flag_table.h"
 #include "etcd/flags.h"
+#include "test/contract/etcd_keys.h"
 #include "test/contract/etcds.h"
 #include "test/contract/process.h"
 
@@ -89,6 +93,148 @@ TEST_F(EtcdPrograms, TakesTheFlagsThatTheTableHasForIt) {
     ++listed;
   }
   EXPECT_GT(listed, 100);
+}
+
+/// Founds a cluster of real members, and waits until they serve.
+void found(Etcds& etcds, std::size_t count) {
+  std::string list;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Node node = etcds.plan();
+    list += (i == 0 ? "" : ",") + node.name + "=" + node.peer_url;
+  }
+  for (std::size_t i = 0; i < count; ++i) etcds.start(i, list, "new", {});
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto client = etcds.clients().at(etcds.endpoint(i));
+    for (int times = 0; times < 300 && !client->status(); ++times)
+      (void)etcds.executor().sleep(100ms);
+  }
+}
+
+/// How long a member takes to end after SIGTERM; nullopt: longer than `max`.
+std::optional<Duration> time_to_end(Etcds& etcds, std::size_t node, Duration max) {
+  Executor& executor = etcds.executor();
+  const Instant began = executor.now();
+  etcds.terminate(node);
+  while (!etcds.ended(node)) {
+    if (executor.now() - began > max) return std::nullopt;
+    (void)executor.sleep(20ms);
+  }
+  return executor.now() - began;
+}
+
+/// While it defragments, etcd reads nothing. So no probe and no question is answered, for as long
+/// as it takes. The call itself must wait in silence, and must survive that questions on the same
+/// connection are given up.
+TEST_F(EtcdPrograms, K9_WhileItDefragmentsNothingIsAnsweredAndTheCallWaitsForIt) {
+  const auto etcds = tested.make();
+  etcds->run(
+      [&] {
+        found(*etcds, 1);
+        Executor& executor = etcds->executor();
+        const Keys keys(*etcds, 0);
+        // Some 600 MB: a defragmentation copies them in seconds.
+        const std::string value(1 << 20, 'v');
+        for (int i = 0; i < 600; ++i) ASSERT_TRUE(keys.put("k" + std::to_string(i), value));
+        const auto client = etcds->clients().at(etcds->endpoint(0));
+        std::optional<Result<Done>> done;
+        const Instant began = executor.now();
+        Instant ended = began;
+        const auto call = executor.spawn([&] {
+          done = client->defragment();
+          ended = executor.now();
+        });
+        int silent_probes = 0, silent_questions = 0;
+        std::vector<std::shared_ptr<Fiber>> asking;
+        for (const char* path : {"/livez", "/readyz", "/health"})
+          asking.push_back(executor.spawn([&, path] {
+            while (!done) {
+              {
+                const Within limit(executor, 200ms);
+                if (etcds->probe(0, path) == 0 && !done) ++silent_probes;
+              }
+              (void)executor.sleep(50ms);
+            }
+          }));
+        asking.push_back(executor.spawn([&] {
+          while (!done) {
+            {
+              const Within limit(executor, 200ms);
+              if (!client->status() && !done) ++silent_questions;
+            }
+            (void)executor.sleep(50ms);
+          }
+        }));
+        (void)call->join();
+        for (const auto& fiber : asking) (void)fiber->join();
+        const double took = std::chrono::duration<double>(ended - began).count();
+        std::printf("defragmented 600 MB in %.1f s: %d probes and %d questions unanswered\n", took,
+                    silent_probes, silent_questions);
+        ASSERT_TRUE(done && *done) << (*done).error().message;
+        EXPECT_GE(silent_probes, 3) << "liveness must outlast it";
+        EXPECT_LT(took, 30) << "at least 20 MiB a second, as the plan of a run assumes";
+        for (const char* path : {"/livez", "/readyz", "/health"})
+          EXPECT_EQ(etcds->probe(0, path), 200) << path;
+        EXPECT_TRUE(client->status());
+
+        {
+          const Within limit(executor, 500ms);
+          EXPECT_TRUE(client->defragment().failed_with(Code::TimedOut));
+        }
+        {
+          const Within limit(executor, 200ms);
+          EXPECT_EQ(etcds->probe(0, "/livez"), 0) << "it goes on without its caller";
+        }
+        int times = 0;
+        while (etcds->probe(0, "/livez") != 200 && ++times < 100) (void)executor.sleep(100ms);
+        EXPECT_LT(times, 100) << "and ends";
+      },
+      4min);
+}
+
+/// etcd ends its gRPC server gracefully: for 7 s it waits for open streams. The operator's
+/// connections have none, so they hold up nothing.
+TEST_F(EtcdPrograms, K16_TheOperatorsConnectionsDoNotHoldUpItsEnd) {
+  const auto etcds = tested.make();
+  etcds->run(
+      [&] {
+        found(*etcds, 1);
+        const auto client = etcds->clients().at(etcds->endpoint(0));
+        EXPECT_TRUE(client->status());
+        EXPECT_TRUE(client->member_list(etcd::Read::Linearizable));
+        const auto took = time_to_end(*etcds, 0, 20s);
+        ASSERT_TRUE(took);
+        std::printf("ended in %.2f s\n", std::chrono::duration<double>(*took).count());
+        EXPECT_LT(*took, 3s);
+      },
+      1min);
+}
+
+/// A leader moves its leadership to a member that ends, too, and waits 7 s for it. So it goes with
+/// an heir that had become the leader before it ends.
+TEST_F(EtcdPrograms, K16_WhenAllEndAtOnceALeaderWaitsForAnHeirThatEndsToo) {
+  const auto etcds = tested.make();
+  etcds->run(
+      [&] {
+        found(*etcds, 3);
+        Executor& executor = etcds->executor();
+        (void)executor.sleep(3s);  // Until each has been connected to the others.
+        const Instant began = executor.now();
+        for (std::size_t i = 0; i < 3; ++i) etcds->terminate(i);
+        std::array<double, 3> took{};
+        while (std::ranges::count(took, 0.0) > 0 && executor.now() - began < 20s) {
+          (void)executor.sleep(20ms);
+          for (std::size_t i = 0; i < 3; ++i)
+            if (took[i] == 0 && etcds->ended(i))
+              took[i] = std::chrono::duration<double>(executor.now() - began).count();
+        }
+        std::ranges::sort(took);
+        std::printf("three ended in %.1f, %.1f and %.1f s\n", took[0], took[1], took[2]);
+        EXPECT_GT(took[0], 0.0) << "all have ended";
+        EXPECT_LT(took[0], 4.0) << "a follower";
+        EXPECT_GT(took[2], 6.0) << "the leader";
+        EXPECT_LT(took[2], 10.0);
+      },
+      1min);
 }
 
 TEST_F(EtcdPrograms, WhomItAnswersWithAuthenticationOn) {

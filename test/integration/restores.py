@@ -283,6 +283,20 @@ def by_hand(store, stored, version):
         process.wait()
 
 
+def passes_its_old_log(version):
+    """A runbook for quiet clusters (docs/user/operations.md, K15). Its load test takes a minute and returns 1 if etcd is slow."""
+    with Member(version, f"{FOLDER}/quiet") as member:
+        before = member.status()["raftAppliedIndex"]
+        names = {"127.0.0.1:2379": member.client.removeprefix("http://")}
+        code, said = runbook.run(f"PATH={PROGRAMS[version]}:$PATH\n" +
+                                 runbook.commands("A quiet cluster that keeps max-learners", 0, names), FOLDER)
+        same(f"how the runbook ended: {said}", code, 0)
+        written = member.status()["raftAppliedIndex"] - before
+        if written < 5000:
+            raise Failed(f"{written} entries, not some 9,000: {said}")
+        same("the keys that are left", member.keys(), [])
+
+
 def cases(store):
     store.bucket("backups")
     stored = {}
@@ -308,6 +322,7 @@ def cases(store):
                 yield name, is_refused, (store, one, source, "SnapshotNeedsAuth", bare, {"RESTORE_AUTH": "false"})
     newest = list(PROGRAMS)[-1]
     yield "by hand", by_hand, (store, stored[newest, False], newest)
+    yield "a quiet cluster", passes_its_old_log, (newest,)
     yield "by hand, encrypted", by_hand, (store, None, newest)
 
 

@@ -79,17 +79,21 @@ struct SeatPod {
   std::string client_authority = {}, peer_authority = {};
   std::string run = {};   ///< "<UID>/<restarts of etcd's container>", as last seen.
   std::string zone = {};  ///< Its node's, as the Pod's label has it; empty: unknown.
+  /// Entries between two raft snapshots, and entries that a leader keeps for others, as its command
+  /// says; 0: etcd's default.
+  std::int64_t snapshot_count = 0, catch_up = 0;
   bool operator==(const SeatPod&) const = default;
 
   template <class S = SeatPod>
   static auto describe() {
-    return api::value(api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
-                      api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
-                      api::sparse("mayJoin", &S::may_join), api::sparse("hasUID", &S::has_uid),
-                      api::sparse("hasRole", &S::has_role),
-                      api::sparse("clientAuthority", &S::client_authority),
-                      api::sparse("peerAuthority", &S::peer_authority), api::sparse("run", &S::run),
-                      api::sparse("zone", &S::zone));
+    return api::value(
+        api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
+        api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
+        api::sparse("mayJoin", &S::may_join), api::sparse("hasUID", &S::has_uid),
+        api::sparse("hasRole", &S::has_role), api::sparse("clientAuthority", &S::client_authority),
+        api::sparse("peerAuthority", &S::peer_authority), api::sparse("run", &S::run),
+        api::sparse("zone", &S::zone), api::sparse("snapshotCount", &S::snapshot_count),
+        api::sparse("catchUp", &S::catch_up));
   }
 };
 

@@ -11,6 +11,7 @@
 #include "operator/cluster/conditions.h"
 #include "operator/cluster/intents.h"
 #include "operator/cluster/issuing.h"
+#include "operator/cluster/learners.h"
 #include "operator/cluster/member_report.h"
 #include "operator/cluster/mode.h"
 #include "operator/cluster/remains.h"
@@ -73,19 +74,6 @@ void remember_orphans(const Observation& seen, EtcdClusterStatus& status) {
 void forget_uncreated(const Observation& seen, EtcdClusterStatus& status) {
   std::erase_if(status.pending_members,
                 [&](const PendingMember& p) { return !seat_named(seen, p.name); });
-}
-
-/// Whether Pods carry --max-learners. A cluster that an earlier release founded, grew or took over
-/// may have had several learners at once: its members need the flag to replay their logs. So does a
-/// cluster that such a release has managed since: its Pods have the flag.
-void note_learners(const Observation& seen, EtcdClusterStatus& status) {
-  const auto has_object = [](const Seat& s) { return s.object.has_value(); };
-  const auto has_flag = [](const Seat& s) {
-    return s.pod && s.pod->many_learners && !s.pod->founds;
-  };
-  const bool found = !status.cluster_id.empty() || std::ranges::any_of(seen.seats, has_object);
-  if ((status.max_learners == 0 && found) || std::ranges::any_of(seen.seats, has_flag))
-    status.max_learners = api::v1alpha2::kManyLearners;
 }
 
 /// The number of voters of which a drain must leave a quorum. In growth, voters to come count too.

@@ -94,7 +94,9 @@ Seat::Pod pod_of(const kube::Pod& pod, const std::string& cluster_uid) {
           .client_authority = note(v1::kClientAuthorityAnnotation),
           .peer_authority = note(v1::kPeerAuthorityAnnotation),
           .run = run_of(pod),
-          .zone = label_of(pod.metadata, kZoneLabel)};
+          .zone = label_of(pod.metadata, kZoneLabel),
+          .snapshot_count = number_in(pod, kSnapshotCountFlag),
+          .catch_up = std::max(number_in(pod, kCatchUpFlag), number_in(pod, kOldCatchUpFlag))};
 }
 
 /// The member whose EtcdMember a step writes; null: none.

@@ -464,6 +464,22 @@ TEST_F(ReconcilerTest, AlarmsAreListedOnlyWhereAMemberTellsOfOne) {
   EXPECT_EQ(etcd.asked, "") << "nothing is done";
 }
 
+/// In a quiet cluster, etcd serves nobody at a learner that came up by a snapshot until it applies
+/// one more entry.
+TEST_F(ReconcilerTest, K15_ALearnerThatDoesNotAnswerGetsAnEntryOfTheLog) {
+  etcd.members.push_back({{4}, "", {url_of("db-d")}, {}, true});
+  pass();
+  EXPECT_EQ(etcd.alarm_lists, 1) << "the question for alarms is one";
+  etcd.hides_alarms = true;
+  pass();
+  EXPECT_EQ(etcd.alarm_lists, 2);
+  EXPECT_FALSE(seen_in_last_pass().alarms_hidden) << "no member told of any";
+  etcd.members.pop_back();
+  put_learner();
+  pass();
+  EXPECT_EQ(etcd.alarm_lists, 2) << "it answers";
+}
+
 /// A member that is ahead is asked for the common revision, too.
 TEST_F(ReconcilerTest, HashesAreAskedForOnceAndAtOneRevision) {
   accuse_the_third();

@@ -15,7 +15,8 @@
 namespace etcdop {
 
 /// One extra call lists all alarms, with the agreement of a quorum. The status of a member says in
-/// words whether it knows of an alarm.
+/// words whether it knows of an alarm. IfReported: or if a learner does not answer, which may need
+/// one more entry of the log.
 enum class AskForAlarms { IfReported, Always };
 
 class EtcdObserver {

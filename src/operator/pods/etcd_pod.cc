@@ -103,6 +103,14 @@ bool has_to_restore(const kube::Pod& pod) {
   return !restore || !restore->state.terminated || restore->state.terminated->exit_code != 0;
 }
 
+std::int64_t number_in(const kube::Pod& pod, std::string_view flag) {
+  const std::string text = argument(pod, flag).value_or("");
+  std::int64_t number = 0;
+  const auto end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc{} && read.ptr == end ? std::max<std::int64_t>(0, number) : 0;
+}
+
 bool takes_many_learners(const kube::Pod& pod) {
   return argument(pod, kMaxLearnersFlag).has_value();
 }

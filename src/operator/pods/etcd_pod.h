@@ -1,5 +1,6 @@
 // Facts from a member's Pod: from its etcd command line and the annotations that add to it. Pure.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace etcdop {
 inline constexpr std::string_view kInitialClusterFlag = "--initial-cluster=";
 inline constexpr std::string_view kInitialStateFlag = "--initial-cluster-state=";
 inline constexpr const char* kMaxLearnersFlag = "--max-learners=";
+inline constexpr std::string_view kSnapshotCountFlag = "--snapshot-count=";
+inline constexpr std::string_view kCatchUpFlag = "--snapshot-catchup-entries=";
+inline constexpr std::string_view kOldCatchUpFlag = "--experimental-snapshot-catchup-entries=";
 
 // Volumes of a Pod that restores a snapshot.
 inline constexpr const char* kRestoreToolsVolume = "restore-tools";
@@ -46,6 +50,8 @@ bool may_join(const kube::Pod& pod);
 bool founds_a_cluster(const kube::Pod& pod);
 /// Whether its etcd waits until a snapshot is restored.
 bool has_to_restore(const kube::Pod& pod);
+/// The value of such a flag ("--name=") in the Pod's command; 0: absent, or no positive number.
+std::int64_t number_in(const kube::Pod& pod, std::string_view flag);
 /// Whether the Pod's command allows more than one learner.
 bool takes_many_learners(const kube::Pod& pod);
 

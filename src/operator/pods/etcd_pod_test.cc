@@ -46,6 +46,19 @@ TEST(EtcdPod, K6_ThatADeletedOneEndsIsNoFailure) {
   EXPECT_TRUE(ended_by_itself(pod)) << "the kubelet's reason stays";
 }
 
+TEST(EtcdPod, K15_ReadsTheNumbersOfFlags) {
+  kube::Pod pod;
+  EXPECT_EQ(number_in(pod, kSnapshotCountFlag), 0);
+  pod.spec.containers = {container("mesh", {"--snapshot-count=1"}),
+                         container("etcd", {"etcd", "--snapshot-count=70000"})};
+  EXPECT_EQ(number_in(pod, kSnapshotCountFlag), 70'000);
+  EXPECT_EQ(number_in(pod, kCatchUpFlag), 0);
+  for (const char* odd : {"", "x", "7x", "-7", "99999999999999999999"}) {
+    pod.spec.containers[1].command = {"etcd", std::string("--snapshot-count=") + odd};
+    EXPECT_EQ(number_in(pod, kSnapshotCountFlag), 0) << odd;
+  }
+}
+
 TEST(EtcdPod, K16_CannotRunWhileTheKubeletWaits) {
   kube::Pod pod;
   EXPECT_FALSE(cannot_run(pod));
