@@ -74,7 +74,7 @@ std::int64_t safe_above(const Census& census, std::int64_t raft_index) {
 
 /// Where the old part of the log ends. While two learners exist, it has not ended.
 void record_old_log(const Census& census, v1::EtcdClusterStatus& status) {
-  if (census.learners.size() > 1) return status.old_log.reset();
+  if (census.learners.size() > 1) return;
   if (!status.old_log || status.old_log->cluster_id != status.cluster_id) {
     std::uint64_t index = 0;
     for (const Seat* voter : census.voters) index = std::max(index, voter->answer->index);
@@ -114,7 +114,7 @@ void note_learners(const Observation& seen, v1::EtcdClusterStatus& status) {
   const bool found = !status.cluster_id.empty() || std::ranges::any_of(seen.seats, has_object);
   const bool several = census.learners.size() > 1;
   if (status.max_learners == 0 ? found : std::ranges::any_of(seen.seats, is_news) || several) {
-    if (status.max_learners != v1::kManyLearners) status.old_log.reset();
+    if (status.max_learners != v1::kManyLearners || several) status.old_log.reset();
     status.max_learners = v1::kManyLearners;
   }
   if (status.max_learners != v1::kManyLearners || !knows_all_voters(seen, census, status)) return;

@@ -184,6 +184,10 @@ TEST(Learners, K15_ThatTwoLearnersAreSeenBringsTheFlagBack) {
   }
   EXPECT_EQ(after(seen).max_learners, v1::kManyLearners) << "a user adds them with etcdctl";
   EXPECT_FALSE(after(seen).old_log);
+  seen.cluster.status = after(first_look());
+  EXPECT_TRUE(seen.cluster.status.old_log);
+  seen.seats[0].answer.reset();
+  EXPECT_FALSE(after(seen).old_log) << "it did not end before them, whoever answers";
 }
 
 TEST(Learners, K15_AVersionThatTakesOneLearnerOnlyNeedsNoFlag) {
