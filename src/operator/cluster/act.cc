@@ -12,6 +12,7 @@
 #include "operator/passes/finalizer.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
+#include "operator/pods/founder.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -164,6 +165,35 @@ struct Actor {
     if (!is_ours(made->metadata, seen.cluster.metadata.uid))
       return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to another owner"};
     with.stores.members.wrote(std::move(*made));
+    return Done{};
+  }
+
+  /// Its Pod is asked for once more: the watch may be late.
+  Result<Done> operator()(const CorrectFounder& step) const {
+    const api::ObjectKey key{ns(), step.name};
+    if (auto wanted = still_wanted_so(); !wanted) return wanted;
+    auto pod = look_for<kube::Pod>(with.api, key);
+    if (!pod) return pod.error();
+    if (*pod && is_ours((*pod)->metadata, step.uid) && !is_idle(**pod)) {
+      with.stores.pods.wrote(std::move(**pod));
+      return Error{Code::Conflict, "etcd of " + step.name + " runs"};
+    }
+    auto now = with.api.get<v1::EtcdMember>(key);
+    if (!now) return Error(now.error()).during("find EtcdMember " + step.name);
+    if (now->metadata.uid != step.uid || !now->status.member_id.empty())
+      return Error{Code::Conflict, "EtcdMember " + step.name + " has changed"};
+    static_cast<v1::MemberTemplate&>(now->spec) = *plan.status.observed;
+    const auto test = [](const char* path, const std::string& value) {
+      return json::object{{"op", "test"}, {"path", path}, {"value", value}};
+    };
+    auto written = with.api.json_patch<v1::EtcdMember>(
+        key,
+        json::array{
+            test("/metadata/uid", step.uid),
+            test("/metadata/resourceVersion", now->metadata.resource_version),
+            json::object{{"op", "replace"}, {"path", "/spec"}, {"value", api::encode(now->spec)}}});
+    if (!written) return Error(written.error()).during("correct EtcdMember " + step.name);
+    with.stores.members.wrote(std::move(*written));
     return Done{};
   }
 

@@ -41,6 +41,7 @@ struct SeatObject {
   std::string joined_in;     ///< status.joinedIn
   bool removed = false;      ///< status.removed
   bool elsewhere = false;    ///< status.elsewhere
+  bool unborn = false;       ///< Its etcd cannot ever have run (pods/founder.h).
   std::string version;       ///< status.version
   std::string spec_version;  ///< spec.version, of its Pods' image.
   std::string made_as;       ///< template_of its spec.
@@ -60,9 +61,9 @@ struct SeatObject {
         api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
         api::sparse("saysLost", &S::says_lost), api::sparse("joinedIn", &S::joined_in),
         api::sparse("removed", &S::removed), api::sparse("elsewhere", &S::elsewhere),
-        api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
-        api::sparse("madeAs", &S::made_as), api::sparse("trouble", &S::trouble),
-        api::sparse("created", &S::created));
+        api::sparse("unborn", &S::unborn), api::sparse("version", &S::version),
+        api::sparse("specVersion", &S::spec_version), api::sparse("madeAs", &S::made_as),
+        api::sparse("trouble", &S::trouble), api::sparse("created", &S::created));
   }
 };
 
@@ -75,6 +76,7 @@ struct SeatPod {
   bool may_join = false;       ///< On an empty volume in memory its etcd would join again.
   bool has_uid = false;        ///< Its label has the EtcdCluster's UID.
   bool has_role = false;       ///< Its label says that it votes.
+  bool idle = false;           ///< Its etcd does not run, as the kubelet reported last.
   /// Fingerprints of the authorities that its etcd has read; empty: unknown, or not asked for.
   std::string client_authority = {}, peer_authority = {};
   std::string run = {};   ///< "<UID>/<restarts of etcd's container>", as last seen.
@@ -86,7 +88,7 @@ struct SeatPod {
     return api::value(api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
                       api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
                       api::sparse("mayJoin", &S::may_join), api::sparse("hasUID", &S::has_uid),
-                      api::sparse("hasRole", &S::has_role),
+                      api::sparse("hasRole", &S::has_role), api::sparse("idle", &S::idle),
                       api::sparse("clientAuthority", &S::client_authority),
                       api::sparse("peerAuthority", &S::peer_authority), api::sparse("run", &S::run),
                       api::sparse("zone", &S::zone));

@@ -473,6 +473,103 @@ TEST(ClusterPlan, TheFirstMembersWayIsTold) {
   EXPECT_EQ(condition(plan(born), v1::kProgressing).status, "True");
 }
 
+/// The first member of a cluster without an id, which waits in a Pod without a node.
+Observation with_idle_founder() {
+  Observation seen = observe(3, "a:V-");
+  seen.cluster.status.cluster_id.clear();
+  seen.cluster_id.reset();
+  seen.linearizable = false;
+  Seat& first = seen.seats.front();
+  first.listed.reset();
+  first.object->seed = true;
+  first.object->voter = first.object->ready = false;
+  first.object->member_id.clear();
+  first.pod->idle = true;
+  return seen;
+}
+
+TEST(ClusterPlan, K4_ACorrectedSpecReachesAFirstMemberWhoseEtcdDoesNotRun) {
+  struct Edit {
+    std::function<void(Observation&)> edit;
+    const char* step;
+    const char* because;
+  };
+  const auto corrected = [](Observation& o) { o.cluster.spec.node_selector = {{"disk", "ssd"}}; };
+  const Edit rows[] = {
+      {[](auto&) {}, "none", "it has the spec"},
+      {[](auto& o) { o.cluster.spec.replicas = 5; }, "none", "which no member has"},
+      {corrected, "correct-founder a", ""},
+      {[](auto& o) { o.cluster.spec.version = "3.5.35"; }, "correct-founder a",
+       "no data of the later minor is known"},
+      {[](auto& o) { o.cluster.spec.storage.size = "2Gi"; }, "correct-founder a", ""},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].pod.reset();
+       },
+       "correct-founder a", "its Pod is refused"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].object->terminating = true;
+       },
+       "correct-founder a", "it may have run, so it stays, and is replaced once it serves"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].pod->idle = false;
+       },
+       "none", "its etcd runs, and will answer"},
+      {[](auto& o) {
+         o.cluster.spec.version = "3.5.35";
+         o.seats[0].pod->idle = false;
+       },
+       "none", "the same"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].object->member_id = "1";
+       },
+       "none", "it has answered"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].object->seed = false;
+       },
+       "none", "it joins"},
+      {[&](auto& o) {
+         corrected(o);
+         o.cluster.status.cluster_id = "00000000000000c1";
+       },
+       "none", "the cluster is founded"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats.push_back(o.seats[0]);
+         o.seats[1].name = "b";
+       },
+       "none", "two: a user decides"},
+  };
+  for (const Edit& row : rows) {
+    Observation seen = with_idle_founder();
+    row.edit(seen);
+    EXPECT_EQ(step_of(seen), row.step) << &row - rows << ": " << row.because;
+  }
+}
+
+TEST(ClusterPlan, K4_AFirstMemberThatCannotBeReplacedIsToldWithTheRemedy) {
+  const auto message = [](const std::function<void(Seat::Object&)>& edit) {
+    Observation seen = with_idle_founder();
+    edit(*seen.seats[0].object);
+    return condition(plan(seen), v1::kProgressing).message;
+  };
+  EXPECT_EQ(message([](auto&) {}), "waiting for the first member");
+  EXPECT_EQ(message([](auto& o) { o.terminating = true; }),
+            "waiting for the first member; the etcd of a may have run, so it stays until another "
+            "member has its data; edit the EtcdCluster so that its Pod can start, or delete the "
+            "EtcdCluster");
+  EXPECT_EQ(message([](auto& o) { o.terminating = o.unborn = true; }),
+            "waiting for the first member")
+      << "it goes at once";
+  EXPECT_EQ(message([](auto& o) { o.lost = true; }),
+            "waiting for the first member; the etcd of a may have run, so no other member founds "
+            "the cluster; delete the EtcdCluster and create it again");
+}
+
 TEST(ClusterPlan, ADeadlineThatNobodyCanReadIsNone) {
   Observation seen = observe(3, "a:V*");
   seen.cluster.status.progress_deadline = "soon";

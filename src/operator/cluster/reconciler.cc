@@ -24,6 +24,7 @@
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
+#include "operator/pods/founder.h"
 #include "operator/pods/member_endpoint.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
@@ -91,6 +92,7 @@ Seat::Pod pod_of(const kube::Pod& pod, const std::string& cluster_uid) {
           .may_join = may_join(pod),
           .has_uid = label_of(pod.metadata, v1::kClusterUidLabel) == cluster_uid,
           .has_role = label_of(pod.metadata, v1::kRoleLabel) == v1::kVoter,
+          .idle = is_idle(pod),
           .client_authority = note(v1::kClientAuthorityAnnotation),
           .peer_authority = note(v1::kPeerAuthorityAnnotation),
           .run = run_of(pod),
@@ -142,6 +144,7 @@ bool for_now(const Result<Done>& acted) {
 void Reconciler::forget(const api::ObjectKey& key) {
   memory_.erase(key);
   failed_joiners_.forget(key);
+  corrected_.forget(key);
   children_.forget(key);
   questions_.forget(key);
   served_certificates_.forget(key);
@@ -196,6 +199,7 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     const auto pod = with_.stores.pods.get({key.ns, seat.name});
     if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);
     const auto volume = with_.stores.volumes.get({key.ns, volume_name(seat.name)});
+    seat.object->unborn = never_ran(*member, pod.get(), volume.get());
     if (seat.object->lost && has_its_place(*member, pod.get(), volume.get())) {
       seat.object->lost = false;
       seat.object->says_lost = true;
@@ -496,6 +500,8 @@ void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome&
   if (const Seat* gone = done ? failed_joiner(seen, plan.step) : nullptr)
     failed_joiners_.failed(key, gone->object->uid, gone->name + ": " + gone->object->trouble,
                            with_.executor.now());
+  if (done && std::holds_alternative<CorrectFounder>(plan.step))
+    corrected_.did(key, to_string(plan.step), with_.executor.now());
   Memory& memory = memory_[key];
   note_heir(plan.step, memory.heirs);
   if (outcome.is_refused()) return;  // Reported separately.
@@ -518,8 +524,11 @@ Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& 
   return runtime::Requeue{std::max<std::chrono::milliseconds>(kAddAgain, due)};
 }
 
-/// A joiner that lost its data at once is not followed by another at once (K6).
+/// A joiner that lost its data at once is not followed by another at once (K6). An older
+/// CustomResourceDefinition may drop what a correction writes.
 Duration Reconciler::holds_up(const Observation& seen, const Plan& plan) {
+  if (std::holds_alternative<CorrectFounder>(plan.step))
+    return corrected_.wait(seen.cluster.metadata.key(), to_string(plan.step), with_.executor.now());
   const auto* made = std::get_if<CreateMember>(&plan.step);
   return made && !made->seed
              ? failed_joiners_.wait(seen.cluster.metadata.key(), with_.executor.now())

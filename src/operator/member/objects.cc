@@ -258,13 +258,17 @@ Json volume(const v1::EtcdMember& member) {
 
 namespace {
 
+void annotate(json::object& metadata, const char* key, const std::string& value) {
+  Json& annotations = metadata["annotations"];
+  if (!annotations.is_object()) annotations = json::object();
+  annotations.as_object()[key] = value;
+}
+
 /// Records which CA certificates its etcd has read: it never reads them again.
 void note_authorities(json::object& metadata, const v1::EtcdMember& member, const TlsSeen& tls) {
   const auto note = [&](const char* key, const std::optional<CertificateSeen>& certificate) {
-    if (!certificate || certificate->authority.empty()) return;
-    Json& annotations = metadata["annotations"];
-    if (!annotations.is_object()) annotations = json::object();
-    annotations.as_object()[key] = certificate->authority;
+    if (certificate && !certificate->authority.empty())
+      annotate(metadata, key, certificate->authority);
   };
   if (member.spec.tls && member.spec.tls->client_mtls)
     note(v1::kClientAuthorityAnnotation, tls.server);
@@ -305,10 +309,10 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
     meta["labels"].as_object()[v1::kClusterUidLabel] = cluster->uid;
   if (const auto told = told_by_annotation(member, start.founds)) {
     spec["schedulingGates"] = json::array{json::object{{"name", v1::kRecordGate}}};
-    Json& annotations = meta["annotations"];
-    if (!annotations.is_object()) annotations = json::object();
-    annotations.as_object()[told->annotation] = told->value;
+    annotate(meta, told->annotation, told->value);
   }
+  if (start.founds)
+    annotate(meta, v1::kMadeFromAnnotation, std::to_string(member.metadata.generation));
   note_authorities(meta, member, tls);
   json::object made{{"metadata", std::move(meta)}, {"spec", std::move(spec)}};
   if (added) merge_template(made, *added);

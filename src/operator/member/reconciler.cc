@@ -11,6 +11,7 @@
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
+#include "operator/pods/founder.h"
 #include "operator/pods/member_endpoint.h"
 #include "runtime/conditions.h"
 #include "runtime/transitions.h"
@@ -30,7 +31,9 @@ bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
 /// The write and the object of a step that repairs what a user or another controller undid, and may
 /// undo again. Empty for other steps.
 std::string contested_write(const Observation& seen, const Step& step) {
-  if (std::holds_alternative<AddFinalizer>(step)) return to_string(step);
+  if (std::holds_alternative<AddFinalizer>(step) ||
+      std::holds_alternative<DeleteUnboundVolume>(step))
+    return to_string(step);
   const bool told =
       std::holds_alternative<SetRole>(step) || std::holds_alternative<MarkLeaving>(step) ||
       std::holds_alternative<LabelWithUid>(step) || std::holds_alternative<EndFounding>(step);
@@ -173,6 +176,87 @@ struct Actor {
     return release_finalizer(with.api, with.stores, meta().key(), meta().uid);
   }
 
+  /// Reads the member: what its status records decides.
+  Result<v1::EtcdMember> member_now() const {
+    auto now = with.api.get<v1::EtcdMember>(meta().key());
+    if (!now) return Error(now.error()).during("find EtcdMember " + meta().name);
+    if (now->metadata.uid != meta().uid)
+      return Error{Code::Conflict, "another EtcdMember has the name " + meta().name};
+    with.stores.members.wrote(v1::EtcdMember(*now));
+    return now;
+  }
+
+  /// Proves from the API server that no etcd of the member ever ran, and sees to it that none will:
+  /// the Pod and then the volume go only if they are as they were read. The record of the volume
+  /// goes once nothing can start on it, and before the volume itself. So a pass that is interrupted
+  /// begins again. Returns the member.
+  Result<v1::EtcdMember> erase_unborn() const {
+    auto now = member_now();
+    if (!now) return now;
+    auto pod = look_for<kube::Pod>(with.api, meta().key());
+    if (!pod) return pod.error();
+    auto volume =
+        look_for<kube::PersistentVolumeClaim>(with.api, {meta().ns, volume_name(meta().name)});
+    if (!volume) return volume.error();
+    if (!never_ran(*now, *pod ? &**pod : nullptr, *volume ? &**volume : nullptr))
+      return Error{Code::Conflict, "the etcd of " + meta().name + " may have run"};
+    if (auto gone = remove_ours(*pod, with.stores.pods); !gone) return gone.error();
+    if (auto forgot = forget_place(*now); !forgot) return forgot.error();
+    if (auto gone = remove_ours(*volume, with.stores.volumes); !gone) return gone.error();
+    return now;
+  }
+  /// Removes from the status where its data would be.
+  Result<Done> forget_place(v1::EtcdMember& now) const {
+    if (now.status.pvc_name.empty() && now.status.pod_uid.empty()) return Done{};
+    auto written = with.api.merge_patch<v1::EtcdMember, kube::Part::Status>(
+        meta().key(),
+        {{"metadata", {{"resourceVersion", now.metadata.resource_version}}},
+         {"status", {{"pvcName", nullptr}, {"podName", nullptr}, {"podUID", nullptr}}}});
+    if (!written) return Error(written.error()).during("write the status of " + meta().name);
+    now = *written;
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+  template <class T>
+  Result<Done> remove_ours(const std::optional<T>& child, kube::Store<T>& store) const {
+    if (!child || !is_ours(child->metadata, meta().uid) || child->metadata.terminating())
+      return Done{};
+    auto gone = with.api.remove_unchanged<T>(child->metadata);
+    if (!gone)
+      return Error(gone.error())
+          .during(std::string("delete ") + T::resource.kind + " " + child->metadata.name);
+    look_again(with.api, store, child->metadata.key(), child->metadata.uid);
+    return Done{};
+  }
+
+  Result<Done> operator()(const ReleaseUnborn&) const {
+    auto cluster = cluster_now();
+    if (!cluster) return cluster.error();
+    if (!*cluster || !(*cluster)->status.cluster_id.empty() || (*cluster)->restoring())
+      return Error{Code::Conflict, "the cluster of " + meta().name + " has changed"};
+    auto now = erase_unborn();
+    if (!now) return now.error();
+    json::array finalizers;
+    for (const std::string& f : now->metadata.finalizers)
+      if (f != v1::kMemberFinalizer) finalizers.emplace_back(f);
+    // The version: since it was read, nobody has recorded a place of its data.
+    auto written = with.api.merge_patch<v1::EtcdMember>(
+        meta().key(), {{"metadata",
+                        {{"uid", meta().uid},
+                         {"resourceVersion", now->metadata.resource_version},
+                         {"finalizers", std::move(finalizers)}}}});
+    if (written.failed_with(Code::NotFound)) return Done{};
+    if (!written) return Error(written.error()).during("release EtcdMember " + meta().name);
+    if (written->metadata.finalizers.empty()) with.stores.members.saw_deleted(*written);
+    else with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+
+  Result<Done> operator()(const DeleteUnboundVolume&) const {
+    auto erased = erase_unborn();
+    return erased ? Result<Done>(Done{}) : erased.error();
+  }
+
   Result<Done> operator()(const AddFinalizer&) const {
     json::array finalizers;
     for (const std::string& f : meta().finalizers) finalizers.emplace_back(f);
@@ -255,7 +339,25 @@ struct Actor {
     return down ? Result<Done>(Done{}) : Error{Code::Conflict, "etcd of " + meta().name + " runs"};
   }
 
+  /// A Pod of the first member with an earlier spec: it goes as it was read, without a running
+  /// etcd.
+  Result<Done> delete_idle(const std::string& uid) const {
+    if (in_memory(member())) {
+      auto erased = erase_unborn();
+      return erased ? Result<Done>(Done{}) : erased.error();
+    }
+    auto pod = look_for<kube::Pod>(with.api, meta().key());
+    if (!pod) return pod.error();
+    if (!*pod || (*pod)->metadata.uid != uid) return Done{};
+    if (!is_idle(**pod)) {
+      with.stores.pods.wrote(std::move(**pod));
+      return Error{Code::Conflict, "etcd of " + meta().name + " runs"};
+    }
+    return remove_ours(*pod, with.stores.pods);
+  }
+
   Result<Done> operator()(const DeletePod& step) const {
+    if (step.if_idle) return delete_idle(step.uid);
     if (member().spec.dormant) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
