@@ -736,6 +736,46 @@ TEST_F(ScenarioOfOrphans, K17_OrphansWhoseEtcdDoesNotAnswerAreToldAndNothingIsFo
 }
 
 /// A Pod with the cluster's name as a label, such as one of a user's Deployment.
+/// As `kubectl edit` of EtcdMembers: the owner, the label by which they are watched, or both.
+TEST_F(ScenarioOfPeople, K17_EditedEtcdMembersOfARunningClusterAreTakenBack) {
+  settled_cluster(3);
+  const auto before = members();
+  const auto edit_member = [&](const std::string& name, bool owner, bool label) {
+    (void)world.server().change(v1::EtcdMember::resource, {"prod", name},
+                                [&](json::object& object) {
+                                  json::object& metadata = object["metadata"].as_object();
+                                  if (owner) metadata.erase("ownerReferences");
+                                  if (label)
+                                    metadata["labels"].as_object().erase(v1::kClusterLabel);
+                                });
+  };
+  edit_member(before[0].name, true, false);
+  edit_member(before[1].name, false, true);
+  edit_member(before[2].name, true, true);
+  for (int i = 0; i < 40; ++i) {
+    world.run_for(1s);
+    EXPECT_NE(says(v1::kDegraded), "True/ForeignMember") << i;
+  }
+  world.must_converge(3min);
+  EXPECT_EQ(members(), before) << "no member was added or removed";
+  EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
+  EXPECT_EQ(made(kube::Pod::resource), 4U) << "the founder's twice, and none since";
+  EXPECT_EQ(world.members_of(kKey).size(), 3U);
+}
+
+/// Its finalizer must not go with its owner.
+TEST_F(ScenarioOfPeople, K17_AnEtcdMemberWithoutOwnerThatIsDeletedLeavesEtcdFirst) {
+  settled_cluster(3);
+  const std::string name = follower();
+  (void)world.server().change(v1::EtcdMember::resource, {"prod", name}, [](json::object& object) {
+    object["metadata"].as_object().erase("ownerReferences");
+  });
+  world.delete_object(v1::EtcdMember::resource, {"prod", name});
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 3U);
+  EXPECT_EQ(std::ranges::count(members(), name, &EtcdNet::Member::name), 0);
+}
+
 TEST_F(ScenarioOfPeople, K17_NoServiceSelectsAPodThatBelongsToNoMember) {
   settled_cluster(3);
   const json::object labels{{v1::kClusterLabel, "db"}, {v1::kRoleLabel, v1::kVoter}};

@@ -505,6 +505,29 @@ TEST_F(AdoptTest, K17_AnObjectOfAnotherOwnerIsLeftAlone) {
   EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "o-1");
 }
 
+/// A user has edited EtcdMembers of a running cluster.
+TEST_F(AdoptTest, K17_InARunningClusterTheTokenSaysWhoseAMemberIs) {
+  for (const char* name : {"db-a", "db-b"})
+    api.change(v1::EtcdMember::resource, {"prod", name}, [](json::object& object) {
+      object["metadata"].as_object()["labels"] = json::object{{"mine", "1"}};
+    });
+  seen.cluster.status.cluster_id = "c1";
+  seen.cluster.status.cluster_token = "another";
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
+  seen.cluster.status.cluster_token = "t";
+  ASSERT_TRUE(done(step));
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), seen.cluster.metadata.uid);
+  const Json labels =
+      api.find(v1::EtcdMember::resource, {"prod", "db-a"})->at("metadata").at("labels");
+  EXPECT_EQ(labels.at(v1::kClusterLabel), "db");
+  EXPECT_EQ(labels.at(v1::kAppComponentLabel), "db-a");
+  EXPECT_EQ(labels.at("mine"), "1");
+  order.clear();
+  ASSERT_TRUE(done(step));
+  EXPECT_EQ(order, "");
+}
+
 /// An owner that is no controller stays.
 TEST_F(AdoptTest, K17_OtherOwnersStayBesideTheNewOne) {
   api.change(v1::EtcdMember::resource, {"prod", "db-a"}, [&](json::object& object) {

@@ -31,6 +31,7 @@ struct SeatObject {
   std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
   std::string member_id;        ///< status.memberID; empty until it is known.
   bool orphan = false;          ///< It has no owner, and may be adopted: see remains.h.
+  bool astray = false;          ///< Its cluster runs, and it lacks its owner or its label.
   std::string token;            ///< spec.clusterToken; only while an orphan exists.
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
@@ -56,14 +57,15 @@ struct SeatObject {
         api::sparse("seed", &S::seed), api::sparse("dormant", &S::dormant),
         api::sparse("current", &S::current), api::sparse("hasFinalizer", &S::has_finalizer),
         api::sparse("initialCluster", &S::initial_cluster), api::sparse("memberID", &S::member_id),
-        api::sparse("orphan", &S::orphan), api::sparse("token", &S::token),
-        api::sparse("voter", &S::voter), api::sparse("ready", &S::ready),
-        api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
-        api::sparse("saysLost", &S::says_lost), api::sparse("joinedIn", &S::joined_in),
-        api::sparse("removed", &S::removed), api::sparse("elsewhere", &S::elsewhere),
-        api::sparse("unborn", &S::unborn), api::sparse("version", &S::version),
-        api::sparse("specVersion", &S::spec_version), api::sparse("madeAs", &S::made_as),
-        api::sparse("trouble", &S::trouble), api::sparse("created", &S::created));
+        api::sparse("orphan", &S::orphan), api::sparse("astray", &S::astray),
+        api::sparse("token", &S::token), api::sparse("voter", &S::voter),
+        api::sparse("ready", &S::ready), api::sparse("reason", &S::reason),
+        api::sparse("lost", &S::lost), api::sparse("saysLost", &S::says_lost),
+        api::sparse("joinedIn", &S::joined_in), api::sparse("removed", &S::removed),
+        api::sparse("elsewhere", &S::elsewhere), api::sparse("unborn", &S::unborn),
+        api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
+        api::sparse("madeAs", &S::made_as), api::sparse("trouble", &S::trouble),
+        api::sparse("created", &S::created));
   }
 };
 
@@ -252,6 +254,8 @@ struct Observation {
   Child client_service = Child::Missing, headless_service = Child::Missing;
   /// The keys that their selectors lack; a missing Service lacks all.
   SelectorKeys client_lacks, headless_lacks;
+  /// Ready Pods that the budget counts as voters, and that belong to none of the members.
+  std::int64_t stray_voters = 0;
   Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted ignores its number.
   std::int64_t budget_min = 0;    ///< Its minAvailable.
   std::vector<CertificateChild> certificates;  ///< Wanted from cert-manager.
@@ -282,7 +286,8 @@ struct Observation {
         api::sparse("clientService", &S::client_service),
         api::sparse("headlessService", &S::headless_service),
         api::sparse("clientLacks", &S::client_lacks),
-        api::sparse("headlessLacks", &S::headless_lacks), api::sparse("budget", &S::budget),
+        api::sparse("headlessLacks", &S::headless_lacks),
+        api::sparse("strayVoters", &S::stray_voters), api::sparse("budget", &S::budget),
         api::sparse("budgetMin", &S::budget_min), api::sparse("certificates", &S::certificates),
         api::sparse("certManager", &S::cert_manager),
         api::sparse("clusterDomain", &S::cluster_domain), api::sparse("podPolicy", &S::pod_policy),

@@ -427,6 +427,69 @@ TEST(ClusterPlan, WhatIsTheMatterWithAMemberIsTold) {
             "2/3 members ready; c: no node can run the Pod");
 }
 
+/// A user took the owner, or the label, away from EtcdMembers of a running cluster.
+TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
+  struct Edit {
+    const char* seats;
+    std::function<void(Observation&)> edit;
+    const char* step;
+    const char* because;
+  };
+  const auto nothing = [](Observation&) {};
+  const Edit rows[] = {
+      {"a:V* b:V+ c:V+", nothing, "adopt-members c", ""},
+      {"a:V* b:V+ c:V-e", nothing, "adopt-members c", "then it is replaced"},
+      {"a:V* b:V+ c:V+!", nothing, "adopt-members c", "then it leaves as any other"},
+      {"a:V* b:V+ c:V+", [](auto& o) { o.failing_step = "children, adopt-members c"; }, "none",
+       "the others do not wait for what is refused, and no second one is made"},
+      {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").object->member_id = "00000000000000ff"; },
+       "create-member #1", "etcd has another member of that name"},
+      {"a:V* b:V+ c:N", nothing, "create-member #1", "neither etcd nor the record knows it"},
+      {"a:V* b:V+ c:N",
+       [](auto& o) {
+         o.cluster.status.pending_members = {{9, "c", url_of("c"), to_rfc3339(kNow)}};
+       },
+       "adopt-members c", "it is recorded, and is to join"},
+      {"a:V- b:V- c:V-",
+       [](auto& o) {
+         o.linearizable = false;
+         for (Seat& s : o.seats) s.listed.reset();
+       },
+       "none", "without a quorum nothing is confirmed"},
+  };
+  for (const Edit& row : rows) {
+    Observation seen = observe(3, row.seats);
+    seat(seen, "c").object->astray = true;
+    row.edit(seen);
+    EXPECT_EQ(step_of(seen), row.step) << row.seats << ": " << row.because;
+  }
+}
+
+TEST(ClusterPlan, K17_AHealthyVoterWithoutAnOwnerIsNoForeignMember) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seat(seen, "c").object->astray = true;
+  EXPECT_EQ(condition(plan(seen), v1::kDegraded).status, "False");
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kQuorumHealthy);
+  seat(seen, "c").object->member_id = "00000000000000ff";
+  EXPECT_EQ(condition(plan(seen), v1::kDegraded).reason, v1::kForeignMember)
+      << "its EtcdMember is about another one";
+}
+
+TEST(ClusterPlan, K17_PodsOfOthersThatTheBudgetCountsAreAddedToIt) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  EXPECT_EQ(plan(seen).budget, 2);
+  seen.stray_voters = 2;
+  EXPECT_EQ(plan(seen).budget, 4) << "two of ours must stay all the same";
+  seen.budget = Child::AsMade;
+  seen.budget_min = 4;
+  EXPECT_EQ(plan(seen).budget, std::nullopt);
+  seen.stray_voters = 0;
+  EXPECT_EQ(plan(seen).budget, 2);
+  Observation sole = observe(1, "a:V*");
+  sole.stray_voters = 1;
+  EXPECT_EQ(plan(sole).budget, 0) << "it may be drained";
+}
+
 TEST(ClusterPlan, TheFirstMemberIsADiscoveryUntilTheSecondVotes) {
   Observation seen = observe(3, "a:V*");
   seen.cluster.status.cluster_id.clear();

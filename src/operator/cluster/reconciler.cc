@@ -40,6 +40,7 @@ namespace v1 = api::v1alpha2;
 /// Nodes.
 constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
 constexpr auto kAddAgain = 1s;
+constexpr int kLookedForMax = 8;         // EtcdMembers of foreign names, in one pass.
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is reported.
 
 Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& cluster) {
@@ -97,6 +98,13 @@ Seat::Pod pod_of(const kube::Pod& pod, const std::string& cluster_uid) {
           .peer_authority = note(v1::kPeerAuthorityAnnotation),
           .run = run_of(pod),
           .zone = label_of(pod.metadata, kZoneLabel)};
+}
+
+/// Whether an object can have this name, which may be any text that a foreign etcd has for it.
+bool is_object_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+  return !name.empty() && name.size() <= 253 && name.front() != '.' &&
+         name.find_first_not_of(kAllowed) == name.npos;
 }
 
 /// The member whose EtcdMember a step writes; null: none.
@@ -170,6 +178,8 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   with_.credentials.certificates.equip(cluster, endpoints);
   if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
   questions_.ask(seen, endpoints);
+  observe_unlabelled(seen);
+  observe_stray_voters(seen);
   note_answers(seen);
   served_certificates_.look(seen, endpoints, with_.credentials.certificates);
   note_unreachable(seen);
@@ -186,7 +196,8 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
   for (const auto& member : with_.stores.members.in_group(key)) {
     seen.taken_names.push_back(member->metadata.name);
     const bool orphan = is_orphan(*member, cluster);
-    if (!orphan && !is_ours(member->metadata, cluster.metadata.uid)) {
+    const bool astray = has_lost_owner(*member, cluster);
+    if (!orphan && !astray && !is_ours(member->metadata, cluster.metadata.uid)) {
       if (cluster.status.cluster_id.empty())
         seen.stray_members.push_back("EtcdMember " + member->metadata.name);
       continue;
@@ -196,6 +207,7 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     seat.peer_url = peer_url_of(*member);
     seat.object = object_of(*member, cluster);
     seat.object->orphan = orphan;
+    seat.object->astray = astray;
     const auto pod = with_.stores.pods.get({key.ns, seat.name});
     if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);
     const auto volume = with_.stores.volumes.get({key.ns, volume_name(seat.name)});
@@ -221,6 +233,35 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
       seen.stray_members.push_back("Pod " + pod->metadata.name);
   }
   if (has_orphans(seen)) note_tokens(seen);
+}
+
+/// An EtcdMember that has lost the label by which it is watched: etcd lists it. Asked of the API
+/// server by the name in etcd's list.
+void Reconciler::observe_unlabelled(Observation& seen) const {
+  const v1::EtcdCluster& cluster = seen.cluster;
+  if (cluster.status.cluster_id.empty()) return;
+  int looks = 0;
+  for (Seat& seat : seen.seats) {
+    if (seat.object || !seat.listed || !seat.listed->started || !is_object_name(seat.name))
+      continue;
+    if (++looks > kLookedForMax) return;
+    auto member = with_.api.get<v1::EtcdMember>({cluster.metadata.ns, seat.name});
+    if (!member) continue;
+    const bool ours = is_ours(member->metadata, cluster.metadata.uid);
+    if (!ours && !has_lost_owner(*member, cluster)) continue;
+    seat.object = object_of(*member, cluster);
+    // With both, only the watch is late.
+    seat.object->astray = !ours || cluster_of(member->metadata) != cluster.metadata.key();
+    if (const auto pod = with_.stores.pods.get({cluster.metadata.ns, seat.name}))
+      seat.pod = pod_of(*pod, cluster.metadata.uid);
+  }
+}
+
+void Reconciler::observe_stray_voters(Observation& seen) const {
+  const std::set<std::string> ours = uids_of_members(seen);
+  for (const auto& pod : with_.stores.pods.in_group(seen.cluster.metadata.key()))
+    seen.stray_voters += pod->ready() && is_stray(*pod, ours) &&
+                         label_of(pod->metadata, v1::kRoleLabel) == v1::kVoter;
 }
 
 /// The orphans are one etcd only if all have one token.

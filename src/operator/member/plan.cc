@@ -87,6 +87,13 @@ bool is_ready(const v1::EtcdMemberStatus& status) {
   return ready && ready->status == "True";
 }
 
+/// A user took the owner away from the Pod that is recorded. Without it the member has no Pod.
+bool pod_has_lost_owner(const Observation& seen) {
+  const api::ObjectMeta& pod = seen.pod->metadata;
+  return pod.owner_references.empty() && pod.uid == seen.member.status.pod_uid &&
+         !pod.terminating();
+}
+
 Step pod_step(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   if (!seen.pod) {
@@ -95,6 +102,7 @@ Step pod_step(const Observation& seen) {
   }
   const kube::Pod& pod = *seen.pod;
   const std::string& uid = pod.metadata.uid;
+  if (pod_has_lost_owner(seen)) return AdoptPod{uid};
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
   if (has_founded(seen))

@@ -111,6 +111,11 @@ struct LabelWithUid {
                       api::sparse("clusterUID", &S::cluster_uid));
   }
 };
+/// Gives the recorded Pod, which belongs to nobody, its owner again.
+struct AdoptPod : ByUid {
+  static constexpr StepTraits traits{"adopt-pod", Asks::ApiServer, Effect::AtOnce};
+  std::string words() const { return "adopt-pod"; }
+};
 /// Lets a Pod with data in memory run: its UID is recorded, and no other Pod ever runs.
 struct AdmitPod : ByUid {
   static constexpr StepTraits traits{"admit-pod", Asks::ApiServer, Effect::AtOnce};
@@ -129,7 +134,7 @@ struct EndJoining : ByUid {
 };
 using Step = OneStepOf<ReleaseFinalizer, ReleaseUnborn, AddFinalizer, DeleteUnboundVolume,
                        CreateVolume, CreatePod, DeletePod, SetRole, MarkLeaving, LabelWithUid,
-                       AdmitPod, EndFounding, EndJoining>;
+                       AdoptPod, AdmitPod, EndFounding, EndJoining>;
 
 /// The cluster's controller writes memberID, isVoter and version of the status.
 using Plan = PlanOf<api::v1alpha2::EtcdMemberStatus, Step>;

@@ -176,6 +176,72 @@ TEST_F(Preconditions, AMemberIsLetGoWhenItsClusterIsGoneOrGoingOrAnother) {
   }
 }
 
+/// I5: its volume would go with it, without a word of etcd's.
+TEST_F(Preconditions, K17_AMemberThatLostItsOwnerIsNotLetGoWhileItsClusterRuns) {
+  change<v1::EtcdMember>(
+      kKey, [](json::object& m) { m["metadata"].as_object().erase("ownerReferences"); });
+  change<v1::EtcdCluster>(kCluster,
+                          [](json::object& c) { c["status"].as_object()["clusterToken"] = "t"; });
+  server.remove(v1::EtcdMember::resource, kKey);
+  see();
+  settle();
+  EXPECT_NE(now<v1::EtcdMember>(kKey), nullptr) << "its owner comes back, and asks etcd";
+  change<v1::EtcdCluster>(
+      kCluster, [](json::object& c) { c["status"].as_object()["clusterToken"] = "another"; });
+  see();
+  settle();
+  EXPECT_EQ(now<v1::EtcdMember>(kKey), nullptr) << "it was left by an earlier one";
+}
+
+TEST_F(Preconditions, K17_APodWithoutItsOwnerGetsItBackIfItIsTheRecordedOne) {
+  put_pod(uid, "x");
+  see();
+  settle();
+  const auto disown = [&] {
+    change<kube::Pod>(
+        kKey, [](json::object& pod) { pod["metadata"].as_object().erase("ownerReferences"); });
+  };
+  const auto is_owned = [&] {
+    return now<kube::Pod>(kKey).at("metadata").as_object().contains("ownerReferences");
+  };
+  disown();
+  see();
+  settle();
+  EXPECT_TRUE(is_owned());
+  disown();
+  change<v1::EtcdMember>(kKey, [](json::object& m) { m["status"].as_object()["podUID"] = "p-9"; });
+  see();
+  settle();
+  EXPECT_FALSE(is_owned()) << "a user made it";
+}
+
+TEST_F(Preconditions, K17_APodAvoidsThePodsOfItsClusterByTheUidOnceAllHaveIt) {
+  const auto avoids = [&](const char* label) {
+    server.erase(kube::Pod::resource, kKey);
+    see();
+    settle();
+    return json::serialize(now<kube::Pod>(kKey).at("spec").at("affinity")).find(label) !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(avoids(v1::kClusterUidLabel));
+  json::object member = meta("db-b", "EtcdCluster", cluster_uid);
+  const std::string other = put<v1::EtcdMember>({{"metadata", std::move(member)},
+                                                 {"spec",
+                                                  {{"clusterName", "db"},
+                                                   {"version", "3.6.16"},
+                                                   {"storage", {{"size", "1Gi"}}},
+                                                   {"initialCluster", "x"},
+                                                   {"clusterToken", "t"}}}});
+  put<kube::Pod>({{"metadata", meta("db-b", "EtcdMember", other)}, {"spec", json::object{}}});
+  see(stores.members, {kKey.ns, "db-b"});
+  see(stores.pods, {kKey.ns, "db-b"});
+  EXPECT_FALSE(avoids(v1::kClusterUidLabel)) << "one that the Go operator made";
+  EXPECT_TRUE(avoids(v1::kClusterLabel));
+  server.erase(v1::EtcdMember::resource, {kKey.ns, "db-b"});
+  see(stores.members, {kKey.ns, "db-b"});
+  EXPECT_TRUE(avoids(v1::kClusterUidLabel)) << "a Pod of no member is not avoided";
+}
+
 TEST_F(Preconditions, NoMemberIsLetGoBecauseTheCacheLacksItsCluster) {
   server.remove(v1::EtcdMember::resource, kKey);
   see();

@@ -21,11 +21,12 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// Whether the cluster owns the member, by UID, and is not being deleted.
-template <class Cluster>
-bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
+/// Whether the cluster owns the member, by UID, and is not being deleted; or will own it again in a
+/// moment: its data must not go meanwhile.
+bool owns(const v1::EtcdCluster& cluster, const v1::EtcdMember& member) {
   const api::OwnerReference* owner = member.metadata.controller();
-  return owner && owner->uid == cluster.metadata.uid && !cluster.metadata.terminating();
+  if (!owner) return has_lost_owner(member, cluster);
+  return owner->uid == cluster.metadata.uid && !cluster.metadata.terminating();
 }
 
 /// The write and the object of a step that repairs what a user or another controller undid, and may
@@ -36,7 +37,8 @@ std::string contested_write(const Observation& seen, const Step& step) {
     return to_string(step);
   const bool told =
       std::holds_alternative<SetRole>(step) || std::holds_alternative<MarkLeaving>(step) ||
-      std::holds_alternative<LabelWithUid>(step) || std::holds_alternative<EndFounding>(step);
+      std::holds_alternative<LabelWithUid>(step) || std::holds_alternative<AdoptPod>(step) ||
+      std::holds_alternative<EndFounding>(step);
   return told ? to_string(step) + " " + seen.pod->metadata.uid : "";
 }
 
@@ -77,6 +79,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
     seen.words_s = (with_.executor.now() - told->second) / std::chrono::seconds(1);
   seen.has_image = !images_.operator_image.empty();
   seen.outdated = is_outdated(seen);
+  if (seen.cluster && !seen.pod) seen.all_have_uid = all_have_uid(seen);
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
   if (!data_lost(seen)) return seen;
@@ -101,6 +104,17 @@ bool Reconciler::is_outdated(const Observation& seen) const {
     return false;
   auto wanted = pod(member, {.many_learners = seen.cluster->status.max_learners != 1}, images_);
   return wanted && !runs_as(*seen.pod, *wanted);
+}
+
+/// Whether no Pod of a member of the cluster lacks its UID as a label.
+bool Reconciler::all_have_uid(const Observation& seen) const {
+  const api::ObjectMeta& cluster = seen.cluster->metadata;
+  return std::ranges::all_of(with_.stores.pods.in_group(cluster.key()), [&](const auto& pod) {
+    const auto member = with_.stores.members.get(pod->metadata.key());
+    return !member || !is_ours(pod->metadata, member->metadata.uid) ||
+           !is_ours(member->metadata, cluster.uid) ||
+           label_of(pod->metadata, v1::kClusterUidLabel) == cluster.uid;
+  });
 }
 
 bool Reconciler::selected_by_other(const Observation& seen) const {
@@ -288,7 +302,8 @@ struct Actor {
       return Error{Code::Conflict, std::move(trouble)};
     Start start{.founds = step.founds,
                 .with_auth = false,
-                .many_learners = seen.cluster->status.max_learners != 1};
+                .many_learners = seen.cluster->status.max_learners != 1,
+                .by_uid = seen.all_have_uid};
     if (step.founds) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
@@ -370,6 +385,14 @@ struct Actor {
     if (!going) return Error(going.error()).during("delete Pod " + meta().name);
     if (*going) with.stores.pods.wrote(std::move(**going));
     return Done{};
+  }
+
+  Result<Done> operator()(const AdoptPod& step) const {
+    return change_pod({{"metadata",
+                        {{"uid", step.uid},
+                         {"resourceVersion", seen.pod->metadata.resource_version},
+                         {"ownerReferences", owned_by_controller(member())}}}},
+                      "adopt");
   }
 
   Result<Done> operator()(const AdmitPod& step) const {
