@@ -41,6 +41,8 @@ inline constexpr const char* kInitialStateAnnotation =
 /// that it joins. Without it an etcd on an empty data directory does not start.
 inline constexpr const char* kInitialClusterAnnotation =
     "etcd-operator.cozystack.io/initial-cluster";
+/// On the Pod of a first member: the generation of its EtcdMember from which it was made.
+inline constexpr const char* kMadeFromAnnotation = "etcd-operator.cozystack.io/made-from";
 /// Scheduling gate of a Pod with data in memory, until its UID is recorded in its EtcdMember.
 inline constexpr const char* kRecordGate = "etcd-operator.cozystack.io/record";
 inline constexpr const char* kMemberFinalizer = "etcd-operator.cozystack.io/member-cleanup";

@@ -88,6 +88,101 @@ TEST_F(ScenarioOfPeople, Found_TheDeadlineIsOverWhenTheFounderIsMadeAnew) {
   EXPECT_EQ(made(kube::Pod::resource), 2U);
 }
 
+/// A cluster whose first member cannot start with the spec that it was created from.
+class ScenarioOfFirstMembers : public ScenarioOfPeople {
+ protected:
+  void cluster_with(const std::function<void(json::object& spec)>& mistake) {
+    (void)world.start_operator();
+    json::object spec{
+        {"replicas", 3}, {"version", "3.6.16"}, {"storage", json::object{{"size", "1Gi"}}}};
+    mistake(spec);
+    (void)world.server().put(
+        v1::EtcdCluster::resource,
+        {{"metadata", {{"name", kKey.name}, {"namespace", kKey.ns}}}, {"spec", std::move(spec)}});
+    world.run_for(20s);
+    first = world.members_of(kKey).at(0);
+  }
+  /// The corrected cluster forms, with one birth and with the spec as it is now.
+  void forms() {
+    world.must_converge(10min);
+    EXPECT_EQ(voters(), 3U);
+    EXPECT_EQ(world.net().births().size(), 1U);
+    EXPECT_EQ(read<v1::EtcdCluster>(kKey)->status.updated_members, 3);
+  }
+  api::ObjectKey first;
+};
+
+TEST_F(ScenarioOfFirstMembers, K4_ANodeSelectorThatNoNodeHasIsCorrected) {
+  cluster_with([](auto& spec) { spec["nodeSelector"] = json::object{{"disk", "sdd"}}; });
+  EXPECT_EQ(member_says(first), "False/Unschedulable");
+  edit(kKey, [](json::object& spec) { spec.erase("nodeSelector"); });
+  forms();
+  EXPECT_NE(read<v1::EtcdMember>(first), nullptr) << "it is the same member";
+}
+
+TEST_F(ScenarioOfFirstMembers, K4_AVersionThatNoRegistryHasIsCorrectedToAnEarlierMinor) {
+  world.nodes().lack_image("3.7.99");
+  cluster_with([](auto& spec) { spec["version"] = "3.7.99"; });
+  EXPECT_EQ(member_says(first), "False/ImagePullFailed");
+  edit(kKey, [](json::object& spec) { spec["version"] = "3.6.16"; });
+  forms();
+  for (const auto& process : world.net().processes()) EXPECT_EQ(process.version, "3.6.16");
+}
+
+TEST_F(ScenarioOfFirstMembers, K4_AVolumeThatNoStorageHasIsMadeAgainWithTheCorrectedSize) {
+  cluster_with([](auto& spec) { spec["storage"] = json::object{{"size", "4Ei"}}; });
+  EXPECT_EQ(member_says(first), "False/Unschedulable");
+  edit(kKey, [](json::object& spec) { spec["storage"] = json::object{{"size", "2Gi"}}; });
+  forms();
+}
+
+TEST_F(ScenarioOfFirstMembers, K4_OneThatWasDeletedGoesIfItNeverRan) {
+  cluster_with([](auto& spec) { spec["nodeSelector"] = json::object{{"disk", "sdd"}}; });
+  world.delete_object(v1::EtcdMember::resource, first);
+  world.run_for(10s);
+  EXPECT_EQ(read<v1::EtcdMember>(first), nullptr) << "no etcd need be asked";
+  ASSERT_EQ(world.members_of(kKey).size(), 1U) << "another one is to found the cluster";
+  EXPECT_EQ(count(kube::PersistentVolumeClaim::resource), 1U);
+  edit(kKey, [](json::object& spec) { spec.erase("nodeSelector"); });
+  forms();
+}
+
+TEST_F(ScenarioOfFirstMembers, K4_OneThatWasDeletedAndMayHaveRunStaysUntilItIsReplaced) {
+  world.nodes().lack_image("3.7.99");
+  cluster_with([](auto& spec) { spec["version"] = "3.7.99"; });
+  world.delete_object(v1::EtcdMember::resource, first);
+  world.run_for(1min);
+  EXPECT_NE(read<v1::EtcdMember>(first), nullptr) << "its volume was bound";
+  EXPECT_NE(message(v1::kProgressing).find("may have run"), std::string::npos)
+      << message(v1::kProgressing);
+  edit(kKey, [](json::object& spec) { spec["version"] = "3.6.16"; });
+  forms();
+  EXPECT_EQ(read<v1::EtcdMember>(first), nullptr);
+}
+
+/// Data in memory goes with its Pod.
+TEST_F(ScenarioOfFirstMembers, K4_AMemberInMemoryIsMendedBeforeItsPodHasANode) {
+  cluster_with([](auto& spec) {
+    spec["storage"] = json::object{{"size", "64Mi"}, {"medium", "Memory"}};
+    spec["nodeSelector"] = json::object{{"disk", "sdd"}};
+  });
+  edit(kKey, [](json::object& spec) { spec.erase("nodeSelector"); });
+  forms();
+}
+
+TEST_F(ScenarioOfFirstMembers, K4_TheOperatorEndsBeforeEachWriteThatLetsItGo) {
+  cluster_with([](auto& spec) { spec["nodeSelector"] = json::object{{"disk", "sdd"}}; });
+  for (const char* write :
+       {"delete pods", "patch etcdmembers/status", "delete persistentvolumeclaims",
+        "patch etcdmembers prod", "create etcdmembers"})
+    before(write, [&](Life& life) { world.kill(life, 1s); });
+  world.delete_object(v1::EtcdMember::resource, first);
+  world.run_for(3min);
+  EXPECT_EQ(read<v1::EtcdMember>(first), nullptr);
+  edit(kKey, [](json::object& spec) { spec.erase("nodeSelector"); });
+  forms();
+}
+
 class ScenarioOfVersions : public Scenario {
  protected:
   void settled_at(const char* version) {
@@ -638,6 +733,46 @@ TEST_F(ScenarioOfOrphans, K17_OrphansWhoseEtcdDoesNotAnswerAreToldAndNothingIsFo
   world.must_converge(5min);
   EXPECT_EQ(etcd_id(), id);
   EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+/// As `kubectl edit` of EtcdMembers: the owner, the label by which they are watched, or both.
+TEST_F(ScenarioOfPeople, K17_EditedEtcdMembersOfARunningClusterAreTakenBack) {
+  settled_cluster(3);
+  const auto before = members();
+  const auto edit_member = [&](const std::string& name, bool owner, bool label) {
+    (void)world.server().change(v1::EtcdMember::resource, {"prod", name},
+                                [&](json::object& object) {
+                                  json::object& metadata = object["metadata"].as_object();
+                                  if (owner) metadata.erase("ownerReferences");
+                                  if (label)
+                                    metadata["labels"].as_object().erase(v1::kClusterLabel);
+                                });
+  };
+  edit_member(before[0].name, true, false);
+  edit_member(before[1].name, false, true);
+  edit_member(before[2].name, true, true);
+  for (int i = 0; i < 40; ++i) {
+    world.run_for(1s);
+    EXPECT_NE(says(v1::kDegraded), "True/ForeignMember") << i;
+  }
+  world.must_converge(3min);
+  EXPECT_EQ(members(), before) << "no member was added or removed";
+  EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
+  EXPECT_EQ(made(kube::Pod::resource), 4U) << "the founder's twice, and none since";
+  EXPECT_EQ(world.members_of(kKey).size(), 3U);
+}
+
+/// Its finalizer must not go with its owner.
+TEST_F(ScenarioOfPeople, K17_AnEtcdMemberWithoutOwnerThatIsDeletedLeavesEtcdFirst) {
+  settled_cluster(3);
+  const std::string name = follower();
+  (void)world.server().change(v1::EtcdMember::resource, {"prod", name}, [](json::object& object) {
+    object["metadata"].as_object().erase("ownerReferences");
+  });
+  world.delete_object(v1::EtcdMember::resource, {"prod", name});
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 3U);
+  EXPECT_EQ(std::ranges::count(members(), name, &EtcdNet::Member::name), 0);
 }
 
 /// A Pod with the cluster's name as a label, such as one of a user's Deployment.

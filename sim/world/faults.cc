@@ -31,7 +31,7 @@ bool is_found(Fault f) {
          f == Fault::ExactQuota ||    // or for its place in the quota.
          f == Fault::KubeletLag ||    // K18: a joiner is deleted for what its first run said.
          f == Fault::UserOrphans ||   // K17: the cluster waits for ever for its own Service.
-         f == Fault::UserLabels;      // An EtcdMember without owner: DataLost, ForeignMember.
+         f == Fault::UserLabels;      // A Service or volume without owner stays so (W16).
 }
 constexpr auto kCount = static_cast<std::size_t>(Fault::kCount);
 static_assert(std::size(kNames) == kCount);

@@ -5,6 +5,7 @@
 
 #include "api/describe.h"
 #include "api/v1alpha2/names.h"
+#include "base/quantity.h"
 #include "kube/secret_object.h"
 #include "sim/world/volume_site.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* kProtection = "kubernetes.io/pvc-protection";
 constexpr Duration kProbeEvery = 2s, kNodeLostAfter = 40s, kPodsEvictedAfter = 5min;
+constexpr std::int64_t kVolumeMost = std::int64_t{1} << 50;  // Bytes.
 constexpr Duration kSecretLagMax = 90s, kMountAgain = 2s;
 constexpr Duration kBackoffMin = 10s, kBackoffMax = 5min, kBackoffReset = 10min;
 
@@ -363,9 +365,13 @@ bool Nodes::schedule(Run& run) {
   Volume& volume = volumes_[run.claim_uid];
   if (!volume.attached.empty() && volume.attached != run.uid)
     return refuse("the volume is attached to another Pod");
+  // Where volumes are made once a Pod needs them, one that no node has room for stays unbound.
+  const auto size = bytes_of(text_at(*claim, {"spec", "resources", "requests", "storage"}));
+  if (!volume.dir && size.value_or(0) > kVolumeMost)
+    return refuse("0/3 nodes are available: 3 node(s) did not have enough free storage.");
   std::vector<Node*> fit;
   for (Node& n : nodes_)
-    if (!n.down && !n.cordoned &&
+    if (!n.down && !n.cordoned && is_selected(n, run) &&
         (!local_volumes_ || volume.node.empty() || volume.node == n.name) && !repels(n, run))
       fit.push_back(&n);
   if (fit.empty()) return refuse("0 nodes are available: no node fits");
@@ -382,6 +388,15 @@ bool Nodes::schedule(Run& run) {
   bind(run, fit);
   volume.node = run.node;
   return true;
+}
+
+/// Whether the node has the labels that the Pod asks for. It has one: its name.
+bool Nodes::is_selected(const Node& there, const Run& run) const {
+  const auto pod = server_.look(kube::Pod::resource, run.key);
+  const Json* const wanted = pod ? at(*pod, {"spec", "nodeSelector"}) : nullptr;
+  return !wanted || std::ranges::all_of(wanted->as_object(), [&](const auto& one) {
+    return one.key() == "kubernetes.io/hostname" && one.value() == there.name.c_str();
+  });
 }
 
 /// Whether a Pod there has labels that this Pod must not meet: required anti-affinity by host. A
@@ -431,7 +446,7 @@ bool Nodes::schedule_in_memory(Run& run) {
   if (gates && !gates->as_array().empty()) return false;
   std::vector<Node*> fit;
   for (Node& n : nodes_)
-    if (!n.down && !n.cordoned && !repels(n, run)) fit.push_back(&n);
+    if (!n.down && !n.cordoned && is_selected(n, run) && !repels(n, run)) fit.push_back(&n);
   if (fit.empty()) return false;
   bind(run, fit);
   run.dir = empty_data_dir();
@@ -492,7 +507,7 @@ bool Nodes::pull(Run& run) {
   const bool slow = faults_.on(Fault::SlowStart) && dice_.one_in(2);
   if (!wait(run, slow ? dice_.between(2s, 40s) : dice_.between(100ms, 2s))) return false;
   bool complained = false;
-  while (faults_.on(Fault::ImageErrors) && !dice_.one_in(3)) {
+  while (lacking_.contains(run.version) || (faults_.on(Fault::ImageErrors) && !dice_.one_in(3))) {
     if (!std::exchange(complained, true)) waiting("ImagePullBackOff");
     if (!wait(run, 10s)) return false;
   }

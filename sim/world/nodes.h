@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,8 @@ class Nodes {
   void refuse_pods(std::size_t index, Instant until) { nodes_.at(index).refuses_until = until; }
   static constexpr Duration kKubeletLagMax = std::chrono::seconds(8);
   static constexpr const char* kRefusal = "OutOfpods";  ///< status.reason of these Pods.
+  /// No registry has etcd of that version.
+  void lack_image(const std::string& version) { lacking_.insert(version); }
   /// A user deletes the claim and its Pod; or the data becomes unreadable and its process ends.
   void lose_volume(const api::ObjectKey& claim);
   void corrupt_volume(const api::ObjectKey& claim);
@@ -166,6 +169,7 @@ class Nodes {
   void write_status(Run&);
   bool refuse(Run&);
   bool repels(const Node&, const Run&) const;
+  bool is_selected(const Node&, const Run&) const;
   void kill_container(const api::ObjectKey& pod, const char* reason);
   void fail(Run&, const char* reason, const std::string& message);
   void set_ready(Run&, bool ready);
@@ -189,6 +193,7 @@ class Nodes {
   std::map<std::string, Volume> volumes_;             // By claim UID.
   std::map<std::string, std::deque<Name>> names_;     // By host.
   std::map<std::string, std::string> misdirected_;    // By Pod, to another.
+  std::set<std::string> lacking_;                     // Versions without an image.
   std::map<api::ObjectKey, std::pair<ApiServer::Object, SecretVersion>> secrets_;
   Handshakes handshakes_;
   std::deque<std::string> freed_;

@@ -268,13 +268,27 @@ struct Job {
   }
 };
 
+struct VolumeResources {
+  std::map<std::string, std::string> requests;  ///< "storage": a quantity.
+  bool operator==(const VolumeResources&) const = default;
+
+  template <class S = VolumeResources>
+  static auto describe() {
+    return api::value(api::sparse("requests", &S::requests));
+  }
+};
+
 struct PersistentVolumeClaimSpec {
   std::optional<std::string> storage_class_name;  ///< "": none; absent: the default class.
+  std::string volume_name = {};                   ///< Empty until it is bound.
+  VolumeResources resources = {};
   bool operator==(const PersistentVolumeClaimSpec&) const = default;
 
   template <class S = PersistentVolumeClaimSpec>
   static auto describe() {
-    return api::value(api::optional("storageClassName", &S::storage_class_name));
+    return api::value(api::optional("storageClassName", &S::storage_class_name),
+                      api::sparse("volumeName", &S::volume_name),
+                      api::sparse("resources", &S::resources));
   }
 };
 

@@ -75,6 +75,11 @@ class Granted {
     needs<T, Verb::Delete>();
     return kube::remove<T>(api_, key, uid);
   }
+  template <class T>
+  Result<Done> remove_unchanged(const api::ObjectMeta& read) const {
+    needs<T, Verb::Delete>();
+    return kube::remove_unchanged<T>(api_, read);
+  }
   /// The API itself, only for a Reflector of T.
   template <class T>
   Api& to_mirror() const {

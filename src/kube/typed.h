@@ -108,4 +108,22 @@ Result<std::optional<T>> remove(Api& api, const ObjectKey& key, const std::strin
   return std::optional<T>(std::move(*object));
 }
 
+/// Deletes the object if it still is as it was read. Conflict: it has changed, or is another one.
+/// Already deleted is a success.
+template <class T>
+Result<Done> remove_unchanged(Api& api, const api::ObjectMeta& read) {
+  auto gone =
+      api.call({Verb::Delete,
+                T::resource,
+                read.ns,
+                read.name,
+                {},
+                {},
+                {},
+                {{"preconditions", {{"uid", read.uid}, {"resourceVersion", read.resource_version}}},
+                 {"propagationPolicy", "Background"}}});
+  if (gone || gone.failed_with(Code::NotFound)) return Done{};
+  return gone.error();
+}
+
 }  // namespace etcdop::kube

@@ -12,6 +12,8 @@
 #include "operator/passes/finalizer.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
+#include "operator/pods/founder.h"
+#include "operator/pods/pod_shape.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -167,6 +169,35 @@ struct Actor {
     return Done{};
   }
 
+  /// Its Pod is asked for once more: the watch may be late.
+  Result<Done> operator()(const CorrectFounder& step) const {
+    const api::ObjectKey key{ns(), step.name};
+    if (auto wanted = still_wanted_so(); !wanted) return wanted;
+    auto pod = look_for<kube::Pod>(with.api, key);
+    if (!pod) return pod.error();
+    if (*pod && is_ours((*pod)->metadata, step.uid) && !is_idle(**pod)) {
+      with.stores.pods.wrote(std::move(**pod));
+      return Error{Code::Conflict, "etcd of " + step.name + " runs"};
+    }
+    auto now = with.api.get<v1::EtcdMember>(key);
+    if (!now) return Error(now.error()).during("find EtcdMember " + step.name);
+    if (now->metadata.uid != step.uid || !now->status.member_id.empty())
+      return Error{Code::Conflict, "EtcdMember " + step.name + " has changed"};
+    static_cast<v1::MemberTemplate&>(now->spec) = *plan.status.observed;
+    const auto test = [](const char* path, const std::string& value) {
+      return json::object{{"op", "test"}, {"path", path}, {"value", value}};
+    };
+    auto written = with.api.json_patch<v1::EtcdMember>(
+        key,
+        json::array{
+            test("/metadata/uid", step.uid),
+            test("/metadata/resourceVersion", now->metadata.resource_version),
+            json::object{{"op", "replace"}, {"path", "/spec"}, {"value", api::encode(now->spec)}}});
+    if (!written) return Error(written.error()).during("correct EtcdMember " + step.name);
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+
   /// The Services first: while one selects by the UID of the earlier EtcdCluster, the Pods keep
   /// that label. The EtcdMembers last: then nothing is left to adopt.
   Result<Done> operator()(const AdoptMembers& step) const {
@@ -239,20 +270,34 @@ struct Actor {
   Result<Done> adopt_member(const OfMember& member) const {
     auto there = with.api.get<v1::EtcdMember>({ns(), member.name});
     if (!there) return Error(there.error()).during("adopt EtcdMember " + member.name);
-    if (is_ours(there->metadata, seen.cluster.metadata.uid)) return Done{};
-    if (there->metadata.uid != member.uid || !is_orphan(*there, seen.cluster))
+    const bool labelled = cluster_of(there->metadata) == seen.cluster.metadata.key();
+    const bool ours = is_ours(there->metadata, seen.cluster.metadata.uid);
+    if (ours && labelled) return Done{};
+    const bool may_adopt =
+        ours || is_orphan(*there, seen.cluster) || has_lost_owner(*there, seen.cluster);
+    if (there->metadata.uid != member.uid || !may_adopt)
       return Error{Code::Conflict, "EtcdMember " + member.name + " belongs to another owner"};
-    auto written =
-        with.api.merge_patch<v1::EtcdMember>({ns(), member.name}, ownership(there->metadata));
+    json::object patch = ownership(there->metadata);
+    if (ours) patch["metadata"].as_object().erase("ownerReferences");
+    if (!labelled) patch["metadata"].as_object()["labels"] = labels_of_member(member.name);
+    auto written = with.api.merge_patch<v1::EtcdMember>({ns(), member.name}, std::move(patch));
     if (!written) return Error(written.error()).during("adopt EtcdMember " + member.name);
     with.stores.members.wrote(std::move(*written));
     return Done{};
   }
 
+  /// As the operator creates it.
+  json::object labels_of_member(const std::string& name) const {
+    json::object out = cluster_labels(seen.cluster.metadata.name);
+    out[v1::kAppComponentLabel] = name;
+    return out;
+  }
+
   void tell_of_adoption(const AdoptMembers& step) const {
     std::vector<std::string> names;
     for (const OfMember& member : step.members) names.push_back(member.name);
-    const std::string note = "adopted EtcdMembers that had no owner: " + joined(names);
+    const std::string note =
+        "adopted EtcdMembers that had lost their owner or label: " + joined(names);
     with.log.info(note, {{"cluster", to_string(seen.cluster.metadata.key())}});
     if (!with.events) return;
     with.events->record({.regarding = object_of(seen),

@@ -364,6 +364,67 @@ TEST_F(ActTest, K17_MembersAndPodsAreAskedForRightBeforeTheFirstMemberIsMade) {
   EXPECT_TRUE(done(first));
 }
 
+/// Its Pod and the member itself are asked for: the cache may be stale.
+TEST_F(ActTest, K4_AFirstMemberIsCorrectedOnlyWhileItsEtcdDoesNotRun) {
+  api.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
+  api.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
+  api.serve({.resource = kube::Pod::resource, .status = true});
+  seen.cluster.spec = {};
+  seen.cluster.spec.version = "3.6.16";
+  seen.cluster = api.put<v1::EtcdCluster>({{"metadata", {{"name", "db"}, {"namespace", "prod"}}},
+                                           {"spec", api::encode(seen.cluster).at("spec")}});
+  seen.cluster.status.observed.emplace().version = "3.6.16";
+  const auto put = [&](const char* version) {
+    const Json made =
+        api.put(v1::EtcdMember::resource, {{"metadata", {{"name", "db-a"}, {"namespace", "prod"}}},
+                                           {"spec",
+                                            {{"clusterName", "db"},
+                                             {"version", version},
+                                             {"nodeSelector", {{"disk", "sdd"}}},
+                                             {"storage", {{"size", "1Gi"}}},
+                                             {"bootstrap", true},
+                                             {"initialCluster", "db-a=http://a"},
+                                             {"clusterToken", "t"}}}});
+    return std::string(made.at("metadata").at("uid").as_string());
+  };
+  const auto spec = [&] {
+    return api.find(v1::EtcdMember::resource, {"prod", "db-a"})->at("spec").as_object();
+  };
+  const std::string uid = put("3.7.99");
+  json::array owners{json::object{{"apiVersion", "v"},
+                                  {"kind", "EtcdMember"},
+                                  {"name", "db-a"},
+                                  {"uid", uid},
+                                  {"controller", true}}};
+  const auto state = [&](const char* name) {
+    api.change(kube::Pod::resource, {"prod", "db-a"}, [&](json::object& pod) {
+      pod["status"] = json::object{
+          {"phase", "Running"},
+          {"containerStatuses",
+           json::array{{{"name", "etcd"}, {"state", {{name, json::object{{"exitCode", 1}}}}}}}}};
+    });
+  };
+  api.put(kube::Pod::resource,
+          {{"metadata", {{"name", "db-a"}, {"namespace", "prod"}, {"ownerReferences", owners}}},
+           {"spec", {{"nodeName", "n"}}}});
+  state("running");
+  const CorrectFounder step{{"db-a", uid}};
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_EQ(spec().at("version"), "3.7.99");
+  state("waiting");
+  EXPECT_TRUE(done(CorrectFounder{{"db-a", "m-0"}}).failed_with(Code::Conflict)) << "another one";
+  api.change(v1::EtcdMember::resource, {"prod", "db-a"},
+             [](json::object& member) { member["status"] = json::object{{"memberID", "1"}}; });
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict)) << "it has answered";
+  api.change(v1::EtcdMember::resource, {"prod", "db-a"},
+             [](json::object& member) { member["status"] = json::object{}; });
+  EXPECT_TRUE(done(step));
+  EXPECT_EQ(spec().at("version"), "3.6.16");
+  EXPECT_FALSE(spec().contains("nodeSelector")) << "what the spec no longer has goes";
+  EXPECT_EQ(spec().at("initialCluster"), "db-a=http://a") << "what makes it the founder stays";
+  EXPECT_EQ(spec().at("bootstrap"), true);
+}
+
 class AdoptTest : public ActTest {
  protected:
   AdoptTest() {
@@ -442,6 +503,29 @@ TEST_F(AdoptTest, K17_AnObjectOfAnotherOwnerIsLeftAlone) {
   EXPECT_EQ(result.error().message, "EtcdMember db-a belongs to another owner");
   EXPECT_EQ(owner(kube::Service::resource, "db"), "o-1");
   EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "o-1");
+}
+
+/// A user has edited EtcdMembers of a running cluster.
+TEST_F(AdoptTest, K17_InARunningClusterTheTokenSaysWhoseAMemberIs) {
+  for (const char* name : {"db-a", "db-b"})
+    api.change(v1::EtcdMember::resource, {"prod", name}, [](json::object& object) {
+      object["metadata"].as_object()["labels"] = json::object{{"mine", "1"}};
+    });
+  seen.cluster.status.cluster_id = "c1";
+  seen.cluster.status.cluster_token = "another";
+  EXPECT_TRUE(done(step).failed_with(Code::Conflict));
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), "");
+  seen.cluster.status.cluster_token = "t";
+  ASSERT_TRUE(done(step));
+  EXPECT_EQ(owner(v1::EtcdMember::resource, "db-a"), seen.cluster.metadata.uid);
+  const Json labels =
+      api.find(v1::EtcdMember::resource, {"prod", "db-a"})->at("metadata").at("labels");
+  EXPECT_EQ(labels.at(v1::kClusterLabel), "db");
+  EXPECT_EQ(labels.at(v1::kAppComponentLabel), "db-a");
+  EXPECT_EQ(labels.at("mine"), "1");
+  order.clear();
+  ASSERT_TRUE(done(step));
+  EXPECT_EQ(order, "");
 }
 
 /// An owner that is no controller stays.

@@ -258,11 +258,29 @@ void report_alarms(const Observation& seen, Conditions& out) {
     out.set(v1::kAlarmed, "False", v1::kDisarmed, "no alarm is raised");
 }
 
+/// Why a first member that was deleted, or lost its volume, is not replaced, and the remedy; empty:
+/// it need not be, or will be at once. No second one may found the cluster.
+std::string about_founder(const Observation& seen) {
+  const bool alone = seen.cluster.status.cluster_id.empty() && seen.seats.size() == 1;
+  const Seat& first = seen.seats.front();
+  if (!alone || !first.object || !first.object->seed || first.object->unborn) return "";
+  const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";
+  if (lost(first))
+    return may_have_run +
+           "no other member founds the cluster; delete the EtcdCluster and create it again";
+  if (!first.object->terminating) return "";
+  return may_have_run +
+         "it stays until another member has its data; edit the EtcdCluster so that its Pod can "
+         "start, or delete the EtcdCluster";
+}
+
 /// Progress towards the target, in words that change only when something was achieved.
 std::string progress(const Observation& seen, const Census& census, const Conditions& out) {
   if (census.voters.empty() || out.being_born) {
     const auto restore = restore_of(seen);
-    return restore ? restore->message : with("waiting for the first member", trouble(seen));
+    if (restore) return restore->message;
+    const std::string message = with("waiting for the first member", trouble(seen));
+    return seen.seats.empty() ? message : with(message, about_founder(seen));
   }
   const std::string votes = std::to_string(census.staying.size()) + " of " +
                             std::to_string(census.want) + " members vote";

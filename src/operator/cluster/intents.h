@@ -16,6 +16,9 @@ bool has_founder_only(const Observation& seen);
 /// Whether the first member still runs in the Pod that founded the cluster. The member controller
 /// recreates that Pod before the cluster relies on it.
 bool is_founding(const Observation& seen);
+/// The only member, if it is to found the cluster, its etcd has never answered, and does not run as
+/// far as the kubelet reports. It can be given another spec. Null: there is none.
+const Seat* idle_founder(const Observation& seen);
 
 /// Recorded, without an EtcdMember, and unknown to etcd: to be created or forgotten.
 std::vector<api::v1alpha2::PendingMember> uncreated(const Observation& seen,

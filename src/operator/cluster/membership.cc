@@ -302,7 +302,8 @@ Verdict wake(const View& view) {
   return Skip{};
 }
 
-/// Without a cluster id: creates exactly one seed, whose name is recorded first.
+/// Without a cluster id: creates exactly one seed, whose name is recorded first. While its etcd
+/// does not run, a corrected spec reaches it: nothing else can mend a first member.
 Verdict found(const View& view) {
   if (!authority_trouble(view.seen).empty()) return Skip{};  // issue() waits.
   const auto has_object = [](const Seat& s) { return s.object.has_value(); };
@@ -310,6 +311,9 @@ Verdict found(const View& view) {
     const Seat& first = view.seen.seats.front();
     const bool alone = view.seen.seats.size() == 1 && !first.object->terminating;
     if (view.census.pause && alone) return PauseMember{first.name, first.object->uid};
+    const Seat* founder = idle_founder(view.seen);
+    if (founder && founder->object->made_as != template_of(*view.status.observed))
+      return CorrectFounder{founder->name, founder->object->uid};
     return Wait{"the first member to answer"};
   }
   const auto& pending = view.status.pending_members;

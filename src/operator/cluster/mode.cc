@@ -5,6 +5,7 @@
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/membership.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/security.h"
 #include "operator/cluster/version_change.h"
 
@@ -19,23 +20,25 @@ bool all_dormant(const View& view) {
   return view.census.pause && !seats.empty() && std::ranges::all_of(seats, dormant);
 }
 
-// Certificates come first: a member whose name is missing in one cannot join. Then the password
+// First of all, members get their owner back: no rule is about a member of nobody. Then
+// certificates: a member whose name is missing in one cannot join. Then the password
 // that root logged in with: until it is recorded, a user who edits the Secret locks the operator
 // out.
 constexpr Rule kUnclearRules[] = {issue, record, wake};
 constexpr Rule kFoundingRules[] = {issue, record, wake, found};
 // Only what a user asked for.
-constexpr Rule kAskedRules[] = {issue, record, wake, release, remove_leaving};
+constexpr Rule kAskedRules[] = {adopt_astray, issue, record, wake, release, remove_leaving};
 // No member is added or promoted: its data would come from a leader whose data may be damaged. The
 // convicted member goes first. Once it is removed, it is replaced, although the alarm stays until a
 // user disarms it.
 constexpr Rule kConvictedRules[] = {
-    issue, record, wake, release, drop_joiner, remove_foreign_member, remove_leaving, replace};
+    adopt_astray,          issue,          record, wake, release, drop_joiner,
+    remove_foreign_member, remove_leaving, replace};
 // Adding goes before promoting: etcd refuses to add for 5 s after a promotion.
 constexpr Rule kNormalRules[] = {
-    issue,          record,  wake,   release, drop_joiner, remove_foreign_member,
-    remove_leaving, replace, create, add,     publish,     promote,
-    shrink,         pause,   secure, renew,
+    adopt_astray,   issue,   record, wake, release, drop_joiner, remove_foreign_member,
+    remove_leaving, replace, create, add,  publish, promote,     shrink,
+    pause,          secure,  renew,
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ struct SeatObject {
   std::string initial_cluster;  ///< Empty: not published yet, so it has no Pod.
   std::string member_id;        ///< status.memberID; empty until it is known.
   bool orphan = false;          ///< It has no owner, and may be adopted: see remains.h.
+  bool astray = false;          ///< Its cluster runs, and it lacks its owner or its label.
   std::string token;            ///< spec.clusterToken; only while an orphan exists.
   bool voter = false;           ///< status.isVoter: it has voted at some time.
   bool ready = false;           ///< Condition Ready.
@@ -41,6 +42,7 @@ struct SeatObject {
   std::string joined_in;     ///< status.joinedIn
   bool removed = false;      ///< status.removed
   bool elsewhere = false;    ///< status.elsewhere
+  bool unborn = false;       ///< Its etcd cannot ever have run (pods/founder.h).
   std::string version;       ///< status.version
   std::string spec_version;  ///< spec.version, of its Pods' image.
   std::string made_as;       ///< template_of its spec.
@@ -55,11 +57,12 @@ struct SeatObject {
         api::sparse("seed", &S::seed), api::sparse("dormant", &S::dormant),
         api::sparse("current", &S::current), api::sparse("hasFinalizer", &S::has_finalizer),
         api::sparse("initialCluster", &S::initial_cluster), api::sparse("memberID", &S::member_id),
-        api::sparse("orphan", &S::orphan), api::sparse("token", &S::token),
-        api::sparse("voter", &S::voter), api::sparse("ready", &S::ready),
-        api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
-        api::sparse("saysLost", &S::says_lost), api::sparse("joinedIn", &S::joined_in),
-        api::sparse("removed", &S::removed), api::sparse("elsewhere", &S::elsewhere),
+        api::sparse("orphan", &S::orphan), api::sparse("astray", &S::astray),
+        api::sparse("token", &S::token), api::sparse("voter", &S::voter),
+        api::sparse("ready", &S::ready), api::sparse("reason", &S::reason),
+        api::sparse("lost", &S::lost), api::sparse("saysLost", &S::says_lost),
+        api::sparse("joinedIn", &S::joined_in), api::sparse("removed", &S::removed),
+        api::sparse("elsewhere", &S::elsewhere), api::sparse("unborn", &S::unborn),
         api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
         api::sparse("madeAs", &S::made_as), api::sparse("trouble", &S::trouble),
         api::sparse("created", &S::created));
@@ -75,6 +78,7 @@ struct SeatPod {
   bool may_join = false;       ///< On an empty volume in memory its etcd would join again.
   bool has_uid = false;        ///< Its label has the EtcdCluster's UID.
   bool has_role = false;       ///< Its label says that it votes.
+  bool idle = false;           ///< Its etcd does not run, as the kubelet reported last.
   /// Fingerprints of the authorities that its etcd has read; empty: unknown, or not asked for.
   std::string client_authority = {}, peer_authority = {};
   std::string run = {};   ///< "<UID>/<restarts of etcd's container>", as last seen.
@@ -86,14 +90,15 @@ struct SeatPod {
 
   template <class S = SeatPod>
   static auto describe() {
-    return api::value(
-        api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
-        api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
-        api::sparse("mayJoin", &S::may_join), api::sparse("hasUID", &S::has_uid),
-        api::sparse("hasRole", &S::has_role), api::sparse("clientAuthority", &S::client_authority),
-        api::sparse("peerAuthority", &S::peer_authority), api::sparse("run", &S::run),
-        api::sparse("zone", &S::zone), api::sparse("snapshotCount", &S::snapshot_count),
-        api::sparse("catchUp", &S::catch_up));
+    return api::value(api::sparse("node", &S::node), api::sparse("manyLearners", &S::many_learners),
+                      api::sparse("founds", &S::founds), api::sparse("restores", &S::restores),
+                      api::sparse("mayJoin", &S::may_join), api::sparse("hasUID", &S::has_uid),
+                      api::sparse("hasRole", &S::has_role), api::sparse("idle", &S::idle),
+                      api::sparse("clientAuthority", &S::client_authority),
+                      api::sparse("peerAuthority", &S::peer_authority), api::sparse("run", &S::run),
+                      api::sparse("zone", &S::zone),
+                      api::sparse("snapshotCount", &S::snapshot_count),
+                      api::sparse("catchUp", &S::catch_up));
   }
 };
 
@@ -254,6 +259,8 @@ struct Observation {
   Child client_service = Child::Missing, headless_service = Child::Missing;
   /// The keys that their selectors lack; a missing Service lacks all.
   SelectorKeys client_lacks, headless_lacks;
+  /// Ready Pods that the budget counts as voters, and that belong to none of the members.
+  std::int64_t stray_voters = 0;
   Child budget = Child::Missing;  ///< The PodDisruptionBudget; Drifted ignores its number.
   std::int64_t budget_min = 0;    ///< Its minAvailable.
   std::vector<CertificateChild> certificates;  ///< Wanted from cert-manager.
@@ -284,7 +291,8 @@ struct Observation {
         api::sparse("clientService", &S::client_service),
         api::sparse("headlessService", &S::headless_service),
         api::sparse("clientLacks", &S::client_lacks),
-        api::sparse("headlessLacks", &S::headless_lacks), api::sparse("budget", &S::budget),
+        api::sparse("headlessLacks", &S::headless_lacks),
+        api::sparse("strayVoters", &S::stray_voters), api::sparse("budget", &S::budget),
         api::sparse("budgetMin", &S::budget_min), api::sparse("certificates", &S::certificates),
         api::sparse("certManager", &S::cert_manager),
         api::sparse("clusterDomain", &S::cluster_domain), api::sparse("podPolicy", &S::pod_policy),

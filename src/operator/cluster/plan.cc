@@ -85,13 +85,15 @@ std::int64_t voters_to_keep(const Observation& seen, const Census& census) {
   return std::max<std::int64_t>(census.want, voters);
 }
 
-/// The budget's minAvailable, if it must be written. A drain may evict the only member, unless its
-/// data is in memory: a restart costs less than a node that cannot be drained. Without an answer
-/// from etcd it is not lowered.
+/// The budget's minAvailable, if it must be written. The budget selects by the cluster's name: the
+/// Go operator, if it takes the cluster back, never changes a selector, and its new Pods lack our
+/// labels. So Pods that the budget counts in vain are added instead (K17). A drain may evict the
+/// only member, unless its data is in memory: a restart costs less than a node that cannot be
+/// drained. Without an answer from etcd it is not lowered.
 std::optional<std::int64_t> budget(const Observation& seen, const Census& census) {
   const std::int64_t keep = voters_to_keep(seen, census);
   const bool memory = seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory;
-  std::int64_t min = keep > 1 || memory ? quorum(static_cast<int>(keep)) : 0;
+  std::int64_t min = keep > 1 || memory ? quorum(static_cast<int>(keep)) + seen.stray_voters : 0;
   if (!seen.linearizable && seen.budget != Child::Missing) min = std::max(min, seen.budget_min);
   if (seen.budget == Child::AsMade && seen.budget_min == min) return std::nullopt;
   return min;
@@ -233,7 +235,7 @@ Plan decide(const Observation& seen) {
 }  // namespace
 
 Plan plan(const Observation& seen) {
-  const Observation judged = with_verdicts(seen);
+  const Observation judged = without_strangers(with_verdicts(seen));
   Plan out = decide(judged);
   report_members(judged, out.status);
   return out;

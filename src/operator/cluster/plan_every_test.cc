@@ -10,6 +10,7 @@
 #include "api/v1alpha2/names.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/plan.h"
+#include "operator/cluster/spec.h"
 #include "operator/pods/member_name.h"
 #include "test/support/every.h"
 
@@ -206,6 +207,7 @@ class World {
   void carry_out(const NoStep&) {}
   // These worlds have neither certificates, passwords nor members without an owner.
   void carry_out(const AdoptMembers&) { ADD_FAILURE() << text(); }
+  void carry_out(const CorrectFounder&) { ADD_FAILURE() << text(); }  // The cluster is founded.
   void carry_out(const IssueCertificate&) { ADD_FAILURE() << text(); }
   void carry_out(const RecordPassword&) { ADD_FAILURE() << text(); }
   void carry_out(const EnableAuth&) { ADD_FAILURE() << text(); }
@@ -429,6 +431,7 @@ TEST(ClusterPlan, EveryBeginningMakesOneSeedAtMost) {
       seat.object->uid = "uid-" + seat.name;
       seat.object->seed = pick(2) == 1;
       seat.object->terminating = pick(2) == 1;
+      seat.object->made_as = template_of(seen.cluster.spec);
       if (pick(2) == 1) seat.pod = Seat::Pod{"n", true};
       seen.seats.push_back(seat);
     }

@@ -427,6 +427,69 @@ TEST(ClusterPlan, WhatIsTheMatterWithAMemberIsTold) {
             "2/3 members ready; c: no node can run the Pod");
 }
 
+/// A user took the owner, or the label, away from EtcdMembers of a running cluster.
+TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
+  struct Edit {
+    const char* seats;
+    std::function<void(Observation&)> edit;
+    const char* step;
+    const char* because;
+  };
+  const auto nothing = [](Observation&) {};
+  const Edit rows[] = {
+      {"a:V* b:V+ c:V+", nothing, "adopt-members c", ""},
+      {"a:V* b:V+ c:V-e", nothing, "adopt-members c", "then it is replaced"},
+      {"a:V* b:V+ c:V+!", nothing, "adopt-members c", "then it leaves as any other"},
+      {"a:V* b:V+ c:V+", [](auto& o) { o.failing_step = "children, adopt-members c"; }, "none",
+       "the others do not wait for what is refused, and no second one is made"},
+      {"a:V* b:V+ c:V+", [](auto& o) { seat(o, "c").object->member_id = "00000000000000ff"; },
+       "create-member #1", "etcd has another member of that name"},
+      {"a:V* b:V+ c:N", nothing, "create-member #1", "neither etcd nor the record knows it"},
+      {"a:V* b:V+ c:N",
+       [](auto& o) {
+         o.cluster.status.pending_members = {{9, "c", url_of("c"), to_rfc3339(kNow)}};
+       },
+       "adopt-members c", "it is recorded, and is to join"},
+      {"a:V- b:V- c:V-",
+       [](auto& o) {
+         o.linearizable = false;
+         for (Seat& s : o.seats) s.listed.reset();
+       },
+       "none", "without a quorum nothing is confirmed"},
+  };
+  for (const Edit& row : rows) {
+    Observation seen = observe(3, row.seats);
+    seat(seen, "c").object->astray = true;
+    row.edit(seen);
+    EXPECT_EQ(step_of(seen), row.step) << row.seats << ": " << row.because;
+  }
+}
+
+TEST(ClusterPlan, K17_AHealthyVoterWithoutAnOwnerIsNoForeignMember) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  seat(seen, "c").object->astray = true;
+  EXPECT_EQ(condition(plan(seen), v1::kDegraded).status, "False");
+  EXPECT_EQ(condition(plan(seen), v1::kAvailable).reason, v1::kQuorumHealthy);
+  seat(seen, "c").object->member_id = "00000000000000ff";
+  EXPECT_EQ(condition(plan(seen), v1::kDegraded).reason, v1::kForeignMember)
+      << "its EtcdMember is about another one";
+}
+
+TEST(ClusterPlan, K17_PodsOfOthersThatTheBudgetCountsAreAddedToIt) {
+  Observation seen = observe(3, "a:V* b:V+ c:V+");
+  EXPECT_EQ(plan(seen).budget, 2);
+  seen.stray_voters = 2;
+  EXPECT_EQ(plan(seen).budget, 4) << "two of ours must stay all the same";
+  seen.budget = Child::AsMade;
+  seen.budget_min = 4;
+  EXPECT_EQ(plan(seen).budget, std::nullopt);
+  seen.stray_voters = 0;
+  EXPECT_EQ(plan(seen).budget, 2);
+  Observation sole = observe(1, "a:V*");
+  sole.stray_voters = 1;
+  EXPECT_EQ(plan(sole).budget, 0) << "it may be drained";
+}
+
 TEST(ClusterPlan, TheFirstMemberIsADiscoveryUntilTheSecondVotes) {
   Observation seen = observe(3, "a:V*");
   seen.cluster.status.cluster_id.clear();
@@ -471,6 +534,103 @@ TEST(ClusterPlan, TheFirstMembersWayIsTold) {
   born.cluster.status = seen.cluster.status;
   EXPECT_EQ(condition(plan(born), v1::kProgressing).reason, v1::kInitialSnapshot);
   EXPECT_EQ(condition(plan(born), v1::kProgressing).status, "True");
+}
+
+/// The first member of a cluster without an id, which waits in a Pod without a node.
+Observation with_idle_founder() {
+  Observation seen = observe(3, "a:V-");
+  seen.cluster.status.cluster_id.clear();
+  seen.cluster_id.reset();
+  seen.linearizable = false;
+  Seat& first = seen.seats.front();
+  first.listed.reset();
+  first.object->seed = true;
+  first.object->voter = first.object->ready = false;
+  first.object->member_id.clear();
+  first.pod->idle = true;
+  return seen;
+}
+
+TEST(ClusterPlan, K4_ACorrectedSpecReachesAFirstMemberWhoseEtcdDoesNotRun) {
+  struct Edit {
+    std::function<void(Observation&)> edit;
+    const char* step;
+    const char* because;
+  };
+  const auto corrected = [](Observation& o) { o.cluster.spec.node_selector = {{"disk", "ssd"}}; };
+  const Edit rows[] = {
+      {[](auto&) {}, "none", "it has the spec"},
+      {[](auto& o) { o.cluster.spec.replicas = 5; }, "none", "which no member has"},
+      {corrected, "correct-founder a", ""},
+      {[](auto& o) { o.cluster.spec.version = "3.5.35"; }, "correct-founder a",
+       "no data of the later minor is known"},
+      {[](auto& o) { o.cluster.spec.storage.size = "2Gi"; }, "correct-founder a", ""},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].pod.reset();
+       },
+       "correct-founder a", "its Pod is refused"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].object->terminating = true;
+       },
+       "correct-founder a", "it may have run, so it stays, and is replaced once it serves"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].pod->idle = false;
+       },
+       "none", "its etcd runs, and will answer"},
+      {[](auto& o) {
+         o.cluster.spec.version = "3.5.35";
+         o.seats[0].pod->idle = false;
+       },
+       "none", "the same"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].object->member_id = "1";
+       },
+       "none", "it has answered"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats[0].object->seed = false;
+       },
+       "none", "it joins"},
+      {[&](auto& o) {
+         corrected(o);
+         o.cluster.status.cluster_id = "00000000000000c1";
+       },
+       "none", "the cluster is founded"},
+      {[&](auto& o) {
+         corrected(o);
+         o.seats.push_back(o.seats[0]);
+         o.seats[1].name = "b";
+       },
+       "none", "two: a user decides"},
+  };
+  for (const Edit& row : rows) {
+    Observation seen = with_idle_founder();
+    row.edit(seen);
+    EXPECT_EQ(step_of(seen), row.step) << &row - rows << ": " << row.because;
+  }
+}
+
+TEST(ClusterPlan, K4_AFirstMemberThatCannotBeReplacedIsToldWithTheRemedy) {
+  const auto message = [](const std::function<void(Seat::Object&)>& edit) {
+    Observation seen = with_idle_founder();
+    edit(*seen.seats[0].object);
+    return condition(plan(seen), v1::kProgressing).message;
+  };
+  EXPECT_EQ(message([](auto&) {}), "waiting for the first member");
+  EXPECT_EQ(message([](auto& o) { o.terminating = true; }),
+            "waiting for the first member; the etcd of a may have run, so it stays until another "
+            "member has its data; edit the EtcdCluster so that its Pod can start, or delete the "
+            "EtcdCluster");
+  EXPECT_EQ(message([](auto& o) { o.terminating = o.unborn = true; }),
+            "waiting for the first member")
+      << "it goes at once";
+  EXPECT_EQ(message([](auto& o) { o.lost = true; }),
+            "waiting for the first member; the etcd of a may have run, so no other member founds "
+            "the cluster; delete the EtcdCluster and create it again");
 }
 
 TEST(ClusterPlan, ADeadlineThatNobodyCanReadIsNone) {

@@ -24,6 +24,7 @@
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
+#include "operator/pods/founder.h"
 #include "operator/pods/member_endpoint.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
@@ -39,6 +40,7 @@ namespace v1 = api::v1alpha2;
 /// Nodes.
 constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
 constexpr auto kAddAgain = 1s;
+constexpr int kLookedForMax = 8;         // EtcdMembers of foreign names, in one pass.
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is reported.
 
 Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& cluster) {
@@ -91,12 +93,20 @@ Seat::Pod pod_of(const kube::Pod& pod, const std::string& cluster_uid) {
           .may_join = may_join(pod),
           .has_uid = label_of(pod.metadata, v1::kClusterUidLabel) == cluster_uid,
           .has_role = label_of(pod.metadata, v1::kRoleLabel) == v1::kVoter,
+          .idle = is_idle(pod),
           .client_authority = note(v1::kClientAuthorityAnnotation),
           .peer_authority = note(v1::kPeerAuthorityAnnotation),
           .run = run_of(pod),
           .zone = label_of(pod.metadata, kZoneLabel),
           .snapshot_count = number_in(pod, kSnapshotCountFlag),
           .catch_up = std::max(number_in(pod, kCatchUpFlag), number_in(pod, kOldCatchUpFlag))};
+}
+
+/// Whether an object can have this name, which may be any text that a foreign etcd has for it.
+bool is_object_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+  return !name.empty() && name.size() <= 253 && name.front() != '.' &&
+         name.find_first_not_of(kAllowed) == name.npos;
 }
 
 /// The member whose EtcdMember a step writes; null: none.
@@ -144,6 +154,7 @@ bool for_now(const Result<Done>& acted) {
 void Reconciler::forget(const api::ObjectKey& key) {
   memory_.erase(key);
   failed_joiners_.forget(key);
+  corrected_.forget(key);
   children_.forget(key);
   questions_.forget(key);
   served_certificates_.forget(key);
@@ -169,6 +180,8 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   with_.credentials.certificates.equip(cluster, endpoints);
   if (reachable && endpoints.empty()) seen.etcd_error = "operator TLS config: " + tls_trouble(seen);
   questions_.ask(seen, endpoints);
+  observe_unlabelled(seen);
+  observe_stray_voters(seen);
   note_answers(seen);
   served_certificates_.look(seen, endpoints, with_.credentials.certificates);
   note_unreachable(seen);
@@ -185,7 +198,8 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
   for (const auto& member : with_.stores.members.in_group(key)) {
     seen.taken_names.push_back(member->metadata.name);
     const bool orphan = is_orphan(*member, cluster);
-    if (!orphan && !is_ours(member->metadata, cluster.metadata.uid)) {
+    const bool astray = has_lost_owner(*member, cluster);
+    if (!orphan && !astray && !is_ours(member->metadata, cluster.metadata.uid)) {
       if (cluster.status.cluster_id.empty())
         seen.stray_members.push_back("EtcdMember " + member->metadata.name);
       continue;
@@ -195,9 +209,11 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
     seat.peer_url = peer_url_of(*member);
     seat.object = object_of(*member, cluster);
     seat.object->orphan = orphan;
+    seat.object->astray = astray;
     const auto pod = with_.stores.pods.get({key.ns, seat.name});
     if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);
     const auto volume = with_.stores.volumes.get({key.ns, volume_name(seat.name)});
+    seat.object->unborn = never_ran(*member, pod.get(), volume.get());
     if (seat.object->lost && has_its_place(*member, pod.get(), volume.get())) {
       seat.object->lost = false;
       seat.object->says_lost = true;
@@ -219,6 +235,35 @@ void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const 
       seen.stray_members.push_back("Pod " + pod->metadata.name);
   }
   if (has_orphans(seen)) note_tokens(seen);
+}
+
+/// An EtcdMember that has lost the label by which it is watched: etcd lists it. Asked of the API
+/// server by the name in etcd's list.
+void Reconciler::observe_unlabelled(Observation& seen) const {
+  const v1::EtcdCluster& cluster = seen.cluster;
+  if (cluster.status.cluster_id.empty()) return;
+  int looks = 0;
+  for (Seat& seat : seen.seats) {
+    if (seat.object || !seat.listed || !seat.listed->started || !is_object_name(seat.name))
+      continue;
+    if (++looks > kLookedForMax) return;
+    auto member = with_.api.get<v1::EtcdMember>({cluster.metadata.ns, seat.name});
+    if (!member) continue;
+    const bool ours = is_ours(member->metadata, cluster.metadata.uid);
+    if (!ours && !has_lost_owner(*member, cluster)) continue;
+    seat.object = object_of(*member, cluster);
+    // With both, only the watch is late.
+    seat.object->astray = !ours || cluster_of(member->metadata) != cluster.metadata.key();
+    if (const auto pod = with_.stores.pods.get({cluster.metadata.ns, seat.name}))
+      seat.pod = pod_of(*pod, cluster.metadata.uid);
+  }
+}
+
+void Reconciler::observe_stray_voters(Observation& seen) const {
+  const std::set<std::string> ours = uids_of_members(seen);
+  for (const auto& pod : with_.stores.pods.in_group(seen.cluster.metadata.key()))
+    seen.stray_voters += pod->ready() && is_stray(*pod, ours) &&
+                         label_of(pod->metadata, v1::kRoleLabel) == v1::kVoter;
 }
 
 /// The orphans are one etcd only if all have one token.
@@ -498,6 +543,8 @@ void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome&
   if (const Seat* gone = done ? failed_joiner(seen, plan.step) : nullptr)
     failed_joiners_.failed(key, gone->object->uid, gone->name + ": " + gone->object->trouble,
                            with_.executor.now());
+  if (done && std::holds_alternative<CorrectFounder>(plan.step))
+    corrected_.did(key, to_string(plan.step), with_.executor.now());
   Memory& memory = memory_[key];
   note_heir(plan.step, memory.heirs);
   if (outcome.is_refused()) return;  // Reported separately.
@@ -520,8 +567,11 @@ Result<runtime::Requeue> Reconciler::retry(const Observation& seen, const Plan& 
   return runtime::Requeue{std::max<std::chrono::milliseconds>(kAddAgain, due)};
 }
 
-/// A joiner that lost its data at once is not followed by another at once (K6).
+/// A joiner that lost its data at once is not followed by another at once (K6). An older
+/// CustomResourceDefinition may drop what a correction writes.
 Duration Reconciler::holds_up(const Observation& seen, const Plan& plan) {
+  if (std::holds_alternative<CorrectFounder>(plan.step))
+    return corrected_.wait(seen.cluster.metadata.key(), to_string(plan.step), with_.executor.now());
   const auto* made = std::get_if<CreateMember>(&plan.step);
   return made && !made->seed
              ? failed_joiners_.wait(seen.cluster.metadata.key(), with_.executor.now())

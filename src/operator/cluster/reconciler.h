@@ -13,6 +13,7 @@
 #include "operator/cluster/plan.h"
 #include "operator/cluster/served_certificates.h"
 #include "operator/cluster/unreachable.h"
+#include "operator/passes/contested.h"
 #include "operator/passes/failures.h"
 #include "operator/passes/pass.h"
 #include "runtime/queue.h"
@@ -57,6 +58,8 @@ class Reconciler final : public Pass<Kind> {
   void forget(const api::ObjectKey&) override;
 
   void observe_members(Observation& seen, Endpoints& endpoints) const;
+  void observe_unlabelled(Observation&) const;
+  void observe_stray_voters(Observation&) const;
   void note_tokens(Observation& seen) const;
   void observe_volumes(Observation& seen) const;
   void observe_children(Observation& seen) const;
@@ -74,6 +77,7 @@ class Reconciler final : public Pass<Kind> {
   ServedCertificates served_certificates_;
   Children children_;
   Failures failed_joiners_;  ///< By EtcdCluster.
+  Contested corrected_;      ///< Corrections of first members.
   /// The last log message, what etcd refuses for now, which members are unreachable or are to be
   /// replaced, when one last answered, and which were to lead. Decisions see it only through an
   /// observation.

@@ -12,6 +12,7 @@
 #include "api/v1alpha2/names.h"
 #include "kube/object_text.h"
 #include "operator/cluster/objects.h"
+#include "operator/passes/owner.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 #include "sim/scheduler.h"
@@ -1273,6 +1274,79 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
       }
       world.run_until(world.now() + 61s);
     }
+}
+
+TEST_F(ReconcilerTest, K17_AnEtcdMemberWithoutItsOwnerIsAdoptedInARunningCluster) {
+  api.serve({.resource = kube::SecretObject::resource});
+  want(3);
+  (void)take_away("db-d");
+  const std::string uid = stores.clusters.get(kKey)->metadata.uid;
+  const auto owners = [&] {
+    const Json member = member_now("db-b");
+    const auto& metadata = member.at("metadata").as_object();
+    return metadata.contains("ownerReferences") ? metadata.at("ownerReferences").as_array().size()
+                                                : 0;
+  };
+  api.change(v1::EtcdMember::resource, {kKey.ns, "db-b"},
+             [](json::object& object) { object["metadata"].as_object().erase("ownerReferences"); });
+  stores.members.saw(*api.find<v1::EtcdMember>({kKey.ns, "db-b"}));
+  pass();
+  EXPECT_EQ(owners(), 1U);
+  EXPECT_TRUE(is_ours(stores.members.get({kKey.ns, "db-b"})->metadata, uid));
+  EXPECT_EQ(seats_of_last_pass()["db-b"], "2") << "never a foreign member";
+  EXPECT_EQ(api.requests("create etcdmembers"), 0) << "nor replaced";
+}
+
+/// Its label is that by which it is watched.
+TEST_F(ReconcilerTest, K17_AnEtcdMemberWithoutItsLabelIsFoundByItsNameInEtcdsList) {
+  api.serve({.resource = kube::SecretObject::resource});
+  want(3);
+  (void)take_away("db-d");
+  for (const bool owned : {true, false}) {
+    const api::ObjectKey key{kKey.ns, "db-b"};
+    api.change(v1::EtcdMember::resource, key, [&](json::object& object) {
+      object["metadata"].as_object()["labels"].as_object().erase(v1::kClusterLabel);
+      if (!owned) object["metadata"].as_object().erase("ownerReferences");
+    });
+    stores.members.saw_deleted(*stores.members.get(key));
+    pass();
+    EXPECT_EQ(member_now("db-b").at("metadata").at("labels").at(v1::kClusterLabel),
+              Json(kKey.name));
+    stores.members.saw(*api.find<v1::EtcdMember>(key));  // It is watched again.
+    EXPECT_EQ(stores.members.in_group(kKey).size(), 3U);
+    EXPECT_EQ(api.requests("create etcdmembers"), 0);
+  }
+  const auto patches = api.requests("patch etcdmembers");
+  stores.members.saw_deleted(*stores.members.get({kKey.ns, "db-b"}));
+  pass();
+  EXPECT_EQ(api.requests("patch etcdmembers"), patches) << "only the watch is late";
+  EXPECT_EQ(seats_of_last_pass()["db-b"], "2 silent");
+  api.erase(v1::EtcdMember::resource, {kKey.ns, "db-b"});
+  pass();
+  EXPECT_EQ(seats_of_last_pass()["db-b"], "2 foreign silent") << "there is none";
+}
+
+TEST_F(ReconcilerTest, K17_ReadyPodsThatTheBudgetCountsInVainAreCounted) {
+  const auto put = [&](const char* name, const char* role, bool ready) {
+    kube::Pod pod;
+    pod.metadata.name = name;
+    pod.metadata.ns = kKey.ns;
+    pod.metadata.labels = {{v1::kClusterLabel, kKey.name}, {v1::kRoleLabel, role}};
+    pod.status.phase = "Running";
+    pod.status.conditions = {{"Ready", ready ? "True" : "False", "", ""}};
+    stores.pods.saw(std::move(pod));
+  };
+  put("mine", v1::kVoter, true);
+  put("young", v1::kVoter, false);
+  put("other", "cache", true);
+  edit_pod("db-a", [](kube::Pod& pod) {
+    pod.metadata.labels[v1::kRoleLabel] = v1::kVoter;
+    pod.metadata.owner_references[0].controller = true;
+    pod.status.conditions = {{"Ready", "True", "", ""}};
+  });
+  pass();
+  EXPECT_EQ(seen_in_last_pass().stray_voters, 1);
+  EXPECT_EQ(budget_now().at("minAvailable"), 4) << "three of four, and one that does not count";
 }
 
 TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAlsoIfItDoesWhatOursWould) {

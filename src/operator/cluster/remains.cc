@@ -88,6 +88,31 @@ std::string why_not_adopted(const Observation& seen) {
   return "";
 }
 
+Observation without_strangers(Observation seen) {
+  if (!seen.linearizable) return seen;
+  const auto& pending = seen.cluster.status.pending_members;
+  for (Seat& seat : seen.seats) {
+    if (!seat.object || !seat.object->astray) continue;
+    const bool is_listed = seat.listed && seat.listed->started &&
+                           etcd::to_hex(seat.listed->id) == seat.object->member_id;
+    const bool is_recorded =
+        seat.object->member_id.empty() &&
+        std::ranges::find(pending, seat.name, &v1::PendingMember::name) != pending.end();
+    if (!is_listed && !is_recorded) seat.object.reset();
+  }
+  std::erase_if(seen.seats, [](const Seat& s) { return !s.object && !s.listed; });
+  return seen;
+}
+
+Verdict adopt_astray(const View& view) {
+  AdoptMembers step;
+  for (const Seat& seat : view.seen.seats)
+    if (seat.object && seat.object->astray) step.members.push_back({seat.name, seat.object->uid});
+  // The others do not wait for one that the API server refuses.
+  if (step.members.empty() || view.seen.failing_step.ends_with(step.words())) return Skip{};
+  return step;
+}
+
 std::vector<std::string> volumes_in_the_way(const v1::EtcdCluster& cluster,
                                             std::vector<std::string> stray) {
   const auto& notes = cluster.metadata.annotations;

@@ -13,6 +13,7 @@
 #include "api/v1alpha2/etcdmember.h"
 #include "kube/core_types.h"
 #include "operator/cluster/observation.h"
+#include "operator/cluster/rule.h"
 
 namespace etcdop::cluster {
 
@@ -32,6 +33,13 @@ bool has_orphans(const Observation&);
 /// Why the members without an owner are not adopted; empty: etcd's linearizable list has exactly
 /// these members, with their ids, and they are to be adopted.
 std::string why_not_adopted(const Observation&);
+
+/// The observation without the EtcdMembers that have lost their owner or label and that etcd's
+/// linearizable list does not confirm: a member with that id has that name. One that is recorded
+/// and not in etcd yet is confirmed by the record.
+Observation without_strangers(Observation seen);
+/// Gives those that remain their owner and label again.
+Verdict adopt_astray(const View&);
 
 /// Names of the volumes that block the founding of the cluster; empty: none does, or the user has
 /// agreed by the annotation found-beside-volumes.

@@ -8,6 +8,7 @@
 #include "operator/cluster/events.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/plan.h"
+#include "operator/cluster/spec.h"
 #include "runtime/conditions.h"
 
 namespace etcdop::cluster {
@@ -38,6 +39,7 @@ class RestoringTest : public ::testing::Test {
     seat.object->initial_cluster = seed.name + "=" + seed.peer_url;
     seat.object->created = kNow;
     seat.object->spec_version = seen.cluster.spec.version;
+    seat.object->made_as = template_of(*first.status.observed);
     seen.seats = {seat};
   }
 

@@ -52,6 +52,12 @@ struct CreateMember {
                       api::sparse("seed", &S::seed));
   }
 };
+/// Gives the first member the spec of status.observed, while its etcd does not run and has never
+/// answered. The member controller then replaces its Pod; its volume stays.
+struct CorrectFounder : OfMember {
+  static constexpr StepTraits traits{"correct-founder", Asks::ApiServer, Effect::AtOnce};
+  std::string words() const { return "correct-founder " + name; }
+};
 /// Becomes the owner of EtcdMembers without one, and before that of the cluster's other objects:
 /// see remains.h.
 struct AdoptMembers {
@@ -180,8 +186,8 @@ struct ChangePassword : WithoutFields {
 };
 
 /// At most one is carried out per pass; the next pass observes its effect.
-using Step = OneStepOf<CreateMember, AdoptMembers, AddLearner, Publish, Promote, MoveLeader,
-                       DeleteMember, RemoveFromEtcd, PauseMember, WakeMember, ReleaseMember,
-                       IssueCertificate, RecordPassword, EnableAuth, ChangePassword>;
+using Step = OneStepOf<CreateMember, CorrectFounder, AdoptMembers, AddLearner, Publish, Promote,
+                       MoveLeader, DeleteMember, RemoveFromEtcd, PauseMember, WakeMember,
+                       ReleaseMember, IssueCertificate, RecordPassword, EnableAuth, ChangePassword>;
 
 }  // namespace etcdop::cluster

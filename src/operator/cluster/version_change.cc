@@ -6,6 +6,7 @@
 
 #include "etcd/version_facts.h"
 #include "operator/cluster/census.h"
+#include "operator/cluster/intents.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -131,6 +132,7 @@ std::string why_not_version(const Observation& seen) {
   if (const auto version = has_unseen(seen) ? etcd::parse_version(observed->version) : std::nullopt)
     members.push_back({"the cluster", *version});
   for (const Seat& seat : seen.seats) {
+    if (&seat == idle_founder(seen)) continue;  // It gets this version.
     const auto version = version_of(seat);
     if (!version)
       return "spec.version " + wanted + ": the etcd version of " + seat.name + " is unknown";

@@ -13,6 +13,7 @@
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
+#include "operator/pods/founder.h"
 #include "operator/pods/member_endpoint.h"
 #include "runtime/conditions.h"
 
@@ -32,6 +33,12 @@ struct Verdict {
   const char* reason;
   std::string message;
 };
+
+/// The volume of a first member is being deleted and was never bound: no Pod can start on it any
+/// more, so there was no etcd and no data, and it may be made again.
+bool goes_unused(const Observation& seen) {
+  return founds(seen) && seen.volume->metadata.terminating() && is_unbound(*seen.volume);
+}
 
 /// Nothing to report yet: the member will get its first Pod.
 bool is_young(const Observation& seen) {
@@ -279,7 +286,7 @@ void report(const Observation& seen, v1::EtcdMemberStatus& status) {
   }
   if (in_memory(member) && data_lost(seen)) status.pod_name.clear();
   if (seen.volume && is_ours(seen.volume->metadata, member.metadata.uid))
-    status.pvc_name = seen.volume->metadata.name;
+    status.pvc_name = goes_unused(seen) ? "" : seen.volume->metadata.name;
   status.replicas = 1;
   status.selector = selector_of(member.spec.cluster_name) +
                     ",app.kubernetes.io/component=" + member.metadata.name;

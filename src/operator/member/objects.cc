@@ -215,28 +215,34 @@ void mount_tls(json::object& pod_spec, const v1::MemberTls& tls) {
   if (!tls.peer_auto_tls) mount(tls.peer_secret_ref, "tls-peer", kPeerTlsFolder);
 }
 
-json::object apart_by(const v1::EtcdMember& member, const char* topology, int weight) {
+/// By the UID, Pods of others with the cluster's name do not count. By the name, Pods that lack the
+/// UID do: those of the Go operator, and of earlier releases until they are labelled.
+json::object apart_by(const v1::EtcdMember& member, bool by_uid, const char* topology, int weight) {
   json::object who_stay{{"matchExpressions",
                          json::array{{{"key", v1::kLeavingLabel}, {"operator", "DoesNotExist"}}}}};
-  who_stay["matchLabels"].emplace_object()[v1::kClusterLabel] = member.spec.cluster_name;
+  json::object& labels = who_stay["matchLabels"].emplace_object();
+  labels[v1::kClusterLabel] = member.spec.cluster_name;
+  const api::OwnerReference* cluster = member.metadata.controller();
+  if (by_uid && cluster) labels[v1::kClusterUidLabel] = cluster->uid;
   return {{"weight", weight},
           {"podAffinityTerm", {{"topologyKey", topology}, {"labelSelector", who_stay}}}};
 }
 
 /// The default: a lost node should cost one member, and a lost zone as few as possible. Only a
 /// preference: a cluster of three starts on one node, too.
-json::object apart_if_possible(const v1::EtcdMember& member) {
+json::object apart_if_possible(const v1::EtcdMember& member, bool by_uid) {
   json::object out;
   out["podAntiAffinity"].emplace_object()["preferredDuringSchedulingIgnoredDuringExecution"] =
-      json::array{apart_by(member, "kubernetes.io/hostname", 100),
-                  apart_by(member, "topology.kubernetes.io/zone", 50)};
+      json::array{apart_by(member, by_uid, "kubernetes.io/hostname", 100),
+                  apart_by(member, by_uid, "topology.kubernetes.io/zone", 50)};
   return out;
 }
 
-void add_scheduling(json::object& pod_spec, const v1::EtcdMember& member) {
+void add_scheduling(json::object& pod_spec, const v1::EtcdMember& member, bool by_uid) {
   const v1::EtcdMemberSpec& wanted = member.spec;
   if (wanted.affinity) pod_spec["affinity"] = *wanted.affinity;
-  else if (!wanted.topology_spread_constraints) pod_spec["affinity"] = apart_if_possible(member);
+  else if (!wanted.topology_spread_constraints)
+    pod_spec["affinity"] = apart_if_possible(member, by_uid);
   if (wanted.topology_spread_constraints)
     pod_spec["topologySpreadConstraints"] = *wanted.topology_spread_constraints;
   if (!wanted.node_selector.empty()) pod_spec["nodeSelector"] = api::encode(wanted.node_selector);
@@ -258,13 +264,17 @@ Json volume(const v1::EtcdMember& member) {
 
 namespace {
 
+void annotate(json::object& metadata, const char* key, const std::string& value) {
+  Json& annotations = metadata["annotations"];
+  if (!annotations.is_object()) annotations = json::object();
+  annotations.as_object()[key] = value;
+}
+
 /// Records which CA certificates its etcd has read: it never reads them again.
 void note_authorities(json::object& metadata, const v1::EtcdMember& member, const TlsSeen& tls) {
   const auto note = [&](const char* key, const std::optional<CertificateSeen>& certificate) {
-    if (!certificate || certificate->authority.empty()) return;
-    Json& annotations = metadata["annotations"];
-    if (!annotations.is_object()) annotations = json::object();
-    annotations.as_object()[key] = certificate->authority;
+    if (certificate && !certificate->authority.empty())
+      annotate(metadata, key, certificate->authority);
   };
   if (member.spec.tls && member.spec.tls->client_mtls)
     note(v1::kClientAuthorityAnnotation, tls.server);
@@ -295,7 +305,7 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
                               json::object{{"name", "tmp"}, {"emptyDir", json::object{}}}}}};
   if (member.spec.tls) mount_tls(spec, *member.spec.tls);
   if (start.founds && member.spec.restore) add_restore(spec, member, images, start.with_auth);
-  add_scheduling(spec, member);
+  add_scheduling(spec, member, start.by_uid);
   for (const v1::LocalObjectReference& secret : member.spec.image_pull_secrets) {
     if (!spec.contains("imagePullSecrets")) spec["imagePullSecrets"] = json::array();
     spec["imagePullSecrets"].as_array().push_back(json::object{{"name", secret.name}});
@@ -305,10 +315,10 @@ Result<Json> pod(const v1::EtcdMember& member, Start start, const Images& images
     meta["labels"].as_object()[v1::kClusterUidLabel] = cluster->uid;
   if (const auto told = told_by_annotation(member, start.founds)) {
     spec["schedulingGates"] = json::array{json::object{{"name", v1::kRecordGate}}};
-    Json& annotations = meta["annotations"];
-    if (!annotations.is_object()) annotations = json::object();
-    annotations.as_object()[told->annotation] = told->value;
+    annotate(meta, told->annotation, told->value);
   }
+  if (start.founds)
+    annotate(meta, v1::kMadeFromAnnotation, std::to_string(member.metadata.generation));
   note_authorities(meta, member, tls);
   json::object made{{"metadata", std::move(meta)}, {"spec", std::move(spec)}};
   if (added) merge_template(made, *added);

@@ -25,6 +25,8 @@ struct Start {
   bool with_auth = false;  ///< The cluster's spec has authentication, so its snapshot may have it.
   /// With --max-learners, where etcd has it: the cluster's log may need it (status.maxLearners).
   bool many_learners = false;
+  /// Avoids Pods with the EtcdCluster's UID, not all with its name: they have it as a label.
+  bool by_uid = false;
 };
 
 /// The Pod. Invalid if this release does not run the etcd of spec.version, or if extraArgs or

@@ -22,6 +22,8 @@ struct Observation {
   std::optional<kube::PersistentVolumeClaim> volume;  ///< data-<member>, with any owner.
   /// A Service selects the Pod by the UID of another EtcdCluster, which the Pod's label has.
   bool selected_by_other = false;
+  /// Each Pod of a member of the cluster has its UID as a label; read while there is no Pod.
+  bool all_have_uid = false;
   std::string rejected;  ///< Why the API server refused the last step; empty if it did not.
   std::string failed;    ///< The kubelet's words about its Pods that failed in a row; or empty.
   /// Its etcd has started before and cannot run now, with another command line or image than a new
@@ -41,9 +43,9 @@ struct Observation {
         api::required("now", &S::now), api::required("member", &S::member),
         api::optional("cluster", &S::cluster), api::optional("pod", &S::pod),
         api::optional("volume", &S::volume), api::sparse("selectedByOther", &S::selected_by_other),
-        api::sparse("rejected", &S::rejected), api::sparse("failed", &S::failed),
-        api::sparse("outdated", &S::outdated), api::optional("words", &S::words_s),
-        api::sparse("hasImage", &S::has_image),
+        api::sparse("allHaveUID", &S::all_have_uid), api::sparse("rejected", &S::rejected),
+        api::sparse("failed", &S::failed), api::sparse("outdated", &S::outdated),
+        api::optional("words", &S::words_s), api::sparse("hasImage", &S::has_image),
         api::sparse("credentialsFault", &S::credentials_fault), api::sparse("tls", &S::tls));
   }
 };

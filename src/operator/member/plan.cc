@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/v1alpha2/names.h"
+#include "base/quantity.h"
 #include "operator/member/conditions.h"
 #include "operator/member/objects.h"
 #include "operator/member/restoring.h"
@@ -11,6 +12,7 @@
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
+#include "operator/pods/founder.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
@@ -45,6 +47,36 @@ bool has_founded(const Observation& seen) {
              member_name(cluster.metadata.name, cluster.metadata.uid, cluster.status.last_sequence);
 }
 
+/// The spec of a first member was corrected before its etcd ran, and its Pod has the earlier one.
+bool has_earlier_spec(const Observation& seen) {
+  return founds(seen) && founds_a_cluster(*seen.pod) &&
+         made_from(*seen.pod) < seen.member.metadata.generation;
+}
+
+/// Whether its Pod may be replaced. On a volume the next Pod goes on where this one stopped, which
+/// is the same founding. Data in memory goes with the Pod, so its etcd must not have run.
+bool can_be_corrected(const Observation& seen) {
+  return in_memory(seen.member) ? never_ran(seen.member, &*seen.pod, nullptr) : is_idle(*seen.pod);
+}
+
+/// The storage that is not there yet has not the size that was asked for: the size was corrected.
+bool has_earlier_size(const Observation& seen) {
+  const kube::PersistentVolumeClaim& volume = *seen.volume;
+  const auto& requests = volume.spec.resources.requests;
+  const auto is = requests.find("storage");
+  if (!founds(seen) || seen.member.metadata.generation <= 1) return false;
+  if (!is_unbound(volume) || is == requests.end()) return false;
+  const auto has = bytes_of(is->second), wants = bytes_of(seen.member.spec.storage.size);
+  return has && wants && *has != *wants;
+}
+
+/// Whether it is to go, and no etcd of it ever ran. A restore in place lets its own founder go.
+bool goes_unborn(const Observation& seen) {
+  return seen.member.metadata.terminating() && founds(seen) && !seen.cluster->restoring() &&
+         never_ran(seen.member, seen.pod ? &*seen.pod : nullptr,
+                   seen.volume ? &*seen.volume : nullptr);
+}
+
 bool waits_to_be_recorded(const kube::Pod& pod) {
   return std::ranges::any_of(pod.spec.scheduling_gates,
                              [](const auto& gate) { return gate.name == v1::kRecordGate; });
@@ -55,6 +87,13 @@ bool is_ready(const v1::EtcdMemberStatus& status) {
   return ready && ready->status == "True";
 }
 
+/// A user took the owner away from the Pod that is recorded. Without it the member has no Pod.
+bool pod_has_lost_owner(const Observation& seen) {
+  const api::ObjectMeta& pod = seen.pod->metadata;
+  return pod.owner_references.empty() && pod.uid == seen.member.status.pod_uid &&
+         !pod.terminating();
+}
+
 Step pod_step(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   if (!seen.pod) {
@@ -63,6 +102,7 @@ Step pod_step(const Observation& seen) {
   }
   const kube::Pod& pod = *seen.pod;
   const std::string& uid = pod.metadata.uid;
+  if (pod_has_lost_owner(seen)) return AdoptPod{uid};
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
   if (has_founded(seen))
@@ -71,6 +111,8 @@ Step pod_step(const Observation& seen) {
   // Its data is on a volume: another Pod loses nothing. A running etcd is left as it is.
   if (seen.outdated && !in_memory(member))
     return DeletePod{uid, "etcd cannot run with the command line and image of this Pod", true};
+  if (has_earlier_spec(seen) && can_be_corrected(seen))
+    return DeletePod{uid, "the spec was corrected before etcd started", false, true};
   if (list_is_stale(seen)) return DeletePod{uid, "etcd's members changed before it started"};
   if (waits_to_be_recorded(pod)) return AdmitPod{uid};  // The status of this pass records it.
   if (may_join(pod) && !never_started(member)) return EndJoining{uid};
@@ -103,6 +145,7 @@ Step next(const Observation& seen) {
                : Step(NoStep{});
   if (!has_our_finalizer(member.metadata))
     return member.metadata.terminating() ? Step(NoStep{}) : Step(AddFinalizer{});
+  if (goes_unborn(seen)) return ReleaseUnborn{};
   if (member.metadata.terminating() && member.status.removed && !keeps_data(seen))
     return has_pod(seen) ? Step(DeletePod{seen.pod->metadata.uid, "etcd has removed the member"})
                          : Step(NoStep{});
@@ -123,6 +166,7 @@ Step next(const Observation& seen) {
   if (!seen.volume) return CreateVolume{};
   if (!is_ours(seen.volume->metadata, member.metadata.uid)) return NoStep{};
   if (!seen.pod && seen.volume->metadata.terminating()) return NoStep{};
+  if (!seen.pod && has_earlier_size(seen)) return DeleteUnboundVolume{seen.volume->metadata.uid};
   return pod_step(seen);
 }
 
@@ -150,6 +194,9 @@ Plan plan(const Observation& seen) {
   if (seen.cluster) report(seen, out.status);
   out.step = next(seen);
   if (!acts(out.step)) out.step = label_with_uid(seen);
+  // Written before the first etcd can run: the volume of a first member is never made twice.
+  if (const auto* made = std::get_if<CreatePod>(&out.step); made && made->founds && seen.volume)
+    out.status.pvc_name = seen.volume->metadata.name;
   out.again = is_ready(out.status) ? kSteady : kLookAgain;
   return out;
 }

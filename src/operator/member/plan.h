@@ -19,6 +19,17 @@ struct AddFinalizer : WithoutFields {
   static constexpr StepTraits traits{"add-finalizer", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "add-finalizer"; }
 };
+/// Lets a first member go, whose etcd never ran: another one founds the cluster. Proven once more
+/// against the API; nothing that it leaves can start.
+struct ReleaseUnborn : WithoutFields {
+  static constexpr StepTraits traits{"release-unborn", Asks::ApiServer, Effect::AtOnce};
+  std::string words() const { return "release-unborn"; }
+};
+/// Deletes a volume that was never bound and does not have the corrected size.
+struct DeleteUnboundVolume : ByUid {
+  static constexpr StepTraits traits{"delete-unbound-volume", Asks::ApiServer, Effect::AtOnce};
+  std::string words() const { return "delete-unbound-volume"; }
+};
 struct CreateVolume : WithoutFields {
   static constexpr StepTraits traits{"create-volume", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "create-volume"; }
@@ -41,6 +52,9 @@ struct DeletePod {
   static constexpr StepTraits traits{"delete-pod", Asks::ApiServer, Effect::AtOnce};
   std::string uid, why;
   bool if_down = false;  ///< The API server is asked once more whether etcd's container runs.
+  /// Likewise; the volume stays, so another Pod of the first member goes on with what it has. Data
+  /// in memory goes with the Pod: it must not have had a node.
+  bool if_idle = false;
   std::string words() const { return "delete-pod: " + why; }
   std::string concerns() const { return ""; }
   bool operator==(const DeletePod&) const = default;
@@ -48,7 +62,7 @@ struct DeletePod {
   template <class S = DeletePod>
   static auto describe() {
     return api::value(api::sparse("uid", &S::uid), api::sparse("why", &S::why),
-                      api::sparse("ifDown", &S::if_down));
+                      api::sparse("ifDown", &S::if_down), api::sparse("ifIdle", &S::if_idle));
   }
 };
 /// Adds the Pod to the voters that the client Service and the budget count, or removes it.
@@ -97,6 +111,11 @@ struct LabelWithUid {
                       api::sparse("clusterUID", &S::cluster_uid));
   }
 };
+/// Gives the recorded Pod, which belongs to nobody, its owner again.
+struct AdoptPod : ByUid {
+  static constexpr StepTraits traits{"adopt-pod", Asks::ApiServer, Effect::AtOnce};
+  std::string words() const { return "adopt-pod"; }
+};
 /// Lets a Pod with data in memory run: its UID is recorded, and no other Pod ever runs.
 struct AdmitPod : ByUid {
   static constexpr StepTraits traits{"admit-pod", Asks::ApiServer, Effect::AtOnce};
@@ -113,8 +132,9 @@ struct EndJoining : ByUid {
   static constexpr StepTraits traits{"end-joining", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "end-joining"; }
 };
-using Step = OneStepOf<ReleaseFinalizer, AddFinalizer, CreateVolume, CreatePod, DeletePod, SetRole,
-                       MarkLeaving, LabelWithUid, AdmitPod, EndFounding, EndJoining>;
+using Step = OneStepOf<ReleaseFinalizer, ReleaseUnborn, AddFinalizer, DeleteUnboundVolume,
+                       CreateVolume, CreatePod, DeletePod, SetRole, MarkLeaving, LabelWithUid,
+                       AdoptPod, AdmitPod, EndFounding, EndJoining>;
 
 /// The cluster's controller writes memberID, isVoter and version of the status.
 using Plan = PlanOf<api::v1alpha2::EtcdMemberStatus, Step>;

@@ -447,6 +447,167 @@ TEST(MemberPlan, Table) {
   }
 }
 
+/// The first member of a cluster without an id, whose Pod has no node.
+Observation unborn() {
+  Observation seen = whole();
+  seen.member.spec.bootstrap = true;
+  seen.member.spec.storage.size = "1Gi";
+  seen.member.metadata.generation = 2;
+  seen.member.status.pvc_name = "data-db-x1";
+  seen.volume->status.phase = "Pending";
+  seen.volume->spec.resources.requests["storage"] = "1024Mi";
+  seen.pod->status.phase = "Pending";
+  seen.pod->metadata.annotations[v1::kMadeFromAnnotation] = "2";
+  seen.pod->spec.containers[0].command.emplace_back("--initial-cluster-state=new");
+  return seen;
+}
+
+TEST(MemberPlan, K4_AFirstMemberIsMendedOnItsVolumeAndLetGoIfItNeverRan) {
+  struct Row {
+    std::function<void(Observation&)> edit;
+    const char* step;
+    const char* because;
+  };
+  const auto deleted = [](Observation& o) { o.member.metadata.deletion_timestamp = "t"; };
+  const auto corrected = [](Observation& o) { o.member.metadata.generation = 3; };
+  const auto bound = [](Observation& o) { o.volume->status.phase = "Bound"; };
+  const auto in_memory = [](Observation& o) {
+    o.member.spec.storage.medium = v1::Medium::Memory;
+    o.member.status.pod_uid = "p-1";
+    o.volume.reset();
+  };
+  constexpr const char* kAnew = "delete-pod: the spec was corrected before etcd started";
+  const Row rows[] = {
+      {[](auto&) {}, "none", "it waits for a node"},
+      // A corrected spec.
+      {corrected, kAnew, ""},
+      {[&](auto& o) {
+         corrected(o);
+         bound(o);
+       },
+       kAnew, "what etcd may have written stays"},
+      {[&](auto& o) {
+         corrected(o);
+         o.pod->metadata.annotations.clear();
+       },
+       kAnew, "a Pod of an earlier release"},
+      {[](auto& o) {
+         o.member.metadata.generation = 1;
+         o.pod->metadata.annotations.clear();
+       },
+       "none", "whose spec was not edited"},
+      {[&](auto& o) {
+         corrected(o);
+         o.pod->spec.node_name = "n";
+         o.pod->status.container_statuses.resize(1);
+         o.pod->status.container_statuses[0].name = "etcd";
+         o.pod->status.container_statuses[0].state.running.emplace();
+       },
+       "none", "its etcd runs"},
+      {[&](auto& o) {
+         corrected(o);
+         o.cluster->status.cluster_id = "c1";
+       },
+       "none", "it has founded the cluster"},
+      {[&](auto& o) {
+         corrected(o);
+         in_memory(o);
+       },
+       kAnew, "no node ever had its memory"},
+      {[&](auto& o) {
+         corrected(o);
+         in_memory(o);
+         o.pod->spec.node_name = "n";
+       },
+       "none", "its data would go with its Pod"},
+      {[](auto& o) {
+         o.pod.reset();
+         o.volume->spec.resources.requests["storage"] = "1Ei";
+       },
+       "delete-unbound-volume", "a size that no storage has"},
+      {[&](auto& o) {
+         o.pod.reset();
+         o.volume->spec.resources.requests["storage"] = "1Ei";
+         bound(o);
+       },
+       "create-pod new", "it was there after all"},
+      {[](auto& o) { o.volume->spec.resources.requests["storage"] = "1Ei"; }, "none",
+       "first its Pod goes"},
+      // Its EtcdMember is deleted.
+      {deleted, "release-unborn", "its volume was never bound"},
+      {[&](auto& o) {
+         deleted(o);
+         bound(o);
+       },
+       "mark-leaving", "it may have run: it stays"},
+      {[&](auto& o) {
+         deleted(o);
+         o.pod.reset();
+       },
+       "release-unborn", ""},
+      {[&](auto& o) {
+         deleted(o);
+         bound(o);
+         o.pod.reset();
+       },
+       "create-pod new", "with its volume it founds the same cluster"},
+      {[&](auto& o) {
+         deleted(o);
+         o.pod.reset();
+         o.volume.reset();
+       },
+       "none", "nobody knows what was on its volume"},
+      {[&](auto& o) {
+         deleted(o);
+         o.pod.reset();
+         o.volume.reset();
+         o.member.status.pvc_name.clear();
+       },
+       "release-unborn", "it never had one"},
+      {[&](auto& o) {
+         deleted(o);
+         o.cluster->status.cluster_id = "c1";
+       },
+       "mark-leaving", "it has founded the cluster"},
+      {[&](auto& o) {
+         deleted(o);
+         o.cluster->status.restore.emplace();
+       },
+       "mark-leaving", "the restore in place decides"},
+      {[&](auto& o) {
+         deleted(o);
+         in_memory(o);
+       },
+       "release-unborn", ""},
+      {[&](auto& o) {
+         deleted(o);
+         in_memory(o);
+         o.pod->spec.node_name = "n";
+       },
+       "mark-leaving", "it may have run"},
+  };
+  for (const Row& row : rows) {
+    Observation seen = unborn();
+    row.edit(seen);
+    EXPECT_EQ(to_string(plan(seen).step), row.step) << &row - rows << ": " << row.because;
+  }
+}
+
+TEST(MemberPlan, K4_TheVolumeOfAFirstMemberIsRecordedBeforeAnyEtcdCanRunOnIt) {
+  Observation seen = unborn();
+  seen.pod.reset();
+  seen.member.status = {};
+  const Plan first = plan(seen);
+  EXPECT_EQ(to_string(first.step), "create-pod new");
+  EXPECT_EQ(first.status.pvc_name, "data-db-x1");
+  seen.volume->metadata.deletion_timestamp = "t";  // A user deletes it.
+  seen.member.status.pvc_name = "data-db-x1";
+  seen.pod = unborn().pod;
+  EXPECT_EQ(plan(seen).status.pvc_name, "") << "no Pod can start on it: it may be made again";
+  seen.volume->status.phase = "Bound";
+  EXPECT_EQ(plan(seen).status.pvc_name, "data-db-x1") << "and this one not";
+}
+
 /// Its only Pod is recorded, and runs.
 Observation in_memory() {
   Observation seen = whole();

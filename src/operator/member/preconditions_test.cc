@@ -176,6 +176,72 @@ TEST_F(Preconditions, AMemberIsLetGoWhenItsClusterIsGoneOrGoingOrAnother) {
   }
 }
 
+/// I5: its volume would go with it, without a word of etcd's.
+TEST_F(Preconditions, K17_AMemberThatLostItsOwnerIsNotLetGoWhileItsClusterRuns) {
+  change<v1::EtcdMember>(
+      kKey, [](json::object& m) { m["metadata"].as_object().erase("ownerReferences"); });
+  change<v1::EtcdCluster>(kCluster,
+                          [](json::object& c) { c["status"].as_object()["clusterToken"] = "t"; });
+  server.remove(v1::EtcdMember::resource, kKey);
+  see();
+  settle();
+  EXPECT_NE(now<v1::EtcdMember>(kKey), nullptr) << "its owner comes back, and asks etcd";
+  change<v1::EtcdCluster>(
+      kCluster, [](json::object& c) { c["status"].as_object()["clusterToken"] = "another"; });
+  see();
+  settle();
+  EXPECT_EQ(now<v1::EtcdMember>(kKey), nullptr) << "it was left by an earlier one";
+}
+
+TEST_F(Preconditions, K17_APodWithoutItsOwnerGetsItBackIfItIsTheRecordedOne) {
+  put_pod(uid, "x");
+  see();
+  settle();
+  const auto disown = [&] {
+    change<kube::Pod>(
+        kKey, [](json::object& pod) { pod["metadata"].as_object().erase("ownerReferences"); });
+  };
+  const auto is_owned = [&] {
+    return now<kube::Pod>(kKey).at("metadata").as_object().contains("ownerReferences");
+  };
+  disown();
+  see();
+  settle();
+  EXPECT_TRUE(is_owned());
+  disown();
+  change<v1::EtcdMember>(kKey, [](json::object& m) { m["status"].as_object()["podUID"] = "p-9"; });
+  see();
+  settle();
+  EXPECT_FALSE(is_owned()) << "a user made it";
+}
+
+TEST_F(Preconditions, K17_APodAvoidsThePodsOfItsClusterByTheUidOnceAllHaveIt) {
+  const auto avoids = [&](const char* label) {
+    server.erase(kube::Pod::resource, kKey);
+    see();
+    settle();
+    return json::serialize(now<kube::Pod>(kKey).at("spec").at("affinity")).find(label) !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(avoids(v1::kClusterUidLabel));
+  json::object member = meta("db-b", "EtcdCluster", cluster_uid);
+  const std::string other = put<v1::EtcdMember>({{"metadata", std::move(member)},
+                                                 {"spec",
+                                                  {{"clusterName", "db"},
+                                                   {"version", "3.6.16"},
+                                                   {"storage", {{"size", "1Gi"}}},
+                                                   {"initialCluster", "x"},
+                                                   {"clusterToken", "t"}}}});
+  put<kube::Pod>({{"metadata", meta("db-b", "EtcdMember", other)}, {"spec", json::object{}}});
+  see(stores.members, {kKey.ns, "db-b"});
+  see(stores.pods, {kKey.ns, "db-b"});
+  EXPECT_FALSE(avoids(v1::kClusterUidLabel)) << "one that the Go operator made";
+  EXPECT_TRUE(avoids(v1::kClusterLabel));
+  server.erase(v1::EtcdMember::resource, {kKey.ns, "db-b"});
+  see(stores.members, {kKey.ns, "db-b"});
+  EXPECT_TRUE(avoids(v1::kClusterUidLabel)) << "a Pod of no member is not avoided";
+}
+
 TEST_F(Preconditions, NoMemberIsLetGoBecauseTheCacheLacksItsCluster) {
   server.remove(v1::EtcdMember::resource, kKey);
   see();
@@ -297,6 +363,173 @@ TEST_F(Preconditions, ASnapshotOfAKeylessStoreWaitsForNoSecretButThatOfItsAuthor
   EXPECT_EQ(now<kube::Pod>(kKey), nullptr);
   shelf.put("store-ca", {{"ca.crt", "PEM"}});
   EXPECT_EQ(told(), "restoring s3://b/db.db: see kubectl logs db-a -c restore");
+}
+
+// --- a first member that cannot start (K4)
+
+class UnbornTest : public Preconditions {
+ protected:
+  UnbornTest() {
+    change<v1::EtcdMember>(kKey,
+                           [](json::object& m) { m["spec"].as_object()["bootstrap"] = true; });
+    change<v1::EtcdCluster>(kCluster,
+                            [](json::object& c) { c["status"].as_object()["clusterID"] = ""; });
+    change<kube::PersistentVolumeClaim>(kVolume, [](json::object& v) {
+      v["spec"] = json::object{{"resources", {{"requests", {{"storage", "1Gi"}}}}}};
+      v["status"] = json::object{{"phase", "Pending"}};
+    });
+    see();
+    settle();
+    EXPECT_NE(now<kube::Pod>(kKey), nullptr);
+  }
+  std::string recorded(const char* field) const {
+    const Json member = now<v1::EtcdMember>(kKey);
+    const auto& status = member.at("status").as_object();
+    return status.contains(field) ? std::string(status.at(field).as_string()) : "";
+  }
+  void bind(const char* phase) {
+    change<kube::PersistentVolumeClaim>(
+        kVolume, [&](json::object& v) { v["status"] = json::object{{"phase", phase}}; });
+  }
+  void correct() {
+    change<v1::EtcdMember>(kKey, [](json::object& m) {
+      m["spec"].as_object()["nodeSelector"] = json::object{{"disk", "ssd"}};
+    });
+  }
+};
+
+TEST_F(UnbornTest, K4_AFirstMemberThatNeverRanIsLetGoWithAllThatItHas) {
+  server.remove(v1::EtcdMember::resource, kKey);
+  see();
+  EXPECT_TRUE(pass());
+  EXPECT_EQ(now<v1::EtcdMember>(kKey), nullptr);
+  EXPECT_EQ(now<kube::Pod>(kKey), nullptr);
+  EXPECT_EQ(now<kube::PersistentVolumeClaim>(kVolume), nullptr);
+}
+
+TEST_F(UnbornTest, K4_AFirstMemberStaysIfItMayHaveRunWhateverTheCacheShows) {
+  server.remove(v1::EtcdMember::resource, kKey);
+  see();
+  bind("Bound");
+  EXPECT_TRUE(pass().failed_with(Code::Conflict));
+  EXPECT_NE(now<kube::Pod>(kKey), nullptr);
+  server.erase(kube::PersistentVolumeClaim::resource, kVolume);
+  EXPECT_TRUE(pass().failed_with(Code::Conflict)) << "what was on it is unknown";
+  change<v1::EtcdCluster>(kCluster,
+                          [](json::object& c) { c["status"].as_object()["clusterID"] = "c1"; });
+  EXPECT_TRUE(pass().failed_with(Code::Conflict)) << "it has founded the cluster";
+  EXPECT_NE(now<v1::EtcdMember>(kKey), nullptr);
+  EXPECT_EQ(recorded("pvcName"), kVolume.name) << "the record stays, too";
+}
+
+/// The volume is bound, or a Pod recorded, between two requests of the pass.
+TEST_F(UnbornTest, K4_WhatChangesWhileItIsLetGoKeepsIt) {
+  server.remove(v1::EtcdMember::resource, kKey);
+  see();
+  for (const char* line : {"delete persistentvolumeclaims", "patch etcdmembers prod/db-a"}) {
+    bool once = false;
+    server.before([&](const kube::Call& call) -> std::optional<Error> {
+      if (!sim::line_of(call).starts_with(line) || std::exchange(once, true)) return std::nullopt;
+      if (call.verb == kube::Verb::Delete) bind("Bound");
+      else
+        change<v1::EtcdMember>(kKey,
+                               [](json::object& m) { m["status"].as_object()["podUID"] = "p-9"; });
+      return std::nullopt;
+    });
+    EXPECT_TRUE(pass().failed_with(Code::Conflict)) << line;
+    EXPECT_TRUE(once) << line;
+    EXPECT_NE(now<v1::EtcdMember>(kKey), nullptr) << line;
+    if (now<kube::PersistentVolumeClaim>(kVolume) != nullptr) bind("Pending");
+    see();
+  }
+}
+
+/// The pass ends after any of its writes.
+TEST_F(UnbornTest, K4_WhoIsInterruptedWhileItLetsAFirstMemberGoBeginsAgain) {
+  server.remove(v1::EtcdMember::resource, kKey);
+  for (int writes = 0; writes < 4; ++writes) {
+    see();
+    int left = writes == 0 ? 0 : 1;
+    server.before([&](const kube::Call& call) -> std::optional<Error> {
+      const bool reads = call.verb == kube::Verb::Get || call.verb == kube::Verb::List;
+      if (reads || left-- > 0) return std::nullopt;
+      return Error{Code::Unavailable, "the API server is away"};
+    });
+    EXPECT_FALSE(pass());
+    EXPECT_NE(now<v1::EtcdMember>(kKey), nullptr) << writes;
+  }
+  server.before([](const kube::Call&) -> std::optional<Error> { return std::nullopt; });
+  world.run_until(world.now() + 2min);
+  see();
+  settle();
+  EXPECT_EQ(now<v1::EtcdMember>(kKey), nullptr);
+}
+
+TEST_F(UnbornTest, K4_ACorrectedFirstMemberGetsAnotherPodOnItsVolume) {
+  const Json before = now<kube::Pod>(kKey);
+  correct();
+  see();
+  change<kube::Pod>(kKey, [](json::object& pod) {
+    pod["spec"].as_object()["nodeName"] = "n";
+    pod["status"] = json::parse(R"({"phase": "Running", "containerStatuses": [
+        {"name": "etcd", "state": {"running": {}}}]})");
+  });
+  EXPECT_TRUE(pass().failed_with(Code::Conflict)) << "its etcd runs by now";
+  change<kube::Pod>(kKey, [](json::object& pod) {
+    pod["status"].as_object()["containerStatuses"] =
+        json::parse(R"([{"name": "etcd", "state": {"waiting": {"reason": "ImagePullBackOff"}}}])");
+  });
+  const std::string volume = json::serialize(now<kube::PersistentVolumeClaim>(kVolume));
+  see();
+  settle();
+  const Json after = now<kube::Pod>(kKey);
+  ASSERT_NE(after, nullptr);
+  EXPECT_NE(after.at("metadata").at("uid"), before.at("metadata").at("uid"));
+  EXPECT_EQ(after.at("spec").at("nodeSelector"), Json({{"disk", "ssd"}}));
+  EXPECT_EQ(json::serialize(now<kube::PersistentVolumeClaim>(kVolume)), volume);
+}
+
+TEST_F(UnbornTest, K4_AVolumeThatNoStorageHasIsMadeAgainWithItsCorrectedSize) {
+  const Json before = now<kube::PersistentVolumeClaim>(kVolume);
+  change<v1::EtcdMember>(
+      kKey, [](json::object& m) { m["spec"].as_object()["storage"].as_object()["size"] = "2Gi"; });
+  see();
+  settle();
+  const Json after = now<kube::PersistentVolumeClaim>(kVolume);
+  ASSERT_NE(after, nullptr);
+  EXPECT_NE(after.at("metadata").at("uid"), before.at("metadata").at("uid"));
+  EXPECT_EQ(after.at("spec").at("resources").at("requests").at("storage"), "2Gi");
+  EXPECT_NE(now<kube::Pod>(kKey), nullptr);
+  EXPECT_EQ(recorded("pvcName"), kVolume.name);
+}
+
+TEST_F(UnbornTest, K4_AMemberInMemoryWhosePodNeverHadANodeIsMended) {
+  server.erase(kube::Pod::resource, kKey);
+  server.erase(kube::PersistentVolumeClaim::resource, kVolume);
+  change<v1::EtcdMember>(kKey, [](json::object& m) {
+    m["spec"].as_object()["storage"].as_object()["medium"] = "Memory";
+    m["status"] = json::object{};
+  });
+  see();
+  settle();
+  const Json before = now<kube::Pod>(kKey);
+  ASSERT_NE(before, nullptr);
+  EXPECT_EQ(recorded("podUID"), before.at("metadata").at("uid").as_string());
+  correct();
+  see();
+  settle();
+  const Json after = now<kube::Pod>(kKey);
+  ASSERT_NE(after, nullptr);
+  EXPECT_NE(after.at("metadata").at("uid"), before.at("metadata").at("uid"));
+  EXPECT_EQ(recorded("podUID"), after.at("metadata").at("uid").as_string());
+  change<kube::Pod>(kKey, [](json::object& pod) { pod["spec"].as_object()["nodeName"] = "n"; });
+  correct();
+  change<v1::EtcdMember>(
+      kKey, [](json::object& m) { m["spec"].as_object()["priorityClassName"] = "high"; });
+  see();
+  settle();
+  EXPECT_EQ(now<kube::Pod>(kKey).at("metadata").at("uid"), after.at("metadata").at("uid"))
+      << "its etcd may run, and its data is in this Pod";
 }
 
 // --- a restore in place

@@ -11,6 +11,7 @@
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
 #include "operator/pods/etcd_pod.h"
+#include "operator/pods/founder.h"
 #include "operator/pods/member_endpoint.h"
 #include "runtime/conditions.h"
 #include "runtime/transitions.h"
@@ -20,20 +21,24 @@ namespace {
 
 namespace v1 = api::v1alpha2;
 
-/// Whether the cluster owns the member, by UID, and is not being deleted.
-template <class Cluster>
-bool owns(const Cluster& cluster, const v1::EtcdMember& member) {
+/// Whether the cluster owns the member, by UID, and is not being deleted; or will own it again in a
+/// moment: its data must not go meanwhile.
+bool owns(const v1::EtcdCluster& cluster, const v1::EtcdMember& member) {
   const api::OwnerReference* owner = member.metadata.controller();
-  return owner && owner->uid == cluster.metadata.uid && !cluster.metadata.terminating();
+  if (!owner) return has_lost_owner(member, cluster);
+  return owner->uid == cluster.metadata.uid && !cluster.metadata.terminating();
 }
 
 /// The write and the object of a step that repairs what a user or another controller undid, and may
 /// undo again. Empty for other steps.
 std::string contested_write(const Observation& seen, const Step& step) {
-  if (std::holds_alternative<AddFinalizer>(step)) return to_string(step);
+  if (std::holds_alternative<AddFinalizer>(step) ||
+      std::holds_alternative<DeleteUnboundVolume>(step))
+    return to_string(step);
   const bool told =
       std::holds_alternative<SetRole>(step) || std::holds_alternative<MarkLeaving>(step) ||
-      std::holds_alternative<LabelWithUid>(step) || std::holds_alternative<EndFounding>(step);
+      std::holds_alternative<LabelWithUid>(step) || std::holds_alternative<AdoptPod>(step) ||
+      std::holds_alternative<EndFounding>(step);
   return told ? to_string(step) + " " + seen.pod->metadata.uid : "";
 }
 
@@ -74,6 +79,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
     seen.words_s = (with_.executor.now() - told->second) / std::chrono::seconds(1);
   seen.has_image = !images_.operator_image.empty();
   seen.outdated = is_outdated(seen);
+  if (seen.cluster && !seen.pod) seen.all_have_uid = all_have_uid(seen);
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
   if (!data_lost(seen)) return seen;
@@ -98,6 +104,17 @@ bool Reconciler::is_outdated(const Observation& seen) const {
     return false;
   auto wanted = pod(member, {.many_learners = seen.cluster->status.max_learners != 1}, images_);
   return wanted && !runs_as(*seen.pod, *wanted);
+}
+
+/// Whether no Pod of a member of the cluster lacks its UID as a label.
+bool Reconciler::all_have_uid(const Observation& seen) const {
+  const api::ObjectMeta& cluster = seen.cluster->metadata;
+  return std::ranges::all_of(with_.stores.pods.in_group(cluster.key()), [&](const auto& pod) {
+    const auto member = with_.stores.members.get(pod->metadata.key());
+    return !member || !is_ours(pod->metadata, member->metadata.uid) ||
+           !is_ours(member->metadata, cluster.uid) ||
+           label_of(pod->metadata, v1::kClusterUidLabel) == cluster.uid;
+  });
 }
 
 bool Reconciler::selected_by_other(const Observation& seen) const {
@@ -173,6 +190,87 @@ struct Actor {
     return release_finalizer(with.api, with.stores, meta().key(), meta().uid);
   }
 
+  /// Reads the member: what its status records decides.
+  Result<v1::EtcdMember> member_now() const {
+    auto now = with.api.get<v1::EtcdMember>(meta().key());
+    if (!now) return Error(now.error()).during("find EtcdMember " + meta().name);
+    if (now->metadata.uid != meta().uid)
+      return Error{Code::Conflict, "another EtcdMember has the name " + meta().name};
+    with.stores.members.wrote(v1::EtcdMember(*now));
+    return now;
+  }
+
+  /// Proves from the API server that no etcd of the member ever ran, and sees to it that none will:
+  /// the Pod and then the volume go only if they are as they were read. The record of the volume
+  /// goes once nothing can start on it, and before the volume itself. So a pass that is interrupted
+  /// begins again. Returns the member.
+  Result<v1::EtcdMember> erase_unborn() const {
+    auto now = member_now();
+    if (!now) return now;
+    auto pod = look_for<kube::Pod>(with.api, meta().key());
+    if (!pod) return pod.error();
+    auto volume =
+        look_for<kube::PersistentVolumeClaim>(with.api, {meta().ns, volume_name(meta().name)});
+    if (!volume) return volume.error();
+    if (!never_ran(*now, *pod ? &**pod : nullptr, *volume ? &**volume : nullptr))
+      return Error{Code::Conflict, "the etcd of " + meta().name + " may have run"};
+    if (auto gone = remove_ours(*pod, with.stores.pods); !gone) return gone.error();
+    if (auto forgot = forget_place(*now); !forgot) return forgot.error();
+    if (auto gone = remove_ours(*volume, with.stores.volumes); !gone) return gone.error();
+    return now;
+  }
+  /// Removes from the status where its data would be.
+  Result<Done> forget_place(v1::EtcdMember& now) const {
+    if (now.status.pvc_name.empty() && now.status.pod_uid.empty()) return Done{};
+    auto written = with.api.merge_patch<v1::EtcdMember, kube::Part::Status>(
+        meta().key(),
+        {{"metadata", {{"resourceVersion", now.metadata.resource_version}}},
+         {"status", {{"pvcName", nullptr}, {"podName", nullptr}, {"podUID", nullptr}}}});
+    if (!written) return Error(written.error()).during("write the status of " + meta().name);
+    now = *written;
+    with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+  template <class T>
+  Result<Done> remove_ours(const std::optional<T>& child, kube::Store<T>& store) const {
+    if (!child || !is_ours(child->metadata, meta().uid) || child->metadata.terminating())
+      return Done{};
+    auto gone = with.api.remove_unchanged<T>(child->metadata);
+    if (!gone)
+      return Error(gone.error())
+          .during(std::string("delete ") + T::resource.kind + " " + child->metadata.name);
+    look_again(with.api, store, child->metadata.key(), child->metadata.uid);
+    return Done{};
+  }
+
+  Result<Done> operator()(const ReleaseUnborn&) const {
+    auto cluster = cluster_now();
+    if (!cluster) return cluster.error();
+    if (!*cluster || !(*cluster)->status.cluster_id.empty() || (*cluster)->restoring())
+      return Error{Code::Conflict, "the cluster of " + meta().name + " has changed"};
+    auto now = erase_unborn();
+    if (!now) return now.error();
+    json::array finalizers;
+    for (const std::string& f : now->metadata.finalizers)
+      if (f != v1::kMemberFinalizer) finalizers.emplace_back(f);
+    // The version: since it was read, nobody has recorded a place of its data.
+    auto written = with.api.merge_patch<v1::EtcdMember>(
+        meta().key(), {{"metadata",
+                        {{"uid", meta().uid},
+                         {"resourceVersion", now->metadata.resource_version},
+                         {"finalizers", std::move(finalizers)}}}});
+    if (written.failed_with(Code::NotFound)) return Done{};
+    if (!written) return Error(written.error()).during("release EtcdMember " + meta().name);
+    if (written->metadata.finalizers.empty()) with.stores.members.saw_deleted(*written);
+    else with.stores.members.wrote(std::move(*written));
+    return Done{};
+  }
+
+  Result<Done> operator()(const DeleteUnboundVolume&) const {
+    auto erased = erase_unborn();
+    return erased ? Result<Done>(Done{}) : erased.error();
+  }
+
   Result<Done> operator()(const AddFinalizer&) const {
     json::array finalizers;
     for (const std::string& f : meta().finalizers) finalizers.emplace_back(f);
@@ -204,7 +302,8 @@ struct Actor {
       return Error{Code::Conflict, std::move(trouble)};
     Start start{.founds = step.founds,
                 .with_auth = false,
-                .many_learners = seen.cluster->status.max_learners != 1};
+                .many_learners = seen.cluster->status.max_learners != 1,
+                .by_uid = seen.all_have_uid};
     if (step.founds) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
@@ -255,7 +354,25 @@ struct Actor {
     return down ? Result<Done>(Done{}) : Error{Code::Conflict, "etcd of " + meta().name + " runs"};
   }
 
+  /// A Pod of the first member with an earlier spec: it goes as it was read, without a running
+  /// etcd.
+  Result<Done> delete_idle(const std::string& uid) const {
+    if (in_memory(member())) {
+      auto erased = erase_unborn();
+      return erased ? Result<Done>(Done{}) : erased.error();
+    }
+    auto pod = look_for<kube::Pod>(with.api, meta().key());
+    if (!pod) return pod.error();
+    if (!*pod || (*pod)->metadata.uid != uid) return Done{};
+    if (!is_idle(**pod)) {
+      with.stores.pods.wrote(std::move(**pod));
+      return Error{Code::Conflict, "etcd of " + meta().name + " runs"};
+    }
+    return remove_ours(*pod, with.stores.pods);
+  }
+
   Result<Done> operator()(const DeletePod& step) const {
+    if (step.if_idle) return delete_idle(step.uid);
     if (member().spec.dormant) {
       auto cluster = cluster_now();
       if (!cluster) return cluster.error();
@@ -268,6 +385,14 @@ struct Actor {
     if (!going) return Error(going.error()).during("delete Pod " + meta().name);
     if (*going) with.stores.pods.wrote(std::move(**going));
     return Done{};
+  }
+
+  Result<Done> operator()(const AdoptPod& step) const {
+    return change_pod({{"metadata",
+                        {{"uid", step.uid},
+                         {"resourceVersion", seen.pod->metadata.resource_version},
+                         {"ownerReferences", owned_by_controller(member())}}}},
+                      "adopt");
   }
 
   Result<Done> operator()(const AdmitPod& step) const {
