@@ -28,6 +28,74 @@ TEST_F(Scenario, S03_SomebodyHasAddedThatMemberJustBefore) {
   EXPECT_EQ(made(v1::EtcdMember::resource), 2U);
 }
 
+/// With an old log: an earlier release has had two learners at once, and lost nothing but the field
+/// that says who founded the cluster.
+class ScenarioOfOldLogs : public Scenario {
+ protected:
+  std::int32_t max_learners() { return read<v1::EtcdCluster>(kKey)->status.max_learners; }
+  std::size_t pods_with_flag() {
+    std::size_t out = 0;
+    for (const auto& pod : world.server().look_all(kube::Pod::resource))
+      out += json::serialize(pod->at("spec")).find("--max-learners=8") != std::string::npos;
+    return out;
+  }
+  void recreate_pods() {
+    for (const auto& key : world.members_of(kKey)) {
+      world.delete_object(kube::Pod::resource, key);
+      world.must_converge(5min);
+    }
+  }
+  void be_of_an_earlier_release() {
+    settled_cluster(3);
+    (void)world.server().change(v1::EtcdCluster::resource, kKey, [](json::object& cluster) {
+      cluster["status"].as_object().erase("maxLearners");
+    });
+    ASSERT_TRUE(world.run_until([&] { return max_learners() == v1::kManyLearners; }, 2min));
+    recreate_pods();
+    ASSERT_EQ(pods_with_flag(), 3U);
+    by_hand([&] {
+      std::vector<etcd::MemberId> learners;
+      for (const char* url : {"http://10.99.0.1:2380", "http://10.99.0.2:2380"}) {
+        auto added = at(leader().address)->add_learner(url);
+        for (int times = 0; !added && times < 30; ++times) {  // "unhealthy cluster", at first.
+          (void)world.time().sleep(1s);
+          added = at(leader().address)->add_learner(url);
+        }
+        ASSERT_TRUE(added) << added.error().message;
+        learners.push_back(*added);
+      }
+      for (const auto id : learners) EXPECT_TRUE(at(leader().address)->remove(id));
+    });
+    world.must_converge(5min);
+  }
+  /// A question for alarms is an entry of the log.
+  void write_entries(int count) {
+    for (; count > 0; count -= 1000)
+      by_hand([&] {
+        const auto etcd = at(leader().address);
+        for (int i = 0; i < 1000; ++i) (void)etcd->alarms();
+      });
+  }
+};
+
+TEST_F(ScenarioOfOldLogs, K15_TheFlagIsDroppedWhenNoMemberNeedsIt) {
+  be_of_an_earlier_release();
+  write_entries(4000);
+  world.run_for(2min);
+  EXPECT_EQ(max_learners(), v1::kManyLearners) << "not yet";
+  write_entries(13'000);
+  world.run_for(2min);
+  EXPECT_EQ(max_learners(), 1);
+  EXPECT_EQ(pods_with_flag(), 3U) << "nothing is restarted for it";
+  recreate_pods();
+  EXPECT_EQ(pods_with_flag(), 0U);
+  EXPECT_EQ(max_learners(), 1);
+  world.scale(kKey, 5);
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 5U);
+  EXPECT_EQ(max_learners(), 1);
+}
+
 TEST_F(Scenario, S04_TheAnswerToMemberRemoveIsLost) {
   settled_cluster(3);
   lose_answer("MemberRemove");
