@@ -17,12 +17,14 @@ using namespace etcdop;
 using namespace etcdop::sim;
 
 constexpr const char* kUsage =
-    "usage: sim [--seeds A..B] [--every N] [--faults LIST] [--trouble SECONDS] [--trace] [--hash]\n"
+    "usage: sim [--seeds A..B] [--every N] [--faults LIST] [--trouble SECONDS] [--trace] [--hash] "
+    "[--brief]\n"
     "  --seeds A..B   from A to B, both included; one number is one seed (default 1..100)\n"
     "  --every N      every N-th of them, from the first\n"
     "  --faults LIST  these faults instead of those that a seed draws: a,b,c, all or none\n"
     "  --trouble S    how many seconds things go wrong before they heal\n"
     "  --trace        prints what happened, and makes an HTML page of it\n"
+    "  --brief        of a world that fails, one line\n"
     "  --commit TEXT  printed with what fails\n"
     "  --hash         prints a line with the hash of each seed's trace\n"
     "       sim --plans [--from N] [--every N] [--only TEXT] [--skip TEXT] [--trace]\n"
@@ -34,7 +36,7 @@ constexpr const char* kUsage =
 struct Wanted {
   std::uint64_t from = 1, to = 100, every = 1;
   Run run;
-  bool hash = false, plans = false;
+  bool hash = false, plans = false, brief = false;
   std::uint64_t first = 0;
   std::string only, skip;
   std::string commit = "unknown";
@@ -69,6 +71,10 @@ std::optional<Wanted> parse(const std::vector<std::string>& words) {
     }
     if (flag == "--plans") {
       out.plans = true;
+      continue;
+    }
+    if (flag == "--brief") {
+      out.brief = true;
       continue;
     }
     if (flag == "--hash") {
@@ -156,6 +162,7 @@ void report(const Run& failing, const RunOutcome& how, const Wanted& wanted) {
               how.violation->what.c_str(), seconds_text(how.violation->when).c_str(),
               how.faults.text().c_str());
   std::fflush(stdout);
+  if (wanted.brief) return;
   Run small = shrink(failing, how, [](const RunOutcome&) {});
   small.keep_trace = true;
   const RunOutcome shrunk = run(small);

@@ -212,7 +212,6 @@ void World::node_faults() {
   });
   every(Fault::PodRefused, 20s, 100s, [this] {
     const Duration lasts = dice_.between(1s, 250s);
-    refused_until_ = std::max(refused_until_, time_.now() + lasts);
     const bool everywhere = dice_.one_in(2);
     const std::size_t one = dice_.below(nodes_.count());
     trace_.add("fault", everywhere ? "every kubelet refuses Pods" : "a kubelet refuses Pods");
@@ -222,10 +221,11 @@ void World::node_faults() {
   every(Fault::OomKilled, 2s, 15s, [this] {
     if (const auto pod = any_of(kube::Pod::resource);
         pod && !server_.look(v1::EtcdMember::resource, hungry_)) {
-      oracles_.unblocked(kHungry);
       hungry_ = *pod;
       if (const auto member = read<v1::EtcdMember>(*pod))
-        oracles_.blocked({pod->ns, member->spec.cluster_name}, kHungry);
+        oracles_.blocked({pod->ns, member->spec.cluster_name}, kHungry, [this, pod = *pod] {
+          return faults_.on(Fault::OomKilled) && hungry_ == pod;
+        });
     }
     checker_.struck();
     trace_.add("fault", hungry_.name + " uses too much memory");
@@ -307,8 +307,26 @@ std::optional<Duration> World::webhook(const kube::Call& call) {
   if (!down) return std::nullopt;
   const Json* const labels = call.body.at("metadata").as_object().if_contains("labels");
   if (const Json* cluster = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr)
-    oracles_.blocked({call.ns, std::string(cluster->as_string())}, "webhook");
+    oracles_.blocked({call.ns, std::string(cluster->as_string())}, "webhook",
+                     [this, resource = call.resource, key = key_of(call.body)] {
+                       return time_.now() < webhook_until_ && webhook_for_ == resource.plural &&
+                              lacks(resource, key);
+                     });
   return webhook_takes_;
+}
+
+/// Whether an object that an operator could not create is still to be made.
+bool World::lacks(const api::Resource& r, const api::ObjectKey& key) const {
+  if (server_.look(r, key)) return false;
+  if (r == kube::Service::resource) return true;
+  if (r == v1::EtcdMember::resource)
+    return std::ranges::any_of(server_.read_all<v1::EtcdCluster>(), [&](const auto& cluster) {
+      return std::ranges::count(cluster->status.pending_members, key.name,
+                                &v1::PendingMember::name) > 0;
+    });
+  const bool volume = r == kube::PersistentVolumeClaim::resource;
+  const auto member = read<v1::EtcdMember>({key.ns, volume ? key.name.substr(5) : key.name});
+  return member && !member->metadata.terminating() && !member->spec.dormant;
 }
 
 /// Whether the Pod's end costs at most the data of one replaceable member.
@@ -627,8 +645,7 @@ void World::heal() {
     delete_object(v1::EtcdSnapshotSchedule::resource, *schedule);  // Otherwise it never rests.
   faults_.heal();
   const Instant now = time_.now();
-  api_down_until_ = quota_until_ = webhook_until_ = refused_until_ = now;
-  oracles_.unblocked(kHungry);
+  api_down_until_ = quota_until_ = webhook_until_ = now;
   for (std::size_t i = 0; i < nodes_.count(); ++i) nodes_.refuse_pods(i, now);
   net_.slow_snapshots(Duration(0));
   net_.forgetful_peers(0);
@@ -688,6 +705,59 @@ void World::give_up_volumes(const api::ObjectKey& key) {
       delete_object(kube::PersistentVolumeClaim::resource, claim->metadata.key());
 }
 
+bool World::finds_members(const api::ObjectKey& key) const {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  const auto* told =
+      cluster ? runtime::find_condition(cluster->status.conditions, v1::kProgressing) : nullptr;
+  return told && told->reason == v1::kMembersFound;
+}
+
+/// A user who reads MembersFound makes the EtcdCluster the owner of what has none, as the manual
+/// says (docs/user/recover.md).
+void World::give_owner(const api::ObjectKey& key) {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  if (!cluster) return;
+  const json::object owner{{"apiVersion", api::api_version(v1::EtcdCluster::resource)},
+                           {"kind", v1::EtcdCluster::resource.kind},
+                           {"name", key.name},
+                           {"uid", cluster->metadata.uid},
+                           {"controller", true},
+                           {"blockOwnerDeletion", true}};
+  for (const api::Resource& r :
+       {kube::Service::resource, kube::PodDisruptionBudget::resource, v1::EtcdMember::resource})
+    for (const auto& object : server_.look_all(r)) {
+      const json::object& metadata = object->at("metadata").as_object();
+      const Json* const labels = metadata.if_contains("labels");
+      const Json* const label =
+          labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
+      if (!label || *label != key.name.c_str() || key_of(*object).ns != key.ns ||
+          metadata.contains("ownerReferences"))
+        continue;
+      trace_.add("user", "makes " + to_string(key) + " the owner of " + r.kind + " " +
+                             key_of(*object).name);
+      (void)server_.change(r, key_of(*object), [&](json::object& edited) {
+        edited.at("metadata").as_object()["ownerReferences"] = json::array{owner};
+      });
+    }
+}
+
+/// A user who reads ForeignMember removes the members of etcd that have no EtcdMember, one a look.
+void World::remove_foreign_member(const api::ObjectKey& key) {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  const auto* told =
+      cluster ? runtime::find_condition(cluster->status.conditions, v1::kDegraded) : nullptr;
+  if (!told || told->reason != v1::kForeignMember || cluster->restoring()) return;
+  const auto id = etcd_of(key);
+  for (const EtcdNet::Member& member : net_.membership(id)) {
+    if (told->message.find(to_hex(member.id)) == std::string::npos) continue;
+    for (const auto& process : net_.processes()) {
+      if (process.cluster != id || !process.serves || process.member == member.id) continue;
+      trace_.add("user", "etcdctl member remove " + to_hex(member.id));
+      return (void)etcdctl(time_, net_, process.address)->remove(member.id);
+    }
+  }
+}
+
 /// A user who has inspected a restore decides on it; stuck restores are rolled back.
 void World::decide_by_hand(std::map<std::string, Instant>& since) {
   using Decision = v1::RestoreDecision;
@@ -708,12 +778,16 @@ void World::decide_by_hand(std::map<std::string, Instant>& since) {
 /// restore in place.
 void World::mend_by_hand() {
   spawn([this] {
-    std::map<api::ObjectKey, Instant> fails;  // Start of the failure.
+    std::map<api::ObjectKey, Instant> fails, strange;  // Start of the failure; of MembersFound.
     std::map<std::string, Instant> undecided;
     while (time_.sleep(20s) == Woken::Ready) {
       decide_by_hand(undecided);
       for (const auto& key : clusters()) {
         give_up_volumes(key);
+        if (!finds_members(key)) strange.erase(key);
+        else if (time_.now() - strange.try_emplace(key, time_.now()).first->second >= 2min)
+          give_owner(key);
+        remove_foreign_member(key);
         if (!fails_to_restore(key)) fails.erase(key);
         else if (time_.now() - fails.try_emplace(key, time_.now()).first->second >= 5min)
           delete_cluster(key);

@@ -24,14 +24,8 @@ constexpr const char* kNames[] = {
 /// Faults under which the operator is known to do wrong, and its issue. No seed draws them until
 /// that is mended; `--faults` takes them.
 bool is_found(Fault f) {
-  return f == Fault::PodRefused ||    // K6: Pods that fail at once are recreated without a pause.
-         f == Fault::OomKilled ||     // K6: the kubelet's reason is told nowhere.
-         f == Fault::WebhookDown ||   // K8: the webhook is told nowhere.
-         f == Fault::AntiAffinity ||  // K1: a joiner waits for ever for a leaving voter's node,
-         f == Fault::ExactQuota ||    // or for its place in the quota.
-         f == Fault::KubeletLag ||    // K18: a joiner is deleted for what its first run said.
-         f == Fault::UserOrphans ||   // K17: the cluster waits for ever for its own Service.
-         f == Fault::UserLabels;      // A Service or volume without owner stays so (W16).
+  // A volume, Service or budget without owner stays so (W16, VolumeConflict).
+  return f == Fault::UserLabels || f == Fault::UserOrphans;
 }
 constexpr auto kCount = static_cast<std::size_t>(Fault::kCount);
 static_assert(std::size(kNames) == kCount);

@@ -119,13 +119,29 @@ void Oracles::pod_changed(const ApiServer::Object& before, const ApiServer::Obje
   if (!api::decode(after ? *after : *before, pod, "Pod")) return;
   const auto cluster = pod.metadata.labels.find(v1::kClusterLabel);
   if (cluster == pod.metadata.labels.end()) return;
-  if (after) return blocked({pod.metadata.ns, cluster->second}, Nodes::kRefusal);
+  if (after)
+    return blocked({pod.metadata.ns, cluster->second}, Nodes::kRefusal,
+                   [this, key = pod.metadata.key()] { return is_refused_again(key); });
   std::deque<Instant>& times = refused_[pod.metadata.key()];
   times.push_back(clock_.now());
   while (clock_.now() - times.front() > 5min) times.pop_front();
   if (times.size() > kRefusedMax)
     checker_.violated("I9", "Pod " + to_string(pod.metadata.key()) + " is made and refused " +
                                 std::to_string(times.size()) + " times in five minutes");
+}
+
+/// Whether a kubelet refused the member's Pod, which no other one has taken since.
+bool Oracles::is_refused_again(const api::ObjectKey& member) const {
+  if (!is_wanted(member)) return false;
+  const auto pod = server_.look(kube::Pod::resource, member);
+  const json::object* const status = pod ? pod->at("status").if_object() : nullptr;
+  const Json* const phase = status ? status->if_contains("phase") : nullptr;
+  return !pod || (phase && *phase == "Failed");
+}
+
+bool Oracles::is_wanted(const api::ObjectKey& member) const {
+  const auto object = server_.read<v1::EtcdMember>(member);
+  return object && !object->metadata.terminating() && !object->spec.dormant;
 }
 
 void Oracles::judge(const std::string& object, const std::string& claim, const Verdict& verdict) {
@@ -144,6 +160,7 @@ void Oracles::judge(const std::string& object, const std::string& claim, const V
 void Oracles::look(const Missing& missing) {
   if (faults_.hinder()) hindered(kSettles);
   before_ = std::exchange(untrue_, {});
+  std::erase_if(blocked_, [](const auto& one) { return !one.second.holds(); });
   for (const auto& cluster : server_.read_all<v1::EtcdCluster>())
     if (!cluster->metadata.terminating()) look_at(*cluster, missing);
 }
@@ -253,8 +270,8 @@ void Oracles::look_at(const v1::EtcdCluster& cluster, const Missing& missing) {
     if (const std::string what = missing(cluster.metadata.key());
         !what.empty() && !has_ending_pod(cluster.metadata.key()))
       claims("that all is well", {"it " + what, kStuck});
-  for (const auto& [what, since] : blocked_)
-    if (what.first == cluster.metadata.key() && clock_.now() - since > kUnnamed)
+  for (const auto& [what, cause] : blocked_)
+    if (what.first == cluster.metadata.key() && clock_.now() - cause.since > kUnnamed)
       claims("nothing of \"" + what.second + "\"", {unnamed(cluster, is, what.second), 15s});
 }
 

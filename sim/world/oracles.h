@@ -41,14 +41,13 @@ class Oracles {
   static constexpr Duration kStarts = std::chrono::seconds(15);
   /// Silent watches end, back-offs run out.
   static constexpr Duration kSettles = std::chrono::seconds(150);
-  /// From now on that cluster cannot become as wanted, for a reason that its user must be able to
-  /// read: a condition of it or of its members has `word` in it.
-  void blocked(const api::ObjectKey& cluster, const std::string& word) {
-    blocked_.try_emplace({cluster, word}, clock_.now());
-  }
-  /// That reason is gone everywhere.
-  void unblocked(const std::string& word) {
-    std::erase_if(blocked_, [&](const auto& one) { return one.first.second == word; });
+  /// From now on, and while `holds`, that cluster cannot become as wanted, for a reason that its
+  /// user must be able to read: a condition of it or of its members has `word` in it.
+  void blocked(const api::ObjectKey& cluster, const std::string& word,
+               std::function<bool()> holds) {
+    const auto [one, is_new] = blocked_.try_emplace({cluster, word});
+    if (is_new) one->second.since = clock_.now();
+    one->second.holds = std::move(holds);
   }
 
   /// The untrue part of a claim, and for how long it may be untrue. Empty: it is true, or not
@@ -65,6 +64,8 @@ class Oracles {
   void look_at(const api::v1alpha2::EtcdCluster&, const Missing&);
   void look_at(const api::v1alpha2::EtcdMember&, const Facts&);
   void check_types(const Json& object);
+  bool is_refused_again(const api::ObjectKey& member) const;
+  bool is_wanted(const api::ObjectKey& member) const;
   void pod_changed(const ApiServer::Object& before, const ApiServer::Object& after);
   Verdict of_cluster(api::v1alpha2::ConditionType, const api::Condition&,
                      const api::v1alpha2::EtcdCluster&, const Facts&) const;
@@ -86,7 +87,11 @@ class Oracles {
   Instant judged_from_{};  // Claims are judged from then on.
   /// Since when which claim of which object (UID) is untrue; `before_` is the last look's.
   std::map<std::pair<std::string, std::string>, Instant> untrue_, before_;
-  std::map<std::pair<api::ObjectKey, std::string>, Instant> blocked_;
+  struct Cause {
+    Instant since{};
+    std::function<bool()> holds;
+  };
+  std::map<std::pair<api::ObjectKey, std::string>, Cause> blocked_;  // By cluster and word.
   /// When Pods of that name went that a kubelet had refused.
   std::map<api::ObjectKey, std::deque<Instant>> refused_;
 };

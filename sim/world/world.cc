@@ -147,8 +147,6 @@ void World::controllers() {
       const auto deaf = [this](const auto& life) {
         return life->etcd().is_deaf() || life->api().is_deaf(time_.now());
       };
-      if (time_.now() >= webhook_until_) oracles_.unblocked("webhook");
-      if (time_.now() >= refused_until_) oracles_.unblocked(Nodes::kRefusal);
       if (std::ranges::any_of(lives_, deaf)) oracles_.hindered(Oracles::kSettles);
       checker_.look();
       snapshots_.look();

@@ -195,10 +195,14 @@ class World {
   std::string missing(const api::ObjectKey& cluster) const;
   std::string undecided() const;
   std::optional<Duration> webhook(const kube::Call&);
+  bool lacks(const api::Resource&, const api::ObjectKey&) const;
   void odd_neighbours();
   void apply_again(const api::ObjectKey& cluster, bool orphan);
   void edit_some_object();
   void give_up_volumes(const api::ObjectKey& cluster);
+  bool finds_members(const api::ObjectKey& cluster) const;
+  void give_owner(const api::ObjectKey& cluster);
+  void remove_foreign_member(const api::ObjectKey& cluster);
   Result<Done> within_pods(const Json& pod) const;
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   std::string insecure(const api::v1alpha2::EtcdCluster&) const;
@@ -242,7 +246,7 @@ class World {
   std::set<std::string> passwords_;                     // All that root ever had.
   mutable std::map<std::string, std::string> serials_;  // By certificate.
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
-  Instant api_down_until_{}, quota_until_{}, webhook_until_{}, refused_until_{};
+  Instant api_down_until_{}, quota_until_{}, webhook_until_{};
   std::string webhook_for_;  // The plural of the kind that it looks at.
   Duration webhook_takes_{};
   api::ObjectKey hungry_{};  // The Pod that uses too much memory.
