@@ -29,6 +29,7 @@ member.merge_patch<Pod>({"n", "a"}, {});
 cluster.merge_patch<EtcdCluster, Part::Status>({"n", "a"}, {});
 cluster.json_patch<EtcdMember>({"n", "a"}, {});
 cluster.remove<EtcdMember>({"n", "a"}, "u");
+member.remove<PersistentVolumeClaim>({"n", "a"}, "u");
 member.to_mirror<PersistentVolumeClaim>();
 release_finalizer(cluster, stores, {"n", "a"}, "u");
 """
@@ -41,7 +42,7 @@ cluster.remove<Service>({"n", "a"}, "u");
 cluster.merge_patch<EtcdCluster>({"n", "a"}, {});
 member.merge_patch<Pod, Part::Status>({"n", "a"}, {});
 cluster.json_patch<Pod>({"n", "a"}, {});
-member.remove<PersistentVolumeClaim>({"n", "a"}, "u");
+member.remove<EtcdMember>({"n", "a"}, "u");
 leader.to_mirror<Pod>();
 release_finalizer(leader, stores, {"n", "a"}, "u");
 """
