@@ -23,6 +23,14 @@ namespace v1 = api::v1alpha2;
 
 constexpr auto kProofHolds = 3s;  // A direct read counts this long; the watch reports changes.
 
+/// The parts of a JSON patch (RFC 6902): the value that must be there, and the new one.
+json::object must_be(const char* path, const std::string& value) {
+  return {{"op", "test"}, {"path", path}, {"value", value}};
+}
+json::object becomes(const char* path, Json value) {
+  return {{"op", "replace"}, {"path", path}, {"value", std::move(value)}};
+}
+
 struct Actor {
   const Collaborators& with;
   const Observation& seen;
@@ -184,15 +192,10 @@ struct Actor {
     if (now->metadata.uid != step.uid || !now->status.member_id.empty())
       return Error{Code::Conflict, "EtcdMember " + step.name + " has changed"};
     static_cast<v1::MemberTemplate&>(now->spec) = *plan.status.observed;
-    const auto test = [](const char* path, const std::string& value) {
-      return json::object{{"op", "test"}, {"path", path}, {"value", value}};
-    };
     auto written = with.api.json_patch<v1::EtcdMember>(
-        key,
-        json::array{
-            test("/metadata/uid", step.uid),
-            test("/metadata/resourceVersion", now->metadata.resource_version),
-            json::object{{"op", "replace"}, {"path", "/spec"}, {"value", api::encode(now->spec)}}});
+        key, json::array{must_be("/metadata/uid", step.uid),
+                         must_be("/metadata/resourceVersion", now->metadata.resource_version),
+                         becomes("/spec", api::encode(now->spec))});
     if (!written) return Error(written.error()).during("correct EtcdMember " + step.name);
     with.stores.members.wrote(std::move(*written));
     return Done{};
@@ -348,12 +351,9 @@ struct Actor {
 
   Result<Done> operator()(const Publish& step) const {
     const Seat::Object& seen_as = *std::ranges::find(seen.seats, step.name, &Seat::name)->object;
-    json::array patch{
-        json::object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", seen_as.uid}},
-        json::object{
-            {"op", "test"}, {"path", "/spec/initialCluster"}, {"value", seen_as.initial_cluster}},
-        json::object{
-            {"op", "replace"}, {"path", "/spec/initialCluster"}, {"value", step.initial_cluster}}};
+    json::array patch{must_be("/metadata/uid", seen_as.uid),
+                      must_be("/spec/initialCluster", seen_as.initial_cluster),
+                      becomes("/spec/initialCluster", Json(step.initial_cluster))};
     // A member that the Go operator created gets this label only now.
     if (const auto known = with.stores.members.get({ns(), step.name});
         known && !known->metadata.labels.empty() &&

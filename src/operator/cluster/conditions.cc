@@ -261,9 +261,9 @@ void report_alarms(const Observation& seen, Conditions& out) {
 /// Why a first member that was deleted, or lost its volume, is not replaced, and the remedy; empty:
 /// it need not be, or will be at once. No second one may found the cluster.
 std::string about_founder(const Observation& seen) {
-  const bool alone = seen.cluster.status.cluster_id.empty() && seen.seats.size() == 1;
+  if (!seen.cluster.status.cluster_id.empty() || seen.seats.size() != 1) return "";
   const Seat& first = seen.seats.front();
-  if (!alone || !first.object || !first.object->seed || first.object->unborn) return "";
+  if (!first.object || !first.object->seed || first.object->unborn) return "";
   const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";
   if (lost(first))
     return may_have_run +
@@ -279,8 +279,7 @@ std::string progress(const Observation& seen, const Census& census, const Condit
   if (census.voters.empty() || out.being_born) {
     const auto restore = restore_of(seen);
     if (restore) return restore->message;
-    const std::string message = with("waiting for the first member", trouble(seen));
-    return seen.seats.empty() ? message : with(message, about_founder(seen));
+    return with(with("waiting for the first member", trouble(seen)), about_founder(seen));
   }
   const std::string votes = std::to_string(census.staying.size()) + " of " +
                             std::to_string(census.want) + " members vote";

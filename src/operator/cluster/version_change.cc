@@ -131,8 +131,9 @@ std::string why_not_version(const Observation& seen) {
   std::vector<Runs> members;
   if (const auto version = has_unseen(seen) ? etcd::parse_version(observed->version) : std::nullopt)
     members.push_back({"the cluster", *version});
+  const Seat* const founder = idle_founder(seen);
   for (const Seat& seat : seen.seats) {
-    if (&seat == idle_founder(seen)) continue;  // It gets this version.
+    if (&seat == founder) continue;  // It gets this version.
     const auto version = version_of(seat);
     if (!version)
       return "spec.version " + wanted + ": the etcd version of " + seat.name + " is unknown";
