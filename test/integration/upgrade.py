@@ -4,8 +4,8 @@
     upgrade.py STANDIN OLD_MANAGER NEW_MANAGER DIR VERSION=FOLDER    FOLDER has the programs of that etcd
 
 The old operator grows a cluster for each template that only it accepts. Then the new one runs, names the field of each, and each
-member's Pod, once deleted, is made again. With an OLD_MANAGER of commit b74d13f the objects that end its process (N1, N2) are
-created, too, before the old one runs. The last line is "N passed, N failed"; exit 1 if any failed.
+member's Pod, once deleted, is made again. OLD_MANAGER is of commit b74d13f: N1 and N2 end its process, and with N3 it lists
+nothing. The last line is "N passed, N failed"; exit 1 if any failed.
 """
 import base64
 import json
@@ -127,11 +127,8 @@ def pod_of(name):
     return pods[0]["metadata"] if pods else None
 
 
-def odd_objects(standin, old, new, name):
-    """The old build ends again and again; the new one does not, and another cluster is served."""
-    standin.start(f"old-{name}", old)
-    until("the old build to have ended twice", lambda: standin.state(f"old-{name}")["crashes"] >= 2)
-    standin.stop(f"old-{name}")
+def served(standin, new, name):
+    """The new build does not end, and serves another cluster beside the odd object."""
     standin.start(f"new-{name}", new)
     create_cluster(f"beside-{name}")
     until(f"beside-{name} to be ready", lambda: is_ready(f"beside-{name}"))
@@ -139,6 +136,21 @@ def odd_objects(standin, old, new, name):
         raise RuntimeError("the new build has ended, too")
     standin.stop(f"new-{name}")
     kubectl("delete", f"etcdclusters.{GROUP}", name)
+
+
+def ends(standin, old, new, name):
+    standin.start(f"old-{name}", old)
+    until("the old build to have ended twice", lambda: standin.state(f"old-{name}")["crashes"] >= 2)
+    standin.stop(f"old-{name}")
+    served(standin, new, name)
+
+
+def blinds(standin, old, new, name):
+    standin.start(f"old-{name}", old)
+    log = pathlib.Path(standin.state(f"old-{name}")["log"])
+    until("the old build to fail to list", lambda: "a body that is not JSON" in log.read_text(encoding="utf-8"))
+    standin.stop(f"old-{name}")
+    served(standin, new, name)
 
 
 def upgraded(name, words):
@@ -175,14 +187,15 @@ def main(program, old, new, folder, etcd):
         for name, (_, words) in RUNNING.items():
             case(f"Rule_{name}: it is named, and its Pod is made again", upgraded, name, words)
         standin.stop("new")
+        case("N3_blinds the old build once it lists, and not the new one", blinds, standin, old, new, "deep")
         create_odd_certificate()
         create_cluster("n1", tls={"client": {"serverSecretRef": {"name": "odd"}}})
-        case("N1_ends the old build, and not the new one", odd_objects, standin, old, new, "n1")
+        case("N1_ends the old build, and not the new one", ends, standin, old, new, "n1")
         create_cluster("n2", TWICE)
-        case("N2_ends the old build, and not the new one", odd_objects, standin, old, new, "n2")
+        case("N2_ends the old build, and not the new one", ends, standin, old, new, "n2")
     finally:
         standin.end()
-    print(f"{len(RUNNING) + 3 - len(failed)} passed, {len(failed)} failed")
+    print(f"{len(RUNNING) + 4 - len(failed)} passed, {len(failed)} failed")
     return bool(failed)
 
 
