@@ -5,6 +5,7 @@
 
 #include "api/v1alpha2/names.h"
 #include "base/joined.h"
+#include "kube/json_patch.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/events.h"
 #include "operator/cluster/objects.h"
@@ -22,14 +23,6 @@ using namespace std::chrono_literals;
 namespace v1 = api::v1alpha2;
 
 constexpr auto kProofHolds = 3s;  // A direct read counts this long; the watch reports changes.
-
-/// The parts of a JSON patch (RFC 6902): the value that must be there, and the new one.
-json::object must_be(const char* path, const std::string& value) {
-  return {{"op", "test"}, {"path", path}, {"value", value}};
-}
-json::object becomes(const char* path, Json value) {
-  return {{"op", "replace"}, {"path", path}, {"value", std::move(value)}};
-}
 
 struct Actor {
   const Collaborators& with;
@@ -193,9 +186,9 @@ struct Actor {
       return Error{Code::Conflict, "EtcdMember " + step.name + " has changed"};
     static_cast<v1::MemberTemplate&>(now->spec) = *plan.status.observed;
     auto written = with.api.json_patch<v1::EtcdMember>(
-        key, json::array{must_be("/metadata/uid", step.uid),
-                         must_be("/metadata/resourceVersion", now->metadata.resource_version),
-                         becomes("/spec", api::encode(now->spec))});
+        key, json::array{kube::must_be("/metadata/uid", step.uid),
+                         kube::must_be("/metadata/resourceVersion", now->metadata.resource_version),
+                         kube::becomes("/spec", api::encode(now->spec))});
     if (!written) return Error(written.error()).during("correct EtcdMember " + step.name);
     with.stores.members.wrote(std::move(*written));
     return Done{};
@@ -351,16 +344,15 @@ struct Actor {
 
   Result<Done> operator()(const Publish& step) const {
     const Seat::Object& seen_as = *std::ranges::find(seen.seats, step.name, &Seat::name)->object;
-    json::array patch{must_be("/metadata/uid", seen_as.uid),
-                      must_be("/spec/initialCluster", seen_as.initial_cluster),
-                      becomes("/spec/initialCluster", Json(step.initial_cluster))};
+    json::array patch{kube::must_be("/metadata/uid", seen_as.uid),
+                      kube::must_be("/spec/initialCluster", seen_as.initial_cluster),
+                      kube::becomes("/spec/initialCluster", Json(step.initial_cluster))};
     // A member that the Go operator created gets this label only now.
     if (const auto known = with.stores.members.get({ns(), step.name});
         known && !known->metadata.labels.empty() &&
         !known->metadata.labels.contains(v1::kAppComponentLabel))
-      patch.push_back(json::object{{"op", "add"},
-                                   {"path", "/metadata/labels/app.kubernetes.io~1component"},
-                                   {"value", step.name}});
+      patch.push_back(
+          kube::added("/metadata/labels/app.kubernetes.io~1component", Json(step.name)));
     auto written = with.api.json_patch<v1::EtcdMember>({ns(), step.name}, std::move(patch));
     if (!written) return Error(written.error()).during("publish the member list to " + step.name);
     with.stores.members.wrote(std::move(*written));

@@ -250,20 +250,9 @@ struct Actor {
       return Error{Code::Conflict, "the cluster of " + meta().name + " has changed"};
     auto now = erase_unborn();
     if (!now) return now.error();
-    json::array finalizers;
-    for (const std::string& f : now->metadata.finalizers)
-      if (f != v1::kMemberFinalizer) finalizers.emplace_back(f);
     // The version: since it was read, nobody has recorded a place of its data.
-    auto written = with.api.merge_patch<v1::EtcdMember>(
-        meta().key(), {{"metadata",
-                        {{"uid", meta().uid},
-                         {"resourceVersion", now->metadata.resource_version},
-                         {"finalizers", std::move(finalizers)}}}});
-    if (written.failed_with(Code::NotFound)) return Done{};
-    if (!written) return Error(written.error()).during("release EtcdMember " + meta().name);
-    if (written->metadata.finalizers.empty()) with.stores.members.saw_deleted(*written);
-    else with.stores.members.wrote(std::move(*written));
-    return Done{};
+    return release_finalizer(with.api, with.stores, meta().key(), meta().uid,
+                             now->metadata.resource_version);
   }
 
   Result<Done> operator()(const DeleteUnboundVolume&) const {

@@ -15,8 +15,10 @@ inline constexpr kube::Permission kReleasesFinalizer[] = {
     {api::v1alpha2::EtcdMember::resource, "", {kube::Verb::Patch}}};
 
 /// Removes our finalizer, and no other, from the EtcdMember with that UID. Success if the
-/// EtcdMember is already deleted; Conflict: it changed meanwhile, observe again. May suspend.
+/// EtcdMember is already deleted; Conflict: it changed meanwhile, observe again. With a version,
+/// any change since that version is a Conflict. May suspend.
 Result<Done> release_finalizer(kube::Granted<kReleasesFinalizer> api, Stores& stores,
-                               const api::ObjectKey& key, const std::string& uid);
+                               const api::ObjectKey& key, const std::string& uid,
+                               const std::string& resource_version = "");
 
 }  // namespace etcdop

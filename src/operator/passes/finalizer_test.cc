@@ -45,9 +45,9 @@ class FinalizerTest : public ::testing::Test {
     stores.members.saw(member);
     uid = member.metadata.uid;
   }
-  Result<Done> release(const std::string& of) {
+  Result<Done> release(const std::string& of, const std::string& version = "") {
     Result<Done> out = Error{Code::Unavailable, "not done"};
-    world.spawn([&] { out = release_finalizer(api, stores, kKey, of); });
+    world.spawn([&] { out = release_finalizer(api, stores, kKey, of, version); });
     world.run();
     return out;
   }
@@ -107,6 +107,15 @@ TEST_F(FinalizerTest, GoneBehindTheCachesBackIsSuccess) {
   api.erase(EtcdMember::resource, kKey);
   EXPECT_TRUE(release(uid));
   EXPECT_EQ(stores.members.get(kKey), nullptr);
+}
+
+TEST_F(FinalizerTest, K4_WithAVersionNothingMayHaveChanged) {
+  put({kMemberFinalizer});
+  const std::string version = stores.members.get(kKey)->metadata.resource_version;
+  EXPECT_TRUE(release(uid, "1" + version).failed_with(Code::Conflict));
+  EXPECT_EQ(left(), (std::vector<std::string>{kMemberFinalizer}));
+  EXPECT_TRUE(release(uid, version));
+  EXPECT_FALSE(api.find(EtcdMember::resource, kKey));
 }
 
 TEST_F(FinalizerTest, TheNextMemberOfThatNameIsLeftAlone) {
