@@ -1,6 +1,7 @@
 #!/bin/bash
-# sim.sh [--seed N | --seeds A..B | --for 30m] [--plans [--one-in N]] [--scenario NAME] [SIM_FLAG...]: simulated worlds, on all
-# cores. --seed: one world; --seeds: a range, both ends included; --for: worlds for that long, from a random first seed on; --plans:
+# sim.sh [--seed N | --seeds A..B | --for 30m [--next]] [--plans [--one-in N]] [--scenario NAME] [SIM_FLAG...]: simulated worlds, on
+# all cores. --seed: one world; --seeds: a range, both ends included; --for: worlds for that long, from a random first seed on; with
+# --next after the last seed that ran on the same sources, if they are committed, until one fails: such runs add up; --plans:
 # every crash plan, or one in N; --scenario: the tests of sim/scenarios with NAME in their name, "all" for all; other flags go to
 # the program (--faults LIST, --trouble SECONDS, --trace, --hash). Ends with the line "N passed, N failed".
 set -euo pipefail
@@ -8,11 +9,13 @@ cd "$(dirname "$0")/.."
 # shellcheck source=env.sh
 . tools/env.sh
 program=out/dev/simulate
-flags=(--commit "$(git describe --always --dirty 2>/dev/null || echo unknown)") seeds='' for='' plans='' one_in=1 scenario=''
+flags=(--commit "$(git describe --always --dirty 2>/dev/null || echo unknown)")
+seeds='' for='' next='' plans='' one_in=1 scenario=''
 while [ $# != 0 ]; do
   case $1 in
   --seed | --seeds) seeds=$2 && shift ;;
   --for) for=$2 && shift ;;
+  --next) next=1 ;;
   --scenario) scenario=$2 && shift ;;
   --plans) plans=1 ;;
   --one-in) one_in=$2 && shift ;;
@@ -37,6 +40,28 @@ in_seconds() {
   *m) echo $((${1%m} * 60)) ;;
   *) echo "${1%s}" ;;
   esac
+}
+# go_on: blocks of seeds after those that ran on these sources; the ledger has a line "FIRST LAST PASSED FAILED" for each.
+go_on() {
+  local ledger last passed failed said end=$((SECONDS + $(in_seconds "${for:-1h}")))
+  if [ -n "$(git status --porcelain src api sim)" ]; then
+    echo "sim.sh: --next: src, api and sim must be committed" >&2
+    exit 2
+  fi
+  ledger=$CACHE/seeds/$(git rev-parse HEAD:src HEAD:api HEAD:sim | sha256sum | cut -c1-16)
+  mkdir -p "$CACHE/seeds"
+  touch "$ledger"
+  failed=0
+  while [ "$SECONDS" -lt "$end" ] && [ "$failed" = 0 ]; do
+    last=$(awk 'END {print $2 + 400}' "$ledger")
+    said=$(tools/sim.sh --seeds "$((last - 399))..$last" --brief) || true
+    passed='' failed=''
+    read -r passed failed < <(tail -n 1 <<<"$said" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p') || true
+    passed=${passed:-0} failed=${failed:-1} # It crashed.
+    [ "$failed" = 0 ] || cat <<<"$said"
+    echo "$((last - 399)) $last $passed $failed" >>"$ledger"
+  done
+  awk '{p += $3; f += $4} END {printf "seeds 1..%d of these sources:\n%d passed, %d failed\n", $2, p, f; exit f > 0}' "$ledger"
 }
 # worker I: every $jobs-th seed, or plan, from the I-th on.
 worker() {
@@ -70,6 +95,10 @@ if [ -n "$scenario" ]; then
   [ $((passed + failed)) != 0 ] || failed=1          # No such test.
   echo "$passed passed, $failed failed"
   [ "$failed" = 0 ]
+  exit
+fi
+if [ -n "$next" ]; then
+  go_on
   exit
 fi
 [ -n "$plans$for$seeds" ] || seeds=1..1000
