@@ -158,6 +158,10 @@ class ApiServer {
   void forget_history();
   /// Number of open watches.
   std::size_t watches() const { return watching_; }
+  /// Called with each object that is to be stored, by whomever: webhooks that rewrite, and fields
+  /// that the installed CRD does not know.
+  using Rewrite = std::function<void(const Resource&, json::object&)>;
+  void on_store(Rewrite rewrite) { rewrites_.push_back(std::move(rewrite)); }
   /// Called after each change; a null object did not exist, or does not exist any more.
   using Changed = std::function<void(const Resource&, const Object& before, const Object& after)>;
   void on_change(Changed changed) { changed_.push_back(std::move(changed)); }
@@ -218,7 +222,7 @@ class ApiServer {
   void mark(Kind&, const ObjectKey&, std::int64_t grace);
   Json begin_end(Kind&, const ObjectKey&, bool at_once);
   Result<Json> store(Kind&, const ObjectKey&, Json next, FieldManagers, json::object empty = {});
-  static void settle(const Kind&, Json& object);
+  void settle(const Kind&, Json& object) const;
   static void keep_empty(Kind&, const ObjectKey&, json::object fields);
   void commit(Kind&, const ObjectKey&, Object before, Json after);
   std::string now(std::chrono::seconds later = {}) const;
@@ -233,6 +237,7 @@ class ApiServer {
   std::uint64_t version_ = 1000, forgotten_ = 1000, uids_ = 0, names_ = 0;
   std::size_t watching_ = 0;
   std::vector<Changed> changed_;
+  std::vector<Rewrite> rewrites_;
 };
 
 }  // namespace etcdop::sim

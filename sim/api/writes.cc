@@ -157,9 +157,10 @@ Result<Json> ApiServer::insert(Kind& kind, Json object, const std::string& manag
   return *kind.objects.at(key);
 }
 
-void ApiServer::settle(const Kind& kind, Json& object) {
+void ApiServer::settle(const Kind& kind, Json& object) const {
   if (kind.about.schema) kind.about.schema->complete(object.as_object());
   if (kind.about.fill_in) kind.about.fill_in(object.as_object());
+  for (const Rewrite& rewrite : rewrites_) rewrite(kind.about.resource, object.as_object());
 }
 
 void ApiServer::keep_empty(Kind& kind, const ObjectKey& key, json::object fields) {

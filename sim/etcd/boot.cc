@@ -156,7 +156,7 @@ class Boot {
     while (world_.executor.now() < end) {
       from = world_.dial(process_, url).process;
       if (!from) return Answer::Refused;
-      if (from->runs()) return Answer::Served;
+      if (from->runs() && !from->hung) return Answer::Served;
       if (!pause(50ms)) return Answer::Killed;
     }
     return Answer::TimedOut;

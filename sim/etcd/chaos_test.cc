@@ -85,6 +85,7 @@ class Chaos {
   void live() {
     for (int i = 0; i < 3; ++i) lists_[i] = "n0=" + url(0) + ",n1=" + url(1) + ",n2=" + url(2);
     for (int i = 0; i < 3; ++i) start(i);
+    net_.slow_defragmentations(10000);
     std::vector<std::shared_ptr<Fiber>> fibers;
     for (int i = 0; i < kClients; ++i)
       fibers.push_back(world_.spawn([this, i] { write_and_read(i); }));
@@ -105,6 +106,7 @@ class Chaos {
     for (int a = 0; a < kNodes; ++a)
       for (int b = a + 1; b < kNodes; ++b) net_.cut(address(a), address(b), false);
     for (const auto& [i, dir] : dirs_) start(i);
+    net_.free_all();
   }
 
   /// Half of the time the leader, else a random node.
@@ -119,7 +121,7 @@ class Chaos {
   void make_trouble() {
     const int one = somebody();
     const int other = static_cast<int>(dice_.below(kNodes));
-    switch (dice_.below(9)) {
+    switch (dice_.below(11)) {
       case 0: return net_.kill(address(one));
       case 1: return net_.terminate(address(one));
       case 2:
@@ -131,6 +133,8 @@ class Chaos {
           if (away != one) net_.cut(address(one), address(away), true);
         return;
       case 5: return heal();
+      case 6: return net_.hang(address(one), !net_.hangs(address(one)));
+      case 7: return net_.stall(address(one), dice_.one_in(2));
       default:
         if (one != other) net_.cut(address(one), address(other), false);
         if (dirs_.contains(other)) start(other);
@@ -150,6 +154,7 @@ class Chaos {
     while (trouble_) {
       (void)world_.sleep(dice_.between(10ms, 1s));
       const auto by = client(static_cast<int>(dice_.below(static_cast<std::uint64_t>(next))));
+      if (dice_.one_in(10)) (void)by->defragment();
       auto list = by->member_list(etcd::Read::Linearizable);
       if (!list) continue;
       const auto learner = std::ranges::find(list->members, true, &etcd::Member::learner);

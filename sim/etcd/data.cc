@@ -48,7 +48,7 @@ Result<std::int64_t> DataRequest::put(const std::string& key, std::uint64_t valu
 Result<DataRequest::Got> DataRequest::get(const std::string& key) {
   if (!reach(now() + kRequestLimit)) return unavailable();
   if (learns()) return fail(kFailedPrecondition, "rpc not supported for learner"), unavailable();
-  if (!read_index()) return unavailable();
+  if (!read_index() || !database()) return unavailable();
   const Store& store = asked_->dir->applied.store;
   const auto found = store.range(key, "", 0);
   Got got{.value = 0, .revision = store.revision()};
@@ -66,6 +66,7 @@ bool DataRequest::for_learners(const std::string& path, const std::string& quest
 }
 
 bool DataRequest::call(const std::string& path, const std::string& question, std::string& answer) {
+  if (!database()) return false;
   if (path.starts_with(kKeys)) return kv_call(path.substr(kKeys.size()), question, answer);
   if (path.starts_with(kAuth)) return auth_call(path.substr(kAuth.size()), question, answer);
   check(path.starts_with(kMaintenance), ("not modelled: etcd's " + path).c_str());
@@ -246,10 +247,16 @@ bool DataRequest::must_be_root_of_database() {
   return fail(Refusal{.code = kUnknown, .text = "auth: " + status_.message.substr(kPrefix.size())});
 }
 
-/// Defragments this member only.
+/// False: the process ended while it defragmented.
+bool DataRequest::database() {
+  return until(Instant::max(), [&] { return !asked_->defragments; });
+}
+
+/// Defragments this member only. It goes on if the caller goes.
 bool DataRequest::defragment(std::string& answer) {
   if (!must_be_root_of_database() || !pause(1ms, 20ms)) return false;
-  asked_->dir->applied.store.defragment();
+  world_.defragment(*asked_);
+  if (!database()) return false;
   answer = pb::HeaderResponse().SerializeAsString();  // Without a header.
   return true;
 }
@@ -275,7 +282,7 @@ bool DataRequest::hash_kv(const std::string& question, std::string& answer) {
 }
 
 Result<std::string> DataRequest::snapshot() {
-  if (!reach(Instant::max()) || !must_be_root_of_database()) return error_;
+  if (!reach(Instant::max()) || !database() || !must_be_root_of_database()) return error_;
   const Applied& applied = asked_->dir->applied;
   const std::string image = to_bytes({applied.store, applied.users, applied.alarms, applied.minor});
   if (!pause(1ms, 20ms)) return error_;

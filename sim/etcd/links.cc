@@ -28,7 +28,8 @@ EtcdWorld::Dialled EtcdWorld::dial(const Process& from, const std::string& text)
   if (!url) return {};
   const auto address = resolve(url->host);
   if (!address) return {};
-  if (apart(from.address, *address)) return {.process = nullptr, .black_hole = true};
+  if (apart(from.address, *address) || blocked_dials.contains({from.address, *address}))
+    return {.process = nullptr, .black_hole = true};
   const auto there = at(*address);
   if (!there || !there->listens || !there->flags.peer_ports.contains(url->port)) return {};
   if (options.admits && !options.admits(from.address, *address, text.starts_with("https://")))
@@ -36,7 +37,7 @@ EtcdWorld::Dialled EtcdWorld::dial(const Process& from, const std::string& text)
   return {.process = there.get(), .black_hole = false};
 }
 
-bool EtcdWorld::talk(const Process& a, const Process& b) const {
+bool EtcdWorld::linked(const Process& a, const Process& b) const {
   const auto has = [](const Process& from, const Process& to) {
     const auto found = from.links.find(to.id());
     return found != from.links.end() && found->second.to == &to;
@@ -99,13 +100,15 @@ bool EtcdWorld::redial(Cluster& cluster, Process& process, const etcd::Member& p
   link.to = nullptr;
   for (const std::string& url : peer.peer_urls) {
     Process* there = dial(process, url).process;
-    if (!there || !there->runs() || there->id() != peer.id) continue;
+    if (!there || !there->runs() || there->hung || there->id() != peer.id) continue;
     if (there->dir->owner->cluster != cluster.id || expelled(*there)) continue;
     connect(link, *there);
     return true;
   }
   for (const Process* other : cluster.running)
-    if (other->id() == peer.id && !apart(process.address, other->address)) return false;
+    if (other->id() == peer.id && !other->hung && !apart(process.address, other->address) &&
+        !blocked_dials.contains({process.address, other->address}))
+      return false;
   return true;  // No process runs that a later try could find.
 }
 
@@ -114,7 +117,7 @@ void EtcdWorld::relink(Cluster& cluster) {
   cluster.dial_again.reset();
   bool all = true;
   for (Process* process : cluster.running) {
-    if (!process->runs()) continue;
+    if (!process->runs() || process->hung) continue;
     std::map<etcd::MemberId, etcd::Member> peers = process->dir->applied.members;
     if (process->dir->applied.index == 0)
       for (const etcd::Member& remote : process->remotes) peers.emplace(remote.id, remote);
@@ -132,6 +135,55 @@ void EtcdWorld::drop_links(Process& gone) {
       link.to = nullptr;
       link.since.reset();
     }
+}
+
+/// Connections that the other side dialled stay, and carry messages in both directions.
+void EtcdWorld::block_dials(const Address& from, const Address& to, bool on) {
+  if (on) blocked_dials.emplace(from, to);
+  else blocked_dials.erase({from, to});
+  const auto process = at(from);
+  if (!process || !process->runs()) return;
+  for (auto& [id, link] : process->links) {
+    if (!on || !link.to || link.to->address != to) continue;
+    link.to = nullptr;
+    link.silent = executor.now();
+  }
+  go_on(*process);
+}
+
+/// Waiting callers go on; links are made again.
+void EtcdWorld::go_on(Process& process) {
+  wake(process);
+  if (!process.dir->owner) return;
+  Cluster& cluster = cluster_of(process);
+  cluster.stale_links = true;
+  schedule(cluster, Duration(0));
+}
+
+/// Its peers notice the silence after 5 s.
+void EtcdWorld::hang(Process& process, bool on) {
+  if (!process.runs() || process.hung == on) return;
+  process.hung = on;
+  tell(process, on ? "hangs" : "goes on");
+  const auto fall_silent = [&](Link& link) {
+    if (!link.to) return;
+    link.to = nullptr;
+    link.silent = executor.now();
+  };
+  for (auto& [address, other] : processes)
+    for (auto& [id, link] : other->links)
+      if (on && (other.get() == &process || link.to == &process)) fall_silent(link);
+  if (!on && !process.leads) {  // No time has passed for it.
+    process.contact_lost = executor.now();
+    process.campaign_at = executor.now() + dice.between(1s, 2s);
+  }
+  go_on(process);
+}
+
+void EtcdWorld::stall(Process& process, bool on) {
+  if (!process.runs() || process.stalls == on) return;
+  process.stalls = on;
+  go_on(process);
 }
 
 void EtcdWorld::cut(const Address& a, const Address& b, bool away) {

@@ -101,9 +101,32 @@ void EtcdWorld::exit_later(Process& process, Duration delay, int code, const std
   timers_.at(executor.now() + delay, [this, weak, code, words] {
     const auto ending = weak.lock();
     if (!ending || at(ending->address) != ending) return;
+    if (ending->hung) {  // Not before it goes on.
+      ending->ends = false;
+      return exit_later(*ending, 1s, code, words);
+    }
     tell(*ending, "exits " + std::to_string(code) + ": " + words);
     end(*ending, false);
     if (ending->exited) ending->exited(code, words);
+  });
+}
+
+/// Its caller holds the lock of the database, and raft goes on. A process that ends meanwhile
+/// leaves the old file. Source: backend.defrag() in server/storage/backend/backend.go.
+void EtcdWorld::defragment(Process& process) {
+  Store& store = process.dir->applied.store;
+  if (defragmented_per_s == 0) return store.defragment();
+  const std::chrono::milliseconds takes(1000 * store.file_bytes() / defragmented_per_s);
+  tell(process, "defragments for " + std::to_string(takes.count()) + " ms");
+  process.defragments = true;
+  timers_.at(executor.now() + takes, [this, weak = std::weak_ptr(at(process.address))] {
+    const auto one = weak.lock();
+    if (!one || at(one->address) != one) return;
+    one->defragments = false;
+    one->dir->applied.store.defragment();
+    tell(*one, "has defragmented");
+    apply(cluster_of(*one), *one, one->dir->commit);
+    go_on(*one);
   });
 }
 
@@ -125,7 +148,7 @@ void EtcdNet::kill(const Address& address) {
 void EtcdNet::terminate(const Address& address) {
   const auto process = world_->at(address);
   if (!process) return;
-  if (process->leads) {
+  if (process->leads && process->takes_part()) {
     etcd::MemberId heir;
     Instant longest = Instant::max();
     for (const etcd::MemberId id : process->dir->applied.voters()) {
@@ -153,14 +176,19 @@ Result<bool> EtcdNet::receives_snapshot(const Address& address) const {
   return process->data_at && world_->executor.now() < *process->data_at;
 }
 
+bool EtcdNet::listens(const Address& address) const {
+  const auto process = world_->at(address);
+  return process && process->listens;
+}
+
 bool EtcdNet::alive(const Address& address) const {
   const auto process = world_->at(address);
-  return process && process->runs();
+  return process && process->runs() && !process->hung && !process->defragments;
 }
 
 bool EtcdNet::ready(const Address& address) const {
+  if (!alive(address)) return false;
   const auto process = world_->at(address);
-  if (!process || !process->runs()) return false;
   // A process without data does not find itself in the list, and its linearizable read hangs.
   const Applied& applied = process->dir->applied;
   const bool learner = applied.learns(process->id());
@@ -173,11 +201,36 @@ bool EtcdNet::ready(const Address& address) const {
 
 bool EtcdNet::healthy(const Address& address) const {
   const auto process = world_->at(address);
-  return process && process->runs() && process->dir->applied.alarms.empty() &&
-         world_->reads(*process);
+  return alive(address) && process->dir->applied.alarms.empty() && world_->reads(*process);
 }
 
 void EtcdNet::cut(const Address& a, const Address& b, bool apart) { world_->cut(a, b, apart); }
+void EtcdNet::block_dials(const Address& from, const Address& to, bool on) {
+  world_->block_dials(from, to, on);
+}
+void EtcdNet::hang(const Address& address, bool on) {
+  if (const auto process = world_->at(address)) world_->hang(*process, on);
+}
+bool EtcdNet::hangs(const Address& address) const {
+  const auto process = world_->at(address);
+  return process && process->hung;
+}
+bool EtcdNet::hears_sigterm(const Address& address) const {
+  const auto process = world_->at(address);
+  return process && !process->hung && !process->defragments;
+}
+void EtcdNet::stall(const Address& address, bool on) {
+  if (const auto process = world_->at(address)) world_->stall(*process, on);
+}
+void EtcdNet::slow_defragmentations(std::int64_t bytes_per_second) {
+  world_->defragmented_per_s = bytes_per_second;
+}
+void EtcdNet::free_all() {
+  for (const auto& [address, process] : std::map(world_->processes)) {
+    world_->hang(*process, false);
+    world_->stall(*process, false);
+  }
+}
 void EtcdNet::slow_snapshots(Duration d) { world_->snapshot_takes = d; }
 void EtcdNet::slow_starts(Duration d) { world_->start_takes = d; }
 void EtcdNet::forgetful_peers(std::uint64_t percent) { world_->forgetful_percent = percent; }
@@ -208,8 +261,8 @@ std::vector<EtcdNet::Truth> EtcdNet::processes() const {
                    .cluster = dir.owner ? dir.owner->cluster : etcd::ClusterId{},
                    .member = process->id(),
                    .leader = process->leader,
-                   .leads = process->leads,
-                   .serves = process->serves,
+                   .leads = process->leads && process->takes_part(),
+                   .serves = process->serves && !process->hung,
                    .applied = dir.applied.index,
                    .last = dir.last(),
                    .members = to_truth(dir.applied.members)});
@@ -229,9 +282,11 @@ bool EtcdNet::has_quorum(etcd::ClusterId id) const {
   const Cluster& cluster = found->second;
   const auto voters = cluster.newest.voters();
   return std::ranges::any_of(cluster.running, [&](const Process* one) {
-    if (!one->runs() || !cluster.newest.votes(one->id())) return false;
+    if (!one->runs() || one->hung || !cluster.newest.votes(one->id())) return false;
     const auto there = std::ranges::count_if(voters, [&](etcd::MemberId voter) {
-      return voter == one->id() || world_->reachable(cluster, *one, voter);
+      return std::ranges::any_of(cluster.running, [&](const Process* other) {
+        return other->id() == voter && (other == one || world_->linked(*one, *other));
+      });
     });
     return static_cast<std::size_t>(there) >= voters.size() / 2 + 1;
   });

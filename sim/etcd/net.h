@@ -105,6 +105,8 @@ class EtcdNet {
   std::optional<std::uint64_t> process_at(const Address&) const;
   /// The probes' answers now: /livez, /readyz (below 3.5.11: /health) and /health.
   bool alive(const Address&) const;
+  /// Whether a probe of its peer port succeeds; the kernel answers it.
+  bool listens(const Address&) const;
   bool ready(const Address&) const;
   bool healthy(const Address&) const;
 
@@ -135,6 +137,22 @@ class EtcdNet {
   // --- faults
   /// From now on, peers at these addresses do not hear each other (or hear each other again).
   void cut(const Address&, const Address&, bool apart);
+  /// From now on, `from` cannot connect to the peer port of `to` (or it can again); `to` can
+  /// connect to `from`. A packet filter that drops packets in one direction only is a cut instead:
+  /// TCP needs both.
+  void block_dials(const Address& from, const Address& to, bool on);
+  /// From now on, the process there does nothing, as one that waits for its disk for ever (or it
+  /// goes on). Whoever asks it waits. No effect on one that still starts.
+  void hang(const Address&, bool on);
+  bool hangs(const Address&) const;
+  /// Whether SIGTERM ends the process soon: not where it hangs, or locks its database.
+  bool hears_sigterm(const Address&) const;
+  /// The same for its raft loop only, which waits for an fsync: it answers what needs no quorum.
+  void stall(const Address&, bool on);
+  /// Ends both everywhere.
+  void free_all();
+  /// From now on, a defragmentation takes time by the size of the file; 0: none.
+  void slow_defragmentations(std::int64_t bytes_per_second);
   /// A learner takes this long to receive its first data.
   void slow_snapshots(Duration);
   /// A started process listens for this long before it does anything, as on a slow volume.

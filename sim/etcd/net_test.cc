@@ -117,6 +117,11 @@ class Net : public ::testing::Test {
         return std::stoi(process.name.substr(1));
     return -1;
   }
+  /// The value of key k; 0: none, or no answer.
+  std::uint64_t value_at(int i) {
+    auto value = net_.get(world_, address(i), "k");
+    return value ? *value : 0;
+  }
   EtcdNet::Truth truth(int i) const {
     for (const auto& process : net_.processes())
       if (process.address == address(i)) return process;
@@ -209,6 +214,94 @@ TEST_F(Net, ALeaderThatIsCutOffDoesNotAnswerReadsAndLosesWhatItTook) {
     await(old);
     EXPECT_EQ(*net_.get(world_, address(old), "k"), 4U);
     EXPECT_TRUE(net_.ready(address(old)));
+  });
+}
+
+TEST_F(Net, AHungProcessAnswersNothingUntilItGoesOnAndOthersElectALeader) {
+  run([&] {
+    found(3);
+    const int hung = leader();
+    net_.hang(address(hung), true);
+    EXPECT_FALSE(net_.alive(address(hung)));
+    EXPECT_TRUE(net_.process_at(address(hung))) << "the kernel takes connections";
+    const Instant began = world_.now();
+    std::optional<Result<std::uint64_t>> late;
+    (void)world_.spawn([&] { late = net_.get(world_, address(hung), "k"); });
+    ASSERT_TRUE(eventually([&] { return leader() >= 0 && leader() != hung; }, 5s));
+    EXPECT_TRUE(net_.put(world_, address(leader()), "k", 2));
+    EXPECT_FALSE(truth(hung).serves);
+    (void)world_.sleep(60s);
+    EXPECT_FALSE(late) << "not even a refusal";
+    net_.hang(address(hung), false);
+    EXPECT_TRUE(eventually([&] { return late.has_value(); }, 20s));
+    EXPECT_GE(seconds_since(began), 60);
+    EXPECT_TRUE(eventually([&] { return value_at(hung) == 2; }));
+    EXPECT_FALSE(truth(hung).leads);
+  });
+}
+
+TEST_F(Net, ALeaderThatWaitsForItsDiskLosesItsOfficeAndStaysConnected) {
+  run([&] {
+    found(3);
+    const int slow = leader();
+    net_.stall(address(slow), true);
+    EXPECT_TRUE(net_.alive(address(slow))) << "it can still read what it has";
+    EXPECT_FALSE(net_.ready(address(slow)));
+    EXPECT_TRUE(net_.has_quorum(truth(slow).cluster));
+    ASSERT_TRUE(eventually([&] { return leader() >= 0 && leader() != slow; }, 5s));
+    net_.stall(address(slow), false);
+    ASSERT_TRUE(eventually([&] { return net_.ready(address(slow)); }, 1s));
+    EXPECT_FALSE(truth(slow).leads);
+  });
+}
+
+/// As real ones do (contract: K9).
+TEST_F(Net, WhileItDefragmentsNothingIsAnsweredAndRaftGoesOn) {
+  run([&] {
+    found(3);
+    const int busy = leader();
+    net_.slow_defragmentations(200);
+    std::optional<Result<Done>> done;
+    const auto asked = client(busy);
+    (void)world_.spawn([&] { done = asked->defragment(); });
+    (void)world_.sleep(1s);
+    EXPECT_FALSE(net_.alive(address(busy)));
+    EXPECT_FALSE(net_.ready(address(busy)));
+    std::optional<Result<etcd::Status>> late;
+    (void)world_.spawn([&] {
+      const Within limit(world_, 10s);
+      late = client(busy)->status();
+    });
+    (void)world_.sleep(30s);
+    EXPECT_TRUE(late && !*late);
+    EXPECT_FALSE(done);
+    EXPECT_TRUE(truth(busy).leads) << "its raft does not need the database";
+    const int other = (busy + 1) % 3;
+    EXPECT_TRUE(net_.put(world_, address(other), "k", 7));
+    EXPECT_LT(truth(busy).applied, truth(other).applied);
+    ASSERT_TRUE(eventually([&] { return done.has_value(); }, 3min));
+    EXPECT_TRUE(*done);
+    EXPECT_EQ(value_at(busy), 7U);
+  });
+}
+
+/// The connection that the other side dialled is enough.
+TEST_F(Net, AMemberThatCannotDialAnotherOneStillHearsItAndCountsItAsInactive) {
+  run([&] {
+    found(3);
+    const int from = leader(), to = (from + 1) % 3;
+    (void)world_.sleep(10s);
+    net_.block_dials(address(from), address(to), true);
+    (void)world_.sleep(10s);
+    EXPECT_EQ(leader(), from);
+    EXPECT_TRUE(net_.put(world_, address(to), "k", 1));
+    auto refused = client(from)->add_learner(url(3));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("unhealthy cluster"), std::string::npos);
+    EXPECT_TRUE(client(to)->add_learner(url(3)));
+    net_.block_dials(address(from), address(to), false);
+    (void)world_.sleep(10s);
+    EXPECT_TRUE(client(from)->member_list(etcd::Read::Linearizable));
   });
 }
 

@@ -59,11 +59,11 @@ void EtcdWorld::settle(Cluster& cluster) {
   const bool dials = cluster.dial_again && *cluster.dial_again <= executor.now();
   if (cluster.stale_links || dials) relink(cluster);
   for (Process* process : cluster.running)
-    if (process->runs() && process->leads) lead(cluster, *process);
+    if (process->takes_part() && process->leads) lead(cluster, *process);
   for (Process* process : cluster.running)
-    if (process->runs()) watch_leader(cluster, *process);
+    if (process->takes_part()) watch_leader(cluster, *process);
   for (Process* process : cluster.running)
-    if (process->runs() && !process->serves) publish(*process);
+    if (process->takes_part() && !process->serves) publish(*process);
   for (Process* process : cluster.running) wake(*process);
   if (cluster.stale_links) schedule(cluster, Duration(0));
   else if (const auto due = next_due(cluster)) schedule(cluster, *due - executor.now());
@@ -76,7 +76,7 @@ std::optional<Instant> EtcdWorld::next_due(const Cluster& cluster) const {
   };
   consider(cluster.dial_again);
   for (const Process* process : cluster.running) {
-    if (!process->runs()) continue;
+    if (!process->takes_part()) continue;
     consider(process->campaign_at);
     consider(process->step_down_at);
     consider(process->data_at);
@@ -209,7 +209,7 @@ bool EtcdWorld::hand_over(Process& leader, etcd::MemberId to) {
 // --- the log
 
 bool EtcdWorld::propose(Process& leader, Change change, std::uint64_t ticket) {
-  if (!leader.runs() || !leader.leads) return false;
+  if (!leader.takes_part() || !leader.leads) return false;
   Cluster& cluster = cluster_of(leader);
   DataDir& dir = *leader.dir;
   if (change.of_membership()) {
@@ -240,7 +240,7 @@ std::size_t EtcdWorld::reachable_voters(const Cluster& cluster, const Process& l
 
 bool EtcdWorld::confirmed(const Process& leader) {
   const DataDir& dir = *leader.dir;
-  return leader.runs() && leader.leads && dir.term_at(dir.commit) == dir.term &&
+  return leader.takes_part() && leader.leads && dir.term_at(dir.commit) == dir.term &&
          reachable_voters(cluster_of(leader), leader) >= quorum_of(dir.applied.voters().size());
 }
 
@@ -336,7 +336,8 @@ void EtcdWorld::keep_quorum(Cluster& cluster, Process& leader) {
 void EtcdWorld::apply(Cluster& cluster, Process& process, std::uint64_t commit) {
   DataDir& dir = *process.dir;
   dir.commit = std::max(dir.commit, commit);
-  while (dir.applied.index < dir.commit && process.phase != Process::Phase::Ended) {
+  while (dir.applied.index < dir.commit && !process.defragments &&
+         process.phase != Process::Phase::Ended) {
     const Entry& entry = *dir.entries[dir.applied.index];
     const bool had_space = !any(dir.applied.alarms, AlarmKind::NoSpace);
     const std::int64_t compacted = dir.applied.store.compacted();

@@ -40,18 +40,20 @@ bool Request::given_up() {
 
 bool Request::pause(Duration low, Duration high) {
   if (world_.executor.sleep(world_.dice.between(low, high)) != Woken::Ready) return given_up();
-  return here() || gone();
+  return !asked_->hung ? here() || gone() : until(Instant::max(), [] { return true; });
 }
 
 bool Request::until(Instant end, const std::function<bool()>& holds) {
-  while (!holds()) {
+  bool late = false;  // A process that hangs sees the end of its time once it goes on.
+  while (asked_->hung || !holds()) {
     if (!here()) return gone();
+    if (late && !asked_->hung) return fail(kUnavailable, "request timed out");
     Wait wait(world_.executor);
     asked_->watchers.push_back(&wait);
-    const Woken woken = wait.until(end);
+    const Woken woken = wait.until(late ? Instant::max() : end);
     asked_->watchers.remove(&wait);
     if (woken == Woken::Cancelled) return given_up();
-    if (woken == Woken::Deadline) return fail(kUnavailable, "request timed out");
+    late |= woken == Woken::Deadline;
   }
   return here() || gone();
 }

@@ -111,6 +111,8 @@ class DataRequest final : public Request {
   bool hash_kv(const std::string& question, std::string& answer);
   /// 3.5 does not translate errors of the check before some calls.
   bool must_be_root_of_database();
+  /// Waits until nothing locks it.
+  bool database();
   bool put(const std::string& question, std::string& answer);
   bool range(const std::string& question, std::string& answer);
   bool erase(const std::string& question, std::string& answer);

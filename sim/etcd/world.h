@@ -55,7 +55,13 @@ struct Process {
   std::uint64_t number = 0;  ///< Identifies this start.
   Phase phase = Phase::Boots;
   bool listens = false, serves = false, ends = false;
-  bool terminated = false;            ///< Ended by SIGTERM.
+  bool terminated = false;  ///< Ended by SIGTERM.
+  /// It does nothing at all; the kernel still takes connections for it.
+  bool hung = false;
+  /// Its raft loop waits for the disk: it takes and sends no message of raft's, and no time passes.
+  bool stalls = false;
+  /// Its database is locked: nothing is applied, and what reads the database waits.
+  bool defragments = false;
   std::vector<etcd::Member> remotes;  ///< A joiner's: the members that it was told of.
   std::shared_ptr<Fiber> boot;
 
@@ -83,6 +89,7 @@ struct Process {
   std::map<std::int64_t, etcd::KeyHash> hashes;
 
   bool runs() const { return phase == Phase::Runs; }
+  bool takes_part() const { return runs() && !hung && !stalls; }
   etcd::MemberId id() const { return dir->owner ? dir->owner->member : etcd::MemberId{}; }
   bool votes() const { return dir->applied.votes(id()); }
 };
@@ -111,6 +118,11 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   void end(Process&, bool gracefully);
   std::shared_ptr<Process> at(const Address&) const;
   void cut(const Address&, const Address&, bool apart);
+  void block_dials(const Address& from, const Address& to, bool on);
+  void hang(Process&, bool on);
+  void stall(Process&, bool on);
+  /// Rewrites the database, in time by its size.
+  void defragment(Process&);
   void wake(Process&);
   void tell(const Process&, const std::string& what) const;
   /// The process exits by itself after `delay`; with 0 it does nothing from now on.
@@ -126,8 +138,13 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   std::optional<Address> resolve(const std::string& host) const;
   Dialled dial(const Process& from, const std::string& url) const;
   bool apart(const Address&, const Address&) const;
-  bool talk(const Process&, const Process&) const;
+  /// Whether they have a connection; and whether raft's messages pass on it.
+  bool linked(const Process&, const Process&) const;
+  bool talk(const Process& a, const Process& b) const {
+    return linked(a, b) && a.takes_part() && b.takes_part();
+  }
   Process* reachable(const Cluster&, const Process& from, etcd::MemberId) const;
+  void go_on(Process&);
   std::optional<Instant> active_since(const Process&, etcd::MemberId) const;
   std::size_t connected_voters(const Process&) const;
   void relink(Cluster&);
@@ -162,10 +179,12 @@ struct EtcdWorld : std::enable_shared_from_this<EtcdWorld> {
   Dice dice;
   EtcdNet::Options options;
   Duration snapshot_takes{0}, start_takes{0};
+  std::int64_t defragmented_per_s = 0;  ///< Bytes; 0: at once.
   std::uint64_t forgetful_percent = 0;
   std::map<Address, std::shared_ptr<Process>> processes;
   std::map<etcd::ClusterId, Cluster> clusters;
   std::set<std::pair<Address, Address>> cuts;
+  std::set<std::pair<Address, Address>> blocked_dials;  ///< From, to.
   std::vector<EtcdNet::Birth> births;
   std::string violations;
   std::uint64_t tickets = 0;

@@ -41,6 +41,8 @@ void World::every(Fault fault, Duration low, Duration high, std::function<void()
 
 void World::start_faults() {
   network_faults();
+  upgrades();
+  slow_webhooks();
   operator_faults();
   node_faults();
   people();
@@ -198,17 +200,7 @@ void World::node_faults() {
     if (!address) return;
     const std::string host = "stranger-" + std::to_string(++values_);
     trace_.add("fault", *address + " now belongs to another tenant's etcd");
-    net_.start(
-        {*address,
-         "3.6.16",
-         {"etcd", "--name=" + host, "--data-dir=/var/lib/etcd",
-          "--listen-peer-urls=http://0.0.0.0:2380", "--listen-client-urls=http://0.0.0.0:2379",
-          "--advertise-client-urls=http://" + host + ":2379",
-          "--initial-advertise-peer-urls=http://" + host + ":2380",
-          "--initial-cluster=" + host + "=http://" + host + ":2380",
-          "--initial-cluster-token=" + host, "--initial-cluster-state=new"},
-         empty_data_dir(),
-         [](int, const std::string&) {}});
+    start_stranger(*address, host, empty_data_dir());
   });
   every(Fault::PodRefused, 20s, 100s, [this] {
     const Duration lasts = dice_.between(1s, 250s);
@@ -240,6 +232,7 @@ void World::node_faults() {
     trace_.add("fault", "a webhook for " + webhook_for_ + " does not answer");
   });
   odd_neighbours();
+  slow_etcds();
   const auto volume_fault = [this](bool gone) {
     const auto cluster = any_cluster();
     if (!cluster || etcd_of(*cluster).value == 0) return;
@@ -259,8 +252,101 @@ void World::node_faults() {
     if (gone) nodes_.lose_volume(claim);
     else nodes_.corrupt_volume(claim);
   };
+  every(Fault::ForeignData, 60s, 300s, [this] {
+    const auto cluster = any_cluster();
+    const auto members = cluster ? members_of(*cluster) : std::vector<api::ObjectKey>();
+    if (members.empty()) return;
+    const api::ObjectKey& member = members[dice_.below(members.size())];
+    if (etcd_of(*cluster).value != 0 && can_lose_data(*cluster, member, true))
+      give_foreign_data(member);
+  });
   every(Fault::VolumeLost, 60s, 300s, [=] { volume_fault(true); });
   every(Fault::VolumeCorrupt, 60s, 300s, [=] { volume_fault(false); });
+}
+
+/// The address of some etcd's Pod; empty: none.
+std::string World::any_etcd() {
+  const auto pod = any_of(kube::Pod::resource);
+  return pod ? nodes_.address_of(*pod) : "";
+}
+
+/// An etcd of another tenant.
+void World::start_stranger(const std::string& address, const std::string& host,
+                           std::shared_ptr<DataDir> dir) {
+  net_.start({address,
+              "3.6.16",
+              {"etcd", "--name=" + host, "--data-dir=/var/lib/etcd",
+               "--listen-peer-urls=http://0.0.0.0:2380", "--listen-client-urls=http://0.0.0.0:2379",
+               "--advertise-client-urls=http://" + host + ":2379",
+               "--initial-advertise-peer-urls=http://" + host + ":2380",
+               "--initial-cluster=" + host + "=http://" + host + ":2380",
+               "--initial-cluster-token=" + host, "--initial-cluster-state=new"},
+              std::move(dir),
+              [](int, const std::string&) {}});
+}
+
+/// The data of an etcd that ran for a few seconds.
+std::shared_ptr<DataDir> World::strange_data() {
+  const std::string host = "stranger-" + std::to_string(++values_);
+  const auto dir = empty_data_dir();
+  const std::string address = "10.9.0." + std::to_string(values_ % 250);
+  if (net_.runs(address)) return nullptr;
+  start_stranger(address, host, dir);
+  (void)time_.sleep(5s);
+  net_.kill(address);
+  const auto owner = EtcdNet::owner_of(*dir);
+  if (!owner) return nullptr;
+  strangers_.insert(owner->first);
+  return dir;
+}
+
+void World::give_foreign_data(const api::ObjectKey& member) {
+  spawn([this, member] {
+    const auto dir = strange_data();
+    if (!dir) return;
+    trace_.add("fault", "the volume of " + member.name + " gets the data of another etcd");
+    checker_.struck();
+    nodes_.replace_data({member.ns, "data-" + member.name}, *dir);
+  });
+}
+
+void World::slow_etcds() {
+  every(Fault::EtcdHung, 20s, 150s, [this] {
+    const std::string address = any_etcd();
+    if (address.empty()) return;
+    checker_.struck();
+    net_.hang(address, true);
+    (void)time_.sleep(dice_.between(1s, 5min));
+    net_.hang(address, false);
+  });
+  every(Fault::SlowDisk, 5s, 60s, [this] {
+    const std::string address = any_etcd();
+    if (address.empty()) return;
+    trace_.add("fault", "the disk of " + address + " is slow");
+    const Instant until = time_.now() + dice_.between(5s, 60s);
+    while (time_.now() < until && faults_.on(Fault::SlowDisk)) {
+      net_.stall(address, true);
+      const Duration most = dice_.one_in(4) ? 3s : 300ms;
+      (void)time_.sleep(dice_.between(10ms, most));
+      net_.stall(address, false);
+      (void)time_.sleep(dice_.between(10ms, 1s));
+    }
+  });
+  every(Fault::OneWayDials, 10s, 90s, [this] {
+    const std::string from = any_etcd(), to = any_etcd();
+    if (from.empty() || to.empty() || from == to) return;
+    trace_.add("fault", from + " cannot connect to " + to);
+    checker_.struck();
+    net_.block_dials(from, to, true);
+    (void)time_.sleep(dice_.between(1s, 100s));
+    net_.block_dials(from, to, false);
+  });
+  // Files here have some 50 kB.
+  if (faults_.has(Fault::SlowDefrag))
+    net_.slow_defragmentations(static_cast<std::int64_t>(450 + dice_.below(20000)));
+  every(Fault::SlowDefrag, 20s, 100s, [this] {
+    if (const auto key = any_cluster()) defragment(*key, "defrag-" + std::to_string(++values_));
+  });
 }
 
 /// Calls for the clusters of another namespace, which a fault breaks for good.
@@ -357,7 +443,8 @@ bool World::keeps_quorum(etcd::ClusterId id, const api::ObjectKey& without, bool
     if (m.name == without.name) continue;
     // Data that was lost on a node that is down still exists here until the node is back.
     const auto dir = nodes_.data_of_member({without.ns, m.name});
-    intact += dir && EtcdNet::owner_of(*dir).has_value();
+    const auto owner = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
+    intact += owner && !strangers_.contains(owner->first);
   }
   return intact >= voters / 2 + 1;
 }
@@ -648,6 +735,10 @@ void World::heal() {
   api_down_until_ = quota_until_ = webhook_until_ = now;
   for (std::size_t i = 0; i < nodes_.count(); ++i) nodes_.refuse_pods(i, now);
   net_.slow_snapshots(Duration(0));
+  net_.slow_defragmentations(0);
+  net_.free_all();
+  old_crds_ = false;
+  slow_until_ = now;
   net_.forgetful_peers(0);
   store_.heal();
   store_.be_away(false);
@@ -657,6 +748,7 @@ void World::heal() {
     for (const std::string& kind : life->api().watched()) life->api().line(kind).silent_until(now);
     life->process().run_at(100);
     life->process().freeze_until(now);
+    if (life->passage().old_build) kill(*life, 100ms);  // The upgrade ends.
   }
   for (const auto& key : clusters()) {
     scale(key, kSizes[2 + dice_.below(3)]);
@@ -798,7 +890,8 @@ void World::mend_by_hand() {
           const auto* ready = runtime::find_condition(member->status.conditions, v1::kReady);
           const bool hopeless =
               ready && (ready->reason == v1::kDataLost || ready->reason == v1::kCrashLooping);
-          if (hopeless && can_lose_data(key, name) && net_.has_quorum(etcd_of(key)))
+          const bool given_up = hopeless || member->status.elsewhere;  // SplitBrain.
+          if (given_up && can_lose_data(key, name) && net_.has_quorum(etcd_of(key)))
             delete_object(v1::EtcdMember::resource, name);
         }
       }

@@ -8,6 +8,7 @@
 #include "kube/core_types.h"
 #include "kube/request.h"
 #include "sim/world/checker.h"
+#include "sim/world/newer_fields.h"
 
 namespace etcdop::sim {
 
@@ -153,7 +154,9 @@ Result<Json> ApiDoor::call(const Call& call) {
   auto other = p.instead ? p.instead(call) : std::nullopt;
   auto answer = other                    ? std::move(*other)
                 : kube::reads(call.verb) ? server_.perform(call)
+                : p.old_build            ? write(without_newer(call))
                                          : write(call);
+  if (answer && p.old_build) forget_newer(call.resource, *answer);
   if (auto back = p.travel(p.dice.between(500us, 4ms)); !back) return back.error();
   return answer;
 }
@@ -190,6 +193,11 @@ Result<Json> ApiDoor::write(const Call& call) {
     if (auto back = p.travel(*waits); !back) return back.error();
     return webhook_failed();
   }
+  if (const Duration waits = p.let_in_after ? p.let_in_after(call) : Duration(0);
+      waits > Duration(0)) {
+    p.trace.add(p.who, what + " waits for a webhook that is slow");
+    if (auto back = p.travel(waits); !back) return back.error();
+  }
   auto answer = deliver({p.who, call, p.world.now(), server_, p.checker, p.trace});
   if (p.after_write && !p.after_write(what)) {
     if (auto back = p.travel(0s); !back) return back.error();
@@ -211,7 +219,10 @@ Result<Done> ApiDoor::watch(const Call& call, const std::function<bool(kube::Wat
   with_bookmarks.query["timeoutSeconds"] = std::to_string(300 + p.dice.below(300));
   auto ended = server_.watch(
       p.caller, with_bookmarks,
-      [&](kube::WatchEvent event) { return !p.dead && each(std::move(event)); },
+      [&](kube::WatchEvent event) {
+        if (p.old_build) forget_newer(call.resource, event.object);
+        return !p.dead && each(std::move(event));
+      },
       lines_[call.resource.plural]);
   if (p.dead) return p.killed();
   return ended;
@@ -346,7 +357,7 @@ bool EtcdDoor::hangs(const std::string& address, const std::string& call) {
 /// Within 2 s, as in src/etcd.
 Result<CertificateFacts> EtcdDoor::shake_hands(const etcd::Endpoint& to, std::int32_t port) {
   const Within limit(passage_.caller, kHandshakeLimit);
-  const bool silent = hangs(to.address, kHandshake);
+  const bool silent = hangs(to.address, kHandshake) || net_.hangs(to.address);
   if (auto there = passage_.travel(silent ? Duration(1h) : Duration(1ms)); !there)
     return there.error();
   return nodes_.shake_hands(to.address, port, to.server_name, to.tls);
@@ -360,8 +371,8 @@ Result<CertificateFacts> EtcdDoor::handshake(const etcd::Endpoint& to, std::int3
 /// Within 2 s, as in src/etcd.
 Result<bool> EtcdDoor::receives_snapshot(const etcd::Endpoint& to) {
   const Within limit(passage_.caller, kHandshakeLimit);
-  if (auto there = passage_.travel(hangs(to.address, "metrics") ? Duration(1h) : Duration(1ms));
-      !there)
+  const bool silent = hangs(to.address, "metrics") || net_.hangs(to.address);
+  if (auto there = passage_.travel(silent ? Duration(1h) : Duration(1ms)); !there)
     return there.error();
   return net_.receives_snapshot(to.address);
 }

@@ -51,6 +51,11 @@ struct Passage {
   /// asked, or it answers.
   std::function<std::optional<Duration>(const kube::Call&)> webhook = {};
 
+  /// How long a webhook takes until it lets this write in; 0: none is asked. At most 30 s.
+  std::function<Duration(const kube::Call&)> let_in_after = {};
+  /// An earlier release, which knows no field that came later (forget_newer).
+  bool old_build = false;
+
   /// Waits on the process's fiber; an error if the wait was cut short or the process is dead.
   Result<Done> travel(Duration);
   /// Whether the fault, if on, strikes now: once in `n` times. Each fault has its own chance, so

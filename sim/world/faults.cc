@@ -19,7 +19,9 @@ constexpr const char* kNames[] = {
     "user-snapshots",     "user-restores",  "user-in-place",   "user-jobs",       "user-objects",
     "agent-killed",       "store-faults",   "kubelet-lag",     "pod-refused",     "oom-killed",
     "webhook-down",       "odd-neighbours", "anti-affinity",   "exact-quota",     "user-orphans",
-    "user-keeps-volumes", "user-labels"};
+    "user-keeps-volumes", "user-labels",    "etcd-hung",       "slow-defrag",     "slow-disk",
+    "foreign-data",       "one-way-dials",  "old-crds",        "old-build",       "webhook-slow",
+    "webhook-rewrites"};
 
 /// Faults under which the operator is known to do wrong, and its issue. No seed draws them until
 /// that is mended; `--faults` takes them.
@@ -38,7 +40,9 @@ static_assert(std::size(kNames) == kCount);
 
 const char* to_string(Fault f) { return kNames[static_cast<std::size_t>(f)]; }
 
-bool hinders(Fault f) { return f <= Fault::LeaseEdited; }
+bool hinders(Fault f) {
+  return f <= Fault::LeaseEdited || f == Fault::OldBuild || f == Fault::WebhookSlow;
+}
 
 bool Faults::hinder() const {
   return active_ && std::ranges::any_of(list(), [](Fault f) { return hinders(f); });

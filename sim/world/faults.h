@@ -68,6 +68,15 @@ enum class Fault {
   UserOrphans,       ///< A user deletes an EtcdCluster with --cascade=orphan, and applies it again.
   UserKeepsVolumes,  ///< A user saves the volumes, deletes the EtcdCluster, and applies it again.
   UserLabels,        ///< A user edits labels, annotations and owner references of what we made.
+  EtcdHung,          ///< An etcd process does nothing for minutes; its liveness probe fails.
+  SlowDefrag,        ///< A user defragments, which takes up to minutes.
+  SlowDisk,          ///< An etcd waits for its disk again and again, up to 3 s.
+  ForeignData,       ///< One member's volume gets the data of somebody else's etcd.
+  OneWayDials,       ///< A member cannot connect to another one, which can connect to it.
+  OldCrds,           ///< The CRDs of an earlier release are installed for a while.
+  OldBuild,          ///< During an upgrade, an operator of an earlier release may lead.
+  WebhookSlow,       ///< Writes of one kind wait 12 to 30 s for a webhook, and succeed.
+  WebhookRewrites,   ///< A webhook adds labels and defaults, and changes a label of ours.
   kCount,
 };
 

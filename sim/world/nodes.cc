@@ -19,6 +19,7 @@ namespace {
 constexpr const char* kProtection = "kubernetes.io/pvc-protection";
 constexpr Duration kProbeEvery = 2s, kNodeLostAfter = 40s, kPodsEvictedAfter = 5min;
 constexpr std::int64_t kVolumeMost = std::int64_t{1} << 50;  // Bytes.
+constexpr std::int64_t kGraceDefault = 30;                   // Seconds.
 constexpr Duration kSecretLagMax = 90s, kMountAgain = 2s;
 constexpr Duration kBackoffMin = 10s, kBackoffMax = 5min, kBackoffReset = 10min;
 
@@ -92,6 +93,12 @@ Json condition(const char* type, const char* status, const char* reason, const c
   return out;
 }
 
+std::int64_t number_at(const Json& object, std::initializer_list<const char*> path,
+                       std::int64_t otherwise) {
+  const Json* const found = at(object, path);
+  return found ? found->to_number<std::int64_t>() : otherwise;
+}
+
 /// Only an object that is being created has no version yet.
 bool is_new(const json::object& object) {
   return !object.at("metadata").as_object().contains("resourceVersion");
@@ -120,6 +127,26 @@ struct Nodes::Run {
   std::optional<FromAnnotation> variable;
   Mounts mounts;
   int restarts = 0;
+
+  /// The liveness probe; period 0: none. Not modelled: its timeout, and that a startup probe gives
+  /// up.
+  struct Liveness {
+    bool http = false, after_startup = false;
+    std::int64_t period = 0, delay = 0, failures = 0;
+    explicit Liveness(const Json& container)
+        : http(at(container, {"livenessProbe", "httpGet"})),
+          after_startup(at(container, {"startupProbe"})) {
+      if (!at(container, {"livenessProbe"})) return;
+      period = number_at(container, {"livenessProbe", "periodSeconds"}, 10);
+      delay = number_at(container, {"livenessProbe", "initialDelaySeconds"}, 0);
+      failures = number_at(container, {"livenessProbe", "failureThreshold"}, 3);
+    }
+  };
+  std::optional<Liveness> liveness;
+  bool lived = false;   // Since its start.
+  Instant live_at{};    // The next probe.
+  int live_failed = 0;  // In a row.
+  std::chrono::seconds grace{kGraceDefault};
 
   // Init containers.
   struct Init {
@@ -261,6 +288,9 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
       for (const Json& init : inits->as_array()) run->inits.push_back({.container = init});
     run->mounts = Mounts(*after);
     run->variable = variable_of(container);
+    run->liveness.emplace(container);
+    run->grace = std::chrono::seconds(
+        number_at(*after, {"spec", "terminationGracePeriodSeconds"}, kGraceDefault));
     run->tells_words = text_at(container, {"terminationMessagePolicy"}) == "FallbackToLogsOnError";
     runs_.emplace(run->uid, run);
     world_.spawn([this, run] { run_pod(run); });
@@ -657,6 +687,9 @@ void Nodes::start(Run& run) {
   run.started = world_.now();
   run.began = to_rfc3339(clock_.wall_now());
   run.runs = true;
+  run.lived = false;
+  run.live_failed = 0;
+  run.live_at = world_.now() + std::chrono::seconds(run.liveness->delay);
   set_status(run, [&](json::object& status) {
     status["phase"] = "Running";
     status["podIP"] = run.address;
@@ -727,8 +760,35 @@ void Nodes::watch_over(Run& run) {
     } else if (world_.now() >= next_probe) {
       next_probe = world_.now() + kProbeEvery;
       set_ready(run, net_.ready(run.address));
+      check_liveness(run);
     }
   } while (wait(run, kProbeEvery));
+}
+
+/// Ends a container whose liveness probe has failed too often in a row. A failed startup probe
+/// holds it back.
+void Nodes::check_liveness(Run& run) {
+  const auto& probe = *run.liveness;
+  const bool lives = probe.http ? net_.alive(run.address) : net_.listens(run.address);
+  run.lived |= lives || !probe.after_startup;
+  if (probe.period == 0 || !run.lived || world_.now() < run.live_at) return;
+  run.live_at = world_.now() + std::chrono::seconds(probe.period);
+  run.live_failed = lives ? 0 : run.live_failed + 1;
+  if (run.live_failed < probe.failures) return;
+  trace_.add(run.key.name, "its liveness probe failed: it is killed");
+  end_process(run);
+  run.runs = false;
+  run.exited = 137;
+  run.has_ended(137, "", to_rfc3339(clock_.wall_now()));
+}
+
+/// SIGTERM, and SIGKILL for one that does not end within the Pod's grace.
+void Nodes::end_process(Run& run) {
+  const Instant until = world_.now() + run.grace;
+  const auto waits = [&] { return net_.runs(run.address) && !net_.hears_sigterm(run.address); };
+  while (waits() && world_.now() < until && !run.gone && !stopping_) (void)world_.sleep(1s);
+  if (run.gone || waits()) net_.kill(run.address);
+  else net_.terminate(run.address);
 }
 
 /// The container has ended: starts it again, with back-off.
@@ -766,8 +826,7 @@ void Nodes::end(Run& run) {
   while (on && on->down && !run.gone && !stopping_)  // No kubelet can end it.
     (void)world_.sleep(1s);
   if (run.runs) {
-    if (run.gone) net_.kill(run.address);
-    else net_.terminate(run.address);
+    end_process(run);
     run.runs = false;
   }
   stop_all(run);
@@ -933,6 +992,18 @@ void Nodes::corrupt_volume(const api::ObjectKey& claim) {
   found->second.corrupt = true;
   for (auto& [uid, run] : runs_)
     if (run->claim == claim.name && run->key.ns == claim.ns) kill_etcd(run->key);
+}
+
+void Nodes::replace_data(const api::ObjectKey& claim, const DataDir& by) {
+  const auto object = server_.look(kube::PersistentVolumeClaim::resource, claim);
+  const auto found = object ? volumes_.find(uid_of(*object)) : volumes_.end();
+  if (found == volumes_.end() || !found->second.dir) return;
+  found->second.dir = copy(by);
+  for (auto& [uid, run] : runs_) {
+    if (run->claim != claim.name || run->key.ns != claim.ns) continue;
+    run->dir = found->second.dir;
+    kill_etcd(run->key);
+  }
 }
 
 std::shared_ptr<DataDir> Nodes::data_of(const std::string& claim_uid) const {

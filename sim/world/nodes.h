@@ -103,6 +103,8 @@ class Nodes {
   /// A user deletes the claim and its Pod; or the data becomes unreadable and its process ends.
   void lose_volume(const api::ObjectKey& claim);
   void corrupt_volume(const api::ObjectKey& claim);
+  /// Somebody puts other data on the volume, and its process is killed.
+  void replace_data(const api::ObjectKey& claim, const DataDir& by);
   /// A Pod's name resolves to another Pod's address, as DNS does while it remembers a reused
   /// address; empty: it is right again.
   void misdirect(const std::string& pod, const std::string& to) { misdirected_[pod] = to; }
@@ -159,6 +161,8 @@ class Nodes {
   void start(Run&);
   void watch_over(Run&);
   void restart(Run&);
+  void check_liveness(Run&);
+  void end_process(Run&);
   void end(Run&);
   void free_volume(Run&);
   void unprotect(const api::ObjectKey& claim);

@@ -207,7 +207,8 @@ Oracles::Facts Oracles::facts_of(const v1::EtcdCluster& cluster) const {
     Facts::Member member{.object = object, .address = {}, .process = {}};
     member.address = nodes_.address_of(object->metadata.key());
     if (!member.address.empty()) member.process = at(member.address);
-    member.ready = member.process && net_.ready(member.address);
+    member.ready = member.process && net_.ready(member.address) &&
+                   (out.id.value == 0 || member.process->cluster == out.id);
     const auto dir = nodes_.data_of_member(object->metadata.key());
     const auto owner = dir ? EtcdNet::owner_of(*dir) : std::nullopt;
     member.has_data = owner && owner->first == out.id;

@@ -65,6 +65,7 @@ World::World(Options options)
   nodes_.restored_by(agents_);
   store_.make_bucket(kBucket);
   serve_kinds();
+  rewrite_what_is_stored();
   controllers();
 }
 
@@ -236,6 +237,12 @@ Life& World::start_operator() {
                                           name, dice_.next()));
   lives_.back()->date().jump(date_error_);
   lives_.back()->passage().webhook = [this](const kube::Call& call) { return webhook(call); };
+  lives_.back()->passage().let_in_after = [this](const kube::Call& call) {
+    const bool asked = time_.now() < slow_until_ && call.resource.plural == slow_for_ &&
+                       call.subresource.empty() && call.verb != kube::Verb::Delete;
+    return asked ? slow_takes_ : Duration(0);
+  };
+  if (faults_.on(Fault::OldBuild)) lives_.back()->passage().old_build = dice_.one_in(2);
   if (started_) started_(*lives_.back());
   return *lives_.back();
 }
@@ -724,7 +731,9 @@ std::string World::missing() const {
     if (!checker_.fated(key.ns, key.name))
       if (const std::string what = missing(key); !what.empty()) return to_string(key) + " " + what;
   for (const auto& run : server_.read_all<v1::EtcdDefrag>())
-    if (!run->status.finished())
+    if (const api::ObjectKey of{run->metadata.ns, run->spec.cluster_ref.name};
+        !run->status.finished() && server_.look(v1::EtcdCluster::resource, of) &&
+        !checker_.fated(of.ns, of.name))
       return "EtcdDefrag " + to_string(run->metadata.key()) + " has not ended";
   for (const auto& one : server_.read_all<v1::EtcdSnapshot>())
     if (!one->settled()) return "EtcdSnapshot " + to_string(one->metadata.key()) + " has not ended";

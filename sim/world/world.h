@@ -143,6 +143,12 @@ class World {
   /// Ends all faults, and repairs what was broken.
   void heal();
   void quota_until(Instant when) { quota_until_ = when; }
+  /// The volume of that member gets the data of an etcd that nobody here knows.
+  void give_foreign_data(const api::ObjectKey& member);
+  /// The CRDs of an earlier release are installed, or today's.
+  void install_old_crds(bool old);
+  /// Every write of that kind waits so long for a webhook that lets it in.
+  void slow_webhook(const api::Resource&, Duration takes, Instant until);
   void api_down_until(Instant when) { api_down_until_ = when; }
 
   // --- verdicts
@@ -197,6 +203,14 @@ class World {
   std::optional<Duration> webhook(const kube::Call&);
   bool lacks(const api::Resource&, const api::ObjectKey&) const;
   void odd_neighbours();
+  void slow_etcds();
+  std::shared_ptr<DataDir> strange_data();
+  void start_stranger(const std::string& address, const std::string& host,
+                      std::shared_ptr<DataDir>);
+  void upgrades();
+  void slow_webhooks();
+  void rewrite_what_is_stored();
+  std::string any_etcd();
   void apply_again(const api::ObjectKey& cluster, bool orphan);
   void edit_some_object();
   void give_up_volumes(const api::ObjectKey& cluster);
@@ -247,7 +261,12 @@ class World {
   mutable std::map<std::string, std::string> serials_;  // By certificate.
   std::uint64_t values_ = 0, names_ = 0, ended_writes_ = 0, ended_calls_ = 0;
   Instant api_down_until_{}, quota_until_{}, webhook_until_{};
-  std::string webhook_for_;  // The plural of the kind that it looks at.
+  std::string webhook_for_;              // The plural of the kind that it looks at.
+  std::set<etcd::ClusterId> strangers_;  // Their data came to volumes of ours.
+  bool old_crds_ = false;
+  Instant slow_until_{};
+  std::string slow_for_;  // As webhook_for_.
+  Duration slow_takes_{};
   Duration webhook_takes_{};
   api::ObjectKey hungry_{};  // The Pod that uses too much memory.
   std::chrono::seconds date_error_{0};

@@ -237,6 +237,8 @@ Verdict judge(const Observation& seen) {
             "etcd restarted twice within five minutes" + about_last_end(*seen.pod)};
   if (member.status.member_id.empty())
     return {"False", v1::kDiscoveringMemberId, "waiting for memberID"};
+  if (member.status.elsewhere)
+    return {"False", v1::kSplitBrain, "etcd answers as a member of another etcd cluster"};
   return {"True", v1::kPodReady,
           seen.rejected.empty() ? "the member serves" : "the member serves; " + seen.rejected};
 }

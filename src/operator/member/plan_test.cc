@@ -768,6 +768,12 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
          o.member.status.member_id = "1";
        },
        v1::kPodReady, "the member serves"},
+      {[](auto& o) {  // K5, I17: it serves, and not for this cluster.
+         make_ready(*o.pod);
+         o.member.status.member_id = "1";
+         o.member.status.elsewhere = true;
+       },
+       v1::kSplitBrain, "etcd answers as a member of another etcd cluster"},
       {[](auto& o) { wait_for(*o.pod, "ErrImagePull"); }, v1::kImagePullFailed,
        "the etcd image of version 3.6.16 cannot be pulled"},
       {[](auto& o) { wait_for(*o.pod, "ImagePullBackOff"); }, v1::kImagePullFailed,
