@@ -757,7 +757,9 @@ void World::heal() {
   mend_by_hand();
 }
 
-/// A user whose version is refused asks for the version that the operator works towards.
+/// A user whose version is refused asks for the version that the operator works towards. A first
+/// member that ran unseen, and whose version was lowered since, ends again and again: its log says
+/// why, and the manual says to correct the spec (BootstrapFailed).
 void World::take_back_version(const api::ObjectKey& key) {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster) return;
@@ -768,6 +770,15 @@ void World::take_back_version(const api::ObjectKey& key) {
   if (refused && cluster->spec.version == version)  // Members have a newer minor than that version.
     for (const auto& process : net_.processes())
       if (process.cluster == etcd_of(key) && process.leads) version = process.version;
+  const auto crashes = [this](const api::ObjectKey& name) {
+    const auto member = read<v1::EtcdMember>(name);
+    const auto* ready =
+        member ? runtime::find_condition(member->status.conditions, v1::kReady) : nullptr;
+    return ready && ready->reason == v1::kCrashLooping;
+  };
+  if (cluster->status.cluster_id.empty() && progressing &&
+      progressing->reason == v1::kBootstrapFailed && std::ranges::any_of(members_of(key), crashes))
+    version = "3.7.3";
   if (cluster->spec.version != version) set_version(key, version);
 }
 

@@ -20,6 +20,15 @@ constexpr const char* kCertificates[] = {"-server", "-operator-client", "-peer"}
 
 constexpr std::chrono::milliseconds kConflictPause{1000};
 
+template <class T>
+bool is_kept(const T& stored, const Json& wanted) {
+  return is_as_made(stored, wanted);
+}
+bool is_kept(const kube::PodDisruptionBudget& stored, const Json& wanted) {
+  return is_as_made(stored, wanted) &&
+         stored.spec.min_available == wanted.at("spec").at("minAvailable");
+}
+
 void come_back(Plan& plan, Duration after) {
   plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(after));
 }
@@ -72,7 +81,7 @@ Result<T> Children::relabelled(const api::ObjectKey& key, const Observation& see
 }
 
 template <class T>
-Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
+Result<bool> Children::put_right(kube::Store<T>& store, const Observation& seen,
                                  const Json& wanted) {
   const std::string name(wanted.at("metadata").at("name").as_string());
   const api::ObjectKey key{seen.cluster.metadata.ns, name};
@@ -88,8 +97,9 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
     if (written.failed_with(Code::NotFound)) store.saw_deleted(key, there->metadata.uid);
     if (!written)
       return Error(written.error()).during(std::string("repair ") + T::resource.kind + " " + name);
+    const bool kept = is_kept(*written, wanted);
     store.wrote(std::move(*written));
-    return Done{};
+    return kept;
   }
   auto made = with_.api.create<T>(key.ns, wanted);
   if (made.failed_with(Code::AlreadyExists)) made = relabelled<T>(key, seen, wanted);
@@ -99,21 +109,34 @@ Result<Done> Children::put_right(kube::Store<T>& store, const Observation& seen,
     return Error{Code::AlreadyExists, std::string(T::resource.kind) + " " + name +
                                           " belongs to another owner: rename it or the cluster"};
   store.wrote(std::move(*made));
-  return Done{};
+  return true;  // The next pass repairs what admission changed.
+}
+
+/// How long to wait before this write, whatever became of the last one.
+Duration Children::held_up(const std::string& what, const Round& round) const {
+  if (is_late(round)) return kAgainSoon;
+  return contested_.wait(round.key(), what, with_.executor.now());
 }
 
 /// If another client undoes a change again and again, the operator repeats it less and less often.
+/// A webhook that undoes it in the same request is told like one that refuses it. It does not keep
+/// a cluster from being founded.
 template <class T>
 Result<Done> Children::put(const Wanted<T>& child, Round& round) {
   const Instant now = with_.executor.now();
-  const Duration wait = is_late(round) ? kAgainSoon : contested_.wait(round.key(), child.what, now);
-  if (wait > Duration(0)) {
+  if (const Duration wait = held_up(child.what, round); wait > Duration(0)) {
     come_back(round.plan, wait);
     return Done{};
   }
-  auto done = put_right(child.store, round.seen, child.object);
-  if (done) contested_.did(round.key(), child.what, now);
-  return done;
+  auto kept = put_right(child.store, round.seen, child.object);
+  if (!kept) return kept.error();
+  contested_.did(round.key(), child.what, now);
+  if (*kept || !round.is_founded()) return Done{};
+  return Error{Code::Denied,
+               std::string("repair ") + T::resource.kind + " " +
+                   std::string(child.object.at("metadata").at("name").as_string()) +
+                   ": the API server accepts the change and stores something else, as with an "
+                   "admission webhook that changes the object"};
 }
 
 /// A failure is reported but blocks nothing: members are still replaced. A write that took long has
@@ -122,7 +145,10 @@ template <class T>
 Result<Done> Children::try_to_put(Refusals& refusals, const api::ObjectKey& key,
                                   const Wanted<T>& child, Round& round) {
   const Instant began = with_.executor.now();
-  if (const Duration wait = refusals.wait(key, child.what, began); wait > Duration(0)) {
+  // A write that is held up is no result: the last one still holds.
+  if (const Duration wait =
+          std::max(refusals.wait(key, child.what, began), held_up(child.what, round));
+      wait > Duration(0)) {
     come_back(round.plan, wait);
     return Done{};
   }
@@ -187,11 +213,11 @@ std::optional<Children::Wanted<kube::Service>> Children::service(const Service& 
 Result<Done> Children::make_services(Round& round) {
   const Observation& seen = round.seen;
   const Plan& plan = round.plan;
-  const bool born = !plan.status.cluster_id.empty() || round.reported.restoring();
   const auto make = [&](Refusals& refusals, const Service& planned) -> Result<Done> {
     const auto wanted = service(planned, round);
     if (!wanted) return Done{};
-    return born ? try_to_put(refusals, round.key(), *wanted, round) : put(*wanted, round);
+    return round.is_founded() ? try_to_put(refusals, round.key(), *wanted, round)
+                              : put(*wanted, round);
   };
   Result<Done> done = Done{};
   if (plan.make_headless_service)

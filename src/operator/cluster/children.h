@@ -29,6 +29,7 @@ class Children {
     Instant began;
     const api::v1alpha2::EtcdCluster reported;  ///< With the target that this pass may adopt.
     api::ObjectKey key() const { return seen.cluster.metadata.key(); }
+    bool is_founded() const { return !plan.status.cluster_id.empty() || reported.restoring(); }
   };
   template <class T>
   struct Wanted {
@@ -50,6 +51,7 @@ class Children {
   Result<SelectorKeys> shown_now(const Observation& seen);
   Result<Done> make_certificates(Round&);
   Result<Done> make_budget(Round&);
+  Duration held_up(const std::string& what, const Round&) const;
   template <class T>
   Result<Done> put(const Wanted<T>& child, Round&);
   template <class T>
@@ -58,8 +60,9 @@ class Children {
   template <class T>
   Result<T> relabelled(const api::ObjectKey& key, const Observation& seen, const Json& wanted);
   Result<Done> drop_budget(const api::ObjectKey& key);
+  /// Whether the API server stored what was written.
   template <class T>
-  Result<Done> put_right(kube::Store<T>& store, const Observation& seen, const Json& wanted);
+  Result<bool> put_right(kube::Store<T>& store, const Observation& seen, const Json& wanted);
 
   static constexpr auto kHold = Refusals::Hold::Write;
   Collaborators with_;

@@ -392,6 +392,57 @@ class ReconcilerTest : public ::testing::Test {
       {{world, api, stores, clock, log, &events, &flight}, etcd, handshake, credentials}};
 };
 
+/// It vanishes without a word: an older CRD prunes it.
+TEST_F(ReconcilerTest, F3_AFieldOfTheStatusThatTheServerDoesNotKeepIsToldAndNotWrittenAtEachPass) {
+  int writes = 0;
+  api.before([&](const kube::Call& call) -> std::optional<Error> {
+    writes += call.subresource == "status" && call.resource == v1::EtcdCluster::resource &&
+              json::serialize(call.body).find("maxLearners") != std::string::npos;
+    return std::nullopt;
+  });
+  api.on_store([](const api::Resource& r, json::object& object) {
+    if (r == v1::EtcdCluster::resource && object.contains("status"))
+      object["status"].as_object().erase("maxLearners");
+  });
+  const std::string note =
+      "the API server does not keep status.maxLearners, as with a CRD of an earlier release: apply "
+      "the CRDs of this one";
+  const auto told = told_in_a_pass();
+  EXPECT_EQ(std::ranges::count(told, "FieldsDropped: " + note), 1);
+  EXPECT_EQ(log.count("fields dropped"), 1);
+  pass();
+  EXPECT_EQ(writes, 1);
+  (void)world.run_until(world.now() + 1min);
+  pass();
+  EXPECT_EQ(writes, 2) << "the CRD may be a newer one now";
+}
+
+/// It answers each repair with success.
+TEST_F(ReconcilerTest, F3_ABudgetThatAWebhookRewritesIsToldAsRefused) {
+  pass();
+  see_children();
+  EXPECT_EQ(progress().find("PodDisruptionBudget"), std::string::npos) << progress();
+  api.on_store([](const api::Resource& r, json::object& object) {
+    if (r == kube::PodDisruptionBudget::resource) object["spec"].as_object()["minAvailable"] = 1;
+  });
+  api.change(kube::PodDisruptionBudget::resource, kKey, [](json::object&) {});
+  see_children();
+  for (int i = 0; i < 2; ++i) {  // The budget was made a moment ago.
+    (void)world.run_until(world.now() + 2s);
+    pass();
+  }
+  EXPECT_NE(progress().find("repair PodDisruptionBudget db: the API server accepts the change and "
+                            "stores something else"),
+            std::string::npos)
+      << progress();
+  for (int i = 0; i < 70; ++i) {
+    (void)world.run_until(world.now() + 1s);
+    pass();
+    ASSERT_NE(progress().find("repair PodDisruptionBudget db: "), std::string::npos)
+        << "a write that is held up is no success";
+  }
+}
+
 /// An earlier release accepted a template with as many levels as are read.
 TEST_F(ReconcilerTest, N2_APassOverADeepTemplateTakesLessThanHalfOfAStack) {
   Json deep(1);

@@ -127,16 +127,20 @@ void Sessions::log_in(const v1::EtcdCluster& cluster, const Endpoints& endpoints
   Session& before = session_of(cluster);
   if (executor_.now() < before.again && before.tried == passwords) return;
   Result<Secret> token = Error{Code::Unavailable, "no member answers"};
+  etcd::AuthTrouble worst = etcd::AuthTrouble::None;
   Secret used;
   const Within limit(executor_, kLogInLimit);
+  // All are asked: a refusal does not say which etcd refuses. With foreign data on its volume, one
+  // member may be of another etcd, with other users or none (K5). A learner accepts no login.
   for (const auto& [name, where] : endpoints) {
     etcd::Endpoint anonymous = where;
     anonymous.token.reset();
     token = enter(anonymous, passwords, used);
     if (token) break;
     const etcd::AuthTrouble trouble = etcd::auth_trouble(token.error());
-    if (trouble == etcd::AuthTrouble::Rejected || trouble == etcd::AuthTrouble::Off) break;
-  }  // A learner, for example, accepts no login.
+    const bool off = trouble == etcd::AuthTrouble::Off && worst == etcd::AuthTrouble::None;
+    if (trouble == etcd::AuthTrouble::Rejected || off) worst = trouble;
+  }
   Session& session = session_of(cluster);  // Looked up again: the calls suspended.
   session.tried = passwords;
   session.refused.clear();
@@ -146,12 +150,12 @@ void Sessions::log_in(const v1::EtcdCluster& cluster, const Endpoints& endpoints
     session.given = executor_.now();
     session.password = used;
     session.required = true;
-  } else if (etcd::auth_trouble(token.error()) == etcd::AuthTrouble::Off) {
+  } else if (worst == etcd::AuthTrouble::Off) {
     session.required = false;
     if (cluster.status.auth_enabled)
       session.refused =
           "authentication was turned off in etcd: turn it on again with etcdctl auth enable";
-  } else if (etcd::auth_trouble(token.error()) == etcd::AuthTrouble::Rejected) {
+  } else if (worst == etcd::AuthTrouble::Rejected) {
     session.again = executor_.now() + kRefusedAgain;
     session.refused =
         "etcd rejects the password of Secret " + root_secret_of(cluster) + " for the user " + kRoot;

@@ -31,8 +31,10 @@ struct Etcd final : etcd::Clients {
         return Error{Code::Unavailable, "connection refused"};
       if (all_.learners.find(address_.back()) != std::string::npos)
         return Error{Code::Invalid, "etcdserver: rpc not supported for learner"};
-      if (!all_.on) return Error{Code::Invalid, "etcdserver: authentication is not enabled"};
-      if (with.reveal() != all_.password)
+      const bool off = all_.without_users.find(address_.back()) != std::string::npos;
+      if (!all_.on || off) return Error{Code::Invalid, "etcdserver: authentication is not enabled"};
+      const bool other = all_.with_others.find(address_.back()) != std::string::npos;
+      if (other || with.reveal() != all_.password)
         return Error{Code::Denied,
                      "etcdserver: authentication failed, invalid user ID or password"};
       return Secret("token " + std::to_string(++all_.tokens));
@@ -47,8 +49,8 @@ struct Etcd final : etcd::Clients {
   }
   bool on = true;
   std::string password = "A";
-  std::string silent, learners;  // Last digits of addresses.
-  std::string tried;             // "1A ": member 1 was asked with password A.
+  std::string silent, learners, without_users, with_others;  // Last digits of addresses.
+  std::string tried;  // "1A ": member 1 was asked with password A.
   int tokens = 0;
 };
 
@@ -183,13 +185,13 @@ TEST_F(SessionsTest, ASecretOfSomebodyElseIsNotOurs) {
   keep("B", "", "u-2");
   etcd.password = "B";
   EXPECT_EQ(equip(), "none");
-  EXPECT_EQ(tried(), "1A ");
+  EXPECT_EQ(tried(), "1A 2A ");
 }
 
 TEST_F(SessionsTest, AWrongPasswordIsToldAndNotTriedAgainBeforeItIsAnother) {
   etcd.password = "Z";
   EXPECT_EQ(equip(), "none");
-  EXPECT_EQ(tried(), "1A ") << "the other members know no other";
+  EXPECT_EQ(tried(), "1A 2A ") << "one of them may be of another etcd";
   EXPECT_EQ(seen().refused, "etcd rejects the password of Secret root for the user root");
   EXPECT_FALSE(seen().entered);
   for (int i = 0; i < 29; ++i) {
@@ -199,12 +201,25 @@ TEST_F(SessionsTest, AWrongPasswordIsToldAndNotTriedAgainBeforeItIsAnother) {
   EXPECT_EQ(tried(), "");
   wait(1s);
   EXPECT_EQ(equip(), "none");
-  EXPECT_EQ(tried(), "1A ");
+  EXPECT_EQ(tried(), "1A 2A ");
   EXPECT_NE(seen().refused, "");
   put("Z");
   secrets.expire({"prod", "root"});
   EXPECT_EQ(equip(), "token 1") << "it is another by now";
   EXPECT_EQ(tried(), "1Z ");
+  EXPECT_EQ(seen().refused, "");
+}
+
+/// One member has the data of another etcd, which has no users, or others.
+TEST_F(SessionsTest, F3_K5_AMemberOfAnotherEtcdKeepsNobodyFromLoggingIn) {
+  etcd.without_users = "1";
+  EXPECT_EQ(equip(3), "token 1");
+  EXPECT_EQ(tried(), "1A 2A ");
+  sessions.forget(cluster.metadata.key());
+  etcd.without_users = "";
+  etcd.with_others = "1";
+  EXPECT_EQ(equip(3), "token 2");
+  EXPECT_EQ(tried(), "1A 2A ");
   EXPECT_EQ(seen().refused, "");
 }
 

@@ -38,6 +38,10 @@ struct Collaborators {
 
 /// How long an observation may be acted on. No pass begins a write when its last one took longer.
 inline constexpr std::chrono::seconds kSeenHolds{10};
+/// Reason of an Event: the API server did not store a field of a status.
+inline constexpr const char* kFieldsDropped = "FieldsDropped";
+/// When such a field is written again.
+inline constexpr std::chrono::seconds kDroppedAgain{60};
 
 /// For controllers whose passes need only the observation.
 struct NoContext {};
@@ -192,6 +196,7 @@ class Pass {
   }
   void forget_all_of(const api::ObjectKey& key) {
     known_.erase(key);
+    dropped_.erase(key);
     statuses_.forget(key);
     steps_.forget(key);
     if (with_.flight) with_.flight->gone(Object::resource.kind, key);
@@ -246,6 +251,7 @@ class Pass {
   Result<Done> write_status(const Observation& seen, const Plan& plan) {
     const api::ObjectMeta& meta = subject(seen).metadata;
     json::object status = status_patch(api::encode(subject(seen).status), api::encode(plan.status));
+    const bool whole = !leave_out_dropped(meta.key(), status);
     if (status.empty()) return Done{};
     json::object patch{{"metadata", {{"resourceVersion", meta.resource_version}}}};
     patch["status"] = std::move(status);
@@ -255,9 +261,43 @@ class Pass {
       return Error(written.error())
           .during(std::string("write the status of ") + Object::resource.kind + " " +
                   to_string(meta.key()));
+    if (whole) check_kept(seen, plan, *written);
     store().wrote(std::move(*written));
     tell(seen, plan);
     return Done{};
+  }
+
+  /// An API server drops the fields that its CRD does not know, and answers as if all were well.
+  void check_kept(const Observation& seen, const Plan& plan, const Object& written) {
+    const api::ObjectKey key = written.metadata.key();
+    const Json stored = api::encode(written.status);
+    Dropped now{.note = "", .fields = {}, .at = with_.executor.now()};
+    for (const auto& [field, value] : status_patch(stored, api::encode(plan.status))) {
+      (now.note += now.note.empty() ? "status." : ", status.") += field;
+      if (!stored.as_object().contains(field)) now.fields.insert(field);
+    }
+    if (now.note.empty()) {
+      dropped_.erase(key);
+      return;
+    }
+    now.note = "the API server does not keep " + now.note +
+               ", as with a CRD of an earlier release: apply the CRDs of this one";
+    record(seen, true, kFieldsDropped, "WriteStatus", now.note);
+    Dropped& before = dropped_[key];
+    if (before.note != now.note)
+      with_.log.warn("fields dropped", {{Kind::word, to_string(key)}, {"note", now.note}});
+    before = std::move(now);
+  }
+
+  /// A field that the server dropped a moment ago is not written again at each pass (I9). True:
+  /// something is left out.
+  bool leave_out_dropped(const api::ObjectKey& key, json::object& status) const {
+    const auto known = dropped_.find(key);
+    if (known == dropped_.end() || with_.executor.now() - known->second.at >= kDroppedAgain)
+      return false;
+    bool any = false;
+    for (const std::string& field : known->second.fields) any |= status.erase(field) > 0;
+    return any;
   }
 
   Result<runtime::Requeue> carry_out(const Observation& seen, const Context& context, Plan& plan,
@@ -286,6 +326,13 @@ class Pass {
   std::map<api::ObjectKey, Known> known_;
   std::set<api::ObjectKey> running_;  ///< The keys of running passes.
   Refusals statuses_, steps_;
+  /// Fields that the last complete write of a status lost.
+  struct Dropped {
+    std::string note;              ///< For users.
+    std::set<std::string> fields;  ///< Nothing of them is stored.
+    Instant at;
+  };
+  std::map<api::ObjectKey, Dropped> dropped_;
 };
 
 }  // namespace etcdop
