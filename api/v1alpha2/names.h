@@ -185,6 +185,7 @@ inline constexpr const char* kVolumesFound = "VolumesFound";
 inline constexpr const char* kMembersFound = "MembersFound";
 inline constexpr const char* kMemberReplacing = "MemberReplacing";
 inline constexpr const char* kObjectRejected = "ObjectRejected";
+inline constexpr const char* kServiceRefused = "ServiceRefused";
 inline constexpr const char* kSplitBrain = "SplitBrain";
 inline constexpr const char* kNoSpace = "NoSpace";
 inline constexpr const char* kCorrupt = "Corrupt";

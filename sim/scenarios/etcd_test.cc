@@ -439,6 +439,18 @@ TEST_F(Scenario, K1_AHealthyMemberThatAUserDeletedMakesRoomForItsReplacement) {
   EXPECT_EQ(voters(), 3U);
 }
 
+/// Seed 167: the deadline took the replacement away before the member had left for it.
+TEST_F(Scenario, K1_AHealthyMemberMakesRoomHoweverShortTheDeadlineIs) {
+  settled_cluster(3, 30);
+  const std::string name = follower();
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, true);
+  world.delete_object(v1::EtcdMember::resource, {"prod", name});
+  EXPECT_TRUE(world.run_until([&] { return voters() == 2; }, 4min));
+  for (std::size_t i = 0; i < world.nodes().count(); ++i) world.nodes().cordon(i, false);
+  world.must_converge(5min);
+  EXPECT_EQ(voters(), 3U);
+}
+
 TEST_F(Scenario, S21_ALearnerNeverCatchesUp) {
   settled_cluster(1, 120);
   world.net().slow_snapshots(24h);

@@ -113,7 +113,7 @@ TEST(FaultsOfASeed, AreFewInSomeWorldsAndManyInOthers) {
   EXPECT_GT(few, kSeeds / 4);
   EXPECT_GT(seeing, kSeeds / 5);
   EXPECT_GT(many, kSeeds / 8);
-  EXPECT_GT(drawn.size(), 40U);
+  EXPECT_GE(drawn.size(), static_cast<std::size_t>(Fault::kCount) - 4) << "all but is_found()";
 }
 
 TEST(FaultsOfASeed, HinderOperatorsUntilTheyAreHealed) {

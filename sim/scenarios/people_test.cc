@@ -775,6 +775,138 @@ TEST_F(ScenarioOfPeople, K17_AnEtcdMemberWithoutOwnerThatIsDeletedLeavesEtcdFirs
   EXPECT_EQ(std::ranges::count(members(), name, &EtcdNet::Member::name), 0);
 }
 
+/// The EtcdCluster wants another minor than the orphans: it is refused, and each condition says so.
+TEST_F(ScenarioOfOrphans, K17_ARefusedClusterWithOrphansSaysSoInEachCondition) {
+  settled_cluster(3);
+  orphan();
+  world.create_cluster(kKey, 3, "3.5.35");
+  EXPECT_TRUE(
+      world.run_until([&] { return says(v1::kAvailable) == "False/UnsupportedVersion"; }, 30s))
+      << says(v1::kAvailable);
+  EXPECT_EQ(says(v1::kDegraded), "True/UnsupportedVersion");
+  world.set_version(kKey, "3.6.16");
+  world.must_converge(5min);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+/// Found by user-keeps-volumes and user-orphans: the member ran, and was never Ready again.
+TEST_F(ScenarioOfPeople, Found_AVolumeWhoseOwnerSomebodyTookAwayIsTakenBack) {
+  settled_cluster(3);
+  const std::string name = follower();
+  const std::string pod = uid_of(kube::Pod::resource, {"prod", name});
+  (void)world.server().change(
+      kube::PersistentVolumeClaim::resource, {"prod", "data-" + name},
+      [](json::object& claim) { claim["metadata"].as_object().erase("ownerReferences"); });
+  world.run_for(10s);
+  const auto claim = read<kube::PersistentVolumeClaim>({"prod", "data-" + name});
+  ASSERT_TRUE(claim->metadata.controller());
+  EXPECT_EQ(claim->metadata.controller()->name, name);
+  EXPECT_EQ(member_says({"prod", name}), "True/PodReady");
+  EXPECT_EQ(uid_of(kube::Pod::resource, {"prod", name}), pod) << "it goes on";
+  world.must_converge(3min);
+}
+
+/// Seed 550: Services and the budget select by that label.
+TEST_F(ScenarioOfPeople, K17_APodWithTheLabelOfAnotherClusterIsTakenBack) {
+  settled_cluster(3);
+  const std::string name = follower();
+  const std::string uid = uid_of(kube::Pod::resource, {"prod", name});
+  (void)world.server().change(kube::Pod::resource, {"prod", name}, [](json::object& object) {
+    object["metadata"].as_object()["labels"].as_object()[v1::kClusterLabel] = "edited";
+  });
+  world.must_converge(3min);
+  EXPECT_EQ(uid_of(kube::Pod::resource, {"prod", name}), uid);
+}
+
+/// Seed 188: nobody else knows of the only member, and its Pod would never be made again.
+TEST_F(ScenarioOfPeople, K17_TheOnlyEtcdMemberWithoutItsLabelIsTakenBack) {
+  settled_cluster(1);
+  const auto before = members();
+  (void)world.server().change(v1::EtcdMember::resource, {"prod", before[0].name},
+                              [](json::object& object) {
+                                json::object& metadata = object["metadata"].as_object();
+                                metadata["labels"].as_object().erase(v1::kClusterLabel);
+                              });
+  world.delete_object(kube::Pod::resource, {"prod", before[0].name});
+  world.must_converge(3min);
+  EXPECT_EQ(members(), before);
+  EXPECT_EQ(made(v1::EtcdMember::resource), 1U);
+}
+
+/// Seed 181: its volume was said to be a stray one, and the user deleted it as the manual says.
+TEST_F(ScenarioOfPeople, K17_AFirstMemberWithoutItsLabelIsTakenBack) {
+  bool full = true;
+  instead = [&](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
+    const bool pod = call.verb == kube::Verb::Create && call.resource == kube::Pod::resource;
+    if (!pod || !full) return {};
+    return Result<Json>(Error{Code::Denied, "exceeded quota: pods, limited: pods=0"});
+  };
+  (void)world.start_operator();
+  world.create_cluster(kKey, 3);
+  world.run_for(10s);
+  for (const char* part : {"labels", "ownerReferences"}) {
+    const auto all = world.server().read_all<v1::EtcdMember>();
+    ASSERT_EQ(all.size(), 1U);
+    (void)world.server().change(
+        v1::EtcdMember::resource, all[0]->metadata.key(),
+        [&](json::object& object) { object["metadata"].as_object().erase(part); });
+    world.run_for(30s);
+    EXPECT_EQ(says(v1::kProgressing), "True/WaitingForSeed") << part;
+  }
+  const Instant begin = world.time().now();
+  world.run_for(5min);
+  EXPECT_LE(busiest_minute(begin), 6U);
+  full = false;
+  world.must_converge(5min);
+  EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
+}
+
+/// Found by user-labels (seed 8).
+TEST_F(ScenarioOfPeople, K17_ServicesAndABudgetWithoutOwnerAreTakenBack) {
+  settled_cluster(3);
+  const std::pair<api::Resource, const char*> children[] = {
+      {kube::Service::resource, "db"},
+      {kube::Service::resource, "db-client"},
+      {kube::PodDisruptionBudget::resource, "db"}};
+  for (const auto& [kind, name] : children)
+    (void)world.server().change(kind, {"prod", name}, [](json::object& object) {
+      object["metadata"].as_object().erase("ownerReferences");
+    });
+  world.scale(kKey, 5);
+  world.must_converge(5min);
+  for (const auto& [kind, name] : children)
+    EXPECT_TRUE(world.server()
+                    .look(kind, {"prod", name})
+                    ->at("metadata")
+                    .as_object()
+                    .contains("ownerReferences"))
+        << name;
+  EXPECT_EQ(gone(kube::Service::resource), 0U);
+}
+
+/// Found in seed 854 of an earlier draw: etcd serves, and the name that clients use does not exist.
+TEST_F(ScenarioOfPeople, Found_AClientServiceThatCannotBeMadeIsToldByAvailableAndDegraded) {
+  settled_cluster(3);
+  bool full = true;
+  instead = [&](Life&, const kube::Call& call) -> std::optional<Result<Json>> {
+    const bool service =
+        call.verb == kube::Verb::Create && call.resource == kube::Service::resource;
+    if (!service || !full) return {};
+    return Result<Json>(Error{Code::Denied, "exceeded quota: services, limited: services=0"});
+  };
+  world.delete_object(kube::Service::resource, {"prod", "db-client"});
+  EXPECT_TRUE(world.run_until([&] { return says(v1::kDegraded) == "True/ServiceRefused"; }, 15s));
+  EXPECT_NE(message(v1::kDegraded).find("exceeded quota"), std::string::npos);
+  EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy") << "etcd serves";
+  EXPECT_NE(message(v1::kAvailable).find("Service db-client does not exist"), std::string::npos)
+      << message(v1::kAvailable);
+  const Instant begin = world.time().now();
+  world.run_for(10min);
+  EXPECT_LE(busiest_minute(begin), 6U);
+  full = false;
+  world.must_converge(3min);
+}
+
 /// A Pod with the cluster's name as a label, such as one of a user's Deployment.
 TEST_F(ScenarioOfPeople, T10_K17_NoServiceSelectsAPodThatBelongsToNoMember) {
   settled_cluster(3);

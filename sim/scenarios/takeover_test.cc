@@ -136,6 +136,44 @@ class TakeOver : public Scenario {
     EXPECT_EQ(world.net().births().size(), 1U);
   }
 
+  /// As the Go operator makes its Pod again: without --max-learners.
+  void restart_without_flag(const std::string& name) {
+    const api::ObjectKey key{kKey.ns, name};
+    json::object pod = world.server().look(kube::Pod::resource, key)->as_object();
+    json::object meta{{"name", name}, {"namespace", kKey.ns}};
+    meta["labels"] = pod["metadata"].at("labels");
+    pod["metadata"] = std::move(meta);
+    pod.erase("status");
+    pod["spec"].as_object().erase("nodeName");
+    auto& command = pod["spec"].at("containers").as_array().at(0).at("command").as_array();
+    const auto flag = std::ranges::find(command, Json("--max-learners=8"));
+    if (flag != command.end()) command.erase(flag);
+    (void)world.server().remove(kube::Pod::resource, key, /*at_once=*/true);
+    ASSERT_TRUE(world.run_until([&] { return process_of(name).name.empty(); }, 1min)) << name;
+    (void)world.server().put(kube::Pod::resource, pod);
+    ASSERT_TRUE(world.run_until([&] { return process_of(name).serves; }, 2min)) << name;
+  }
+  /// As the Go operator adds a member.
+  void grow_without_flag(const std::string& name, const std::string& version,
+                         const std::string& token) {
+    (void)world.server().put(kube::PersistentVolumeClaim::resource,
+                             {{"metadata", {{"name", "data-" + name}, {"namespace", kKey.ns}}},
+                              {"spec", {{"accessModes", json::array{"ReadWriteOnce"}}}}});
+    ASSERT_FALSE(formed_.empty());
+    const std::string url = formed_[0].peer_url;
+    formed_.clear();
+    for (const auto& member : members())
+      formed_.push_back({member.name, to_hex(member.id), member.peer_url, false, true});
+    const std::string own = "http://" + name + url.substr(url.find('.'));
+    form({{"items", json::array{}}},
+         {{"version", version}, {"token", token}, {"clusterID", to_hex(etcd_id())}},
+         {{"name", name},
+          {"id", "not known yet"},
+          {"peerURL", own},
+          {"learner", false},
+          {"started", true}});
+  }
+
   // --- queries
 
   /// Changes since the operator started: "pods prod/db-x: made", "...: spec.initialCluster".
@@ -386,6 +424,23 @@ TEST_F(TakeOver, APlainClusterIsTakenOverAndManaged) {
   EXPECT_EQ(changes(), with_selectors({kBudgetPolicy}));
   EXPECT_EQ(world.missing(), "");
   manage_and_hand_back();
+}
+
+TEST_F(TakeOver, K15_HandedBackItStartsAndGrowsWithoutTheFlag) {
+  load("plain");
+  world.must_converge(5min);
+  const auto cluster = read<v1::EtcdCluster>(kKey);
+  EXPECT_EQ(cluster->status.max_learners, v1::kManyLearners) << "who grew it is not known";
+  world.scale(kKey, cluster->spec.replicas + 2);
+  world.must_converge(5min);
+  const auto grown = members();
+  kill_operator();
+  for (const auto& member : grown) ASSERT_NO_FATAL_FAILURE(restart_without_flag(member.name));
+  ASSERT_NO_FATAL_FAILURE(
+      grow_without_flag("db-ours", cluster->spec.version, cluster->status.cluster_token));
+  EXPECT_EQ(voters(), grown.size() + 1);
+  for (const auto& pod : world.server().look_all(kube::Pod::resource))
+    EXPECT_EQ(json::serialize(pod->at("spec")).find("max-learners"), std::string::npos);
 }
 
 TEST_F(TakeOver, APausedClusterSleepsOnAndWakesAsTheSameCluster) {

@@ -238,8 +238,7 @@ TEST_F(Weakness, W16_WhatIsSomebodyElsesIsToldAndLeftAlone) {
   world.run_for(2min);
   EXPECT_EQ(read<kube::Service>({"prod", "db-client"})->spec.selector.at("app"), "theirs");
   EXPECT_EQ(made(v1::EtcdMember::resource), 0U) << "nothing is begun";
-  EXPECT_NE(message(v1::kProgressing).find("Service db-client belongs to another owner"),
-            std::string::npos)
+  EXPECT_NE(message(v1::kProgressing).find("Service db-client has no owner"), std::string::npos)
       << message(v1::kProgressing);
   world.delete_object(kube::Service::resource, {"prod", "db-client"});
   world.must_converge(5min);
@@ -254,7 +253,7 @@ TEST_F(Weakness, W16_AClientServiceThatBecameSomebodyElsesHoldsUpNoHealing) {
   });
   EXPECT_TRUE(world.run_until([&] { return says(v1::kDegraded) == "True/ObjectRejected"; }, 2min));
   EXPECT_EQ(message(v1::kDegraded),
-            "Service db-client belongs to another owner: rename it or the cluster");
+            "Service db-client has no owner: make EtcdCluster db its owner, or rename one of them");
   EXPECT_EQ(says(v1::kAvailable), "True/QuorumHealthy");
   const std::string name = follower();
   world.delete_object(v1::EtcdMember::resource, {"prod", name});

@@ -8,6 +8,7 @@
 #include "api/v1alpha2/etcdsnapshot.h"
 #include "api/v1alpha2/etcdsnapshotschedule.h"
 #include "api/v1alpha2/names.h"
+#include "etcd/version_facts.h"
 #include "kube/secret_object.h"
 #include "operator/credentials/passwords.h"
 #include "operator/credentials/tls.h"
@@ -27,6 +28,14 @@ namespace {
 constexpr int kSizes[] = {0, 1, 2, 3, 3, 3, 4, 5, 5, 7};
 /// The kubelet's word for a container that used too much memory.
 constexpr const char* kHungry = "OOMKilled";
+json::object owner_of(const api::Resource& r, const std::string& name, const std::string& uid) {
+  return {{"apiVersion", api::api_version(r)},
+          {"kind", r.kind},
+          {"name", name},
+          {"uid", uid},
+          {"controller", true},
+          {"blockOwnerDeletion", true}};
+}
 constexpr const char* kVersions[] = {"3.5.25", "3.5.35", "3.6.15", "3.6.16", "3.7.3", "3.8.0"};
 }  // namespace
 
@@ -231,6 +240,20 @@ void World::node_faults() {
     webhook_until_ = time_.now() + dice_.between(5s, 200s);
     trace_.add("fault", "a webhook for " + webhook_for_ + " does not answer");
   });
+  every(Fault::LatePolicy, 20s, 150s, [this] {
+    if (!late_for_.empty()) return;
+    const api::Resource kinds[] = {kube::Pod::resource, kube::PersistentVolumeClaim::resource,
+                                   kube::Service::resource, kube::PodDisruptionBudget::resource};
+    late_for_ = kinds[dice_.below(std::size(kinds))].plural;
+    trace_.add("fault", "a policy lets in no new " + late_for_ + " from now on");
+  });
+  every(Fault::DiskFull, 20s, 150s, [this] {
+    const auto pod = any_of(kube::Pod::resource);
+    if (!pod) return;
+    trace_.add("fault", "the volume of " + pod->name + " is full");
+    checker_.struck();
+    nodes_.fill_disk(*pod, time_.now() + dice_.between(1s, 150s));
+  });
   odd_neighbours();
   slow_etcds();
   const auto volume_fault = [this](bool gone) {
@@ -354,7 +377,7 @@ void World::odd_neighbours() {
   if (!faults_.has(Fault::OddNeighbours)) return;
   constexpr int kCount = 3;
   std::vector<api::ObjectKey> odd;
-  for (int i = 0; i < kCount; ++i) odd.push_back({"odd", "odd-" + std::to_string(i)});
+  for (int i = 0; i < kCount; ++i) odd.push_back({kOddNamespace, "odd-" + std::to_string(i)});
   for (const api::ObjectKey& key : odd) {
     checker_.fate_took(key.ns, key.name);
     create_cluster(key, 1);
@@ -366,53 +389,6 @@ void World::odd_neighbours() {
         nodes_.corrupt_volume({member.ns, "data-" + member.name});
       }
   });
-}
-
-/// A quota that somebody set to what the clusters of a namespace need, and not one Pod more. A Pod
-/// counts until it is gone, or has ended. Source: pkg/quota/v1/evaluator/core/pods.go.
-Result<Done> World::within_pods(const Json& pod) const {
-  if (!faults_.has(Fault::ExactQuota)) return Done{};
-  const std::string ns(pod.at("metadata").at("namespace").as_string());
-  std::int32_t most = 0, used = 0;
-  for (const auto& cluster : server_.read_all<v1::EtcdCluster>())
-    if (cluster->metadata.ns == ns) most += cluster->spec.replicas;
-  for (const auto& one : server_.read_all<kube::Pod>())
-    used += one->metadata.ns == ns && one->metadata.labels.contains(v1::kClusterLabel) &&
-            one->status.phase != "Failed" && one->status.phase != "Succeeded";
-  const auto labels = pod.at("metadata").as_object().if_contains("labels");
-  if (!labels || !labels->as_object().contains(v1::kClusterLabel) || used < most) return Done{};
-  const std::string limit = "pods=" + std::to_string(most);
-  return Error{Code::Denied, "exceeded quota: etcds, requested: pods=1, used: pods=" +
-                                 std::to_string(used) + ", limited: " + limit};
-}
-
-/// A webhook that must agree to each new object of one kind.
-std::optional<Duration> World::webhook(const kube::Call& call) {
-  const bool down = time_.now() < webhook_until_ && call.verb == kube::Verb::Create &&
-                    call.subresource.empty() && call.resource.plural == webhook_for_;
-  if (!down) return std::nullopt;
-  const Json* const labels = call.body.at("metadata").as_object().if_contains("labels");
-  if (const Json* cluster = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr)
-    oracles_.blocked({call.ns, std::string(cluster->as_string())}, "webhook",
-                     [this, resource = call.resource, key = key_of(call.body)] {
-                       return time_.now() < webhook_until_ && webhook_for_ == resource.plural &&
-                              lacks(resource, key);
-                     });
-  return webhook_takes_;
-}
-
-/// Whether an object that an operator could not create is still to be made.
-bool World::lacks(const api::Resource& r, const api::ObjectKey& key) const {
-  if (server_.look(r, key)) return false;
-  if (r == kube::Service::resource) return true;
-  if (r == v1::EtcdMember::resource)
-    return std::ranges::any_of(server_.read_all<v1::EtcdCluster>(), [&](const auto& cluster) {
-      return std::ranges::count(cluster->status.pending_members, key.name,
-                                &v1::PendingMember::name) > 0;
-    });
-  const bool volume = r == kube::PersistentVolumeClaim::resource;
-  const auto member = read<v1::EtcdMember>({key.ns, volume ? key.name.substr(5) : key.name});
-  return member && !member->metadata.terminating() && !member->spec.dormant;
 }
 
 /// Whether the Pod's end costs at most the data of one replaceable member.
@@ -567,7 +543,7 @@ void World::edit_some_object() {
                                  kube::PersistentVolumeClaim::resource};
   const api::Resource& kind = kinds[dice_.below(std::size(kinds))];
   const auto key = any_of(kind);
-  if (!key) return;
+  if (!key || is_of_job(*server_.look(kind, *key))) return;  // Its controller takes it back.
   const auto what = dice_.below(3);
   constexpr const char* kFields[] = {"labels", "annotations", "ownerReferences"};
   trace_.add("user",
@@ -733,6 +709,8 @@ void World::heal() {
   faults_.heal();
   const Instant now = time_.now();
   api_down_until_ = quota_until_ = webhook_until_ = now;
+  late_for_.clear();
+  nodes_.empty_disks();
   for (std::size_t i = 0; i < nodes_.count(); ++i) nodes_.refuse_pods(i, now);
   net_.slow_snapshots(Duration(0));
   net_.slow_defragmentations(0);
@@ -767,19 +745,40 @@ void World::take_back_version(const api::ObjectKey& key) {
   std::string version = observed ? observed->version : "3.6.16";
   const auto* progressing = runtime::find_condition(cluster->status.conditions, v1::kProgressing);
   const bool refused = progressing && progressing->reason == v1::kUnsupportedVersion;
+  const auto older = [](const std::string& a, const std::string& b) {
+    const auto one = etcd::parse_version(a), other = etcd::parse_version(b);
+    return one && other && *one < *other;
+  };
+  if (refused && !observed) {  // The condition names the newest of the members without an owner.
+    std::string newest;
+    for (const api::ObjectKey& name : members_of(key))
+      if (const auto member = read<v1::EtcdMember>(name);
+          member && (newest.empty() || older(newest, member->spec.version)))
+        newest = member->spec.version;
+    if (!newest.empty()) version = newest;
+  }
   if (refused && cluster->spec.version == version)  // Members have a newer minor than that version.
     for (const auto& process : net_.processes())
       if (process.cluster == etcd_of(key) && process.leads) version = process.version;
-  const auto crashes = [this](const api::ObjectKey& name) {
+  constexpr const char* kNewest = "3.7.3";
+  for (const api::ObjectKey& name : members_of(key)) {  // A first member has run as another one.
     const auto member = read<v1::EtcdMember>(name);
     const auto* ready =
         member ? runtime::find_condition(member->status.conditions, v1::kReady) : nullptr;
-    return ready && ready->reason == v1::kCrashLooping;
-  };
-  if (cluster->status.cluster_id.empty() && progressing &&
-      progressing->reason == v1::kBootstrapFailed && std::ranges::any_of(members_of(key), crashes))
-    version = "3.7.3";
+    if (ready && ready->message.find("a newer minor version has") != std::string::npos)
+      version = kNewest;
+  }
   if (cluster->spec.version != version) set_version(key, version);
+}
+
+/// Whether its condition says that only another EtcdCluster helps: a first member in memory whose
+/// Pod was lost or refused.
+bool World::is_hopeless(const api::ObjectKey& key) const {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  const auto* told =
+      cluster ? runtime::find_condition(cluster->status.conditions, v1::kAvailable) : nullptr;
+  return told && told->reason == v1::kBootstrapFailed &&
+         told->message.find("delete the EtcdCluster and create it again") != std::string::npos;
 }
 
 bool World::fails_to_restore(const api::ObjectKey& key) const {
@@ -820,14 +819,9 @@ bool World::finds_members(const api::ObjectKey& key) const {
 void World::give_owner(const api::ObjectKey& key) {
   const auto cluster = read<v1::EtcdCluster>(key);
   if (!cluster) return;
-  const json::object owner{{"apiVersion", api::api_version(v1::EtcdCluster::resource)},
-                           {"kind", v1::EtcdCluster::resource.kind},
-                           {"name", key.name},
-                           {"uid", cluster->metadata.uid},
-                           {"controller", true},
-                           {"blockOwnerDeletion", true}};
-  for (const api::Resource& r :
-       {kube::Service::resource, kube::PodDisruptionBudget::resource, v1::EtcdMember::resource})
+  const json::object owner = owner_of(v1::EtcdCluster::resource, key.name, cluster->metadata.uid);
+  for (const api::Resource& r : {kube::SecretObject::resource, kube::Service::resource,
+                                 kube::PodDisruptionBudget::resource, v1::EtcdMember::resource})
     for (const auto& object : server_.look_all(r)) {
       const json::object& metadata = object->at("metadata").as_object();
       const Json* const labels = metadata.if_contains("labels");
@@ -842,6 +836,57 @@ void World::give_owner(const api::ObjectKey& key) {
         edited.at("metadata").as_object()["ownerReferences"] = json::array{owner};
       });
     }
+}
+
+/// A user who reads that a Service or budget has no owner gives it one, as the manual says.
+void World::give_children(const api::ObjectKey& key) {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  if (!cluster) return;
+  for (const auto& [r, name] : {std::pair(kube::Service::resource, key.name),
+                                std::pair(kube::Service::resource, key.name + "-client"),
+                                std::pair(kube::PodDisruptionBudget::resource, key.name)}) {
+    const std::string words = std::string(r.kind) + " " + name + " has no owner";
+    if (std::ranges::none_of(cluster->status.conditions, [&](const api::Condition& c) {
+          return c.message.find(words) != std::string::npos;
+        }))
+      continue;
+    trace_.add("user", "makes EtcdCluster " + key.name + " the owner of " + r.kind + " " + name);
+    (void)server_.change(r, {key.ns, name}, [&](json::object& edited) {
+      edited.at("metadata").as_object()["ownerReferences"] =
+          json::array{owner_of(v1::EtcdCluster::resource, key.name, cluster->metadata.uid)};
+    });
+  }
+}
+
+/// A user who reads AuthorityChanged deletes the named members' Pods one at a time, as the manual
+/// says.
+void World::renew_pods(const api::ObjectKey& key) {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  const auto* told =
+      cluster ? runtime::find_condition(cluster->status.conditions, v1::kTlsReady) : nullptr;
+  if (!told || told->reason != v1::kAuthorityChanged ||
+      cluster->status.ready_members < cluster->spec.replicas)
+    return;
+  for (const api::ObjectKey& name : members_of(key)) {
+    if (told->message.find(name.name) == std::string::npos || !may_end(name)) continue;
+    return delete_object(kube::Pod::resource, name);
+  }
+}
+
+/// A user who reads VolumeConflict gives a volume without an owner to its EtcdMember, as the manual
+/// says.
+void World::give_volume(const v1::EtcdMember& member) {
+  const auto* ready = runtime::find_condition(member.status.conditions, v1::kReady);
+  const api::ObjectKey claim{member.metadata.ns, "data-" + member.metadata.name};
+  const auto volume = read<kube::PersistentVolumeClaim>(claim);
+  if (!ready || ready->reason != v1::kVolumeConflict || !volume ||
+      !volume->metadata.owner_references.empty())
+    return;
+  trace_.add("user", "makes EtcdMember " + member.metadata.name + " the owner of its volume");
+  (void)server_.change(kube::PersistentVolumeClaim::resource, claim, [&](json::object& edited) {
+    edited.at("metadata").as_object()["ownerReferences"] =
+        json::array{owner_of(v1::EtcdMember::resource, member.metadata.name, member.metadata.uid)};
+  });
 }
 
 /// A user who reads ForeignMember removes the members of etcd that have no EtcdMember, one a look.
@@ -882,6 +927,7 @@ void World::decide_by_hand(std::map<std::string, Instant>& since) {
 void World::mend_by_hand() {
   spawn([this] {
     std::map<api::ObjectKey, Instant> fails, strange;  // Start of the failure; of MembersFound.
+    std::map<api::ObjectKey, Instant> placeless;       // Since when it is Unschedulable.
     std::map<std::string, Instant> undecided;
     while (time_.sleep(20s) == Woken::Ready) {
       decide_by_hand(undecided);
@@ -890,17 +936,24 @@ void World::mend_by_hand() {
         if (!finds_members(key)) strange.erase(key);
         else if (time_.now() - strange.try_emplace(key, time_.now()).first->second >= 2min)
           give_owner(key);
+        give_children(key);
+        renew_pods(key);
         remove_foreign_member(key);
-        if (!fails_to_restore(key)) fails.erase(key);
+        if (!fails_to_restore(key) && !is_hopeless(key)) fails.erase(key);
         else if (time_.now() - fails.try_emplace(key, time_.now()).first->second >= 5min)
           delete_cluster(key);
         take_back_version(key);
         for (const auto& name : members_of(key)) {
           const auto member = read<v1::EtcdMember>(name);
           if (!member || member->metadata.terminating()) continue;
+          give_volume(*member);
           const auto* ready = runtime::find_condition(member->status.conditions, v1::kReady);
-          const bool hopeless =
-              ready && (ready->reason == v1::kDataLost || ready->reason == v1::kCrashLooping);
+          const std::string reason = ready ? ready->reason : "";
+          if (reason == v1::kPodConflict) delete_object(kube::Pod::resource, name);
+          if (reason != v1::kUnschedulable) placeless.erase(name);
+          const Instant since = placeless.try_emplace(name, time_.now()).first->second;
+          const bool hopeless = reason == v1::kDataLost || reason == v1::kCrashLooping ||
+                                (reason == v1::kUnschedulable && time_.now() - since >= 10min);
           const bool given_up = hopeless || member->status.elsewhere;  // SplitBrain.
           if (given_up && can_lose_data(key, name) && net_.has_quorum(etcd_of(key)))
             delete_object(v1::EtcdMember::resource, name);

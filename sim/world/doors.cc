@@ -150,6 +150,10 @@ Result<Json> ApiDoor::call(const Call& call) {
     p.checker.violated("RBAC", p.who + " is not granted: " + line_of(call));
     return Error{Code::Denied, "forbidden: " + line_of(call)};
   }
+  // Without a version, the API server answers a read with the newest state, also from its cache.
+  // With one it may answer from a cache that lags, which proves nothing.
+  if (kube::reads(call.verb) && call.query.contains("resourceVersion"))
+    p.checker.violated("stale", p.who + " may be answered from the past: " + line_of(call));
   if (auto error = refused_on_the_way(call)) return *error;
   auto other = p.instead ? p.instead(call) : std::nullopt;
   auto answer = other                    ? std::move(*other)

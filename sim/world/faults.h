@@ -77,6 +77,9 @@ enum class Fault {
   OldBuild,          ///< During an upgrade, an operator of an earlier release may lead.
   WebhookSlow,       ///< Writes of one kind wait 12 to 30 s for a webhook, and succeed.
   WebhookRewrites,   ///< A webhook adds labels and defaults, and changes a label of ours.
+  LatePolicy,        ///< A policy arrives: no new object of one kind is let in, until it heals.
+  Sidecars,          ///< Admission adds containers, fields and labels to all new objects, for ever.
+  DiskFull,          ///< The volume of a member is full for a while: its etcd ends at each start.
   kCount,
 };
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/v1alpha2/names.h"
 #include "base/base64.h"
 
 namespace etcdop::sim {
@@ -56,9 +57,17 @@ SecretVersion files_of(const Json& secret) {
       value(secret, "tls.crt"), Secret(value(secret, "tls.key")), value(secret, "ca.crt")});
 }
 
+const Json& etcd_container_of(const json::object& pod_spec) {
+  const json::array& all = pod_spec.at("containers").as_array();
+  const auto etcd = std::ranges::find_if(all, [](const Json& one) {
+    return text_at(one, "name") == etcdop::api::v1alpha2::kEtcdContainer;
+  });
+  return etcd == all.end() ? all.at(0) : *etcd;
+}
+
 Mounts::Mounts(const Json& pod) {
   const json::object& spec = pod.at("spec").as_object();
-  const Json& container = spec.at("containers").as_array().at(0);
+  const Json& container = etcd_container_of(spec);
   std::map<std::string, std::string> secrets;  // By volume.
   if (const Json* const volumes = spec.if_contains("volumes"))
     for (const Json& volume : volumes->as_array())

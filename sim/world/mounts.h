@@ -27,6 +27,8 @@ struct SecretFiles {
 };
 using SecretVersion = std::shared_ptr<const SecretFiles>;
 SecretVersion files_of(const Json& secret);
+/// The container of a Pod that runs etcd; the first one if none has its name.
+const Json& etcd_container_of(const json::object& pod_spec);
 
 /// A process's TLS port.
 struct TlsPort {

@@ -123,6 +123,7 @@ struct Nodes::Run {
   Json status = json::object();      // As the kubelet knows it; the API server may lag.
   bool publishing = false;           // The newest status will be written in a moment.
   bool tells_words = false;          // terminationMessagePolicy: FallbackToLogsOnError
+  bool has_sidecar = false;          // Admission added another container.
   bool in_memory = false;            // Its data is in a tmpfs that ends with it.
   std::optional<FromAnnotation> variable;
   Mounts mounts;
@@ -198,7 +199,23 @@ struct Nodes::Run {
                      {"state", std::move(state)}};
     if (with_last) out["lastState"] = last_state;
     if (!began.empty()) out["containerID"] = container();
-    return json::array{std::move(out)};
+    if (!has_sidecar) return json::array{std::move(out)};
+    return json::array{sidecar_status(), std::move(out)};
+  }
+  /// It is ready, and has had trouble of its own.
+  Json sidecar_status() const {
+    const std::string since = began.empty() ? "2026-01-01T00:00:00Z" : began;
+    json::object running{{"running", {{"startedAt", since}}}};
+    json::object last{{"terminated",
+                       {{"exitCode", 137},
+                        {"reason", "OOMKilled"},
+                        {"startedAt", since},
+                        {"finishedAt", since}}}};
+    return {{"name", kSidecar},
+            {"ready", true},
+            {"restartCount", 7},
+            {"state", std::move(running)},
+            {"lastState", std::move(last)}};
   }
 };
 
@@ -272,7 +289,7 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
   }
   if (!(r == kube::Pod::resource)) return;
   if (!before) {
-    const Json& container = after->at("spec").at("containers").as_array().at(0);
+    const Json& container = etcd_container_of(after->at("spec").as_object());
     if (text_at(container, {"name"}) != v1::kEtcdContainer) return;
     auto run = std::make_shared<Run>();
     run->key = key_of(*after);
@@ -284,6 +301,7 @@ void Nodes::changed(const api::Resource& r, const ApiServer::Object& before,
     const std::string image = text_at(container, {"image"});
     run->version = image.substr(image.rfind(":v") + 2);
     run->in_memory = is_in_memory(*after);
+    run->has_sidecar = after->at("spec").at("containers").as_array().size() > 1;
     if (const Json* const inits = after->at("spec").as_object().if_contains("initContainers"))
       for (const Json& init : inits->as_array()) run->inits.push_back({.container = init});
     run->mounts = Mounts(*after);
@@ -477,7 +495,13 @@ bool Nodes::schedule_in_memory(Run& run) {
   std::vector<Node*> fit;
   for (Node& n : nodes_)
     if (!n.down && !n.cordoned && is_selected(n, run) && !repels(n, run)) fit.push_back(&n);
-  if (fit.empty()) return false;
+  if (fit.empty()) {
+    set_status_at_once(run, [&](json::object& status) {
+      status["conditions"] =
+          json::array{condition("PodScheduled", "False", "Unschedulable", "no node fits")};
+    });
+    return false;
+  }
   bind(run, fit);
   run.dir = empty_data_dir();
   return true;
@@ -703,6 +727,7 @@ void Nodes::start(Run& run) {
     run.has_ended(1, words, to_rfc3339(clock_.wall_now()));
     return;
   }
+  if (is_full(run)) return die_of_full_disk(run);
   net_.start({run.address, run.version, command_of(run), run.dir,
               [this, uid = run.uid](int code, const std::string& words) {
                 const auto found = runs_.find(uid);
@@ -716,6 +741,37 @@ void Nodes::start(Run& run) {
               }});
 }
 
+bool Nodes::is_full(const Run& run) const {
+  const auto volume = volumes_.find(run.claim_uid);
+  return volume != volumes_.end() && world_.now() < volume->second.full_until;
+}
+
+/// etcd ends when it cannot write to its log. Source: server/etcdserver/raft.go.
+void Nodes::die_of_full_disk(Run& run) {
+  constexpr const char* kWords =
+      "failed to save Raft hard state and entries: write /var/lib/etcd/member/wal/0.tmp: no space "
+      "left on device";
+  trace_.add(run.key.name, std::string("etcd exits 1: ") + kWords);
+  if (run.runs) net_.kill(run.address);
+  run.runs = false;
+  run.exited = 1;
+  run.has_ended(1, kWords, to_rfc3339(clock_.wall_now()));
+}
+
+void Nodes::fill_disk(const api::ObjectKey& pod, Instant until) {
+  Run* const run = run_of(pod);
+  const auto volume = run ? volumes_.find(run->claim_uid) : volumes_.end();
+  if (volume == volumes_.end()) return;
+  volume->second.full_until = until;
+  if (!run->runs) return;
+  die_of_full_disk(*run);
+  run->wake();
+}
+
+void Nodes::empty_disks() {
+  for (auto& [uid, volume] : volumes_) volume.full_until = {};
+}
+
 void Nodes::set_ready(Run& run, bool ready) {
   if (run.ready == ready) return;
   run.ready = ready;
@@ -723,7 +779,7 @@ void Nodes::set_ready(Run& run, bool ready) {
     status["conditions"] = json::array{condition("PodScheduled", "True", "", ""),
                                        condition("Ready", ready ? "True" : "False", "", "")};
     if (Json* containers = status.if_contains("containerStatuses"))
-      containers->as_array().at(0).as_object()["ready"] = ready;
+      containers->as_array().back().as_object()["ready"] = ready;
   });
 }
 

@@ -96,6 +96,11 @@ class Nodes {
   /// Until then, the kubelet of that node refuses every Pod that is bound to it: the Pod fails at
   /// once. Source: rejectPod() in pkg/kubelet/kubelet.go, lifecycle/predicate.go.
   void refuse_pods(std::size_t index, Instant until) { nodes_.at(index).refuses_until = until; }
+  /// Until then nothing can be written to the Pod's volume: its etcd ends, and at each start again.
+  /// Data in memory is left alone.
+  void fill_disk(const api::ObjectKey& pod, Instant until);
+  void empty_disks();
+  static constexpr const char* kSidecar = "proxy";  ///< A container that admission adds.
   static constexpr Duration kKubeletLagMax = std::chrono::seconds(8);
   static constexpr const char* kRefusal = "OutOfpods";  ///< status.reason of these Pods.
   /// No registry has etcd of that version.
@@ -139,6 +144,7 @@ class Nodes {
     std::string node;      // The node of a local volume.
     std::string attached;  // UID of the attached Pod.
     bool corrupt = false;
+    Instant full_until{};
   };
   struct Name {
     std::string address;
@@ -172,6 +178,8 @@ class Nodes {
   void publish(Run&);
   void write_status(Run&);
   bool refuse(Run&);
+  bool is_full(const Run&) const;
+  void die_of_full_disk(Run&);
   bool repels(const Node&, const Run&) const;
   bool is_selected(const Node&, const Run&) const;
   void kill_container(const api::ObjectKey& pod, const char* reason);

@@ -46,10 +46,13 @@ bool has_reason(const api::Condition& c, std::initializer_list<const char*> reas
   return std::ranges::any_of(reasons, [&](const char* one) { return c.reason == one; });
 }
 
-bool is_refused(const v1::EtcdCluster& cluster) {
-  const auto* told = runtime::find_condition(cluster.status.conditions, v1::kDegraded);
-  return told && (told->reason == v1::kObjectRejected ||
-                  told->message.find("create Service ") != std::string::npos);
+/// Whether Available or Degraded names the client Service: clients do not reach the members by it.
+bool names_service(const v1::EtcdCluster& cluster) {
+  const std::string name = "Service " + cluster.metadata.name + "-client ";
+  return std::ranges::any_of(cluster.status.conditions, [&](const api::Condition& c) {
+    return (c.type == v1::kAvailable || c.type == v1::kDegraded) &&
+           c.message.find(name) != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -70,6 +73,7 @@ struct Oracles::Facts {
   /// The cluster ids of the processes to which the client Service leads.
   std::vector<etcd::ClusterId> led_to;
   int want = 0;
+  bool has_service = false;                ///< The client Service exists.
   bool no_space = false, corrupt = false;  ///< Alarms.
 
   /// A linearizable read through the client Service succeeds.
@@ -193,6 +197,7 @@ Oracles::Facts Oracles::facts_of(const v1::EtcdCluster& cluster) const {
   out.quorum = net_.has_quorum(out.id);
   out.listed = net_.membership(out.id);
   out.want = observed ? observed->replicas : cluster.spec.replicas;
+  out.has_service = bool(server_.look(kube::Service::resource, {key.ns, key.name + "-client"}));
   out.no_space = net_.has_alarm(out.id, etcd::AlarmKind::NoSpace);
   out.corrupt = net_.has_alarm(out.id, etcd::AlarmKind::Corrupt);
   const auto processes = net_.processes();
@@ -296,9 +301,8 @@ Oracles::Verdict Oracles::of_cluster(ConditionType type, const api::Condition& c
   switch (type) {
     case ConditionType::Available:
       if (says_true && !is.quorum) return {"etcd has no quorum", kAvailableFor};
-      // Found, to be mended with K8: where a quota or a webhook refuses the Service, Available
-      // stays True. Degraded tells the refusal.
-      if (says_true && is.led_to.empty() && !is_refused(cluster))
+      // Where the Service cannot be written, etcd serves, and the words name the Service.
+      if (says_true && is.led_to.empty() && !names_service(cluster))
         return {"the client Service leads to no member", kAvailableFor};
       if (says_true && std::ranges::any_of(is.led_to, [&](auto id) { return id != is.id; }))
         return {"the client Service leads to another etcd", kPolled};
@@ -315,6 +319,8 @@ Oracles::Verdict Oracles::of_cluster(ConditionType type, const api::Condition& c
         if (is.no_space || is.corrupt) return {"an alarm is raised", kPolled};
         return {};
       }
+      if (c.reason == v1::kServiceRefused && is.has_service)
+        return {"the client Service exists", kPolled};
       if (c.reason == v1::kMembersUnhealthy && is.quorum && is.ready() >= is.want)
         return {"all members are ready", kReadyAgain};
       if (c.reason == v1::kQuorumLost && is.serves()) return {"a read succeeds", kPolled};

@@ -57,6 +57,8 @@ class Oracles {
     Duration bound{};
   };
   struct Facts;
+  /// Another operator leads: it knows nothing of earlier failures.
+  void led_by_another() { refused_.clear(); }
 
  private:
   void judge(const std::string& object, const std::string& claim, const Verdict&);

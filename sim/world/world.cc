@@ -17,6 +17,7 @@
 #include "operator/credentials/tls.h"
 #include "runtime/conditions.h"
 #include "runtime/events.h"
+#include "sim/api/objects.h"
 #include "sim/linearizability.h"
 #include "sys/x509.h"
 
@@ -82,20 +83,18 @@ World::~World() {
 }
 
 void World::serve_kinds() {
-  const auto within_quota = [this](const Json&, const Json& before) -> Result<Done> {
-    if (before.is_null() && time_.now() < quota_until_)
-      return Error{Code::Denied, "exceeded quota: nothing, requested: 1, used: 0, limited: 0"};
-    return Done{};
-  };
-  for (ApiKind kind : Nodes::kinds()) {
-    kind.validate = within_quota;
-    if (kind.resource == kube::Pod::resource)
-      kind.validate = [this, within_quota](const Json& next, const Json& before) -> Result<Done> {
-        if (auto fits = within_quota(next, before); !fits || !before.is_null()) return fits;
-        return within_pods(next);
-      };
+  const auto serve_admitted = [this](ApiKind kind) {
+    const api::Resource r = kind.resource;
+    kind.validate = [this, r](const Json& next, const Json& before) -> Result<Done> {
+      return before.is_null() ? let_in(r, next) : Done{};
+    };
+    kind.fill_in = [this, r, fills = std::move(kind.fill_in)](json::object& object) {
+      admit(r, object);
+      if (fills) fills(object);
+    };
     server_.serve(std::move(kind));
-  }
+  };
+  for (ApiKind& kind : Nodes::kinds()) serve_admitted(std::move(kind));
   server_.serve({.resource = v1::EtcdCluster::resource, .status = true, .generation = true});
   server_.serve({.resource = v1::EtcdMember::resource, .status = true, .generation = true});
   server_.serve({.resource = v1::EtcdDefrag::resource, .status = true, .generation = true});
@@ -104,11 +103,9 @@ void World::serve_kinds() {
       {.resource = v1::EtcdSnapshotSchedule::resource, .status = true, .generation = true});
   server_.serve({.resource = v1::EtcdRestore::resource, .status = true, .generation = true});
   server_.serve(job_kind());
-  server_.serve({.resource = kube::Service::resource, .status = true, .validate = within_quota});
-  server_.serve({.resource = kube::PodDisruptionBudget::resource,
-                 .status = true,
-                 .generation = true,
-                 .validate = within_quota});
+  serve_admitted({.resource = kube::Service::resource, .status = true});
+  serve_admitted(
+      {.resource = kube::PodDisruptionBudget::resource, .status = true, .generation = true});
   server_.serve({.resource = kube::SecretObject::resource});
   if (options_.cert_manager) serve_cert_manager();
   else server_.lack(kube::Certificate::resource);
@@ -139,6 +136,9 @@ void World::controllers() {
       if (std::exchange(garbage_, false)) (void)server_.collect_garbage();
       server_.update_budgets();
       jobs_.run();
+      for (const auto& life : lives_)
+        if (life->leading() && std::exchange(leader_, life->name()) != life->name())
+          oracles_.led_by_another();
       const bool somebody = std::ranges::any_of(
           lives_, [](const auto& life) { return life->leading() && !life->process().frozen(); });
       if (!somebody || time_.now() < api_down_until_) {
@@ -264,6 +264,7 @@ void World::once(std::function<bool()> holds, std::function<void()> act) {
 void World::kill(Life& life, std::optional<Duration> again) {
   if (std::exchange(life.passage().dead, true)) return;
   trace_.add(life.name(), "is killed");
+  if (life.leading()) oracles_.led_by_another();
   doomed_.emplace_back(&life, again);
 }
 
@@ -726,6 +727,14 @@ std::string World::missing(const api::ObjectKey& key) const {
   return unreported(*cluster);
 }
 
+/// The Job's time to live deletes it.
+bool World::is_of_job(const Json& object) {
+  const Json* const owners = object.at("metadata").as_object().if_contains("ownerReferences");
+  return owners && std::ranges::any_of(owners->as_array(), [](const Json& owner) {
+           return owner.at("kind").as_string() == kJobs.kind;
+         });
+}
+
 std::string World::missing() const {
   for (const api::ObjectKey& key : clusters())
     if (!checker_.fated(key.ns, key.name))
@@ -749,15 +758,16 @@ std::string World::missing() const {
     const auto& meta = object.at("metadata").as_object();
     const Json* labels = meta.if_contains("labels");
     const Json* name = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
+    if (meta.at("namespace") == kOddNamespace) return true;
     return name && checker_.fated(std::string(meta.at("namespace").as_string()),
                                   std::string(name->as_string()));
   };
-  // The Job's time to live deletes them.
-  const auto of_job = [](const Json& object) {
-    const Json* const owners = object.at("metadata").as_object().if_contains("ownerReferences");
-    return owners && std::ranges::any_of(owners->as_array(), [](const Json& owner) {
-             return owner.at("kind").as_string() == kJobs.kind;
-           });
+  // A user took the owner from a volume, and its EtcdMember went: it is the user's now.
+  const auto kept_by_user = [this](const api::Resource& r, const Json& object) {
+    const api::ObjectKey key = key_of(object);
+    return r == kube::PersistentVolumeClaim::resource &&
+           !object.at("metadata").as_object().contains("ownerReferences") &&
+           !server_.look(v1::EtcdMember::resource, {key.ns, key.name.substr(5)});
   };
   std::size_t members = 0, running = 0, claims = 0;  // A dormant member has no Pod.
   for (const api::ObjectKey& key : clusters())
@@ -765,12 +775,15 @@ std::string World::missing() const {
       running += static_cast<std::size_t>(c->spec.replicas);
       const auto size = static_cast<std::size_t>(std::max(1, c->spec.replicas));
       members += size;
-      claims += c->spec.storage.medium == v1::Medium::Memory ? 0 : size;
     }
+  for (const auto& member : server_.read_all<v1::EtcdMember>())  // An adopted one may have another.
+    claims += member->spec.storage.medium != v1::Medium::Memory &&
+              !checker_.fated(member->metadata.ns, member->spec.cluster_name);
   for (const api::Resource& r :
        {v1::EtcdMember::resource, kube::Pod::resource, kube::PersistentVolumeClaim::resource}) {
     std::size_t there = 0;
-    for (const auto& object : server_.look_all(r)) there += !fated(*object) && !of_job(*object);
+    for (const auto& object : server_.look_all(r))
+      there += !fated(*object) && !is_of_job(*object) && !kept_by_user(r, *object);
     const std::size_t wanted = r == kube::Pod::resource        ? running
                                : r == v1::EtcdMember::resource ? members
                                                                : claims;
@@ -820,12 +833,24 @@ std::string World::state() const {
   return out;
 }
 
+/// All conditions at the end of a world that does not converge.
+void World::trace_conditions() {
+  const auto tell = [this](const auto& object) {
+    for (const api::Condition& c : object.status.conditions)
+      trace_.add("CHECK", to_string(object.metadata.key()) + " says " + c.type + "=" + c.status +
+                              "/" + c.reason + ": " + c.message);
+  };
+  for (const auto& cluster : server_.read_all<v1::EtcdCluster>()) tell(*cluster);
+  for (const auto& member : server_.read_all<v1::EtcdMember>()) tell(*member);
+}
+
 void World::must_converge(Duration limit) {
   const Instant from = time_.now();
   const auto complete = [this] { return missing().empty(); };
   // This may be brief, before all operators have heard of the last fault.
   for (bool stays = false; !stays;) {
     if (!run_until(complete, limit - (time_.now() - from))) {
+      trace_conditions();
       checker_.violated("I8", "not converged after " + std::to_string((time_.now() - from) / 1s) +
                                   " s: " + missing());
       return;

@@ -200,6 +200,9 @@ class World {
   void client(int number);
   std::string missing(const api::ObjectKey& cluster) const;
   std::string undecided() const;
+  void trace_conditions();
+  void admit(const api::Resource&, json::object& object) const;
+  Result<Done> let_in(const api::Resource&, const Json& object);
   std::optional<Duration> webhook(const kube::Call&);
   bool lacks(const api::Resource&, const api::ObjectKey&) const;
   void odd_neighbours();
@@ -217,6 +220,12 @@ class World {
   bool finds_members(const api::ObjectKey& cluster) const;
   void give_owner(const api::ObjectKey& cluster);
   void remove_foreign_member(const api::ObjectKey& cluster);
+  static bool is_of_job(const Json& object);
+  static constexpr const char* kOddNamespace = "odd";  // All of its clusters are broken for good.
+  bool is_hopeless(const api::ObjectKey& cluster) const;
+  void renew_pods(const api::ObjectKey& cluster);
+  void give_children(const api::ObjectKey& cluster);
+  void give_volume(const api::v1alpha2::EtcdMember&);
   Result<Done> within_pods(const Json& pod) const;
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   std::string insecure(const api::v1alpha2::EtcdCluster&) const;
@@ -267,6 +276,8 @@ class World {
   Instant slow_until_{};
   std::string slow_for_;  // As webhook_for_.
   Duration slow_takes_{};
+  std::string leader_;    // The operator that led last.
+  std::string late_for_;  // The plural of the kind that a policy lets in no more; empty: none.
   Duration webhook_takes_{};
   api::ObjectKey hungry_{};  // The Pod that uses too much memory.
   std::chrono::seconds date_error_{0};

@@ -30,6 +30,7 @@ cluster.merge_patch<EtcdCluster, Part::Status>({"n", "a"}, {});
 cluster.json_patch<EtcdMember>({"n", "a"}, {});
 cluster.remove<EtcdMember>({"n", "a"}, "u");
 member.remove<PersistentVolumeClaim>({"n", "a"}, "u");
+member.merge_patch<PersistentVolumeClaim>({"n", "a"}, {});
 member.to_mirror<PersistentVolumeClaim>();
 release_finalizer(cluster, stores, {"n", "a"}, "u");
 """

@@ -166,6 +166,9 @@ struct Actor {
     if (!made) return Error(made.error()).during("create EtcdMember " + step.name);
     if (!is_ours(made->metadata, seen.cluster.metadata.uid))
       return Error{Code::AlreadyExists, "EtcdMember " + step.name + " belongs to another owner"};
+    // A user edited the label by which it is watched.
+    if (cluster_of(made->metadata) != seen.cluster.metadata.key())
+      return adopt_member({step.name, made->metadata.uid});
     with.stores.members.wrote(std::move(*made));
     return Done{};
   }
@@ -213,29 +216,13 @@ struct Actor {
     return Done{};
   }
 
-  /// A patch that adds the EtcdCluster to the owners of an object without a controller.
-  json::object ownership(const api::ObjectMeta& of) const {
-    json::array owners;
-    for (const api::OwnerReference& owner : of.owner_references)
-      owners.push_back(api::encode(owner));
-    owners.push_back(owned_by_controller(seen.cluster).at(0));
-    return {{"metadata",
-             {{"uid", of.uid},
-              {"resourceVersion", of.resource_version},
-              {"ownerReferences", std::move(owners)}}}};
-  }
-  /// Whether only the owner is missing: our label says whose it was.
-  bool lacks_only_owner(const api::ObjectMeta& meta) const {
-    return !meta.controller() && cluster_of(meta) == seen.cluster.metadata.key();
-  }
-
   /// Leaves an object of another owner alone: a condition reports it later. `spec`: a merge patch.
   template <class T>
   Result<Done> adopt(kube::Store<T>& store, const std::string& name, json::object spec = {}) const {
     auto there = with.api.get<T>({ns(), name});
     if (there.failed_with(Code::NotFound)) return Done{};
-    if (there && lacks_only_owner(there->metadata)) {
-      json::object patch = ownership(there->metadata);
+    if (there && lacks_only_owner(there->metadata, seen.cluster)) {
+      json::object patch = ownership(there->metadata, seen.cluster);
       if (!spec.empty()) patch["spec"] = std::move(spec);
       there = with.api.merge_patch<T>({ns(), name}, std::move(patch));
       if (there) store.wrote(std::move(*there));
@@ -254,9 +241,9 @@ struct Actor {
       if (there.failed_with(Code::NotFound)) continue;
       if (!there) return Error(there.error()).during("adopt Secret " + name);
       const api::ObjectMeta& meta = (*there)->metadata;
-      if (!lacks_only_owner(meta)) continue;
-      if (auto done =
-              noted(name, with.api.merge_patch<kube::SecretObject>(meta.key(), ownership(meta)));
+      if (!lacks_only_owner(meta, seen.cluster)) continue;
+      if (auto done = noted(name, with.api.merge_patch<kube::SecretObject>(
+                                      meta.key(), ownership(meta, seen.cluster)));
           !done)
         return done;
     }
@@ -273,7 +260,7 @@ struct Actor {
         ours || is_orphan(*there, seen.cluster) || has_lost_owner(*there, seen.cluster);
     if (there->metadata.uid != member.uid || !may_adopt)
       return Error{Code::Conflict, "EtcdMember " + member.name + " belongs to another owner"};
-    json::object patch = ownership(there->metadata);
+    json::object patch = ownership(there->metadata, seen.cluster);
     if (ours) patch["metadata"].as_object().erase("ownerReferences");
     if (!labelled) patch["metadata"].as_object()["labels"] = labels_of_member(member.name);
     auto written = with.api.merge_patch<v1::EtcdMember>({ns(), member.name}, std::move(patch));

@@ -7,6 +7,7 @@
 #include "operator/cluster/events.h"
 #include "operator/cluster/issuing.h"
 #include "operator/cluster/objects.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/selectors.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
@@ -28,6 +29,28 @@ bool is_kept(const kube::PodDisruptionBudget& stored, const Json& wanted) {
   return is_as_made(stored, wanted) &&
          stored.spec.min_available == wanted.at("spec").at("minAvailable");
 }
+
+/// Why an object of a name that we need is not ours, and the remedy.
+std::string about_owner(const api::ObjectMeta& meta, const EtcdCluster& cluster) {
+  return meta.owner_references.empty()
+             ? " has no owner: make EtcdCluster " + cluster.metadata.name +
+                   " its owner, or rename one of them"
+             : " belongs to another owner: rename it or the cluster";
+}
+
+/// Whether an object still selects Pods as ours do. A user who changed that, too, has taken it
+/// over.
+bool selects_ours(const std::map<std::string, std::string>& selector, const EtcdCluster& cluster) {
+  const auto found = selector.find(api::v1alpha2::kClusterLabel);
+  return found != selector.end() && found->second == cluster.metadata.name;
+}
+bool does_as_ours(const kube::Service& service, const EtcdCluster& cluster) {
+  return selects_ours(service.spec.selector, cluster);
+}
+bool does_as_ours(const kube::PodDisruptionBudget& budget, const EtcdCluster& cluster) {
+  return selects_ours(budget.spec.selector.match_labels, cluster);
+}
+bool does_as_ours(const kube::Certificate&, const EtcdCluster&) { return true; }
 
 void come_back(Plan& plan, Duration after) {
   plan.again = std::min(plan.again, std::chrono::ceil<std::chrono::milliseconds>(after));
@@ -68,16 +91,20 @@ Result<Done> Children::drop_budget(const api::ObjectKey& key) {
 }
 
 /// Reads the existing object. If it is ours but the watch missed it, it lacks the label that we
-/// watch by: this adds the label.
+/// watch by: this adds the label. If only its owner is missing, a user took it away, and this gives
+/// it back. But an EtcdCluster without a status may be another than the one that made it.
 template <class T>
-Result<T> Children::relabelled(const api::ObjectKey& key, const Observation& seen,
+Result<T> Children::taken_back(const api::ObjectKey& key, const Observation& seen,
                                const Json& wanted) {
   auto there = with_.api.get<T>(key);
-  if (!there || !is_ours(there->metadata, seen.cluster.metadata.uid) || cluster_of(there->metadata))
-    return there;
+  if (!there) return there;
+  const api::ObjectMeta& meta = there->metadata;
+  if (!seen.cluster.status.cluster_id.empty() && lacks_only_owner(meta, seen.cluster) &&
+      does_as_ours(*there, seen.cluster))
+    return with_.api.merge_patch<T>(key, ownership(meta, seen.cluster));
+  if (!is_ours(meta, seen.cluster.metadata.uid) || cluster_of(meta)) return there;
   return with_.api.merge_patch<T>(
-      key, {{"metadata",
-             {{"uid", there->metadata.uid}, {"labels", wanted.at("metadata").at("labels")}}}});
+      key, {{"metadata", {{"uid", meta.uid}, {"labels", wanted.at("metadata").at("labels")}}}});
 }
 
 template <class T>
@@ -102,12 +129,12 @@ Result<bool> Children::put_right(kube::Store<T>& store, const Observation& seen,
     return kept;
   }
   auto made = with_.api.create<T>(key.ns, wanted);
-  if (made.failed_with(Code::AlreadyExists)) made = relabelled<T>(key, seen, wanted);
+  if (made.failed_with(Code::AlreadyExists)) made = taken_back<T>(key, seen, wanted);
   if (!made)
     return Error(made.error()).during(std::string("create ") + T::resource.kind + " " + name);
   if (!is_ours(made->metadata, seen.cluster.metadata.uid))
     return Error{Code::AlreadyExists, std::string(T::resource.kind) + " " + name +
-                                          " belongs to another owner: rename it or the cluster"};
+                                          about_owner(made->metadata, seen.cluster)};
   store.wrote(std::move(*made));
   return true;  // The next pass repairs what admission changed.
 }

@@ -18,6 +18,11 @@ class Children {
   Result<Done> make(const Observation& seen, Plan& plan);
   /// Why a child that blocks nothing cannot be written; empty: none.
   std::string why(const api::ObjectKey&) const;
+  /// Why the client Service, which does not exist, cannot be created; empty: its write has failed
+  /// only once, or another owner has the name.
+  std::string why_no_client_service(const api::ObjectKey& key) const {
+    return service_refusals_.name_is_taken(key) ? "" : service_refusals_.why(key);
+  }
   void forget(const api::ObjectKey&);
 
  private:
@@ -58,7 +63,7 @@ class Children {
   Result<Done> try_to_put(Refusals& refusals, const api::ObjectKey& key, const Wanted<T>& child,
                           Round&);
   template <class T>
-  Result<T> relabelled(const api::ObjectKey& key, const Observation& seen, const Json& wanted);
+  Result<T> taken_back(const api::ObjectKey& key, const Observation& seen, const Json& wanted);
   Result<Done> drop_budget(const api::ObjectKey& key);
   /// Whether the API server stored what was written.
   template <class T>

@@ -9,6 +9,7 @@
 #include "operator/cluster/alarms.h"
 #include "operator/cluster/intents.h"
 #include "operator/cluster/membership.h"
+#include "operator/cluster/objects.h"
 #include "operator/cluster/outage.h"
 #include "operator/cluster/remains.h"
 #include "operator/cluster/restoring.h"
@@ -77,6 +78,14 @@ std::string with(std::string text, const std::string& detail) {
 /// A part of another message.
 std::string read_only(const Observation& seen) {
   return has_alarm(seen, etcd::AlarmKind::NoSpace) ? "read-only, as the database is full" : "";
+}
+
+/// A part of another message: etcd answers, and the clients that use the Service do not reach it.
+std::string unserved(const Observation& seen) {
+  return seen.service_refused.empty()
+             ? ""
+             : "Service " + client_service_name(seen.cluster.metadata.name) +
+                   " does not exist, so its name leads to no member";
 }
 
 bool any_answers(const Observation& seen) {
@@ -162,9 +171,10 @@ void report_available(const Observation& seen, const Census& census, Conditions&
     // A full database still serves reads, by a quorum and through the client Service: Available
     // reports that. Alarmed and Degraded report that writes fail.
     out.set(v1::kAvailable, "True", v1::kQuorumHealthy,
-            with("All members are ready", read_only(seen)));
+            with(with("All members are ready", read_only(seen)), unserved(seen)));
   else if (seen.linearizable)
-    out.set(v1::kAvailable, "True", v1::kQuorumAvailable, with(ready_of(census), read_only(seen)));
+    out.set(v1::kAvailable, "True", v1::kQuorumAvailable,
+            with(with(ready_of(census), read_only(seen)), unserved(seen)));
   else if (all_is_lost(seen))
     out.set(v1::kAvailable, "False", v1::kDataLost, nothing_is_left(seen));
   else if (any_answers(seen))
@@ -203,6 +213,9 @@ void report_degraded(const Observation& seen, const Census& census, Conditions& 
   else if (seen.linearizable && has_alarm(seen, etcd::AlarmKind::Corrupt))
     out.set(v1::kDegraded, "True", v1::kCorrupt,
             with(ready_of(census) + "; see Alarmed", about_outage(seen)));
+  else if (seen.linearizable && !seen.service_refused.empty())
+    out.set(v1::kDegraded, "True", v1::kServiceRefused,
+            with(with(unserved(seen), seen.service_refused), ready_of(census)));
   else if (seen.linearizable && census.ready < census.want)
     out.set(
         v1::kDegraded, "True", v1::kMembersUnhealthy,
@@ -383,6 +396,9 @@ void report_refused(const Observation& seen, const Refusal& refused,
   Conditions out{seen, status};
   if (status.cluster_id.empty() && seen.seats.empty())
     return out.refuse(refused.reason, refused.message + "; nothing was created");
+  if (has_orphans(seen))
+    return out.refuse(refused.reason,
+                      refused.message + "; the EtcdMembers without an owner are kept as they are");
   out.set(v1::kProgressing, "False", refused.reason,
           refused.message + "; the cluster is kept as it is");
 }

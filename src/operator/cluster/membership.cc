@@ -30,6 +30,18 @@ bool past_deadline(const Observation& seen, WallTime since) {
   return seen.now - since > std::chrono::seconds(seen.cluster.spec.progress_deadline_seconds);
 }
 
+/// Whether to give up a joiner of ours that has waited since then, and has not started. While a
+/// healthy voter that leaves may have its place, it is kept until that voter leaves first
+/// (leaves_first), however short the deadline is: else one would be created after the other.
+bool is_stuck(const View& view, WallTime since) {
+  const auto in_the_way = [](const Seat* s) {
+    return s->listed && !s->listed->learner && healthy(*s);
+  };
+  const bool too_early = view.seen.now - since <= std::chrono::seconds(2 * kBlockedLong);
+  return past_deadline(view.seen, since) &&
+         !(too_early && std::ranges::any_of(view.census.leaving, in_the_way));
+}
+
 /// The voter that is to lead: one that was not asked before, then the one that has applied most of
 /// the log. Null: none is healthy.
 const Seat* heir_of(const View& view) {
@@ -64,20 +76,38 @@ std::string initial_cluster(const Observation& seen) {
 
 }  // namespace
 
+namespace {
+
+/// Whether a joiner's Pod has had no node, or was refused, for so long that a member of ours may be
+/// in its way.
+bool replacement_has_no_place(const Census& census) {
+  return std::ranges::any_of(
+      census.joiners, [](const Seat* s) { return !s->answer && s->blocked_s >= kBlockedLong; });
+}
+
+bool keeps_up_with(const Observation& seen, const Seat& seat) {
+  return healthy(seat) && lag_of(seen, seat) <= kLagSmall;
+}
+
+/// Whether a removed voter whose data is in memory makes room for its replacement: its Pod would
+/// keep it from starting. The voters that stay are a quorum, and all are healthy.
+bool gives_way(const View& view) {
+  const auto keeps_up = [&](const Seat* s) { return keeps_up_with(view.seen, *s); };
+  return view.seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory &&
+         replacement_has_no_place(view.census) && view.staying() >= quorum(view.census.want) &&
+         std::ranges::all_of(view.census.voters, keeps_up);
+}
+
+}  // namespace
+
 bool is_stalled(const Observation& seen, const Seat& seat) {
   return seat.listed && seat.listed->learner && !seat.receives_snapshot &&
          seat.stalled_s > seen.cluster.spec.progress_deadline_seconds;
 }
 
 const Seat* leaves_first(const Observation& seen, const Census& census) {
-  const auto has_no_place = [](const Seat* s) {
-    return !s->answer && s->blocked_s >= kBlockedLong;
-  };
-  // With data in memory the Pod would keep its place until its replacement votes.
-  if (seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory ||
-      std::ranges::none_of(census.joiners, has_no_place))
-    return nullptr;
-  const auto keeps_up = [&](const Seat* s) { return healthy(*s) && lag_of(seen, *s) <= kLagSmall; };
+  if (!replacement_has_no_place(census)) return nullptr;
+  const auto keeps_up = [&](const Seat* s) { return keeps_up_with(seen, *s); };
   for (const Seat* seat : census.leaving) {
     const bool votes = seat->listed && !seat->listed->learner;
     const auto fine = [&](const Seat* s) { return s == seat || keeps_up(s); };
@@ -89,11 +119,11 @@ const Seat* leaves_first(const Observation& seen, const Census& census) {
 }
 
 /// The list is linearizable: a member that is not in it is removed. A voter's volume stays until
-/// its replacement votes; its Pod goes before (facts).
+/// its replacement votes; its Pod goes before (facts), unless the Pod has the data.
 Verdict release(const View& view) {
   for (const Seat* seat : view.census.leaving)
     if (!seat->listed && seat->object->has_finalizer &&
-        (!seat->object->voter || view.staying() >= view.census.want))
+        (!seat->object->voter || view.staying() >= view.census.want || gives_way(view)))
       return ReleaseMember{seat->name, seat->object->uid};
   return Skip{};
 }
@@ -145,8 +175,8 @@ Verdict drop_joiner(const View& view) {
         view.too_many() && !(healthy(*seat) && has_started(seat) && view.census.broken_staying());
     const bool removed = !seat->listed && !seat->object->initial_cluster.empty();
     // A large snapshot is progress.
-    const bool stuck = unstarted(*seat) && past_deadline(view.seen, waits_since(*seat)) &&
-                       !seat->receives_snapshot;
+    const bool stuck =
+        unstarted(*seat) && is_stuck(view, waits_since(*seat)) && !seat->receives_snapshot;
     const bool outdated = !has_started(seat) && !seat->answer && is_outdated(*seat);
     const bool stalled = has_started(seat) && is_stalled(view.seen, *seat);
     if (surplus || removed || stuck || outdated || stalled || lost(*seat))

@@ -248,8 +248,11 @@ struct Observation {
   std::string failing_step;  ///< The last step, if the API server refused it or did not answer.
   std::vector<RaisedAlarm> alarms;  ///< etcd's list of alarms in this pass; needs `linearizable`.
   bool alarms_hidden = false;       ///< A member reported one, but etcd did not list them.
-  std::string rejected;             ///< The last pass's refusal; empty: none worth a report.
-  bool split = false;               ///< Members answered with different cluster ids.
+  /// Why the client Service, which does not exist, cannot be created; empty: it exists, or may
+  /// soon.
+  std::string service_refused;
+  std::string rejected;                    ///< The last pass's refusal; empty: none worth a report.
+  bool split = false;                      ///< Members answered with different cluster ids.
   std::int64_t replace_unreachable_s = 0;  ///< UnreachablePolicy::after_s,
   std::string policy_error;                ///< and its error.
   /// The number of other founded clusters, and of those among them that became unavailable lately
@@ -284,7 +287,7 @@ struct Observation {
         api::optional("lastAnswer", &S::last_answer), api::sparse("triedHeirs", &S::tried_heirs),
         api::sparse("failingStep", &S::failing_step), api::sparse("alarms", &S::alarms),
         api::sparse("alarmsHidden", &S::alarms_hidden), api::sparse("rejected", &S::rejected),
-        api::sparse("split", &S::split),
+        api::sparse("serviceRefused", &S::service_refused), api::sparse("split", &S::split),
         api::sparse("replaceUnreachable", &S::replace_unreachable_s),
         api::sparse("policyError", &S::policy_error), api::sparse("others", &S::others),
         api::sparse("othersUnavailable", &S::others_unavailable),

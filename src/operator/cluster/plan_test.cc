@@ -456,6 +456,20 @@ TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
          for (Seat& s : o.seats) s.listed.reset();
        },
        "none", "without a quorum nothing is confirmed"},
+      {"a:V- b:V- c:V-",
+       [](auto& o) {
+         o.linearizable = false;
+         for (Seat& s : o.seats) s.listed.reset();
+         o.cluster.status.members.emplace_back().name = "c";
+       },
+       "adopt-members c", "but it is recorded: without its label its Pod is never made again"},
+      {"c:N",
+       [](auto& o) {
+         o.cluster.status.cluster_id.clear();
+         o.linearizable = false;
+         o.cluster.status.pending_members = {{1, "c", url_of("c"), to_rfc3339(kNow)}};
+       },
+       "adopt-members c", "seed 181: a first member that is recorded"},
   };
   for (const Edit& row : rows) {
     Observation seen = observe(3, row.seats);
@@ -1162,6 +1176,37 @@ TEST(ClusterPlan, K17_OrphansThatEtcdKnowsAreAdopted) {
   EXPECT_EQ(p.status.max_learners, v1::kManyLearners) << "nobody knows who has grown it";
 }
 
+TEST(ClusterPlan, K17_OrphansOfARefusedSpecAreToldInEachCondition) {
+  Observation seen = orphaned();
+  seen.cluster.spec.version = "3.5.35";
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing}) {
+    EXPECT_EQ(condition(p, type).reason, v1::kUnsupportedVersion) << type;
+    EXPECT_NE(condition(p, type).message.find("without an owner are kept"), std::string::npos)
+        << condition(p, type).message;
+  }
+}
+
+/// Seed 672: the EtcdCluster came back while a member joined, and was refused for ever.
+TEST(ClusterPlan, K17_AnOrphanThatHasNotStartedHasNoVersionThatMatters) {
+  Observation seen = orphaned();
+  Seat joiner;
+  joiner.name = "d";
+  joiner.object.emplace();
+  joiner.object->uid = "m-d";
+  joiner.object->orphan = true;
+  joiner.object->token = seen.seats.front().object->token;
+  seen.seats.push_back(joiner);
+  EXPECT_NE(condition(plan(seen), v1::kProgressing).reason, v1::kUnsupportedVersion);
+  seen.seats.back().object->member_id = "4";
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).reason, v1::kUnsupportedVersion);
+  seen.seats.back().object.reset();
+  seen.seats.back().listed = seen.seats.front().listed;
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).reason, v1::kMembersFound)
+      << "its EtcdMember was deleted meanwhile";
+}
+
 TEST(ClusterPlan, K17_OrphansThatEtcdDoesNotConfirmAreNotAdopted) {
   struct Row {
     void (*edit)(Observation&);
@@ -1404,8 +1449,29 @@ TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
                        o.cluster.spec.storage.medium = v1::Medium::Memory;
                        o.cluster.status.observed->storage = o.cluster.spec.storage;
                      }),
-            "none")
-      << "its Pod is its volume, and would keep the place";
+            "remove-from-etcd c")
+      << "seed 470: then its Pod goes, too";
+  const auto in_memory = [](Observation& o) {
+    o.cluster.spec.storage.medium = v1::Medium::Memory;
+    o.cluster.status.observed->storage = o.cluster.spec.storage;
+  };
+  const auto no_step = [](Observation&) {};
+  EXPECT_EQ(step_for("a:V* b:V+ c:N!v d:Us", 120, in_memory), "release-member c")
+      << "seed 470: its Pod has the data, and the place of its replacement";
+  EXPECT_EQ(step_for("a:V* b:V+ c:N!v d:Us", 119, in_memory), "none");
+  EXPECT_EQ(step_for("a:V* b:V- c:N!v d:Us", 120, in_memory), "none") << "another one is broken";
+  EXPECT_EQ(step_for("a:V* c:N!v d:Us", 120, in_memory), "none") << "one of three is no quorum";
+  EXPECT_EQ(step_for("a:V* b:V+ c:N!v d:Us", 120, no_step), "none") << "its volume takes no place";
+  const auto waits_for = [&](std::int64_t seconds, const char* seats) {
+    return step_for(seats, std::int64_t{0}, [&](Observation& o) {
+      o.cluster.spec.progress_deadline_seconds = 30;
+      o.now = kNow + std::chrono::seconds(seconds);
+      seat(o, "d").object->created = kNow;
+    });
+  };
+  EXPECT_EQ(waits_for(239, "a:V* b:V+ c:V+! d:Us"), "none") << "seed 167: a short deadline";
+  EXPECT_EQ(waits_for(241, "a:V* b:V+ c:V+! d:Us"), "delete-member d");
+  EXPECT_EQ(waits_for(31, "a:V* b:V+ d:Us"), "delete-member d") << "nothing is in its way";
   const Plan p = blocked_for("a:V* b:V+ c:V+! d:Us", 120);
   EXPECT_NE(told(p, v1::kProgressing).find("c is removed before its replacement votes"),
             std::string::npos)
@@ -1639,6 +1705,19 @@ TEST(ClusterPlan, ConditionsTable) {
        "True QuorumAvailable: 2/3 members ready",
        "True MembersUnhealthy: 2/3 members ready; exceeded quota",
        "True MemberReplacing: 3 of 3 members vote; exceeded quota"},
+      {"a:V* b:V+ c:V+",
+       [](auto& o) { o.service_refused = o.rejected = "create Service db-client: full"; },
+       "True QuorumHealthy: All members are ready; Service db-client does not exist, so its name "
+       "leads to no member",
+       "True ServiceRefused: Service db-client does not exist, so its name leads to no member; "
+       "create Service db-client: full; 3/3 members ready",
+       "False Reconciled: the cluster matches its spec"},
+      {"a:V* b:V+ c:V-", [](auto& o) { o.service_refused = "create Service db-client: full"; },
+       "True QuorumAvailable: 2/3 members ready; Service db-client does not exist, so its name "
+       "leads to no member",
+       "True ServiceRefused: Service db-client does not exist, so its name leads to no member; "
+       "create Service db-client: full; 2/3 members ready",
+       "True MemberReplacing: 3 of 3 members vote"},
       {"a:V* b:V+ c:V+", [](auto& o) { o.rejected = "Service db-client belongs to another owner"; },
        "True QuorumHealthy: All members are ready",
        "True ObjectRejected: Service db-client belongs to another owner",

@@ -192,42 +192,72 @@ Result<Observation> Reconciler::observe(const Object& cluster, Context& endpoint
   return seen;
 }
 
+void Reconciler::observe_member(const v1::EtcdMember& member, Observation& seen,
+                                Endpoints& endpoints) const {
+  const v1::EtcdCluster& cluster = seen.cluster;
+  const api::ObjectKey key = member.metadata.key();
+  const bool orphan = is_orphan(member, cluster);
+  const bool disowned = has_lost_owner(member, cluster);
+  if (!orphan && !disowned && !is_ours(member.metadata, cluster.metadata.uid)) {
+    if (cluster.status.cluster_id.empty()) seen.stray_members.push_back("EtcdMember " + key.name);
+    return;
+  }
+  Seat seat;
+  seat.name = key.name;
+  seat.peer_url = peer_url_of(member);
+  seat.object = object_of(member, cluster);
+  seat.object->orphan = orphan;
+  seat.object->astray = disowned || cluster_of(member.metadata) != cluster.metadata.key();
+  const auto pod = with_.stores.pods.get(key);
+  if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);
+  const auto volume = with_.stores.volumes.get({key.ns, volume_name(seat.name)});
+  seat.object->unborn = never_ran(member, pod.get(), volume.get());
+  if (seat.object->lost && has_its_place(member, pod.get(), volume.get())) {
+    seat.object->lost = false;
+    seat.object->says_lost = true;
+  }
+  if (cluster.restoring() && cluster.restoring()->keeps(member.metadata.uid)) {
+    seen.kept.push_back(std::move(seat));
+    return;
+  }
+  if (pod)
+    if (auto endpoint = endpoint_of(cluster, member, *pod))
+      endpoints.emplace(seat.name, std::move(*endpoint));
+  seen.seats.push_back(std::move(seat));
+}
+
+/// EtcdMembers that are recorded and have lost the label by which they are watched. Asked of the
+/// API server by name: nobody else knows of a first member, or of the last one.
+void Reconciler::observe_recorded(Observation& seen, Endpoints& endpoints) const {
+  const v1::EtcdCluster& cluster = seen.cluster;
+  std::set<std::string> names;
+  for (const auto& one : cluster.status.members) names.insert(one.name);
+  for (const auto& one : cluster.status.pending_members) names.insert(one.name);
+  for (const auto* seats : {&seen.seats, &seen.kept})
+    for (const Seat& seat : *seats) names.erase(seat.name);
+  int looks = 0;
+  for (const std::string& name : names) {
+    const api::ObjectKey key{cluster.metadata.ns, name};
+    if (!is_object_name(name) || ++looks > kLookedForMax) continue;
+    auto member = with_.stores.members.get(key);  // Its label may name another cluster.
+    if (!member) {
+      auto there = with_.api.get<v1::EtcdMember>(key);
+      if (!there) continue;
+      member = std::make_shared<const v1::EtcdMember>(std::move(*there));
+    }
+    if (is_ours(member->metadata, cluster.metadata.uid) || has_lost_owner(*member, cluster))
+      observe_member(*member, seen, endpoints);
+  }
+}
+
 void Reconciler::observe_members(Observation& seen, Endpoints& endpoints) const {
   const v1::EtcdCluster& cluster = seen.cluster;
   const api::ObjectKey key = cluster.metadata.key();
   for (const auto& member : with_.stores.members.in_group(key)) {
     seen.taken_names.push_back(member->metadata.name);
-    const bool orphan = is_orphan(*member, cluster);
-    const bool astray = has_lost_owner(*member, cluster);
-    if (!orphan && !astray && !is_ours(member->metadata, cluster.metadata.uid)) {
-      if (cluster.status.cluster_id.empty())
-        seen.stray_members.push_back("EtcdMember " + member->metadata.name);
-      continue;
-    }
-    Seat seat;
-    seat.name = member->metadata.name;
-    seat.peer_url = peer_url_of(*member);
-    seat.object = object_of(*member, cluster);
-    seat.object->orphan = orphan;
-    seat.object->astray = astray;
-    const auto pod = with_.stores.pods.get({key.ns, seat.name});
-    if (pod) seat.pod = pod_of(*pod, cluster.metadata.uid);
-    const auto volume = with_.stores.volumes.get({key.ns, volume_name(seat.name)});
-    seat.object->unborn = never_ran(*member, pod.get(), volume.get());
-    if (seat.object->lost && has_its_place(*member, pod.get(), volume.get())) {
-      seat.object->lost = false;
-      seat.object->says_lost = true;
-    }
-    if (cluster.restoring() && cluster.restoring()->keeps(member->metadata.uid)) {
-      seen.kept.push_back(std::move(seat));
-      continue;
-    }
-    if (pod) {
-      if (auto endpoint = endpoint_of(cluster, *member, *pod))
-        endpoints.emplace(seat.name, std::move(*endpoint));
-    }
-    seen.seats.push_back(std::move(seat));
+    observe_member(*member, seen, endpoints);
   }
+  observe_recorded(seen, endpoints);
   const std::set<std::string> ours = uids_of_members(seen);
   for (const auto& pod : with_.stores.pods.in_group(key)) {
     seen.taken_names.push_back(pod->metadata.name);
@@ -279,6 +309,8 @@ void Reconciler::observe_refusals(Observation& seen) {
   seen.failing_step = failing(key);
   seen.tried_heirs = memory_[key].heirs;
   if (seen.rejected.empty()) seen.rejected = children_.why(key);
+  if (seen.client_service == Child::Missing)
+    seen.service_refused = children_.why_no_client_service(key);
   if (seen.rejected.empty()) seen.rejected = failed_joiners_.words(key, with_.executor.now());
   const Memory& memory = memory_[key];
   if (!memory.put_off.empty() && with_.executor.now() - memory.put_off_since >= kRefusalsExpected)
@@ -547,7 +579,7 @@ void Reconciler::acted(const Observation& seen, const Plan& plan, const Outcome&
     corrected_.did(key, to_string(plan.step), with_.executor.now());
   Memory& memory = memory_[key];
   note_heir(plan.step, memory.heirs);
-  if (outcome.is_refused()) return;  // Reported separately.
+  if (outcome.is_refused()) return memory.put_off.clear();  // Reported separately.
   if (!for_now(done) && !refused(done)) {
     memory.put_off.clear();
   } else if (memory.put_off != done.error().message) {

@@ -58,6 +58,9 @@ class Reconciler final : public Pass<Kind> {
   void forget(const api::ObjectKey&) override;
 
   void observe_members(Observation& seen, Endpoints& endpoints) const;
+  void observe_member(const api::v1alpha2::EtcdMember&, Observation& seen,
+                      Endpoints& endpoints) const;
+  void observe_recorded(Observation& seen, Endpoints& endpoints) const;
   void observe_unlabelled(Observation&) const;
   void observe_stray_voters(Observation&) const;
   void note_tokens(Observation& seen) const;

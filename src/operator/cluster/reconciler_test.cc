@@ -1024,6 +1024,31 @@ TEST_F(ReconcilerTest, SaysWhatIsRefusedForLong) {
   EXPECT_EQ(progress(), "3 of 4 members vote");
 }
 
+/// Seed 320: the API server did not answer for a moment, two hours before.
+TEST_F(ReconcilerTest, I17_ARefusalIsToldInsteadOfAnEarlierFailure) {
+  v1::EtcdCluster unborn = *stores.clusters.get(kKey);
+  unborn.status.cluster_id.clear();
+  refill(stores.clusters, {stored_again(unborn)}, world.now());
+  etcd.mute = true;
+  bool away = true;
+  api.before([&away](const kube::Call& call) -> std::optional<Error> {
+    if (!away || !sim::line_of(call).starts_with("create services")) return std::nullopt;
+    return Error{Code::Unavailable, "the server is currently unable to handle the request"};
+  });
+  const auto try_once = [&] {
+    world.spawn([&] { (void)reconciler.reconcile(kKey); });
+    world.run();
+    world.run_until(world.now() + 61s);
+  };
+  for (int i = 0; i < 2; ++i) try_once();
+  EXPECT_NE(progress().find("currently unable"), std::string::npos) << progress();
+  away = false;
+  for (const char* name : {"db", "db-client"}) api.put<kube::Service>(foreign_service(name));
+  for (int i = 0; i < 3; ++i) try_once();
+  EXPECT_NE(progress().find("belongs to another owner"), std::string::npos) << progress();
+  EXPECT_EQ(progress().find("currently unable"), std::string::npos) << progress();
+}
+
 TEST_F(ReconcilerTest, WhileEtcdRefusesAJoinerTheApiServerIsAskedNowAndThen) {
   etcd.refusing = "123";
   const auto asked = [&] { return api.requests("get etcdmembers prod/db-d"); };
@@ -1327,6 +1352,53 @@ TEST_F(ReconcilerTest, AServiceOfSomebodyElseIsToldAndLeftAlone) {
     }
 }
 
+/// Found by user-labels (seed 8): the budget was never written again.
+TEST_F(ReconcilerTest, K17_AServiceOrBudgetThatLostOnlyItsOwnerGetsItBack) {
+  pass();
+  const std::string uid = stores.clusters.get(kKey)->metadata.uid;
+  const auto lose = [&](const api::Resource& kind, const char* name, bool label) {
+    api.change(kind, {kKey.ns, name}, [&](json::object& object) {
+      json::object& metadata = object["metadata"].as_object();
+      metadata.erase("ownerReferences");
+      if (label) metadata.at("labels").as_object().erase(v1::kClusterLabel);
+    });
+    see_children();
+  };
+  const auto owners = [&](const api::Resource& kind, const char* name) {
+    const Json object = *api.find(kind, {kKey.ns, name});
+    const Json* const all = object.at("metadata").as_object().if_contains("ownerReferences");
+    return all ? json::serialize(*all) : "";
+  };
+  const std::pair<api::Resource, const char*> children[] = {
+      {kube::Service::resource, "db"},
+      {kube::Service::resource, "db-client"},
+      {kube::PodDisruptionBudget::resource, "db"}};
+  for (const auto& [kind, name] : children) {
+    lose(kind, name, false);
+    world.run_until(world.now() + 61s);
+    pass();
+    EXPECT_NE(owners(kind, name).find(uid), std::string::npos) << name;
+    see_children();
+  }
+  lose(kube::Service::resource, "db-client", true);
+  for (int i = 0; i < 2; ++i) {
+    world.run_until(world.now() + 61s);
+    pass();
+  }
+  EXPECT_EQ(owners(kube::Service::resource, "db-client"), "") << "it may be anybody's";
+  EXPECT_TRUE(progress().ends_with(
+      "Service db-client has no owner: make EtcdCluster db its owner, or rename one of them"))
+      << progress();
+
+  lose(kube::Service::resource, "db", false);
+  v1::EtcdCluster unborn = *stores.clusters.get(kKey);
+  unborn.status.cluster_id.clear();
+  refill(stores.clusters, {stored_again(unborn)}, world.now());
+  world.spawn([&] { (void)reconciler.reconcile(kKey); });
+  world.run();
+  EXPECT_EQ(owners(kube::Service::resource, "db"), "") << "it may be an earlier EtcdCluster's";
+}
+
 TEST_F(ReconcilerTest, K17_AnEtcdMemberWithoutItsOwnerIsAdoptedInARunningCluster) {
   api.serve({.resource = kube::SecretObject::resource});
   want(3);
@@ -1371,10 +1443,36 @@ TEST_F(ReconcilerTest, K17_AnEtcdMemberWithoutItsLabelIsFoundByItsNameInEtcdsLis
   stores.members.saw_deleted(*stores.members.get({kKey.ns, "db-b"}));
   pass();
   EXPECT_EQ(api.requests("patch etcdmembers"), patches) << "only the watch is late";
-  EXPECT_EQ(seats_of_last_pass()["db-b"], "2 silent");
+  EXPECT_EQ(seats_of_last_pass()["db-b"], "2") << "the record names it";
   api.erase(v1::EtcdMember::resource, {kKey.ns, "db-b"});
   pass();
   EXPECT_EQ(seats_of_last_pass()["db-b"], "2 foreign silent") << "there is none";
+}
+
+/// Seed 188: etcd's only member was not asked, and DataLost was said of it.
+TEST_F(ReconcilerTest, K17_ARecordedEtcdMemberWithoutItsLabelIsFoundByTheRecord) {
+  api.serve({.resource = kube::SecretObject::resource});
+  want(3);
+  (void)take_away("db-d");
+  pass();
+  const api::ObjectKey key{kKey.ns, "db-b"};
+  etcd.mute = true;
+  for (const bool edited : {false, true}) {
+    api.change(v1::EtcdMember::resource, key, [&](json::object& object) {
+      json::object& labels = object["metadata"].as_object()["labels"].as_object();
+      if (edited) labels[v1::kClusterLabel] = "edited";
+      else labels.erase(v1::kClusterLabel);
+    });
+    stores.members.saw_deleted(*stores.members.get(key));
+    if (edited) stores.members.saw(*api.find<v1::EtcdMember>(key));
+    (void)spoken();
+    pass();
+    EXPECT_NE(spoken().find('2'), std::string::npos) << "its etcd is asked";
+    EXPECT_EQ(member_now("db-b").at("metadata").at("labels").at(v1::kClusterLabel),
+              Json(kKey.name));
+    EXPECT_EQ(api.requests("create etcdmembers"), 0);
+    stores.members.saw(*api.find<v1::EtcdMember>(key));  // It is watched again.
+  }
 }
 
 TEST_F(ReconcilerTest, K17_ReadyPodsThatTheBudgetCountsInVainAreCounted) {

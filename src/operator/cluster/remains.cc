@@ -6,6 +6,8 @@
 #include "api/v1alpha2/names.h"
 #include "base/fnv.h"
 #include "base/joined.h"
+#include "operator/passes/metadata.h"
+#include "operator/passes/stores.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -106,11 +108,32 @@ Observation without_strangers(Observation seen) {
 
 Verdict adopt_astray(const View& view) {
   AdoptMembers step;
+  const auto is_recorded = [&](const Seat& seat) {
+    const v1::EtcdClusterStatus& status = view.seen.cluster.status;
+    const auto named = [&](const auto& one) { return one.name == seat.name; };
+    return std::ranges::any_of(status.members, named) ||
+           std::ranges::any_of(status.pending_members, named);
+  };
   for (const Seat& seat : view.seen.seats)
-    if (seat.object && seat.object->astray) step.members.push_back({seat.name, seat.object->uid});
+    if (seat.object && seat.object->astray && (view.seen.linearizable || is_recorded(seat)))
+      step.members.push_back({seat.name, seat.object->uid});
   // The others do not wait for one that the API server refuses.
   if (step.members.empty() || view.seen.failing_step.ends_with(step.words())) return Skip{};
   return step;
+}
+
+bool lacks_only_owner(const api::ObjectMeta& meta, const v1::EtcdCluster& cluster) {
+  return !meta.controller() && cluster_of(meta) == cluster.metadata.key();
+}
+
+json::object ownership(const api::ObjectMeta& of, const v1::EtcdCluster& cluster) {
+  json::array owners;
+  for (const api::OwnerReference& owner : of.owner_references) owners.push_back(api::encode(owner));
+  owners.push_back(owned_by_controller(cluster).at(0));
+  return {{"metadata",
+           {{"uid", of.uid},
+            {"resourceVersion", of.resource_version},
+            {"ownerReferences", std::move(owners)}}}};
 }
 
 std::vector<std::string> volumes_in_the_way(const v1::EtcdCluster& cluster,

@@ -38,8 +38,17 @@ std::string why_not_adopted(const Observation&);
 /// linearizable list does not confirm: a member with that id has that name. One that is recorded
 /// and not in etcd yet is confirmed by the record.
 Observation without_strangers(Observation seen);
-/// Gives those that remain their owner and label again.
+/// Gives those that remain their owner and label again. While etcd gives no such list, only those
+/// that the status of the cluster has: without a label, nothing makes a lost Pod again, and etcd
+/// could never answer.
 Verdict adopt_astray(const View&);
+
+/// Whether only the owner of a Service, budget, Certificate or Secret is missing: our label says
+/// whose it was.
+bool lacks_only_owner(const api::ObjectMeta&, const api::v1alpha2::EtcdCluster&);
+/// A merge patch that adds the EtcdCluster to the owners of an object without a controller, as it
+/// was read.
+json::object ownership(const api::ObjectMeta& of, const api::v1alpha2::EtcdCluster&);
 
 /// Names of the volumes that block the founding of the cluster; empty: none does, or the user has
 /// agreed by the annotation found-beside-volumes.

@@ -7,6 +7,7 @@
 #include "etcd/version_facts.h"
 #include "operator/cluster/census.h"
 #include "operator/cluster/intents.h"
+#include "operator/cluster/remains.h"
 
 namespace etcdop::cluster {
 namespace {
@@ -109,6 +110,18 @@ bool is_newer_minor(const Seat& seat, const std::string& version) {
   return runs && wanted && runs->minor > wanted->minor;
 }
 
+namespace {
+
+/// Beside orphans: a joiner that has not started has no data, so no version has written any. A
+/// member without an EtcdMember keeps the others from being adopted, and that is told.
+bool has_no_data(const Seat& seat, const Observation& seen) {
+  if (!seat.object) return has_orphans(seen);
+  const bool started = seat.listed && seat.listed->started;
+  return seat.object->orphan && seat.object->member_id.empty() && !started && !seat.object->seed;
+}
+
+}  // namespace
+
 std::string why_none_can_join(const Observation& seen) {
   const auto& observed = seen.cluster.status.observed;
   const auto target = observed ? etcd::parse_version(observed->version) : std::nullopt;
@@ -133,7 +146,7 @@ std::string why_not_version(const Observation& seen) {
     members.push_back({"the cluster", *version});
   const Seat* const founder = idle_founder(seen);
   for (const Seat& seat : seen.seats) {
-    if (&seat == founder) continue;  // It gets this version.
+    if (&seat == founder || has_no_data(seat, seen)) continue;  // It gets this version.
     const auto version = version_of(seat);
     if (!version)
       return "spec.version " + wanted + ": the etcd version of " + seat.name + " is unknown";

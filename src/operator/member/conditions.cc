@@ -43,7 +43,7 @@ bool goes_unused(const Observation& seen) {
 /// Nothing to report yet: the member will get its first Pod.
 bool is_young(const Observation& seen) {
   return !seen.pod && !data_lost(seen) && seen.rejected.empty() && seen.failed.empty() &&
-         tls_trouble(seen).empty() && restore_trouble(seen).empty() &&
+         !makes_room(seen) && tls_trouble(seen).empty() && restore_trouble(seen).empty() &&
          seen.member.status.conditions.empty() && not_implemented(seen.member).empty() &&
          (!seen.volume || is_ours(seen.volume->metadata, seen.member.metadata.uid));
 }
@@ -65,10 +65,25 @@ std::optional<Verdict> not_startable(const v1::EtcdMember& member,
   return std::nullopt;
 }
 
+/// The remedy that etcd's last words call for; empty: they are not known.
+std::string remedy_of_last_words(const kube::Pod& pod) {
+  const auto* ended = last_end(etcd_container(pod));
+  const auto says = [&](const char* words) {
+    return ended && ended->message.find(words) != std::string::npos;
+  };
+  if (says("no space left on device"))
+    return "no space is left on its volume; make the volume larger";
+  if (says("server version is lower than determined cluster version"))
+    return "a newer minor version has written its data; set spec.version to that version";
+  return "";
+}
+
 /// How its container ended last, and where to look.
 std::string about_last_end(const kube::Pod& pod) {
   const std::string end = last_end_of(pod);
   if (end.empty()) return ": see kubectl logs " + pod.metadata.name;
+  if (const std::string remedy = remedy_of_last_words(pod); !remedy.empty())
+    return ", last with " + end + ": " + remedy;
   const bool memory = end.ends_with("(OOMKilled)");
   return ", last with " + end + ": " +
          (memory ? "it needs more memory than its limit; raise spec.resources.limits.memory"
@@ -210,8 +225,14 @@ Verdict judge(const Observation& seen) {
     return {"False", v1::kDataLost,
             (in_memory(member) ? "the Pod " + member.metadata.name : "the volume " + volume) +
                 " is gone, and the data with it" + why_in_memory(seen)};
-  if (seen.volume && !is_ours(seen.volume->metadata, member.metadata.uid))
-    return {"False", v1::kVolumeConflict, "PersistentVolumeClaim " + volume + " has another owner"};
+  if (seen.volume && !is_ours(seen.volume->metadata, member.metadata.uid) &&
+      !volume_has_lost_owner(seen))
+    return {"False", v1::kVolumeConflict,
+            "PersistentVolumeClaim " + volume +
+                (seen.volume->metadata.owner_references.empty()
+                     ? " has no owner; to use its data, make this EtcdMember its owner: see "
+                       "VolumeConflict in docs/user/operations.md"
+                     : " has another owner")};
   if (!seen.pod) {
     if (std::string trouble = tls_trouble(seen); !trouble.empty())
       return {"False", is_missing(seen.tls) ? v1::kCertificateMissing : v1::kCertificateInvalid,
@@ -220,6 +241,10 @@ Verdict judge(const Observation& seen) {
       return {"False", seen.has_image ? v1::kRestoreFailed : v1::kOperatorImageNotConfigured,
               std::move(trouble)};
     if (!seen.failed.empty()) return pod_failed(member.metadata.name, seen.failed);
+    if (makes_room(seen))
+      return {"False", v1::kPodNotReady,
+              "the Pod is created when " + seen.makes_room_for +
+                  ", which has etcd's data, has found a node"};
     const std::string missing = not_implemented(member);
     if (missing.empty()) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
     return {"False", v1::kNotImplemented,

@@ -29,6 +29,8 @@ struct Observation {
   /// Its etcd has started before and cannot run now, with another command line or image than a new
   /// Pod would have: another operator, or an earlier release, made its Pod.
   bool outdated = false;
+  /// A voter whose Pod finds no node, while etcd has no quorum; empty: none. Read for a joiner.
+  std::string makes_room_for;
   /// Seconds since this process last changed the message of Ready; absent: it has not.
   std::optional<std::int64_t> words_s;
   bool has_image = false;         ///< The operator knows its own image, which restores a snapshot.
@@ -45,7 +47,8 @@ struct Observation {
         api::optional("volume", &S::volume), api::sparse("selectedByOther", &S::selected_by_other),
         api::sparse("allHaveUID", &S::all_have_uid), api::sparse("rejected", &S::rejected),
         api::sparse("failed", &S::failed), api::sparse("outdated", &S::outdated),
-        api::optional("words", &S::words_s), api::sparse("hasImage", &S::has_image),
+        api::sparse("makesRoomFor", &S::makes_room_for), api::optional("words", &S::words_s),
+        api::sparse("hasImage", &S::has_image),
         api::sparse("credentialsFault", &S::credentials_fault), api::sparse("tls", &S::tls));
   }
 };

@@ -94,17 +94,27 @@ bool pod_has_lost_owner(const Observation& seen) {
          !pod.terminating();
 }
 
+/// A user edited the label by which Services and the budget select. A Pod without it is not
+/// watched, and gets it back when the Pod is created in vain.
+bool pod_names_another_cluster(const Observation& seen) {
+  const std::string label = label_of(seen.pod->metadata, v1::kClusterLabel);
+  return !label.empty() && label != seen.member.spec.cluster_name &&
+         is_ours(seen.pod->metadata, seen.member.metadata.uid) && !seen.pod->metadata.terminating();
+}
+
 Step pod_step(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
   if (!seen.pod) {
+    if (makes_room(seen)) return NoStep{};
     if (!tls_trouble(seen).empty() || !restore_trouble(seen).empty()) return NoStep{};
     return CreatePod{founds(seen)};
   }
   const kube::Pod& pod = *seen.pod;
   const std::string& uid = pod.metadata.uid;
-  if (pod_has_lost_owner(seen)) return AdoptPod{uid};
+  if (pod_has_lost_owner(seen) || pod_names_another_cluster(seen)) return AdoptPod{uid};
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
+  if (makes_room(seen)) return DeletePod{uid, "a voter finds no node, and this cannot start yet"};
   if (has_founded(seen))
     return in_memory(member) ? Step(EndFounding{uid})
                              : Step(DeletePod{uid, "the cluster has been founded"});
@@ -164,6 +174,7 @@ Step next(const Observation& seen) {
   if (data_lost(seen)) return NoStep{};
   if (in_memory(member)) return pod_step(seen);
   if (!seen.volume) return CreateVolume{};
+  if (volume_has_lost_owner(seen)) return AdoptVolume{seen.volume->metadata.uid};
   if (!is_ours(seen.volume->metadata, member.metadata.uid)) return NoStep{};
   if (!seen.pod && seen.volume->metadata.terminating()) return NoStep{};
   if (!seen.pod && has_earlier_size(seen)) return DeleteUnboundVolume{seen.volume->metadata.uid};
@@ -186,6 +197,20 @@ Step label_with_uid(const Observation& seen) {
 bool founds(const Observation& seen) {
   return seen.member.spec.bootstrap && never_started(seen.member) && seen.cluster &&
          seen.cluster->status.cluster_id.empty();
+}
+
+bool makes_room(const Observation& seen) {
+  return !seen.makes_room_for.empty() && never_started(seen.member) &&
+         !seen.member.spec.bootstrap && !in_memory(seen.member);
+}
+
+bool volume_has_lost_owner(const Observation& seen) {
+  if (!seen.volume || !has_pod(seen) || seen.pod->spec.node_name.empty()) return false;
+  const api::ObjectMeta& volume = seen.volume->metadata;
+  const auto made = from_rfc3339(volume.creation_timestamp);
+  const auto used = from_rfc3339(seen.pod->metadata.creation_timestamp);
+  return volume.owner_references.empty() && !volume.terminating() &&
+         seen.member.status.pvc_name == volume.name && made && used && *made <= *used;
 }
 
 Plan plan(const Observation& seen) {

@@ -111,7 +111,7 @@ struct LabelWithUid {
                       api::sparse("clusterUID", &S::cluster_uid));
   }
 };
-/// Gives the recorded Pod, which belongs to nobody, its owner again.
+/// Gives the recorded Pod, which has no owner or the label of another cluster, its own again.
 struct AdoptPod : ByUid {
   static constexpr StepTraits traits{"adopt-pod", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "adopt-pod"; }
@@ -120,6 +120,11 @@ struct AdoptPod : ByUid {
 struct AdmitPod : ByUid {
   static constexpr StepTraits traits{"admit-pod", Asks::ApiServer, Effect::AtOnce};
   std::string words() const { return "admit-pod"; }
+};
+/// Gives the volume of its running Pod, which belongs to nobody, its owner again.
+struct AdoptVolume : ByUid {
+  static constexpr StepTraits traits{"adopt-volume", Asks::ApiServer, Effect::AtOnce};
+  std::string words() const { return "adopt-volume"; }
 };
 /// Tells the Pod that founded a cluster in memory not to found one at its next start.
 struct EndFounding : ByUid {
@@ -134,12 +139,20 @@ struct EndJoining : ByUid {
 };
 using Step = OneStepOf<ReleaseFinalizer, ReleaseUnborn, AddFinalizer, DeleteUnboundVolume,
                        CreateVolume, CreatePod, DeletePod, SetRole, MarkLeaving, LabelWithUid,
-                       AdoptPod, AdmitPod, EndFounding, EndJoining>;
+                       AdoptVolume, AdoptPod, AdmitPod, EndFounding, EndJoining>;
 
 /// The cluster's controller writes memberID, isVoter and version of the status.
 using Plan = PlanOf<api::v1alpha2::EtcdMemberStatus, Step>;
 
 Plan plan(const Observation& seen);
+
+/// Whether only the owner of its volume is missing: its Pod uses the volume, so the volume is the
+/// one that it was created for. Kubernetes deletes no volume that a Pod uses.
+bool volume_has_lost_owner(const Observation& seen);
+
+/// Whether a joiner that cannot start, as etcd has no quorum, leaves its node to a voter that finds
+/// none. Its volume stays.
+bool makes_room(const Observation& seen);
 
 /// Whether a Pod created now founds the cluster: the first member's Pod, before etcd was ever seen.
 bool founds(const Observation& seen);

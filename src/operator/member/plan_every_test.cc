@@ -128,6 +128,7 @@ struct Judge {
            step.cluster_uid == world.seen.cluster->metadata.uid &&
            (found == labels.end() || (found->second == "c-0" && !world.seen.selected_by_other));
   }
+  bool operator()(const AdoptVolume&) const { return false; }  // No volume here lacks an owner.
   bool operator()(const AdoptPod&) const { return false; }     // Each Pod here has an owner.
   bool operator()(const AdmitPod&) const { return false; }     // No Pod here waits.
   bool operator()(const EndFounding&) const { return false; }  // No data here is in memory.

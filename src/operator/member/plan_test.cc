@@ -65,6 +65,16 @@ Observation whole() {
   return seen;
 }
 
+/// A user took the owner away from the volume, under the member's Pod.
+void lose_owner_of_volume(Observation& o) {
+  o.volume->metadata.owner_references.clear();
+  o.volume->metadata.uid = "v-1";
+  o.volume->metadata.creation_timestamp = "2026-11-20T10:00:00Z";
+  o.pod->metadata.creation_timestamp = "2026-11-20T10:00:00Z";
+  o.pod->spec.node_name = "node-1";
+  o.member.status.pvc_name = "data-db-x1";
+}
+
 /// The first member of a cluster that knows its id and has recorded that many members.
 void founded(Observation& o, int recorded) {
   o.cluster->metadata.name = "db";
@@ -95,6 +105,78 @@ kube::ContainerStatus& restoring(Observation& o) {
   restore.name = v1::kRestoreContainer;
   o.pod->status.init_container_statuses = {tools, restore};
   return o.pod->status.init_container_statuses[1];
+}
+
+TEST(MemberPlan, I17_AVolumeWithoutOwnerIsTakenBackIfItIsTheOneThatThePodUses) {
+  struct Row {
+    void (*edit)(Observation&);
+    const char* because;
+  };
+  Observation seen = whole();
+  lose_owner_of_volume(seen);
+  Plan p = plan(seen);
+  EXPECT_EQ(p.step, Step(AdoptVolume{{"v-1"}}));
+  EXPECT_NE(runtime::find_condition(p.status.conditions, v1::kReady)->reason, v1::kVolumeConflict);
+  const Row rows[] = {
+      {[](auto& o) { o.pod.reset(); }, "nothing shows that the volume is the same"},
+      {[](auto& o) { o.pod->metadata.deletion_timestamp = "t"; }, "its Pod ends"},
+      {[](auto& o) { o.pod->spec.node_name.clear(); }, "its Pod uses no volume yet"},
+      {[](auto& o) { o.pod->metadata.owner_references.clear(); }, "the Pod is not ours"},
+      {[](auto& o) { o.volume->metadata.creation_timestamp = "2026-11-20T10:00:01Z"; },
+       "it is younger than the Pod"},
+      {[](auto& o) { o.volume->metadata.creation_timestamp = ""; }, "its age is unknown"},
+      {[](auto& o) { o.volume->metadata.deletion_timestamp = "t"; }, "it goes"},
+      {[](auto& o) { o.member.status.pvc_name = ""; }, "it was never the member's"},
+      {[](auto& o) { o.volume = volume_of("other"); }, "it is another owner's"},
+  };
+  for (const Row& row : rows) {
+    seen = whole();
+    lose_owner_of_volume(seen);
+    row.edit(seen);
+    p = plan(seen);
+    EXPECT_EQ(to_string(p.step), "none") << row.because;
+    EXPECT_EQ(runtime::find_condition(p.status.conditions, v1::kReady)->reason, v1::kVolumeConflict)
+        << row.because;
+  }
+}
+
+/// Seed 392: the voter's volume is on the node that the joiner has, and members must be apart.
+TEST(MemberPlan, K1_AJoinerThatCannotStartLeavesItsNodeToAVoterThatFindsNone) {
+  Observation seen = whole();
+  seen.makes_room_for = "db-x0";
+  EXPECT_EQ(to_string(plan(seen).step),
+            "delete-pod: a voter finds no node, and this cannot start yet");
+  seen.pod.reset();
+  const Plan p = plan(seen);
+  EXPECT_EQ(to_string(p.step), "none");
+  EXPECT_EQ(runtime::find_condition(p.status.conditions, v1::kReady)->message,
+            "the Pod is created when db-x0, which has etcd's data, has found a node");
+  seen.makes_room_for = "";
+  EXPECT_EQ(to_string(plan(seen).step), "create-pod existing");
+  const std::function<void(Observation&)> edits[] = {
+      [](auto& o) { o.member.status.member_id = "1"; },
+      [](auto& o) { o.member.spec.storage.medium = v1::Medium::Memory; },
+      [](auto& o) { o.member.spec.bootstrap = true; },
+  };
+  for (const auto& edit : edits) {
+    seen = whole();
+    seen.makes_room_for = "db-x0";
+    edit(seen);
+    EXPECT_EQ(to_string(plan(seen).step).find("delete-pod: a voter"), std::string::npos);
+  }
+}
+
+/// Seed 550: the Services did not lead to the Pod, and all conditions said that all was well.
+TEST(MemberPlan, K17_APodWithTheLabelOfAnotherClusterGetsItsOwnAgain) {
+  Observation seen = whole();
+  seen.pod->metadata.uid = "p-1";
+  seen.pod->metadata.labels[v1::kClusterLabel] = "edited";
+  EXPECT_EQ(plan(seen).step, Step(AdoptPod{{"p-1"}}));
+  seen.pod->metadata.deletion_timestamp = "t";
+  EXPECT_EQ(to_string(plan(seen).step), "none") << "it goes";
+  seen = whole();
+  seen.pod->metadata.labels[v1::kClusterLabel] = seen.member.spec.cluster_name;
+  EXPECT_NE(to_string(plan(seen).step), "adopt-pod");
 }
 
 TEST(MemberPlan, Table) {
@@ -914,6 +996,30 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        v1::kCertificateInvalid,
        "Secret own: tls.crt is not for db-x1.db.prod.svc (its names are: db.prod.svc); the "
        "operator creates no Pod until this is fixed"},
+      {[](auto& o) {  // I17: a full disk, in etcd's words
+         wait_for(*o.pod, "CrashLoopBackOff");
+         o.pod->status.container_statuses[0].last_state.terminated = {
+             1, "Error", "write /var/lib/etcd/member/wal/0.tmp: no space left on device"};
+       },
+       v1::kCrashLooping,
+       "etcd exits repeatedly, last with exit code 1 (Error): no space is left on its volume; "
+       "make the volume larger"},
+      {[](auto& o) {  // Seed 304: a first member ran once as a newer version
+         wait_for(*o.pod, "CrashLoopBackOff");
+         o.pod->status.container_statuses[0].last_state.terminated = {
+             1, "Error",
+             "invalid downgrade; server version is lower than determined cluster version"};
+       },
+       v1::kCrashLooping,
+       "etcd exits repeatedly, last with exit code 1 (Error): a newer minor version has written "
+       "its data; set spec.version to that version"},
+      {[](auto& o) {
+         o.volume->metadata.owner_references.clear();
+         o.pod.reset();
+       },
+       v1::kVolumeConflict,
+       "PersistentVolumeClaim data-db-x1 has no owner; to use its data, make this EtcdMember its "
+       "owner: see VolumeConflict in docs/user/operations.md"},
       {[](auto& o) { o.volume = volume_of("other"); }, v1::kVolumeConflict,
        "PersistentVolumeClaim data-db-x1 has another owner"},
       {[](auto& o) { o.pod->metadata.owner_references.clear(); }, v1::kPodConflict,

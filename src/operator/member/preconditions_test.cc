@@ -790,6 +790,32 @@ TEST_F(Preconditions, AStatusThatIsRefusedIsTriedOnceAMinuteAndNothingIsDoneMean
   EXPECT_EQ(server.requests("delete"), 0);
 }
 
+/// A user took its owner away while its Pod runs.
+TEST_F(Preconditions, I17_AVolumeThatLostItsOwnerGetsItBack) {
+  put_pod(uid, "x");
+  change<kube::Pod>(kKey, [](json::object& pod) { pod["spec"].as_object()["nodeName"] = "n"; });
+  change<kube::PersistentVolumeClaim>(
+      kVolume, [](json::object& claim) { claim["metadata"].as_object().erase("ownerReferences"); });
+  change<v1::EtcdMember>(kKey, [](json::object& member) {
+    Json& status = member["status"];
+    if (!status.is_object()) status = json::object();
+    status.as_object()["pvcName"] = kVolume.name;
+  });
+  see();
+  change<kube::PersistentVolumeClaim>(kVolume, [](json::object& claim) {
+    claim["metadata"].as_object()["labels"] = json::object();
+  });
+  EXPECT_FALSE(pass()) << "somebody edits it at the same time";
+  EXPECT_FALSE(server.find(kube::PersistentVolumeClaim::resource, kVolume)
+                   ->at("metadata")
+                   .as_object()
+                   .contains("ownerReferences"));
+  see();
+  settle();
+  const auto volume = server.find(kube::PersistentVolumeClaim::resource, kVolume);
+  EXPECT_EQ(volume->at("metadata").at("ownerReferences").at(0).at("uid"), uid.c_str());
+}
+
 TEST_F(Preconditions, AMemberThatIsGoneIsForgotten) {
   server.erase(v1::EtcdMember::resource, kKey);
   see();

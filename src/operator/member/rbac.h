@@ -18,7 +18,7 @@ inline constexpr auto kPermissions = [] {
       {v1::EtcdMember::resource, "status", {Patch}},
       {v1::EtcdMember::resource, "finalizers", {Update}},
       {kube::Pod::resource, "", {Get, List, Watch, Create, Patch, Delete}},
-      {kube::PersistentVolumeClaim::resource, "", {Get, List, Watch, Create, Delete}},
+      {kube::PersistentVolumeClaim::resource, "", {Get, List, Watch, Create, Patch, Delete}},
       {kube::Service::resource, "", {List, Watch}},
   });
 }();

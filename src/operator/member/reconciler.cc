@@ -35,6 +35,8 @@ std::string contested_write(const Observation& seen, const Step& step) {
   if (std::holds_alternative<AddFinalizer>(step) ||
       std::holds_alternative<DeleteUnboundVolume>(step))
     return to_string(step);
+  if (std::holds_alternative<AdoptVolume>(step))
+    return to_string(step) + " " + seen.volume->metadata.uid;
   const bool told =
       std::holds_alternative<SetRole>(step) || std::holds_alternative<MarkLeaving>(step) ||
       std::holds_alternative<LabelWithUid>(step) || std::holds_alternative<AdoptPod>(step) ||
@@ -79,6 +81,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
     seen.words_s = (with_.executor.now() - told->second) / std::chrono::seconds(1);
   seen.has_image = !images_.operator_image.empty();
   seen.outdated = is_outdated(seen);
+  if (seen.cluster) seen.makes_room_for = voter_without_node(seen);
   if (seen.cluster && !seen.pod) seen.all_have_uid = all_have_uid(seen);
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
@@ -104,6 +107,19 @@ bool Reconciler::is_outdated(const Observation& seen) const {
     return false;
   auto wanted = pod(member, {.many_learners = seen.cluster->status.max_learners != 1}, images_);
   return wanted && !runs_as(*seen.pod, *wanted);
+}
+
+std::string Reconciler::voter_without_node(const Observation& seen) const {
+  const v1::EtcdCluster& cluster = *seen.cluster;
+  const auto* available = runtime::find_condition(cluster.status.conditions, v1::kAvailable);
+  if (!available || available->status == "True" || !seen.member.status.member_id.empty()) return "";
+  for (const auto& other : with_.stores.members.in_group(cluster.metadata.key())) {
+    const auto* ready = runtime::find_condition(other->status.conditions, v1::kReady);
+    if (other->status.is_voter && !other->metadata.terminating() && ready &&
+        ready->reason == v1::kUnschedulable && is_ours(other->metadata, cluster.metadata.uid))
+      return other->metadata.name;
+  }
+  return "";
 }
 
 /// Whether no Pod of a member of the cluster lacks its UID as a label.
@@ -284,6 +300,19 @@ struct Actor {
     return Done{};
   }
 
+  /// Only this volume, as it was seen.
+  Result<Done> operator()(const AdoptVolume& step) const {
+    const std::string name = volume_name(meta().name);
+    auto written = with.api.merge_patch<kube::PersistentVolumeClaim>(
+        {meta().ns, name}, {{"metadata",
+                             {{"uid", step.uid},
+                              {"resourceVersion", seen.volume->metadata.resource_version},
+                              {"ownerReferences", owned_by_controller(member())}}}});
+    if (!written) return Error(written.error()).during("adopt PersistentVolumeClaim " + name);
+    with.stores.volumes.wrote(std::move(*written));
+    return Done{};
+  }
+
   Result<Done> operator()(const CreatePod& step) const {
     const TlsSeen tls = with.certificates.now_of(member());
     if (std::string trouble = trouble_with(tls, {member_host(member())}, with.clock.wall_now());
@@ -377,11 +406,13 @@ struct Actor {
   }
 
   Result<Done> operator()(const AdoptPod& step) const {
-    return change_pod({{"metadata",
-                        {{"uid", step.uid},
-                         {"resourceVersion", seen.pod->metadata.resource_version},
-                         {"ownerReferences", owned_by_controller(member())}}}},
-                      "adopt");
+    json::object metadata{
+        {"uid", step.uid},
+        {"resourceVersion", seen.pod->metadata.resource_version},
+        {"labels", json::object{{v1::kClusterLabel, member().spec.cluster_name}}}};
+    if (!is_ours(seen.pod->metadata, meta().uid))
+      metadata["ownerReferences"] = owned_by_controller(member());
+    return change_pod({{"metadata", std::move(metadata)}}, "adopt");
   }
 
   Result<Done> operator()(const AdmitPod& step) const {

@@ -15,14 +15,16 @@ inline bool is_ours(const api::ObjectMeta& child, const std::string& owner_uid) 
          child.owner_references.end();
 }
 
-/// Whether a member of a running cluster has lost its owner, by a user's edit. The token in its
-/// spec has the UID of its EtcdCluster, so it is no other's. Its owner is given back (K17).
+/// Whether a member of a cluster that founds or runs has lost its owner, by a user's edit. The
+/// token in its spec has the UID of its EtcdCluster, so it is no other's. Its owner is given back
+/// (K17).
 inline bool has_lost_owner(const api::v1alpha2::EtcdMember& member,
                            const api::v1alpha2::EtcdCluster& cluster) {
   const api::v1alpha2::EtcdClusterStatus& status = cluster.status;
   return !member.metadata.controller() && !cluster.metadata.terminating() &&
          member.metadata.ns == cluster.metadata.ns &&
-         member.spec.cluster_name == cluster.metadata.name && !status.cluster_id.empty() &&
+         member.spec.cluster_name == cluster.metadata.name &&
+         !(status.cluster_id.empty() && status.pending_members.empty()) &&
          !status.cluster_token.empty() && member.spec.cluster_token == status.cluster_token;
 }
 

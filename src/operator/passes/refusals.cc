@@ -38,9 +38,11 @@ bool Refusals::note(const api::ObjectKey& key, const std::string& write, const R
   const std::string& words = done.error().message;
   if (refused(done)) {
     noted.write = write;
+    noted.taken = done.failed_with(Code::AlreadyExists);
     return note_refusal(noted, words, again, now);
   }
-  if (!again) noted = {.write = write, .why = "", .until = now, .first = now, .told = now};
+  if (!again)
+    noted = {.write = write, .why = "", .until = now, .first = now, .told = now, .taken = false};
   return note_failure(noted, words, now);
 }
 
@@ -65,6 +67,11 @@ bool Refusals::note_failure(Refusal& noted, const std::string& words, Instant no
   noted.why = words;
   noted.told = now;
   return true;
+}
+
+bool Refusals::name_is_taken(const api::ObjectKey& key) const {
+  const auto last = last_.find(key);
+  return last != last_.end() && last->second.taken;
 }
 
 std::string Refusals::failing(const api::ObjectKey& key) const {

@@ -44,6 +44,8 @@ class Refusals {
   bool note(const api::ObjectKey&, const std::string& write, const Result<Done>&, Instant now);
   /// Why the last write fails, for users; empty if it does not, or has failed only once.
   std::string why(const api::ObjectKey&) const;
+  /// Whether that write was refused because another object has the name.
+  bool name_is_taken(const api::ObjectKey&) const;
   /// The write that was refused or failed last; empty: the last one succeeded.
   std::string failing(const api::ObjectKey&) const;
   /// Holds the last failed write up for kLater from now.
@@ -54,6 +56,7 @@ class Refusals {
   struct Refusal {
     std::string write, why;
     Instant until, first, told;
+    bool taken = false;
     int failures = 0;  ///< That are no refusals, since the last refusal.
   };
   bool note_refusal(Refusal&, const std::string& words, bool again, Instant now) const;

@@ -196,8 +196,8 @@ class Pass {
         return say(v1::kStopped, "False", reason, found->message);
     // The cluster reports there what was refused, with all other problems.
     const auto* bad = runtime::find_condition(seen_.cluster->status.conditions, v1::kDegraded);
-    if (bad && bad->reason == v1::kObjectRejected)
-      return say(v1::kStopped, "False", v1::kObjectRejected,
+    if (bad && (bad->reason == v1::kObjectRejected || bad->reason == v1::kServiceRefused))
+      return say(v1::kStopped, "False", bad->reason,
                  "the cluster cannot be stopped until you fix this: " + bad->message);
     say(v1::kStopped, "False", v1::kStopping,
         "the cluster stops when both its Services are as the operator creates them" +
