@@ -225,7 +225,8 @@ void World::node_faults() {
       hungry_ = *pod;
       if (const auto member = read<v1::EtcdMember>(*pod))
         oracles_.blocked({pod->ns, member->spec.cluster_name}, kHungry, [this, pod = *pod] {
-          return faults_.on(Fault::OomKilled) && hungry_ == pod;
+          return faults_.on(Fault::OomKilled) && hungry_ == pod &&
+                 server_.look(v1::EtcdMember::resource, pod);
         });
     }
     checker_.struck();
