@@ -466,6 +466,7 @@ TEST(ClusterPlan, K17_MembersThatLostTheirOwnerGetItBackIfEtcdConfirmsThem) {
       {"c:N",
        [](auto& o) {
          o.cluster.status.cluster_id.clear();
+         o.cluster_id.reset();
          o.linearizable = false;
          o.cluster.status.pending_members = {{1, "c", url_of("c"), to_rfc3339(kNow)}};
        },
