@@ -388,7 +388,7 @@ TEST_F(ScenarioOfNodes, ST20_NobodyIsReplacedRightAfterManyClustersFailed) {
 }
 
 /// N8: broken clusters of one tenant count as one for all others.
-TEST_F(ScenarioOfNodes, K2_BrokenClustersOfOneNamespaceHoldUpNoOther) {
+TEST_F(ScenarioOfNodes, N8_BrokenClustersOfOneNamespaceHoldUpNoOther) {
   settled_cluster(3);
   for (int i = 0; i < 3; ++i) {
     const api::ObjectKey other{"tenant", "other-" + std::to_string(i)};
