@@ -90,7 +90,7 @@ Result<Done> World::let_in(const api::Resource& r, const Json& object) {
 
 /// A quota that somebody set to what the clusters of a namespace need, and not one Pod more. A Pod
 /// counts until it is gone, or has ended. Source: pkg/quota/v1/evaluator/core/pods.go.
-Result<Done> World::within_pods(const Json& pod) const {
+Result<Done> World::within_pods(const Json& pod) {
   if (!faults_.has(Fault::ExactQuota)) return Done{};
   const std::string ns(pod.at("metadata").at("namespace").as_string());
   std::int32_t most = 0, used = 0;
@@ -99,8 +99,9 @@ Result<Done> World::within_pods(const Json& pod) const {
   for (const auto& one : server_.read_all<kube::Pod>())
     used += one->metadata.ns == ns && one->metadata.labels.contains(v1::kClusterLabel) &&
             one->status.phase != "Failed" && one->status.phase != "Succeeded";
-  const auto labels = pod.at("metadata").as_object().if_contains("labels");
-  if (!labels || !labels->as_object().contains(v1::kClusterLabel) || used < most) return Done{};
+  const std::string cluster = cluster_of(pod);
+  if (cluster.empty() || used < most) return Done{};
+  oracles_.unblocked({ns, cluster}, Nodes::kRefusal);  // No kubelet has the Pod now.
   const std::string limit = "pods=" + std::to_string(most);
   return Error{Code::Denied, "exceeded quota: etcds, requested: pods=1, used: pods=" +
                                  std::to_string(used) + ", limited: " + limit};

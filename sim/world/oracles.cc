@@ -417,8 +417,9 @@ Oracles::Verdict Oracles::of_member(ConditionType type, const api::Condition& c,
       *std::ranges::find(is.members, member.metadata.uid,
                          [](const Facts::Member& one) { return one.object->metadata.uid; });
   if (type == ConditionType::Ready) {
-    if (c.status == "True" && !it.ready) return {"it does not serve", kNodeLost};
     const bool of_this = it.process && it.process->cluster == is.id;
+    if (c.status == "True" && it.process && !of_this && clock_.now() < pruned_until_) return {};
+    if (c.status == "True" && !it.ready) return {"it does not serve", kNodeLost};
     if (c.status == "True" && is.id.value != 0 && !of_this)
       return {"it is a member of another etcd", kPolled};
     if (has_reason(c, {v1::kDataLost, v1::kDataCorrupt}) && it.has_data)

@@ -38,6 +38,8 @@ class Oracles {
     judged_from_ = std::max(judged_from_, clock_.now() + after);
     checker_.doubt_until(judged_from_);
   }
+  /// The API server prunes newer fields now: no EtcdMember can tell that it is another etcd's.
+  void pruned() { pruned_until_ = clock_.now() + kSettles; }
   static constexpr Duration kStarts = std::chrono::seconds(15);
   /// Silent watches end, back-offs run out.
   static constexpr Duration kSettles = std::chrono::seconds(150);
@@ -48,6 +50,11 @@ class Oracles {
     const auto [one, is_new] = blocked_.try_emplace({cluster, word});
     if (is_new) one->second.since = clock_.now();
     one->second.holds = std::move(holds);
+  }
+
+  /// Another cause came first.
+  void unblocked(const api::ObjectKey& cluster, const std::string& word) {
+    blocked_.erase({cluster, word});
   }
 
   /// The untrue part of a claim, and for how long it may be untrue. Empty: it is true, or not
@@ -87,6 +94,7 @@ class Oracles {
   const Faults& faults_;
   Checker& checker_;
   Instant judged_from_{};  // Claims are judged from then on.
+  Instant pruned_until_{};
   /// Since when which claim of which object (UID) is untrue; `before_` is the last look's.
   std::map<std::pair<std::string, std::string>, Instant> untrue_, before_;
   struct Cause {

@@ -145,6 +145,7 @@ void World::controllers() {
         checker_.hindered();
         oracles_.hindered(Oracles::kStarts);
       }
+      if (old_crds_) oracles_.pruned();
       const auto deaf = [this](const auto& life) {
         return life->etcd().is_deaf() || life->api().is_deaf(time_.now());
       };

@@ -226,7 +226,7 @@ class World {
   void renew_pods(const api::ObjectKey& cluster);
   void give_children(const api::ObjectKey& cluster);
   void give_volume(const api::v1alpha2::EtcdMember&);
-  Result<Done> within_pods(const Json& pod) const;
+  Result<Done> within_pods(const Json& pod);
   std::string unreported(const api::v1alpha2::EtcdCluster&) const;
   std::string insecure(const api::v1alpha2::EtcdCluster&) const;
   std::string serial_of(const std::string& certificate) const;

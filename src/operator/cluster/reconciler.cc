@@ -136,6 +136,10 @@ json::object status_of(const MemberFacts& fact) {
   return out;
 }
 
+bool has_kept(const v1::EtcdMemberStatus& status, const MemberFacts& fact) {
+  return status.removed == fact.removed && status.elsewhere == fact.elsewhere;
+}
+
 /// Whatever the answer was: if the step comes again, that voter did not take the leadership.
 void note_heir(const Step& step, std::vector<std::string>& heirs) {
   const auto* moved = std::get_if<MoveLeader>(&step);
@@ -492,10 +496,18 @@ void Reconciler::observe_others(Observation& seen) const {
   for (const auto& [ns, fell] : elsewhere) seen.others_unavailable += fell;
 }
 
-/// Writes etcd's facts about members into the status of their EtcdMembers.
+/// Writes etcd's facts about members into the status of their EtcdMembers. Fields that an older CRD
+/// drops are not written at each pass (I9).
 Result<Done> Reconciler::report_more(const Observation& seen, Plan& plan) {
   const api::ObjectMeta& meta = seen.cluster.metadata;
+  const Instant now = with_.executor.now();
+  auto& dropped = memory_[meta.key()].dropped;
+  std::erase_if(dropped, [&](const auto& one) {
+    return std::ranges::find(plan.facts, one.second.first) == plan.facts.end() ||
+           now - one.second.second >= kDroppedAgain;
+  });
   for (const MemberFacts& fact : plan.facts) {
+    if (dropped.contains(fact.uid)) continue;
     const api::ObjectKey key{meta.ns, fact.name};
     // resourceVersion stands in for the UID, which the API server ignores in a write of the status.
     const auto member = with_.stores.members.get(key);
@@ -512,6 +524,7 @@ Result<Done> Reconciler::report_more(const Observation& seen, Plan& plan) {
       continue;  // Force-deleted meanwhile: the next pass sees it.
     if (leaves_doubt(written)) look_again(with_.api, with_.stores.members, key, fact.uid);
     if (!written) return Error(written.error()).during("write the status of " + to_string(key));
+    if (!has_kept(written->status, fact)) dropped[fact.uid] = {fact, now};
     with_.stores.members.wrote(std::move(*written));
   }
   return Done{};

@@ -93,6 +93,8 @@ class Reconciler final : public Pass<Kind> {
     std::optional<WallTime> answered;
     std::vector<std::string> heirs;
     std::string policy_error;
+    /// By UID: the facts that the API server did not keep, and when they were written last.
+    std::map<std::string, std::pair<MemberFacts, Instant>> dropped;
   };
   std::map<api::ObjectKey, Memory> memory_;
 };

@@ -1203,6 +1203,28 @@ TEST_F(ReconcilerTest, K5_AMemberThatLivesInAnotherClusterCountsAsUnreachable) {
   EXPECT_EQ(seats_of_last_pass().at("db-c"), "3 silent");
 }
 
+/// Seed 128: some twenty writes a second.
+TEST_F(ReconcilerTest, F3_AFactOfAMemberThatTheServerDropsIsWrittenOnceAMinute) {
+  etcd.foreign = "3";
+  etcd.theirs = {{{3}, "db-c", {url_of("db-c")}, {}, false}};
+  int writes = 0;
+  api.before([&](const kube::Call& call) -> std::optional<Error> {
+    writes += call.subresource == "status" && call.resource == v1::EtcdMember::resource &&
+              json::serialize(call.body).find("\"elsewhere\":true") != std::string::npos;
+    return std::nullopt;
+  });
+  api.on_store([](const api::Resource& r, json::object& object) {
+    if (r == v1::EtcdMember::resource && object.contains("status"))
+      object["status"].as_object().erase("elsewhere");
+  });
+  pass();
+  pass();
+  EXPECT_EQ(writes, 1);
+  (void)world.run_until(world.now() + 1min);
+  pass();
+  EXPECT_EQ(writes, 2) << "the CRD may be a newer one now";
+}
+
 TEST_F(ReconcilerTest, AStrangerAtAnAddressThatWasGivenAwayStopsNothing) {
   etcd.foreign = "3";
   etcd.theirs = {{{3}, "web-x", {"http://web-x.web.other.svc:2380"}, {}, false}};

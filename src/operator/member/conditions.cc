@@ -73,7 +73,9 @@ std::string remedy_of_last_words(const kube::Pod& pod) {
   };
   if (says("no space left on device"))
     return "no space is left on its volume; make the volume larger";
-  if (says("server version is lower than determined cluster version"))
+  // 3.5's words, and those of 3.6 and later: version "3.7.0" is not supported.
+  if (says("server version is lower than determined cluster version") ||
+      (says("version \"3.") && says("\" is not supported")))
     return "a newer minor version has written its data; set spec.version to that version";
   return "";
 }

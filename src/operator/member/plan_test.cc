@@ -1004,6 +1004,14 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        v1::kCrashLooping,
        "etcd exits repeatedly, last with exit code 1 (Error): no space is left on its volume; "
        "make the volume larger"},
+      {[](auto& o) {  // Seed 379: so do 3.6 and later say it
+         wait_for(*o.pod, "CrashLoopBackOff");
+         o.pod->status.container_statuses[0].last_state.terminated = {
+             1, "Error", "cannot validate schema: version \"3.7.0\" is not supported"};
+       },
+       v1::kCrashLooping,
+       "etcd exits repeatedly, last with exit code 1 (Error): a newer minor version has written "
+       "its data; set spec.version to that version"},
       {[](auto& o) {  // Seed 304: a first member ran once as a newer version
          wait_for(*o.pod, "CrashLoopBackOff");
          o.pod->status.container_statuses[0].last_state.terminated = {
