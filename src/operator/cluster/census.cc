@@ -32,7 +32,7 @@ Census::Census(const Observation& seen) {
       foreign_members.push_back(&seat);
       continue;
     }
-    if (seat.object->ready) ++ready;
+    if (seat.object->ready && !seat.elsewhere) ++ready;
     if (seat.object->terminating) {
       leaving.push_back(&seat);
     } else if (votes) {

@@ -246,7 +246,7 @@ Verdict judge(const Observation& seen) {
     if (makes_room(seen))
       return {"False", v1::kPodNotReady,
               "the Pod is created when " + seen.makes_room_for +
-                  ", which has etcd's data, has found a node"};
+                  ", which has etcd's data, has found a place"};
     const std::string missing = not_implemented(member);
     if (missing.empty()) return {"False", v1::kPodNotReady, "the Pod does not exist yet"};
     return {"False", v1::kNotImplemented,

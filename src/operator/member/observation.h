@@ -29,7 +29,8 @@ struct Observation {
   /// Its etcd has started before and cannot run now, with another command line or image than a new
   /// Pod would have: another operator, or an earlier release, made its Pod.
   bool outdated = false;
-  /// A voter whose Pod finds no node, while etcd has no quorum; empty: none. Read for a joiner.
+  /// A voter whose Pod finds no node, or exceeds a quota, while etcd has no quorum; empty: none.
+  /// Read for a joiner.
   std::string makes_room_for;
   /// Seconds since this process last changed the message of Ready; absent: it has not.
   std::optional<std::int64_t> words_s;

@@ -114,7 +114,7 @@ Step pod_step(const Observation& seen) {
   if (pod_has_lost_owner(seen) || pod_names_another_cluster(seen)) return AdoptPod{uid};
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
-  if (makes_room(seen)) return DeletePod{uid, "a voter finds no node, and this cannot start yet"};
+  if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this cannot start yet"};
   if (has_founded(seen))
     return in_memory(member) ? Step(EndFounding{uid})
                              : Step(DeletePod{uid, "the cluster has been founded"});

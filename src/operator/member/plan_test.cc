@@ -145,12 +145,12 @@ TEST(MemberPlan, K1_AJoinerThatCannotStartLeavesItsNodeToAVoterThatFindsNone) {
   Observation seen = whole();
   seen.makes_room_for = "db-x0";
   EXPECT_EQ(to_string(plan(seen).step),
-            "delete-pod: a voter finds no node, and this cannot start yet");
+            "delete-pod: a voter finds no place, and this cannot start yet");
   seen.pod.reset();
   const Plan p = plan(seen);
   EXPECT_EQ(to_string(p.step), "none");
   EXPECT_EQ(runtime::find_condition(p.status.conditions, v1::kReady)->message,
-            "the Pod is created when db-x0, which has etcd's data, has found a node");
+            "the Pod is created when db-x0, which has etcd's data, has found a place");
   seen.makes_room_for = "";
   EXPECT_EQ(to_string(plan(seen).step), "create-pod existing");
   const std::function<void(Observation&)> edits[] = {

@@ -81,7 +81,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
     seen.words_s = (with_.executor.now() - told->second) / std::chrono::seconds(1);
   seen.has_image = !images_.operator_image.empty();
   seen.outdated = is_outdated(seen);
-  if (seen.cluster) seen.makes_room_for = voter_without_node(seen);
+  if (seen.cluster) seen.makes_room_for = voter_without_place(seen);
   if (seen.cluster && !seen.pod) seen.all_have_uid = all_have_uid(seen);
   if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
@@ -109,14 +109,16 @@ bool Reconciler::is_outdated(const Observation& seen) const {
   return wanted && !runs_as(*seen.pod, *wanted);
 }
 
-std::string Reconciler::voter_without_node(const Observation& seen) const {
+std::string Reconciler::voter_without_place(const Observation& seen) const {
   const v1::EtcdCluster& cluster = *seen.cluster;
   const auto* available = runtime::find_condition(cluster.status.conditions, v1::kAvailable);
   if (!available || available->status == "True" || !seen.member.status.member_id.empty()) return "";
   for (const auto& other : with_.stores.members.in_group(cluster.metadata.key())) {
     const auto* ready = runtime::find_condition(other->status.conditions, v1::kReady);
-    if (other->status.is_voter && !other->metadata.terminating() && ready &&
-        ready->reason == v1::kUnschedulable && is_ours(other->metadata, cluster.metadata.uid))
+    const bool has_no_place =
+        ready && (ready->reason == v1::kUnschedulable || ready->reason == v1::kPodRejected);
+    if (has_no_place && other->status.is_voter && !other->metadata.terminating() &&
+        is_ours(other->metadata, cluster.metadata.uid))
       return other->metadata.name;
   }
   return "";

@@ -45,7 +45,7 @@ class Reconciler final : public Pass<Kind> {
   Outcome act(const Observation&, const Context&, Plan&) override;
   void forget(const api::ObjectKey& key) override;
   bool selected_by_other(const Observation& seen) const;
-  std::string voter_without_node(const Observation&) const;
+  std::string voter_without_place(const Observation&) const;
   bool all_have_uid(const Observation& seen) const;
   std::string credentials_fault(const Object& member) const;
   bool is_outdated(const Observation& seen) const;
