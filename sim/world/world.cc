@@ -699,6 +699,8 @@ std::string World::missing(const api::ObjectKey& key) const {
       if (!says(type, "False", v1::kPaused)) return "is not Paused";
     return read<v1::EtcdMember>(members[0])->spec.dormant ? "" : "its member does not sleep";
   }
+  if (faults_.has(Fault::OldCrds) && cluster->status.max_learners == 0)
+    return "has lost fields of its status";  // They are written again once a minute.
   for (const api::ObjectKey& name : members) {
     const auto pod = read<kube::Pod>(name);
     if (!pod || !pod->ready()) return "Pod " + name.name + " is not ready";
