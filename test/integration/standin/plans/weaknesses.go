@@ -294,7 +294,7 @@ func foreignService(ctx context.Context, e *Env) error {
 	if err := e.Create(ctx, 1, nil); err != nil {
 		return err
 	}
-	words := "Service " + name + " belongs to another owner"
+	words := "Service " + name + " has no owner"
 	err := e.Until(ctx, e.Namespace, converge, func() error {
 		cluster := e.cluster()
 		if cluster == nil || !slices.ContainsFunc(cluster.Status.Conditions,
