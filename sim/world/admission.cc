@@ -7,6 +7,7 @@
 #include "base/fnv.h"
 #include "kube/core_types.h"
 #include "sim/api/objects.h"
+#include "sim/world/parts.h"
 #include "sim/world/world.h"
 
 namespace etcdop::sim {
@@ -16,20 +17,6 @@ namespace v1 = api::v1alpha2;
 namespace {
 
 constexpr const char* kLatePolicy = "late-policy.example.com";
-
-/// The cluster that an object is labelled with; empty: none.
-std::string cluster_of(const Json& object) {
-  const Json* const labels = object.at("metadata").as_object().if_contains("labels");
-  const Json* const cluster = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr;
-  return cluster ? std::string(cluster->as_string()) : "";
-}
-
-/// The object at that key, which is made if it is missing.
-json::object& part(json::object& of, const char* key) {
-  Json& found = of[key];
-  if (!found.is_object()) found = json::object();
-  return found.as_object();
-}
 
 /// As service meshes do: a container before or after the others, a volume, a label, an annotation.
 void add_sidecar(json::object& pod) {
@@ -80,7 +67,7 @@ Result<Done> World::let_in(const api::Resource& r, const Json& object) {
   if (time_.now() < quota_until_)
     return Error{Code::Denied, "exceeded quota: nothing, requested: 1, used: 0, limited: 0"};
   if (late_for_ != r.plural) return r == kube::Pod::resource ? within_pods(object) : Done{};
-  if (const std::string cluster = cluster_of(object); !cluster.empty())
+  if (const std::string cluster = cluster_of(object.as_object()); !cluster.empty())
     oracles_.blocked({key_of(object).ns, cluster}, kLatePolicy, [this, r, key = key_of(object)] {
       return late_for_ == r.plural && lacks(r, key);
     });
@@ -99,7 +86,7 @@ Result<Done> World::within_pods(const Json& pod) {
   for (const auto& one : server_.read_all<kube::Pod>())
     used += one->metadata.ns == ns && one->metadata.labels.contains(v1::kClusterLabel) &&
             one->status.phase != "Failed" && one->status.phase != "Succeeded";
-  const std::string cluster = cluster_of(pod);
+  const std::string cluster = cluster_of(pod.as_object());
   if (cluster.empty() || used < most) return Done{};
   oracles_.unblocked({ns, cluster}, Nodes::kRefusal);  // No kubelet has the Pod now.
   const std::string limit = "pods=" + std::to_string(most);
@@ -112,9 +99,8 @@ std::optional<Duration> World::webhook(const kube::Call& call) {
   const bool down = time_.now() < webhook_until_ && call.verb == kube::Verb::Create &&
                     call.subresource.empty() && call.resource.plural == webhook_for_;
   if (!down) return std::nullopt;
-  const Json* const labels = call.body.at("metadata").as_object().if_contains("labels");
-  if (const Json* cluster = labels ? labels->as_object().if_contains(v1::kClusterLabel) : nullptr)
-    oracles_.blocked({call.ns, std::string(cluster->as_string())}, "webhook",
+  if (const std::string cluster = cluster_of(call.body.as_object()); !cluster.empty())
+    oracles_.blocked({call.ns, cluster}, "webhook",
                      [this, resource = call.resource, key = key_of(call.body)] {
                        return time_.now() < webhook_until_ && webhook_for_ == resource.plural &&
                               lacks(resource, key);

@@ -6,6 +6,7 @@
 #include "kube/core_types.h"
 #include "sim/api/objects.h"
 #include "sim/world/newer_fields.h"
+#include "sim/world/parts.h"
 #include "sim/world/world.h"
 
 namespace etcdop::sim {
@@ -15,25 +16,13 @@ namespace v1 = api::v1alpha2;
 
 namespace {
 
-/// The object at that key, which is made if it is missing.
-json::object& part(json::object& of, const char* key) {
-  Json& found = of[key];
-  if (!found.is_object()) found = json::object();
-  return found.as_object();
-}
-
-bool is_ours(const json::object& object) {
-  const Json* const labels = object.at("metadata").as_object().if_contains("labels");
-  return labels && labels->as_object().contains(v1::kClusterLabel);
-}
-
 /// As policies do, at each create and update: a label and an annotation of its own, defaults of the
 /// spec, another value of a label that we set, too, and a budget by its own rule.
 void rewrite(const api::Resource& r, json::object& object) {
   const bool looks = r == kube::Pod::resource || r == kube::Service::resource ||
                      r == kube::PersistentVolumeClaim::resource ||
                      r == kube::PodDisruptionBudget::resource;
-  if (!looks || !is_ours(object)) return;
+  if (!looks || cluster_of(object).empty()) return;
   json::object& metadata = part(object, "metadata");
   part(metadata, "labels")["policy.example.com/checked"] = "true";
   part(metadata, "labels")[v1::kAppManagedByLabel] = "platform";

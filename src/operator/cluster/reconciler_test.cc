@@ -346,6 +346,19 @@ class ReconcilerTest : public ::testing::Test {
     });
     world.run();
   }
+  /// The server drops that field of a status, as with an older CRD. `writes`: how often a write of
+  /// the status had those words.
+  void drop_from_status(const api::Resource& of, const char* field, const char* words,
+                        int& writes) {
+    api.before([=, &writes](const kube::Call& call) -> std::optional<Error> {
+      writes += call.subresource == "status" && call.resource == of &&
+                json::serialize(call.body).find(words) != std::string::npos;
+      return std::nullopt;
+    });
+    api.on_store([=](const api::Resource& r, json::object& object) {
+      if (r == of && object.contains("status")) object["status"].as_object().erase(field);
+    });
+  }
   /// The Events of a pass, sorted.
   std::vector<std::string> told_in_a_pass() {
     api.serve({.resource = kube::Event::resource});
@@ -395,15 +408,7 @@ class ReconcilerTest : public ::testing::Test {
 /// It vanishes without a word: an older CRD prunes it.
 TEST_F(ReconcilerTest, F3_AFieldOfTheStatusThatTheServerDoesNotKeepIsToldAndNotWrittenAtEachPass) {
   int writes = 0;
-  api.before([&](const kube::Call& call) -> std::optional<Error> {
-    writes += call.subresource == "status" && call.resource == v1::EtcdCluster::resource &&
-              json::serialize(call.body).find("maxLearners") != std::string::npos;
-    return std::nullopt;
-  });
-  api.on_store([](const api::Resource& r, json::object& object) {
-    if (r == v1::EtcdCluster::resource && object.contains("status"))
-      object["status"].as_object().erase("maxLearners");
-  });
+  drop_from_status(v1::EtcdCluster::resource, "maxLearners", "maxLearners", writes);
   const std::string note =
       "the API server does not keep status.maxLearners, as with a CRD of an earlier release: apply "
       "the CRDs of this one";
@@ -1208,15 +1213,7 @@ TEST_F(ReconcilerTest, F3_AFactOfAMemberThatTheServerDropsIsWrittenOnceAMinute) 
   etcd.foreign = "3";
   etcd.theirs = {{{3}, "db-c", {url_of("db-c")}, {}, false}};
   int writes = 0;
-  api.before([&](const kube::Call& call) -> std::optional<Error> {
-    writes += call.subresource == "status" && call.resource == v1::EtcdMember::resource &&
-              json::serialize(call.body).find("\"elsewhere\":true") != std::string::npos;
-    return std::nullopt;
-  });
-  api.on_store([](const api::Resource& r, json::object& object) {
-    if (r == v1::EtcdMember::resource && object.contains("status"))
-      object["status"].as_object().erase("elsewhere");
-  });
+  drop_from_status(v1::EtcdMember::resource, "elsewhere", "\"elsewhere\":true", writes);
   pass();
   pass();
   EXPECT_EQ(writes, 1);

@@ -834,6 +834,12 @@ void wait_for(kube::Pod& pod, const char* reason) {
   pod.status.container_statuses = {etcd};
 }
 
+/// Its etcd ended with an error, again and again, after these words.
+void crash(kube::Pod& pod, const char* words) {
+  wait_for(pod, "CrashLoopBackOff");
+  pod.status.container_statuses[0].last_state.terminated = {1, "Error", words};
+}
+
 constexpr const char* kNoLog = "error validating peerURLs {}: member count is unequal";
 
 TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
@@ -997,26 +1003,20 @@ TEST(MemberStatus, TellsWhyAMemberIsNotReady) {
        "Secret own: tls.crt is not for db-x1.db.prod.svc (its names are: db.prod.svc); the "
        "operator creates no Pod until this is fixed"},
       {[](auto& o) {  // I17: a full disk, in etcd's words
-         wait_for(*o.pod, "CrashLoopBackOff");
-         o.pod->status.container_statuses[0].last_state.terminated = {
-             1, "Error", "write /var/lib/etcd/member/wal/0.tmp: no space left on device"};
+         crash(*o.pod, "write /var/lib/etcd/member/wal/0.tmp: no space left on device");
        },
        v1::kCrashLooping,
        "etcd exits repeatedly, last with exit code 1 (Error): no space is left on its volume; "
        "make the volume larger"},
       {[](auto& o) {  // Seed 379: so do 3.6 and later say it
-         wait_for(*o.pod, "CrashLoopBackOff");
-         o.pod->status.container_statuses[0].last_state.terminated = {
-             1, "Error", "cannot validate schema: version \"3.7.0\" is not supported"};
+         crash(*o.pod, "cannot validate schema: version \"3.7.0\" is not supported");
        },
        v1::kCrashLooping,
        "etcd exits repeatedly, last with exit code 1 (Error): a newer minor version has written "
        "its data; set spec.version to that version"},
       {[](auto& o) {  // Seed 304: a first member ran once as a newer version
-         wait_for(*o.pod, "CrashLoopBackOff");
-         o.pod->status.container_statuses[0].last_state.terminated = {
-             1, "Error",
-             "invalid downgrade; server version is lower than determined cluster version"};
+         crash(*o.pod,
+               "invalid downgrade; server version is lower than determined cluster version");
        },
        v1::kCrashLooping,
        "etcd exits repeatedly, last with exit code 1 (Error): a newer minor version has written "
