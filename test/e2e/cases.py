@@ -54,9 +54,11 @@ def three_members(version):
     # 40, plus the budget, the founder's second Pod (ADR 0013), the check for volumes (K14), and one more status write, because
     # members come one at a time (ADR 0023), and the checks for EtcdMembers and Pods (K17). For each MemberAdd that etcd refused for
     # a while: the EtcdMember reports that it waits, and is looked at once more before the next try (the golden list has two).
-    refused = refusals(cluster)
-    if working > 48 + 2 * refused:
-        raise Failed(f"{working} API requests besides Events, the budget is 48, and 2 for each of {refused} refusals of etcd")
+    # The writes of a Pod's phase have a bound of their own in the golden list: how many there are is the machine's speed.
+    refused, phases = refusals(cluster), counts["patch etcdmembers/status pod phase: Running"]
+    if working > 48 + phases + 2 * refused:
+        raise Failed(f"{working} API requests besides Events, the budget is 48, {phases} for Pods' phases, and 2 for each of "
+                     f"{refused} refusals of etcd")
     golden = dict(line.split(None, 1)[::-1] for line in open(GOLDEN, encoding="utf-8").read().splitlines()
                   if line and not line.startswith("#"))
     for request, n in counts.items():

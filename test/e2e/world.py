@@ -225,5 +225,13 @@ class Audit:
                 if writes and event["verb"] in ("get", "list"):
                     continue
                 sub = "/" + ref["subresource"] if ref.get("subresource") else ""
-                out.append(f"{event['verb']} {ref.get('resource', '?')}{sub}")
+                told = " pod phase: Running" if tells_running(event.get("requestObject")) else ""
+                out.append(f"{event['verb']} {ref.get('resource', '?')}{sub}{told}")
         return out
+
+
+def tells_running(patch):
+    """Whether all that this patch of an EtcdMember's status tells is that its Pod runs. It is written once a Pod, if its etcd takes
+    longer to become ready than the write of what came before: on a slow machine."""
+    status = patch.get("status", {}) if isinstance(patch, dict) else {}
+    return set(status) == {"conditions"} and any(c["message"] == "pod phase: Running" for c in status["conditions"])
