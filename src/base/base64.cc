@@ -1,5 +1,6 @@
 #include "base/base64.h"
 
+#include <array>
 #include <cstdint>
 
 namespace etcdop {
@@ -7,11 +8,22 @@ namespace {
 
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::uint8_t kNone = 64;
+
+/// The value of each character; kNone: not of the alphabet.
+constexpr std::array<std::uint8_t, 256> kValues = [] {
+  std::array<std::uint8_t, 256> out;
+  out.fill(kNone);
+  for (std::uint8_t i = 0; i < kAlphabet.size(); ++i)
+    out[static_cast<unsigned char>(kAlphabet[i])] = i;
+  return out;
+}();
 
 }  // namespace
 
 std::optional<std::string> from_base64(std::string_view text) {
   std::string out;
+  out.reserve(text.size() / 4 * 3);
   std::uint32_t bits = 0;
   int held = 0;  // Number of unused bits in `bits`.
   std::size_t characters = 0, padding = 0;
@@ -22,9 +34,9 @@ std::optional<std::string> from_base64(std::string_view text) {
       ++padding;
       continue;
     }
-    const std::size_t value = kAlphabet.find(c);
-    if (value == std::string_view::npos || padding > 0) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    const std::uint8_t value = kValues[static_cast<unsigned char>(c)];
+    if (value == kNone || padding > 0) return std::nullopt;
+    bits = bits << 6 | value;
     held += 6;
     if (held >= 8) {
       held -= 8;
@@ -40,6 +52,7 @@ std::optional<std::string> from_base64(std::string_view text) {
 
 std::string to_base64(std::string_view bytes) {
   std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     const std::string_view three = bytes.substr(i, 3);
     std::uint32_t bits = 0;
