@@ -207,7 +207,7 @@ void World::node_faults() {
   every(Fault::StaleAddress, 5s, 60s, [this] {
     const auto address = nodes_.freed_address();
     if (!address) return;
-    const std::string host = "stranger-" + std::to_string(++values_);
+    const std::string host = kStrangerToken + std::to_string(++values_);
     trace_.add("fault", *address + " now belongs to another tenant's etcd");
     start_stranger(*address, host, empty_data_dir());
   });

@@ -88,6 +88,8 @@ void Clients::check_who(const api::ObjectKey& key, etcd::ClusterId etcd, const c
   // Pods of an earlier EtcdCluster with that name may still exist.
   const std::string owner = checker_.owner_of(id);
   if (!owner.empty() && owner != cluster->metadata.uid) return;
+  // A voter's volume got its data. Only its answer tells the operator, which then ends its label.
+  if (token_of(etcd).starts_with(kStrangerToken)) return;
   const bool before =
       restore.stage == v1::RestoreStage::Stopping || restore.stage == v1::RestoreStage::RolledBack;
   const bool rolling_back = restore.stage == v1::RestoreStage::RollingBack;

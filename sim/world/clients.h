@@ -18,6 +18,9 @@
 
 namespace etcdop::sim {
 
+/// So begins the token of an etcd whose data comes to a volume of ours (Fault::ForeignData).
+inline constexpr const char* kStrangerToken = "stranger-";
+
 /// Clients know a cluster only by its Services. A client stays connected to a member until that
 /// process ends: a Service without endpoints stops new connections, not old ones. Each client has
 /// keys of its cluster, named after the first etcd of the EtcdCluster.

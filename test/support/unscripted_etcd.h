@@ -1,7 +1,9 @@
 // An etcd member that answers nothing: tests override what they need.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "etcd/client.h"
@@ -34,6 +36,26 @@ struct UnscriptedEtcd : etcd::Client {
   Result<etcd::AuthStatus> auth_status() override { return kNotScripted; }
   Result<Secret> authenticate(const std::string&, const Secret&) override { return kNotScripted; }
   void use_token(Secret) override {}
+};
+
+/// Every member gives the same answer to the question for its status, after refusals.
+struct EtcdOfOneAnswer final : etcd::Clients {
+  struct Member final : UnscriptedEtcd {
+    explicit Member(EtcdOfOneAnswer& all) : all_(all) {}
+    Result<etcd::Status> status() override {
+      if (all_.refused == 0) return all_.answer;
+      --all_.refused;
+      return Error{Code::Unavailable, "connection refused"};
+    }
+
+   private:
+    EtcdOfOneAnswer& all_;
+  };
+  std::shared_ptr<etcd::Client> at(const etcd::Endpoint&) override {
+    return std::make_shared<Member>(*this);
+  }
+  Result<etcd::Status> answer = etcd::Status{};
+  int refused = 1000;
 };
 
 }  // namespace etcdop::testing

@@ -70,7 +70,7 @@ KILLERS = (
     Killer("runtime", "src/runtime/runtime_test", (FAST,), "src/runtime/"),
     Killer("cluster", "src/operator/cluster/cluster_test", (FAST, "--gtest_filter=-*.EverySmall*"),
            "src/operator/(cluster|passes|pods|credentials|members|agents)/"),
-    Killer("member", "src/operator/member/member_test", (FAST,), "src/operator/(member|passes|pods|credentials|agents)/"),
+    Killer("member", "src/operator/member/member_test", (FAST,), "src/operator/(member|members|passes|pods|credentials|agents)/"),
     Killer("defrag", "src/operator/defrag/defrag_test", (FAST,), "src/operator/(defrag|members|passes)/"),
     Killer("snapshot", "src/operator/snapshot/snapshot_test", (FAST,), "src/operator/(snapshot|passes|pods|credentials|agents)/"),
     Killer("snapshot_schedule", "src/operator/snapshot_schedule/snapshot_schedule_test", (FAST,),

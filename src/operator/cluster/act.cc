@@ -10,6 +10,7 @@
 #include "operator/cluster/events.h"
 #include "operator/cluster/objects.h"
 #include "operator/cluster/remains.h"
+#include "operator/members/silence.h"
 #include "operator/passes/finalizer.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
@@ -380,16 +381,11 @@ struct Actor {
     if (pod.failed_with(Code::NotFound)) return Done{};
     if (!pod) return Error(pod.error()).during("find Pod " + name);
     const auto member = with.stores.members.get({ns(), name});
-    auto at = member ? endpoint_of(seen.cluster, *member, *pod) : std::nullopt;
-    with.stores.pods.wrote(std::move(*pod));
-    if (!at) return Done{};
-    Endpoints one{{name, std::move(*at)}};
-    with.credentials.certificates.equip(seen.cluster, one);
-    if (one.empty()) return Error{Code::Conflict, name + " cannot be asked"};
-    with.credentials.sessions.equip(seen.cluster, one);
-    const auto status = with.etcd.at(one.begin()->second)->status();
-    const bool refuses = status.failed_with(Code::Denied);
-    if (status || refuses) return Error{Code::Conflict, name + " answers again"};
+    with.stores.pods.wrote(kube::Pod(*pod));
+    if (!member) return Done{};
+    auto heard = last_look(seen.cluster, *member, *pod, with.etcd, with.credentials);
+    if (!heard) return heard.error();
+    if (*heard == Heard::Answer) return Error{Code::Conflict, name + " answers again"};
     return Done{};
   }
 

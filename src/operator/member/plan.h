@@ -51,7 +51,7 @@ struct CreatePod {
 struct DeletePod {
   static constexpr StepTraits traits{"delete-pod", Asks::ApiServer, Effect::AtOnce};
   std::string uid, why;
-  bool if_down = false;  ///< The API server is asked once more whether etcd's container runs.
+  bool if_down = false;  ///< The API server is asked once more whether etcd runs, and etcd, too.
   /// Likewise; the volume stays, so another Pod of the first member goes on with what it has. Data
   /// in memory goes with the Pod: it must not have had a node.
   bool if_idle = false;

@@ -12,6 +12,7 @@
 #include "test/support/memory_log.h"
 #include "test/support/secret_shelf.h"
 #include "test/support/seeded_random.h"
+#include "test/support/unscripted_etcd.h"
 #include "test/support/virtual_wall_clock.h"
 
 namespace etcdop::member {
@@ -142,9 +143,9 @@ class Preconditions : public ::testing::Test {
   testing::MemoryLog log;
   testing::VirtualWallClock clock{world};
   Stores stores;
-  Secrets secrets{world, server};
-  Certificates certificates{secrets, clock};
-  Reconciler reconciler{{{world, server, stores, clock, log}, secrets, certificates},
+  testing::EtcdOfOneAnswer etcd;
+  Credentials credentials{world, server, clock, etcd};
+  Reconciler reconciler{{{world, server, stores, clock, log}, etcd, credentials},
                         {"quay.io/coreos/etcd", "etcd-operator:1"}};
   std::string cluster_uid, uid;
 };
@@ -825,7 +826,7 @@ TEST_F(Preconditions, AMemberThatIsGoneIsForgotten) {
 
 TEST_F(Preconditions, TheRecorderHearsThatAMemberIsGone) {
   FlightRecorder full({.total_bytes = 1});  // It keeps only that there was an object.
-  Reconciler one{{{world, server, stores, clock, log, nullptr, &full}, secrets, certificates},
+  Reconciler one{{{world, server, stores, clock, log, nullptr, &full}, etcd, credentials},
                  {"quay.io/coreos/etcd"}};
   const auto reconcile = [&] {
     world.spawn([&] { EXPECT_TRUE(one.reconcile(kKey)); });
@@ -843,7 +844,7 @@ TEST_F(Preconditions, WhatBecomesOfAMemberIsToldInEvents) {
   server.serve({.resource = kube::Event::resource});
   testing::SeededRandom random{1};
   runtime::EventRecorder events(server, world, clock, random, log, "op-1");
-  Reconciler one{{{world, server, stores, clock, log, &events}, secrets, certificates},
+  Reconciler one{{{world, server, stores, clock, log, &events}, etcd, credentials},
                  {"quay.io/coreos/etcd"}};
   events.start();
   put_pod("somebody", "x");

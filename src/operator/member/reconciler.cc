@@ -7,6 +7,7 @@
 #include "operator/agents/store_secrets.h"
 #include "operator/credentials/passwords.h"
 #include "operator/member/conditions.h"
+#include "operator/members/silence.h"
 #include "operator/passes/finalizer.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/owner.h"
@@ -55,6 +56,15 @@ bool selects_by(const kube::Service& service, const std::string& cluster_uid) {
   return found != service.spec.selector.end() && found->second == cluster_uid;
 }
 
+/// For how long the member has not been ready, if its status tells that its Pods fail; else zero.
+Duration told_failing(const Observation& seen) {
+  const auto* told = runtime::find_condition(seen.member.status.conditions, v1::kReady);
+  const auto since = told && told->reason == v1::kPodFailed
+                         ? from_rfc3339(told->last_transition_time)
+                         : std::nullopt;
+  return since && *since < seen.now ? seen.now - *since : Duration(0);
+}
+
 template <class T>
 std::optional<T> copy(const std::shared_ptr<const T>& object) {
   return object ? std::optional<T>(*object) : std::nullopt;
@@ -75,7 +85,8 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   if (seen.cluster && seen.pod) seen.selected_by_other = selected_by_other(seen);
   seen.rejected = refusal(key);
   if (seen.pod && is_ours(seen.pod->metadata, member.metadata.uid) && ended_by_itself(*seen.pod))
-    failures_.failed(key, seen.pod->metadata.uid, end_of(*seen.pod), with_.executor.now());
+    failures_.failed(key, seen.pod->metadata.uid, end_of(*seen.pod), with_.executor.now(),
+                     told_failing(seen));
   seen.failed = failures_.words(key, with_.executor.now());
   if (const auto told = told_.find(key); told != told_.end())
     seen.words_s = (with_.executor.now() - told->second) / std::chrono::seconds(1);
@@ -83,7 +94,7 @@ Result<Observation> Reconciler::observe(const Object& member, Context&) {
   seen.outdated = is_outdated(seen);
   if (seen.cluster) seen.makes_room_for = voter_without_place(seen);
   if (seen.cluster && !seen.pod) seen.all_have_uid = all_have_uid(seen);
-  if (seen.cluster && !seen.pod) seen.tls = with_.certificates.of(member);
+  if (seen.cluster && !seen.pod) seen.tls = with_.credentials.certificates.of(member);
   if (founds(seen) && !seen.pod) seen.credentials_fault = credentials_fault(member);
   if (!data_lost(seen)) return seen;
   // The loss is not believed yet: an object without our label is not in the cache.
@@ -146,7 +157,7 @@ bool Reconciler::selected_by_other(const Observation& seen) const {
 /// The fault of the Secrets that its Pod would restore with.
 std::string Reconciler::credentials_fault(const Object& member) const {
   if (!member.spec.restore) return "";
-  return store_fault(with_.secrets, member.metadata.ns, member.spec.restore->source);
+  return store_fault(with_.credentials.secrets, member.metadata.ns, member.spec.restore->source);
 }
 
 /// The status patch has only the changes, so memberID, isVoter and version stay the cluster
@@ -316,7 +327,7 @@ struct Actor {
   }
 
   Result<Done> operator()(const CreatePod& step) const {
-    const TlsSeen tls = with.certificates.now_of(member());
+    const TlsSeen tls = with.credentials.certificates.now_of(member());
     if (std::string trouble = trouble_with(tls, {member_host(member())}, with.clock.wall_now());
         !trouble.empty())
       return Error{Code::Conflict, std::move(trouble)};
@@ -364,14 +375,18 @@ struct Actor {
         {{"metadata", {{"uid", there->metadata.uid}, {"labels", metadata.at("labels")}}}});
   }
 
-  /// The watch may be late.
+  /// The watch may be late, and so may the kubelet: etcd is asked, too.
   Result<Done> is_down() const {
     auto now = with.api.get<kube::Pod>(meta().key());
     if (now.failed_with(Code::NotFound)) return Done{};
     if (!now) return Error(now.error()).during("find Pod " + meta().name);
-    const bool down = cannot_run(*now);
-    with.stores.pods.wrote(std::move(*now));
-    return down ? Result<Done>(Done{}) : Error{Code::Conflict, "etcd of " + meta().name + " runs"};
+    with.stores.pods.wrote(kube::Pod(*now));
+    if (!cannot_run(*now)) return Error{Code::Conflict, "etcd of " + meta().name + " runs"};
+    auto heard = last_look(*seen.cluster, member(), *now, with.etcd, with.credentials);
+    if (!heard) return heard.error();
+    if (*heard != Heard::Refusal)
+      return Error{Code::Conflict, "etcd of " + meta().name + " may run"};
+    return Done{};
   }
 
   /// A Pod of the first member with an earlier spec: it goes as it was read, without a running

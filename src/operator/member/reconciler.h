@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "operator/credentials/certificates.h"
-#include "operator/credentials/secrets.h"
+#include "etcd/client.h"
+#include "operator/credentials/credentials.h"
 #include "operator/member/objects.h"
 #include "operator/member/plan.h"
 #include "operator/member/rbac.h"
@@ -24,8 +24,8 @@ struct Kind {
   using Plan = member::Plan;
   using Context = NoContext;
   struct Collaborators : etcdop::Collaborators<Api> {
-    Secrets& secrets;
-    Certificates& certificates;
+    etcd::Clients& etcd;
+    Credentials& credentials;
   };
   static constexpr auto store = &Stores::members;
   static constexpr auto object = &Observation::member;

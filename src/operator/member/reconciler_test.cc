@@ -15,6 +15,7 @@
 #include "test/support/fake_api.h"
 #include "test/support/memory_log.h"
 #include "test/support/seeded_random.h"
+#include "test/support/unscripted_etcd.h"
 #include "test/support/virtual_wall_clock.h"
 
 namespace etcdop::member {
@@ -115,11 +116,10 @@ class ReconcilerTest : public ::testing::Test {
   testing::VirtualWallClock clock{world};
   Stores stores;
   FlightRecorder flight;
-  Secrets secrets{world, server};
-  Certificates certificates{secrets, clock};
-  Reconciler reconciler{
-      {{world, server, stores, clock, log, nullptr, &flight}, secrets, certificates},
-      {"quay.io/coreos/etcd"}};
+  testing::EtcdOfOneAnswer etcd;
+  Credentials credentials{world, server, clock, etcd};
+  Reconciler reconciler{{{world, server, stores, clock, log, nullptr, &flight}, etcd, credentials},
+                        {"quay.io/coreos/etcd"}};
   std::string uid;
 };
 
@@ -306,6 +306,26 @@ TEST_F(ReconcilerTest, K6_PodsThatFailAtOnceAreMadeLessAndLessOften) {
   EXPECT_EQ(c->message, "Pod db-a failed: SysctlForbidden: not allowlisted");
 }
 
+/// Another operator has told of the failures (seed 1583).
+TEST_F(ReconcilerTest, K6_TheRowGoesOnAfterATakeOver) {
+  server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
+  Json pod = child("db-a", true);
+  pod.at("status") = {{"phase", "Failed"}, {"reason", "SysctlForbidden"}};
+  server.put(kube::Pod::resource, pod);
+  server.change(v1::EtcdMember::resource, kKey, [&](json::object& member) {
+    member["status"].as_object()["conditions"] =
+        json::array{{{"type", v1::kReady},
+                     {"status", "False"},
+                     {"reason", v1::kPodFailed},
+                     {"message", "Pod db-a failed: SysctlForbidden"},
+                     {"lastTransitionTime", to_rfc3339(clock.wall_now() + -60s)}}};
+  });
+  run(55s);
+  EXPECT_EQ(server.requests("create pods"), 0);
+  run(20s);
+  EXPECT_EQ(server.requests("create pods"), 1);
+}
+
 /// The kubelet reports the end of a deleted Pod's containers before it removes the Pod.
 TEST_F(ReconcilerTest, K6_TheEndOfADeletedPodDelaysNothingAndIsNoFailure) {
   server.put(kube::PersistentVolumeClaim::resource, child("data-db-a", true));
@@ -341,6 +361,7 @@ TEST_F(ReconcilerTest, K16_APodThatCannotRunAsItWasMadeIsMadeAnew) {
                                   {"command", json::array{"etcd", "--name=db-a"}}}}}};
   const auto with_state = [](const char* reason) {
     return Json{{"phase", "Running"},
+                {"podIP", "10.0.0.9"},
                 {"containerStatuses",
                  json::array{{{"name", "etcd"}, {"state", {{reason, {{"reason", "Crash"}}}}}}}}};
   };
@@ -365,10 +386,21 @@ TEST_F(ReconcilerTest, K16_APodThatCannotRunAsItWasMadeIsMadeAnew) {
           {"waiting", {{"reason", "CrashLoopBackOff"}}}};
     });
     (void)world.sleep(30s);
-    EXPECT_EQ(uid_now(), made) << "the API server has the last word";
+    EXPECT_EQ(uid_now(), made) << "the API server is asked first";
     answers = true;
+    etcd.refused = 0;
+    (void)world.sleep(60s);
+    EXPECT_EQ(uid_now(), made) << "it runs again, and the kubelet tells so late (seed 760)";
+    etcd.answer = Error{Code::TimedOut, "no answer"};
+    (void)world.sleep(60s);
+    EXPECT_EQ(uid_now(), made) << "it may run behind a partition";
+    etcd.answer = etcd::Status{};
+    etcd.refused = 2;
+    (void)world.sleep(60s);
+    EXPECT_EQ(uid_now(), made) << "connections may be cut";
+    etcd.refused = 1000;
   });
-  run(200s);
+  run(400s);
   EXPECT_NE(uid_now(), made);
   const Json pod = *server.find(kube::Pod::resource, kKey);
   const Json& etcd = pod.at("spec").at("containers").at(0);

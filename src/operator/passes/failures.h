@@ -16,13 +16,17 @@ namespace etcdop {
 class Failures {
  public:
   /// The recreated object with that UID failed now, with these words. A repeated report counts
-  /// once.
-  void failed(const api::ObjectKey& key, const std::string& uid, std::string words, Instant now) {
+  /// once. `told`: for how long an earlier process of the operator has told of failures; the row
+  /// goes on with that pause, and one second: the pauses of a row add up to the next one but that.
+  void failed(const api::ObjectKey& key, const std::string& uid, std::string words, Instant now,
+              Duration told = Duration(0)) {
+    const bool goes_on = !rows_.contains(key) && told > Duration(0);
     Row& row = rows_[key];
     if (row.uid == uid) return;
     const bool in_a_row = row.count > 0 && now - row.last <= row.pause + kMost;
-    row.count = in_a_row ? row.count + 1 : 1;
+    row.count = goes_on ? 2 : in_a_row ? row.count + 1 : 1;
     row.pause = row.count == 1 ? Duration(0) : row.count == 2 ? kFirst : row.pause * 2;
+    if (goes_on) row.pause = told + kFirst;
     row.pause = std::min(row.pause, kMost);
     row.uid = uid;
     row.words = std::move(words);
