@@ -1,4 +1,5 @@
 // Scenarios of user actions: edits, deletions, reused names.
+#include "kube/secret_object.h"
 #include "sim/scenarios/scenario.h"
 #include "test/support/refused_when_new.h"
 

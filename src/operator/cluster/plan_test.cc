@@ -1543,8 +1543,11 @@ TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
   EXPECT_EQ(step_for("a:V* c:N!v d:Us", 120, in_memory), "release-member c")
       << "seed 235: one of three is left, and is all that etcd has";
   EXPECT_EQ(step_for("a:V* b:V+ c:N!v d:Us", 120, no_step), "none") << "its volume takes no place";
+  bool memory = false, has_pod = true;
   const auto waits_for = [&](std::int64_t seconds, const char* seats) {
     return step_for(seats, std::int64_t{0}, [&](Observation& o) {
+      if (memory) in_memory(o);
+      if (has_pod && seat_named(o, "c")) seat(o, "c").pod.emplace();
       o.cluster.spec.progress_deadline_seconds = 30;
       o.now = kNow + std::chrono::seconds(seconds);
       seat(o, "d").object->created = kNow;
@@ -1553,6 +1556,14 @@ TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
   EXPECT_EQ(waits_for(239, "a:V* b:V+ c:V+! d:Us"), "none") << "seed 167: a short deadline";
   EXPECT_EQ(waits_for(241, "a:V* b:V+ c:V+! d:Us"), "delete-member d");
   EXPECT_EQ(waits_for(31, "a:V* b:V+ d:Us"), "delete-member d") << "nothing is in its way";
+  EXPECT_EQ(waits_for(31, "a:V* b:V+ c:N!v d:Us"), "delete-member d")
+      << "its volume takes no place";
+  memory = true;
+  EXPECT_EQ(waits_for(239, "a:V* b:V+ c:N!v d:Us"), "none") << "seed 2205: its Pod has the place";
+  EXPECT_EQ(waits_for(241, "a:V* b:V+ c:N!v d:Us"), "delete-member d");
+  EXPECT_EQ(waits_for(31, "a:V* b:V+ c:N! d:Us"), "delete-member d") << "it never voted";
+  has_pod = false;
+  EXPECT_EQ(waits_for(31, "a:V* b:V+ c:N!v d:Us"), "delete-member d") << "its Pod is gone";
   const Plan p = blocked_for("a:V* b:V+ c:V+! d:Us", 120);
   EXPECT_NE(told(p, v1::kProgressing).find("c is removed before its replacement votes"),
             std::string::npos)
