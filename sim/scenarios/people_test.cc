@@ -1,4 +1,5 @@
 // Scenarios of user actions: edits, deletions, reused names.
+#include "kube/secret_object.h"
 #include "sim/scenarios/scenario.h"
 #include "test/support/refused_when_new.h"
 
@@ -588,7 +589,8 @@ class ScenarioOfOrphans : public ScenarioOfPeople {
  protected:
   static const std::vector<api::Resource>& orphans() {
     static const std::vector<api::Resource> all{v1::EtcdMember::resource, kube::Service::resource,
-                                                kube::PodDisruptionBudget::resource};
+                                                kube::PodDisruptionBudget::resource,
+                                                kube::SecretObject::resource};
     return all;
   }
   static std::string name_of(const Json& object) {
@@ -786,6 +788,54 @@ TEST_F(ScenarioOfOrphans, K17_ARefusedClusterWithOrphansSaysSoInEachCondition) {
   EXPECT_EQ(says(v1::kDegraded), "True/UnsupportedVersion");
   world.set_version(kKey, "3.6.16");
   world.must_converge(5min);
+  EXPECT_EQ(world.net().births().size(), 1U);
+}
+
+/// Seed 1108: at the first look the members seem to belong to another owner, so the version is
+/// accepted. A member of 3.7 was then added to those of 3.5.
+TEST_F(ScenarioOfOrphans, K17_AVersionFromBeforeTheOrphansWereSeenIsComparedWithThem) {
+  (void)world.start_operator();
+  world.create_cluster(kKey, 3, "3.5.35");
+  rest();
+  const auto id = etcd_id();
+  world.life(0).api().line("etcdmembers").silent_until(world.time().now() + 20s);
+  orphan();
+  world.create_cluster(kKey, 5, "3.7.3");
+  EXPECT_TRUE(world.run_until([&] { return says(v1::kAvailable) == "False/MembersFound"; }, 10s));
+  ASSERT_TRUE(read<v1::EtcdCluster>(kKey)->status.observed) << "it was accepted";
+  EXPECT_TRUE(
+      world.run_until([&] { return says(v1::kAvailable) == "False/UnsupportedVersion"; }, 1min))
+      << says(v1::kAvailable);
+  world.run_for(1min);
+  EXPECT_EQ(made(v1::EtcdMember::resource), 3U);
+  world.set_version(kKey, "3.5.35");
+  world.must_converge(5min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(voters(), 5U);
+}
+
+/// Seed 1050: the EtcdCluster that is applied has no TLS, and its orphans have.
+TEST_F(ScenarioOfOrphans, K17_OrphansOfAnotherTlsAreToldAndAdoptedByAClusterWithTheirs) {
+  const World::Wanted encrypted{.client_tls = true};
+  (void)world.start_operator();
+  world.create_cluster(kKey, encrypted);
+  rest();
+  const auto id = etcd_id();
+  const auto pods = uids_of_pods();
+  orphan();
+  world.create_cluster(kKey, 3);
+  world.run_for(1min);
+  EXPECT_EQ(says(v1::kAvailable), "False/MembersFound");
+  EXPECT_EQ(says(v1::kDegraded), "True/MembersFound");
+  EXPECT_NE(message(v1::kProgressing).find("has TLS at other ports than spec.tls"),
+            std::string::npos)
+      << message(v1::kProgressing);
+  world.delete_cluster(kKey);
+  world.run_for(10s);
+  world.create_cluster(kKey, encrypted);
+  world.must_converge(5min);
+  EXPECT_EQ(etcd_id(), id);
+  EXPECT_EQ(uids_of_pods(), pods);
   EXPECT_EQ(world.net().births().size(), 1U);
 }
 

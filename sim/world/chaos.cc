@@ -815,6 +815,20 @@ bool World::finds_members(const api::ObjectKey& key) const {
   return told && told->reason == v1::kMembersFound;
 }
 
+/// A user who reads that the members without an owner have lost their data, or have another TLS
+/// than the EtcdCluster that was created since, does not need them.
+void World::discard_members(const api::ObjectKey& key) {
+  const auto cluster = read<v1::EtcdCluster>(key);
+  const auto* told =
+      cluster ? runtime::find_condition(cluster->status.conditions, v1::kProgressing) : nullptr;
+  if (!told || (told->message.find("the data of all of them is lost") == std::string::npos &&
+                told->message.find("has TLS at other ports than spec.tls") == std::string::npos))
+    return;
+  for (const api::ObjectKey& name : members_of(key))
+    if (read<v1::EtcdMember>(name)->metadata.owner_references.empty())
+      delete_object(v1::EtcdMember::resource, name);
+}
+
 /// A user who reads MembersFound makes the EtcdCluster the owner of what has none, as the manual
 /// says (docs/user/recover.md).
 void World::give_owner(const api::ObjectKey& key) {
@@ -934,6 +948,7 @@ void World::mend_by_hand() {
       decide_by_hand(undecided);
       for (const auto& key : clusters()) {
         give_up_volumes(key);
+        discard_members(key);
         if (!finds_members(key)) strange.erase(key);
         else if (time_.now() - strange.try_emplace(key, time_.now()).first->second >= 2min)
           give_owner(key);

@@ -271,12 +271,15 @@ void report_alarms(const Observation& seen, Conditions& out) {
     out.set(v1::kAlarmed, "False", v1::kDisarmed, "no alarm is raised");
 }
 
-/// Why a first member that was deleted, or lost its volume, is not replaced, and the remedy; empty:
+/// Why a first member that was deleted, or lost its data, is not replaced, and the remedy; empty:
 /// it need not be, or will be at once. No second one may found the cluster.
 std::string about_founder(const Observation& seen) {
-  if (!seen.cluster.status.cluster_id.empty() || seen.seats.size() != 1) return "";
+  if (!seen.cluster.status.cluster_id.empty() || seen.seats.empty()) return "";
   const Seat& first = seen.seats.front();
-  if (!first.object || !first.object->seed || first.object->unborn) return "";
+  const bool founds = seen.seats.size() == 1 && first.object && first.object->seed;
+  if (!founds && all_is_lost(seen))  // A user made the EtcdCluster their owner.
+    return "no member with data is left; delete the EtcdCluster and create it again";
+  if (!founds || first.object->unborn) return "";
   const std::string may_have_run = "the etcd of " + first.name + " may have run, so ";
   if (lost(first))
     return may_have_run +
@@ -287,12 +290,20 @@ std::string about_founder(const Observation& seen) {
          "start, or delete the EtcdCluster";
 }
 
+/// Why etcd has not answered yet. The error of a call counts once a member is ready; before, etcd
+/// starts.
+std::string why_no_birth(const Observation& seen) {
+  const auto is_ready = [](const Seat& s) { return s.object && s.object->ready; };
+  const std::string why = trouble(seen);
+  return why.empty() && std::ranges::any_of(seen.seats, is_ready) ? seen.etcd_error : why;
+}
+
 /// Progress towards the target, in words that change only when something was achieved.
 std::string progress(const Observation& seen, const Census& census, const Conditions& out) {
   if (census.voters.empty() || out.being_born) {
     const auto restore = restore_of(seen);
     if (restore) return restore->message;
-    return with(with("waiting for the first member", trouble(seen)), about_founder(seen));
+    return with(with("waiting for the first member", why_no_birth(seen)), about_founder(seen));
   }
   const std::string votes = std::to_string(census.staying.size()) + " of " +
                             std::to_string(census.want) + " members vote";
@@ -399,8 +410,14 @@ void report_refused(const Observation& seen, const Refusal& refused,
   if (has_orphans(seen))
     return out.refuse(refused.reason,
                       refused.message + "; the EtcdMembers without an owner are kept as they are");
-  out.set(v1::kProgressing, "False", refused.reason,
-          refused.message + "; the cluster is kept as it is");
+  const std::string message = refused.message + "; the cluster is kept as it is";
+  if (refused.reason == std::string_view(v1::kMembersFound))
+    return out.refuse(refused.reason, message);
+  // They may serve; the reason for which they were not taken over before has gone.
+  std::erase_if(status.conditions, [](const api::Condition& c) {
+    return c.reason == v1::kMembersFound && c.type != v1::kProgressing;
+  });
+  out.set(v1::kProgressing, "False", refused.reason, message);
 }
 
 void report_remains(const Observation& seen, const std::string& why,

@@ -31,11 +31,13 @@ bool past_deadline(const Observation& seen, WallTime since) {
 }
 
 /// Whether to give up a joiner of ours that has waited since then, and has not started. While a
-/// healthy voter that leaves may have its place, it is kept until that voter leaves first
-/// (leaves_first), however short the deadline is: else one would be created after the other.
+/// voter that leaves may have its place, it is kept until that voter makes room (leaves_first,
+/// gives_way), however short the deadline is: else one would be created after the other. A removed
+/// voter has a place only with its data in memory.
 bool is_stuck(const View& view, WallTime since) {
-  const auto in_the_way = [](const Seat* s) {
-    return s->listed && !s->listed->learner && healthy(*s);
+  const bool memory = view.seen.cluster.spec.storage.medium == api::v1alpha2::Medium::Memory;
+  const auto in_the_way = [&](const Seat* s) {
+    return s->listed ? !s->listed->learner && healthy(*s) : memory && s->object->voter && s->pod;
   };
   const bool too_early = view.seen.now - since <= std::chrono::seconds(2 * kBlockedLong);
   return past_deadline(view.seen, since) &&

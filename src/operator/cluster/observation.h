@@ -32,11 +32,13 @@ struct SeatObject {
   std::string member_id;        ///< status.memberID; empty until it is known.
   bool orphan = false;          ///< It has no owner, and may be adopted: see remains.h.
   bool astray = false;          ///< Its cluster runs, and it lacks its owner or its label.
-  std::string token;            ///< spec.clusterToken; only while an orphan exists.
-  bool voter = false;           ///< status.isVoter: it has voted at some time.
-  bool ready = false;           ///< Condition Ready.
-  std::string reason;           ///< That condition's, while not ready.
-  bool lost = false;            ///< Its data is gone, or it is given up.
+  /// Its spec.tls encrypts other ports than the EtcdCluster's; only while that has no id.
+  bool other_tls = false;
+  std::string token;         ///< spec.clusterToken; only while an orphan exists.
+  bool voter = false;        ///< status.isVoter: it has voted at some time.
+  bool ready = false;        ///< Condition Ready.
+  std::string reason;        ///< That condition's, while not ready.
+  bool lost = false;         ///< Its data is gone, or it is given up.
   bool says_lost = false;    ///< Its volume exists; etcd said when it last ended that its data is
                              ///< lost or unreadable. The words may be of an earlier run.
   std::string joined_in;     ///< status.joinedIn
@@ -58,14 +60,14 @@ struct SeatObject {
         api::sparse("current", &S::current), api::sparse("hasFinalizer", &S::has_finalizer),
         api::sparse("initialCluster", &S::initial_cluster), api::sparse("memberID", &S::member_id),
         api::sparse("orphan", &S::orphan), api::sparse("astray", &S::astray),
-        api::sparse("token", &S::token), api::sparse("voter", &S::voter),
-        api::sparse("ready", &S::ready), api::sparse("reason", &S::reason),
-        api::sparse("lost", &S::lost), api::sparse("saysLost", &S::says_lost),
-        api::sparse("joinedIn", &S::joined_in), api::sparse("removed", &S::removed),
-        api::sparse("elsewhere", &S::elsewhere), api::sparse("unborn", &S::unborn),
-        api::sparse("version", &S::version), api::sparse("specVersion", &S::spec_version),
-        api::sparse("madeAs", &S::made_as), api::sparse("trouble", &S::trouble),
-        api::sparse("created", &S::created));
+        api::sparse("otherTLS", &S::other_tls), api::sparse("token", &S::token),
+        api::sparse("voter", &S::voter), api::sparse("ready", &S::ready),
+        api::sparse("reason", &S::reason), api::sparse("lost", &S::lost),
+        api::sparse("saysLost", &S::says_lost), api::sparse("joinedIn", &S::joined_in),
+        api::sparse("removed", &S::removed), api::sparse("elsewhere", &S::elsewhere),
+        api::sparse("unborn", &S::unborn), api::sparse("version", &S::version),
+        api::sparse("specVersion", &S::spec_version), api::sparse("madeAs", &S::made_as),
+        api::sparse("trouble", &S::trouble), api::sparse("created", &S::created));
   }
 };
 

@@ -19,6 +19,7 @@
 #include "operator/cluster/security.h"
 #include "operator/cluster/selectors.h"
 #include "operator/cluster/spec.h"
+#include "operator/cluster/version_change.h"
 #include "operator/pods/member_name.h"
 #include "runtime/conditions.h"
 
@@ -171,6 +172,9 @@ Plan decide(const Observation& seen) {
   const bool is_new =
       status.cluster_id.empty() && seen.seats.empty() && status.pending_members.empty();
   const auto refused = refusal_of(seen);
+  // A target that was accepted before members without an owner were seen is none for them.
+  if (refused && (!is_target_of_members(seen) || !why_not_tls(seen).empty()))
+    status.observed.reset();
   // Without a target, as after a restore of the object without its status, nothing is decided.
   if (refused && (is_new || !status.observed)) {
     report_refused(seen, *refused, status);

@@ -1189,6 +1189,81 @@ TEST(ClusterPlan, K17_OrphansOfARefusedSpecAreToldInEachCondition) {
   }
 }
 
+/// Seed 1108: an etcd of 3.7 was started beside one of 3.5.
+TEST(ClusterPlan, K17_ATargetFromBeforeTheFirstLookAtOrphansIsNoneForThem) {
+  for (const bool orphans : {true, false}) {  // Or a user made the EtcdCluster their owner.
+    Observation seen = orphaned();
+    for (Seat& seat : seen.seats) seat.object->orphan = orphans;
+    seen.cluster.spec.version = "3.5.35";
+    seen.cluster.status.observed.emplace().version = "3.5.35";
+    for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing})
+      runtime::set_condition(seen.cluster.status.conditions,
+                             {type, "False", v1::kMembersFound, "without an owner"}, 1, kNow);
+    Plan p = plan(seen);
+    EXPECT_EQ(to_string(p.step), "none");
+    EXPECT_EQ(condition(p, v1::kProgressing).reason, v1::kUnsupportedVersion);
+    for (const char* type : {v1::kAvailable, v1::kDegraded})
+      EXPECT_EQ(condition(p, type).reason, orphans ? v1::kUnsupportedVersion : "") << type;
+    EXPECT_FALSE(p.status.observed);
+    EXPECT_EQ(p.status.cluster_id, "");
+    seen.cluster.status = p.status;
+    EXPECT_EQ(plan(seen).status, p.status) << "no write";
+    seen.cluster.spec.version = "3.6.16";
+    p = plan(seen);
+    EXPECT_EQ(to_string(p.step), orphans ? "adopt-members a b c" : "none");
+    EXPECT_EQ(p.status.observed->version, "3.6.16");
+    EXPECT_EQ(p.status.cluster_id, orphans ? "" : "00000000000000c1");
+  }
+}
+
+/// Seed 1050: the operator asked for ever without TLS, and no condition named the cause.
+TEST(ClusterPlan, K17_MembersOfAnotherTlsAreNotTakenOver) {
+  for (const bool orphans : {true, false}) {
+    Observation seen = orphaned();
+    for (Seat& seat : seen.seats) seat.object->orphan = orphans;
+    seen.seats[1].object->other_tls = true;
+    seen.cluster.status.observed.emplace().version = "3.6.16";
+    Plan p = plan(seen);
+    EXPECT_EQ(to_string(p.step), "none");
+    for (const char* type : {v1::kAvailable, v1::kDegraded, v1::kProgressing}) {
+      EXPECT_EQ(condition(p, type).reason, v1::kMembersFound) << type;
+      EXPECT_TRUE(condition(p, type).message.starts_with(
+          "EtcdMember b has TLS at other ports than spec.tls says"))
+          << condition(p, type).message;
+    }
+    EXPECT_EQ(p.status.cluster_id, "");
+    seen.cluster.status = p.status;
+    EXPECT_EQ(plan(seen).status, p.status) << "no write";
+    seen.seats[1].object->other_tls = false;
+    p = plan(seen);
+    EXPECT_EQ(to_string(p.step), orphans ? "adopt-members a b c" : "none");
+    for (const api::Condition& c : p.status.conditions)
+      EXPECT_TRUE(orphans || c.reason != v1::kMembersFound) << c.type;
+  }
+}
+
+/// Seed 1099: a user made the EtcdCluster the owner of a member that had no data.
+TEST(ClusterPlan, I17_ACauseOfNoBirthIsToldWithItsRemedy) {
+  Observation seen = orphaned();
+  for (Seat& seat : seen.seats) {
+    seat.object->orphan = false;
+    seat.answer.reset();
+    seat.listed.reset();
+  }
+  seen.linearizable = false;
+  seen.cluster_id.reset();
+  seen.etcd_error = "Status at 10.0.0.3: EOF";
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message,
+            "waiting for the first member; Status at 10.0.0.3: EOF");
+  for (Seat& seat : seen.seats) seat.object->ready = false;
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message, "waiting for the first member")
+      << "it starts";
+  for (Seat& seat : seen.seats) seat.object->lost = true;
+  EXPECT_EQ(condition(plan(seen), v1::kProgressing).message,
+            "waiting for the first member; no member with data is left; delete the EtcdCluster and "
+            "create it again");
+}
+
 /// Seed 672: the EtcdCluster came back while a member joined, and was refused for ever.
 TEST(ClusterPlan, K17_AnOrphanThatHasNotStartedHasNoVersionThatMatters) {
   Observation seen = orphaned();
@@ -1230,6 +1305,10 @@ TEST(ClusterPlan, K17_OrphansThatEtcdDoesNotConfirmAreNotAdopted) {
       {[](auto& o) { o.seats[0].object->terminating = true; }, "EtcdMember a is being deleted"},
       {[](auto& o) { o.seats[0].object->dormant = true; }, "EtcdMember a is dormant"},
       {[](auto& o) { o.stray_members = {"EtcdMember d"}; }, "others belong to another owner"},
+      {[](auto& o) {
+         for (Seat& seat : o.seats) seat.object->lost = true;
+       },
+       "the data of all of them is lost"},
   };
   for (const Row& row : rows) {
     Observation seen = orphaned();
@@ -1464,8 +1543,11 @@ TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
   EXPECT_EQ(step_for("a:V* c:N!v d:Us", 120, in_memory), "release-member c")
       << "seed 235: one of three is left, and is all that etcd has";
   EXPECT_EQ(step_for("a:V* b:V+ c:N!v d:Us", 120, no_step), "none") << "its volume takes no place";
+  bool memory = false, has_pod = true;
   const auto waits_for = [&](std::int64_t seconds, const char* seats) {
     return step_for(seats, std::int64_t{0}, [&](Observation& o) {
+      if (memory) in_memory(o);
+      if (has_pod && seat_named(o, "c")) seat(o, "c").pod.emplace();
       o.cluster.spec.progress_deadline_seconds = 30;
       o.now = kNow + std::chrono::seconds(seconds);
       seat(o, "d").object->created = kNow;
@@ -1474,6 +1556,14 @@ TEST(ClusterPlan, K1_AHealthyMemberLeavesFirstIfItsReplacementHasNoPlace) {
   EXPECT_EQ(waits_for(239, "a:V* b:V+ c:V+! d:Us"), "none") << "seed 167: a short deadline";
   EXPECT_EQ(waits_for(241, "a:V* b:V+ c:V+! d:Us"), "delete-member d");
   EXPECT_EQ(waits_for(31, "a:V* b:V+ d:Us"), "delete-member d") << "nothing is in its way";
+  EXPECT_EQ(waits_for(31, "a:V* b:V+ c:N!v d:Us"), "delete-member d")
+      << "its volume takes no place";
+  memory = true;
+  EXPECT_EQ(waits_for(239, "a:V* b:V+ c:N!v d:Us"), "none") << "seed 2205: its Pod has the place";
+  EXPECT_EQ(waits_for(241, "a:V* b:V+ c:N!v d:Us"), "delete-member d");
+  EXPECT_EQ(waits_for(31, "a:V* b:V+ c:N! d:Us"), "delete-member d") << "it never voted";
+  has_pod = false;
+  EXPECT_EQ(waits_for(31, "a:V* b:V+ c:N!v d:Us"), "delete-member d") << "its Pod is gone";
   const Plan p = blocked_for("a:V* b:V+ c:V+! d:Us", 120);
   EXPECT_NE(told(p, v1::kProgressing).find("c is removed before its replacement votes"),
             std::string::npos)

@@ -43,6 +43,12 @@ constexpr auto kAddAgain = 1s;
 constexpr int kLookedForMax = 8;         // EtcdMembers of foreign names, in one pass.
 constexpr auto kRefusalsExpected = 15s;  // For 5 s after each change; longer is reported.
 
+/// Whether clients, and peers, use TLS.
+std::pair<bool, bool> encrypted_ports(const std::optional<v1::MemberTls>& tls) {
+  if (!tls) return {false, false};
+  return {tls->client_server_secret_ref.has_value(), tls->peer_secret_ref || tls->peer_auto_tls};
+}
+
 Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& cluster) {
   Seat::Object out;
   out.uid = member.metadata.uid;
@@ -60,6 +66,8 @@ Seat::Object object_of(const v1::EtcdMember& member, const v1::EtcdCluster& clus
   out.version = member.status.version;
   out.spec_version = member.spec.version;
   out.made_as = template_of(member.spec);
+  out.other_tls = cluster.status.cluster_id.empty() &&
+                  encrypted_ports(member.spec.tls) != encrypted_ports(member_tls(cluster));
   out.created = from_rfc3339(member.metadata.creation_timestamp).value_or(WallTime{});
   for (const api::Condition& c : member.status.conditions) {
     if (c.type != v1::kReady) continue;

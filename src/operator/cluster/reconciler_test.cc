@@ -1448,6 +1448,23 @@ TEST_F(ReconcilerTest, K17_AnEtcdMemberWithoutItsOwnerIsAdoptedInARunningCluster
   EXPECT_EQ(api.requests("create etcdmembers"), 0) << "nor replaced";
 }
 
+TEST_F(ReconcilerTest, K17_TlsOfMembersThatTheClusterDidNotMakeIsComparedWithItsOwn) {
+  v1::EtcdCluster again_applied = *stores.clusters.get(kKey);
+  again_applied.status = {};
+  refill(stores.clusters, {stored_again(again_applied)}, world.now());
+  const auto encrypt = [&](const json::object& tls) {
+    api.change(v1::EtcdMember::resource, {kKey.ns, "db-b"},
+               [&](json::object& object) { object["spec"].as_object()["tls"] = tls; });
+    stores.members.saw(*api.find<v1::EtcdMember>({kKey.ns, "db-b"}));
+    pass();
+    return progress().starts_with("EtcdMember db-b has TLS at other ports");
+  };
+  EXPECT_TRUE(encrypt({{"peerAutoTLS", true}})) << progress();
+  EXPECT_TRUE(encrypt({{"peerSecretRef", {{"name", "s"}}}})) << progress();
+  EXPECT_TRUE(encrypt({{"clientServerSecretRef", {{"name", "s"}}}})) << progress();
+  EXPECT_FALSE(encrypt({})) << progress();
+}
+
 /// Its label is that by which it is watched.
 TEST_F(ReconcilerTest, K17_AnEtcdMemberWithoutItsLabelIsFoundByItsNameInEtcdsList) {
   api.serve({.resource = kube::SecretObject::resource});

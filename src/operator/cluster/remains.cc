@@ -6,6 +6,7 @@
 #include "api/v1alpha2/names.h"
 #include "base/fnv.h"
 #include "base/joined.h"
+#include "operator/cluster/census.h"
 #include "operator/passes/metadata.h"
 #include "operator/passes/stores.h"
 
@@ -75,8 +76,25 @@ bool has_orphans(const Observation& seen) {
                              [](const Seat& s) { return s.object && s.object->orphan; });
 }
 
+bool has_found_members(const Observation& seen) {
+  const v1::EtcdClusterStatus& status = seen.cluster.status;
+  return status.cluster_id.empty() && status.pending_members.empty() && !seen.seats.empty();
+}
+
+std::string why_not_tls(const Observation& seen) {
+  const auto differs = [](const Seat& s) { return s.object && s.object->other_tls; };
+  const auto found = std::ranges::find_if(seen.seats, differs);
+  if (!has_found_members(seen) || found == seen.seats.end()) return "";
+  return "EtcdMember " + found->name +
+         " has TLS at other ports than spec.tls says: to keep its data, recreate the EtcdCluster "
+         "with the spec.tls that it had (kubectl delete --cascade=orphan keeps its members); to "
+         "discard it, delete " +
+         (found->object->orphan ? "the EtcdMembers without an owner" : "the EtcdCluster");
+}
+
 std::string why_not_adopted(const Observation& seen) {
   if (!seen.stray_members.empty()) return "others belong to another owner";
+  if (std::ranges::all_of(seen.seats, lost)) return "the data of all of them is lost";
   if (seen.split) return "they answer with different cluster ids";
   std::set<std::string> tokens;
   for (const Seat& seat : seen.seats) {

@@ -30,6 +30,11 @@ bool is_stray(const kube::Pod&, const std::set<std::string>& members);
 /// no etcd yet, and has not begun to found one.
 bool is_orphan(const api::v1alpha2::EtcdMember&, const api::v1alpha2::EtcdCluster&);
 bool has_orphans(const Observation&);
+/// Whether members exist although the cluster has made none: it has no id, and has recorded none.
+/// They have no owner, or a user has made the EtcdCluster their owner.
+bool has_found_members(const Observation&);
+/// Why the spec cannot be that of such members, for users; empty: it may be.
+std::string why_not_tls(const Observation&);
 /// Why the members without an owner are not adopted; empty: etcd's linearizable list has exactly
 /// these members, with their ids, and they are to be adopted.
 std::string why_not_adopted(const Observation&);

@@ -5,6 +5,7 @@
 #include "base/fnv.h"
 #include "base/joined.h"
 #include "base/quantity.h"
+#include "operator/cluster/remains.h"
 #include "operator/cluster/version_change.h"
 #include "operator/pods/pod_policy.h"
 #include "operator/pods/pod_shape.h"
@@ -97,6 +98,8 @@ std::optional<Refusal> refusal_of(const Observation& seen) {
   if (std::string why = why_not_version(seen); !why.empty())
     return Refusal{v1::kUnsupportedVersion, std::move(why)};
   if (auto tls = refusal_of_tls(cluster.spec)) return tls;
+  if (std::string why = why_not_tls(seen); !why.empty())
+    return Refusal{v1::kMembersFound, std::move(why)};
   return refusal_of_shape(seen);
 }
 

@@ -17,6 +17,7 @@ struct Refusal {
 };
 /// NotImplemented: sizes that we do not run, and specs that would not keep their data.
 /// UnsupportedVersion: see why_not_version. CertificateMissing: a Secret without a name.
+/// MembersFound: the members that exist have another spec.tls.
 /// UnsupportedFlag, PodTemplateConflict: what users may not set in extraArgs and podTemplate.
 /// nullopt: the spec is accepted.
 std::optional<Refusal> refusal_of(const Observation& seen);

@@ -120,7 +120,23 @@ bool has_no_data(const Seat& seat, const Observation& seen) {
   return seat.object->orphan && seat.object->member_id.empty() && !started && !seat.object->seed;
 }
 
+/// The members to which a new version is compared. An idle founder gets it.
+std::vector<const Seat*> compared(const Observation& seen) {
+  std::vector<const Seat*> out;
+  const Seat* const founder = idle_founder(seen);
+  for (const Seat& seat : seen.seats)
+    if (&seat != founder && !has_no_data(seat, seen)) out.push_back(&seat);
+  return out;
+}
+
 }  // namespace
+
+bool is_target_of_members(const Observation& seen) {
+  const auto& observed = seen.cluster.status.observed;
+  const auto target = observed ? etcd::parse_version(observed->version) : std::nullopt;
+  const auto runs_it = [&](const Seat* s) { return version_of(*s).value_or(*target) == *target; };
+  return !target || !has_found_members(seen) || std::ranges::all_of(compared(seen), runs_it);
+}
 
 std::string why_none_can_join(const Observation& seen) {
   const auto& observed = seen.cluster.status.observed;
@@ -134,7 +150,7 @@ std::string why_none_can_join(const Observation& seen) {
 std::string why_not_version(const Observation& seen) {
   const std::string& wanted = seen.cluster.spec.version;
   const auto& observed = seen.cluster.status.observed;
-  if (observed && observed->version == wanted) {
+  if (observed && observed->version == wanted && is_target_of_members(seen)) {
     const std::string why = why_none_can_join(seen);
     return why.empty() ? "" : "spec.version: " + why;
   }
@@ -144,13 +160,11 @@ std::string why_not_version(const Observation& seen) {
   std::vector<Runs> members;
   if (const auto version = has_unseen(seen) ? etcd::parse_version(observed->version) : std::nullopt)
     members.push_back({"the cluster", *version});
-  const Seat* const founder = idle_founder(seen);
-  for (const Seat& seat : seen.seats) {
-    if (&seat == founder || has_no_data(seat, seen)) continue;  // It gets this version.
-    const auto version = version_of(seat);
+  for (const Seat* seat : compared(seen)) {
+    const auto version = version_of(*seat);
     if (!version)
-      return "spec.version " + wanted + ": the etcd version of " + seat.name + " is unknown";
-    members.push_back({seat.name, *version});
+      return "spec.version " + wanted + ": the etcd version of " + seat->name + " is unknown";
+    members.push_back({seat->name, *version});
   }
   if (std::string why = why_not_recommended(members, *target); !why.empty())
     return "spec.version " + wanted + ": " + why;

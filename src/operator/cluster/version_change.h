@@ -14,6 +14,11 @@ namespace etcdop::cluster {
 /// members.
 std::string why_not_version(const Observation& seen);
 
+/// Whether the target was accepted beside the members that exist. A cluster that has made none of
+/// them (has_found_members) may have accepted it before it saw them; then it is theirs if they all
+/// run it.
+bool is_target_of_members(const Observation& seen);
+
 /// Why no member of the target version could join, for users; empty: it could, as far as is known.
 /// The target was accepted while a voter of its minor existed; that voter has left since.
 std::string why_none_can_join(const Observation& seen);

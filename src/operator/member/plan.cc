@@ -111,7 +111,6 @@ Step pod_step(const Observation& seen) {
   }
   const kube::Pod& pod = *seen.pod;
   const std::string& uid = pod.metadata.uid;
-  if (pod_has_lost_owner(seen) || pod_names_another_cluster(seen)) return AdoptPod{uid};
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
   if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this cannot start yet"};
@@ -149,6 +148,9 @@ bool leaves_unmarked(const Observation& seen) {
 
 Step next(const Observation& seen) {
   const v1::EtcdMember& member = seen.member;
+  // First of all, also for a member that goes: else its Pod stays without it.
+  if (seen.pod && (pod_has_lost_owner(seen) || pod_names_another_cluster(seen)))
+    return AdoptPod{seen.pod->metadata.uid};
   if (!seen.cluster)  // Deleted or being deleted, and so is its data: etcd need not be asked.
     return member.metadata.terminating() && has_our_finalizer(member.metadata)
                ? Step(ReleaseFinalizer{})

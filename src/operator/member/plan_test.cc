@@ -179,6 +179,36 @@ TEST(MemberPlan, K17_APodWithTheLabelOfAnotherClusterGetsItsOwnAgain) {
   EXPECT_NE(to_string(plan(seen).step), "adopt-pod");
 }
 
+/// Seed 1099: the member was removed, and its Pod stayed without an owner, for ever.
+TEST(MemberPlan, K17_APodThatLostItsOwnerIsTakenBackAlsoByAMemberThatGoes) {
+  const std::function<void(Observation&)> edits[] = {
+      [](auto&) {},
+      [](auto& o) { o.member.metadata.deletion_timestamp = "t"; },
+      [](auto& o) {
+        o.member.metadata.deletion_timestamp = "t";
+        o.member.status.removed = true;
+      },
+      [](auto& o) {
+        o.member.metadata.deletion_timestamp = "t";
+        o.cluster.reset();
+      },
+      [](auto& o) {
+        o.member.spec.storage.medium = v1::Medium::Memory;
+        o.pod->status.phase = "Failed";
+      },
+      [](auto& o) { o.member.spec.dormant = true; },
+  };
+  for (std::size_t i = 0; i < std::size(edits); ++i) {
+    Observation seen = whole();
+    seen.member.status.pod_uid = "p-1";
+    seen.pod->metadata.owner_references.clear();
+    edits[i](seen);
+    EXPECT_EQ(plan(seen).step, Step(AdoptPod{{"p-1"}})) << i;
+    seen.pod->metadata.uid = "p-2";
+    EXPECT_NE(plan(seen).step, Step(AdoptPod{{"p-2"}})) << i << ": it may be anybody's";
+  }
+}
+
 TEST(MemberPlan, Table) {
   struct Row {
     std::function<void(Observation&)> edit;
