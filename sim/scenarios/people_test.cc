@@ -818,6 +818,21 @@ TEST_F(ScenarioOfPeople, K17_APodWithTheLabelOfAnotherClusterIsTakenBack) {
   EXPECT_EQ(uid_of(kube::Pod::resource, {"prod", name}), uid);
 }
 
+/// Seed 910: one with its data in memory is not created in vain.
+TEST_F(ScenarioOfPeople, K17_APodInMemoryWithoutItsLabelIsTakenBack) {
+  (void)world.start_operator();
+  world.create_cluster(kKey, 3, "3.6.16", 600, true);
+  world.must_converge(5min);
+  const std::string name = follower();
+  const std::string uid = uid_of(kube::Pod::resource, {"prod", name});
+  (void)world.server().change(kube::Pod::resource, {"prod", name}, [](json::object& object) {
+    object["metadata"].as_object()["labels"].as_object().erase(v1::kClusterLabel);
+  });
+  world.must_converge(3min);
+  EXPECT_EQ(uid_of(kube::Pod::resource, {"prod", name}), uid);
+  EXPECT_EQ(world.clients().endpoints({"prod", "db-client"}).size(), 3U);
+}
+
 /// Seed 188: nobody else knows of the only member, and its Pod would never be made again.
 TEST_F(ScenarioOfPeople, K17_TheOnlyEtcdMemberWithoutItsLabelIsTakenBack) {
   settled_cluster(1);

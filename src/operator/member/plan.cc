@@ -94,11 +94,11 @@ bool pod_has_lost_owner(const Observation& seen) {
          !pod.terminating();
 }
 
-/// A user edited the label by which Services and the budget select. A Pod without it is not
-/// watched, and gets it back when the Pod is created in vain.
-bool pod_names_another_cluster(const Observation& seen) {
-  const std::string label = label_of(seen.pod->metadata, v1::kClusterLabel);
-  return !label.empty() && label != seen.member.spec.cluster_name &&
+/// A user edited or removed the label by which Services and the budget select. A Pod without it is
+/// not watched. One with a volume gets it back when the Pod is created in vain. Before one in
+/// memory is said to be lost it is asked for, so it is here.
+bool pod_lacks_our_label(const Observation& seen) {
+  return label_of(seen.pod->metadata, v1::kClusterLabel) != seen.member.spec.cluster_name &&
          is_ours(seen.pod->metadata, seen.member.metadata.uid) && !seen.pod->metadata.terminating();
 }
 
@@ -111,7 +111,7 @@ Step pod_step(const Observation& seen) {
   }
   const kube::Pod& pod = *seen.pod;
   const std::string& uid = pod.metadata.uid;
-  if (pod_has_lost_owner(seen) || pod_names_another_cluster(seen)) return AdoptPod{uid};
+  if (pod_has_lost_owner(seen) || pod_lacks_our_label(seen)) return AdoptPod{uid};
   if (!is_ours(pod.metadata, member.metadata.uid) || pod.metadata.terminating()) return NoStep{};
   if (has_ended(pod)) return DeletePod{uid, "it has ended"};
   if (makes_room(seen)) return DeletePod{uid, "a voter finds no place, and this cannot start yet"};
@@ -192,6 +192,16 @@ Step label_with_uid(const Observation& seen) {
   return LabelWithUid{seen.pod->metadata.uid, uid};
 }
 
+/// Without our label, a volume is not found when the EtcdCluster comes back without its status, and
+/// an empty etcd would be founded beside it (K14). Nothing waits for this label either.
+Step label_volume(const Observation& seen) {
+  if (!seen.cluster || in_memory(seen.member) || !seen.volume) return NoStep{};
+  const api::ObjectMeta& volume = seen.volume->metadata;
+  if (!is_ours(volume, seen.member.metadata.uid) || volume.terminating()) return NoStep{};
+  if (label_of(volume, v1::kClusterLabel) == seen.member.spec.cluster_name) return NoStep{};
+  return AdoptVolume{volume.uid};
+}
+
 }  // namespace
 
 bool founds(const Observation& seen) {
@@ -219,6 +229,7 @@ Plan plan(const Observation& seen) {
   if (seen.cluster) report(seen, out.status);
   out.step = next(seen);
   if (!acts(out.step)) out.step = label_with_uid(seen);
+  if (!acts(out.step)) out.step = label_volume(seen);
   // Written before the first etcd can run: the volume of a first member is never made twice.
   if (const auto* made = std::get_if<CreatePod>(&out.step); made && made->founds && seen.volume)
     out.status.pvc_name = seen.volume->metadata.name;
