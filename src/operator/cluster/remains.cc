@@ -75,6 +75,10 @@ bool has_orphans(const Observation& seen) {
                              [](const Seat& s) { return s.object && s.object->orphan; });
 }
 
+bool has_lost_label(const Seat& seat) {
+  return seat.object && seat.object->orphan && seat.object->astray;
+}
+
 std::string why_not_adopted(const Observation& seen) {
   if (!seen.stray_members.empty()) return "others belong to another owner";
   if (seen.split) return "they answer with different cluster ids";

@@ -30,6 +30,8 @@ bool is_stray(const kube::Pod&, const std::set<std::string>& members);
 /// no etcd yet, and has not begun to found one.
 bool is_orphan(const api::v1alpha2::EtcdMember&, const api::v1alpha2::EtcdCluster&);
 bool has_orphans(const Observation&);
+/// Whether an EtcdMember without an owner has lost its label, too.
+bool has_lost_label(const Seat&);
 /// Why the members without an owner are not adopted; empty: etcd's linearizable list has exactly
 /// these members, with their ids, and they are to be adopted.
 std::string why_not_adopted(const Observation&);
